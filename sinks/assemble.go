@@ -34,6 +34,7 @@ type assembly struct {
 	notHeld     []string    // names of Go sinks that holdReason does not concern
 	passMissing bool        // see [PassMissingFilters]
 	suppress    string
+	flags       string        // see [WithCommands]
 	noEntity    *atomic.Int64 // see [CountNoEntity]
 	finite      bool
 	rebuild     bool

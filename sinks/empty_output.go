@@ -13,7 +13,8 @@ import (
 )
 
 // takesSettings reports whether a sink's output can take other settings: nothing in it could mix with what is
-// written next. It returns false if that is unknown, as for events that were sent.
+// written next. It returns false if that is unknown, as for events that were sent. A notify sink that
+// was always suppressed has sent none.
 func takesSettings(ctx context.Context, cfg *config.Config, s config.Sink, store any, f foundOutput, changed []string) (bool, error) {
 	if slices.ContainsFunc(changed, comparesVersions) {
 		return false, nil
@@ -28,6 +29,9 @@ func takesSettings(ctx context.Context, cfg *config.Config, s config.Sink, store
 			return false, err // a tombstone of a former change would refuse the item of a backfill
 		}
 		return err == nil && look.IsEmpty(), err
+	}
+	if s.Notify != nil {
+		return f.known && !f.birth.Begun, nil
 	}
 	objects, ok := store.(archive.Lister)
 	if !ok {

@@ -21,14 +21,14 @@ type ChangedError struct {
 	Settings []string // the ones that differ, by their path in the sink
 	Was, Is  map[string]string
 
-	adoptable bool // the pipeline has a state: adopt can accept the change
+	adopt string // the command that accepts the change; "" if the pipeline has no state
 }
 
 // Error names the settings that differ, with their old and new values.
 func (e *ChangedError) Error() string {
 	text := e.what() + ": old and new would mix; take the settings back, give the sink another name and a place of its own, or begin with empty stores"
-	if e.adoptable {
-		text += "; where the change only mends what failed, accept it: `tablewake adopt --sink " + e.Sink + "`"
+	if e.adopt != "" {
+		text += "; where the change only mends what failed, accept it: `" + e.adopt + "`"
 	}
 	return text
 }
@@ -107,8 +107,8 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 		return store, birth, err
 	}
 	prints, ok := any(store).(state.Fingerprints)
-	if !ok {
-		return store, state.Birth{ID: a.bornAs[s.Name]}, nil // it keeps no output
+	if !ok || a.births == nil && a.publishesNothing(s) {
+		return store, state.Birth{ID: a.bornAs[s.Name]}, nil // it keeps no output, or leaves none
 	}
 	o := opened{spec: s, store: prints, print: fingerprintOf(a.cfg, s)}
 	if a.births == nil {
@@ -128,7 +128,9 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 			"and fill it: `tablewake backfill`", was.Generation, Generation)
 	default:
 		if o.changed = compareSettings(was, o.print); o.changed != nil {
-			o.changed.adoptable = a.births != nil
+			if a.births != nil {
+				o.changed.adopt = strings.Join(strings.Fields("tablewake adopt "+a.flags+" --sink "+s.Name), " ")
+			}
 			if taken, err := takesSettings(ctx, a.cfg, s, store, o.foundOutput, o.changed.Settings); err != nil || !taken {
 				return store, birth, cmp.Or[error](err, o.changed)
 			}
@@ -150,6 +152,9 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 	a.opened = append(a.opened, o)
 	return store, o.birth, nil
 }
+
+// publishesNothing reports whether a sink is a suppressed notify sink: its birth has not begun, and it takes other settings.
+func (a *assembly) publishesNothing(s config.Sink) bool { return s.Notify != nil && a.suppress != "" }
 
 // record stores the fingerprints and births of new outputs, before anything is written.
 func (a *assembly) record(ctx context.Context) error {
@@ -173,8 +178,10 @@ func (a *assembly) record(ctx context.Context) error {
 				return err
 			}
 		}
-		if err := a.births.markBegun(ctx, &o.foundOutput); err != nil {
-			return err
+		if !a.publishesNothing(o.spec) {
+			if err := a.births.markBegun(ctx, &o.foundOutput); err != nil {
+				return err
+			}
 		}
 		if o.changed != nil && a.options.Logger != nil {
 			text := "the sink holds nothing, and takes the settings of the file: redrive its dead letters, and replay what the former settings left out"

@@ -36,11 +36,12 @@ func WithLogger(l *slog.Logger) Option {
 	return optionFunc(func(a *assembly) { a.options.Logger = l })
 }
 
-// WithCommands makes log lines about a failure name the command that shows more. flags are the
-// command's flags for the file and the stores: "-c tablewake.yaml --live". Default: no command is
+// WithCommands makes log lines about a failure name the command that shows more, and errors the
+// one that mends them. flags are the command's flags for the file and the stores: "-c tablewake.yaml --live". Default: no command is
 // named.
 func WithCommands(flags string) Option {
 	return optionFunc(func(a *assembly) {
+		a.flags = flags
 		a.options.See = func(f pipeline.Failure) string {
 			sink := ""
 			if f.Sink != "" {

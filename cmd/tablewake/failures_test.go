@@ -40,7 +40,7 @@ func TestLogFormatJSON_Failures(t *testing.T) {
 		"consume -c " + sound:                                            {cli.ExitUsage, "", ""},
 		"consume -c " + sound + " --stop-timeout x":                      {cli.ExitUsage, "", ""},
 		"consume --no-such-flag":                                         {cli.ExitUsage, "", ""},
-		"consume --health off -c " + elsewhere + " --local":              {cli.ExitFailure, "INFO", "missing: "},
+		"consume --health off -c " + elsewhere + " --local":              {cli.ExitFailure, "", "missing: "},
 		"replay -c nosuch.yaml x":                                        {cli.ExitConfig, "", "missing: "},
 		"replay -c " + wrong + " x":                                      {cli.ExitConfig, "", ""},
 		"replay -c " + sound + " " + unnamed:                             {cli.ExitUsage, "", ""},

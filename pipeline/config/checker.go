@@ -51,6 +51,7 @@ type checker struct {
 
 	constants  map[*value]bool // templates that a warning says are constants
 	undeclared map[*value]bool // values that a problem says are not declared
+	misread    map[*value]bool // patterns of keys that a problem says lack a placeholder
 }
 
 // failOnServers notes a problem for [Config.LocalOnly]: the file can run with embedded stores, but not on real servers.

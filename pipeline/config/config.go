@@ -1,6 +1,8 @@
 package config
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -206,13 +208,31 @@ func Parse(name string, b []byte, getenv func(string) (string, bool)) (*Config, 
 	})
 }
 
+// isRecords reports whether the first line of a file is a record or an item in JSON.
+func isRecords(b []byte) bool {
+	line, _, _ := bytes.Cut(bytes.TrimSpace(b), []byte("\n"))
+	var first map[string]json.RawMessage
+	if json.Unmarshal(line, &first) != nil {
+		return false
+	}
+	for _, name := range []string{"eventName", "dynamodb", "Records", "Item", "NewImage"} {
+		if _, ok := first[name]; ok {
+			return first["version"] == nil
+		}
+	}
+	return false
+}
+
 // ParseFrom is like [Parse] for a file outside a folder, such as an object in a bucket. read returns the content of a
 // file by its path as the configuration spells it.
 func ParseFrom(name string, b []byte, getenv func(string) (string, bool), read func(path string) ([]byte, error)) (*Config, error) {
+	if isRecords(b) {
+		return nil, Problems{{File: name, Line: 1, Column: 1, Message: "this is no configuration: it is a file of records", Hint: "name the configuration with -c, and the records without it, or with --sample"}}
+	}
 	cfg := &Config{File: name}
 	c := &checker{
 		cfg: cfg, read: read, of: make(map[string][]string), forEach: make(map[string]bool),
-		wrongOfs: make(map[string]bool), undeclared: make(map[*value]bool), constants: make(map[*value]bool),
+		wrongOfs: make(map[string]bool), undeclared: make(map[*value]bool), constants: make(map[*value]bool), misread: make(map[*value]bool),
 	}
 	c.File = yamlbind.New(name, b, yamlbind.Options{Words: words, MaxNodes: maxNodes, Getenv: getenv, Owner: c})
 	if c.Read(grammar(), cfg); c.Has(cfg) {

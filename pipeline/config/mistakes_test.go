@@ -51,7 +51,24 @@ var mistakes = []struct{ name, right, wrong, want string }{
 	{"typo bound name in template", `'HOTEL#{HotelId}', SK: '{Arrival`, `'HOTEL#{HotlId}', SK: '{Arrival`, `did you mean HotelId?`},
 	{"constant bound", `hotel: '{HotelId}'`, `hotel: HotelId`, `write '{HotelId}' for its value`},
 	{"mustache", `hotel: '{HotelId}'`, `hotel: '{{HotelId}}'`, `write '{HotelId}' for its value`},
-	{"mustache in a text", `'HOTEL#{HotelId}', SK: '{Arr`, `'HOTEL#{{HotelId}}', SK: '{Arr`, `write '{HotelId}' for its value`},
+	{"mustache in a text", `'HOTEL#{HotelId}', SK: '{Arr`, `'HOTEL#{{HotelId}}', SK: '{Arr`, `write 'HOTEL#{HotelId}' for its value`},
+	{"no placeholder in a key", `'BOOKING#{BookingId}'`, `'BOOKING#BookingId'`, `entities.Booking.key.SK: it has no placeholder where rules read BookingId; write 'BOOKING#{BookingId}'`},
+	{"mustache in a key", `'BOOKING#{BookingId}'`, `'BOOKING#{{BookingId}}'`, `entities.Booking.key.SK: two braces are a brace of the text, and rules read BookingId; write 'BOOKING#{BookingId}'`},
+	{"angle brackets in a key", `'BOOKING#{BookingId}'`, `'BOOKING#<BookingId>'`, `write 'BOOKING#{BookingId}'`},
+	{"@key without braces", `SK: '{@key}'}}`, `SK: '@key'}}`, `write '{@key}' for its value`},
+	{"number against a text", `to: cancelled`, `to: 5`, `5 is a number, and Status is declared S: the two are never equal; quote it: '5'`},
+	{"text against a number", `attribute: Status, to: cancelled`, `attribute: Price, to: "5"`, `'5' is a text, and Price is declared N: the two are never equal`},
+	{"letters of another layout", `date:2006-01-02}#{`, `date:2006-MM}#{`, `has the letters MM, which are no part of a time`},
+	{"a letter layout behind a Go one", `date:2006-01-02}#{`, `date:2006-01-DD}#{`, `has the letters DD, which are no part of a time`},
+	{"date of a list", `{Arrival|date:2006-01-02}#{BookingId}'`, `{Nights|date:2006-01-02}#{BookingId}'`, `Nights is declared L, and no date`},
+	{"renamed to an attribute", `rename: {City: town}`, `rename: {Name: City}`, `the document has the attribute City, too`},
+	{"missing quote at the end of braces", `hotel: '{HotelId}'`, `hotel: '{HotelId}`, `the closing quote is missing: write '{HotelId}'`},
+	{"a row of several items", `PK: 'HOTEL#{HotelId}', SK: '{Arrival|date:2006-01-02}#{BookingId}'`, `PK: 'DAYS#{HotelId}#{Arrival}', SK: '{Arrival|date:2006-01-02}'`, `several items can have this row: its key lacks what tells them apart; add {BookingId} (or {@key})`},
+	{"missing quote at the end of a line", "when: 'item.Status == \"booked\"'}\n  nights:", "when: 'item.Status == \"booked\"}\n  nights:", `the closing quote is missing: write 'item.Status == "booked"'`},
+	{"number for a path", `revenue: {sum: Price}`, `revenue: {sum: 5}`, `name an attribute, as in Total`},
+	{"number for a word", `revenue: {sum: Price}`, `sum: 5`, `wants count, not a number (5); write count`},
+	{"list without dashes", `include: [Name, City]`, `include: {Name: 1}`, `begin each element with -`},
+	{"space in braces", `hotel: '{HotelId}'`, `hotel: '{ HotelId }'`, `write {HotelId}`},
 	{"constant attribute", `{amount: '{Price}'`, `{amount: Price`, `write '{Price}' for its value`},
 	{"constant in group key", `group: {PK: 'SALES#{HotelId}'`, `group: {PK: HotelId`, `write '{HotelId}' for its value`},
 	{"detector const", `to: cancelled`, `to: '{Status}'`, `reads no template`},
@@ -168,4 +185,12 @@ var mistakes = []struct{ name, right, wrong, want string }{
 	{"member of a list", `'item.Price > 0'`, `'item.Nights.rate > 0'`, `read one element, as item.Nights[0], or ask for any, as in item.Nights.exists(e, e.qty > 1)`},
 	{"entities with a comma", "of: Guest\n", "of: Guest, Hotel\n", `write [Guest, Hotel]`},
 	{"part of a key in a detector", `attribute: Status, to`, `attribute: BookingId, to`, `is a part of SK`},
+}
+
+// A file of records in place of the configuration is one problem.
+func TestParse_Records(t *testing.T) {
+	got := messages(t, `{"eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"a"}}}}`+"\n"+`{"eventName":"REMOVE"}`+"\n")
+	if len(got) != 1 || !strings.Contains(got[0].String(), "this is no configuration: it is a file of records") {
+		t.Error(got.Error())
+	}
 }

@@ -20,6 +20,7 @@ func (c *checker) checkRules() {
 	c.checkPatterns()
 	c.checkThresholds()
 	c.checkMembers()
+	c.checkDates()
 	var stateful []*Sink
 	var names []string
 	for _, s := range c.sinks {

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/pipeline/entity"
@@ -44,10 +46,16 @@ func (c *checker) checkConstantsIn(v *value, isName func(string) bool) {
 		c.Warn(v, "write "+yamlbind.Quoted(before+"{"+item.PathText([]string{name})+"}")+" for its value", "it is the text %s, and not the value that an item has there", text)
 		return
 	}
+	if constant && slices.Contains(ownNames, strings.TrimPrefix(last, "@")) && strings.HasPrefix(last, "@") {
+		c.constants[v] = true
+		c.Warn(v, "write "+yamlbind.Quoted(text[:len(text)-len(last)]+"{"+last+"}")+" for its value", "it is the text %s, the same for every item", text)
+		return
+	}
 	for _, literal := range t.Literals() {
 		if m := inBraces.FindStringSubmatch(literal); m != nil && (isName(m[1]) || constant && m[0] == text) {
 			c.constants[v] = true
-			c.Warn(v, "write "+yamlbind.Quoted(m[0])+" for its value", "it is the text %s: two braces are a brace of the text", m[0])
+			whole := strings.ReplaceAll(v.Source, "{"+m[0]+"}", m[0])
+			c.Warn(v, "write "+yamlbind.Quoted(whole)+" for its value", "it is the text %s: two braces are a brace of the text", m[0])
 			return
 		}
 	}
@@ -72,12 +80,59 @@ func (c *checker) checkOneRow(v *View) {
 // placeholder is a placeholder of another language within the text of a pattern.
 var placeholder = regexp.MustCompile(`\{[A-Za-z_]\w*\}|<[A-Za-z_]\w*>|(?:^|[#/|])[:$][A-Za-z_]\w*|\*`)
 
+// failMisreads reports a name that a rule reads as one of a key in the scope, and that is a plain text in it.
+func (c *checker) failMisreads(sc *entity.Scope, name string) bool {
+	for _, of := range sc.Entities() {
+		if i := slices.IndexFunc(c.cfg.Entities, func(e Entity) bool { return e.Name == of.Name }); i >= 0 && c.failMisread(&c.cfg.Entities[i], name) {
+			return true
+		}
+	}
+	return false
+}
+
+// failMisread reports, once for each pattern, a key that has the name as a text: 'RES#ResId' or 'RES#{{ResId}}' instead of
+// 'RES#{ResId}'. The rules that read the name are right. It returns false if the key has no such text.
+func (c *checker) failMisread(e *Entity, name string) bool {
+	for _, k := range c.Of(&e.Key).All() {
+		p := yamlbind.As[*entity.Pattern](k)
+		if p == nil || name == "" {
+			continue
+		}
+		for _, written := range []string{"{{" + name + "}}", "<" + name + ">", "${{" + name + "}}", "$" + name, ":" + name, name} {
+			before, after, has := strings.Cut(p.String(), written)
+			if !has || endsInWord(before) || startsWithWord(after) || strings.HasSuffix(before, "{") {
+				continue
+			}
+			if !c.misread[k] {
+				c.misread[k] = true
+				text := "it has no placeholder where rules read %s"
+				if strings.HasPrefix(written, "{{") {
+					text = "two braces are a brace of the text, and rules read %s"
+				}
+				c.Fail(k, "write "+yamlbind.Quoted(before+"{"+name+"}"+after), text, name)
+			}
+			return true
+		}
+	}
+	return false
+}
+
+func endsInWord(text string) bool {
+	r, _ := utf8.DecodeLastRuneInString(text)
+	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)
+}
+
+func startsWithWord(text string) bool {
+	r, _ := utf8.DecodeRuneInString(text)
+	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)
+}
+
 // checkPatterns warns of patterns of keys whose text looks like a placeholder: they match items that have that text.
 func (c *checker) checkPatterns() {
 	for _, e := range c.Of(&c.cfg.Entities).All() {
 		for _, k := range e.Get("key").All() {
 			p := yamlbind.As[*entity.Pattern](k)
-			if p == nil {
+			if p == nil || c.misread[k] {
 				continue
 			}
 			for _, literal := range p.Literals() {
@@ -94,12 +149,55 @@ func (c *checker) checkComparedTexts() {
 	for _, d := range c.Of(&c.cfg.Detectors).All() {
 		for _, name := range []string{"from", "to"} {
 			e := d.Get(name)
+			c.checkComparedType(d, e)
 			if text := e.Text(); strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
 				c.Warn(e, "write one value, or a detector with when: 'new.A in [\"X\", \"Y\"]'", "the detector compares with the text %s, and reads no list", yamlbind.Quoted(text))
 			}
 			if inBraces.MatchString(e.Text()) {
 				c.Warn(e, "write the value, or when: 'new.A == old.B' for two attributes", "the detector compares with the text %s, and reads no template", yamlbind.Quoted(e.Text()))
 			}
+		}
+	}
+}
+
+// checkComparedType refuses a value that an attribute of the declared type never is: 5 is a number, and "5" a text.
+func (c *checker) checkComparedType(d, e *value) {
+	path := yamlbind.As[item.Path](d.Get("attribute"))
+	if e == nil || e.Env || e.Text() == "*" || path.Root() != path.String() || c.unsureAt(d.Field) {
+		return
+	}
+	is, kind := yamlbind.Resolve(e.Node), c.declaredKind(c.scopeAt(d.Field), path.Root())
+	number := is == yamlbind.IsInteger || is == yamlbind.IsFloat
+	switch {
+	case kind == item.KindS && number:
+		c.Fail(e, "quote it: "+yamlbind.Quoted(e.Node.Value), "%s is a number, and %s is declared S: the two are never equal", e.Node.Value, path)
+	case kind == item.KindN && is == yamlbind.IsText:
+		c.Fail(e, "write a number without quotes", "%s is a text, and %s is declared N: the two are never equal", yamlbind.Quoted(e.Node.Value), path)
+	}
+}
+
+// checkDates refuses dates of attributes that are declared, and neither text nor numbers.
+func (c *checker) checkDates() {
+	for _, s := range c.sinks {
+		if v := c.Of(s); v != nil && !c.wrongOf(s) {
+			c.checkDatesIn(v, c.scopeOf(s))
+		}
+	}
+}
+
+func (c *checker) checkDatesIn(v *value, sc *entity.Scope) {
+	for _, e := range v.All() {
+		c.checkDatesIn(e, sc)
+	}
+	t := templateOf(v)
+	if t == nil {
+		return
+	}
+	for _, path := range t.DatePaths() {
+		switch kind := c.declaredKind(sc, path); kind {
+		case item.Absent, item.KindS, item.KindN, item.KindNULL:
+		default:
+			c.Fail(v, "read a date in it, or name another attribute", "%s is declared %s, and no date", path, kind)
 		}
 	}
 }

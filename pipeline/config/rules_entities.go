@@ -26,7 +26,11 @@ func (c *checker) checkEntities() {
 		sound := c.soundEntries(key, len(e.Key))
 		for j, v := range c.Of(&e.Unique).All() {
 			name := v.Text()
-			c.FailIf(name != "" && sound && !slices.Contains(bound, name), v, yamlbind.Hint(name, bound, "the key binds"), "%s is no name that the key binds, and only a key stays with its item", yamlbind.Quoted(name))
+			unbound := name != "" && sound && !slices.Contains(bound, name)
+			if unbound && c.failMisread(e, name) {
+				continue
+			}
+			c.FailIf(unbound, v, yamlbind.Hint(name, bound, "the key binds"), "%s is no name that the key binds, and only a key stays with its item", yamlbind.Quoted(name))
 			c.FailIf(slices.Contains(e.Unique[:j], name), v, "remove one of them", "%s stands twice", yamlbind.Quoted(name))
 		}
 		c.checkKeyShapes(e)

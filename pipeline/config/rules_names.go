@@ -35,6 +35,9 @@ func (c *checker) checkNames() {
 		n := &nameCheck{c: c, shapes: c.shapesOf(sc), scope: sc}
 		if n.shapes != nil {
 			n.report = func(v *value, line, column int, u *entity.Undeclared) {
+				if u.Path == "" && c.failMisreads(sc, u.Name) {
+					return
+				}
 				message, hint := c.undeclaredIn(u, sc)
 				c.FailWithin(v, line, column, message, n.meant(v, u, hint))
 				c.undeclared[v] = true
@@ -43,6 +46,9 @@ func (c *checker) checkNames() {
 		}
 		n.shapes = c.knownShapes(sc)
 		n.report = func(v *value, line, column int, u *entity.Undeclared) {
+			if u.Path == "" && sc != nil && c.failMisreads(sc, u.Name) {
+				return
+			}
 			if name := u.Path + "\x00" + u.Name; !warned[name] {
 				warned[name] = true
 				c.undeclared[v] = true

@@ -72,6 +72,7 @@ func (c *checker) checkRows(s *Sink) {
 	if !c.soundKey(r) {
 		return
 	}
+	unnamed := unnamedIn(s)
 	for i, col := range keys {
 		c.FailIf(!col.Template.Stable(), key.Entries[i], "make it of the item, {@key} and {@table}",
 			"it differs from change to change of an item, and the row of an older one could not be found again")
@@ -79,15 +80,52 @@ func (c *checker) checkRows(s *Sink) {
 		case !col.Template.Ambiguous() || s.View != nil && (s.View.hasKey() || s.View.Unique() != nil): // rows of different items differ
 		case r.noun == "aggregate":
 			c.warnAmbiguous(key.Entries[i], "different groups may come to the same text, and count as one")
+		case unnamed != "": // reported below
 		default:
 			c.warnAmbiguous(key.Entries[i], "different items may come to the same text")
 		}
 	}
+	c.WarnIf(unnamed != "", key.Entries[len(keys)-1], "add {"+unnamed+"} (or {@key})", "several items can have this row: its key lacks what tells them apart")
 	c.checkSharedTable(r)
 	if r.table.Name == "" {
 		return // the binding has reported it
 	}
 	c.refuseSelfFeeding(r)
+}
+
+// unnamedIn returns a name that identifies the items of a view and that the key of their rows lacks; "" if there is none. An
+// attribute in the key may tell items apart, unless it is a date.
+func unnamedIn(s *Sink) string {
+	if s.View == nil || s.View.ForEach != nil || s.View.Collision != "dead_letter" || s.View.hasKey() {
+		return ""
+	}
+	var bound []string
+	reads := false
+	for _, col := range s.View.Key {
+		bound = append(bound, col.Template.BoundNames()...)
+		dates := col.Template.DatePaths()
+		other := slices.ContainsFunc(col.Template.ItemPaths(), func(path string) bool { return !slices.Contains(dates, path) })
+		if other && !col.Template.Ambiguous() {
+			return ""
+		}
+		reads = reads || col.Template.NamesItem()
+	}
+	if !reads {
+		return ""
+	}
+	for _, e := range s.Scope.Entities() {
+		names := e.Unique
+		if len(names) == 0 {
+			names = e.Names()
+		}
+		for _, name := range names {
+			converted := func(col Column) bool { return strings.Contains(col.Template.String(), "{"+name+"|") }
+			if !slices.Contains(bound, name) && !slices.ContainsFunc(s.View.Key, converted) {
+				return name
+			}
+		}
+	}
+	return ""
 }
 
 // rowsIn returns the rows of a table, without those with a wrong key.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/config/indexmap"
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
+	"github.com/tablewake/tablewake/pipeline/entity"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
@@ -30,6 +31,7 @@ func (c *checker) checkSearch(sink *Sink) {
 		c.checkRouting(s)
 	}
 	c.checkFields(&s.Fields)
+	c.checkRenamed(sink)
 	c.checkElementDocuments(sink)
 }
 
@@ -167,6 +169,26 @@ func (c *checker) checkFields(f *Fields) {
 		}
 		c.refuseVersionField(e, field, "give it another name")
 		renamed[field] = e.Name
+	}
+}
+
+// checkRenamed warns of attributes that take the name of another one, which the document has too.
+func (c *checker) checkRenamed(sink *Sink) {
+	f := &sink.Search.Fields
+	if sink.Search.ForEach != nil || c.wrongOf(sink) {
+		return
+	}
+	source := func(e *value) string { return e.Source }
+	included, excluded := texts(c.Of(&f.Include).All(), source), texts(c.Of(&f.Exclude).All(), source)
+	renamed := texts(c.Of(&f.Rename).All(), func(e *value) string { return e.Name })
+	for _, e := range c.Of(&f.Rename).All() {
+		name := e.Text()
+		left := len(included) > 0 && !slices.Contains(included, name) || slices.Contains(excluded, name) || slices.Contains(renamed, name)
+		if len(memberNames(e.Name)) != 1 || left {
+			continue
+		}
+		declared := slices.ContainsFunc(c.declaredShapes(c.scopeOf(sink)), func(s *entity.Shape) bool { return s.Member(name) != nil })
+		c.WarnIf(declared, e, "give it another name, or exclude that attribute", "the document has the attribute %s, too, and one field of that name", name)
 	}
 }
 

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/pipeline/entity"
@@ -36,10 +37,58 @@ func (cfg *Config) CheckSample(items []item.Image) Problems {
 		c.Warn(&cfg.Source.TTLAttribute, hint, "%s", message)
 	}
 	c.checkConstants(s.shapesOf)
+	c.checkKeyPrefixes(c.Of(&cfg.Filters), items)
+	for _, sink := range c.sinks {
+		c.checkKeyPrefixes(c.Of(&sink.Filters), items)
+	}
 	found := slices.Clone(c.Warnings[before:])
 	c.Warnings = c.Warnings[:before]
 	found.Sort()
 	return found
+}
+
+// checkKeyPrefixes warns of prefixes in filters with which no key of the sample begins.
+func (c *checker) checkKeyPrefixes(v *value, items []item.Image) {
+	for _, e := range v.All() {
+		if e.Name != "key_prefix" {
+			c.checkKeyPrefixes(e, items)
+			continue
+		}
+		for _, p := range e.All() {
+			begins := func(m item.Image) bool {
+				at, _ := m.Get(p.Name)
+				text, ok := at.Text()
+				return ok && strings.HasPrefix(text, p.Text())
+			}
+			if p.Text() == "" || slices.ContainsFunc(items, begins) {
+				continue
+			}
+			hint := "correct it, or give a sample that has one"
+			known, possible := c.keyTexts(p.Name, p.Text())
+			if !possible && len(known) > 0 {
+				hint = "keys of entities begin with " + yamlbind.Enumerate(known, "and")
+			}
+			c.Warn(p, hint, "no %s of the sample begins with %s", p.Name, yamlbind.Quoted(p.Text()))
+		}
+	}
+}
+
+// keyTexts returns the texts with which the patterns of a key attribute begin, in quotes, and whether a key of one can begin
+// with the prefix.
+func (c *checker) keyTexts(attribute, prefix string) (texts []string, possible bool) {
+	for i := range c.cfg.Entities {
+		for _, k := range c.cfg.Entities[i].Key {
+			if k.Attribute != attribute {
+				continue
+			}
+			text, fixed := k.Pattern.Prefix()
+			possible = possible || strings.HasPrefix(text, prefix) || !fixed && strings.HasPrefix(prefix, text)
+			if quoted := yamlbind.Quoted(text); text != "" && !slices.Contains(texts, quoted) {
+				texts = append(texts, quoted)
+			}
+		}
+	}
+	return texts, possible
 }
 
 // learned is what a sample has.

@@ -30,6 +30,7 @@ entities:
   Booking: {key: {PK: 'HOTEL#{HotelId}', SK: 'BOOKING#{BookingId}'}}
   Guest: {key: {PK: 'GUEST#{GuestId}'}}
 state: {table: state}
+filters: [{drop: {any: [{key_prefix: {PK: 'hotel#'}}, {key_prefix: {PK: 'GUEST#'}}, {key_prefix: {SK: 'BOOK'}}]}}]
 sinks:
   bookings:
     view: {of: Booking, table: v, key: {PK: 'PRICE#{Prize}', SK: '{@key}'}, attributes: {price: Price, by: '{Note.buy}', mixed: '{Mixed.any}', name: '{Name}'}}
@@ -44,6 +45,8 @@ sinks:
 	want := []string{
 		"source.ttl_attribute: no item of the sample has 'expiresat'; did you mean expiresAt?",
 		"entities.Guest: no item of the sample is of Guest; correct its pattern, or give a sample that has one",
+		"filters[0].drop.any[0].key_prefix.PK: no PK of the sample begins with 'hotel#'; keys of entities begin with 'HOTEL#' and 'GUEST#'",
+		"filters[0].drop.any[1].key_prefix.PK: no PK of the sample begins with 'GUEST#'; correct it, or give a sample that has one",
 		"sinks.bookings.view.key.PK: no Booking of the sample has 'Prize'; did you mean Price?",
 		"sinks.bookings.view.attributes.price: it is the text Price, and not the value that an item has there; write '{Price}' for its value",
 		"sinks.bookings.view.attributes.by: no Booking of the sample has 'buy' in Note; did you mean by?",

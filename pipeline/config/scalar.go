@@ -154,7 +154,16 @@ func expression[T any](compileExpr func(*expr.Env, string) (T, error)) yamlbind.
 			return nil // the wrong `of`, or the wrong entity, is reported
 		}
 		env := c.exprEnv(v)
-		return compile(f, v, src, func(src string) (T, error) { return compileExpr(&env, src) })
+		misread := false
+		env.Unknown = func(name string) string {
+			misread = misread || env.Scope != nil && c.failMisreads(env.Scope, name)
+			return c.unknownHint(name)
+		}
+		t, err := compileExpr(&env, src)
+		if err != nil && misread {
+			return nil // the key is reported
+		}
+		return compile(f, v, src, func(string) (T, error) { return t, err })
 	}
 }
 

@@ -223,6 +223,17 @@ var (
 	layoutDigits = regexp.MustCompile(`^((2006|002|01|02|03|04|05|06|15)+|[1-5])$`)
 )
 
+// foreignLetters are the elements of other layout languages, which a Go layout takes as text.
+var foreignLetters = regexp.MustCompile(`(^|[^A-Za-z])(YYYY|YY|yyyy|yy|MM|DD|dd|HH|hh|mm|ss|SS|SSS)+([^A-Za-z]|$)`)
+
+// strayLetters returns an element of another layout language, as MM in 2006-MM; "" if there is none.
+func strayLetters(layout string) string {
+	if m := foreignLetters.FindStringSubmatch(layout); m != nil {
+		return m[2]
+	}
+	return ""
+}
+
 // strayDigits returns digits of a layout that are no layout element, such as those of today's date; "" if there are none.
 func strayDigits(layout string) string {
 	layout = layoutFractions.ReplaceAllString(layoutZones.ReplaceAllString(layout, " "), " $2")

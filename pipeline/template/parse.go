@@ -147,7 +147,7 @@ func (p *parser) head(h *placeholder, from, to int) *Error {
 	case text == "":
 		return p.fail(from, "name an attribute, as in {Status}, or write {{ and }} for literal braces", "the placeholder is empty")
 	case strings.TrimSpace(text) != text:
-		return p.fail(from, `write {Status}; a name that begins or ends with a space is written {[" name "]}`, "space around %q", strings.TrimSpace(text))
+		return p.fail(from, "write {"+strings.TrimSpace(text)+`}; a name that begins or ends with a space is written {[" name "]}`, "space around %q", strings.TrimSpace(text))
 	case text[0] == '@':
 		return p.atName(h, from, text)
 	}
@@ -341,6 +341,9 @@ func (p *parser) arguments(fn function, a argument) (call, *Error) {
 		}
 		if stray := strayDigits(a.text); stray != "" {
 			return c, p.fail(a.from, "a Go layout shows the time 2006-01-02 15:04:05: year-month-day is 2006-01-02", "the layout %q has the digits %s, which are no part of a time", a.text, stray)
+		}
+		if stray := strayLetters(a.text); stray != "" {
+			return c, p.fail(a.from, "a Go layout shows the time 2006-01-02 15:04:05: year-month-day is 2006-01-02", "the layout %q has the letters %s, which are no part of a time", a.text, stray)
 		}
 		return c, nil
 	case fnSplit:

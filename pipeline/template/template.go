@@ -248,6 +248,17 @@ func (t *Template) ReadsEntity() bool {
 	return slices.ContainsFunc(t.placeholders, func(h placeholder) bool { return h.source == fromEntity })
 }
 
+// DatePaths returns the item paths whose values become dates, in order.
+func (t *Template) DatePaths() []string {
+	var paths []string
+	for _, h := range t.placeholders {
+		if h.source == fromItem && slices.ContainsFunc(h.calls, func(c call) bool { return c.fn == fnDate }) {
+			paths = append(paths, h.name)
+		}
+	}
+	return paths
+}
+
 // EachPaths returns the paths of {each.path}, as written, with each and without ?, in order.
 func (t *Template) EachPaths() []string { return t.paths(fromEach) }
 

@@ -115,3 +115,27 @@ func TestAssemble_Generations(t *testing.T) {
 		}
 	}
 }
+
+// A notify sink that has sent nothing takes any settings: nothing could mix. One that may have sent events does not.
+func TestAssemble_SuppressedSettings(t *testing.T) {
+	for _, base := range []string{printed, printed + "state: {table: kept}\n"} {
+		dir := t.TempDir()
+		for i, attributes := range []string{"", ", attributes: [Total]", ", when: 'op == \"MODIFY\"'", ", attributes: [Status]", ", attributes: [Total]"} {
+			file := strings.Replace(base, "events: [done]}", "events: [done]"+attributes+"}", 1)
+			cfg, err := config.Parse("tablewake.yaml", []byte(file), func(string) (string, bool) { return "", false })
+			if err != nil {
+				t.Fatal(err)
+			}
+			var opts []sinks.Option
+			if i < 3 {
+				opts = append(opts, sinks.Suppressed("replay"))
+			}
+			stores := open(t, dir)
+			_, err = sinks.Assemble(t.Context(), cfg, stores, opts...)
+			err = errors.Join(err, stores.Close())
+			if _, refused := errors.AsType[*sinks.ChangedError](err); refused != (i == 4) || err != nil && !refused {
+				t.Errorf("%d, with %q: %v", i, attributes, err)
+			}
+		}
+	}
+}

@@ -42,7 +42,7 @@ func TestAdopt_LostState(t *testing.T) {
 	if !strings.Contains(refused, "paid (table "+name+"-rows)") || !strings.Contains(refused, "refused") || !strings.Contains(refused, "Delete the output") {
 		t.Errorf("of an aggregate whose state is gone adopt says %s", refused)
 	}
-	if _, said := program.Run(t, cli.ExitFailure, "replay", "-c", file, "--live", "--create", stream); !strings.Contains(said, "tablewake adopt --sink paid") {
+	if _, said := program.Run(t, cli.ExitFailure, "replay", "-c", file, "--live", "--create", stream); !strings.Contains(said, "tablewake adopt -c "+file+" --live --sink paid`") {
 		t.Errorf("nothing was accepted, and replay says %s", said)
 	}
 

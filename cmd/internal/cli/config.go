@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -39,6 +42,11 @@ func LoadConfig(file string) (*config.Config, error) {
 		}
 	}
 	cfg, err := config.Load(file)
+	if other := strings.TrimSuffix(file, ".yml") + ".yaml"; errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(file, ".yml") {
+		if _, missing := os.Stat(other); missing == nil {
+			err = fmt.Errorf("%w; did you mean %s?", err, other)
+		}
+	}
 	if err != nil {
 		return nil, Exit(ExitConfig, err)
 	}

@@ -1,14 +1,17 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks"
 )
@@ -121,7 +124,14 @@ lists guides for those who are new to it.`,
 		SilenceErrors: true,
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return Usagef("%w; see `%s --help`", err, c.CommandPath())
+		hint := "see `" + c.CommandPath() + " --help`"
+		if unknown, ok := errors.AsType[interface {
+			error
+			GetSpecifiedName() string
+		}](err); ok {
+			hint = cmp.Or(nearFlag(c, unknown.GetSpecifiedName()), hint)
+		}
+		return Usagef("%w; %s", err, hint)
 	})
 	root.PersistentFlags().StringVar(&prof.dir, "profile", "", "write cpu.pprof and heap.pprof of this run into this `folder`")
 	logs.add(root)
@@ -129,5 +139,41 @@ lists guides for those who are new to it.`,
 	topic := &cobra.Command{Use: "exit-codes", Short: "What the exit codes of all commands mean", Long: exitCodes}
 	topic.SetHelpTemplate("{{.Long}}")
 	root.AddCommand(topic)
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "help" {
+			c.RunE = help
+		}
+	}
 	return root
+}
+
+// help prints the help of a command or a topic. It is an error if there is none.
+func help(c *cobra.Command, args []string) error {
+	found, rest, err := c.Root().Find(args)
+	switch {
+	case err != nil:
+		return err
+	case len(rest) > 0 && found == c.Root():
+		return found.Args(found, rest)
+	case len(rest) > 0:
+		return Usagef("%s has no command %q; see `%s --help`", found.CommandPath(), rest[0], found.CommandPath())
+	}
+	found.InitDefaultHelpFlag()
+	return found.Help()
+}
+
+// usageOfFlag is the beginning of a line of the help about a flag.
+var usageOfFlag = regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[a-z0-9-]+)`)
+
+// nearFlag asks for the flag of a command that was probably meant; "" if none is near.
+func nearFlag(c *cobra.Command, name string) string {
+	var names []string
+	for _, m := range usageOfFlag.FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {
+		names = append(names, m[1])
+	}
+	if hint := yamlbind.Hint("--"+name, names, ""); strings.HasPrefix(hint, "did you mean") {
+		return hint
+	}
+	return ""
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -115,6 +116,8 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	switch {
 	case cfg.Source.Kinesis != "":
 		return fmt.Errorf("%s:%d: source.kinesis: consume reads the table's own stream: remove source.kinesis, or let a Lambda read it", cfg.File, cfg.Source.Line)
+	case o.health != "" && strings.Trim(o.health, "0123456789") == "":
+		return cli.Usagef("--health %s is no address: write 127.0.0.1:%s", o.health, o.health)
 	case o.stopTimeout <= 0:
 		return cli.Usagef("--stop-timeout is a time, as 25s")
 	case o.idle < 0:

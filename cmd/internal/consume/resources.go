@@ -50,12 +50,19 @@ func (o *options) openResources(ctx context.Context, cfg *config.Config, w io.Wr
 		return nil, err
 	}
 	r := &resources{api: stream.Open(sdk, cfg, readCalls)}
-	r.announceAccount(ctx, sdk, w)
+	// Nothing is opened, or created, before the streams are found: the tables of another Region would be made.
 	streams, err := r.announceStreams(ctx, &o.start, cfg, w)
-	if err := o.checkViewType(ctx, r.api, cfg, streams); err != nil {
-		return nil, errors.Join(err, r.Close())
+	if errors.Is(err, shardreader.ErrNotFound) {
+		err = fmt.Errorf("Region %s: %w", sdk.Region, err)
 	}
-	if err := errors.Join(err, r.open(ctx, o, cfg, sdk, path, w)); err != nil {
+	if err == nil {
+		r.announceAccount(ctx, sdk, w)
+		err = o.checkViewType(ctx, r.api, cfg, streams)
+	}
+	if err == nil {
+		err = r.open(ctx, o, cfg, sdk, path, w)
+	}
+	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
 	return r, nil

@@ -3,6 +3,7 @@ package explain
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,14 +24,30 @@ type prefixes struct {
 	written map[string]bool    // prefixes of changes that are written; "": one of them has no prefix
 }
 
+// keeps reports whether a filter of the written prefixes lets through what begins with the prefix.
+func (p prefixes) keeps(prefix string) bool {
+	for written := range p.written {
+		if strings.HasPrefix(prefix, written) {
+			return true
+		}
+	}
+	return false
+}
+
 // maxPrefixes bounds the prefixes that a filter lists.
 const maxPrefixes = 8
 
-// prefixOf returns the text of a key up to the first punctuation that people write there; "" if it has none.
+// fixedKey is a key that is probably the same for many items: PROFILE, or META.
+var fixedKey = regexp.MustCompile(`^[A-Z][A-Z_-]*$`)
+
+// prefixOf returns the text of a key up to the first punctuation that people write there, or a whole fixed key; "" for others.
 func prefixOf(v item.Value) string {
 	text, _ := v.Text()
 	if at := strings.IndexAny(text, "#:|/"); at > 0 {
 		return text[:at+1]
+	}
+	if fixedKey.MatchString(text) {
+		return text
 	}
 	return ""
 }
@@ -65,7 +82,7 @@ func (c *idleChanges) filter() (filter string, saved float64) {
 		}
 		units := 0.0
 		for prefix, reads := range p.reads {
-			if !p.written[prefix] {
+			if !p.keeps(prefix) {
 				units += reads
 			}
 		}

@@ -15,6 +15,7 @@ func TestIdleChanges(t *testing.T) {
 		reads float64
 	}
 	const order, user, plain = `{"PK":{"S":"U#1"},"SK":{"S":"ORDER#1"}}`, `{"PK":{"S":"U#1"},"SK":{"S":"PROFILE#1"}}`, `{"PK":{"S":"U#1"},"SK":{"S":"META"}}`
+	const named = `{"PK":{"S":"U#1"},"SK":{"S":"anna"}}`
 	for _, tt := range []struct {
 		name    string
 		changes []change
@@ -26,7 +27,8 @@ func TestIdleChanges(t *testing.T) {
 		{"none is written", []change{{order, true, 1}}, "", 0},
 		{"by the sort key", []change{{order, false, 1}, {user, true, 2}, {plain, true, 3}}, "{key_prefix: {SK: 'ORDER#'}}", 5},
 		{"of two prefixes", []change{{order, false, 1}, {user, false, 2}, {plain, true, 3}}, "{any: [{key_prefix: {SK: 'ORDER#'}}, {key_prefix: {SK: 'PROFILE#'}}]}", 3},
-		{"written without a prefix", []change{{plain, false, 1}, {user, true, 2}}, "", 0},
+		{"written with a fixed key", []change{{plain, false, 1}, {user, true, 2}}, "{key_prefix: {SK: 'META'}}", 2},
+		{"written without a prefix", []change{{named, false, 1}, {user, true, 2}}, "", 0},
 		{"idle with the prefix", []change{{order, false, 1}, {order, true, 2}}, "", 0},
 	} {
 		var c idleChanges

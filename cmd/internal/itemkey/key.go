@@ -4,6 +4,7 @@ package itemkey
 import (
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
@@ -69,6 +70,27 @@ func Parse(text string, cfg *config.Config, table string) (Key, error) {
 		return Key{}, cli.Usagef("--key: %w; %s", err, Usage)
 	}
 	return Key{attributes, key}, nil
+}
+
+// Check returns an error if the key names an attribute that is no key attribute of the table, or has other values than a key
+// of it: nothing would ever match. The patterns of entities name the key attributes.
+func (k Key) Check(cfg *config.Config) error {
+	if len(cfg.Entities) == 0 || len(cfg.Source.Tables) > 1 {
+		return nil
+	}
+	var names []string
+	for _, p := range cfg.Entities[0].Key {
+		names = append(names, p.Attribute)
+	}
+	for name := range k.Attributes.All() {
+		if !slices.Contains(names, name) {
+			return cli.Usagef("--key: %s is no key attribute of the table, whose key is %s", name, strings.Join(names, ", "))
+		}
+	}
+	if _, values, err := k.Canonical.Decode(); !k.Attributes.Exists() && k.Canonical != "" && err == nil && len(values) != len(names) {
+		return cli.Usagef("--key: %s is no key of the table, whose key is %s; %s", k.Canonical, strings.Join(names, ", "), Usage)
+	}
+	return nil
 }
 
 // Matches reports whether it is the key of a change, or a part of it. A canonical key matches as stored, and as m masks it.

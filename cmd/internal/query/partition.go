@@ -215,6 +215,9 @@ func (q viewQuery) numberHint() string {
 
 // hint says what may be wrong with a partition key that has no rows; "" if nothing seems wrong.
 func (q viewQuery) hint(s shards) string {
+	if q.between != "" || q.beginsWith != "" || q.after != "" {
+		return "" // the key may be right, and the range empty
+	}
 	if hint := q.numberHint(); hint != "" && len(s.views) == 0 {
 		return "no rows; " + hint
 	}

@@ -39,7 +39,7 @@ With --live a read without --pk scans the whole table.`,
   tablewake query view shop-views --local out --pk STATUS#paid --limit 5
   tablewake query view shop-views --local out --pk 'STATUS#paid#{@shard}' --reverse --limit 5
   tablewake query view shop-views --local out --begins-with 2026-03 -o json
-  tablewake query view shop-views -c tablewake.yaml --live --pk STATUS#paid --between 2026-03-01,2026-03-31 --reverse -n 20`,
+  tablewake query view shop-views -c tablewake.yaml --live --pk STATUS#paid --between 2026-03,2026-04 --reverse -n 20`,
 		Args: cli.ArgumentRange(0, 1, "[TABLE] (--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, args []string) error {
 			q.limit = o.limit

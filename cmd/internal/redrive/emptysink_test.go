@@ -31,7 +31,7 @@ func TestRedrive_SinkThatHoldsNothing(t *testing.T) {
 				t.Errorf("the settings are taken, and redrive says %s", said)
 			}
 			f.compare(t)
-			if _, said := program.Run(t, cli.ExitFailure, "replay", "-c", f.flawed, "--local", f.out, f.stream); !strings.Contains(said, "`tablewake adopt --sink "+test.sink+"`") {
+			if _, said := program.Run(t, cli.ExitFailure, "replay", "-c", f.flawed, "--local", f.out, f.stream); !strings.Contains(said, "`tablewake adopt -c "+f.flawed+" --local "+f.out+" --sink "+test.sink+"`") {
 				t.Errorf("under the former settings a replay says %s", said)
 			}
 		})

@@ -39,7 +39,7 @@ func TestAdopt_MendedSettings(t *testing.T) {
 	} {
 		t.Run(test.sink+" "+test.flawed, func(t *testing.T) {
 			f := replayFlawed(t, test.good, test.flawed, strings.NewReplacer())
-			if _, said := program.Run(t, cli.ExitFailure, "redrive", "-c", f.file, "--local", f.out); !strings.Contains(said, "`tablewake adopt --sink "+test.sink+"`") {
+			if _, said := program.Run(t, cli.ExitFailure, "redrive", "-c", f.file, "--local", f.out); !strings.Contains(said, "`tablewake adopt -c "+f.file+" --local "+f.out+" --sink "+test.sink+"`") {
 				t.Fatalf("under other settings redrive says %s", said)
 			}
 			if text, _ := program.Run(t, cli.ExitOK, "adopt", "-c", f.file, "--local", f.out, "--yes"); !strings.Contains(text, "accepted: "+test.sink) {

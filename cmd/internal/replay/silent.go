@@ -10,6 +10,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
 const (
@@ -54,7 +55,7 @@ func silentSinks(l pipeline.Ledger) []SilentSink {
 	var silent []SilentSink
 	for _, name := range slices.Sorted(maps.Keys(l.Sinks)) {
 		k := l.Sinks[name]
-		n := k.Routed + total(k.Dropped)
+		n := k.Routed + total(k.Dropped) + total(l.Source.Filtered)
 		if n < silentFrom || k.Written+k.Superseded+k.Suppressed+k.Coalesced+k.Pending+k.Revoked > 0 {
 			continue
 		}
@@ -62,8 +63,10 @@ func silentSinks(l pipeline.Ledger) []SilentSink {
 		if reasons == nil {
 			reasons = make(map[string]int64)
 		}
-		for reason, n := range k.Dropped {
-			reasons[reason] += n
+		for _, dropped := range []map[string]int64{k.Dropped, l.Source.Filtered} {
+			for reason, n := range dropped {
+				reasons[reason] += n
+			}
 		}
 		if letters := k.DeadLettered + k.Quarantined; letters > 0 {
 			reasons[deadLetters] += letters
@@ -81,12 +84,28 @@ func silentSinks(l pipeline.Ledger) []SilentSink {
 	return silent
 }
 
-func (s SilentSink) write(w io.Writer) {
-	fmt.Fprintf(w, "%s wrote nothing of %s:\n", s.Sink, cli.Count(s.Changes, "change"))
+// writeSilent prints sinks that wrote nothing. Those with the same reasons, as a filter of all sinks, are named together.
+func writeSilent(w io.Writer, all []SilentSink) {
+	for len(all) > 0 {
+		first := all[0]
+		var names []string
+		same := func(s SilentSink) bool { return s.Changes == first.Changes && slices.Equal(s.Reasons, first.Reasons) }
+		for _, s := range all {
+			if same(s) {
+				names = append(names, s.Sink)
+			}
+		}
+		all = slices.DeleteFunc(slices.Clone(all), same)
+		first.write(w, yamlbind.Enumerate(names, "and"))
+	}
+}
+
+func (s SilentSink) write(w io.Writer, names string) {
+	fmt.Fprintf(w, "%s wrote nothing of %s:\n", names, cli.Count(s.Changes, "change"))
 	for _, r := range s.Reasons {
 		text := reasonTexts[r.Reason]
 		if text == "" {
-			text = "a filter drops it"
+			text = "the filter of that name drops it"
 		}
 		fmt.Fprintf(w, "  %s: %s (%s)\n", cli.Thousands(r.Changes), text, r.Reason)
 	}

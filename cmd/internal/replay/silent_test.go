@@ -23,9 +23,7 @@ func TestSilentSinks(t *testing.T) {
 		"held":       {Routed: 50, Suppressed: 1, NoEffect: map[string]int64{"no_event": 49}},
 	}}, time.Second)
 	var got bytes.Buffer
-	for _, s := range sum.Silent {
-		s.write(&got)
-	}
+	writeSilent(&got, sum.Silent)
 	want := `broken wrote nothing of 12 changes:
   12: could not be written (dead letters)
 quiet wrote nothing of 50 changes:
@@ -35,7 +33,7 @@ quiet wrote nothing of 50 changes:
 typo wrote nothing of 2,330 changes:
   1,400: the item has no value for its key or its index: is each name in the template spelled as in the table? (sparse)
   900: the item is of another entity (of)
-  30: a filter drops it (mine)
+  30: the filter of that name drops it (mine)
 `
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -45,6 +43,25 @@ typo wrote nothing of 2,330 changes:
 	want = `superseded: a newer version of the item was stored already
 suppressed: held back, as notifications are without --notify
 quarantined: not tried, because an earlier change of the item is a dead letter
+`
+	if diff := cmp.Diff(want, got.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A filter above the sinks is named as theirs are. Sinks that it leaves nothing are named together.
+func TestSilentSinks_FilterAbove(t *testing.T) {
+	sum := Summarize("hotel", pipeline.Ledger{
+		Source: pipeline.SourceLedger{Read: 635, Filtered: map[string]int64{"keep_key_prefix": 635}},
+		Sinks:  map[string]pipeline.SinkLedger{"days": {}, "cities": {}, "guests": {Routed: 5, NoEffect: map[string]int64{"of": 5}}},
+	}, time.Second)
+	var got bytes.Buffer
+	writeSilent(&got, sum.Silent)
+	want := `cities and days wrote nothing of 635 changes:
+  635: the filter of that name drops it (keep_key_prefix)
+guests wrote nothing of 640 changes:
+  635: the filter of that name drops it (keep_key_prefix)
+  5: the item is of another entity (of)
 `
 	if diff := cmp.Diff(want, got.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

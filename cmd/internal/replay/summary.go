@@ -152,9 +152,7 @@ func (s Summary) writeSinks(w io.Writer) {
 		}
 	}
 	writeOutcomes(w, s.Ledger.Sinks)
-	for _, silent := range s.Silent {
-		silent.write(w)
-	}
+	writeSilent(w, s.Silent)
 	fmt.Fprintln(w)
 }
 

@@ -15,13 +15,15 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/replay"
+	"github.com/tablewake/tablewake/shardreader/snapshot"
 	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
 )
 
 const (
 	mostItems    = 20_000 // of files
 	scanSegments = 32     // a sample has items of each: segments divide the table by a hash of the key
-	scanPage     = 32     // items of each segment
+	scanPage     = 32     // items of a page
+	mostScanned  = scanSegments * scanPage
 	scanTime     = 2 * time.Minute
 )
 
@@ -29,12 +31,13 @@ const (
 type Sample struct {
 	Items []item.Image
 	Table string   // name of the table; "" if the sample does not have it
+	Noun  string   // of what Items are: "item", or "record" if an item may have several
 	Keys  []string // names of the key attributes; a table names the partition key first. Nil: unknown
 }
 
 // Read reads a sample from files and folders: records, lines of an export, or lines with an item each.
 func Read(ctx context.Context, s cli.Streams, paths []string) (*Sample, error) {
-	out := &Sample{}
+	out := &Sample{Noun: "item"}
 	var records []string
 	for _, path := range paths {
 		left, err := out.readLines(path)
@@ -44,6 +47,7 @@ func Read(ctx context.Context, s cli.Streams, paths []string) (*Sample, error) {
 		records = append(records, left...)
 	}
 	if len(records) > 0 && len(out.Items) < mostItems {
+		out.Noun = "record"
 		if err := out.readRecords(ctx, s, records); err != nil {
 			return nil, err
 		}
@@ -121,30 +125,56 @@ func Scan(ctx context.Context, s cli.Streams, name string) (*Sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Sample{Table: table.Table().Name, Keys: table.Table().Keys}
-	for _, p := range table.Parts() {
-		if err := out.readPart(ctx, table, p.ID); err != nil {
-			return nil, err
-		}
+	out := &Sample{Noun: "item", Table: table.Table().Name, Keys: table.Table().Keys}
+	whole, err := out.readTable(ctx, table)
+	if err != nil {
+		return nil, err
 	}
 	if len(out.Items) == 0 {
 		return nil, fmt.Errorf("the table %s has no items to learn from", name)
 	}
-	fmt.Fprintf(s.Err, "read %s of the table %s, for %g read units\n", cli.Count(len(out.Items), "item"), out.Table, table.Units())
+	fmt.Fprintf(s.Err, "read %s of the table %s, %s, for %g read units\n", cli.Count(len(out.Items), "item"), out.Table,
+		cli.Either(whole, "which are all", "which has more"), table.Units())
 	return out, nil
 }
 
-// readPart reads one page of a segment.
-func (out *Sample) readPart(ctx context.Context, table *scan.Scan, id string) error {
-	part, err := table.Open(ctx, id, "")
-	if err != nil {
-		return err
+// readTable reads a page of each segment, and goes on until it has mostScanned items or the whole table: segments hold
+// different numbers of items.
+func (out *Sample) readTable(ctx context.Context, table *scan.Scan) (whole bool, err error) {
+	var parts []snapshot.Reader
+	defer func() {
+		for _, p := range parts {
+			err = errors.Join(err, p.Close())
+		}
+	}()
+	for _, p := range table.Parts() {
+		part, err := table.Open(ctx, p.ID, "")
+		if err != nil {
+			return false, err
+		}
+		parts = append(parts, part)
 	}
-	defer part.Close()
+	for unread := slices.Clone(parts); len(unread) > 0; {
+		var more []snapshot.Reader
+		for _, part := range unread {
+			if len(out.Items) >= mostScanned {
+				return false, nil
+			}
+			switch err := out.readPage(ctx, part); {
+			case err == nil:
+				more = append(more, part)
+			case !errors.Is(err, io.EOF):
+				return false, err
+			}
+		}
+		unread = more
+	}
+	return true, nil
+}
+
+// readPage reads one page of a segment; io.EOF if there is none.
+func (out *Sample) readPage(ctx context.Context, part snapshot.Reader) error {
 	read, err := part.Read(ctx)
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
 	if err != nil {
 		return err
 	}

@@ -121,6 +121,9 @@ func (o *options) printer(cfg *config.Config, table config.Table) (explain.Print
 		if selected.key, err = itemkey.Parse(o.key, cfg, prefix); err != nil {
 			return explain.Printer{}, err
 		}
+		if err := selected.key.Check(cfg); err != nil {
+			return explain.Printer{}, err
+		}
 	}
 	if err := selected.setEntities(o.of, cfg.File); err != nil {
 		return explain.Printer{}, err

@@ -166,7 +166,6 @@ func TestTail_Selects(t *testing.T) {
 		"an item":             {options{key: "PK=USER#1,SK=PROFILE"}, "1 3", cli.ExitOK},
 		"a canonical key":     {options{key: "USER%231,PROFILE"}, "1 3", cli.ExitOK},
 		"both":                {options{key: "PK=USER#1", of: []string{"User"}}, "1 3", cli.ExitOK},
-		"no key attribute":    {options{key: "Status=paid"}, "", cli.ExitOK},
 		"two changes":         {options{limit: 2}, "1 2", cli.ExitOK},
 		"more than there are": {options{of: []string{"User"}, limit: 3}, "1 3", cli.ExitInterrupted},
 	} {
@@ -180,6 +179,21 @@ func TestTail_Selects(t *testing.T) {
 				t.Errorf("it shows %v and ends with %d, want %s and %d", got, code, tt.want, tt.code)
 			}
 		})
+	}
+}
+
+// What is no key of the table is refused: it would be waited for without end.
+func TestTail_NoKey(t *testing.T) {
+	cfg := loaded(t, shop)
+	for key, want := range map[string]string{
+		"Status=paid": "Status is no key attribute of the table, whose key is PK, SK",
+		"pk=USER#1":   "pk is no key attribute of the table, whose key is PK, SK",
+		"foo":         "foo is no key of the table, whose key is PK, SK",
+	} {
+		o := options{key: key}
+		if _, err := o.printer(cfg, cfg.Source.Tables[0]); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("--key %s: %v", key, err)
+		}
 	}
 }
 

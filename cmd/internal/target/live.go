@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/aws/smithy-go/logging"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/telemetry"
 	"github.com/tablewake/tablewake/sinks/aws"
@@ -49,8 +52,23 @@ func LoadAWS(ctx context.Context) (awssdk.Config, error) {
 	case sdk.Region == "":
 		return sdk, errors.New("no AWS Region is set: export AWS_REGION, or choose a profile with AWS_PROFILE")
 	}
-	return sdk, nil
+	return sdk, checkCredentials(ctx, sdk)
 }
+
+// checkCredentials returns an error if there are no credentials: every call would fail, each with a text of its own. The
+// instance metadata is the last place where the SDK looks for them. A server of credentials may answer later.
+func checkCredentials(ctx context.Context, sdk awssdk.Config) error {
+	if sdk.Credentials == nil {
+		return nil
+	}
+	_, err := sdk.Credentials.Retrieve(ctx)
+	if err == nil || !strings.Contains(err.Error(), "no EC2 IMDS role found") || awserr.Status(err) >= 500 || awserr.Status(err) == http.StatusTooManyRequests {
+		return nil // the calls say what is wrong with them
+	}
+	return errNoCredentials
+}
+
+var errNoCredentials = errors.New("no AWS credentials were found: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 
 // Announce prints the account, the Region and the stores of cfg to w.
 func Announce(ctx context.Context, sdk awssdk.Config, cfg *config.Config, w io.Writer) {

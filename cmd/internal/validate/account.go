@@ -3,11 +3,15 @@ package validate
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"net"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -63,6 +67,9 @@ type account struct {
 	denied   deniedCalls
 	newest   map[string]string // ARNs of the newest streams, by the pattern of all streams of their tables
 
+	noSource    bool                // a source table is missing
+	unreachable map[string][]string // fields whose servers were not reached after the first, by the cause
+
 	liveReport
 	problems config.Problems
 }
@@ -77,7 +84,7 @@ func checkAccount(ctx context.Context, s cli.Streams, cfg *config.Config) (*live
 	if err != nil {
 		return nil, nil, err
 	}
-	a := &account{cfg: cfg, newest: make(map[string]string)}
+	a := &account{cfg: cfg, newest: make(map[string]string), unreachable: make(map[string][]string)}
 	a.liveReport = liveReport{Region: sdk.Region, Checked: []string{}, NotChecked: []unchecked{}}
 	sdk.APIOptions = append(sdk.APIOptions, a.denied.watch)
 	a.sdk, a.tables, a.api = sdk, dynamodb.NewFromConfig(sdk), stream.OpenRateLimited(sdk, cfg, 2)
@@ -93,10 +100,19 @@ func checkAccount(ctx context.Context, s cli.Streams, cfg *config.Config) (*live
 	for _, t := range cfg.Source.Tables {
 		a.checkSource(ctx, t)
 	}
-	stores := aws.Stores(sdk)
-	defer stores.Close()
-	a.checkStores(ctx, stores)
-	a.checkRights(ctx, callerErr)
+	if a.noSource { // in another Region or account all is missing, and nothing is to be created there
+		a.skip("stores and rights", "there is no source table here")
+	} else {
+		stores := aws.Stores(sdk)
+		defer stores.Close()
+		a.checkStores(ctx, stores)
+		a.checkRights(ctx, callerErr)
+	}
+	for _, cause := range slices.Sorted(maps.Keys(a.unreachable)) {
+		if fields := a.unreachable[cause]; len(fields) > 0 {
+			a.skip(strings.Join(fields, ", "), "their servers do not answer either: "+cause)
+		}
+	}
 	if ctx.Err() != nil {
 		return nil, nil, cli.Exit(cli.ExitInterrupted, fmt.Errorf("interrupted: %w", context.Cause(ctx)))
 	}
@@ -124,6 +140,7 @@ func (a *account) check(ctx context.Context, p part, do func(ctx context.Context
 	switch {
 	case err != nil && awserr.KindOf(err) == awserr.Missing:
 		a.problem(p, fmt.Sprintf("%s is missing in %s", p.what, a.where()), "`"+a.createCommand()+"` creates it")
+	case err != nil && a.sameUnreachable(p, err):
 	case err != nil:
 		for text := range strings.SplitSeq(err.Error(), "\n") {
 			a.problem(p, text, "")
@@ -136,6 +153,25 @@ func (a *account) check(ctx context.Context, p part, do func(ctx context.Context
 	default:
 		a.Checked = append(a.Checked, p.field+": "+p.what)
 	}
+}
+
+// sameUnreachable notes that the server of a part is not reached, and reports whether another is not for the same cause:
+// one wrong endpoint or network is one problem.
+func (a *account) sameUnreachable(p part, err error) bool {
+	cause := ""
+	if errno, ok := errors.AsType[syscall.Errno](err); ok {
+		cause = errno.Error()
+	} else if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		cause = "no address of " + dns.Name
+	} else {
+		return false
+	}
+	fields, again := a.unreachable[cause]
+	if again && !slices.Contains(fields, p.field) {
+		fields = append(fields, p.field)
+	}
+	a.unreachable[cause] = fields
+	return again
 }
 
 // problem notes that a part is not as it must be. hint says what mends it; "" if message does.

@@ -107,10 +107,22 @@ func TestLive(t *testing.T) {
 
 	_, said := program.Run(t, cli.ExitConfig, live...)
 	const here = " in account 123456789012, Region us-east-1; "
-	in := " is missing" + here + "`tablewake consume -c " + file + " --live --create` creates it"
 	wants(t, said,
 		":3:1: source.table: there is no table "+name+"-source"+here+
-			"correct the name, AWS_REGION or AWS_PROFILE: `aws dynamodb list-tables` names the tables",
+			"correct the name, AWS_REGION or AWS_PROFILE: `aws dynamodb list-tables` names the tables")
+	if strings.Contains(said, "--create") {
+		t.Errorf("without its source table it is to be created here:\n%s", said)
+	}
+	_, refused := program.Run(t, cli.ExitFailure, "consume", "-c", file, "--live", "--create", "--health", "off", "--exit-when-idle", "1s")
+	if !strings.Contains(refused, "Region us-east-1: ListStreams of table "+name+"-source: not found") || strings.Contains(refused, "leases") {
+		t.Errorf("consume --create says %s", refused)
+	}
+	calls.onlyReads(t)
+
+	createSource(t, client, name, "id", types.StreamViewTypeKeysOnly)
+	_, said = program.Run(t, cli.ExitConfig, live...)
+	in := " is missing" + here + "`tablewake consume -c " + file + " --live --create` creates it"
+	wants(t, said,
 		"state.table: table "+name+"-state"+in, "leases.table: table "+name+"-leases"+in,
 		"sinks.rows: table "+name+"-rows"+in, "sinks.paid: table "+name+"-paid"+in,
 		"sinks.log: bucket "+name+in, "sinks.queued: queue "+name+"-events"+in,
@@ -119,10 +131,6 @@ func TestLive(t *testing.T) {
 	if n := strings.Count(said, name+"-rows is missing"); n != 1 {
 		t.Errorf("a table of two sinks is missing %d times:\n%s", n, said)
 	}
-	calls.onlyReads(t)
-
-	createSource(t, client, name, "id", types.StreamViewTypeKeysOnly)
-	_, said = program.Run(t, cli.ExitConfig, live...)
 	wants(t, said,
 		"entities.Order.key: PK is no key attribute of the table "+name+"-source, whose key is id; "+
 			"name the attributes of the key",
@@ -130,7 +138,7 @@ func TestLive(t *testing.T) {
 		"source.ttl_attribute: the table "+name+"-source has no TTL; "+
 			"`aws dynamodb update-time-to-live --table-name "+name+"-source "+
 			"--time-to-live-specification Enabled=true,AttributeName=expires` enables it, or leave ttl_attribute out")
-	_, refused := program.Run(t, cli.ExitFailure, "consume", "-c", file, "--live", "--create", "--health", "off", "--exit-when-idle", "1s")
+	_, refused = program.Run(t, cli.ExitFailure, "consume", "-c", file, "--live", "--create", "--health", "off", "--exit-when-idle", "1s")
 	if !strings.Contains(refused, "has the view type KEYS_ONLY") {
 		t.Errorf("consume --create says %s", refused)
 	}

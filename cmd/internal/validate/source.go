@@ -38,7 +38,7 @@ func (a *account) checkSource(ctx context.Context, t config.Table) {
 		case awserr.KindOf(err) == awserr.Denied:
 			return "", nil
 		case awserr.KindOf(err) == awserr.Missing:
-			missing = true
+			missing, a.noSource = true, true
 			a.problem(p, "there is no table "+t.Name+" in "+a.where(),
 				"correct the name, AWS_REGION or AWS_PROFILE: `aws dynamodb list-tables` names the tables")
 			return "", nil

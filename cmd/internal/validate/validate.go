@@ -88,6 +88,8 @@ type validation struct {
 	Warnings config.Problems `json:"warnings"`
 	Sampled  int             `json:"sampled_items,omitempty"` // items that names were checked against
 	Live     *liveReport     `json:"live,omitempty"`          // of --live
+
+	noun string // of what Sampled counts
 }
 
 // validate checks a configuration and prints the result.
@@ -152,7 +154,7 @@ func (v *validation) addWarnings(ctx context.Context, s cli.Streams, cfg *config
 	if err != nil || items == nil {
 		return err
 	}
-	v.Sampled = len(items.Items)
+	v.Sampled, v.noun = len(items.Items), items.Noun
 	v.Warnings = append(v.Warnings, cfg.CheckSample(items.Items)...)
 	v.Warnings.Sort()
 	return nil
@@ -167,6 +169,6 @@ func (v *validation) writeSummary(w io.Writer, cfg *config.Config) {
 	fmt.Fprintf(w, "%s is valid: pipeline %s, %s, %s, %s\n",
 		cfg.File, cfg.Name, cli.Count(len(cfg.Sinks), "sink"), cli.Count(len(cfg.Detectors), "detector"), cli.Count(filters, "filter"))
 	if v.Sampled > 0 {
-		fmt.Fprintf(w, "its names were checked against %s\n", cli.Count(v.Sampled, "item"))
+		fmt.Fprintf(w, "its names were checked against %s\n", cli.Count(v.Sampled, v.noun))
 	}
 }

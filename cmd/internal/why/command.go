@@ -98,7 +98,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	}
 	err = cli.Print(s.Out, o.format, a, a.write)
 	if err == nil && a.Differing > 0 {
-		return cli.Exit(cli.ExitFailure, fmt.Errorf("%d places are not as the item says that they should be; where dead letters of it are listed, mend their cause and run tablewake redrive", a.Differing))
+		return cli.Exit(cli.ExitFailure, fmt.Errorf("%s as the item says that it should be; where dead letters of it are listed, mend their cause and run tablewake redrive", cli.Counted(int64(a.Differing), "place", "is not", "are not")))
 	}
 	return err
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/audit"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Request is the input of [Compare].
@@ -115,6 +116,10 @@ func Compare(ctx context.Context, q Request) (Comparison, error) {
 	if err != nil {
 		return a, err
 	}
+	stages, err := q.unfilled(ctx)
+	if err != nil {
+		return a, err
+	}
 	for i, s := range q.Config.Sinks {
 		sink := Sink{Name: s.Name}
 		if m, ok := marks[s.Name]; ok {
@@ -123,8 +128,12 @@ func Compare(ctx context.Context, q Request) (Comparison, error) {
 		if err := compareSink(ctx, item, s, compared[s.Name], x.Routes[i], &sink); err != nil {
 			return a, fmt.Errorf("%s: %w", s.Name, err)
 		}
+		stage, unfilled := stages[s.Name]
+		if unfilled {
+			sink.Note = fmt.Sprintf("is %s: fill it first, with tablewake backfill --sink %s", stage, s.Name)
+		}
 		for i := range sink.Findings {
-			if p := &sink.Findings[i]; !q.Known {
+			if p := &sink.Findings[i]; !q.Known || unfilled {
 				p.Verdict, p.Differs = Info, nil
 			} else if p.Verdict.isProblem() {
 				a.Differing++
@@ -140,6 +149,25 @@ func Compare(ctx context.Context, q Request) (Comparison, error) {
 		a.Letters = append(a.Letters, letters.NewLetterJSON(a.letters[i]))
 	}
 	return a, nil
+}
+
+// unfilled returns the stages of the sinks that wait or are filling, by name: what they lack is no difference.
+func (q Request) unfilled(ctx context.Context) (map[string]state.Stage, error) {
+	stages := make(map[string]state.Stage)
+	kept, err := q.Stores.State(ctx, q.Config)
+	if err != nil || kept == nil {
+		return stages, err
+	}
+	for b, err := range kept.Births(ctx) {
+		if err != nil {
+			return stages, err
+		}
+		i := slices.IndexFunc(q.Config.Sinks, func(s config.Sink) bool { return s.Name == b.Sink })
+		if i >= 0 && b.Target == sinks.Target(q.Config.Sinks[i]) && (b.Stage == state.Waiting || b.Stage == state.Filling) {
+			stages[b.Sink] = b.Stage
+		}
+	}
+	return stages, nil
 }
 
 // audited returns the sinks that keep state, by name.

@@ -130,6 +130,9 @@ func (f *File) Elements(v *Value) []*Value {
 		if f.o.Words.Values && v.Node.Kind == yaml.ScalarNode && v.Node.Value != "" {
 			hint = "write [" + v.Rule.asElement(v.Node.Value) + "]"
 		}
+		if v.Node.Kind == yaml.MappingNode {
+			hint = "begin each element with - , or write the list in [ ]"
+		}
 		f.Fail(v, hint, "wants a list, not %s", f.Found(v.Node))
 		return nil
 	}

@@ -100,6 +100,19 @@ var closing = map[rune]rune{'‘': '’', '’': '’', '“': '”', '”': '�
 // unclosed finds, in what a line quotes, the beginning of the next key: the quote before it is missing.
 var unclosed = regexp.MustCompile(`^(.*?), *[A-Za-z_][A-Za-z0-9_-]*: *$`)
 
+// beginsKey is a line with a key: a quoted text of the line above does not go on in it.
+var beginsKey = regexp.MustCompile(`^ *(- +)?[A-Za-z_][A-Za-z0-9_-]*:( |$)`)
+
+// withoutClosing cuts off the braces and brackets at the end of a text that close nothing in it: those around the text.
+func withoutClosing(text string) string {
+	for _, pair := range []string{"{}", "[]"} {
+		for strings.HasSuffix(text, pair[1:]) && strings.Count(text, pair[1:]) > strings.Count(text, pair[:1]) {
+			text = strings.TrimSuffix(text, pair[1:])
+		}
+	}
+	return text
+}
+
 // startsText reports whether a comment was probably meant as text: people write a space after the #.
 func startsText(s string) bool {
 	return len(s) > 1 && s[0] == '#' && s[1] != ' ' && s[1] != '#'
@@ -123,9 +136,12 @@ func (f *File) unquoted(line int) (column int, hint string) {
 		case r == '\'' || r == '"':
 			start := i
 			i = pastQuote(rs, i)
+			if open := i-start < 2 || rs[i-1] != r; open && line < len(f.lines) && beginsKey.MatchString(f.line(line+1)) {
+				return start + 1, "the closing quote is missing: write " + Quoted(withoutClosing(strings.TrimSpace(string(rs[start+1:]))))
+			}
 			if rest := strings.TrimLeft(string(tail(rs, i)), " "); rest != "" && !strings.ContainsRune(",]}:#", []rune(rest)[0]) {
 				if m := unclosed.FindStringSubmatch(string(rs[start+1 : i-1])); m != nil {
-					return start + 1, "the closing quote is missing: write " + Quoted(m[1])
+					return start + 1, "the closing quote is missing: write " + Quoted(withoutClosing(m[1]))
 				}
 				return start + 1, "quote the whole: " + Quoted(f.written(line, start+1)) // "x" in item.Tags
 			}

@@ -81,6 +81,10 @@ func (f *File) misfit(v *Value, is Resolved) string {
 		return strings.ReplaceAll(v.Rule.Kind.units, "N", v.Node.Value)
 	case is == IsNull:
 		return "write a value or remove the key"
+	case is != IsText && len(v.Rule.Words) == 1:
+		return "write " + v.Rule.Words[0]
+	case is != IsText && textual && v.Rule.Kind.Wants == "a path":
+		return "name an attribute, as in Total; one that is named " + v.Node.Value + " is written " + Quoted(v.Node.Value)
 	case is != IsText && textual:
 		return "quote it: " + Quoted(v.Node.Value)
 	case is == IsText && v.Node.Style != 0 && !v.Env:
