@@ -106,7 +106,7 @@ func (s *Store) Count(ctx context.Context) (n int, known bool, err error) {
 	for _, name := range names {
 		count, err := strconv.Atoi(attributes[string(name)])
 		if err != nil {
-			return 0, false, nil
+			return 0, false, fmt.Errorf("deadletter: the queue %s: %s is no number: %w", s.place.Name, name, err)
 		}
 		n += count
 	}
