@@ -3,6 +3,7 @@ package sinks
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -103,6 +104,11 @@ func (o *opened) storeBirth(ctx context.Context, births state.Births) error {
 // open opens the store of a sink. It refuses an output that was written under other settings than those of the
 // file, or that does not belong to the state. birth is the birth of the output; zero if there is no state.
 func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(context.Context, *config.Config, config.Sink) (T, error)) (store T, birth state.Birth, err error) {
+	defer func() {
+		if lost, ok := errors.AsType[*state.LostError](err); ok {
+			lost.Flags = a.flags
+		}
+	}()
 	if store, err = open(ctx, a.cfg, s); err != nil {
 		return store, birth, err
 	}

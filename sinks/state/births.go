@@ -169,6 +169,8 @@ type LostError struct {
 	Sink string // "" for all sinks
 	What string // what was expected, and what was found
 	Way  string // what to do about it; "" names the commands that help with every such error
+
+	Flags string // of these commands, for the file and the stores; "": none are named
 }
 
 var _ redact.Redacted = (*LostError)(nil)
@@ -177,11 +179,14 @@ var _ redact.Redacted = (*LostError)(nil)
 func (e *LostError) Error() string {
 	way := e.Way
 	if way == "" {
-		sink := ""
-		if e.Sink != "" {
-			sink = " --sink " + e.Sink
+		flags := ""
+		if e.Flags != "" {
+			flags = " " + e.Flags
 		}
-		way = "`tablewake adopt" + sink + "` shows what is there, and accepts it where that can be right; where it can't, it says how to fill the sink again"
+		if e.Sink != "" {
+			flags += " --sink " + e.Sink
+		}
+		way = "`tablewake adopt" + flags + "` shows what is there, and accepts it where that can be right; where it can't, it says how to fill the sink again"
 	}
 	return e.What + ": to go on would count on what is not there, or twice; " + way
 }
