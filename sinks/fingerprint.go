@@ -94,7 +94,13 @@ func (o *opened) storeBirth(ctx context.Context, births state.Births) error {
 	if o.replaces.ID == "" {
 		return nil
 	}
-	stored, err := ChangeBirths(ctx, births, []state.Birth{o.replaces}, func(b *state.Birth) { *b = o.birth })
+	stored, err := ChangeBirths(ctx, births, []state.Birth{o.replaces}, func(b *state.Birth) {
+		if b.ID == o.birth.ID {
+			*b = withNotesOf(o.birth, *b)
+		} else {
+			*b = o.birth
+		}
+	})
 	if err == nil {
 		o.birth, o.replaces = stored[0], state.Birth{}
 	}
@@ -159,7 +165,7 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 	return store, o.birth, nil
 }
 
-// publishesNothing reports whether a sink is a suppressed notify sink: its birth has not begun, and it takes other settings.
+// publishesNothing reports whether s is a suppressed notify sink. Such a sink does not begin, and may change its settings.
 func (a *assembly) publishesNothing(s config.Sink) bool { return s.Notify != nil && a.suppress != "" }
 
 // record stores the fingerprints and births of new outputs, before anything is written.

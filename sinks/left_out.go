@@ -54,7 +54,7 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 			return err
 		}
 		if b.LeftOut.IsZero() && a.options.Logger != nil {
-			a.options.Logger.LogAttrs(ctx, slog.LevelWarn, "the file does not have a sink that has written: its output misses the changes from now on, and is repaired by `tablewake gaps --repair --audit` after the sink is put back",
+			a.options.Logger.LogAttrs(ctx, slog.LevelWarn, "the file lacks a sink that has written: its output misses all changes from now on; put the sink back, then run `tablewake gaps --repair --audit`",
 				slog.String("sink", b.Sink), slog.String("output", b.Target))
 		}
 	}

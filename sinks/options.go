@@ -90,8 +90,7 @@ func Rebuild() Option {
 	return optionFunc(func(a *assembly) { a.rebuild = true })
 }
 
-// RecordOnly declares that the pipeline never runs: Assemble records its outputs, as each start does, and a sink that the file
-// does not have misses nothing by that.
+// RecordOnly declares that the pipeline never runs. Assemble records the outputs. It does not note sinks that the file lacks.
 func RecordOnly() Option {
 	return optionFunc(func(a *assembly) { a.recordOnly = true })
 }

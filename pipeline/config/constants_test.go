@@ -3,6 +3,8 @@ package config_test
 import (
 	"strings"
 	"testing"
+
+	"github.com/tablewake/tablewake/pipeline/config"
 )
 
 // Texts that are probably meant as something else are told once, and so are types that do not fit.
@@ -36,5 +38,18 @@ func TestProbablyMeant(t *testing.T) {
 	}
 	if said := messages(t, head+view); len(said) > 0 {
 		t.Errorf("without a mistake: %q", said)
+	}
+}
+
+// A name that a rule reads may be a text of a key, too: it is an attribute where the entity declares none, and no placeholder that
+// was forgotten. What is about every item may be about entities that declare another type.
+func TestNamesThatAreNoMistake(t *testing.T) {
+	for _, file := range []string{
+		"attributes: {Total: N}\nentities: {User: {key: {PK: 'user#{UserId}', SK: user}}}\nsinks: {rows: {view: {of: User, table: rows, key: {PK: '{user}', SK: '{@key}'}}}}\n",
+		"attributes: {Tags: L}\nentities: {Note: {key: {PK: 'NOTE#{Id}'}, attributes: {Tags: SS}}}\ndetect: {tagged: {added: Tags}}\nsinks: {told: {notify: {events: [tagged]}}}\n",
+	} {
+		if _, err := config.Parse("p.yaml", []byte("version: 1\nname: p\nsource: {table: shop}\nstate: {table: state}\n"+file), nil); err != nil {
+			t.Errorf("it is refused: %v\n%s", err, file)
+		}
 	}
 }

@@ -83,7 +83,7 @@ var placeholder = regexp.MustCompile(`\{[A-Za-z_]\w*\}|<[A-Za-z_]\w*>|(?:^|[#/|]
 // failMisreads reports a name that a rule reads as one of a key in the scope, and that is a plain text in it.
 func (c *checker) failMisreads(sc *entity.Scope, name string) bool {
 	for _, of := range sc.Entities() {
-		if i := slices.IndexFunc(c.cfg.Entities, func(e Entity) bool { return e.Name == of.Name }); i >= 0 && c.failMisread(&c.cfg.Entities[i], name) {
+		if i := slices.IndexFunc(c.cfg.Entities, func(e Entity) bool { return e.Name == of.Name }); i >= 0 && c.failMisread(&c.cfg.Entities[i], name, of.Attributes != nil) {
 			return true
 		}
 	}
@@ -91,14 +91,19 @@ func (c *checker) failMisreads(sc *entity.Scope, name string) bool {
 }
 
 // failMisread reports, once for each pattern, a key that has the name as a text: 'RES#ResId' or 'RES#{{ResId}}' instead of
-// 'RES#{ResId}'. The rules that read the name are right. It returns false if the key has no such text.
-func (c *checker) failMisread(e *Entity, name string) bool {
+// 'RES#{ResId}'. The rules that read the name are right. Without plain, a text counts only if it looks like a placeholder: the
+// name may be an attribute. It returns false if the key has no such text.
+func (c *checker) failMisread(e *Entity, name string, plain bool) bool {
 	for _, k := range c.Of(&e.Key).All() {
 		p := yamlbind.As[*entity.Pattern](k)
 		if p == nil || name == "" {
 			continue
 		}
-		for _, written := range []string{"{{" + name + "}}", "<" + name + ">", "${{" + name + "}}", "$" + name, ":" + name, name} {
+		forms := []string{"{{" + name + "}}", "<" + name + ">", "${{" + name + "}}", "$" + name, ":" + name}
+		if plain && len(p.Names()) == 0 {
+			forms = append(forms, name)
+		}
+		for _, written := range forms {
 			before, after, has := strings.Cut(p.String(), written)
 			if !has || endsInWord(before) || startsWithWord(after) || strings.HasSuffix(before, "{") {
 				continue

@@ -27,7 +27,7 @@ func (c *checker) checkEntities() {
 		for j, v := range c.Of(&e.Unique).All() {
 			name := v.Text()
 			unbound := name != "" && sound && !slices.Contains(bound, name)
-			if unbound && c.failMisread(e, name) {
+			if unbound && c.failMisread(e, name, true) {
 				continue
 			}
 			c.FailIf(unbound, v, yamlbind.Hint(name, bound, "the key binds"), "%s is no name that the key binds, and only a key stays with its item", yamlbind.Quoted(name))
@@ -157,7 +157,16 @@ func (c *checker) shapesOf(sc *entity.Scope) []*entity.Shape {
 func (c *checker) declaredKind(sc *entity.Scope, name string) item.Kind {
 	shapes := c.shapesOf(sc)
 	if shapes == nil {
-		return c.cfg.Attributes[name]
+		kind := c.cfg.Attributes[name]
+		for _, e := range c.entitySet().All() {
+			if e.Attributes == nil {
+				continue
+			}
+			if m := e.Attributes.Member(name); m != nil && m.Kind != kind {
+				return item.Absent // it differs by entity
+			}
+		}
+		return kind
 	}
 	kind := item.Absent
 	for i, s := range shapes {

@@ -27,7 +27,7 @@ func TestLeftOut(t *testing.T) {
 		}
 		return b.String(), all["second"]
 	}
-	const told, warned = "the file does not have a sink that has written", "the sink may miss changes"
+	const told, warned = "the file lacks a sink that has written", "the sink may miss changes"
 	log, b := begin(twoViews)
 	if !b.LeftOut.IsZero() || strings.Contains(log, told) || strings.Contains(log, warned) {
 		t.Fatalf("at the first start: %+v\n%s", b, log)

@@ -37,24 +37,30 @@ var _ lambdaAPI = (*lambda.Client)(nil)
 // proveFunction returns an error unless the functions that read the stream, and their event source mappings, have been as
 // this file says for so long that no older invocation runs.
 func (j *job) proveFunction(ctx context.Context) error {
+	return CheckFunctions(ctx, j.aws, j.cfg, j.o.functions, j.o.deployedSince, j.streams.Err)
+}
+
+// CheckFunctions returns an error unless the named functions and their event source mappings have been as cfg says for so long
+// that no older invocation runs, or unless the user says so by a time. It says on w what it finds.
+func CheckFunctions(ctx context.Context, sdk awssdk.Config, cfg *config.Config, functions []string, deployedSince string, w io.Writer) error {
 	switch {
-	case len(j.o.functions) > 0:
-		streams, err := j.sourceStreams(ctx)
+	case len(functions) > 0:
+		streams, err := sourceStreams(ctx, sdk, cfg)
 		if err != nil {
 			return err
 		}
-		p := functionProof{api: lambda.NewFromConfig(j.aws), cfg: j.cfg, streams: streams, out: j.streams.Err}
-		since, err := p.unchangedSince(ctx, j.o.functions)
+		p := functionProof{api: lambda.NewFromConfig(sdk), cfg: cfg, streams: streams, out: w}
+		since, err := p.unchangedSince(ctx, functions)
 		if err != nil {
 			return err
 		}
 		return checkSettled("the function or its mapping was changed at", since, time.Now())
-	case j.o.deployedSince == "":
-		return cli.Usagef("%s has no leases, so a Lambda function reads the stream: name it with --function, and every other function of this pipeline; or say with --deployed-since TIME since when the function, its mapping and its filter criteria are those of this file", j.cfg.File)
+	case deployedSince == "":
+		return cli.Usagef("%s has no leases, so a Lambda function reads the stream: name it with --function, and every other function of this pipeline; or say with --deployed-since TIME since when the function, its mapping and its filter criteria are those of this file", cfg.File)
 	}
-	since, err := time.Parse(time.RFC3339, j.o.deployedSince)
+	since, err := time.Parse(time.RFC3339, deployedSince)
 	if err != nil {
-		return cli.Usagef("--deployed-since %q is no time: write it as 2026-01-31T12:00:00Z", j.o.deployedSince)
+		return cli.Usagef("--deployed-since %q is no time: write it as 2026-01-31T12:00:00Z", deployedSince)
 	}
 	return checkSettled("--deployed-since", since, time.Now())
 }
@@ -69,11 +75,11 @@ func checkSettled(what string, since, now time.Time) error {
 }
 
 // sourceStreams returns the ARNs of the streams that the event source mappings read.
-func (j *job) sourceStreams(ctx context.Context) ([]string, error) {
-	if j.cfg.Source.Kinesis != "" {
-		return []string{j.cfg.Source.Kinesis}, nil
+func sourceStreams(ctx context.Context, sdk awssdk.Config, cfg *config.Config) ([]string, error) {
+	if cfg.Source.Kinesis != "" {
+		return []string{cfg.Source.Kinesis}, nil
 	}
-	refs, err := stream.NewestStreams(ctx, j.api(), j.cfg)
+	refs, err := stream.NewestStreams(ctx, stream.OpenRateLimited(sdk, cfg, 2), cfg)
 	if err != nil {
 		return nil, err
 	}

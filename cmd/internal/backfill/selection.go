@@ -148,7 +148,7 @@ func checkSelected(s config.Sink, b state.Birth, open bool) error {
 			"(backfill --none, or backfill: none in the file), and later changes are counted on those: give it another name and a place of its own, and fill that", s.Name)
 	case b.Stage == state.Live && !b.LeftOut.IsZero() && s.KeepsState():
 		return cli.Usagef("--sink %s may miss changes: a process ran without it, and a backfill would not bring what was removed meanwhile; "+
-			"`tablewake gaps --repair --audit --sink %s` compares it with the table, and repairs it", s.Name, s.Name)
+			"`tablewake gaps --repair --audit` with the same -c and --live or --local compares it with the table, and repairs it", s.Name)
 	case filled && s.Custom != nil: // it gets the items again
 	case filled && s.Archive != nil:
 		return cli.Usagef("--sink %s has the items already (run %s), and a reader takes one of two with the same version: "+

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/fleet"
 	"github.com/tablewake/tablewake/pipeline"
 )
 
@@ -46,12 +47,18 @@ type rates struct {
 type ratesNow struct {
 	read    float64            // records
 	written map[string]float64 // changes, by sink
+
+	letters    int64     // changes that were given up, since the start
+	lastLetter time.Time // when letters grew last; zero: never
 }
 
 // add adds the ledger at now, and returns the rate of reading. One goroutine calls it.
 func (r *rates) add(now time.Time, l pipeline.Ledger) float64 {
 	first := len(r.read.samples) == 0
-	next := ratesNow{read: r.read.add(now, l.Source.Read), written: make(map[string]float64, len(l.Sinks))}
+	next := ratesNow{read: r.read.add(now, l.Source.Read), written: make(map[string]float64, len(l.Sinks)), letters: fleet.GivenUp(l), lastLetter: r.last.lastLetter}
+	if next.letters > r.last.letters {
+		next.lastLetter = now
+	}
 	if r.sinks == nil {
 		r.sinks = make(map[string]*rateMeter)
 	}

@@ -60,6 +60,7 @@ func (c *consumerRun) status(now time.Time) *fleet.Process {
 		p.Lag = &lag
 	}
 	rates, measured := c.rates.latest()
+	p.LastLetter = cli.OptionalTime(rates.lastLetter)
 	if measured {
 		p.ReadRate = &rates.read
 	}

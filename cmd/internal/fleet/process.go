@@ -21,7 +21,10 @@ type Process struct {
 	ReadRate *float64        `json:"records_a_second,omitempty"` // absent: not measured yet
 	Lag      *float64        `json:"lag_seconds,omitempty"`      // age of the oldest record that is not durable everywhere; absent if unknown
 	Ledger   pipeline.Ledger `json:"ledger"`
-	Sinks    []ProcessSink   `json:"sinks"` // in the order of the file
+
+	LastLetter *time.Time `json:"last_dead_letter,omitempty"` // about when the last change went to dead letters; absent if none did
+
+	Sinks []ProcessSink `json:"sinks"` // in the order of the file
 }
 
 // ProcessShard is a shard that a consumer reads.
@@ -50,4 +53,13 @@ type ProcessSink struct {
 	Failing *time.Time `json:"failing_since,omitempty"`
 	Error   string     `json:"error,omitempty"`   // redacted text of the last failure
 	Blocked int        `json:"blocked,omitempty"` // keys blocked by a change that can never be written
+}
+
+// GivenUp returns how many changes of a ledger went to dead letters.
+func GivenUp(l pipeline.Ledger) int64 {
+	n := l.Source.Undecodable
+	for _, k := range l.Sinks {
+		n += k.DeadLettered + k.Quarantined
+	}
+	return n
 }

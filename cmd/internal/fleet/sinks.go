@@ -78,7 +78,7 @@ func (l *Letters) countText(n int) string {
 
 // QueuedText describes the messages of a queue.
 func (l *Letters) QueuedText() string {
-	return "about " + cli.Counted(l.Queued, "change", "is", "are") + " in the queue of dead letters"
+	return "about " + cli.Counted(l.Queued, "change", "is", "are") + " in the queue of dead letters, counted with those of other pipelines that use it"
 }
 
 // Sum returns the sum of counts.

@@ -52,13 +52,19 @@ func (o *leasesOptions) createLease(ctx context.Context, shared *sharedStores, c
 	return leaseEdit{}, fmt.Errorf("shard %s has no lease, and no stream lists it", shard)
 }
 
-// writeEdit writes the lease of an edit. first makes the first write, of a lease as it is to be.
+// writeEdit writes the lease of an edit. first writes it for the first time: it creates or swaps it.
 //
 // An edit that skips records takes the lease before it stores the gap: its owner can then write no checkpoint, and the gap
 // claims no record that was processed. No record is skipped without a stored gap, as the position follows the gap. If the
 // process ends in between, consumers take the lease as that of a dead owner, and read on from its checkpoint.
 func writeEdit(ctx context.Context, shared *sharedStores, e leaseEdit, first func(context.Context, leases.Lease) error) error {
-	if e.Skipped == nil {
+	switch {
+	case e.Skipped == nil:
+		return writeLease(ctx, e.Next, first)
+	case e.Creates: // nobody reads the shard
+		if err := shared.note(ctx, *e.Skipped); err != nil {
+			return fmt.Errorf("what is passed over cannot be noted, so no lease is made: %w", err)
+		}
 		return writeLease(ctx, e.Next, first)
 	}
 	taken := e.Old.Clone()

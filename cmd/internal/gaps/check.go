@@ -26,7 +26,7 @@ type NotYetError struct{ Until time.Time }
 
 // Error says from when on the gap can be repaired.
 func (e *NotYetError) Error() string {
-	return fmt.Sprintf("changes of before the gap may still be written: repair it after %s", e.Until.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("a process may still write what is older, or acknowledge without a sink: repair it after %s", e.Until.UTC().Format(time.RFC3339))
 }
 
 // CheckAge returns a *NotYetError while a worker may still write what it read before the gaps were found, or acknowledge

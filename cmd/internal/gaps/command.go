@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	auditor "github.com/tablewake/tablewake/cmd/internal/audit"
+	"github.com/tablewake/tablewake/cmd/internal/backfill"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
@@ -39,6 +41,8 @@ type options struct {
 	queue           string
 	noQueue         bool
 	functionTimeout time.Duration
+	functions       []string
+	deployedSince   string
 	report          string
 	rcu             float64
 	segments        int
@@ -105,6 +109,8 @@ func (o *options) addRepair(c *cobra.Command) {
 	f.StringVar(&o.queue, "queue", "", "URL of the function's on-failure queue, which must be empty")
 	f.BoolVar(&o.noQueue, "no-queue", false, "the function has no on-failure queue")
 	f.DurationVar(&o.functionTimeout, "function-timeout", 15*time.Minute, "timeout of the Lambda function, if one reads the stream")
+	f.StringSliceVar(&o.functions, "function", nil, "where Lambda reads the stream, and a sink was left out: name or ARN of each function of this pipeline, to see since when they are unchanged")
+	f.StringVar(&o.deployedSince, "deployed-since", "", "instead of --function: the time since which the function, its mapping and its filters are those of this file")
 	f.StringVar(&o.report, "report", "gaps.jsonl", "file that takes the report of what is left")
 	f.Float64Var(&o.rcu, "rcu", 500, "read units a second; 0 is no limit")
 	f.IntVar(&o.segments, "segments", run.DefaultSegments, "number of segments in which the table and the sinks are read")
@@ -131,6 +137,8 @@ func (o *options) checkFlags() error {
 		return cli.Usagef("--start-export and --bucket go together")
 	case o.startExport && o.dryRun:
 		return cli.Usagef("--dry-run asks for no export: name exports with --export, or leave one of the two out")
+	case len(o.functions) > 0 && o.deployedSince != "":
+		return cli.Usagef("--function and --deployed-since exclude each other")
 	case o.queue != "" && o.noQueue:
 		return cli.Usagef("--queue and --no-queue exclude each other")
 	case o.rcu < 0 || o.segments < 1 || o.parts < 1 || o.rounds < 1:
@@ -173,8 +181,8 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	}
 	report := newReport(cfg.Name, o.CommandLine(cfg), all, left, NotRepairable(cfg))
 	open := selected(all, o.shards)
-	if len(o.shards) > 0 || !o.audit {
-		left = nil // only an audit of everything finds what a sink missed that was left out
+	if left, err = c.repairable(left, len(open) > 0); err != nil {
+		return err
 	}
 	if o.repair && len(open) == 0 && len(o.shards) > 0 {
 		return cli.Usagef("--shard %s: these shards have no gap that is to be repaired", strings.Join(o.shards, ","))
@@ -257,6 +265,27 @@ func (c *command) read(ctx context.Context) ([]state.NotedGap, error) {
 	return gaps, err
 }
 
+// repairable returns the births of outputs that this command repairs: only an audit of everything finds what a sink missed that
+// was left out, and only while nothing runs without the sink. also says that the command has gaps to repair, too.
+func (c *command) repairable(left []state.Birth, also bool) ([]state.Birth, error) {
+	if !c.repair || !c.audit || len(c.shards) > 0 {
+		return nil, nil
+	}
+	left = slices.DeleteFunc(left, func(b state.Birth) bool { return len(c.sinks) > 0 && !slices.Contains(c.sinks, b.Sink) })
+	if len(left) == 0 || !c.isOfFunction() || len(c.functions) > 0 || c.deployedSince != "" {
+		return left, nil
+	}
+	const how = "name the Lambda functions with --function, to see since when they have this file; or say so with --deployed-since TIME"
+	if !also {
+		return nil, cli.Usagef("the sink %s was left out: %s", left[0].Sink, how)
+	}
+	fmt.Fprintf(c.streams.Err, cli.Warning+"the sink %s was left out, and stays noted: %s\n", left[0].Sink, how)
+	return nil, nil
+}
+
+// isOfFunction reports whether Lambda functions read the stream.
+func (c *command) isOfFunction() bool { return c.Live && c.cfg.Leases == nil }
+
 // readLeftOut reads the births of the outputs that may miss changes, because a process was started without their sinks.
 func (c *command) readLeftOut(ctx context.Context) (left []state.Birth, err error) {
 	collect := func(births state.Births) error {
@@ -268,13 +297,15 @@ func (c *command) readLeftOut(ctx context.Context) (left []state.Birth, err erro
 		if c.Live {
 			return nil, nil // the file has no state
 		}
-		return left, target.ReadState(ctx, local.Dir(c.Local), c.cfg.Name, func(kept *sqlite.State) error { return collect(kept) })
+		err = target.ReadState(ctx, local.Dir(c.Local), c.cfg.Name, func(kept *sqlite.State) error { return collect(kept) })
+		return left, err
 	}
 	kept, err := c.stores.State(ctx, c.cfg)
 	if err != nil || kept == nil {
 		return nil, err
 	}
-	return left, collect(kept)
+	err = collect(kept)
+	return left, err
 }
 
 // repairAll repairs gaps, and outputs whose sinks were left out, unless it is too early.
@@ -319,7 +350,7 @@ func (c *command) repairAll(ctx context.Context, open []state.NotedGap, left []s
 // check refuses a repair that would come too early.
 func (c *command) check(ctx context.Context, open []state.NotedGap, left []state.Birth) error {
 	flags := c.CommandLine(c.cfg)
-	function := c.Live && c.cfg.Leases == nil
+	function := c.isOfFunction()
 	late := stream.LeaseDuration(c.cfg)
 	if function {
 		late = c.functionTimeout
@@ -336,8 +367,8 @@ func (c *command) check(ctx context.Context, open []state.NotedGap, left []state
 			return err
 		}
 	}
-	if len(left) > 0 && c.Live && !function {
-		if err := stream.CheckRoutes(ctx, c.readLeases, stream.MaxSilence(&c.Flags, c.cfg), c.cfg, c.streams.Err); err != nil {
+	if len(left) > 0 && c.Live {
+		if err := c.checkRoutes(ctx); err != nil {
 			return err
 		}
 	}
@@ -355,6 +386,18 @@ func (c *command) check(ctx context.Context, open []state.NotedGap, left []state
 		fmt.Fprintln(c.streams.Err, cli.Warning+"a batch that comes back from the function's on-failure queue may undo a repair: name the queue with --queue URL, or say that there is none with --no-queue")
 	}
 	return nil
+}
+
+// checkRoutes returns an error unless every live process that reads the stream has the sinks of this file.
+func (c *command) checkRoutes(ctx context.Context) error {
+	if !c.isOfFunction() {
+		return stream.CheckRoutes(ctx, c.readLeases, stream.MaxSilence(&c.Flags, c.cfg), c.cfg, c.streams.Err)
+	}
+	sdk, err := target.LoadAWS(ctx)
+	if err != nil {
+		return err
+	}
+	return backfill.CheckFunctions(ctx, sdk, c.cfg, c.functions, c.deployedSince, c.streams.Err)
 }
 
 // readLeases reads the leases of the consumers.

@@ -289,7 +289,7 @@ func TestRepair_Refused(t *testing.T) {
 	}
 	part := s.export(t, s.gap.From.Add(10*time.Minute), s.gap.To.Add(time.Hour))
 	refused(cli.ExitUsage, "export the changes of "+s.gap.From.Add(-6*time.Minute).Add(time.Minute).Format(time.RFC3339), "--export", part, "--no-queue")
-	refused(cli.ExitFailure, "may still be written: repair it after", "--audit", "--function-timeout", "2h")
+	refused(cli.ExitFailure, "repair it after", "--audit", "--function-timeout", "2h")
 	refused(cli.ExitUsage, "needs one of")
 	notes := filepath.Join(t.TempDir(), "notes.txt")
 	if err := os.WriteFile(notes, []byte("mine\n"), 0o600); err != nil {
@@ -385,14 +385,18 @@ func TestRepair_ASinkThatWasLeftOut(t *testing.T) {
 	if r := s.gaps(t, cli.ExitPlanned); r.Open != 1 || len(r.LeftOut) != 1 || r.LeftOut[0].Sink != "paid" || len(r.Commands) != 1 {
 		t.Fatalf("before: %+v", r)
 	}
-	now := []string{"--repair", "--no-queue", "--audit", "--function-timeout", "1ms"}
-	if _, said := program.Run(t, cli.ExitFailure, "gaps", "-c", s.file, "--live", "--repair", "--no-queue", "--audit"); !strings.Contains(said, "repair it after") {
+	sure := []string{"--deployed-since", time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)}
+	now := append([]string{"--repair", "--no-queue", "--audit", "--function-timeout", "1ms"}, sure...)
+	if _, said := program.Run(t, cli.ExitUsage, "gaps", "-c", s.file, "--live", "--repair", "--no-queue", "--audit"); !strings.Contains(said, "--function") {
+		t.Errorf("while nothing says that the functions have the file: %s", said)
+	}
+	if _, said := program.Run(t, cli.ExitFailure, append([]string{"gaps", "-c", s.file, "--live", "--repair", "--no-queue", "--audit"}, sure...)...); !strings.Contains(said, "repair it after") {
 		t.Errorf("while a function may run that does not have it: %s", said)
 	}
 	if r := s.gaps(t, cli.ExitPlanned, append(now, "--dry-run")...); r.Open != 1 || r.Repair.Repair.Differences == 0 || len(r.Repair.LeftOut) > 0 {
 		t.Fatalf("dry run: %+v", r)
 	}
-	if r := s.gaps(t, cli.ExitPlanned, append(now, "--sink", "orders")...); r.Open != 1 || len(r.Repair.LeftOut) > 0 {
+	if r := s.gaps(t, cli.ExitPlanned, append(now, "--sink", "orders")...); r.Open != 1 || r.Repair != nil {
 		t.Fatalf("of another sink: %+v", r)
 	}
 	if r := s.gaps(t, cli.ExitOK, now...); r.Open != 0 || !slices.Equal(r.Repair.LeftOut, []string{"paid"}) || len(r.LeftOut) > 0 {

@@ -89,6 +89,9 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 			return r, err
 		}
 		r.Repair = j.result(state.GapRepair{}, done)
+		if done.Left > 0 {
+			r.Report = j.Report
+		}
 		return r, j.clearLeftOut(ctx, &r)
 	}
 	j.Audit.Watch(c.step.update)

@@ -20,7 +20,7 @@ const golden = "golden_test.go"
 const file = `
 version: 1
 name: shop
-source: {table: shop}
+source: {tables: [shop, counters]}
 attributes: {No: N, Type: S}
 entities:
   User: {key: {PK: 'USER#{UserId}', SK: 'USER#{UserId}'}}

@@ -35,7 +35,7 @@ type problem struct {
 // findProblems returns the problems of this process and of all consumers, the worst first.
 func findProblems(o Options, s Status, now time.Time) []problem {
 	found := append(sinkProblems(s, now), processProblems(s)...) // a sink that fails is why a consumer is stuck
-	found = append(found, letterProblems(o, s)...)
+	found = append(found, letterProblems(o, s, now)...)
 	if s.Fleet != nil {
 		for _, p := range s.Fleet.Problems {
 			if slices.ContainsFunc(found, func(have problem) bool { return have.Kind == p.Kind && have.Subject == p.Subject }) {
@@ -141,14 +141,17 @@ func sinkProblems(s Status, now time.Time) (found []problem) {
 	return found
 }
 
-// letterProblems returns that this process gave changes up, unless all dead letters are counted.
-func letterProblems(o Options, s Status) []problem {
+// newLetters is how long dead letters of this process need attention: whether a redrive has delivered them is unknown to it.
+const newLetters = time.Hour
+
+// letterProblems returns that this process gave changes up in the last hour, unless all dead letters are counted.
+func letterProblems(o Options, s Status, now time.Time) []problem {
 	n := ownLetters(s)
-	if n == 0 || fleetLetters(s) != nil {
+	if n == 0 || fleetLetters(s) != nil || s.Consumer.LastLetter == nil || now.Sub(*s.Consumer.LastLetter) > newLetters {
 		return nil
 	}
 	return []problem{{
-		Kind: fleet.DeadLetters, Scope: thisProcess, Tone: warn, Text: cli.Count(n, "change") + " went to dead letters since this consumer started",
+		Kind: fleet.DeadLetters, Scope: thisProcess, Tone: warn, Text: cli.Count(n, "change") + " went to dead letters since this consumer started, the last " + since(s.Consumer.LastLetter, now) + " ago",
 		Do: "`tablewake redrive " + o.Flags + " --list` shows those that are left, and why; mend the cause, then run it without --list",
 	}}
 }

@@ -318,6 +318,12 @@ func TestPage_LettersNeedAttention(t *testing.T) {
 	k := s.Consumer.Ledger.Sinks["orders"]
 	k.DeadLettered, k.Written = 3, k.Written-3
 	s.Consumer.Ledger.Sinks["orders"] = k
+	late, recent := pagetest.Now.Add(-2*time.Hour), pagetest.Now.Add(-time.Minute)
+	s.Consumer.LastLetter = &late
+	if body := html(t, s); !strings.Contains(body, "All is well") {
+		t.Error("letters of two hours ago may be redriven, and need attention")
+	}
+	s.Consumer.LastLetter = &recent
 	for _, want := range []string{"3 changes went to dead letters since this consumer started", "tablewake redrive " + pagetest.Flags + " --list"} {
 		if body := html(t, s); !strings.Contains(body, want) || strings.Contains(body, "All is well") {
 			t.Errorf("the page does not say %s", want)

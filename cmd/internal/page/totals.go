@@ -213,11 +213,7 @@ func ownLetters(s Status) int64 {
 	if s.Consumer == nil {
 		return 0
 	}
-	n := s.Consumer.Ledger.Source.Undecodable
-	for _, k := range s.Consumer.Ledger.Sinks {
-		n += k.DeadLettered + k.Quarantined
-	}
-	return n
+	return fleet.GivenUp(s.Consumer.Ledger)
 }
 
 // fleetLetters returns the counted dead letters; nil if they were not counted.

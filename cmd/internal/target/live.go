@@ -61,11 +61,16 @@ func checkCredentials(ctx context.Context, sdk awssdk.Config) error {
 	if sdk.Credentials == nil {
 		return nil
 	}
-	_, err := sdk.Credentials.Retrieve(ctx)
-	if err == nil || !strings.Contains(err.Error(), "no EC2 IMDS role found") || awserr.Status(err) >= 500 || awserr.Status(err) == http.StatusTooManyRequests {
-		return nil // the calls say what is wrong with them
+	if _, err := sdk.Credentials.Retrieve(ctx); err != nil && ctx.Err() == nil && areNone(err) {
+		return errNoCredentials
 	}
-	return errNoCredentials
+	return nil // the calls say what else is wrong with them
+}
+
+// areNone reports whether an error of the SDK says that no place has credentials.
+func areNone(err error) bool {
+	status := awserr.Status(err)
+	return strings.Contains(err.Error(), "no EC2 IMDS role found") && status < 500 && status != http.StatusTooManyRequests
 }
 
 var errNoCredentials = errors.New("no AWS credentials were found: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")

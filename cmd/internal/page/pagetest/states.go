@@ -157,6 +157,7 @@ func Failing() page.Status {
 	p.Ledger.Sinks["search"] = k
 	k = p.Ledger.Sinks["orders"]
 	k.DeadLettered, k.Quarantined, k.Written = 1201, 240, k.Written-1441
+	p.LastLetter = at(4 * time.Minute)
 	p.Ledger.Sinks["orders"] = k
 	v.Ready, v.State, v.Pending = false, health.Stuck, 10_000
 	v.Reasons = []string{"10,000 records are pending, and none was finished for 26m0s: look at what the sink search answers"}

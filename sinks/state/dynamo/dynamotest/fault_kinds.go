@@ -139,14 +139,14 @@ func Unprocessed(n int) Fault {
 		if err := json.Unmarshal(r.Body, &in); err != nil {
 			return nil, err
 		}
-		asked, back := make(map[string]any), make(map[string]any)
+		asked, back, left := make(map[string]any), make(map[string]any), n
 		for _, table := range slices.Sorted(maps.Keys(in.RequestItems)) {
 			var keys []json.RawMessage
 			if err := json.Unmarshal(in.RequestItems[table]["Keys"], &keys); err != nil {
 				return nil, err
 			}
-			now := keys[:min(n, len(keys))]
-			n -= len(now)
+			now := keys[:min(left, len(keys))]
+			left -= len(now)
 			for part, keys := range map[*map[string]any][]json.RawMessage{&asked: now, &back: keys[len(now):]} {
 				if len(keys) == 0 {
 					continue
