@@ -32,6 +32,26 @@ type KeyPattern struct {
 	Pattern   *entity.Pattern `key:"="`
 }
 
+// TableKey returns the names of the key attributes of the source table, as the entities name them; nil if the file has several
+// tables, or if no entities name two: a table may have a sort key that no entity names.
+func (cfg *Config) TableKey() []string {
+	if len(cfg.Source.Tables) > 1 {
+		return nil
+	}
+	var names []string
+	for i := range cfg.Entities {
+		for _, k := range cfg.Entities[i].Key {
+			if !slices.Contains(names, k.Attribute) {
+				names = append(names, k.Attribute)
+			}
+		}
+	}
+	if len(names) != maxKeyAttributes {
+		return nil
+	}
+	return names
+}
+
 // EntitySet returns the entities of the file; nil if it has none.
 func (cfg *Config) EntitySet() *entity.Set { return cfg.entities }
 

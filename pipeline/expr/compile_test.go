@@ -38,6 +38,7 @@ func TestItemErrors(t *testing.T) {
 		{`item.X ==`, place{1, 10, "something is missing", ""}},
 		{`item.X == 1 ||`, place{1, 15, "something is missing", ""}},
 		{``, place{1, 1, "something is missing", ""}},
+		{`item.X > 0'`, place{1, 11, "a quote has no other one", "between two quotes"}},
 		{`item.X = 1`, place{1, 8, "'= '", "write =="}},
 		{`item.X <> 1`, place{1, 9, "'>'", "write !="}},
 		{`item.X and item.Y`, place{1, 8, "'and'", "write &&"}},

@@ -77,6 +77,9 @@ func (e Env) explain(src string, issues *cel.Issues, names []variable, r *rewrit
 		return errorAt(at, `write it as number("...")`, "a number that no literal can hold")
 	}
 	text = expectation.ReplaceAllString(strings.TrimPrefix(text, "Syntax error: "), "")
+	if strings.HasPrefix(text, "token recognition error") && (strings.Count(src, "'")%2 == 1 || strings.Count(src, `"`)%2 == 1) {
+		return errorAt(at, "a text stands between two quotes, as in item.Status == \"paid\"", "a quote has no other one")
+	}
 	if strings.Contains(text, "'<EOF>'") {
 		text = "the expression ends, and something is missing"
 	}

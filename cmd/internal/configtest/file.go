@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -124,6 +125,12 @@ func (k *keyNames) Bind(f *yamlbind.File, v *fileValue) {
 	r.keys = *k
 	if v.Node.Kind != yaml.MappingNode {
 		names := keyList(f, v)
+		if key := r.cfg.TableKey(); key != nil {
+			if i := slices.IndexFunc(names, func(name string) bool { return !slices.Contains(key, name) }); i >= 0 {
+				f.Fail(v, "write `keys: ["+strings.Join(key, ", ")+"]`", "%s is no key attribute of the table, as the entities name them", names[i])
+				return // what the items lack is not their fault
+			}
+		}
 		for _, t := range r.cfg.Source.Tables {
 			r.keys[t.Name] = names
 		}

@@ -75,19 +75,9 @@ func Parse(text string, cfg *config.Config, table string) (Key, error) {
 // Check returns an error if the key names an attribute that is no key attribute of the table, or if the canonical key has
 // another number of values: nothing would ever match. The patterns of entities name the key attributes.
 func (k Key) Check(cfg *config.Config) error {
-	if len(cfg.Entities) == 0 || len(cfg.Source.Tables) > 1 {
+	names := cfg.TableKey()
+	if names == nil {
 		return nil
-	}
-	var names []string // an entity may name one of two
-	for i := range cfg.Entities {
-		for _, p := range cfg.Entities[i].Key {
-			if !slices.Contains(names, p.Attribute) {
-				names = append(names, p.Attribute)
-			}
-		}
-	}
-	if len(names) != 2 {
-		return nil // the table may have a sort key that no entity names
 	}
 	for name := range k.Attributes.All() {
 		if !slices.Contains(names, name) {
