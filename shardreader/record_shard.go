@@ -26,7 +26,7 @@ type shardReader struct {
 // run reads the shard to its end, or to the end of the recording.
 func (s *shardReader) run(ctx context.Context) shardEnd {
 	for {
-		if err := s.findStop(ctx); err != nil {
+		if err := s.findStop(ctx); err != nil || s.isPastStop() {
 			return shardEnd{shard: s.shard, err: err}
 		}
 		page, gone, err := s.read(ctx)
@@ -49,6 +49,11 @@ func (s *shardReader) run(ctx context.Context) shardEnd {
 			}
 		}
 	}
+}
+
+// isPastStop reports whether the record at stopAt was read before it was known to be that: no later one may come.
+func (s *shardReader) isPastStop() bool {
+	return s.stopAt != "" && s.lastSequence != "" && record.CompareSequence(s.lastSequence, s.stopAt) >= 0
 }
 
 // isFinished reports whether an open shard that returns empty pages was read far enough.

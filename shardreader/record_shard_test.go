@@ -262,3 +262,37 @@ func TestRecord_Cancelled(t *testing.T) {
 		}
 	})
 }
+
+// putBeforeRead writes a record after a recording has looked for the first record of after its start, and before it reads on.
+type putBeforeRead struct {
+	*streamtest.Server
+	calls int
+	put   func()
+}
+
+func (p *putBeforeRead) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (record.GetRecordsPage, error) {
+	if p.calls++; p.calls == 2 {
+		p.put()
+	}
+	return p.Server.GetRecords(ctx, q)
+}
+
+// A recording that has read past the first record of after its start ends, though nothing more is written.
+func TestRecord_EndsPastItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := streamtest.New(streamtest.Options{})
+		st := server.AddStream("shop")
+		root := st.Shards()[0]
+		put := st.Put(root, items(0, 4)...)
+		api := &putBeforeRead{Server: server, put: func() { put = append(put, st.Put(root, itemRecord(9))...) }}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		got, _, err := recordAll(ctx, t, shardreader.RecordOptions{API: api, Source: "shop"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(put, got); diff != "" {
+			t.Errorf("records (-want +got):\n%s", diff)
+		}
+	})
+}
