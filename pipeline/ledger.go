@@ -46,6 +46,15 @@ func (l *SinkLedger) revokePending() {
 	l.Pending = 0
 }
 
+// GivenUp is how many records could not be decoded, or delivered to a sink: the dead letters have them.
+func (l Ledger) GivenUp() int64 {
+	n := l.Source.Undecodable
+	for _, k := range l.Sinks {
+		n += k.DeadLettered + k.Quarantined
+	}
+	return n
+}
+
 // Check returns nil if both ledgers balance, else an error with the lines that do not.
 func (l Ledger) Check() error {
 	var wrong []string

@@ -255,6 +255,6 @@ func (m *birthRecords) markBegun(ctx context.Context, f *foundOutput) error {
 
 // withStageOf returns b with the stage, Fresh and LeftOut of another birth.
 func withStageOf(b, of state.Birth) state.Birth {
-	b.Stage, b.Floor, b.Stream, b.Run, b.ReadUntil, b.Fresh, b.LeftOut = of.Stage, of.Floor, of.Stream, of.Run, of.ReadUntil, of.Fresh, of.LeftOut
-	return b
+	b.Stage, b.Floor, b.Stream, b.Run, b.ReadUntil = of.Stage, of.Floor, of.Stream, of.Run, of.ReadUntil
+	return withNotesOf(b, of)
 }

@@ -44,14 +44,28 @@ func changeBirth(ctx context.Context, births state.Births, b state.Birth, change
 	}
 }
 
+// updateBirth stores what change makes of a birth. If another process changed the birth since it was read, change is called
+// with the newer one. updateBirth returns false, and stores nothing, if change leaves the birth as it is, or if the output
+// has another birth by now.
+func updateBirth(ctx context.Context, births state.Births, b state.Birth, change func(*state.Birth)) (bool, error) {
+	for {
+		next := b
+		if change(&next); next == b {
+			return false, nil
+		}
+		if done, err := births.SetBirth(ctx, b, next); done || err != nil {
+			return done, err
+		}
+		is, ok, err := state.FindBirth(ctx, births, b.Sink, b.Target)
+		if err != nil || !ok || is.ID != b.ID {
+			return false, err
+		}
+		b = is
+	}
+}
+
 // withNotesOf returns b with what consumers note at another birth.
 func withNotesOf(b, of state.Birth) state.Birth {
 	b.Fresh, b.LeftOut = of.Fresh, of.LeftOut
-	return b
-}
-
-// notFresh returns b as it is when a change was acknowledged to the sink.
-func notFresh(b state.Birth) state.Birth {
-	b.Fresh = false
 	return b
 }

@@ -85,7 +85,8 @@ func (s *freshSink) endFresh(ctx context.Context) error {
 		case !ok || is.ID != s.birth.ID:
 			return state.BirthMismatch(s.birth.Sink, "the state", is.ID, s.birth.ID)
 		}
-		next := notFresh(is)
+		next := is
+		next.Fresh = false
 		if done, err := s.births.SetBirth(ctx, is, next); err != nil {
 			return pipeline.Transient(errs.Errorf("the birth of the sink's output cannot be stored: %w", err))
 		} else if done {

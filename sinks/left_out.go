@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -50,32 +49,18 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 		if hasOutput(a.cfg, b) || !canMiss(b) {
 			continue
 		}
-		if err := noteLeftOut(ctx, a.births.births, b, now); err != nil {
+		_, err := updateBirth(ctx, a.births.births, b, func(is *state.Birth) {
+			if canMiss(*is) && is.LeftOut.Before(now) { // no later process has stored that
+				is.Fresh, is.LeftOut = false, now
+			}
+		})
+		if err != nil {
 			return err
 		}
 		if b.LeftOut.IsZero() && a.options.Logger != nil {
 			a.options.Logger.LogAttrs(ctx, slog.LevelWarn, "the file lacks a sink that has written: its output misses all changes from now on; put the sink back, then run `tablewake gaps --repair --audit`",
 				slog.String("sink", b.Sink), slog.String("output", b.Target))
 		}
-	}
-	return nil
-}
-
-// noteLeftOut stores that a process began at now without the sink of a birth. Nothing is stored if the birth was replaced, or
-// if a later process has stored that.
-func noteLeftOut(ctx context.Context, births state.Births, b state.Birth, now time.Time) error {
-	for canMiss(b) && b.LeftOut.Before(now) {
-		next := notFresh(b)
-		next.LeftOut = now
-		done, err := births.SetBirth(ctx, b, next)
-		if done || err != nil {
-			return err
-		}
-		is, ok, err := state.FindBirth(ctx, births, b.Sink, b.Target)
-		if err != nil || !ok || is.ID != b.ID {
-			return err
-		}
-		b = is
 	}
 	return nil
 }
@@ -97,19 +82,9 @@ func (a *assembly) warnOfLeftOut() {
 // whole table and repaired. b is the birth as it was read before that. It returns false, and changes nothing, if another process
 // was started without the sink meanwhile.
 func ClearLeftOut(ctx context.Context, births state.Births, b state.Birth) (bool, error) {
-	for {
-		is, ok, err := state.FindBirth(ctx, births, b.Sink, b.Target)
-		if err != nil || !ok || is.ID != b.ID || !is.LeftOut.Equal(b.LeftOut) {
-			return false, err
+	return updateBirth(ctx, births, b, func(is *state.Birth) {
+		if is.LeftOut.Equal(b.LeftOut) {
+			is.LeftOut = time.Time{}
 		}
-		next := is
-		next.LeftOut = time.Time{}
-		done, err := births.SetBirth(ctx, is, next)
-		if done || err != nil {
-			return done, err
-		}
-		if err := pipeline.Sleep(ctx, 10*time.Millisecond); err != nil { // another process changed its stage
-			return false, err
-		}
-	}
+	})
 }

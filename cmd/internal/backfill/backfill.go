@@ -23,19 +23,18 @@ type options struct {
 	records.Input
 	target.Flags
 	sourceFlags
-	sinks         []string
-	none          bool
-	prepare       bool
-	dryRun        bool
-	maxLag        time.Duration
-	maxLagGiven   bool
-	lag           time.Duration
-	functions     []string
-	deployedSince string
-	floorDelay    time.Duration
-	clockSkew     time.Duration
-	verbose       bool
-	format        cli.Format
+	function    FunctionFlags
+	sinks       []string
+	none        bool
+	prepare     bool
+	dryRun      bool
+	maxLag      time.Duration
+	maxLagGiven bool
+	lag         time.Duration
+	floorDelay  time.Duration
+	clockSkew   time.Duration
+	verbose     bool
+	format      cli.Format
 }
 
 // New is the command backfill.
@@ -102,8 +101,7 @@ the entity Order is on_Order. A notify sink takes no part, because a snapshot ra
 	f.DurationVar(&o.maxLag, "max-lag", time.Minute,
 		"pause while live consumers are further behind the stream than this; 0 never pauses; it needs leases")
 	f.DurationVar(&o.lag, "lag", 0, "where Lambda reads the stream: it is never further behind than this; wait as long at the end")
-	f.StringSliceVar(&o.functions, "function", nil, "where Lambda reads the stream: name or ARN of each function of this pipeline, to see since when they and their mappings are unchanged")
-	f.StringVar(&o.deployedSince, "deployed-since", "", "instead of --function: the time since which the function, its mapping and its filters are those of this file")
+	o.function.Add(c, "where Lambda reads the stream")
 	f.DurationVar(&o.floorDelay, "floor-delay", 2*time.Minute, "how far ahead the floor of a waiting sink is set, so that every process knows it by then; 15s at least")
 	f.DurationVar(&o.clockSkew, "clock-skew", time.Minute, "how much the clocks of this machine, of the processes and of DynamoDB may differ")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "log what the pipeline does to standard error")
@@ -193,8 +191,6 @@ func (o *options) checkFlags(cfg *config.Config) error {
 		return cli.Usagef("--none fills nothing: leave the source, --prepare and --dry-run out")
 	case o.none && len(o.sinks) == 0:
 		return cli.Usagef("--none needs --sink: name the sinks that begin with the changes of now")
-	case len(o.functions) > 0 && o.deployedSince != "":
-		return cli.Usagef("--function finds out what --deployed-since says: leave one out")
 	case o.prepare && o.dryRun:
 		return cli.Usagef("--dry-run changes nothing, and --prepare sets the floor: leave one of them out")
 	case o.prepare && o.given() > 0:
@@ -202,7 +198,7 @@ func (o *options) checkFlags(cfg *config.Config) error {
 	case !o.none && !o.prepare && o.given() != 1:
 		return cli.Usagef("name one source: --scan, --export, --start-export, --items or --archive; see `tablewake backfill --help`")
 	}
-	if err := errors.Join(o.Check(), o.checkSource(&o.Flags)); err != nil || o.none {
+	if err := errors.Join(o.Check(), o.function.Check(), o.checkSource(&o.Flags)); err != nil || o.none {
 		return err
 	}
 	if len(cfg.Source.Tables) > 1 && len(o.archive) == 0 {

@@ -183,7 +183,7 @@ func (j *job) proveRoutes(ctx context.Context) error {
 		return nil // the folder is locked: no other process has it
 	}
 	if j.cfg.Leases == nil {
-		return j.proveFunction(ctx)
+		return j.o.function.Prove(ctx, j.aws, j.cfg, j.streams.Err)
 	}
 	return stream.CheckRoutes(ctx, j.readLeases, stream.MaxSilence(&j.o.Flags, j.cfg), j.cfg, j.streams.Err)
 }

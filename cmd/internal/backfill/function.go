@@ -12,6 +12,7 @@ import (
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
+	"github.com/spf13/cobra"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
@@ -34,33 +35,50 @@ type lambdaAPI interface {
 
 var _ lambdaAPI = (*lambda.Client)(nil)
 
-// proveFunction returns an error unless the functions that read the stream, and their event source mappings, have been as
-// this file says for so long that no older invocation runs.
-func (j *job) proveFunction(ctx context.Context) error {
-	return CheckFunctions(ctx, j.aws, j.cfg, j.o.functions, j.o.deployedSince, j.streams.Err)
+// FunctionFlags are the flags that show since when the functions that read the stream have the file.
+type FunctionFlags struct {
+	functions     []string
+	deployedSince string
 }
 
-// CheckFunctions returns an error unless the named functions and their event source mappings have been as cfg says for so long
+// Add adds the flags. when says when they are needed: "where Lambda reads the stream".
+func (f *FunctionFlags) Add(c *cobra.Command, when string) {
+	c.Flags().StringSliceVar(&f.functions, "function", nil, when+": name or ARN of each function of this pipeline, to see since when they and their mappings are unchanged")
+	c.Flags().StringVar(&f.deployedSince, "deployed-since", "", "instead of --function: the time since which the function, its mapping and its filters are those of this file")
+}
+
+// Check returns an error if both flags are given.
+func (f *FunctionFlags) Check() error {
+	if len(f.functions) > 0 && f.deployedSince != "" {
+		return cli.Usagef("--function finds out what --deployed-since says: leave one out")
+	}
+	return nil
+}
+
+// Given reports whether one of the flags is given.
+func (f *FunctionFlags) Given() bool { return len(f.functions) > 0 || f.deployedSince != "" }
+
+// Prove returns an error unless the named functions and their event source mappings have been as cfg says for so long
 // that no older invocation runs, or unless the user says so by a time. It says on w what it finds.
-func CheckFunctions(ctx context.Context, sdk awssdk.Config, cfg *config.Config, functions []string, deployedSince string, w io.Writer) error {
+func (f *FunctionFlags) Prove(ctx context.Context, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
 	switch {
-	case len(functions) > 0:
+	case len(f.functions) > 0:
 		streams, err := sourceStreams(ctx, sdk, cfg)
 		if err != nil {
 			return err
 		}
 		p := functionProof{api: lambda.NewFromConfig(sdk), cfg: cfg, streams: streams, out: w}
-		since, err := p.unchangedSince(ctx, functions)
+		since, err := p.unchangedSince(ctx, f.functions)
 		if err != nil {
 			return err
 		}
 		return checkSettled("the function or its mapping was changed at", since, time.Now())
-	case deployedSince == "":
+	case f.deployedSince == "":
 		return cli.Usagef("%s has no leases, so a Lambda function reads the stream: name it with --function, and every other function of this pipeline; or say with --deployed-since TIME since when the function, its mapping and its filter criteria are those of this file", cfg.File)
 	}
-	since, err := time.Parse(time.RFC3339, deployedSince)
+	since, err := time.Parse(time.RFC3339, f.deployedSince)
 	if err != nil {
-		return cli.Usagef("--deployed-since %q is no time: write it as 2026-01-31T12:00:00Z", deployedSince)
+		return cli.Usagef("--deployed-since %q is no time: write it as 2026-01-31T12:00:00Z", f.deployedSince)
 	}
 	return checkSettled("--deployed-since", since, time.Now())
 }

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/tablewake/tablewake/cmd/internal/fleet"
 	"github.com/tablewake/tablewake/pipeline"
 )
 
@@ -55,7 +54,7 @@ type ratesNow struct {
 // add adds the ledger at now, and returns the rate of reading. One goroutine calls it.
 func (r *rates) add(now time.Time, l pipeline.Ledger) float64 {
 	first := len(r.read.samples) == 0
-	next := ratesNow{read: r.read.add(now, l.Source.Read), written: make(map[string]float64, len(l.Sinks)), letters: fleet.GivenUp(l), lastLetter: r.last.lastLetter}
+	next := ratesNow{read: r.read.add(now, l.Source.Read), written: make(map[string]float64, len(l.Sinks)), letters: l.GivenUp(), lastLetter: r.last.lastLetter}
 	if next.letters > r.last.letters {
 		next.lastLetter = now
 	}

@@ -54,12 +54,3 @@ type ProcessSink struct {
 	Error   string     `json:"error,omitempty"`   // redacted text of the last failure
 	Blocked int        `json:"blocked,omitempty"` // keys blocked by a change that can never be written
 }
-
-// GivenUp returns how many changes of a ledger went to dead letters.
-func GivenUp(l pipeline.Ledger) int64 {
-	n := l.Source.Undecodable
-	for _, k := range l.Sinks {
-		n += k.DeadLettered + k.Quarantined
-	}
-	return n
-}

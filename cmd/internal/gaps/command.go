@@ -30,6 +30,7 @@ import (
 type options struct {
 	config string
 	target.Flags
+	function        backfill.FunctionFlags
 	repair          bool
 	exports         []string
 	startExport     bool
@@ -41,8 +42,6 @@ type options struct {
 	queue           string
 	noQueue         bool
 	functionTimeout time.Duration
-	functions       []string
-	deployedSince   string
 	report          string
 	rcu             float64
 	segments        int
@@ -109,8 +108,7 @@ func (o *options) addRepair(c *cobra.Command) {
 	f.StringVar(&o.queue, "queue", "", "URL of the function's on-failure queue, which must be empty")
 	f.BoolVar(&o.noQueue, "no-queue", false, "the function has no on-failure queue")
 	f.DurationVar(&o.functionTimeout, "function-timeout", 15*time.Minute, "timeout of the Lambda function, if one reads the stream")
-	f.StringSliceVar(&o.functions, "function", nil, "where Lambda reads the stream, and a sink was left out: name or ARN of each function of this pipeline, to see since when they are unchanged")
-	f.StringVar(&o.deployedSince, "deployed-since", "", "instead of --function: the time since which the function, its mapping and its filters are those of this file")
+	o.function.Add(c, "where Lambda reads the stream, and a sink was left out")
 	f.StringVar(&o.report, "report", "gaps.jsonl", "file that takes the report of what is left")
 	f.Float64Var(&o.rcu, "rcu", 500, "read units a second; 0 is no limit")
 	f.IntVar(&o.segments, "segments", run.DefaultSegments, "number of segments in which the table and the sinks are read")
@@ -137,8 +135,6 @@ func (o *options) checkFlags() error {
 		return cli.Usagef("--start-export and --bucket go together")
 	case o.startExport && o.dryRun:
 		return cli.Usagef("--dry-run asks for no export: name exports with --export, or leave one of the two out")
-	case len(o.functions) > 0 && o.deployedSince != "":
-		return cli.Usagef("--function and --deployed-since exclude each other")
 	case o.queue != "" && o.noQueue:
 		return cli.Usagef("--queue and --no-queue exclude each other")
 	case o.rcu < 0 || o.segments < 1 || o.parts < 1 || o.rounds < 1:
@@ -146,7 +142,7 @@ func (o *options) checkFlags() error {
 	case o.maxLag < 0 || o.lag < 0 || o.clockSkew < 0 || o.functionTimeout < 0:
 		return cli.Usagef("--max-lag, --lag, --clock-skew and --function-timeout must not be negative")
 	}
-	return nil
+	return o.function.Check()
 }
 
 func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
@@ -272,7 +268,7 @@ func (c *command) repairable(left []state.Birth, also bool) ([]state.Birth, erro
 		return nil, nil
 	}
 	left = slices.DeleteFunc(left, func(b state.Birth) bool { return len(c.sinks) > 0 && !slices.Contains(c.sinks, b.Sink) })
-	if len(left) == 0 || !c.isOfFunction() || len(c.functions) > 0 || c.deployedSince != "" {
+	if len(left) == 0 || !c.isOfFunction() || c.function.Given() {
 		return left, nil
 	}
 	const how = "name the Lambda functions with --function, to see since when they have this file; or say so with --deployed-since TIME"
@@ -397,7 +393,7 @@ func (c *command) checkRoutes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return backfill.CheckFunctions(ctx, sdk, c.cfg, c.functions, c.deployedSince, c.streams.Err)
+	return c.function.Prove(ctx, sdk, c.cfg, c.streams.Err)
 }
 
 // readLeases reads the leases of the consumers.

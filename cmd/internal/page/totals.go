@@ -213,7 +213,7 @@ func ownLetters(s Status) int64 {
 	if s.Consumer == nil {
 		return 0
 	}
-	return fleet.GivenUp(s.Consumer.Ledger)
+	return s.Consumer.Ledger.GivenUp()
 }
 
 // fleetLetters returns the counted dead letters; nil if they were not counted.

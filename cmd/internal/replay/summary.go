@@ -63,18 +63,9 @@ func Summarize(name string, l pipeline.Ledger, took time.Duration) Summary {
 	}
 }
 
-// refused returns the number of records that could not be decoded or delivered.
-func (s Summary) refused() int64 {
-	n := s.Ledger.Source.Undecodable
-	for _, k := range s.Ledger.Sinks {
-		n += k.DeadLettered + k.Quarantined
-	}
-	return n
-}
-
 // Print prints the summary, with the commands that list and deliver the dead letters.
 func (s Summary) Print(to cli.Streams, f cli.Format, cfg *config.Config, t *target.Flags) error {
-	if s.refused() > 0 {
+	if s.Ledger.GivenUp() > 0 {
 		s.Redrive = "tablewake redrive " + t.CommandLine(cfg)
 		s.DeadLetters = s.Redrive + " --list"
 		if !t.Live {
@@ -86,7 +77,7 @@ func (s Summary) Print(to cli.Streams, f cli.Format, cfg *config.Config, t *targ
 
 // DeadLetterError returns the error of a command whose records could not all be decoded and delivered; nil if they were.
 func (s Summary) DeadLetterError() error {
-	if s.refused() > 0 {
+	if s.Ledger.GivenUp() > 0 {
 		return cli.Exit(cli.ExitDeadLetters, nil)
 	}
 	return nil
@@ -125,7 +116,7 @@ func (s Summary) Write(w io.Writer) {
 		fmt.Fprintf(w, "THE LEDGER DOES NOT BALANCE: %v\n", err)
 	}
 	if s.DeadLetters != "" {
-		fmt.Fprintf(w, "\n%s could not be decoded or delivered: look with `%s`\n", cli.Thousands(s.refused()), s.DeadLetters)
+		fmt.Fprintf(w, "\n%s could not be decoded or delivered: look with `%s`\n", cli.Thousands(s.Ledger.GivenUp()), s.DeadLetters)
 		fmt.Fprintf(w, "once the cause is mended, deliver them with `%s`\n", s.Redrive)
 	}
 }
