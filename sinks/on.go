@@ -230,5 +230,5 @@ func (s typedSink[T]) decode(c *record.Change, m item.Image) (*T, error) {
 			return out, err
 		}
 	}
-	return out, unmarshal.DecodeInto(shown, out) // last: an attribute of another case replaces what is bound
+	return out, unmarshal.DecodeInto(shown, out) // after the bound names, so that an attribute of the item wins, also if its name differs in case
 }

@@ -181,7 +181,7 @@ func (obs Observation) Report() Report {
 	return r
 }
 
-// addStores adds what is wrong with the stores, and which of them there are.
+// addStores adds the problems of the stores, and notes which stores the file has.
 func (r *Report) addStores(obs *Observation) {
 	switch {
 	case obs.Unconfigured != "":

@@ -200,7 +200,7 @@ func TestPage_Unknown(t *testing.T) {
 	}
 }
 
-// A look that failed is not under way.
+// After a look that failed, no panel says that a look is under way.
 func TestPage_FailedLook(t *testing.T) {
 	s := pagetest.Well()
 	s.Fleet, s.FleetError = nil, "no answer"
@@ -312,7 +312,8 @@ func BenchmarkPage_10000Shards(b *testing.B) {
 	}
 }
 
-// Changes that this process gave up need attention where nobody counts dead letters, and messages of a queue where somebody does.
+// The page of a consumer, which does not count dead letters, tells of the changes that this process gave up. The page of a fleet
+// tells of the messages in a queue.
 func TestPage_LettersNeedAttention(t *testing.T) {
 	s := pagetest.Well()
 	k := s.Consumer.Ledger.Sinks["orders"]

@@ -72,8 +72,8 @@ func (a *account) checkRights(ctx context.Context, callerErr error) {
 	}
 }
 
-// noteDenials notes what is denied of a statement of the policy of a runner, by resource. It reports whether that is a
-// problem: a denial for want of keys that the simulation does not know is none.
+// noteDenials notes the denied actions of a policy's statement, by resource. It reports whether one of them is a problem. If
+// the simulation lacks condition keys, the denial proves nothing, and is noted as not checked.
 func (a *account) noteDenials(principal, runner string, s policy.Statement, denied map[string]denial) (refused bool) {
 	for _, resource := range slices.Sorted(maps.Keys(denied)) {
 		d := denied[resource]
