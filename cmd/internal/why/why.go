@@ -2,7 +2,7 @@
 //
 // The expected contents are the plans of the pipeline for the item. Package audit compares them with the actual contents:
 // rows, documents, tombstones, guards and contributions. [Compare] adds the dead letters. Read why.go first, then
-// sink_comparison.go; item.go and key.go find the item.
+// sink_comparison.go. item.go finds the item, and letters.go its dead letters.
 package why
 
 import (
