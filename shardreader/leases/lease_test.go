@@ -1,6 +1,7 @@
 package leases_test
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -48,7 +49,7 @@ func TestLease_Equal(t *testing.T) {
 	if !l.Equal(m) || !m.Equal(l) || m.Parents[0] != "b" {
 		t.Errorf("%+v and %+v are not equal", l, m)
 	}
-	for name, change := range map[string]func(*leases.Lease){
+	changes := map[string]func(*leases.Lease){
 		"Shard":       func(l *leases.Lease) { l.Shard = "x" },
 		"Stream":      func(l *leases.Lease) { l.Stream = "x" },
 		"Owner":       func(l *leases.Lease) { l.Owner = "x" },
@@ -63,8 +64,15 @@ func TestLease_Equal(t *testing.T) {
 		"RequestedBy": func(l *leases.Lease) { l.RequestedBy = "x" },
 		"Pinned":      func(l *leases.Lease) { l.Pinned = "x" },
 		"Load":        func(l *leases.Lease) { l.Load++ },
+		"Stopped":     func(l *leases.Lease) { l.Stopped = "x" },
 		"Opaque":      func(l *leases.Lease) { l.Opaque = "x" },
-	} {
+	}
+	for f := range reflect.TypeFor[leases.Lease]().Fields() {
+		if changes[f.Name] == nil {
+			t.Errorf("the test does not change %s", f.Name)
+		}
+	}
+	for name, change := range changes {
 		other := l.Clone()
 		change(&other)
 		if l.Equal(other) {
