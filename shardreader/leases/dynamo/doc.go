@@ -39,7 +39,7 @@
 // Everything that KCL does not know is in the state table. Its key is pk and sk, and its TTL
 // attribute is expires. Names are percent-encoded.
 //
-//	member   PIPELINE#workers   WORKER         name, beat, leaving, leases, load, calls, pending, behind, stopped, failing, at_end
+//	member   PIPELINE#workers   CONSUMER       a [leases.Member]: sinks/STORAGE.md lists the attributes
 //	begun    PIPELINE#workers   begun#STREAM   the first leases of the stream were created
 //	quota    #quotas            QUOTA          count
 //	claim    #leases#TABLE      -              pipeline: the owner of the lease table
