@@ -54,9 +54,9 @@ func cheap(tb testing.TB) *pipeline.Pipeline {
 	return p
 }
 
-// What an invocation allocates beside the event's bytes does not grow with its records, but
-// for their events' ids. A hundred records take 232; under the race detector, which has pools lose
-// some of what they hold, up to 300.
+// The allocations of an invocation beyond the event's bytes do not grow with its records, except for their events' ids.
+// A hundred records take 232 allocations. Under the race detector, whose pools lose some of their content, they take up
+// to 300.
 func TestAllocations(t *testing.T) {
 	for n, most := range map[int]float64{1: 150, 100: 330} {
 		h, e := DynamoDB(cheap(t)), usual(n)

@@ -19,7 +19,7 @@ func within(t *testing.T, timeout time.Duration) context.Context {
 	return ctx
 }
 
-// What does not fit into the time comes again; what is written does not.
+// Records that do not fit into the time come again; written records do not.
 func TestDeadline_SlowSink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{fail: func(context.Context, string) error { time.Sleep(time.Second); return nil }}
@@ -95,7 +95,7 @@ func TestDeadline_None(t *testing.T) {
 	})
 }
 
-// An invocation that has no time left begins nothing, and the next one does it all.
+// An invocation that has no time left starts nothing, and the next one does everything.
 func TestDeadline_Over(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{}
@@ -111,8 +111,8 @@ func TestDeadline_Over(t *testing.T) {
 	})
 }
 
-// A batch of which nothing fits into the time fails as a whole: named by its first record it
-// would come again as it is, for ever; failed, it comes in halves.
+// A batch without time for any record fails as a whole. If the reply named its first record, Lambda would send the same
+// batch for ever; a failed batch comes back in halves.
 func TestDeadline_NoProgress(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		written := 0
@@ -159,7 +159,7 @@ func (f *flushing) Flush(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// What hangs behind the last Write costs the time that there is, and no record.
+// A Write that hangs after the last record costs the remaining time, and no record.
 func TestDeadline_HangingFlush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &flushing{}

@@ -38,7 +38,7 @@ func TestOnFailure_GapAfterGap(t *testing.T) {
 		size    int
 		before  func(st *streamtest.Stream, shard string) map[int]func() // the first page is d, c is gone
 		written string
-		want    []string // FROM BEHIND RECORDS: from that key on (or the place behind it, x+) up to another key's record
+		want    []string // FROM BEHIND RECORDS: from that key on (or the place after it, x+) up to another key's record
 	}{
 		"twice": {size: 4, before: func(st *streamtest.Stream, shard string) map[int]func() {
 			return map[int]func(){2: func() { st.Trim(shard, 2) }}

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// What waits for an object to be full is written before the answer, though something behind it fails
-// for as long as the invocation lasts: only that comes again.
+// Changes that wait for an object to be full are written before the answer, even if a later change fails until the
+// invocation ends: only that one comes again.
 func TestFlush_BeforeTheAnswer(t *testing.T) {
 	down := pipeline.Transient(errors.New("down"))
 	bad := `{"eventID":"x","eventName":"INSERT","eventSource":"aws:dynamodb","eventSourceARN":"` + streamARN + `","dynamodb":{"SequenceNumber":"102","Keys":{"PK":{"S":"b"}},"NewImage":{"PK":{"S":5}}}}`

@@ -52,8 +52,8 @@ func FuzzMessage(f *testing.F) {
 	})
 }
 
-// An event of any kind is opened or refused, and never a panic; what the answer takes over from
-// it is JSON, and a record that stands in it is counted.
+// An event of any kind is opened or refused, and never panics. The parts that the answer copies from it are JSON, and
+// each of its records is counted.
 func FuzzEvent(f *testing.F) {
 	for _, e := range []string{
 		records("a", "b"), event(), event(inKinesis(1, "e1", "a", 1)), messages("x"), `{"tablewake":"redrive"}`, `{}`, `null`, `{"Records":[{"eventSource":"aws:dynamodb"}]}`,

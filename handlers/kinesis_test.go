@@ -13,8 +13,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// inKinesis is a record of Kinesis: the change of that eventID and key, created so many
-// microseconds after the first.
+// inKinesis is a record of Kinesis: the change of that eventID and key, created n microseconds after the first.
 func inKinesis(sequence int, id, key string, micros int) string {
 	return kinesisRecord(sequence, id, key, fmt.Sprint(1_767_323_045_000_000+int64(micros)), "MICROSECOND")
 }
@@ -92,8 +91,8 @@ func TestFact33_OrderOfAnItem(t *testing.T) {
 	}
 }
 
-// Milliseconds cannot order changes: such a record goes to dead letters, as one that is
-// no change of DynamoDB does.
+// Milliseconds cannot order changes. So such a record goes to dead letters, as does one that is not a change of
+// DynamoDB.
 func TestFact33_Undecodable(t *testing.T) {
 	for name, bad := range map[string]string{
 		"milliseconds": kinesisRecord(2, "e2", "b", "1767323045000", "MILLISECOND"),

@@ -87,8 +87,8 @@ func TestOnFailure_FromObjects(t *testing.T) {
 	}
 }
 
-// An object whose event holds fewer records than it says is fetched by its place; of what the
-// stream keeps no more, what the event holds is delivered.
+// If the event of an object holds fewer records than it says, the batch is fetched by its place. If the stream no
+// longer has them, the records of the event are delivered.
 func TestOnFailure_FromObjectAndStream(t *testing.T) {
 	server, st, shard, seqs := stream(t, streamtest.Options{}, "a", "b", "c", "d", "e")
 	st.Trim(shard, 3)
@@ -111,7 +111,7 @@ func TestOnFailure_FromObjectAndStream(t *testing.T) {
 	}
 }
 
-// What is not set up is said, with what to do.
+// A missing setting is named, with what to do.
 func TestOnFailure_NotSetUp(t *testing.T) {
 	for body, want := range map[string]string{
 		created("aws/lambda/x"):                    "give handlers.WithObjects",
@@ -143,7 +143,7 @@ func (slow) GetObject(ctx context.Context, _, _, _ string) ([]byte, error) {
 	return nil, ctx.Err()
 }
 
-// What hangs leaves time for the answer.
+// A hanging call leaves time for the answer.
 func TestOnFailure_HangingObjects(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()

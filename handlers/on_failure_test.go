@@ -82,7 +82,7 @@ func TestOnFailure_FromTheStream(t *testing.T) {
 		options streamtest.Options
 		change  func(server *streamtest.Server, st *streamtest.Stream, shard string)
 		size    int  // Default: 4
-		late    bool // the message comes when the stream keeps nothing of the time that it tells of
+		late    bool // the message arrives when the stream no longer has records of that time
 		failed  bool
 		written string
 		gap     string // FIRST and LAST stand for the ends of the batch, c to f
@@ -228,7 +228,7 @@ func TestOnFailure_GapsAreDurableFirst(t *testing.T) {
 	}
 }
 
-// Messages for which there is no time come again, untouched.
+// Messages without time for them come again, untouched.
 func TestOnFailure_Deadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, st, shard, seqs := stream(t, streamtest.Options{}, "a", "b", "c", "d", "e")

@@ -20,11 +20,11 @@ import (
 // shift is a stream that a mapping brings to the handler, and what goes wrong meanwhile.
 type shift struct {
 	seed    uint64
-	keys    []string // of the records; "!" is one that cannot be decoded
+	keys    []string // of the records; "!" is a record that cannot be decoded
 	batch   int
 	timeout time.Duration
 	trouble time.Duration // things go wrong until then
-	rate    int           // of ten Writes so many fail, hang, are refused or go on for too long, and of ten Puts
+	rate    int           // of ten Writes, n fail, hang, are refused or take too long; the same for ten Puts
 	lanes   int           // Writes at once
 }
 
@@ -118,7 +118,7 @@ func (s shift) work(t *testing.T) (wrong string) {
 	return ""
 }
 
-// witness is a sink and dead letters in which much goes wrong.
+// witness is a sink and a store of dead letters with many faults.
 type witness struct {
 	store // its lock
 	rand  *rand.Rand
@@ -128,7 +128,7 @@ type witness struct {
 	first map[string][]string // sequence numbers of first tries that were not for nothing, by key
 }
 
-// bad tells whether something goes wrong now, and what: 0 to 3.
+// bad returns the fault of this call, 0 to 3; 0 is none.
 func (w *witness) bad() (what int, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -161,7 +161,7 @@ func (w *witness) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	return failed.OrNil()
 }
 
-// has tells whether a record is written, or in dead letters.
+// has reports whether a record is written, or in dead letters.
 func (w *witness) has(sequence string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

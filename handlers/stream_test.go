@@ -68,7 +68,7 @@ func TestFact16_Answers(t *testing.T) {
 	}
 }
 
-// A record by which Lambda could not bring the batch again is no identifier.
+// A value that Lambda could not use to send the batch again is not an identifier.
 func TestFact16_NoSequenceNumber(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -82,7 +82,7 @@ func TestFact16_NoSequenceNumber(t *testing.T) {
 	})
 }
 
-// What no event of the handler is, is an error that says what it is; nothing of it is delivered.
+// An event that does not belong to the handler is an error that says what it is. Nothing of it is delivered.
 func TestNoSuchEvent(t *testing.T) {
 	s3 := `{"Records":[{"eventVersion":"2.1","eventSource":"aws:s3","eventName":"ObjectCreated:Put","s3":{}}]}`
 	kinesis := `{"Records":[{"kinesis":{"data":"e30=","sequenceNumber":"1"},"eventSource":"aws:kinesis","eventID":"s:1"}]}`
@@ -158,7 +158,7 @@ func TestFact31_BytesOutliveTheInvocation(t *testing.T) {
 	}
 }
 
-// A fatal error fails the invocation; the next one begins anew.
+// A fatal error fails the invocation, and the next one starts afresh.
 func TestFatal(t *testing.T) {
 	fatal := true
 	s := &store{fail: func(context.Context, string) error {

@@ -13,14 +13,14 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// ends tells whether an error is one by which lambda.Start ends the process.
+// ends reports whether lambda.Start ends the process with an error.
 func ends(err error) bool {
 	e, ok := err.(reply.InvokeResponse_Error) //nolint:errorlint // as lambda.Start looks at it
 	return ok && e.ShouldExit && strings.Contains(e.Message, "the process must be replaced")
 }
 
-// A sink that never returns costs one invocation's time; the next one asks for another process,
-// whatever its event is. A run that was not abandoned is only waited for.
+// A sink that never returns costs the time of one invocation. The next one asks for another process, whatever its event
+// is. A run that was not abandoned is only waited for.
 func TestStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stuck := make(chan struct{})

@@ -101,7 +101,7 @@ returned{pipeline=shop,source=dynamodb} 3`,
 	})
 }
 
-// What is lost of a message counts once, when the message is done with, however often it came.
+// The lost records of a message count once, when the message is finished, however often it came.
 func TestMetrics_LostOnce(t *testing.T) {
 	server, st, shard, seqs := stream(t, streamtest.Options{}, "a", "b", "c", "d")
 	st.Trim(shard, 2)

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// The state of a tumbling window goes on as it is, beside what failed.
+// The state of a tumbling window is returned unchanged, beside the failures.
 func TestWindows(t *testing.T) {
 	const (
 		window = `"window":{"start":"2026-01-02T03:04:00Z","end":"2026-01-02T03:06:00Z"}`

@@ -27,7 +27,7 @@ func recordJSON(key string, sequence int, more ...string) string {
 
 func event(records ...string) string { return `{"Records":[` + strings.Join(records, ",") + `]}` }
 
-// records are of the keys, with the sequence numbers 101, 102, ...
+// records have the keys, and the sequence numbers 101, 102, ...
 func records(keys ...string) string {
 	var rs []string
 	for i, k := range keys {
@@ -36,7 +36,7 @@ func records(keys ...string) string {
 	return event(rs...)
 }
 
-// store is a sink that keeps the keys that it was given, and fails as it is told.
+// store is a sink that keeps the keys that it receives, and fails on request.
 type store struct {
 	fail func(ctx context.Context, key string) error // Default: nothing fails
 
@@ -69,7 +69,7 @@ func (s *store) keys() string {
 	return strings.Join(s.written, " ")
 }
 
-// graveyard keeps letters, and fails as it is told.
+// graveyard keeps letters, and fails on request.
 type graveyard struct {
 	fail func() error
 
@@ -100,7 +100,7 @@ func (g *graveyard) classes() string {
 	return strings.Join(classes, ", ")
 }
 
-// assemble is a pipeline of one sink. What it holds at the end of the test is checked.
+// assemble is a pipeline of one sink. Its content is checked at the end of the test.
 func assemble(t *testing.T, sink pipeline.Sink, letters pipeline.DeadLetters, change ...func(*pipeline.Options)) *pipeline.Pipeline {
 	t.Helper()
 	o := pipeline.Options{Name: "shop", DeadLetters: letters, Routes: []pipeline.Route{{Name: "store", Sink: sink, Concurrency: 1, Batch: pipeline.Batch{Count: 1}}}}

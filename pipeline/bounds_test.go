@@ -245,8 +245,8 @@ func TestBounds_WaitingChangePinsNoPage(t *testing.T) {
 	})
 }
 
-// Dead letters that are down block the keys that wait for them. What stands
-// behind in those keys must not hold the pages of all the others.
+// Dead letters that are down block the keys that wait for them. The later changes of those keys must not hold the pages
+// of all the others.
 func TestBounds_ChangeBehindALetterPinsNoPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := map[string]int{}
@@ -340,8 +340,7 @@ func TestBounds_RevokedPartitionHasNoShare(t *testing.T) {
 	})
 }
 
-// Partitions that hold nothing take nothing from the share of one that is busy, and what
-// fails in one leaves room for the others.
+// Partitions that hold nothing take no share from a busy one, and failures in one leave memory for the others.
 func TestBounds_SharesAreOfWhatIsHeld(t *testing.T) {
 	const kb, most = 1 << 10, 64 << 20
 	for _, c := range []struct {

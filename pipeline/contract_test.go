@@ -73,7 +73,7 @@ func drawPlan(t *rapid.T) plan {
 	}
 	for range rapid.IntRange(0, 25).Draw(t, "pages") {
 		keys := rapid.SliceOfN(key, 0, 12).Draw(t, "keys")
-		for i := range keys { // a page is of one partition
+		for i := range keys { // a page belongs to one partition
 			keys[i] = keys[0][:1] + keys[i][1:]
 		}
 		p.pages = append(p.pages, keys)

@@ -23,8 +23,8 @@ func none(l SinkLedger) SinkLedger {
 	return l
 }
 
-// failing fails one change of a key: errs are used up one a try. What follows of
-// the key in the same Write fails too.
+// failing fails one change of a key: errs are used up one a try. The later changes of the key in the same Write fail
+// too.
 func failing(key string, n int, errs ...error) func(context.Context, []Delivery) error {
 	return func(_ context.Context, ds []Delivery) error {
 		var failed BatchError
@@ -81,7 +81,7 @@ func TestDelivery_OneChangeOfAKeyUnlessTheSinkKeepsOrder(t *testing.T) {
 	}
 }
 
-// What fails behind a change that is tried again may have failed because of it.
+// A change after one that is retried may have failed because of that one.
 func TestDelivery_WhatFailsBehindARetryIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := map[string]int{}
@@ -162,7 +162,7 @@ func TestDelivery_PermanentGoesToDeadLettersAndTheKeyGoesOn(t *testing.T) {
 	})
 }
 
-// A line of an export is no record, and a dead letter has one: a redrive decodes it to the same change.
+// A line of an export is not a record, but a dead letter has one: a redrive decodes it to the same change.
 func TestDelivery_LetterOfABackfilledItemHasARecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := record.NewSnapshotDecoder(record.SnapshotOptions{DecoderOptions: record.DecoderOptions{EpochZero: true}, Keys: []string{"PK"}})

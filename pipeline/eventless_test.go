@@ -16,7 +16,7 @@ func (eventless) IgnoresEvents() bool { return true }
 func TestEventIgnorer(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		other bool // a sink that looks stands beside one that does not
+		other bool // one sink looks, and one beside it does not
 		shown int
 	}{
 		{"nobody looks", false, 0},

@@ -89,8 +89,7 @@ func Example_pipeline() {
 	// balanced: true
 }
 
-// Errors of a Write say what becomes of a delivery: tried again, given up, or the
-// end of the run.
+// Errors of a Write decide the fate of a delivery: retried, dead-lettered, or the end of the run.
 func ExampleTransient() {
 	busy := fmt.Errorf("table is throttled")
 	for _, err := range []error{busy, pipeline.Transient(busy), context.DeadlineExceeded, pipeline.Fatal(busy)} {

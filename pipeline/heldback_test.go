@@ -108,7 +108,7 @@ func (l *heldLines) Write(b []byte) (int, error) {
 	return l.b.Write(b)
 }
 
-// with are the lines that have all of what is asked.
+// with returns the lines that contain all of the given texts.
 func (l *heldLines) with(parts ...string) (found []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -179,9 +179,9 @@ func (w *heldWorld) uncommitted(ago time.Duration) (parts []string) {
 	return parts
 }
 
-// Whatever the sinks do: each partition that is paused is held back by its share, and names a
-// sink that is not well; each one whose checkpoint waits, for no short Write, is held back for a
-// reason that its sink has; and nothing is once all of it is written.
+// Whatever the sinks do, these hold: each paused partition is held back by its share, and names a sink that is not
+// well; each partition whose checkpoint waits, for no short Write, is held back for a reason that its sink has; and
+// after all is written, none is held back.
 func TestHeldBack_SaysWhyNothingMoves(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		kinds := rapid.SliceOfN(rapid.SampledFrom(heldKinds), 1, 3).Draw(rt, "sinks")
@@ -325,7 +325,7 @@ func TestHeldBack_IsLogged(t *testing.T) {
 	}
 }
 
-// An object that fills is told, and is no line of the log while it does so within its time.
+// An object that fills is shown in the status. While it fills within its time, it makes no line in the log.
 func TestHeldBack_Filling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, err := newHeldWorld(newCountedShards(3, 1), "fills", "fast")
@@ -401,8 +401,8 @@ func TestHeldBack_DeadLetters(t *testing.T) {
 	}
 }
 
-// A Write that is not answered holds its partition back once it has lasted for half a minute, and
-// what waits behind it; so does a Put of dead letters, which names no sink. The log says so.
+// A Write without an answer holds back its partition, and the later changes, after half a minute. So does a Put of dead
+// letters, which names no sink. The log says so.
 func TestHeldBack_Writing(t *testing.T) {
 	hang := make(chan struct{})
 	hangs := func(ctx context.Context) error {

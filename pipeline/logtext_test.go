@@ -22,7 +22,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// What goes wrong between here and a server is named, and not by the type of the error.
+// A failure between here and a server is named, but not by the type of the error.
 func TestLogText_OfTheNetwork(t *testing.T) {
 	get := func(url string, c *http.Client) error {
 		resp, err := c.Get(url + "/orders/_doc/secret")
@@ -76,7 +76,7 @@ type plainError struct{ text string }
 
 func (e plainError) Error() string { return e.text }
 
-// A log says what is safe, and nothing that might be an item's.
+// A log holds safe texts only, and nothing that may belong to an item.
 func TestLogText(t *testing.T) {
 	for _, test := range []struct {
 		err         error
@@ -104,8 +104,8 @@ func TestLogText(t *testing.T) {
 	}
 }
 
-// A sink that works again is told of once, with how long it was down; each line of a failure has its
-// class, the field and the command to see more.
+// The recovery of a sink is logged once, with the length of the failure. Each line of a failure has its class, the
+// field and the command that shows more.
 func TestLog_OfAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder

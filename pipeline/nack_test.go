@@ -20,8 +20,8 @@ func tracked(page *Page) (*Page, *Tracker) {
 	return page, page.Tracker
 }
 
-// What nobody keeps goes back at once, with what stands behind it in its key's order; all
-// else is finished, and the run does not wait for what cannot change.
+// Records without a store for dead letters go back at once, with the later records of their key. All others are
+// finished, and the run does not wait for a result that cannot change.
 func TestNack_WithoutDeadLetters(t *testing.T) {
 	for name, tt := range map[string]struct {
 		set  func(*Options)
@@ -65,7 +65,7 @@ func (f failsOn) Check(c *record.Change) (Verdict, error) {
 	return Verdict{}, nil
 }
 
-// refuses fails the first change of a key for good; what stands behind it waits.
+// refuses fails the first change of a key permanently; the later changes wait.
 func refuses(key item.Key) func(context.Context, []Delivery) error {
 	return func(_ context.Context, ds []Delivery) error {
 		var failed BatchError
@@ -84,8 +84,7 @@ func refuses(key item.Key) func(context.Context, []Delivery) error {
 	}
 }
 
-// A page with what cannot be decoded goes back, and so does what comes behind it; not what
-// came before.
+// A page with a record that cannot be decoded goes back, and so do later pages, but not earlier ones.
 func TestNack_UndecodableWithoutDeadLetters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPipeline(t, &recorder{})

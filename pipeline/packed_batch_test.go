@@ -59,8 +59,8 @@ func tens(n int) []*Page {
 	return ps
 }
 
-// What waits for a batch that is larger than the bounds is packed, and the batch is full. How
-// fast either side is does not matter.
+// Changes that wait for a batch larger than the bounds are packed, and the batch is full. How fast either side is does
+// not matter.
 func TestSorted_BatchIsLargerThanTheBounds(t *testing.T) {
 	run := func(t *testing.T, delay time.Duration) string {
 		s := &sortedRecorder{recorder: recorder{keepsOrder: true, fail: func(context.Context, []Delivery) error {
@@ -108,8 +108,8 @@ func TestSorted_BudgetCutsTheBatch(t *testing.T) {
 	})
 }
 
-// What the sink refuses as a whole is written change by change where that is needed: a bad
-// change goes to dead letters with its record, and no other.
+// A batch that the sink refuses as a whole is written change by change where needed: a bad change goes to dead letters
+// with its record, and no other one does.
 func TestSorted_BadChangeIsIsolated(t *testing.T) {
 	for what, refuse := range map[string]error{"in a sorted batch too": nil, "all sorted batches": io.ErrClosedPipe} {
 		t.Run(what, func(t *testing.T) {
@@ -140,8 +140,8 @@ func TestSorted_BadChangeIsIsolated(t *testing.T) {
 	}
 }
 
-// A partition that is revoked while its changes are packed, or being written, is given up,
-// and the others go on.
+// If a partition is revoked while its changes are packed or written, they are dropped, and the other partitions
+// continue.
 func TestSorted_RevokedPartition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sortedRecorder{recorder: recorder{keepsOrder: true, fail: func(ctx context.Context, ds []Delivery) error {

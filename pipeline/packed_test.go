@@ -37,7 +37,7 @@ func (s *packing) WriteSorted(_ context.Context, all iter.Seq2[*pipeline.Deliver
 	return nil
 }
 
-// What was packed is, once it is unpacked, the change that was read, whatever came in it.
+// A packed change is, after unpacking, the change that was read, whatever it holds.
 func TestPacked_ChangesAreTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := pipelinetest.DynamoJSON{T: t}

@@ -112,8 +112,8 @@ type committerFunc func() error
 
 func (f committerFunc) Commit(context.Context, string, Position) error { return f() }
 
-// A right that is missing ends the run after five minutes, also where calls of the same sink that need another one succeed
-// all the time; one that is given back does not.
+// A missing right ends the run after five minutes, even if calls of the same sink that need another right succeed all
+// the time. A right that is restored does not.
 func TestDenied_AmongCallsThatSucceed(t *testing.T) {
 	missing := func(right string) error { return Denied(errs.Errorf("AccessDenied (allow %s)", redact.Safe(right))) }
 	for name, test := range map[string]struct {

@@ -61,7 +61,7 @@ func (m *marks) Hold(_ context.Context, sink string, keys []item.Key) error {
 	return nil
 }
 
-// guarded is a recorder to which versions decide.
+// guarded is a recorder whose writes are decided by versions.
 type guarded struct{ recorder }
 
 var _ Guarded = (*guarded)(nil)
@@ -129,7 +129,7 @@ func TestQuarantine_GuardedSinksGoOn(t *testing.T) {
 	})
 }
 
-// What fails before the sink (a filter, a plan) holds the key as a Write's error does.
+// A failure before the sink (of a filter or a plan) holds back the key, as an error of Write does.
 func TestQuarantine_BehindAFailedPlan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := map[string]int{}
@@ -239,7 +239,7 @@ func TestQuarantine_CrashBetweenSteps(t *testing.T) {
 	}
 }
 
-// An answer that does not come is waited for: nothing is given up on its account.
+// The run waits for a late answer, and dead-letters nothing because of it.
 func TestQuarantine_QuarantineThatIsDown(t *testing.T) {
 	for name, bad := range map[string]func() error{
 		"error": func() error { return errDown },

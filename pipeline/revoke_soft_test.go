@@ -87,7 +87,7 @@ func TestRevokeSoft_ThenRevokeCancels(t *testing.T) {
 	})
 }
 
-// A key's mark is asked for within the Write's time, which ends with the partition.
+// The mark of a key is requested within the Write's time, which ends with the partition.
 func TestRevoke_CancelsTheQuestionWhetherAKeyIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, src, _, stop := running(t, &recorder{}, []*Page{pageOf(map[string]int{}, "p", 1, "a", "b", "a")}, func(o *Options) {
@@ -111,7 +111,7 @@ func TestRevokeSoft_NoWriteStartsAfterTheReadOfTheQuarantine(t *testing.T) {
 			o.Routes[0].Concurrency, o.Routes[0].Batch = 1, Batch{Count: 3, Linger: time.Second}
 			o.DeadLetters, o.Quarantine = &graveyard{}, slowMarks{}
 		})
-		time.Sleep(2 * time.Second) // the question is asked within the first
+		time.Sleep(2 * time.Second) // the request is within the first
 		src.control.RevokeSoft("p")
 		time.Sleep(time.Minute)
 		if got := s.all(); !slices.Equal(got, []string{"c1"}) {
@@ -145,7 +145,7 @@ func (silentMarks) Held(ctx context.Context, _ string, _ []item.Key) ([]bool, er
 	return nil, ctx.Err()
 }
 
-// What a run left pending is not pending for ever: the next one routes it again.
+// Changes that a run left pending are not pending for ever: the next run routes them again.
 func TestRun_AfterAHardStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &recorder{fail: alwaysDown}

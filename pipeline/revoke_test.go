@@ -73,7 +73,7 @@ func TestRevoke_WhatIsQueuedIsGivenUp(t *testing.T) {
 				src.control.Revoke(errTaken, "p")
 				synctest.Wait()
 				l := p.Ledger().Sinks["s"]
-				under := l.Pending // a Put that is under way may finish
+				under := l.Pending // a Put in flight may finish
 				if l.Revoked+under != 4 || under > 1 && name != "behind a letter" {
 					t.Errorf("ledger %+v", l)
 				}
@@ -144,8 +144,8 @@ func TestRevoke_CancelsWritesAndTriesTheOthersAgainAtOnce(t *testing.T) {
 	})
 }
 
-// The next incarnation of a partition may bring a key while a Write of it is still
-// under way: it waits, and is written when that one ended.
+// The next incarnation of a partition may bring a key while a Write of that key is in flight. The change waits, and is
+// written after that Write ended.
 func TestRevoke_NextIncarnationWaitsForTheWriteUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries atomic.Int64
@@ -192,8 +192,7 @@ func TestRevoke_NextIncarnationWaitsForTheWriteUnderWay(t *testing.T) {
 	})
 }
 
-// Pages that no sink was given are not counted as read, and their records that
-// cannot be decoded are given up with them.
+// Pages that reached no sink are not counted as read. Their undecodable records are dropped with them.
 func TestRevoke_PageThatIsBlockedByItsUndecodableRecords(t *testing.T) {
 	for name, g := range map[string]DeadLetters{"no dead letters": nil, "dead letters are down": &graveyard{fail: func() error { return errDown }}} {
 		t.Run(name, func(t *testing.T) {
@@ -270,7 +269,7 @@ func TestDrain_BatchesThatWaitAreWrittenUpToThePartition(t *testing.T) {
 	}
 }
 
-// What is revoked together is given up together, and what is between it goes on.
+// Partitions that are revoked together are dropped together, and those between them continue.
 func TestRevoke_ManyPartitionsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const all = 500

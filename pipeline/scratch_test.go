@@ -2,7 +2,7 @@ package pipeline
 
 import "testing"
 
-// What a run that was stopped hard holds is not taken for empty by the next one.
+// The next run does not take a scratch that a hard-stopped run still holds for an empty one.
 func TestScratchIsEmpty(t *testing.T) {
 	var s scratchPool
 	var held schedulerScratch

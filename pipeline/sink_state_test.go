@@ -12,8 +12,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// A sink says since when it fails, with what, and how much waits; a change that can never be written and
-// has no dead letters to go to says at once that it blocks.
+// A sink reports since when it fails, with which error, and how much waits. A change that can never be written, without
+// dead letters, reports at once that it blocks.
 func TestSinks(t *testing.T) {
 	for name, test := range map[string]struct {
 		err     error
@@ -72,8 +72,8 @@ func TestSinks(t *testing.T) {
 	}
 }
 
-// A sink is well when nothing failed for now since something succeeded. What it
-// refuses for good says nothing of it; a Write that does both is not well.
+// A sink is well if nothing failed temporarily since its last success. A permanent refusal says nothing about the sink.
+// A Write with both kinds of errors is not well.
 func TestHealth(t *testing.T) {
 	busy, bad := Transient(errors.New("busy")), errors.New("bad")
 	synctest.Test(t, func(t *testing.T) {

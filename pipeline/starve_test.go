@@ -87,8 +87,8 @@ func (w standing) start(ctx context.Context, t *testing.T, trouble time.Duration
 	return src, sinks, p, func() error { return <-done }
 }
 
-// patience is how long the settings let a record wait, were all that the bounds hold before it
-// and every batch of one change, and how long a partition may be held back.
+// patience is how long the settings let a record wait if all of the bounds is before it and every batch has one change,
+// and how long a partition may be held back.
 func (w standing) patience() (records []time.Duration, hold time.Duration) {
 	held := 2 * w.changes
 	for _, h := range w.habits {
@@ -106,9 +106,9 @@ func (w standing) patience() (records []time.Duration, hold time.Duration) {
 	return records, hold
 }
 
-// TestStanding_NothingWaitsForEver: in any mix of partitions and sinks every record that was
-// read is written within what the settings give, a partition is held back no longer than what
-// it waits for takes, and what fails in one partition holds back no other.
+// TestStanding_NothingWaitsForEver: in any mix of partitions and sinks, each record is written within the time that the
+// settings give. A partition is held back no longer than its cause lasts, and failures in one partition hold back no
+// other.
 func TestStanding_NothingWaitsForEver(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := drawStanding(rt)
@@ -186,7 +186,7 @@ func (w standing) check(t *testing.T) (wrong []string) {
 	return wrong
 }
 
-// fails tells whether keys of the first partition fail.
+// fails reports whether keys of the first partition fail.
 func (w standing) fails() bool {
 	for _, h := range w.habits {
 		if h.ill > 0 {

@@ -157,13 +157,13 @@ type sinkHabit struct {
 	packs       bool          // what waits for its batches may be packed
 	slow        time.Duration // of a Write
 	rate        float64       // deliveries a second
-	takes       int           // one of so many records
+	takes       int           // one of n records
 	of          string        // the partitions whose records it takes: "p0 p3"; "": all
-	throttled   time.Duration // every other time of that length all Writes fail for now
-	ill         int           // one key of so many fails until the illness ends
+	throttled   time.Duration // in every other period of that length all Writes fail temporarily
+	ill         int           // one key of n fails until the faults end
 }
 
-// waitsForEver tells whether only a full batch is written.
+// waitsForEver reports whether only a full batch is written.
 func (h sinkHabit) waitsForEver() bool { return h.batch.Fill && h.batch.Linger == 0 }
 
 func drawHabit(t *rapid.T) sinkHabit {
@@ -243,7 +243,7 @@ func (s *habitual) wants(c *record.Change) bool {
 // Check is the route's filter.
 func (s *habitual) Check(c *record.Change) (Verdict, error) { return Verdict{Drop: !s.wants(c)}, nil }
 
-// ill tells whether a key is one that fails.
+// ill reports whether a key fails.
 func (s *habitual) ill(key item.Key) bool {
 	part, n, _ := strings.Cut(string(key), "/")
 	i, _ := strconv.Atoi(n)

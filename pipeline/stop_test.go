@@ -140,8 +140,8 @@ func TestStop_FlushesAfterTheLastWrite(t *testing.T) {
 	})
 }
 
-// A source that controls its run has what others wait for: its error is waited out for
-// StopTimeout at most, whether Read returns it or Fail tells of it while there is no room.
+// A source that controls its run has the changes that others wait for. The run waits for its error StopTimeout at most,
+// whether Read returns it or Fail reports it while there is no memory.
 func TestStop_ErrorOfALiveSourceIsBounded(t *testing.T) {
 	for name, room := range map[string]bool{"Read returns it": true, "Read is not called": false} {
 		t.Run(name, func(t *testing.T) {
@@ -178,8 +178,7 @@ func TestStop_ErrorOfALiveSourceIsBounded(t *testing.T) {
 	}
 }
 
-// Nobody waits for what a replay has: what was read before its error is delivered however
-// long that takes.
+// No other process waits for a replay: the pages before its error are delivered, however long that takes.
 func TestStop_ErrorOfAReplayIsWaitedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var errs []error

@@ -66,7 +66,7 @@ var (
 // Guarded is as the plan says.
 func (s *witnessSink) Guarded() bool { return s.plan.guarded }
 
-// holds tells whether a letter of that class has to hold its key.
+// holds reports whether a letter of that class must hold back its key.
 func (s *witnessSink) holds(class string) bool {
 	return s.marks && (!s.plan.guarded || class == classHeld || class == classQuarantined)
 }
@@ -99,7 +99,7 @@ func (s *witnessSink) WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, 
 	return s.Write(ctx, ds)
 }
 
-// wants tells whether the change is routed here.
+// wants reports whether the change is routed here.
 func (s *witnessSink) wants(c *record.Change) bool { return nth(c)%3 < s.plan.takes }
 
 // Check is the route's filter. It fails at times, where dead letters take that.
@@ -120,7 +120,7 @@ type intent struct {
 
 func (*intent) String() string { return "planned" }
 
-// Plan notes of which change it is.
+// Plan notes the change that it was called for.
 func (s *witnessSink) Plan(d *Delivery) error {
 	op := Alloc[intent](d)
 	if op.text != "" || op.doc != nil {
@@ -132,8 +132,8 @@ func (s *witnessSink) Plan(d *Delivery) error {
 	return nil
 }
 
-// checkPlans checks that deliveries have what was planned for them, before a Write and behind
-// it: the room that it is in is no other page's yet.
+// checkPlans checks that deliveries have their own plans, before and after a Write: the memory does not belong to
+// another page yet.
 func (s *witnessSink) checkPlans(ds []Delivery) {
 	for i := range ds {
 		want := name(ds[i].Change)
@@ -175,7 +175,7 @@ func (s *witnessSink) begin(ds []Delivery) {
 			s.errorf("%s: %s was written, but a filter failed", s.name, name(c))
 		}
 		if n > s.tried[c.Key] {
-			for k := n - 1; k > 0; k-- { // the one before it is durable, or stands before it here
+			for k := n - 1; k > 0; k-- { // the change before it is durable, or precedes it here
 				prior := change(string(c.Key), k)
 				if !s.wants(&prior) {
 					continue
@@ -190,7 +190,7 @@ func (s *witnessSink) begin(ds []Delivery) {
 	}
 }
 
-// end notes what became of a Write.
+// end notes the result of a Write.
 func (s *witnessSink) end(ds []Delivery, failed map[int]error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -229,7 +229,7 @@ func (s *witnessSink) Write(ctx context.Context, ds []Delivery) error {
 			failed.Failed[pick] = errDown
 			for i := range failed.Failed {
 				if i != pick && !s.holds(classWrite) {
-					delete(failed.Failed, i) // the key goes on behind what is given up
+					delete(failed.Failed, i) // the key continues after the dropped changes
 				}
 			}
 		}
@@ -371,7 +371,7 @@ func (w *witness) Commit(_ context.Context, partition string, p Position) error 
 	return nil
 }
 
-// revoked tells whether the partition, in any of its incarnations, was revoked.
+// revoked reports whether the partition, in any of its incarnations, was revoked.
 func (w *witness) revoked(base string) bool {
 	_, first := w.late[base]
 	return first

@@ -19,7 +19,7 @@ type plainError struct{}
 
 func (plainError) Error() string { return "secret" }
 
-// What a server writes is not in the text for logs; what it is about, and what to do, is.
+// The text for logs does not have the text of a server; it has the subject, and what to do.
 func TestError_RedactedHasNoTextOfTheServer(t *testing.T) {
 	for want, cause := range map[string]error{
 		"ValidationException":         fmt.Errorf("https response: %w", apiError{}),

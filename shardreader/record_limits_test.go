@@ -63,8 +63,7 @@ func TestFact8_FullPagesAndOneReaderAShard(t *testing.T) {
 	})
 }
 
-// Fact 8: iterators live 15 minutes. A recording that stands still for longer goes
-// on behind the last record that it has.
+// Fact 8: iterators live 15 minutes. A recording that stood still for longer continues after its last record.
 func TestFact8_IteratorsExpireMeanwhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := streamtest.New(streamtest.Options{PageRecords: 3})

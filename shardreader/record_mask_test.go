@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// A masked recording holds nothing of what is hidden, keys where they are open, and
-// replays; a record of which nobody can tell what is hidden is left out and counted.
+// A masked recording holds no hidden value. It has keys where they are open, and replays. A record whose hidden parts
+// are unknown is left out and counted.
 func TestRecord_Masked(t *testing.T) {
 	p, err := item.ParsePattern("Email")
 	if err != nil {

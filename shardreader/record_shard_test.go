@@ -157,8 +157,7 @@ func TestRecord_EndsWhereItsEndWasDropped(t *testing.T) {
 	})
 }
 
-// A record that the decoder refuses is recorded as it came: what it means is for
-// whoever reads the recording.
+// A record that the decoder refuses is recorded as it came: the reader of the recording interprets it.
 func TestRecord_UndecodableRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := streamtest.New(streamtest.Options{})
@@ -232,7 +231,7 @@ func TestRecord_Fails(t *testing.T) {
 	}
 }
 
-// A call that fails for good, if for a transient reason, ends the recording.
+// A call that fails permanently, even if for a transient reason, ends the recording.
 func TestRecord_GivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := streamtest.New(streamtest.Options{})

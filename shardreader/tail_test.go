@@ -176,8 +176,8 @@ func TestTail_Trimmed(t *testing.T) {
 	})
 }
 
-// A tail that could read no record of a shard for as long as the stream keeps them ends, and does not go on at the oldest
-// record left.
+// A tail that could read no record of a shard for the whole retention of the stream ends. It does not continue at the
+// oldest record.
 func TestTail_NothingReadForADay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := streamtest.New(streamtest.Options{})

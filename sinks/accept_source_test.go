@@ -54,8 +54,8 @@ sinks:
 	}
 }
 
-// What is handed over by mistake ends the run before any of it is written: a version that is
-// a time, or another table's item, would stand in the views for ever.
+// A wrong input ends the run before any of it is written: a version that is a time, or an item of another table, would
+// be in the views for ever.
 func TestOfSource(t *testing.T) {
 	const (
 		stream = `{"eventID":"1","eventName":"INSERT","eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/%s/stream/2026-01-01T00:00:00.000","dynamodb":{"Keys":{"PK":{"S":"a"}},"NewImage":{"PK":{"S":"a"}},"SequenceNumber":"100000000000000000001","StreamViewType":"NEW_AND_OLD_IMAGES"}}`

@@ -38,8 +38,8 @@ const (
 	maxAllocs    = 6 // 1.4, and more under the race detector, which empties pools; test/bench holds it to 2
 )
 
-// TestAllocs_WholePipeline holds what a record costs beyond its decoding, in allocations:
-// its document, and its share of what a page and a batch cost.
+// TestAllocs_WholePipeline bounds the allocations of a record beyond its decoding: its document, and its share of those
+// of a page and a batch.
 func TestAllocs_WholePipeline(t *testing.T) {
 	cfg, err := config.Parse("cost.yaml", []byte(allocFile), func(string) (string, bool) { return "", false })
 	if err != nil {

@@ -96,7 +96,7 @@ func TestCustomSinkMadeOfNothing(t *testing.T) {
 	}
 }
 
-// The sink that keeps nothing needs nobody to give it.
+// The sink that keeps nothing needs no store.
 func TestDiscard(t *testing.T) {
 	p, err := sinks.Assemble(t.Context(), parse(t, head+"sinks: {nothing: {custom: {name: discard}}}\n"), sinks.PlanOnly())
 	if err != nil {
@@ -137,7 +137,7 @@ func TestPlanOnly(t *testing.T) {
 	}
 }
 
-// What the file says of a route reaches it.
+// The settings of a route in the file reach it.
 func TestRoutes(t *testing.T) {
 	cfg := parse(t, head+`filters: [{drop: {key_prefix: {PK: 'TMP'}}}]
 detect: {paid: {appeared: Paid}}
@@ -204,7 +204,7 @@ sinks: {s: {custom: {name: keep}}}
 	}
 }
 
-// undecodable: block stops the pipeline at the record; by default it goes on.
+// undecodable: block stops the pipeline at the record; by default it continues.
 func TestUndecodable(t *testing.T) {
 	for _, tt := range []struct {
 		word string

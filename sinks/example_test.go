@@ -30,8 +30,7 @@ func newCRM(_ context.Context, s crmSettings) (pipeline.Sink, error) {
 	return crm{url: s.URL}, nil
 }
 
-// Write tells of each order. One that fails is named in the error, and the others
-// have succeeded.
+// Write prints each order. One that fails is named in the error, and the others have succeeded.
 func (s crm) Write(_ context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
 	for i := range ds {

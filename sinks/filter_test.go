@@ -117,7 +117,7 @@ func TestWithFilter_Refused(t *testing.T) {
 	}
 }
 
-// A program without Go code can show a plan, in which the filter keeps everything. It makes no pipeline that writes.
+// A program without Go code can show a plan. Its filter keeps everything. It makes no pipeline that writes.
 func TestPassMissingFilters(t *testing.T) {
 	cfg := parse(t, filtered)
 	_, err := sinks.Assemble(t.Context(), cfg, sinks.PlanOnly(), sinks.HoldCustom("replay"))

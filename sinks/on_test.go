@@ -80,8 +80,8 @@ func show(seen *[]string) func(context.Context, sinks.TypedChange[typedOrder]) e
 	}
 }
 
-// A function gets the items of its entity, with what the key binds, and nothing else. One change that fails, or does not
-// decode, becomes a dead letter alone.
+// A function gets the items of its entity, with the names that the key binds, and nothing else. One change that fails,
+// or does not decode, becomes a dead letter alone.
 func TestOn_TypedChanges(t *testing.T) {
 	var seen []string
 	letters := runOn(t, parse(t, entities), sinks.On("Order", show(&seen)),
@@ -125,7 +125,7 @@ func TestOn_AttributeOfATag(t *testing.T) {
 	}
 }
 
-// An item that is of the entity no more, by the entity's condition, is told as one that is gone.
+// An item that does not belong to the entity any more, by the entity's condition, is delivered as removed.
 func TestOn_ConditionOfAnEntity(t *testing.T) {
 	modify := func(pk, was, is string) any {
 		p := decode(t, recordJSON("MODIFY", pk, fmt.Sprintf(`,"OldImage":{"PK":{"S":%[1]q},"Status":{"S":%[2]q}},"NewImage":{"PK":{"S":%[1]q},"Status":{"S":%[3]q}}`, pk, was, is)))
@@ -141,7 +141,8 @@ func TestOn_ConditionOfAnEntity(t *testing.T) {
 	}
 }
 
-// What is sensitive is left out, of any type, and what a sensitive key binds. The entity's condition still reads the item.
+// Sensitive values are left out, of any type, and so are names that a sensitive key binds. The entity's condition still
+// reads the item.
 func TestOn_LeavesOutWhatIsSensitive(t *testing.T) {
 	cfg := parse(t, entities)
 	cfg.HMACKey, cfg.Sensitive = "a secret of the test", patternsOf(t, "PK Status Total")

@@ -77,7 +77,7 @@ sinks:
 	if len(stores.put) < 3 || len(stores.put) > 4 {
 		t.Errorf("%d objects of %d MB", len(stores.put), pages)
 	}
-	if used := stores.peak.Load() - before; used > 64<<20 { // the bound, and as much again for what is kept compressed
+	if used := stores.peak.Load() - before; used > 64<<20 { // the bound, and as much again for compressed changes
 		t.Errorf("%d MiB are in use", used>>20)
 	}
 	t.Logf("%d objects of %d KiB; %d MiB in use", len(stores.put), stores.bodies>>10, (stores.peak.Load()-before)>>20)

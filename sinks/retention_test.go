@@ -53,8 +53,8 @@ func (f forgetful) Empty(_ context.Context, t view.Target) (bool, error) {
 	return f.empty && t == (view.Target{Table: view.Table{Name: "v", PK: "PK"}, View: "orders", Pipeline: "shop"}), nil
 }
 
-// A change that is older than what the store remembers goes to dead letters, unless
-// the file says that it remembers longer, or all is replayed into an empty sink.
+// A change that is older than the store's memory goes to dead letters, unless the file says that the store remembers
+// longer, or all is replayed into an empty sink.
 func TestChangesOfOld(t *testing.T) {
 	const view = "sinks: {orders: {view: {table: v, key: {PK: '{@key}'}}}}\n"
 	const index = "sinks: {docs: {search: {index: d}}}\n"

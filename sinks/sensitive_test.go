@@ -13,8 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// sensitive is a file in which the patterns are sensitive, and the sinks may hold
-// what allow says by their names.
+// sensitive is a file in which the patterns are sensitive, and the named sinks may hold the values in allow.
 func sensitive(t *testing.T, text string, patterns string, allow map[string]string) *config.Config {
 	t.Helper()
 	cfg := parse(t, head+text)
@@ -77,8 +76,8 @@ func (n *nosy) KeepsKeyOrder() bool         { return true }
 func (n *nosy) Guarded() bool               { return true }
 func (n *nosy) Flush(context.Context) error { n.flushed = true; return nil }
 
-// A Go sink is handed nothing of what is sensitive, but for what the file allows it;
-// what it decides counts as if it had been handed the change itself.
+// A Go sink receives nothing sensitive, except for values that the file allows. Its decisions count as if it had
+// received the change itself.
 func TestGoSinkIsMasked(t *testing.T) {
 	for _, test := range []struct {
 		sensitive, allow string
@@ -117,7 +116,7 @@ func TestGoSinkIsMasked(t *testing.T) {
 	}
 }
 
-// What fails in a Go sink fails the change that it was of.
+// A failure in a Go sink fails its change.
 func TestMaskedGoSinkFails(t *testing.T) {
 	cfg := sensitive(t, "sinks: {s: {custom: {name: nosy}}}\n", "Email", nil)
 	p, err := sinks.Assemble(t.Context(), cfg, discard{}, sinks.With("nosy", func(context.Context, struct{}) (pipeline.Sink, error) {
@@ -134,9 +133,8 @@ func TestMaskedGoSinkFails(t *testing.T) {
 	}
 }
 
-// A sink that holds the keys of items stops at the first change of which a key
-// attribute is sensitive, and says what to write; where the file allows the
-// attribute, or hashes the ids, it goes on.
+// A sink that holds the keys of items stops at the first change with a sensitive key attribute, and says what to write.
+// If the file allows the attribute, or hashes the ids, it continues.
 func TestSensitiveKeys(t *testing.T) {
 	const file = `sinks:
   rows: {view: {table: v, key: {PK: '{@key}'}}}

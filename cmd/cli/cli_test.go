@@ -270,8 +270,8 @@ func TestRun_ContextEnds(t *testing.T) {
 	}
 }
 
-// Commands of a program with the Go code of a filter run it, and refuse one that may read images before a state sink. A
-// program without the code shows plans without it, and writes nothing.
+// Commands of a program with the Go code of a filter run that filter. They refuse a filter that may read images before
+// a state sink. A program without the code shows plans without it, and writes nothing.
 func TestRun_Filter(t *testing.T) {
 	p := newProgram(t)
 	text := strings.Replace(configuration, "sinks:\n", "filters: [{func: eu}]\nsinks:\n", 1)
@@ -322,7 +322,7 @@ func TestRun_Filter(t *testing.T) {
 	}
 }
 
-// validate says what the configuration and the Go code of the program say of each other.
+// validate reports where the configuration and the Go code of the program do not fit.
 func TestRun_ValidateCode(t *testing.T) {
 	p := newProgram(t)
 	other := sinks.On("Ordr", func(context.Context, sinks.TypedChange[struct{}]) error { return nil })

@@ -124,7 +124,7 @@ func TestALayerBringsTheConfiguration(t *testing.T) {
 	}
 }
 
-// What is missing is said with what to do about it, and values of parameters never.
+// An error about a missing setting says what to do. It never shows values of parameters.
 func TestErrorsSayWhatToDo(t *testing.T) {
 	broken := folder(t, map[string]string{"tablewake.yaml": strings.Replace(file, "index: products", "index: PRODUCTS", 1), "maps/products.json": mapping})
 	whole := folder(t, map[string]string{"tablewake.yaml": file, "maps/products.json": mapping})

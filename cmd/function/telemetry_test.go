@@ -42,8 +42,8 @@ func invocation(t *testing.T, timeout time.Duration) context.Context {
 	return lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{AwsRequestID: "r1", InvokedFunctionArn: "arn:aws:lambda:eu-central-1:123456789012:function:fn"})
 }
 
-// What an invocation measured is exported before its reply, and its span is of the trace that
-// Lambda names, with nothing of what an error says.
+// The measurements of an invocation are exported before its reply. Its span belongs to the trace that Lambda names, and
+// holds no text of an error.
 func TestAnInvocationIsObserved(t *testing.T) {
 	t.Setenv("OTEL_TRACES_EXPORTER", "console")
 	t.Setenv("AWS_LAMBDA_FUNCTION_NAME", "fn")
@@ -100,7 +100,7 @@ func TestAReplyDoesNotWaitForACollector(t *testing.T) {
 	}
 }
 
-// The error by which lambda.Start ends the process gets there as it is: it looks at the type alone.
+// The error by which lambda.Start ends the process arrives unwrapped: lambda.Start looks at the type alone.
 func TestAProcessThatIsOfNoUseEnds(t *testing.T) {
 	var out bytes.Buffer
 	h := observed(answering(func(context.Context) ([]byte, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/clitest"
 )
 
-// Whatever fails, standard error is documents of one form, and the last one is the error that ended the command.
+// Whatever fails, standard error holds documents of one form, and the last one is the error that ended the command.
 func TestLogFormatJSON_Failures(t *testing.T) {
 	_, sound := clitest.OnStream(t)
 	dir := t.TempDir()

@@ -17,8 +17,8 @@ var keyColumns = []string{
 	"schema", "reference", "plan", "explain", "cost", "test", "query", "backfill", "why", "audit", "repair", "policies", "pushdown",
 }
 
-// keyRow is a key, with what shows in each column that it is understood. A column that is not in cells is in nothing: the key
-// changes nothing there.
+// keyRow is a key, with text in each column that shows that the column is read. A column that is not in cells is in
+// nothing: the key changes nothing there.
 type keyRow struct {
 	key      string
 	from, to string            // a change of testdata/keys/shop.yaml that plan must name
@@ -44,7 +44,7 @@ var keyRows = []keyRow{
 		"explain": `by_amount: put row PK="AMOUNT" SK="2502125-#7" \(enters\)`, "cost": `(?m)^by_amount: 1 write unit`,
 		"query": `(?m)^SKU#a  7#a$`, "backfill": `(?m)^SKU#a  7#a$`, "why": `PK="SKU#a" SK="7#a": a row`,
 		"audit": `lines +3 places compared +equal`, "repair": `(?m)^SKU#c  7#c$`, "policies": `dynamodb:ConditionCheckItem`,
-	}, []string{"plan", "test", "pushdown"}}, // another name is refused: for_each needs one that is in the key
+	}, []string{"plan", "test", "pushdown"}}, // another name is refused: for_each needs a name that is in the key
 	{"entities.*.attributes", "", "", map[string]string{
 		"schema": `Types of the attributes with depth`, "reference": "(?m)^\\| `attributes` ", "test": `1 test`,
 	}, []string{"plan", "explain", "cost", "query", "backfill", "why", "audit", "repair", "policies", "pushdown"}}, // it is for validate

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
-// The shop's tests pass, and the one that the guide shows is of them.
+// The shop's tests pass, and the test in the guide is one of them.
 func TestShop(t *testing.T) {
 	for _, name := range []string{"OS_URL", "TABLEWAKE_HMAC_KEY", "COMPLETED_QUEUE", "TMPDIR"} {
 		t.Setenv(name, "") // as the configuration has them

@@ -114,7 +114,7 @@ func TestProvenance(t *testing.T) {
 	}
 }
 
-// What Lambda is given: a program that may be executed, at the top, beside its configuration.
+// Lambda gets an executable program at the top, beside its configuration.
 func TestTheBootstrapsArchive(t *testing.T) {
 	for arch, name := range map[string]string{"arm64": "[arm64]", "amd64": "[x86_64]"} {
 		z, err := zip.OpenReader(filepath.Join(released(t), "tablewake-lambda_v0.0.1-test_linux_"+arch+".zip"))
@@ -148,7 +148,7 @@ func TestTheBootstrapsArchive(t *testing.T) {
 	}
 }
 
-// infoOf is what a program in an archive says of itself.
+// infoOf returns what a program in an archive reports of itself.
 func infoOf(t *testing.T, z fs.FS, name string) *buildinfo.BuildInfo {
 	t.Helper()
 	b, err := fs.ReadFile(z, name)

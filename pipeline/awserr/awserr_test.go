@@ -32,7 +32,7 @@ func answered(err error, status int) error {
 
 var hints = map[awserr.Kind]string{awserr.Denied: "allow it", awserr.Missing: "make it"}
 
-// What a failed call means is told by its code, else by its status, else by what broke.
+// The meaning of a failed call depends on its code, else on its status, else on the broken part.
 func TestCall(t *testing.T) {
 	for _, test := range []struct {
 		err  error
@@ -85,8 +85,8 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// The SDK makes a code of the status where S3 gave none. It is no judgement, but of a HEAD request, to which
-// S3 has no other answer.
+// The SDK makes a code of the status where S3 gave none. The error of a HEAD request is no exception: S3 has no other
+// answer to it.
 func TestCode_MadeUp(t *testing.T) {
 	for op, want := range map[string]awserr.Kind{"PutObject": awserr.Transient, "HeadBucket": awserr.Missing} {
 		err := answered(&smithy.GenericAPIError{Code: "NotFound", Message: "Not Found"}, 404)

@@ -20,7 +20,7 @@ type retryable struct{ error }
 func (retryable) RetryableError() bool { return true }
 func (r retryable) Unwrap() error      { return r.error }
 
-// What calls of DynamoDB and of its streams fail with.
+// Errors of calls of DynamoDB and of its streams.
 func TestKindOf_DynamoDB(t *testing.T) {
 	for _, test := range []struct {
 		name string

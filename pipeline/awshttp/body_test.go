@@ -32,7 +32,7 @@ type client func(*http.Request) (*http.Response, error)
 
 func (c client) Do(r *http.Request) (*http.Response, error) { return c(r) }
 
-// What the SDK closes can still be sent, and sent once more.
+// A body that the SDK closes can be sent again, and sends its content once more.
 func TestKeepBody(t *testing.T) {
 	body := &closable{Reader: bytes.NewReader([]byte("request"))}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost", body)

@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/bounded"
 )
 
-// A reader gives all of what is small enough, and the beginning of what is not, with an error.
+// A reader returns all of a small answer. Of a large one it returns the beginning and an error.
 func TestReader(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching("[a-z]{0,40}").Draw(t, "text")

@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// Texts that are probably meant as something else are told once, and so are types that do not fit.
+// Texts that probably mean something else are reported once, and so are types that do not fit.
 func TestProbablyMeant(t *testing.T) {
 	const head = "version: 1\nname: hotel\nsource: {table: hotel}\nstate: {table: hotel-state}\nentities:\n" +
 		"  Booking: {key: {PK: 'BOOKING#{BookingId}'}, attributes: {Status: S, Total: N, Nights: [{price: N}]}}\n"
@@ -41,8 +41,8 @@ func TestProbablyMeant(t *testing.T) {
 	}
 }
 
-// A name that a rule reads may be a text of a key, too: it is an attribute where the entity declares none, and no placeholder that
-// was forgotten. What is about every item may be about entities that declare another type.
+// A name that a rule reads may be a text of a key, too. It is an attribute if the entity does not declare it, and not a
+// forgotten placeholder. A rule about every item may be about entities that declare another type.
 func TestNamesThatAreNoMistake(t *testing.T) {
 	for _, file := range []string{
 		"attributes: {Total: N}\nentities: {User: {key: {PK: 'user#{UserId}', SK: user}}}\nsinks: {rows: {view: {of: User, table: rows, key: {PK: '{user}', SK: '{@key}'}}}}\n",

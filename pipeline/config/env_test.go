@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// What the environment gives is text: in a template literal text, in an
-// expression a text, whatever stands in it.
+// Values of the environment are text: literal text in a template, a string in an expression, whatever characters they
+// have.
 func TestEnvironmentIsText(t *testing.T) {
 	item, err := item.Parse([]byte(`{"Status":{"S":"a\"b'c\\d"},"Brace":{"S":"{Status}"},"D":{"S":"x"}}`))
 	if err != nil {

@@ -48,7 +48,7 @@ func TestReaderRepairs(t *testing.T) {
 	}
 }
 
-// What the file does not say is what most want.
+// Defaults are what most users want.
 func TestReaderDefaults(t *testing.T) {
 	cfg, err := load(t, "testdata/good/lease_file.yaml")
 	if err != nil {

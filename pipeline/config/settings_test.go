@@ -118,8 +118,7 @@ func TestSameSettings(t *testing.T) {
 	}
 }
 
-// What means something else changes the settings of those sinks that it shapes, and
-// says by which setting.
+// A change of meaning changes the settings of the sinks that it shapes, and names the setting.
 func TestOtherSettings(t *testing.T) {
 	want := settingsOf(t, shaped)
 	for _, r := range []struct{ old, new, changed string }{
@@ -214,7 +213,7 @@ func allOf(a, b map[string]string) map[string]string {
 	return all
 }
 
-// A mapping counts by what it says, not by its file.
+// A mapping counts by its content, not by its file.
 func TestMappingSettings(t *testing.T) {
 	of := func(index string) string {
 		file := "version: 1\nname: p\nsource: {table: t}\nsinks: {s: {search: {index: i, mapping: testdata/mappings/" + index + ".json}}}\n"
@@ -259,8 +258,7 @@ func TestSettingsHaveNoOrder(t *testing.T) {
 	})
 }
 
-// shuffle reorders what may be: the keys of a row are in order, and so is what a Go
-// sink is told.
+// shuffle reorders what has no order: the keys of a row are ordered, and so are the settings of a Go sink.
 func shuffle(r *rapid.T, n *yaml.Node, name string) {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -37,7 +37,7 @@ func TestAggregateSpecs(t *testing.T) {
 	}
 }
 
-// The specs of what only the whole shop has.
+// The specs of sinks that only the whole shop has.
 func TestShopSpecs(t *testing.T) {
 	cfg, err := load(t, "testdata/examples/shop.yaml")
 	if err != nil {

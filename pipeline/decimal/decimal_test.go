@@ -60,7 +60,7 @@ var decimals = rapid.Custom(func(t *rapid.T) Decimal {
 	return d
 })
 
-// fits tells whether r is a number of DynamoDB's.
+// fits reports whether r is a number of DynamoDB.
 func fits(r *big.Rat) bool {
 	if r.Sign() == 0 {
 		return true

@@ -165,7 +165,8 @@ func drawPattern(t *rapid.T, label string) *Pattern {
 	return p
 }
 
-// The automaton of a pattern accepts the texts for which the pattern holds, and common finds one if a short one exists.
+// The automaton of a pattern accepts the texts that match the pattern, and common finds a shared text if a short one
+// exists.
 func TestAutomata(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawPattern(t, "a"), drawPattern(t, "b")

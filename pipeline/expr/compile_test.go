@@ -175,7 +175,7 @@ func TestDeclaredAttributes(t *testing.T) {
 	}
 }
 
-// What a loop over one attribute costs is within bounds, and so are loops within its members.
+// The cost of a loop over one attribute is bounded, and so is that of loops within its members.
 func TestCostWithinBounds(t *testing.T) {
 	for _, src := range []string{
 		`item.Lines.exists(l, l.qty > 5 && l.sku == "x" && l.status in ["a", "b", "c"])`,

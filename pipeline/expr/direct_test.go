@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// What is asked directly is answered as CEL answers, and fails as CEL fails.
+// The direct evaluation returns CEL's result, and fails where CEL fails.
 func TestDirectAnswersAreCELs(t *testing.T) { rapid.Check(t, directAnswersAreCELs) }
 
 func FuzzDirectAnswersAreCELs(f *testing.F) { f.Fuzz(rapid.MakeFuzz(directAnswersAreCELs)) }

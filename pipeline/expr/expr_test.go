@@ -52,7 +52,7 @@ func TestItem(t *testing.T) {
 		{`size(item.Blob) == 3`, true},
 		{`item.Empty == ""`, true},
 		{`item.Status > "open" && item.Status <= "paid"`, true},
-		// names that are no CEL identifiers
+		// names that are not CEL identifiers
 		{`item["first-name"] == "Ann"`, true},
 		{`item["a.b"] == 7`, true},
 		{`item["Type"] == "Order"`, true},

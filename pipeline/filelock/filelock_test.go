@@ -97,7 +97,7 @@ func TestTakeWaits(t *testing.T) {
 	}
 }
 
-// Whoever locks a file that is removed keeps nobody out.
+// A process that locks a removed file excludes no other process.
 func TestARemovedFileIsNotHeld(t *testing.T) {
 	for name, remove := range map[string]func(path string) error{
 		"removed": os.Remove,

@@ -48,7 +48,7 @@ func TestMaker(t *testing.T) {
 	}
 }
 
-// What could not be made is told of once, and does nothing.
+// An instrument that could not be made is reported once, and does nothing.
 func TestMaker_Errors(t *testing.T) {
 	k := instrument.New(sdkmetric.NewMeterProvider(), "test")
 	k.Counter("1 is no name", "{x}", "text").Add(t.Context(), 1)

@@ -45,8 +45,7 @@ func TestDiff(t *testing.T) {
 	}
 }
 
-// What Diff lists is what a reader finds at those paths, and it lists nothing
-// only for images that are equal.
+// A reader finds the values that Diff lists at their paths. Diff lists nothing only if the images are equal.
 func TestDiff_PathsLeadToTheValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func() item.Image {

@@ -16,7 +16,7 @@ import (
 // of one length, with one beginning, escaped, long, or far from their values.
 func TestImage_Get(t *testing.T) {
 	long := strings.Repeat("n", 255)
-	written := map[string]string{ // by name: as it stands in the JSON
+	written := map[string]string{ // by name: as it is in the JSON
 		"a": `"a"`, "b": `"b"`, "ab": `"ab"`, "ac": `"ac"`, "bb": `"bb"`, "é": `"é"`, `"`: `"\""`, "c": `"\u0063"`, "ad": `"a\u0064"`,
 		long: `"` + long + `"`, long + "m": `"` + long + `m"`, long + "n": `"` + long + `n"`,
 	}
@@ -43,7 +43,7 @@ func TestImage_Get(t *testing.T) {
 	})
 }
 
-// TestStringValue_Raw: a text stands in JSON as it is where it holds nothing that must not.
+// TestStringValue_Raw: a text is unchanged in JSON if it holds nothing that must be escaped.
 func TestStringValue_Raw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"a", "bcdefghi", "é", "\"", "\\", "\n", "\x7f", "\xff", "\xc3"})).Draw(t, "text"), "")

@@ -31,7 +31,7 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// What is no object has no members, and is stepped over; what is no array, no elements.
+// A value that is not an object has no members, and is skipped. A value that is not an array has no elements.
 func TestMembers_OfSomethingElse(t *testing.T) {
 	c := jsoncursor.New([]byte(`[{"a":1},[2],"x" 3`))
 	n := 0

@@ -84,7 +84,7 @@ func valueOf(t *testing.T, m item.Image, name string) item.Value {
 	return v
 }
 
-// Whatever a record holds beside what a change is made of does not pass.
+// Nothing of a record passes beside the parts of the change.
 func TestMask_ChangeHoldsNothingElse(t *testing.T) {
 	c := decodeOne(t, []byte(`{"eventName":"SNAPSHOT","note":"tweety","dynamodb":{"SequenceNumber":"0","ApproximateCreationDateTime":1767323045.5,"note":{"x":["tweety"]},
 		"Keys":{"PK":{"S":"tweety"},"SK":{"N":"7"}},"NewImage":{"PK":{"S":"tweety"},"SK":{"N":"7"},"E":{"M":{}}}}}`), false)

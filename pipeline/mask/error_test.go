@@ -9,8 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// What is said of a record that cannot be decoded names no hidden place's inside, and
-// no hidden key.
+// The error of a record that cannot be decoded names no path below a hidden place, and no hidden key.
 func TestMask_RecordError(t *testing.T) {
 	broken := func(image string) *record.RecordError {
 		rec := `{"eventName":"INSERT","dynamodb":{"SequenceNumber":"5","Keys":{"PK":{"S":"canary"},"SK":{"S":"open"}},"NewImage":` + image + `}}`

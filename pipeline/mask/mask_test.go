@@ -86,7 +86,7 @@ func TestMask_Image(t *testing.T) {
 		{"Tags", "Tags[*]", `"Tags":["vip","new"]`, `"Tags":["vip","new"]`},
 		{`["first-name"]`, "", `"first-name":"***"`, ``},
 		{"Gone", "", `"Gone":"***"`, ``},
-		{"Email.part", "", `"Email":"ada@example.com"`, `"Email":"ada@example.com"`}, // there is no such place
+		{"Email.part", "", `"Email":"ada@example.com"`, `"Email":"ada@example.com"`}, // the place does not exist
 		{"Email Address", "", "", ""},
 	} {
 		if c.masked == "" {
@@ -212,8 +212,7 @@ func TestMask_HidesAndExcept(t *testing.T) {
 	}
 }
 
-// What is hidden leaves no trace, and nothing else is lost: the oracle walks the
-// values themselves.
+// Hidden values leave no trace, and nothing else is lost: the oracle walks the values themselves.
 func TestMask_Property(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := pipelinetest.DynamoJSON{T: t}

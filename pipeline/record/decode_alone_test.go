@@ -14,10 +14,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// A decoder takes over from the record before, and from a record's other image, what is the
-// same in both. That must never show: each record reads as it does alone.
+// A decoder takes over from the record before, and from a record's other image, what is the same in both. Former
+// content must never show: each record reads as it does alone.
 
-// TestDecoderRecordsAlone decodes lines of which each differs a little from the one before.
+// TestDecoderRecordsAlone decodes lines that differ a little from each other.
 func TestDecoderRecordsAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		event := []byte(pipelinetest.DynamoJSON{T: t}.Event(rapid.IntRange(1, 3).Draw(t, "records")))

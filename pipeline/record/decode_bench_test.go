@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// eventOf is a Lambda event of n records of about 1.5 KB: an order in
-// NEW_AND_OLD_IMAGES, of 13 attributes, one of which has changed.
+// eventOf is a Lambda event of n records of about 1.5 KB: an order in NEW_AND_OLD_IMAGES, with 13 attributes, one of
+// them changed.
 func eventOf(n int) []byte {
 	var b strings.Builder
 	b.WriteString(`{"Records":[`)
@@ -74,7 +74,7 @@ func (p *pass) run(tb testing.TB, b []byte) {
 	}
 }
 
-// BenchmarkDecoder is one pass over an event of 100 records. What it is measured beside is in test/bench.
+// BenchmarkDecoder is one pass over an event of 100 records. The peers of this benchmark are in test/bench.
 func BenchmarkDecoder(b *testing.B) {
 	event, p := eventOf(100), newPass(b)
 	b.SetBytes(int64(len(event)))

@@ -255,8 +255,7 @@ func TestDecodesAsTheSDK(t *testing.T) {
 	})
 }
 
-// What is decoded reads back equal from both encoders, whatever the spelling; a
-// plain JSON number is exact.
+// Decoded values read back equal from both encoders, whatever the spelling. A plain JSON number is exact.
 func TestEncodersReadBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := pipelinetest.DynamoJSON{T: t}

@@ -91,7 +91,7 @@ func TestBrokenGrammarKeepsWhatStandsBefore(t *testing.T) {
 	}
 }
 
-// Whatever a document is cut at: no change is invented, none that came whole is lost.
+// Wherever a document is cut, no change is invented, and no complete change is lost.
 func TestEveryCut(t *testing.T) {
 	document := `{"Records":[` + pipelinetest.Insert + `,` + pipelinetest.Modify + `]}`
 	ends := []int{len(`{"Records":[` + pipelinetest.Insert), len(`{"Records":[` + pipelinetest.Insert + `,` + pipelinetest.Modify)}

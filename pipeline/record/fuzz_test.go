@@ -69,7 +69,7 @@ func checkChange(t *testing.T, d *record.Decoder, c *record.Change) {
 			pipelinetest.CheckImage(t, m)
 		}
 	}
-	// The raw record alone is the same change, and so is one that is written of its fields.
+	// The raw record alone gives the same change, and so does a record written from the fields of the change.
 	for _, b := range [][]byte{clone.Raw, record.AppendRecord(nil, c)} {
 		again, err := d.Decode(b)
 		if err != nil || len(again.Changes) != 1 {

@@ -81,7 +81,7 @@ func TestBrokenLinesLoseNothingElse(t *testing.T) {
 			t.Errorf("error %d: broken at %d", i, broken.Offset)
 		}
 	}
-	// What came whole before the cut is believed: the key, so that its order is kept.
+	// Complete parts before the cut are used: the key, so that its order is kept.
 	if e := page.Errors[0]; e.Key != "USER%231,PROFILE" {
 		t.Errorf("%+v", e)
 	}
@@ -93,7 +93,7 @@ func TestBrokenLinesLoseNothingElse(t *testing.T) {
 	}
 }
 
-// A record does not go on across a newline: a cut line must not swallow the next.
+// A record does not continue after a newline: a cut line must not swallow the next one.
 func TestLinesEndAtTheNewline(t *testing.T) {
 	at := strings.Index(pipelinetest.Modify, `"dynamodb"`)
 	page := record.NewDecoder(record.DecoderOptions{}).DecodeLines([]byte(pipelinetest.Modify[:at] + "\n" + pipelinetest.Modify[at:] + "\n" + pipelinetest.Insert))

@@ -315,7 +315,7 @@ func TestUnsoundRecords(t *testing.T) {
 	}
 }
 
-// A record that is unsound keeps its key's order and its version, and the others go on.
+// An invalid record keeps its key's order and its version, and the others continue.
 func TestUnsoundRecordsAmongSound(t *testing.T) {
 	bad := pipelinetest.With(pipelinetest.Modify, `"Email":{"S":"b@example.com"}`, `"Address":{"M":{"Lines":{"L":[{"S":"a"},{"S":"b"},{"N":"x"}]}}}`)
 	document := `{"Records": [` + pipelinetest.Insert + `, ` + bad + `, ` + pipelinetest.TTLDelete + `]}`
@@ -367,8 +367,8 @@ func TestEmptyMapsOfDynamoDBLocal(t *testing.T) {
 	}
 }
 
-// The key attributes of an image are those of the record, however they are written and wherever
-// they stand; one that an image leaves out contradicts nothing.
+// The key attributes of an image equal those of the record, however and wherever they are written. An image without one
+// contradicts nothing.
 func TestImagesAgreeWithTheirKeys(t *testing.T) {
 	keys := `"Keys":{"PK":{"S":"a/b"},"SK":{"N":"10"}}`
 	for _, image := range []string{

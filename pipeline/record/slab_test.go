@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// smallRecord is a new item of two attributes, with a text of so many bytes.
+// smallRecord is a new item with two attributes, one a text of n bytes.
 func smallRecord(i, text int) string {
 	return pipelinetest.With(pipelinetest.With(pipelinetest.Insert, `"000000100000000005391461882"`, fmt.Sprintf(`"%027d"`, i+1)), `"NewImage":{`, `"NewImage":{"text":{"S":"`+strings.Repeat("x", text)+`"},`)
 }
@@ -61,7 +61,7 @@ func TestPagesTakeWhatTheirChangesNeed(t *testing.T) {
 					need = int(unsafe.Sizeof(*page))
 					for _, c := range page.Changes {
 						need += int(unsafe.Sizeof(c)) + 8*(c.Keys.Len()+c.Old.Len()+c.New.Len()) + len(c.Key)
-						if c.Backfill { // its keys are no part of its line
+						if c.Backfill { // its keys are not part of its line
 							need += len(c.Keys.Bytes())
 						}
 					}
@@ -74,8 +74,8 @@ func TestPagesTakeWhatTheirChangesNeed(t *testing.T) {
 	}
 }
 
-// TestPagesKeepNothingOfTheDecoder: what a decoder uses again for the next page is no part of
-// the one before: neither of its first change, nor of an error that stands before any change.
+// TestPagesKeepNothingOfTheDecoder: memory that a decoder reuses for the next page is not part of an earlier page:
+// neither of its first change, nor of an error before any change.
 func TestPagesKeepNothingOfTheDecoder(t *testing.T) {
 	unsound := pipelinetest.With(pipelinetest.Modify, `"MODIFY"`, `5`)
 	inputs := []string{

@@ -161,7 +161,7 @@ func TestSnapshot_AsRecords(t *testing.T) {
 	})
 }
 
-// TestSnapshot_LinesAlone decodes lines of which each differs a little from the one before.
+// TestSnapshot_LinesAlone decodes lines that differ a little from each other.
 func TestSnapshot_LinesAlone(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		g := pipelinetest.DynamoJSON{T: rt}

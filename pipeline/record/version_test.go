@@ -72,7 +72,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// A backfilled state of a stream that nobody named has version 0. It is newer than no version.
+// A backfilled state without a named stream has version 0. It is newer than no version.
 func TestVersion_ZeroOfEpochZero(t *testing.T) {
 	zero, err := record.ParseVersion(strings.Repeat("0", 50))
 	if err != nil || zero.IsZero() {

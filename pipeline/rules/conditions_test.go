@@ -188,8 +188,8 @@ func TestFact14_TTLDeletes(t *testing.T) {
 	}
 }
 
-// Fact 14: a replicated TTL delete can't be told apart for certain (an expired item may also be deleted by a
-// user): a guess from the OldImage's TTL attribute, named as one.
+// Fact 14: a replicated TTL delete is not certain (a user may also delete an expired item). It is a guess from the
+// OldImage's TTL attribute, and is named a guess.
 func TestFact14_ProbableTTL(t *testing.T) {
 	for _, tt := range []struct {
 		old, new string

@@ -116,7 +116,7 @@ func TestMembers(t *testing.T) {
 		{`{}`, `{"t":{"SS":["a"]}}`, []string{`t: - -> "a"`}, nil},
 		{`{"t":{"SS":["a"]}}`, `{"t":null}`, nil, []string{`t: "a" -> -`}},
 		{`{"t":{"SS":["1"]}}`, `{"t":{"NS":["1"]}}`, []string{"t: - -> 1"}, []string{`t: "1" -> -`}},
-		{`{"t":["a"]}`, `{"t":["a","b"]}`, nil, nil}, // lists are no sets
+		{`{"t":["a"]}`, `{"t":["a","b"]}`, nil, nil}, // lists are not sets
 		{`{"t":"a"}`, `{}`, nil, nil},
 	} {
 		c := pipelinetest.PlainChange(t, tt.old, tt.new)

@@ -49,8 +49,7 @@ func start(t *testing.T, o telemetry.Options) *telemetry.Telemetry {
 	return tel
 }
 
-// Nothing is exported that nobody asked for, and each variable means what the
-// specification says.
+// Nothing is exported unless it is requested, and each variable means what the specification says.
 func TestStart_WhereThingsGo(t *testing.T) {
 	for _, test := range []struct {
 		env     []string
@@ -123,8 +122,8 @@ func TestFlush_Lambda(t *testing.T) {
 	}
 }
 
-// An age that was recorded is published once: an event of another source, or one that fails
-// before anything is read, must not renew it.
+// A recorded age is published once: an event of another source, or one that fails before anything is read, must not
+// renew it.
 func TestFlush_LambdaAgesAreOfTheirInvocation(t *testing.T) {
 	var out bytes.Buffer
 	tel := start(t, telemetry.Options{Environ: env(t), Lambda: true, Writer: &out})
@@ -144,8 +143,8 @@ func TestFlush_LambdaAgesAreOfTheirInvocation(t *testing.T) {
 	}
 }
 
-// What could not be flushed in time is in the next flush, or in the last one, which has no
-// next; an observer that fails takes nothing of the others with it.
+// Values that could not be flushed in time are in the next flush, or in the last one, which has no next. An observer
+// that fails takes nothing of the others with it.
 func TestFlush_LambdaLosesNoCounts(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -197,7 +196,7 @@ func TestFlush_LambdaTotalsByOTLP(t *testing.T) {
 	}
 }
 
-// collector takes OTLP by HTTP, as it is told to.
+// collector receives OTLP over HTTP.
 type collector struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -254,8 +253,7 @@ func TestResource_ServiceNameOfTheEnvironmentWins(t *testing.T) {
 	}
 }
 
-// A collector that refuses, or does not answer, is logged and is nobody's error; Flush and
-// Shutdown have an end.
+// A collector that refuses, or does not answer, is logged and causes no error; Flush and Shutdown have an end.
 func TestFlush_NobodyListens(t *testing.T) {
 	hang := make(chan struct{})
 	for name, answer := range map[string]func(http.ResponseWriter, *http.Request){

@@ -87,7 +87,7 @@ func TestDate_Texts(t *testing.T) {
 	}
 }
 
-// What the time package reads as RFC 3339 is the same instant.
+// A text that the time package reads as RFC 3339 is the same instant.
 func TestDate_RFC3339(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		zone := time.FixedZone("", 60*rapid.IntRange(-14*60, 14*60).Draw(t, "offset"))

@@ -22,7 +22,7 @@ func numbers(t *rapid.T, name string) decimal.Decimal {
 	return d
 }
 
-// Keys with sortable sort by their numbers, whatever stands behind it.
+// Keys with sortable sort by their numbers, whatever follows.
 func TestSortable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := numbers(t, "a"), numbers(t, "b")

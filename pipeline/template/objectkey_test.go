@@ -37,7 +37,7 @@ func TestObjectKey(t *testing.T) {
 	}
 }
 
-// text draws text that is likely to collide: made of what escaping, separators and stand-ins are made of.
+// text draws texts that are likely to collide, made of the characters that escaping, separators and stand-ins use.
 func text(t *rapid.T, label string) string {
 	return strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "A", "0", "_none", "_", ".", "..", "%", "%5F", "/", "#", "-", "é", "\x00", "none", "41"}), 0, 4).Draw(t, label), "")
 }

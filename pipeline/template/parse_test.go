@@ -59,7 +59,7 @@ func TestParseErrors(t *testing.T) {
 		{"{PK|split:#}", 11, "separator", "{PK|split:#:1}"},
 		{"{PK|split::1}", 11, "separator", ""},
 		{"{PK|split:#:x}", 11, "separator", ""},
-		{`{PK|split:#\:1}`, 11, "separator", ""}, // an escaped colon is no separator of the index
+		{`{PK|split:#\:1}`, 11, "separator", ""}, // an escaped colon is not a separator of the index
 		{`{PK|after:\x}`, 11, "backslash", `\\`},
 		{"{a..b}", 2, "no path", ""},
 		{"{Lines[x]}", 2, "no path", ""},

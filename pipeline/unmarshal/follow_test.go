@@ -30,7 +30,7 @@ type namesAlike struct {
 	L  []namesAlike
 }
 
-// set decodes by hand: by the exact name, or else by one that differs in case only.
+// set decodes by hand: by the exact name, or else by a name that differs in case only.
 func (n *namesAlike) set(name, text string) {
 	v := reflect.ValueOf(n).Elem()
 	exact, folded := -1, -1
@@ -111,7 +111,7 @@ func TestDecode_InAnyOrder(t *testing.T) {
 	})
 }
 
-// TestDecode_NamesThatLookLikeItems: a name may be what stands behind another one.
+// TestDecode_NamesThatLookLikeItems: a name may be the text that follows another name.
 func TestDecode_NamesThatLookLikeItems(t *testing.T) {
 	type inner struct {
 		A   map[string]string `dynamodbav:"a"`

@@ -114,7 +114,7 @@ func TestDecodeTextsOfManyPlaces(t *testing.T) {
 	}
 }
 
-// aware is a type that looks at the struct it stands in, and changes it.
+// aware is a type that looks at the struct that holds it, and changes it.
 type aware struct {
 	in   *awareOf
 	seen string
@@ -132,8 +132,8 @@ func (c *aware) UnmarshalDynamoDB(item.Value) error {
 	return nil
 }
 
-// TestDecodeTextsBeforeATypesOwnMethod: what stands before a value is set when that one's own
-// method is called, and what the method sets stays.
+// TestDecodeTextsBeforeATypesOwnMethod: the values before a value are set when the method of its type is called, and
+// what the method sets stays.
 func TestDecodeTextsBeforeATypesOwnMethod(t *testing.T) {
 	m, err := item.Parse([]byte(`{"Type":{"S":"circle"},"Child":{"N":"5"},"Note":{"S":"behind"}}`))
 	if err != nil {

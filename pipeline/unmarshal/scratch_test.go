@@ -67,8 +67,8 @@ func (k *keeper) UnmarshalDynamoDB(v item.Value) error {
 	return nil
 }
 
-// TestDecode_ATypesOwnMethodHasItsMemoryForItself: what a method of the program's keeps a pointer
-// to is not decoded into again, wherever it stands in the struct.
+// TestDecode_ATypesOwnMethodHasItsMemoryForItself: the decoder does not reuse memory that a method of the program
+// points to, wherever the value is in the struct.
 func TestDecode_ATypesOwnMethodHasItsMemoryForItself(t *testing.T) {
 	type within struct{ Kept keeper }
 	t.Run("field", func(t *testing.T) {

@@ -136,7 +136,7 @@ func (t *textual) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// drawType draws a type that values may or may not fit.
+// drawType draws a type that may or may not fit the values.
 func drawType(t *rapid.T, depth int) reflect.Type {
 	leaves := []reflect.Type{
 		reflect.TypeFor[string](), reflect.TypeFor[int](), reflect.TypeFor[int8](), reflect.TypeFor[uint16](), reflect.TypeFor[float32](),

@@ -20,10 +20,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/unmarshal"
 )
 
-// What the items before have left with a type's decoder must never show. By the pointer to a
-// pointer an item is decoded without any of it: by reflection, one attribute after the other.
+// The former content of a type's decoder must never show. By the pointer to a pointer an item is decoded without any of
+// it: by reflection, one attribute after the other.
 
-// equalAsAlone compares what m decodes into, and the error, with what it does alone.
+// equalAsAlone compares the decoded value of m, and its error, with those of m decoded alone.
 func equalAsAlone(m item.Image, typ reflect.Type) error {
 	got, want := reflect.New(typ), reflect.New(reflect.PointerTo(typ))
 	want.Elem().Set(reflect.New(typ))
@@ -34,8 +34,7 @@ func equalAsAlone(m item.Image, typ reflect.Type) error {
 	return nil
 }
 
-// drawNames draws names of which many begin, end or do both as others do, of all lengths that are
-// compared in another way.
+// drawNames draws names that often share a beginning, an end or both, of all lengths that are compared in another way.
 func drawNames(t *rapid.T) []string {
 	names := []string{"abcdefghijklmnopqrstuvwxyz"[:rapid.IntRange(1, 20).Draw(t, "length")]}
 	for range rapid.IntRange(1, 7).Draw(t, "more names") {
@@ -84,8 +83,8 @@ func drawNamedStruct(t *rapid.T, names []string, depth int) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-// drawNamed draws the members of a map that is decoded into a typ, in any order and spelling; some
-// of them are no field's, or one's by a name that differs in case.
+// drawNamed draws the members of a map that is decoded into a typ, in any order and spelling. Some are no field's, or
+// differ from a field's name in case.
 func drawNamed(g pipelinetest.DynamoJSON, names []string, typ reflect.Type) string {
 	some := append(slices.Clone(names), strings.ToUpper(names[0]), strings.ToLower(names[len(names)-1]), names[0]+"x")
 	slices.Sort(some)

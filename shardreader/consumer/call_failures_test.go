@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// refusing is the rig's table, which refuses some calls for good.
+// refusing is the rig's table, which refuses some calls permanently.
 func (r *rig) refusing(refused func(leasestest.Call) bool) *leasestest.Table {
 	return &leasestest.Table{Memory: r.table.Memory, Before: func(_ context.Context, c leasestest.Call) error {
 		if refused(c) {
@@ -25,7 +25,7 @@ func (r *rig) refusing(refused func(leasestest.Call) bool) *leasestest.Table {
 	}}
 }
 
-// Who may not tidy up reads for ever, and says once what stays.
+// A consumer without the right to tidy up reads on, and says once what stays.
 func TestConsumer_TidyingUpIsNotNeeded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, streamtest.Options{})
@@ -55,7 +55,7 @@ func TestConsumer_TidyingUpIsNotNeeded(t *testing.T) {
 	})
 }
 
-// What is not needed to begin is tried for minutes before it is given up, also where it never worked.
+// A call that is not needed to begin is retried for minutes before it is abandoned, even if it never worked.
 func TestConsumer_WhatIsWantedIsTriedForMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, streamtest.Options{})

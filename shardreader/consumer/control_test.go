@@ -16,7 +16,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// between is a consumer of which it is noted what it asks of its pipeline.
+// between is a consumer whose calls to its pipeline are noted.
 type between struct {
 	*consumer.Consumer
 	asked *asked
@@ -52,8 +52,8 @@ func (a *asked) Forget(partitions ...string) {
 	a.Control.Forget(partitions...)
 }
 
-// All that is revoked at once is revoked with one call, which looks at what is queued once;
-// and what was let go, in whichever way, is forgotten.
+// Partitions that are revoked at once are revoked with one call, which looks at the queue once. Released partitions are
+// forgotten, in whichever way they were released.
 func TestConsumer_RevokesTogetherAndForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, streamtest.Options{})

@@ -51,7 +51,7 @@ func Example() {
 	// MODIFY orders 7.5
 }
 
-// consume reads until ctx is done, and returns when everything is let go.
+// consume reads until ctx is done, and returns when everything is released.
 func consume(ctx context.Context, api *streamtest.Server, sink pipeline.Sink) (err error) {
 	dir, err := os.MkdirTemp("", "orders")
 	if err != nil {

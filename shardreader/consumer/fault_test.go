@@ -128,8 +128,8 @@ func TestConsumer_EndsWhereNoRetryHelps(t *testing.T) {
 	}
 }
 
-// A consumer that cannot go on lets its leases go though a sink is blocked and the pipeline
-// has no room for another page.
+// A consumer that cannot continue releases its leases even if a sink is blocked and the pipeline has no memory for
+// another page.
 func TestConsumer_EndsThoughASinkIsBlocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, streamtest.Options{})

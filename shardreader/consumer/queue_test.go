@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// A page that was taken is nobody's any more, while its partition has others.
+// A page that was taken belongs to the pipeline, while its partition has others.
 func TestQueue_LetsGoOfTakenPages(t *testing.T) {
 	q := newQueue()
 	push := func() weak.Pointer[pipeline.Page] {

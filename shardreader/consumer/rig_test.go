@@ -204,7 +204,7 @@ func itemJSON(key string, n int) string {
 	return fmt.Sprintf(`{"PK":{"S":%q},"SK":{"S":"-"},"n":{"N":"%d"}}`, key, n)
 }
 
-// put writes an item, and tells in which shard the record is.
+// put writes an item, and returns the shard of the record.
 func (r *rig) put(key string, n int) (shard string) {
 	r.t.Helper()
 	w, err := r.server.Table("shop").Put(itemJSON(key, n))

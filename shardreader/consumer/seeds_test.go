@@ -72,7 +72,7 @@ func newFleet(t *testing.T, seed uint64) *fleet {
 	return &fleet{rig: r, rand: rnd, store: newStore(), counts: map[string]int{}}
 }
 
-// run lets things happen for a minute, then for as long as it takes to catch up.
+// run plays a minute with faults, then as long as it takes to catch up.
 func (f *fleet) run() {
 	defer f.tell()
 	f.begin()
@@ -107,7 +107,7 @@ func (f *fleet) run() {
 	f.check()
 }
 
-// check looks at what is left.
+// check looks at the end state.
 func (f *fleet) check() {
 	for shard, l := range f.leases() {
 		if l.Owner != "" && f.living(l.Owner) {

@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// A deployment repeats nothing and holds up nothing for long: the tasks are replaced one by
-// one while somebody writes, each starting before the other stops.
+// A deployment repeats nothing and delays nothing for long: the tasks are replaced one by one during writes, each
+// starting before the other stops.
 func TestStop_RollingRestartRepeatsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, streamtest.Options{PageRecords: 7})
@@ -73,7 +73,7 @@ func TestStop_RollingRestartRepeatsNothing(t *testing.T) {
 	})
 }
 
-// A second signal stops hard: leases are let go at what is durable.
+// A second signal stops hard: leases are released at the durable position.
 func TestStop_HardLetsLeasesGo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, streamtest.Options{PageRecords: 1})
@@ -227,7 +227,7 @@ func TestConsumer_SlowShardHoldsUpNoOther(t *testing.T) {
 	})
 }
 
-// What was read and not taken is bounded.
+// The pages that are read and not taken are bounded.
 func TestConsumer_PrefetchIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, streamtest.Options{PageRecords: 20})

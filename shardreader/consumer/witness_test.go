@@ -11,9 +11,9 @@ import (
 	"github.com/tablewake/tablewake/shardreader/consumer"
 )
 
-// witness stands between a consumer and its pipeline, and notes what breaks the contract:
-// pages of a partition out of order, pages of one that was revoked, a commit of what is
-// not durable, changes of a key out of order within an incarnation.
+// witness is between a consumer and its pipeline, and notes breaches of the contract: pages of a partition out of
+// order, pages of a revoked one, a commit of a position that is not durable, changes of a key out of order within an
+// incarnation.
 type witness struct {
 	*consumer.Consumer
 	store *store
@@ -95,7 +95,7 @@ func (w *witness) Commit(ctx context.Context, partition string, p pipeline.Posit
 	return w.Consumer.Commit(ctx, partition, p)
 }
 
-// wrote checks the order of what a sink was given.
+// wrote checks the order of the changes that a sink received.
 func (w *witness) wrote(c *record.Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

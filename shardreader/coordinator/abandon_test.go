@@ -9,8 +9,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// A pipeline that gives up leaves pages that are never acknowledged. The lease is let go
-// at what is durable.
+// A pipeline that fails leaves pages that are never acknowledged. The lease is released at the durable position.
 func TestWorker_AbandonedLetsGoAtWhatIsDurable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wo := newWorld(t)
@@ -21,7 +20,7 @@ func TestWorker_AbandonedLetsGoAtWhatIsDurable(t *testing.T) {
 		wo.run(5 * time.Second)
 		done := st.Put(root, put(2)...)
 		for wo.run(10 * time.Millisecond); len(wo.read[root]) < 5; wo.run(10 * time.Millisecond) {
-			continue // the checkpoint of what is acknowledged now is not due yet
+			continue // the checkpoint of the latest acknowledgement is not due yet
 		}
 		a.holding = true
 		st.Put(root, streamtest.Record{Keys: `{"PK":{"S":"held"}}`, New: `{"PK":{"S":"held"}}`})

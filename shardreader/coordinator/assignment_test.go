@@ -6,7 +6,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Pages are requested in four phases, draining is the last one, and a gap is kept as long as its end is sought.
+// Pages are requested in four phases, draining is the last phase, and a gap is kept while its end is sought.
 func TestPhase_Enter(t *testing.T) {
 	requests := map[phase]bool{reading: true, probing: true, afterGap: true, stoppedAtGap: true}
 	for ph := reading; ph <= draining; ph++ {

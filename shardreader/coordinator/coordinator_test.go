@@ -119,8 +119,8 @@ func TestFact9_Gap(t *testing.T) {
 	}
 }
 
-// Fact 9: a gap is told as soon as it is durable, and stops its shard then, also where it leaves the
-// shard empty: none may ever be written to it again. Up to where it goes is noted with the next record.
+// Fact 9: a gap is reported as soon as it is durable, and stops its shard then. This holds even if it leaves the shard
+// empty: no record may ever be written to that shard again. Up to where it goes is noted with the next record.
 func TestFact9_GapThatEmptiesItsShard(t *testing.T) {
 	for _, policy := range []coordinator.Policy{coordinator.Stop, coordinator.Continue} {
 		synctest.Test(t, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestFact9_GapThatEmptiesItsShard(t *testing.T) {
 				}
 			}
 			stands()
-			wo.run(20 * time.Minute) // the iterator with which the next record is waited for expires
+			wo.run(20 * time.Minute) // the iterator that waits for the next record expires
 			next := st.Put(root, put(2)...)
 			wo.run(10 * time.Second)
 			if g := wo.gaps[len(wo.gaps)-1]; len(wo.gaps) != 2 || g.After != want[1] || g.Before != next[0] || g.Span() < 25*time.Hour {
@@ -166,7 +166,7 @@ func TestFact9_GapThatEmptiesItsShard(t *testing.T) {
 	}
 }
 
-// A worker that is in contact again goes on with the leases that nobody took.
+// A worker that is in contact again continues with the leases that no other consumer took.
 func TestWorker_InContactAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wo := newWorld(t)

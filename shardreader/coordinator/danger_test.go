@@ -35,8 +35,8 @@ func TestBudget_IsPassedForAShardInDanger(t *testing.T) {
 	})
 }
 
-// The lease of a shard that was not read to its end is removed by hand, and its child was
-// not begun: that is a gap, for nobody reads the shard any more.
+// The lease of a shard that was not read to its end is removed by hand, and its child was not begun. That is a gap,
+// because no consumer reads the shard any more.
 func TestFact6_LeaseRemovedByHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wo := newWorld(t)
@@ -83,7 +83,7 @@ func TestFact9_NotFoundIsNoGapWhileItIsListed(t *testing.T) {
 	})
 }
 
-// A lease that is pinned to a name is left to whoever of that name has it.
+// A lease that is pinned to a name is left to the consumer of that name.
 func TestBalance_PinnedToANameOfTwo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wo := newWorld(t)
@@ -116,7 +116,7 @@ func TestQuota_SlowTable(t *testing.T) {
 	})
 }
 
-// A row that somebody damaged stops its shard and those after it, and nothing else.
+// A damaged row stops its shard and those after it, and nothing else.
 func TestLease_BrokenRow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wo := newWorld(t)

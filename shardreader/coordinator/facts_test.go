@@ -45,9 +45,9 @@ func TestFact5_ChildrenWaitForTheirParent(t *testing.T) {
 	})
 }
 
-// Fact 10: a stream that is DISABLED stays readable for 24 hours: drain it.
-// Re-enabling makes a new stream ARN: follow it. What was written between them is in neither: a gap of
-// unknown extent, durable before the new stream is read, which goes on by hand where gaps stop.
+// Fact 10: a stream that is DISABLED stays readable for 24 hours: drain it. Re-enabling makes a new stream ARN: follow
+// it. The records between the two streams are in neither. They are a gap of unknown extent, durable before the new
+// stream is read. Reading continues by hand where gaps stop.
 func TestFact10_FollowsAStreamThatIsEnabledAnew(t *testing.T) {
 	for _, policy := range []coordinator.Policy{coordinator.Stop, coordinator.Continue} {
 		synctest.Test(t, func(t *testing.T) { followsAStream(t, policy) })
@@ -107,8 +107,8 @@ func followsAStream(t *testing.T, policy coordinator.Policy) {
 	}
 }
 
-// A stream whose leases and listing are gone was read all the same: the one that comes after it follows
-// it, wherever a first start would begin. Where nobody has read any, the newest is begun, and nothing is lost.
+// A stream whose leases and listing are gone was read all the same: the later stream follows it, wherever a first start
+// would begin. If none was read, the newest is begun, and nothing is lost.
 func TestFact10_FollowsAStreamThatIsGone(t *testing.T) {
 	for _, read := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// Reads that fail are told: by a line once that lasts and each minute from then on, by the heartbeat,
-// and once when they work again. What fails for a moment is not.
+// Failing reads are reported: by a line once that lasts and each minute from then on, by the heartbeat, and once when
+// they work again. A short failure is not.
 func TestWorker_TellsThatReadsFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wo := newWorld(t)

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// What a worker does for one shard does not grow with the number of shards: all leases are
-// gone through for a look at the table, a beat, a listing or a stop, and for no single shard.
+// The work of a worker for one shard does not grow with the number of shards. It walks all leases for a look at the
+// table, a heartbeat, a listing or a stop, and for no single shard.
 func TestWorker_WorkOfAShardDoesNotGrowWithTheirNumber(t *testing.T) {
 	few, many := shardWork(t, 40), shardWork(t, 400)
 	for i, phase := range phases {
@@ -87,7 +87,7 @@ func shardWork(t *testing.T, shards int) (all []phaseWork) {
 	return all
 }
 
-// Of shards that end together, most share a listing of the stream.
+// Most shards that end together share a listing of the stream.
 func TestWorker_ShardsThatEndTogetherShareAListing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const shards = 300
@@ -153,8 +153,7 @@ func TestWorker_PagesThatWaitForTheirLeasesAreBounded(t *testing.T) {
 	})
 }
 
-// What was read ahead of a shard that is paused does not keep the others from being read, however
-// long it is paused.
+// Pages that were read ahead of a paused shard do not keep the others from being read, however long it is paused.
 func TestWorker_PausedShardLeavesThePrefetchToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wo := newWorld(t)

@@ -31,7 +31,7 @@ func (l lowChildren) DescribeStream(ctx context.Context, q shardreader.DescribeQ
 	return d, err
 }
 
-// A rolling deployment repeats nothing: what was read is drained, checkpointed and let go.
+// A rolling deployment repeats nothing: the pages that were read are drained, checkpointed and released.
 func TestHandOver_DeploymentRepeatsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wo := newWorld(t)

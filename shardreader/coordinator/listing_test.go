@@ -123,7 +123,7 @@ func TestStreamLister_SharesAListing(t *testing.T) {
 	}
 }
 
-// A listing that is not wanted any more ends; one that was requested meanwhile begins.
+// A listing that is not needed any more ends; a listing that was requested meanwhile begins.
 func TestStreamLister_EndsWhenItIsUnwanted(t *testing.T) {
 	r := newListerRig(t)
 	var first, second asker

@@ -27,8 +27,8 @@ func (a *watchedAPI) GetRecords(ctx context.Context, q shardreader.RecordsQuery)
 	return got, err
 }
 
-// What a worker notes of a page, as where reading goes on, is no text of the page: that would
-// keep a megabyte in memory.
+// The notes of a worker about a page, such as where reading continues, are not texts of the page: that would keep a
+// megabyte in memory.
 func TestWorker_HoldsNoPageThatThePipelineHas(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wo := newWorld(t)

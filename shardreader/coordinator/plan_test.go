@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// What a listing calls for. Shards are listed as "child<parent"; leases stand as
-// "shard<parent=checkpoint", where a checkpoint is new, some or end.
+// Causes of a listing. Shards are listed as "child<parent"; leases stand as "shard<parent=checkpoint", where a
+// checkpoint is new, some or end.
 func TestPlan(t *testing.T) {
 	tests := []struct {
 		name     string

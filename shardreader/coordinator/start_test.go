@@ -30,8 +30,8 @@ func TestStart_AtATime(t *testing.T) {
 	})
 }
 
-// What is written to a stream that was opened at its newest records is read, also
-// when its reader crashes before it has read anything.
+// A record that is written to a stream that was opened at its newest records is read, even if its reader crashes before
+// it has read anything.
 func TestStart_LatestSurvivesACrash(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wo := newWorld(t)
@@ -52,8 +52,8 @@ func TestStart_LatestSurvivesACrash(t *testing.T) {
 	})
 }
 
-// Whoever makes the leases that reading starts with may crash between two of them:
-// the others are made then, and nothing counts as lost.
+// The consumer that creates the first leases may crash between two of them. Then the others are created later, and
+// nothing counts as lost.
 func TestStart_CrashBetweenTheFirstLeases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wo := newWorld(t)
@@ -127,8 +127,8 @@ func TestFact9_ExpiredIterator(t *testing.T) {
 	})
 }
 
-// Fact 9: what is written behind the newest record that reading began at is read, also where
-// the iterator expires before anything was.
+// Fact 9: a record that is written after the newest record at the start of reading is read, even if the iterator
+// expires before any record was.
 func TestFact9_ExpiredIteratorAtTheNewest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wo := newWorld(t)
@@ -267,7 +267,7 @@ func TestLineage_ListedChildBelowItsParent(t *testing.T) {
 	})
 }
 
-// While another application works on the table nothing of it is taken, what nobody owns neither.
+// While another application works on the table, no lease of it is taken, also not those without an owner.
 func TestFact30_NothingIsTakenBesideAnotherApplication(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wo := newWorld(t)
@@ -299,8 +299,8 @@ func TestFact30_NothingIsTakenBesideAnotherApplication(t *testing.T) {
 	})
 }
 
-// A shard that disappeared is given up by hand: its lease ends, and its children are read.
-// One that nobody dared to begin gets its lease by hand.
+// A shard that disappeared is abandoned by hand: its lease ends, and its children are read. A shard that no consumer
+// dared to begin gets its lease by hand.
 func TestGap_GoesOnByHand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wo := newWorld(t)

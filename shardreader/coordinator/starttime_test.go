@@ -70,7 +70,7 @@ func TestFact36_StartsAtATime(t *testing.T) {
 	}
 }
 
-// Fact 36: a start in the future is refused by the stream. What is written until then is read and dropped.
+// Fact 36: a start in the future is refused by the stream. Records that are written until then are read and dropped.
 func TestFact36_StartInTheFuture(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wo := newWorld(t)
@@ -85,8 +85,8 @@ func TestFact36_StartInTheFuture(t *testing.T) {
 	})
 }
 
-// Fact 36: a time that the stream keeps no more is silently its oldest record. That is found out: what was made
-// between the two is a gap. Where the shard has all of its records, none is lost.
+// Fact 36: a time that the stream keeps no more is silently its oldest record. That is detected: the changes between
+// the two are a gap. Where the shard has all of its records, none is lost.
 func TestFact36_StartThatTheStreamKeepsNoMore(t *testing.T) {
 	for name, c := range map[string]struct {
 		unknown bool // the server does not know AT_TIMESTAMP

@@ -35,7 +35,7 @@ type world struct {
 	story   strings.Builder
 }
 
-// node is one worker with a pipeline that acknowledges at once, or when it is told to.
+// node is one worker with a pipeline that acknowledges at once, or on request.
 type node struct {
 	*world
 	id      string

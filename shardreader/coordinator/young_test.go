@@ -15,9 +15,9 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// Fact 37: a shard's StartingSequenceNumber need not be that of one of its records, and a position
-// there is refused as trimmed. Of a shard younger than what the stream keeps nothing can be lost:
-// all of it is read, wherever reading starts and however long the shard was empty before.
+// Fact 37: a shard's StartingSequenceNumber need not be that of one of its records, and a position there is refused as
+// trimmed. A shard younger than the stream's retention cannot have lost anything: all of it is read, wherever reading
+// starts and however long the shard was empty before.
 func TestFact37_YoungShardsHaveNoGap(t *testing.T) {
 	for _, policy := range []coordinator.Policy{coordinator.Stop, coordinator.Continue} {
 		for name, start := range map[string]coordinator.Start{"oldest": {}, "newest": {Latest: true}, "time": {Time: time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)}} {
@@ -63,7 +63,7 @@ func youngShards(t *testing.T, policy coordinator.Policy, start coordinator.Star
 	}
 }
 
-// An older shard of which nothing was read may have lost something, and nobody can tell what.
+// An older shard without a read record may have lost records, and it is unknown which.
 func TestFact37_OldUnreadShardsAreAGapOfUnknownExtent(t *testing.T) {
 	for _, policy := range []coordinator.Policy{coordinator.Stop, coordinator.Continue} {
 		synctest.Test(t, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// What a table refuses is in the log with its text.
+// The log has the text of a table's refusal.
 func TestErrorsInALog(t *testing.T) {
 	table := leases.NewMemory(leases.Snapshot{})
 	_, checkpoint := leases.ParseCheckpoint("-1")

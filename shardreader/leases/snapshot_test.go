@@ -7,8 +7,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// What consumers of our own have read tells that there was a state; leases that are taken over from another
-// application, and those that nobody has read, do not.
+// Reads of our own consumers prove that there was a state. Leases that are taken over from another application, and
+// unread leases, do not.
 func TestConsumed(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	theirs := leases.Lease{Shard: "a", Stream: "arn", Checkpoint: leases.After("7"), Owner: "kcl"}

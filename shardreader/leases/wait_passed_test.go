@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// What is waited for is told, also a shard that nobody reads, and told once.
+// The reason for waiting is reported once, also for a shard without a reader.
 func TestWaitPassed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		at := time.Now().Add(time.Minute)

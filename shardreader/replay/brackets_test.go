@@ -11,8 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// An element whose end is missing costs no record behind it, though the end of the array or
-// event around it closes it.
+// An element without an end costs no later record, even if the end of the array or event around it closes it.
 func TestSource_ElementsWithoutTheirEnd(t *testing.T) {
 	records := recordsJSON(0, 6)
 	for _, broken := range []string{"[1,2,", `{"foo":[1,`, "[1,2,\n[3,", `[{"a":1},`, `{"foo":[`, `["x",`} {

@@ -43,7 +43,7 @@ func TestSource_BrokenLines(t *testing.T) {
 	}
 }
 
-// What stands behind a record on its line costs itself alone too; a comma costs nothing.
+// Text after a record on its line costs only itself; a comma costs nothing.
 func TestSource_GarbageBehindARecord(t *testing.T) {
 	for _, behind := range []string{",", " x", "}", "]"} {
 		rs := recordsJSON(0, 3)
@@ -80,8 +80,8 @@ func TestSource_WrongRecords(t *testing.T) {
 	}
 }
 
-// A record that breaks within an array or event costs itself alone. Where the end of a file is missing, that is told
-// too, and the other files are read.
+// A record that breaks within an array or event costs itself alone. A missing end of a file is reported, and the other
+// files are read.
 func TestSource_BrokenFiles(t *testing.T) {
 	rs := recordsJSON(0, 20)
 	hurt := slices.Clone(rs)
@@ -91,8 +91,8 @@ func TestSource_BrokenFiles(t *testing.T) {
 	tests := []struct {
 		name, content string
 		want          []string
-		record        int // offset at which a record is said to break, or -1
-		offset        int // at which the file is said to break; -1: the end; -2: it is not; -3: anywhere
+		record        int // offset at which a record is reported broken, or -1
+		offset        int // offset at which the file is reported broken; -1: the end; -2: not broken; -3: anywhere
 		err           string
 	}{
 		{"an array", array(hurt), oneHurt, strings.Index(array(hurt), `"eventName""`) + 11, -2, ""},
@@ -146,8 +146,7 @@ func TestSource_BrokenFiles(t *testing.T) {
 	}
 }
 
-// Events that stand on lines of their own: of a broken one the records before the break
-// are read, and the next event.
+// Events on lines of their own: the records before the break of a broken event are read, and the next event.
 func TestSource_BrokenEventOfMany(t *testing.T) {
 	rs := recordsJSON(0, 12)
 	for at := range 3 {
@@ -239,12 +238,12 @@ func TestSource_ForeignFiles(t *testing.T) {
 			t.Errorf("%q: %v, want an error with %q", content, g.err, want)
 		}
 	}
-	// So is a file of a folder, if its records are no history.
+	// So is a file of a folder, if its records are not a history.
 	folder := write(t, map[string]string{"f": `{"tablewakeNewestOnly":true,"eventName":"INSERT"}`})
 	if g := readAll(t, open(t, Options{Paths: []string{folder}})); !errors.Is(g.err, errNewestOnly) || len(g.sequences) > 0 {
 		t.Errorf("%v, %v", g.sequences, g.err)
 	}
-	// No records are no error: a table may be at rest.
+	// An input without records is not an error: a table may be at rest.
 	for _, content := range []string{"", "\n \n", "[]", `{"Records":[]}`, gzipped(t, "")} {
 		path := filepath.Join(write(t, map[string]string{"f": content}), "f")
 		if g := readAll(t, open(t, Options{Paths: []string{path}})); g.err != nil || len(g.sequences) > 0 {
@@ -253,7 +252,7 @@ func TestSource_ForeignFiles(t *testing.T) {
 	}
 }
 
-// What is wrong with the input is in the log, and no value of it.
+// The log has the error of the input, and no value of it.
 func TestBrokenInputInALog(t *testing.T) {
 	for content, want := range map[string]string{
 		`[{"eventID":"secret"`:                             "input: the input ends in the middle of a document: it was cut short",

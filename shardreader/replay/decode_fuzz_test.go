@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Splitting a document and decoding its records brings what decoding it whole
-// brings; of a broken one, no less than stands before the break.
+// Splitting a document and decoding its records gives the same as decoding it whole. For a broken document it gives at
+// least the records before the break.
 func FuzzSplitAsDecodedWhole(f *testing.F) {
 	rs := recordsJSON(0, 3)
 	wrong := slices.Insert(slices.Clone(rs), 1, `{"eventID":"x"}`, `7`, `{"eventID":"`+"\xff"+`"}`)
@@ -53,8 +53,8 @@ func FuzzSplitAsDecodedWhole(f *testing.F) {
 	})
 }
 
-// nestsEvents tells whether an event may stand where decoding whole wants a record,
-// or a name beside its records is no UTF-8, which decoding whole refuses.
+// nestsEvents reports whether an event may be where decoding whole expects a record, or a name beside its records is
+// not UTF-8, which decoding whole refuses.
 func nestsEvents(b []byte) bool {
 	return !utf8.Valid(b) && bytes.HasPrefix(bytes.TrimSpace(b), []byte("{")) || bytes.Count(b, []byte("ecords")) > 1 || bytes.HasPrefix(bytes.TrimSpace(b), []byte("[")) && bytes.Contains(b, []byte("ecords"))
 }

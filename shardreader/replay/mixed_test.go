@@ -50,7 +50,7 @@ func readMixed(t *rapid.T, text string, most int) got {
 	return readAll(t, s)
 }
 
-// check compares what was read with what is known of the input.
+// check compares the result with the known content of the input.
 func (m *mixed) check(t *rapid.T, text string, g got) {
 	read := slices.DeleteFunc(slices.Clone(g.sequences), func(s string) bool { return s == "!" })
 	var want []string
@@ -107,8 +107,8 @@ func shown(text string) string {
 
 func lineOf(text string, offset int) int { return 1 + strings.Count(text[:offset], "\n") }
 
-// Documents of every shape in every order: each whole record is read once and in order,
-// each broken one is told with its place, and nothing else is told.
+// Documents of every shape in every order: each complete record is read once and in order, each broken one is reported
+// with its place, and nothing else is reported.
 func TestMixedShapes(t *testing.T) { rapid.Check(t, mixedShapes) }
 
 func FuzzMixedShapes(f *testing.F) { f.Fuzz(rapid.MakeFuzz(mixedShapes)) }
@@ -151,7 +151,7 @@ func TestMixedShapes_Cut(t *testing.T) {
 	})
 }
 
-// markerless tells whether nothing in text shows that it holds records.
+// markerless reports whether nothing in text shows that it holds records.
 func markerless(text string) bool {
 	return !slices.ContainsFunc(markers, func(s string) bool { return strings.Contains(text, s) })
 }
@@ -175,7 +175,7 @@ func TestMixedShapes_CompressedAndCut(t *testing.T) {
 		first := len(pack(t, text[:at]))
 		cut := rapid.IntRange(4, len(packed)-1).Draw(t, "cut")
 		if cut == first {
-			return // between two members nobody can tell
+			return // unknown between two members
 		}
 		g := readMixed(t, packed[:cut], 0)
 		read := slices.DeleteFunc(slices.Clone(g.sequences), func(s string) bool { return s == "!" })
@@ -190,7 +190,7 @@ func TestMixedShapes_CompressedAndCut(t *testing.T) {
 	})
 }
 
-// A line over the bound is told, and costs nothing else.
+// A line over the bound is reported, and costs nothing else.
 func TestMixedShapes_LinesOverTheBound(t *testing.T) {
 	const most = 8000
 	rapid.Check(t, func(t *rapid.T) {

@@ -167,7 +167,7 @@ func numbers(from, n int) []string {
 	return s
 }
 
-// shapes are the ways in which 40 records may be saved.
+// shapes are the forms in which 40 records may be saved.
 func shapes(t testing.TB) map[string]string {
 	rs := recordsJSON(0, 40)
 	events := []string{event(rs[:15]), event(nil), event(rs[15:])}
@@ -243,7 +243,7 @@ func TestOpen_RefusesPositions(t *testing.T) {
 			t.Errorf("%s: %v, want %q", position, err, want)
 		}
 	}
-	// A file that is shorter now is no file to go on in.
+	// A file that is shorter now cannot be continued.
 	short := Options{Paths: []string{dir}, From: `{"file":"` + pipeline.Position(filepath.Join(dir, "a")) + `","offset":99999,"line":7,"within":"lines"}`}
 	if g := readAll(t, open(t, short)); g.err == nil || !strings.Contains(g.err.Error(), "going to byte 99999") {
 		t.Errorf("error %v", g.err)

@@ -39,7 +39,7 @@ func TestFact32_MinorVersionIsTheOneThatWasRead(t *testing.T) {
 	}
 }
 
-// spy is the protocol of a client that notes what is asked of it.
+// spy is the protocol of a client, and notes the requests.
 type spy struct {
 	smithyhttp.ClientProtocol
 	serialized, deserialized []string

@@ -17,9 +17,9 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// Fact 32: the SDK's GetRecords takes an empty body or {} with status 200 for an
-// end of shard, ignores trailing garbage, and does not retry a body that is cut.
-// Here each is asked for again with the same iterator, by the SDK's own retries.
+// Fact 32: the SDK's GetRecords takes an empty body or {} with status 200 for an end of shard, ignores trailing
+// garbage, and does not retry a body that is cut. Here each page is requested again with the same iterator, by the
+// SDK's own retries.
 func TestFact32_BrokenAnswersAreAskedForAgain(t *testing.T) {
 	whole := `{"Records":[` + first + `,` + second + `],"NextShardIterator":"it-2"}`
 	tests := []struct {
@@ -47,7 +47,7 @@ func TestFact32_BrokenAnswersAreAskedForAgain(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				// Once broken: the retry brings the page, nobody notices.
+				// Once broken: the retry returns the page, and no caller notices.
 				rt := &answers{give: []answer{tt.give, {body: whole}}}
 				got, err := streams(rt).GetRecords(t.Context(), query())
 				if err != nil || sequences(got.Page) != "1 2" || got.NextIterator != "it-2" || got.Ended {
@@ -56,7 +56,7 @@ func TestFact32_BrokenAnswersAreAskedForAgain(t *testing.T) {
 				if len(rt.requests) != 2 || rt.requests[0] != rt.requests[1] {
 					t.Errorf("requests %q, want the same twice", rt.requests)
 				}
-				// Broken for good: a transient error, and no end of shard.
+				// Permanently broken: a transient error, and not the end of a shard.
 				rt = &answers{give: []answer{tt.give}}
 				got, err = streams(rt).GetRecords(t.Context(), query())
 				if _, ok := pipeline.Retryable(err); !ok {
@@ -174,7 +174,7 @@ type timeout struct{}
 func (timeout) Error() string { return "i/o timeout" }
 func (timeout) Timeout() bool { return true }
 
-// What is missing in an answer of the other operations is a transient error too.
+// A missing part in an answer of the other operations is a transient error too.
 func TestBrokenAnswersOfTheOtherOperations(t *testing.T) {
 	for _, body := range []string{"", "{}", `{"StreamDescription"`, `{"ShardIterator":"`} {
 		synctest.Test(t, func(t *testing.T) {

@@ -38,8 +38,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// answers is a transport that gives one answer after the other, the last for ever,
-// and notes the requests' bodies.
+// answers is a transport that gives one answer after the other, repeats the last one for ever, and notes the requests'
+// bodies.
 type answers struct {
 	give     []answer
 	requests []string

@@ -124,7 +124,7 @@ func TestExpression_SelectsWhatMatchSelects(t *testing.T) {
 	}
 }
 
-// drawFilter draws an expression of comparisons, some of which DynamoDB is not asked for.
+// drawFilter draws an expression of comparisons. DynamoDB does not evaluate some of them.
 func drawFilter(t *rapid.T, depth int) string {
 	if depth > 0 && rapid.Bool().Draw(t, "deeper") {
 		a, b := drawFilter(t, depth-1), drawFilter(t, depth-1)
@@ -172,7 +172,7 @@ func fillTable(t *testing.T, client *dynamodb.Client, table string, kind types.S
 	return items
 }
 
-// scanKeys returns the keys of the items for which the expression is true.
+// scanKeys returns the keys of the items that match the expression.
 func scanKeys(t *rapid.T, client *dynamodb.Client, table string, e snapshot.Expression) map[string]bool {
 	in := &dynamodb.ScanInput{TableName: aws.String(table)}
 	if e.Text != "" {

@@ -378,7 +378,7 @@ func TestSource_AnotherSnapshot(t *testing.T) {
 	})
 }
 
-// Whatever is killed, cut off or late: nothing unwritten is passed, and all parts are done in the end.
+// Whatever is killed, cut off or late, no unwritten item is skipped, and all parts are done in the end.
 func TestSource_Kills(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		k := killings{
@@ -466,7 +466,7 @@ func (k killings) check(t *testing.T) (wrong []string) {
 	return append(wrong, w.missing(tab)...)
 }
 
-// The same over SQLite: two processes, and one that was killed before.
+// The same over SQLite: two processes, after one that was killed.
 func TestSource_SQLite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "views.db")
 	tab := &table{sizes: map[string]int{"a": 100, "b": 30, "c": 0, "d": 500}, page: 7}

@@ -180,7 +180,7 @@ func TestFact4_RecordsComeWithTheEnd(t *testing.T) {
 		if a = next(t, s, q); keys(a) != "k3 k4" || !a.Ended || a.NextIterator != "" {
 			t.Errorf("the last page is %s, ended %v", keys(a), a.Ended)
 		}
-		// Whoever stood at the end already comes to it without records.
+		// A reader that is already at the end gets there without records.
 		at.Type = shardreader.Latest
 		q.Iterator = position(t, s, at)
 		if a = get(t, s, q); keys(a) != "" || !a.Ended {
@@ -189,9 +189,8 @@ func TestFact4_RecordsComeWithTheEnd(t *testing.T) {
 	})
 }
 
-// Fact 7: DescribeStream gives at most 100 shards a page, and is asked for what comes
-// behind a shard. DynamoDB Local finds no children by CHILD_SHARDS; nor does a
-// server with FilterEmpty.
+// Fact 7: DescribeStream returns at most 100 shards a page, and is asked for the shards after a given one. DynamoDB
+// Local finds no children by CHILD_SHARDS; nor does a server with FilterEmpty.
 func TestFact7_DescribeStream(t *testing.T) {
 	onBoth(t, func(t *testing.T, s service) {
 		arn, shard := newest(t, s)
@@ -225,7 +224,7 @@ func TestFact7_DescribeStream(t *testing.T) {
 	})
 }
 
-// Fact 8: GetRecords gives at most as many records as it is asked for.
+// Fact 8: GetRecords returns at most as many records as requested.
 func TestFact8_PagesAndPositions(t *testing.T) {
 	onBoth(t, func(t *testing.T, s service) {
 		putAll(t, s, 0, 7)
@@ -286,9 +285,9 @@ func TestFact8_OldIterators(t *testing.T) {
 	})
 }
 
-// Fact 37: a shard's StartingSequenceNumber need not be that of one of its records, where other
-// tables were written between. A position below its first record is refused as trimmed then, also one
-// that was taken before there was a record; the oldest record that there is is found by TRIM_HORIZON.
+// Fact 37: a shard's StartingSequenceNumber need not be that of one of its records, where other tables were written
+// between. A position below the shard's first record is then refused as trimmed, also a position from before there was
+// a record. TRIM_HORIZON finds the oldest record that exists.
 func TestFact37_ShardsStartBelowTheirFirstRecord(t *testing.T) {
 	onBoth(t, func(t *testing.T, s service) {
 		putAll(t, s, 0, 2)

@@ -98,7 +98,7 @@ func TestServer_SlowAnswers(t *testing.T) {
 			}
 			q := shardreader.RecordsQuery{Iterator: it, StreamARN: st.ARN(), Shard: shard}
 			server.Fail("GetRecords", streamtest.Fault{Delay: time.Minute}, streamtest.Fault{Delay: time.Minute, Code: "ThrottlingException"})
-			// What it says is of the time of the call.
+			// Its answer is true at the time of the call.
 			start := time.Now()
 			go func() {
 				time.Sleep(time.Second)

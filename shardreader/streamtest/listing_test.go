@@ -149,7 +149,7 @@ func TestFact7_ThousandsOfShards(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || server.Calls("DescribeStream") != 20 {
 			t.Errorf("%d calls, shards (-want +got):\n%s", server.Calls("DescribeStream"), diff)
 		}
-		// A page goes on where the shard that it is asked behind is gone.
+		// A page continues even if the shard that it starts after is gone.
 		st.Drop(want[99])
 		if d, err := server.DescribeStream(t.Context(), shardreader.DescribeQuery{StreamARN: st.ARN(), After: want[99]}); err != nil || d.Shards[0].ID != want[100] {
 			t.Errorf("behind a shard that is gone: %v, %v", d.Shards[:1], err)
@@ -157,8 +157,7 @@ func TestFact7_ThousandsOfShards(t *testing.T) {
 	}
 }
 
-// What is written to the keys of a shard that was dropped goes to a child of it:
-// a shard is there whose parent is gone.
+// Records of the keys of a dropped shard go to a child of it: a shard exists whose parent is gone.
 func TestStream_DropsHistory(t *testing.T) {
 	server := streamtest.New(streamtest.Options{})
 	table, st := server.Table("shop"), server.AddStream("shop")

@@ -28,7 +28,7 @@ func TestFact7_DescribeStreamQuota(t *testing.T) {
 			_, err := server.DescribeStream(t.Context(), shardreader.DescribeQuery{StreamARN: st.ARN()})
 			return err
 		}
-		for range 30 { // ten a second is as many as there may be
+		for range 30 { // ten a second is the maximum
 			if err := describe(); err != nil {
 				t.Fatal(err)
 			}

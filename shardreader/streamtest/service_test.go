@@ -83,7 +83,7 @@ func (s *inMemory) put(t *testing.T, item string) {
 	}
 }
 
-// elsewhere does nothing: the numbers of a shard's records are always above the one that it starts with.
+// elsewhere does nothing: the numbers of a shard's records are always above its starting number.
 func (s *inMemory) elsewhere(*testing.T) {}
 
 func (s *inMemory) remove(t *testing.T, key string) {

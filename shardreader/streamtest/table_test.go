@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// Whatever becomes of the shards, reading parents before children brings each
-// item's records in the order of its writes, and in the end what the table holds.
+// Whatever happens to the shards, reading parents before children returns each item's records in the order of its
+// writes, and ends with the content of the table.
 func TestTable_ReadingBringsWhatItHolds(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// Fact 36: AT_TIMESTAMP is at the first record created at the time or later. Creation times are whole seconds. A
-// time older than what is left is silently the oldest record, and one in the future is refused.
+// Fact 36: AT_TIMESTAMP is at the first record created at the time or later. Creation times are whole seconds. A time
+// before the oldest record is silently the oldest record, and a time in the future is refused.
 func TestFact36_IteratorsAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := streamtest.New(streamtest.Options{})

@@ -244,7 +244,7 @@ func TestPerItem_KinesisCopies(t *testing.T) {
 	}
 }
 
-// A name that two changes share keeps the first and fails the second for good.
+// If two changes share a name, the first is kept, and the second fails permanently.
 func TestPerItemNamesThatAreNotUnique(t *testing.T) {
 	for _, images := range []archive.Images{archive.DynamoDBJSON, archive.PlainJSON} {
 		store := &memory{}

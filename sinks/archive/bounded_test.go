@@ -175,7 +175,7 @@ func TestReadBetweenTimes(t *testing.T) {
 	}
 }
 
-// What sleeps is named all at once, and before anything is read; what was woken is read.
+// All sleeping objects are named at once, before anything is read. Restored objects are read.
 func TestReadNamesWhatIsFrozen(t *testing.T) {
 	store := &memory{class: make(map[string]string), frozen: make(map[string]bool)}
 	want := scattered(t, store, 300)
@@ -208,7 +208,7 @@ func TestReadNamesWhatIsFrozen(t *testing.T) {
 	}
 }
 
-// A record tells more than a projection of it: it is the one that is read.
+// A record says more than its projection: the record is read.
 func TestReadPrefersRecords(t *testing.T) {
 	store := &memory{}
 	for _, o := range []archive.Options{{Prefix: "a/", Images: archive.PlainJSON}, {Prefix: "b/"}, {Prefix: "c/", Images: archive.PlainJSON}} {

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// tagging is memory that keeps tags, and from which objects can be removed.
+// tagging is memory that keeps tags, and allows the removal of objects.
 type tagging struct {
 	*memory
 	crash error // of every Remove
@@ -91,8 +91,7 @@ func TestCompact(t *testing.T) {
 	}
 }
 
-// A crash between writing and removing leaves changes twice, never lost, and the next
-// run goes on to the same end.
+// A crash between writing and removing leaves changes twice, never lost, and the next run reaches the same end.
 func TestCompactCrashes(t *testing.T) {
 	store := &memory{}
 	want := scattered(t, store, 60)
@@ -111,8 +110,7 @@ func TestCompactCrashes(t *testing.T) {
 	}
 }
 
-// What belongs apart stays apart: folders, formats, tags, classes, large objects, and those of one
-// change.
+// Objects that must be separate stay separate: folders, formats, tags, classes, large objects, and those of one change.
 func TestCompactLeavesAlone(t *testing.T) {
 	store := &memory{class: make(map[string]string)}
 	folders := map[string]int{}
@@ -160,8 +158,8 @@ func TestCompactLeavesAlone(t *testing.T) {
 	}
 }
 
-// However objects are cut and whatever is taken for small, no line is lost and none of a
-// version that is told in two ways.
+// However objects are cut and whatever counts as small, no line is lost, and no line of a version that has two
+// different ones.
 func TestCompactKeepsEveryLine(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		store := &memory{}
@@ -215,7 +213,7 @@ func TestCompactVerifies(t *testing.T) {
 	}
 }
 
-// forgetful keeps the first half of what is put.
+// forgetful keeps the first half of each object.
 type forgetful struct{ tagging }
 
 func (s forgetful) Put(ctx context.Context, o archive.Object) error {

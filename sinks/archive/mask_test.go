@@ -10,9 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// Objects of a masked archive show nothing of what is hidden, neither inside nor in
-// their names, in both layouts and both forms of a line; and they read back whole,
-// each version of an item once, in order, also where the key itself is hidden.
+// Objects of a masked archive show no hidden value, neither inside nor in their names, in both layouts and both forms
+// of a line. They read back whole, each version of an item once, in order, even if the key itself is hidden.
 func TestMasked(t *testing.T) {
 	for _, hidden := range [][]string{{"Email", "Address.**"}, {"Email", "Address.**", "PK"}} {
 		m := sinktest.Mask(t, hidden...)

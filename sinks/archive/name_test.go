@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// What is the same in all names is checked once, with the option's name.
+// The constant part of all names is checked once, with the option's name.
 func TestNamesThatServersDoNotKeepAreRefused(t *testing.T) {
 	for prefix, want := range map[string]string{
 		"/changes/":                    "begins with /",
@@ -47,8 +47,8 @@ func TestNamesThatServersDoNotKeepAreRefused(t *testing.T) {
 	}
 }
 
-// Whatever texts make a name: two changes have two names, and no name is more than
-// a server that keeps objects as files can take, or the folder of another.
+// Whatever texts make a name, two changes have two names. No name is longer than a server that keeps objects as files
+// allows, or equal to the folder of another.
 func TestNamesAreSafeAndApart(t *testing.T) {
 	text := rapid.OneOf(
 		rapid.StringMatching(`[a~./]{1,4}`),

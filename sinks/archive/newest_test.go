@@ -189,7 +189,7 @@ func (r *refusing) Put(ctx context.Context, o archive.Object) error {
 	return r.memory.Put(ctx, o)
 }
 
-// An archive of newest changes is read, and never replayed. Beside the whole history it is no obstacle.
+// An archive of newest changes is read, and never replayed. The whole history beside it causes no error.
 func TestNewest_IsNoHistory(t *testing.T) {
 	store := &memory{}
 	mustWrite(t, newest(t, store, ""), changes(t, line("INSERT", "a", 1, ""), line("MODIFY", "a", 2, ""))...)
@@ -281,7 +281,7 @@ func TestRawNames(t *testing.T) {
 	}
 }
 
-// Whatever texts make a raw name: a server that has objects as files can take it.
+// Whatever texts make a raw name, a server that keeps objects as files accepts it.
 func TestRawNamesAreSafe(t *testing.T) {
 	s := newSink(t, archive.Options{Store: &memory{}, Prefix: "p/", Layout: archive.PerItem, Key: parse(t, "{PK}/x{PK}"), RawNames: true})
 	text := rapid.OneOf(rapid.StringMatching(`[a~./]{1,6}`), rapid.StringMatching(`[ab/]{180,900}`), rapid.String())

@@ -139,7 +139,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// A column whose value cannot be text fails the change as long as it is alone.
+// A column whose value cannot be text fails the change while it is alone.
 func TestColumnsThatFail(t *testing.T) {
 	s := newSink(t, archive.Options{Store: &memory{}, Format: archive.Parquet, Columns: []archive.Column{{Name: "day", Value: parse(t, "{n|date:2006}x{PK}")}}})
 	bad := strings.Replace(line("INSERT", "a", 1, ""), `{"N":"1.50"}`, `{"S":"secret"}`, 1)
@@ -165,8 +165,8 @@ func TestMaskedColumns(t *testing.T) {
 	}
 }
 
-// Of whatever changes, however they are cut into batches, Parquet objects tell what
-// lines tell: the same changes once, in the same order.
+// Whatever the changes, and however they are cut into batches, Parquet objects hold the same as lines: the same changes
+// once, in the same order.
 func TestParquetTellsWhatLinesTell(t *testing.T) {
 	streams := sinktest.Streams(sinktest.StreamOptions{Keys: map[string]string{"PK": "B", "SK": "N"}, Snapshots: true, Records: 15})
 	columns := []archive.Column{{Name: "status", Value: parse(t, "{Status?}")}, {Name: "anything", Value: parse(t, "{Any}")}}
@@ -218,8 +218,8 @@ func told(es []archive.Entry) string {
 	return b.String()
 }
 
-// What only some records have is kept too: fractions of a second, other tables' keys,
-// an order by time as of Kinesis.
+// Parts that only some records have are kept too: fractions of a second, other tables' keys, an order by time as of
+// Kinesis.
 func TestParquetKeepsOddRecords(t *testing.T) {
 	inner := `{"eventID":"11","eventName":"INSERT","tableName":"Music","dynamodb":{"ApproximateCreationDateTime":1795251660123456,"ApproximateCreationDateTimePrecision":"MICROSECOND",` +
 		`"Keys":{"Artist":{"S":"Acme"}},"NewImage":{"Artist":{"S":"Acme"},"e":{"M":{}},"s":{"S":""}},"SizeBytes":59}}`

@@ -49,7 +49,7 @@ func TestReadMerges(t *testing.T) {
 	})
 }
 
-// What an archive holds replays: a decoder makes of every line the change that it was.
+// The content of an archive replays: a decoder makes the original change of every line.
 func TestLinesReplay(t *testing.T) {
 	pretty := "{\n  \"eventID\" : \"x \\\" y\",\r\n\t\"eventName\":\"MODIFY\", \"dynamodb\":{\"Keys\":{\"PK\":{\"S\":\"eventSourceARN\"}},\n" +
 		`"NewImage":{"PK":{"S":"eventSourceARN"},"eventSourceARN":{"S":" a  b "}},"SequenceNumber":"5","StreamViewType":"NEW_IMAGE"}}`
@@ -93,7 +93,7 @@ func TestLinesReplay(t *testing.T) {
 	}
 }
 
-// A change from a snapshot replays, too: its line is no record.
+// A change from a snapshot replays, too: its line is not a record.
 func TestLinesReplay_Snapshot(t *testing.T) {
 	item := `{"PK":{"S":"a"},"Total":{"N":"7"}}`
 	changed := `{"Metadata":{"WriteTimestampMicros":{"N":"1767323045000001"}},"Keys":{"PK":{"S":"a"}},"NewImage":` + item + `,"OldImage":{"PK":{"S":"a"}}}`
@@ -126,7 +126,7 @@ func TestLinesReplay_Snapshot(t *testing.T) {
 	}
 }
 
-// sameChange tells whether two records say the same.
+// sameChange reports whether two records are equal.
 func sameChange(a, b *record.Change) bool {
 	return a.Key == b.Key && a.Version == b.Version && a.Op == b.Op && a.EventName == b.EventName && a.EventID == b.EventID &&
 		a.StreamARN == b.StreamARN && a.Table == b.Table && a.Region == b.Region && a.Sequence == b.Sequence && a.ViewType == b.ViewType &&

@@ -29,7 +29,7 @@ func product(shelf int, name string, price int) string {
 
 var names = []string{"products", "names", "shelves", "tags", "kept", "documents"}
 
-// What the pipeline wrote is equal, whatever happened to the items before: moves, removals, contested rows.
+// The output of the pipeline is equal, whatever happened to the items before: moves, removals, contested rows.
 func TestNoDifference(t *testing.T) {
 	w := newWorld(t, shop)
 	fill(w)
@@ -103,7 +103,7 @@ func TestDifferencesOfClaims(t *testing.T) {
 	w.repaired("names")
 }
 
-// Claims that wait: no row shows them before the one that has it is gone.
+// Claims that wait: no row shows them before the owner is gone.
 func TestDifferencesOfWaitingClaims(t *testing.T) {
 	for name, c := range map[string]struct {
 		sql  string
@@ -257,7 +257,7 @@ func TestFinding_Refused(t *testing.T) {
 	}
 }
 
-// An item that a filter drops has no claim and no row, whatever somebody wrote.
+// An item that a filter drops has no claim and no row, whatever was written by hand.
 func TestRepairOfDroppedItems(t *testing.T) {
 	for name, damage := range map[string]string{
 		"a claim": `INSERT INTO "_tws_claims" SELECT target, row, 'P5', version, time, attributes FROM "_tws_claims" WHERE item = 'P7'`,
@@ -298,7 +298,7 @@ func TestDifferencesOfAggregates(t *testing.T) {
 	w.repaired("tags", "kept", "shelves")
 }
 
-// The values of groups that somebody changed by hand, and what they are made of.
+// The values of groups that were changed by hand, and their members.
 func TestDifferencesOfGroups(t *testing.T) {
 	w := newWorld(t, shop)
 	fill(w)
@@ -319,7 +319,7 @@ func TestDifferencesOfGroups(t *testing.T) {
 	w.repaired("tags")
 }
 
-// A group that somebody deleted leaves its members. The next group with its id does not have them.
+// A group that was deleted by hand leaves its members. The next group with its id does not have them.
 func TestDifferencesOfGroupsThatLeaveMembers(t *testing.T) {
 	for _, group := range []string{"TAG%23x,N", "TAG%23y2,N"} {
 		w := newWorld(t, shop)

@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// What an item costs on each side of the comparison.
+// The cost of an item on each side of the comparison.
 func BenchmarkExpected(b *testing.B) {
 	w := newWorld(b, shop)
 	fill(w)

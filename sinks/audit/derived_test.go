@@ -2,8 +2,8 @@ package audit_test
 
 import "testing"
 
-// What the embedded stores derive from rows, groups and documents for their readers is found if somebody changed it,
-// and written anew.
+// Values that the embedded stores derive from rows, groups and documents for their readers are found if they were
+// changed, and written again.
 func TestDifferencesOfWhatIsDerived(t *testing.T) {
 	w := newWorld(t, shop)
 	fill(w)
@@ -45,7 +45,8 @@ func TestDifferencesOfWhatIsDerived(t *testing.T) {
 	}
 }
 
-// A tombstone that somebody put at a row's key, although tombstones are apart, is no row. A repair writes the row.
+// A tombstone that was put by hand at a row's key, although tombstones are apart, is not a row. A repair writes the
+// row.
 func TestRepairOfBuriedRows(t *testing.T) {
 	w := newWorld(t, shop)
 	fill(w)

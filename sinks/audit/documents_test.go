@@ -31,7 +31,7 @@ sinks:
   named: {search: {index: 'lines-{Name|index_name}', create: on_demand, max_indexes: 9, for_each: {path: Lines, by: sku}, fields: {include: [Lines.sku]}}}
 `
 
-// What a search sink with for_each wrote is equal. Each change by hand is found and repaired.
+// The output of a search sink with for_each is equal. Each change by hand is found and repaired.
 func TestDifferencesOfElementDocuments(t *testing.T) {
 	w := newWorld(t, lineIndex)
 	w.put("P0", order("zero", "x", "y"))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// lineShop has views with a row for each element. The second one has an attribute that is no function of the item.
+// lineShop has views with a row for each element. The second attribute is not a function of the item.
 const lineShop = `
 version: 1
 name: shop
@@ -37,7 +37,7 @@ func order(name string, lines ...string) string {
 	return fmt.Sprintf(`"Name":{"S":%q},"Lines":{"L":[%s]},"Tags":{"SS":["b","a"]}`, name, list)
 }
 
-// What a view with for_each wrote is equal. Each change by hand is found and repaired.
+// The output of a view with for_each is equal. Each change by hand is found and repaired.
 func TestItemRows(t *testing.T) {
 	w := newWorld(t, lineShop)
 	w.put("P0", order("zero", "x", "y"))

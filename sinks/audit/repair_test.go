@@ -58,7 +58,7 @@ func (w *world) repaired(names ...string) {
 
 func (w *world) snapshotFor(f audit.Finding) *record.Change { return w.snapshotOf(f.Item) }
 
-// movesBeforeRepair changes a sink between an audit and the repair of what it found, which must repair nothing then.
+// movesBeforeRepair changes a sink between an audit and the repair of its findings, which must then repair nothing.
 func (w *world) movesBeforeRepair(name string, change func()) {
 	w.t.Helper()
 	s := w.open(audit.Options{})[name]

@@ -43,7 +43,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// Columns that are no function of the item keep what is stored when the row is repaired.
+// Columns that are not a function of the item keep the stored value when the row is repaired.
 func TestRepairKeepsTimes(t *testing.T) {
 	w := newWorld(t, shop)
 	fill(w)

@@ -249,7 +249,7 @@ func (w *world) differences(s audit.Sink) []audit.Finding {
 	return found
 }
 
-// look returns the findings about an item that are no equal ones, each place once.
+// look returns the findings about an item that are not equal, each place once.
 func (w *world) look(s audit.Sink, key item.Key, places []audit.Entry) []audit.Finding {
 	w.t.Helper()
 	var fs []audit.Finding

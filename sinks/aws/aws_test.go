@@ -35,8 +35,8 @@ func parse(t *testing.T, text string) *config.Config {
 	return cfg
 }
 
-// What a file leaves out that real stores need is named, with its place, all of it at
-// once; and nothing is asked of any server for it.
+// Settings that real stores need and the file lacks are named with their places, all at once, without a call to any
+// server.
 func TestWhatIsMissing(t *testing.T) {
 	cfg := parse(t, `detect: {paid: {attribute: Status, to: paid}}
 sinks:
@@ -65,8 +65,7 @@ sinks:
 	}
 }
 
-// A table that is not there is made when that is asked for, with the types of its key
-// that the file declares, and else named.
+// A missing table is created on request, with the types of its key that the file declares; otherwise it is named.
 func TestCreate(t *testing.T) {
 	endpoint := server.DynamoDB().Endpoint(t)
 	name := fmt.Sprintf("aws%d", rand.Uint64())

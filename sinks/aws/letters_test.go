@@ -77,8 +77,8 @@ func TestDeadLetters(t *testing.T) {
 	}
 }
 
-// A bucket that is made for dead letters alone expires them when the state has forgotten; one that an archive
-// shares keeps what is in it.
+// A bucket that is created for dead letters alone expires them when the state has forgotten. A bucket shared with an
+// archive keeps its objects.
 func TestDeadLetters_Expire(t *testing.T) {
 	cfg := sdk(server.Moto().Endpoint(t))
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true })

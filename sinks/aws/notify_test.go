@@ -16,8 +16,8 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// A missing queue, topic or bus is created when that is asked for, FIFO by its name, and else named. What is there
-// stays as it is.
+// A missing queue, topic or bus is created on request, FIFO by its name; otherwise it is named. Existing ones stay
+// unchanged.
 func TestCreate_Notify(t *testing.T) {
 	for name, endpoint := range map[string]string{"moto": server.Moto().Endpoint(t), "elasticmq": server.SQS().Endpoint(t)} {
 		t.Run(name, func(t *testing.T) {

@@ -49,8 +49,7 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// A letter comes back whole: one that is JSON up to insignificant white space,
-// any other to the byte.
+// A letter comes back whole: a JSON one up to insignificant white space, any other to the byte.
 func TestRoundTrip(t *testing.T) {
 	texts := rapid.StringMatching(`[ -~é\n]{0,8}`)
 	rapid.Check(t, func(rt *rapid.T) {

@@ -40,7 +40,7 @@ func mutable(n *yaml.Node, key string, each func(key string, n *yaml.Node)) {
 	}
 }
 
-// mutate says something else at one place of the file: a text, what stands under the same key elsewhere, or nothing.
+// mutate changes one place of the file: to another text, to the value of the same key elsewhere, or to nothing.
 func mutate(r *rapid.T, doc *yaml.Node, elsewhere map[string][]*yaml.Node) {
 	var keys []string
 	var nodes []*yaml.Node

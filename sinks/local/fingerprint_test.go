@@ -27,7 +27,7 @@ detect:
   done: {attribute: Status, to: done}
 `
 
-// fill writes a record to the sinks of a file: one that holds nothing takes other settings.
+// fill writes a record to the sinks of a file: a sink that holds nothing accepts other settings.
 func fill(t *testing.T, dir, file string) {
 	t.Helper()
 	p, stores, err := assembled(t, dir, file)
@@ -47,7 +47,7 @@ func TestAssemble_Fingerprints(t *testing.T) {
 	for _, test := range []struct {
 		old, new string // in the file
 		sink     string
-		setting  string // that the error must name; "" where there is none
+		setting  string // that the error must name; "" if there is none
 	}{
 		{"A#{@key}", "B#{@key}", "orders", "view.key.PK"},
 		{"{Total}", "{Sum}", "orders", "view.attributes.total"},
@@ -85,8 +85,8 @@ func TestAssemble_Fingerprints(t *testing.T) {
 	}
 }
 
-// What a program of another generation wrote is refused, with the way on: its rows and claims are
-// laid out in another way.
+// A store of a program of another generation is refused, with the command to run: its rows and claims have another
+// layout.
 func TestAssemble_Generations(t *testing.T) {
 	for generation, want := range map[int]string{1: "`tablewake backfill`", 99: "use the newer program"} {
 		dir := t.TempDir()

@@ -47,9 +47,8 @@ func kinesisRecord(n, item, moment, sequence int) string {
 		sequence, sequence, base64.StdEncoding.EncodeToString([]byte(data)))
 }
 
-// Fact 33: Kinesis may hold a change more than once, with another sequence number each time. Whatever
-// comes again, and however it is delivered, the events are the same, by their ids, and so is what is read
-// back of the archives.
+// Fact 33: Kinesis may hold a change more than once, with another sequence number each time. Whatever comes again, and
+// however it is delivered, the events are the same, by their ids, and so are the archives as they are read back.
 func TestFact33_CopiesAreOneChange(t *testing.T) {
 	for seed := range uint64(12) {
 		r := rand.New(rand.NewPCG(seed, 1))

@@ -11,8 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/local"
 )
 
-// One writer has the folder, or any number of readers, and each is let in when the others
-// are gone.
+// The folder has one writer, or any number of readers, and each is let in when the others are gone.
 func TestWhoHasTheFolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "out")
@@ -52,7 +51,7 @@ func TestWhoHasTheFolder(t *testing.T) {
 	}
 }
 
-// The writer of a folder that was removed keeps nobody out of the next one.
+// The writer of a removed folder keeps no process out of the next one.
 func TestTheFolderIsRemoved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	writer := open(t, dir)

@@ -42,8 +42,8 @@ sinks:
 dead_letters: {bucket: shop-dead}
 `
 
-// lines are twelve orders that are paid, every third then removed, four products,
-// an order whose status is no text, and a record that is none.
+// lines are twelve paid orders, every third then removed, four products, an order whose status is not text, and a
+// record that is invalid.
 func lines() string {
 	var b strings.Builder
 	n := 0

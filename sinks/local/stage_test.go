@@ -87,7 +87,7 @@ func TestStage_AddedSinkWaits(t *testing.T) {
 	if all["first"].Stage != state.Live || all["second"].Stage != state.Waiting {
 		t.Fatalf("first is %q, and second, which was added, %q", all["first"].Stage, all["second"].Stage)
 	}
-	// Total of item 3 is no number: while the sink waits that is no dead letter.
+	// Total of item 3 is not a number: while the sink waits, that makes no dead letter.
 	replayed(t, p, []string{inserted(2, now, `"Total":{"N":"1"}`), inserted(3, now, `"Total":{"S":"x"}`)})
 	if l := p.Ledger().Sinks["second"]; l.NoEffect[sinks.ReasonWaiting] != 2 || l.Written+l.DeadLettered > 0 {
 		t.Errorf("a sink that waits: %+v", l)
@@ -131,7 +131,7 @@ func TestStage_AddedSinkWaits(t *testing.T) {
 	}
 }
 
-// A sink that says backfill: none begins with the changes of now, as does one that only publishes.
+// A sink with backfill: none begins with the current changes, as does one that only publishes.
 func TestStage_None(t *testing.T) {
 	dir := t.TempDir()
 	_, stores := started(t, dir, oneView)
@@ -147,7 +147,7 @@ func TestStage_None(t *testing.T) {
 	}
 }
 
-// A rebuild makes its sinks live at its end. Interrupted, it goes on; a sink that is filled is not rebuilt again.
+// A rebuild makes its sinks live at its end. An interrupted backfill continues; a filled sink is not rebuilt.
 func TestStage_Rebuild(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
@@ -188,7 +188,7 @@ func TestStage_Rebuild(t *testing.T) {
 	}
 }
 
-// CompareOutputs tells sinks that are new, changed and removed from those that go on.
+// CompareOutputs distinguishes new, changed and removed sinks from those that continue.
 func TestCompareOutputs(t *testing.T) {
 	dir := t.TempDir()
 	_, stores := started(t, dir, twoViews)
@@ -218,8 +218,8 @@ func TestCompareOutputs(t *testing.T) {
 	}
 }
 
-// Two processes of one backfill end it at once: the stage goes on from what the other one made of it. A process of another
-// backfill is refused.
+// Two processes of one backfill end it at once: each continues from the stage that the other one stored. A process of
+// another backfill is refused.
 func TestChangeBirths_TwoProcesses(t *testing.T) {
 	_, stores := started(t, t.TempDir(), oneView)
 	kept, all := births(t, stores)
@@ -260,8 +260,8 @@ func TestChangeBirths_TwoProcesses(t *testing.T) {
 	}
 }
 
-// An output is fresh until a change with an image is acknowledged that is no dead letter. While it is fresh, other
-// settings go on, and its letters are redriven; other filters, and other settings later, make it wait.
+// An output is fresh until a change with an image is acknowledged without a dead letter. While it is fresh, changed
+// settings continue, and its letters are redriven. Other filters, and settings that change later, make it wait.
 func TestStage_FreshOutput(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()

@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// An event shows nothing of what is hidden: not the values, not the keys, not the
-// subject, and no id that is made of the key; it is the same for every delivery.
+// An event shows no hidden value: not the values, not the keys, not the subject, and no id made of the key. It is the
+// same for every delivery.
 func TestMasked(t *testing.T) {
 	c := change(t, "MODIFY", "canary", "")
 	v, _ := c.New.Get("PK")

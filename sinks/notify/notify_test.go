@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify"
 )
 
-// publisher is a store that remembers what it took, and fails as it is told.
+// publisher is a store that remembers its events, and fails on request.
 type publisher struct {
 	sent []string // the detectors whose events it took
 	fail error

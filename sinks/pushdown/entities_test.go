@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/pushdown"
 )
 
-// Lambda is asked how the keys of entities begin.
+// Lambda filters by the beginnings of the entities' keys.
 func TestEntities(t *testing.T) {
 	const file = `
 version: 1

@@ -53,7 +53,8 @@ func (es entities) of(t *rapid.T, format string) string {
 }
 
 // oneSink is a file with one sink whose when Lambda can be asked in part, so that nothing but its own condition lets a
-// record pass. What comes before when, such as conditions of entities and the elements of an item, can fail.
+// record pass. Parts that are evaluated before when, such as conditions of entities and the elements of an item, can
+// fail.
 func oneSink(t *rapid.T) string {
 	equals := func(what string) string {
 		return fmt.Sprintf("%s[%s] == %s", what, quoted(pick(t, "attribute", attributes[:3]...)), quoted(pick(t, "word", words...)))
@@ -96,7 +97,7 @@ func forEach(t *rapid.T) string {
 // index draws the rest of an index's name: none, or what some items have no text or no name for.
 func index(t *rapid.T) string { return pick(t, "index", "", "", "-{a|lower}\n      create: on_demand") }
 
-// routing draws one that is never made, one that some keys have no date for, and others.
+// routing draws one that never changes, one that some keys have no date for, and others.
 func routing(t *rapid.T) string {
 	if of := pick(t, "routing", "", "{@key}", "{PK}", "{SK}", "{PK|date:2006}"); of != "" {
 		return "      routing: '" + of + "'\n"

@@ -12,11 +12,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// attributes that conditions and records speak of. Some names are none that a pattern may use.
+// attributes that conditions and records speak of. Some names cannot be used in a pattern.
 var attributes = []string{"Type", "Status", "PK", "first-name", "a.b", "S", "$or"}
 
-// words are values and their beginnings, with what JSON has to escape; the empty one stands
-// in no list of a file.
+// words are values and their beginnings, with characters that JSON has to escape. The empty one is in no list of a
+// file.
 var words = []string{"", "Order", "Or", "paid", "é", "\"q\\", "*", "USER#1", "USER#", "true", "\u2028"}
 
 func pick[T any](t *rapid.T, label string, from ...T) T {
@@ -100,7 +100,7 @@ func expression(t *rapid.T, depth int, images ...string) string {
 	return fmt.Sprintf("(%s == %s)", at, quoted(pick(t, "word", words...)))
 }
 
-// filters are lines of YAML. Above state sinks only such as may stand there.
+// filters are lines of YAML. Above state sinks only filters that are allowed there.
 func (es entities) filters(t *rapid.T, state bool, indent string) string {
 	n := rapid.IntRange(0, 2).Draw(t, "filters")
 	if n == 0 {

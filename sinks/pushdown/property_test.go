@@ -30,8 +30,8 @@ func engine(t *testing.T) *eventruler.Engine {
 	return e
 }
 
-// needed tells whether a pipeline would do anything with a change; told, whether a
-// sink of it is asked at all: what a notify sink makes of a change is no filter's matter.
+// needed reports whether a pipeline would do anything with a change, and told whether a sink receives it at all:
+// filters do not know what a notify sink makes of a change.
 func needed(x pipeline.Explanation) (needed, told bool) {
 	for _, r := range x.Routes {
 		needed = needed || r.Taken && (r.Err != nil || r.Outcome != pipeline.NoEffect)
@@ -40,9 +40,8 @@ func needed(x pipeline.Explanation) (needed, told bool) {
 	return needed, told
 }
 
-// Whatever a configuration says and whatever a record holds: what Amazon's event-ruler does
-// not let through, no stage would have done anything with. Where the plan says
-// that a part is pushed down whole, what passes is what the function keeps.
+// Whatever a configuration and a record hold, no stage would have used a record that Amazon's event-ruler drops. Where
+// the plan says that a part is pushed down whole, what passes is what the function keeps.
 func TestWhatIsFilteredAwayIsNeededByNobody(t *testing.T) {
 	e := engine(t)
 	filtered, passed, whole := 0, 0, 0
@@ -68,7 +67,7 @@ func TestWhatIsFilteredAwayIsNeededByNobody(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		exact := !strings.Contains(file, "{a|lower}") && !strings.Contains(file, "for_each") // which items have none of it is no filter's matter
+		exact := !strings.Contains(file, "{a|lower}") && !strings.Contains(file, "for_each") // a filter does not know which items have none of it
 		for _, part := range plan.Parts {
 			exact = exact && part.Pushed == pushdown.Whole
 		}

@@ -19,8 +19,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// outages is a world whose sink without versions is down while it is told to be, and
-// refuses changes for good that it is told to.
+// outages is a world whose sink without versions is down on request, and permanently refuses the requested changes.
 type outages struct {
 	*world
 	down    atomic.Bool
@@ -74,8 +73,8 @@ func (w *outages) end(t *testing.T) {
 	}
 }
 
-// What an outage left is delivered in order once the sink is well, whoever notices that:
-// what is written to it meanwhile, or a try with the letters themselves.
+// Dead letters of an outage are delivered in order once the sink is well, whether other writes or a try with the
+// letters themselves shows that.
 func TestAuto(t *testing.T) {
 	for _, traffic := range []bool{true, false} {
 		t.Run(fmt.Sprintf("traffic=%v", traffic), func(t *testing.T) {
@@ -115,7 +114,7 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-// fails has one write fail for now, as traffic in an outage does.
+// fails makes one write fail temporarily, as traffic in an outage does.
 func (w *outages) fails(t *testing.T) {
 	t.Helper()
 	w.down.Store(true)
@@ -126,7 +125,7 @@ func (w *outages) fails(t *testing.T) {
 	w.run(t, recordJSON("d", 9, text))
 }
 
-// A sink that stays down is tried seldom: what lies there is no load on it.
+// A sink that stays down is tried seldom: its letters are no load on it.
 func TestAuto_StaysDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := auto(t)
@@ -145,8 +144,8 @@ func TestAuto_StaysDown(t *testing.T) {
 	})
 }
 
-// What was refused for good stays, with what waits behind it: somebody has to mend it.
-// What an outage left before it is delivered.
+// Permanent refusals stay, with the changes that wait behind them: a person has to repair them. Earlier dead letters of
+// the outage are delivered.
 func TestAuto_LeavesWhatWasRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := auto(t)
@@ -228,8 +227,8 @@ func (u *unreadable) Release(context.Context) error {
 	return nil
 }
 
-// An error of the letters is logged without its text and it comes again; what it read it gives back; one
-// that nothing survives ends it.
+// An error of the letters is logged without its text, and the letters come again; those that were read are returned. A
+// fatal error ends the redrive.
 func TestAuto_Errors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		letters := &unreadable{fail: errors.New("canary"), until: time.Now().Add(3 * time.Hour)}
@@ -285,7 +284,7 @@ func TestAuto_Options(t *testing.T) {
 	}
 }
 
-// marksOf are marks of which a sink's may not be read for a while, which begins with the second look.
+// marksOf are marks. Those of one sink may not be read for a while, which begins with the second look.
 type marksOf struct {
 	state.Quarantine
 	sink  string
@@ -309,8 +308,8 @@ func (m *marksOf) Marks(ctx context.Context, sink string) iter.Seq2[state.Mark, 
 	return m.Quarantine.Marks(ctx, sink)
 }
 
-// What Auto may not read of one sink ends it after five minutes, though it reads what is of others, and however
-// seldom it looks.
+// A missing right for one sink ends Auto after five minutes, although it reads the marks of others, and however seldom
+// it looks.
 func TestAuto_Denied(t *testing.T) {
 	for _, every := range []time.Duration{time.Minute, time.Hour} {
 		for _, lasts := range []time.Duration{3 * time.Minute, 24 * time.Hour} {

@@ -104,7 +104,7 @@ func TestRun_MovesLettersOfASinkThatIsGone(t *testing.T) {
 	}
 }
 
-// What fails again after it was moved is a letter of the new sink, and keeps its key's later ones back.
+// A change that fails again after it was moved is a letter of the new sink, and holds back the key's later ones.
 func TestRun_MovedLettersThatFail(t *testing.T) {
 	old := newWorld(t)
 	old.free.fail = refuse(1)

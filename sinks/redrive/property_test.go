@@ -18,7 +18,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
-// flaky fails changes at random: some for now, some for good, as long as it is told to.
+// flaky fails changes at random while it is told to, some temporarily and some permanently.
 type flaky struct {
 	mu   sync.Mutex
 	rand *rand.Rand

@@ -33,7 +33,7 @@ func source(records [][]byte) pipeline.Source {
 	})
 }
 
-// refuse fails the n-th change for good.
+// refuse fails the n-th change permanently.
 func refuse(n int) func(*record.Change) error {
 	return func(c *record.Change) error {
 		if nth(c) == n {
@@ -90,7 +90,7 @@ func TestRun_DeliversInOrderToTheFailedSinkOnly(t *testing.T) {
 	}
 }
 
-// A letter that fails again stays, with its mark and all behind it; other keys go on.
+// A letter that fails again stays, with its mark and all later ones of its key; other keys continue.
 func TestRun_WhatFailsAgainStays(t *testing.T) {
 	w := newWorld(t)
 	bad := func(c *record.Change) error {
@@ -124,7 +124,7 @@ func TestRun_WhatFailsAgainStays(t *testing.T) {
 		t.Errorf("failure %+v", f)
 	}
 
-	// What can never be delivered is given up on, by name; what is behind it comes.
+	// A letter that can never be delivered is abandoned by name, and the later ones are delivered.
 	w.redrive(t, func(o *redrive.Options) { o.Discard, o.Classes, o.Key = true, []string{"write"}, "a" })
 	if got := w.box.list(); sorted(got) != sorted("free:a4:quarantined free:a5:quarantined") || w.free.take() != "" {
 		t.Errorf("after the discard: %s", got)
@@ -180,7 +180,7 @@ func TestRun_Filters(t *testing.T) {
 	w.free.take()
 	w.safe.take()
 	w.free.fail, w.safe.fail = nil, nil
-	// What is not asked for keeps what is behind it back.
+	// A letter that was not selected holds back the later ones.
 	if report := w.redrive(t, func(o *redrive.Options) { o.Classes = []string{"quarantined"} }); report.Delivered() != 0 || report.Sinks["free"].Waiting != 1 {
 		t.Errorf("of the class quarantined: %+v", report)
 	}
@@ -210,7 +210,7 @@ func TestRun_Undecodable(t *testing.T) {
 	w := newWorld(t, func(o *pipeline.Options) {
 		o.Routes = append(o.Routes, pipeline.Route{Name: "other", Sink: other, Filters: []pipeline.Filter{drop}})
 	})
-	empty := recordJSON("a", 2, "") // {} is no value, but of DynamoDB local
+	empty := recordJSON("a", 2, "") // {} is not a value, except of DynamoDB Local
 	w.run(t, recordJSON("a", 1, text))
 	w.run(t, empty, recordJSON("a", 3, text))
 	if got := w.free.take() + "/" + w.safe.take(); got != "a1/a1 a3" {
@@ -303,7 +303,7 @@ func TestRun_ManyLettersInAFolder(t *testing.T) {
 	}
 }
 
-// appending is letters to which a pipeline adds one while the first are removed.
+// appending is a store of letters that a pipeline appends to while the first ones are removed.
 type appending struct {
 	*box
 	add func()
@@ -317,8 +317,8 @@ func (a *appending) Remove(ctx context.Context, ids []string) error {
 	return a.box.Remove(ctx, ids)
 }
 
-// What comes behind the key between its letters and the clearing of its mark keeps the
-// mark, and is delivered in the next pass.
+// A change that arrives for the key between the delivery of its letters and the clearing of its mark keeps the mark,
+// and is delivered in the next pass.
 func TestRun_AppendedMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	w.free.fail = refuse(1)

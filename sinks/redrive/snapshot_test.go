@@ -96,7 +96,7 @@ func TestRun_UndecodableLineOfASnapshot(t *testing.T) {
 	}
 }
 
-// A line whose sinks are gone stays with what to do, until its letters are moved to the sink's new name.
+// A line whose sinks are gone stays, with what to do, until its letters are moved to the sink's new name.
 func TestRun_UndecodableLineOfASinkThatIsGone(t *testing.T) {
 	folder, err := dir.New(dir.Options{Dir: t.TempDir()})
 	if err != nil {

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) { testmain.Run(m) }
 
 const arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678"
 
-// record is the n-th record, of an item; text stands in its image.
+// record is the n-th record of an item, with text in its image.
 func recordJSON(key string, n int, text string) []byte {
 	return fmt.Appendf(nil, `{"eventID":"%[2]d","eventName":"INSERT","eventSourceARN":%[4]q,"dynamodb":{"ApproximateCreationDateTime":1767323045,`+
 		`"Keys":{"PK":{"S":%[1]q}},"NewImage":{"PK":{"S":%[1]q},"T":{%[3]s}},"SequenceNumber":"1%020[2]d","SizeBytes":40,"StreamViewType":"NEW_AND_OLD_IMAGES"}}`,
@@ -173,7 +173,7 @@ func (m *marks) list() string {
 	return strings.Join(out, " ")
 }
 
-// sink keeps what it got, in order, and fails as it is told.
+// sink keeps the changes that it received, in order, and fails on request.
 type sink struct {
 	guarded    bool
 	keepsOrder bool
@@ -279,8 +279,8 @@ func (w *world) redrive(t testing.TB, change ...func(*redrive.Options)) redrive.
 	return report
 }
 
-// disorder names the first change that came after a later one of its key; each
-// change is the key, ended by a character that is no digit, and its number.
+// disorder names the first change that came after a later one of its key. A change is the key, ended by a character
+// that is not a digit, and its number.
 func disorder(got string) string {
 	last := map[string]int{}
 	for _, c := range strings.Fields(got) {

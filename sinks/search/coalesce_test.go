@@ -12,8 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// Of each document the mutation is written that would stay if all were written one after the other, and the others
-// share its result.
+// For each document the last mutation in order is written, and the others share its result.
 func TestCoalesce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ms := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) search.Mutation {

@@ -14,8 +14,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// document is what the fields make of an item, without what every document says
-// of itself.
+// document is the document of an item's fields, without the parts that every document has.
 func document(t *testing.T, f search.Fields, item string) string {
 	t.Helper()
 	d := pipeline.Delivery{Change: changeOf(t, "INSERT", "", item)}

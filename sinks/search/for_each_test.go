@@ -33,7 +33,7 @@ func lines(skus ...string) string {
 	return `"Lines":{"L":[` + strings.Join(list, ",") + `]}`
 }
 
-// planned are the mutations of a change, or the reason why there are none, and with what it fails.
+// planned are the mutations of a change, or the reason for none, and its error.
 func planned(t *testing.T, s *search.Sink, op, before, after string) string {
 	t.Helper()
 	d := pipeline.Delivery{Change: changeOf(t, op, before, after)}

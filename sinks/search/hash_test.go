@@ -49,7 +49,7 @@ func TestHashedFields(t *testing.T) {
 	}
 }
 
-// What is hidden is left out, in lists too; what is hashed may stay, as its hash.
+// Hidden values are left out, in lists too. Hashed values may stay, as their hash.
 func TestMaskedDocuments(t *testing.T) {
 	c := changeOf(t, "INSERT", "", `"Email":{"S":"canary"},"Phone":{"S":"canary"},"Address":{"M":{"City":{"S":"K"},"Street":{"S":"canary"}}},
 		"Lines":{"L":[{"M":{"sku":{"S":"s1"},"serial":{"S":"canary"},"note":{"S":"canary"}}}]},"Tags":{"SS":["canary"]}`)
@@ -75,7 +75,7 @@ func TestMaskedDocuments(t *testing.T) {
 	}
 }
 
-// An id by HMAC shows nothing of the key, and is one of the item's for ever.
+// An id by HMAC shows nothing of the key, and stays with the item for ever.
 func TestHashedID(t *testing.T) {
 	o := search.Options{HMACKey: []byte(hmacKey), HashID: true}
 	put := planOf(t, o, changeOf(t, "INSERT", "", `"A":{"S":"a"}`))

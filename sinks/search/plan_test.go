@@ -85,14 +85,14 @@ func newSink(t *testing.T, o search.Options) *search.Sink {
 	return s
 }
 
-// answers is a store that answers what it is told to.
+// answers is a store that returns the given answers.
 type answers struct {
 	results []search.Result
 	err     error
 }
 
 func (a answers) Apply(_ context.Context, ms []search.Mutation) ([]search.Result, error) {
-	if len(ms) > 0 && ms[0].Void { // in place of what was refused
+	if len(ms) > 0 && ms[0].Void { // in place of the refused one
 		return make([]search.Result, len(ms)), nil
 	}
 	return a.results, a.err
@@ -171,8 +171,7 @@ func TestPlanOfMoves(t *testing.T) {
 	}
 }
 
-// What an item was that cannot be judged, it may have a document: what it is now
-// puts it right.
+// A former item that cannot be judged may have a document: the current item corrects it.
 func TestPlanBehindWhatCouldNotBeJudged(t *testing.T) {
 	const bad = `"Type":{"BOOL":true}`
 	for _, test := range []struct{ op, new, want string }{
@@ -242,8 +241,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// Fact 23: a bulk write fails per item. Each change has the outcome of its own
-// mutations, and only the one that failed comes again.
+// Fact 23: a bulk write fails per item. Each change has the outcome of its own mutations, and only the failed one comes
+// again.
 func TestFact23_OutcomesPerChange(t *testing.T) {
 	s := func(a answers) *search.Sink {
 		return newSink(t, search.Options{Index: parse(t, "docs-{Tenant}"), Store: a})

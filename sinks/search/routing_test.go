@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Both halves of a move have the routing, and it is of the key alone: no image is read.
+// Both halves of a move have the routing, which depends on the key alone: no image is read.
 func TestRouting(t *testing.T) {
 	secret := []byte("0123456789abcdef")
 	pattern, err := item.ParsePattern("PK")
@@ -143,7 +143,7 @@ func TestRemoveOfAnItemThatCameAndWent(t *testing.T) {
 	}
 }
 
-// An item that has no document needs no routing: what Lambda may drop by `when` is no dead letter.
+// An item without a document needs no routing: a record that Lambda may drop by `when` is not a dead letter.
 func TestRouting_WithoutDocument(t *testing.T) {
 	never := pipeline.ItemConditionFunc(func(item.Image) (bool, error) { return false, nil })
 	lines, err := item.ParsePath("Lines")

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// model is what a document holds of v, made of what its getters say.
+// model is the document's part for v, made from the results of its getters.
 func model(v item.Value) any {
 	switch v.Kind() {
 	case item.KindM:

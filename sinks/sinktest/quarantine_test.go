@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// What may be wrong with dead letters and marks.
+// Possible faults of dead letters and marks.
 const (
 	forgetsMarks   flaw = "forgets marks"   // begins without any
 	forgetsLetters flaw = "forgets letters" // likewise
@@ -128,8 +128,7 @@ func (m *memory) Clear(_ context.Context, mark state.Mark) (bool, error) {
 	return true, nil
 }
 
-// TestQuarantine runs the suite on letters and marks that hold to it; and, for
-// TestQuarantineFlaws, on ones that do not.
+// TestQuarantine runs the suite on correct letters and marks, and TestQuarantineFlaws on wrong ones.
 func TestQuarantine(t *testing.T) {
 	f := sound
 	if env := os.Getenv(flawEnv); env != "" {

@@ -24,7 +24,7 @@ const (
 
 var errTaken = pipeline.Permanent(errors.New("another order holds the status"))
 
-// hall is what survives a crash: who stands at which status, the owner first.
+// hall is the state that survives a crash: who is at which status, the owner first.
 type hall struct {
 	mu    sync.Mutex
 	known map[item.Key]guest

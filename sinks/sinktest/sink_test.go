@@ -18,7 +18,7 @@ type flaw string
 const (
 	sound             flaw = "sound"
 	noGuard           flaw = "no guard"                  // writes whatever comes
-	noTombstones      flaw = "no tombstones"             // forgets the version of what it deletes
+	noTombstones      flaw = "no tombstones"             // forgets the version of a deleted row
 	textVersions      flaw = "text versions"             // compares sequence numbers as text
 	secondVersions    flaw = "second versions"           // compares seconds, and a counter of its own
 	swallowsErrors    flaw = "swallows errors"           // takes a failed write for done
@@ -27,7 +27,7 @@ const (
 	ignoresUnknown    flaw = "ignores unknown"           // skips operations that it does not know
 	writesAtFlush     flaw = "writes at flush"           // acknowledges what it holds in memory
 	remembersTooEarly flaw = "remembers before it wrote" // skips what it tried to write before
-	losesOldState     flaw = "loses old state"           // begins anew when it is opened
+	losesOldState     flaw = "loses old state"           // starts empty when it is opened
 	keepsPlans        flaw = "keeps plans"               // stores what it planned without a copy
 )
 

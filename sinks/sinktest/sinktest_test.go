@@ -15,8 +15,7 @@ const flawEnv = "TABLEWAKE_TEST_FLAW"
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// TestSound runs the suite on a sink that holds to it; and, for TestFlaws, on
-// one that does not.
+// TestSound runs the suite on a correct sink, and TestFlaws on wrong ones.
 func TestSound(t *testing.T) { sinktest.Run(t, suite(flawOr(sound))) }
 
 // TestSoundByState does so with a sink that keeps what it knows of an item.

@@ -53,8 +53,7 @@ func sameContribution(a, b state.Contribution) bool {
 	})
 }
 
-// What an item counts for comes back as it was, whatever stands before it, and no
-// part of it is taken for the whole.
+// The contribution of an item is read back unchanged, whatever precedes it, and no part of it is taken for the whole.
 func TestContribution_RoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := contributions().Draw(t, "contribution")

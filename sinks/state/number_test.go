@@ -61,7 +61,7 @@ func TestNumber_IsExact(t *testing.T) {
 	})
 }
 
-// A number beyond 38 digits is no N: it stands as text, exactly.
+// A number beyond 38 digits is not an N: it is stored as text, exactly.
 func TestNumber_Value(t *testing.T) {
 	one, err := decimal.Parse("1e100")
 	if err != nil {

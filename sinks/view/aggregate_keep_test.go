@@ -54,8 +54,7 @@ func reckon(images []sinktest.Item) map[string]string {
 	return rows
 }
 
-// What expired counts for ever, and nothing else does: also after replays, and beside
-// a worker that lags.
+// Expired items count for ever, and no others do: also after replays, and beside a worker that lags.
 func TestAggregateKeep_IsWhatExpiredAndWhatExists(t *testing.T) {
 	streams := sinktest.Streams(sinktest.StreamOptions{Snapshots: true})
 	rapid.Check(t, func(rt *rapid.T) {
@@ -71,7 +70,7 @@ func TestAggregateKeep_IsWhatExpiredAndWhatExists(t *testing.T) {
 		o := sold(t, store)
 		o.KeepOnTTL = true
 		alive, lagging := newAggregate(t, o), newAggregate(t, o)
-		behind := 0 // of what alive has written, what lagging writes again
+		behind := 0 // the part of alive's changes that lagging writes again
 		for at := 0; at < len(stream.Changes); {
 			n := min(rapid.IntRange(1, 6).Draw(rt, "batch"), len(stream.Changes)-at)
 			contribute(t, alive, stream.Changes[at:at+n]...)

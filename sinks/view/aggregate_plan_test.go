@@ -88,7 +88,7 @@ func lines(ls ...sinktest.Attr) sinktest.Item {
 
 const replaces = " (replaces what the item counted for)"
 
-// TestAggregatePlan is the table of what a change means for groups, one line a case.
+// TestAggregatePlan is the table of the effects of a change on groups, one line a case.
 func TestAggregatePlan(t *testing.T) {
 	var (
 		paid = order("Status=paid", "Total=#10.50", "CreatedAt=2026", "Note=x")

@@ -30,7 +30,7 @@ func plan(t testing.TB, a *view.Aggregate, cs ...*record.Change) []pipeline.Deli
 	return ds
 }
 
-// contribute writes changes as one batch, and returns what became of each.
+// contribute writes changes as one batch, and returns the result of each.
 func contribute(t testing.TB, a *view.Aggregate, cs ...*record.Change) ([]pipeline.Delivery, *pipeline.BatchError) {
 	t.Helper()
 	ds := plan(t, a, cs...)
@@ -124,8 +124,7 @@ func TestAggregateOutcomes(t *testing.T) {
 	}
 }
 
-// An item that expires leaves behind what it counted for, and counts anew when it
-// comes again; also when all of that is one batch.
+// An expired item leaves its contribution, and counts again when it comes again, also if all of that is one batch.
 func TestAggregateKeep(t *testing.T) {
 	ten, twelve := order("Status=paid", "Total=#10", "CreatedAt=a"), order("Status=paid", "Total=#12", "CreatedAt=a")
 	cs := changes(t,
@@ -164,8 +163,8 @@ func TestAggregateKeep(t *testing.T) {
 	wantRows(t, store, map[string]string{})
 }
 
-// What an expired item stays counted for is what its last image counts for, whatever was counted before:
-// nothing, an older state, a backfilled state that comes before the expiry or after it, or what could not be counted.
+// An expired item counts as its last image does, whatever was counted before: nothing, an older state, a backfilled
+// state from before or after the expiry, or an image that could not be counted.
 func TestAggregateKeep_CountsTheOldImage(t *testing.T) {
 	const key = "REVENUE%23paid,ALL"
 	ten, twelve := order("Status=paid", "Total=#10", "Note=x"), order("Status=paid", "Total=#12", "Note=y")
@@ -237,8 +236,8 @@ func TestAggregateKeep_MendedAndRedriven(t *testing.T) {
 	wantRows(t, store, map[string]string{"REVENUE%23paid,ALL": `orders=1 revenue="none"`})
 }
 
-// However changes are cut into batches, and whichever of the writes fail for good
-// or for now, the store ends as if the changes had come one by one.
+// However changes are cut into batches, and whichever writes fail permanently or temporarily, the store ends as if the
+// changes had come one by one.
 func TestAggregateBatchesAreSequentialWriting(t *testing.T) {
 	streams := sinktest.Streams(sinktest.StreamOptions{Items: 3})
 	rapid.Check(t, func(rt *rapid.T) {
@@ -275,7 +274,7 @@ func TestAggregateBatchesAreSequentialWriting(t *testing.T) {
 	})
 }
 
-// wide is an order with lines of so many products, from a number on.
+// wide is an order with n products in its lines, from a number on.
 func wide(from, n int) sinktest.Item {
 	var ls []sinktest.Attr
 	for i := range n {
@@ -284,9 +283,8 @@ func wide(from, n int) sinktest.Item {
 	return lines(ls...)
 }
 
-// Fact 24: TransactWriteItems takes at most 100 actions. An item with exactly 99
-// groups is one transaction; one with 100 is refused by name, with what to do, and what
-// it counted for is taken out. So it is on every store.
+// Fact 24: TransactWriteItems takes at most 100 actions. An item with exactly 99 groups is one transaction. An item
+// with 100 is refused by name, with what to do, and its contribution is removed. So it is on every store.
 func TestFact24_AggregateTooManyGroups(t *testing.T) {
 	for _, most := range []int{0, 100} {
 		tooManyGroups(t, most)
@@ -331,8 +329,8 @@ func tooManyGroups(t *testing.T, most int) {
 	wantRows(t, store, map[string]string{})
 }
 
-// What is too much at once may be possible step by step: changes of one item that
-// can't be merged are written one by one.
+// Changes that are too much at once may be possible step by step: changes of one item that can't be merged are written
+// one by one.
 func TestAggregateTooManyGroups_StepByStep(t *testing.T) {
 	store := newGroupMemory()
 	store.max = 100
@@ -369,13 +367,13 @@ func TestAggregateSplitsBetweenItems(t *testing.T) {
 	}
 }
 
-// A worker that others are faster than reads again, and gives up for now when that does not end.
+// A worker that loses races reads again, and fails temporarily if that does not end.
 func TestAggregateLostRaces(t *testing.T) {
 	first := changes(t, sinktest.Record{EventName: "INSERT", New: order("Status=paid", "Total=#1")})[0]
 	store := newGroupMemory()
 	races := 0
 	store.before = func() {
-		if races--; races >= 0 { // another worker is at this very change, or behind it
+		if races--; races >= 0 { // another worker is at this very change, or at a later one
 			k := "revenue " + string(first.Key)
 			c := store.contributions[k]
 			c.Version = versionOf(t, fmt.Sprintf("%040d", 100-races))

@@ -81,7 +81,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// A write that fails for good must not take with it what it had stood in for.
+// A write that fails permanently must not take the changes that it replaced with it.
 func TestPermanentFailureUncoversTheEarlierChange(t *testing.T) {
 	cs := life(t)
 	newest := cs[4].Version
@@ -102,8 +102,8 @@ func TestPermanentFailureUncoversTheEarlierChange(t *testing.T) {
 	}
 }
 
-// A write that may be tried again keeps back what it stands in for: should it fail for
-// good later, that is still to be written.
+// A write that may be retried holds back the changes that it replaced: if it fails permanently later, they must still
+// be written.
 func TestTransientFailureKeepsTheEarlierChange(t *testing.T) {
 	cs := life(t)
 	again := pipeline.Transient(errors.New("throttled"))

@@ -62,7 +62,7 @@ func TestCompareWithGuard(t *testing.T) {
 			t.Errorf("guard %d with %q, claim 5 of %q, idle %t: got %d, want %d", c.known, c.had, c.asks, c.idle, got, c.want)
 		}
 	}
-	// A backfilled state of a stream that nobody named is version 0, and yet one.
+	// A backfilled state without a named stream has version 0, and is still a version.
 	zero, err := record.ParseVersion(strings.Repeat("0", 50))
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func byEmail(t testing.TB, store view.Store, rule view.Collision) view.Options {
 	}
 }
 
-// named is an Order of that name (its SK) with an address and a note; "" is no item.
+// named is an Order with that name (its SK), an address and a note; "" is no item.
 func named(name, email, note string) sinktest.Item {
 	if email == "" {
 		return nil
@@ -70,7 +70,7 @@ func holders(t testing.TB, s *shelf) string {
 	return strings.Join(rows, ", ")
 }
 
-// outcomesOf writes a batch and shows what became of each change.
+// outcomesOf writes a batch and returns the result of each change.
 func outcomesOf(t testing.TB, s *view.Sink, cs ...*record.Change) string {
 	t.Helper()
 	ds := deliveries(t, s, cs...)
@@ -209,7 +209,7 @@ func TestOutcomesByItem(t *testing.T) {
 	}
 }
 
-// An item of which nothing is known, and that asks for nothing, costs a read.
+// An unknown item that requests nothing costs a read.
 func TestStrangersAreNotWrittenDown(t *testing.T) {
 	store := newShelf()
 	s := newSink(t, byEmail(t, store, ""))
@@ -220,8 +220,8 @@ func TestStrangersAreNotWrittenDown(t *testing.T) {
 	}
 }
 
-// A claim that fails for good must not take with it what it had stood in for, and
-// what comes behind it in the batch must not build on it.
+// A claim that fails permanently must not take the changes that it replaced with it, and later ones of the batch must
+// not build on it.
 func TestPermanentFailureByItem(t *testing.T) {
 	cs := changes(t, moved("a", "", "x", "1"), moved("a", "x", "y", "2"), moved("b", "", "y", "3"))
 	store := newShelf()
@@ -239,7 +239,7 @@ func TestPermanentFailureByItem(t *testing.T) {
 	}
 }
 
-// A row of another view can't be claimed, and the row that the item had goes: it asks for another one now.
+// A row of another view can't be claimed, and the item's former row is vacated, because it requests another one now.
 func TestRowOfAnotherView(t *testing.T) {
 	cs := changes(t, moved("a", "", "x", "1"), moved("a", "x", "y", "2"))
 	store := newShelf()
@@ -264,8 +264,8 @@ func TestRowOfAnotherView(t *testing.T) {
 	}
 }
 
-// racing is a store in which another worker is faster: before each of the first
-// Settles it runs the next of others.
+// racing is a store in which another worker is faster: before each of the first Settles, the next function in others
+// runs.
 type racing struct {
 	*shelf
 	others []func()
@@ -363,8 +363,8 @@ func TestCoalescingByItemIsSequentialWriting(t *testing.T) {
 	})
 }
 
-// A change that asks for nothing is written down wherever an earlier claim of its
-// item may still come: out of dead letters, or from a worker that lags.
+// A change without a request is stored if an earlier claim of its item may still come, from dead letters or from a
+// worker that lags.
 func TestEarlierClaimsFindThemselvesSuperseded(t *testing.T) {
 	user, broken := named("a", "x", ""), named("a", "x", "")
 	user["Type"], broken["Type"] = sinktest.Attr{"S": "User"}, sinktest.Attr{"S": "broken"}
@@ -415,7 +415,7 @@ func TestEarlierClaimsFindThemselvesSuperseded(t *testing.T) {
 	}
 }
 
-// In a backfill a claim that waits is no dead letter, for every Collision. Its row is listed while it waits.
+// In a backfill a waiting claim is not a dead letter, for every Collision. Its row is listed while it waits.
 func TestBackfill_ClaimsWait(t *testing.T) {
 	cs := changes(t,
 		sinktest.Record{EventName: "SNAPSHOT", New: named("a", "x", "1")},

@@ -18,8 +18,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// wants are the addresses of a history's final items: who asks for each, the one first that
-// has it by the rule.
+// wants are the addresses of a history's final items: the items that request each address, the owner by the rule first.
 func wants(history []*record.Change, rule view.Collision) map[string][]*record.Change {
 	final := make(map[item.Key]*record.Change)
 	for _, c := range history {
@@ -56,8 +55,8 @@ func rowOfChange(c *record.Change) string {
 	return fmt.Sprintf("%s=%s %s", text(c.New, "Email"), text(c.Keys, "SK"), text(c.New, "Note"))
 }
 
-// agrees compares rows with what the final items ask for: an address is there with the
-// content of the item that has it by the rule, and there is nothing else.
+// agrees compares rows with the requests of the final items: each address has the content of its owner by the rule, and
+// there are no other rows.
 func agrees(rows string, history []*record.Change, rule view.Collision) error {
 	have := make(map[string]bool)
 	for _, r := range strings.Split(rows, ", ") {
@@ -114,8 +113,8 @@ func batches(t *rapid.T, cs []*record.Change) [][]*record.Change {
 	return bs
 }
 
-// Whatever two workers deliver in whatever order, also across the order of an
-// item's own changes, as dead letters do, the rows are a function of the final items.
+// Whatever two workers deliver in whatever order, also out of the order of an item's own changes, as dead letters do,
+// the rows are a function of the final items.
 func TestRowsAreAFunctionOfTheItems(t *testing.T) {
 	for _, rule := range []view.Collision{view.DeadLetterCollision, view.KeepFirst, view.Last} {
 		t.Run(string(rule), func(t *testing.T) {
@@ -136,8 +135,8 @@ func TestRowsAreAFunctionOfTheItems(t *testing.T) {
 	}
 }
 
-// Under dead_letter whoever is left without a row was told so, unless another took it over:
-// then it is told when its newest change is delivered again.
+// Under dead_letter each item without a row got a dead letter, unless another item took its row over: then it gets one
+// when its newest change is delivered again.
 func TestEveryCollisionIsTold(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		history := drawHistory(rt)
@@ -194,7 +193,7 @@ func TestWorkersAtOnce(t *testing.T) {
 	}
 }
 
-// persist writes until nothing is worth another try, and returns what failed for good.
+// persist writes until no result is worth a retry, and returns the permanent failures.
 func persist(t *testing.T, s *view.Sink, cs []*record.Change) error {
 	for {
 		ds := make([]pipeline.Delivery, len(cs))

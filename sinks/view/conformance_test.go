@@ -43,7 +43,7 @@ type shelf struct {
 	tables  map[string]*memory
 	desks   map[string]*desk
 	foreign map[state.Row]*view.ForeignRowError // rows of other views
-	refuse  func(w state.ItemWrite) error       // where set, may fail a write for good
+	refuse  func(w state.ItemWrite) error       // if set, may fail a write permanently
 	calls   int                                 // of an ItemStore
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// busy is a store in which a writer reads while others write.
+// busy is a store in which one process reads while others write.
 type busy struct{ *shelf }
 
 func (s busy) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
@@ -25,8 +25,7 @@ func (s busy) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([
 	return rcs, err
 }
 
-// Writes of one process that all want the same few rows get in each other's way,
-// and none gives up for it.
+// Concurrent writes of one process to the same few rows disturb each other, and none fails because of it.
 func TestCrowdOnAFewRows(t *testing.T) {
 	const writers, items = 8, 400
 	store := newShelf()

@@ -27,7 +27,7 @@ type rc struct {
 
 var _ view.ItemStore = (*shelf)(nil)
 
-// desk is the view's, made where there is none. The caller holds the lock.
+// desk belongs to the view, and is created if it does not exist. The caller holds the lock.
 func (s *shelf) desk(t view.Target) *desk {
 	name := t.Name + " " + t.View + " " + t.Pipeline
 	d := s.desks[name]

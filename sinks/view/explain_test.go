@@ -70,7 +70,7 @@ func TestFact13_ByItemNeedsTheNewImage(t *testing.T) {
 	}
 }
 
-// A backfilled state has no time, and a store must give back the one that its claim has.
+// A backfilled state has no time, and a store must return the time of its claim.
 func TestBackfilledClaimsAreOf1970(t *testing.T) {
 	d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "SNAPSHOT", New: named("a", "x", "")})[0]}
 	if err := newSink(t, byEmail(t, nil, view.Last)).Plan(&d); err != nil {

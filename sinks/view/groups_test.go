@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// spread is orders in the groups A, A~0 and B, on a store with so many shards.
+// spread has orders in the groups A, A~0 and B, on a store with n shards.
 func spread(t testing.TB, shards int) (*groupMemory, *view.Aggregate) {
 	t.Helper()
 	store := newGroupMemory()
@@ -155,7 +155,7 @@ func TestGroups_GetReadsOneGroup(t *testing.T) {
 	}
 }
 
-// Rows of views and of other aggregates stand in a merged table as they are.
+// Rows of views and of other aggregates appear in a merged table unchanged.
 func TestMerged(t *testing.T) {
 	store, a := spread(t, 4)
 	o := revenue(t, store)
@@ -197,7 +197,7 @@ func TestGroups_LargeSums(t *testing.T) {
 	}
 }
 
-// gate is a reader whose reads of a partition key begin once so many of them have come.
+// gate is a reader whose reads of a partition key begin once n of them have come.
 type gate struct {
 	view.Reader
 	wanted int

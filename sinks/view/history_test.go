@@ -27,7 +27,7 @@ func TestWrite_ByItemAnotherHistoryOfTheRow(t *testing.T) {
 	}
 }
 
-// behind is a shelf to which others write before its first Settle.
+// behind is a shelf that others write to before its first Settle.
 type behind struct {
 	*shelf
 	before func()

@@ -14,8 +14,8 @@ import (
 
 var masked = regexp.MustCompile(`masked-[0-9a-f]{12}`)
 
-// A mask changes what a plan shows and nothing of what it decides: conditions,
-// moves and what is missing are judged by what is there.
+// A mask changes the text of a plan and none of its decisions: conditions, moves and missing values are decided by the
+// real values.
 func TestMaskedPlan(t *testing.T) {
 	customer := func(mail string, rest ...string) sinktest.Item {
 		return itemOf(append(rest, "Type=Order", "Email="+mail, "Total=#12.5", "Status=paid")...)
@@ -77,7 +77,7 @@ func TestMaskedPlan(t *testing.T) {
 	}
 }
 
-// Of an element what is hidden is masked, in the group's key and in its values.
+// Hidden parts of an element are masked, in the group's key and in its values.
 func TestMaskedElements(t *testing.T) {
 	o := sold(t, nil)
 	o.SK, o.Mask = group(t, "SK={each.qty}"), sinktest.Mask(t, "Lines[*].sku", "PK", "Lines[*].qty")
@@ -93,7 +93,7 @@ func TestMaskedElements(t *testing.T) {
 	}
 }
 
-// What is wrong with a row key is wrong with a mask too.
+// An error of a row key is an error with a mask too.
 func TestMaskedKeyFails(t *testing.T) {
 	o := byStatus(t, nil)
 	o.PK, o.Mask = attribute(t, "PK={Note}"), sinktest.Mask(t, "Note")
@@ -105,7 +105,7 @@ func TestMaskedKeyFails(t *testing.T) {
 	}
 }
 
-// written is what the store is told.
+// written are the writes that the store received.
 func written(ops []pipeline.Op) string {
 	var b strings.Builder
 	for _, op := range ops {

@@ -135,7 +135,7 @@ func TestPartition_NamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// A cursor is of one partition, as it was made.
+// A cursor belongs to one partition, unchanged.
 func TestPartition_RefusesCursors(t *testing.T) {
 	shelf, p, _ := partitionOf(t, 3, 10)
 	cursor := ""

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// TestPlan is the table of what a change means for a row, one line a case.
+// TestPlan is the table of the effects of a change on a row, one line a case.
 func TestPlan(t *testing.T) {
 	var (
 		paid    = itemOf("Type=Order", "Status=paid", "Total=#10.50")

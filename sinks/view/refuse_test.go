@@ -10,11 +10,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// An item of which no row can be made for a while leaves none behind: the change
-// that spoils it takes the row away and goes to dead letters, and the one that mends it
-// puts a row where it belongs, and goes to dead letters too where nobody can tell which row
-// the spoilt image would have: it must come again behind that one. However the changes are cut into batches, and when
-// they come again.
+// An item whose row cannot be planned for a while leaves no row. The change that spoils it removes the row and goes to
+// dead letters. The change that repairs it puts the row in the right place. It goes to dead letters too if it is
+// unknown which row the spoilt image would have: it must come again after that one. However the changes are cut into
+// batches, and when they come again.
 func TestRefusedChangeLeavesNoRowBehind(t *testing.T) {
 	spoilt := order()
 	spoilt["Status"] = sinktest.Attr{"L": []sinktest.Attr{}}
@@ -84,7 +83,7 @@ func TestRefusedChangeTakesTheRowAway(t *testing.T) {
 			t.Errorf("planned %s (%v)", planned(&d), err)
 		}
 	}
-	// Of an item that had no row there is nothing to take away.
+	// An item without a row has nothing to remove.
 	d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "INSERT", New: bad})[0]}
 	if err := newSink(t, o).Plan(&d); err == nil || len(d.Ops) != 0 {
 		t.Errorf("planned %s (%v)", planned(&d), err)

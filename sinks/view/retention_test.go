@@ -11,9 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// A change from before what the store is sure to remember is refused, by itself:
-// the others of its batch are written. A store that is younger than its
-// retention, one that forgets nothing, and a rebuild refuse nothing.
+// A change from before what the store is sure to remember is refused, by itself: the others of its batch are written. A
+// store that is younger than its retention, one that forgets nothing, and a rebuild refuse nothing.
 func TestRetention(t *testing.T) {
 	const keep = 30 * 24 * time.Hour
 	now := time.Now()

@@ -56,7 +56,7 @@ const tableARN = "arn:aws:dynamodb:eu-central-1:123456789012:table/orders"
 // firstNumber is the number of the first item: all have as many digits.
 const firstNumber = 10_000_000
 
-// parts is the number of segments in which the table is read, and rows that are made up.
+// parts is the number of segments in which the table is read; rows are invented rows.
 const parts = 16
 
 // pieces are a text without its numbers.

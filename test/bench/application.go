@@ -69,8 +69,7 @@ func (a *application) round(ctx context.Context) (sample, error) {
 	return a.read(ctx, a.readers.pages(applicationPages))
 }
 
-// read has the application read so many pages of each shard. Its clock starts before it may
-// read the first of them.
+// read has the application read n pages of each shard. Its clock starts before it may read the first of them.
 func (a *application) read(ctx context.Context, pages int) (out sample, err error) {
 	if err := a.worker.Measure(0); err != nil {
 		return out, err
@@ -93,7 +92,7 @@ func (a *application) read(ctx context.Context, pages int) (out sample, err erro
 	return sample{records: want, processor: e.Processor, wall: time.Since(begin), bytes: residentPeak(a.worker.Process())}, err
 }
 
-// await waits for what the application tells.
+// await waits for a line of the application.
 func (a *application) await(ctx context.Context, event string) (kcl.Event, error) {
 	limit := time.NewTimer(applicationLimit)
 	defer limit.Stop()

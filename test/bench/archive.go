@@ -55,7 +55,7 @@ func openArchive(sink string) func(context.Context, *servers, *sinkInput) (sinkC
 	}
 }
 
-// unpack has the bare loop compress the lines anew, as ours does.
+// unpack has the bare loop compress the lines again, as ours does.
 func (c *archiveContest) unpack() error {
 	z, err := zstd.NewReader(nil)
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *objects) Put(ctx context.Context, o archive.Object) error {
 	return s.Store.Put(ctx, o)
 }
 
-// oneArchive is stores of which only the archive is real.
+// oneArchive is a set of stores whose only real one is the archive.
 type oneArchive struct {
 	sinks.Stores
 	store archive.Store

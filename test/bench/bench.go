@@ -22,7 +22,7 @@ type options struct {
 // bench is what rows are given.
 type bench struct {
 	short   bool
-	span    time.Duration // processor time of a round of what runs in process, at least
+	span    time.Duration // minimum processor time of a round that runs in process
 	input   *shape        // of -input; nil: none
 	file    string        // of -input
 	servers *servers

@@ -2,11 +2,10 @@ package main
 
 import "context"
 
-// consumeRows read the stream of a fast server. It is a process of its own, and so are its
-// readers: the built program with the sink that keeps nothing, beside a loop of the SDK's and
-// beside an application of Amazon's KCL. What is compared is records for each second of processor time:
-// of the first two, on one core, of all their life; of the KCL, on as many as its JVM takes, of a
-// round, once it is warm.
+// consumeRows read the stream of a fast server. It is a process of its own, and so are its readers: the built program
+// with the sink that keeps nothing, beside a loop of the SDK's and beside an application of Amazon's KCL. The compared
+// figure is records for each second of processor time. For the first two it is measured on one core, over all their
+// life; for the KCL, on as many as its JVM takes, over a round, once it is warm.
 func consumeRows() []row {
 	const (
 		ours  = "`tablewake consume`: a stream of 4 shards in pages of 1 MB, no filter, one sink, which discards"

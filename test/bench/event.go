@@ -44,7 +44,7 @@ func shaped(r row, open func(context.Context, *bench, *shape) (*contest, error))
 	return out
 }
 
-// eventContest is a tally of what each side found in an event.
+// eventContest is a tally of the findings of each side in an event.
 type eventContest struct {
 	payloads [][]byte
 	records  int

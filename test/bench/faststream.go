@@ -11,9 +11,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// fastStream is a stream in this process whose answers are there before they are asked for:
-// each page is a copy of one that was encoded before, with sequence numbers and an iterator of
-// its own. Its shards stay open, and where all was read its pages are empty.
+// fastStream is a stream in this process whose answers are prepared: each page is a copy of an encoded one, with
+// sequence numbers and an iterator of its own. Its shards stay open, and where all was read its pages are empty.
 type fastStream struct {
 	sheets        *sheets
 	shards, pages int // pages of each shard
@@ -36,7 +35,7 @@ type sheets struct {
 	decoder *record.Decoder
 }
 
-// newSheets makes pages of so many records of a shape, or fewer where a page holds no more.
+// newSheets makes pages of n records of a shape, or fewer if a page cannot hold n.
 func newSheets(s *shape, records int) *sheets {
 	const different = 8_000 // records
 	_, fit := s.pageOf(0, records)

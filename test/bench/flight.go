@@ -62,7 +62,7 @@ func openFlight(ctx context.Context, _ *bench) (*contest, error) {
 	return &contest{ours: side{run: ours}, peer: side{run: theirs}}, nil
 }
 
-// held is the memory of so many records that all stores have and do not let go of, in bytes.
+// held is the memory, in bytes, that all stores use for n records and do not release.
 func (w *whole) held(ctx context.Context, records int64) (int64, error) {
 	read := w.pipeline.Ledger().Source.Read
 	before := alive()

@@ -54,7 +54,7 @@ func newByteCount(each int) (*byteCount, error) {
 	return c, err
 }
 
-// inMaps is an item of 400 attributes, so many in a map.
+// inMaps is an item of 400 attributes, n in a map.
 func inMaps(key string, seed, each int) string {
 	var b strings.Builder
 	b.WriteString("{" + key)

@@ -15,11 +15,10 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// growthReaderRows hold what a record costs a consumer that reads a stream of many shards against
-// one that reads a single shard. Where the row of the runner has pages that are there, these
-// have the whole of the reader: it finds the shards, makes their leases, asks for iterators and
-// pages, checkpoints, and lets all go again. That is the cost of a shard, whatever it holds: one
-// row has shards as busy as a stream splits them for, the other nearly empty ones.
+// growthReaderRows are the cost of a record for a consumer that reads a stream of many shards, against one that reads a
+// single shard. The runner's row has prepared pages. These rows have the whole reader: it finds the shards, creates
+// their leases, requests iterators and pages, checkpoints, and releases all. That is the cost of a shard, whatever it
+// holds: one row has shards as busy as a stream splits them for, the other nearly empty ones.
 func growthReaderRows() []row {
 	busy := row{
 		id:   "growth-reader",
@@ -38,8 +37,7 @@ func growthReaderRows() []row {
 	return []row{busy, idle}
 }
 
-// openGrowthReader is a contest of many shards of so many pages of so many records with one shard
-// of all these pages.
+// openGrowthReader is a contest of many shards, each with n pages of m records, with one shard of all these pages.
 func openGrowthReader(records, pages int) func(context.Context, *bench) (*contest, error) {
 	return func(_ context.Context, b *bench) (*contest, error) {
 		shards := manyShards
@@ -56,8 +54,7 @@ func openGrowthReader(records, pages int) func(context.Context, *bench) (*contes
 	}
 }
 
-// readStream reads a stream by a consumer that nobody knows yet, and returns how many records
-// that was.
+// readStream reads a stream by a new consumer, and returns the number of records.
 func readStream(ctx context.Context, s *fastStream) (int, error) {
 	want := int64(s.records())
 	var written atomic.Int64
@@ -101,7 +98,7 @@ func readStream(ctx context.Context, s *fastStream) (int, error) {
 	return int(want), errors.Join(p.Ledger().Check(), s.readOut(ctx, table))
 }
 
-// readOut tells whether every shard was read to its last record and let go, by what its lease says.
+// readOut reports whether every shard was read to its last record and released, according to its lease.
 func (s *fastStream) readOut(ctx context.Context, table leases.Table) error {
 	got, err := table.Read(ctx)
 	if err != nil {

@@ -36,10 +36,9 @@ func growthRecordsRows() []row {
 	}}
 }
 
-// newStream is a pipeline over about so many records of so many shards, in pages of a megabyte
-// at the most.
+// newStream is a pipeline over about n records of m shards, in pages of a megabyte at the most.
 func newStream(ctx context.Context, s *shape, records, shards int) (*whole, error) {
-	const different = 8_000 // records, of which the stream is made
+	const different = 8_000 // records of the stream
 	each := min(pageRecords, max(records/shards, 1))
 	var bodies [][]byte
 	have := 0
@@ -59,12 +58,12 @@ func newStream(ctx context.Context, s *shape, records, shards int) (*whole, erro
 	return w, nil
 }
 
-// pageOf is a page of so many records at the most.
+// pageOf is a page of at most n records.
 func (s *shape) pageOf(i, most int) ([]byte, int) {
 	return s.fill(`{"NextShardIterator":"`+streamARN+`|1|next","Records":[`, `]}`, i, most, pageBytes, savedRecord.appendStreams)
 }
 
-// growth is a contest of two streams, in what a record costs.
+// growth is a contest of two streams, in the cost of a record.
 func (b *bench) growth(ctx context.Context, grown, before *whole) (*contest, error) {
 	for _, w := range []*whole{grown, before} {
 		if _, err := w.run(ctx); err != nil {

@@ -34,7 +34,7 @@ func jsonRows() []row {
 	return append(out, document)
 }
 
-// documents makes the JSON of a change's item. It is the caller's, for good.
+// documents makes the JSON of a change's item. It belongs to the caller permanently.
 type documents func(c *record.Change) ([]byte, error)
 
 func openJSON(make func() (documents, error)) func(context.Context, *bench, *shape) (*contest, error) {
@@ -134,7 +134,7 @@ func theirJSON(r *types.StreamRecord) ([]byte, error) {
 	return json.Marshal(document)
 }
 
-// sameDocument fails where two documents hold different values, but for what ours says of itself.
+// sameDocument fails if two documents hold different values, except for the fields that ours adds.
 func sameDocument(ours, theirs []byte) error {
 	var a, b map[string]any
 	if err := errors.Join(json.Unmarshal(ours, &a), json.Unmarshal(theirs, &b)); err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// processor is the name of what the figures were measured on.
+// processor is the name of the processor that was measured.
 func processor() string {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {

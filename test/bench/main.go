@@ -6,15 +6,14 @@
 //	go -C test/bench run . -only event,valid -input records.jsonl
 //	go -C test/bench run . -o results.json && go -C test/bench run . chart
 //
-// The sides of a row run in turns, so that both meet the machine in the same state, and the
-// ratio is that of the medians. What runs in this process is timed by the processor time that
-// it takes, garbage collection included, on one core unless the row says otherwise: other
-// processes do not make it longer. Before anything is timed both sides do the work once, and
-// what they found must be the same.
+// The sides of a row run in turns, so that both meet the machine in the same state, and the ratio is that of the
+// medians. Code that runs in this process is timed by its processor time, garbage collection included, on one core
+// unless the row says otherwise: other processes do not make it longer. Before anything is timed both sides do the work
+// once, and what they found must be the same.
 //
-// A row whose peer needs a program that is not there says what to install; the others go on, and
-// the exit code is 1. The sinks on real servers (-servers) use those of the tests, which are
-// started where the environment names none (`go run ./test/servers` says what they need).
+// A row whose peer needs a missing program says what to install. The others continue, and the exit code is 1. The sinks
+// on real servers (-servers) use those of the tests, which are started where the environment names none (`go run
+// ./test/servers` says what they need).
 package main
 
 import (

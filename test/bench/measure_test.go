@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// turns is a row whose sides note when they run, and take what they are told to.
+// turns is a row whose sides note when they run, and take a given time.
 func turns(ours, peer []time.Duration, order *strings.Builder) row {
 	of := func(who string, took []time.Duration) side {
 		next := 0

@@ -46,7 +46,7 @@ func (m *partMemory) list() []state.Part {
 	return all
 }
 
-// checkShares fails unless each of so many owners read at least a quarter of an equal share: in a short run one of them may
+// checkShares fails unless each of n owners read at least a quarter of an equal share: in a short run one of them may
 // start late.
 func (m *partMemory) checkShares(owners, items int) error {
 	m.mu.Lock()

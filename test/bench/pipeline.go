@@ -53,8 +53,7 @@ func openPipeline(ctx context.Context, b *bench, s *shape) (*contest, error) {
 	return c, err
 }
 
-// collectAsCommands lets as much garbage stand beside what is alive as the commands do, until
-// the row is closed.
+// collectAsCommands sets the garbage collector as the commands do, until the row is closed.
 func collectAsCommands() (undo func() error) {
 	room := make([]byte, 8<<20)
 	return func() error {
@@ -71,7 +70,7 @@ type whole struct {
 	pipeline *pipeline.Pipeline
 	counts   *counts
 	before   pipeline.Ledger
-	usual    bool // what becomes of each record is known
+	usual    bool // the result of each record is known
 
 	passes int      // over bodies. 0: 1
 	shards []string // the pages are of, in turns
@@ -123,7 +122,7 @@ func newWholeOf(ctx context.Context, text string, s *shape, bodies [][]byte) (*w
 	return w, err
 }
 
-// scalars are paths of up to three attributes that are no keys, and hold one value each.
+// scalars are paths of up to three attributes that are not keys, and hold one value each.
 func scalars(r savedRecord) ([]string, error) {
 	it, err := item.Parse([]byte(r.image()))
 	if err != nil {

@@ -110,7 +110,7 @@ type powertoolsAnswer struct {
 	Cents                      int64
 }
 
-// run has all events handled so many times.
+// run handles all events n times.
 func (p *powertoolsProcess) run(passes int) (handlerTally, time.Duration, error) {
 	if _, err := fmt.Fprintln(p.stdin, passes); err != nil {
 		return handlerTally{}, 0, err

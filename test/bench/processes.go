@@ -62,7 +62,7 @@ type fleet struct {
 	items int
 }
 
-// fill has so many processes read the export once. What it took is what the busiest process took.
+// fill lets n processes read the export once. Its time is that of the busiest process.
 func (f *fleet) fill(ctx context.Context, processes int) (sample, error) {
 	parts := &partMemory{}
 	listening, err := net.Listen("tcp", "127.0.0.1:0")

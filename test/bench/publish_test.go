@@ -35,7 +35,7 @@ func TestPublished(t *testing.T) {
 	}
 }
 
-// TestResults: the results file is of the rows that there are, with the budgets that they have.
+// TestResults: the results file has the existing rows, with their budgets.
 func TestResults(t *testing.T) {
 	r, err := readReport("results.json")
 	if err != nil {

@@ -18,8 +18,7 @@ const (
 	loopPages    = 50
 )
 
-// consume is the built program, which ends once it has read all. What it keeps in its folder are
-// its leases.
+// consume is the built program, which ends once it has read all. Its folder holds its leases.
 func (r *readers) consume(ctx context.Context) (sample, error) {
 	table := r.table()
 	config := fmt.Sprintf("version: 1\nname: bench\nsource: {table: %s}\nsinks: {nothing: {custom: {name: discard}}}\n", table)

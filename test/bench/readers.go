@@ -88,7 +88,7 @@ func writeRecords(file string, s *shape) error {
 	return os.WriteFile(file, []byte(b.String()), 0o600)
 }
 
-// table is one that nobody has read.
+// table is a table that was not read yet.
 func (r *readers) table() string {
 	r.tables++
 	return fmt.Sprintf("table-%d", r.tables)

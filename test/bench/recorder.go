@@ -83,7 +83,7 @@ func (b *bulks) send(ctx context.Context) error {
 	})
 }
 
-// loop calls do for 0 to n-1 by so many goroutines, and returns the first error.
+// loop calls do for 0 to n-1 in several goroutines, and returns the first error.
 func loop(n, goroutines int, do func(i int) error) error {
 	var mu sync.Mutex
 	var failed error

@@ -42,9 +42,9 @@ func (w *peakWatch) end() int64 {
 	return w.most
 }
 
-// residentPeak is the most that was resident of a process so far, as the kernel knows it; where it
-// does not tell, what is resident now. 0: the process has ended. (What a process is charged with
-// at its end would be no measure: it begins with what the one that started it had.)
+// residentPeak is the peak of a process's resident memory so far, according to the kernel; if the kernel does not
+// report it, the present resident memory. 0: the process has ended. (The kernel's accounting at its end would not help:
+// it includes the memory of the process that started it.)
 func residentPeak(pid int) int64 {
 	if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)); err == nil {
 		_, rest, _ := bytes.Cut(b, []byte("VmHWM:"))
@@ -63,6 +63,6 @@ func firstLine(b []byte) []byte {
 }
 
 func kilobytes(text string) int64 {
-	n, _ := strconv.ParseInt(text, 10, 64) // of one that has ended there is none
+	n, _ := strconv.ParseInt(text, 10, 64) // a process that has ended has none
 	return n << 10
 }

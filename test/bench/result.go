@@ -93,12 +93,12 @@ func newResult(r row, c *contest) result {
 
 func (r result) name() string { return row{id: r.ID, variant: r.Variant}.name() }
 
-// met tells whether the ratio is within its budget, loosened to a share of it.
+// met reports whether the ratio is within its budget, loosened to a share of it.
 func (r result) met(share float64) bool {
 	return (r.Least == 0 || r.Ratio >= r.Least*share) && (r.Most == 0 || r.Ratio <= r.Most/share)
 }
 
-// lean tells whether ours allocates no more than it may. There is no share of that.
+// lean reports whether ours allocates no more than allowed. No share applies to that.
 func (r result) lean() bool {
 	return r.MostAllocs == nil || r.OursAllocs != nil && *r.OursAllocs <= *r.MostAllocs
 }

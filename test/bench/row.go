@@ -17,14 +17,14 @@ type row struct {
 
 	// The budget of ratio, that of ours over the peer's: one of them. 0: there is none.
 	least, most float64
-	// The most allocations a record that ours may make, exactly. nil: as many as it likes.
+	// The most allocations of a record that ours may make, exactly. nil: no limit.
 	allocs *float64
-	// The share of its budget that the row reaches, where it is known not to reach all: -check
-	// asks for so much less of it. 0: all
+	// The share of its budget that the row reaches, if it is known not to reach all: -check requires only that share.
+	// 0: all
 	reaches float64
 
 	cores   int  // GOMAXPROCS while it runs. 0: 1; -1: all
-	rounds  int  // at most. 0: as many as are asked for
+	rounds  int  // at most. 0: as many as requested
 	servers bool // it needs real servers
 	input   bool // it takes the records of -input
 	note    string
@@ -46,7 +46,7 @@ func (r row) name() string {
 // share is the share of its budget that the row is held to.
 func (r row) share(of float64) float64 { return of * cmp.Or(r.reaches, 1) }
 
-// budgeted tells whether the row is held to something.
+// budgeted reports whether the row has a budget.
 func (r row) budgeted() bool { return r.least > 0 || r.most > 0 || r.allocs != nil }
 
 // contest is both sides of a row.

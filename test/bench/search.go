@@ -84,7 +84,7 @@ func (c *searchContest) bare(ctx context.Context) error { return c.wire.send(ctx
 
 func (c *searchContest) close() error { return c.store.Close() }
 
-// oneIndex is stores of which only the search is real.
+// oneIndex is a set of stores whose only real one is the search.
 type oneIndex struct {
 	sinks.Stores
 	store *opensearch.Store

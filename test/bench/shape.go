@@ -20,7 +20,7 @@ type shape struct {
 	name string
 	note string
 	of   func(i int) savedRecord // the record at a place of the stream, which has no end
-	n    int                     // so many are different. 0: all
+	n    int                     // n are different. 0: all
 }
 
 // shapes are all kinds, in the order of the table. The usual one carries the budgets.
@@ -154,8 +154,8 @@ func (s *shape) fill(head, tail string, i, most, bytes int, write func(savedReco
 	return []byte(b.String()), n
 }
 
-// events are so many of the Lambda events, or as many as it takes to have each record of the
-// shape in one, where it has few.
+// events are n Lambda events, or as many as needed for each record of the shape to be in one, if the shape has few
+// records.
 func (s *shape) events(most int) (payloads [][]byte, records int) {
 	for len(payloads) < most && (len(payloads) == 0 || s.n == 0 || records < s.n) {
 		b, n := s.event(records)

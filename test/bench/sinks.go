@@ -12,8 +12,8 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// sinkRows are the sinks on real servers, beside bare loops that send the same requests to
-// the same server. What they take is on the clock: the server's share is in it.
+// sinkRows are the sinks on real servers, beside bare loops that send the same requests to the same server. The clock
+// includes the server's share of the time.
 func sinkRows() []row {
 	some := []struct {
 		row

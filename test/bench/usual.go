@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// What the usual record is filled from. Orders of a stream resemble each other in form, not in
-// what they hold: a decoder must not be measured on a thousand copies of one.
+// The usual record is filled from these. Orders of a stream resemble each other in form, not in content: a decoder must
+// not be measured on a thousand copies of one.
 var (
 	notes   = []string{"leave at the back door, ring twice", "call before you come, please", "the bell is broken: knock", "with the neighbour on the left", "not before nine in the morning", "gift: no invoice in the parcel", "fragile, this side up"}
 	streets = []string{"Main Street", "Langstrasse", "Rue du Lac", "Ringstrasse", "Market Square", "Seeweg", "Via Nassa"}
@@ -15,7 +15,7 @@ var (
 	tags    = []string{"express", "first", "gift", "pickup", "repeat", "weekend"}
 )
 
-// usual is an order of 13 attributes with both images, one of which has changed: 1.5 KB.
+// usual is an order of 13 attributes with both images, one attribute changed: 1.5 KB.
 func usual() *shape {
 	return &shape{name: "usual", note: "an order of 13 attributes, both images, one attribute changed", of: func(i int) savedRecord {
 		o := orderOf(i)
@@ -59,7 +59,7 @@ func orderOf(i int) orderItem {
 	return o
 }
 
-// record is the order's completion, by which it becomes now.
+// record is the order's completion, the change to its present state.
 func (o orderItem) record(now orderItem) savedRecord {
 	return savedRecord{Event: "MODIFY", Keys: "{" + o.keys() + "}", Old: o.image("shipped"), New: now.image("completed")}
 }

@@ -69,7 +69,7 @@ func (c *viewContest) bare(ctx context.Context) error { return c.client.send(ctx
 
 func (c *viewContest) close() error { return nil }
 
-// oneView is stores of which only the views are real.
+// oneView is a set of stores whose only real ones are the views.
 type oneView struct {
 	sinks.Stores
 	store *viewdynamo.Store

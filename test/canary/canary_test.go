@@ -26,10 +26,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/local"
 )
 
-// canary stands in every key and every value of the records.
+// canary is in every key and every value of the records.
 const canary = "tweety"
 
-// file has every kind of stage, each of which fails on some of the records.
+// file has every kind of stage, and each of them fails on some of the records.
 const file = `
 version: 1
 name: shop
@@ -109,7 +109,7 @@ func stream() string {
 	return b.String()
 }
 
-// own fails in every way that a sink can, and says of which item.
+// own fails in every way that a sink can, and names the item.
 type own struct {
 	mu    sync.Mutex
 	calls int
@@ -150,9 +150,9 @@ func (l *lockedBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
-// Nothing of an item is in logs, spans, metrics, ledgers or the errors of a run,
-// however it fails; and what the stages of the house say in a dead letter names
-// the place, not the value. What a user's own code says stays in its dead letters alone.
+// Nothing of an item is in logs, spans, metrics, ledgers or the errors of a run, however it fails; and what the stages
+// of the house say in a dead letter names the place, not the value. The text of a user's own code stays in its dead
+// letters alone.
 func TestNothingOfAnItemIsShown(t *testing.T) {
 	cfg, err := config.Parse("tablewake.yaml", []byte(file), os.LookupEnv)
 	if err != nil {
@@ -216,7 +216,7 @@ func TestNothingOfAnItemIsShown(t *testing.T) {
 	checkLetters(t, stores.Dir().DeadLetters())
 }
 
-// checkLetters reads what dead letters say of the cause.
+// checkLetters reads the causes in dead letters.
 func checkLetters(t *testing.T, folder string) {
 	t.Helper()
 	letters, err := dir.New(dir.Options{Dir: folder})

@@ -30,8 +30,7 @@ import (
 	searchsqlite "github.com/tablewake/tablewake/sinks/search/sqlite"
 )
 
-// protected has every kind of sink, one time with nothing of what is sensitive and one
-// time with one attribute of it.
+// protected has every kind of sink, once without anything sensitive and once with one sensitive attribute.
 const protected = `
 version: 1
 name: shop
@@ -74,8 +73,8 @@ sinks:
     custom: {name: crm, allow_sensitive: [Email]}
 `
 
-// The canaries, each in an attribute that is sensitive; mail is the one that some
-// sinks may hold. The one in a name stands in the name of a member.
+// The canaries, each in a sensitive attribute; some sinks may hold that of mail. The canary in a name is in the name of
+// a member.
 const (
 	mail   = "tweety.mail"
 	street = "tweety.street"
@@ -88,8 +87,8 @@ const (
 // others are the canaries that no sink may hold.
 var others = []string{street, named, serial, tag, note}
 
-// protectedStream has items that come, change, collide and go, one that a sink cannot
-// take, and records that do not decode at what is sensitive.
+// protectedStream has items that come, change, collide and go, one that a sink cannot accept, and records that cannot
+// be decoded at a sensitive attribute.
 func protectedStream() string {
 	var b strings.Builder
 	n := 0
@@ -140,7 +139,7 @@ func (f *faulty) fail(given any) error {
 	return nil
 }
 
-// spy is a Go sink that keeps what it was handed, and fails now and then, saying of what.
+// spy is a Go sink that keeps its changes, and sometimes fails, with an error that names the change.
 type spy struct {
 	faults *faulty
 	mu     sync.Mutex
@@ -160,7 +159,7 @@ func (s *spy) Write(_ context.Context, ds []pipeline.Delivery) error {
 	return s.faults.fail(s.seen.String())
 }
 
-// What is sensitive is nowhere but where a sink may hold it, whatever fails on the way.
+// Sensitive values are only where a sink may hold them, whatever fails on the way.
 func TestSensitiveIsKept(t *testing.T) {
 	cfg, err := config.Parse("tablewake.yaml", []byte(protected), os.LookupEnv)
 	if err != nil {
@@ -229,7 +228,7 @@ func TestSensitiveIsKept(t *testing.T) {
 		"hashed documents": documents(t, d.Views(), "hashed"),
 		"a Go sink":        own.seen.String(),
 	}
-	mails := map[string]string{ // may hold one attribute of what is sensitive
+	mails := map[string]string{ // may hold one sensitive attribute
 		"the tables":       files(t, d.Views()),
 		"the open archive": files(t, d.Archive("open")),
 		"people":           documents(t, d.Views(), "people"),
@@ -262,7 +261,7 @@ func TestSensitiveIsKept(t *testing.T) {
 	}
 }
 
-// letterErrors is what dead letters say of their causes.
+// letterErrors are the causes in dead letters.
 func letterErrors(t *testing.T, folder string) string {
 	t.Helper()
 	letters, err := dir.New(dir.Options{Dir: folder})
@@ -282,7 +281,7 @@ func letterErrors(t *testing.T, folder string) string {
 	return b.String()
 }
 
-// explained is all that explain says of the records.
+// explained is the whole output of explain about the records.
 func explained(t *testing.T, cfg *config.Config, options []sinks.Option) string {
 	t.Helper()
 	p, err := sinks.Assemble(t.Context(), cfg, sinks.PlanOnly(), append(slices.Clone(options), sinks.MaskAll())...)

@@ -1,6 +1,6 @@
-// Command coldstart builds the Lambda bootstrap for both architectures, prints how large it is, and
-// measures how long the native one takes from its start until it asks for its first event, and
-// until that is answered. It fails where the package is larger than its budget.
+// Command coldstart builds the Lambda bootstrap for both architectures, prints its size, and measures the time of the
+// native one from its start until it requests its first event, and until that event is answered. It fails where the
+// package is larger than its budget.
 //
 //	go run ./test/coldstart [-rounds 20]
 //

@@ -64,7 +64,7 @@ func (l *lambda) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.WriteString(w, "<Error><Code>PreconditionFailed</Code></Error>")
 			return
 		}
-		w.Header().Set("ETag", `"of the object"`) // by which the write is believed
+		w.Header().Set("ETag", `"of the object"`) // the evidence of the write
 		l.objects[path] = true
 	case path == r.URL.Path:
 		w.WriteHeader(http.StatusNotFound)
@@ -73,7 +73,7 @@ func (l *lambda) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Lambda-Runtime-Aws-Request-Id", "1")
 		w.Header().Set("Lambda-Runtime-Deadline-Ms", fmt.Sprint(time.Now().Add(time.Minute).UnixMilli()))
 		_, _ = io.WriteString(w, event)
-	case path == "next": // there is no second one
+	case path == "next": // there is only one
 		<-r.Context().Done()
 	default: // 1/response, 1/error
 		body, _ := io.ReadAll(r.Body)

@@ -39,8 +39,7 @@ func main() {
 	}
 }
 
-// factories are the parts that a configuration may name. The collector tells nothing of
-// itself.
+// factories are the parts that a configuration may name. The collector tells nothing of itself.
 func factories() (f otelcol.Factories, err error) {
 	f.Telemetry = telemetry.NewFactory(func() component.Config { return &struct{}{} })
 	if f.Receivers, err = otelcol.MakeFactoryMap[receiver.Factory](otlpreceiver.NewFactory()); err != nil {

@@ -67,7 +67,7 @@ func plain(n *yaml.Node) {
 	}
 }
 
-// find is what stands at a path, as Task.ContainerDefinitions.0.Command.
+// find returns the value at a path, as Task.ContainerDefinitions.0.Command.
 func (s stack) find(t *testing.T, path string) any {
 	t.Helper()
 	name, rest, _ := strings.Cut(path, ".")

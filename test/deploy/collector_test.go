@@ -40,8 +40,8 @@ func sidecarConfig(t *testing.T) string {
 	return string(b)
 }
 
-// What a consumer tells the collector beside it arrives where the collector sends it, also what it
-// told at the very end: the collector is stopped after it, and sends what it has.
+// The telemetry of a consumer arrives where the collector sends it, also the last of it: the collector is stopped after
+// the consumer, and sends what it has.
 func TestTheCollectorHandsOn(t *testing.T) {
 	t.Parallel()
 	grpc, err := server.FreePort()

@@ -13,8 +13,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// project is what Docker Compose makes of a file: its own parser, with its schema and its
-// checks of what refers to what.
+// project is Docker Compose's reading of a file: its own parser, with its schema and its checks of references.
 type project struct {
 	Services map[string]struct {
 		Image       string
@@ -124,7 +123,7 @@ func (w *shop) composed(t *testing.T, environment map[string]string) []string {
 		"http://sqs:9324", queue, "http://opensearch:9200", server.OpenSearch().Endpoint(t))
 	env := w.env
 	for name, value := range environment {
-		if !strings.HasPrefix(name, "OTEL_") { // nobody listens
+		if !strings.HasPrefix(name, "OTEL_") { // no process listens
 			env = append(env, name+"="+to.Replace(value))
 		}
 	}

@@ -34,8 +34,8 @@ func container(ctx context.Context, dir string, args, env []string) *exec.Cmd {
 	return cmd
 }
 
-// What the image runs, as whom, with nothing around it: a change of the table reaches the view,
-// the image's own health check passes, and SIGTERM ends it with 0. The tables are made before.
+// The program of the image, its user, and nothing around it: a change of the table reaches the view, the image's own
+// health check passes, and SIGTERM ends it with 0. The tables are made before.
 func TestTheImageConsumes(t *testing.T) {
 	w := newShop(t)
 	dir := imageFor(t, runtime.GOARCH, "deploy/example")
@@ -96,7 +96,7 @@ func consumes(t *testing.T, w *shop, dir string, args, env []string) {
 	}
 }
 
-// What the compose file has the image run works, where the servers' names are those of the tests'.
+// The commands of the compose file work in the image, with the servers' names replaced by those of the tests.
 func TestWhatComposeRunsConsumes(t *testing.T) {
 	p, err := compose(t, "deploy/compose.yaml")
 	if err != nil {

@@ -66,8 +66,8 @@ func TestDockerfile(t *testing.T) {
 	}
 }
 
-// What the image is made of does not run as root, names what it is built from by version,
-// and starts without a shell, which would keep SIGTERM to itself.
+// The image does not run as root, names its base images by version, and starts without a shell, which would keep
+// SIGTERM to itself.
 func TestHadolintAndTheseTestsSeeAWrongDockerfile(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root, "deploy", "Dockerfile"))
 	if err != nil {

@@ -171,7 +171,7 @@ func TestScalingIsAboveWhatArchivesGather(t *testing.T) {
 	}
 }
 
-// The command that README shows gives all parameters that have no default, and none that there is not.
+// The command in README gives all parameters that have no default, and only existing ones.
 func TestTheDocumentedCommandDeploys(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "deploy", "README.md"))
 	if err != nil {

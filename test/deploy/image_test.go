@@ -40,7 +40,7 @@ func imageFor(t *testing.T, arch, config string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(parent, 0o755); err != nil { // who runs in it is nobody
+	if err := os.Chmod(parent, 0o755); err != nil { // its user is nobody
 		t.Fatal(err)
 	}
 	dir := filepath.Join(parent, "image")
@@ -83,7 +83,7 @@ func TestTheImagesProgramIsStatic(t *testing.T) {
 	}
 }
 
-// Who runs as nobody in the image can write into /tmp alone, as on a read-only root.
+// The user nobody of the image can write into /tmp alone, as on a read-only root.
 func TestTheImageHoldsLittleAndNothingThatMayBeWritten(t *testing.T) {
 	dir := imageFor(t, runtime.GOARCH, "deploy/example")
 	var files []string

@@ -20,8 +20,8 @@ type places struct {
 // fallback is a reference to the environment with a default.
 var fallback = regexp.MustCompile(`\$\{\w+:-([^}]*)\}`)
 
-// shared is the sink whose archive has the bucket of dead letters, by the names that the file gives them or by their
-// defaults; "" where there is none.
+// shared is the sink whose archive uses the bucket of dead letters, by the names in the file or by their defaults; ""
+// if there is none.
 func (p places) shared() string {
 	names := func(s string) string { return fallback.ReplaceAllString(s, "$1") }
 	letters := p.DeadLetters
@@ -50,8 +50,8 @@ func TestSharedBucketsAreFound(t *testing.T) {
 	}
 }
 
-// Dead letters hold changes whole and unmasked, and expire: no example keeps them where an archive is. What tests
-// alone read, below testdata and test, may.
+// Dead letters hold changes whole and unmasked, and expire: no example keeps them where an archive is. Files that only
+// tests read, below testdata and test, may.
 func TestLettersHaveABucketOfTheirOwn(t *testing.T) {
 	block := regexp.MustCompile("(?s)```yaml\n(.*?)```")
 	seen := 0
@@ -103,8 +103,8 @@ func TestLettersHaveABucketOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Each bucket of raw changes that a template makes expires them, and their versions; each queue keeps its messages as
-// long as one can.
+// Each bucket of raw changes in a template expires them and their versions; each queue keeps its messages as long as a
+// queue can.
 func TestRawChangesExpire(t *testing.T) {
 	buckets := map[string][]string{"template.yaml": {"Letters", "FailedBatches"}, service: {"Letters"}, "cmd/internal/template/testdata/shop.template.yaml": {"FailedBatches"}}
 	for file, names := range buckets {

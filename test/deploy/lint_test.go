@@ -168,7 +168,7 @@ func findings(t *testing.T, files ...string) (failed, skipped, passed []finding)
 	return report.Results.Failed, report.Results.Skipped, report.Results.Passed
 }
 
-// scan has checkov look at CloudFormation, or at SAM templates. What is suppressed must say why.
+// scan has checkov look at CloudFormation, or at SAM templates. A suppressed finding must give the reason.
 func scan(t *testing.T, files ...string) {
 	t.Helper()
 	failed, skipped, passed := findings(t, files...)

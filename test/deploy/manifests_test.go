@@ -86,7 +86,7 @@ type podContainer struct {
 	Args  []string
 }
 
-// The consumer of the manifest has the program's flags and probes, and its image is one for ever.
+// The consumer of the manifest has the program's flags and probes, and its image never changes.
 func TestKubernetes(t *testing.T) {
 	file := filepath.Join(root, "deploy", "kubernetes.yaml")
 	text, err := os.ReadFile(file)

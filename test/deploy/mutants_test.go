@@ -24,7 +24,7 @@ func mutant(t *testing.T, file, from, to string) string {
 	return written(t, strings.Replace(string(b), from, to, 1))
 }
 
-// What SAM makes of these does not pass cfn-lint, whether or not SAM's own check does.
+// SAM's output does not pass cfn-lint, whether or not SAM's own check passes.
 func TestWrongEventsAreFound(t *testing.T) {
 	t.Parallel()
 	for name, to := range map[string]string{

@@ -64,8 +64,8 @@ func conditionsIn(statement map[string]any, names *strings.Replacer) string {
 	return conditionsOf(cs)
 }
 
-// called are the rights that a configuration needs, its tables and its bucket as they are called
-// in a template, but for what of the policy's statements is left out.
+// called are the rights that a configuration needs, its tables and its bucket by their names in a template, except for
+// the statements that the template leaves out.
 func called(t *testing.T, folder string, r policy.Runner, names map[string]string, but func(policy.Statement) bool) map[right]bool {
 	t.Helper()
 	rights := map[right]bool{}
@@ -101,7 +101,7 @@ func allowed(statements any, arns *strings.Replacer) map[right]bool {
 	return rights
 }
 
-// same compares what is called with what is allowed.
+// same compares the called actions with the allowed ones.
 func same(t *testing.T, called, allowed map[right]bool) {
 	t.Helper()
 	for r := range called {

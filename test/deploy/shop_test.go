@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// shop is the example's table, with what the example's configuration writes to.
+// shop is the example's table, with the tables and buckets of the example's configuration.
 type shop struct {
 	client              *dynamodb.Client
 	table, views, state string
@@ -94,7 +94,7 @@ func (w *shop) put(t *testing.T, order, status string) {
 	}
 }
 
-// row tells whether the view has a row with that partition key.
+// row reports whether the view has a row with that partition key.
 func (w *shop) row(t *testing.T, pk string) bool {
 	t.Helper()
 	out, err := w.client.Query(t.Context(), &dynamodb.QueryInput{

@@ -27,9 +27,8 @@ func tool(t *testing.T, name string, args ...string) (string, error) {
 	return alone(t, exec.CommandContext(t.Context(), bin, args...))
 }
 
-// alone runs a command in the tree's root that asks nothing of the network, and tells nobody
-// that it ran: its way out is a proxy that refuses, and fails the test. Go has the modules that
-// the machine has, and no others.
+// alone runs a command in the tree's root that needs no network and reports to no service: its only way out is a proxy
+// that refuses, and fails the test. Go has the modules that the machine has, and no others.
 func alone(t *testing.T, cmd *exec.Cmd) (string, error) {
 	t.Helper()
 	var mu sync.Mutex
@@ -66,8 +65,8 @@ func run(t *testing.T, cmd *exec.Cmd) (string, error) {
 	return string(out), err
 }
 
-// samDir is a folder for what SAM remembers, where it looked for a newer one of itself just now:
-// it asks PyPI once a week else, and on a machine where it never ran.
+// samDir is a folder with SAM's memory that it has just looked for a newer version: otherwise it asks PyPI once a week,
+// and on a new machine.
 func samDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

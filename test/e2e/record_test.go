@@ -42,8 +42,7 @@ func everyType(n int) map[string]types.AttributeValue {
 	}
 }
 
-// What was written comes out of a recording, replayed, as it was written, and in
-// its order; of several streams of a table the newest is recorded.
+// Recorded changes replay as they were written, in their order. Of several streams of a table, the newest is recorded.
 func TestRecordThenReplay(t *testing.T) {
 	w := newWorld(t)
 	w.createTable(t, "shop")
@@ -155,7 +154,7 @@ func TestRecordTwice(t *testing.T) {
 	}
 }
 
-// The real service's errors are told apart.
+// The real service's errors are distinguished.
 func TestRecordFails(t *testing.T) {
 	w := newWorld(t)
 	api := sdk.New(w.streams, record.DecoderOptions{})

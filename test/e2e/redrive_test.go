@@ -18,8 +18,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/sdk"
 )
 
-// A batch that Lambda gave up is fetched from a real stream by its place: its records, and no
-// others. Of a shard that is not there, they are lost.
+// A batch that Lambda abandoned is fetched from a real stream by its place: its records, and no others. Those of a
+// missing shard are lost.
 func TestRedriveFetchesFromTheStream(t *testing.T) {
 	w := newWorld(t)
 	w.createTable(t, "shop")
@@ -66,7 +66,7 @@ func TestRedriveFetchesFromTheStream(t *testing.T) {
 	}
 }
 
-// beside is the number by so many above a sequence number.
+// beside is a sequence number plus n.
 func beside(t *testing.T, sequence string, by int64) string {
 	t.Helper()
 	n, ok := new(big.Int).SetString(sequence, 10)

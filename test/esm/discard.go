@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Discarded is a batch that a mapping gave up.
+// Discarded is a batch that a mapping abandoned.
 type Discarded struct {
 	// Message is what a queue or a topic gets: the place of the records.
 	Message []byte
@@ -18,7 +18,7 @@ type Discarded struct {
 	Key    string
 }
 
-// Why a batch is given up. The guide shows the first one only.
+// The reason why a batch is abandoned. The guide shows the first one only.
 const (
 	exhausted = "RetryAttemptsExhausted"
 	tooOld    = "RecordAgeExceeded"
@@ -30,8 +30,8 @@ const (
 	mappingID   = "7a3f8c1e-0000-4000-8000-5d2b9a6c4e10"
 )
 
-// invocationRecord is the record of a batch that was given up, as the guide shows it
-// ("Retain discarded records for a DynamoDB event source in Lambda").
+// invocationRecord is the record of an abandoned batch, as the guide shows it ("Retain discarded records for a DynamoDB
+// event source in Lambda").
 type invocationRecord struct {
 	RequestContext struct {
 		RequestID   string `json:"requestId"`

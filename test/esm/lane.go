@@ -13,7 +13,7 @@ type lane struct {
 	*run
 	shard   string
 	records []*record
-	window  *window // nil where there are none
+	window  *window // nil if there are none
 }
 
 // envelope is what an event has around its records, which counts too.
@@ -51,8 +51,8 @@ func (l *lane) cut() int {
 	return len(l.records)
 }
 
-// deliver invokes the function with a batch until it is done, or given up. attempts is
-// how many invocations it has failed.
+// deliver invokes the function with a batch until it is done, or abandoned. attempts is the number of invocations that
+// it has failed.
 func (l *lane) deliver(ctx context.Context, batch []*record, attempts int) error {
 	invoked := attempts
 	for {
@@ -85,8 +85,7 @@ func (l *lane) deliver(ctx context.Context, batch []*record, attempts int) error
 	}
 }
 
-// try invokes the function once: done records are done with. failed says that it failed as
-// a whole.
+// try invokes the function once: done records are finished. failed reports that it failed as a whole.
 func (l *lane) try(ctx context.Context, batch []*record) (done int, failed bool, err error) {
 	var f Function
 	select {
@@ -117,7 +116,7 @@ func (l *lane) try(ctx context.Context, batch []*record) (done int, failed bool,
 	return done, false, nil
 }
 
-// age gives up what is too old to be tried again.
+// age abandons records that are too old for another try.
 func (l *lane) age(ctx context.Context, batch []*record, invoked int) ([]*record, error) {
 	if l.MaxAge <= 0 {
 		return batch, nil

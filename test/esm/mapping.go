@@ -1,12 +1,10 @@
-// Package esm imitates what AWS Lambda's event source mapping of a DynamoDB stream does with
-// records and with a function's answers: batches, retries from the lowest reported
-// failure, halves, limits of attempts and age, batches side by side with the order of each item
-// kept, tumbling windows, and the record of a batch that it gives up.
+// Package esm imitates how AWS Lambda's event source mapping of a DynamoDB stream handles records and a function's
+// answers: batches, retries from the lowest reported failure, halves, limits of attempts and age, parallel batches with
+// the order of each item kept, tumbling windows, and the record of a batch that it abandons.
 //
-// It does what the Lambda Developer Guide says ("Using AWS Lambda with Amazon DynamoDB", with its
-// pages on batching, error handling, partial responses and windows). What that leaves open
-// is the harder of the choices for a function: a retry takes the attempts on with it that a
-// batch had before some of it was done.
+// It does what the Lambda Developer Guide says ("Using AWS Lambda with Amazon DynamoDB", with its pages on batching,
+// error handling, partial responses and windows). For the cases that the documentation leaves open it makes the harder
+// choice for a function: a retry keeps the attempts that a batch had before some of it was done.
 package esm
 
 import (
@@ -27,24 +25,24 @@ type Function interface {
 // Mapping is an event source mapping. A zero field is Lambda's default, but for
 // MaxRetries and Pause.
 type Mapping struct {
-	Functions []Function // environments that there may be at once; at least one
+	Functions []Function // maximum number of concurrent environments; at least one
 
 	BatchSize       int           // records. Default: 100
 	BatchBytes      int           // of an event. Default: 6 MiB
-	BatchWindow     time.Duration // for which records are gathered, as if each arrived when it was created. Default: no end
+	BatchWindow     time.Duration // time during which records are gathered, as if each arrived when it was created. Default: no end
 	Parallelization int           // batches of a shard at once, each item in one of them. Default: 1
 	TumblingWindow  time.Duration // Default: none. It excludes Parallelization
 
 	ReportFailures bool // FunctionResponseTypes: [ReportBatchItemFailures]
 	Bisect         bool // BisectBatchOnFunctionError
 
-	MaxRetries int                             // MaximumRetryAttempts: 0 tries a batch once, Lambda's own default is -1: for ever
+	MaxRetries int                             // MaximumRetryAttempts: 0 tries a batch once, Lambda's own default is -1: without end
 	MaxAge     time.Duration                   // MaximumRecordAgeInSeconds. Default: without end
 	Pause      func(attempt int) time.Duration // between two tries; the first is 1. Default: none
 
 	// Filter tells which records match FilterCriteria. Default: all.
 	Filter func(records [][]byte) ([]bool, error)
-	// Discard takes a batch that was given up, as an on-failure destination. Default: it is lost.
+	// Discard receives an abandoned batch, as an on-failure destination. Default: it is lost.
 	Discard func(ctx context.Context, d Discarded) error
 }
 
@@ -61,7 +59,7 @@ type Report struct {
 	Partial     int // answers that named a failure
 	Halved      int // batches
 	Filtered    int // records that did not match
-	Discarded   int // records given up
+	Discarded   int // records that were abandoned
 }
 
 // run is a mapping at work.
@@ -73,8 +71,8 @@ type run struct {
 	report Report
 }
 
-// Run hands all records of the shards to the function, and returns when each is done or
-// given up. The error is that it cannot go on: a record that is none, ctx, a destination that fails.
+// Run hands all records of the shards to the function, and returns when each is done or abandoned. The error says why
+// it cannot continue: an invalid record, ctx, a destination that fails.
 func (m *Mapping) Run(ctx context.Context, shards ...Shard) (Report, error) {
 	with := *m
 	with.BatchSize = cmp.Or(m.BatchSize, 100)
@@ -122,7 +120,7 @@ func (r *run) count(do func(*Report)) {
 	do(&r.report)
 }
 
-// lanes are the batches of a shard that may be under way at once.
+// lanes are the batches of a shard that may be in flight at once.
 func (r *run) lanes(s Shard) ([]*lane, error) {
 	matches := make([]bool, len(s.Records))
 	for i := range matches {

@@ -68,7 +68,7 @@ func TestFact16_WhatAnAnswerComesTo(t *testing.T) {
 	}
 }
 
-// What one record breaks is found in halves, and the others go on. Splitting costs no try.
+// A record that breaks a batch is found in halves, and the others continue. Splitting costs no try.
 func TestHalves(t *testing.T) {
 	var given []Discarded
 	f := told{do: func(_ int, e *event) (string, error) {
@@ -105,7 +105,7 @@ func TestFact17_RetriesAreForEverUnlessTold(t *testing.T) {
 	}
 }
 
-// Records that grow too old while they fail are given up, and the younger ones go on.
+// Records that grow too old while they fail are abandoned, and the younger ones continue.
 func TestAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(began.Add(3 * time.Second)))

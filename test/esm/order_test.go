@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever a function answers, it sees each item's records in order, the first time; again
-// only from one that it did not finish; and all of them.
+// Whatever a function answers, it sees each item's records in order, the first time; it sees again only those from an
+// unfinished one on; and it sees all of them.
 func TestFact17_OrderOfAnItemIsKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, items := rapid.IntRange(1, 60).Draw(t, "records"), rapid.IntRange(1, 12).Draw(t, "items")
@@ -24,7 +24,7 @@ func TestFact17_OrderOfAnItemIsKept(t *testing.T) {
 		}
 		answers := rapid.SliceOfN(rapid.IntRange(0, 4), 0, 30).Draw(t, "answers")
 		var mu sync.Mutex
-		finished := map[string]int{} // of an item, its newest record that is done with
+		finished := map[string]int{} // the newest finished record of an item
 		seen := map[string]bool{}
 		do := func(_ int, e *event) (string, error) {
 			mu.Lock()

@@ -25,9 +25,9 @@ func readReply(b []byte) reply {
 	return r
 }
 
-// done is how many records of the batch are done with: those before the lowest that the
-// function names. An identifier that is empty, null, missing or of another batch fails it whole, and
-// so does an answer that is none; where nobody asked for failures, nothing is looked at.
+// done is the number of finished records of the batch: those before the lowest that the function names. An identifier
+// that is empty, null, missing or from another batch fails the batch whole, and so does an invalid answer. If failures
+// are not requested, the answer is ignored.
 func (r reply) done(batch []*record, asked bool) (n int, failed bool) {
 	n = len(batch)
 	if !asked {

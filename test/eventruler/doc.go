@@ -3,6 +3,6 @@
 // Lambda documents the same rules for its filters; that Lambda runs this very library is not
 // documented.
 //
-// The program that is asked is app/EventRuler.java, on the version that app/pom.xml names; it
-// needs a JDK 17 and Maven, and is built once into the cache of test/server.
+// The program is app/EventRuler.java, on the version that app/pom.xml names; it needs a JDK 17 and Maven, and is built
+// once into the cache of test/server.
 package eventruler

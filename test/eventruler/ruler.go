@@ -63,7 +63,7 @@ type Ruler struct {
 	engine *Engine
 	set    string
 	own    bool // the engine is the ruler's own
-	all    bool // there are no patterns: Lambda filters nothing then
+	all    bool // without patterns: Lambda filters nothing then
 }
 
 // Start starts an [Engine] for these patterns alone; Close ends it.
@@ -80,8 +80,8 @@ func Start(ctx context.Context, patterns []string) (*Ruler, error) {
 	return r, nil
 }
 
-// Ruler is one of these patterns, each the JSON text that stands in a FilterCriteria. A pattern
-// that the library refuses is an error.
+// Ruler is one of these patterns, each the JSON text of a FilterCriteria. A pattern that the library refuses is an
+// error.
 func (e *Engine) Ruler(patterns []string) (*Ruler, error) {
 	e.mu.Lock()
 	e.sets++
@@ -103,8 +103,8 @@ func (e *Engine) Ruler(patterns []string) (*Ruler, error) {
 	return r, nil
 }
 
-// Match tells whether Lambda would hand the event, one record as it comes in
-// Lambda's JSON, to the function: one of the patterns matches, or there are none.
+// Match reports whether Lambda would send the event, one record in Lambda's JSON, to the function: one of the patterns
+// matches, or there are none.
 func (r *Ruler) Match(event []byte) (bool, error) {
 	all, err := r.MatchAll([][]byte{event})
 	if err != nil {

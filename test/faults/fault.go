@@ -34,7 +34,7 @@ func ResetAnswers() Fault { return Fault{Name: "reset of answers", answers: rese
 // Silence swallows answers and closes the connection after 100 ms.
 func Silence() Fault { return Fault{Name: "timeout", answers: silent(100 * time.Millisecond)} }
 
-// Hang swallows answers for as long as it lasts, and keeps connections open. It is none of All.
+// Hang swallows answers while it lasts, and keeps connections open. It is none of All.
 func Hang() Fault { return Fault{Name: "hang", answers: silent(0)} }
 
 // SlowClose keeps a connection half open for 100 ms after the server has closed it.

@@ -56,7 +56,7 @@ func post(c *http.Client, url string, n int) error {
 	return nil
 }
 
-// What breaks a request under each fault, and whether the server has had all of it.
+// The way each fault breaks a request, and whether the server has received all of it.
 func TestEachFaultDoesWhatItSays(t *testing.T) {
 	for _, tt := range []struct {
 		fault         Fault

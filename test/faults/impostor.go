@@ -15,7 +15,7 @@ import (
 	"testing/iotest"
 )
 
-// Answer is one that is not the server's own: of a proxy, a gateway or a load balancer that broke.
+// Answer is an answer of a broken proxy, gateway or load balancer in place of the server's own.
 type Answer struct {
 	Name   string
 	Status int
@@ -27,8 +27,8 @@ type Answer struct {
 
 const page = "<html><body><h1>hello</h1></body></html>"
 
-// Answers are those that no client may believe. What has a status of success and says nothing may be what
-// the server says of what it did; so such a request reaches it.
+// Answers are those that no client may trust. A successful status without content may be the server's own answer about
+// a done request; so such a request reaches it.
 func Answers() []Answer {
 	all := []Answer{
 		{Name: "200, empty", Status: 200},
@@ -53,7 +53,7 @@ func (a Answer) Do(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {a.Type}}, Body: io.NopCloser(body), ContentLength: -1, Request: r}, nil
 }
 
-// Impostor stands before a server and gives some answers in its place.
+// Impostor is in front of a server and gives some answers in its place.
 type Impostor struct {
 	server *httptest.Server
 	fault  atomic.Pointer[Answer]
@@ -61,8 +61,8 @@ type Impostor struct {
 	given  atomic.Int64
 }
 
-// Impersonate is an impostor before the server of that URL, which gives an answer of its own to that share of
-// requests while it is told to; it ends with the test.
+// Impersonate starts an impostor in front of the server of that URL. While it is told to, it answers that share of
+// requests itself. It ends with the test.
 func Impersonate(t TB, endpoint string, share float64) *Impostor {
 	t.Helper()
 	to, err := url.Parse(endpoint)

@@ -80,7 +80,7 @@ func narrow(rate int) way {
 	}
 }
 
-// inPieces carries pieces of at most that size, each once before reports that it may go.
+// inPieces carries pieces of at most that size, each once before reports that it can go.
 func inPieces(dst, src net.Conn, size int, before func(n int) bool) {
 	for b := make([]byte, size); ; {
 		n, err := src.Read(b)

@@ -1,8 +1,8 @@
 // Package faults puts a proxy between a sink and its real server, and has it do what
 // networks do: delay, reset, fall silent, close late, trickle, cut answers off.
 //
-// A fault has a beginning and an end, at both of which connections break, so that none
-// outlives its fault; each fault also ends by itself, so that no test hangs on it.
+// A fault has a beginning and an end, and connections break at both, so that none outlives its fault. Each fault also
+// ends by itself, so that no test hangs on it.
 package faults
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// Proxy stands before one server. Its methods may be called from many goroutines.
+// Proxy is in front of one server. Its methods may be called from many goroutines.
 type Proxy struct {
 	listen, upstream string // HOST:PORT
 
@@ -79,8 +79,8 @@ func (p *Proxy) change(f *Fault, limit time.Duration) error {
 	return p.start(f)
 }
 
-// start is called with the lock, or before anyone knows of the proxy. Faults come and go
-// with the listener: connections of one moment then all are of one kind.
+// start is called with the lock, or before anyone knows of the proxy. Faults come and go with the listener: all
+// connections of one moment have the same fault.
 func (p *Proxy) start(f *Fault) error {
 	if f == nil {
 		f = &Fault{}
@@ -90,7 +90,7 @@ func (p *Proxy) start(f *Fault) error {
 	}
 	l, err := net.Listen("tcp", p.listen)
 	for end := time.Now().Add(time.Second); errors.Is(err, syscall.EADDRINUSE) && time.Now().Before(end); l, err = net.Listen("tcp", p.listen) {
-		time.Sleep(time.Millisecond) // somebody looks whether the port is free
+		time.Sleep(time.Millisecond) // a check whether the port is free
 	}
 	if err != nil {
 		return err

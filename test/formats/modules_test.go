@@ -101,8 +101,8 @@ func firstDifference(a, b []byte) int {
 	return len(other)
 }
 
-// longest has the limits of names in characters, by type of resource and attribute. A name_prefix leaves 26 for what
-// Terraform adds.
+// longest has the limits of names in characters, by type of resource and attribute. A name_prefix leaves 26 characters
+// for Terraform's suffix.
 var longest = map[string]int{
 	"aws_cloudwatch_event_rule.name_prefix":  64 - 26,
 	"aws_cloudwatch_log_group.name":          512,
@@ -146,7 +146,7 @@ func (c *checked) checkNames(body *hclsyntax.Body) {
 	}
 }
 
-// use adds the address that an expression reads. Iterators of dynamic blocks, types and path.module are no addresses.
+// use adds the address that an expression reads. Iterators of dynamic blocks, types and path.module are not addresses.
 func (c *checked) use(t hcl.Traversal) {
 	step := func(i int) string {
 		if i < len(t) {

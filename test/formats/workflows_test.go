@@ -10,7 +10,7 @@ import (
 	"github.com/rhysd/actionlint"
 )
 
-// lint returns what actionlint says of a workflow.
+// lint returns actionlint's findings about a workflow.
 func lint(t *testing.T, file string, text []byte) []*actionlint.Error {
 	t.Helper()
 	l, err := actionlint.NewLinter(io.Discard, &actionlint.LinterOptions{})

@@ -1,5 +1,5 @@
-// Package handoff checks the rules by which a sink that came later is filled from a snapshot while the stream is
-// written beside it. It drives the real planners and stores.
+// Package handoff checks the rules by which an added sink is filled from a snapshot while the stream is written beside
+// it. It drives the real planners and stores.
 //
 // A [World] is one random interleaving, made from a seed: writers change a few items of a table; the shards of its
 // stream split, and are read at least once, by processes that crash, by processes that write late, and with batches that
@@ -15,9 +15,9 @@
 // item is the same after its places were read. In the end every sink must be what the table's items make of it, and an
 // audit must find nothing. In a healthy world no audit may find a difference.
 //
-// Worlds that repair keep to what a repair requires: nothing made before a sink was damaged comes late, unless contents
-// alone were changed; no group holds less than its items count for, since the stream stops there; and guards are not
-// changed by hand. They leave out aggregates that keep expired items, and on_collision: last.
+// Worlds with repairs keep the conditions of a repair: no change from before the damage comes late, unless contents
+// alone were damaged; no group holds less than its items' contributions, since the stream stops there; and guards are
+// not changed by hand. They leave out aggregates that keep expired items, and on_collision: last.
 //
 // [Rules] takes one protection out. The worlds then end wrong for some seeds, which shows that the protection is needed
 // and that the worlds contain what it protects against.

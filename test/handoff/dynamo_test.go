@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
-// worldsOnDynamoDB is how many worlds are played on DynamoDB Local, which takes ten times as long as a file.
+// worldsOnDynamoDB is the number of worlds on DynamoDB Local, which takes ten times as long as a file.
 const worldsOnDynamoDB = 100
 
 // The rules hold on DynamoDB as they do on SQLite.

@@ -163,7 +163,7 @@ func TestRepair_OnOpenSearch(t *testing.T) {
 			t.Parallel()
 			p, indexes := newPlayer(t), openIndexes(t, mode)
 			embedded := p.stores
-			for n := range (*onOpenSearch + 5) / 6 { // one takes as long as several of TestRules_OnOpenSearch
+			for n := range (*onOpenSearch + 5) / 6 { // one world takes as long as several of TestRules_OnOpenSearch
 				p.stores = embedded.WithDocuments(indexes.of(fmt.Sprintf("r%d", n)), mode == opensearch.Fast)
 				if r := p.repaired(uint64(n), RepairRules{}); len(r.Wrong) > 0 {
 					t.Errorf("seed %d: %v\n%s", n, r.Wrong, strings.Join(r.Story, "\n"))

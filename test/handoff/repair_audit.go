@@ -112,7 +112,7 @@ func (w *RepairWorld) lookUp(key item.Key) *record.Change {
 	return nil
 }
 
-// findSuspects compares what the sinks should have with what they have. Groups are told apart.
+// findSuspects compares the required contents of the sinks with their contents. Groups are distinguished.
 func (w *RepairWorld) findSuspects() (suspects []*suspect, groups map[int][]string) {
 	groups = make(map[int][]string)
 	for n, s := range w.audited {

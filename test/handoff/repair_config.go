@@ -11,9 +11,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// repairable has, by the name of the kind, the sinks that a repair restores, as a file has them. W is the world. A sink that
-// keeps what expired items counted for is not among them, since nothing tells which items these were, nor is
-// on_collision: last, of which no item tells which claim is the latest.
+// repairable has, by the name of the kind, the sinks that a repair restores, as a file has them. W is the world. A sink
+// that keeps the contributions of expired items is not among them, since it is unknown which items these were. Neither
+// is on_collision: last, because no item shows which claim is the latest.
 var repairable = map[string]string{
 	"rows apart":            `apart: {view: {when: W, table: rows, key: {PK: 'W-apart#{Status}', SK: '{@key}'}, attributes: {total: '{Total}', who: '{Status?} {PK}'}}}`,
 	"rows in place":         `place: {view: {when: W, table: rows, tombstones: in_place, key: {PK: 'W-place#{Status}', SK: '{@key}'}, attributes: {total: '{Total}', who: '{Status?} {PK}'}}}`,

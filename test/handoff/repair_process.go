@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// process is a writer of the stream, an audit or a repair. It runs until it calls a store, and goes on when the world
-// resumes it: other processes are in between.
+// process is a writer of the stream, an audit or a repair. It runs until it calls a store, and continues when the world
+// resumes it: other processes run in between.
 type process struct {
 	name    string
 	repairs bool
 	audits  bool
 	batch   batch       // of the stream, that it writes
-	ready   func() bool // nil: it can go on
-	held    bool        // it goes on once the world has no more writers
+	ready   func() bool // nil: it can continue
+	held    bool        // it continues once the world has no more writers
 	next    func() (struct{}, bool)
 	stop    func()
 	yield   func(struct{}) bool
@@ -38,7 +38,7 @@ func (w *RepairWorld) start(p *process, body func(p *process)) *process {
 	return p
 }
 
-// resume lets a process go on until it calls a store once more. It returns false if the process has ended.
+// resume lets a process continue until it calls a store once more. It returns false if the process has ended.
 func (w *RepairWorld) resume(p *process) bool {
 	w.running = p
 	_, more := p.next()
@@ -55,7 +55,7 @@ func (w *RepairWorld) finish(p *process) {
 	}
 }
 
-// kill ends a process where it is. What it wrote stays written.
+// kill ends a process where it is. Its writes stay.
 func (w *RepairWorld) kill(p *process) {
 	w.tell("%s is killed", p.name)
 	w.count("killed: a process")
@@ -75,14 +75,14 @@ func (w *RepairWorld) end(p *process, killed bool) {
 	}
 }
 
-// pause lets other processes go on, if a process runs.
+// pause lets other processes continue, if a process runs.
 func (w *RepairWorld) pause() {
 	if p := w.running; p != nil && !p.yield(struct{}{}) {
 		panic(killed{})
 	}
 }
 
-// waitUntil lets other processes go on until a condition is met.
+// waitUntil lets other processes continue until a condition is met.
 func (w *RepairWorld) waitUntil(p *process, ready func() bool) {
 	p.ready = ready
 	for !ready() {
@@ -91,7 +91,7 @@ func (w *RepairWorld) waitUntil(p *process, ready func() bool) {
 	p.ready = nil
 }
 
-// resumable returns the processes that can go on.
+// resumable returns the processes that can continue.
 func (w *RepairWorld) resumable() []*process {
 	return slices.DeleteFunc(slices.Clone(w.processes), func(p *process) bool { return p.held || p.ready != nil && !p.ready() })
 }

@@ -5,7 +5,8 @@ import "fmt"
 // attempts is how many audits a world may need under load, until one of them and its repair have nothing left.
 const attempts = 8
 
-// repairAll audits and repairs, as an operator does, until a repair has nothing left. Writers and stream go on meanwhile.
+// repairAll audits and repairs, as an operator does, until a repair has nothing left. Writers and stream continue
+// meanwhile.
 func (w *RepairWorld) repairAll() {
 	for n := range attempts {
 		quiet := n >= attempts/2

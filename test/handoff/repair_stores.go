@@ -37,7 +37,7 @@ type RepairableDocuments interface {
 	search.Repairer
 }
 
-// pausedRows are rows whose calls let other processes go on, before and after each. Repairs leave out what the rules say.
+// pausedRows are rows whose calls let other processes run, before and after each. Repairs leave out what the rules say.
 type pausedRows struct {
 	RepairableRows
 	w *RepairWorld
@@ -179,7 +179,7 @@ func (s pausedDocuments) Search(context.Context, string, string, int) (search.Hi
 
 // auditStores opens the stores of the sinks of a world for an audit.
 type auditStores struct {
-	sinks.Stores // of what no world has
+	sinks.Stores // which no world has
 	w            *RepairWorld
 }
 

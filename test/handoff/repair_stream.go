@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// deliverable returns the shards from which something can be read, and of which nothing is being written.
+// deliverable returns the shards with unread records whose batches are not being written.
 func (w *RepairWorld) deliverable() []*shard {
 	return slices.DeleteFunc(w.readable(), func(s *shard) bool { return w.writing[s] != nil })
 }
@@ -17,7 +17,7 @@ func (w *RepairWorld) mayComeLate(b batch) bool {
 	return w.shape != damaged || w.rules.Repair.Late || b[0].at > w.damagedAt
 }
 
-// deliver reads the next records of a shard. A consumer writes them, or they are given up and come back.
+// deliver reads the next records of a shard. A consumer writes them, or they are abandoned and come back.
 func (w *RepairWorld) deliver() {
 	shards := w.deliverable()
 	if len(shards) == 0 {
@@ -85,7 +85,8 @@ func (w *RepairWorld) writeBatch(b batch) {
 	}
 }
 
-// crash lets a shard be read from its checkpoint again. What is being written is killed, or goes on beside its successor.
+// crash lets a shard be read from its checkpoint again. A batch that is being written is killed, or continues beside
+// its successor.
 func (w *RepairWorld) crash() {
 	s := w.shards[w.rand.IntN(len(w.shards))]
 	if p := w.writing[s]; p != nil {
@@ -103,7 +104,7 @@ func (w *RepairWorld) crash() {
 	}
 }
 
-// comeBack writes a batch of a process that is late, or one that was given up.
+// comeBack writes a batch of a late process, or an abandoned one.
 func (w *RepairWorld) comeBack() {
 	from, what := &w.late, "a process that is late writes"
 	if len(*from) == 0 || len(w.givenUp) > 0 && w.oneIn(2) {

@@ -42,7 +42,7 @@ func TestRepair(t *testing.T) {
 		}
 		return
 	}
-	worlds := *seeds / 2 // one takes as long as three of TestRules
+	worlds := *seeds / 2 // one world takes as long as three of TestRules
 	var mu sync.Mutex
 	tally, wrong := make(map[string]int), 0
 	t.Run("worlds", func(t *testing.T) {

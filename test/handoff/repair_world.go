@@ -19,10 +19,10 @@ type shape string
 const (
 	healthy shape = "healthy" // nothing damages them: an audit finds no difference
 	changed shape = "changed" // contents are changed by hand. Changes may come late at any time
-	damaged shape = "damaged" // records are lost, and entries are removed, moved and changed by hand, also their versions. What was made before that does not come late
+	damaged shape = "damaged" // records are lost, and entries are removed, moved and changed by hand, also their versions. Earlier changes do not come late
 )
 
-// RepairWorld is a world whose sinks are filled, and are audited and repaired while the stream goes on.
+// RepairWorld is a world whose sinks are filled, and are audited and repaired while the stream continues.
 type RepairWorld struct {
 	World
 	shape     shape
@@ -76,7 +76,7 @@ func RunRepair(ctx context.Context, stores *Stores, seed uint64, rules Rules) (r
 		w.repairAll()
 	}
 	w.playOn(w.rand.IntN(6))
-	for w.drainRepair(); w.unsure > 0; w.drainRepair() { // whoever runs such a repair audits again
+	for w.drainRepair(); w.unsure > 0; w.drainRepair() { // the operator of such a repair audits again
 		w.unsure = 0
 		w.repairAll()
 	}
@@ -188,7 +188,7 @@ func (w *RepairWorld) step(left int) int {
 	return 0
 }
 
-// goOn lets a process go on for some calls.
+// goOn lets a process continue for some calls.
 func (w *RepairWorld) goOn(calls int) {
 	ps := w.resumable()
 	if len(ps) == 0 {
@@ -241,7 +241,7 @@ func (w *RepairWorld) drainStep(late bool) bool {
 	return true
 }
 
-// check compares the sinks with the table, and with what an audit of a quiet world says.
+// check compares the sinks with the table, and with an audit of a quiet world.
 func (w *RepairWorld) check() {
 	for i := range w.sinks {
 		s := &w.sinks[i]

@@ -23,11 +23,11 @@ type Rules struct {
 
 	Purged         bool // tombstones and empty guards are deleted while the backfill still writes
 	NoTombstones   bool // the removal of an item that a sink has not seen is not written
-	KeepsCounted   bool // an expired item stays counted for what was counted before, and not for its last image
+	KeepsCounted   bool // an expired item keeps its former contribution, and not that of its last image
 	ClaimsFail     bool // a claim that loses its row to another is a failure of the backfill, too
 	ChildFirst     bool // a shard is read before its parent is acknowledged
 	Unsettled      bool // the sinks count as complete when the parts are written, and shards are unread
-	OtherStream    bool // the backfill goes on although the stream was disabled and enabled again
+	OtherStream    bool // the backfill continues although the stream was disabled and enabled again
 	SecondBackfill bool // after changes were lost, filled sinks are filled again
 
 	Repair RepairRules // of a world that audits and repairs its sinks

@@ -55,7 +55,7 @@ func (p *player) play(seed uint64, without Rules) Result {
 	return r
 }
 
-// happens is what must happen in many worlds. What never happened was not tried.
+// happens is what must happen in many worlds. An event that never happened was not tested.
 var happens = []string{
 	"world: the sinks are as old as the stream", "world: a scan", "world: an export", "world: incremental exports",
 	"world: the stream has no old images", "world: incremental exports have no old images",

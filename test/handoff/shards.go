@@ -6,7 +6,7 @@ import "slices"
 type shard struct {
 	number   int
 	parent   *shard // nil: it was there when the stream began
-	closed   bool   // its items go on in its children
+	closed   bool   // its items continue in its children
 	writes   []*write
 	position int // of the reader
 	durable  int // checkpoint
@@ -28,7 +28,7 @@ func (s *shard) ended() bool {
 	return s.closed && s.durable == len(s.writes) && (s.parent == nil || s.parent.ended())
 }
 
-// readable returns the shards from which something can be read: a child follows when its parent was acknowledged.
+// readable returns the shards with unread records: a child follows when its parent was acknowledged.
 func (w *World) readable() []*shard {
 	return slices.DeleteFunc(slices.Clone(w.shards), func(s *shard) bool {
 		waits := s.parent != nil && !s.parent.ended() && !w.rules.ChildFirst
@@ -36,7 +36,7 @@ func (w *World) readable() []*shard {
 	})
 }
 
-// split closes an open shard. Its items go on in one child or two.
+// split closes an open shard. Its items continue in one child or two.
 func (w *World) split() {
 	open := slices.DeleteFunc(slices.Clone(w.shards), func(s *shard) bool { return s.closed })
 	parent := open[w.rand.IntN(len(open))]

@@ -190,7 +190,7 @@ func (w *World) drawTimes() {
 	default:
 		w.count("world: an export")
 	}
-	for n := layers; n > 0; n-- { // the last layer is the one that must come after the floor
+	for n := layers; n > 0; n-- { // the last layer, which must come after the floor
 		w.layers = append(w.layers, layer{at: at})
 		at = w.between(0, at)
 	}
@@ -346,7 +346,7 @@ func (w *World) write() {
 	}
 }
 
-// deliver reads the next records of a shard. Up to H nobody writes them.
+// deliver reads the next records of a shard. Up to H no process writes them.
 func (w *World) deliver(s *shard) {
 	from := s.position
 	to := min(from+1+w.rand.IntN(4), len(s.writes))
@@ -393,7 +393,7 @@ func (w *World) crash() {
 	}
 }
 
-// comeBack delivers a batch of a process that is late, or one that was given up.
+// comeBack delivers a batch of a late process, or an abandoned one.
 func (w *World) comeBack() {
 	if w.now <= w.h && !w.noH {
 		return
@@ -449,7 +449,7 @@ func (w *World) read(p *part) {
 	}
 }
 
-// writeBackfill writes a batch of what was read.
+// writeBackfill writes a batch of the items that were read.
 func (w *World) writeBackfill() {
 	if len(w.backfill) == 0 {
 		return

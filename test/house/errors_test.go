@@ -22,8 +22,8 @@ var silent = regexp.MustCompile(`test$|/testdata|^sinks/archive/athena|^sinks/in
 // setup are functions that check options and open stores: what they refuse ends the start with its whole text.
 var setup = regexp.MustCompile(`^(New.*|new[A-Z].*|Open|check|checkTags|checkColumns|checkName|CheckIndex|validate|withDefaults|compileFields|serverURL|rename|connection|setGoSink|noGoSink|detectors|DecodeInto|NewMask|Unescape|Parse[A-Z].*)$`)
 
-// An error that is made by errors.New or fmt.Errorf, and wraps none, is *errors.errorString in a log. What
-// planners, stores and readers make has a class: redact.Class makes it, or a type that is a redact.Described.
+// An error that is made by errors.New or fmt.Errorf, and wraps none, is *errors.errorString in a log. Errors of
+// planners, stores and readers have a class: redact.Class makes them, or a type that is a redact.Described.
 func TestErrors_HaveAClass(t *testing.T) {
 	root := filepath.Join("..", "..")
 	for _, dir := range speaking {
@@ -50,7 +50,7 @@ func TestErrors_HaveAClass(t *testing.T) {
 	}
 }
 
-// A type of the readers' errors says of itself what a log may, or leads to an error that does.
+// An error type of the readers has its own text for logs, or wraps an error that does.
 func TestErrors_TypesOfReaders(t *testing.T) {
 	types, methods := map[string]string{}, map[string]bool{}
 	each(t, filepath.Join("..", ".."), "shardreader", func(path string, fset *token.FileSet, f *ast.File) {
@@ -120,7 +120,7 @@ func TestErrors_OneFunctionMakesTheTextOfALine(t *testing.T) {
 		})
 	}
 	for of, at := range redacted {
-		// These have the class of what they wrap.
+		// These have the class of the wrapped error.
 		if !described[of] && !slices.Contains([]string{"pipeline.quarantineError", "pipeline.deniedError"}, of) {
 			t.Errorf("%s: %s has a text for logs, and no class: give it Describe", at, of)
 		}

@@ -1,5 +1,4 @@
-// Package house holds the rules of the house: who may import whom, what stands at
-// the top level, what must be documented.
+// Package house holds the rules of the house: who may import whom, what is at the top level, what must be documented.
 package house
 
 import (
@@ -195,7 +194,7 @@ func may(rule []string, imp string) bool {
 	})
 }
 
-// within tells whether imp is an internal package that dir's own tree shares.
+// within reports whether imp is an internal package of dir's own tree.
 func within(dir, imp string) bool {
 	tree, _, internal := strings.Cut(strings.TrimPrefix(imp, module+"/"), "/internal/")
 	return internal && strings.HasPrefix(dir+"/", tree+"/")

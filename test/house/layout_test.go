@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// topLevel is all that may stand beside dot files at the top.
+// topLevel is everything that may be beside dot files at the top.
 var topLevel = []string{"handlers", "pipeline", "sinks", "shardreader", "deploy", "cmd", "test",
 	"go.mod", "go.sum", "template.yaml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "DESIGN.md", "SECURITY.md"}
 

@@ -21,7 +21,7 @@ var ownModes = []string{
 	"cmd/internal/initconfig/init.go",   // a configuration and source code, which hold no item
 }
 
-// What the program writes holds items, keys and events: pipeline/private makes it, for its owner alone.
+// Files of the program hold items, keys and events: pipeline/private creates them, for their owner alone.
 func TestFilesArePrivate(t *testing.T) {
 	for _, f := range tracked(t) {
 		top, _, _ := strings.Cut(f, "/")

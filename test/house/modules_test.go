@@ -39,7 +39,7 @@ func TestModules_EachIsTheProducts(t *testing.T) {
 	}
 }
 
-// covered tells whether one of the reasons is that of a module: of its path, or of a path/... that it is under.
+// covered reports whether one of the reasons is that of a module: of its path, or of a path/... above it.
 func covered(reasons []string, module string) bool {
 	return slices.ContainsFunc(reasons, func(r string) bool {
 		tree, all := strings.CutSuffix(r, "/...")
@@ -78,8 +78,8 @@ func requirements(t *testing.T) []string {
 	return direct
 }
 
-// importedModules are those that packages outside test import: the packages themselves, and their tests with what
-// these import below test.
+// importedModules are the modules that packages outside test import: the packages themselves, and their tests with
+// their imports below test.
 func importedModules(t *testing.T, direct []string) (product, tests map[string]bool) {
 	t.Helper()
 	product, tests = map[string]bool{}, map[string]bool{}
@@ -96,7 +96,7 @@ func importedModules(t *testing.T, direct []string) (product, tests map[string]b
 		}
 		into := product
 		if strings.Contains(p.ImportPath, "/internal/") && strings.HasSuffix(p.ImportPath, "test") {
-			into = tests // a kit that nobody else can import
+			into = tests // a kit that no other code can import
 		}
 		for _, imp := range p.Imports {
 			into[moduleOf(direct, imp)] = true

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Nothing is skipped: a test that misses something fails. A draw of rapid's that fits nothing is no test: its
-// *rapid.T may skip it.
+// Nothing is skipped: a test that misses something fails. A draw of rapid that fits nothing is not a test: its *rapid.T
+// may skip it.
 func TestNothingIsSkipped(t *testing.T) {
 	for _, f := range tracked(t) {
 		if !strings.HasSuffix(f, ".go") || strings.Contains(f, "/testdata/") {
@@ -66,7 +66,7 @@ func skips(file *ast.File) (found []token.Pos) {
 	return found
 }
 
-// rapids tells whether x is a parameter of a function that encloses it, and is a *rapid.T.
+// rapids reports whether x is a parameter of a function that encloses it, and is a *rapid.T.
 func rapids(of []*ast.FuncType, x ast.Expr) bool {
 	id, ok := x.(*ast.Ident)
 	if !ok {

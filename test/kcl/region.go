@@ -20,15 +20,15 @@ const (
 // KnownARN is the ARN of one of DynamoDB Local's streams as a [RegionProxy] has it.
 func KnownARN(local string) string { return strings.Replace(local, localRegion, knownRegion, 1) }
 
-// RegionProxy stands before DynamoDB Local and gives its ARNs a region that exists, in
-// what it answers; in what it is asked it changes them back.
+// RegionProxy is in front of DynamoDB Local. In answers it gives the ARNs a region that exists; in requests it changes
+// them back.
 type RegionProxy struct {
 	server *httptest.Server
 	to     string
 	pool   *http.Transport
 }
 
-// NewRegionProxy stands before the server of that URL. The caller closes it.
+// NewRegionProxy is in front of the server of that URL. The caller closes it.
 func NewRegionProxy(endpoint string) *RegionProxy {
 	p := &RegionProxy{to: endpoint, pool: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}}
 	p.server = httptest.NewServer(http.HandlerFunc(p.serve))

@@ -33,7 +33,7 @@ type Options struct {
 	Streams     []string // ARNs; more than one: in the KCL's multi-stream mode
 	Application string   // names the lease table
 	Worker      string   // its name; a new one on a table that exists waits for the other's time to run out
-	Every       int      // a checkpoint after so many records of a shard. Default: 1
+	Every       int      // a checkpoint after n records of a shard. Default: 1
 	Page        int      // records a read at most. Default: 1000, the KCL's
 	Hasty       bool     // no checkpoint at a stop: what was read since the last comes again. Default: there is one
 	Quick       bool     // shorter waits at a start and at a change of owner. Default: the KCL's
@@ -41,8 +41,8 @@ type Options struct {
 	StreamsAt   string   // URL of DynamoDB Streams. Default: Endpoint
 	Count       bool     // records are counted and not told, with a checkpoint of each shard a second; see Worker.Measure
 	Busy        bool     // a shard is read again at once. Default: a second later, as the adapter has it
-	Java        []string // flags of the JVM. Default: those of a small one that starts fast
-	// Tell is called with what the worker does, in order, from one goroutine.
+	Java        []string // flags of the JVM. Default: those of a small application that starts fast
+	// Tell is called with the worker's steps, in order, from one goroutine.
 	Tell func(Event)
 }
 
@@ -127,7 +127,7 @@ func (w *Worker) start(path string, o Options) error {
 	return nil
 }
 
-// tellAll reads events to their end. What is no event is an error, but read on.
+// tellAll reads events to their end. An unknown event is an error, but reading continues.
 func tellAll(r io.Reader, tell func(Event)) (err error) {
 	lines := bufio.NewScanner(r)
 	for lines.Scan() {
@@ -144,8 +144,8 @@ func tellAll(r io.Reader, tell func(Event)) (err error) {
 // Process is the id of the worker's process.
 func (w *Worker) Process() int { return w.cmd.Process.Pid }
 
-// Measure has a worker that counts tell what records cost. With 0 records it begins, and tells
-// so: "measuring". With more, "measured" comes once so many were handed to the application since.
+// Measure has a worker that counts tell what records cost. With 0 records it begins, and tells so: "measuring". With
+// more, "measured" comes once n were handed to the application since.
 func (w *Worker) Measure(records int) error {
 	_, err := fmt.Fprintln(w.stdin, records)
 	return err
@@ -173,12 +173,12 @@ func (w *Worker) Stop() error {
 
 // Kill ends the worker as a crash does.
 func (w *Worker) Kill() error {
-	_ = w.cmd.Process.Kill() // one that has ended
+	_ = w.cmd.Process.Kill() // a process that has ended
 	<-w.done
 	return os.RemoveAll(filepath.Dir(w.log))
 }
 
-// Log is the end of what the worker logged, its warnings and errors first of all.
+// Log is the end of the worker's log, its warnings and errors first.
 func (w *Worker) Log(n int) string {
 	b, _ := os.ReadFile(w.log)
 	var odd []byte

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/test/kcl"
 )
 
-// application is an application of the KCL. What it is handed has arrived.
+// application is an application of the KCL. Records that it is handed have arrived.
 type application struct {
 	world   *world
 	proxy   *kcl.RegionProxy

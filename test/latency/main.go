@@ -87,14 +87,14 @@ func measure(ctx context.Context, n int, rate float64, what string, open func(*w
 
 // reader is what reads the stream of a world: a consumer, or several.
 type reader interface {
-	// start starts one, named anew each time.
+	// start starts a process with a new name each time.
 	start() (process, error)
 	// arrived waits until a write has.
 	arrived(ctx context.Context, wr write) error
 	close()
 }
 
-// process is one that runs.
+// process is a running process.
 type process interface{ stop() error }
 
 // firstRecord starts a consumer where a record waits for it.

@@ -37,8 +37,8 @@ var exports = []struct {
 	{"items of 400 KB", largeItems, heavyItems},
 }
 
-// measureBackfill has a child read each export, and prints what it took. Another child writes the export: a process is
-// charged with the memory of the one that started it, too.
+// measureBackfill has a child read each export, and prints what it took. Another child writes the export: the
+// accounting of a process includes the memory of the one that started it.
 func measureBackfill(fixture string) (within bool, err error) {
 	within = true
 	for i, e := range exports {

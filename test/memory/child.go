@@ -72,7 +72,7 @@ func runEmbedded(ctx context.Context, file string, src pipeline.Source) (pipelin
 	return p.Ledger(), st.Close()
 }
 
-// runCounting runs the same number of sinks, each of which counts.
+// runCounting runs the same number of sinks, and each of them counts.
 func runCounting(ctx context.Context, file string, src pipeline.Source, c pipeline.Committer) (pipeline.Ledger, error) {
 	cfg, err := config.Load(file)
 	if err != nil {

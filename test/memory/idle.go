@@ -29,15 +29,15 @@ const (
 	idleShards    = 10_000
 	idleBytes     = 400e6
 	describeQuota = 10            // calls a second, the service's
-	callsPerMonth = 1_000_000_000 // the budget; polled every 5 s, so many shards would take 5 billion
+	callsPerMonth = 1_000_000_000 // the budget; polled every 5 s, that number of shards would take 5 billion
 	idlePatience  = 5 * time.Minute
 	idleWatched   = 20 * time.Second
 	secondsAMonth = 30 * 24 * 60 * 60
 	idleCalls     = 64 // GetRecords calls at once
 )
 
-// measureIdle has a child follow a stream of 10,000 open shards that nobody writes to,
-// whose server is this process, and prints what it took.
+// measureIdle lets a child follow a stream of 10,000 open shards without writes, whose server is this process, and
+// prints its cost.
 func measureIdle() (within bool, err error) {
 	server := streamtest.New(streamtest.Options{DescribePerSecond: describeQuota})
 	server.Enable("idle", streamtest.StreamOptions{Shards: idleShards})

@@ -49,7 +49,7 @@ func (a *Aggregate) share(s scope) (share, verdict) {
 	if is != found {
 		return share{}, is
 	}
-	if a.Shards > 1 { // a key with a shard behind it is a text, so that 1 and "1" are one group
+	if a.Shards > 1 { // a key with a shard after it is a text, so that 1 and "1" are one group
 		text, _ := plainText(group["PK"])
 		group["PK"] = sinktest.Attr{"S": text}
 	}
@@ -79,8 +79,8 @@ func (v Value) of(s scope) (sinktest.Attr, verdict) {
 	return x, found
 }
 
-// groups is the rows of the aggregate. What an item counts for is replaced by its
-// next change; what its last image counts for when it expires stays, where Keep is set.
+// groups is the rows of the aggregate. The contribution of an item is replaced by its next change. If Keep is set, the
+// contribution of its last image stays when it expires.
 func (a *Aggregate) groups(sink string, cs []change, count *Count) State {
 	type contribution struct {
 		version string
@@ -107,7 +107,7 @@ func (a *Aggregate) groups(sink string, cs []change, count *Count) State {
 		was, before := a.shares(c.key, c.Old)
 		counted := before == failed || len(was) > 0 || c.mayReplace
 		if len(last.shares) == 0 && len(shares) == 0 && !last.void && !counted {
-			continue // it never counted, or the change by which it left is what is remembered, or is still to come
+			continue // it never counted, or the change by which it left is remembered, or is still to come
 		}
 		if expired {
 			kept, shares = append(kept, shares...), nil

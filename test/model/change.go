@@ -20,7 +20,7 @@ func (k *Search) documents(sink, pipeline string, cs []change, count *Count) Sta
 		if c.mayReplace {
 			was = found
 		}
-		if is == failed { // of the old image nothing is asked but whether there may be a document
+		if is == failed { // the old image only decides whether there may be a document
 			s.must(sink, c, count)
 			if was != missing && c.version >= newest[c.key] {
 				newest[c.key] = c.version
@@ -57,8 +57,8 @@ func DocumentText(doc map[string]any) string {
 	return string(b)
 }
 
-// plainJSON is a value in a document: numbers with all their digits, as text
-// where they are no integer and a double would not keep them.
+// plainJSON is a value in a document: numbers with all their digits, as text if they are not integers and a double
+// would change them.
 func plainJSON(a sinktest.Attr) any {
 	switch tag(a) {
 	case "S":
@@ -103,7 +103,7 @@ func (k *Archive) asks(c change) verdict {
 	return k.When.eval(c.New)
 }
 
-// lacks tells whether k is an archive whose condition a change does not meet.
+// lacks reports whether k is an archive whose condition a change does not meet.
 func (k *Archive) lacks(c change) bool { return k != nil && k.asks(c) == missing }
 
 // archived is what an archive keeps: every change that it takes, once, or the newest of each item.
@@ -131,7 +131,7 @@ func (k *Archive) archived(sink string, cs []change, count *Count) State {
 	return s
 }
 
-// newestOnly tells whether the archive keeps the newest change of each item alone.
+// newestOnly reports whether the archive keeps only the newest change of each item.
 func (k *Archive) newestOnly() bool {
 	return k.PerItem != nil && !slices.ContainsFunc(k.PerItem, func(p Part) bool { return p.Version })
 }

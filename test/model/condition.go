@@ -57,8 +57,7 @@ func quoted(texts []string) []string {
 	return out
 }
 
-// eval asks the condition of an image; nil is no image, whose attributes are null.
-// found is yes, missing is no.
+// eval evaluates the condition on an image; nil is no image, whose attributes are null. found is yes, missing is no.
 func (c Condition) eval(it sinktest.Item) verdict {
 	switch c.Op {
 	case "and":

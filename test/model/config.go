@@ -100,7 +100,7 @@ type Archive struct {
 	Kinds   []string // nil: all
 	PerItem Template // nil: the log
 	When    *Condition
-	Image   string // old or new: what When is asked of
+	Image   string // old or new: the image of When
 }
 
 // Notify publishes the events of detectors.

@@ -58,7 +58,7 @@ func (k *Search) name(c change, e element) string {
 	return k.Index + " " + c.key + "::" + escaped(e.id)
 }
 
-// mayHave are the names of the documents that there may be of the old image. However many its elements are, each is looked at.
+// mayHave are the names of the documents that the old image may have. However many its elements are, each is looked at.
 func (k *Search) mayHave(c change) (names []string) {
 	if c.Old == nil || k.WhenEach == nil && holds(k.When, c.Old) == missing {
 		return nil

@@ -117,7 +117,8 @@ func (s *Scope) hasKey(keys sinktest.Item) bool {
 	})
 }
 
-// has reports whether an item is of an entity of the scope. An item is of the first entity whose key and condition match.
+// has reports whether an item is of an entity of the scope. An item belongs to the first entity whose key and condition
+// match.
 func (s *Scope) has(it sinktest.Item) verdict {
 	if s == nil {
 		return found
@@ -133,7 +134,7 @@ func (s *Scope) has(it sinktest.Item) verdict {
 	return missing
 }
 
-// is reports whether an item is of the entity e, and of no entity before e.
+// is reports whether an item belongs to the entity e, and to no entity before e.
 func (s *Scope) is(e Entity, it sinktest.Item) verdict {
 	if _, ok := e.bind(it); !ok {
 		return missing
@@ -154,7 +155,7 @@ func (s *Scope) is(e Entity, it sinktest.Item) verdict {
 	return holds(e.When, it)
 }
 
-// latest returns the image by which the entity of an item is found.
+// latest returns the image that decides the entity of an item.
 func latest(r sinktest.Record) sinktest.Item {
 	switch {
 	case r.New != nil:
@@ -192,7 +193,7 @@ func (s *Scope) scoped(when *Condition) *Condition {
 	return &c
 }
 
-// scoped is the sink with conditions that ask of what entities an item is.
+// scoped is the sink with conditions on the entities of an item.
 func (s Sink) scoped() Sink {
 	switch {
 	case s.View != nil:
@@ -213,8 +214,8 @@ func (s Sink) scoped() Sink {
 
 func (s Sink) keepsState() bool { return s.View != nil || s.Aggregate != nil || s.Search != nil }
 
-// takes reports whether the entities and the filters of a sink let a record through. If not, it returns the reason for the
-// counters. The conditions of entities of a state sink are evaluated later, for each image.
+// takes reports whether the entities and the filters of a sink let a record through. If not, it returns the reason for
+// the counters. The conditions of entities of a state sink are evaluated later, for each image.
 func (s Sink) takes(r sinktest.Record) (reason string, is verdict) {
 	switch {
 	case s.keepsState():

@@ -16,8 +16,8 @@ const (
 	flawKey  = "FlawKey"
 )
 
-// Flawed is the configuration with conditions and keys that an image may spoil; of all
-// other images it makes the same.
+// Flawed is the configuration with conditions and keys that an image may spoil; its result for all other images is the
+// same.
 func (c Config) Flawed() Config {
 	c.Sinks = slices.Clone(c.Sinks)
 	for i := range c.Sinks {
@@ -59,8 +59,8 @@ func (c Config) Retracting() Config {
 	return c
 }
 
-// escapes tells whether the row key holds escaped key attributes, which the guard of the
-// row depends on: it must stay what it is.
+// escapes reports whether the row key holds escaped key attributes, which the guard of the row depends on: it must not
+// change.
 func (v *View) escapes() bool {
 	return v.GuardsItself() && !slices.ContainsFunc(slices.Concat(v.PK, v.SK), func(p Part) bool { return p.Key })
 }
@@ -74,8 +74,8 @@ func spoilable(when *Condition) *Condition {
 	return &c
 }
 
-// withFlaw adds what is no text in an image that is spoilt. A template that is one path
-// stays: it keeps the type of its value.
+// withFlaw adds a value that is not text to a spoilt image. A template that is one path stays: it keeps the type of its
+// value.
 func withFlaw(t Template) Template {
 	if len(t) < 2 {
 		return t

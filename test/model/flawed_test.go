@@ -19,10 +19,9 @@ import (
 	"github.com/tablewake/tablewake/test/model"
 )
 
-// Images that nothing can be made of leave nothing behind of what the item had before;
-// and when the settings were mended and every letter was redriven, the stores hold what the
-// mended configuration makes of all records. What expired behind such an image and is kept is
-// the exception that the reference names.
+// Images that cannot be planned leave nothing of the item's former state. When the settings were corrected and every
+// letter was redriven, the stores hold the result of the corrected configuration for all records. The exception, which
+// the reference names, is an item that expired after such an image and is kept.
 func TestMended(t *testing.T) {
 	check(t, func(t *rapid.T, p product, s model.Stream) {
 		mended := p.cfg.Retracting()

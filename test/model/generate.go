@@ -41,8 +41,8 @@ func Configs(keys map[string]string) *rapid.Generator[Config] {
 	})
 }
 
-// withoutExpiries makes a sink one that can do without the changes of expired items: nothing can be taken out whose leave is
-// dropped.
+// withoutExpiries makes a sink one that works without the changes of expired items: an item whose delete is dropped
+// cannot be removed.
 func (s *Sink) withoutExpiries() {
 	switch {
 	case s.Aggregate != nil:
@@ -133,7 +133,7 @@ func (p Part) with(name, arg string) Part {
 	return p
 }
 
-// claimed is a key that several items may come to.
+// claimed is a key that several items may have.
 func (g generator) claimed(name, table string) (pk, sk Template) {
 	parts := []Part{
 		path("Email").with("lower", ""), path("Status"), path("Rank"), path("Addr", "City"), path("Blob"),
@@ -172,7 +172,7 @@ func (g generator) view(name, table string) *View {
 		return v
 	}
 	switch rapid.IntRange(0, 3).Draw(g.T, "guard") {
-	case 0: // the item's key stands in the sort key
+	case 0: // the item's key is in the sort key
 		v.SK = Template{path("Day").with("date", "2006-01-02"), literal("#"), {Key: true}}
 		if g.one(2) {
 			v.SK = v.SK[2:]

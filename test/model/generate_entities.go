@@ -7,7 +7,7 @@ import (
 )
 
 // entities draws those of a table: none, some without a key in common, or two with keys in common and conditions of
-// their own. What `unique` says is not always so.
+// their own. The promise of `unique` is not always kept.
 func (g generator) entities() []Entity {
 	if g.one(3) {
 		return nil
@@ -56,12 +56,12 @@ func (g generator) scope() *Scope {
 	return s
 }
 
-// mayFail tells whether a condition of an entity can fail.
+// mayFail reports whether a condition of an entity can fail.
 func (s *Scope) mayFail() bool {
 	return s != nil && slices.ContainsFunc(s.All, func(e Entity) bool { return e.When != nil && e.When.mayFail() })
 }
 
-// mayFail tells whether an image can spoil the condition.
+// mayFail reports whether an image can spoil the condition.
 func (c Condition) mayFail() bool {
 	return c.Op == "<" || c.Op == ">" || slices.ContainsFunc(c.Inner, Condition.mayFail)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// change is a record with what the documentation derives from it.
+// change is a record with the fields that the documentation derives from it.
 type change struct {
 	sinktest.Record
 	key     string // canonical
@@ -32,8 +32,7 @@ func changeOf(r sinktest.Record) change {
 	return change{Record: r, key: CanonicalKey(r.Keys), version: fmt.Sprintf("%010d%040s", at.Unix(), n)}
 }
 
-// Run is what stands in the end when records arrive in this order. Across items
-// any other order must lead to the same.
+// Run returns the final state when records arrive in this order. Across items any other order must lead to the same.
 func (c Config) Run(records []sinktest.Record) State {
 	s := newState()
 	s.Source = Source{Read: int64(len(records)), Filtered: map[string]int64{}}
@@ -102,8 +101,7 @@ func dropsTTLDeletes(fs []Filter) bool {
 	return slices.ContainsFunc(fs, func(f Filter) bool { return f.TTLDeletes })
 }
 
-// passes tells whether filters let a record through, and else the reason that it
-// is counted by.
+// passes reports whether filters let a record through; otherwise it returns the reason that counts it.
 func passes(fs []Filter, r sinktest.Record) (reason string, is verdict) {
 	for _, f := range fs {
 		switch {

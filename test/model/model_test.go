@@ -63,7 +63,7 @@ func TestReplayed(t *testing.T) {
 	})
 }
 
-// Processes that end anywhere, and begin anywhere before, come to the same end.
+// Processes that end anywhere, and begin anywhere before, reach the same end.
 func TestRestarted(t *testing.T) {
 	check(t, func(t *rapid.T, p product, s model.Stream) {
 		from, arrived := 0, []sinktest.Record(nil)
@@ -79,8 +79,8 @@ func TestRestarted(t *testing.T) {
 	})
 }
 
-// A start in mid-stream, and a range that was lost, leave what the records say that
-// arrived; and what the whole stream says where it comes again behind it.
+// A start in mid-stream, and a lost range, leave the result of the records that arrived; and that of the whole stream
+// if it comes again afterwards.
 func TestLost(t *testing.T) {
 	check(t, func(t *rapid.T, p product, s model.Stream) {
 		from := rapid.IntRange(0, len(s.Records)).Draw(t, "from")

@@ -59,8 +59,7 @@ func (p product) must(err error) {
 	}
 }
 
-// run is one process: it delivers records, in pages of so many, and ends. The
-// records of a key are all in one partition.
+// run is one process: it delivers records, in pages of n, and ends. The records of a key are all in one partition.
 func (p product) run(records []sinktest.Record, page, partitions int) pipeline.Ledger {
 	p.tb.Helper()
 	cfg, err := config.Parse("tablewake.yaml", []byte(p.cfg.YAML()), func(string) (string, bool) { return "", false })
@@ -244,7 +243,7 @@ func (p product) decode(b []byte) map[string]any {
 	return doc
 }
 
-// want compares all that is held with what the model makes of the records.
+// want compares the whole state with the model's result for the records.
 func (p product) want(after string, records []sinktest.Record) {
 	p.tb.Helper()
 	want := p.cfg.Run(records)
@@ -288,7 +287,7 @@ func describe(records []sinktest.Record) string {
 	return b.String()
 }
 
-// counted compares the ledgers of a run with what the model counts of its records.
+// counted compares the ledgers of a run with the model's counts of its records.
 func (p product) counted(l pipeline.Ledger, records []sinktest.Record) {
 	p.tb.Helper()
 	want := p.cfg.Run(records)

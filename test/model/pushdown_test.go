@@ -12,9 +12,8 @@ import (
 	"github.com/tablewake/tablewake/test/model"
 )
 
-// What Lambda would hand on, by the patterns that follow from a configuration as Amazon's
-// event-ruler understands them, leaves views, aggregates, indexes, archives, events and dead letters
-// as all of the stream does.
+// The records that Lambda would deliver, by the patterns of a configuration as Amazon's event-ruler understands them,
+// give the same views, aggregates, indexes, archives, events and dead letters as the whole stream.
 func TestPushedDownAndRemainingAreTheWhole(t *testing.T) {
 	t.Parallel()
 	engine, err := eventruler.Open(t.Context())

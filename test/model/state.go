@@ -9,10 +9,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// State is what stands in the end: by a name, as text that is equal for equal content.
+// State is the final state: by a name, as text that is equal for equal content.
 type State struct {
 	Rows      map[string]string  // by table and key
-	Contested map[string]Contest // rows that are of one of several items
+	Contested map[string]Contest // rows that belong to one of several items
 	Documents map[string]string  // by index and id
 	Archived  map[string]string  // by bucket, key and version
 	Events    map[string]string  // by sink, detector, key and version
@@ -24,7 +24,7 @@ type State struct {
 
 // Contest is about a row that several items ask for, each sure that it alone does.
 type Contest struct {
-	Rows  map[string]string   // of each item that asks for it in the end, by the dead letter of the change that says so
+	Rows  map[string]string   // of each item that requests it in the end, by the dead letter of the change that says so
 	Older map[string][]string // likewise, of its changes before that one: one of these stays where the last one is a dead letter
 	None  bool                // there may be no row
 }
@@ -41,7 +41,7 @@ type Count struct {
 	Failed  int64            // changes that nothing can be made of
 	Collide bool             // dead letters may also come of rows that another item has
 	Idle    int64            // changes that mean nothing to the sink
-	ByState bool             // which these are is also up to what is remembered of the item: Idle is 0
+	ByState bool             // they also depend on the memory of the item: Idle is 0
 	Dropped map[string]int64 // by reason
 }
 

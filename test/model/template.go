@@ -18,7 +18,7 @@ type Part struct {
 	Key      bool     // {@key}
 	Identity bool     // {@each}
 	Version  bool     // {@version}
-	Shards   int      // {@shard} of so many; 0: not that
+	Shards   int      // {@shard} of n; 0: without
 	Bound    *Binding // {Name}; nil: not that
 	Path     []string // names from the item, or from the element where Each is set
 	Each     bool

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// tag is the type of a value: S, N, B, BOOL, NULL, M, L; "" of what is missing.
+// tag is the type of a value: S, N, B, BOOL, NULL, M, L; "" of a missing value.
 func tag(a sinktest.Attr) string {
 	for t := range a {
 		return t

@@ -8,15 +8,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// GuardsItself tells whether the item's key can be read from the row's key: it
-// holds {@key}, every key attribute with |esc, or the names that are said to identify it.
+// GuardsItself reports whether the item's key can be read from the row's key: it holds {@key}, every key attribute with
+// |esc, or the names that are declared to identify it.
 func (v *View) GuardsItself() bool {
 	return v.Unique || slices.ContainsFunc(slices.Concat(v.PK, v.SK), func(p Part) bool {
 		return p.Key || len(p.Funcs) == 1 && p.Funcs[0].Name == "esc" // Configs escapes all of them or none
 	})
 }
 
-// fixed tells whether the key of an item alone gives the key of its row.
+// fixed reports whether the key of an item alone gives the key of its row.
 func (v *View) fixed() bool {
 	return !slices.ContainsFunc(slices.Concat(v.PK, v.SK), func(p Part) bool { return len(p.Path) > 0 })
 }
@@ -143,14 +143,14 @@ func (v *View) ownRows(sink string, cs []change, count *Count) State {
 	return s
 }
 
-// claim is what an item asks for.
+// claim is an item's request.
 type claim struct {
 	change
 	row sinktest.Item // nil: nothing
 }
 
-// before tells which of two claims on a row has it: that of the smaller key, in the order of
-// bytes, and under `last` the one that changed last.
+// before reports which of two claims on a row owns it: that of the smaller key, in the order of bytes, and under `last`
+// the one that changed last.
 func (c claim) before(d claim, rule string) bool {
 	if rule != "last" {
 		return c.key < d.key
@@ -186,7 +186,7 @@ func (v *View) sharedRows(sink string, cs []change, count *Count) State {
 	asked := map[string]claim{}               // by item and version
 	for _, c := range cs {
 		row, is := v.row(c.key, c.New, true)
-		if is == failed { // the item asks for no row any more
+		if is == failed { // the item requests no row any more
 			s.must(sink, c, count)
 			row = nil
 		}

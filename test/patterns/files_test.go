@@ -51,7 +51,7 @@ func (r *readers) deletedItems(t *testing.T, bucket string, items map[string]row
 	same(t, "deleted items", want, got)
 }
 
-// A confirmation of each order that was placed or moved, with what the mail says.
+// A confirmation of each order that was placed or moved, with the text of the mail.
 func (r *readers) confirmations(t *testing.T) {
 	t.Helper()
 	var got []string

@@ -53,7 +53,7 @@ type shop struct {
 	items   map[string]row // by PK and SK
 	records []string
 	deleted map[string]row // orders that were deleted, as they last were, by the path of their objects
-	gone    map[string]row // the same of items that are no orders
+	gone    map[string]row // the same of items that are not orders
 	events  []string       // what confirmations must say
 }
 

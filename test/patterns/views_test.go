@@ -50,7 +50,7 @@ func exact(n *big.Rat) string {
 
 func pk(text string) view.Query { return view.Query{PK: item.StringValue(text)} }
 
-// same compares what a reader got with what the table says.
+// same compares a reader's result with that of the table.
 func same(t *testing.T, what string, want, got []string) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -221,7 +221,7 @@ func (r *readers) ordersOfProducts(t *testing.T) {
 	}
 }
 
-// What each day earned, and of how many users.
+// The revenue of each day, and its number of users.
 func (r *readers) revenue(t *testing.T) {
 	t.Helper()
 	type day struct {

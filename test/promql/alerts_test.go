@@ -35,8 +35,8 @@ func rule(t *testing.T, name string) rulefmt.Rule {
 	return rulefmt.Rule{}
 }
 
-// fires are the minutes of the first length in which the alert is on, evaluated each minute by
-// Prometheus' own engine over series in its notation of tests, one sample a minute.
+// fires are the minutes of the first length in which the alert is on, evaluated each minute by Prometheus' own engine
+// over series in its notation of tests, one sample a minute.
 func fires(t *testing.T, alert string, length int, series ...string) (on []int) {
 	t.Helper()
 	r := rule(t, alert)
@@ -68,7 +68,7 @@ func fires(t *testing.T, alert string, length int, series ...string) (on []int) 
 	return on
 }
 
-// counted are the alerts of what should never happen, by a series that they look at.
+// counted are the alerts for events that should never happen, by a series that they read.
 var counted = map[string]string{
 	"TablewakeLostRecords":    `tablewake_reader_gaps_total{pipeline="shop", table="orders"}`,
 	"TablewakeBatchesGivenUp": `tablewake_handler_messages_total{pipeline="shop", outcome="gap"}`,
@@ -100,7 +100,7 @@ func TestAlerts_TheNextOfItsKindRingsToo(t *testing.T) {
 	}
 }
 
-// What was counted long ago, or of another kind, wakes nobody.
+// Old counts, and those of another kind, fire no alert.
 func TestAlerts_AreQuietWhereNothingHappens(t *testing.T) {
 	for alert, series := range counted {
 		for _, m := range fires(t, alert, 120, series+` 4x120`) {
@@ -125,8 +125,7 @@ func TestAlerts_AreQuietWhereNothingHappens(t *testing.T) {
 	}
 }
 
-// A sink that never finished anything is stuck as well as one that stopped; one that has
-// just begun, or writes, is not.
+// A sink that never finished anything is stuck, like one that stopped; a sink that has just begun, or writes, is not.
 func TestAlerts_ASinkThatFinishesNothingIsStuck(t *testing.T) {
 	const pending = `tablewake_sink_pending{pipeline="shop", sink="view"} `
 	const done = `tablewake_sink_deliveries_total{pipeline="shop", sink="view", outcome="written"} `
@@ -164,7 +163,7 @@ func TestAlerts_LeaseTableOutOfReach(t *testing.T) {
 	}
 }
 
-// Consumers that went silent are missed for as long as the stream keeps what they do not read.
+// Silent consumers are reported missing while the stream keeps their unread records.
 func TestAlerts_ConsumersThatAreGoneStayGone(t *testing.T) {
 	const contact = `tablewake_reader_contact_ratio{pipeline="shop"} `
 	on := fires(t, "TablewakeConsumersGone", 24*60, contact+`1x30`)

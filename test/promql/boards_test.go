@@ -111,8 +111,7 @@ type board struct {
 	}
 }
 
-// The dashboard is JSON with panels that do not overlap, asks for metrics that there are, and
-// shows each of them.
+// The dashboard is JSON with panels that do not overlap, queries existing metrics, and shows each of them.
 func TestDashboard(t *testing.T) {
 	text, err := os.ReadFile(tree + "deploy/grafana/tablewake.json")
 	if err != nil {
@@ -122,7 +121,7 @@ func TestDashboard(t *testing.T) {
 	if err := json.Unmarshal(text, &b); err != nil {
 		t.Fatal(err)
 	}
-	// What Grafana puts in place of its variables.
+	// Grafana's values of its variables.
 	given := strings.NewReplacer("$__rate_interval", "5m", "$pipeline", "shop")
 	all, used, ids, taken := metrics(t), map[string]bool{}, map[int]bool{}, map[[2]int]string{}
 	for _, p := range b.Panels {

@@ -66,7 +66,7 @@ func metrics(t *testing.T) map[string]metric {
 	return all
 }
 
-// The page's examples are what becomes of the names.
+// The page's examples are the results of the names.
 func TestNames_AsThePageSays(t *testing.T) {
 	all := metrics(t)
 	for _, name := range []string{

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Collector is an OpenTelemetry collector v0.162.0, built of test/collector. Its endpoint
-// takes OTLP by HTTP. It takes two settings, both required: "grpc=PORT", at which it takes OTLP by
-// gRPC, and "file=PATH", to which it appends each request as a line of OTLP's JSON.
+// Collector is an OpenTelemetry collector v0.162.0, built of test/collector. Its endpoint takes OTLP by HTTP. It takes
+// two settings, both required: "grpc=PORT", where it receives OTLP by gRPC, and "file=PATH", a file to which it appends
+// each request as a line of OTLP's JSON.
 //
 // It is none of [Kinds]: a test that wants one starts its own.
 func Collector() *Kind {

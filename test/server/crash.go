@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Crash ends the bootstrap as a lack of memory does, in the middle of what it does; the
-// invocation fails with Runtime.ExitError. Where none runs it does nothing.
+// Crash ends the bootstrap as a lack of memory does, in the middle of its work; the invocation fails with
+// Runtime.ExitError. Where none runs it does nothing.
 func (f *Function) Crash() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -42,7 +42,7 @@ func (f *Function) signal(sig syscall.Signal) error {
 	return nil
 }
 
-// stop ends the bootstrap and the emulator, which the next invocation starts anew.
+// stop ends the bootstrap and the emulator, and the next invocation starts them again.
 func (f *Function) stop() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -11,9 +11,8 @@ import (
 // samVersion is that of the package the emulator ships in.
 const samVersion = "1.170.0"
 
-// emulator is Amazon's Runtime Interface Emulator: the program that stands between a
-// function's bootstrap and who invokes it, as in the service. It is one file of AWS SAM's
-// wheel, of which nothing else is installed.
+// emulator is Amazon's Runtime Interface Emulator: the program that stands between a function's bootstrap and who
+// invokes it, as in the service. It is one file of AWS SAM's wheel; nothing else of the wheel is installed.
 func emulator(ctx context.Context) (program string, err error) {
 	arch, ok := map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH]
 	if !ok {

@@ -23,20 +23,19 @@ type FunctionOptions struct {
 	Root      string        // the package's folder, LAMBDA_TASK_ROOT. Default: the program's
 	Env       []string      // NAME=VALUE, in addition to [Region], keys, HOME, and the PATH and TMPDIR of this process
 	Timeout   time.Duration // of an invocation, in whole seconds. Default: 30s
-	MemoryMB  int           // as the function is told; nothing enforces it. Default: 512
+	MemoryMB  int           // as reported to the function; nothing enforces it. Default: 512
 }
 
 // slack is how much longer than its timeout an invocation may take: the emulator starts
 // the bootstrap and ends it again, on a machine that may be busy.
 const slack = time.Minute
 
-// errUnanswered is why an invocation was given up.
+// errUnanswered is the reason why an invocation was cancelled.
 var errUnanswered = errors.New("the emulator does not answer")
 
-// Function is one environment of a function in Amazon's Runtime Interface Emulator:
-// the bootstrap is started by the first invocation, and again by the one that follows
-// a crash or a timeout. Like one of the service it takes one invocation at a time; those
-// that are made at once wait for each other.
+// Function is one environment of a function in Amazon's Runtime Interface Emulator: the first invocation starts the
+// bootstrap, and so does the one after a crash or a timeout. Like one of the service it takes one invocation at a time;
+// those that are made at once wait for each other.
 type Function struct {
 	o       FunctionOptions // with its defaults
 	program string          // the emulator

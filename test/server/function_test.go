@@ -85,7 +85,7 @@ func TestAFunctionFailsInEachWayAndGoesOn(t *testing.T) {
 
 func TestAnInvocationThatIsNeverAnsweredIsGivenUp(t *testing.T) {
 	f := function(t)
-	f.o.Timeout = 30 * time.Second // from here on, of an emulator that is started anew
+	f.o.Timeout = 30 * time.Second // from here on, of an emulator that is started again
 	f.stop()
 	if _, err := f.Invoke(t.Context(), []byte("{}")); err != nil {
 		t.Fatal(err)

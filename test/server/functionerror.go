@@ -31,7 +31,7 @@ func functionError(status int, body []byte) error {
 	if json.Unmarshal(body, &e) == nil && e.ErrorType != nil && e.ErrorMessage != nil {
 		return &FunctionError{*e.ErrorType, *e.ErrorMessage}
 	}
-	if status != http.StatusOK { // a bootstrap that ends before it asks for an event says nothing at all
+	if status != http.StatusOK { // a bootstrap that ends before it requests an event prints nothing at all
 		return &FunctionError{"Runtime.InitError", fmt.Sprintf("the bootstrap ended before it took an event (status %d)", status)}
 	}
 	return nil

@@ -9,9 +9,8 @@ import (
 	"path/filepath"
 )
 
-// InstallJava puts what the pom asks for, and the compiled source, into a folder of the cache
-// with that name, at the first call on a machine, and returns the class path. Another pom
-// or source is another install.
+// InstallJava puts the dependencies of the pom, and the compiled source, into a folder of the cache with that name, at
+// the first call on a machine, and returns the class path. Another pom or source is another install.
 func InstallJava(ctx context.Context, name string, pom []byte, file string, source []byte) (string, error) {
 	jdk := jdk{least: 17}
 	check := func() error {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// What every server takes: versitygw checks it, DynamoDB Local wants letters and digits.
+// Credentials that every server accepts: versitygw checks them, DynamoDB Local requires letters and digits.
 const (
 	AccessKey = "tablewaketest"
 	SecretKey = "tablewake-test-secret"
@@ -121,8 +121,8 @@ func cacheFolder() (string, error) {
 	return cache, os.MkdirAll(cache, 0o755)
 }
 
-// copyDependencies has Maven put what the pom asks for into dir/lib. Maven's own
-// repository knows no locks, so one runs at a time.
+// copyDependencies lets Maven put the dependencies of the pom into dir/lib. Maven's own repository knows no locks, so
+// one runs at a time.
 func copyDependencies(ctx context.Context, dir string, pom []byte, property ...string) error {
 	unlock, err := lockFile(filepath.Join(filepath.Dir(dir), "maven.lock"))
 	if err != nil {

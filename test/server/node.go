@@ -22,7 +22,7 @@ type Node struct {
 }
 
 const (
-	startLimit = 5 * time.Minute // on a machine that is busy with tests; seconds on one that is not
+	startLimit = 5 * time.Minute // on a machine that is busy with tests; seconds otherwise
 	stopGrace  = 20 * time.Second
 )
 

@@ -18,9 +18,8 @@ var openSearchPOM []byte
 //go:embed opensearch/OpenSearchNode.java
 var openSearchNode []byte
 
-// OpenSearchVersionEnv names another version of OpenSearch than the one that every run
-// takes, e.g. 3.8.0. 3.x needs a JDK 21 or later: the one whose folder
-// TABLEWAKE_TEST_JAVA21 names, or the one on the PATH.
+// OpenSearchVersionEnv names another version of OpenSearch than the default, e.g. 3.8.0. 3.x needs a JDK 21 or later:
+// the one in the folder TABLEWAKE_TEST_JAVA21, or the one on the PATH.
 const OpenSearchVersionEnv = "TABLEWAKE_TEST_OPENSEARCH_VERSION"
 
 // OpenSearch is one node of OpenSearch, without its security plugin. Its settings are

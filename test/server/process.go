@@ -37,8 +37,8 @@ func startProcess(cmd *exec.Cmd, log string) (*process, error) {
 	p := &process{cmd: cmd, log: log, done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
-		// The process dies with the thread that started it (see process_linux.go), so
-		// that thread is kept as long as the process lives.
+		// The process dies with the thread that started it (see process_linux.go), so that thread is kept until the
+		// process ends.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -119,8 +119,7 @@ func healthy(ctx context.Context, url string) error {
 	return err
 }
 
-// status asks on a connection of its own: one that is kept would be a goroutine that a
-// test seems to have left.
+// status uses a connection of its own: a kept one would be a goroutine that a test seems to have left.
 func status(ctx context.Context, url string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

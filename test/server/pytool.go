@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// pyTool is a program of the Python package index, in an environment of its own: what one
-// needs is no matter of the others.
+// pyTool is a program of the Python package index, in an environment of its own, so that dependencies of two programs
+// cannot conflict.
 type pyTool struct {
 	name    string // of the program
 	project string
@@ -59,9 +59,9 @@ func PyLibrary(ctx context.Context, project, version string) (bin string, err er
 	return filepath.Join(dir, "venv", "bin", "python"), err
 }
 
-// InstallTools installs all that is no server and that tests would install when they first need
-// it: the programs of [PyTool], Lambda's emulator, the collector, axe-core. It takes minutes on a new machine,
-// which are none of a test's time then.
+// InstallTools installs all programs that are not servers and that tests would install at first use: the programs of
+// [PyTool], Lambda's emulator, the collector, axe-core. It takes minutes on a new machine, which are none of a test's
+// time then.
 func InstallTools(ctx context.Context) error {
 	var all sync.WaitGroup
 	errs := make([]error, len(pyTools())+3)
@@ -75,7 +75,7 @@ func InstallTools(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// pipInstall makes a virtual environment in dir/venv with what is asked for.
+// pipInstall makes a virtual environment in dir/venv with the requested packages.
 func pipInstall(ctx context.Context, dir string, requirements ...string) error {
 	venv := filepath.Join(dir, "venv")
 	if err := runTool(ctx, dir, "python3", "-m", "venv", venv); err != nil {

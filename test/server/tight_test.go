@@ -49,7 +49,7 @@ func bulk(t *testing.T, c *http.Client, url, index string, documents, size int) 
 
 func TestTheTightNodeRefusesInEachWay(t *testing.T) {
 	url, index := TightOpenSearch().Endpoint(t), "tight-"+strings.ToLower(rand.Text())
-	kept := &http.Transport{} // it is told of a 413 while it sends; on a connection that ends with its request it may see it break
+	kept := &http.Transport{} // the client receives a 413 while it sends; on a connection that ends with its request it may see it break
 	defer kept.CloseIdleConnections()
 	c := &http.Client{Transport: kept}
 	if status, items := bulk(t, c, url, index, 1, 1); status != http.StatusOK || items[http.StatusCreated] != 1 {

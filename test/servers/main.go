@@ -4,9 +4,8 @@
 //	go run ./test/servers                    # start, print NAME=endpoint lines, wait for Ctrl-C
 //	go run ./test/servers -- go test ./...   # run a command with them, return its exit code
 //
-// A server whose endpoint the environment already names is used as it is and not
-// started. What a server needs and the machine lacks is said in one line before
-// anything starts.
+// A server whose endpoint the environment already names is used as it is and not started. A requirement of a server
+// that the machine lacks is reported in one line before anything starts.
 package main
 
 import (
@@ -200,12 +199,12 @@ func runCommand(ctx context.Context, command, env []string) (int, error) {
 }
 
 // goFlags returns the GOFLAGS of the command: those of the environment, and what makes tests faster. Without paths in
-// what is built, another checkout finds it in the build cache. Vet is a step of its own in .ci/run. What only computes
-// in other modules is built without the race detector's instrumentation, which makes the SQLite that is translated to Go
-// three times as slow. Packages that instantiate sync.Map or atomic.Pointer stay instrumented: the linker may take their
-// uninstrumented copies of those for the whole program, and then the detector reports races that are none.
-// More packages run at once than there are cores: many tests wait. Symbols and DWARF are a quarter of what linking
-// eighty test binaries takes; traces of goroutines and races read neither.
+// the build, another checkout finds it in the build cache. Vet is a step of its own in .ci/run. Packages of other
+// modules that only compute are built without the race detector's instrumentation, which makes the SQLite that is
+// translated to Go three times as slow. Packages that instantiate sync.Map or atomic.Pointer stay instrumented: the
+// linker may take their uninstrumented copies of those for the whole program, and then the detector reports races that
+// are none. More packages run at once than there are cores: many tests wait. Symbols and DWARF are a quarter of the
+// time of linking eighty test binaries; traces of goroutines and races do not read them.
 func goFlags() string {
 	return strings.TrimSpace(os.Getenv("GOFLAGS") + fmt.Sprintf(" -p=%d -trimpath -vet=off '-ldflags=-s -w'", runtime.NumCPU()*3/2) +
 		" -gcflags=modernc.org/...=-race=false" +

@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// timeout is when a caller gives up waiting.
+// timeout is when a caller stops waiting.
 const timeout = 5 * time.Second
 
 // do does what the worker wants.
@@ -81,8 +81,7 @@ func (p *process) do(a coordinator.Action) {
 	}
 }
 
-// begin notes a call as under way. About is what no two of a worker's calls may be about
-// at one time.
+// begin notes a call in flight. About is what no two of a worker's calls may be about at one time.
 func (p *process) begin(c coordinator.Call, about string) {
 	if c <= p.last {
 		p.w.broken("calls have names of their own", "%s uses call %d twice", p.id, c)
@@ -94,8 +93,8 @@ func (p *process) begin(c coordinator.Call, about string) {
 	}
 }
 
-// reading is what a call that reads a shard is about. What was taken away is another matter
-// than what is read when it is taken again.
+// reading is what a call that reads a shard is about. A revoked partition has nothing to do with the pages that are
+// read when it is taken again.
 func (p *process) reading(shard string) string {
 	return "read " + shard + " " + strconv.Itoa(p.revoked[shard])
 }

@@ -1,6 +1,6 @@
 package simulation
 
-// checkPaused: a partition of which the pipeline has enough is not read.
+// checkPaused: a paused partition is not read.
 func (p *process) checkPaused(shard string) {
 	for _, part := range p.pipe.order {
 		if part.told && !part.revoked && part.shard.id == shard {

@@ -146,7 +146,7 @@ func (w *world) checkStream(p *process, s *shard) {
 	}
 }
 
-// checkStopped: where a gap is to stop a shard, nothing behind it is delivered.
+// checkStopped: if a gap must stop a shard, nothing after it is delivered.
 func (w *world) checkStopped(p *process, last *streamRecord) {
 	if w.plan.Shape.OnGap != coordinator.Stop {
 		return
@@ -165,7 +165,7 @@ func (w *world) advance(s *shard) {
 	}
 }
 
-// whole tells whether nobody has to care for a shard nor for what came before it.
+// whole reports whether a shard and its ancestors need no attention.
 func (w *world) whole(s *shard) bool {
 	if s == nil || s.whole {
 		return true
@@ -198,7 +198,7 @@ func (w *world) checkSent(p *process, wr *write, sink int) {
 	}
 }
 
-// running tells whether a process is there.
+// running reports whether a process exists.
 func (w *world) running(id string) bool {
 	for _, p := range w.procs {
 		if p.id == id {

@@ -7,11 +7,11 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// idler tells whether a process is to end when all is read.
+// idler reports whether a process must end when all is read.
 func (p *process) idler() bool { return p.slot.n < p.w.plan.Shape.Idlers }
 
-// saysEnd is a worker's word that all is read. Its process is told to stop then, as the command is; while the
-// world is not calm yet, others come after it, and some go on.
+// saysEnd is a worker's word that all is read. Its process is stopped then, as the command is. While the world is not
+// calm yet, others come after it, and some continue.
 func (p *process) saysEnd(a coordinator.AtEnd) {
 	w := p.w
 	asked := p.born + time.Duration(float64(a.Before-p.offset)/p.rate)
@@ -49,7 +49,7 @@ func (w *world) checkEnd(p *process, s *shard, asked time.Duration, stopped map[
 	}
 }
 
-// unended: who waits for the end is told when it has come.
+// unended: a process that waits for the end is notified when it has come.
 func (w *world) unended() *Breach {
 	for _, sl := range w.slots {
 		if p := sl.proc; p != nil && p.idler() && p.ended < w.plan.Shape.End+time.Second {

@@ -45,7 +45,7 @@ func (p *process) met(about string, e coordinator.Event) {
 	w := p.w
 	s := w.byID[strings.Fields(about)[1]]
 	if about != p.reading(s.id) || s.row.owner != p.id || p.drained[s.id] || s.row.stopped != "" {
-		return // it reads the shard no more, or the gap was told
+		return // it reads the shard no more, or the gap was reported
 	}
 	old := w.now-s.made >= w.plan.Shape.Retention
 	if s.row.checkpoint.Kind == leases.Sequence || old && s.row.first != "" && w.plan.Shape.Start == FromOldest {
@@ -84,12 +84,12 @@ func (w *world) watchGap(p *process, s *shard, k *knownGap) {
 	})
 }
 
-// forgets tells whether a gap is no more a process's to tell.
+// forgets reports whether a process no longer has to report a gap.
 func (w *world) forgets(p *process, s *shard, k *knownGap) bool {
 	return p.dead || p.stopping || p.gaps[s.id] != k || p.drained[s.id] || s.row.owner != p.id
 }
 
-// unsaid is what is missing of a gap that a process knows of; "" where nothing is.
+// unsaid returns the part of a gap that a process knows of and did not report; "" if there is none.
 func (w *world) unsaid(p *process, s *shard, k *knownGap) string {
 	switch {
 	case !k.noted:

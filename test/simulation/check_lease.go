@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// checkCreated: no lease above one that exists.
+// checkCreated: no lease above an existing one.
 func (w *world) checkCreated(p *process, s *shard, l leases.Lease) {
 	if d := leasedBelow(s); d != nil {
 		w.broken("no lease above a descendant's", "%s makes a lease of %v, and %v has one", p.id, s, d)
@@ -34,14 +34,13 @@ func leasedBelow(s *shard) *shard {
 	return nil
 }
 
-// begun: where nobody has read a stream, the fleet begins where it is told to. What
-// lies before that is nobody's.
+// begun: an unread stream is begun where the fleet's setting says. Records before that count for no consumer.
 func (w *world) begun(s *shard, l leases.Lease) {
 	w.tally.Begun++
 	from := l.From.Sub(began)
 	for _, a := range w.shards {
 		if a.stream.table == s.stream.table && a.stream != s.stream && a.n < s.n {
-			// A table that nobody has read is begun with its newest stream.
+			// An unread table is begun with its newest stream.
 			for _, r := range a.records {
 				r.exempt = true
 			}
@@ -58,7 +57,7 @@ func (w *world) begun(s *shard, l leases.Lease) {
 	}
 }
 
-// before tells whether a shard is an ancestor of another one.
+// before reports whether a shard is an ancestor of another one.
 func (s *shard) before(o *shard) bool {
 	for a := o.parent; a != nil; a = a.parent {
 		if a == s {
@@ -68,7 +67,7 @@ func (s *shard) before(o *shard) bool {
 	return false
 }
 
-// positioned notes where a reader begins at the newest record: what is older is nobody's.
+// positioned notes that a reader begins at the newest record: older records count for no consumer.
 func (w *world) positioned(p *process, at shardreader.ShardPosition, err error) {
 	s := w.byID[at.Shard]
 	if s == nil || err != nil || at.Type != shardreader.Latest {
@@ -79,7 +78,7 @@ func (w *world) positioned(p *process, at shardreader.ShardPosition, err error) 
 		return
 	}
 	if s.sought {
-		return // whoever begins there a second time may leave something out: that shows
+		return // a reader that begins there a second time may leave records out: that shows
 	}
 	s.sought = true
 	w.tell("stream", "%s begins %v at its newest record", p.id, s)
@@ -121,8 +120,8 @@ func (w *world) checkSwapped(p *process, s *shard, was row, old, next leases.Lea
 	}
 }
 
-// everLeased tells whether a shard, or one that came after it, had a lease once: where a stream
-// is begun at its newest records, it may be begun behind a shard.
+// everLeased reports whether a shard, or one of its descendants, had a lease once. A stream that is begun at its newest
+// records may be begun after a shard.
 func everLeased(s *shard) bool { return s.leased || slices.ContainsFunc(s.children, everLeased) }
 
 // progress orders the kinds of checkpoints.
@@ -136,7 +135,7 @@ func progress(c leases.Checkpoint) int {
 	return 0
 }
 
-// checkTaking: nobody goes about to take the lease of one who lives and shows it.
+// checkTaking: no consumer tries to take the lease of one that lives and sends heartbeats.
 func (w *world) checkTaking(p *process, old, next leases.Lease) {
 	s := w.byID[old.Shard]
 	if s == nil || old.Owner == next.Owner || next.Owner != p.id || old.Owner == "" || s.row.owner != old.Owner {
@@ -214,7 +213,7 @@ func (w *world) noteGap(p *process, g record.Gap, again bool) {
 			goneBelow(a)
 		}
 	case s.trimmedAt(g.After) && w.plan.Shape.StrictTrim:
-		// The position itself is refused, and nobody can tell whether something behind it is gone.
+		// The position itself is refused, and it is unknown whether something after it is gone.
 		w.tally.StrictGaps++
 	case !lost:
 		w.broken("a gap is where something was lost", "%s notes a gap of %v after %q before %q (whole: %v), and nothing in it was lost", p.id, s, g.After, g.Before, g.Whole)
@@ -245,7 +244,7 @@ func (w *world) noteBetween(p *process, g record.Gap) {
 	}
 }
 
-// checkRefused: a shard that was not read may have lost something, if it is old enough.
+// checkRefused: an unread shard may have lost records, if it is old enough.
 func (w *world) checkRefused(p *process, s *shard, lost bool) {
 	keeps := w.plan.Shape.Retention
 	switch age := w.now - s.made; {
@@ -256,7 +255,7 @@ func (w *world) checkRefused(p *process, s *shard, lost bool) {
 	}
 }
 
-// gone: what nobody can name any more lies in a gap of unknown extent.
+// gone: records that can no longer be named are in a gap of unknown extent.
 func (s *shard) gone() {
 	if s.dropped {
 		for _, r := range s.records {
@@ -265,7 +264,7 @@ func (s *shard) gone() {
 	}
 }
 
-// goneBelow: with a shard, shards that came after it may have gone before a consumer saw them, siblings included.
+// goneBelow: with a shard, its descendants may have gone before a consumer saw them, siblings included.
 func goneBelow(s *shard) {
 	for _, c := range s.children {
 		if s.dropped && c.dropped && !c.leased {
@@ -275,7 +274,7 @@ func goneBelow(s *shard) {
 	}
 }
 
-// trimmedAt tells whether a record is one of those that are trimmed.
+// trimmedAt reports whether a record is among the trimmed ones.
 func (s *shard) trimmedAt(seq string) bool {
 	return slices.ContainsFunc(s.records[:s.trimmed], func(r *streamRecord) bool { return r.seq == seq })
 }

@@ -31,7 +31,7 @@ func (w *world) happen(e Event) {
 	case TrimSome:
 		s := w.shards[int(e.Pick)%len(w.shards)]
 		if w.now-s.made < w.plan.Shape.Retention && s.row.checkpoint.Kind != leases.Sequence {
-			return // nothing of it is older than what the stream keeps, and nobody has read it
+			return // nothing of it is older than the stream's retention, and it is unread
 		}
 		w.trim(s, min(s.trimmed+e.N, len(s.records)))
 	case DropOld:
@@ -91,7 +91,7 @@ func (w *world) replace(sl *slot, after time.Duration, done func()) {
 	sl.proc.terminate(next)
 }
 
-// retire stops the process of a slot for good, where others are left.
+// retire stops the process of a slot permanently, if others are left.
 func (w *world) retire(sl *slot) {
 	left := 0
 	for _, o := range w.slots {
@@ -107,8 +107,7 @@ func (w *world) retire(sl *slot) {
 	}
 }
 
-// deploy replaces the processes of slots one after the other, each by a new one
-// that starts first.
+// deploy replaces the processes of slots one after the other, each by a new one that starts first.
 func (w *world) deploy(slots []*slot, each time.Duration) {
 	if len(slots) == 0 || w.over {
 		return

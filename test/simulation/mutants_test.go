@@ -82,7 +82,7 @@ type restless struct{ Machine }
 // Wake implements Machine.
 func (restless) Wake() time.Duration { return 0 }
 
-// learning makes a worker that is told something else.
+// learning makes a worker that receives wrong events.
 func learning(f func(m *mutant, e coordinator.Event) coordinator.Event) Maker {
 	return func(o coordinator.Options) (Machine, error) {
 		w, err := coordinator.New(o)

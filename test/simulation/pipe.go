@@ -18,7 +18,7 @@ type pipe struct {
 	queue   []*pipeline.Page // delivered and not taken
 	busy    bool             // the next page is being taken
 	parts   map[string]*partition
-	order   []*partition // those of which something was delivered
+	order   []*partition // those with a delivered record
 	lanes   map[lane]*laneQueue
 	ledgers [sinks]ledger
 }
@@ -158,7 +158,7 @@ func (q *pipe) takeNext() {
 		q.busy = false
 		i := slices.IndexFunc(q.queue, func(page *pipeline.Page) bool { return !q.parts[page.Partition].paused })
 		if i < 0 {
-			return // until one of them goes on
+			return // until one of them continues
 		}
 		page := q.queue[i]
 		q.queue = slices.Delete(q.queue, i, i+1)

@@ -21,7 +21,7 @@ type Plan struct {
 
 // Shape is what stands from the start.
 type Shape struct {
-	Workers int // slots for processes, each of which starts once, at the beginning
+	Workers int // slots for processes, each started once, at the beginning
 	Tables  int // source tables, each with a stream
 	Shards  int // open shards of each stream at the start
 	Keys    int // items of each table
@@ -51,7 +51,7 @@ type Shape struct {
 	SplitsBefore int           // splits before the first worker starts
 	End          time.Duration // no fault and no write after it
 	Idlers       int           // slots of workers that are to end when all is read
-	Idle         time.Duration // for which nothing came then
+	Idle         time.Duration // without a result then
 	Rolling      bool          // the last stop is one worker after the other
 }
 
@@ -100,15 +100,15 @@ const (
 	RollAll              // all open shards of table Who get one
 	Disable              // the stream of table Who is disabled, and enabled again after For
 	TrimSome             // a shard that is old enough, or was read, loses its oldest records, whoever read them
-	DropOld              // the oldest closed shard goes from the listing, whoever read it
+	DropOld              // the oldest closed shard leaves the listing, whoever read it
 	Crash                // worker Who is gone; another process takes its slot after For
 	CrashAll             // all are
 	Pause                // worker Who stands still for For, and does not know it
-	Term                 // worker Who is told to stop; another process takes its slot For after it did
+	Term                 // worker Who is stopped; another process takes its slot For after it did
 	Join                 // a process more
-	Retire               // worker Who is told to stop, for good
+	Retire               // worker Who is stopped permanently
 	Deploy               // each worker is replaced, one after the other
-	Faults               // What goes wrong with a share Rate of calls, for For
+	Faults               // a share Rate of calls fails, for For
 	kinds
 )
 
@@ -124,24 +124,24 @@ type Trouble uint8
 const (
 	StreamThrottled Trouble = iota
 	StreamFails             // 5xx
-	StreamLost              // there is no answer
-	StreamCut               // an answer breaks off, is empty or has garbage behind it
+	StreamLost              // without an answer
+	StreamCut               // an answer breaks off, is empty or has garbage after it
 	StreamExpired           // an iterator is refused before its time
 	StreamDenied            // credentials are not taken
 	StreamSlow
 	TableThrottled
 	TableLost   // a write happened or not, and there is no answer
-	TableLate   // a write happens after its caller gave up waiting
+	TableLate   // a write happens after its caller stopped waiting
 	TableDenied // a table says no for a while
 	TableSlow
 	SinkFails // of sink Who
 	SinkLost  // a write happened or not
-	SinkLate  // a write lands after its caller gave up
+	SinkLate  // a write arrives after its caller stopped waiting
 	SinkSlow
 	troubles
 )
 
-// Mix is a profile of what happens how often.
+// Mix is a profile of how often each event happens.
 type Mix string
 
 // The profiles.

@@ -34,20 +34,20 @@ type process struct {
 	dead     bool
 	paused   bool
 	resumed  time.Duration // when it last did
-	waiting  []func()      // what happens in it when it goes on
+	waiting  []func()      // the events in it when it continues
 	stopping bool
 	timer    time.Duration // when it goes off; 0: it did
 
-	calls   map[coordinator.Call]time.Duration // under way, since when
+	calls   map[coordinator.Call]time.Duration // in flight, since when
 	last    coordinator.Call
-	busy    map[string]int       // calls under way by what they are about
+	busy    map[string]int       // calls in flight by their subject
 	revoked map[string]int       // partitions that were taken away, by shard
 	drained map[string]bool      // shards that are read no further
 	gaps    map[string]*knownGap // of shards that it reads
-	reads   int                  // GetRecords calls under way
+	reads   int                  // GetRecords calls in flight
 	beatAt  time.Duration        // when its last beat reached the table
-	heard   time.Duration        // when the last beat was sent of which it knows that it did
-	silent  time.Duration        // when the last silence ended in which others may have given it up
+	heard   time.Duration        // when it sent the last heartbeat that it knows to be stored
+	silent  time.Duration        // when the last silence ended in which others may have taken it for dead
 	clean   bool                 // it stopped by itself, when nothing went wrong any more
 	left    bool                 // its member row was removed
 	ended   time.Duration        // up to when it last said that all is read
@@ -214,7 +214,7 @@ func (p *process) sleep() {
 	})
 }
 
-// crash ends the process with all that it knew. What it sent is on its way still.
+// crash ends the process with all that it knew. Its requests are still in flight.
 func (p *process) crash() {
 	p.w.tell(p.id, "crashes")
 	p.w.tally.Crashes++

@@ -2,8 +2,8 @@ package simulation
 
 import "time"
 
-// queue holds what is to happen, by time and then by the order in which it was put
-// there: two things at one time never change places.
+// queue holds the coming events, by time and then by the order in which they were added: two events at one time never
+// change places.
 type queue struct {
 	heap []happening
 	seq  uint64

@@ -23,7 +23,7 @@ type row struct {
 	stopped    string      // why it is read no further
 }
 
-// covers tells whether a record is at or before the checkpoint.
+// covers reports whether a record is at or before the checkpoint.
 func (r row) covers(rec *streamRecord) bool {
 	switch r.checkpoint.Kind {
 	case leases.ShardEnd:

@@ -19,8 +19,8 @@ var (
 // shown is how many of the seeds that fail are shrunk and told.
 const shown = 3
 
-// TestSeeds runs whole fleets through what may happen to them. A seed that fails is told
-// as short as it will get, with the command that runs it again.
+// TestSeeds runs whole fleets through what may happen to them. A failing seed is printed as short as it gets, with the
+// command that runs it again.
 func TestSeeds(t *testing.T) {
 	if *seed >= 0 {
 		for _, m := range wanted() {
@@ -44,7 +44,7 @@ func TestSeeds(t *testing.T) {
 	}
 	t.Logf("%d seeds, %d failed; %v of virtual time in %v\n%s", *seeds, failed, all.virtual.Round(time.Minute), time.Since(begin).Round(time.Second), all.tally.String())
 
-	// What never happened was not tried. A few seeds may miss something.
+	// An event that never happened was not tested. A few seeds may miss something.
 	if *seeds >= 1000 && *mix == "" {
 		all.tally.Each(func(name string, n int) {
 			if n == 0 {
@@ -54,7 +54,7 @@ func TestSeeds(t *testing.T) {
 	}
 }
 
-// outcome is what became of many seeds.
+// outcome is the result of many seeds.
 type outcome struct {
 	breaches []*Breach // by seed, nil for those that hold
 	tally    Tally

@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// settle ends the faults and the writes. What must come true now is waited for.
+// settle ends the faults and the writes. The conditions that must become true now are awaited.
 func (w *world) settle() {
 	w.calm, w.windows = true, nil
 	w.tell("calm", "faults and writes have ended")
@@ -60,8 +60,8 @@ func (w *world) unwell() *Breach {
 	return nil
 }
 
-// given tells whether a shard is not read on because of a gap: its own, or one of a shard
-// before it, or of its stream or one before it, or one between them.
+// given reports whether a shard is not read further because of a gap: its own, one of an ancestor, one of its stream or
+// an earlier one, or one between them.
 func (w *world) given(s *shard) bool {
 	for a := s; a != nil; a = a.parent {
 		if a.stopped {
@@ -105,7 +105,7 @@ func (w *world) wrongState() *Breach {
 	for _, t := range w.tables {
 		for _, key := range t.keys {
 			r := t.items[key]
-			// What was lost, or cannot be decoded, or was nobody's, is not there.
+			// Records that were lost, or cannot be decoded, or count for no consumer, are not there.
 			if r == nil || r.broken || r.durable != r.routes {
 				continue
 			}
@@ -117,7 +117,7 @@ func (w *world) wrongState() *Breach {
 	return nil
 }
 
-// lag: the table says of each shard that it is read to where it is.
+// lag: according to the table, each shard is read to its position.
 func (w *world) lag() *Breach {
 	for _, s := range w.shards {
 		if w.given(s) || s.dropped || !s.leased && w.skipped(s) {
@@ -155,7 +155,7 @@ func (w *world) lag() *Breach {
 	return nil
 }
 
-// skipped tells whether a closed shard lies before where the fleet began.
+// skipped reports whether a closed shard lies before the beginning of the fleet.
 func (w *world) skipped(s *shard) bool {
 	return s.closed && slices.IndexFunc(s.records, func(r *streamRecord) bool { return !r.exempt }) < 0
 }
@@ -172,7 +172,7 @@ func (w *world) live(id string) *process {
 	return nil
 }
 
-// unbalanced: somebody lives, and the shards that are read are shared evenly.
+// unbalanced: a consumer lives, and the shards are shared evenly.
 func (w *world) unbalanced() *Breach {
 	owned := make([]int, len(w.slots))
 	total, alive := 0, 0
@@ -260,7 +260,7 @@ func (w *world) stop() {
 	next(0)
 }
 
-// stoppedCleanly is a worker's word that it has let go of everything.
+// stoppedCleanly is a worker's claim that it has released everything.
 func (p *process) stoppedCleanly() {
 	w := p.w
 	if !p.stopping {
@@ -268,7 +268,7 @@ func (p *process) stoppedCleanly() {
 	}
 	w.tally.StoppedCleanly++
 	for _, s := range w.shards {
-		// Who has lost touch with the table can let go of nothing, and writes nothing either.
+		// A consumer without contact to the table can release nothing, and writes nothing either.
 		if s.row.there && s.row.owner == p.id && w.now-p.heard < w.plan.Shape.Lease/2 {
 			w.broken("who stopped owns nothing", "%s stopped, and owns %v", p.id, s)
 		}
@@ -278,7 +278,7 @@ func (p *process) stoppedCleanly() {
 	p.end()
 }
 
-// checkLedgers: what was routed was written, given up, or waits.
+// checkLedgers: a routed change was written, dead-lettered, or waits.
 func (p *process) checkLedgers() {
 	for i, l := range p.pipe.ledgers {
 		waits := 0
@@ -293,7 +293,7 @@ func (p *process) checkLedgers() {
 	}
 }
 
-// end looks at what is left when all have stopped.
+// end looks at the state when all have stopped.
 func (w *world) end() {
 	snapshot := w.snapshot()
 	for _, l := range snapshot.Leases {

@@ -2,9 +2,8 @@ package simulation
 
 import "slices"
 
-// Shrink makes the plan of a failing run smaller, as long as the same rule is
-// broken: it leaves events out, makes those that stay smaller, and takes away what is
-// special about the world. It runs at most runs plans.
+// Shrink makes the plan of a failing run smaller, as long as the same rule is broken: it leaves events out, makes the
+// remaining ones smaller, and removes the special features of the world. It runs at most runs plans.
 func Shrink(p Plan, make Maker, rule string, runs int) Plan {
 	fails := func(q Plan) bool {
 		if runs--; runs < 0 {
@@ -57,7 +56,7 @@ func fewer(p Plan, fails func(Plan) bool) ([]Event, bool) {
 	return events, some
 }
 
-// simpler are the ways in which a world gets less special.
+// simpler are the ways in which a world becomes less special.
 var simpler = []func(*Shape){
 	func(s *Shape) { s.Tables = 1 },
 	func(s *Shape) { s.Empty = 0 },

@@ -16,7 +16,7 @@ const (
 	sinks   = 4
 )
 
-// sinkStore is what stands behind a sink, shared by all processes.
+// sinkStore is the store of a sink, shared by all processes.
 type sinkStore struct {
 	n       int
 	guarded bool

@@ -12,10 +12,10 @@ type story struct {
 	b  strings.Builder
 }
 
-// String is what was told so far.
+// String is the text so far.
 func (s *story) String() string { return s.b.String() }
 
-// tell adds a line, where somebody listens.
+// tell adds a line, if the story is recorded.
 func (w *world) tell(who, format string, args ...any) {
 	if w.story.on {
 		fmt.Fprintf(&w.story.b, "%s %-7s %s\n", clock(w.now), who, fmt.Sprintf(format, args...))

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// table is a source table with what is in it, and its streams, oldest first.
+// table is a source table with its items, and its streams, oldest first.
 type table struct {
 	name    string
 	items   map[string]*streamRecord // the last write of each key
@@ -54,10 +54,10 @@ type shard struct {
 	openGap   bool      // the last gap that was noted has no end yet
 	reading   []reading // GetRecords calls of late
 	asked     struct {
-		by      *process // who was the last to take it from one that does not show that it lives
+		by      *process // the last one to take it from a consumer that sends no heartbeat
 		counter int64
 	}
-	sought bool // somebody got an iterator at its newest record
+	sought bool // a consumer got an iterator at its newest record
 }
 
 // record is one record of a stream.
@@ -75,11 +75,11 @@ type streamRecord struct {
 
 	trimmed bool // the stream keeps it no more
 	lost    bool // it was trimmed before it was acknowledged
-	noted   bool // a gap was noted in which it lies
+	noted   bool // a gap that contains it was noted
 	exempt  bool // it lies before where the fleet began to read
 }
 
-// fine tells whether nobody has to care for a record any more.
+// fine reports whether a record needs no attention any more.
 func (r *streamRecord) fine() bool {
 	return r.durable == r.routes || r.exempt || r.noted
 }
@@ -100,8 +100,8 @@ func (w *world) addTable(name string, shards int) {
 	w.addStream(t, shards)
 }
 
-// addStream enables a stream on a table. The server begins with one open shard; it is
-// rolled over into as many as there are to be, which nobody sees as they come at once.
+// addStream enables a stream on a table. The server begins with one open shard. It is rolled over into the requested
+// number at once, so that no reader sees it.
 func (w *world) addStream(t *table, shards int) {
 	st := &stream{table: t, st: w.server.AddStream(t.name), late: t.leased}
 	t.streams = append(t.streams, st)
@@ -152,7 +152,7 @@ func (w *world) split(t *table, pick uint32, n int) {
 func (w *world) write(t *table) {
 	st := t.streams[len(t.streams)-1]
 	if st.disabled {
-		// What is written while there is no stream is in none: nobody can tell what the item is now.
+		// Records that are written without a stream are in none: the present state of the item is unknown.
 		t.items[t.keys[w.rand.IntN(len(t.keys))]] = nil
 		w.tally.Unstreamed++
 		return

@@ -10,16 +10,16 @@ import (
 // where it hurts.
 type Tally struct {
 	Steps, Delivered, Children, Followed, Undecodable int // steps of machines; records, those of children, of a stream that replaced another, of a wrong shape
-	Repeated, Superseded, Revoked, Paused, TakenBack  int // writes of what a sink had, writes that lost to a newer one; partitions
+	Repeated, Superseded, Revoked, Paused, TakenBack  int // writes that a sink already had, writes that lost to a newer one; partitions
 	Crashes, Pauses, Stops, Killed, Joins, Deploys    int // of processes
 	StoppedCleanly                                    int
 	Disabled, Dropped, TrimmedUnread, Expired         int // streams, shards, trims that lost something, iterators refused for their age
-	Begun, Took, Replaced, Wanted, HandedOver         int // leases: that streams begin with, free ones taken, taken from one who is gone, asked for, let go
+	Begun, Took, Replaced, Wanted, HandedOver         int // leases: that streams begin with, free ones taken, taken from a dead consumer, requested, released
 	Ended, Deleted, Conflicts, Drains                 int
 	Gaps, UnknownGaps, StrictGaps, BehindGap          int // notes of gaps; records delivered behind one
 	Between, Unstreamed                               int // notes of gaps between two streams; writes while there was none
-	StoppedAtGap                                      int // worlds in which a shard was stopped for good
-	ZombieWrites, ZombieSwaps                         int // writes of processes that are gone or stand still, conditional ones that were refused to who stood still
+	StoppedAtGap                                      int // worlds in which a shard was stopped permanently
+	ZombieWrites, ZombieSwaps                         int // writes of processes that are gone or frozen, conditional ones that a frozen process lost
 	Describes                                         int
 	AtEnd, AtEndStopped, AtEndOfOthers                int // words of workers that all is read: where shards stopped, while others read some
 

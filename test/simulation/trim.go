@@ -29,10 +29,9 @@ func (w *world) trim(s *shard, n int) {
 			r.lost = true
 			lost++
 		}
-		// Where nobody has begun to read, there is nothing to lose, unless the fleet is to begin at a
-		// time; and of the shard that a stream was begun with nobody can tell what was trimmed before
-		// anybody saw a record. A gap whose end nobody has seen yet grows by what is trimmed before
-		// somebody does.
+		// An unread stream has nothing to lose, unless the fleet must begin at a time. For the shard that a stream was
+		// begun with, it is unknown what was trimmed before a record was seen. A gap whose end is not seen yet grows by
+		// the records that are trimmed until then.
 		r.noted = r.noted || r.lost && s.openGap
 		if w.unbegun(s) && w.plan.Shape.Start != FromTime || s.row.there && s.row.root && s.row.first == "" && progress(s.row.checkpoint) == 0 {
 			r.exempt = true
@@ -46,7 +45,7 @@ func (w *world) trim(s *shard, n int) {
 	s.trimmed = n
 }
 
-// drop takes a shard out of the listing, with what is left in it.
+// drop removes a shard from the listing, with its remaining records.
 func (w *world) drop(s *shard) {
 	if s.dropped || !s.closed {
 		return
@@ -54,7 +53,7 @@ func (w *world) drop(s *shard) {
 	w.trim(s, len(s.records))
 	if w.unbegun(s) {
 		for _, r := range s.records {
-			r.exempt = true // nobody knows that the shard was there
+			r.exempt = true // no consumer knows that the shard existed
 		}
 	}
 	s.stream.st.Drop(s.id)
@@ -64,8 +63,8 @@ func (w *world) drop(s *shard) {
 	w.tally.Dropped++
 }
 
-// unbegun tells whether neither a shard nor one before it ever had a lease, or it is not
-// noted yet that the stream was begun; and its stream is one that the fleet may begin anywhere.
+// unbegun reports whether neither a shard nor an ancestor ever had a lease, or the note that the stream was begun is
+// not written yet; and the fleet may begin its stream anywhere.
 func (w *world) unbegun(s *shard) bool {
 	if s.stream.late {
 		return false
@@ -81,8 +80,7 @@ func (w *world) unbegun(s *shard) bool {
 	return true
 }
 
-// unseen: a stream that came and went while nobody looked, with all its shards, is one that
-// nobody can name.
+// unseen: a stream that came and went unseen, with all its shards, cannot be named.
 func (w *world) unseen(st *stream) {
 	for _, s := range w.shards {
 		if s.stream == st && (s.leased || !s.dropped) {

@@ -2,7 +2,7 @@ package simulation
 
 import "time"
 
-// window is a time in which something goes wrong.
+// window is a time with a fault.
 type window struct {
 	what  Trouble
 	who   int // sink, of the troubles of sinks
@@ -17,7 +17,7 @@ func (w *world) open(e Event) {
 	w.tell("trouble", "%v of %.0f%% until %s", e.What, 100*e.Rate, clock(until))
 }
 
-// trouble tells whether a call is hit.
+// trouble reports whether a call is hit.
 func (w *world) trouble(what Trouble, sink int) bool {
 	if w.troubled(what, sink, true) {
 		w.tally.Troubles[what]++
@@ -43,7 +43,7 @@ func (w *world) troubled(what Trouble, sink int, draw bool) bool {
 	return hit
 }
 
-// latency is one way of a call, slow where what says so is under way.
+// latency is the duration of one direction of a call, slow during a slow window.
 func (w *world) latency(slow Trouble, sink int) time.Duration {
 	d := w.between(w.plan.Shape.Latency/10, w.plan.Shape.Latency)
 	if w.trouble(slow, sink) {

@@ -49,7 +49,7 @@ type world struct {
 	started bool // the first worker has started
 }
 
-// Machine is what a process runs: a coordinator.Coordinator, or one that is made to do wrong.
+// Machine is the step machine of a process: a coordinator.Coordinator, or one with a fault.
 type Machine interface {
 	Step(now time.Duration, e coordinator.Event) []coordinator.Action
 	Wake() time.Duration
@@ -74,7 +74,7 @@ func (b *Breach) Error() string {
 	return fmt.Sprintf("%s: %s: %s", clock(b.At), b.Rule, b.What)
 }
 
-// Result is what became of a run.
+// Result is the result of a run.
 type Result struct {
 	Breach  *Breach // nil: all went well
 	Story   string  // where it was asked for

@@ -23,7 +23,7 @@ type admin struct {
 	ctx     context.Context
 	mu      sync.Mutex // guards all below
 	halt    context.CancelFunc
-	halted  context.Context // done when what goes on by itself has to end
+	halted  context.Context // done when background activities have to end
 	running int
 	jobs    sync.WaitGroup
 	once    sync.Mutex // one reshaping of the stream at a time
@@ -62,7 +62,7 @@ func post[T any](mux *http.ServeMux, path string, do func(T) (any, error)) {
 		d := json.NewDecoder(req.Body)
 		d.DisallowUnknownFields()
 		err := d.Decode(&in)
-		if errors.Is(err, io.EOF) { // nothing asks for the defaults
+		if errors.Is(err, io.EOF) { // no setting means the defaults
 			err = nil
 		}
 		var out any
@@ -80,7 +80,7 @@ func get(do func() any) http.HandlerFunc {
 	}
 }
 
-// safely makes errors of the panics by which streamtest tells a test that it is wrong.
+// safely turns the panics by which streamtest reports a wrong test into errors.
 func safely(do func() (any, error)) (out any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -103,7 +103,7 @@ func answer(w http.ResponseWriter, out any, err error) {
 	_ = json.NewEncoder(w).Encode(out) // who asked is gone
 }
 
-// start has something go on by itself until it is done, or told to end.
+// start starts a background activity that runs until it is done, or stopped.
 func (a *admin) start(job func(ctx context.Context) error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -120,7 +120,7 @@ func (a *admin) start(job func(ctx context.Context) error) {
 	})
 }
 
-// stop ends what goes on by itself.
+// stop ends the background activities.
 func (a *admin) stop() {
 	a.mu.Lock()
 	a.halt()

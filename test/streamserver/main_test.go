@@ -61,7 +61,7 @@ func (p *process) end() {
 	}
 }
 
-// ask calls the admin API: a POST where there is a body.
+// ask calls the admin API: a POST if there is a body.
 func (p *process) ask(path, body string, into any) int {
 	p.t.Helper()
 	method := http.MethodGet

@@ -1,4 +1,3 @@
-// Package telemetry holds the names of metrics and spans against each other: what a
-// pipeline, a consumer, a handler and calls of AWS emit, what METRICS.md says of it, and what
-// dashboards and alarms ask for.
+// Package telemetry compares the names of metrics and spans: those that a pipeline, a consumer, a handler and calls of
+// AWS emit, those in METRICS.md, and those that dashboards and alarms query.
 package telemetry

@@ -118,7 +118,7 @@ func drop(t *testing.T, tables *dynamodb.Client, table string) {
 	}
 }
 
-// A sink that waited, and whose output is lost, waits again: it begins anew without the items of before.
+// A sink that waited and whose output is lost waits again. It starts without the former items.
 func TestAdopt_SinkThatWaits(t *testing.T) {
 	file, name, tables := clitest.OnServers(t)
 	stream := filepath.Join(t.TempDir(), "stream.jsonl")

@@ -23,9 +23,8 @@ dead_letters: {dir: dead}
 `, table, prefix, index)
 }
 
-// A sink whose place the file names otherwise now was moved; its state was not lost. One that holds
-// nothing begins anew at the new place, and a mended template of indexes is accepted at once. Another
-// table is another output.
+// A sink whose place the file names otherwise now was moved; its state was not lost. A sink that holds nothing starts
+// at the new place, and a corrected template of indexes is accepted at once. Another table is another output.
 func TestAdopt_MovedPlace(t *testing.T) {
 	const flawed = "{Status|date:2006}"
 	for name, test := range map[string]struct {

@@ -34,7 +34,8 @@ func exportOf(t *testing.T, table string, orders int) string {
 	return dir
 }
 
-// The items of an export are compared with the sinks. What differs is read from the table, and so is an item that is named.
+// The items of an export are compared with the sinks. Differences are read from the table, and so is an item that is
+// named.
 func TestAudit_Export(t *testing.T) {
 	file, name, tables := filledShop(t, 10)
 	about, err := tables.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: aws.String(name + "-source")})

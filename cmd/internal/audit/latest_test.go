@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// A folder may hold entries under keys that nobody can decode. The other items are read.
+// A folder may hold entries under keys that cannot be decoded. The other items are read.
 func TestLatest_KeysOfNoItem(t *testing.T) {
 	none := func(func(*record.Page, error) bool) {}
 	l, err := openLatest(t.Context(), filepath.Join(t.TempDir(), "items.db"), "records", record.DecoderOptions{Table: "shop"}, none)

@@ -52,7 +52,7 @@ func filledShop(t *testing.T, orders int, replaced ...string) (file, name string
 	return file, name, tables
 }
 
-// Of many items that cannot be decoded the first are named, and all are counted.
+// If many items cannot be decoded, the first ones are named and all are counted.
 func TestAudit_ManyUndecodableItems(t *testing.T) {
 	dir := t.TempDir()
 	file, saved, out := filepath.Join(dir, "shop.yaml"), filepath.Join(dir, "orders.jsonl"), filepath.Join(dir, "out")
@@ -139,7 +139,7 @@ func TestAudit_OnServers(t *testing.T) {
 	}
 }
 
-// Of items that are named, a group that they count in and that is gone is found, by audit and by why, and repaired.
+// If items are named, audit and why find and repair a missing group that one of them counts in.
 func TestAudit_NamedItemsOfALostGroup(t *testing.T) {
 	file, name, tables := filledShop(t, 3)
 	lost := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: "PAID"}, "SK": &types.AttributeValueMemberS{Value: "N"}}

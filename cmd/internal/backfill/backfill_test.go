@@ -286,7 +286,7 @@ func readFile(t *testing.T, path string) string {
 	return string(b)
 }
 
-// A dry run says each reason for which the run would be refused, and what is read with its narrowing.
+// A dry run reports each reason why the run would be refused, and what is read with the selection.
 func TestDryRunSaysWhatIsRefused(t *testing.T) {
 	dir, cfg, items := files(t)
 	out, stream := filepath.Join(dir, "out"), filepath.Join(dir, "stream.jsonl")

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// open opens the source of a process, and returns the name of what the run reads.
+// open opens the source of a process, and returns the name of the source.
 func (w *exportWorld) open(ctx context.Context, j *job) (string, error) {
 	src, err := j.openSource(ctx)
 	if err != nil {
@@ -43,8 +43,9 @@ func (w *exportWorld) wantExport(j *job, n, first int) {
 	}
 }
 
-// The same command goes on with the export that a killed one requested: while it is made, and when the run is stored.
-// DynamoDB forgets the client token after eight hours, and another --clock-skew would choose another time.
+// The same command continues with the export that a killed one requested, both while the export is made and after the
+// run is stored. DynamoDB forgets the client token after eight hours, and another --clock-skew would choose another
+// time.
 func TestKilledStartExport(t *testing.T) {
 	for _, floor := range []bool{true, false} {
 		for _, after := range []string{"ExportTableToPointInTime", "DescribeExport"} {
@@ -75,7 +76,7 @@ func TestKilledStartExport(t *testing.T) {
 	}
 }
 
-// A process with another --clock-skew waits for the export that another one requested, and tells of it.
+// A process with another --clock-skew waits for the export that another process requested, and says so.
 func TestStartExportWaitsForTheNotedExport(t *testing.T) {
 	w := newExportWorld(t)
 	w.kill(w.process(&bytes.Buffer{}, nil), "DescribeExport")
@@ -143,7 +144,7 @@ func TestStartExportAfterAFailure(t *testing.T) {
 	w.wantExport(w.process(&bytes.Buffer{}, nil), 1, 0)
 }
 
-// A run goes on with its export alone.
+// A run continues with its own export only.
 func TestStartExportOfOtherFlags(t *testing.T) {
 	w := newExportWorld(t)
 	w.kill(w.process(&bytes.Buffer{}, nil), "DescribeExport")

@@ -137,7 +137,7 @@ func TestCheckNames(t *testing.T) {
 	}
 }
 
-// An archive is not filled from itself, from a part of it, or from what it is a part of.
+// An archive is not filled from itself, from a part of itself, or from an archive that contains it.
 func TestCheckCopies(t *testing.T) {
 	cfg, _ := parsed(t)
 	at := slices.IndexFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == "log" })
@@ -162,7 +162,7 @@ func TestCheckCopies(t *testing.T) {
 	}
 }
 
-// An archive has no floor, so a source of before its begin is no error, and the command says what may be missing.
+// An archive has no floor. So a source from before its begin is not an error, and the command says what may be missing.
 func TestWarnOfArchives(t *testing.T) {
 	cfg, births := parsed(t)
 	sel, err := selectSinks(cfg.Sinks, births, nil, []string{"log", "a"})

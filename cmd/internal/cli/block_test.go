@@ -73,7 +73,7 @@ func TestBlock(t *testing.T) {
 	}
 }
 
-// There is no block where nobody looks.
+// There is no progress block if the output is not a terminal.
 func TestNewBlock_NoTerminal(t *testing.T) {
 	var w bytes.Buffer
 	if NewBlock(&w) != nil {

@@ -26,7 +26,7 @@ func TestProgressLine(t *testing.T) {
 	}
 }
 
-// A process tells of the items of all processes, of its own rate, and of the time that all of them need for the rest.
+// A process reports the items of all processes, its own rate, and the time that all of them need for the rest.
 func TestItemProgressLine(t *testing.T) {
 	for _, c := range []struct {
 		progress ItemProgress
@@ -61,7 +61,7 @@ func TestItemProgressBar(t *testing.T) {
 	}
 }
 
-// The bar goes on if the table has more items than DynamoDB counted.
+// The bar continues if the table has more items than DynamoDB counted.
 func TestItemProgressBar_OutgrowsItsTotal(t *testing.T) {
 	var terminal bytes.Buffer
 	p := &Progress{description: "filling", bar: newBar(&terminal, "filling", 100, itemBar...), begun: time.Now()}

@@ -29,8 +29,7 @@ func shopConfig(t testing.TB) *config.Config {
 	return cfg
 }
 
-// updated runs a file with update, then without, and returns what stands in it. The
-// second run must pass.
+// updated runs a file with update, then without, and returns its content. The second run must pass.
 func updated(t testing.TB, cfg *config.Config, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "shop_test.yaml")
@@ -68,8 +67,7 @@ func updated(t testing.TB, cfg *config.Config, text string) string {
 	return string(b)
 }
 
-// Whatever way an expectation is written, the update puts what came in its place,
-// and leaves what stands around it.
+// However an expectation is written, the update replaces it with the result, and leaves the text around it.
 func TestUpdateInPlace(t *testing.T) {
 	const head = "keys: [PK]\ntests:\n- name: it's one # a comment\n  given: [{new: {PK: a}}]\n"
 	for _, c := range []struct{ name, was, is string }{
@@ -94,7 +92,7 @@ func TestUpdateInPlace(t *testing.T) {
 	}
 }
 
-// Whatever an item holds, what the update writes of it passes.
+// The update writes text that passes, whatever an item holds.
 func TestUpdatedPasses(t *testing.T) {
 	cfg := shopConfig(t)
 	rapid.Check(t, func(rt *rapid.T) {

@@ -101,8 +101,7 @@ func property(t *testing.T, check func(*rapid.T, value)) {
 	})
 }
 
-// What a value is written as reads as that value: on one line, in a list, and below
-// a key.
+// The text that is written for a value reads as that value: on one line, in a list, and below a key.
 func TestWritingAndReading(t *testing.T) {
 	property(t, func(t *rapid.T, v value) {
 		for text, pick := range map[string]func(value) value{

@@ -29,8 +29,8 @@ func wants(t *testing.T, text string, parts ...string) {
 	}
 }
 
-// Records that the stream dropped before they were read stop their shard, and nobody
-// can overlook it: until somebody resets the shard, by hand.
+// A shard stops if the stream dropped records before they were read. It stays stopped, visibly, until a person resets
+// it.
 func TestConsume_GapStops(t *testing.T) {
 	api, file := clitest.OnStream(t)
 	table := api.Table("shop")
@@ -65,8 +65,7 @@ func TestConsume_GapStops(t *testing.T) {
 	}
 }
 
-// A gap that leaves its shard empty is told all the same, and the consumer does not wait for a record
-// that may never come.
+// A gap that leaves its shard empty is reported too, and the consumer does not wait for a record that may never come.
 func TestConsume_GapThatEmptiesItsShard(t *testing.T) {
 	api, file := clitest.OnStream(t)
 	table := api.Table("shop")
@@ -102,7 +101,8 @@ func TestConsume_GapThatEmptiesItsShard(t *testing.T) {
 	wants(t, ends(t, cli.ExitOK, "query", "view", "orders", "--local", dir), "ORDER%231", "ORDER%233")
 }
 
-// A run that ends before a gap is repaired reads on behind it, and says what repairs it. status has the problem until then.
+// A run that ends before a gap is repaired reads on after the gap, and names the command that repairs it. status shows
+// the problem until then.
 func TestConsume_GapIsLeftToTheNext(t *testing.T) {
 	api, file := clitest.OnStream(t)
 	text, err := os.ReadFile(file)
@@ -174,7 +174,7 @@ func TestConsume_Tables(t *testing.T) {
 	}
 }
 
-// Nothing of an item is in what a consumer says, however much it is asked to say.
+// A consumer prints nothing of an item, even at the most verbose settings.
 func TestConsume_ShowsNoValues(t *testing.T) {
 	api, file := clitest.OnStream(t)
 	const secret = "tweety"
@@ -226,8 +226,8 @@ func TestConsume_EndsBehindTheNewestStream(t *testing.T) {
 	}
 }
 
-// A stream that was switched off and on more than once leaves streams between that are not begun. Each
-// stands in status, and is begun by hand, in turn.
+// A stream that was switched off and on more than once leaves streams between that are not begun. status lists each
+// shard, and each is reset by hand in turn.
 func TestConsume_StreamsBetween(t *testing.T) {
 	t.Parallel()
 	api, file, env := clitest.NewStream(t)
@@ -257,7 +257,7 @@ func TestConsume_StreamsBetween(t *testing.T) {
 	wants(t, clitest.Apart(t, env, cli.ExitOK, "query", "view", "orders", "--local", dir), "ORDER%231", "ORDER%232", "ORDER%233", "ORDER%234")
 }
 
-// What cannot be read is waited for, for as long as --idle-timeout says; then it is named.
+// A consumer waits for an unreadable part as long as --idle-timeout says, and then names it.
 func TestConsume_IdleTimeout(t *testing.T) {
 	api, file := clitest.OnStream(t)
 	shard := clitest.Put(t, api.Table("shop"), 1, "paid").Shard

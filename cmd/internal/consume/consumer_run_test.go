@@ -28,8 +28,8 @@ func (denied) Read(context.Context) (leases.Snapshot, error) {
 }
 func (denied) Leave(context.Context, string) error { return pipeline.Transient(errDenied) }
 
-// A consumer that cannot go on ends within the time of a stop, though nobody asked for one: with its
-// error, and as a failure, as the same command would not go on.
+// A consumer that cannot continue ends within the time of a stop, although no stop was requested. It ends with its
+// error and as a failure, because the same command would fail again.
 func TestConsume_EndsWhereLeasesAreDenied(t *testing.T) {
 	api, file := clitest.OnStream(t)
 	clitest.Put(t, api.Table("shop"), 1, "paid")

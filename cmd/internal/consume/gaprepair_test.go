@@ -94,8 +94,8 @@ func TestGapRepair_WaitsForTheFormerReader(t *testing.T) {
 	})
 }
 
-// Gaps that are found one after the other, as an outage leaves them, are repaired together. Gaps that go on being found keep
-// none from its repair for longer than two leases and a look.
+// Gaps that are found one after the other, as an outage leaves them, are repaired together. If gaps are found again and
+// again, none waits for its repair longer than two leases and one look.
 func TestGapRepair_Together(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

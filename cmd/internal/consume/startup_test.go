@@ -20,7 +20,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// running is a command line under way in this process.
+// running is a command line that runs in this process.
 type running struct {
 	t     *testing.T
 	mu    sync.Mutex

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
-// Shards that stand still are told at the end, those that nobody has among them.
+// Shards that do not progress are reported at the end, also those without an owner.
 func TestVerdict_StoppedShards(t *testing.T) {
 	stop := newStopper(t.Context(), time.Minute)
 	defer stop.close()

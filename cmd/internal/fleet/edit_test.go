@@ -173,7 +173,7 @@ func TestReset_ToTheEnd(t *testing.T) {
 	}
 }
 
-// Only a reset clears the reason for which a shard stopped.
+// Only a reset clears the reason why a shard stopped.
 func TestReset_EndsAStop(t *testing.T) {
 	l := held()
 	l.Stopped = coordinator.StoppedAtGap

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// A report has the rate and the time left of a backfill that is stored, and nothing of one that is not.
+// A report has the rate and the time left of a stored backfill, and nothing of a backfill that is not stored.
 func TestReport_Fills(t *testing.T) {
 	obs := healthy()
 	obs.Births = []state.Birth{

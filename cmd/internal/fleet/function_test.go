@@ -89,7 +89,7 @@ func TestReadFunction(t *testing.T) {
 	}
 }
 
-// What could not be read is told, and the rest is shown.
+// Unreadable parts are reported, and the rest is shown.
 func TestReadFunction_Denied(t *testing.T) {
 	var obs Observation
 	f := functionReader{mappings: deniedAPI{}, metrics: deniedAPI{}, objects: deniedAPI{}}.read(t.Context(), "shop", &obs)
@@ -158,7 +158,7 @@ func zipped(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// slowBucket is S3 with a bucket of which only the first pages are answered.
+// slowBucket is S3 with a bucket that answers the first pages only.
 type slowBucket struct{ pages int }
 
 func (s *slowBucket) ListObjectsV2(ctx context.Context, _ *s3.ListObjectsV2Input, _ ...func(*s3.Options)) (*s3.ListObjectsV2Output, error) {

@@ -25,7 +25,7 @@ func TestRepairProgress(t *testing.T) {
 	}
 }
 
-// A gap is a problem until it is repaired if the file says on_gap: repair, or if somebody began to repair it. The problem
+// A gap is a problem until it is repaired if the file says on_gap: repair, or if a repair of it has begun. The problem
 // says who repairs it, or what to type.
 func TestReport_GapRepairs(t *testing.T) {
 	for name, tt := range map[string]struct {

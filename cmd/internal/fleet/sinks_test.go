@@ -83,7 +83,7 @@ func TestReport_SinksAndLetters(t *testing.T) {
 	}
 }
 
-// What was counted stays known where the rest was not; an error of the keys is not hidden by the limit of letters.
+// Counts stay known if the rest could not be counted. The limit of letters does not hide an error of the keys.
 func TestLetters_SetUnknown(t *testing.T) {
 	late, cancel := context.WithTimeoutCause(t.Context(), 0, cli.NoAnswer(countTimeout))
 	defer cancel()

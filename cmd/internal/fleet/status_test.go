@@ -31,8 +31,8 @@ import (
 
 var program = clitest.Program{NewStatus(nil)}
 
-// Where there are no leases, status shows the gaps that a function noted. That the lease
-// table of a consumer is missing is a problem; that there is no consumer is none.
+// Without leases, status shows the gaps that a function noted. A missing lease table of a consumer is a problem. A
+// missing consumer is not.
 func TestStatus_WithoutLeases(t *testing.T) {
 	endpoint := server.DynamoDB().Endpoint(t)
 	for name, value := range map[string]string{

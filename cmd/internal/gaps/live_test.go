@@ -126,8 +126,8 @@ func (s *shop) put(t *testing.T, key, status string) {
 	}
 }
 
-// export writes an incremental export of what the sinks missed. The sinks hold o0003 as it was between the two states that
-// the export has.
+// export writes an incremental export of the changes that the sinks missed. The sinks hold o0003 as it was between the
+// two states that the export has.
 func (s *shop) export(t *testing.T, from, to time.Time) string {
 	t.Helper()
 	image := func(key, status string) string {
@@ -277,7 +277,7 @@ func TestRepair_InAFolder(t *testing.T) {
 	}
 }
 
-// What would come too early, or leave something out, is refused with what to do.
+// A source that is too early, or incomplete, is refused with what to do.
 func TestRepair_Refused(t *testing.T) {
 	s := newShop(t, "")
 	refused := func(code int, says string, args ...string) {
@@ -350,8 +350,8 @@ func TestCheckQueue(t *testing.T) {
 	check(false)
 }
 
-// A sink that was out of the file while others went on, and was put back, is a problem until an audit has repaired it. No other
-// command takes it for complete.
+// A sink that was out of the file while others ran, and was put back, is a problem until an audit has repaired it. No
+// other command takes it for complete.
 func TestRepair_ASinkThatWasLeftOut(t *testing.T) {
 	s := newShop(t, "")
 	s.gaps(t, cli.ExitOK, "--repair", "--no-queue", "--audit")

@@ -83,7 +83,7 @@ func TestOwnership_Step(t *testing.T) {
 	}
 }
 
-// Of two repairs at once one has the gaps.
+// If two repairs run at once, one of them owns the gaps.
 func TestOwnership_Once(t *testing.T) {
 	store, gaps := noted(t)
 	first := mustOwn(t, store, time.Minute)
@@ -123,7 +123,7 @@ func TestOwnership_TakenOver(t *testing.T) {
 	}
 }
 
-// A gap that grows while it is repaired stays open. One of which only more becomes known is repaired.
+// A gap that grows while it is repaired stays open. A gap is repaired even if more of it becomes known.
 func TestOwnership_Grown(t *testing.T) {
 	store, gaps := noted(t)
 	c, err := own(t.Context(), store, gaps, "laptop", time.Minute)
@@ -191,7 +191,8 @@ func TestOwnership_Released(t *testing.T) {
 	}
 }
 
-// The ownership outlives a store that gives no answer for longer than it lasts, if nobody takes it over.
+// The ownership survives a store that gives no answer for longer than the ownership lasts, if no other process takes it
+// over.
 func TestOwnership_OutlivesErrors(t *testing.T) {
 	store, gaps := noted(t)
 	broken := &failing{store, 2}

@@ -184,8 +184,8 @@ func TestHostOfAnotherAddress(t *testing.T) {
 	}
 }
 
-// A scraper may know a machine by any name, but nobody outside knows a loopback address. Without metrics there is no
-// such path.
+// A scraper may use any name of a machine, but only the machine itself uses a loopback address. Without metrics the
+// path does not exist.
 func TestMetrics(t *testing.T) {
 	metrics := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
 	for _, tt := range []struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// samples are tables of several designs, with what the file must have and what it must not have.
+// samples are tables of several designs, with lines that the file must and must not have.
 var samples = []struct {
 	name, lines string
 	want        []string
@@ -103,7 +103,7 @@ func TestInit_ManyNames(t *testing.T) {
 	}
 }
 
-// What looks sensitive is found by the words of a name.
+// Sensitive attributes are guessed from the words of a name.
 func TestLooksSensitive(t *testing.T) {
 	for name, want := range map[string]bool{
 		"ssn": true, "userSSN": true, "SSNHash": true, "user_ssn": true, "businessName": false, "businessNotes": false, "Mail": true, "mailbox": false,
@@ -115,7 +115,7 @@ func TestLooksSensitive(t *testing.T) {
 	}
 }
 
-// Of more kinds than a file should have, those with fewest items are left out, and the file says so.
+// If there are more kinds than a file should have, those with the fewest items are left out, and the file says so.
 func TestInit_ManyKinds(t *testing.T) {
 	dir := t.TempDir()
 	file, out := filepath.Join(dir, "items.jsonl"), filepath.Join(dir, "made.yaml")

@@ -25,8 +25,8 @@ func TestModule(t *testing.T) {
 	if got := read(t, filepath.Join(dir, "go.mod")); !strings.Contains(got, "require "+tablewakeModule+" v1.2.3\n") {
 		t.Errorf("go.mod is\n%s", got)
 	}
-	// With what `go mod tidy` would add, go reads no go.mod file that this module does not need too: that file may not be
-	// in the module cache.
+	// With the lines that `go mod tidy` would add, go does not read go.mod files that this module does not need. They
+	// may be missing in the module cache.
 	_, requires, _ := strings.Cut(read(t, filepath.Join(root, "go.mod")), "\nrequire (")
 	for name, text := range map[string]string{
 		"go.mod": read(t, filepath.Join(dir, "go.mod")) + "\nrequire (" + requires,

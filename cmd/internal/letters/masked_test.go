@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// An error that names an object by what is sensitive is shown without it.
+// An error that names an object by a sensitive value is shown without the value.
 func TestMaskLetter(t *testing.T) {
 	var ps []item.Pattern
 	for _, text := range []string{"Email", "Address.**"} {

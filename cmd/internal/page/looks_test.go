@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/page"
 )
 
-// Stores are read while somebody asks, at most once a pause, and what was read before stays where a look fails.
+// Stores are read while a page is requested, at most once a pause. If a read fails, the former result stays.
 func TestLooks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var looked atomic.Int64

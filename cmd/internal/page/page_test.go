@@ -164,7 +164,7 @@ func TestPage_HostileNames(t *testing.T) {
 	}
 }
 
-// What is unknown is never a zero.
+// An unknown number is never shown as zero.
 func TestPage_Unknown(t *testing.T) {
 	value := regexp.MustCompile(`<dt>([^<]+) <span[^>]*>[^<]*</span></dt><dd class="value[^"]*">([^<]*)`)
 	for name, s := range map[string]page.Status{
@@ -200,7 +200,7 @@ func TestPage_Unknown(t *testing.T) {
 	}
 }
 
-// After a look that failed, no panel says that a look is under way.
+// After a failed look, no panel says that a look is running.
 func TestPage_FailedLook(t *testing.T) {
 	s := pagetest.Well()
 	s.Fleet, s.FleetError = nil, "no answer"
@@ -289,7 +289,7 @@ func TestPage_StatusIsTheSame(t *testing.T) {
 	}
 }
 
-// Of 10,000 shards the page shows the worst, and counts all.
+// The page shows the worst of 10,000 shards, and counts all.
 func TestPage_ManyShards(t *testing.T) {
 	s := pagetest.Many(10_000)
 	start := time.Now()
@@ -312,8 +312,8 @@ func BenchmarkPage_10000Shards(b *testing.B) {
 	}
 }
 
-// The page of a consumer, which does not count dead letters, tells of the changes that this process gave up. The page of a fleet
-// tells of the messages in a queue.
+// The page of a consumer does not count dead letters. It shows the changes that this process dead-lettered. The page of
+// a fleet shows the number of messages in a queue.
 func TestPage_LettersNeedAttention(t *testing.T) {
 	s := pagetest.Well()
 	k := s.Consumer.Ledger.Sinks["orders"]

@@ -45,7 +45,7 @@ type planned struct {
 	} `json:"cost"`
 }
 
-// filledTable is a source table with items, of which every second is a paid order, and a file whose sinks are new.
+// filledTable is a source table with items, every second of them a paid order, and a file whose sinks are new.
 func filledTable(t *testing.T, items, padding int) (file string) {
 	t.Helper()
 	file, name, tables := clitest.OnServers(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
-// A query shows as many results as --limit says, all for 0, and says where there are more.
+// A query shows as many results as --limit says, or all for 0, and says if there are more.
 func TestQuery_Limit(t *testing.T) {
 	dir := t.TempDir()
 	file, input, out := filepath.Join(dir, "tablewake.yaml"), filepath.Join(dir, "stream.jsonl"), filepath.Join(dir, "out")

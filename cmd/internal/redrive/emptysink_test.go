@@ -87,7 +87,7 @@ sinks:
 			t.Fatal(err)
 		}
 	}
-	// One after the other: where b comes first, a takes the row over, and there is no letter.
+	// The letters come one after the other: if b comes first, a takes the row over, and there is no letter.
 	program.Run(t, cli.ExitOK, "replay", "-c", file, "--local", out, holder)
 	program.Run(t, cli.ExitDeadLetters, "replay", "-c", file, "--local", out, later)
 	for range 2 {

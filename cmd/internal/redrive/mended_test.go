@@ -27,8 +27,8 @@ sinks:
 dead_letters: {dir: dead}
 `
 
-// What settings made of no image is vacated and goes to dead letters. Once the settings are mended, that is
-// accepted, and the letters are redriven, every sink holds what a clean pass leaves.
+// A row that the settings derived without an image is vacated, and the change goes to dead letters. Once the settings
+// are mended, that is accepted, and the letters are redriven, every sink holds what a clean pass leaves.
 func TestAdopt_MendedSettings(t *testing.T) {
 	for _, test := range []struct{ sink, good, flawed string }{
 		{"orders", "table: rows, when: 'item.N == 1'", "table: rows, when: 'item.Total > -1 && item.N == 1'"},
@@ -51,7 +51,7 @@ func TestAdopt_MendedSettings(t *testing.T) {
 	}
 }
 
-// flawedRun is a folder whose configuration is mended, with what two replays of its stream left.
+// flawedRun is a folder whose configuration is corrected, with the output of two replays of its stream.
 type flawedRun struct {
 	file, flawed, stream string
 	clean, out           string // under mended and under flawed settings
@@ -121,7 +121,7 @@ func spoilt(rng *rand.Rand) string {
 		b.WriteString("}}\n")
 		images[key] = now
 	}
-	// The last one stands in every sink, whose settings are not taken without being accepted.
+	// The last change is in every sink. Changed settings of a sink are not used before they are accepted.
 	b.WriteString(`{"eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678","eventName":"INSERT",` +
 		`"dynamodb":{"ApproximateCreationDateTime":1795254900,"SequenceNumber":"900","StreamViewType":"NEW_AND_OLD_IMAGES","Keys":{"PK":{"S":"last"}},` +
 		`"NewImage":{"PK":{"S":"last"},"N":{"N":"1"},"Status":{"S":"open"},"Mail":{"S":"last"},"Total":{"N":"7"}}}}` + "\n")

@@ -44,8 +44,8 @@ type limitedDisk struct {
 	run   func(ctx context.Context, args ...string) *exec.Cmd // tablewake under the limit
 }
 
-// A replay into a folder on a disk that fills up, wherever it does, ends with 1 and says that the disk
-// is full. When there is room the same command ends with what it makes on a disk that was never full.
+// A replay into a folder on a disk that fills up, wherever it does, ends with 1 and says that the disk is full. When
+// there is space again, the same command ends with the output of a disk that was never full.
 //
 // The disks are file systems in memory, in a namespace of the test's own. Where the machine
 // forbids those, the size of each file is limited instead.
@@ -124,7 +124,7 @@ func tmpfs(t *testing.T) limitedDisk {
 	}}
 }
 
-// fileSize is a disk on which no file is larger.
+// fileSize is a disk that allows no larger file.
 func fileSize(t *testing.T) limitedDisk {
 	blocks := 0
 	return limitedDisk{t.TempDir(), func(_ *testing.T, bytes int) { blocks = bytes / 512 },

@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
-// hourlyLines brings n records of 300 KB, an hour apart: some fill a block of what replay reads.
+// hourlyLines returns n records of 300 KB, one an hour: some fill a block that replay reads.
 type hourlyLines struct {
 	n    int
 	rest []byte

@@ -126,7 +126,7 @@ func TestReplayFromS3(t *testing.T) {
 		return sum.Ledger.Source.Read
 	}
 	all := read(url)
-	none, before := read(url, "--to", "2026-11-21T09:53:00Z"), read(url, "--from", "2020-01-01", "--to", "2026-11-21T09:53:01Z") // all are of one minute
+	none, before := read(url, "--to", "2026-11-21T09:53:00Z"), read(url, "--from", "2020-01-01", "--to", "2026-11-21T09:53:01Z") // all have the same minute
 	if all == 0 || none != 0 || before != all {
 		t.Errorf("of %d changes %d are before their time, and %d in it", all, none, before)
 	}
@@ -151,7 +151,7 @@ func TestReplayFromS3(t *testing.T) {
 	}
 }
 
-// What sleeps in GLACIER is named with the command that restores it.
+// An object in GLACIER is named with the command that restores it.
 func TestReplayFromGlacier(t *testing.T) {
 	first := filepath.Join(t.TempDir(), "first")
 	program.Run(t, cli.ExitOK, "replay", "-c", shopConfig, "--local", first, "../../../test/fixtures/shop/stream.jsonl")

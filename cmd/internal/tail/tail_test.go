@@ -182,7 +182,7 @@ func TestTail_Selects(t *testing.T) {
 	}
 }
 
-// What is no key of the table is refused: it would be waited for without end.
+// An attribute that is not a key of the table is refused: tail would wait for it for ever.
 func TestTail_NoKey(t *testing.T) {
 	cfg := loaded(t, shop)
 	for key, want := range map[string]string{
@@ -208,7 +208,7 @@ func TestTail_JSON(t *testing.T) {
 	}
 }
 
-// What cannot be decoded is shown masked, and the tail goes on.
+// A record that cannot be decoded is shown masked, and the tail continues.
 func TestTail_Undecodable(t *testing.T) {
 	cfg := loaded(t, strings.Replace(shop, "[Email]", "[Email, PK]", 1))
 	stdout, _, code := tailed(t, cfg, options{}, func(server *streamtest.Server) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Without credentials nothing is asked: there is one error, which says how to give them.
+// Without credentials no call is made: there is one error, which says how to set them.
 func TestLoadAWS_NoCredentials(t *testing.T) {
 	none := filepath.Join(t.TempDir(), "none")
 	for name, value := range map[string]string{

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Whoever is told by an alarm finds it in the doc.
+// A person who gets an alarm finds it in the document.
 func TestAlarmsAreExplained(t *testing.T) {
 	printed, err := os.ReadFile(filepath.Join(root, "template.yaml"))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/policy"
 )
 
-// What is printed for the shop, for a pipeline with a secret, several tables and TTL
-// deletes that are asked for, and for the longest name that a pipeline can have.
+// The output is compared for the shop, for a pipeline with a secret, several tables and requested TTL deletes, and for
+// the longest name of a pipeline.
 func TestPrinted(t *testing.T) {
 	for name, file := range map[string]string{
 		"shop": filepath.Join(root, "test", "fixtures", "shop", "tablewake.yaml"),
@@ -72,7 +72,7 @@ sinks: {a: {archive: {bucket: 'b-${NAME}-$${NOT}', prefix: '${DEFAULT:-p}'}}}
 	}
 }
 
-// Whatever may be a secret is a reference, wherever YAML lets it stand.
+// Every value that may be a secret is a reference, wherever YAML allows it.
 func TestNoSecretIsPrinted(t *testing.T) {
 	const open, hidden = "open", "very secret"
 	for name, file := range map[string]string{
@@ -104,7 +104,7 @@ func TestNoSecretIsPrinted(t *testing.T) {
 	}
 }
 
-// The layer is a folder with the file and what it names, not all that somebody works in.
+// The layer is a folder with the file and the files that it names, not the whole working folder.
 func TestTheLayerIsAFolderOfItsOwn(t *testing.T) {
 	for _, file := range []string{"tablewake.yaml", "./tablewake.yaml", filepath.Join("..", "tablewake.yaml")} {
 		cfg, err := config.Parse(file, []byte("version: 1\nname: x\nsource: {table: shop}\nsinks: {all: {archive: {bucket: bucket}}}\n"), func(string) (string, bool) { return "", false })
@@ -129,7 +129,7 @@ func TestAFunctionKeepsNoLettersInAFolder(t *testing.T) {
 	}
 }
 
-// What consume.md shows of rights is what is printed for the file that it shows.
+// The rights in consume.md are those that are printed for its file.
 func TestConsumeShowsWhatIsPrinted(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "tablewake", "guide", "consume.md"))
 	if err != nil {

@@ -2,7 +2,7 @@ package template
 
 import "testing"
 
-// What a queue's URL names has an owner, in each of the forms that SQS has.
+// The URL of a queue names an owner, in each form that SQS has.
 func TestParseAddress(t *testing.T) {
 	in := func(region string) owner { return owner{Account: "123456789012", Region: region} }
 	for address, want := range map[string]owner{

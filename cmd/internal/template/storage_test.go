@@ -40,8 +40,7 @@ sinks:
 dead_letters: {bucket: %[1]s-dead, queue: %[1]s-dead}
 `
 
-// A stack of what is printed has all that the pipeline stores in: nothing is missing for its sinks, which make nothing
-// then.
+// A stack of the printed template has all stores of the pipeline. Its sinks find everything, and create nothing.
 func TestCloudFormation_Created(t *testing.T) {
 	endpoint := server.Moto().Endpoint(t)
 	name := "stored-" + strings.ToLower(rand.Text()[:10])

@@ -214,7 +214,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// A view table that was deleted is not one that --create may create again.
+// --create does not recreate a view table that was deleted.
 func TestLive_Lost(t *testing.T) {
 	calls, name := servers(t)
 	client := tablesOf(t, name)
@@ -259,7 +259,7 @@ sinks: {rows: {view: {table: %[1]s-rows, key: {PK: 'STATUS#{Status}', SK: '{@key
 	calls.onlyReads(t)
 }
 
-// A missing index is no problem, since a start creates it. A server that does not answer is one.
+// A missing index is not a problem, because a start creates it. A server that does not answer is one.
 func TestLive_Search(t *testing.T) {
 	calls, name := servers(t)
 	createSource(t, tablesOf(t, name), name, "PK", types.StreamViewTypeNewAndOldImages)

@@ -54,7 +54,7 @@ const soundMapping = `{"properties": {"Name": {"type": "text"}}}`
 type refuser int
 
 const (
-	planned  refuser = iota // every pipeline, one that only plans too
+	planned  refuser = iota // every pipeline, also one that only plans
 	embedded                // a folder
 	real                    // AWS
 )
@@ -169,7 +169,7 @@ var refusals = []refusal{
 	{"connection that is not there", "connection: os", "connection: so", func(c *config.Config) { sinkOf(c, "docs").Search.Connection = "so" }, real, "no connection is named", "no connection is named"},
 }
 
-// Whatever a start of a pipeline refuses for its configuration, validate refuses with the place.
+// validate refuses, with its place, everything in the configuration that a start of the pipeline refuses.
 func TestRefusals(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := refusedByValidate(t, soundFile, soundMapping); err != nil {
@@ -203,7 +203,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A file that validate takes is taken by every store, as far as no server is asked.
+// A file that passes validate is accepted by every store, as far as that needs no server.
 func TestSoundFileAssembles(t *testing.T) {
 	t.Chdir(t.TempDir()) // the folder of dead letters is a relative one
 	for _, by := range []refuser{planned, embedded} {
@@ -283,7 +283,7 @@ var unreachable = map[string][]string{
 	},
 }
 
-// constructors are the functions that make sinks of what a file says.
+// constructors are the functions that make sinks from a file.
 var constructors = map[string][]string{
 	"sinks":         {"detectors", "setGoSink", "noGoSink", "Mask", "makeMask", "fail"},
 	"sinks/archive": {"New", "checkName", "checkNewest", "checkTags", "checkColumns"},

@@ -29,7 +29,7 @@ func TestInfo(t *testing.T) {
 	}
 }
 
-// The formats are those of the page of what is stored.
+// The formats are those in the document about what is stored.
 func TestFormats(t *testing.T) {
 	page, err := os.ReadFile("../../../sinks/STORAGE.md")
 	if err != nil {

@@ -98,8 +98,8 @@ func key() map[string]types.AttributeValue {
 
 var table = aws.String("shop-views")
 
-// Every kind of call comes to the units that it is billed by, at their price; and DynamoDB is
-// asked how many they are.
+// Every kind of call has the units that it is billed by, at their price; and the calls request their consumed capacity
+// from DynamoDB.
 func TestMiddleware(t *testing.T) {
 	large := aws.String(strings.Repeat("x", 64<<10+1))
 	small := aws.String("x")

@@ -55,7 +55,7 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-// document is one that was written.
+// document is one written document.
 type document struct {
 	AWS struct {
 		Timestamp         int64
@@ -197,7 +197,7 @@ func TestExport_CountersAreDeltas(t *testing.T) {
 	}
 }
 
-// A gauge that is recorded is published once; one that is observed is measured each time.
+// A recorded gauge is published once; an observed gauge is measured each time.
 func TestExport_GaugesAreOfTheirMoment(t *testing.T) {
 	w := newWorld(t)
 	age, _ := w.meter.Float64Gauge("age", metric.WithUnit("s"))
@@ -294,7 +294,7 @@ func TestExport_Errors(t *testing.T) {
 	}
 }
 
-// What was collected is written when the time is over, too: nobody else has it any more.
+// Collected values are written even if the time is over, because no other copy exists.
 func TestExport_OutOfTime(t *testing.T) {
 	var out bytes.Buffer
 	x, err := emf.New(emf.Options{Writer: &out, Pipeline: "shop"})

@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/test/faults"
 )
 
-// No answer that is not the service's moves a checkpoint, takes a shard, or says that there are no leases.
-// Each is tried again.
+// Only an answer of the service moves a checkpoint, takes a shard, or says that there are no leases. Each is tried
+// again.
 func TestAnswersThatAreNotTheServices(t *testing.T) {
 	lease := leases.Lease{Shard: "s", Owner: "a", Counter: 1}
 	next := lease
@@ -32,7 +32,7 @@ func TestAnswersThatAreNotTheServices(t *testing.T) {
 	for op, call := range calls {
 		for _, a := range faults.Answers() {
 			if a.Done && op != "Read" {
-				continue // it is what the service says of a write
+				continue // it is the service's text about a write
 			}
 			t.Run(op+" "+a.Name, func(t *testing.T) {
 				table, err := dynamo.New(dynamo.Options{Table: "leases", State: "state", Pipeline: "shop", Client: dynamodb.New(dynamodb.Options{

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 )
 
-// A lease table is one pipeline's: another one that is given it by mistake is told so, and
-// takes no shard.
+// A lease table belongs to one pipeline. Another pipeline that gets it by mistake receives an error, and takes no
+// shard.
 func TestClaim(t *testing.T) {
 	w := open(t, dynamotest.Open(t), nil)
 	for range 2 { // every consumer of it does

@@ -42,7 +42,7 @@ func TestFact29_OtherRowsAndAttributesStay(t *testing.T) {
 	w := open(t, dynamotest.Open(t), nil)
 	others := map[string]dynamo.Item{}
 	for _, kind := range []string{"STREAM", "LEADER", "CLIENT_VERSION_MIGRATION", "TABLE_MIGRATION", "WORKER_METRIC_STATS", "SOMETHING_NEW"} {
-		others[kind] = row(kind, "worker-1", "7", "TRIM_HORIZON") // even one that looks like a lease
+		others[kind] = row(kind, "worker-1", "7", "TRIM_HORIZON") // even a row that looks like a lease
 		others[kind]["entityType"] = text(kind)
 		w.put(t, "leases", others[kind])
 	}
@@ -124,7 +124,7 @@ func TestFact30_HandoffOfKCL(t *testing.T) {
 		t.Errorf("the row is %v", got)
 	}
 
-	// Without a next owner, and one that was let go by an old version with an empty owner.
+	// Without a next owner, and a row that an old version released with an empty owner.
 	for _, test := range []struct{ owner, handing, want string }{{"", "real", "real"}, {"-", "", ""}} {
 		lease := row("s", "", "3", "42")
 		if test.owner != "" {
@@ -146,8 +146,8 @@ func TestFact30_HandoffOfKCL(t *testing.T) {
 	}
 }
 
-// Fact 30: take-over is stop-the-world: refuse while any leaseCounter moves. Owners that are no
-// members are told, and which of them renewed a lease.
+// Fact 30: take-over is stop-the-world: refuse while any leaseCounter moves. Owners that are not members are reported,
+// and which of them renewed a lease.
 func TestFact30_WhoIsAtWork(t *testing.T) {
 	w := open(t, dynamotest.Open(t), nil)
 	for _, r := range []dynamo.Item{row("s1", "kcl-1", "7", "42"), row("s2", "kcl-2", "7", "42"), row("s3", "ours", "7", "42"), row("s4", "", "7", "42")} {
@@ -177,8 +177,8 @@ func TestFact30_WhoIsAtWork(t *testing.T) {
 	}
 }
 
-// A row that cannot be read is told by its key and attribute. It is not passed over: its shard
-// would be begun anew. And it keeps nobody from the other rows.
+// A row that cannot be read is reported by its key and attribute. It is not skipped: its shard would be begun again
+// from the start. The other rows are still read.
 func TestDamagedRow(t *testing.T) {
 	w := open(t, dynamotest.Open(t), nil)
 	w.put(t, "leases", row("other", "worker-1", "7", "42"))
@@ -228,7 +228,7 @@ func TestDamagedRow_OfStreams(t *testing.T) {
 	}
 }
 
-// A note that a stream was begun whose key is damaged is told, too.
+// A damaged key of a note that a stream was begun is reported, too.
 func TestDamagedRow_OfBegunStream(t *testing.T) {
 	w := open(t, dynamotest.Open(t), nil)
 	if err := w.Begin(t.Context(), "stream-1"); err != nil {
@@ -243,7 +243,7 @@ func TestDamagedRow_OfBegunStream(t *testing.T) {
 	}
 }
 
-// KCL leaves the last owner in a lease that has ended: it is nobody who could be at work.
+// KCL leaves the last owner in a lease that has ended. No consumer of that id is at work.
 func TestForeign_EndedLeases(t *testing.T) {
 	ended := leases.Lease{Shard: "a", Owner: "kcl-1", Counter: 1, Checkpoint: leases.Checkpoint{Kind: leases.ShardEnd}}
 	s := leases.Snapshot{Leases: []leases.Lease{ended}}

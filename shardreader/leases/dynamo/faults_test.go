@@ -22,8 +22,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 )
 
-// What goes wrong is transient or fatal, and a write is sent once: whether it happened is
-// what its caller finds out, by the conflict that the next try brings.
+// An error is transient or fatal, and a write is sent once: its caller finds out whether it happened by the conflict of
+// the next try.
 func TestFaults(t *testing.T) {
 	faults := &dynamotest.Faults{}
 	w := open(t, dynamotest.Open(t), faults)
@@ -100,7 +100,7 @@ func executed(f dynamotest.Fault) dynamotest.Fault {
 	}
 }
 
-// Where whoever answers does not show the row that is in the way, it is read.
+// If the answer does not show the row that is in the way, it is read.
 func TestFaults_ConflictWithoutItem(t *testing.T) {
 	faults := &dynamotest.Faults{}
 	w := open(t, dynamotest.Open(t), faults)
@@ -135,7 +135,7 @@ func TestFaults_ConflictWithoutItem(t *testing.T) {
 	}
 }
 
-// A read that breaks is told, and is no smaller table.
+// A read that breaks is an error, and not a smaller table.
 func TestFaults_Read(t *testing.T) {
 	faults := &dynamotest.Faults{}
 	w := open(t, dynamotest.Open(t), faults)
@@ -151,7 +151,7 @@ func TestFaults_Read(t *testing.T) {
 	}
 }
 
-// silent is a client that nobody answers.
+// silent is a client without any answer.
 type silent struct{ dynamo.Client }
 
 func (silent) PutItem(ctx context.Context, _ *dynamodb.PutItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
@@ -180,8 +180,8 @@ func TestFaults_Silence(t *testing.T) {
 	})
 }
 
-// However answers are lost, nobody's checkpoint is lost or done twice, as long as each writer
-// sends its Swap again until it knows.
+// However answers are lost, no checkpoint is lost or written twice, if each writer sends its Swap again until it knows
+// the result.
 func TestFaults_Randomly(t *testing.T) {
 	faults := &dynamotest.Faults{}
 	w := open(t, dynamotest.Open(t), faults)

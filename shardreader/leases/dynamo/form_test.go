@@ -70,13 +70,13 @@ func TestForm_Streams(t *testing.T) {
 	if got := only(t, w); got.Shard != "shardId-1" || got.Stream != arn || got.Owner != "a" {
 		t.Errorf("%+v", got)
 	}
-	// What KCL wrote has no tw_stream.
+	// Rows of KCL have no tw_stream.
 	delete(got, "tw_stream")
 	w.put(t, "leases", got)
 	if got := only(t, w); got.Stream != arn {
 		t.Errorf("the stream is %s", got.Stream)
 	}
-	// Another process finds out by itself, whatever it was told.
+	// Another process finds out by itself, whatever its caller said.
 	fresh := w.another(t, dynamo.Options{})
 	if err := fresh.Check(t.Context()); err != nil || fresh.Form() != table.Form() {
 		t.Errorf("another process finds %s (%v)", fresh.Form(), err)

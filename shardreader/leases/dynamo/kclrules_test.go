@@ -14,9 +14,9 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases/dynamo"
 )
 
-// What KCL's serialisers do with a row, by attribute: of another type, or without those that they need, they fail,
-// and with them the scan of the whole table (LeaseSerializer and KinesisClientLeaseSerializer of 1.14.9,
-// DynamoDBLeaseSerializer and DynamoDBMultiStreamLeaseSerializer of 2.6.0, 3.1.1 and 3.5.1).
+// The behaviour of KCL's serialisers for a row, by attribute: they fail on another type, or on a missing required
+// attribute, and with them fails the scan of the whole table (LeaseSerializer and KinesisClientLeaseSerializer of
+// 1.14.9, DynamoDBLeaseSerializer and DynamoDBMultiStreamLeaseSerializer of 2.6.0, 3.1.1 and 3.5.1).
 var kclTypes = map[string]string{
 	"leaseKey": "S", "leaseOwner": "S", "leaseCounter": "N", "ownerSwitchesSinceCheckpoint": "N",
 	"checkpoint": "S", "checkpointSubSequenceNumber": "N", "parentShardId": "SS", "childShardIds": "SS",
@@ -115,7 +115,7 @@ func leaseRows(rows map[string]dynamo.Item) []dynamo.Item {
 	return all
 }
 
-// The rules hold for what KCL itself wrote.
+// The rules hold for rows that KCL itself wrote.
 func TestKCLRules(t *testing.T) {
 	for _, r := range recordings(t) {
 		for _, row := range r.tables["orders-kcl"] {

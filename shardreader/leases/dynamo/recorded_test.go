@@ -164,7 +164,7 @@ func (w world) rowsOf(t *testing.T, table, key string) map[string]dynamo.Item {
 	return rows
 }
 
-// s is an S, "" where there is none.
+// s is an S; "" if there is none.
 func s(row dynamo.Item, name string) string {
 	v, _ := row[name].(*types.AttributeValueMemberS)
 	if v == nil {
@@ -173,7 +173,7 @@ func s(row dynamo.Item, name string) string {
 	return v.Value
 }
 
-// n is an N, "" where there is none.
+// n is an N; "" if there is none.
 func n(row dynamo.Item, name string) string {
 	v, _ := row[name].(*types.AttributeValueMemberN)
 	if v == nil {

@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What names a stream to KCL names one stream.
+// A name of a stream for KCL names one stream.
 func TestIdentifier(t *testing.T) {
 	for arn, want := range map[string]string{
 		"arn:aws:dynamodb:us-east-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678":           "123456789012:us-east-1$123456789012$shop$2026-01-02T03_04_05.678:1",

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases/file"
 )
 
-// A process stores how far it read a shard, and the next process goes on from there.
+// A process stores how far it read a shard, and the next process continues from there.
 func ExampleOpen() {
 	dir, err := os.MkdirTemp("", "leases")
 	if err != nil {

@@ -27,8 +27,8 @@ func full() leases.Lease {
 	}
 }
 
-// What a process did is there for the next one, whose leases are all nobody's: so it
-// need not wait until the old owner is gone.
+// The next process finds the leases of the former one, all without an owner. So it need not wait until the old owner is
+// gone.
 func TestReopened(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "leases.json")
 	first, err := file.Open(path, "shop")
@@ -94,8 +94,8 @@ func TestLook_Nothing(t *testing.T) {
 	}
 }
 
-// A second process, and a second Open in this one, is refused, and told why. Whoever looks
-// whether the file is in use is in nobody's way.
+// A second process, and a second Open in this one, is refused, and told why. A process that only checks whether the
+// file is in use blocks no other.
 func TestLocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "leases.json")
@@ -176,7 +176,7 @@ func TestAnotherPipeline(t *testing.T) {
 	}
 }
 
-// A damaged file is never taken for an empty one: that would begin all shards anew.
+// A damaged file is never read as an empty one: that would begin all shards again.
 func TestDamaged(t *testing.T) {
 	whole := `{"version": 2, "pipeline": "shop", "leases": [{"shard": "s", "checkpoint": "42", "counter": 1}], "members": [], "gaps": []}`
 	for name, content := range map[string]string{
@@ -248,7 +248,7 @@ func TestReadable(t *testing.T) {
 	}
 }
 
-// What a crash left of a write that it interrupted is of no account.
+// The remains of a write that a crash interrupted are ignored.
 func TestInterrupted(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "leases.json")
@@ -305,7 +305,7 @@ func TestGaps_Found(t *testing.T) {
 	})
 }
 
-// What is wrong with a file is in the log too.
+// The log has the error of a file, too.
 func TestDamaged_InALog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "leases.json")
 	for content, want := range map[string]string{

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Of thousands of leases, those that did not change are not made anew for each write of one.
+// Of thousands of leases, those that did not change are not encoded again for each write of one.
 func TestTable_WriteOfALeaseCostsNothingForTheOthers(t *testing.T) {
 	allocs := func(n int) float64 {
 		table := opened(t, &disk{})

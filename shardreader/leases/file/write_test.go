@@ -59,8 +59,8 @@ func opened(t *testing.T, d *disk) *Table {
 	return table
 }
 
-// Any number of checkpoints at once are two writes: the one that is under way, and the next. Each
-// returns only when its own is on disk, and between two writes the disk rests.
+// Any number of concurrent checkpoints are two writes: the one in flight, and the next. Each returns only when its own
+// is on disk, and between two writes the disk rests.
 func TestGrouped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &disk{takes: 10 * time.Millisecond}
@@ -114,13 +114,13 @@ func TestBeatsAreSeldomWritten(t *testing.T) {
 	})
 }
 
-// What could not be written is nobody's to see, and is written with what comes next.
+// A change that could not be written is not visible to others, and is written with the next one.
 func TestFailingDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &disk{fails: syscall.EIO}
 		table := opened(t, d)
 		l := leases.Lease{Shard: "s", Counter: 1}
-		for range 2 { // also the conflict with one's own row is none as long as that is not on disk
+		for range 2 { // a conflict with one's own row is not reported either, until that row is on disk
 			if _, again := pipeline.Retryable(table.Create(t.Context(), l)); !again {
 				t.Error("a failing disk is no transient error")
 			}
@@ -128,7 +128,7 @@ func TestFailingDisk(t *testing.T) {
 		if _, err := table.Read(t.Context()); !errors.Is(err, syscall.EIO) {
 			t.Errorf("what is not on disk is read: %v", err)
 		}
-		// What is in memory alone goes on.
+		// Changes in memory alone continue.
 		if err := table.Heartbeat(t.Context(), leases.Member{Worker: "w"}); err != nil {
 			t.Error(err)
 		}
@@ -150,7 +150,7 @@ func TestFailingDisk(t *testing.T) {
 	})
 }
 
-// Who gives up waiting is told so, and leaves the others their write.
+// A caller that stops waiting gets an error, and the others still get their write.
 func TestGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &disk{takes: 100 * time.Millisecond}
@@ -158,7 +158,7 @@ func TestGivenUp(t *testing.T) {
 		if err := table.Create(t.Context(), leases.Lease{Shard: "s"}); err != nil {
 			t.Fatal(err)
 		}
-		// The disk rests now; the first of two who wait for it gives up.
+		// The disk rests now; the first of two waiting callers stops waiting.
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 		defer cancel()
 		var wg sync.WaitGroup

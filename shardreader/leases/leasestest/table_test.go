@@ -36,7 +36,7 @@ func TestTable_Lost(t *testing.T) {
 	})
 }
 
-// Hooks see every call, stand before its execution and behind it, and may be another writer.
+// Hooks see every call, before and after its execution, and may be another writer.
 func TestTable_Hooks(t *testing.T) {
 	table := leasestest.NewTable()
 	var story []string

@@ -186,7 +186,7 @@ func TestBucket_ReadsOfAFile(t *testing.T) {
 	}
 }
 
-// What the network damages is found after the last line.
+// Damage by the network is found after the last line.
 func TestBucket_DamageOnTheWay(t *testing.T) {
 	f := fixture{data: map[string]string{"a.json": item("1")}, plain: true}
 	objects := f.add(t, files{})
@@ -233,7 +233,7 @@ func failing(n *atomic.Int64, status int) func(http.RoundTripper) http.RoundTrip
 	}
 }
 
-// Reading goes on after errors of the server, and after a connection that broke in the middle of a file.
+// Reading continues after errors of the server, and after a connection that broke in the middle of a file.
 func TestBucket_Retries(t *testing.T) {
 	f := fixture{data: map[string]string{"a.json.gz": strings.Repeat(item("1")+"\n", 1000), "b.json.gz": ""}}
 	bucket, _ := f.add(t, files{}).put(t)

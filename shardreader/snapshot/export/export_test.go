@@ -67,7 +67,7 @@ func TestExport_Full(t *testing.T) {
 	}
 }
 
-// A part goes on after any position of its pages, and its file is verified as a whole.
+// A part continues after any position of its pages, and its file is verified as a whole.
 func TestExport_Positions(t *testing.T) {
 	var lines []string
 	for i := range 30_000 {

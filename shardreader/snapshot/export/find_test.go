@@ -62,7 +62,7 @@ func TestExport_NotOneExport(t *testing.T) {
 	}
 }
 
-// A missing file is found when the export is opened, and one that goes missing later when it is read.
+// A missing file is found when the export is opened, and a file that disappears later when it is read.
 func TestExport_MissingFiles(t *testing.T) {
 	bucket, paths := chain(t, nil)
 	dir := bucket.write(t, t.TempDir())

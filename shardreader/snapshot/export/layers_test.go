@@ -31,7 +31,7 @@ const (
 	time3 = "2026-11-05T08:00:00Z"
 )
 
-// chain are a full export and two incremental ones behind it, in one bucket.
+// chain is a full export and two incremental ones after it, in one bucket.
 func chain(t testing.TB, change func(layers []fixture)) (files, []string) {
 	t.Helper()
 	layers := []fixture{

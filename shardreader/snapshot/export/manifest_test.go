@@ -110,7 +110,7 @@ func TestExport_Checksums(t *testing.T) {
 		other := map[string]string{".checksum": ".md5", ".md5": ".checksum"}[ending]
 		for _, manifest := range []string{"/manifest-summary", "/manifest-files"} {
 			sum := bucket[f.folder()+manifest+ending]
-			padded := string(sum[:21]) + string(sum[21]+1) + "==" // with a bit that is no part of the MD5
+			padded := string(sum[:21]) + string(sum[21]+1) + "==" // with a bit that is not part of the MD5
 			for text, want := range map[string]string{
 				md5Of(nil): manifest[1:] + ".json does not match its checksum in " + manifest[1:] + other,
 				"":         manifest[1:] + other + " is not the base64 of an MD5: copy the file again, or delete it",

@@ -175,7 +175,7 @@ func TestRequest(t *testing.T) {
 	})
 }
 
-// The manifest says where the export is, and without a prefix there is no empty folder.
+// The manifest has the place of the export. Without a prefix there is no empty folder.
 func TestRequested_Path(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for manifest, want := range map[string]string{"": "s3://b/AWSDynamoDB/01695097218000-d6299cbd", "a//b/AWSDynamoDB/x/manifest-summary.json": "s3://b/a//b/AWSDynamoDB/x"} {
@@ -193,7 +193,7 @@ func TestRequested_Path(t *testing.T) {
 	})
 }
 
-// Each refusal says what to do, and a log has nothing of what the service said.
+// Each refusal says what to do, and a log has no text of the service.
 func TestRequest_Refusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
@@ -294,7 +294,7 @@ func TestRequest_Moto(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// moto says when it was enabled for ever.
+	// moto always returns the time at which it was enabled.
 	o.Time = aws.ToTime(enabled.ContinuousBackupsDescription.PointInTimeRecoveryDescription.LatestRestorableDateTime).Truncate(time.Second)
 	r, err := export.Request(t.Context(), client, o)
 	if err != nil {

@@ -39,7 +39,7 @@ func backfill(ctx context.Context, db *sqlite.DB, e *export.Export, owner string
 	return errors.Join(err, src.Close(context.WithoutCancel(ctx)))
 }
 
-// Processes that end early are followed by others, which go on within a file. A damaged file fails alone, without an
+// Processes that end early are followed by others, which continue within a file. A damaged file fails alone, without an
 // item of it; once it is copied again, the next process reads it, and nothing else.
 func TestExport_AsASource(t *testing.T) {
 	f := fixture{data: map[string]string{}}

@@ -128,7 +128,7 @@ func always(n int) func(int) int { return func(int) int { return n } }
 
 var errReset = errors.New("connection reset by peer")
 
-// Each broken or failed answer is asked for again, with the same start, until a whole one comes.
+// Each broken or failed page is requested again, with the same start, until a complete one comes.
 func TestScan_RepeatsFailedRequests(t *testing.T) {
 	for name, fault := range map[string]func(answer string) (int, string, http.Header, error){
 		"throttled": func(string) (int, string, http.Header, error) {
@@ -179,7 +179,7 @@ func TestScan_RepeatsFailedRequests(t *testing.T) {
 	}
 }
 
-// A permanent failure ends the part and says what to do. What the server says is not shown.
+// A permanent failure ends the part and says what to do. The server's text is not shown.
 func TestScan_PermanentFailures(t *testing.T) {
 	for code, want := range map[string]string{
 		"AccessDeniedException":     "Scan of the table shop, segment 0000/0001: AccessDeniedException (allow dynamodb:Scan on the table)",

@@ -51,8 +51,8 @@ func (p *parts) SetPart(_ context.Context, was, now state.Part) (bool, error) {
 	return true, nil
 }
 
-// Processes share the segments. If they are killed at any moment, the next ones go on in the middle of a segment, and no
-// item is missing at the end.
+// Processes share the segments. If processes are killed at any moment, the next ones continue in the middle of a
+// segment, and no item is missing at the end.
 func TestScan_ByProcessesThatAreKilled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := &fakeTable{pages: func(segment int) int { return segment * 9 % 40 }, latency: 100 * time.Millisecond}

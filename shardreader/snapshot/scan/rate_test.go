@@ -94,7 +94,7 @@ func TestScan_BacksOff(t *testing.T) {
 	})
 }
 
-// What fails costs nothing: the units of a failed request are there for the next.
+// A failure costs nothing: the units of a failed request are available for the next.
 func TestScan_FailuresCostNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		table := &fakeTable{pages: always(100), latency: time.Millisecond}

@@ -152,7 +152,7 @@ func unescaped(s string) string { return regexp.MustCompile(`\\(.)`).ReplaceAllS
 
 var placeholder = regexp.MustCompile(`\\\$\\\{([a-z0-9_]+)\\\}`) // after QuoteMeta
 
-// leadsTo tells whether the projection comes to a folder, and with which values.
+// leadsTo reports whether the projection reaches a folder, and with which values.
 func (p projection) leadsTo(folder string) (values map[string]string, err error) {
 	template := p["storage.location.template"]
 	var names []string
@@ -174,7 +174,7 @@ func (p projection) leadsTo(folder string) (values map[string]string, err error)
 	return values, nil
 }
 
-// takes tells whether a column's projection has a value.
+// takes reports whether a column's projection has a value.
 func (p projection) takes(name, value string) error {
 	of := func(key string) string { return p["projection."+name+"."+key] }
 	from, to, _ := strings.Cut(of("range"), ",")

@@ -114,7 +114,7 @@ func TestRemovedFolders(t *testing.T) {
 	}
 }
 
-// What is removed while a folder is listed is left out, and stops no list.
+// An object that is removed during the listing of a folder is left out, and does not stop the list.
 func TestListBesideRemovers(t *testing.T) {
 	path := t.TempDir()
 	s := open(t, path)
@@ -171,8 +171,7 @@ func TestOneOfManyWritersWins(t *testing.T) {
 	}
 }
 
-// Nothing but objects is left in the folder, and what a crash left is removed
-// when it is surely nobody's.
+// Only objects stay in the folder. Remains of a crash are removed when no process can still use them.
 func TestUnfinishedFiles(t *testing.T) {
 	path := t.TempDir()
 	if err := open(t, path).Put(t.Context(), archive.Object{Name: "a.json", Body: []byte("x")}); err != nil {

@@ -6,5 +6,5 @@ import (
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
-// What is written is synced.
+// Written files are synced.
 func TestMain(m *testing.M) { testmain.Run(m, testmain.Checks(8)) }

@@ -35,7 +35,7 @@ func putTill(t *testing.T, s *s3.Store, o archive.Object) {
 	}
 }
 
-// Whatever a network does between, objects are written whole, once, and read whole.
+// Whatever a network does, objects are written whole, once, and read whole.
 func TestFaultsBetween(t *testing.T) {
 	t.Parallel()
 	small, large := make([]byte, 20_000), make([]byte, 6<<20)
@@ -67,8 +67,8 @@ func TestFaultsBetween(t *testing.T) {
 	}
 }
 
-// A server that stops between the parts of an object, and starts again, has the object
-// whole afterwards, or not at all; and nobody's parts are left by one that lives.
+// A server that stops between the parts of an object, and starts again, has the object whole afterwards, or not at all.
+// A living writer leaves no parts of others.
 func TestRestartBetweenParts(t *testing.T) {
 	t.Parallel()
 	node := server.S3().StartFor(t)

@@ -49,7 +49,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// cutting breaks the bodies of answers to GET off behind so many bytes.
+// cutting breaks the bodies of answers to GET off after n bytes.
 func cutting(behind int64, cuts *atomic.Int64, with error) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
 		return roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -65,8 +65,7 @@ func cutting(behind int64, cuts *atomic.Int64, with error) func(http.RoundTrippe
 	}
 }
 
-// A body that breaks off is gone on with where it stopped, any number of times as long
-// as it goes on.
+// A body that breaks off is continued where it stopped, any number of times while it progresses.
 func TestABodyThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	whole := make([]byte, 100_000)
@@ -116,7 +115,7 @@ func TestABodyThatStaysAway(t *testing.T) {
 	}
 }
 
-// A body that stalls is asked for anew.
+// A stalled body is requested again.
 func TestABodyThatStalls(t *testing.T) {
 	t.Parallel()
 	var stalls atomic.Int64
@@ -137,7 +136,7 @@ func TestABodyThatStalls(t *testing.T) {
 	}
 }
 
-// silent is a body that says nothing behind its first bytes, until its request is given up.
+// silent is a body that sends nothing after its first bytes, until its request is cancelled.
 type silent struct {
 	io.Reader
 	body io.Closer
@@ -178,7 +177,7 @@ func TestAnObjectThatIsReplacedMeanwhile(t *testing.T) {
 	}
 }
 
-// What the server sends damaged is told from what it keeps.
+// A damaged answer of the server is distinguished from its stored content.
 func TestADamagedAnswer(t *testing.T) {
 	t.Parallel()
 	var damage atomic.Bool

@@ -85,8 +85,8 @@ func TestGlacier(t *testing.T) {
 	}
 }
 
-// A change that comes again finds its object, also one that sleeps and cannot be read; an
-// object of another change is told from it.
+// A change that comes again finds its object, also one that sleeps and cannot be read. An object of another change is
+// distinguished from it.
 func TestGlacierMeetsARedelivery(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, server.Moto().Endpoint(t), nil)

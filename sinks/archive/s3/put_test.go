@@ -122,7 +122,7 @@ func TestManyObjects(t *testing.T) {
 	}
 }
 
-// Of writers that race on one name one wins, whole or in parts.
+// If writers race for one name, one wins, whole or in parts.
 func TestOneOfManyWritersWins(t *testing.T) {
 	t.Parallel()
 	for kind, size := range map[string]int{"whole": 10, "in parts": 5<<20 + 10} {
@@ -185,8 +185,8 @@ func uploads(t *testing.T, client *awss3.Client, bucket string) []string {
 	return keys
 }
 
-// What is damaged on the way is refused by the server, and worth another try: the
-// signature is left out here, so that it is the checksum that tells.
+// A part that is damaged on the way is refused by the server, and is worth another try. The signature is left out here,
+// so that the checksum detects it.
 func TestADamagedBodyIsRefused(t *testing.T) {
 	t.Parallel()
 	for kind, size := range map[string]int{"whole": 1000, "in parts": 5<<20 + 10} {
@@ -276,7 +276,7 @@ func answered(r *http.Request, status int, code string) *http.Response {
 
 const canary = "canary@example.com"
 
-// What an error means to a pipeline, and that it tells nothing of the server's text.
+// The meaning of an error to a pipeline. It shows no text of the server.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	const (

@@ -21,8 +21,8 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// archived writes n changes of a few items as one object each, every third of them in
-// two, and tells them in the order in which they are to be read.
+// archived writes n changes of a few items as one object each, every third of them in two, and returns them in the
+// order of reading.
 func archived(t *testing.T, store archive.Store, n int, tags ...archive.TagTemplate) []string {
 	t.Helper()
 	sink, err := archive.New(archive.Options{Store: store, Prefix: "changes/", Tags: tags})
@@ -91,8 +91,7 @@ func replayed(t *testing.T, store archive.Lister) ([]string, error) {
 	}
 }
 
-// What is read back is what was archived: each version of an item once, in order;
-// before objects are rolled up, and after.
+// The archived changes are read back: each version of an item once, in order, before and after objects are rolled up.
 func TestReadBackAndCompact(t *testing.T) {
 	t.Parallel()
 	team, err := template.Parse("orders", template.Options{})

@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// An object is replaced only while it is the one that was described, and a missing one is not created.
+// An object is replaced only if it is still the described one, and a missing one is not created.
 func TestReplace(t *testing.T) {
 	t.Parallel()
 	for name, endpoint := range servers(t) {
@@ -58,7 +58,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// Of many writers that replace one object at the same time, one wins.
+// If many writers replace one object at the same time, one wins.
 func TestOneOfManyReplacersWins(t *testing.T) {
 	t.Parallel()
 	s, client, bucket := fresh(t, server.S3().Endpoint(t))
@@ -117,7 +117,7 @@ func TestServersThatIgnoreIfMatchAreRefused(t *testing.T) {
 	}
 }
 
-// Objects in GLACIER, which no one can read at once, are replaced by newer versions of their item alone.
+// Objects in GLACIER, which cannot be read at once, are replaced by newer versions of their item only.
 func TestGlacierNewest(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, server.Moto().Endpoint(t), nil)

@@ -192,7 +192,8 @@ func (s testSink) place(c *record.Change) (place, value string) {
 	return string(c.Key), value
 }
 
-// Expected implements [audit.Sink]. An item whose value begins with ! cannot be planned, one that begins with - has none.
+// Expected implements [audit.Sink]. An item whose value begins with ! cannot be planned. An item whose value begins
+// with - has none.
 func (s testSink) Expected(c *record.Change, yield func(audit.Entry)) error {
 	if c.Removed() {
 		return nil
@@ -368,7 +369,7 @@ func TestAudit_EqualTable(t *testing.T) {
 	}
 }
 
-// An audit that breaks off again and again says the same as one that does not.
+// An audit that is interrupted again and again has the same result as one that is not.
 func TestAudit_GoesOnAfterEachInterruption(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -403,7 +404,7 @@ func TestAudit_GoesOnAfterEachInterruption(t *testing.T) {
 	}
 }
 
-// What moves between two looks is no difference. What moves each time is busy.
+// A change between two looks is not a difference. An item that changes each time is busy.
 func TestAudit_WhatMovesIsNoDifference(t *testing.T) {
 	w := newTestWorld(300)
 	for _, k := range []item.Key{"k00001", "k00002"} {
@@ -456,7 +457,7 @@ func TestAudit_HeldIsLookedAtAgain(t *testing.T) {
 	}
 }
 
-// What a resumed audit takes on trust is said, also if only its last part did.
+// A resumed audit reports its assumptions, also if only its last part made them.
 func TestAudit_SaysWhatItTrusts(t *testing.T) {
 	w := newTestWorld(30)
 	delete(w.rows, "k00001")
@@ -537,7 +538,7 @@ func TestAudit_WaitsBetweenTwoLooks(t *testing.T) {
 	}
 }
 
-// Of several items that claim a row, the smallest key has it.
+// If several items claim a row, the smallest key owns it.
 func TestAudit_SmallestClaimantHasTheRow(t *testing.T) {
 	w := newTestWorld(0)
 	w.claims = true

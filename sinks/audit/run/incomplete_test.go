@@ -19,7 +19,7 @@ func TestAudit_EmptySample(t *testing.T) {
 	}
 }
 
-// A second look at a report is as incomplete as the audit was of what the report does not list.
+// A second look at a report is as incomplete as the audit was about findings that the report does not list.
 func TestOpenAfter(t *testing.T) {
 	for name, c := range map[string]struct {
 		header Header

@@ -108,8 +108,8 @@ func TestAudit_TheWaitIsNeeded(t *testing.T) {
 	}
 }
 
-// An item that changes between the reads of itself and of its place, and back before the next round, looks the same in both
-// rounds, beside a place that stood still. That is no difference: the change back is under way.
+// An item that changes between the reads of itself and of its place, and back before the next round, looks the same in
+// both rounds, beside a place that stood still. That is not a difference: the change back is in flight.
 func TestAudit_ItemIsReadAfterItsPlace(t *testing.T) {
 	w := newTestWorld(1)
 	const k = item.Key("k00000")

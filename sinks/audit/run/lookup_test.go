@@ -20,7 +20,7 @@ func (t *emptyTable) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemIn
 	return &dynamodb.BatchGetItemOutput{}, nil
 }
 
-// A sink may hold entries under keys that nobody can decode. The other items are read.
+// A sink may hold entries under keys that cannot be decoded. The other items are read.
 func TestTableLookup_KeysOfNoItem(t *testing.T) {
 	table := &emptyTable{}
 	lookup := run.NewTableLookup(table, "shop", record.SnapshotOptions{DecoderOptions: record.DecoderOptions{Table: "shop"}, Keys: []string{"PK"}}, run.NewBudget(0))

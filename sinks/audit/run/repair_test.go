@@ -177,8 +177,8 @@ func TestRepairer_AtOnce(t *testing.T) {
 	})
 }
 
-// What is damaged or unknown is refused, and the others are repaired. Another error ends the repair: repairs that
-// run end first, and Done is called for them.
+// Damaged or unknown findings are refused, and the others are repaired. Another error ends the repair: repairs that run
+// end first, and Done is called for them.
 func TestRepairer_Errors(t *testing.T) {
 	broken := errors.New("broken")
 	synctest.Test(t, func(t *testing.T) {
@@ -211,7 +211,7 @@ func TestRepairer_Errors(t *testing.T) {
 	})
 }
 
-// A repair that loses looks again a few times, and one that is throttled until it is not.
+// A repair that loses a race looks again a few times, and one that is throttled looks until it is not.
 func TestRepairer_LooksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const throttled = redact.Class("throttled")

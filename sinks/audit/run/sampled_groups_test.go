@@ -141,7 +141,7 @@ func TestAudit_SampleOfExtraGroups(t *testing.T) {
 	}
 }
 
-// Of very many groups a sample looks at some.
+// A sample looks at some of very many groups.
 func TestAudit_SampleOfManyGroups(t *testing.T) {
 	w := newTestWorld(0)
 	for i := range maxSampledGroups + 100 {

@@ -14,14 +14,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// An audit whose time is over is incomplete, wherever that happens: it tells of no share of the table that it did not look
-// at, and what it reports is a part of what it finds with more time.
+// An audit whose time is over is incomplete, wherever that happens: it claims nothing about parts of the table that it
+// did not see, and its report is a part of the report that more time would give.
 func TestAudit_EndsInTime(t *testing.T) {
 	spoiled := func() (w *world, want map[string]audit.Verdict) {
 		w = newTestWorld(400)
 		want = w.spoil(rand.New(rand.NewPCG(3, 3)), 40)
 		for place, v := range want {
-			if v == audit.Skipped { // nobody ever knows of these
+			if v == audit.Skipped { // never known to any process
 				w.put(item.Key(place), "v")
 				delete(want, place)
 			}

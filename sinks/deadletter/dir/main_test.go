@@ -6,7 +6,7 @@ import (
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
-// What is written is synced.
+// Written files are synced.
 func TestMain(m *testing.M) {
 	testmain.Run(m, testmain.Child(childFolder, runChild), testmain.Checks(25))
 }

@@ -112,8 +112,8 @@ func TestRemove_EmptyFilesAreDeleted(t *testing.T) {
 	}
 }
 
-// What is there is what was put and not removed since, whatever the order, the size
-// of files, and how often the folder is opened.
+// The folder holds the letters that were put and not removed since, whatever the order, the size of files, and how
+// often the folder is opened.
 func TestRemove_Property(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		path, err := os.MkdirTemp(t.TempDir(), "")

@@ -17,9 +17,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter/dir"
 )
 
-// What is there is what was put and not removed since, for every store that has the
-// folder open, whichever of them did it, whatever broken line somebody left between
-// theirs, and whether or not the folder was removed under them.
+// Every store that has the folder open sees the letters that were put and not removed since, whichever store did it,
+// whatever broken lines are between them, and whether or not the folder was removed meanwhile.
 func TestSeveralStores_Property(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		parent, err := os.MkdirTemp(t.TempDir(), "")
@@ -132,7 +131,7 @@ func TestARedriveEndsBesideAConsumer(t *testing.T) {
 	}
 }
 
-// Nothing of what several stores put at once is lost or doubled.
+// No letter that several stores put at once is lost or doubled.
 func TestSeveralStoresAtOnce(t *testing.T) {
 	path := t.TempDir()
 	const writers, each = 4, 25
@@ -142,7 +141,7 @@ func TestSeveralStoresAtOnce(t *testing.T) {
 			s, err := dir.New(dir.Options{Dir: path, FileBytes: 2000})
 			for i := range each {
 				if err == nil {
-					err = s.Put(t.Context(), letters(100*w+i, 1000+i)) // one of its own, one that all have
+					err = s.Put(t.Context(), letters(100*w+i, 1000+i)) // one file of its own, one that all share
 				}
 				if err == nil && i%3 == 0 {
 					err = s.Remove(t.Context(), ids(100*w+i))
@@ -183,8 +182,8 @@ func TestSeveralStoresAtOnce(t *testing.T) {
 	}
 }
 
-// A line that is no letter is named and set aside, and nothing stops for it: the letters
-// around it are read and removed, and its file goes with them.
+// A line that is not a letter is named and set aside, and stops nothing: the letters around it are read and removed,
+// and its file goes with them.
 func TestABrokenLineIsSetAside(t *testing.T) {
 	path := t.TempDir()
 	s := open(t, path, 0)

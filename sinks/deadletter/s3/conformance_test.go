@@ -26,7 +26,7 @@ func prefixed(t *testing.T, bucket string) func(dir string) *s3.Store {
 	}
 }
 
-// Every letter is in the bucket. The sink of the suite is one that gives up on every change.
+// Every letter is in the bucket. The sink of the suite dead-letters every change.
 func TestConformance(t *testing.T) {
 	at := prefixed(t, newBucket(t))
 	deadlettertest.Run(t, deadlettertest.Suite{

@@ -176,7 +176,7 @@ func TestRead_Whole(t *testing.T) {
 	}
 }
 
-// What is there is what was put and not removed since, whoever did it.
+// The bucket holds the letters that were put and not removed since, whoever did it.
 func TestProperty(t *testing.T) {
 	left := 8
 	rapid.Check(t, func(rt *rapid.T) {
@@ -273,7 +273,7 @@ func TestRead_RemovedMeanwhile(t *testing.T) {
 	}
 }
 
-// What fails for now is tried again; the letters that were put are put as the same objects.
+// A temporary failure is retried; the letters are put as the same objects.
 func TestFaults(t *testing.T) {
 	bucket := newBucket(t)
 	var mu sync.Mutex
@@ -370,7 +370,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("canceled, the reading goes on: %v", err)
 		}
 	}
-	// What is no letter, and where no letter is.
+	// Objects that are not letters, and a place without letters.
 	for key, broken := range map[string]bool{"dead/" + url.PathEscape("shop/eu") + "/notes.txt": false, "dead/" + url.PathEscape("shop/eu") + "/2026-01-02/030405.000000006-0000-" + ids(1)[0] + ".json": true} {
 		if _, err := c.PutObject(t.Context(), &awss3.PutObjectInput{Bucket: &bucket, Key: &key, Body: strings.NewReader("{}")}); err != nil {
 			t.Fatal(err)

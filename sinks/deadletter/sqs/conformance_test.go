@@ -30,7 +30,7 @@ func queues(t *testing.T) func(dir string) *sqs.Store {
 	}
 }
 
-// Every letter is in the queue. The sink of the suite is one that gives up on every change.
+// Every letter is in the queue. The sink of the suite dead-letters every change.
 func TestConformance(t *testing.T) {
 	at := queues(t)
 	deadlettertest.Run(t, deadlettertest.Suite{

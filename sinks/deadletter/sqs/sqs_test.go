@@ -153,7 +153,7 @@ func TestRead_TwoAtOnce(t *testing.T) {
 	}
 }
 
-// What a process that died was reading comes again, also to one that waits for it.
+// Letters that a dead process was reading come again, also to a reader that waits for them.
 func TestRead_TheOtherDies(t *testing.T) {
 	queue := newQueue(t, nil)
 	dead := client(t, nil)
@@ -173,7 +173,7 @@ func TestRead_TheOtherDies(t *testing.T) {
 	}
 }
 
-// What is read stays with its reader for as long as that works with it.
+// Letters stay with their reader while it works with them.
 func TestRead_Renews(t *testing.T) {
 	queue := newQueue(t, nil)
 	renewed := make(chan struct{}, 100)
@@ -188,7 +188,7 @@ func TestRead_Renews(t *testing.T) {
 	if got := read(t, s); got != "1 2" {
 		t.Fatal(got)
 	}
-	for range 6 { // each a third of what it was kept for
+	for range 6 { // each a third of its visibility time
 		<-renewed
 	}
 	out, err := client(t, nil).ReceiveMessage(t.Context(), &awssqs.ReceiveMessageInput{QueueUrl: &queue})
@@ -201,7 +201,7 @@ func TestRead_Renews(t *testing.T) {
 	}
 }
 
-// What fails for now is tried again; a letter that was sent is not sent twice for it, and none is lost.
+// A temporary failure is retried; it does not send a sent letter twice, and loses none.
 func TestFaults(t *testing.T) {
 	var mu sync.Mutex
 	fail := map[string]int{}
@@ -261,7 +261,7 @@ func TestFaults(t *testing.T) {
 			t.Errorf("letters %s", got)
 		}
 		for i := range all {
-			all[i].Time = all[i].Time.Add(time.Hour) // given up anew
+			all[i].Time = all[i].Time.Add(time.Hour) // dead-lettered again
 		}
 	}
 	out, err := client(t, nil).GetQueueAttributes(t.Context(), &awssqs.GetQueueAttributesInput{QueueUrl: &queue, AttributeNames: []types.QueueAttributeName{"All"}})
@@ -270,7 +270,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Letters of other pipelines stay where they are; what is no letter is named.
+// Letters of other pipelines stay in the queue; a message that is not a letter is named.
 func TestRead_Foreign(t *testing.T) {
 	queue := newQueue(t, nil)
 	s, other := open(t, queue, nil), open(t, queue, nil, func(o *sqs.Options) { o.Pipeline = "other" })

@@ -67,8 +67,8 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// A folder that takes a file has room, and nothing of the try stays; one that takes none for
-// another reason is not full.
+// A folder that accepts a file has space, and nothing of the try stays. A folder that refuses it for another reason is
+// not full.
 func TestFull(t *testing.T) {
 	dir := t.TempDir()
 	if Full(dir) {

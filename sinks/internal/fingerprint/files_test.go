@@ -40,7 +40,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// Whoever reads a fingerprint while several processes set it reads one of theirs, whole.
+// A reader of a fingerprint that several processes set reads one of theirs, whole.
 func TestFiles_SeveralWriters(t *testing.T) {
 	dir := t.TempDir()
 	var wg sync.WaitGroup

@@ -93,8 +93,7 @@ func TestAppendedLinesAreThereAfterOpening(t *testing.T) {
 	}
 }
 
-// A file that a crash cut anywhere opens with the lines that are whole, and goes on behind
-// them. The rest is set aside.
+// A file that a crash cut anywhere opens with its complete lines, and continues after them. The rest is set aside.
 func TestACutLineIsRepaired(t *testing.T) {
 	const all = "first.\nsecond.\nthird.\n"
 	for cut := range len(all) + 1 {

@@ -32,8 +32,8 @@ func TestRecentKnowsTheLast(t *testing.T) {
 	})
 }
 
-// What is forgotten is not known, and added again it is as new: its old place, when
-// that is taken by another, does not take it along.
+// A forgotten entry is unknown, and is new if it is added again: its old place, once another has it, does not remove
+// it.
 func TestRecentForgets(t *testing.T) {
 	r := linefile.NewRecent(3)
 	for _, id := range []string{"a", "b"} {

@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/test/faults"
 )
 
-// Whatever answers in a service's place, no event counts as sent that was not, and none is refused for what
-// the service did not say.
+// Whatever answers in place of a service, no event counts as sent that was not, and none is refused without a refusal
+// of the service.
 func TestPublish_AnswersThatAreNotTheServices(t *testing.T) {
 	for _, of := range services {
 		t.Run(of.name, func(t *testing.T) {

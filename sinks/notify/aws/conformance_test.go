@@ -49,8 +49,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// opener opens a store once for each folder: what is outside outlives processes. Where
-// no FIFO queue knows the ids of before, all folders share one that is emptied.
+// opener opens a store once for each folder: what is outside outlives processes. If no FIFO queue knows the former ids,
+// all folders share one queue that is emptied.
 func opener(t *testing.T, of service) func(dir string) (sinktest.Store, error) {
 	at := ""
 	store, queue := of.open(t, nil, nil)

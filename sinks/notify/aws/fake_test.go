@@ -19,8 +19,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify/aws"
 )
 
-// verdict is what a fake says of a message: a code of an error and whose fault it is,
-// "" where it takes it, "-" where it says nothing.
+// verdict is a fake's answer about a message: an error code and whose fault it is, "" if it accepts the message, "-" if
+// it says nothing.
 type verdict struct {
 	code   string
 	sender bool

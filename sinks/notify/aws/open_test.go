@@ -51,8 +51,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// A role may do nothing but send: what may not be asked is taken for what every
-// queue, topic and bus has.
+// A role may have the right to send only: a service that must not be described is assumed to have what every queue,
+// topic and bus has.
 func TestNew_MayNotAsk(t *testing.T) {
 	forbidden := func(_ string, r *http.Request, _ []byte, _ func([]byte) (*http.Response, error)) (*http.Response, error) {
 		return awstest.Answer(r, http.StatusForbidden, "text/xml", "<ErrorResponse><Error><Code>AuthorizationError</Code></Error></ErrorResponse>"), nil
@@ -116,7 +116,7 @@ func TestNew_Region(t *testing.T) {
 		case strings.Contains(name, ":events:"):
 			_, err = aws.NewBus(t.Context(), aws.BusOptions{Client: eventbridge.NewFromConfig(cfg), Bus: name})
 		case strings.Contains(name, ":sns:"):
-			_, _ = aws.NewTopic(t.Context(), aws.TopicOptions{Client: sns.NewFromConfig(cfg), Topic: name}) // the answer is no topic's
+			_, _ = aws.NewTopic(t.Context(), aws.TopicOptions{Client: sns.NewFromConfig(cfg), Topic: name}) // the answer does not come from a topic
 		default:
 			_, err = aws.NewQueue(t.Context(), aws.QueueOptions{Client: sqs.NewFromConfig(cfg), Queue: name})
 		}

@@ -52,8 +52,8 @@ func large(id string, n int) notify.Message {
 	return m
 }
 
-// An event that is too large refers to its data, which is kept first; without a place
-// for it the event is refused, with what to do; those around it arrive.
+// An event that is too large refers to its data, which is stored first. Without a place for it, the event is refused
+// with what to do. The events around it arrive.
 func TestOverflow(t *testing.T) {
 	for _, of := range services {
 		t.Run(of.name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestOverflow_Nowhere(t *testing.T) {
 	}
 }
 
-// A call has as many bytes as it may have, and no message waits for ever.
+// A call has as many bytes as allowed, and no message waits for ever.
 func TestPublish_Bytes(t *testing.T) {
 	for name, open := range fakes {
 		f := &fake{}

@@ -25,8 +25,7 @@ func eachFake(t *testing.T, test func(t *testing.T, open func(*fake) notify.Stor
 	}
 }
 
-// A failed entry is its message's alone, by its code and by whose fault it is; behind
-// it nothing of its item is sent.
+// A failed entry fails its message alone, by its code and by whose fault it is. No later message of its item is sent.
 func TestPublish_PartOfACallFails(t *testing.T) {
 	verdicts := map[string]verdict{
 		"a1": {"InvalidMessageContents", true}, "b1": {"ThrottlingException", true}, "c1": {"InternalFailure", false}, "d1": {"AccessDeniedException", true},
@@ -51,7 +50,7 @@ func TestPublish_PartOfACallFails(t *testing.T) {
 	})
 }
 
-// What an answer says nothing of is not taken for sent.
+// An entry that the answer does not mention is not taken as sent.
 func TestPublish_AnswersForFewer(t *testing.T) {
 	eachFake(t, func(t *testing.T, open func(*fake) notify.Store) {
 		ms := messages("a1 b1 c1")
@@ -97,8 +96,8 @@ func TestPublish_ACallFails(t *testing.T) {
 	}
 }
 
-// Whatever fails, and however often it is tried again: a call has at most ten
-// messages and no two of an item, each message is taken, and those of an item in their order.
+// Whatever fails, and however often it is retried: a call has at most ten messages and no two of an item, each message
+// is sent, and those of an item in order.
 func TestPublish_Property(t *testing.T) {
 	eachFake(t, func(t *testing.T, open func(*fake) notify.Store) {
 		rapid.Check(t, func(rt *rapid.T) {
@@ -164,8 +163,8 @@ func TestPublish_Property(t *testing.T) {
 	})
 }
 
-// An answer that is lost is no reason to lose the events, or to send them out of order: they
-// are sent again, and a FIFO queue knows them by their ids.
+// A lost answer does not lose the events, or send them out of order: they are sent again, and a FIFO queue knows them
+// by their ids.
 func TestPublish_TheAnswerIsLost(t *testing.T) {
 	for _, of := range services {
 		if of.name != "queue" && of.name != "fifo queue" {
@@ -234,7 +233,7 @@ func TestPublish_FIFO(t *testing.T) {
 	}
 }
 
-// A Publish that its context ends fails for now.
+// A Publish that its context ends fails temporarily.
 func TestPublish_Canceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

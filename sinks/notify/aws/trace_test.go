@@ -8,8 +8,8 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// Where messages have attributes the trace stands in them too, and a message without one has
-// none. On a bus it is in the event alone.
+// Messages with attributes have the trace in them too, and a message without attributes has none. On a bus it is in the
+// event alone.
 func TestPublish_TraceAttributes(t *testing.T) {
 	const parent, state = "00-01000000000000000000000000000000-0200000000000000-01", "vendor=1"
 	for _, of := range services {

@@ -64,7 +64,7 @@ func newQueue(t testing.TB, env string, fifo bool, attributes map[string]string)
 	return q
 }
 
-// drain receives what is there, and answers all that ever arrived.
+// drain receives the available messages, and returns all that ever arrived.
 func (q *queue) drain() ([]types.Message, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -96,7 +96,7 @@ func (q *queue) empty() error {
 	return err
 }
 
-// ids are the ids of the events that arrived, in the order in which they did.
+// ids returns the ids of the events that arrived, in order of arrival.
 func (q *queue) ids(t testing.TB) string {
 	t.Helper()
 	got, err := q.drain()
@@ -139,7 +139,7 @@ func messages(list string) []notify.Message {
 	return ms
 }
 
-// outcome is what became of each message: ok, again (it is to be tried again), refused or fatal.
+// outcome is the result of each message: ok, again (it is to be retried), refused or fatal.
 func outcome(ms []notify.Message, err error) string {
 	var out []string
 	for i, m := range ms {
@@ -196,7 +196,7 @@ func must[T notify.Store](store T, err error) func(testing.TB) notify.Store {
 	}
 }
 
-// newTopic makes a topic to which a queue subscribes.
+// newTopic creates a topic with a subscribed queue.
 func newTopic(t testing.TB, fifo bool, tap awstest.Tap, overflow aws.Overflow) (notify.Store, *queue) {
 	t.Helper()
 	q := newQueue(t, awstest.Moto, fifo, nil)

@@ -55,7 +55,7 @@ func TestSeveralStoresAtOnce(t *testing.T) {
 	}
 }
 
-// A file that is removed is begun anew: what was published to it is not known any more.
+// A removed file is begun again: the events that were published to it are forgotten.
 func TestARemovedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events", "events.jsonl")
 	s := open(t, path)
@@ -75,7 +75,7 @@ func TestARemovedFile(t *testing.T) {
 	}
 }
 
-// A line that is no event is named and set aside, and nobody reads it.
+// A line that is not an event is named and set aside, and no reader gets it.
 func TestABrokenLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	if err := os.WriteFile(path, []byte(`{"id":"1"}`+"\nno event\n"+`{"id":"2"}`+"\n"), 0o644); err != nil {

@@ -7,8 +7,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// Each alias has an index of its own behind it, under a name that is legal, however
-// long the alias is.
+// Each alias has an index of its own, under a legal name, however long the alias is.
 func TestPhysicalNames(t *testing.T) {
 	aliases := []string{"a", "a.tw1", "a.twh1", strings.Repeat("é", 127)}
 	for n := 245; n <= maxName; n++ {

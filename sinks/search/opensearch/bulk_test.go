@@ -11,7 +11,7 @@ import (
 
 var modes = []opensearch.Mode{opensearch.Exact, opensearch.Fast}
 
-// A document becomes what its newest version says, whatever comes in which order.
+// A document has the content of its newest version, whatever comes in which order.
 func TestNewestStays(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestNewestStays(t *testing.T) {
 	}
 }
 
-// Of several mutations of a document the newest counts, and the others are told apart.
+// If a batch has several mutations of a document, the newest counts, and the results of the others say so.
 func TestSeveralOfOneDocument(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {

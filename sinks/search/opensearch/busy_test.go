@@ -55,8 +55,8 @@ func watched(t *testing.T, env string, o opensearch.Options) (*opensearch.Store,
 	return open(t, o), w
 }
 
-// insist writes mutations as the runner does: what may be tried again is, until it
-// succeeds. It returns what failed for good, and how often something had to be tried again.
+// insist writes mutations as the runner does: what may be tried again is, until it succeeds. It returns the permanent
+// failures, and how often a write was retried.
 func insist(t *testing.T, s *opensearch.Store, ms []search.Mutation) (failed map[string]error, retries int) {
 	t.Helper()
 	failed = make(map[string]error)
@@ -90,7 +90,7 @@ func count(t *testing.T, env, index string) string {
 	return fmt.Sprint(ask(t, env, http.MethodGet, "/"+index+"/_count", "")["count"])
 }
 
-// filled is a batch of n documents with text of so many bytes each.
+// filled is a batch of n documents with text of the given number of bytes each.
 func filled(index, prefix string, n, bytes int) []search.Mutation {
 	ms := make([]search.Mutation, n)
 	for i := range ms {
@@ -99,8 +99,8 @@ func filled(index, prefix string, n, bytes int) []search.Mutation {
 	return ms
 }
 
-// Fact 23: _bulk fails per item: 429 is retried with backoff. Here the server
-// answers 200, and has no room for some of the documents: those alone fail, for now.
+// Fact 23: _bulk fails per item: 429 is retried with backoff. Here the server answers 200, and has no capacity for some
+// of the documents: those alone fail, temporarily.
 func TestFact23_SomeDocumentsFindNoRoom(t *testing.T) {
 	ix := index(t, tight, `{"settings":{"index":{"number_of_shards":4,"number_of_replicas":0}}}`)
 	s, w := watched(t, tight, opensearch.Options{Mode: opensearch.Fast})

@@ -39,7 +39,7 @@ func answer(status int, body string) *http.Response {
 
 const taken = `{"items":[{"index":{"status":201}}]}`
 
-// credentials are of nobody.
+// credentials belong to no account.
 var credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 	return aws.Credentials{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: "secret", SessionToken: "token"}, nil
 })
@@ -83,7 +83,7 @@ func TestSigned(t *testing.T) {
 	}
 }
 
-// What is signed is what is sent: the hash is that of the body, in one piece.
+// The signed content is the sent content: the hash is that of the body, in one piece.
 func TestSignedBodyIsSent(t *testing.T) {
 	var body string
 	err := single(t, opensearch.Options{

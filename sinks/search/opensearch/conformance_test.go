@@ -37,7 +37,7 @@ func TestConformance(t *testing.T) {
 		sinktest.Run(t, s)
 	})
 	if testing.Short() {
-		return // the others are of the same code
+		return // the others have the same code
 	}
 	t.Run("ExactIndexByType", func(t *testing.T) {
 		t.Parallel()
@@ -128,8 +128,8 @@ func (s share) Apply(ctx context.Context, ms []search.Mutation) (rs []search.Res
 	return rs, err
 }
 
-// secondOf is a second that no other change of an item has, of what the suite's streams
-// hold: later for a later version. A backfilled state has no time.
+// secondOf is a second that no other change of an item has, among the suite's streams: later for a later version. A
+// backfilled state has no time.
 func secondOf(v record.Version) time.Time {
 	sequence := strings.TrimLeft(v.String()[10:], "0")
 	if sequence == "" {

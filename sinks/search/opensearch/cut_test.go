@@ -10,9 +10,8 @@ import (
 	"github.com/tablewake/tablewake/test/faults"
 )
 
-// Whatever breaks between the store and its server, what came of a write is told or is
-// unknown, which passes: to write it again does no harm, also where the server had done it
-// and something newer has come since.
+// Whatever breaks between the store and its server, the result of a write is known or reported as unknown, which is
+// transient. Writing it again is safe, also if the server had done it and something newer has come since.
 func TestConnectionBreaks(t *testing.T) {
 	t.Parallel()
 	for i, fault := range faults.All() {

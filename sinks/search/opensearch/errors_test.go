@@ -9,10 +9,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// canary stands in texts of servers where they show what they were sent.
+// canary is in texts of servers that quote the request.
 const canary = "ada@example.com"
 
-// What an answer means to the pipeline, and what is shown of it.
+// The meaning of an answer to the pipeline, and the text that is shown of it.
 func TestFailures(t *testing.T) {
 	const transient, fatal, permanent = "transient", "fatal", "permanent"
 	for _, tt := range []struct {

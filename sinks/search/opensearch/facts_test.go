@@ -39,9 +39,9 @@ func TestFact20_ManyWorkersInOneSecond(t *testing.T) {
 	}
 }
 
-// What mode fast leaves outside of its contract, as the package's documentation says:
-// within one second the write that comes last stays, be it the older, where it comes from
-// another worker. In the next second all is well again. Mode exact has no such case.
+// The part that mode fast excludes from its contract, as the package's documentation says: within one second the last
+// write stays, even if it is the older one, if it comes from another worker. In the next second all is well again. Mode
+// exact has no such case.
 func TestWithinOneSecond(t *testing.T) {
 	t.Parallel()
 	for mode, stays := range map[opensearch.Mode]string{opensearch.Exact: "2", opensearch.Fast: "1"} {
@@ -109,10 +109,9 @@ func TestFact22_EachItemHasItsDocument(t *testing.T) {
 	}
 }
 
-// Fact 25: numbers over 2^53 lose digits in JavaScript and in OpenSearch doubles:
-// integers keep all of theirs, and decimals of 15 digits too. A longer decimal that is
-// written as a JSON number, which is numbers: scaled_float, keeps those of a double where
-// a script puts it: the server reads the document anew.
+// Fact 25: numbers over 2^53 lose digits in JavaScript and in OpenSearch doubles: integers keep all of theirs, and
+// decimals of 15 digits too. A longer decimal that is written as a JSON number (numbers: scaled_float) has the digits
+// of a double if a script stores it: the server parses the document again.
 func TestFact25_NumbersKeepTheirDigits(t *testing.T) {
 	t.Parallel()
 	const integer, decimal, longest = "9007199254740993", "12345678901.2345", "12345678901234567890123456789012345678"
@@ -129,8 +128,7 @@ func TestFact25_NumbersKeepTheirDigits(t *testing.T) {
 	}
 }
 
-// Fact 23: a delete of what is not there is a success, as of a tombstone that somebody
-// purges twice.
+// Fact 23: the delete of a missing document is a success, such as of a tombstone that is purged twice.
 func TestFact23_DeleteOfWhatIsGone(t *testing.T) {
 	t.Parallel()
 	ix := index(t, roomy, "")

@@ -41,8 +41,8 @@ func (y *young) open(t *testing.T) *opensearch.Store {
 		Indexes: &opensearch.Indexes{Pipeline: "shop", Sink: "docs", Name: parse(t, "docs")}})
 }
 
-// Who finds an index that somebody else just made waits for its shard; not for ever, not
-// longer than it may, and not for what no time mends.
+// A process that finds an index that was just created waits for its shard; not for ever, not longer than allowed, and
+// not for an error that time does not repair.
 func TestOpen_WaitsForAShard(t *testing.T) {
 	t.Run("it comes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestOpen_WaitsForAShard(t *testing.T) {
 	})
 }
 
-// Processes that start at once on a server on which nothing is yet all open their sinks.
+// Processes that start at once on an empty server all open their sinks.
 func TestOpen_ManyOnAFreshServer(t *testing.T) {
 	t.Parallel()
 	url := nodes.OpenSearch().StartFor(t).Endpoint()

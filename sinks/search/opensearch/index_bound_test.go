@@ -12,15 +12,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
 
-// bounded is a store of an index by template, of which there may be so many.
+// bounded is a store of an index by template with a maximum number of indexes.
 func (w *world) bounded(most int) *opensearch.Store {
 	o := w.options("-{Tenant}", small)
 	o.Indexes.Max = most
 	return w.begin(o)
 }
 
-// A document in one index too many is a permanent error that names the index; the
-// indexes that there are take theirs, whoever made them.
+// A document in one index too many is a permanent error that names the index. The existing indexes accept theirs,
+// whoever created them.
 func TestMaxIndexes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

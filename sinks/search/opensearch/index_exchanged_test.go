@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
 
-// An index that somebody exchanges while a process writes to it stops the process, in both modes, and
-// nothing is written to the other index after the process has asked again.
+// An index that is exchanged while a process writes to it stops the process, in both modes. After the process has
+// checked again, it writes nothing to the other index.
 func TestApply_ExchangedIndex(t *testing.T) {
 	t.Parallel()
 	const empty = `{"settings":{"index":{"number_of_shards":1,"number_of_replicas":0}}}`
@@ -75,7 +75,7 @@ func TestApply_ExchangedIndex(t *testing.T) {
 	}
 }
 
-// However many indexes a template made, the process asks for all of them with two requests.
+// However many indexes a template made, the process describes all of them with two requests.
 func TestApply_IndexesAreConfirmedTogether(t *testing.T) {
 	t.Parallel()
 	var passed, reads atomic.Int64

@@ -14,7 +14,7 @@ import (
 // at is a clock that stands still.
 func at(now time.Time) func() time.Time { return func() time.Time { return now } }
 
-// A fingerprint is found by whoever opens the sink again, and goes where the sink begins anew.
+// Every process that opens the sink again finds its fingerprint. The fingerprint is removed if the sink begins again.
 func TestFingerprints(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -46,8 +46,7 @@ func TestFingerprints(t *testing.T) {
 	}
 }
 
-// A store remembers since its index was made, whoever asks, and also where the record
-// of it was lost.
+// A store remembers since its index was created, for each caller, and even if the record of it was lost.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -67,8 +66,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// Nothing but what a sink is asked for is in the index of records: readers of all
-// indexes do not see it.
+// The index of records holds nothing but the record of a sink: readers of all indexes do not see it.
 func TestRecordsAreHidden(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -86,7 +84,7 @@ func TestRecordsAreHidden(t *testing.T) {
 	}
 }
 
-// Stores without Indexes write where they are told, and know of no sink.
+// Stores without Indexes write where the mutation says, and know of no sink.
 func TestWithoutIndexes(t *testing.T) {
 	t.Parallel()
 	s := open(t, opensearch.Options{})

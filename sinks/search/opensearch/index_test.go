@@ -15,8 +15,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// world is a sink's own corner of a real server: its names are no other test's, and what
-// it makes is removed at the end.
+// world is a sink's own corner of a real server: no other test has its names, and its indexes are removed at the end.
 type world struct {
 	testing.TB
 	pipeline string
@@ -64,7 +63,7 @@ func (w *world) refused(o opensearch.Options) string {
 	return err.Error()
 }
 
-// renew has the sink begin anew: what it made is known to be gone.
+// renew lets the sink begin again: its former output is known to be gone.
 func (w *world) renew(s *opensearch.Store) {
 	w.Helper()
 	if err := s.Output(state.OutputRef{}).Forget(w.Context()); err != nil {
@@ -102,8 +101,8 @@ func TestIndexIsMade(t *testing.T) {
 	}
 }
 
-// What was made is compared with the file each time, and never altered. What dynamic
-// mapping added, and parameters that say what is so anyway, are no difference.
+// The existing index is compared with the file each time, and never altered. Fields of dynamic mapping, and parameters
+// with their default value, are not differences.
 func TestIndexIsNeverAltered(t *testing.T) {
 	t.Parallel()
 	const mapping = `{"settings":{"number_of_shards":1,"number_of_replicas":0,"refresh_interval":"2s"},
@@ -143,7 +142,7 @@ func TestIndexIsNeverAltered(t *testing.T) {
 	}
 }
 
-// Whatever a mapping is made of is recognised again, however the server spells it.
+// Each mapping is recognised again, however the server spells it.
 func TestIndexIsRecognised(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -189,8 +188,7 @@ func TestNamesThatAreTaken(t *testing.T) {
 	}
 }
 
-// Of an index by template nothing is made before its first document, and many processes
-// that come at once make one index.
+// No index by template is created before its first document, and many processes that come at once create one index.
 func TestManyMakeOneIndex(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -220,8 +218,8 @@ func TestManyMakeOneIndex(t *testing.T) {
 	}
 }
 
-// An index that somebody deleted is not made again, neither by the sink nor by the server itself,
-// also while it is written to: until the sink begins anew.
+// A deleted index is not created again, neither by the sink nor by the server itself, even during writes, until the
+// sink begins again.
 func TestIndexThatIsGoneIsLost(t *testing.T) {
 	t.Parallel()
 	for _, suffix := range []string{"", "-{Tenant}"} {
@@ -248,7 +246,7 @@ func TestIndexThatIsGoneIsLost(t *testing.T) {
 	}
 }
 
-// One that was deleted and made again by other means, as from a snapshot, is told by its UUID.
+// An index that was deleted and recreated by other means, such as from a snapshot, is recognised by its UUID.
 func TestIndexThatIsAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -38,7 +38,7 @@ func TestParseItems(t *testing.T) {
 	}
 }
 
-// What is cut, or about another number of documents, is no answer.
+// An answer that is cut, or about another number of documents, is invalid.
 func TestParseItemsOfAnotherRequest(t *testing.T) {
 	ignore := func(int, *bulkItem) {}
 	for n := range len(bulkAnswer) {
@@ -58,7 +58,7 @@ func TestParseItemsOfAnotherRequest(t *testing.T) {
 	}
 }
 
-// Whatever the server answers, nothing is read beyond it.
+// Whatever the server answers, nothing is read beyond the answer.
 func FuzzAnswer(f *testing.F) {
 	for _, s := range []string{bulkAnswer, `{}`, `{"items":[]}`, `{"error":"x"}`, `{"docs":[{"_source":{"_tw":{"version":"1"}}},{"found":false}]}`, `[1,-2.5e3,true,null,"\\"]`, `"`, `{"a":}`, `,`} {
 		f.Add([]byte(s))

@@ -33,7 +33,8 @@ func TestListers(t *testing.T) {
 	}
 }
 
-// What no sink of the pipeline wrote is left out, also where the store makes no index and no alias hides tombstones.
+// Documents that no sink of the pipeline wrote are left out, even if the store creates no index and no alias hides
+// tombstones.
 func TestListers_ForeignDocuments(t *testing.T) {
 	t.Parallel()
 	name := index(t, roomy, "")

@@ -13,8 +13,8 @@ import (
 	nodes "github.com/tablewake/tablewake/test/server"
 )
 
-// What takes a node of one's own: it compiles one script in five minutes, is closed and
-// starts again on its data, loses the stored script, and is closed to writes as a whole.
+// Tests that need their own node: it compiles one script in five minutes, is closed and starts again on its data, loses
+// the stored script, and is closed to writes as a whole.
 func TestOwnNode(t *testing.T) {
 	t.Parallel()
 	node := nodes.OpenSearch().StartFor(t, "script.context.update.max_compilations_rate=1/5m")
@@ -110,8 +110,8 @@ func (n ownNode) inline(t *testing.T, number int) string {
 	return fmt.Sprint(ask(t, n.url, http.MethodPost, "/_bulk", body))
 }
 
-// compilationIsRefused: others' scripts have used up what the node compiles just when ours
-// is to be compiled again, as after a restart. That passes.
+// compilationIsRefused: others' scripts have used up what the node compiles just when ours is to be compiled again, as
+// after a restart. That is transient.
 func (n ownNode) compilationIsRefused(t *testing.T) {
 	s := open(t, opensearch.Options{URL: n.url})
 	if got := n.inline(t, 2); strings.Contains(got, "error:") {
@@ -131,7 +131,7 @@ func (n ownNode) compilationIsRefused(t *testing.T) {
 	}
 }
 
-// scriptIsGone: a script that somebody deleted is installed again, and nobody notices.
+// scriptIsGone: a deleted script is installed again, and no writer notices.
 func (n ownNode) scriptIsGone(t *testing.T) {
 	s := open(t, opensearch.Options{URL: n.url})
 	apply(t, s, mutation("one", "a", 19))

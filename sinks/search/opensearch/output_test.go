@@ -26,7 +26,7 @@ func counting(t *testing.T, status int, count string, paths *[]string) *opensear
 		})})
 }
 
-// What is counted of a part of the indexes alone is not taken for all there is.
+// Counts from a part of the indexes are not taken for all.
 func TestEmpty_ShardsFail(t *testing.T) {
 	var paths []string
 	s := counting(t, 200, counted+`,"_shards":{"failed":1}}`, &paths)

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
 
-// A policy sees the paths of requests alone: documents of one index are sent to a path that names it, and their
-// lines name no other. Those of several are told apart by their lines.
+// A policy sees the paths of requests alone: documents of one index are sent to a path that names it, and their lines
+// name no other. Several are distinguished by their lines.
 func TestPathsNameTheIndex(t *testing.T) {
 	for name, c := range map[string]struct {
 		indexes []string

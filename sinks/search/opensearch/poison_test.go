@@ -28,9 +28,8 @@ func with(m search.Mutation, id, doc string) search.Mutation {
 	return m
 }
 
-// A bulk with all that can be wrong with a document delivers all the others, and each
-// error says which field, without a value. Some of it fails the document alone, some the
-// whole request, of which the culprits are then found.
+// A bulk with all that can be wrong with a document delivers all the others, and each error says which field, without a
+// value. Some of it fails the document alone. Some fails the whole request, and then the culprits are found.
 func TestPoison(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
@@ -103,7 +102,7 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// What is refused before it is sent would fail the whole request.
+// A document that is refused before it is sent would fail the whole request.
 func TestWhatIsNotSentWouldFailAll(t *testing.T) {
 	ix := index(t, roomy, "")
 	for name, line := range map[string]string{

@@ -131,8 +131,8 @@ func (m *meddler) RoundTrip(r *http.Request) (*http.Response, error) {
 	return m.RoundTripper.RoundTrip(r)
 }
 
-// What was written after a tombstone was found stays: a document that came back in the
-// very second of its delete, and a tombstone that was written anew.
+// Documents that were written after a tombstone was found stay: a document that came back in the very second of its
+// delete, and a tombstone that was written again.
 func TestPurge_OfUnchangedOnly(t *testing.T) {
 	t.Parallel()
 	inModes(t, small, func(t *testing.T, w *world, o opensearch.Options) {

@@ -109,7 +109,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// What readers do not see shows to who asks for an id.
+// Hidden documents show to a reader that requests an id.
 func TestStands(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

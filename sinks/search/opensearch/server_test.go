@@ -102,7 +102,7 @@ func ask(tb testing.TB, env, method, path, body string) map[string]any {
 	return m
 }
 
-// source is what stands at an id of an index, tombstones too; nil where nothing does.
+// source is the content at an id of an index, tombstones too; nil if there is none.
 func source(tb testing.TB, env, index, id string) map[string]any {
 	tb.Helper()
 	source, _ := ask(tb, env, http.MethodGet, "/"+index+"/_doc/"+id, "")["_source"].(map[string]any)
@@ -141,7 +141,7 @@ func outcomes(os []pipeline.Outcome) string {
 	return strings.Join(texts, " ")
 }
 
-// apply writes mutations, none of which may fail, and returns their outcomes.
+// apply writes mutations, all without an error, and returns their outcomes.
 func apply(tb testing.TB, s *opensearch.Store, ms ...search.Mutation) []pipeline.Outcome {
 	tb.Helper()
 	rs, err := s.Apply(tb.Context(), ms)

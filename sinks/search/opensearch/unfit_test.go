@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
 
-// race has 8 writers put whole and decimal numbers into the same fields of an index at once,
-// and returns what failed for good.
+// race lets 8 writers put whole and decimal numbers into the same fields of an index at once, and returns the permanent
+// failures.
 func race(t *testing.T, index string, o opensearch.Options) (failed map[string]error) {
 	t.Helper()
 	failed = make(map[string]error)
@@ -90,8 +90,7 @@ func TestFact38_OneMapping(t *testing.T) {
 	apply(t, s, mutation(w.pipeline, "text", 1, `"Miles":"2.5"`))
 }
 
-// What an index is made of by default is never compared: declarations change, and an index
-// from before has none.
+// The defaults of an index are never compared: declarations change, and an older index has none.
 func TestDefaultsAreNotCompared(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

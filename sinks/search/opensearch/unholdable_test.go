@@ -56,7 +56,7 @@ func TestUnholdable(t *testing.T) {
 	}
 }
 
-// The limit of depth that the hint names is the one that holds.
+// The limit of depth in the hint is the real one.
 func TestUnholdable_LimitOfDepth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// What is hidden from readers shows to who asks for an id, and where nothing is,
-// nothing is said, also of an index that there is not.
+// Documents that are hidden from readers show to a request for an id. A missing document, or a missing index, gives an
+// empty result.
 func TestStands(t *testing.T) {
 	s := open(t, t.TempDir())
 	apply(t, s, mutation("live", 5, `{"v":5}`), mutation("gone", 6, `{"v":6}`), tombstone("gone", 7))

@@ -21,7 +21,7 @@ func TestOwners(t *testing.T) {
 	})
 }
 
-// An index in which there is nothing is the next sink's: a name that was tried is no dead end.
+// An empty index belongs to the next sink: a name that was tried can be used again.
 func TestOwners_AnEmptyIndex(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "views.db")
 	for _, sink := range []string{"one", "two"} {

@@ -108,7 +108,7 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// What the language does not have is refused by its name and its column.
+// A part that the language does not have is refused by its name and its column.
 func TestQueries_Refused(t *testing.T) {
 	s := open(t, t.TempDir())
 	apply(t, s, mutation("a", 1, `{"title":"x"}`))
@@ -230,7 +230,7 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// However documents come, are replaced and go, a query finds those that have what it asks for now.
+// However documents come, are replaced and go, a query finds those that match it now.
 func TestWhatIsFound(t *testing.T) {
 	words, paths := []string{"a", "b", "c"}, []string{"p", "q.r", "q.s"}
 	rapid.Check(t, func(rt *rapid.T) {

@@ -219,8 +219,8 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// A document comes back as it was written, to the byte: also what no
-// double holds, and what nobody looks for.
+// A document comes back as it was written, to the byte: also numbers that no double holds, and fields that no query
+// uses.
 func TestDocumentsAreKeptAsWritten(t *testing.T) {
 	s := open(t, t.TempDir())
 	doc := `{"_tw":{"version":"1"},"n":12345678901234567890123456789012345678,"d":"0.1234567890123456789","e":{},"l":[[],null],"b":"` +

@@ -71,7 +71,7 @@ func TestPartIsTooLarge(t *testing.T) {
 	}
 }
 
-// Records that cannot be read are fatal: a birth of an unknown stage is not taken for one that is live.
+// Records that cannot be read are fatal: a birth of an unknown stage is not taken for a live one.
 func TestDamagedBackfills(t *testing.T) {
 	db := open(t, nil)
 	s := db.State("p")

@@ -18,7 +18,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 )
 
-// permanent tells whether err is one that no retry heals and that stops nothing.
+// permanent reports whether err is an error that no retry repairs and that stops nothing.
 func permanent(err error) bool {
 	_, again := pipeline.Retryable(err)
 	return err != nil && !again && !pipeline.IsFatal(err)
@@ -63,7 +63,7 @@ func (noServer) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("the test has no server")
 }
 
-// Every error of the service is of one class, and is marked accordingly.
+// Every error of the service has one class, and is marked accordingly.
 func TestErrorClasses(t *testing.T) {
 	const transient, fatal, lasting = "transient", "fatal", "permanent"
 	for code, want := range map[string]struct {
@@ -108,7 +108,7 @@ func TestErrorClasses(t *testing.T) {
 	}
 }
 
-// What is no answer at all is worth another try.
+// A broken answer is worth another try.
 func TestNoAnswer(t *testing.T) {
 	for what, fault := range map[string]dynamotest.Fault{
 		"reset": dynamotest.Reset(), "502": dynamotest.Unavailable(502), "429": dynamotest.Unavailable(429),
@@ -141,7 +141,7 @@ func TestWrongClock(t *testing.T) {
 	}
 }
 
-// The server's own words for what is too much, as DynamoDB Local has them.
+// The server's own texts for excess sizes, as DynamoDB Local has them.
 func TestServersWords(t *testing.T) {
 	db := open(t, nil)
 	if err := db.Write(t.Context(), put("number", "SECRET")); err != nil {

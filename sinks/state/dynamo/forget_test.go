@@ -43,7 +43,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// Each pipeline remembers for itself, and another format of its rows is refused with what to do.
+// Each pipeline has its own rows, and another format of them is refused with what to do.
 func TestMemory_Format(t *testing.T) {
 	client := dynamotest.Open(t).Client("", nil)
 	db := at(t, client, time.Now())
@@ -69,7 +69,7 @@ func TestMemory_Format(t *testing.T) {
 	}
 }
 
-// stamped puts an item that may go, or one that may not.
+// stamped puts an item that may be purged, or one that may not.
 func stamped(t *testing.T, db *dynamo.DB, name string, goes bool) {
 	t.Helper()
 	item := key(name)
@@ -82,7 +82,8 @@ func stamped(t *testing.T, db *dynamo.DB, name string, goes bool) {
 	}
 }
 
-// What may go carries when, in seconds; what is purged is what was written before a time, of the pipeline alone.
+// Purgeable items carry the time since which they are, in seconds. A purge removes those that were written before a
+// time, of its pipeline alone.
 func TestPurge(t *testing.T) {
 	client := dynamotest.Open(t).Client("", nil)
 	start := time.Now()
@@ -109,7 +110,7 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// What has a row again, or has lost it once more, is not what was to be purged.
+// An item that has a row again, or has lost it once more, is not purged.
 func TestPurge_Unchanged(t *testing.T) {
 	var faults dynamotest.Faults
 	client := dynamotest.Open(t).Client("", &faults)

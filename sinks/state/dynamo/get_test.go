@@ -13,9 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 )
 
-// Fact 24: a batch returns what it did not process: it is asked for again, and answers
-// are in the order of the questions. BatchWriteItem, whose puts have no conditions, is
-// not among the calls of a Client.
+// Fact 24: a batch returns the keys that it did not process. They are requested again, and answers have the order of
+// the requests. BatchWriteItem, whose puts have no conditions, is not among the calls of a Client.
 func TestFact24_Unprocessed(t *testing.T) {
 	var faults dynamotest.Faults
 	db := open(t, &faults)

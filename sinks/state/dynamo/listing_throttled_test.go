@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 )
 
-// A throttled listing is repeated until it is answered, or its context ends. Without somebody who slows it down it fails.
+// A throttled listing is repeated until it is answered, or its context ends. Unless it is slowed down, it fails.
 func TestThrottledListing(t *testing.T) {
 	denied := dynamotest.Refuse(http.StatusBadRequest, "AccessDeniedException", "")
 	synctest.Test(t, func(t *testing.T) {

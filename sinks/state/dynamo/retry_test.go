@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 )
 
-// Between attempts it waits with jitter, and never less than the server asks for.
+// Between attempts it waits with jitter, and never less than the server's Retry-After.
 func TestWaits(t *testing.T) {
 	asks := func(r *dynamotest.Request) (*http.Response, error) {
 		resp, err := dynamotest.Throttle()(r)

@@ -19,7 +19,7 @@ const table = "state"
 
 func key(name string) dynamo.Item { return dynamo.Item{"pk": dynamo.S(name), "sk": dynamo.S("-")} }
 
-// put puts an item that says text, where there is none.
+// put puts an item with text, if there is none.
 func put(name, text string) dynamo.Action {
 	item := key(name)
 	item["says"] = dynamo.S(text)
@@ -113,8 +113,7 @@ func TestFact24_ClientTokens(t *testing.T) {
 	}
 }
 
-// A token that stands for another transaction is no reason to try it again: what is
-// delivered again has another one.
+// A token of another transaction is no reason for a retry: the redelivery has another token.
 func TestTokenReused(t *testing.T) {
 	var faults dynamotest.Faults
 	db := open(t, &faults)
@@ -146,8 +145,8 @@ func TestWrite_Lost(t *testing.T) {
 	}
 }
 
-// What a transaction was cancelled for decides: a condition before all, then what no
-// retry helps, then what one does.
+// The reason for a cancelled transaction decides: a condition before all others, then an error that no retry repairs,
+// then one that a retry does.
 func TestReasonsDecide(t *testing.T) {
 	conflict := dynamotest.Reason{Code: "TransactionConflict"}
 	throttled := dynamotest.Reason{Code: "ProvisionedThroughputExceeded"}

@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// A birth of an unknown stage is not taken for one that is live.
+// A birth of an unknown stage is not taken for a live one.
 func TestUnknownStage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "views.db")
 	db, err := sqlite.Open(t.Context(), path, sqlite.Options{})

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// opened opens a file with its witness, and reports whether its only birth is of the file that is there, and
-// whether the witness knows of births that it has lost.
+// opened opens a file with its witness, and reports whether its only birth belongs to the file, and whether the witness
+// knows of births that the file has lost.
 func opened(t *testing.T, dir string, then func(s *sqlite.State)) (ours, forgot bool) {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "views.db"), sqlite.Options{Witness: filepath.Join(dir, "witness")})

@@ -153,8 +153,8 @@ func TestTombstonesExpire(t *testing.T) {
 	}
 }
 
-// A lost answer, a throttle, a server that is away: in the end every row is there once,
-// and what was written is told as held.
+// After a lost answer, a throttle or an outage of the server, every row is there once, and the writes that were
+// reported as held are.
 func TestPassingFaults(t *testing.T) {
 	faults := new(dynamotest.Faults)
 	s, _ := withViews(t, faults)

@@ -40,7 +40,7 @@ func inserted(t testing.TB, items ...sinktest.Item) []*record.Change {
 	return s.Changes
 }
 
-// What a change is said to cost is what DynamoDB says that it consumed.
+// The estimated cost of a change is the capacity that DynamoDB reports.
 func TestCostOf(t *testing.T) {
 	letters := func(n int) sinktest.Attr { return sinktest.Attr{"S": strings.Repeat("x", n)} }
 	number := func(n string) sinktest.Attr { return sinktest.Attr{"N": n} }
@@ -144,7 +144,7 @@ func TestCostOf_Rows(t *testing.T) {
 					t.Fatal(err)
 				}
 				apply(t, s, v.Target(), put("first", 1)) // touches the target
-				// What a large row takes more: once to be put, and once to be deleted.
+				// The additional cost of a large row: once when it is put, and once when it is deleted.
 				once, twice := kb-1, 2*(kb-1)
 				if kind.inPlace {
 					twice = once
@@ -178,8 +178,8 @@ func TestCostOf_Rows(t *testing.T) {
 	}
 }
 
-// Over random streams, in which rows and what items count for grow, shrink, come, go and
-// move, what every change is said to cost is what DynamoDB says that it consumed.
+// Over random streams whose rows and contributions grow, shrink, come, stay, move and go, the estimated cost of every
+// change is the capacity that DynamoDB reports.
 func TestCostOf_RandomStreams(t *testing.T) {
 	rows := func(o view.Options) func(s *dynamo.Store) (pipeline.Sink, error) {
 		return func(s *dynamo.Store) (pipeline.Sink, error) {
@@ -232,7 +232,7 @@ func TestCostOf_RandomStreams(t *testing.T) {
 	}
 }
 
-// randomStream are the changes of an item in groups of its own, or in two in which others stay.
+// randomStream returns the changes of an item in groups of its own, or in two that others share.
 func randomStream(t testing.TB, r *rand.Rand, shared bool) []*record.Change {
 	t.Helper()
 	var rs []sinktest.Record

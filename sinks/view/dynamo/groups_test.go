@@ -60,8 +60,8 @@ func rowsOf(t testing.TB, s *dynamo.Store) []string {
 	return all
 }
 
-// Fact 12: N has up to 38 digits: exact, always. What a row says is the sum of what was
-// added to it, whatever the amounts: as a number where it is one of DynamoDB's, else as text.
+// Fact 12: N has up to 38 digits: exact, always. The value of a row is the sum of its additions, whatever the amounts:
+// a number if DynamoDB can store it, otherwise text.
 func TestFact12_SumsAreExact(t *testing.T) {
 	s, _ := withViews(t, nil)
 	digits := rapid.StringMatching(`[1-9][0-9]{0,24}`)
@@ -171,7 +171,7 @@ func TestAddingIsDoneWhereItIsExact(t *testing.T) {
 	}
 	add("9999999999999999999.999999999999999999", 0)
 	transactions := faults.Calls("TransactWriteItems")
-	add("0.1", 0) // what stands there is above 19 nines: the refusal tells what the row is
+	add("0.1", 0) // the stored value is above 19 nines: the refusal returns the row
 	if n := faults.Calls("TransactWriteItems") - transactions; n != 2 {
 		t.Errorf("it took %d transactions, want 2", n)
 	}

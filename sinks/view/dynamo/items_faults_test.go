@@ -23,8 +23,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/viewtest"
 )
 
-// Rows that several items claim come out right on a network on which every tenth call
-// meets another transaction, is throttled, is executed without an answer, or is cut off.
+// Rows that several items claim are correct on a network that breaks every tenth call: a conflict with another
+// transaction, a throttle, a lost answer, or a cut connection.
 func TestConformance_Faults(t *testing.T) {
 	server := dynamotest.Open(t)
 	var faults dynamotest.Faults
@@ -80,7 +80,7 @@ func (e *emails) claim(image item.Key, says string) state.Claim {
 	return state.Claim{Source: image, Version: e.version(1), Time: time.Unix(1, 0), Attributes: []state.Column{{Name: "says", Value: item.StringValue(says)}}}
 }
 
-// comes is an item that was not known and comes to a row, from one revision to another.
+// comes is an unknown item that claims a row, from one revision to another.
 func (e *emails) comes(item item.Key, row, was, revision string, claim, holder state.Claim) state.ItemWrite {
 	return state.ItemWrite{
 		Source: item, Guard: state.Guard{Version: e.version(1), Row: e.row(row)},
@@ -158,7 +158,7 @@ func TestSettle_Split(t *testing.T) {
 	if n := faults.Calls("TransactWriteItems"); n != 3 {
 		t.Errorf("%d transactions, want 3: both, and each", n)
 	}
-	// Of three the second is too large for an item: the first is done, and the third has nothing to build on.
+	// The second of three is too large for an item: the first is done, and the third has nothing to build on.
 	large := e.claim("d", strings.Repeat("SECRET", 70_000))
 	rs := e.settle(e.comes("c", "x", "r2", "r3", e.claim("c", "C"), a), e.comes("d", "x", "r3", "r4", large, a), e.comes("e", "x", "r4", "r5", e.claim("e", "E"), a))
 	err := rs[1].Err
@@ -170,8 +170,8 @@ func TestSettle_Split(t *testing.T) {
 	}
 }
 
-// A claim that waits for a row is refused where the row would be too large for an item, at whatever size:
-// whoever holds the row leaves it without an error.
+// A waiting claim is refused if the row would be too large for an item, at whatever size: the owner of the row leaves
+// it without an error.
 func TestSettle_WaitingRowTooLarge(t *testing.T) {
 	e := openEmails(t, nil)
 	e.target.Birth = state.NewBirth("emails", "table views", time.Now()).ID
@@ -195,8 +195,8 @@ func TestSettle_WaitingRowTooLarge(t *testing.T) {
 	t.Error("no row was too large")
 }
 
-// An answer that is lost, and a conflict that goes on: nothing is done twice, nothing is
-// taken for lost that is not, and what failed for now can be tried again.
+// After a lost answer, and a lasting conflict, nothing is done twice, nothing counts as lost that is not, and temporary
+// failures can be retried.
 func TestSettle_Faults(t *testing.T) {
 	for what, c := range map[string]struct {
 		faults []dynamotest.Fault
@@ -228,7 +228,7 @@ func TestSettle_Faults(t *testing.T) {
 	}
 }
 
-// The claims on a row change while they are read: what is told is of one revision.
+// The claims on a row change while they are read: the result belongs to one revision.
 func TestSeats_Unsteady(t *testing.T) {
 	var faults dynamotest.Faults
 	e := openEmails(t, &faults)
@@ -257,8 +257,7 @@ func TestSeats_Unsteady(t *testing.T) {
 	}
 }
 
-// A row that another view's, or nobody's, item has taken is not overwritten, and it is
-// said whose it is.
+// A row of an item of another view, or of no view, is not overwritten, and the error names its owner.
 func TestSettle_ForeignRow(t *testing.T) {
 	e := openEmails(t, nil)
 	a := e.claim("a", "A")

@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// What was changed by hand does not end a listing: a row keeps its place and loses what cannot be read.
+// A change by hand does not end a listing: a row keeps its place and loses the values that cannot be read.
 func TestListers_ChangedByHand(t *testing.T) {
 	s, client := withViews(t, nil)
 	own := func(target view.Target, more statedynamo.Item) types.AttributeValue {
@@ -98,7 +98,7 @@ func TestListers_ChangedByHand(t *testing.T) {
 	}
 }
 
-// A group that changes between the read of its row and that of its members is read again: both are of one revision.
+// A group that changes between the read of its row and that of its members is read again: both belong to one revision.
 func TestReadGroups_Unsteady(t *testing.T) {
 	var faults dynamotest.Faults
 	s, client := withViews(t, &faults)

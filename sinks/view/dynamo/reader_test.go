@@ -58,9 +58,8 @@ func apply(t testing.TB, s *dynamo.Store, target view.Target, ms ...view.Mutatio
 	}
 }
 
-// A table that was restored to an earlier time has rows that are older than their tombstones in the
-// state. A replay of the changes that removed them removes them once more: of an item that is gone,
-// and of one that moved.
+// A table that was restored to an earlier time has rows that are older than their tombstones in the state. A replay of
+// the removing changes removes them once more: those of a removed item, and of one that moved.
 func TestApply_RemovesRowsOfARestoredTable(t *testing.T) {
 	client := dynamotest.Open(t).Client("", nil)
 	target := view.Target{Table: view.Table{Name: "views", PK: "PK", SK: "SK"}, View: "orders", Pipeline: "shop", Birth: "b"}

@@ -59,7 +59,7 @@ func TestFileOfLayout1(t *testing.T) {
 	}
 }
 
-// What an embedded store forgot, it says: a file that was never purged refuses nothing.
+// An embedded store reports what it forgot: a file that was never purged refuses nothing.
 func TestMemory(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "views.db"), sqlite.Options{})
 	r, err := state.LoadRetention(t.Context(), s, 0, false)

@@ -65,7 +65,7 @@ func killed(t *testing.T, env, path string, last int) (told int) {
 	if err := process.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for lines.Scan() { // what it was told before it died
+	for lines.Scan() { // the answers that it got before it died
 		told, _ = strconv.Atoi(lines.Text())
 	}
 	if err := process.Wait(); err == nil {
@@ -74,8 +74,8 @@ func killed(t *testing.T, env, path string, last int) (told int) {
 	return told
 }
 
-// A process that is killed in the midst of its writes leaves what it was told is
-// held, each call whole or not at all, and the next process goes on.
+// A killed process leaves the writes that were reported as held, each call whole or not at all, and the next process
+// continues.
 func TestKilledProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "views.db")
 	for _, last := range []int{3, 20, 60} {

@@ -20,8 +20,8 @@ const countedItems = 40
 
 var sums = view.Target{Table: view.Table{Name: "sums", PK: "PK"}, View: "revenue", Pipeline: "shop"}
 
-// counting raises what all items count for from version to version, and tells each
-// version that is held. It goes on from what it finds.
+// counting raises what all items count for from version to version, and tells each version that is held. It continues
+// from what it finds.
 func counting(path string) {
 	s, err := sqlite.Open(context.Background(), path, sqlite.Options{})
 	for version := 1; err == nil; version++ {
@@ -85,8 +85,8 @@ func countVersion(s *sqlite.Store, version int) error {
 	return nil
 }
 
-// However a process dies, a group is what the items count for together, and what
-// it was told is held is counted.
+// However a process dies, a group is the sum of its items' contributions, and those that were reported as held are
+// counted.
 func TestKilledCounting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "views.db")
 	for _, last := range []int{2, 15, 40} {

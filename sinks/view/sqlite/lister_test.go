@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// What was changed by hand does not end a listing: a row or a group keeps its place and loses what cannot be read.
+// A change by hand does not end a listing: a row or a group keeps its place and loses the values that cannot be read.
 func TestListers_ChangedByHand(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "views.db")
 	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})

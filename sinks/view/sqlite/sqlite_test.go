@@ -36,7 +36,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// plain counts what stands in the table of rows.
+// plain counts the entries of the table of rows.
 func plain(ctx context.Context, s viewtest.Store, t view.Table) (n int, err error) {
 	db := s.(*sqlite.Store)
 	var known int
@@ -72,7 +72,7 @@ func TestListers(t *testing.T) {
 	viewtest.RunListers(t, viewtest.ListerSuite{Open: openAs[viewtest.ListedStore]})
 }
 
-// openAs opens a store as the suite that asks for it knows it.
+// openAs opens a store with the settings of the suite that needs it.
 func openAs[T any](ctx context.Context, dir string) (s T, err error) {
 	store, err := sqlite.Open(ctx, filepath.Join(dir, "views.db"), sqlite.Options{})
 	if err != nil {

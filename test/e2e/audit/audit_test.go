@@ -78,7 +78,7 @@ func readReport(t *testing.T, d deployment, path string) (all []found) {
 	return all
 }
 
-// same compares what was found with what must be, without regard to order.
+// same compares the found values with the required ones, without regard to order.
 func same(t *testing.T, what string, got, want []found) {
 	t.Helper()
 	count := make(map[found]int)
@@ -108,7 +108,7 @@ func same(t *testing.T, what string, got, want []found) {
 	}
 }
 
-// equal compares what readers find with what they should.
+// equal compares the readers' results with the required ones.
 func equal(t *testing.T, what string, got, want contents) {
 	t.Helper()
 	var wrong []string
@@ -171,7 +171,7 @@ func TestServers(t *testing.T) {
 	driftIsMended(t, newLive(t), newDriftTable(n), n)
 }
 
-// What another output left is found, and stays. It does not keep the repair from what else differs.
+// Entries of another output are found, and stay. It does not keep the repair from the other differences.
 func TestAnotherBirth(t *testing.T) {
 	for name, d := range map[string]deployment{"embedded": newFolder(t), "servers": newLive(t)} {
 		t.Run(name, func(t *testing.T) {
@@ -262,7 +262,7 @@ func (tb *table) older(n int) []byte {
 	return lines.Bytes()
 }
 
-// changeAll changes all items once more. What was gone comes back.
+// changeAll changes all items once more. Removed entries come back.
 func (tb *table) changeAll() {
 	for _, pk := range tb.order {
 		th := tb.now(pk)

@@ -94,8 +94,8 @@ type table struct {
 	embedded bool // the sinks are in the embedded stores
 }
 
-// recordsOfItem is how many numbers of records each item has. Those before its first are of older changes, and its last change
-// is newer than what an injection pretends.
+// recordsOfItem is how many numbers of records each item has. Records before its first belong to older changes, and its
+// last change is newer than the time that an injection pretends.
 const (
 	recordsOfItem = 10
 	olderRecords  = 4

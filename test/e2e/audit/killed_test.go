@@ -10,7 +10,7 @@ import (
 // kills is how often a process is killed.
 const kills = 10
 
-// Audits that are killed again and again say the same as one that is not.
+// Audits that are killed again and again have the same result as one that is not.
 func TestKilled_Audit(t *testing.T) {
 	n := perKind(10)
 	tb := newDriftTable(n)
@@ -90,7 +90,7 @@ func TestKilled_Repair(t *testing.T) {
 	same(t, "an audit after the repair", audit(t, f, 0), nil)
 }
 
-// repairTime returns how long a repair takes, by one that writes nothing.
+// repairTime returns the time of a repair, by one that writes nothing.
 func repairTime(t *testing.T, d deployment) time.Duration {
 	t.Helper()
 	begun := time.Now()

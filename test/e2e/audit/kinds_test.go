@@ -104,7 +104,7 @@ func changes(items func(*table, string), change func(*thing)) func(*table, strin
 func goes(th *thing)   { th.gone = true }
 func alters(th *thing) { th.price, th.name, th.words = th.price+100, "m"+th.pk, []string{"y", "z"} }
 
-// kinds are all kinds of differences, with what an audit must say.
+// kinds are all kinds of differences, with the required findings of an audit.
 func kinds() []kind {
 	return slices.Concat(rowKinds("rows", "ROW#", "places"), rowKinds("places", "PLACE#", "rows"), apartKinds(), inPlaceKinds(), claimKinds(),
 		shareKinds(), groupKinds(), documentKinds("exact"), documentKinds("fast"))
@@ -194,7 +194,7 @@ func claimKinds() []kind {
 			if change > 0 {
 				of := key(pk)
 				if tb.first[of] == 0 {
-					of = second(pk) // of which it is a copy
+					of = second(pk) // the origin of the copy
 				}
 				f.Version = tb.version(of, change)
 			}
@@ -225,7 +225,7 @@ func claimKinds() []kind {
 	}
 }
 
-// shareKinds are those of what items count for. The groups differ from the sum of what is stored, too.
+// shareKinds are the kinds about contributions. The groups differ from the sum of the stored contributions, too.
 func shareKinds() []kind {
 	totals := func(verdict string, change int, of func(string) string, spoil func(tb *table, pk string, stored map[string]thing)) func(*table, string) []found {
 		return func(tb *table, pk string) []found {

@@ -23,8 +23,8 @@ import (
 
 type image = map[string]types.AttributeValue
 
-// servers writes DynamoDB and OpenSearch by their interfaces. What they hold is read at first, changed in memory, and
-// what changed is written at the end.
+// servers writes DynamoDB and OpenSearch by their interfaces. Their content is read at first, changed in memory, and
+// the changes are written at the end.
 type servers struct {
 	t      *testing.T
 	names  world.Names
@@ -242,7 +242,7 @@ func (s *servers) putRow(it image) { s.put(s.names.Table, keyOf(it), it) }
 
 func own(it image) image { return it["_tw"].(*types.AttributeValueMemberM).Value }
 
-// kept returns the key of what the state keeps of an item or a row.
+// kept returns the key of the state's entry of an item or a row.
 func (s *servers) kept(kind, sink, of, sk string) string {
 	return s.names.Pipeline + "#" + kind + "#" + s.targets[sink] + "#" + of + " " + sk
 }

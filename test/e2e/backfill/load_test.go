@@ -48,7 +48,7 @@ func TestLoad_ByScan(t *testing.T) {
 	w.equal(t)
 }
 
-// Sinks are filled by a full export of before the floor and an incremental one that continues it.
+// Sinks are filled by a full export from before the floor and an incremental one that continues it.
 func TestLoad_ByExport(t *testing.T) {
 	w := newWorld(t, size{items: *loadItems, rate: *loadRate, kills: *loadKills}, rules{})
 	w.play(t, w.openExport)
@@ -284,7 +284,7 @@ func (w *world) beforeFloor(t *testing.T) {
 	p.stop(t, w.patience())
 }
 
-// begin begins the backfill: the sinks that were added have a floor, of which every process learns in time.
+// begin begins the backfill: the added sinks have a floor, and every process learns it in time.
 func (w *world) begin(t *testing.T) (births []state.Birth, floor time.Time) {
 	t.Helper()
 	waits := make(map[string]bool)
@@ -384,7 +384,7 @@ func (w *world) openExport(t *testing.T, _ time.Time) snapshot.Snapshot {
 	return &slow{e, w}
 }
 
-// slow is a snapshot whose pages take a while to be decoded, so that the table goes on after they were read.
+// slow is a snapshot whose pages take a while to decode, so that the table changes after they were read.
 type slow struct {
 	snapshot.Snapshot
 	w *world
@@ -430,7 +430,7 @@ func (r *slowReader) Read(ctx context.Context) (*pipeline.Page, error) {
 	return p, nil
 }
 
-// pace lets the backfills read so many pages after each kill that the last kill comes before the end.
+// pace lets the backfills read n pages after each kill, so that the last kill comes before the end.
 type pace struct {
 	mu     sync.Mutex
 	pages  int // that may be read now

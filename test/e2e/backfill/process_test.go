@@ -48,7 +48,7 @@ func (w *world) run(t *testing.T, of *link.Link, p *pipeline.Pipeline, src pipel
 	return r
 }
 
-// kill ends a process at once, unless it has ended. What it sent last arrives later.
+// kill ends a process at once, unless it has ended. Its last requests arrive later.
 func (p *process) kill() {
 	if p.hasEnded() {
 		return
@@ -131,7 +131,7 @@ func (w *world) fill(t *testing.T) *process {
 	return w.run(t, of, p, src, src, src.Close)
 }
 
-// deliverLate delivers the first changes of each shard once more, as a redrive of batches that were given up does.
+// deliverLate delivers the first changes of each shard once more, as a redrive of abandoned batches does.
 func (w *world) deliverLate(t *testing.T) {
 	t.Helper()
 	pages := w.readStream(t, w.late)
@@ -154,7 +154,7 @@ func (w *world) deliverLate(t *testing.T) {
 	}
 }
 
-// readStream reads all records that the shards have; with counts, only so many of the first of each shard.
+// readStream reads all records of the shards; with counts, only the first counts[i] of each shard.
 func (w *world) readStream(t *testing.T, counts map[string]int) (pages []*pipeline.Page) {
 	t.Helper()
 	arn := w.stream.ARN()

@@ -11,10 +11,10 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/shop"
 )
 
-// A backfill takes five times as long as the stream keeps its records. The stream keeps what the consumer has not passed,
-// however slow the machine is: what the consumer itself loses is another test. Changes that were made before the floor, and were
-// given up then, are delivered meanwhile and afterwards: they change nothing, though the new sinks never saw what followed
-// them.
+// A backfill takes five times the stream's retention. The stream keeps what the consumer has not passed, however slow
+// the machine is: what the consumer itself loses is another test. Changes from before the floor that were dead-lettered
+// then are delivered meanwhile and afterwards. They change nothing, although the new sinks never saw the later changes
+// of their items.
 func TestBackfill_OutlivesStream(t *testing.T) {
 	const retention = 10 * time.Second
 	s := startStream(t, "-table", "shop", "-shards", "4")

@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/shop"
 )
 
-// What a backfill refuses, and what `status` and `plan` say before, while and after.
+// The refusals of a backfill, and the output of `status` and `plan` before, during and after it.
 func TestBackfill_Refused(t *testing.T) {
 	s := startStream(t, "-table", "shop", "-shards", "2")
 	w := newWorld(t, "shop", s.endpoint, "")

@@ -78,7 +78,7 @@ func TestBackfill_UnderLoad(t *testing.T) {
 	}
 	p := w.command(t, "backfill", w.dynamo, args...)
 	untilWithin(t, backfillPatience(), "the backfill has read all", func() bool { return strings.Contains(p.log.String(), "waiting until ") || p.hasEnded() })
-	source.stop() // the records of DynamoDB Local bear the minute: a stream that goes on is passed two minutes later
+	source.stop() // the records of DynamoDB Local have the minute: a stream that continues is passed two minutes later
 	t.Logf("the last process read %d items", p.fills(t))
 	w.converge(t, func() []item { return w.source(t, table) })
 	index.holds(t, source)

@@ -9,9 +9,8 @@ import (
 	"github.com/tablewake/tablewake/test/faults"
 )
 
-// Three consumers of a stream that splits are killed, frozen for longer than a lease and
-// thawed as zombies, cut off from their tables, and restarted. What they leave is what the
-// table says, and whoever is gone is replaced.
+// Three consumers of a stream that splits are killed, frozen for longer than a lease and thawed as zombies, cut off
+// from their tables, and restarted. Their output follows from the table, and dead consumers are replaced.
 func TestCrashes(t *testing.T) {
 	s := startStream(t, "-table", "shop", "-shards", "12")
 	w := newWorld(t, "shop", s.endpoint, "")
@@ -31,7 +30,7 @@ func TestCrashes(t *testing.T) {
 	}
 	sometime(time.Second)
 
-	// One dies. Others have its shards long before anybody starts it anew.
+	// One dies. Other consumers have its shards long before it is started again.
 	fleet["task-1"].kill(t)
 	died := time.Now()
 	until(t, "the shards of task-1 have other owners", func() bool { return !w.owns(t, "task-1-") })
@@ -40,7 +39,7 @@ func TestCrashes(t *testing.T) {
 	}
 	start("task-1")
 
-	// One is frozen with writes under way, and goes on when others have its shards.
+	// One is frozen with writes in flight, and continues when others have its shards.
 	frozen := fleet["task-3"]
 	frozen.signal(t, syscall.SIGSTOP)
 	until(t, "the shards of task-3 have other owners", func() bool { return !w.owns(t, "task-3-") })
@@ -53,7 +52,7 @@ func TestCrashes(t *testing.T) {
 	fleet["task-2"].reads(t)
 	breaks(t, proxy, faults.ResetAnswers(), 300*time.Millisecond)
 
-	// Two die at once, and are started anew.
+	// Two die at once, and are started again.
 	fleet["task-1"].kill(t)
 	fleet["task-2"].kill(t)
 	start("task-1")

@@ -16,8 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A real table with a real stream: one consumer reads its only shard, dies, and the
-// other one goes on.
+// A real table with a real stream: one consumer reads its only shard and dies, and the other one continues.
 func TestDynamoDBStream(t *testing.T) {
 	w := newWorld(t, "consume-source", "", ", emulator: dynamodb-local")
 	w.streams = w.dynamo
@@ -77,7 +76,7 @@ func (w *world) createTable(t *testing.T, name string, stream *types.StreamSpeci
 	})
 }
 
-// write puts and deletes items until it is told to stop.
+// write puts and deletes items until it is stopped.
 func (w *world) write(t *testing.T, table string, stop <-chan struct{}) {
 	r := rand.New(rand.NewPCG(1, 1))
 	tick := time.NewTicker(25 * time.Millisecond)
@@ -125,9 +124,9 @@ func (w *world) source(t *testing.T, name string) []item {
 	return items
 }
 
-// The stream of a table is switched off and on, while other tables are written: what was written
-// between is told as a gap that stops, the way on that `status` names goes on, and nothing else counts as
-// lost, though the shards of DynamoDB Local start below their first records.
+// The stream of a table is switched off and on, while other tables are written. The records between the two are
+// reported as a gap that stops, and the command that `status` names continues. Nothing else counts as lost, although
+// the shards of DynamoDB Local start below their first records.
 func TestDynamoDBStream_SwitchedOffAndOn(t *testing.T) {
 	w := newWorld(t, "consume-switched", "", ", emulator: dynamodb-local")
 	w.streams = w.dynamo

@@ -107,7 +107,7 @@ func (w *world) copyTable(t *testing.T, name string, source *source) string {
 	return aws.ToString(made.TableDescription.TableArn)
 }
 
-// widen has an export cover ten minutes more on both sides, in which nothing was written.
+// widen extends an export by ten minutes on both sides, in which nothing was written.
 func widen(t *testing.T, dir string) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, "AWSDynamoDB", "*", "manifest-summary.json"))

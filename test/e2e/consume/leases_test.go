@@ -37,7 +37,7 @@ func (w *world) owner(t *testing.T, shard string) string {
 	return ""
 }
 
-// owns tells whether a worker whose id begins so owns a shard that is not read to its end.
+// owns reports whether a worker with that prefix of its id owns a shard that is not read to its end.
 func (w *world) owns(t *testing.T, worker string) bool {
 	t.Helper()
 	for _, l := range w.leases(t) {
@@ -48,8 +48,8 @@ func (w *world) owns(t *testing.T, worker string) bool {
 	return false
 }
 
-// Leases that are changed by hand while consumers work: nothing is lost, a pin moves a
-// shard, and what is reset is read again at no harm.
+// Leases are changed by hand while consumers work: nothing is lost, a pin moves a shard, and a reset shard is read
+// again, safely.
 func TestLeasesByHand(t *testing.T) {
 	s := startStream(t, "-table", "shop", "-shards", "1")
 	w := newWorld(t, "shop", s.endpoint, "")

@@ -63,7 +63,7 @@ func model(items []item) map[string]map[string]string {
 	return rows
 }
 
-// escaped is a text as it stands in a canonical key.
+// escaped is a text as it is in a canonical key.
 func escaped(s string) string { return strings.ReplaceAll(s, "#", "%23") }
 
 // converge waits until the sinks hold what the table says, and tells what they hold otherwise.

@@ -157,7 +157,7 @@ func (p *process) hasEnded() bool {
 	}
 }
 
-// verdict is what /status says of it.
+// verdict is the result in /status.
 type verdict struct {
 	Live, Ready bool
 	State       string
@@ -207,8 +207,8 @@ func untilWithin(t *testing.T, d time.Duration, what string, is func() bool) {
 	}
 }
 
-// lapsed tells whether it could not show for a while that it lives, as on a machine that is
-// too busy: then it reads again what others may have read meanwhile.
+// lapsed reports whether it could send no heartbeat for a while, as on a machine that is too busy: then it reads again
+// what others may have read meanwhile.
 func (p *process) lapsed() bool {
 	return strings.Contains(p.log.String(), "two thirds of the lease time")
 }

@@ -40,7 +40,7 @@ func (m mirrored) Expire(key string) (w streamtest.Written, err error) {
 	return w, err
 }
 
-// gapStatus is what status says of gaps.
+// gapStatus are the gaps in the output of status.
 type gapStatus struct {
 	Gaps []struct {
 		Repair struct {
@@ -51,7 +51,7 @@ type gapStatus struct {
 	Problems []struct{ Kind, Text string }
 }
 
-// gaps waits for an answer of status: the tables of a machine that has too much to do may not answer at once.
+// gaps waits for an answer of status: the tables of an overloaded machine may not answer at once.
 func (w *world) gaps(t *testing.T) (s gapStatus) {
 	t.Helper()
 	until(t, "status answers", func() bool { s = gapStatus{}; return w.readGaps(t, &s) == nil })

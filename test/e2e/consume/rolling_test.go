@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A deployment: one consumer after the other is stopped and started anew while the
-// table is written and its stream splits. Nothing is lost, and nothing is read twice.
+// A deployment: one consumer after the other is stopped and started again while the table is written and its stream
+// splits. Nothing is lost, and nothing is read twice.
 func TestRollingRestart(t *testing.T) {
 	s := startStream(t, "-table", "shop", "-shards", "12")
 	w := newWorld(t, "shop", s.endpoint, "")
@@ -42,5 +42,5 @@ func TestRollingRestart(t *testing.T) {
 	if st.Peak["DescribeStream"] > 10 {
 		t.Errorf("%d DescribeStream calls in a second", st.Peak["DescribeStream"])
 	}
-	w.look(t, 6, "status") // nobody reads any more
+	w.look(t, 6, "status") // no consumer reads any more
 }

@@ -77,7 +77,7 @@ func (s *source) export(t *testing.T) string {
 	return dir
 }
 
-// exportChanges writes an incremental export of what was written since the last export, and returns its folder.
+// exportChanges writes an incremental export of the changes since the last export, and returns its folder.
 func (s *source) exportChanges(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -126,7 +126,7 @@ func (w *world) newSource(t *testing.T, table string) *source {
 	return s
 }
 
-// dynamoTable is a table of DynamoDB Local. What expires there is deleted.
+// dynamoTable is a table of DynamoDB Local. Expired items are deleted there.
 type dynamoTable struct {
 	ctx    context.Context //nolint:containedctx // of the test
 	client *dynamodb.Client

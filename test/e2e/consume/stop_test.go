@@ -51,8 +51,8 @@ func TestHardStop(t *testing.T) {
 	next.stop(t)
 }
 
-// What has nothing to do is ready, and live; what has lost its tables is not ready, and
-// says why, and is live all the same: a restart would not help.
+// A consumer without work is ready, and live. One that has lost its tables is not ready, and says why. It is live all
+// the same: a restart would not help.
 func TestHealth(t *testing.T) {
 	s := startStream(t, "-table", "shop", "-shards", "2")
 	w := newWorld(t, "shop", s.endpoint, "")

@@ -25,8 +25,7 @@ const lease = 6 * time.Second
 // patience bounds every wait for something that must come.
 const patience = 90 * time.Second
 
-// file is the configuration: a row for each item, one that moves when the item changes,
-// and counts of groups.
+// file is the configuration: a row for each item, one that moves when the item changes, and counts of groups.
 const file = `version: 1
 name: %[1]s
 source: {table: %[2]s, polling: {max_idle: 50ms}%[3]s}

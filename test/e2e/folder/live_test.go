@@ -127,8 +127,8 @@ func TestPairs_Live(t *testing.T) {
 // sortedLists compares lists as they are when they are sorted.
 var sortedLists = cmp.Transformer("sorted", func(l []string) []string { return slices.Sorted(slices.Values(l)) })
 
-// Two consumers, another process that puts letters, and redrives, two at a time, which delete the
-// files that they empty: each letter is delivered, or in the folder until somebody discards it.
+// Two consumers, another process that puts letters, and redrives, two at a time, which delete the files that they
+// empty: each letter is delivered, or is in the folder until it is discarded.
 func TestConsumersBesideRedrives(t *testing.T) {
 	streams, _, put := streamOf(t, 1, 3)
 	l := newLive(t, streams, "leases", "state", "rows")

@@ -26,8 +26,7 @@ import (
 // streamARN is the stream of records in files.
 const streamARN = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678"
 
-// record is the record of a new item. The view refuses the items that are bad for good, since
-// their status is no text.
+// record is the record of a new item. The view permanently refuses the bad items, since their status is not text.
 func recordOf(n int, bad bool) streamtest.Record {
 	keys := fmt.Sprintf(`{"PK":{"S":"I%d"}`, n)
 	status := `{"S":"paid"}`
@@ -204,7 +203,7 @@ func refused(out string) bool {
 		(strings.Contains(out, "wait for it, or take another folder") || strings.Contains(out, "leases.table"))
 }
 
-// command is one that a pair is made of. codes are those that it may end with.
+// command is one of a pair. codes are its allowed exit codes.
 type command struct {
 	name  string
 	args  []string
@@ -215,8 +214,8 @@ type command struct {
 
 func (c command) may(code int) bool { return slices.Contains(c.codes, code) }
 
-// together runs two commands at once. One that is refused for the other is run again
-// behind it, and must succeed then.
+// together runs two commands at once. A command that is refused because of the other is run again after it, and must
+// succeed then.
 func together(t *testing.T, env []string, a, b command) {
 	t.Helper()
 	running := []*process{start(t, env, a.args...), start(t, env, b.args...)}

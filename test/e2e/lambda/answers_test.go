@@ -27,8 +27,7 @@ func TestSuccess(t *testing.T) {
 	f.holds(t, "b c", "c", 4, 0)
 }
 
-// Fact 16: the lowest record that is not finished is named; what succeeded behind it comes
-// again, and does no harm.
+// Fact 16: the lowest unfinished record is named; later records that succeeded come again, which is safe.
 func TestFact16_APartialFailure(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, world.Running(t))
@@ -50,8 +49,7 @@ func TestFact16_APartialFailure(t *testing.T) {
 	f.holds(t, "a b c d e f", "d f", 6, 0)
 }
 
-// A sink that hangs keeps nobody else from finishing, and the function answers before its
-// time is over.
+// A sink that hangs does not keep others from finishing, and the function answers before its time is over.
 func TestATimeoutInMidBatch(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, world.Running(t))
@@ -69,7 +67,7 @@ func TestATimeoutInMidBatch(t *testing.T) {
 	if took := time.Since(began); took < time.Second {
 		t.Errorf("it gave up after %v", took)
 	}
-	f.holds(t, "a b c d", "c", 4, 0)              // OpenSearch had the document; nobody knew
+	f.holds(t, "a b c d", "c", 4, 0)              // OpenSearch had the document; the function did not know
 	f.answers(t, event(order(5, "e")), succeeded) // the process lives
 	if n := strings.Count(f.Log(), "INIT START"); n != 1 {
 		t.Errorf("the function was started %d times", n)
@@ -81,8 +79,7 @@ func TestATimeoutInMidBatch(t *testing.T) {
 	f.holds(t, "a b c d e", "c", 5, 0)
 }
 
-// A record that no sink can ever take, and one that is none, are in dead letters before the
-// answer leaves them out.
+// A record that no sink can ever accept, and an invalid one, are in dead letters before the answer leaves them out.
 func TestPoisonRecords(t *testing.T) {
 	t.Parallel()
 	f := deploy(t, world.New(t, world.Running(t)), items, deployment{})

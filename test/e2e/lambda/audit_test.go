@@ -141,7 +141,7 @@ func TestAnAuditThatIsCutOffIsIncomplete(t *testing.T) {
 	}
 }
 
-// An event that is no request of an audit, or names a sink that is none, fails and counts as no complete audit.
+// An event that is not a request of an audit, or names an unknown sink, fails and does not count as a complete audit.
 func TestAnEventThatIsNoAuditIsRefused(t *testing.T) {
 	t.Parallel()
 	f := auditor(t, 0)

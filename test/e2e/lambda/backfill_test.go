@@ -56,9 +56,9 @@ const (
 	lateItems = 8  // beside them, whose first records come late
 )
 
-// A function gets two sinks that must show what the table has from before. They wait, and two scans fill
-// them, while the table is written and the function handles the stream. What Lambda delivers late, from
-// before the floor, changes nothing: neither sink saw what followed it.
+// A function gets two sinks that must show what the table has from before. They wait, and two scans fill them, while
+// the table is written and the function handles the stream. Records from before the floor that Lambda delivers late
+// change nothing, although neither sink saw the later changes of their items.
 func TestABackfillBesideAFunction(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, world.Running(t))

@@ -16,8 +16,8 @@ func do(n int, pk, what string) []byte {
 	return world.RecordAt(time.Now(), n, "INSERT", pk, "", `"Do":{"S":"`+what+`"}`)
 }
 
-// What a Go sink breaks: its panic is one record's, which goes to dead letters; the end of the
-// process is the whole batch's, and the next invocation works.
+// The faults of a Go sink: its panic belongs to one record, which goes to dead letters; the end of the process belongs
+// to the whole batch, and the next invocation works.
 func TestAGoSinkBreaksTheFunction(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, world.Running(t))

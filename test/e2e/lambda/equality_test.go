@@ -91,8 +91,8 @@ func consumed(t *testing.T, w *world.World, stream string) world.State {
 	return unnamed(w.Read(t, w.Shop(t, w.To)), w)
 }
 
-// unnamed leaves out of events who sent them: each world's pipeline has its own name, by which
-// servers that worlds share tell them apart.
+// unnamed leaves the sender out of events: each world's pipeline has its own name, by which shared servers distinguish
+// them.
 func unnamed(s world.State, w *world.World) world.State {
 	for id, event := range s[world.Events] {
 		s[world.Events][id] = strings.ReplaceAll(event, w.Pipeline, "NAME")

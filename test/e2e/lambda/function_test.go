@@ -111,7 +111,7 @@ func (f *function) fails(t *testing.T, event []byte, kind, why string) {
 	}
 }
 
-// holds tells of which items there are rows and documents, and how many lines and letters.
+// holds returns the items that have rows and documents, and the number of lines and letters.
 func (f *function) holds(t *testing.T, rows, documents string, lines, letters int) {
 	t.Helper()
 	s := f.read(t)

@@ -30,7 +30,7 @@ func (broken) Invoke(context.Context, []byte) ([]byte, error) {
 	return nil, fmt.Errorf("no environment")
 }
 
-// gaveUp is what a mapping with a limit of retries gave up of these records in an outage.
+// gaveUp is the part of these records that a mapping with a limit of retries abandoned in an outage.
 func gaveUp(t *testing.T, shard string, records ...[]byte) []esm.Discarded {
 	t.Helper()
 	var given []esm.Discarded
@@ -45,8 +45,8 @@ func gaveUp(t *testing.T, shard string, records ...[]byte) []esm.Discarded {
 	return given
 }
 
-// Fact 18: the bucket has the event; a notification of it brings the records to the function. What
-// came meanwhile stays.
+// Fact 18: the bucket has the event; a notification of it brings the records to the function. Changes that came
+// meanwhile stay.
 func TestFact18_WhatLambdaGaveUpComesBackFromTheBucket(t *testing.T) {
 	t.Parallel()
 	f := deploy(t, world.New(t, world.Running(t)), items, deployment{})
@@ -90,7 +90,7 @@ func place(arn, shard, first, last string, n int) []byte {
 		`"approximateArrivalOfFirstRecord":"2026-03-01T12:00:00Z","approximateArrivalOfLastRecord":"2026-03-01T12:00:09Z","batchSize":%d,"streamArn":%q}}`, shard, first, last, n, arn)
 }
 
-// What the stream has no more is a gap, which is noted exactly; what it still has is delivered.
+// Records that the stream no longer has are a gap, which is noted exactly; the others are delivered.
 func TestFact18_WhatTheStreamHasNoMoreIsNoted(t *testing.T) {
 	t.Parallel()
 	stream := streamtest.New(streamtest.Options{})
@@ -168,8 +168,8 @@ func createTable(t *testing.T, w *world.World, table string, keys ...string) (ar
 	return arn, *d.StreamDescription.Shards[0].ShardId
 }
 
-// streams is a client that makes a call again that has no answer within [readLimit]: DynamoDB Local leaves one without
-// an answer now and then, on a busy machine, while the table is written.
+// streams is a client that repeats a call without an answer within [readLimit]: DynamoDB Local leaves one without an
+// answer now and then, on a busy machine, while the table is written.
 func streams(w *world.World) *dynamodbstreams.Client {
 	limited := *w.SDK.HTTPClient.(*http.Client)
 	limited.Timeout = readLimit

@@ -31,10 +31,10 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// Limits of what the test of a shopSource waits for.
+// Limits of the waits in the test of a shopSource.
 const (
 	writeLimit   = 10 * time.Minute // all of its writes
-	deliverLimit = 3 * time.Minute  // one delivery of what the stream has
+	deliverLimit = 3 * time.Minute  // one delivery of the stream's records
 	readLimit    = 10 * time.Second // one call of the Streams API
 )
 

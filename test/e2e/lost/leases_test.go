@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/world"
 )
 
-// Leases that were read beside a state that knows no output tell that it was lost, also where nothing else is
-// left; all of it is accepted together, and what was accepted goes on.
+// Leases that were read beside a state without outputs show that the state was lost, also if nothing else is left. All
+// of it is accepted together, and after that it continues.
 func TestLeases_TellOfALostState(t *testing.T) {
 	w := &world.World{Names: world.NewNames()}
 	cfg := w.Config(t, t.TempDir(), every, world.Endpoints{OpenSearch: "http://unused"})

@@ -56,8 +56,8 @@ var losses = map[string]func(s *servers){
 	"nothing (for the test)": func(*servers) {},
 }
 
-// Whatever is lost, and however it is gone on with: a refusal, or what a clean pass leaves.
-// Everything is gone on with --create, as the hint of a missing table says.
+// Whatever is lost, and however the pipeline is continued, the result is a refusal, or that of a clean pass. Everything
+// is gone on with --create, as the hint of a missing table says.
 func TestServers_NothingDoubledNothingMissing(t *testing.T) {
 	to := world.Running(t)
 	for name, lose := range losses {
@@ -89,7 +89,7 @@ func TestServers_NothingDoubledNothingMissing(t *testing.T) {
 				if err != nil {
 					refused(t, name, err)
 					if strings.HasPrefix(name, "older") && !strings.Contains(name, "both") {
-						return // of two moments: whoever accepts that is told that it stays wrong
+						return // of two moments: accepting that prints that it stays wrong
 					}
 					s.adopt(t, cfg)
 					s.fillWaiting(t, cfg, records)
@@ -244,7 +244,7 @@ func (s *servers) age(table string) {
 	}
 }
 
-// deleteItems deletes the items of the state table that are of a kind.
+// deleteItems deletes the items of one kind from the state table.
 func (s *servers) deleteItems(table, kind string) {
 	s.t.Helper()
 	for _, item := range s.scan(table) {
@@ -300,8 +300,8 @@ func (s *servers) dropBucket() {
 	}
 }
 
-// What is lost beneath a pipeline that runs is told by the next change of an item that the state does not know,
-// and nothing is counted twice.
+// A loss under a running pipeline is detected by the next change of an item that the state does not know, and nothing
+// is counted twice.
 func TestServers_StateLostWhileRunning(t *testing.T) {
 	to := world.Running(t)
 	for name, lose := range map[string]func(s *servers){
@@ -353,8 +353,8 @@ func (s *servers) groups() (rows []string) {
 	return rows
 }
 
-// However many processes begin at once on servers that hold nothing, and however soon each writes, none takes
-// what another just wrote for what is left of a lost state.
+// However many processes start at once on empty servers, and however soon each writes, none mistakes the writes of
+// another for the rest of a lost state.
 func TestServers_ManyBeginAtOnce(t *testing.T) {
 	to := world.Running(t)
 	records := history(rand.New(rand.NewPCG(2, 2)), 40)

@@ -12,10 +12,9 @@ import (
 // Function are the build tags of a Lambda function, as it is released.
 const Function = "lambda.norpc,grpcnotrace"
 
-// Main is a TestMain's work: it builds main packages of this module, by their folders as
-// ./cmd/tablewake, with build tags ("" for none), says where each is, and answers with
-// what run does, or with 1 where one does not build. The programs are removed then. It is called in a
-// folder three levels below the module's.
+// Main is the body of a TestMain: it builds main packages of this module, by their folders as ./cmd/tablewake, with
+// build tags ("" for none), sets the path of each, and returns the result of run, or 1 if one does not build. The
+// programs are removed then. It is called in a folder three levels below the module's.
 func Main(run func() int, tags string, programs map[string]*string) int {
 	dir, err := os.MkdirTemp("", "tablewake-e2e-")
 	if err != nil {

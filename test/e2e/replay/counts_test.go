@@ -136,7 +136,7 @@ var aggregates = []aggregate{
 	},
 }
 
-// ofItem is what an item counts for; nothing where there is none.
+// ofItem is the contribution of an item; nothing if there is none.
 func (a aggregate) ofItem(it oracleItem) []portion {
 	if it == nil {
 		return nil
@@ -258,7 +258,7 @@ func day(v any) string {
 	return at.UTC().Format(time.DateOnly)
 }
 
-// wanted says which rows the items ask for, and all rows that may stand there.
+// wanted returns the rows that the items request, and all rows that are allowed there.
 func wanted(cs []change) map[string][]string {
 	rows := make(map[string][]string)
 	highest := make(map[string]change)
@@ -326,8 +326,7 @@ func merge(as []aggregate, rows map[string]oracleItem, row oracleItem) {
 	rows[canonical(oracleItem{"PK": row["PK"], "SK": row["SK"]})] = row
 }
 
-// checkCounts compares a folder with what the oracle makes of changes that
-// arrived in this order.
+// checkCounts compares a folder with the oracle's result for changes that arrived in this order.
 func checkCounts(t *testing.T, out string, arrived []change) {
 	t.Helper()
 	want := wanted(arrived)
@@ -337,7 +336,7 @@ func checkCounts(t *testing.T, out string, arrived []change) {
 	checkRows(t, out, counts.rows, aggregates, want)
 }
 
-// checkRows expects at each key one of the rows that may stand there, and no other row.
+// checkRows expects one of the allowed rows at each key, and no other row.
 func checkRows(t *testing.T, out, table string, as []aggregate, want map[string][]string) {
 	t.Helper()
 	got := make(map[string]oracleItem)

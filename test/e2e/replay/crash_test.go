@@ -47,7 +47,7 @@ func within(t *testing.T, got, whole state) {
 	}
 }
 
-// Terminated, it finishes what it has read, says so, and goes on the next time.
+// Terminated, it finishes the pages that it has read, says so, and continues the next time.
 func TestTerminated(t *testing.T) {
 	read := 0
 	t.Parallel()
@@ -72,7 +72,7 @@ func TestTerminated(t *testing.T) {
 				t.Errorf("%s: %d changes are pending after a soft stop", name, sink.Pending)
 			}
 		}
-		// What was read in this or an earlier round is there, and nothing else.
+		// All changes that were read in this or an earlier round are there, and no others.
 		read = max(read, int(l.Ledger.Source.Read))
 		check(t, shop, out, cs[:read])
 	}

@@ -24,8 +24,7 @@ func random(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// world is a table under random writes. Its streams are sound, and odd in every
-// way that a sound stream may be.
+// world is a table under random writes. Its streams are valid, and odd in every way that a valid stream may be.
 type world struct {
 	rng   *rand.Rand
 	keys  []oracleItem

@@ -29,7 +29,7 @@ func hostileKeys() []oracleItem {
 	return slices.CompactFunc(keys, func(a, b oracleItem) bool { return canonical(a) == canonical(b) })
 }
 
-// Whatever the keys hold, no two items are taken for one.
+// Whatever the keys hold, no two items are confused.
 func TestHostileKeys(t *testing.T) {
 	t.Parallel()
 	rng := random(t)
@@ -84,7 +84,7 @@ func TestFact22_LongKeys(t *testing.T) {
 	check(t, everything, out, understood(t, lines))
 }
 
-// Escapes in JSON are no part of a key: these are changes of one item.
+// Escapes in JSON are not part of a key: these are changes of one item.
 func TestEscapedKeys(t *testing.T) {
 	t.Parallel()
 	arn := newWorld(nil, nil).arn

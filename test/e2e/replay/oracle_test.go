@@ -235,8 +235,7 @@ func plain(v any, number func(string) any) any {
 // allDigits is a number as JSON with every digit.
 func allDigits(text string) any { return json.Number(decimal(text)) }
 
-// exactNumber is a number as a document shows it when nothing else is asked for:
-// what a double would not keep is a string.
+// exactNumber is a number in a document by default: a number that a double would change is a string.
 func exactNumber(text string) any {
 	d := decimal(text)
 	whole, fraction, _ := strings.Cut(strings.TrimPrefix(d, "-"), ".")

@@ -86,7 +86,7 @@ func orderRow(key string, o oracleItem) (oracleItem, bool) {
 	return row, true
 }
 
-// text is what a template makes of a value: S and N; nothing of what is missing.
+// text is what a template makes of a value: S and N; nothing for a missing value.
 func text(v any) string {
 	switch tag, x := untag(v); tag {
 	case "S":

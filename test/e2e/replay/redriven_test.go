@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A redrive of claims that had to wait: what has its row since, and what the item has
-// left behind, is done with; what waits still stays.
+// A redrive of claims that had to wait: claims that got their row since, and those that the item has left, are
+// finished; waiting ones stay.
 func TestCollisionsRedriven(t *testing.T) {
 	t.Parallel()
 	user := func(pk, mail string) oracleItem {

@@ -111,8 +111,8 @@ sinks:
       attributes: {who: '{PK}'}
 `, rows: "mails"}
 
-// A row goes from one item to another, whichever of the two changes comes first. The
-// one that comes too early waits, and is in dead letters until it has the row.
+// A row goes from one item to another, whichever of the two changes comes first. The claim that comes too early waits,
+// and is in dead letters until it has the row.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
 	user := func(pk, mail string) oracleItem {
@@ -137,7 +137,7 @@ func TestHandOver(t *testing.T) {
 	} {
 		for _, each := range []bool{true, false} { // each in a process of its own, or all in one
 			if !each && (name == "two wait" || name == "both want it still") {
-				continue // within a batch no one was first
+				continue // none was first within a batch
 			}
 			out := t.TempDir()
 			parts := [][][]byte{run.lines}
@@ -202,8 +202,7 @@ func TestSharedRowsUnderPressure(t *testing.T) {
 	checkCounts(t, out, understood(t, lines))
 }
 
-// What a later stream says of an item wins over the earlier one, which may still
-// come, and does not count again.
+// The changes of a later stream win over earlier ones, which may still come, and do not count again.
 func TestCountsOfLaterStream(t *testing.T) {
 	t.Parallel()
 	rng := random(t)

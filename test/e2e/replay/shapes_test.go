@@ -14,7 +14,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// shape is a way in which records are saved: files by name.
+// shape is a form in which records are saved: files by name.
 type shape func(rng *rand.Rand, lines [][]byte) map[string][]byte
 
 // streamShapes keep the stream's ARN in each record.
@@ -99,8 +99,8 @@ func TestStandardInput(t *testing.T) {
 	}
 }
 
-// What the AWS CLI prints names no stream, spells the identity its own way, and
-// the time too: with --stream-arn it is the same stream.
+// Records as the AWS CLI prints them name no stream, and spell the identity and the time in their own way: with
+// --stream-arn it is the same stream.
 func TestCommandLineAnswers(t *testing.T) {
 	t.Parallel()
 	rng := random(t)

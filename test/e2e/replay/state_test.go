@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// state is what stands in a folder: rows, documents, deleted items and the log of
-// changes, each by its name.
+// state is the content of a folder: rows, documents, deleted items and the log of changes, each by its name.
 type state map[string]map[string]string
 
 const (
@@ -24,7 +23,7 @@ func newState() state {
 	return state{rows: {}, documents: {}, deleted: {}, history: {}}
 }
 
-// check compares the folder with what the oracle makes of the changes.
+// check compares the folder with the oracle's result for the changes.
 func check(t *testing.T, p pipelineFile, out string, cs []change) {
 	t.Helper()
 	same(t, look(t, p, out), p.want(cs))
@@ -55,7 +54,7 @@ func look(t *testing.T, p pipelineFile, out string) state {
 	return s
 }
 
-// put notes what stands under a name, which must be once.
+// put notes the content under a name, which must be once.
 func (s state) put(t *testing.T, part, name, content string) {
 	t.Helper()
 	if _, twice := s[part][name]; twice {

@@ -34,7 +34,7 @@ func TestFact13_ViewTypesThatLackAnImage(t *testing.T) {
 	}
 }
 
-// What needs no image works on keys alone.
+// A filter that needs no image works on keys alone.
 func TestKeysOnly(t *testing.T) {
 	t.Parallel()
 	p := pipelineFile{text: `

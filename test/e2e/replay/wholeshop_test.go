@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// wholeShop is the configuration that stands beside the fixture.
+// wholeShop is the configuration beside the fixture.
 var wholeShop = pipelineFile{path: fixture + "tablewake.yaml", rows: "shop-views", index: "products", bucket: "shop-archive", log: "changes/"}
 
 // shopAggregates says in plain Go what its aggregates count.

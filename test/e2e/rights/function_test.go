@@ -34,8 +34,8 @@ var mapped = map[string]string{
 
 const succeeded = `{"batchItemFailures":[]}`
 
-// A function calls what a policy allows it, and all of it, but for what the event source
-// mapping does with its role.
+// A function makes calls that the policy allows it, and all of them, except for those that the event source mapping
+// makes with its role.
 func TestAFunctionsPolicyIsWhatIsCalled(t *testing.T) {
 	for file, down := range map[string]string{"everything.yaml": "es", "queue.yaml": "s3"} {
 		t.Run(file, func(t *testing.T) {
@@ -73,7 +73,7 @@ func TestAFunctionsPolicyIsWhatIsCalled(t *testing.T) {
 			if !fetched[object] {
 				t.Errorf("%v is not called", object)
 			}
-			delete(fetched, object) // of the mapping's on-failure bucket, of which the file does not know
+			delete(fetched, object) // of the mapping's on-failure bucket, which is not in the file
 			maps.Copy(run, fetched)
 
 			// In an outage, what is older than dead_letters.max_hold waits no longer.
@@ -168,7 +168,7 @@ func (broken) Invoke(context.Context, []byte) ([]byte, error) {
 	return nil, errors.New("no environment")
 }
 
-// gaveUp is what a mapping without retries gave up of these records.
+// gaveUp is the part of these records that a mapping without retries abandoned.
 func gaveUp(t *testing.T, shard string, records ...[]byte) (given esm.Discarded) {
 	t.Helper()
 	m := esm.Mapping{Functions: []esm.Function{broken{}}, Discard: func(_ context.Context, d esm.Discarded) error {
@@ -195,7 +195,7 @@ func (w *world) shard(t *testing.T) string {
 	return *s.StreamDescription.Shards[0].ShardId
 }
 
-// notification puts what a mapping gave up into its bucket, and is what S3 tells of it.
+// notification puts a mapping's failed batch into its bucket, and returns S3's notification of it.
 func (w *world) notification(t *testing.T, given esm.Discarded) []byte {
 	t.Helper()
 	bucket := w.name + "-failed"

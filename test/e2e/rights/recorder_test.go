@@ -21,7 +21,7 @@ import (
 	"github.com/tablewake/tablewake/test/iam"
 )
 
-// call is an IAM action on the ARN of what it was done to, with the partition keys of the rows that it names.
+// call is an IAM action on the ARN of its resource, with the partition keys of the rows that it names.
 type call struct {
 	action, resource string
 	keys             string // sorted, once each, with a line break between them
@@ -38,7 +38,7 @@ func (c call) request() iam.Request {
 
 // recorder notes what passes through the proxies before the servers, and refuses what a policy does not allow.
 type recorder struct {
-	partition func(table string) string // name of a table's partition key; "" where there is no table
+	partition func(table string) string // name of a table's partition key; "" if there is no table
 
 	mu     sync.Mutex
 	calls  map[call]bool
@@ -116,7 +116,7 @@ func (r *recorder) before(t *testing.T, endpoint string) string {
 			if q := a.Request; a.StatusCode == http.StatusNotFound && isS3(q) && (q.Method == http.MethodGet || q.Method == http.MethodHead) {
 				bucket, _, _ := strings.Cut(q.URL.Path[1:], "/")
 				if !r.admits(call{action: "s3:ListBucket", resource: "arn:aws:s3:::" + bucket}) {
-					a.StatusCode, a.Status = http.StatusForbidden, "" // of what is missing too
+					a.StatusCode, a.Status = http.StatusForbidden, "" // also of missing things
 				}
 			}
 			return nil

@@ -27,8 +27,8 @@ var rare = map[string]string{
 	"DeadLettersLarge s3:DeleteObject":    "a large letter that can be delivered",
 }
 
-// unheld is what a consumer needs where a sink is down for longer than dead_letters.max_hold, which none here is: of
-// queue.yaml no change is given up for another reason that holds the item's later changes back.
+// unheld is the right that a consumer needs if a sink is down for longer than dead_letters.max_hold, which does not
+// happen here: no change of queue.yaml is dead-lettered for another reason that holds the item's later changes back.
 var unheld = map[string]map[string]string{"queue.yaml": {"State dynamodb:UpdateItem": "a mark of the quarantine"}}
 
 func TestPoliciesAreWhatIsCalled(t *testing.T) {
@@ -76,7 +76,7 @@ func TestPoliciesAreWhatIsCalled(t *testing.T) {
 	}
 }
 
-// What a policy lacks is refused, and the program says so; what it writes is its own pipeline's alone.
+// A missing right in a policy causes a refusal, and the program says so; its writes stay within its own pipeline.
 func TestWhatNoStatementAllowsIsRefused(t *testing.T) {
 	const file = "queue.yaml"
 	w := newWorld(t)
@@ -122,7 +122,7 @@ func TestWhatNoStatementAllowsIsRefused(t *testing.T) {
 	}
 }
 
-// What is purged of a state table takes a Scan, which only a statement of its own allows.
+// Purging a state table takes a Scan, which only a statement of its own allows.
 func TestPurgeTakesAScan(t *testing.T) {
 	const file = "queue.yaml"
 	w := newWorld(t)

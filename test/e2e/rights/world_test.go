@@ -73,7 +73,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// partitionKey is the name of a table's partition key; "" where there is no table.
+// partitionKey is the name of a table's partition key; "" if there is no table.
 func (w *world) partitionKey(table string) string {
 	if name, known := w.partitions.Load(table); known {
 		return name.(string)
@@ -163,7 +163,7 @@ func (w *world) write(t *testing.T, key string, attributes map[string]any) {
 	}
 }
 
-// run runs the program with a file of testdata. That letters are left is no failure.
+// run runs the program with a file of testdata. Letters that are left are not a failure.
 func (w *world) run(t *testing.T, file string, args ...string) {
 	t.Helper()
 	out, err := w.try(t, file, args...)

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/test/faults"
 )
 
-// Whatever answers in a server's place, nothing counts as written that was not, and nothing is given up for
-// what the server did not say: the end is that of a clean pass, without a dead letter.
+// Whatever answers in place of a server, no write counts as done that was not, and no change is dead-lettered without
+// the server's word: the end is that of a clean pass, without a dead letter.
 func TestAnswersThatAreNotTheServers(t *testing.T) {
 	t.Parallel()
 	records := world.Begun(t, 60)

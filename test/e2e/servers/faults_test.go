@@ -9,8 +9,7 @@ import (
 	"github.com/tablewake/tablewake/test/faults"
 )
 
-// Whatever goes wrong between the pipeline and its servers, the end is that of a clean
-// pass, and both ledgers balance.
+// Whatever fails between the pipeline and its servers, the end is that of a clean pass, and both ledgers balance.
 func TestFaultsOfTheNetwork(t *testing.T) {
 	t.Parallel()
 	records := world.Begun(t, 150)

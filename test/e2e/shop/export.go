@@ -24,7 +24,7 @@ func (s *Shop) Export(dir, table string) error {
 	return e.write()
 }
 
-// ExportChanges writes an incremental export of what was written since the last export.
+// ExportChanges writes an incremental export of the changes since the last export.
 func (s *Shop) ExportChanges(dir, table string) error {
 	e := export{dir: dir, table: table, files: make([][]string, 4), summary: map[string]any{
 		"version": "2023-08-01", "exportType": "INCREMENTAL_EXPORT", "outputView": "NEW_AND_OLD_IMAGES",

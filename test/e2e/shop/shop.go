@@ -187,8 +187,8 @@ func (s *Shop) Items() map[string]Item {
 	return maps.Clone(s.items)
 }
 
-// Find returns those of some items that exist, as DynamoDB JSON in the order of pks, and stops after limit of them. next is
-// the index in pks after the last one that it looked at. All are of one moment.
+// Find returns the existing ones of some items, as DynamoDB JSON in the order of pks, and stops after limit of them.
+// next is the index in pks after the last one that it looked at. All belong to one moment.
 func (s *Shop) Find(pks []string, limit int) (items []json.RawMessage, next int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

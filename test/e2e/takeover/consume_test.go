@@ -62,7 +62,7 @@ func startConsumer(t *testing.T, text, tables, streams string) *consumer {
 		_ = c.cmd.Wait() // the exit code says it
 	}()
 	t.Cleanup(func() {
-		_ = c.cmd.Process.Kill() // one that has ended
+		_ = c.cmd.Process.Kill() // a consumer that has ended
 		<-c.ended
 	})
 	return c

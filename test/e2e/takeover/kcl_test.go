@@ -14,7 +14,7 @@ type application struct {
 	worker *kcl.Worker
 
 	mu        sync.Mutex
-	changed   chan struct{} // closed and made anew with each record
+	changed   chan struct{} // closed and recreated with each record
 	keys      []string      // of the records, in the order that they were read in
 	sequences []string      // and their sequence numbers
 }

@@ -9,7 +9,7 @@ import (
 
 const (
 	checkpointEvery = 37              // records, of the KCL's application: seldom at the end of a page of 20
-	startLimit      = 3 * time.Minute // of what takes seconds, and a minute with the KCL
+	startLimit      = 3 * time.Minute // the limit of steps that take seconds, and a minute with the KCL
 )
 
 // Fact 30: a KCL application's table is taken over where it stands, but not while the
@@ -33,7 +33,7 @@ func TestFact30_ALeaseTableIsTakenOverFromTheKCLAndHandedBack(t *testing.T) {
 		t.Errorf("%d records were read beside an application that lives", len(early))
 	}
 
-	// It is stopped in mid-stream, and writes no last checkpoint: ours goes on at the one before.
+	// It is stopped in mid-stream, and writes no last checkpoint: ours continues at the one before.
 	theirs.await(t, 5*checkpointEvery)
 	if err := theirs.worker.Stop(); err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestFact30_ALeaseTableIsTakenOverFromTheKCLAndHandedBack(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Handed back, the application goes on where ours has stopped.
+	// Handed back, the application continues where ours has stopped.
 	w.write(t, second, third)
 	back := w.application(t, "worker-1")
 	back.await(t, third-second)

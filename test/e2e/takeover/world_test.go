@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// What the tables of a world are called; leases is the KCL's application too.
+// The names of a world's tables; leases is the KCL's application too.
 const (
 	source = "orders"
 	leases = "orders-consumer"

@@ -17,7 +17,7 @@ import (
 
 const root = "../../.."
 
-// collector is one that writes to a file.
+// collector is a collector that writes to a file.
 func collector(t *testing.T) (endpoint, grpc, file string) {
 	t.Helper()
 	port, err := server.FreePort()
@@ -49,7 +49,7 @@ func replay(t *testing.T, binary string, env ...string) pipeline.Ledger {
 	cmd.Env = append(os.Environ(), env...)
 	var out, log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &log
-	err := cmd.Run() // it ends with a code of its own where there are dead letters
+	err := cmd.Run() // it ends with an exit code of its own if there are dead letters
 	var sum struct{ Ledger pipeline.Ledger }
 	if jsonErr := json.Unmarshal(out.Bytes(), &sum); jsonErr != nil {
 		t.Fatalf("%v, %v\n%s", err, jsonErr, &log)

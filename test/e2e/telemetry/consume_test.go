@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// A consumer's metrics arrive too: what it read, what that cost, and of which pipeline.
+// A consumer's metrics arrive too: the records it read, their cost, and its pipeline.
 func TestCollector_Consume(t *testing.T) {
 	const items = 40
 	api := streamtest.New(streamtest.Options{})

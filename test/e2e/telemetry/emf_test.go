@@ -21,9 +21,8 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// With metrics: emf a consumer of real tables leaves standard output to documents: each line
-// is one, they add up to what was done, and what tables say that writes took is in them. The
-// summary is on standard error.
+// With metrics: emf a consumer of real tables writes only documents to standard output: each line is one, their sums
+// are the work done, and the capacity that the tables report for writes is in them. The summary is on standard error.
 func TestEMF_Consume(t *testing.T) {
 	const items = 25
 	api := streamtest.New(streamtest.Options{})

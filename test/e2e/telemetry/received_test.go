@@ -15,7 +15,7 @@ import (
 type received struct {
 	raw       []byte
 	resources map[string]map[string]string // by signal: attributes
-	numbers   map[string]float64           // by name and attributes; the last value of each. Of a histogram the count
+	numbers   map[string]float64           // by name and attributes; the last value of each. the count of a histogram
 	spans     []span
 }
 

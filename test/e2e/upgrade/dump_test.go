@@ -274,7 +274,7 @@ func fillIndex(t *testing.T, w *world.World, d dumpedIndex, ids map[string]strin
 	var bulk strings.Builder
 	for _, doc := range d.Docs {
 		version := ""
-		if d.Name != sinkRecords { // which is not made again, and remembers the versions of what was deleted
+		if d.Name != sinkRecords { // a table that is not created again, and remembers the versions of deleted items
 			version = fmt.Sprintf(`,"version":%d,"version_type":"external"`, doc.Version)
 		}
 		fmt.Fprintf(&bulk, `{"index":{"_index":%q,"_id":%q%s}}`+"\n", d.Name, doc.ID, version)

@@ -50,8 +50,8 @@ func (r *recording) embedded(t *testing.T) *config.Config {
 	return w.Config(t, t.TempDir(), r.text, unused)
 }
 
-// A folder of an earlier program is continued to what one clean pass leaves, or refused with the command that fills it
-// again.
+// A folder of an earlier program is continued to the result of one clean pass, or refused with the command that fills
+// it again.
 func TestFolder(t *testing.T) {
 	recordings(t, func(t *testing.T, r *recording) {
 		cfg := r.embedded(t)
@@ -106,7 +106,7 @@ func checkLeases(t *testing.T, table leasesReader) {
 	got.Sort()
 	for i, l := range got.Leases {
 		l.Opaque = ""
-		l.Owner, l.Counter = want[i].Owner, want[i].Counter // a file's only process takes them anew
+		l.Owner, l.Counter = want[i].Owner, want[i].Counter // the only process of a file takes them again
 		if !l.Equal(want[i]) {
 			t.Errorf("lease %+v, want %+v", l, want[i])
 		}

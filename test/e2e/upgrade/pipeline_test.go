@@ -26,7 +26,7 @@ var names = world.Names{
 // leaseTable is the lease table of every recording.
 const leaseTable = "upgrade-leases"
 
-// everySink has a sink of each kind and form that stores something. What is stored is kept for ten years, so that a
+// everySink has a sink of each kind and form that stores something. Stored entries are kept for ten years, so that a
 // recording does not age.
 const everySink = `version: 1
 name: ${NAME}
@@ -139,7 +139,7 @@ func same(t *testing.T, got, want world.State) {
 
 const stream = "arn:aws:dynamodb:eu-central-1:000000000000:table/shop/stream/2026-03-01T00:00:00.000"
 
-// recordedLeases are stored in each table of leases: a shard that ended, one that is read, and one that nobody reads.
+// recordedLeases are stored in each table of leases: a shard that ended, one that is read, and one without a reader.
 func recordedLeases() []leases.Lease {
 	return []leases.Lease{
 		{Shard: "shardId-00000001772323200000-00000001", Stream: stream, Checkpoint: leases.Checkpoint{Kind: leases.ShardEnd}, Children: []string{"shardId-00000001772337600000-00000002"}},

@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/world"
 )
 
-// What an earlier program wrote to servers is continued to what one clean pass leaves, or refused with the command that
-// fills it again. So are its leases and gaps.
+// The output of an earlier program on servers is continued to the result of one clean pass, or refused with the command
+// that fills it again. So are its leases and gaps.
 func TestServers(t *testing.T) {
 	recordings(t, func(t *testing.T, r *recording) {
 		w := world.Named(t, names, world.Running(t))

@@ -75,7 +75,7 @@ func (w *World) ReadIndex(t *testing.T, s State) {
 	}
 }
 
-// Search asks OpenSearch; an answer that is no success fails the test.
+// Search queries OpenSearch; an answer without success fails the test.
 func (w *World) Search(t *testing.T, method, path, body string) []byte {
 	t.Helper()
 	code, answer := w.ask(t, method, path, body)

@@ -15,8 +15,8 @@ func Record(n int, op, pk, old, new string) []byte {
 	return RecordAt(At.Add(time.Duration(n)*time.Second), n, op, pk, old, new)
 }
 
-// RecordAt is a stream record of an item with the key PK, the n-th of the stream and made at
-// that time. Images are attributes in DynamoDB JSON, "" where there is none.
+// RecordAt is a stream record of an item with the key PK, the n-th of the stream and made at that time. Images are
+// attributes in DynamoDB JSON; "" if there is none.
 func RecordAt(at time.Time, n int, op, pk, old, new string) []byte {
 	key := fmt.Sprintf(`{"PK":{"S":%q}}`, pk)
 	images := ""

@@ -47,7 +47,7 @@ func (s State) document(t *testing.T, id string, source []byte) {
 	t.Helper()
 	doc := object(t, source)
 	by, _ := doc["_tw"].(map[string]any)
-	doc["_tw"] = by["version"] // a store keeps more of what is its own
+	doc["_tw"] = by["version"] // a store keeps additional entries of its own
 	s[Documents][id] = text(doc)
 }
 

@@ -1,6 +1,6 @@
-// Package world is what tests of whole deployments have in common: names of their own on
-// the real servers, the shop's configuration with those names, and readers of what is left in the end,
-// on servers and in embedded stores, as text that is equal where the content is.
+// Package world is shared by tests of whole deployments: names of their own on the real servers, the shop's
+// configuration with those names, and readers of the final contents, on servers and in embedded stores, as text that is
+// equal if the content is.
 package world
 
 import (
@@ -172,7 +172,7 @@ func (w *World) Worker(t *testing.T, cfg *config.Config, to Endpoints) *pipeline
 	return p
 }
 
-// Proxies stand before all servers of a world.
+// Proxies are in front of all servers of a world.
 type Proxies []*faults.Proxy
 
 // Proxied puts a proxy before each server; a pipeline is to use the endpoints returned.

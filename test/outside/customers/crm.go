@@ -17,7 +17,7 @@ type order struct {
 	Total  float64
 }
 
-// crm tells a customer system about orders. It stands for one that makes HTTP requests.
+// crm tells a customer system about orders. It replaces one that makes HTTP requests.
 type crm struct{ url string }
 
 // settings are the sink's `with` in the file.
@@ -34,8 +34,8 @@ func newCRM(_ context.Context, s settings) (pipeline.Sink, error) {
 
 var errNoTotal = errors.New("the order has no total")
 
-// Write tells of each order. One that fails is named in the error: marked with
-// pipeline.Transient it would be tried again, and so it goes to dead letters.
+// Write prints each order. One that fails is named in the error: marked with pipeline.Transient it would be tried
+// again, and so it goes to dead letters.
 func (s crm) Write(_ context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
 	for i := range ds {

@@ -68,8 +68,7 @@ func equalRows(a, b Row) bool {
 	return slices.EqualFunc(a, b, func(x, y Cell) bool { return x.Set == y.Set && x.Int == y.Int && bytes.Equal(x.Text, y.Text) })
 }
 
-// Whatever rows hold, they are read back as they were, and the same rows make the
-// same bytes.
+// Rows are read back unchanged, whatever they hold, and the same rows make the same bytes.
 func TestRowsAreReadBack(t *testing.T) {
 	cell := rapid.Custom(func(t *rapid.T) Cell {
 		if rapid.Bool().Draw(t, "null") {
@@ -132,7 +131,7 @@ func TestRowsAreReadBack(t *testing.T) {
 	})
 }
 
-// The digest is of what rows hold: no two different ones share it.
+// The digest covers the content of rows: no two different rows share it.
 func TestDigest(t *testing.T) {
 	seen := make(map[string]string)
 	add := func(name string, extra []string, plain bool, rows ...Row) {
@@ -159,8 +158,7 @@ func TestDigest(t *testing.T) {
 	add("other column", []string{"y"}, false, append(row("a", 1), Cell{}))
 }
 
-// A big object has row groups of a bounded size, of which one is in memory, and its
-// footer does not repeat images.
+// A big object has row groups of a bounded size, one of them in memory, and its footer does not repeat images.
 func TestRowGroups(t *testing.T) {
 	var rows []Row
 	noise := make([]byte, 400<<10)
@@ -255,8 +253,7 @@ func checkBounds(t *testing.T, name string, chunk parquet.ColumnChunk) {
 	}
 }
 
-// What is no object of an archive is an error, wherever it is damaged, and never a
-// panic.
+// An input that is not an object of an archive is an error, wherever it is damaged, and never a panic.
 func TestForeign(t *testing.T) {
 	object, _ := written(t, nil, false, []Row{row("a", 1), row("b", 2)})
 	var other bytes.Buffer

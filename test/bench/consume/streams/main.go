@@ -5,9 +5,8 @@
 //
 //	streams -records FILE
 //
-// The file holds records as GetRecords answers have them, one a line; they come again and
-// again. The first line of standard output is the URL at which it listens. It ends with its standard
-// input.
+// The file holds records as GetRecords answers have them, one a line; they come again and again. The first line of
+// standard output is the URL at which it listens. It ends with its standard input.
 //
 //	POST /grant?table=NAME&pages=N    lets N more pages of each shard of that table be read,
 //	                                  and answers how many records those have

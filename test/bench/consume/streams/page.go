@@ -19,7 +19,7 @@ const (
 	digits   = 12
 	zeros    = "000000000000"
 	sequence = "170000000000000" + zeros // of a record: its place in the shard
-	position = "position-" + zeros       // of an iterator: how many pages stand before
+	position = "position-" + zeros       // of an iterator: the number of earlier pages
 )
 
 // page is an answer of GetRecords up to its iterator.

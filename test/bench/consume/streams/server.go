@@ -57,7 +57,7 @@ type request struct {
 	ShardFilter                                any
 }
 
-// refusal is an error that tells a reader that it asks for what this server does not have.
+// refusal is an error for a reader that requests a thing that this server does not have.
 type refusal string
 
 // ServeHTTP answers a request of an SDK.
@@ -118,7 +118,7 @@ func description(q request) any {
 	}}
 }
 
-// shardIterator is one at the start of a shard: whoever reads here begins with it.
+// shardIterator returns an iterator at the start of a shard, where each reader here begins.
 func shardIterator(q request) any {
 	if q.ShardIteratorType != "TRIM_HORIZON" && q.SequenceNumber != numbered(sequence, 0) {
 		return refusal("a shard is read from its start")

@@ -90,7 +90,7 @@ func (w *world) sampled(t *testing.T, o *run.Options) error {
 	return nil
 }
 
-// exported has everything audited, by an export, which is of a moment before.
+// exported audits everything, by an export of an earlier moment.
 func (w *world) exported(t *testing.T, o *run.Options) (err error) {
 	dir := filepath.Join(t.TempDir(), "export")
 	table, _, _ := strings.Cut(w.stream.ARN(), "/stream/")

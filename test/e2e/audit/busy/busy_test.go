@@ -26,8 +26,8 @@ var (
 //
 //	go test ./test/e2e/audit/busy -run TestBusy$ -v -timeout 1h -busy-for 30m -busy-rate 500 -busy-lag 20s -busy-items 20000
 
-// Audits of a table that is written all the time, behind a consumer that lags, report no difference but the changes that
-// the stream lost. What stood still is judged by each of them. Audits of every kind run side by side.
+// Audits of a table that is written all the time, behind a consumer that lags, report no difference but the changes
+// that the stream lost. Each of them judges the items that did not change. Audits of every kind run side by side.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	w := begin(t)

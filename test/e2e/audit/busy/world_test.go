@@ -27,7 +27,8 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/shop"
 )
 
-// file has a sink of each kind. The groups of quiet_customers are of the items that the writer leaves alone, from 100000 on.
+// file has a sink of each kind. The groups of quiet_customers have items that the writer does not touch, from 100000
+// on.
 const file = `version: 1
 name: busy
 source: {table: shop}
@@ -186,9 +187,9 @@ func (w *world) load(t *testing.T, rate int, longest time.Duration) (stop func()
 	}
 }
 
-// standStill has a link hold its requests for a while again and again. What waited is written afterwards, so that the
-// consumer is behind for longer: three quarters of longest are left for the wait. The time between two waits lets a machine of
-// two cores catch up; without it the consumer falls behind without end.
+// standStill has a link hold its requests for a while again and again. Delayed changes are written afterwards, so that
+// the consumer is behind for longer: three quarters of longest are left for the wait. The time between two waits lets a
+// machine of two cores catch up; without it the consumer falls behind without end.
 func standStill(ctx context.Context, l *link.Link, longest time.Duration) {
 	for {
 		still := longest/8 + rand.N(longest*5/8)

@@ -54,7 +54,7 @@ func (obedient) Write(_ context.Context, ds []pipeline.Delivery) error {
 			select {}
 		case "panic elsewhere":
 			done := make(chan struct{})
-			go func() { // nobody can catch this one
+			go func() { // no code can recover from this one
 				defer close(done)
 				panic("as asked")
 			}()
