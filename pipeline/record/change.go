@@ -21,18 +21,13 @@ const (
 
 // String is INSERT, MODIFY, REMOVE, SNAPSHOT or UNKNOWN.
 func (o Operation) String() string {
-	switch o {
-	case Insert:
-		return "INSERT"
-	case Modify:
-		return "MODIFY"
-	case Remove:
-		return "REMOVE"
-	case Snapshot:
-		return "SNAPSHOT"
+	if int(o) < len(operationNames) {
+		return operationNames[o]
 	}
 	return "UNKNOWN"
 }
+
+var operationNames = [...]string{"UNKNOWN", "INSERT", "MODIFY", "REMOVE", "SNAPSHOT"}
 
 // ViewType is the StreamViewType: the images that records have.
 type ViewType uint8
@@ -48,18 +43,13 @@ const (
 
 // String is KEYS_ONLY, NEW_IMAGE, OLD_IMAGE, NEW_AND_OLD_IMAGES or UNKNOWN.
 func (t ViewType) String() string {
-	switch t {
-	case KeysOnly:
-		return "KEYS_ONLY"
-	case NewImage:
-		return "NEW_IMAGE"
-	case OldImage:
-		return "OLD_IMAGE"
-	case NewAndOldImages:
-		return "NEW_AND_OLD_IMAGES"
+	if int(t) < len(viewTypeNames) {
+		return viewTypeNames[t]
 	}
 	return "UNKNOWN"
 }
+
+var viewTypeNames = [...]string{"UNKNOWN", "KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"}
 
 // HasOld reports whether records have the old image.
 func (t ViewType) HasOld() bool { return t == OldImage || t == NewAndOldImages }
