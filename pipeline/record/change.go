@@ -1,6 +1,7 @@
 package record
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -47,6 +48,11 @@ func (t ViewType) String() string {
 		return viewTypeNames[t]
 	}
 	return "UNKNOWN"
+}
+
+// ViewTypeOf returns the view type of a name; ViewUnknown for any other text.
+func ViewTypeOf(name string) ViewType {
+	return ViewType(max(0, slices.Index(viewTypeNames[:], name)))
 }
 
 var viewTypeNames = [...]string{"UNKNOWN", "KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"}

@@ -189,7 +189,7 @@ func (r *recordReader) readField(f field, i int, c *Change) int {
 	case fieldView:
 		var text string
 		i = r.textField(i, &text)
-		c.ViewType = viewTypeOf(text)
+		c.ViewType = ViewTypeOf(text)
 		return i
 	case fieldSize:
 		return r.sizeField(i, c)
@@ -202,15 +202,6 @@ func (r *recordReader) readField(f field, i int, c *Change) int {
 	default: // fieldKinesisSequence
 		return r.kinesisSequence(i)
 	}
-}
-
-func viewTypeOf(text string) ViewType {
-	for t := KeysOnly; t <= NewAndOldImages; t++ {
-		if t.String() == text {
-			return t
-		}
-	}
-	return ViewUnknown
 }
 
 // textField reads a string or null.
