@@ -63,17 +63,10 @@ func (c *Coordinator) checkHeartbeat() {
 
 // The causes of a revoke. Logs have their texts.
 var (
-	ErrOutOfContact error = revokeCause("heartbeats failed: other consumers may take the leases")
-	ErrLeaseLost    error = revokeCause("another consumer took the lease")
-	ErrAbandoned    error = revokeCause("the consumer was stopped hard")
-	ErrHandedOver   error = revokeCause("the lease was requested, and was not drained in time")
+	ErrOutOfContact = revokeCauses.New("heartbeats failed: other consumers may take the leases")
+	ErrLeaseLost    = revokeCauses.New("another consumer took the lease")
+	ErrAbandoned    = revokeCauses.New("the consumer was stopped hard")
+	ErrHandedOver   = revokeCauses.New("the lease was requested, and was not drained in time")
 )
 
-// revokeCause is an error whose text has no data, so that logs may show it.
-type revokeCause string
-
-var _ redact.Redacted = revokeCause("")
-
-func (c revokeCause) Error() string                   { return string(c) }
-func (c revokeCause) Redacted() string                { return string(c) }
-func (c revokeCause) Describe() (class, field string) { return "leases", "" }
+const revokeCauses = redact.Class("leases")
