@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"os"
 	"path/filepath"
@@ -139,11 +138,6 @@ func (j *job) openRecords(ctx context.Context, o *run.Options, paths []string) e
 	return nil
 }
 
-// pageReader is a source or a reader of a snapshot.
-type pageReader interface {
-	Read(ctx context.Context) (*pipeline.Page, error)
-}
-
 // recordPages yields the decoded pages of the export of --export, and of saved records.
 func (j *job) recordPages(ctx context.Context, paths []string) iter.Seq2[*record.Page, error] {
 	return func(yield func(*record.Page, error) bool) {
@@ -194,29 +188,20 @@ func (j *job) readRecords(ctx context.Context, paths []string, yield func(*recor
 }
 
 // readPages yields the decoded pages of r up to its end.
-func (j *job) readPages(ctx context.Context, r pageReader, yield func(*record.Page, error) bool) error {
-	for {
-		page, err := r.Read(ctx)
-		if page != nil {
-			decoded, decodeErr := page.Decoded()
-			if decodeErr != nil {
-				return decodeErr
-			}
-			for _, e := range decoded.Errors {
-				j.undecodable(e)
-				j.lost++
-			}
-			if !yield(decoded, nil) {
-				return nil
-			}
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
+func (j *job) readPages(ctx context.Context, r pipeline.Source, yield func(*record.Page, error) bool) error {
+	for page, err := range pipeline.DecodedPages(ctx, r) {
+		if err != nil {
 			return err
 		}
+		for _, e := range page.Errors {
+			j.undecodable(e)
+			j.lost++
+		}
+		if !yield(page, nil) {
+			return nil
+		}
 	}
+	return nil
 }
 
 // maxNamed is how many items that cannot be decoded are named. The summary counts them all.

@@ -2,15 +2,14 @@ package backfill
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/expr"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -108,12 +107,8 @@ func firstPage(ctx context.Context, snap snapshot.Snapshot, id string) (*record.
 		return nil, err
 	}
 	defer part.Close()
-	page, err := part.Read(ctx)
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil, nil
-	case err != nil:
-		return nil, err
+	for page, err := range pipeline.DecodedPages(ctx, part) {
+		return page, err
 	}
-	return page.Decoded()
+	return nil, nil
 }

@@ -17,6 +17,7 @@ import (
 	auditor "github.com/tablewake/tablewake/cmd/internal/audit"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -126,22 +127,13 @@ func (c *candidates) read(ctx context.Context, changes snapshot.Snapshot, part s
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	for {
-		page, err := r.Read(ctx)
-		if page != nil {
-			decoded, decodeErr := page.Decoded()
-			if decodeErr != nil {
-				return decodeErr
-			}
-			c.addPage(decoded, add)
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
+	for page, err := range pipeline.DecodedPages(ctx, r) {
+		if err != nil {
 			return err
 		}
+		c.addPage(page, add)
 	}
+	return nil
 }
 
 func (c *candidates) addPage(page *record.Page, add func(sink int, s run.Suspect)) {
