@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -129,7 +128,9 @@ func (j *job) openRecords(ctx context.Context, o *run.Options, paths []string) e
 	if j.o.export != "" {
 		names = append(names, j.o.export)
 	}
-	items, err := openLatest(ctx, filepath.Join(dir, "items.db"), strings.Join(names, ", "), j.o.Decoder(j.cfg), j.recordPages(ctx, paths))
+	items, err := openLatest(ctx, filepath.Join(dir, "items.db"), strings.Join(names, ", "), j.o.Decoder(j.cfg), func(do func(*record.Page) error) error {
+		return j.readRecords(ctx, paths, do)
+	})
 	if err != nil {
 		return err
 	}
@@ -138,16 +139,8 @@ func (j *job) openRecords(ctx context.Context, o *run.Options, paths []string) e
 	return nil
 }
 
-// recordPages yields the decoded pages of the export of --export, and of saved records.
-func (j *job) recordPages(ctx context.Context, paths []string) iter.Seq2[*record.Page, error] {
-	return func(yield func(*record.Page, error) bool) {
-		if err := j.readRecords(ctx, paths, yield); err != nil {
-			yield(nil, err)
-		}
-	}
-}
-
-func (j *job) readRecords(ctx context.Context, paths []string, yield func(*record.Page, error) bool) error {
+// readRecords calls do with the decoded pages of the export of --export, and of saved records.
+func (j *job) readRecords(ctx context.Context, paths []string, do func(*record.Page) error) error {
 	if j.o.export != "" {
 		if len(j.o.tableKeys) == 0 {
 			return cli.Usagef("name the key attributes of the table with --keys PK,SK: a --local folder asks no table, and an export does not name them")
@@ -161,7 +154,7 @@ func (j *job) readRecords(ctx context.Context, paths []string, yield func(*recor
 			if err != nil {
 				return err
 			}
-			if err := errors.Join(j.readPages(ctx, r, yield), r.Close()); err != nil {
+			if err := errors.Join(j.readPages(ctx, r, do), r.Close()); err != nil {
 				return err
 			}
 		}
@@ -181,14 +174,14 @@ func (j *job) readRecords(ctx context.Context, paths []string, yield func(*recor
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(j.readPages(ctx, src, yield), src.Close()); err != nil || export == "" {
+	if err := errors.Join(j.readPages(ctx, src, do), src.Close()); err != nil || export == "" {
 		return err
 	}
 	return cli.Usagef("%s is of an export: name the folder of the export with --export, and its items are compared, too", export)
 }
 
-// readPages yields the decoded pages of r up to its end.
-func (j *job) readPages(ctx context.Context, r pipeline.Source, yield func(*record.Page, error) bool) error {
+// readPages calls do with the decoded pages of r.
+func (j *job) readPages(ctx context.Context, r pipeline.Source, do func(*record.Page) error) error {
 	for page, err := range pipeline.DecodedPages(ctx, r) {
 		if err != nil {
 			return err
@@ -197,8 +190,8 @@ func (j *job) readPages(ctx context.Context, r pipeline.Source, yield func(*reco
 			j.undecodable(e)
 			j.lost++
 		}
-		if !yield(page, nil) {
-			return nil
+		if err := do(page); err != nil {
+			return err
 		}
 	}
 	return nil
