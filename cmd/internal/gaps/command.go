@@ -203,7 +203,10 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err := cli.Print(s.Out, o.format, report, report.Write); err != nil {
 		return err
 	}
-	return report.Err()
+	if report.Open > 0 {
+		return cli.Exit(cli.ExitPlanned, nil)
+	}
+	return nil
 }
 
 // command is one run of gaps.
