@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -138,34 +139,12 @@ func matchNames(got, want value) value {
 	}
 	got.names = slices.Clone(got.names)
 	for _, pattern := range want.names {
-		match, matches := 0, 0
-		for i, name := range got.names {
-			if !slices.Contains(want.names, name) && glob(pattern, name) {
-				match = i
-				matches++
-			}
-		}
-		if matches == 1 && strings.Contains(pattern, "*") {
-			got.names[match] = pattern
+		name := regexp.MustCompile("(?s)^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$")
+		matches := func(s string) bool { return !slices.Contains(want.names, s) && name.MatchString(s) }
+		i := slices.IndexFunc(got.names, matches)
+		if i >= 0 && strings.Contains(pattern, "*") && !slices.ContainsFunc(got.names[i+1:], matches) {
+			got.names[i] = pattern
 		}
 	}
 	return got
-}
-
-// glob reports whether name matches pattern. A * matches any text.
-func glob(pattern, name string) bool {
-	first, rest, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == name
-	}
-	name, ok := strings.CutPrefix(name, first)
-	if !ok {
-		return false
-	}
-	for i := range len(name) + 1 {
-		if glob(rest, name[i:]) {
-			return true
-		}
-	}
-	return false
 }

@@ -78,8 +78,14 @@ func (o *outcome) allActual(ctx context.Context) ([]expectation, error) {
 	var xs []expectation
 	for _, s := range sections {
 		names := []string{""}
-		if s.byName() {
-			names = o.sinksOf(s)
+		if s.target != "" {
+			have := targets(o.cfg, s)
+			names = nil
+			for _, k := range o.cfg.Sinks {
+				if slices.Contains(have, k.Name) {
+					names = append(names, k.Name)
+				}
+			}
 		}
 		for _, name := range names {
 			x := expectation{section: s, name: name}
@@ -93,18 +99,6 @@ func (o *outcome) allActual(ctx context.Context) ([]expectation, error) {
 		}
 	}
 	return xs, nil
-}
-
-// sinksOf returns the names of the sinks of a section.
-func (o *outcome) sinksOf(s section) []string {
-	var names []string
-	have := targets(o.cfg, s)
-	for _, k := range o.cfg.Sinks {
-		if slices.Contains(have, k.Name) {
-			names = append(names, k.Name)
-		}
-	}
-	return names
 }
 
 // sink returns the sink of that name.
@@ -353,15 +347,11 @@ func (o *outcome) letterKey(l pipeline.DeadLetter) (value, error) {
 // identity returns the key of an element of a section. Elements of one key are compared attribute
 // by attribute. It is nil if the section's elements have no key.
 func (o *outcome) identity(x expectation) func(value) value {
-	var names []string
-	switch x.section {
-	case drops:
-		names = []string{"sink", "reason"}
-	case letters:
-		names = []string{"sink", "keys"}
-	case rows, aggregates:
+	names := x.section.identity
+	if x.section == rows || x.section == aggregates {
 		names = o.keyAttributes(o.tableOf(x.name))
-	default:
+	}
+	if names == nil {
 		return nil
 	}
 	return func(v value) value {
