@@ -9,16 +9,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
-
-	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/itemkey"
 	"github.com/tablewake/tablewake/cmd/internal/records"
-	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/expr"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/replay"
@@ -48,7 +43,7 @@ func (j *job) openSource(ctx context.Context, o *run.Options, paths []string) er
 	if err := j.selectSuspects(o); err != nil {
 		return err
 	}
-	o.Request, err = run.Digest(source, j.cfg.Name, o.Header.Stream, j.o.Local, j.o.export, j.o.tableKeys, sinks.RoutesDigest(j.cfg), o.Header.Sinks, j.o.again, j.o.keys, j.o.types, j.o.keyPrefix, j.o.filter, j.o.sample, j.o.segments)
+	o.Request, err = run.Digest(source, j.cfg.Name, o.Header.Stream, j.o.Local, j.o.export, j.o.tableKeys, sinks.RoutesDigest(j.cfg), o.Header.Sinks, j.o.again, j.o.keys, j.o.narrowing.Types, j.o.narrowing.KeyPrefix, j.o.narrowing.Filter, j.o.sample, j.o.segments)
 	return err
 }
 
@@ -59,7 +54,7 @@ func (j *job) openTable(ctx context.Context, o *run.Options) error {
 		return err
 	}
 	o.Header.Stream, o.Lookup = table.Decoder.StreamARN, table.Lookup
-	narrowing, err := j.narrowing(table.Keys[0])
+	narrowing, err := j.o.narrowing.Of(j.cfg, table.Keys[0])
 	if err != nil {
 		return err
 	}
@@ -75,36 +70,13 @@ func (j *job) openTable(ctx context.Context, o *run.Options) error {
 		}
 		return nil
 	}
-	o.Items, err = table.Scan(ctx, j.o.segments, j.o.rcu, narrowing, func(err error, wait time.Duration) {
-		fmt.Fprintf(j.streams.Err, "a request of the scan failed, and is repeated in %s: %v\n", wait.Round(time.Millisecond), err)
-	})
+	o.Items, err = table.Scan(ctx, j.o.segments, j.o.rcu, narrowing, records.Repeated(j.streams.Err, "a request of the scan"))
 	return err
 }
 
 // openExport opens the export of --export: a full one, or with changes an incremental one.
 func (j *job) openExport(ctx context.Context, decoder record.SnapshotOptions, changes bool) (snapshot.Snapshot, error) {
-	o := export.Options{
-		Layers: []string{j.o.export}, Changes: changes, Decoder: decoder,
-		Warn: func(text string) { fmt.Fprintln(j.streams.Err, cli.Warning+text) },
-		Retry: func(err error, wait time.Duration) {
-			fmt.Fprintf(j.streams.Err, "a request to S3 failed, and is repeated in %s: %v\n", wait.Round(time.Millisecond), err)
-		},
-	}
-	if target.IsS3(j.o.export) {
-		o.S3 = awss3.NewFromConfig(j.aws, func(o *awss3.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
-	}
-	return export.Open(ctx, o)
-}
-
-// narrowing returns which items are compared; nil for all.
-func (j *job) narrowing(partitionKey string) (*snapshot.Narrowing, error) {
-	n, err := snapshot.NewNarrowing(snapshot.NarrowingOptions{
-		Types: j.o.types, KeyPrefix: j.o.keyPrefix, PartitionKey: partitionKey, Filter: j.o.filter, Env: expr.Env{Attributes: j.cfg.Attributes},
-	})
-	if err != nil {
-		return nil, cli.Usagef("%w", err)
-	}
-	return n, nil
+	return records.OpenExport(ctx, j.aws, export.Options{Layers: []string{j.o.export}, Changes: changes, Decoder: decoder}, j.streams.Err)
 }
 
 // openRecords reads the last state of each item in saved records, archives and the export of --export.
@@ -114,10 +86,10 @@ func (j *job) openRecords(ctx context.Context, o *run.Options, paths []string) e
 		return err
 	}
 	j.OnClose(func() error { return os.RemoveAll(dir) })
-	if j.o.keyPrefix != "" && len(j.o.tableKeys) == 0 {
+	if j.o.narrowing.KeyPrefix != "" && len(j.o.tableKeys) == 0 {
 		return cli.Usagef("--key-prefix needs --keys PK,SK, the key attributes of the table: a --local folder asks no table")
 	}
-	narrowing, err := j.narrowing(cmp.Or(j.o.tableKeys...))
+	narrowing, err := j.o.narrowing.Of(j.cfg, cmp.Or(j.o.tableKeys...))
 	if err != nil {
 		return err
 	}

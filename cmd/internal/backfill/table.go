@@ -10,7 +10,6 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/expr"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
@@ -41,11 +40,9 @@ func (j *job) findKeys(ctx context.Context) error {
 	case len(keys) == 0:
 		return cli.Usagef("name the key attributes of the table with --keys PK,SK: a --local folder asks no table")
 	}
-	n, err := snapshot.NewNarrowing(snapshot.NarrowingOptions{
-		Types: j.o.types, KeyPrefix: j.o.keyPrefix, PartitionKey: keys[0], Filter: j.o.filter, Env: expr.Env{Attributes: j.cfg.Attributes},
-	})
+	n, err := j.o.narrowing.Of(j.cfg, keys[0])
 	if err != nil {
-		return cli.Usagef("%w", err)
+		return err
 	}
 	for _, s := range j.cfg.Sinks {
 		if slices.Contains(j.sel.names(), s.Name) && !n.Covers(s.WhenItem) {

@@ -16,6 +16,7 @@ import (
 
 	auditor "github.com/tablewake/tablewake/cmd/internal/audit"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -213,17 +214,11 @@ func RequestExports(ctx context.Context, table, bucket, prefix string, gaps []st
 	}
 	var paths []string
 	for _, r := range asked {
-		began, told := time.Now(), time.Time{}
-		done, err := export.Wait(ctx, client, r.ARN, func(export.Requested) {
-			if time.Since(told) > time.Minute {
-				told = time.Now()
-				fmt.Fprintf(bar, "waiting for the export since %s\n", time.Since(began).Round(time.Second))
-			}
-		})
+		path, err := records.WaitForExport(ctx, client, r, bar)
 		if err != nil {
-			return nil, fmt.Errorf("%w (`--export %s` reads it when it is there)", err, r.Path)
+			return nil, err
 		}
-		paths = append(paths, done.Path)
+		paths = append(paths, path)
 	}
 	return paths, nil
 }
