@@ -2,91 +2,48 @@ package cost
 
 import (
 	"errors"
+	"reflect"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// withCapacity returns a copy of a request that asks for the consumed capacity.
+// withCapacity returns a copy of a request that asks for the consumed capacity; the request itself if it cannot ask.
 func withCapacity(parameters any) any {
-	switch in := parameters.(type) {
-	case *dynamodb.GetItemInput:
-		return withCapacityField(in, func(in *dynamodb.GetItemInput) *types.ReturnConsumedCapacity { return &in.ReturnConsumedCapacity })
-	case *dynamodb.BatchGetItemInput:
-		return withCapacityField(in, func(in *dynamodb.BatchGetItemInput) *types.ReturnConsumedCapacity { return &in.ReturnConsumedCapacity })
-	case *dynamodb.TransactGetItemsInput:
-		return withCapacityField(in, func(in *dynamodb.TransactGetItemsInput) *types.ReturnConsumedCapacity {
-			return &in.ReturnConsumedCapacity
-		})
-	case *dynamodb.QueryInput:
-		return withCapacityField(in, func(in *dynamodb.QueryInput) *types.ReturnConsumedCapacity { return &in.ReturnConsumedCapacity })
-	case *dynamodb.ScanInput:
-		return withCapacityField(in, func(in *dynamodb.ScanInput) *types.ReturnConsumedCapacity { return &in.ReturnConsumedCapacity })
-	case *dynamodb.PutItemInput:
-		return withCapacityField(in, func(in *dynamodb.PutItemInput) *types.ReturnConsumedCapacity { return &in.ReturnConsumedCapacity })
-	case *dynamodb.UpdateItemInput:
-		return withCapacityField(in, func(in *dynamodb.UpdateItemInput) *types.ReturnConsumedCapacity { return &in.ReturnConsumedCapacity })
-	case *dynamodb.DeleteItemInput:
-		return withCapacityField(in, func(in *dynamodb.DeleteItemInput) *types.ReturnConsumedCapacity { return &in.ReturnConsumedCapacity })
-	case *dynamodb.BatchWriteItemInput:
-		return withCapacityField(in, func(in *dynamodb.BatchWriteItemInput) *types.ReturnConsumedCapacity {
-			return &in.ReturnConsumedCapacity
-		})
-	case *dynamodb.TransactWriteItemsInput:
-		return withCapacityField(in, func(in *dynamodb.TransactWriteItemsInput) *types.ReturnConsumedCapacity {
-			return &in.ReturnConsumedCapacity
-		})
+	const field = "ReturnConsumedCapacity"
+	in := reflect.Indirect(reflect.ValueOf(parameters))
+	if in.Kind() != reflect.Struct || !in.FieldByName(field).IsValid() || !in.FieldByName(field).IsZero() {
+		return parameters
 	}
-	return parameters
-}
-
-func withCapacityField[I any](in *I, of func(*I) *types.ReturnConsumedCapacity) any {
-	if in == nil || *of(in) != "" {
-		return in
-	}
-	with := *in
-	*of(&with) = types.ReturnConsumedCapacityTotal
-	return &with
+	with := reflect.New(in.Type())
+	with.Elem().Set(in)
+	with.Elem().FieldByName(field).SetString(string(types.ReturnConsumedCapacityTotal))
+	return with.Interface()
 }
 
 // capacity returns the consumed units of an answer of DynamoDB.
 func capacity(result any) usage {
-	switch out := result.(type) {
-	case *dynamodb.GetItemOutput:
-		return consumed("read", out.ConsumedCapacity)
-	case *dynamodb.QueryOutput:
-		return consumed("read", out.ConsumedCapacity)
-	case *dynamodb.ScanOutput:
-		return consumed("read", out.ConsumedCapacity)
-	case *dynamodb.BatchGetItemOutput:
-		return consumedAll("read", out.ConsumedCapacity)
-	case *dynamodb.TransactGetItemsOutput:
-		return consumedAll("read", out.ConsumedCapacity)
-	case *dynamodb.PutItemOutput:
-		return consumed("write", out.ConsumedCapacity)
-	case *dynamodb.UpdateItemOutput:
-		return consumed("write", out.ConsumedCapacity)
-	case *dynamodb.DeleteItemOutput:
-		return consumed("write", out.ConsumedCapacity)
-	case *dynamodb.BatchWriteItemOutput:
-		return consumedAll("write", out.ConsumedCapacity)
-	case *dynamodb.TransactWriteItemsOutput:
-		return consumedAll("write", out.ConsumedCapacity)
+	var u usage
+	switch result.(type) {
+	case *dynamodb.GetItemOutput, *dynamodb.QueryOutput, *dynamodb.ScanOutput, *dynamodb.BatchGetItemOutput, *dynamodb.TransactGetItemsOutput:
+		u.unit = "read"
+	case *dynamodb.PutItemOutput, *dynamodb.UpdateItemOutput, *dynamodb.DeleteItemOutput, *dynamodb.BatchWriteItemOutput, *dynamodb.TransactWriteItemsOutput:
+		u.unit = "write"
+	default:
+		return u
 	}
-	return usage{}
-}
-
-func consumed(unit string, c *types.ConsumedCapacity) usage {
-	if c == nil || c.CapacityUnits == nil {
-		return usage{}
+	var all []types.ConsumedCapacity
+	switch c := reflect.ValueOf(result).Elem().FieldByName("ConsumedCapacity").Interface().(type) {
+	case []types.ConsumedCapacity:
+		all = c
+	case *types.ConsumedCapacity:
+		if c != nil {
+			all = []types.ConsumedCapacity{*c}
+		}
 	}
-	return usage{unit, *c.CapacityUnits}
-}
-
-func consumedAll(unit string, all []types.ConsumedCapacity) usage {
-	u := usage{unit: unit}
-	for i := range all {
-		u.n += consumed(unit, &all[i]).n
+	for _, c := range all {
+		u.n += aws.ToFloat64(c.CapacityUnits)
 	}
 	return u
 }
