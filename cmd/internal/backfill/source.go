@@ -60,13 +60,8 @@ func (f *sourceFlags) addSource(c *cobra.Command) {
 }
 
 // given returns how many sources the flags name.
-func (f *sourceFlags) given() (n int) {
-	for _, is := range []bool{f.scan, len(f.export) > 0, f.startExport, len(f.items) > 0, len(f.archive) > 0} {
-		if is {
-			n++
-		}
-	}
-	return n
+func (f *sourceFlags) given() int {
+	return cli.CountTrue(f.scan, len(f.export) > 0, f.startExport, len(f.items) > 0, len(f.archive) > 0)
 }
 
 func (f *sourceFlags) checkSource(t *target.Flags) error {

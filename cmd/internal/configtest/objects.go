@@ -17,7 +17,7 @@ import (
 // objects returns the objects of an archive sink or a bucket by their names. If the sink writes a log and the
 // expectation is a list, objects returns the changes of the log instead.
 func (o *outcome) objects(ctx context.Context, x expectation) (value, error) {
-	sink, bySink := o.sink(x.name)
+	sink, bySink := o.cfg.Sink(x.name)
 	bySink = bySink && sink.Archive != nil
 	log := bySink && !sink.Archive.PerItem && x.want.kind != item.KindM
 	out, changes := object(), []archive.Entry(nil)

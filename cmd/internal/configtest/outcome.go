@@ -101,18 +101,9 @@ func (o *outcome) allActual(ctx context.Context) ([]expectation, error) {
 	return xs, nil
 }
 
-// sink returns the sink of that name.
-func (o *outcome) sink(name string) (config.Sink, bool) {
-	i := slices.IndexFunc(o.cfg.Sinks, func(s config.Sink) bool { return s.Name == name })
-	if i < 0 {
-		return config.Sink{}, false
-	}
-	return o.cfg.Sinks[i], true
-}
-
 // rows returns the rows of a view sink, or of all views in a table.
 func (o *outcome) rows(ctx context.Context, name string) (value, error) {
-	sink, isSink := o.sink(name)
+	sink, isSink := o.cfg.Sink(name)
 	isSink = isSink && sink.View != nil
 	out := list()
 	table := o.tableOf(name)
@@ -134,7 +125,7 @@ func (o *outcome) rows(ctx context.Context, name string) (value, error) {
 
 // aggregateRows returns the rows of an aggregate, with its shards added up.
 func (o *outcome) aggregateRows(ctx context.Context, name string) (value, error) {
-	sink, _ := o.sink(name)
+	sink, _ := o.cfg.Sink(name)
 	a := sink.Aggregate
 	g := view.Groups{Table: view.Table{Name: a.Table.Name, PK: a.Group[0].Name}, Aggregate: name, Shards: a.Shards}
 	if len(a.Group) > 1 {
@@ -226,7 +217,7 @@ func (o *outcome) documents(ctx context.Context, name string) (value, error) {
 // events returns the events that a notify sink sent, or that a detector raised.
 func (o *outcome) events(name string) (value, error) {
 	all := o.raised[name]
-	if s, ok := o.sink(name); ok && s.Notify != nil {
+	if s, ok := o.cfg.Sink(name); ok && s.Notify != nil {
 		all = nil
 		for line, err := range jsonl.Read(o.stores.dir.Events(name)) {
 			if err != nil {
@@ -365,7 +356,7 @@ func (o *outcome) identity(x expectation) func(value) value {
 
 // tableOf returns the table of a view or aggregate sink; name itself if it is not a sink.
 func (o *outcome) tableOf(name string) string {
-	switch s, _ := o.sink(name); {
+	switch s, _ := o.cfg.Sink(name); {
 	case s.View != nil:
 		return s.View.Table.Name
 	case s.Aggregate != nil:

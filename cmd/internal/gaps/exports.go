@@ -112,8 +112,7 @@ func (c *candidates) readAll(ctx context.Context, add func(sink int, s run.Suspe
 // moves reports whether an item's rows or documents may be at places that only a listing of the sink tells: an export has
 // two states of an item, and the sink may hold one that came between them.
 func (c *candidates) moves(sink string) bool {
-	i := slices.IndexFunc(c.cfg.Sinks, func(s config.Sink) bool { return s.Name == sink })
-	switch s := c.cfg.Sinks[i]; {
+	switch s, _ := c.cfg.Sink(sink); {
 	case s.View != nil:
 		return s.View.RowsMayGuardThemselves() && slices.ContainsFunc(s.View.Key, func(k config.Column) bool { return len(k.Template.Paths()) > 0 })
 	case s.Search != nil:
