@@ -25,7 +25,7 @@ type finder struct {
 	key   itemkey.Key
 }
 
-// found is the item, and where it was read.
+// foundItem is the item, and where it was read.
 type foundItem struct {
 	change record.Change
 	from   string
