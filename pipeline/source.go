@@ -1,7 +1,11 @@
 package pipeline
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"io"
+	"iter"
 	"sync/atomic"
 
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -44,6 +48,29 @@ func (p *Page) Decoded() (*record.Page, error) {
 	}
 	decoded.Bytes = max(decoded.Bytes, p.Bytes)
 	return decoded, err
+}
+
+// DecodedPages yields the decoded pages of a source up to its end, for those who run no pipeline. An error ends the sequence.
+// The page beside it is not nil, and has the records before the error.
+func DecodedPages(ctx context.Context, src Source) iter.Seq2[*record.Page, error] {
+	return func(yield func(*record.Page, error) bool) {
+		for {
+			page, err := src.Read(ctx)
+			ended := errors.Is(err, io.EOF)
+			if ended {
+				err = nil
+			}
+			decoded := &record.Page{}
+			if page != nil {
+				var decodeErr error
+				decoded, decodeErr = page.Decoded()
+				err = cmp.Or(err, decodeErr)
+			}
+			if ended && page == nil || !yield(decoded, err) || ended || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // Source returns pages. Read blocks until a page is available, ctx is done, or the source ends with io.EOF. It can

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,6 +84,15 @@ const (
 
 // ReadsOn reports whether reading continues after a gap.
 func (g OnGap) ReadsOn() bool { return g == OnGapContinue || g == OnGapRepair }
+
+// Sink returns the sink of that name.
+func (cfg *Config) Sink(name string) (Sink, bool) {
+	i := slices.IndexFunc(cfg.Sinks, func(s Sink) bool { return s.Name == name })
+	if i < 0 {
+		return Sink{}, false
+	}
+	return cfg.Sinks[i], true
+}
 
 // SinksToRepair returns the names of the sinks that a repair of gaps makes equal to the table: repair_sinks, or all sinks
 // that keep state.

@@ -57,15 +57,25 @@ func (c *checker) checkOneKey(e *Entity) {
 }
 
 // typicalKey returns the names of the key attributes that most entities have, of several the first.
-func (c *checker) typicalKey() (typical []string) {
-	count, most := make(map[string]int), 0
-	key := func(e *Entity) []string { return texts(e.Key, keyAttribute) }
+func (c *checker) typicalKey() []string {
+	var keys [][]string
 	for i := range c.cfg.Entities {
-		count[fmt.Sprint(key(&c.cfg.Entities[i]))]++
+		if names := texts(c.cfg.Entities[i].Key, keyAttribute); len(names) <= maxKeyAttributes {
+			keys = append(keys, names)
+		}
 	}
-	for i := range c.cfg.Entities {
-		if names := key(&c.cfg.Entities[i]); count[fmt.Sprint(names)] > most && len(names) <= maxKeyAttributes {
-			typical, most = names, count[fmt.Sprint(names)]
+	return mostFrequent(keys, func(names []string) string { return fmt.Sprint(names) })
+}
+
+// mostFrequent returns the first value of all with the most frequent name; the zero value if there is none.
+func mostFrequent[T any](all []T, name func(T) string) (typical T) {
+	count, most := make(map[string]int), 0
+	for _, v := range all {
+		count[name(v)]++
+	}
+	for _, v := range all {
+		if n := count[name(v)]; n > most {
+			typical, most = v, n
 		}
 	}
 	return typical

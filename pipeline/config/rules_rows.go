@@ -139,24 +139,11 @@ func (c *checker) rowsIn(table string) []rows {
 	return rs
 }
 
-// typicalRows returns the first rows of a table with the key attributes that most of its rows have.
-func (c *checker) typicalRows(table string) (typical rows) {
-	in, count, most := c.rowsIn(table), make(map[string]int), 0
-	for _, r := range in {
-		count[columnNames(*r.key)]++
-	}
-	for _, r := range in {
-		if n := count[columnNames(*r.key)]; n > most {
-			typical, most = r, n
-		}
-	}
-	return typical
-}
-
 // checkSharedTable checks that the sinks of one table have the same key attributes and different rows.
 func (c *checker) checkSharedTable(r rows) {
 	var colliding []string
-	typical, ours := c.typicalRows(r.table.Name), columnNames(*r.key)
+	typical := mostFrequent(c.rowsIn(r.table.Name), func(r rows) string { return columnNames(*r.key) })
+	ours := columnNames(*r.key)
 	if theirs := columnNames(*typical.key); theirs != ours {
 		c.Fail(r.key, "a table has one key: name the same attributes, in the same order", "the %s %s of the same table has the key %s, and this one %s", typical.noun, typical.sink.Name, theirs, ours)
 		return

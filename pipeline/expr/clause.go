@@ -1,8 +1,6 @@
 package expr
 
 import (
-	"slices"
-
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
@@ -105,7 +103,7 @@ func (r *rewriter) oneOf(e ast.Expr, list []ast.Expr) Clause {
 		}
 		c.Texts = append(c.Texts, s)
 	}
-	if e.Kind() == ast.IdentKind && e.AsIdent() == "op" && slices.ContainsFunc(r.names, func(n variable) bool { return n.name == "op" }) {
+	if e.Kind() == ast.IdentKind && e.AsIdent() == "op" && r.has("op") {
 		c.Kind = OperationIn
 		return c
 	}

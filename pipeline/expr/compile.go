@@ -12,7 +12,7 @@ import (
 	"cel.dev/cel-go/interpreter"
 )
 
-// name is a variable that an expression can read.
+// variable is a name that an expression can read.
 type variable struct {
 	name string
 	t    *cel.Type
@@ -31,7 +31,7 @@ func isChangeName(text string) bool {
 	return slices.ContainsFunc(changeNames, func(n variable) bool { return n.name == text })
 }
 
-// standard are the functions of CEL's library that are used unchanged.
+// standardFunctions are the functions of CEL's library that are used unchanged.
 var standardFunctions = []string{
 	operators.Conditional, operators.LogicalAnd, operators.LogicalOr, operators.LogicalNot, operators.NotStrictlyFalse,
 	operators.Equals, operators.NotEquals,
@@ -54,7 +54,7 @@ func (e Env) compile(src string, names []variable) (compiled, error) {
 	}
 	r := newRewriter(src, parsed.NativeRep(), names)
 	clause := r.clauseOf(r.root)
-	if err := r.rewrite(); err != nil {
+	if err := r.condition(r.root); err != nil {
 		return compiled{}, err
 	}
 	checked, issues := celEnv.Check(parsed)

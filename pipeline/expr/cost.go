@@ -39,7 +39,7 @@ func withinBounds(env *cel.Env, checked *cel.Ast) error {
 	}
 }
 
-// sizes estimates the sizes of attributes, which CEL does not know.
+// sizeEstimator estimates the sizes of attributes, which CEL does not know.
 type sizeEstimator struct{}
 
 var _ cost.Estimator = sizeEstimator{}

@@ -126,7 +126,7 @@ func (d *direct) eval(s *subject) answer {
 	return unsure
 }
 
-// until evaluates the parts until one decides. As in CEL, a deciding part decides even if another
+// evalParts evaluates the parts until one decides. As in CEL, a deciding part decides even if another
 // part fails.
 func (d *direct) evalParts(decides answer, s *subject) answer {
 	all := opposite(decides)
@@ -141,7 +141,7 @@ func (d *direct) evalParts(decides answer, s *subject) answer {
 	return all
 }
 
-// askOf evaluates a form on one value.
+// evalValue evaluates a form on one value.
 func (d *direct) evalValue(v item.Value, s *subject) answer {
 	switch d.form {
 	case formTrue:
@@ -183,7 +183,7 @@ func (d *direct) evalValue(v item.Value, s *subject) answer {
 	}
 }
 
-// untilOf evaluates parts[0] on each member of a list or set until one decides.
+// evalMembers evaluates parts[0] on each member of a list or set until one decides.
 func (d *direct) evalMembers(decides answer, v item.Value, s *subject) answer {
 	all := opposite(decides)
 	switch v.Kind() {

@@ -60,6 +60,12 @@ func (p directPlan) is(e ast.Expr, name string) bool {
 	return e.Kind() == ast.IdentKind && e.AsIdent() == name && name != p.loop
 }
 
+// accepted has the accepted results of each comparison: less, equal, greater.
+var accepted = map[string][3]bool{
+	operators.Less: {true, false, false}, operators.LessEquals: {true, true, false},
+	operators.Greater: {false, false, true}, operators.GreaterEquals: {false, true, true},
+}
+
 func (p directPlan) call(c ast.CallExpr) direct {
 	args := c.Args()
 	switch c.FunctionName() {
@@ -79,14 +85,8 @@ func (p directPlan) call(c ast.CallExpr) direct {
 		if d := p.equality(args[0], args[1]); d.form != formUnknown {
 			return direct{form: formNot, parts: []direct{d}}
 		}
-	case operators.Less:
-		return p.order(args[0], args[1], [3]bool{true, false, false})
-	case operators.LessEquals:
-		return p.order(args[0], args[1], [3]bool{true, true, false})
-	case operators.Greater:
-		return p.order(args[0], args[1], [3]bool{false, false, true})
-	case operators.GreaterEquals:
-		return p.order(args[0], args[1], [3]bool{false, true, true})
+	case operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals:
+		return p.order(args[0], args[1], accepted[c.FunctionName()])
 	case operators.In:
 		return p.membership(args[0], args[1])
 	case fnNull:
@@ -242,7 +242,7 @@ func operationIn(texts []scalar) direct {
 	return d
 }
 
-// onText returns the form of a function of two texts.
+// textForm returns the form of a function of two texts.
 func (p directPlan) textForm(c ast.CallExpr, holds func(s, part string) bool) direct {
 	of, values, with := p.pathOf(c.Target()), literal(c.Args()[0]), p.pathOf(c.Args()[0])
 	if of == nil || values == nil && with == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// reading is the path of an attribute, or of a value inside it.
+// valuePath is the path of an attribute, or of a value inside it.
 type valuePath struct {
 	from  source
 	name  string // of the attribute; used only for images
@@ -99,7 +99,7 @@ func (s *subject) key() *item.Image {
 
 var sources = map[string]source{"item": fromItem, "new": fromNew, "old": fromOld, "keys": fromKeys}
 
-// reading returns the path that e reads; nil if e is not a path.
+// pathOf returns the path that e reads; nil if e is not a path.
 func (p directPlan) pathOf(e ast.Expr) *valuePath {
 	switch e.Kind() {
 	case ast.IdentKind:

@@ -32,7 +32,7 @@ func scalarOf(v item.Value) scalar {
 	return s
 }
 
-// isNothing reports whether v is null in an expression.
+// isNullValue reports whether v is null in an expression.
 func isNullValue(v item.Value) bool { return !v.Exists() || v.IsNull() }
 
 // member reports whether values[0] is in v.

@@ -291,7 +291,7 @@ func size(v ref.Val) ref.Val {
 	}
 }
 
-// onText applies a function of two texts. It is false if one of them is null.
+// evalText applies a function of two texts. It is false if one of them is null.
 func evalText(name string, a, b ref.Val, holds func(s, part string) bool) ref.Val {
 	if isNull(a) || isNull(b) {
 		return types.False

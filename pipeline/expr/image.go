@@ -1,8 +1,6 @@
 package expr
 
 import (
-	"reflect"
-
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
@@ -14,7 +12,10 @@ import (
 var imageType = types.NewObjectType("image")
 
 // image is an image as a value of CEL.
-type image struct{ m item.Image }
+type image struct {
+	noNative
+	m item.Image
+}
 
 var _ ref.Val = (*image)(nil)
 
@@ -33,11 +34,6 @@ func (i *image) Equal(other ref.Val) ref.Val {
 // ConvertToType implements [ref.Val].
 func (i *image) ConvertToType(t ref.Type) ref.Val {
 	return fail("an image cannot become %s", t.TypeName())
-}
-
-// ConvertToNative implements [ref.Val].
-func (i *image) ConvertToNative(reflect.Type) (any, error) {
-	return nil, errs.New("an image has no native form")
 }
 
 // provider describes images to CEL's checker and planner: with any attribute, or with the declared

@@ -1,8 +1,6 @@
 package expr
 
 import (
-	"reflect"
-
 	"cel.dev/cel-go/common/types"
 	"cel.dev/cel-go/common/types/ref"
 
@@ -11,7 +9,10 @@ import (
 
 // number is an exact decimal outside of int64; numbers inside are types.Int. The checker sees ints
 // only, so that either kind of literal fits. Equal numbers are equal by ==.
-type number struct{ d decimal.Decimal }
+type number struct {
+	noNative
+	d decimal.Decimal
+}
 
 var _ ref.Val = number{}
 
@@ -20,7 +21,7 @@ func numberOf(d decimal.Decimal) ref.Val {
 	if i, ok := d.Int64(); ok {
 		return types.Int(i)
 	}
-	return number{d}
+	return number{d: d}
 }
 
 // decimalOf returns the value of a number.
@@ -58,11 +59,6 @@ func (n number) ConvertToType(t ref.Type) ref.Val {
 	default:
 		return fail("N cannot become %s", t.TypeName())
 	}
-}
-
-// ConvertToNative implements [ref.Val].
-func (n number) ConvertToNative(reflect.Type) (any, error) {
-	return nil, errs.New("a number has no native form")
 }
 
 // parseNumber parses the text of a number.

@@ -37,13 +37,6 @@ func newRewriter(src string, a *ast.AST, names []variable) *rewriter {
 	}
 }
 
-func (r *rewriter) rewrite() error {
-	if err := r.condition(r.root); err != nil {
-		return err
-	}
-	return nil
-}
-
 func (r *rewriter) at(e ast.Expr) common.Location { return r.info.GetStartLocation(e.ID()) }
 
 // condition rewrites an expression that must be a bool. It adds a run-time check if the checker may
@@ -413,7 +406,7 @@ func (r *rewriter) checkOperation(op, with ast.Expr) *Error {
 // comprehension rewrites the loop that CEL makes of a macro such as exists.
 func (r *rewriter) comprehension(e ast.Expr) *Error {
 	c := e.AsComprehension()
-	if slices.ContainsFunc(r.names, func(n variable) bool { return n.name == c.IterVar() }) {
+	if r.has(c.IterVar()) {
 		return errorAt(r.at(e), "give the variable another name", "%s is the name of something else here", c.IterVar())
 	}
 	if err := r.value(c.IterRange()); err != nil {

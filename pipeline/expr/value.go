@@ -25,7 +25,7 @@ func adapt(v item.Value) ref.Val {
 			return types.Int(i)
 		}
 		if d, ok := v.Number(); ok {
-			return number{d}
+			return number{d: d}
 		}
 	case item.KindBOOL:
 		b, ok := v.Bool()
@@ -37,9 +37,9 @@ func adapt(v item.Value) ref.Val {
 			return types.Bytes(b)
 		}
 	case item.KindM:
-		return &mapping{native{v}}
+		return &mapping{native{v: v}}
 	case item.KindL, item.KindSS, item.KindNS, item.KindBS:
-		return &list{native{v}}
+		return &list{native{v: v}}
 	}
 	return types.NullValue
 }
@@ -70,19 +70,25 @@ var operations = map[record.Operation]ref.Val{
 
 func operation(o record.Operation) ref.Val { return operations[o] }
 
+// noNative is the part of a value that no Go type stands for.
+type noNative struct{}
+
+// ConvertToNative implements [ref.Val].
+func (noNative) ConvertToNative(reflect.Type) (any, error) {
+	return nil, errs.New("a value of an expression has no native form")
+}
+
 // native is the common part of the adapters of maps, lists and sets.
-type native struct{ v item.Value }
+type native struct {
+	noNative
+	v item.Value
+}
 
 // Value implements [ref.Val].
 func (n native) Value() any { return n.v }
 
 // Size implements [traits.Sizer].
 func (n native) Size() ref.Val { return types.Int(n.v.Len()) }
-
-// ConvertToNative implements [ref.Val].
-func (n native) ConvertToNative(reflect.Type) (any, error) {
-	return nil, errs.New("an attribute value has no native form")
-}
 
 // ConvertToType implements [ref.Val].
 func (n native) ConvertToType(t ref.Type) ref.Val {

@@ -2,6 +2,8 @@ package telemetry
 
 import (
 	"context"
+	"maps"
+	"reflect"
 	"slices"
 
 	awssdk "github.com/aws/aws-sdk-go-v2/aws"
@@ -48,39 +50,20 @@ func tableNames(ctx context.Context, in middleware.InitializeInput, _ middleware
 		return nil
 	}
 	var names []string
-	add := func(name *string) {
-		if name != nil {
-			names = append(names, *name)
-		}
-	}
 	switch in := in.Parameters.(type) {
-	case *dynamodb.GetItemInput:
-		add(in.TableName)
-	case *dynamodb.PutItemInput:
-		add(in.TableName)
-	case *dynamodb.UpdateItemInput:
-		add(in.TableName)
-	case *dynamodb.DeleteItemInput:
-		add(in.TableName)
-	case *dynamodb.QueryInput:
-		add(in.TableName)
-	case *dynamodb.ScanInput:
-		add(in.TableName)
-	case *dynamodb.DescribeTableInput:
-		add(in.TableName)
+	case *dynamodb.GetItemInput, *dynamodb.PutItemInput, *dynamodb.UpdateItemInput, *dynamodb.DeleteItemInput,
+		*dynamodb.QueryInput, *dynamodb.ScanInput, *dynamodb.DescribeTableInput:
+		if name := reflect.ValueOf(in).Elem().FieldByName("TableName"); !name.IsNil() {
+			names = []string{name.Elem().String()}
+		}
 	case *dynamodb.BatchGetItemInput:
-		for name := range in.RequestItems {
-			add(&name)
-		}
+		names = slices.Sorted(maps.Keys(in.RequestItems))
 	case *dynamodb.BatchWriteItemInput:
-		for name := range in.RequestItems {
-			add(&name)
-		}
+		names = slices.Sorted(maps.Keys(in.RequestItems))
 	}
 	if names == nil {
 		return nil
 	}
-	slices.Sort(names)
 	return []attribute.KeyValue{attribute.StringSlice("aws.dynamodb.table_names", names)}
 }
 

@@ -26,33 +26,18 @@ import (
 type exporters struct{ Options }
 
 // spans returns the exporter of spans and its destination in words; nil if there is none.
-func (e exporters) spans(ctx context.Context) (_ sdktrace.SpanExporter, where string, err error) {
-	kind, err := e.kind("TRACES")
-	if err != nil || kind == nowhere {
-		return nil, nowhere, err
+func (e exporters) spans(ctx context.Context) (sdktrace.SpanExporter, string, error) {
+	logged := func(x sdktrace.SpanExporter, err error) (sdktrace.SpanExporter, error) {
+		return loggedSpans{x, &failureLog{log: e.Logger, what: "spans"}}, err
 	}
-	if kind == "console" {
-		x, err := stdouttrace.New(stdouttrace.WithWriter(e.Writer))
-		return x, "on the console", err
-	}
-	protocol, err := e.protocol("TRACES")
-	if err != nil {
-		return nil, "", err
-	}
-	var x sdktrace.SpanExporter
-	if protocol == "grpc" {
-		x, err = otlptracegrpc.New(ctx)
-	} else {
-		x, err = otlptracehttp.New(ctx)
-	}
-	if err != nil {
-		return nil, "", fmt.Errorf("telemetry: OTLP exporter of spans: %w", err)
-	}
-	return loggedSpans{x, &failureLog{log: e.Logger, what: "spans"}}, "by otlp (" + protocol + ")", nil
+	return exporter(e, "TRACES", "spans",
+		func() (sdktrace.SpanExporter, error) { return stdouttrace.New(stdouttrace.WithWriter(e.Writer)) },
+		func() (sdktrace.SpanExporter, error) { return logged(otlptracegrpc.New(ctx)) },
+		func() (sdktrace.SpanExporter, error) { return logged(otlptracehttp.New(ctx)) })
 }
 
 // metrics returns the reader of metrics and its destination in words; nil if there is none.
-func (e exporters) metrics(ctx context.Context) (_ flusher, where string, err error) {
+func (e exporters) metrics(ctx context.Context) (flusher, string, error) {
 	x, where, err := e.metricExporter(ctx)
 	if err != nil || x == nil {
 		return nil, where, err
@@ -64,7 +49,7 @@ func (e exporters) metrics(ctx context.Context) (_ flusher, where string, err er
 	return periodic{sdkmetric.NewPeriodicReader(logged)}, where, nil
 }
 
-func (e exporters) metricExporter(ctx context.Context) (_ sdkmetric.Exporter, where string, err error) {
+func (e exporters) metricExporter(ctx context.Context) (sdkmetric.Exporter, string, error) {
 	switch {
 	case e.Metrics == config.MetricsNone:
 		return nil, nowhere, nil
@@ -72,45 +57,38 @@ func (e exporters) metricExporter(ctx context.Context) (_ sdkmetric.Exporter, wh
 		x, err := emf.New(emf.Options{Writer: e.Writer, Pipeline: e.Pipeline})
 		return x, "as EMF", err
 	}
-	kind, err := e.kind("METRICS")
-	if err != nil || kind == nowhere {
-		return nil, nowhere, err
-	}
-	if kind == "console" {
-		x, err := stdoutmetric.New(stdoutmetric.WithWriter(e.Writer))
-		return x, "on the console", err
-	}
-	protocol, err := e.protocol("METRICS")
-	if err != nil {
-		return nil, "", err
-	}
-	var x sdkmetric.Exporter
-	if protocol == "grpc" {
-		x, err = otlpmetricgrpc.New(ctx)
-	} else {
-		x, err = otlpmetrichttp.New(ctx)
-	}
-	if err != nil {
-		return nil, "", fmt.Errorf("telemetry: OTLP exporter of metrics: %w", err)
-	}
-	return x, "by otlp (" + protocol + ")", nil
+	return exporter(e, "METRICS", "metrics",
+		func() (sdkmetric.Exporter, error) { return stdoutmetric.New(stdoutmetric.WithWriter(e.Writer)) },
+		func() (sdkmetric.Exporter, error) { return otlpmetricgrpc.New(ctx) },
+		func() (sdkmetric.Exporter, error) { return otlpmetrichttp.New(ctx) })
 }
 
-// kind returns the exporter of a signal (TRACES, METRICS): otlp, console or none. It is none if no
-// variable names an endpoint or an exporter.
-func (e exporters) kind(signal string) (string, error) {
+// exporter returns the exporter of a signal (TRACES, METRICS) that the variables choose, and its destination in words. It
+// is nil if no variable names an endpoint or an exporter. what is the signal in words.
+func exporter[X any](e exporters, signal, what string, console, grpc, http func() (X, error)) (x X, where string, err error) {
 	name := "OTEL_" + signal + "_EXPORTER"
-	switch kind := strings.ToLower(strings.TrimSpace(e.Environ(name))); kind {
-	case "otlp", "console", "none":
-		return kind, nil
-	case "":
-		if e.Environ("OTEL_EXPORTER_OTLP_ENDPOINT") != "" || e.Environ("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") != "" {
-			return "otlp", nil
-		}
-		return nowhere, nil
-	default:
-		return "", fmt.Errorf("telemetry: %s is %q: it takes otlp, console or none", name, kind)
+	switch kind := strings.ToLower(strings.TrimSpace(e.Environ(name))); {
+	case kind == "console":
+		x, err = console()
+		return x, "on the console", err
+	case kind == "none", kind == "" && e.Environ("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && e.Environ("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") == "":
+		return x, nowhere, nil
+	case kind != "otlp" && kind != "":
+		return x, "", fmt.Errorf("telemetry: %s is %q: it takes otlp, console or none", name, kind)
 	}
+	protocol, err := e.protocol(signal)
+	switch {
+	case err != nil:
+		return x, "", err
+	case protocol == "grpc":
+		x, err = grpc()
+	default:
+		x, err = http()
+	}
+	if err != nil {
+		return x, "", fmt.Errorf("telemetry: OTLP exporter of %s: %w", what, err)
+	}
+	return x, "by otlp (" + protocol + ")", nil
 }
 
 // protocol returns OTLP's protocol for a signal.

@@ -11,7 +11,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// complainEvery is the shortest time between two log lines about one signal.
+// logEvery is the shortest time between two log lines about one signal.
 const logEvery = time.Minute
 
 // failureLog logs failed exports, once in a while. Failures end here, because a pipeline must run

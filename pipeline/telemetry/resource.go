@@ -25,7 +25,10 @@ func detect(ctx context.Context, o Options) *resource.Resource {
 		resource.WithTelemetrySDK(),
 		resource.WithAttributes(attribute.String("service.name", o.Pipeline)),
 	}
-	if v := cmp.Or(o.Version, buildVersion()); v != "" {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		o.Version = cmp.Or(o.Version, info.Main.Version)
+	}
+	if v := o.Version; v != "" {
 		opts = append(opts, resource.WithAttributes(attribute.String("service.version", v)))
 	}
 	switch {
@@ -39,16 +42,6 @@ func detect(ctx context.Context, o Options) *resource.Resource {
 		o.Logger.DebugContext(ctx, "part of the resource is not known", "error", err)
 	}
 	return res
-}
-
-// buildVersion is the version of the program's main module: a release's tag, or
-// (devel).
-func buildVersion() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return ""
-	}
-	return info.Main.Version
 }
 
 // plain leaves out the schema that a detector names: detectors that follow different

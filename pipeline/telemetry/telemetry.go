@@ -1,7 +1,6 @@
 package telemetry
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,10 +76,15 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Patience == 0 {
+		o.Patience = 10 * time.Second
+		if o.Lambda {
+			o.Patience = 2 * time.Second
+		}
+	}
 	t := &Telemetry{
 		Tracer: tracenoop.NewTracerProvider(), Meter: metricnoop.NewMeterProvider(), Propagator: propagation.NewCompositeTextMapPropagator(),
-		pipeline: o.Pipeline, metrics: nowhere, traces: nowhere,
-		patience: cmp.Or(o.Patience, patience(o.Lambda)),
+		pipeline: o.Pipeline, metrics: nowhere, traces: nowhere, patience: o.Patience,
 	}
 	if strings.EqualFold(o.Environ("OTEL_SDK_DISABLED"), "true") {
 		return t, nil
@@ -123,13 +127,6 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 
 // nowhere is the destination of spans or metrics without an exporter.
 const nowhere = "none"
-
-func patience(lambda bool) time.Duration {
-	if lambda {
-		return 2 * time.Second
-	}
-	return 10 * time.Second
-}
 
 // propagator returns the propagators of OTEL_PROPAGATORS.
 func propagator(o Options) (propagation.TextMapPropagator, error) {

@@ -57,7 +57,7 @@ func (h *placeholder) alphabet() (a alphabet, width int) {
 		a = anyByte()
 	}
 	for _, c := range h.calls {
-		a, width = c.alphabet(a, width)
+		a, width = c.alphabet(a)
 	}
 	if h.optional {
 		width = 0
@@ -65,7 +65,7 @@ func (h *placeholder) alphabet() (a alphabet, width int) {
 	return a, width
 }
 
-func (c *call) alphabet(a alphabet, width int) (alphabet, int) {
+func (c *call) alphabet(a alphabet) (alphabet, int) {
 	switch c.fn {
 	case fnLower:
 		a.add(lowerCase)

@@ -336,14 +336,17 @@ func (p *parser) arguments(fn function, a argument) (call, *Error) {
 		if !a.given || a.text == "" {
 			return c, p.fail(a.from, "as in {CreatedAt|date:2006-01-02}", "date takes a Go layout")
 		}
-		if !hasElement(a.text) {
-			return c, p.fail(a.from, "a Go layout shows the time 2006-01-02 15:04:05: year-month-day is 2006-01-02", "the layout %q has no layout element", a.text)
-		}
+		wrong := ""
 		if stray := strayDigits(a.text); stray != "" {
-			return c, p.fail(a.from, "a Go layout shows the time 2006-01-02 15:04:05: year-month-day is 2006-01-02", "the layout %q has the digits %s, which are no part of a time", a.text, stray)
+			wrong = "the digits " + stray + ", which are no part of a time"
+		} else if stray := strayLetters(a.text); stray != "" {
+			wrong = "the letters " + stray + ", which are no part of a time"
 		}
-		if stray := strayLetters(a.text); stray != "" {
-			return c, p.fail(a.from, "a Go layout shows the time 2006-01-02 15:04:05: year-month-day is 2006-01-02", "the layout %q has the letters %s, which are no part of a time", a.text, stray)
+		if !hasElement(a.text) {
+			wrong = "no layout element"
+		}
+		if wrong != "" {
+			return c, p.fail(a.from, "a Go layout shows the time 2006-01-02 15:04:05: year-month-day is 2006-01-02", "the layout %q has %s", a.text, wrong)
 		}
 		return c, nil
 	case fnSplit:

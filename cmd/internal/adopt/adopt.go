@@ -18,7 +18,6 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
-	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -84,7 +83,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return err
 	}
 	for _, name := range o.sinks {
-		if !slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == name }) {
+		if _, known := cfg.Sink(name); !known {
 			return cli.Usagef("--sink %q: %s has no such sink", name, cfg.File)
 		}
 	}

@@ -34,9 +34,7 @@ type options struct {
 	dryRun    bool
 	keys      []string
 	tableKeys []string
-	types     []string
-	keyPrefix string
-	filter    string
+	narrowing records.Narrowing
 	sample    int
 	segments  int
 	parts     int
@@ -114,9 +112,7 @@ key explains the difference), busy (it never stood still), skipped (it cannot be
 	f.BoolVar(&o.dryRun, "dry-run", false, "with --repair: say what would be written, and write nothing")
 	f.StringArrayVar(&o.keys, "key", nil, "only the item with these key attributes, PK=...,SK=..., or its canonical key; several times for several items")
 	f.StringSliceVar(&o.tableKeys, "keys", nil, "with --local and --export: names of the table's key attributes, partition key first")
-	f.StringSliceVar(&o.types, "type", nil, "only items with this value of the attribute Type, or ATTRIBUTE=VALUE; several are alternatives")
-	f.StringVar(&o.keyPrefix, "key-prefix", "", "only items whose partition key begins so")
-	f.StringVar(&o.filter, "filter", "", "only items for which this expression is true: 'item.Total > 100'")
+	o.narrowing.Add(c)
 	f.IntVar(&o.sample, "sample", 0, "look at this many of --segments, chosen by chance")
 	f.IntVar(&o.segments, "segments", run.DefaultSegments, "number of segments in which the table and the sinks are read; with --local the default is 1")
 	f.IntVar(&o.parts, "parts", run.DefaultParts, "segments that are read at once")
@@ -198,9 +194,9 @@ func (o *options) checkFlags(paths []string) error {
 		return cli.Usagef("--max-lag, --lag and --clock-skew must not be negative, and --save-every must be more than 0")
 	case o.dryRun && o.repair == "":
 		return cli.Usagef("--dry-run goes with --repair: an audit writes nothing but its report")
-	case o.repair != "" && (len(o.keys) > 0 || o.again != "" || o.sample > 0 || len(o.types) > 0 || o.keyPrefix != "" || o.filter != ""):
+	case o.repair != "" && (len(o.keys) > 0 || o.again != "" || o.sample > 0 || o.narrowing.Given()):
 		return cli.Usagef("--repair repairs what the report has: leave --key, --again, --sample, --type, --key-prefix and --filter out; --sink selects")
-	case (len(o.keys) > 0 || o.again != "") && (o.sample > 0 || len(o.types) > 0 || o.keyPrefix != "" || o.filter != "" || len(o.keys) > 0 && o.again != ""):
+	case (len(o.keys) > 0 || o.again != "") && (o.sample > 0 || o.narrowing.Given() || len(o.keys) > 0 && o.again != ""):
 		return cli.Usagef("--key and --again name what is looked at: leave the other one, --sample, --type, --key-prefix and --filter out")
 	}
 	return nil
@@ -228,7 +224,7 @@ type job struct {
 func (j *job) run(ctx context.Context, paths []string) (result, error) {
 	j.budget = run.NewBudget(j.o.rcu)
 	o := j.auditOptions()
-	o.Selected = len(j.o.keys) > 0 || len(j.o.types) > 0 || j.o.keyPrefix != "" || j.o.filter != ""
+	o.Selected = len(j.o.keys) > 0 || j.o.narrowing.Given()
 	if j.o.sample > 0 {
 		o.Sample = run.NewSample(j.o.sample, j.o.segments)
 		o.Header.Sample = o.Sample

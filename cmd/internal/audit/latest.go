@@ -9,11 +9,11 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"iter"
 	"strings"
 
 	_ "modernc.org/sqlite" // the driver
 
+	"github.com/tablewake/tablewake/cmd/internal/itemkey"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -41,7 +41,7 @@ const latestPage = 256
 
 // openLatest reads saved records into a file at path. A record without its new image is an error: what the item is nobody
 // can say.
-func openLatest(ctx context.Context, path, source string, decoder record.DecoderOptions, pages iter.Seq2[*record.Page, error]) (_ *latest, err error) {
+func openLatest(ctx context.Context, path, source string, decoder record.DecoderOptions, read func(do func(*record.Page) error) error) (_ *latest, err error) {
 	db, err := sql.Open("sqlite", "file:"+strings.ReplaceAll(path, "?", "%3f")+"?_pragma=journal_mode(off)&_pragma=synchronous(off)")
 	if err != nil {
 		return nil, err
@@ -56,13 +56,8 @@ func openLatest(ctx context.Context, path, source string, decoder record.Decoder
 	if _, err = db.ExecContext(ctx, `DROP TABLE IF EXISTS items; CREATE TABLE items (key TEXT PRIMARY KEY, version TEXT NOT NULL, there INTEGER NOT NULL, record BLOB NOT NULL) WITHOUT ROWID`); err != nil {
 		return nil, err
 	}
-	for page, err := range pages {
-		if err != nil {
-			return nil, err
-		}
-		if err := l.add(ctx, page); err != nil {
-			return nil, err
-		}
+	if err := read(func(page *record.Page) error { return l.add(ctx, page) }); err != nil {
+		return nil, err
 	}
 	return l, db.QueryRowContext(ctx, `SELECT count(*) FROM items WHERE there`).Scan(&l.items)
 }
@@ -192,19 +187,9 @@ func (l *latest) Read(ctx context.Context, keys []item.Key) ([]run.Item, error) 
 
 // removed returns the REMOVE of an item of which no record is there, under invented names of its key attributes.
 func (l *latest) removed(k item.Key) (record.Change, error) {
-	_, values, err := k.Decode()
+	keys, err := itemkey.Nameless(k)
 	if err != nil {
 		return record.Change{}, fmt.Errorf("it is stored under a key that no table has: %w", err)
 	}
-	b := []byte(`{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"0","StreamViewType":"KEYS_ONLY","Keys":{`)
-	for i, v := range values {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = fmt.Appendf(b, `"key%d":`, i+1)
-		b = v.AppendDynamoDBJSON(b)
-	}
-	o := l.decoder
-	o.StreamARN, o.EpochZero = "", true
-	return run.OneChange(record.NewDecoder(o).Decode(append(b, "}}}"...)))
+	return itemkey.Change(l.decoder, "REMOVE", record.KeysOnly, keys, item.Image{})
 }

@@ -11,7 +11,7 @@ import (
 
 // A folder may hold entries under keys that cannot be decoded. The other items are read.
 func TestLatest_KeysOfNoItem(t *testing.T) {
-	none := func(func(*record.Page, error) bool) {}
+	none := func(func(*record.Page) error) error { return nil }
 	l, err := openLatest(t.Context(), filepath.Join(t.TempDir(), "items.db"), "records", record.DecoderOptions{Table: "shop"}, none)
 	if err != nil {
 		t.Fatal(err)

@@ -5,22 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
-
-	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/itemkey"
 	"github.com/tablewake/tablewake/cmd/internal/records"
-	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/expr"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/replay"
@@ -50,7 +43,7 @@ func (j *job) openSource(ctx context.Context, o *run.Options, paths []string) er
 	if err := j.selectSuspects(o); err != nil {
 		return err
 	}
-	o.Request, err = run.Digest(source, j.cfg.Name, o.Header.Stream, j.o.Local, j.o.export, j.o.tableKeys, sinks.RoutesDigest(j.cfg), o.Header.Sinks, j.o.again, j.o.keys, j.o.types, j.o.keyPrefix, j.o.filter, j.o.sample, j.o.segments)
+	o.Request, err = run.Digest(source, j.cfg.Name, o.Header.Stream, j.o.Local, j.o.export, j.o.tableKeys, sinks.RoutesDigest(j.cfg), o.Header.Sinks, j.o.again, j.o.keys, j.o.narrowing.Types, j.o.narrowing.KeyPrefix, j.o.narrowing.Filter, j.o.sample, j.o.segments)
 	return err
 }
 
@@ -61,7 +54,7 @@ func (j *job) openTable(ctx context.Context, o *run.Options) error {
 		return err
 	}
 	o.Header.Stream, o.Lookup = table.Decoder.StreamARN, table.Lookup
-	narrowing, err := j.narrowing(table.Keys[0])
+	narrowing, err := j.o.narrowing.Of(j.cfg, table.Keys[0])
 	if err != nil {
 		return err
 	}
@@ -77,36 +70,13 @@ func (j *job) openTable(ctx context.Context, o *run.Options) error {
 		}
 		return nil
 	}
-	o.Items, err = table.Scan(ctx, j.o.segments, j.o.rcu, narrowing, func(err error, wait time.Duration) {
-		fmt.Fprintf(j.streams.Err, "a request of the scan failed, and is repeated in %s: %v\n", wait.Round(time.Millisecond), err)
-	})
+	o.Items, err = table.Scan(ctx, j.o.segments, j.o.rcu, narrowing, records.Repeated(j.streams.Err, "a request of the scan"))
 	return err
 }
 
 // openExport opens the export of --export: a full one, or with changes an incremental one.
 func (j *job) openExport(ctx context.Context, decoder record.SnapshotOptions, changes bool) (snapshot.Snapshot, error) {
-	o := export.Options{
-		Layers: []string{j.o.export}, Changes: changes, Decoder: decoder,
-		Warn: func(text string) { fmt.Fprintln(j.streams.Err, cli.Warning+text) },
-		Retry: func(err error, wait time.Duration) {
-			fmt.Fprintf(j.streams.Err, "a request to S3 failed, and is repeated in %s: %v\n", wait.Round(time.Millisecond), err)
-		},
-	}
-	if target.IsS3(j.o.export) {
-		o.S3 = awss3.NewFromConfig(j.aws, func(o *awss3.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
-	}
-	return export.Open(ctx, o)
-}
-
-// narrowing returns which items are compared; nil for all.
-func (j *job) narrowing(partitionKey string) (*snapshot.Narrowing, error) {
-	n, err := snapshot.NewNarrowing(snapshot.NarrowingOptions{
-		Types: j.o.types, KeyPrefix: j.o.keyPrefix, PartitionKey: partitionKey, Filter: j.o.filter, Env: expr.Env{Attributes: j.cfg.Attributes},
-	})
-	if err != nil {
-		return nil, cli.Usagef("%w", err)
-	}
-	return n, nil
+	return records.OpenExport(ctx, j.aws, export.Options{Layers: []string{j.o.export}, Changes: changes, Decoder: decoder}, j.streams.Err)
 }
 
 // openRecords reads the last state of each item in saved records, archives and the export of --export.
@@ -116,10 +86,10 @@ func (j *job) openRecords(ctx context.Context, o *run.Options, paths []string) e
 		return err
 	}
 	j.OnClose(func() error { return os.RemoveAll(dir) })
-	if j.o.keyPrefix != "" && len(j.o.tableKeys) == 0 {
+	if j.o.narrowing.KeyPrefix != "" && len(j.o.tableKeys) == 0 {
 		return cli.Usagef("--key-prefix needs --keys PK,SK, the key attributes of the table: a --local folder asks no table")
 	}
-	narrowing, err := j.narrowing(cmp.Or(j.o.tableKeys...))
+	narrowing, err := j.o.narrowing.Of(j.cfg, cmp.Or(j.o.tableKeys...))
 	if err != nil {
 		return err
 	}
@@ -130,7 +100,9 @@ func (j *job) openRecords(ctx context.Context, o *run.Options, paths []string) e
 	if j.o.export != "" {
 		names = append(names, j.o.export)
 	}
-	items, err := openLatest(ctx, filepath.Join(dir, "items.db"), strings.Join(names, ", "), j.o.Decoder(j.cfg), j.recordPages(ctx, paths))
+	items, err := openLatest(ctx, filepath.Join(dir, "items.db"), strings.Join(names, ", "), j.o.Decoder(j.cfg), func(do func(*record.Page) error) error {
+		return j.readRecords(ctx, paths, do)
+	})
 	if err != nil {
 		return err
 	}
@@ -139,21 +111,8 @@ func (j *job) openRecords(ctx context.Context, o *run.Options, paths []string) e
 	return nil
 }
 
-// pageReader is a source or a reader of a snapshot.
-type pageReader interface {
-	Read(ctx context.Context) (*pipeline.Page, error)
-}
-
-// recordPages yields the decoded pages of the export of --export, and of saved records.
-func (j *job) recordPages(ctx context.Context, paths []string) iter.Seq2[*record.Page, error] {
-	return func(yield func(*record.Page, error) bool) {
-		if err := j.readRecords(ctx, paths, yield); err != nil {
-			yield(nil, err)
-		}
-	}
-}
-
-func (j *job) readRecords(ctx context.Context, paths []string, yield func(*record.Page, error) bool) error {
+// readRecords calls do with the decoded pages of the export of --export, and of saved records.
+func (j *job) readRecords(ctx context.Context, paths []string, do func(*record.Page) error) error {
 	if j.o.export != "" {
 		if len(j.o.tableKeys) == 0 {
 			return cli.Usagef("name the key attributes of the table with --keys PK,SK: a --local folder asks no table, and an export does not name them")
@@ -167,7 +126,7 @@ func (j *job) readRecords(ctx context.Context, paths []string, yield func(*recor
 			if err != nil {
 				return err
 			}
-			if err := errors.Join(j.readPages(ctx, r, yield), r.Close()); err != nil {
+			if err := errors.Join(j.readPages(ctx, r, do), r.Close()); err != nil {
 				return err
 			}
 		}
@@ -187,36 +146,27 @@ func (j *job) readRecords(ctx context.Context, paths []string, yield func(*recor
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(j.readPages(ctx, src, yield), src.Close()); err != nil || export == "" {
+	if err := errors.Join(j.readPages(ctx, src, do), src.Close()); err != nil || export == "" {
 		return err
 	}
 	return cli.Usagef("%s is of an export: name the folder of the export with --export, and its items are compared, too", export)
 }
 
-// readPages yields the decoded pages of r up to its end.
-func (j *job) readPages(ctx context.Context, r pageReader, yield func(*record.Page, error) bool) error {
-	for {
-		page, err := r.Read(ctx)
-		if page != nil {
-			decoded, decodeErr := page.Decoded()
-			if decodeErr != nil {
-				return decodeErr
-			}
-			for _, e := range decoded.Errors {
-				j.undecodable(e)
-				j.lost++
-			}
-			if !yield(decoded, nil) {
-				return nil
-			}
+// readPages calls do with the decoded pages of r.
+func (j *job) readPages(ctx context.Context, r pipeline.Source, do func(*record.Page) error) error {
+	for page, err := range pipeline.DecodedPages(ctx, r) {
+		if err != nil {
+			return err
 		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
+		for _, e := range page.Errors {
+			j.undecodable(e)
+			j.lost++
+		}
+		if err := do(page); err != nil {
 			return err
 		}
 	}
+	return nil
 }
 
 // maxNamed is how many items that cannot be decoded are named. The summary counts them all.

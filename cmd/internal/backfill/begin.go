@@ -151,7 +151,7 @@ func (j *job) streamARN(ctx context.Context) (string, error) {
 	if d := j.o.Decoder(j.cfg); d.StreamARN != "" || !j.o.Live || j.cfg.Source.Kinesis != "" {
 		return d.StreamARN, nil
 	}
-	refs, err := stream.NewestStreams(ctx, j.api(), j.cfg)
+	refs, err := stream.NewestStreams(ctx, stream.OpenRateLimited(j.aws, j.cfg, 2), j.cfg)
 	switch {
 	case err != nil:
 		return "", err

@@ -181,14 +181,7 @@ func (j *job) printDescription(ctx context.Context, r plannedRun) error {
 			refused(err)
 		}
 	}
-	return cli.Print(j.streams.Out, j.o.format, r, func(w io.Writer) { r.write(w) })
-}
-
-// printPrepared prints the floor.
-func (j *job) printPrepared() error {
-	var r plannedRun
-	j.addSelection(&r)
-	return cli.Print(j.streams.Out, j.o.format, r, func(w io.Writer) { r.write(w) })
+	return cli.Print(j.streams.Out, j.o.format, r, r.write)
 }
 
 func (r *plannedRun) write(w io.Writer) {

@@ -87,14 +87,15 @@ func orNothing(narrowing string) string {
 	return " of " + narrowing
 }
 
-// setNote replaces the note that was read, and returns false if another process did so first.
-func (j *job) setNote(ctx context.Context, was state.Part, n exportNote) (bool, error) {
+// setNote replaces the note that was read, unless another process did so first.
+func (j *job) setNote(ctx context.Context, was state.Part, n exportNote) error {
 	text, err := json.Marshal(n)
 	if err != nil {
-		return false, err
+		return err
 	}
 	now := state.Part{Run: exportRun(j.sel.run), ID: exportPart, Counter: was.Counter + 1, Position: string(text)}
-	return j.kept.SetPart(ctx, was, now)
+	_, err = j.kept.SetPart(ctx, was, now)
+	return err
 }
 
 // storedExport returns the path of the export that the stored run reads.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -14,12 +15,10 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/replay"
-	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/item"
-	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
 	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
 	"github.com/tablewake/tablewake/sinks"
@@ -45,23 +44,12 @@ type job struct {
 	shown     time.Time             // the source shows the table as it was then or later; zero if unknown
 }
 
-// api returns a client of the Streams API.
-func (j *job) api() shardreader.API { return stream.OpenRateLimited(j.aws, j.cfg, 2) }
-
 // allSinks returns the sinks of the file, and the functions of the program for entities.
 func (j *job) allSinks() []config.Sink { return sinks.AllSinks(j.cfg, j.streams.Extensions...) }
 
-// functions returns the names of the sinks that are functions of the program for entities.
-func (j *job) functions() (names []string) {
-	for _, s := range j.allSinks()[len(j.cfg.Sinks):] {
-		names = append(names, s.Name)
-	}
-	return names
-}
-
-// loadAWS loads the settings of AWS, if the run needs them.
+// loadAWS loads the settings of AWS, if the stores or the source are there.
 func (j *job) loadAWS(ctx context.Context) (err error) {
-	if j.o.Live || j.o.needsAWS() {
+	if j.o.Live || slices.ContainsFunc(j.o.export, target.IsS3) {
 		j.aws, err = target.LoadAWS(ctx)
 	}
 	return err
@@ -81,7 +69,9 @@ func (j *job) run(ctx context.Context) error {
 		return err
 	}
 	if j.o.prepare {
-		return j.printPrepared()
+		var r plannedRun
+		j.addSelection(&r)
+		return cli.Print(j.streams.Out, j.o.format, r, r.write)
 	}
 	if err := j.checkStream(ctx); err != nil {
 		return err
@@ -165,7 +155,7 @@ func (j *job) finish(ctx context.Context, sum *replay.Summary) error {
 			fmt.Fprintf(j.streams.Err, cli.Warning+"the rows of %s that several items claim cannot be listed: %v\n", name, err)
 		}
 	}
-	if err := cli.Print(j.streams.Out, j.o.format, r, func(w io.Writer) { r.write(w) }); err != nil {
+	if err := cli.Print(j.streams.Out, j.o.format, r, r.write); err != nil {
 		return err
 	}
 	if sum != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/snapshot/export"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -37,14 +38,15 @@ func (j *job) requestExport(ctx context.Context) (string, error) {
 				return "", j.noteFailure(ctx, part, note, err)
 			}
 		default:
-			path, err := waitForExport(ctx, client, bar, note)
+			fmt.Fprintf(bar, "the export %s of %s is being made\n", note.ARN, note.Time.Format(time.RFC3339))
+			path, err := records.WaitForExport(ctx, client, export.Requested{ARN: note.ARN}, bar)
 			if errors.Is(err, export.ErrFailed) {
 				return "", j.noteFailure(ctx, part, note, err)
 			}
 			return path, err
 		}
 		// A process that loses the race goes on with what the other stored.
-		if _, err := j.setNote(ctx, part, next); err != nil {
+		if err := j.setNote(ctx, part, next); err != nil {
 			return "", err
 		}
 	}
@@ -73,27 +75,5 @@ func (j *job) noteFailure(ctx context.Context, part state.Part, note exportNote,
 		return why
 	}
 	note.Failed = true
-	_, err := j.setNote(ctx, part, note)
-	return errors.Join(why, err)
-}
-
-// waitForExport waits until the export of a note is made, and returns its path.
-func waitForExport(ctx context.Context, client *dynamodb.Client, bar *cli.Progress, note exportNote) (string, error) {
-	fmt.Fprintf(bar, "the export %s of %s is being made\n", note.ARN, note.Time.Format(time.RFC3339))
-	began, told := time.Now(), time.Time{}
-	path := ""
-	done, err := export.Wait(ctx, client, note.ARN, func(r export.Requested) {
-		path = r.Path
-		if !r.Complete && time.Since(told) > time.Minute {
-			told = time.Now()
-			fmt.Fprintf(bar, "waiting for the export since %s\n", time.Since(began).Round(time.Second))
-		}
-	})
-	switch {
-	case err == nil:
-		return done.Path, nil
-	case path == "" || errors.Is(err, export.ErrFailed):
-		return "", err
-	}
-	return "", fmt.Errorf("%w (`--export %s` reads it when it is there)", err, path)
+	return errors.Join(why, j.setNote(ctx, part, note))
 }

@@ -156,11 +156,11 @@ func TestStartExportOfOtherFlags(t *testing.T) {
 		}
 	}
 	other(func(o *options) { o.prefix = "p" })
-	other(func(o *options) { o.types = []string{"User"} })
+	other(func(o *options) { o.narrowing.Types = []string{"User"} })
 	w.complete = true
 	w.wantExport(w.process(&bytes.Buffer{}, nil), 1, 0)
 	other(func(o *options) { o.bucket = "c" })
-	other(func(o *options) { o.types = []string{"User"} })
+	other(func(o *options) { o.narrowing.Types = []string{"User"} })
 	j := w.process(&bytes.Buffer{}, nil)
 	j.sel.stored.Source = "scan " + shopTable + " segments 16 begun 2026-11-23T14:00:00Z"
 	_, err := w.open(t.Context(), j)

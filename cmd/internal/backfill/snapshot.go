@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
@@ -45,17 +43,7 @@ func (j *job) openSnapshot(ctx context.Context) (snapshot.Snapshot, error) {
 		}
 		paths = []string{path}
 	}
-	o := export.Options{
-		Layers: paths, Decoder: decoder,
-		Warn: func(text string) { fmt.Fprintln(j.streams.Err, cli.Warning+text) },
-		Retry: func(err error, wait time.Duration) {
-			fmt.Fprintf(j.streams.Err, "a request to S3 failed, and is repeated in %s: %v\n", wait.Round(time.Millisecond), err)
-		},
-	}
-	if slices.ContainsFunc(paths, target.IsS3) {
-		o.S3 = awss3.NewFromConfig(j.aws, func(o *awss3.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
-	}
-	return export.Open(ctx, o)
+	return records.OpenExport(ctx, j.aws, export.Options{Layers: paths, Decoder: decoder}, j.streams.Err)
 }
 
 func (j *job) openItems(decoder record.SnapshotOptions) (snapshot.Snapshot, error) {
@@ -84,9 +72,7 @@ func (j *job) openScan(ctx context.Context, decoder record.SnapshotOptions) (sna
 	}
 	return scan.New(ctx, scan.Options{
 		Client: dynamodb.NewFromConfig(j.aws), Table: j.tableName(), Segments: j.o.segments, RCU: j.o.rcu, Time: start, Decoder: decoder, Narrowing: j.narrowing,
-		Retry: func(err error, wait time.Duration) {
-			fmt.Fprintf(j.streams.Err, "a request of the scan failed, and is repeated in %s: %v\n", wait.Round(time.Millisecond), err)
-		},
+		Retry: records.Repeated(j.streams.Err, "a request of the scan"),
 	})
 }
 

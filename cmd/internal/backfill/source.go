@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -39,9 +38,7 @@ type sourceFlags struct {
 	segments    int
 	rcu         float64
 	parts       int
-	types       []string
-	keyPrefix   string
-	filter      string
+	narrowing   records.Narrowing
 	shownAt     string
 }
 
@@ -59,19 +56,12 @@ func (f *sourceFlags) addSource(c *cobra.Command) {
 	fs.IntVar(&f.segments, "segments", 16, "with --scan: number of segments; all processes name the same")
 	fs.Float64Var(&f.rcu, "rcu", 500, "with --scan: read units a second of this process; 0 is no limit")
 	fs.IntVar(&f.parts, "parts", 4, "files or segments that this process reads at once")
-	fs.StringSliceVar(&f.types, "type", nil, "only items with this value of the attribute Type, or ATTRIBUTE=VALUE; several are alternatives")
-	fs.StringVar(&f.keyPrefix, "key-prefix", "", "only items whose partition key begins so")
-	fs.StringVar(&f.filter, "filter", "", "only items for which this expression is true: 'item.Total > 100'")
+	f.narrowing.Add(c)
 }
 
 // given returns how many sources the flags name.
-func (f *sourceFlags) given() (n int) {
-	for _, is := range []bool{f.scan, len(f.export) > 0, f.startExport, len(f.items) > 0, len(f.archive) > 0} {
-		if is {
-			n++
-		}
-	}
-	return n
+func (f *sourceFlags) given() int {
+	return cli.CountTrue(f.scan, len(f.export) > 0, f.startExport, len(f.items) > 0, len(f.archive) > 0)
 }
 
 func (f *sourceFlags) checkSource(t *target.Flags) error {
@@ -86,15 +76,10 @@ func (f *sourceFlags) checkSource(t *target.Flags) error {
 		return cli.Usagef("--segments and --parts must be 1 or more, and --rcu must not be negative")
 	case f.shownAt != "" && len(f.items) == 0:
 		return cli.Usagef("--shown-at goes with --items: an export and a scan know their time")
-	case len(f.archive) > 0 && (len(f.types) > 0 || f.keyPrefix != "" || f.filter != ""):
+	case len(f.archive) > 0 && f.narrowing.Given():
 		return cli.Usagef("--type, --key-prefix and --filter select items: an archive is read with all changes of an item")
 	}
 	return nil
-}
-
-// needsAWS reports whether the source is on AWS although the stores are in a folder.
-func (f *sourceFlags) needsAWS() bool {
-	return slices.ContainsFunc(f.export, target.IsS3)
 }
 
 // openSource opens what is read, and stores the backfill.
@@ -206,8 +191,12 @@ func (j *job) checkView(ctx context.Context, info snapshot.Info) error {
 	if info.View != record.NewImage {
 		return nil
 	}
+	var functions []string // of the program, for entities
+	for _, s := range j.allSinks()[len(j.cfg.Sinks):] {
+		functions = append(functions, s.Name)
+	}
 	p, err := sinks.Assemble(ctx, j.cfg, sinks.PlanOnly(), sinks.WithExtensions(j.streams.Extensions...),
-		sinks.HoldCustom("backfill", j.functions()...), sinks.Backfill(sinks.BackfillOptions{Sinks: j.sel.names()}))
+		sinks.HoldCustom("backfill", functions...), sinks.Backfill(sinks.BackfillOptions{Sinks: j.sel.names()}))
 	if err != nil {
 		return err
 	}

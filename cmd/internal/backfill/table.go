@@ -2,16 +2,14 @@ package backfill
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
-	"github.com/tablewake/tablewake/pipeline/expr"
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/snapshot"
@@ -42,11 +40,9 @@ func (j *job) findKeys(ctx context.Context) error {
 	case len(keys) == 0:
 		return cli.Usagef("name the key attributes of the table with --keys PK,SK: a --local folder asks no table")
 	}
-	n, err := snapshot.NewNarrowing(snapshot.NarrowingOptions{
-		Types: j.o.types, KeyPrefix: j.o.keyPrefix, PartitionKey: keys[0], Filter: j.o.filter, Env: expr.Env{Attributes: j.cfg.Attributes},
-	})
+	n, err := j.o.narrowing.Of(j.cfg, keys[0])
 	if err != nil {
-		return cli.Usagef("%w", err)
+		return err
 	}
 	for _, s := range j.cfg.Sinks {
 		if slices.Contains(j.sel.names(), s.Name) && !n.Covers(s.WhenItem) {
@@ -108,12 +104,8 @@ func firstPage(ctx context.Context, snap snapshot.Snapshot, id string) (*record.
 		return nil, err
 	}
 	defer part.Close()
-	page, err := part.Read(ctx)
-	switch {
-	case errors.Is(err, io.EOF):
-		return nil, nil
-	case err != nil:
-		return nil, err
+	for page, err := range pipeline.DecodedPages(ctx, part) {
+		return page, err
 	}
-	return page.Decoded()
+	return nil, nil
 }

@@ -8,34 +8,28 @@ import (
 	"text/tabwriter"
 )
 
-// Column is a column of counts in the table of [PrintCounts].
-type Column[T any] struct {
-	Title string
-	Value func(T) int64
-}
-
-// PrintCounts prints a table of counts with a row for each sink, sorted by name. It leaves out columns that are zero
-// in all rows, except the first fixed columns.
-func PrintCounts[T any](w io.Writer, rows map[string]T, fixed int, columns []Column[T]) {
-	names := slices.Sorted(maps.Keys(rows))
-	shown := slices.Clone(columns[:fixed])
-	for _, c := range columns[fixed:] {
-		if slices.ContainsFunc(names, func(n string) bool { return c.Value(rows[n]) != 0 }) {
-			shown = append(shown, c)
+// PrintCounts prints a table of counts with a row for each sink, sorted by name. counts returns those of a row, by titles. It
+// leaves out columns that are zero in all rows, except the first fixed columns.
+func PrintCounts[T any](w io.Writer, rows map[string]T, fixed int, titles []string, counts func(T) []int64) {
+	shown := make([]bool, len(titles))
+	for _, row := range rows {
+		for i, n := range counts(row) {
+			shown[i] = shown[i] || n != 0
 		}
 	}
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(tw, "sink\t")
-	for _, c := range shown {
-		fmt.Fprint(tw, c.Title+"\t")
-	}
-	fmt.Fprintln(tw)
-	for _, n := range names {
-		fmt.Fprint(tw, n+"\t")
-		for _, c := range shown {
-			fmt.Fprint(tw, Thousands(c.Value(rows[n]))+"\t")
+	line := func(first string, cell func(i int) string) {
+		fmt.Fprint(tw, first+"\t")
+		for i := range titles {
+			if shown[i] || i < fixed {
+				fmt.Fprint(tw, cell(i)+"\t")
+			}
 		}
 		fmt.Fprintln(tw)
+	}
+	line("sink", func(i int) string { return titles[i] })
+	for _, name := range slices.Sorted(maps.Keys(rows)) {
+		line(name, func(i int) string { return Thousands(counts(rows[name])[i]) })
 	}
 	_ = tw.Flush()
 }

@@ -102,6 +102,16 @@ func Either(cond bool, a, b string) string {
 	return b
 }
 
+// CountTrue returns how many of some conditions hold.
+func CountTrue(conditions ...bool) (n int) {
+	for _, holds := range conditions {
+		if holds {
+			n++
+		}
+	}
+	return n
+}
+
 // ErrorText returns the text of err; "" if err is nil.
 func ErrorText(err error) string {
 	if err == nil {

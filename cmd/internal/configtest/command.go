@@ -150,18 +150,10 @@ func testFiles(paths []string) ([]string, error) {
 func (o *flags) runFile(ctx context.Context, s cli.Streams, cfg *config.Config, f *File, wanted *regexp.Regexp,
 	code sinks.Option) (ran, failed int, err error) {
 	w := s.Out
-	var cases []*Case
-	for _, c := range f.Cases {
-		if wanted.MatchString(c.Name) {
-			cases = append(cases, c)
-		}
-	}
-	var results []*Result
-	for r := range Run(ctx, cfg, cases, code) {
-		results = append(results, r)
-	}
+	cases := slices.DeleteFunc(slices.Clone(f.Cases), func(c *Case) bool { return !wanted.MatchString(c.Name) })
+	results := Run(ctx, cfg, cases, code)
 	if ctx.Err() != nil {
-		return len(results), 0, cli.Exit(cli.ExitInterrupted, errors.New("interrupted"))
+		return 0, 0, cli.Exit(cli.ExitInterrupted, errors.New("interrupted"))
 	}
 	var updated []*Case
 	if o.update {

@@ -14,16 +14,13 @@ type Difference struct {
 	Lines []string `json:"diff"`   // for people: "-" wanted and not there, "+" there and not wanted
 }
 
-// ordered reports whether the order of a section's elements counts.
-func (s section) ordered() bool { return s == events || s == objects }
-
 // compare describes how got differs from what is expected; nil if it does not.
 // identity returns the key of an element of a list; nil: elements have no key.
 func compare(x expectation, got value, identity func(value) value) []string {
 	if x.want.kind == item.KindM {
 		return compareNamed(x.want, got)
 	}
-	return compareLists(x.want.elems, got.elems, identity, x.section.ordered())
+	return compareLists(x.want.elems, got.elems, identity, x.section.ordered)
 }
 
 // compareNamed compares documents by their ids, and objects by their names.

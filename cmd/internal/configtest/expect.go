@@ -12,41 +12,42 @@ import (
 )
 
 // section is a part of `expect`.
-type section string
+type section struct {
+	name     string
+	target   string   // what its names are; "": its entry has no name
+	typed    bool     // the values have DynamoDB types. Otherwise they are plain JSON
+	ordered  bool     // the order of the elements counts
+	shape    string   // of an entry
+	fields   []string // the allowed keys of an element; nil: the user's attributes
+	required string   // the key that an element must have
+	identity []string // the keys that name an element
+}
 
-// The sections, in the order in which they are written.
-const (
-	rows       section = "rows"       // of views, by sink or table
-	aggregates section = "aggregates" // rows of aggregates, by sink; shards added up
-	documents  section = "documents"  // by index or sink
-	objects    section = "objects"    // of archives, by sink or bucket
-	events     section = "events"     // by notify sink or detector
-	drops      section = "drops"      // by filters
-	letters    section = "letters"    // in dead letters
+const aList = "a list"
+
+// The sections.
+var (
+	rows       = &section{name: "rows", target: "view sink or table", typed: true, shape: aList}
+	aggregates = &section{name: "aggregates", target: "aggregate sink", typed: true, shape: aList} // shards added up
+	documents  = &section{name: "documents", target: "search sink or index",
+		shape: "a mapping of documents by their ids"}
+	objects = &section{name: "objects", target: "archive sink or bucket", typed: true, ordered: true,
+		shape:  "a mapping of objects by their names, or of a log a list of changes",
+		fields: []string{"op", "ttl", "table", "keys", "old", "new"}}
+	events = &section{name: "events", target: "notify sink or detector", ordered: true, shape: aList,
+		fields: []string{"detector", "op", "table", "keys", "path", "old", "new", "attributes"}}
+	drops = &section{name: "drops", shape: aList,
+		fields: []string{"reason", "sink", "count"}, required: "reason", identity: []string{"sink", "reason"}}
+	letters = &section{name: "letters", typed: true, shape: aList,
+		fields: []string{"class", "sink", "keys", "error"}, required: "class", identity: []string{"sink", "keys"}}
 )
 
-var sections = []section{rows, aggregates, documents, objects, events, drops, letters}
-
-// byName reports whether a section has an entry for each sink.
-func (s section) byName() bool { return s != drops && s != letters }
-
-// typed reports whether the values of a section have DynamoDB types. Otherwise they are plain JSON.
-func (s section) typed() bool { return s == rows || s == aggregates || s == objects || s == letters }
-
-// shape describes the value of an entry.
-func (s section) shape() string {
-	switch s {
-	case documents:
-		return "a mapping of documents by their ids"
-	case objects:
-		return "a mapping of objects by their names, or of a log a list of changes"
-	}
-	return "a list"
-}
+// sections are in the order in which they are written.
+var sections = []*section{rows, aggregates, documents, objects, events, drops, letters}
 
 // expectation is one entry of `expect`: the complete expected contents of a sink, table or index.
 type expectation struct {
-	section section
+	section *section
 	name    string // "" for drops and letters
 	want    value
 	line    int
@@ -56,13 +57,13 @@ type expectation struct {
 
 func (x expectation) String() string {
 	if x.name == "" {
-		return string(x.section)
+		return x.section.name
 	}
-	return string(x.section) + "." + x.name
+	return x.section.name + "." + x.name
 }
 
 // targets returns the names that are allowed in a section.
-func targets(cfg *config.Config, s section) []string {
+func targets(cfg *config.Config, s *section) []string {
 	var names []string
 	for _, k := range cfg.Sinks {
 		switch {
@@ -83,7 +84,7 @@ func targets(cfg *config.Config, s section) []string {
 			names = append(names, d.Name)
 		}
 	}
-	var unique []string
+	unique := names[:0]
 	for _, n := range names {
 		if !slices.Contains(unique, n) {
 			unique = append(unique, n)
@@ -100,9 +101,9 @@ type expectations []expectation
 
 // Bind reads the entries in the order of sections.
 func (xs *expectations) Bind(f *yamlbind.File, v *fileValue) {
-	names := make([]string, len(sections))
-	for i, s := range sections {
-		names[i] = string(s)
+	var names []string
+	for _, s := range sections {
+		names = append(names, s.name)
 	}
 	parts := make(map[string]*fileValue)
 	for _, m := range known(f, v, names) {
@@ -110,10 +111,10 @@ func (xs *expectations) Bind(f *yamlbind.File, v *fileValue) {
 	}
 	flow := isFlow(v)
 	for _, s := range sections {
-		part := parts[string(s)]
+		part := parts[s.name]
 		switch {
 		case part == nil:
-		case !s.byName():
+		case s.target == "":
 			*xs = append(*xs, s.read(f, "", part, flow))
 		case f.Enter(part):
 			have := targets(contextOf(f).cfg, s)
@@ -121,7 +122,7 @@ func (xs *expectations) Bind(f *yamlbind.File, v *fileValue) {
 				if slices.Contains(have, m.Name) {
 					*xs = append(*xs, s.read(f, m.Name, m, flow || isFlow(part)))
 				} else {
-					f.FailKey(m, yamlbind.Hint(m.Name, have, "there are"), "the configuration has no such %s", s.target())
+					f.FailKey(m, yamlbind.Hint(m.Name, have, "there are"), "the configuration has no such %s", s.target)
 				}
 			}
 		}
@@ -136,50 +137,30 @@ func known(f *yamlbind.File, v *fileValue, names []string) []*fileValue {
 	return f.Known(f.Members(v), names, func(name string) string { return yamlbind.Hint(name, names, "the keys here are") })
 }
 
-// target describes the names of a section.
-func (s section) target() string {
-	return map[section]string{
-		rows: "view sink or table", aggregates: "aggregate sink", documents: "search sink or index",
-		objects: "archive sink or bucket", events: "notify sink or detector",
-	}[s]
-}
-
 // read reads one entry and checks its form.
-func (s section) read(f *yamlbind.File, name string, v *fileValue, flow bool) expectation {
+func (s *section) read(f *yamlbind.File, name string, v *fileValue, flow bool) expectation {
 	before := len(f.Problems)
-	x := expectation{section: s, name: name, line: v.Key.Line, at: v, flow: flow, want: parseValue(f, v, s.typed())}
+	x := expectation{section: s, name: name, line: v.Key.Line, at: v, flow: flow, want: parseValue(f, v, s.typed)}
 	if len(f.Problems) > before {
 		return x
 	}
 	k := x.want.kind
 	if k != item.KindL && (k != item.KindM || s != documents && s != objects) || k == item.KindL && s == documents {
-		f.Fail(v, "none at all is written [] or {}", "wants %s, not %s", s.shape(), f.Found(v.Node))
+		f.Fail(v, "none at all is written [] or {}", "wants %s, not %s", s.shape, f.Found(v.Node))
 		return x
 	}
-	for i, e := range children(f, v) {
+	children := f.Elements
+	if k == item.KindM {
+		children = f.Members
+	}
+	for i, e := range children(v) {
 		x.want.elems[i] = s.element(f, x.want.elems[i], e)
 	}
 	return x
 }
 
-// children returns the elements of a list or the members of a mapping.
-func children(f *yamlbind.File, v *fileValue) []*fileValue {
-	if v.Node.Kind == yaml.SequenceNode {
-		return f.Elements(v)
-	}
-	return f.Members(v)
-}
-
-// fields are the allowed keys of an element. The elements of other sections have the user's attributes.
-var fields = map[section][]string{
-	objects: {"op", "ttl", "table", "keys", "old", "new"},
-	events:  {"detector", "op", "table", "keys", "path", "old", "new", "attributes"},
-	drops:   {"reason", "sink", "count"},
-	letters: {"class", "sink", "keys", "error"},
-}
-
 // element checks one element, and adds the default count of a drop.
-func (s section) element(f *yamlbind.File, v value, at *fileValue) value {
+func (s *section) element(f *yamlbind.File, v value, at *fileValue) value {
 	f.Enter(at)
 	if v.kind == item.KindL && s == objects { // an archive object with several changes
 		for i, e := range f.Elements(at) {
@@ -191,11 +172,10 @@ func (s section) element(f *yamlbind.File, v value, at *fileValue) value {
 		f.Fail(at, "", "wants a mapping, not %s", f.Found(at.Node))
 		return v
 	}
-	if fields[s] != nil {
-		known(f, at, fields[s])
+	if s.fields != nil {
+		known(f, at, s.fields)
 	}
-	key := map[section]string{drops: "reason", letters: "class"}[s]
-	f.FailIf(key != "" && v.get(key).kind == item.Absent, at, "", "the key %q is missing", key)
+	f.FailIf(s.required != "" && v.get(s.required).kind == item.Absent, at, "", "the key %q is missing", s.required)
 	if s == drops && v.get("count").kind == item.Absent {
 		v = v.with("count", count(1))
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -16,7 +17,7 @@ import (
 // objects returns the objects of an archive sink or a bucket by their names. If the sink writes a log and the
 // expectation is a list, objects returns the changes of the log instead.
 func (o *outcome) objects(ctx context.Context, x expectation) (value, error) {
-	sink, bySink := o.sink(x.name)
+	sink, bySink := o.cfg.Sink(x.name)
 	bySink = bySink && sink.Archive != nil
 	log := bySink && !sink.Archive.PerItem && x.want.kind != item.KindM
 	out, changes := object(), []archive.Entry(nil)
@@ -138,34 +139,12 @@ func matchNames(got, want value) value {
 	}
 	got.names = slices.Clone(got.names)
 	for _, pattern := range want.names {
-		match, matches := 0, 0
-		for i, name := range got.names {
-			if !slices.Contains(want.names, name) && glob(pattern, name) {
-				match = i
-				matches++
-			}
-		}
-		if matches == 1 && strings.Contains(pattern, "*") {
-			got.names[match] = pattern
+		name := regexp.MustCompile("(?s)^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$")
+		matches := func(s string) bool { return !slices.Contains(want.names, s) && name.MatchString(s) }
+		i := slices.IndexFunc(got.names, matches)
+		if i >= 0 && strings.Contains(pattern, "*") && !slices.ContainsFunc(got.names[i+1:], matches) {
+			got.names[i] = pattern
 		}
 	}
 	return got
-}
-
-// glob reports whether name matches pattern. A * matches any text.
-func glob(pattern, name string) bool {
-	first, rest, star := strings.Cut(pattern, "*")
-	if !star {
-		return pattern == name
-	}
-	name, ok := strings.CutPrefix(name, first)
-	if !ok {
-		return false
-	}
-	for i := range len(name) + 1 {
-		if glob(rest, name[i:]) {
-			return true
-		}
-	}
-	return false
 }

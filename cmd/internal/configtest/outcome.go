@@ -78,8 +78,14 @@ func (o *outcome) allActual(ctx context.Context) ([]expectation, error) {
 	var xs []expectation
 	for _, s := range sections {
 		names := []string{""}
-		if s.byName() {
-			names = o.sinksOf(s)
+		if s.target != "" {
+			have := targets(o.cfg, s)
+			names = nil
+			for _, k := range o.cfg.Sinks {
+				if slices.Contains(have, k.Name) {
+					names = append(names, k.Name)
+				}
+			}
 		}
 		for _, name := range names {
 			x := expectation{section: s, name: name}
@@ -95,30 +101,9 @@ func (o *outcome) allActual(ctx context.Context) ([]expectation, error) {
 	return xs, nil
 }
 
-// sinksOf returns the names of the sinks of a section.
-func (o *outcome) sinksOf(s section) []string {
-	var names []string
-	have := targets(o.cfg, s)
-	for _, k := range o.cfg.Sinks {
-		if slices.Contains(have, k.Name) {
-			names = append(names, k.Name)
-		}
-	}
-	return names
-}
-
-// sink returns the sink of that name.
-func (o *outcome) sink(name string) (config.Sink, bool) {
-	i := slices.IndexFunc(o.cfg.Sinks, func(s config.Sink) bool { return s.Name == name })
-	if i < 0 {
-		return config.Sink{}, false
-	}
-	return o.cfg.Sinks[i], true
-}
-
 // rows returns the rows of a view sink, or of all views in a table.
 func (o *outcome) rows(ctx context.Context, name string) (value, error) {
-	sink, isSink := o.sink(name)
+	sink, isSink := o.cfg.Sink(name)
 	isSink = isSink && sink.View != nil
 	out := list()
 	table := o.tableOf(name)
@@ -140,7 +125,7 @@ func (o *outcome) rows(ctx context.Context, name string) (value, error) {
 
 // aggregateRows returns the rows of an aggregate, with its shards added up.
 func (o *outcome) aggregateRows(ctx context.Context, name string) (value, error) {
-	sink, _ := o.sink(name)
+	sink, _ := o.cfg.Sink(name)
 	a := sink.Aggregate
 	g := view.Groups{Table: view.Table{Name: a.Table.Name, PK: a.Group[0].Name}, Aggregate: name, Shards: a.Shards}
 	if len(a.Group) > 1 {
@@ -232,7 +217,7 @@ func (o *outcome) documents(ctx context.Context, name string) (value, error) {
 // events returns the events that a notify sink sent, or that a detector raised.
 func (o *outcome) events(name string) (value, error) {
 	all := o.raised[name]
-	if s, ok := o.sink(name); ok && s.Notify != nil {
+	if s, ok := o.cfg.Sink(name); ok && s.Notify != nil {
 		all = nil
 		for line, err := range jsonl.Read(o.stores.dir.Events(name)) {
 			if err != nil {
@@ -353,15 +338,11 @@ func (o *outcome) letterKey(l pipeline.DeadLetter) (value, error) {
 // identity returns the key of an element of a section. Elements of one key are compared attribute
 // by attribute. It is nil if the section's elements have no key.
 func (o *outcome) identity(x expectation) func(value) value {
-	var names []string
-	switch x.section {
-	case drops:
-		names = []string{"sink", "reason"}
-	case letters:
-		names = []string{"sink", "keys"}
-	case rows, aggregates:
+	names := x.section.identity
+	if x.section == rows || x.section == aggregates {
 		names = o.keyAttributes(o.tableOf(x.name))
-	default:
+	}
+	if names == nil {
 		return nil
 	}
 	return func(v value) value {
@@ -375,7 +356,7 @@ func (o *outcome) identity(x expectation) func(value) value {
 
 // tableOf returns the table of a view or aggregate sink; name itself if it is not a sink.
 func (o *outcome) tableOf(name string) string {
-	switch s, _ := o.sink(name); {
+	switch s, _ := o.cfg.Sink(name); {
 	case s.View != nil:
 		return s.View.Table.Name
 	case s.Aggregate != nil:

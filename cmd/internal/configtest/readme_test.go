@@ -45,7 +45,7 @@ func TestReadme(t *testing.T) {
 			t.Errorf("%v\n%s", err, text)
 			continue
 		}
-		for r := range Run(t.Context(), cfg, f.Cases) {
+		for _, r := range Run(t.Context(), cfg, f.Cases) {
 			if !r.Passed() {
 				t.Errorf("%s: %v %v %v", r.Case.Name, r.Err, r.Differences, r.Letters)
 			}

@@ -3,7 +3,6 @@ package configtest
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -124,12 +123,4 @@ func fixtureSource(cfg *config.Config, s step) (pipeline.Source, func(), error) 
 		return nil, nil, err
 	}
 	return src, func() { _ = src.Close() }, nil
-}
-
-// addLines adds the lines of the fixture to an error.
-func addLines(s step, err error) error {
-	if _, ok := errors.AsType[*replay.BrokenError](err); ok && s.first > 0 {
-		return fmt.Errorf("lines %d-%d of %s: %w", s.first, s.last, s.Fixture, err)
-	}
-	return err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"log/slog"
 	"os"
 	"runtime"
@@ -17,7 +16,9 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/shardreader/replay"
 	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/local"
 )
 
 // maxTime bounds one case, in case a sink never accepts a change.
@@ -38,47 +39,25 @@ type Result struct {
 // Passed reports whether the actual contents are as expected.
 func (r *Result) Passed() bool { return r.Err == nil && len(r.Differences) == 0 }
 
-// Run runs cases in parallel, in pipelines with the options, and yields their results in order. If the caller stops early, Run waits for the running
-// cases.
-func Run(ctx context.Context, cfg *config.Config, cases []*Case, opts ...sinks.Option) iter.Seq[*Result] {
-	return func(yield func(*Result) bool) {
-		ctx, cancel := context.WithCancel(ctx)
-		results := make([]chan *Result, len(cases))
-		for i := range results {
-			results[i] = make(chan *Result, 1)
-		}
-		var next atomic.Int64
-		var workers sync.WaitGroup
-		for range runtime.GOMAXPROCS(0) {
-			workers.Go(func() {
-				for i := next.Add(1) - 1; i < int64(len(cases)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-					results[i] <- runCase(ctx, cfg, cases[i], opts)
-				}
-			})
-		}
-		defer workers.Wait()
-		defer cancel()
-		for _, r := range results {
-			select {
-			case result := <-r:
-				if !yield(result) {
-					return
-				}
-			case <-ctx.Done():
-				return
+// Run runs cases in parallel, in pipelines with the options, and returns their results in order. If ctx ends, it returns
+// the results so far, in which cases may be missing.
+func Run(ctx context.Context, cfg *config.Config, cases []*Case, opts ...sinks.Option) []*Result {
+	results := make([]*Result, len(cases))
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(cases)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				start, r := time.Now(), &Result{Case: cases[i]}
+				ctx, cancel := context.WithTimeoutCause(ctx, maxTime, fmt.Errorf("not finished after %v", maxTime))
+				r.Err = r.run(ctx, cfg, opts)
+				cancel()
+				r.Took, results[i] = time.Since(start), r
 			}
-		}
+		})
 	}
-}
-
-func runCase(ctx context.Context, cfg *config.Config, c *Case, opts []sinks.Option) *Result {
-	start := time.Now()
-	r := &Result{Case: c}
-	ctx, cancel := context.WithTimeoutCause(ctx, maxTime, fmt.Errorf("not finished after %v", maxTime))
-	defer cancel()
-	r.Err = r.run(ctx, cfg, opts)
-	r.Took = time.Since(start)
-	return r
+	workers.Wait()
+	return results
 }
 
 func (r *Result) run(ctx context.Context, cfg *config.Config, opts []sinks.Option) (err error) {
@@ -87,10 +66,11 @@ func (r *Result) run(ctx context.Context, cfg *config.Config, opts []sinks.Optio
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	s, err := openStores(dir)
+	opened, err := local.Open(dir)
 	if err != nil {
 		return err
 	}
+	s := &stores{opened, local.Dir(dir), make(map[string]*index)}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	p, err := sinks.Assemble(ctx, cfg, s, append(slices.Clip(opts), sinks.Finite(), sinks.WithBounds(1, 0, 0))...)
 	if err != nil {
@@ -159,7 +139,10 @@ func (o *outcome) runStep(ctx context.Context, p *pipeline.Pipeline, rec *record
 		return page, err
 	}), nil)
 	if err != nil {
-		return addLines(s, err)
+		if _, ok := errors.AsType[*replay.BrokenError](err); ok && s.first > 0 {
+			return fmt.Errorf("lines %d-%d of %s: %w", s.first, s.last, s.Fixture, err)
+		}
+		return err
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

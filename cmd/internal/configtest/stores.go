@@ -20,14 +20,6 @@ type stores struct {
 
 var _ sinks.Stores = (*stores)(nil)
 
-func openStores(dir string) (*stores, error) {
-	s, err := local.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	return &stores{s, local.Dir(dir), make(map[string]*index)}, nil
-}
-
 // Archive opens a separate bucket for the sink, so that a test can expect the objects of each sink of a shared bucket.
 func (s *stores) Archive(ctx context.Context, cfg *config.Config, spec config.Sink) (archive.Store, error) {
 	own := *spec.Archive

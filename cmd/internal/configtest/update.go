@@ -243,10 +243,10 @@ func (t *fileText) addExpect(r *Result) (edit, error) {
 	margin := "\n" + strings.Repeat(" ", indent)
 	var b strings.Builder
 	b.WriteString(margin + "expect:")
-	last := section("")
+	var last *section
 	for _, x := range r.all {
 		if x.section != last {
-			b.WriteString(margin + "  " + string(x.section) + ":")
+			b.WriteString(margin + "  " + x.section.name + ":")
 			last = x.section
 		}
 		if x.name == "" {

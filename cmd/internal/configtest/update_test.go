@@ -42,7 +42,7 @@ func updated(t testing.TB, cfg *config.Config, text string) string {
 			t.Fatalf("%v\n%s", err, text)
 		}
 		var results []*Result
-		for r := range Run(t.Context(), cfg, f.Cases) {
+		for _, r := range Run(t.Context(), cfg, f.Cases) {
 			if again && !r.Passed() {
 				b, _ := os.ReadFile(path)
 				t.Errorf("%s fails after the update: %v %v\n%s", r.Case.Name, r.Err, r.Differences, b)

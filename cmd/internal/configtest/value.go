@@ -21,11 +21,11 @@ type value struct {
 	elems []value  // M: the values of names; L, SS, NS, BS: the elements
 }
 
-func text(s string) value    { return value{kind: item.KindS, text: s} }
-func count(n int64) value    { return value{kind: item.KindN, text: fmt.Sprint(n)} }
-func trueValue() value       { return value{kind: item.KindBOOL, text: "true"} }
-func list(vs ...value) value { return value{kind: item.KindL, elems: vs} }
-func object() value          { return value{kind: item.KindM} }
+func text(s string) value { return value{kind: item.KindS, text: s} }
+func count(n int64) value { return value{kind: item.KindN, text: fmt.Sprint(n)} }
+func trueValue() value    { return value{kind: item.KindBOOL, text: "true"} }
+func list() value         { return value{kind: item.KindL} }
+func object() value       { return value{kind: item.KindM} }
 
 // with returns the object v with one more member. An absent member is not added.
 func (v value) with(name string, m value) value {
@@ -63,7 +63,12 @@ func (v value) equal(w value) bool {
 	}
 	switch v.kind {
 	case item.KindN:
-		return sameNumber(v.text, w.text)
+		x, errX := decimal.Parse(v.text)
+		y, errY := decimal.Parse(w.text)
+		if errX != nil || errY != nil {
+			return v.text == w.text // plain JSON may have numbers that DynamoDB cannot store
+		}
+		return x.Cmp(y) == 0
 	case item.KindM:
 		for i, name := range v.names {
 			if !v.elems[i].equal(w.get(name)) {
@@ -78,29 +83,17 @@ func (v value) equal(w value) bool {
 	}
 }
 
-// sameNumber compares numbers by value. It compares the texts of numbers that DynamoDB cannot store, as plain JSON may
-// have.
-func sameNumber(a, b string) bool {
-	x, errX := decimal.Parse(a)
-	y, errY := decimal.Parse(b)
-	if errX != nil || errY != nil {
-		return a == b
-	}
-	return x.Cmp(y) == 0
-}
-
 // fromItem converts a value of DynamoDB.
 func fromItem(v item.Value) value {
 	out := value{kind: v.Kind()}
 	switch v.Kind() {
 	case item.KindS:
-		s, _ := v.Text()
-		out.text = s
+		out.text, _ = v.Text()
 	case item.KindN:
 		d, _ := v.Number()
 		out.text = d.String()
 	case item.KindB:
-		out.text = base64Of(v)
+		_ = json.Unmarshal(v.AppendJSON(nil), &out.text) // a JSON string in base64, always
 	case item.KindBOOL:
 		b, _ := v.Bool()
 		out.text = fmt.Sprint(b)
@@ -114,13 +107,6 @@ func fromItem(v item.Value) value {
 		}
 	}
 	return out
-}
-
-// base64Of returns a B in base64.
-func base64Of(v item.Value) string {
-	var s string
-	_ = json.Unmarshal(v.AppendJSON(nil), &s) // a JSON string, always
-	return s
 }
 
 // imageValue converts an image; absent if there is none.
@@ -137,9 +123,9 @@ func (v value) appendDynamoDBJSON(dst []byte) []byte {
 	case item.KindM:
 		dst = v.appendMembers(dst)
 	case item.KindL:
-		dst = appendList(dst, v.elems, value.appendDynamoDBJSON)
+		dst = appendList(dst, v.elems, ",", value.appendDynamoDBJSON)
 	case item.KindSS, item.KindNS, item.KindBS:
-		dst = appendList(dst, v.elems, func(e value, dst []byte) []byte { return appendText(dst, e.text) })
+		dst = appendList(dst, v.elems, ",", func(e value, dst []byte) []byte { return appendText(dst, e.text) })
 	default:
 		dst = appendText(dst, v.text)
 	}
@@ -158,11 +144,11 @@ func (v value) appendMembers(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-func appendList(dst []byte, vs []value, each func(value, []byte) []byte) []byte {
+func appendList(dst []byte, vs []value, comma string, each func(value, []byte) []byte) []byte {
 	dst = append(dst, '[')
 	for i, v := range vs {
 		if i > 0 {
-			dst = append(dst, ',')
+			dst = append(dst, comma...)
 		}
 		dst = each(v, dst)
 	}

@@ -40,7 +40,7 @@ func (v value) appendFlow(dst []byte) []byte {
 		}
 		return append(dst, '}')
 	case item.KindL:
-		return appendFlowList(dst, v.elems, value.appendFlow)
+		return appendList(dst, v.elems, ", ", value.appendFlow)
 	}
 	return v.appendMarked(dst)
 }
@@ -52,7 +52,7 @@ func (v value) appendMarked(dst []byte) []byte {
 	case item.KindM:
 		dst = append(dst, v.appendMembers(nil)...) // JSON is YAML
 	case item.KindSS, item.KindNS, item.KindBS:
-		dst = appendFlowList(dst, v.elems, func(e value, dst []byte) []byte {
+		dst = appendList(dst, v.elems, ", ", func(e value, dst []byte) []byte {
 			if e.kind == item.KindN {
 				return append(dst, e.text...)
 			}
@@ -62,17 +62,6 @@ func (v value) appendMarked(dst []byte) []byte {
 		dst = append(dst, scalarText(v.text)...)
 	}
 	return append(dst, '}')
-}
-
-func appendFlowList(dst []byte, vs []value, each func(value, []byte) []byte) []byte {
-	dst = append(dst, '[')
-	for i, v := range vs {
-		if i > 0 {
-			dst = append(dst, ", "...)
-		}
-		dst = each(v, dst)
-	}
-	return append(dst, ']')
 }
 
 // plainText matches text that needs no quotes in YAML, unless oldWord matches: words of YAML 1.1 that some readers do not

@@ -143,7 +143,7 @@ func healthPatience(cfg *config.Config) time.Duration {
 	return wait + 2*time.Minute
 }
 
-// facts implements [health.Source].
+// facts is the [health.Source] of a consumer that runs.
 func (c *consumerRun) facts(context.Context) (health.Facts, error) {
 	h := c.source.Health()
 	f := health.Facts{Live: h.Live, Ready: h.Ready, Reasons: h.Reasons, Stuck: len(h.Stuck)}

@@ -50,7 +50,7 @@ func (r *gapRepair) run(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			pause = max(pause, repairPause(failures))
+			pause = max(pause, min(firstRepairPause<<min(failures, 20), maxRepairPause))
 			failures++
 			r.log.LogAttrs(ctx, slog.LevelError, "gaps cannot be repaired: it is tried again", slog.String("error", redact.LogText(err)), slog.Duration("pause", pause))
 		default:
@@ -65,11 +65,6 @@ func (r *gapRepair) lastLook(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
 	_, _ = r.look(ctx)
-}
-
-// repairPause returns the pause after a number of earlier failures.
-func repairPause(failures int) time.Duration {
-	return min(firstRepairPause<<min(failures, 20), maxRepairPause)
 }
 
 // look counts the gaps that are not repaired, and returns those whose repair can begin. An outage leaves gaps in many shards

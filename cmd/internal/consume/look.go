@@ -20,7 +20,7 @@ const (
 // newLooks returns the looks at what all consumers share: leases, heartbeats, gaps, notes and stages of sinks. A look lists
 // no stream and counts no dead letters: `status` does.
 func (o *options) newLooks(cfg *config.Config, r *resources) *page.Looks {
-	var heartbeats fleet.HeartbeatWatch
+	var heartbeats stream.HeartbeatWatch
 	return page.NewLooks(lookPause, redact.LogText, func(ctx context.Context) (*fleet.Report, error) {
 		ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 		defer cancel()

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/fleet"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
@@ -21,12 +22,14 @@ func TestProgress(t *testing.T) {
 			"idle":    {},
 		},
 	}
-	sinks := []pipeline.SinkState{{Name: "archive", Failing: now.Add(-90 * time.Second), Error: "transient: it is throttled"}, {Name: "orders", Blocked: 1}}
 	status := coordinator.Status{
 		Member:     leases.Member{Calls: 1_000_000},
 		Partitions: []coordinator.PartitionStatus{{Shard: "a", Behind: true}, {Shard: "b"}, {Shard: "c", Stopped: "a gap"}},
 	}
-	p := newProgress("shop", ledger, sinks, status, 75*time.Second, 4.26, now)
+	p := progress{newProcess(status, nil), "shop", now}
+	p.Ledger, p.Lag, p.ReadRate = ledger, new(75.0), new(4.26)
+	failing := now.Add(-90 * time.Second)
+	p.Sinks = []fleet.ProcessSink{{Sink: "orders", Blocked: 1}, {Sink: "archive", Failing: &failing, Error: "transient: it is throttled"}}
 	const head = "12,345 records read, 4.3 a second, 11,000 pending, 1m15s behind; 3 shards, 1 with unread records, 1 STOPPED; 2 undecodable"
 	const line = head + "; archive: 1,000 written, 11,000 pending, FAILING for 1m30s: transient: it is throttled; idle: 0 written; " +
 		"orders: 11,990 written, 3 pending, 7 in dead letters, 1 key blocked; at this rate 1,000,000 GetRecords calls in 30 days, $0.20"

@@ -51,8 +51,8 @@ type ratesNow struct {
 	lastLetter time.Time // when letters grew last; zero: never
 }
 
-// add adds the ledger at now, and returns the rate of reading. One goroutine calls it.
-func (r *rates) add(now time.Time, l pipeline.Ledger) float64 {
+// add adds the ledger at now. One goroutine calls it.
+func (r *rates) add(now time.Time, l pipeline.Ledger) {
 	first := len(r.read.samples) == 0
 	next := ratesNow{read: r.read.add(now, l.Source.Read), written: make(map[string]float64, len(l.Sinks)), letters: l.GivenUp(), lastLetter: r.last.lastLetter}
 	if next.letters > r.last.letters {
@@ -70,7 +70,6 @@ func (r *rates) add(now time.Time, l pipeline.Ledger) float64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.last, r.measured = next, !first
-	return next.read
 }
 
 // latest returns the rates; false before they are measured.

@@ -53,7 +53,7 @@ func (s *startup) current() (c *consumerRun, problem string) {
 	return s.run, s.problem
 }
 
-// facts implements [health.Source]. A starting process is live, and not ready.
+// facts is the [health.Source]. A starting process is live, and not ready.
 func (s *startup) facts(ctx context.Context) (health.Facts, error) {
 	c, problem := s.current()
 	if c != nil {
@@ -90,7 +90,7 @@ func (o *options) serve(cfg *config.Config, log io.Writer) (*endpoint, error) {
 	if o.scrape != nil {
 		paths.Metrics, names = o.scrape, names+", /metrics"
 	}
-	s, err := health.Start(o.health, o.start.monitor, health.SourceFunc(o.start.facts), paths)
+	s, err := health.Start(o.health, o.start.monitor, o.start.facts, paths)
 	if err != nil {
 		return nil, err
 	}

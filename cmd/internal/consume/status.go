@@ -14,8 +14,7 @@ import (
 func (s *startup) pageStatus() (out page.Status) {
 	c, _ := s.current()
 	if s.monitor != nil {
-		v := s.monitor.Verdict(time.Now())
-		out.Verdict = &v
+		out.Verdict = new(s.monitor.Verdict(time.Now()))
 	}
 	if c != nil {
 		out.Consumer = c.statusWithin(statusTimeout)
@@ -56,8 +55,7 @@ func (c *consumerRun) status(now time.Time) *fleet.Process {
 	p := newProcess(st, c.pipeline.HeldBack())
 	p.Ledger = c.pipeline.Ledger()
 	if st.Seen { // before that it reads nothing, and how far it is behind is unknown
-		lag := c.source.Lag(st).Seconds()
-		p.Lag = &lag
+		p.Lag = new(c.source.Lag(st).Seconds())
 	}
 	rates, measured := c.rates.latest()
 	p.LastLetter = cli.OptionalTime(rates.lastLetter)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/fleet"
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
@@ -44,11 +45,12 @@ func (c *consumerRun) watch(ctx context.Context) {
 		st := c.refreshStopped()
 		ledger := c.pipeline.Ledger()
 		read, pending := readAndPending(ledger)
-		rate := c.rates.add(now, ledger)
+		c.rates.add(now, ledger)
 		if now.After(nextShow) {
 			nextShow = now.Add(c.showEvery())
-			p := newProgress(c.cfg.Name, ledger, c.pipeline.Sinks(), st, c.source.Lag(st), rate, now)
-			switch failing := slices.ContainsFunc(p.sinks, func(s sinkProgress) bool { return s.state() != "" }); {
+			p := progress{c.status(now), c.cfg.Name, now}
+			isFailing := func(s fleet.ProcessSink) bool { return s.Failing != nil || s.Blocked > 0 }
+			switch failing := slices.ContainsFunc(p.Sinks, isFailing); {
 			case c.block != nil:
 				c.block.Update(p.block())
 			case read != reported || pending > 0 || failing:

@@ -13,7 +13,6 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
-	"github.com/tablewake/tablewake/pipeline/record"
 	awscost "github.com/tablewake/tablewake/pipeline/telemetry/cost"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
@@ -219,15 +218,6 @@ type unitCostJSON struct {
 	WriteUnits float64 `json:"write_units"`
 	ReadUnits  float64 `json:"read_units"`
 	Why        string  `json:"why"`
-}
-
-// costOf returns the cost of a change's ops; nil if they write nothing to DynamoDB.
-func costOf(c *record.Change, ops []pipeline.Op) *unitCostJSON {
-	cost, ok := dynamo.CostOf(c, ops)
-	if !ok {
-		return nil
-	}
-	return &unitCostJSON{cost.WriteUnits, cost.ReadUnits, cost.Why}
 }
 
 // String formats the cost as a line of `explain`.

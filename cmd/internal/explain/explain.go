@@ -12,8 +12,6 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/itemkey"
 	"github.com/tablewake/tablewake/cmd/internal/records"
-	"github.com/tablewake/tablewake/pipeline/config"
-	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks"
 )
@@ -70,9 +68,11 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) error 
 	if err != nil {
 		return err
 	}
-	key, err := o.parsedKey(cfg)
-	if err != nil {
-		return err
+	var key itemkey.Key // every key matches
+	if o.key != "" {
+		if key, err = itemkey.Parse(o.key, cfg, ""); err != nil {
+			return err
+		}
 	}
 	p, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), s.PlanOnly(cfg, "replay"), sinks.Suppressed("replay"), sinks.MaskAll())
 	if err != nil {
@@ -81,39 +81,22 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) error 
 	out := bufio.NewWriter(s.Out)
 	printer := Printer{
 		Explain: p.Explain, Mask: mask, Entities: cfg.EntitySet(), Limit: o.limit, Format: o.format,
-		Selects: func(c *record.Change) bool { return o.selects(c, key, mask) },
+		Selects: func(c *record.Change) bool {
+			return key.Matches(c, mask) && (o.sequence == "" || record.CompareSequence(o.sequence, c.Sequence) == 0)
+		},
 	}
 	n, err := printer.Print(o.Pages(ctx, cfg, s, paths), out)
 	if flushErr := out.Flush(); err == nil {
 		err = flushErr
 	}
-	if n == 0 && err == nil && (o.key != "" || o.sequence != "") {
-		fmt.Fprintln(s.Err, o.noneSelected())
+	switch none := n == 0 && err == nil; {
+	case none && o.key != "":
+		fmt.Fprintln(s.Err, "no change of the input matches; "+itemkey.Usage)
+	case none && o.sequence != "":
+		fmt.Fprintln(s.Err, "no change of the input has the sequence number "+o.sequence)
 	}
 	if ctx.Err() != nil {
 		return cli.Exit(cli.ExitInterrupted, errors.New("interrupted"))
 	}
 	return err
-}
-
-// parsedKey reads --key; every key matches if it is not given.
-func (o *options) parsedKey(cfg *config.Config) (key itemkey.Key, err error) {
-	if o.key != "" {
-		key, err = itemkey.Parse(o.key, cfg, "")
-	}
-	return key, err
-}
-
-// noneSelected says that the flags select no change.
-func (o *options) noneSelected() string {
-	if o.key == "" {
-		return "no change of the input has the sequence number " + o.sequence
-	}
-	return "no change of the input matches; " + itemkey.Usage
-}
-
-// selects reports whether the flags select a change.
-func (o *options) selects(c *record.Change, key itemkey.Key, m *mask.Mask) bool {
-	return key.Matches(c, m) &&
-		(o.sequence == "" || record.CompareSequence(o.sequence, c.Sequence) == 0)
 }

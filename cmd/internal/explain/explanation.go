@@ -11,6 +11,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
 // explanation is an element of `explain -o json`.
@@ -111,8 +112,8 @@ func newExplanation(n int64, e pipeline.Explanation) explanation {
 		for _, op := range r.Ops {
 			w.Do = append(w.Do, op.String())
 		}
-		if r.Err == nil {
-			w.Cost = costOf(c, r.Ops)
+		if cost, ok := dynamo.CostOf(c, r.Ops); ok && r.Err == nil {
+			w.Cost = &unitCostJSON{cost.WriteUnits, cost.ReadUnits, cost.Why}
 		}
 		switch {
 		case !r.Taken:

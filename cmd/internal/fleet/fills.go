@@ -59,10 +59,8 @@ func (s *PendingSink) addFill(obs *Observation) {
 	if took <= 0 || s.Stage != state.Filling.String() {
 		return
 	}
-	rate := float64(f.Items) / took.Seconds()
-	s.Rate = &rate
+	s.Rate = new(float64(f.Items) / took.Seconds())
 	if f.Done > 0 && f.Done <= f.Parts {
-		left := (took / time.Duration(f.Done) * time.Duration(f.Parts-f.Done)).Seconds()
-		s.Left = &left
+		s.Left = new((took / time.Duration(f.Done) * time.Duration(f.Parts-f.Done)).Seconds())
 	}
 }

@@ -86,7 +86,7 @@ func (o *statusOptions) observeFunctions(ctx context.Context, cfg *config.Config
 	}
 	r := functionReader{
 		mappings: lambda.NewFromConfig(sdk), metrics: cloudwatch.NewFromConfig(sdk),
-		objects: s3.NewFromConfig(sdk, func(o *s3.Options) { o.UsePathStyle = o.BaseEndpoint != nil }),
+		objects: target.S3(sdk),
 	}
 	for _, name := range o.functions {
 		obs.Functions = append(obs.Functions, r.read(ctx, name, obs))

@@ -67,11 +67,3 @@ func prefixed(prefix, text string) string {
 	}
 	return prefix + text
 }
-
-// repairText describes how far the repair of a gap is.
-func repairText(r state.GapRepair) string {
-	if r.Stage == state.GapRepairing {
-		return "repairing by " + r.Owner
-	}
-	return string(r.Stage)
-}

@@ -54,7 +54,11 @@ Consumers may run meanwhile.`,
 	f.StringVarP(&o.config, "config", "c", "", "the configuration (required)")
 	_ = c.MarkPersistentFlagFilename("config", "yaml", "yml")
 	o.AddPersistent(c, "the folder that a consumer works on")
-	c.AddCommand(o.newList(s), o.newRelease(s), o.newReset(s), o.newPin(s), o.newUnpin(s))
+	c.AddCommand(o.newList(s))
+	for _, edit := range []*cobra.Command{o.newRelease(s), o.newReset(s), o.newPin(s), o.newUnpin(s)} {
+		edit.Flags().BoolVar(&o.dryRun, "dry-run", false, "say what would be written and what follows, and write nothing")
+		c.AddCommand(edit)
+	}
 	return c
 }
 
@@ -79,7 +83,7 @@ func (o *leasesOptions) newList(s cli.Streams) *cobra.Command {
 }
 
 func (o *leasesOptions) newRelease(s cli.Streams) *cobra.Command {
-	c := &cobra.Command{
+	return &cobra.Command{
 		Use:   "release -c FILE (--live | --local DIR) SHARD...",
 		Short: "Take leases from their owners: any consumer may have them",
 		Long: `release takes leases from their owners, as of a consumer that hangs. What an owner has
@@ -90,8 +94,6 @@ under way is given up, and the next one reads on behind the last checkpoint.`,
 			return o.editLeases(c.Context(), s, args, releaseLease)
 		},
 	}
-	o.addDryRun(c)
-	return c
 }
 
 func (o *leasesOptions) newReset(s cli.Streams) *cobra.Command {
@@ -121,12 +123,11 @@ meant: they are noted as a gap first.`,
 	}
 	c.Flags().StringVar(&o.to, "to", "", "trim_horizon, latest, end, a time as 2026-01-31T12:00:00Z, or a sequence number (required)")
 	c.Flags().BoolVar(&o.skip, "skip", false, "pass over records that nobody has read")
-	o.addDryRun(c)
 	return c
 }
 
 func (o *leasesOptions) newPin(s cli.Streams) *cobra.Command {
-	c := &cobra.Command{
+	return &cobra.Command{
 		Use:   "pin -c FILE (--live | --local DIR) SHARD NAME",
 		Short: "Have a shard read by the consumers of one name, whatever the balance",
 		Long: `pin has a shard read by the consumers of one name (consume --worker NAME), as long as one
@@ -142,12 +143,10 @@ of them lives. Another owner hands it over softly: nothing is read twice.`,
 			return o.editLeases(c.Context(), s, args[:1], func(l leases.Lease) (leaseEdit, error) { return pinLease(l, args[1]) })
 		},
 	}
-	o.addDryRun(c)
-	return c
 }
 
 func (o *leasesOptions) newUnpin(s cli.Streams) *cobra.Command {
-	c := &cobra.Command{
+	return &cobra.Command{
 		Use:     "unpin -c FILE (--live | --local DIR) SHARD...",
 		Short:   "Balance shards as the others are",
 		Example: "  tablewake leases unpin -c tablewake.yaml --live shardId-00000001760000000000-abcdef01",
@@ -156,12 +155,6 @@ func (o *leasesOptions) newUnpin(s cli.Streams) *cobra.Command {
 			return o.editLeases(c.Context(), s, args, func(l leases.Lease) (leaseEdit, error) { return pinLease(l, "") })
 		},
 	}
-	o.addDryRun(c)
-	return c
-}
-
-func (o *leasesOptions) addDryRun(c *cobra.Command) {
-	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say what would be written and what follows, and write nothing")
 }
 
 func shardArguments(hint string) cobra.PositionalArgs {

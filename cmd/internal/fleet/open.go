@@ -32,18 +32,31 @@ type sharedStores struct {
 	gaps    func(context.Context) ([]state.NotedGap, error)
 	note    func(context.Context, record.Gap) error // nil if gaps are only read
 
-	heldBack func(context.Context) ([]state.HeldBack, error) // nil if no consumer notes it
-	births   func(context.Context) ([]state.Birth, error)    // nil if the file names no state
-	fills    fillReader                                      // nil if births is
-	stores   sinks.Stores                                    // existing stores of sinks; nil if leases are in a file, or if the command does not read them
+	state  func(ctx context.Context, do func(keptState) error) error // nil if the file names no state
+	stores sinks.Stores                                              // existing stores of sinks; nil if leases are in a file, or if the command does not read them
 
 	silent time.Duration // a consumer without a new heartbeat for this long is silent
 	gone   time.Duration // how long no process has used the lease file; 0: one does, or it is unknown
 	target.Closers
 }
 
-// fillReader reads the backfills that fill the outputs of births.
-type fillReader func(ctx context.Context, births []state.Birth) (map[string]Fill, error)
+// keptState is what the state has of outputs and consumers.
+type keptState interface {
+	state.Births
+	state.Backfills
+	HeldBack(ctx context.Context) ([]state.HeldBack, error)
+}
+
+// readState calls do with the state within lookTimeout, if there is one. An error is added to obs.
+func (shared *sharedStores) readState(ctx context.Context, obs *Observation, what string, do func(context.Context, keptState) error) {
+	if shared.state == nil {
+		return
+	}
+	_, err := withTimeout(ctx, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, shared.state(ctx, func(kept keptState) error { return do(ctx, kept) })
+	})
+	obs.AddUnread(what, err)
+}
 
 // openStores opens the leases, the stream and the gaps of cfg, to inspect them or to change leases. With --live it
 // first names them on w.
@@ -57,7 +70,7 @@ func openStores(ctx context.Context, t *target.Flags, cfg *config.Config, w io.W
 			return nil, err
 		}
 	}
-	shared := &sharedStores{silent: stream.LeaseDuration(cfg), streams: func() (shardreader.API, error) {
+	shared := &sharedStores{silent: stream.MaxSilence(t, cfg), streams: func() (shardreader.API, error) {
 		sdk, err := target.LoadAWS(ctx)
 		return stream.OpenRateLimited(sdk, cfg, 2), err
 	}}
@@ -69,7 +82,7 @@ func openStores(ctx context.Context, t *target.Flags, cfg *config.Config, w io.W
 			}
 			shared.OnClose(folder.Close)
 		}
-		if err := errors.Join(shared.openFile(cfg, path, change), shared.openHeldBack(ctx, t, cfg, w)); err != nil {
+		if err := errors.Join(shared.openFile(cfg, path, change), shared.openNotes(ctx, t, cfg, w)); err != nil {
 			return nil, errors.Join(err, shared.Close())
 		}
 		return shared, nil
@@ -87,7 +100,6 @@ func openStores(ctx context.Context, t *target.Flags, cfg *config.Config, w io.W
 
 // openFile opens leases in a file. Without change a consumer can use the file at the same time.
 func (shared *sharedStores) openFile(cfg *config.Config, path string, change bool) error {
-	shared.silent = max(shared.silent, fileSilent)
 	shared.read = func(context.Context) (leases.Snapshot, error) {
 		seen, _, err := leasesfile.ReadUnlocked(path)
 		return seen, err
@@ -122,10 +134,6 @@ func idleSince(path string) time.Duration {
 	return max(time.Since(about.ModTime()), time.Millisecond)
 }
 
-// fileSilent is how long a file has no new heartbeat of a dead consumer: an idle one writes the file every ten
-// seconds.
-const fileSilent = 13 * time.Second
-
 // openTable opens leases in a table, and the state table.
 func (shared *sharedStores) openTable(ctx context.Context, t *target.Flags, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
 	table, err := stream.OpenLeaseTable(ctx, sdk, cfg, t.Create)
@@ -146,17 +154,11 @@ func (shared *sharedStores) openState(ctx context.Context, t *target.Flags, sdk 
 		return err
 	}
 	shared.note = kept.AddGap
-	if noted, ok := kept.(interface {
-		HeldBack(ctx context.Context) ([]state.HeldBack, error)
-	}); ok {
-		shared.heldBack = noted.HeldBack
+	if noted, ok := kept.(keptState); ok {
+		shared.state = func(_ context.Context, do func(keptState) error) error { return do(noted) }
 	}
 	if t.LookOnly {
 		shared.stores = opened
-	}
-	shared.births = func(ctx context.Context) ([]state.Birth, error) { return stream.Collect(kept.Births(ctx)) }
-	shared.fills = func(ctx context.Context, births []state.Birth) (map[string]Fill, error) {
-		return ReadFills(ctx, kept, births)
 	}
 	shared.gaps = func(ctx context.Context) ([]state.NotedGap, error) { return stream.Collect(kept.Gaps(ctx)) }
 	return nil
@@ -179,18 +181,12 @@ func openGaps(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Wri
 	return shared, nil
 }
 
-// openHeldBack opens the notes of consumers if the leases are in a file. The notes are in the --local folder, or in the
-// state table if cfg has one.
-func (shared *sharedStores) openHeldBack(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer) error {
+// openNotes opens the state if the leases are in a file: that of the --local folder, which a consumer may use at the same time,
+// or the state table if cfg has one.
+func (shared *sharedStores) openNotes(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer) error {
 	if !t.Live {
-		shared.heldBack = func(ctx context.Context) ([]state.HeldBack, error) { return localHeldBack(ctx, t.Local, cfg.Name) }
-		shared.births = func(ctx context.Context) ([]state.Birth, error) { return localBirths(ctx, t.Local, cfg.Name) }
-		shared.fills = func(ctx context.Context, births []state.Birth) (fills map[string]Fill, err error) {
-			err = target.ReadState(ctx, local.Dir(t.Local), cfg.Name, func(kept *sqlite.State) error {
-				fills, err = ReadFills(ctx, kept, births)
-				return err
-			})
-			return fills, err
+		shared.state = func(ctx context.Context, do func(keptState) error) error {
+			return target.ReadState(ctx, local.Dir(t.Local), cfg.Name, func(kept *sqlite.State) error { return do(kept) })
 		}
 		return nil
 	}
@@ -204,24 +200,6 @@ func (shared *sharedStores) openHeldBack(ctx context.Context, t *target.Flags, c
 	stateOnly := &sharedStores{}
 	shared.OnClose(stateOnly.Close)
 	err = stateOnly.openState(ctx, t, sdk, cfg, w)
-	shared.heldBack, shared.births, shared.fills = stateOnly.heldBack, stateOnly.births, stateOnly.fills
+	shared.state = stateOnly.state
 	return err
-}
-
-// localHeldBack returns the notes in a --local folder. A consumer may use the folder at the same time.
-func localHeldBack(ctx context.Context, dir, name string) (held []state.HeldBack, err error) {
-	err = target.ReadState(ctx, local.Dir(dir), name, func(kept *sqlite.State) error {
-		held, err = kept.HeldBack(ctx)
-		return err
-	})
-	return held, err
-}
-
-// localBirths returns the births in a --local folder. A consumer may use the folder at the same time.
-func localBirths(ctx context.Context, dir, name string) (births []state.Birth, err error) {
-	err = target.ReadState(ctx, local.Dir(dir), name, func(kept *sqlite.State) error {
-		births, err = stream.Collect(kept.Births(ctx))
-		return err
-	})
-	return births, err
 }

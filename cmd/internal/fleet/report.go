@@ -342,8 +342,7 @@ func NewGap(g state.NotedGap, retention time.Duration) Gap {
 		g.To = g.Found.Add(-retention)
 	}
 	if !g.From.IsZero() && !g.To.IsZero() && !g.UnknownExtent {
-		lost := int64(g.Span() / time.Second)
-		out.LostSeconds = &lost
+		out.LostSeconds = new(int64(g.Span() / time.Second))
 	}
 	return out
 }

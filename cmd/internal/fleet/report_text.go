@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Write prints a report for people: consumers, the tree of shards, held back shards, failing sinks, gaps and, at the
@@ -169,9 +170,13 @@ func (g Gap) String() string {
 	}
 	switch {
 	case g.Shard == "":
-		b.WriteString("between the stream that was read before and " + g.Stream + g.during() + ": what was written to the table then is in neither")
+		b.WriteString("between the stream that was read before and " + g.Stream)
+		if g.From != nil && g.To != nil {
+			b.WriteString(", from " + g.From.Format(time.RFC3339) + " to " + g.To.Format(time.RFC3339))
+		}
+		b.WriteString(": what was written to the table then is in neither")
 	case g.UnknownExtent && g.Whole:
-		b.WriteString("it was not read to its end" + g.since() + "; nobody knows whether it held more")
+		b.WriteString("it was not read to its end" + prefixed(", but to ", g.After) + "; nobody knows whether it held more")
 	case g.UnknownExtent && g.Before != "":
 		b.WriteString(g.between() + "; nobody knows whether it held anything")
 	case g.UnknownExtent:
@@ -189,24 +194,8 @@ func (g Gap) String() string {
 	if g.Found != nil {
 		b.WriteString("found " + g.Found.Format(time.RFC3339) + ", ")
 	}
-	b.WriteString(repairText(g.Repair) + ")")
+	b.WriteString(cli.Either(g.Repair.Stage == state.GapRepairing, "repairing by "+g.Repair.Owner, string(g.Repair.Stage)) + ")")
 	return b.String()
-}
-
-// during describes the time in which the table had no stream that is read.
-func (g Gap) during() string {
-	if g.From == nil || g.To == nil {
-		return ""
-	}
-	return ", from " + g.From.Format(time.RFC3339) + " to " + g.To.Format(time.RFC3339)
-}
-
-// since describes up to where a shard that is gone was read.
-func (g Gap) since() string {
-	if g.After == "" {
-		return ""
-	}
-	return ", but to " + g.After
 }
 
 func (g Gap) between() string {

@@ -21,8 +21,7 @@ func (r *Report) newShard(obs *Observation, t tree, n *node) Shard {
 		s.Owner, s.Pinned, s.Wanted = n.lease.Owner, n.lease.Pinned, n.lease.RequestedBy
 		s.Checkpoint, s.Counter = n.lease.Checkpoint.String(), n.lease.Counter
 		if !n.lease.Time.IsZero() {
-			at, age := n.lease.Time.UTC(), max(obs.At.Sub(n.lease.Time), 0).Seconds()
-			s.LastRecord, s.AgeSeconds = &at, &age
+			s.LastRecord, s.AgeSeconds = new(n.lease.Time.UTC()), new(max(obs.At.Sub(n.lease.Time), 0).Seconds())
 		}
 	}
 	owner, member := obs.member(s.Owner)
@@ -46,8 +45,7 @@ func (s *Shard) setUnread(obs *Observation, n *node, owner leases.Member) {
 	last, behind := owner.Behind[n.id]
 	failing, fails := owner.Failing[n.id]
 	if fails {
-		age := max(obs.At.Sub(failing.Since), 0).Seconds()
-		s.FailingFor, s.Failing = &age, failing.Class
+		s.FailingFor, s.Failing = new(max(obs.At.Sub(failing.Since), 0).Seconds()), failing.Class
 	} else {
 		s.Behind = &behind
 	}
@@ -191,11 +189,9 @@ func (obs *Observation) member(worker string) (leases.Member, bool) {
 
 // setLoss sets LossIn: the time until the stream drops the first record written after last.
 func (s *Shard) setLoss(obs *Observation, last time.Time) {
-	if last.IsZero() {
-		return
+	if !last.IsZero() {
+		s.LossIn = new((obs.Retention - obs.At.Sub(last)).Seconds())
 	}
-	in := (obs.Retention - obs.At.Sub(last)).Seconds()
-	s.LossIn = &in
 }
 
 func later(a, b time.Time) time.Time {

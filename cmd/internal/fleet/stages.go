@@ -3,6 +3,7 @@ package fleet
 import (
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -29,11 +30,7 @@ func (r *Report) addStages(obs *Observation) {
 		if b.Stage == state.Live {
 			continue
 		}
-		s := PendingSink{Sink: b.Sink, Stage: b.Stage.String(), Run: b.Run}
-		if !b.Floor.IsZero() {
-			floor := b.Floor
-			s.Floor = &floor
-		}
+		s := PendingSink{Sink: b.Sink, Stage: b.Stage.String(), Run: b.Run, Floor: cli.OptionalTime(b.Floor)}
 		s.addFill(obs)
 		r.NotLive = append(r.NotLive, s)
 		if b.Stage == state.Waiting {

@@ -180,13 +180,15 @@ func (o *statusOptions) look(ctx context.Context, w io.Writer) (_ Report, err er
 	}
 	obs.Lost, err = withTimeout(ctx, func(ctx context.Context) ([]LostOutput, error) { return lostStores(ctx, cfg, shared, obs.Leases) })
 	obs.AddUnread("what sinks wrote", err)
-	if shared.births != nil {
-		obs.Births, err = withTimeout(ctx, shared.births)
-		obs.AddUnread("the stages of sinks", err)
-		obs.LeftOut = sinks.LeftOut(cfg, obs.Births)
-		obs.Fills, err = withTimeout(ctx, func(ctx context.Context) (map[string]Fill, error) { return shared.fills(ctx, obs.Births) })
-		obs.AddUnread("how far backfills are", err)
-	}
+	shared.readState(ctx, &obs, "the stages of sinks", func(ctx context.Context, kept keptState) (err error) {
+		obs.Births, err = stream.Collect(kept.Births(ctx))
+		return err
+	})
+	obs.LeftOut = sinks.LeftOut(cfg, obs.Births)
+	shared.readState(ctx, &obs, "how far backfills are", func(ctx context.Context, kept keptState) (err error) {
+		obs.Fills, err = ReadFills(ctx, kept, obs.Births)
+		return err
+	})
 	obs.Letters = o.countLetters(ctx, cfg, shared)
 	if ctx.Err() != nil {
 		return Report{}, context.Cause(ctx)
@@ -260,10 +262,10 @@ func (o *statusOptions) observe(ctx context.Context, cfg *config.Config, shared 
 	}
 	obs.Gaps, err = withTimeout(ctx, shared.gaps)
 	obs.AddUnread("gaps", err)
-	if shared.heldBack != nil {
-		obs.HeldBack, err = withTimeout(ctx, shared.heldBack)
-		obs.AddUnread("what consumers note of sinks", err)
-	}
+	shared.readState(ctx, obs, "what consumers note of sinks", func(ctx context.Context, kept keptState) (err error) {
+		obs.HeldBack, err = kept.HeldBack(ctx)
+		return err
+	})
 	wait := shared.silent
 	if o.noWatch {
 		wait = 0
@@ -282,10 +284,7 @@ const watchPause = 500 * time.Millisecond
 func watch(ctx context.Context, read func(context.Context) (leases.Snapshot, error), lease, gone time.Duration) (leases.Snapshot, map[string]time.Duration, error) {
 	first, err := read(ctx)
 	seen, start := first, time.Now()
-	beats := make(map[string]int64, len(first.Members))
-	for _, m := range first.Members {
-		beats[m.Worker] = m.Heartbeat
-	}
+	beats := first.Heartbeats()
 	for err == nil {
 		silent := make(map[string]time.Duration)
 		for _, m := range seen.Members {

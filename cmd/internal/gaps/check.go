@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 	"github.com/tablewake/tablewake/shardreader/leases"
@@ -124,12 +123,4 @@ func CheckQueue(ctx context.Context, sdk awssdk.Config, url string) error {
 // queueCounts are all messages of a queue.
 var queueCounts = []types.QueueAttributeName{
 	types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible, types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
-}
-
-// checkLetter returns an error if a dead letter is of one of the sinks. The change of a collision is written.
-func checkLetter(l pipeline.DeadLetter, sinks []string, flags string) error {
-	if slices.Contains(sinks, l.Sink) && l.Class != pipeline.ClassCollision {
-		return waitingLetters(l.Sink, flags)
-	}
-	return nil
 }

@@ -120,12 +120,7 @@ func (o *options) addRepair(c *cobra.Command) {
 }
 
 func (o *options) checkFlags() error {
-	ways := 0
-	for _, given := range []bool{len(o.exports) > 0, o.startExport, o.audit} {
-		if given {
-			ways++
-		}
-	}
+	ways := cli.CountTrue(len(o.exports) > 0, o.startExport, o.audit)
 	switch {
 	case !o.repair && (ways > 0 || o.dryRun || len(o.sinks) > 0 || len(o.shards) > 0 || o.queue != "" || o.noQueue):
 		return cli.Usagef("--export, --start-export, --audit, --dry-run, --sink, --shard, --queue and --no-queue go with --repair")
@@ -203,7 +198,10 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err := cli.Print(s.Out, o.format, report, report.Write); err != nil {
 		return err
 	}
-	return report.Err()
+	if report.Open > 0 {
+		return cli.Exit(cli.ExitPlanned, nil)
+	}
+	return nil
 }
 
 // command is one run of gaps.

@@ -16,7 +16,9 @@ import (
 
 	auditor "github.com/tablewake/tablewake/cmd/internal/audit"
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/records"
 	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -110,8 +112,7 @@ func (c *candidates) readAll(ctx context.Context, add func(sink int, s run.Suspe
 // moves reports whether an item's rows or documents may be at places that only a listing of the sink tells: an export has
 // two states of an item, and the sink may hold one that came between them.
 func (c *candidates) moves(sink string) bool {
-	i := slices.IndexFunc(c.cfg.Sinks, func(s config.Sink) bool { return s.Name == sink })
-	switch s := c.cfg.Sinks[i]; {
+	switch s, _ := c.cfg.Sink(sink); {
 	case s.View != nil:
 		return s.View.RowsMayGuardThemselves() && slices.ContainsFunc(s.View.Key, func(k config.Column) bool { return len(k.Template.Paths()) > 0 })
 	case s.Search != nil:
@@ -126,22 +127,13 @@ func (c *candidates) read(ctx context.Context, changes snapshot.Snapshot, part s
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	for {
-		page, err := r.Read(ctx)
-		if page != nil {
-			decoded, decodeErr := page.Decoded()
-			if decodeErr != nil {
-				return decodeErr
-			}
-			c.addPage(decoded, add)
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
+	for page, err := range pipeline.DecodedPages(ctx, r) {
+		if err != nil {
 			return err
 		}
+		c.addPage(page, add)
 	}
+	return nil
 }
 
 func (c *candidates) addPage(page *record.Page, add func(sink int, s run.Suspect)) {
@@ -221,17 +213,11 @@ func RequestExports(ctx context.Context, table, bucket, prefix string, gaps []st
 	}
 	var paths []string
 	for _, r := range asked {
-		began, told := time.Now(), time.Time{}
-		done, err := export.Wait(ctx, client, r.ARN, func(export.Requested) {
-			if time.Since(told) > time.Minute {
-				told = time.Now()
-				fmt.Fprintf(bar, "waiting for the export since %s\n", time.Since(began).Round(time.Second))
-			}
-		})
+		path, err := records.WaitForExport(ctx, client, r, bar)
 		if err != nil {
-			return nil, fmt.Errorf("%w (`--export %s` reads it when it is there)", err, r.Path)
+			return nil, err
 		}
-		paths = append(paths, done.Path)
+		paths = append(paths, path)
 	}
 	return paths, nil
 }

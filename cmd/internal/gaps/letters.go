@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/letters"
@@ -28,7 +29,12 @@ func CheckLetters(ctx context.Context, t *target.Flags, cfg *config.Config, stor
 	if err != nil {
 		return err
 	}
-	check := func(l pipeline.DeadLetter) error { return checkLetter(l, names, flags) }
+	check := func(l pipeline.DeadLetter) error {
+		if slices.Contains(names, l.Sink) && l.Class != pipeline.ClassCollision { // the change of a collision is written
+			return waitingLetters(l.Sink, flags)
+		}
+		return nil
+	}
 	switch {
 	case !t.Live:
 		return target.EachLetter(ctx, local.Dir(t.Local), slog.New(slog.DiscardHandler), check)

@@ -124,14 +124,6 @@ func (r *Result) write(w io.Writer) {
 	}
 }
 
-// Err returns the error of a pipeline with gaps that are not repaired.
-func (r *Report) Err() error {
-	if r.Open > 0 {
-		return cli.Exit(cli.ExitPlanned, nil)
-	}
-	return nil
-}
-
 // describe describes a gap in an error.
 func describe(g state.NotedGap) string {
 	return "the gap of " + fleet.NewGap(g, retention).String()

@@ -64,7 +64,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	if err != nil {
 		return fmt.Errorf("the consumer does not answer: %w (it listens where `tablewake consume --health` says; nobody else does)", err)
 	}
-	err = cli.Print(s.Out, o.format, v, func(w io.Writer) { fmt.Fprintln(w, verdictText(v)) })
+	err = cli.Print(s.Out, o.format, v, v.write)
 	if err == nil && !ok {
 		err = cli.Exit(cli.ExitFailure, nil)
 	}
@@ -97,11 +97,8 @@ func (o *options) getVerdict(ctx context.Context) (v Verdict, ok bool, err error
 	return v, resp.StatusCode == http.StatusOK, nil
 }
 
-// verdictText formats a verdict as one line.
-func verdictText(v Verdict) string {
+// write prints a verdict as one line.
+func (v Verdict) write(w io.Writer) {
 	text := fmt.Sprintf("%s: %s, %s pending", v.State, cli.Count(v.Shards, "shard"), cli.Count(v.Pending, "record"))
-	if len(v.Reasons) > 0 {
-		text += "; " + strings.Join(v.Reasons, "; ")
-	}
-	return text
+	fmt.Fprintln(w, strings.Join(append([]string{text}, v.Reasons...), "; "))
 }

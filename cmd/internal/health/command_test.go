@@ -33,7 +33,7 @@ func TestHealthOfAConsumer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			monitor := health.NewMonitor(health.Options{})
 			monitor.Observe(time.Now(), tt.facts)
-			source := health.SourceFunc(func(context.Context) (health.Facts, error) { return tt.facts, nil })
+			source := health.Source(func(context.Context) (health.Facts, error) { return tt.facts, nil })
 			server, err := health.Start("127.0.0.1:0", monitor, source, health.Paths{})
 			if err != nil {
 				t.Fatal(err)

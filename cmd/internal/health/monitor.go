@@ -131,7 +131,8 @@ func (m *Monitor) Verdict(now time.Time) Verdict {
 	case !f.Contact:
 		v.unready(Isolated, f.Reasons...)
 	case f.Pending > 0 && noProgress > m.o.Patience:
-		v.unready(Stuck, fmt.Sprintf("%s pending, and none was finished for %s: look at what %s", cli.Counted(f.Pending, "record", "is", "are"), round(noProgress), f.slowestAnswers()))
+		v.unready(Stuck, fmt.Sprintf("%s pending, and none was finished for %s: look at what %s", cli.Counted(f.Pending, "record", "is", "are"), round(noProgress),
+			cli.Either(f.Slowest == "", "the sinks answer", "the sink "+f.Slowest+" answers")))
 	case !f.Ready:
 		v.unready(Stuck, f.Reasons...)
 	}
@@ -140,14 +141,6 @@ func (m *Monitor) Verdict(now time.Time) Verdict {
 		v.Reasons = append(v.Reasons, fmt.Sprintf("%s read no further: `%s` says why", cli.Counted(v.Stopped, "shard", "is", "are"), m.o.Status))
 	}
 	return v
-}
-
-// slowestAnswers returns the end of the message about a stuck consumer.
-func (f Facts) slowestAnswers() string {
-	if f.Slowest == "" {
-		return "the sinks answer"
-	}
-	return "the sink " + f.Slowest + " answers"
 }
 
 func (v *Verdict) unready(s State, reasons ...string) {

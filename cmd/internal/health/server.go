@@ -13,16 +13,8 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/ownhost"
 )
 
-// Source is a consumer. Facts may block until ctx is done and must return an error then.
-type Source interface {
-	Facts(ctx context.Context) (Facts, error)
-}
-
-// SourceFunc is a function that implements [Source].
-type SourceFunc func(ctx context.Context) (Facts, error)
-
-// Facts calls f.
-func (f SourceFunc) Facts(ctx context.Context) (Facts, error) { return f(ctx) }
+// Source returns the facts of a consumer. It may block until ctx is done and must return an error then.
+type Source func(ctx context.Context) (Facts, error)
 
 // Server answers GET /livez, /readyz and /status with 200 or 503 and JSON, which has a [Verdict], and what its [Paths]
 // add. /status and the page answer 403 to the host name of another machine (package ownhost). /metrics does so while the
@@ -118,7 +110,7 @@ func (s *Server) watch(ctx context.Context) {
 func (s *Server) observe(ctx context.Context) {
 	short, cancel := context.WithTimeout(ctx, s.monitor.o.Every)
 	defer cancel()
-	if f, err := s.source.Facts(short); err == nil {
+	if f, err := s.source(short); err == nil {
 		s.monitor.Observe(time.Now(), f)
 	}
 }

@@ -21,7 +21,7 @@ func TestServer(t *testing.T) {
 	facts.Store(&health.Facts{Live: true, Ready: true, Contact: true, Seen: true, Shards: 2, Read: 7})
 	m := health.NewMonitor(health.Options{Every: 10 * time.Millisecond})
 	asked := make(chan struct{})
-	s, err := health.Start("127.0.0.1:0", m, health.SourceFunc(func(ctx context.Context) (health.Facts, error) {
+	s, err := health.Start("127.0.0.1:0", m, health.Source(func(ctx context.Context) (health.Facts, error) {
 		select {
 		case asked <- struct{}{}:
 		case <-ctx.Done():
@@ -84,7 +84,7 @@ func get(t *testing.T, s *health.Server, path string) (int, map[string]any) {
 // startEverywhere starts a server at all addresses of the machine until the test ends.
 func startEverywhere(t *testing.T) (port string) {
 	t.Helper()
-	s, err := health.Start("0.0.0.0:0", health.NewMonitor(health.Options{}), health.SourceFunc(func(context.Context) (health.Facts, error) { return health.Facts{}, nil }), health.Paths{})
+	s, err := health.Start("0.0.0.0:0", health.NewMonitor(health.Options{}), health.Source(func(context.Context) (health.Facts, error) { return health.Facts{}, nil }), health.Paths{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestHostOfAnotherAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := health.Serve(elsewhere{l, tt.at}, "0.0.0.0", health.NewMonitor(health.Options{}), health.SourceFunc(func(context.Context) (health.Facts, error) { return health.Facts{}, nil }), health.Paths{})
+		s := health.Serve(elsewhere{l, tt.at}, "0.0.0.0", health.NewMonitor(health.Options{}), health.Source(func(context.Context) (health.Facts, error) { return health.Facts{}, nil }), health.Paths{})
 		for host, want := range tt.hosts {
 			if code := codeOf(t, "http://"+s.Addr()+"/status", host); (code != http.StatusForbidden) != want {
 				t.Errorf("%s: /status of %s: %d", tt.at.String(), host, code)
@@ -199,7 +199,7 @@ func TestMetrics(t *testing.T) {
 		{"0.0.0.0:0", "consumer.shop.svc", metrics, http.StatusAccepted},
 		{"127.0.0.1:0", "127.0.0.1", nil, http.StatusNotFound},
 	} {
-		source := health.SourceFunc(func(context.Context) (health.Facts, error) { return health.Facts{}, nil })
+		source := health.Source(func(context.Context) (health.Facts, error) { return health.Facts{}, nil })
 		s, err := health.Start(tt.addr, health.NewMonitor(health.Options{}), source, health.Paths{Metrics: tt.metrics})
 		if err != nil {
 			t.Fatal(err)
@@ -231,7 +231,7 @@ func TestPage(t *testing.T) {
 		{"0.0.0.0:0", "127.0.0.1", health.Paths{Page: page, PageEverywhere: true}, http.StatusAccepted},
 		{"0.0.0.0:0", "evil.example", health.Paths{Page: page, PageEverywhere: true}, http.StatusForbidden},
 	} {
-		source := health.SourceFunc(func(context.Context) (health.Facts, error) { return health.Facts{}, nil })
+		source := health.Source(func(context.Context) (health.Facts, error) { return health.Facts{}, nil })
 		s, err := health.Start(tt.addr, health.NewMonitor(health.Options{}), source, tt.paths)
 		if err != nil {
 			t.Fatal(err)

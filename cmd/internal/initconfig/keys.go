@@ -159,7 +159,12 @@ func entitiesOf(items []item.Image, keys []string) (entities, omitted []*draftEn
 	slices.SortStableFunc(entities, func(a, b *draftEntity) int { return cmp.Compare(b.texts(), a.texts()) })
 	nameEntities(entities)
 	for i, k := range entities {
-		k.buildEntity()
+		k.entity = &entity.Entity{Name: k.name}
+		for _, p := range k.key {
+			if made, err := entity.ParsePattern(p.pattern()); err == nil {
+				k.entity.Key = append(k.entity.Key, entity.KeyPattern{Attribute: p.attribute, Pattern: made})
+			}
+		}
 		for _, o := range entities[:i] {
 			if o.overlap == "" && entity.Compare(o.entity, k.entity).Overlap != entity.Disjoint {
 				k.overlap = o.name
@@ -241,11 +246,6 @@ func (p keyPart) last() string {
 	return ""
 }
 
-// named reports whether the pattern binds a name.
-func (p keyPart) named() bool {
-	return slices.ContainsFunc(p.tokens, func(t token) bool { return t.text == "" })
-}
-
 // nameEntities names the kinds, and what their keys bind.
 func nameEntities(entities []*draftEntity) {
 	taken := make(map[string]bool)
@@ -255,7 +255,7 @@ func nameEntities(entities []*draftEntity) {
 			second = k.key[1].last()
 		}
 		name := cmp.Or(pascal(second), pascal(first), "Item")
-		if first != "" && len(k.key) > 1 && !k.key[1].named() {
+		if first != "" && len(k.key) > 1 && !slices.ContainsFunc(k.key[1].tokens, func(t token) bool { return t.text == "" }) {
 			if name = pascal(first); taken[name] {
 				name += pascal(second)
 			}
@@ -322,16 +322,6 @@ func (p keyPart) pattern() string {
 		}
 	}
 	return strings.Join(parts, p.separator)
-}
-
-// buildEntity sets the entity.
-func (k *draftEntity) buildEntity() {
-	k.entity = &entity.Entity{Name: k.name}
-	for _, p := range k.key {
-		if made, err := entity.ParsePattern(p.pattern()); err == nil {
-			k.entity.Key = append(k.entity.Key, entity.KeyPattern{Attribute: p.attribute, Pattern: made})
-		}
-	}
 }
 
 // pascal returns a text as the name of a type: UserProfile for USER_PROFILE, user-profile and userProfile.

@@ -100,11 +100,11 @@ func (d *draft) writeEntity(line func(string, ...any), k *draftEntity, s *entity
 	var key []string
 	for _, p := range k.entity.Key {
 		if pattern := p.Pattern.String(); len(k.entity.Key) == 1 || !p.Pattern.BindsAll() || len(d.entities) == 1 {
-			key = append(key, scalar(p.Attribute)+": "+patternScalar(pattern))
+			key = append(key, scalar(p.Attribute)+": "+scalar(pattern))
 		}
 	}
 	if len(key) == 0 {
-		key = append(key, scalar(k.entity.Key[0].Attribute)+": "+patternScalar(k.entity.Key[0].Pattern.String()))
+		key = append(key, scalar(k.entity.Key[0].Attribute)+": "+scalar(k.entity.Key[0].Pattern.String()))
 	}
 	line("  %s%s:", comment, k.name)
 	line("  %s  key: {%s}", comment, strings.Join(key, ", "))
@@ -112,13 +112,6 @@ func (d *draft) writeEntity(line func(string, ...any), k *draftEntity, s *entity
 	if declared := declaredMembers(s, d.keys...); declared != "{}" && len(s.Members) <= maxAttributes {
 		line("  %s  attributes: %s", comment, declared)
 	}
-}
-
-func patternScalar(pattern string) string {
-	if plainScalar.MatchString(pattern) {
-		return scalar(pattern)
-	}
-	return "'" + strings.ReplaceAll(pattern, "'", "''") + "'"
 }
 
 // writeSinks writes one view, and others as comments.
@@ -133,7 +126,7 @@ func (d *draft) writeSinks(line func(string, ...any), table string) {
 		line("  # The items of %s by %s. `tablewake query view --local DIR` shows the rows.", k.name, item.PathText([]string{by}))
 		line("  %s_by_%s:", strings.ToLower(k.name), strings.ToLower(notName.ReplaceAllString(by, "_")))
 		line("    view: {of: %s, table: %s, key: {PK: %s, SK: '{@key}'}, attributes: all}",
-			k.name, scalar(table+"-views"), patternScalar(strings.ToUpper(notName.ReplaceAllString(by, "_"))+"#{"+item.PathText([]string{by})+"}"))
+			k.name, scalar(table+"-views"), scalar(strings.ToUpper(notName.ReplaceAllString(by, "_"))+"#{"+item.PathText([]string{by})+"}"))
 	}
 	if d.module {
 		line("  # Go code of your own, in extensions. `go run . replay` runs it with --custom %s.", moduleSink)

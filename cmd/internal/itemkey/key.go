@@ -13,6 +13,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
 // Usage explains the flag.
@@ -101,6 +102,34 @@ func (k Key) Matches(c *record.Change, m *mask.Mask) bool {
 		}
 	}
 	return true
+}
+
+// Nameless returns the values of a canonical key under invented names in the same order. The real names are unknown without a
+// record or the table.
+func Nameless(k item.Key) (item.Image, error) {
+	_, values, err := k.Decode()
+	if err != nil {
+		return item.Image{}, err
+	}
+	b := []byte("{")
+	for i, v := range values {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = v.AppendDynamoDBJSON(fmt.Appendf(b, `"key%d":`, i+1))
+	}
+	return item.Parse(append(b, '}'))
+}
+
+// Change makes a change of an item, as if a stream had sent it. d decodes it, without its stream.
+func Change(d record.DecoderOptions, event string, v record.ViewType, keys, image item.Image) (record.Change, error) {
+	b := fmt.Appendf(nil, `{"eventName":%q,"dynamodb":{"SequenceNumber":"0","StreamViewType":%q,"Keys":`, event, v)
+	b = keys.AppendDynamoDBJSON(b)
+	if image.Exists() {
+		b = image.AppendDynamoDBJSON(append(b, `,"NewImage":`...))
+	}
+	d.StreamARN, d.EpochZero = "", true
+	return run.OneChange(record.NewDecoder(d).Decode(append(b, "}}"...)))
 }
 
 // splitEscaped splits at commas without a backslash before them.

@@ -4,10 +4,8 @@ import "github.com/tablewake/tablewake/cmd/internal/fleet"
 
 // functionsPanel shows the functions that carry the changes. It stands in place of the consumers.
 func functionsPanel(r *fleet.Report) panel {
-	t := &table{Caption: "Event source mappings", Head: []column{
-		{Name: "Function"}, {Name: "State"}, {Name: "Last batch"}, {Name: "Iterator age", Number: true}, {Name: "Lost in", Number: true}, {Name: "Mapping"},
-		{Name: "Given up", Long: true}, {Name: "Source", Long: true},
-	}}
+	t := newTable("Event source mappings", "Function", "State", "Last batch", "#Iterator age", "#Lost in",
+		"Mapping", "~Given up", "~Source")
 	for i := range r.Functions {
 		f := &r.Functions[i]
 		if len(f.Mappings) == 0 {
@@ -26,19 +24,16 @@ func functionsPanel(r *fleet.Report) panel {
 
 // functionLag returns the largest iterator age.
 func functionLag(r *fleet.Report) total {
-	t := total{Label: "Behind by", Scope: all, Value: unknown, Tone: dim, Note: "largest iterator age of the last ten minutes"}
 	var worst *fleet.Function
 	for i := range r.Functions {
 		if f := &r.Functions[i]; f.IteratorAge != nil && (worst == nil || *f.IteratorAge > *worst.IteratorAge) {
 			worst = f
 		}
 	}
-	if worst != nil {
-		t.Value, t.Tone = worst.AgeText(), plain
-	} else {
-		t.Note = "no batch in the last ten minutes"
+	if worst == nil {
+		return total{Label: "Behind by", Scope: all, Value: unknown, Tone: dim, Note: "no batch in the last ten minutes"}
 	}
-	return t
+	return total{Label: "Behind by", Scope: all, Value: worst.AgeText(), Note: "largest iterator age of the last ten minutes"}
 }
 
 func mappingState(m fleet.Mapping) cell {

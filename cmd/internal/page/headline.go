@@ -41,19 +41,13 @@ func findProblems(o Options, s Status, now time.Time) []problem {
 			if slices.ContainsFunc(found, func(have problem) bool { return have.Kind == p.Kind && have.Subject == p.Subject }) {
 				continue // this process says it sooner
 			}
-			t := bad
-			if p.Kind.Mild() {
-				t = warn
-			}
+			t := tone(cli.Either(p.Kind.Mild(), string(warn), string(bad)))
 			found = append(found, problem{Kind: p.Kind, Subject: p.Subject, Scope: all, Tone: t, Text: p.Text, Do: p.Hint})
 		}
 	}
 	if s.FleetError != "" {
-		found = append(found, problem{
-			Kind: fleet.NotLookedAt, Scope: all, Tone: warn,
-			Text: "what all consumers share could not be read: " + s.FleetError,
-			Do:   "`tablewake status " + o.Flags + "` says more; it is tried again",
-		})
+		found = append(found, problem{Kind: fleet.NotLookedAt, Scope: all, Tone: warn,
+			Text: "what all consumers share could not be read: " + s.FleetError, Do: "`tablewake status " + o.Flags + "` says more; it is tried again"})
 	}
 	slices.SortStableFunc(found, func(a, b problem) int { return cmp.Compare(severity(b.Tone), severity(a.Tone)) })
 	for i := range found {
@@ -92,28 +86,18 @@ func processProblems(s Status) []problem {
 		return nil
 	}
 	why := strings.Join(s.Reasons, "; ")
-	switch s.State {
-	case health.Dead:
-		return []problem{{
-			Scope: thisProcess, Tone: bad, Text: "this consumer is dead: " + why, Do: "restart it: nothing else helps",
-		}}
-	case health.Isolated:
-		return []problem{{
-			Scope: thisProcess, Tone: bad, Text: "this consumer has lost contact, and reads nothing: " + why,
-			Do: "look at the network and at the state table; it goes on by itself, and others take its shards meanwhile",
-		}}
-	case health.Stuck:
-		return []problem{{
-			Scope: thisProcess, Tone: bad, Text: "this consumer is stuck: " + why,
-			Do: "no restart helps; mend the cause, and it goes on",
-		}}
-	case health.Starting:
-		if len(s.Reasons) > 1 { // a step of the start failed
-			return []problem{{
-				Scope: thisProcess, Tone: warn, Text: "this consumer cannot start yet: " + why,
-				Do: "mend the cause; it is tried again",
-			}}
-		}
+	of := func(t tone, text, do string) []problem {
+		return []problem{{Scope: thisProcess, Tone: t, Text: "this consumer " + text + ": " + why, Do: do}}
+	}
+	switch {
+	case s.State == health.Dead:
+		return of(bad, "is dead", "restart it: nothing else helps")
+	case s.State == health.Isolated:
+		return of(bad, "has lost contact, and reads nothing", "look at the network and at the state table; it goes on by itself, and others take its shards meanwhile")
+	case s.State == health.Stuck:
+		return of(bad, "is stuck", "no restart helps; mend the cause, and it goes on")
+	case s.State == health.Starting && len(s.Reasons) > 1: // a step of the start failed
+		return of(warn, "cannot start yet", "mend the cause; it is tried again")
 	}
 	return nil
 }

@@ -11,29 +11,22 @@ import (
 func ledgersPanel(s Status) panel {
 	p := panel{Title: "Ledgers"}
 	if s.Consumer == nil {
-		p.Blocks = []block{{Scope: thisProcess, Text: "Only the page of a consumer has them: each keeps its own.", Tone: dim}}
-		return p
+		return p.add(block{Scope: thisProcess, Text: "Only the page of a consumer has them: each keeps its own.", Tone: dim})
 	}
 	l := s.Consumer.Ledger
-	p.Blocks = append(p.Blocks, block{Scope: thisProcess, Table: sourceLedger(l.Source), ID: "ledger-source"})
+	p = p.add(block{Scope: thisProcess, Table: sourceLedger(l.Source), ID: "ledger-source"})
 	if len(l.Sinks) > 0 {
-		p.Blocks = append(p.Blocks, block{Scope: thisProcess, Table: sinkLedgers(l.Sinks), ID: "ledger-sinks"})
+		p = p.add(block{Scope: thisProcess, Table: sinkLedgers(l.Sinks), ID: "ledger-sinks"})
 	}
-	balance := block{
-		Scope: thisProcess, Text: "Both balance: every record, and every delivery, is in one of these counts.",
-		Tone: good,
-	}
+	balance := block{Scope: thisProcess, Text: "Both balance: every record, and every delivery, is in one of these counts.", Tone: good}
 	if err := l.Check(); err != nil {
 		balance.Text, balance.Tone = "They do not balance, which is a bug of tablewake: "+err.Error(), bad
 	}
-	p.Blocks = append(p.Blocks, balance)
-	return p
+	return p.add(balance)
 }
 
 func sourceLedger(l pipeline.SourceLedger) *table {
-	t := &table{Caption: "Records read, since this process started", Head: []column{
-		{Name: "Records"}, {Name: "Count", Number: true},
-	}}
+	t := newTable("Records read, since this process started", "Records", "#Count")
 	add := func(name string, n int64) { t.Rows = append(t.Rows, []cell{{Text: name}, counted(n)}) }
 	add("read", l.Read)
 	add("routed to sinks", l.Routed)
@@ -47,10 +40,9 @@ func sourceLedger(l pipeline.SourceLedger) *table {
 }
 
 func sinkLedgers(by map[string]pipeline.SinkLedger) *table {
-	t := &table{Caption: "Deliveries to sinks, since this process started", Head: []column{{Name: "Sink"}}}
-	for _, name := range []string{"Routed", "Written", "Superseded", "No effect", "Coalesced", "Suppressed", "Dead letters", "Quarantined", "Revoked", "Pending"} {
-		t.Head = append(t.Head, column{Name: name, Number: true})
-	}
+	t := newTable("Deliveries to sinks, since this process started", "Sink", "#Routed", "#Written",
+		"#Superseded", "#No effect",
+		"#Coalesced", "#Suppressed", "#Dead letters", "#Quarantined", "#Revoked", "#Pending")
 	for _, sink := range slices.Sorted(maps.Keys(by)) {
 		k := by[sink]
 		var noEffect int64

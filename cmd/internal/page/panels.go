@@ -17,21 +17,18 @@ import (
 func sinksPanel(s Status, now time.Time) panel {
 	p := panel{Title: "Sinks"}
 	if s.Consumer != nil {
-		p.Blocks = append(p.Blocks, processSinks(s.Consumer, now))
+		p = p.add(processSinks(s.Consumer, now))
 	}
 	if s.Fleet != nil {
-		p.Blocks = append(p.Blocks, failingSinks(s.Fleet)...)
-		p.Blocks = append(p.Blocks, heldBackShards(s.Fleet)...)
+		p = p.add(failingSinks(s.Fleet)...).add(heldBackShards(s.Fleet)...)
 	}
 	return p
 }
 
 // processSinks returns the sinks of this process, those that fail first.
 func processSinks(c *fleet.Process, now time.Time) block {
-	t := &table{Caption: "Sinks, since this process started", Head: []column{
-		{Name: "Sink"}, {Name: "State"}, {Name: "Rate", Number: true}, {Name: "Pending", Number: true},
-		{Name: "Oldest that waits", Number: true}, {Name: "Keys blocked", Number: true}, {Name: "Why", Long: true},
-	}}
+	t := newTable("Sinks, since this process started", "Sink", "State", "#Rate", "#Pending",
+		"#Oldest that waits", "#Keys blocked", "~Why")
 	sorted := slices.Clone(c.Sinks)
 	slices.SortStableFunc(sorted, func(a, b fleet.ProcessSink) int { return severity(sinkTone(&b)) - severity(sinkTone(&a)) })
 	for _, k := range sorted {
@@ -41,7 +38,7 @@ func processSinks(c *fleet.Process, now time.Time) block {
 		} else if k.Blocked > 0 {
 			state = cell{Text: "blocked", Tone: bad}
 		}
-		oldest := cell{Text: "–", Tone: dim}
+		oldest := noCell()
 		if k.Oldest != nil {
 			oldest = cell{Text: since(k.Oldest, now)}
 		} else if k.Failing != nil {
@@ -58,13 +55,10 @@ func processSinks(c *fleet.Process, now time.Time) block {
 // failingSinks returns the failing sinks that consumers note.
 func failingSinks(r *fleet.Report) []block {
 	if len(r.Sinks) == 0 {
-		text := cli.Either(r.Note == "", "No consumer notes a sink that fails.", "Unknown: a function notes no failing sinks.")
-		return []block{{Scope: all, Text: text, Tone: dim}}
+		return []block{note(cli.Either(r.Note == "", "No consumer notes a sink that fails.", "Unknown: a function notes no failing sinks."), dim)}
 	}
-	t := &table{Caption: "Failing sinks, as consumers note them", Head: []column{
-		{Name: "Sink"}, {Name: "Consumer"}, {Name: "Fails for", Number: true}, {Name: "Pending", Number: true},
-		{Name: "Oldest that waits", Number: true}, {Name: "Why", Long: true},
-	}}
+	t := newTable("Failing sinks, as consumers note them", "Sink", "Consumer", "#Fails for", "#Pending",
+		"#Oldest that waits", "~Why")
 	for _, k := range r.Sinks[:min(len(r.Sinks), maxRows)] {
 		t.Rows = append(t.Rows, []cell{
 			{Text: k.Sink}, {Text: k.Consumer}, {Text: ageOf(k.Seconds), Tone: bad}, number(k.Pending),
@@ -79,10 +73,7 @@ func heldBackShards(r *fleet.Report) []block {
 	if len(r.HeldBack) == 0 {
 		return nil
 	}
-	t := &table{Caption: "Shards that wait for sinks", Head: []column{
-		{Name: "Shard"}, {Name: "Sink"}, {Name: "Reason"}, {Name: "For", Number: true},
-		{Name: "Bytes", Number: true}, {Name: "Consumer"},
-	}}
+	t := newTable("Shards that wait for sinks", "Shard", "Sink", "Reason", "#For", "#Bytes", "Consumer")
 	for _, h := range r.HeldBack[:min(len(r.HeldBack), maxRows)] {
 		t.Rows = append(t.Rows, []cell{
 			{Text: h.Shard}, {Text: cmp.Or(h.Sink, "dead letters")}, {Text: h.Reason}, {Text: ageOf(h.Seconds)},
@@ -122,24 +113,18 @@ func lettersPanel(o Options, s Status) panel {
 	l := fleetLetters(s)
 	switch {
 	case l == nil:
-		p.Blocks = append(p.Blocks, block{
-			Scope: all, Text: "Unknown: this page does not count what is stored. " + list, Tone: dim,
-		})
-		return p
+		return p.add(note("Unknown: this page does not count what is stored. "+list, dim))
 	case l.None:
-		p.Blocks = append(p.Blocks, block{
-			Scope: all, Text: "None are configured: a change that can never be written blocks its key.",
-		})
-		return p
+		return p.add(note("None are configured: a change that can never be written blocks its key.", plain))
 	case l.Unknown != "":
-		p.Blocks = append(p.Blocks, block{Scope: all, Text: "Unknown: " + l.Unknown, Tone: dim})
+		p = p.add(note("Unknown: "+l.Unknown, dim))
 	}
 	if l.Queued > 0 {
-		p.Blocks = append(p.Blocks, block{Scope: all, Text: capital(l.QueuedText()) + ". " + list})
+		p = p.add(note(capital(l.QueuedText())+". "+list, plain))
 	}
 	n := fleet.Sum(l.Sinks)
 	if n == 0 && l.Queued == 0 && l.Unknown == "" {
-		p.Blocks = append(p.Blocks, block{Scope: all, Text: "There are none.", Tone: dim})
+		p = p.add(note("There are none.", dim))
 	}
 	if n > 0 {
 		text := cli.Count(n, "change")
@@ -149,18 +134,19 @@ func lettersPanel(o Options, s Status) panel {
 		if l.Oldest != nil {
 			text += ", the oldest stored " + since(l.Oldest, s.Fleet.At) + " ago"
 		}
-		p.Blocks = append(p.Blocks, block{Scope: all, Text: capital(text) + ". " + list})
-		p.Blocks = append(p.Blocks, shareBlocks("letters-sinks", "Dead letters by sink", "Sink", l.Sinks, n)...)
-		p.Blocks = append(p.Blocks, shareBlocks("letters-reasons", "Dead letters by reason", "Reason", l.Reasons, n)...)
+		p = p.add(note(capital(text)+". "+list, plain))
+		p = p.add(shareBlocks("letters-sinks", "Dead letters by sink", "Sink", l.Sinks)...)
+		p = p.add(shareBlocks("letters-reasons", "Dead letters by reason", "Reason", l.Reasons)...)
 	}
 	if len(l.Keys) > 0 {
-		p.Blocks = append(p.Blocks, shareBlocks("letters-keys", "Quarantined keys by sink", "Sink", l.Keys, fleet.Sum(l.Keys))...)
+		p = p.add(shareBlocks("letters-keys", "Quarantined keys by sink", "Sink", l.Keys)...)
 	}
 	return p
 }
 
 // shareBlocks returns counts with their share, the largest first.
-func shareBlocks(id, caption, name string, by map[string]int, total int) []block {
+func shareBlocks(id, caption, name string, by map[string]int) []block {
+	total := fleet.Sum(by)
 	t := &table{Caption: caption, Head: []column{
 		{Name: name}, {Name: "Count", Number: true}, {Name: "Share", Number: true},
 	}}
@@ -188,32 +174,26 @@ func gapsPanel(s Status) panel {
 	p := panel{Title: "Gaps and their repair"}
 	switch {
 	case s.Fleet == nil:
-		p.Blocks = []block{{Scope: all, Text: "Unknown: " + whyUnknown(s) + ".", Tone: dim}}
-		return p
+		return p.add(note("Unknown: "+whyUnknown(s)+".", dim))
 	case len(s.Fleet.Gaps) == 0:
-		p.Blocks = []block{{Scope: all, Text: "No record is known to be lost.", Tone: dim}}
-		return p
+		return p.add(note("No record is known to be lost.", dim))
 	}
 	gaps := s.Fleet.Gaps
-	t := &table{Caption: "Records that were lost before they were read", Head: []column{
-		{Name: "What was lost", Long: true}, {Name: "Repair"}, {Name: "Items compared", Number: true},
-		{Name: "Differences", Number: true}, {Name: "Repaired", Number: true}, {Name: "Left", Number: true},
-	}}
+	t := newTable("Records that were lost before they were read", "~What was lost", "Repair", "#Items compared",
+		"#Differences", "#Repaired", "#Left")
 	for _, g := range slices.Backward(gaps[max(0, len(gaps)-maxRows):]) {
 		r := g.Repair
 		row := []cell{{Text: g.String()}, repairCell(r)}
 		for _, n := range []int64{r.Items, r.Differences, r.Repaired, r.Left} {
+			c := counted(n)
 			if r.Run == "" {
-				row = append(row, cell{Text: "–", Tone: dim})
-				continue
+				c = noCell()
 			}
-			row = append(row, counted(n))
+			row = append(row, c)
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	p.Blocks = append(p.Blocks, block{Scope: all, Table: t, ID: "gaps-table"})
-	p.Blocks = append(p.Blocks, more(len(gaps)-maxRows)...)
-	return p
+	return p.add(block{Scope: all, Table: t, ID: "gaps-table"}).add(more(len(gaps) - maxRows)...)
 }
 
 func repairCell(r state.GapRepair) cell {
@@ -237,16 +217,11 @@ func fillsPanel(s Status) panel {
 	p := panel{Title: "Backfills"}
 	switch {
 	case s.Fleet == nil:
-		p.Blocks = []block{{Scope: all, Text: "Unknown: " + whyUnknown(s) + ".", Tone: dim}}
-		return p
+		return p.add(note("Unknown: "+whyUnknown(s)+".", dim))
 	case len(s.Fleet.NotLive) == 0:
-		p.Blocks = []block{{Scope: all, Text: "Every sink is live: none is being filled.", Tone: dim}}
-		return p
+		return p.add(note("Every sink is live: none is being filled.", dim))
 	}
-	t := &table{Caption: "Sinks that are not live", Head: []column{
-		{Name: "Sink"}, {Name: "Phase"}, {Name: "Parts", Number: true}, {Name: "Items written", Number: true},
-		{Name: "Rate", Number: true}, {Name: "Time left", Number: true}, {Name: "Run"},
-	}}
+	t := newTable("Sinks that are not live", "Sink", "Phase", "#Parts", "#Items written", "#Rate", "#Time left", "Run")
 	for _, f := range s.Fleet.NotLive {
 		parts, items, left := unknownCell(), unknownCell(), unknownCell()
 		if f.PartsDone != nil {
@@ -261,18 +236,14 @@ func fillsPanel(s Status) panel {
 		phase, run := cell{Text: f.Stage, Tone: busy}, f.Run
 		if f.Stage == state.Waiting.String() {
 			phase.Tone = warn
-			parts, items, left = cell{Text: "–", Tone: dim}, cell{Text: "–", Tone: dim}, cell{Text: "–", Tone: dim}
+			parts, items, left = noCell(), noCell(), noCell()
 		}
 		if run == sinks.RebuildRun {
 			run = "replay --rebuild"
 		}
-		speed := optionalRate(f.Rate)
-		t.Rows = append(t.Rows, []cell{{Text: f.Sink}, phase, parts, items, speed, left, {Text: cmp.Or(run, "–")}})
+		t.Rows = append(t.Rows, []cell{{Text: f.Sink}, phase, parts, items, optionalRate(f.Rate), left, {Text: cmp.Or(run, "–")}})
 	}
-	p.Blocks = append(p.Blocks, block{
-		Scope: all, Table: t, ID: "fills-table",
-	}, block{Text: "Rate and time left are averages since the start of the backfill.", Tone: dim})
-	return p
+	return p.add(block{Scope: all, Table: t, ID: "fills-table"}, block{Text: "Rate and time left are averages since the start of the backfill.", Tone: dim})
 }
 
 // consumersPanel shows the consumers, those that are silent first.
@@ -281,25 +252,19 @@ func consumersPanel(s Status) panel {
 	r := s.Fleet
 	switch {
 	case r == nil:
-		p.Blocks = []block{{Scope: all, Text: "Unknown: " + whyUnknown(s) + ".", Tone: dim}}
-		return p
+		return p.add(note("Unknown: "+whyUnknown(s)+".", dim))
 	case len(r.Functions) > 0:
 		return functionsPanel(r)
 	case r.Note != "":
-		p.Blocks = []block{{Scope: all, Text: capital(r.Note) + "."}}
-		return p
+		return p.add(note(capital(r.Note)+".", plain))
 	case len(r.Consumers) == 0:
-		p.Blocks = []block{{Scope: all, Text: "There are none."}}
-		return p
+		return p.add(note("There are none.", plain))
 	}
 	rank := func(c *fleet.Consumer) int { return severity(consumerTone(c)) }
 	sorted := slices.Clone(r.Consumers)
 	slices.SortStableFunc(sorted, func(a, b fleet.Consumer) int { return rank(&b) - rank(&a) })
-	t := &table{Caption: "All consumers", Head: []column{
-		{Name: "Consumer"}, {Name: "State"}, {Name: "Shards", Number: true},
-		{Name: "With unread records", Number: true}, {Name: "Pending", Number: true},
-		{Name: "Bytes a second", Number: true}, {Name: "Calls in 30 days", Number: true},
-	}}
+	t := newTable("All consumers", "Consumer", "State", "#Shards", "#With unread records", "#Pending",
+		"#Bytes a second", "#Calls in 30 days")
 	for i := range sorted[:min(len(sorted), maxRows)] {
 		c := &sorted[i]
 		name := c.Worker
@@ -311,9 +276,7 @@ func consumersPanel(s Status) panel {
 			counted(c.Pending), counted(int64(c.BytesASecond)), counted(int64(c.CallsAMonth)),
 		})
 	}
-	p.Blocks = append(p.Blocks, block{Scope: all, Table: t, ID: "consumers-table"})
-	p.Blocks = append(p.Blocks, more(len(sorted)-maxRows)...)
-	return p
+	return p.add(block{Scope: all, Table: t, ID: "consumers-table"}).add(more(len(sorted) - maxRows)...)
 }
 
 func consumerTone(c *fleet.Consumer) tone {

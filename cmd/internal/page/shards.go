@@ -19,10 +19,7 @@ const (
 	maxDepth  = 6   // deeper generations are not indented further
 )
 
-var shardColumns = []column{
-	{Name: "Shard"}, {Name: "State"}, {Name: "Owner"}, {Name: "Read up to"}, {Name: "Last change", Number: true},
-	{Name: "Unread"}, {Name: "Lost in", Number: true},
-}
+var shardColumns = []string{"Shard", "State", "Owner", "Read up to", "#Last change", "Unread", "#Lost in"}
 
 // checkpointColumn is the index of the checkpoint in shardColumns.
 const checkpointColumn = 3
@@ -31,19 +28,19 @@ const checkpointColumn = 3
 func shardsPanel(s Status, now time.Time) panel {
 	p := panel{Title: "Shards"}
 	if r := s.Fleet; r != nil {
-		p.Blocks = append(p.Blocks, worstBlock(r)...)
+		p = p.add(worstBlock(r)...)
 		folds := 0
 		for _, stream := range r.AllStreams() {
-			p.Blocks = append(p.Blocks, lineage(r, stream, &folds)...)
+			p = p.add(lineage(r, stream, &folds)...)
 		}
 		if len(r.Shards) == 0 {
-			p.Blocks = append(p.Blocks, block{Scope: all, Text: cmp.Or(r.Note, "no shard is known"), Tone: dim})
+			p = p.add(note(cmp.Or(r.Note, "no shard is known"), dim))
 		}
 	} else {
-		p.Blocks = append(p.Blocks, block{Scope: all, Text: "unknown: " + whyUnknown(s), Tone: dim})
+		p = p.add(note("unknown: "+whyUnknown(s), dim))
 	}
 	if s.Consumer != nil {
-		p.Blocks = append(p.Blocks, processShards(s.Consumer.Shards, now)...)
+		p = p.add(processShards(s.Consumer.Shards, now)...)
 	}
 	return p
 }
@@ -62,7 +59,7 @@ func worstBlock(r *fleet.Report) []block {
 	slices.SortStableFunc(worst, func(a, b fleet.Shard) int {
 		return cmp.Or(severity(shardTone(r, &b))-severity(shardTone(r, &a)), cmp.Compare(lossOrder(&a), lossOrder(&b)))
 	})
-	t := &table{Caption: "Shards that need attention", Head: append(slices.Clone(shardColumns), column{Name: "Why", Long: true})}
+	t := newTable("Shards that need attention", append(slices.Clone(shardColumns), "~Why")...)
 	t.Head = slices.Delete(t.Head, checkpointColumn, checkpointColumn+1) // the lineage has it
 	for _, sh := range worst[:min(len(worst), maxWorst)] {
 		why := sh.Why
@@ -120,14 +117,12 @@ func lineage(r *fleet.Report, stream fleet.Listing, folds *int) []block {
 	for from := 0; from < len(shards); from += foldSize {
 		some := shards[from:min(from+foldSize, len(shards))]
 		if *folds == maxFolds {
-			blocks = append(blocks, block{
-				Text: fmt.Sprintf("%s more are not shown here: `tablewake status %s` lists all.", count(len(shards)-from), r.Flags),
-				Tone: dim,
-			})
+			text := fmt.Sprintf("%s more are not shown here: `tablewake status %s` lists all.", count(len(shards)-from), r.Flags)
+			blocks = append(blocks, block{Text: text, Tone: dim})
 			break
 		}
 		*folds++
-		t := &table{Caption: "Lineage", Head: shardColumns}
+		t := newTable("Lineage", shardColumns...)
 		in := make(fleet.StateCounts)
 		for _, sh := range some {
 			in[sh.State]++
@@ -137,10 +132,7 @@ func lineage(r *fleet.Report, stream fleet.Listing, folds *int) []block {
 		if len(shards) > foldSize {
 			title = fmt.Sprintf("Lineage, shards %s to %s: ", count(from+1), count(from+len(some)))
 		}
-		blocks = append(blocks, block{
-			Fold: title + in.Text(""), Open: len(shards) <= openBelow, Table: t,
-			ID: fmt.Sprintf("lineage-%d", *folds),
-		})
+		blocks = append(blocks, block{Fold: title + in.Text(""), Open: len(shards) <= openBelow, Table: t, ID: fmt.Sprintf("lineage-%d", *folds)})
 	}
 	return blocks
 }
@@ -161,7 +153,7 @@ func shardRow(r *fleet.Report, sh *fleet.Shard, depth int) []cell {
 	if sh.Pinned != "" {
 		owner.Text += ", pinned to " + sh.Pinned
 	}
-	last, loss := unknownCell(), cell{Text: "–", Tone: dim}
+	last, loss := unknownCell(), noCell()
 	if sh.AgeSeconds != nil {
 		last = cell{Text: ageOf(*sh.AgeSeconds) + " ago"}
 	}
@@ -211,10 +203,8 @@ func processShards(reads []fleet.ProcessShard, now time.Time) []block {
 	slices.SortStableFunc(sorted, func(a, b fleet.ProcessShard) int {
 		return cmp.Or(severity(readTone(&b))-severity(readTone(&a)), cmp.Compare(b.Pending, a.Pending))
 	})
-	t := &table{Caption: "Shards that it reads", Head: []column{
-		{Name: "Shard"}, {Name: "State", Long: true}, {Name: "Pending", Number: true},
-		{Name: "Last change read", Number: true}, {Name: "Last one everywhere", Number: true}, {Name: "Checkpoint"},
-	}}
+	t := newTable("Shards that it reads", "Shard", "~State", "#Pending", "#Last change read",
+		"#Last one everywhere", "Checkpoint")
 	for i := range sorted[:min(len(sorted), maxReads)] {
 		sh := &sorted[i]
 		t.Rows = append(t.Rows, []cell{

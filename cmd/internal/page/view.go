@@ -41,6 +41,15 @@ type panel struct {
 	Blocks []block
 }
 
+// add adds blocks, and returns the panel.
+func (p panel) add(blocks ...block) panel {
+	p.Blocks = append(p.Blocks, blocks...)
+	return p
+}
+
+// note returns a paragraph about all consumers.
+func note(text string, t tone) block { return block{Scope: all, Text: text, Tone: t} }
+
 // block is a paragraph, or a table. With Fold it is below a summary that opens it.
 type block struct {
 	Scope string
@@ -63,6 +72,15 @@ type column struct {
 	Name   string
 	Number bool
 	Long   bool // its texts are sentences, which wrap
+}
+
+// newTable returns a table with these columns. A # before the name is for numbers, and a ~ for sentences, which wrap.
+func newTable(caption string, columns ...string) *table {
+	t := &table{Caption: caption}
+	for _, name := range columns {
+		t.Head = append(t.Head, column{Name: strings.TrimLeft(name, "#~"), Number: name[0] == '#', Long: name[0] == '~'})
+	}
+	return t
 }
 
 // Class returns the classes of a cell of the column.
@@ -156,6 +174,8 @@ func whyUnknown(s Status) string {
 }
 
 func unknownCell() cell { return cell{Text: unknown, Tone: dim} }
+
+func noCell() cell { return cell{Text: "–", Tone: dim} }
 
 // rate returns a number a second: whole from 10 on.
 func rate(perSecond float64) string {

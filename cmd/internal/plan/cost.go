@@ -113,12 +113,12 @@ func (o *options) addCosts(ctx context.Context, s cli.Streams, cfg *config.Confi
 
 // openSample opens the items that the cost is computed from: those of --items, or some of the table. It sets c.Unknown if
 // there are none.
-func (o *options) openSample(ctx context.Context, cfg *config.Config, c *cost) (*sample, error) {
+func (o *options) openSample(ctx context.Context, cfg *config.Config, c *cost) (*sampleReader, error) {
 	decoder := record.SnapshotOptions{DecoderOptions: o.Decoder(cfg), Keys: o.keys, Kinesis: cfg.Source.Kinesis != ""}
 	switch {
 	case len(o.items) > 0:
 		files, err := items.Open(items.Options{Paths: o.items, Decoder: decoder})
-		return &sample{Snapshot: files}, err
+		return &sampleReader{Snapshot: files}, err
 	case !o.Live:
 		c.Unknown = "name some items of the table with --items FILE --keys PK,SK"
 	case o.sample == 0:
@@ -151,7 +151,7 @@ func (c *cost) add(change *record.Change, planner *pipeline.Pipeline, index map[
 }
 
 // scale makes the cost of a sample that of the table. total is the number of its items; 0: the table's own count.
-func (c *cost) scale(total int64, read *sample) error {
+func (c *cost) scale(total int64, read *sampleReader) error {
 	if c.Table != nil {
 		c.Table.SampleUnits = read.units()
 		if total == 0 && !read.whole {

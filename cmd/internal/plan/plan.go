@@ -77,7 +77,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if err := o.addCosts(ctx, s, cfg, &r); err != nil {
 		return err
 	}
-	if err := cli.Print(s.Out, o.format, r, func(w io.Writer) { r.write(w) }); err != nil {
+	if err := cli.Print(s.Out, o.format, r, r.write); err != nil {
 		return err
 	}
 	if r.Todo > 0 {

@@ -3,16 +3,15 @@ package plan
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/sample"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -42,8 +41,8 @@ const (
 	sampleTime     = 2 * time.Minute
 )
 
-// sample reads some items of a snapshot, or all.
-type sample struct {
+// sampleReader reads some items of a snapshot, or all.
+type sampleReader struct {
 	snapshot.Snapshot
 	most  int        // items; 0: all
 	table *scan.Scan // nil: not a table
@@ -51,7 +50,7 @@ type sample struct {
 }
 
 // openTable opens the source table. It sets c.Table, or c.Unknown if the table cannot be read.
-func (o *options) openTable(ctx context.Context, cfg *config.Config, decoder record.SnapshotOptions, c *cost) (*sample, error) {
+func (o *options) openTable(ctx context.Context, cfg *config.Config, decoder record.SnapshotOptions, c *cost) (*sampleReader, error) {
 	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
 		return nil, err
@@ -65,7 +64,7 @@ func (o *options) openTable(ctx context.Context, cfg *config.Config, decoder rec
 		return nil, ctx.Err()
 	}
 	c.Table = &tableCost{Items: table.Table().Items, Bytes: table.Table().Bytes}
-	return &sample{Snapshot: table, most: o.sample, table: table}, nil
+	return &sampleReader{Snapshot: table, most: o.sample, table: table}, nil
 }
 
 // unknown says why the cost is unknown, and what to do.
@@ -74,7 +73,7 @@ func unknown(err error) string {
 }
 
 // units returns the read units that the table was read for.
-func (s *sample) units() float64 {
+func (s *sampleReader) units() float64 {
 	if s.table == nil {
 		return 0
 	}
@@ -82,45 +81,18 @@ func (s *sample) units() float64 {
 }
 
 // pages yields the decoded pages of all segments in turns, or of one file after the other. An error ends the sequence.
-func (s *sample) pages(ctx context.Context) iter.Seq2[*record.Page, error] {
+func (s *sampleReader) pages(ctx context.Context) iter.Seq2[*record.Page, error] {
 	return func(yield func(*record.Page, error) bool) {
+		width := 1
 		if s.table != nil {
 			var cancel context.CancelFunc
 			ctx, cancel = context.WithTimeoutCause(ctx, sampleTime, fmt.Errorf("the table did not answer within %s", sampleTime))
 			defer cancel()
+			width = sampleSegments
 		}
-		parts, width := s.Parts(), 1
-		if s.table != nil {
-			width = len(parts)
-		}
-		var open []snapshot.Reader
-		defer func() {
-			for _, part := range open {
-				_ = part.Close()
-			}
-		}()
 		count, size := 0, 0
-		for turn := 0; ; turn++ {
-			for len(open) < width && len(parts) > 0 {
-				part, err := s.Open(ctx, parts[0].ID, "")
-				if err != nil {
-					yield(nil, err)
-					return
-				}
-				open, parts = append(open, part), parts[1:]
-			}
-			if len(open) == 0 {
-				s.whole = true
-				return
-			}
-			i := turn % len(open)
-			page, err := readPage(ctx, open[i])
-			switch {
-			case errors.Is(err, io.EOF):
-				_ = open[i].Close()
-				open = slices.Delete(open, i, i+1)
-				continue
-			case err != nil:
+		for page, err := range sample.Pages(ctx, s, width) {
+			if err != nil {
 				yield(nil, err)
 				return
 			}
@@ -132,14 +104,6 @@ func (s *sample) pages(ctx context.Context) iter.Seq2[*record.Page, error] {
 				return
 			}
 		}
+		s.whole = true
 	}
-}
-
-// readPage reads the next page of a part, and decodes it.
-func readPage(ctx context.Context, part snapshot.Reader) (*record.Page, error) {
-	page, err := part.Read(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return page.Decoded()
 }

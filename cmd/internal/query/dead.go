@@ -44,10 +44,7 @@ each with what was the first to fail: that is to be mended before tablewake redr
   tablewake query dead --local out --unmasked -o json | jq -c .record | tablewake replay -c tablewake.yaml --local again -`,
 		Args: cli.ArgumentRange(0, 0, "(--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if o.live {
-				return o.withLive(c.Context(), s, func(l liveStores, out *cli.Results) error { return d.showLive(c.Context(), l, out) })
-			}
-			return o.withFolder(s, func(dir local.Dir, out *cli.Results) error {
+			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
 				box := folderBox(dir, cli.Logger(s.Err, false))
 				if !d.unmasked {
 					var err error
@@ -56,7 +53,7 @@ each with what was the first to fail: that is to be mended before tablewake redr
 					}
 				}
 				return d.show(c.Context(), box, out)
-			})
+			}, func(l liveStores, out *cli.Results) error { return d.showLive(c.Context(), l, out) })
 		},
 	}
 	f := c.Flags()

@@ -37,16 +37,7 @@ func (o *options) newArchive(s cli.Streams) *cobra.Command {
 				}
 				return nil
 			}
-			if o.live {
-				return o.withLive(c.Context(), s, func(l liveStores, out *cli.Results) error {
-					store, err := l.archiveLister(c.Context(), args)
-					if err != nil {
-						return err
-					}
-					return show(store, len(l.cfg.Source.Tables) > 1, out)
-				})
-			}
-			return o.withFolder(s, func(dir local.Dir, out *cli.Results) error {
+			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
 				buckets, err := chooseFile(args, filepath.Dir(dir.Archive("x")), "bucket", "")
 				if err != nil {
 					return err
@@ -60,6 +51,12 @@ func (o *options) newArchive(s cli.Streams) *cobra.Command {
 					return err
 				}
 				return show(store, owner.TableInKey, out)
+			}, func(l liveStores, out *cli.Results) error {
+				store, err := l.archiveLister(c.Context(), args)
+				if err != nil {
+					return err
+				}
+				return show(store, len(l.cfg.Source.Tables) > 1, out)
 			})
 		},
 	}
@@ -83,10 +80,7 @@ func (o *options) newEvents(s cli.Streams) *cobra.Command {
   tablewake query events -c tablewake.yaml --live`,
 		Args: cli.ArgumentRange(0, 1, "[SINK] (--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if o.live {
-				return o.withLive(c.Context(), s, func(l liveStores, out *cli.Results) error { return l.queues(c.Context(), args, out) })
-			}
-			return o.withFolder(s, func(dir local.Dir, out *cli.Results) error {
+			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
 				sink, err := chooseFile(args, filepath.Dir(dir.Events("x")), "sink", ".jsonl")
 				if err != nil {
 					return err
@@ -100,7 +94,7 @@ func (o *options) newEvents(s cli.Streams) *cobra.Command {
 					}
 				}
 				return nil
-			})
+			}, func(l liveStores, out *cli.Results) error { return l.queues(c.Context(), args, out) })
 		},
 	}
 }

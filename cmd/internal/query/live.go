@@ -2,7 +2,6 @@ package query
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -24,24 +23,6 @@ import (
 type liveStores struct {
 	*target.Stores
 	cfg *config.Config
-}
-
-// withLive runs a query on the real stores.
-func (o *options) withLive(ctx context.Context, s cli.Streams, query func(liveStores, *cli.Results) error) (err error) {
-	if err := o.check(); err != nil {
-		return err
-	}
-	cfg, err := cli.LoadConfig(o.config)
-	if err != nil {
-		return err
-	}
-	opened, err := (&target.Flags{Live: true, LookOnly: true}).OpenWritten(ctx, cfg, s.Err)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, opened.Close()) }()
-	out := cli.NewResults(s, o.format, o.limit)
-	return out.End(query(liveStores{opened, cfg}, out), s.Err)
 }
 
 // tables returns the view tables by name, each with a sink that writes to it.

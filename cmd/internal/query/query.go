@@ -1,6 +1,7 @@
 package query
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -57,9 +58,9 @@ queue: events says about how many messages wait there. A kind is needed.`,
 			if o.live {
 				return cli.Usagef("query --live needs a kind: view, search, archive, events or dead")
 			}
-			return o.withFolder(s, func(dir local.Dir, out *cli.Results) error {
+			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
 				return overview{dir, out}.list(c.Context(), cli.Logger(s.Err, false))
-			})
+			}, nil)
 		},
 	}
 	f := c.PersistentFlags()
@@ -89,21 +90,32 @@ func (o *options) check() error {
 	return nil
 }
 
-// withFolder runs a query on the --local folder. It locks the folder, so that no replay writes to it meanwhile.
-func (o *options) withFolder(s cli.Streams, query func(local.Dir, *cli.Results) error) (err error) {
+// run runs a query on the --local folder, or with --live on the real stores. It locks the folder, so that no replay writes to it
+// meanwhile.
+func (o *options) run(ctx context.Context, s cli.Streams, folder func(local.Dir, *cli.Results) error, live func(liveStores, *cli.Results) error) error {
 	if err := o.check(); err != nil {
 		return err
 	}
-	if err := target.CheckLocalFolder(o.local); err != nil {
-		return err
+	out := cli.NewResults(s, o.format, o.limit)
+	if !o.live {
+		if err := target.CheckLocalFolder(o.local); err != nil {
+			return err
+		}
+		release, err := local.Share(o.local)
+		if err != nil {
+			return err
+		}
+		return errors.Join(out.End(folder(local.Dir(o.local), out), s.Err), release())
 	}
-	release, err := local.Share(o.local)
+	cfg, err := cli.LoadConfig(o.config)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, release()) }()
-	out := cli.NewResults(s, o.format, o.limit)
-	return out.End(query(local.Dir(o.local), out), s.Err)
+	opened, err := (&target.Flags{Live: true, LookOnly: true}).OpenWritten(ctx, cfg, s.Err)
+	if err != nil {
+		return err
+	}
+	return errors.Join(out.End(live(liveStores{opened, cfg}, out), s.Err), opened.Close())
 }
 
 // choose returns the name in args, or the only name of have. none is the error if have is empty, several if there are

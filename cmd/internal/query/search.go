@@ -49,17 +49,14 @@ at most 10,000 documents match.`,
 				}
 				return found(c.Context(), store, args[0], args[1], limit, out)
 			}
-			if o.live {
-				return o.withLive(c.Context(), s, func(l liveStores, out *cli.Results) error {
-					store, err := l.searchReader(c.Context(), args[0])
-					if err != nil {
-						return err
-					}
-					return show(store, min(o.searchLimit(c), maxLiveHits), out)
-				})
-			}
-			return o.withFolder(s, func(dir local.Dir, out *cli.Results) error {
+			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
 				return withSearch(c.Context(), dir, func(store *sqlite.Store) error { return show(store, o.searchLimit(c), out) })
+			}, func(l liveStores, out *cli.Results) error {
+				store, err := l.searchReader(c.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return show(store, min(o.searchLimit(c), maxLiveHits), out)
 			})
 		},
 	}

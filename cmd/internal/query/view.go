@@ -46,16 +46,7 @@ With --live a read without --pk scans the whole table.`,
 			if err := q.parse(); err != nil {
 				return err
 			}
-			if o.live {
-				return o.withLive(c.Context(), s, func(l liveStores, out *cli.Results) error {
-					db, t, spread, err := l.viewReader(c.Context(), args)
-					if err != nil {
-						return err
-					}
-					return q.show(c.Context(), db, t, spread, out, s.Err)
-				})
-			}
-			return o.withFolder(s, func(dir local.Dir, out *cli.Results) error {
+			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
 				return target.WithViews(c.Context(), dir, func(db *sqlite.Store) error {
 					t, err := chooseTable(c.Context(), db, args)
 					if err != nil {
@@ -67,6 +58,12 @@ With --live a read without --pk scans the whole table.`,
 					}
 					return q.show(c.Context(), db, t, spread, out, s.Err)
 				})
+			}, func(l liveStores, out *cli.Results) error {
+				db, t, spread, err := l.viewReader(c.Context(), args)
+				if err != nil {
+					return err
+				}
+				return q.show(c.Context(), db, t, spread, out, s.Err)
 			})
 		},
 	}

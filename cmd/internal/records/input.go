@@ -71,23 +71,7 @@ func (in *Input) Pages(ctx context.Context, cfg *config.Config, s cli.Streams, p
 			return
 		}
 		defer src.Close()
-		for err == nil {
-			var read *pipeline.Page
-			page := &record.Page{}
-			if read, err = src.Read(ctx); read != nil {
-				var decodeErr error
-				if page, decodeErr = read.Decoded(); err == nil {
-					err = decodeErr
-				}
-			}
-			if errors.Is(err, io.EOF) {
-				yield(page, nil)
-				return
-			}
-			if !yield(page, err) {
-				return
-			}
-		}
+		pipeline.DecodedPages(ctx, src)(yield)
 	}
 }
 

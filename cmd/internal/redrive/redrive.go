@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -129,12 +128,9 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 
 // check returns a usage error if the flags contradict each other.
 func (o *options) check(cfg *config.Config) error {
-	actions := 0
-	for _, set := range []bool{o.list, o.show != "", o.dryRun, o.discard} {
-		if set {
-			actions++
-		}
-	}
+	actions := cli.CountTrue(o.list, o.show != "", o.dryRun, o.discard)
+	_, known := cfg.Sink(o.sink)
+	_, toKnown := cfg.Sink(o.to)
 	switch {
 	case actions > 1 && !(actions == 2 && o.dryRun && o.discard):
 		return cli.Usagef("--list, --show, --dry-run and --discard are each a thing to do: choose one")
@@ -144,18 +140,14 @@ func (o *options) check(cfg *config.Config) error {
 		return cli.Usagef("--discard removes letters for good: say which, with --sink, --key or --class")
 	case o.to != "" && (o.list || o.show != "" || o.discard):
 		return cli.Usagef("--to moves letters: --list, --show and --discard are other things to do")
-	case o.to != "" && (o.sink == "" || hasSink(cfg, o.sink)):
+	case o.to != "" && (o.sink == "" || known):
 		return cli.Usagef("--to moves the letters of a sink that %s has no more: name it with --sink", cfg.File)
-	case o.to != "" && !hasSink(cfg, o.to):
+	case o.to != "" && !toKnown:
 		return cli.Usagef("--to %q: %s has no such sink", o.to, cfg.File)
-	case o.to == "" && o.sink != "" && !hasSink(cfg, o.sink) && !o.discard && !o.list:
+	case o.to == "" && o.sink != "" && !known && !o.discard && !o.list:
 		return cli.Usagef("--sink %q: %s has no such sink; --to SINK moves its letters to one that it has, --discard removes them, --list shows them", o.sink, cfg.File)
 	}
 	return o.Check()
-}
-
-func hasSink(cfg *config.Config, name string) bool {
-	return slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == name })
 }
 
 // redriveOptions returns the options to redrive all letters of a pipeline.
@@ -197,7 +189,7 @@ func (o *options) deliver(ctx context.Context, cfg *config.Config, opened sinks.
 		return err
 	}
 	ro.Sink, ro.To, ro.Key, ro.Classes, ro.DryRun, ro.Discard = o.sink, o.to, item.Key(o.key), o.classes, o.dryRun, o.discard
-	if o.sink != "" && !hasSink(cfg, o.sink) {
+	if _, known := cfg.Sink(o.sink); o.sink != "" && !known {
 		if err := o.announceRemoved(ctx, cfg, ro, s); err != nil {
 			return err
 		}

@@ -30,17 +30,13 @@ func (o *options) write(w io.Writer, r redrive.Report) {
 		fmt.Fprintln(w, "there are no such dead letters")
 		return
 	}
-	type sink = redrive.SinkReport
 	if len(r.Sinks) > 0 {
-		cli.PrintCounts(w, r.Sinks, 1, []cli.Column[sink]{
-			{Title: "letters", Value: func(s sink) int64 { return int64(s.Letters) }},
-			{Title: "delivered", Value: func(s sink) int64 { return int64(s.Delivered) }},
-			{Title: "superseded", Value: func(s sink) int64 { return int64(s.Superseded) }},
-			{Title: "discarded", Value: func(s sink) int64 { return int64(s.Discarded) }},
-			{Title: "failed", Value: func(s sink) int64 { return int64(s.Failed) }},
-			{Title: "waiting", Value: func(s sink) int64 { return int64(s.Waiting) }},
-			{Title: "keys let go", Value: func(s sink) int64 { return int64(s.Released) }},
-			{Title: "keys quarantined", Value: func(s sink) int64 { return int64(s.Held) }},
+		cli.PrintCounts(w, r.Sinks, 1, []string{
+			"letters", "delivered", "superseded", "discarded", "failed", "waiting", "keys let go", "keys quarantined",
+		}, func(s redrive.SinkReport) []int64 {
+			return []int64{
+				int64(s.Letters), int64(s.Delivered), int64(s.Superseded), int64(s.Discarded), int64(s.Failed), int64(s.Waiting), int64(s.Released), int64(s.Held),
+			}
 		})
 	}
 	superseded := 0

@@ -123,18 +123,12 @@ func (s Summary) Write(w io.Writer) {
 
 // writeSinks prints the counts of each sink, and the reasons of dropped changes.
 func (s Summary) writeSinks(w io.Writer) {
-	type ledger = pipeline.SinkLedger
-	cli.PrintCounts(w, s.Ledger.Sinks, 2, []cli.Column[ledger]{
-		{Title: "routed", Value: func(l ledger) int64 { return l.Routed }},
-		{Title: "written", Value: func(l ledger) int64 { return l.Written }},
-		{Title: "superseded", Value: func(l ledger) int64 { return l.Superseded }},
-		{Title: "no effect", Value: func(l ledger) int64 { return total(l.NoEffect) }},
-		{Title: "coalesced", Value: func(l ledger) int64 { return l.Coalesced }},
-		{Title: "suppressed", Value: func(l ledger) int64 { return l.Suppressed }},
-		{Title: "dead letters", Value: func(l ledger) int64 { return l.DeadLettered }},
-		{Title: "quarantined", Value: func(l ledger) int64 { return l.Quarantined }},
-		{Title: "revoked", Value: func(l ledger) int64 { return l.Revoked }},
-		{Title: "pending", Value: func(l ledger) int64 { return l.Pending }},
+	cli.PrintCounts(w, s.Ledger.Sinks, 2, []string{
+		"routed", "written", "superseded", "no effect", "coalesced", "suppressed", "dead letters", "quarantined", "revoked", "pending",
+	}, func(l pipeline.SinkLedger) []int64 {
+		return []int64{
+			l.Routed, l.Written, l.Superseded, total(l.NoEffect), l.Coalesced, l.Suppressed, l.DeadLettered, l.Quarantined, l.Revoked, l.Pending,
+		}
 	})
 	for _, n := range slices.Sorted(maps.Keys(s.Ledger.Sinks)) {
 		dropped := s.Ledger.Sinks[n].Dropped

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader/replay"
@@ -68,22 +70,15 @@ func (out *Sample) readRecords(ctx context.Context, s cli.Streams, paths []strin
 		return err
 	}
 	defer src.Close()
-	for len(out.Items) < mostItems {
-		read, err := src.Read(ctx)
-		if read != nil {
-			page, decodeErr := read.Decoded()
-			if decodeErr != nil {
-				return decodeErr
-			}
-			for i := range page.Changes {
-				out.add(&page.Changes[i])
-			}
-		}
-		switch {
-		case errors.Is(err, io.EOF):
-			return nil
-		case err != nil:
+	for page, err := range pipeline.DecodedPages(ctx, src) {
+		if err != nil {
 			return err
+		}
+		for i := range page.Changes {
+			out.add(&page.Changes[i])
+		}
+		if len(out.Items) >= mostItems {
+			break
 		}
 	}
 	return nil
@@ -126,9 +121,18 @@ func Scan(ctx context.Context, s cli.Streams, name string) (*Sample, error) {
 		return nil, err
 	}
 	out := &Sample{Noun: "item", Table: table.Table().Name, Keys: table.Table().Keys}
-	whole, err := out.readTable(ctx, table)
-	if err != nil {
-		return nil, err
+	whole := true
+	for page, err := range Pages(ctx, table, scanSegments) {
+		if err != nil {
+			return nil, err
+		}
+		for i := range page.Changes {
+			out.Items = append(out.Items, page.Changes[i].New.Clone())
+		}
+		if len(out.Items) >= mostScanned {
+			whole = false
+			break
+		}
 	}
 	if len(out.Items) == 0 {
 		return nil, fmt.Errorf("the table %s has no items to learn from", name)
@@ -138,52 +142,43 @@ func Scan(ctx context.Context, s cli.Streams, name string) (*Sample, error) {
 	return out, nil
 }
 
-// readTable reads a page of each segment, and goes on until it has mostScanned items or the whole table: segments hold
-// different numbers of items.
-func (out *Sample) readTable(ctx context.Context, table *scan.Scan) (whole bool, err error) {
-	var parts []snapshot.Reader
-	defer func() {
-		for _, p := range parts {
-			err = errors.Join(err, p.Close())
-		}
-	}()
-	for _, p := range table.Parts() {
-		part, err := table.Open(ctx, p.ID, "")
-		if err != nil {
-			return false, err
-		}
-		parts = append(parts, part)
-	}
-	for unread := slices.Clone(parts); len(unread) > 0; {
-		var more []snapshot.Reader
-		for _, part := range unread {
-			if len(out.Items) >= mostScanned {
-				return false, nil
+// Pages yields the decoded pages of a snapshot: those of width parts in turns, as segments hold different numbers of items. An
+// error ends the sequence.
+func Pages(ctx context.Context, snap snapshot.Snapshot, width int) iter.Seq2[*record.Page, error] {
+	return func(yield func(*record.Page, error) bool) {
+		parts := snap.Parts()
+		var open []snapshot.Reader
+		defer func() {
+			for _, part := range open {
+				_ = part.Close()
 			}
-			switch err := out.readPage(ctx, part); {
-			case err == nil:
-				more = append(more, part)
-			case !errors.Is(err, io.EOF):
-				return false, err
+		}()
+		for turn := 0; ; turn++ {
+			for len(open) < width && len(parts) > 0 {
+				part, err := snap.Open(ctx, parts[0].ID, "")
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				open, parts = append(open, part), parts[1:]
+			}
+			if len(open) == 0 {
+				return
+			}
+			i := turn % len(open)
+			var decoded *record.Page
+			page, err := open[i].Read(ctx)
+			if errors.Is(err, io.EOF) {
+				_ = open[i].Close()
+				open = slices.Delete(open, i, i+1)
+				continue
+			}
+			if err == nil {
+				decoded, err = page.Decoded()
+			}
+			if !yield(decoded, err) || err != nil {
+				return
 			}
 		}
-		unread = more
 	}
-	return true, nil
-}
-
-// readPage reads one page of a segment; io.EOF if there is none.
-func (out *Sample) readPage(ctx context.Context, part snapshot.Reader) error {
-	read, err := part.Read(ctx)
-	if err != nil {
-		return err
-	}
-	page, err := read.Decoded()
-	if err != nil {
-		return err
-	}
-	for i := range page.Changes {
-		out.Items = append(out.Items, page.Changes[i].New.Clone())
-	}
-	return nil
 }

@@ -20,7 +20,7 @@ const paceInterval = 10 * time.Second
 func GiveWay(read LeaseReader, maxLag, silence time.Duration, w io.Writer) func(ctx context.Context) {
 	var mu sync.Mutex
 	var looked time.Time
-	watch := lagWatch{silence: silence, beats: make(map[string]heartbeat), unread: make(map[string]time.Time)}
+	watch := lagWatch{silence: silence, unread: make(map[string]time.Time)}
 	return func(ctx context.Context) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -47,15 +47,9 @@ func GiveWay(read LeaseReader, maxLag, silence time.Duration, w io.Writer) func(
 
 // lagWatch finds out how far live consumers are behind, by several looks at the leases.
 type lagWatch struct {
-	silence time.Duration
-	beats   map[string]heartbeat // of each consumer, as last seen
-	unread  map[string]time.Time // since when a shard was seen without a live owner
-}
-
-// heartbeat is the last one of a consumer.
-type heartbeat struct {
-	number int64
-	seen   time.Time // when it was seen first
+	silence    time.Duration
+	heartbeats HeartbeatWatch
+	unread     map[string]time.Time // since when a shard was seen without a live owner
 }
 
 // longest returns the lag of the shard that is furthest behind. That of a shard with a live owner is the age of the
@@ -63,7 +57,12 @@ type heartbeat struct {
 // checkpoint does not show how old its next record is, as it may have none. If no consumer lives, nothing catches up,
 // and the lag is 0.
 func (w *lagWatch) longest(s leases.Snapshot, now time.Time) (longest time.Duration) {
-	live := w.live(s, now)
+	live, silent := make(map[string]bool), w.heartbeats.Observe(s.Members, now, w.silence)
+	for _, m := range s.Members {
+		if _, is := silent[m.Worker]; !is {
+			live[m.Worker] = true
+		}
+	}
 	if len(live) == 0 {
 		return 0
 	}
@@ -95,20 +94,4 @@ func (w *lagWatch) longest(s leases.Snapshot, now time.Time) (longest time.Durat
 		}
 	}
 	return longest
-}
-
-// live returns the consumers that are not known to be dead.
-func (w *lagWatch) live(s leases.Snapshot, now time.Time) map[string]bool {
-	live := make(map[string]bool, len(s.Members))
-	for _, m := range s.Members {
-		last, known := w.beats[m.Worker]
-		if !known || last.number != m.Heartbeat {
-			last = heartbeat{m.Heartbeat, now}
-			w.beats[m.Worker] = last
-		}
-		if now.Sub(last.seen) < w.silence {
-			live[m.Worker] = true
-		}
-	}
-	return live
 }

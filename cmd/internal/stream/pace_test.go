@@ -115,7 +115,7 @@ func TestLagOfShardsWithoutOwner(t *testing.T) {
 		"and no consumer":              {leases: []leases.Lease{free}, dead: true},
 	} {
 		f := &fleet{silent: make(map[string]time.Time), leases: tt.leases}
-		w := lagWatch{silence: 15 * time.Second, beats: make(map[string]heartbeat), unread: make(map[string]time.Time)}
+		w := lagWatch{silence: 15 * time.Second, unread: make(map[string]time.Time)}
 		now, got := time.Now(), time.Duration(0)
 		for i := range 7 {
 			s, err := f.read(t.Context())

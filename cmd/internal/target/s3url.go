@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
 	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/tablewake/tablewake/cmd/internal/cli"
@@ -17,8 +18,13 @@ func IsS3(arg string) bool { return strings.HasPrefix(arg, "s3://") }
 // S3Options are the storage class and the KMS key of new objects; "": the bucket's default.
 type S3Options struct{ StorageClass, KMSKey string }
 
+// S3 returns a client of S3. With AWS_ENDPOINT_URL_S3 bucket names are in the path, as other servers have no host name
+// for each bucket.
+func S3(sdk awssdk.Config) *awss3.Client {
+	return awss3.NewFromConfig(sdk, func(o *awss3.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
+}
+
 // OpenS3 opens the bucket of the URL s3://BUCKET/PREFIX with the standard AWS configuration, and returns the prefix.
-// With AWS_ENDPOINT_URL_S3 bucket names are in the path, as other servers have no host name for each bucket.
 func OpenS3(ctx context.Context, url string, opts S3Options) (store *s3.Store, prefix string, err error) {
 	bucket, prefix, _ := strings.Cut(strings.TrimPrefix(url, "s3://"), "/")
 	if bucket == "" {
@@ -28,8 +34,7 @@ func OpenS3(ctx context.Context, url string, opts S3Options) (store *s3.Store, p
 	if err != nil {
 		return nil, "", err
 	}
-	client := awss3.NewFromConfig(sdk, func(o *awss3.Options) { o.UsePathStyle = o.BaseEndpoint != nil })
 	folder, _ := path.Split(prefix)
-	store, err = s3.New(s3.Options{Client: client, Bucket: bucket, Folder: folder, StorageClass: opts.StorageClass, KMSKey: opts.KMSKey})
+	store, err = s3.New(s3.Options{Client: S3(sdk), Bucket: bucket, Folder: folder, StorageClass: opts.StorageClass, KMSKey: opts.KMSKey})
 	return store, prefix, err
 }

@@ -60,7 +60,8 @@ func (a *account) checkRights(ctx context.Context, callerErr error) {
 		s.Resources = a.withStreams(s.Resources)
 		denied, err := simulate(ctx, client, principal, s)
 		if err != nil {
-			a.skip("rights of "+principal, simulationError(ctx, err))
+			err = awserr.CallError(ctx, "iam:SimulatePrincipalPolicy", err, map[awserr.Kind]string{awserr.Denied: "allow it on the caller's own ARN"})
+			a.skip("rights of "+principal, cli.ExplainTimeout(ctx, err).Error())
 			return
 		}
 		if a.noteDenials(principal, name, s, denied) {
@@ -96,13 +97,6 @@ func (a *account) withStreams(resources []string) []string {
 		concrete[i] = cmp.Or(a.newest[r], r)
 	}
 	return concrete
-}
-
-// simulationError says why IAM simulates nothing.
-func simulationError(ctx context.Context, err error) string {
-	return cli.ExplainTimeout(ctx, awserr.CallError(ctx, "iam:SimulatePrincipalPolicy", err, map[awserr.Kind]string{
-		awserr.Denied: "allow it on the caller's own ARN",
-	})).Error()
 }
 
 // principalOf returns the ARN of the user or the role of a caller, as IAM knows it. The ARN of a session lacks the path

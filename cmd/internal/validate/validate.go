@@ -68,8 +68,6 @@ type sampleFlags struct {
 	table string
 }
 
-func (f sampleFlags) given() bool { return f.table != "" || len(f.files) > 0 }
-
 // read reads the items; nil if there is no flag.
 func (f sampleFlags) read(ctx context.Context, s cli.Streams) (*sample.Sample, error) {
 	switch {
@@ -134,7 +132,7 @@ func validate(ctx context.Context, s cli.Streams, file string, from sampleFlags,
 	if v.Live != nil {
 		v.Live.write(s.Out)
 	}
-	if cfg == nil && from.given() {
+	if cfg == nil && (from.table != "" || len(from.files) > 0) {
 		fmt.Fprintln(s.Err, "no item was read: correct the file first")
 	}
 	if bad && live {

@@ -25,7 +25,7 @@ type finder struct {
 	key   itemkey.Key
 }
 
-// found is the item, and where it was read.
+// foundItem is the item, and where it was read.
 type foundItem struct {
 	change record.Change
 	from   string
@@ -102,45 +102,13 @@ func (f *finder) change(event string, v record.ViewType, item item.Image) (recor
 	keys := f.key.Attributes
 	if !keys.Exists() {
 		var err error
-		if keys, err = namelessKeys(f.key.Canonical); err != nil {
+		if keys, err = itemkey.Nameless(f.key.Canonical); err != nil {
 			return record.Change{}, err
 		}
 	}
-	b := fmt.Appendf(nil, `{"eventName":%q,"dynamodb":{"SequenceNumber":"0","StreamViewType":%q,"Keys":`, event, v)
-	b = keys.AppendDynamoDBJSON(b)
-	if item.Exists() {
-		b = item.AppendDynamoDBJSON(append(b, `,"NewImage":`...))
-	}
 	d := f.o.Decoder(f.cfg)
-	d.Table, d.StreamARN, d.EpochZero = f.table, "", true
-	page, err := record.NewDecoder(d).Decode(append(b, "}}"...))
-	switch {
-	case err != nil:
-		return record.Change{}, err
-	case len(page.Errors) > 0:
-		return record.Change{}, page.Errors[0]
-	case len(page.Changes) != 1:
-		return record.Change{}, fmt.Errorf("the item %s makes %d records", f.key.Canonical, len(page.Changes))
-	}
-	return page.Changes[0], nil
-}
-
-// namelessKeys returns the values of a canonical key under invented names in the same order. The real names are unknown
-// without a record or the table.
-func namelessKeys(k item.Key) (item.Image, error) {
-	_, values, err := k.Decode()
-	if err != nil {
-		return item.Image{}, err
-	}
-	b := []byte("{")
-	for i, v := range values {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = fmt.Appendf(b, `"key%d":`, i+1)
-		b = v.AppendDynamoDBJSON(b)
-	}
-	return item.Parse(append(b, '}'))
+	d.Table = f.table
+	return itemkey.Change(d, event, v, keys, item)
 }
 
 // readItem reads an item with a consistent read. keys has the attribute names. If the table has no such item, item does

@@ -162,8 +162,8 @@ func (q Request) unfilled(ctx context.Context) (map[string]state.Stage, error) {
 		if err != nil {
 			return stages, err
 		}
-		i := slices.IndexFunc(q.Config.Sinks, func(s config.Sink) bool { return s.Name == b.Sink })
-		if i >= 0 && b.Target == sinks.Target(q.Config.Sinks[i]) && (b.Stage == state.Waiting || b.Stage == state.Filling) {
+		sink, known := q.Config.Sink(b.Sink)
+		if known && b.Target == sinks.Target(sink) && (b.Stage == state.Waiting || b.Stage == state.Filling) {
 			stages[b.Sink] = b.Stage
 		}
 	}

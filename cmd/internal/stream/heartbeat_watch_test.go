@@ -1,16 +1,17 @@
-package fleet_test
+package stream_test
 
 import (
 	"testing"
 	"time"
 
-	"github.com/tablewake/tablewake/cmd/internal/fleet"
+	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
 // A consumer is silent once it has sent no heartbeat for a lease, and no longer once it sends one.
 func TestHeartbeatWatch(t *testing.T) {
-	var watched fleet.HeartbeatWatch
+	var watched stream.HeartbeatWatch
+	now := time.Unix(1_800_000_000, 0)
 	for i, step := range []struct {
 		after  time.Duration
 		a, b   int64

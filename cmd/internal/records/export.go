@@ -1,0 +1,84 @@
+package records
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	awssdk "github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/spf13/cobra"
+
+	"github.com/tablewake/tablewake/cmd/internal/cli"
+	"github.com/tablewake/tablewake/cmd/internal/target"
+	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/pipeline/expr"
+	"github.com/tablewake/tablewake/shardreader/snapshot"
+	"github.com/tablewake/tablewake/shardreader/snapshot/export"
+)
+
+// Narrowing has the flags that select items of a table.
+type Narrowing struct {
+	Types             []string
+	KeyPrefix, Filter string
+}
+
+// Add adds the flags.
+func (n *Narrowing) Add(c *cobra.Command) {
+	f := c.Flags()
+	f.StringSliceVar(&n.Types, "type", nil, "only items with this value of the attribute Type, or ATTRIBUTE=VALUE; several are alternatives")
+	f.StringVar(&n.KeyPrefix, "key-prefix", "", "only items whose partition key begins so")
+	f.StringVar(&n.Filter, "filter", "", "only items for which this expression is true: 'item.Total > 100'")
+}
+
+// Given reports whether one of the flags is given.
+func (n *Narrowing) Given() bool { return len(n.Types) > 0 || n.KeyPrefix != "" || n.Filter != "" }
+
+// Of returns the items of a table with this partition key that the flags select; nil: all.
+func (n *Narrowing) Of(cfg *config.Config, partitionKey string) (*snapshot.Narrowing, error) {
+	narrowing, err := snapshot.NewNarrowing(snapshot.NarrowingOptions{
+		Types: n.Types, KeyPrefix: n.KeyPrefix, PartitionKey: partitionKey, Filter: n.Filter, Env: expr.Env{Attributes: cfg.Attributes},
+	})
+	if err != nil {
+		return nil, cli.Usagef("%w", err)
+	}
+	return narrowing, nil
+}
+
+// OpenExport opens an export in folders or S3. It says on w what is odd, and which requests are repeated.
+func OpenExport(ctx context.Context, sdk awssdk.Config, o export.Options, w io.Writer) (snapshot.Snapshot, error) {
+	o.Warn = func(text string) { fmt.Fprintln(w, cli.Warning+text) }
+	o.Retry = Repeated(w, "a request to S3")
+	if slices.ContainsFunc(o.Layers, target.IsS3) {
+		o.S3 = target.S3(sdk)
+	}
+	return export.Open(ctx, o)
+}
+
+// Repeated returns what says on w that a request failed, and is repeated.
+func Repeated(w io.Writer, request string) func(err error, wait time.Duration) {
+	return func(err error, wait time.Duration) {
+		fmt.Fprintf(w, "%s failed, and is repeated in %s: %v\n", request, wait.Round(time.Millisecond), err)
+	}
+}
+
+// WaitForExport waits until a requested export is made, and returns its path.
+func WaitForExport(ctx context.Context, client export.RequestClient, r export.Requested, w io.Writer) (string, error) {
+	began, told := time.Now(), time.Time{}
+	done, err := export.Wait(ctx, client, r.ARN, func(now export.Requested) {
+		r = now
+		if !r.Complete && time.Since(told) > time.Minute {
+			told = time.Now()
+			fmt.Fprintf(w, "waiting for the export since %s\n", time.Since(began).Round(time.Second))
+		}
+	})
+	switch {
+	case err == nil:
+		return done.Path, nil
+	case r.Path == "" || errors.Is(err, export.ErrFailed):
+		return "", err
+	}
+	return "", fmt.Errorf("%w (`--export %s` reads it when it is there)", err, r.Path)
+}
