@@ -102,24 +102,19 @@ func (l SinkLedger) clone() SinkLedger {
 
 // count adds n finished deliveries. The caller subtracts them from Pending.
 func (l *SinkLedger) count(o Outcome, reason string, n int64) {
-	switch o {
-	case Written:
-		l.Written += n
-	case Superseded:
-		l.Superseded += n
-	case NoEffect:
+	if o == NoEffect {
 		l.NoEffect[reason] += n
-	case Coalesced:
-		l.Coalesced += n
-	case Suppressed:
-		l.Suppressed += n
-	case DeadLettered:
-		l.DeadLettered += n
-	case Quarantined:
-		l.Quarantined += n
-	case Revoked:
-		l.Revoked += n
+	} else {
+		*l.of(o) += n
 	}
+}
+
+// of returns the count of an outcome; nil for NoEffect, which is counted by reason.
+func (l *SinkLedger) of(o Outcome) *int64 {
+	return [...]*int64{
+		Written: &l.Written, Superseded: &l.Superseded, Coalesced: &l.Coalesced, Suppressed: &l.Suppressed,
+		DeadLettered: &l.DeadLettered, Quarantined: &l.Quarantined, Revoked: &l.Revoked,
+	}[o]
 }
 
 // reasonCounts counts by reason within a page. There are few reasons, so a slice costs less than a map for each page.

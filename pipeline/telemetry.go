@@ -83,13 +83,11 @@ func (t *telemetry) observeLedger(p *Pipeline, k *instrument.Maker) {
 		}
 		for sink, s := range l.Sinks {
 			o.ObserveInt64(pending, s.Pending, with("sink", sink))
-			o.ObserveInt64(deliveries, s.Written, with("sink", sink, "outcome", Written.String()))
-			o.ObserveInt64(deliveries, s.Superseded, with("sink", sink, "outcome", Superseded.String()))
-			o.ObserveInt64(deliveries, s.Coalesced, with("sink", sink, "outcome", Coalesced.String()))
-			o.ObserveInt64(deliveries, s.Suppressed, with("sink", sink, "outcome", Suppressed.String()))
-			o.ObserveInt64(deliveries, s.DeadLettered, with("sink", sink, "outcome", DeadLettered.String()))
-			o.ObserveInt64(deliveries, s.Quarantined, with("sink", sink, "outcome", Quarantined.String()))
-			o.ObserveInt64(deliveries, s.Revoked, with("sink", sink, "outcome", Revoked.String()))
+			for outcome := Written; outcome <= Revoked; outcome++ {
+				if n := s.of(outcome); n != nil {
+					o.ObserveInt64(deliveries, *n, with("sink", sink, "outcome", outcome.String()))
+				}
+			}
 			for reason, n := range s.NoEffect {
 				o.ObserveInt64(deliveries, n, with("sink", sink, "outcome", NoEffect.String(), "reason", reason))
 			}

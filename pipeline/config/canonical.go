@@ -36,21 +36,11 @@ func canonicalPath(path string) string {
 	if err != nil {
 		return path
 	}
-	var b strings.Builder
-	for name, index := range p.Segments() {
-		switch {
-		case index >= 0:
-			b.WriteString("[" + strconv.Itoa(index) + "]")
-		case !yamlbind.Identifier.MatchString(name): // a path may have an identifier without quotes
-			b.WriteString("[" + strconv.Quote(name) + "]")
-		default:
-			if b.Len() > 0 {
-				b.WriteByte('.')
-			}
-			b.WriteString(name)
-		}
+	var b []byte
+	for _, seg := range p.Segments() {
+		b = seg.AppendTo(b)
 	}
-	return b.String()
+	return string(b)
 }
 
 // texts returns the text of each element of a list.

@@ -36,7 +36,7 @@ func DifferencesAt(patterns []Pattern, old, new Image) iter.Seq[Difference] {
 // yield at the first difference, with yield when yield returns false.
 type comparison struct {
 	yield func(Difference) bool
-	seen  map[string]bool // yielded paths: patterns may overlap
+	seen  map[string]bool // yielded paths: patterns may overlap; nil: they cannot
 	path  []byte          // path of the current values; unused without yield
 }
 
@@ -46,6 +46,9 @@ func (w *comparison) images(segs []Segment, old, new Image) bool {
 		return false
 	}
 	seg, rest := segs[0], segs[1:]
+	if seg.Wild == allInside {
+		rest = segs
+	}
 	switch seg.Wild {
 	case NoWildcard:
 		o, _ := old.Get(seg.Name)
@@ -84,15 +87,19 @@ func (w *comparison) values(segs []Segment, old, new Value) bool {
 		return !old.Equal(new) && w.differs(old, new)
 	}
 	seg, rest := segs[0], segs[1:]
+	inside := seg.Wild == allInside && old.kind == new.kind
+	if inside {
+		rest = segs
+	}
 	switch {
-	case seg.Wild == AnyMember:
+	case seg.Wild == AnyMember, inside && old.kind == KindM:
 		for _, p := range differingMembers(old, new) {
 			if w.member(p.name, rest, p.old, p.new) {
 				return true
 			}
 		}
 		return false
-	case seg.Wild == AnyElement:
+	case seg.Wild == AnyElement, inside && old.kind == KindL:
 		p := differingElements(old, new)
 		for p.next() {
 			if w.element(p.index, rest, p.old, p.new) {
@@ -100,6 +107,8 @@ func (w *comparison) values(segs []Segment, old, new Value) bool {
 			}
 		}
 		return false
+	case seg.Wild == allInside:
+		return w.differs(old, new)
 	case seg.Index >= 0:
 		return w.element(seg.Index, rest, listElement(old, seg.Index), listElement(new, seg.Index))
 	default:
@@ -110,22 +119,20 @@ func (w *comparison) values(segs []Segment, old, new Value) bool {
 }
 
 func (w *comparison) member(name string, rest []Segment, old, new Value) bool {
-	if w.yield == nil {
-		return w.values(rest, old, new)
-	}
 	here := len(w.path)
-	w.path = ddbjson.AppendMember(w.path, name)
+	if w.yield != nil {
+		w.path = ddbjson.AppendMember(w.path, name)
+	}
 	stop := w.values(rest, old, new)
 	w.path = w.path[:here]
 	return stop
 }
 
 func (w *comparison) element(i int, rest []Segment, old, new Value) bool {
-	if w.yield == nil {
-		return w.values(rest, old, new)
-	}
 	here := len(w.path)
-	w.path = ddbjson.AppendElement(w.path, i)
+	if w.yield != nil {
+		w.path = ddbjson.AppendElement(w.path, i)
+	}
 	stop := w.values(rest, old, new)
 	w.path = w.path[:here]
 	return stop
@@ -136,11 +143,14 @@ func (w *comparison) differs(old, new Value) bool {
 	if w.yield == nil {
 		return true
 	}
-	if path := string(w.path); !w.seen[path] {
-		w.seen[path] = true
-		return !w.yield(Difference{path, old, new})
+	path := string(w.path)
+	if w.seen[path] {
+		return false
 	}
-	return false
+	if w.seen != nil {
+		w.seen[path] = true
+	}
+	return !w.yield(Difference{path, old, new})
 }
 
 // listElement returns an element of an L. A set has no elements with an index: its order means nothing.

@@ -13,8 +13,7 @@ type Difference struct {
 }
 
 // Differences iterates over the attributes that differ by meaning between a and b, and those that only one of them has:
-// in the order of a, then the attributes that only b has. Each attribute is one Difference; [Difference.Inside] returns
-// the differences inside it. The aws:rep:* attributes of legacy global tables are left out.
+// in the order of a, then the attributes that only b has. Each attribute is one Difference; [Diff] looks inside it. The aws:rep:* attributes of legacy global tables are left out.
 //
 // It allocates nothing for images whose attributes have a similar order, as the images of a record do. It allocates a
 // path for a name that needs quotes.
@@ -31,69 +30,13 @@ func Differences(a, b Image) iter.Seq2[string, Difference] {
 	}
 }
 
-// Inside iterates over the paths inside d whose values differ by meaning: members of maps by name, elements of lists by
-// index, sets as a whole. If the values are not both maps or both lists, d itself is the only one. A path that only one
-// side has is one Difference, with everything below it.
-func (d Difference) Inside() iter.Seq[Difference] {
-	return func(yield func(Difference) bool) {
-		w := insideWalk{path: []byte(d.Path), yield: yield}
-		w.values(d.Old, d.New)
-	}
-}
-
 // Diff returns the paths with values that differ by meaning between a and b, sorted by path: of each of the [Differences]
-// the differences inside it.
-func Diff(a, b Image) []Difference {
-	var found []Difference
-	w := insideWalk{yield: func(d Difference) bool { found = append(found, d); return true }}
-	for _, p := range differingByName(a, b) {
-		w.member(p)
-	}
+// those inside it, which are members of maps by name, elements of lists by index, and sets as a whole. A path that only
+// one image has is one Difference, with everything below it.
+func Diff(a, b Image) (found []Difference) {
+	w := comparison{yield: func(d Difference) bool { found = append(found, d); return true }}
+	w.images([]Segment{{Wild: allInside}}, a, b)
 	return found
-}
-
-// insideWalk walks two values that differ. Its methods return false to end the walk, when yield did.
-type insideWalk struct {
-	path  []byte // of the current values
-	yield func(Difference) bool
-}
-
-func (w *insideWalk) member(p pair) bool {
-	here := len(w.path)
-	w.path = ddbjson.AppendMember(w.path, p.name)
-	more := w.values(p.old, p.new)
-	w.path = w.path[:here]
-	return more
-}
-
-func (w *insideWalk) element(i int, p pair) bool {
-	here := len(w.path)
-	w.path = ddbjson.AppendElement(w.path, i)
-	more := w.values(p.old, p.new)
-	w.path = w.path[:here]
-	return more
-}
-
-func (w *insideWalk) values(old, new Value) bool {
-	switch {
-	case old.kind == KindM && new.kind == KindM:
-		for _, p := range differingMembers(old, new) {
-			if !w.member(p) {
-				return false
-			}
-		}
-		return true
-	case old.kind == KindL && new.kind == KindL:
-		p := differingElements(old, new)
-		for p.next() {
-			if !w.element(p.index, p.pair) {
-				return false
-			}
-		}
-		return true
-	default:
-		return w.yield(Difference{Path: string(w.path), Old: old, New: new})
-	}
 }
 
 // attributePath returns the path of an attribute: its name, with quotes if it needs them.

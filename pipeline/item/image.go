@@ -78,15 +78,14 @@ func (m *Image) find(name string) (Value, bool) {
 // Lookup returns the value at a path, such as Address.Lines[0]["a-b"]. It returns false if there is none, or if the path
 // is invalid; see [ParsePath].
 func (m Image) Lookup(path string) (Value, bool) {
-	seg, rest, problem := cutSegment(path, true)
-	if problem != "" || seg.index >= 0 {
+	seg, rest, problem := cutSegment(path, true, false)
+	if problem != "" || seg.Index >= 0 {
 		return Value{}, false
 	}
-	v, ok := m.Get(seg.name)
-	if !ok || rest == "" {
-		return v, ok
+	if v, ok := m.Get(seg.Name); ok {
+		return v.lookup(rest, false)
 	}
-	return lookupRest(v, rest)
+	return Value{}, false
 }
 
 // At returns the value at the path p, or false if there is none.
@@ -94,7 +93,7 @@ func (m Image) At(p Path) (Value, bool) {
 	if p.IsZero() {
 		return Value{}, false
 	}
-	v, ok := m.Get(p.segs[0].name)
+	v, ok := m.Get(p.segs[0].Name)
 	for _, seg := range p.segs[1:] {
 		if !ok {
 			break

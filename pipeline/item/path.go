@@ -2,8 +2,6 @@ package item
 
 import (
 	"fmt"
-	"iter"
-	"strconv"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
@@ -13,14 +11,8 @@ import (
 // digits and _, and does not start with a digit. Other names are in brackets and quotes, with Go's escapes. The zero Path
 // is the path of no value.
 type Path struct {
-	segs []pathSegment
+	segs []Segment // without wildcards
 	text string
-}
-
-// pathSegment is a member or an element.
-type pathSegment struct {
-	name  string
-	index int // -1 if name is set
 }
 
 // PathError is the error of an invalid path.
@@ -37,20 +29,11 @@ func (e *PathError) Error() string {
 
 // ParsePath reads a path. The error is a *PathError.
 func ParsePath(s string) (Path, error) {
-	p := Path{text: s}
-	for rest := s; ; {
-		seg, next, problem := cutSegment(rest, len(p.segs) == 0)
-		if problem == "" && len(p.segs) == 0 && seg.index >= 0 {
-			problem = "an item is no list: start with a name"
-		}
-		if problem != "" {
-			return Path{}, &PathError{Path: s, Column: len(s) - len(rest) + 1, Message: problem}
-		}
-		p.segs = append(p.segs, seg)
-		if rest = next; rest == "" {
-			return p, nil
-		}
+	segs, column, problem := parseSegments(s, false)
+	if problem != "" {
+		return Path{}, &PathError{Path: s, Column: column, Message: problem}
 	}
+	return Path{segs: segs, text: s}, nil
 }
 
 // String is the path as it was written.
@@ -64,127 +47,42 @@ func (p Path) Root() string {
 	if p.IsZero() {
 		return ""
 	}
-	return p.segs[0].name
+	return p.segs[0].Name
 }
 
-// Segments iterates over the segments of the path: a name and -1 for a member, "" and the index for an element.
-func (p Path) Segments() iter.Seq2[string, int] {
-	return func(yield func(string, int) bool) {
-		for _, seg := range p.segs {
-			if !yield(seg.name, seg.index) {
-				return
-			}
-		}
-	}
-}
-
-// cutSegment cuts the first segment off a path. first means that the path starts with s. problem describes an error, or is "".
-func cutSegment(s string, first bool) (seg pathSegment, rest, problem string) {
-	switch {
-	case s == "":
-		return pathSegment{}, "", "is empty"
-	case s[0] == '[':
-		return cutBracket(s)
-	case first:
-		return cutName(s)
-	case s[0] == '.':
-		return cutName(s[1:])
-	}
-	return pathSegment{}, "", afterName
-}
-
-// afterName says what may follow a segment of a path, and how a name with other characters is written.
-const afterName = `want '.', '[' or the end; a name with other characters is written ["a:b"]`
-
-func cutName(s string) (pathSegment, string, string) {
-	n := 0
-	for n < len(s) && ddbjson.BareNameByte(s[n], n == 0) {
-		n++
-	}
-	if n == 0 {
-		return pathSegment{}, "", `want a name; write one that is no identifier as ["first-name"]`
-	}
-	return pathSegment{name: s[:n], index: -1}, s[n:], ""
-}
-
-func cutBracket(s string) (pathSegment, string, string) {
-	inside := s[1:]
-	if strings.HasPrefix(inside, `"`) {
-		quoted, err := strconv.QuotedPrefix(inside)
-		if err != nil {
-			return pathSegment{}, "", "the quoted name does not end"
-		}
-		name, err := strconv.Unquote(quoted)
-		if err != nil || name == "" {
-			return pathSegment{}, "", "the quoted name is empty or unsound"
-		}
-		rest, ok := strings.CutPrefix(inside[len(quoted):], "]")
-		if !ok {
-			return pathSegment{}, "", "want ']' behind the name"
-		}
-		return pathSegment{name: name, index: -1}, rest, ""
-	}
-	n := 0
-	for n < len(inside) && n < 9 && '0' <= inside[n] && inside[n] <= '9' {
-		n++
-	}
-	index := 0
-	for _, c := range []byte(inside[:n]) {
-		index = index*10 + int(c-'0')
-	}
-	rest, ok := strings.CutPrefix(inside[n:], "]")
-	if n == 0 || !ok {
-		return pathSegment{}, "", "want an index such as [0], or a quoted name, in brackets"
-	}
-	return pathSegment{index: index}, rest, ""
-}
+// Segments returns the segments of the path, without wildcards.
+func (p Path) Segments() []Segment { return p.segs }
 
 // step returns the member or element of v.
-func (v Value) step(seg pathSegment) (Value, bool) {
-	if seg.index >= 0 {
-		return v.Index(seg.index)
+func (v Value) step(seg Segment) (Value, bool) {
+	if seg.Index >= 0 {
+		return v.Index(seg.Index)
 	}
-	return v.Get(seg.name)
+	return v.Get(seg.Name)
 }
 
-// lookup returns the value at a path below v. The path may start with an index.
-func lookup(v Value, path string) (Value, bool) {
-	seg, rest, problem := cutSegment(path, true)
-	if problem != "" {
-		return Value{}, false
-	}
-	v, ok := v.step(seg)
-	if !ok || rest == "" {
-		return v, ok
-	}
-	return lookupRest(v, rest)
-}
-
-// lookupRest returns the value at the rest of a path, after its first segment. It stops at a segment without a value, so
-// it does not find errors after that segment.
-func lookupRest(v Value, rest string) (Value, bool) {
-	for rest != "" {
-		seg, next, problem := cutSegment(rest, false)
+// lookup returns the value at a path below v. first means that path starts there; else it is the rest of a path. It stops
+// at a segment without a value, so it does not find errors after that segment.
+func (v Value) lookup(path string, first bool) (_ Value, ok bool) {
+	for ok = true; ok && (first || path != ""); first = false {
+		seg, rest, problem := cutSegment(path, first, false)
 		if problem != "" {
 			return Value{}, false
 		}
-		var ok bool
-		if v, ok = v.step(seg); !ok {
-			return Value{}, false
-		}
-		rest = next
+		v, ok = v.step(seg)
+		path = rest
 	}
-	return v, true
+	return v, ok
 }
 
 // Names returns the names of the segments, or false if one of them is an element of a list.
 func (p Path) Names() ([]string, bool) {
 	names := make([]string, 0, len(p.segs))
 	for _, s := range p.segs {
-		if s.index >= 0 {
+		if s.Index >= 0 {
 			return nil, false
 		}
-		names = append(names, s.name)
+		names = append(names, s.Name)
 	}
 	return names, true
 }

@@ -73,8 +73,8 @@ func TestPathSegments(t *testing.T) {
 		t.Fatalf("%v %v", p, err)
 	}
 	got := ""
-	for name, index := range p.Segments() {
-		got += fmt.Sprintf("%q %d;", name, index)
+	for _, s := range p.Segments() {
+		got += fmt.Sprintf("%q %d;", s.Name, s.Index)
 	}
 	if want := `"Address" -1;"Lines" -1;"" 3;"a b" -1;`; got != want {
 		t.Errorf("got %s, want %s", got, want)

@@ -2,8 +2,6 @@ package item
 
 import (
 	"fmt"
-	"strconv"
-	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
@@ -41,7 +39,21 @@ const (
 	AnyMember             // .*
 	AnyElement            // [*]
 	wholeSubtree          // .**
+	allInside             // not written: each path that differs, as far inside as both values are maps or lists
 )
+
+// IsElement reports whether the segment matches elements of lists.
+func (s Segment) IsElement() bool {
+	return s.Wild == AnyElement || s.Wild == NoWildcard && s.Index >= 0
+}
+
+// AppendTo appends the segment to the text of a path. It must be no wildcard.
+func (s Segment) AppendTo(path []byte) []byte {
+	if s.Index >= 0 {
+		return ddbjson.AppendElement(path, s.Index)
+	}
+	return ddbjson.AppendMember(path, s.Name)
+}
 
 // PatternError is the error of an invalid pattern.
 type PatternError struct {
@@ -57,11 +69,11 @@ func (e *PatternError) Error() string {
 
 // ParsePattern reads a pattern. The error is a *PatternError.
 func ParsePattern(s string) (Pattern, error) {
-	p := patternParser{src: s}
-	if err := p.parse(); err != nil {
-		return Pattern{}, err
+	segs, column, problem := parseSegments(s, true)
+	if problem != "" {
+		return Pattern{}, &PatternError{Pattern: s, Column: column, Message: problem}
 	}
-	return Pattern{segs: p.segs, text: s}, nil
+	return Pattern{segs: segs, text: s}, nil
 }
 
 // Segments returns the segments of the pattern. ** at the end is left out, since a value includes all below it; the
@@ -89,114 +101,4 @@ func (p Pattern) Root() (string, bool) {
 		return "", false
 	}
 	return p.segs[0].Name, true
-}
-
-type patternParser struct {
-	src  string
-	at   int
-	segs []Segment
-}
-
-func (p *patternParser) parse() error {
-	if p.src == "" {
-		return p.fail("is empty")
-	}
-	for first := true; p.at < len(p.src); first = false {
-		if n := len(p.segs); n > 0 && p.segs[n-1].Wild == wholeSubtree {
-			return p.fail("** takes in everything below: nothing may follow it")
-		}
-		var err error
-		switch {
-		case p.src[p.at] == '[':
-			err = p.bracket(first)
-		case first:
-			err = p.member()
-		case p.src[p.at] == '.':
-			p.at++
-			err = p.member()
-		default:
-			err = p.fail(afterName)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// member reads a name, * or **.
-func (p *patternParser) member() error {
-	rest := p.src[p.at:]
-	switch {
-	case strings.HasPrefix(rest, "**"):
-		p.at += 2
-		p.segs = append(p.segs, Segment{Wild: wholeSubtree})
-		return nil
-	case strings.HasPrefix(rest, "*"):
-		p.at++
-		p.segs = append(p.segs, Segment{Wild: AnyMember})
-		return nil
-	}
-	n := 0
-	for n < len(rest) && ddbjson.BareNameByte(rest[n], n == 0) {
-		n++
-	}
-	if n == 0 {
-		return p.fail(`want a name, * or **; write other names as ["first-name"]`)
-	}
-	p.at += n
-	p.segs = append(p.segs, Segment{Name: rest[:n], Index: -1})
-	return nil
-}
-
-// bracket reads ["name"], [0] or [*].
-func (p *patternParser) bracket(first bool) error {
-	start := p.at
-	p.at++
-	rest := p.src[p.at:]
-	if strings.HasPrefix(rest, `"`) {
-		quoted, err := strconv.QuotedPrefix(rest)
-		if err != nil {
-			return p.fail("the quoted name does not end")
-		}
-		name, err := strconv.Unquote(quoted)
-		if err != nil || name == "" {
-			return p.fail("the quoted name is empty or unsound")
-		}
-		p.at += len(quoted)
-		p.segs = append(p.segs, Segment{Name: name, Index: -1})
-		return p.close(start)
-	}
-	if first {
-		p.at = start
-		return p.fail("an item is no list: start with a name")
-	}
-	if strings.HasPrefix(rest, "*") {
-		p.at++
-		p.segs = append(p.segs, Segment{Wild: AnyElement})
-		return p.close(start)
-	}
-	n := 0
-	for n < len(rest) && '0' <= rest[n] && rest[n] <= '9' {
-		n++
-	}
-	index, err := strconv.Atoi(rest[:n])
-	if err != nil {
-		return p.fail(`want an index, * or a quoted name behind '['`)
-	}
-	p.at += n
-	p.segs = append(p.segs, Segment{Index: index})
-	return p.close(start)
-}
-
-func (p *patternParser) close(start int) error {
-	if !strings.HasPrefix(p.src[p.at:], "]") {
-		return p.fail(fmt.Sprintf("want ']' for the '[' of column %d", start+1))
-	}
-	p.at++
-	return nil
-}
-
-func (p *patternParser) fail(message string) error {
-	return &PatternError{Pattern: p.src, Column: p.at + 1, Message: message}
 }

@@ -171,9 +171,7 @@ func (v Value) Index(i int) (Value, bool) {
 
 // Lookup returns the value at a path below v, such as Lines[0].sku or [0].sku. It returns false if there is none, or if the
 // path is invalid; see [ParsePath].
-func (v Value) Lookup(path string) (Value, bool) {
-	return lookup(v, path)
-}
+func (v Value) Lookup(path string) (Value, bool) { return v.lookup(path, true) }
 
 // Members iterates over the members of an M, in the order of the page. Any other kind has none.
 func (v Value) Members() iter.Seq2[string, Value] {

@@ -30,16 +30,11 @@ func (m *Mask) RecordError(e *record.RecordError) *record.RecordError {
 func (m *Mask) cutPath(p item.Path) (shown string, ok bool) {
 	s := m.root
 	var b []byte
-	top := true
-	for name, index := range p.Segments() {
-		if s = s.step(pathStep{name, index}, top); s.isClear() {
+	for n, seg := range p.Segments() {
+		if s = s.step(seg, n == 0); s.isClear() {
 			return "", false
 		}
-		if top = false; index >= 0 {
-			b = ddbjson.AppendElement(b, index)
-		} else {
-			b = ddbjson.AppendMember(b, name)
-		}
+		b = seg.AppendTo(b)
 		if s.hidden && len(s.allowed) == 0 {
 			return string(b), true
 		}

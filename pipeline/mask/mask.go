@@ -121,9 +121,8 @@ func (m *Mask) ValueAt(p item.Path, v item.Value) (masked item.Value, hidden boo
 		return v, false // for most values; this allocates nothing
 	}
 	s := m.root
-	top := true
-	for name, index := range p.Segments() {
-		s, top = s.step(pathStep{name, index}, top), false
+	for n, seg := range p.Segments() {
+		s = s.step(seg, n == 0)
 	}
 	if !s.hidesIn(v) {
 		return v, false

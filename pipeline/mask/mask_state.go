@@ -10,25 +10,19 @@ type maskState struct {
 	sensitive, allowed [][]item.Segment // remaining segments of the patterns that match so far
 }
 
-// pathStep is one step of a path: a name, or an index and no name.
-type pathStep struct {
-	name  string
-	index int // -1 if there is a name
-}
-
 // isClear reports whether neither the value nor anything inside it is hidden.
 func (s maskState) isClear() bool { return !s.hidden && len(s.sensitive) == 0 }
 
 // member returns the state of a member; top means that it is an attribute of the item.
 func (s maskState) member(name string, top bool) maskState {
-	return s.step(pathStep{name: name, index: -1}, top)
+	return s.step(item.Segment{Name: name, Index: -1}, top)
 }
 
 // element returns the state of a list element.
-func (s maskState) element(i int) maskState { return s.step(pathStep{index: i}, false) }
+func (s maskState) element(i int) maskState { return s.step(item.Segment{Index: i}, false) }
 
 // step returns the state one step further.
-func (s maskState) step(to pathStep, top bool) maskState {
+func (s maskState) step(to item.Segment, top bool) maskState {
 	if s.isClear() {
 		return maskState{}
 	}
@@ -45,7 +39,7 @@ func (s maskState) step(to pathStep, top bool) maskState {
 
 // advance returns the remaining segments of the patterns that match a step; ended reports whether one of them ends with
 // that step.
-func advance(patterns [][]item.Segment, to pathStep, top bool) (left [][]item.Segment, ended bool) {
+func advance(patterns [][]item.Segment, to item.Segment, top bool) (left [][]item.Segment, ended bool) {
 	for _, p := range patterns {
 		switch {
 		case !matchesStep(p[0], to, top):
@@ -60,19 +54,8 @@ func advance(patterns [][]item.Segment, to pathStep, top bool) (left [][]item.Se
 
 // matchesStep reports whether a segment of a pattern matches a step; top means that the step goes to an attribute of the
 // item.
-func matchesStep(p item.Segment, to pathStep, top bool) bool {
-	switch p.Wild {
-	case item.AnyMember:
-		return to.index < 0 && !(top && item.Replicated(to.name))
-	case item.AnyElement:
-		return to.index >= 0
-	}
-	return p.Index == to.index && p.Name == to.name
-}
-
-// isElement reports whether a segment of a pattern matches elements of lists.
-func isElement(p item.Segment) bool {
-	return p.Wild == item.AnyElement || p.Wild == item.NoWildcard && p.Index >= 0
+func matchesStep(p, to item.Segment, top bool) bool {
+	return overlap(p, to) && !(top && p.Wild == item.AnyMember && item.Replicated(to.Name))
 }
 
 // maskAction is what a mask does with a value.
@@ -104,7 +87,7 @@ func (s maskState) action(v item.Value) maskAction {
 // anyElements reports whether one of the patterns continues with a list element.
 func anyElements(patterns [][]item.Segment) bool {
 	for _, p := range patterns {
-		if isElement(p[0]) {
+		if p[0].IsElement() {
 			return true
 		}
 	}
@@ -145,7 +128,7 @@ func (m *Mask) hidesIn(image item.Image) bool {
 // hidesInAttribute reports whether any part of an attribute is hidden. For most attributes no pattern matches; then it
 // allocates nothing.
 func (m *Mask) hidesInAttribute(name string, v item.Value) bool {
-	to := pathStep{name: name, index: -1}
+	to := item.Segment{Name: name, Index: -1}
 	for _, p := range m.root.sensitive {
 		if matchesStep(p[0], to, true) && hasMatch(p[1:], v) {
 			return len(m.allowed) == 0 || m.root.step(to, true).hidesIn(v)
@@ -181,22 +164,21 @@ func hasMatch(p []item.Segment, v item.Value) bool {
 		e, ok := v.Index(p[0].Index)
 		return ok && hasMatch(p[1:], e)
 	default: // a set, or a member of one
-		return v.Exists() && v.Kind() != item.KindM && v.Kind() != item.KindL && isElement(p[0])
+		return v.Exists() && v.Kind() != item.KindM && v.Kind() != item.KindL && p[0].IsElement()
 	}
 }
 
 // reaches reports whether the pattern matches the path, a prefix of the path, or a path inside v, the value at the path.
 func reaches(pattern []item.Segment, to item.Path, v item.Value) bool {
-	n := 0
-	for name, index := range to.Segments() {
+	for n, seg := range to.Segments() {
 		switch {
 		case n == len(pattern):
 			return true
-		case !matchesStep(pattern[n], pathStep{name, index}, n == 0):
+		case !matchesStep(pattern[n], seg, n == 0):
 			return false
 		}
-		n++
 	}
+	n := len(to.Segments())
 	return n >= len(pattern) || hasMatch(pattern[n:], v)
 }
 

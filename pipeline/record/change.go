@@ -1,6 +1,7 @@
 package record
 
 import (
+	"slices"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -21,18 +22,13 @@ const (
 
 // String is INSERT, MODIFY, REMOVE, SNAPSHOT or UNKNOWN.
 func (o Operation) String() string {
-	switch o {
-	case Insert:
-		return "INSERT"
-	case Modify:
-		return "MODIFY"
-	case Remove:
-		return "REMOVE"
-	case Snapshot:
-		return "SNAPSHOT"
+	if int(o) < len(operationNames) {
+		return operationNames[o]
 	}
 	return "UNKNOWN"
 }
+
+var operationNames = [...]string{"UNKNOWN", "INSERT", "MODIFY", "REMOVE", "SNAPSHOT"}
 
 // ViewType is the StreamViewType: the images that records have.
 type ViewType uint8
@@ -48,18 +44,18 @@ const (
 
 // String is KEYS_ONLY, NEW_IMAGE, OLD_IMAGE, NEW_AND_OLD_IMAGES or UNKNOWN.
 func (t ViewType) String() string {
-	switch t {
-	case KeysOnly:
-		return "KEYS_ONLY"
-	case NewImage:
-		return "NEW_IMAGE"
-	case OldImage:
-		return "OLD_IMAGE"
-	case NewAndOldImages:
-		return "NEW_AND_OLD_IMAGES"
+	if int(t) < len(viewTypeNames) {
+		return viewTypeNames[t]
 	}
 	return "UNKNOWN"
 }
+
+// ViewTypeOf returns the view type of a name; ViewUnknown for any other text.
+func ViewTypeOf(name string) ViewType {
+	return ViewType(max(0, slices.Index(viewTypeNames[:], name)))
+}
+
+var viewTypeNames = [...]string{"UNKNOWN", "KEYS_ONLY", "NEW_IMAGE", "OLD_IMAGE", "NEW_AND_OLD_IMAGES"}
 
 // HasOld reports whether records have the old image.
 func (t ViewType) HasOld() bool { return t == OldImage || t == NewAndOldImages }

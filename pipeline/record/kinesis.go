@@ -29,17 +29,6 @@ const (
 	snapshotMicroseconds = 0 // epoch of the changes of a snapshot: older than every record
 )
 
-// kinesisField returns the field of a name in the object under kinesis.
-func kinesisField(name []byte) field {
-	switch string(name) {
-	case "data":
-		return fieldData
-	case "sequenceNumber":
-		return fieldKinesisSequence
-	}
-	return fieldOther
-}
-
 func (r *recordReader) kinesisSequence(i int) int {
 	next := r.textField(i, &r.sequence)
 	if next >= 0 && (len(r.sequence) > kinesisSequenceWidth || !allDigits(r.sequence)) {

@@ -70,12 +70,12 @@ func (r *recordReader) fields(i int, c *Change) int {
 	if r.Peek(i) != '{' {
 		return r.Fail(i, errRecord)
 	}
-	return r.object(i, c, recordField, &r.recordFields)
+	return r.object(i, c, recordNames, &r.recordFields)
 }
 
-// object reads the fields of an object, and keeps their positions in o. null is an object without fields. fieldOf returns
+// object reads the fields of an object, and keeps their positions in o. null is an object without fields. names has
 // the field of a name.
-func (r *recordReader) object(i int, c *Change, fieldOf func(name []byte) field, o *previousFields) int {
+func (r *recordReader) object(i int, c *Change, names map[string]field, o *previousFields) int {
 	switch r.Peek(i) {
 	case 'n':
 		return r.Word(i, "null")
@@ -105,7 +105,7 @@ func (r *recordReader) object(i int, c *Change, fieldOf func(name []byte) field,
 			if name, at = r.Field(i); at < 0 {
 				return -1
 			}
-			f = fieldOf(name)
+			f = names[string(name)]
 		}
 		next := r.readField(f, at, c)
 		if next < 0 {
@@ -165,11 +165,11 @@ func (r *recordReader) readField(f field, i int, c *Change) int {
 	case fieldTable:
 		return r.textField(i, &c.Table)
 	case fieldIdentity:
-		return r.object(i, c, identityField, r.noPreviousFields())
+		return r.object(i, c, identityNames, r.noPreviousFields())
 	case fieldDynamoDB:
-		return r.object(i, c, streamField, &r.streamFields)
+		return r.object(i, c, streamNames, &r.streamFields)
 	case fieldKinesis:
-		return r.object(i, c, kinesisField, r.noPreviousFields())
+		return r.object(i, c, kinesisNames, r.noPreviousFields())
 	case fieldMetadata:
 		return r.imageField(i, &r.metadata, item.Image{})
 	case fieldRecords:
@@ -189,7 +189,7 @@ func (r *recordReader) readField(f field, i int, c *Change) int {
 	case fieldView:
 		var text string
 		i = r.textField(i, &text)
-		c.ViewType = viewTypeOf(text)
+		c.ViewType = ViewTypeOf(text)
 		return i
 	case fieldSize:
 		return r.sizeField(i, c)
@@ -202,15 +202,6 @@ func (r *recordReader) readField(f field, i int, c *Change) int {
 	default: // fieldKinesisSequence
 		return r.kinesisSequence(i)
 	}
-}
-
-func viewTypeOf(text string) ViewType {
-	for t := KeysOnly; t <= NewAndOldImages; t++ {
-		if t.String() == text {
-			return t
-		}
-	}
-	return ViewUnknown
 }
 
 // textField reads a string or null.

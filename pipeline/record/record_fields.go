@@ -36,61 +36,22 @@ func (s fields) has(f field) bool { return s>>f&1 != 0 }
 
 func (s *fields) add(f field) { *s |= 1 << f }
 
-// recordField returns the field of a name in a record's object.
-func recordField(name []byte) field {
-	switch string(name) {
-	case "eventID":
-		return fieldEventID
-	case "eventName":
-		return fieldEventName
-	case "awsRegion":
-		return fieldRegion
-	case "eventSourceARN":
-		return fieldARN
-	case "tableName":
-		return fieldTable
-	case "userIdentity":
-		return fieldIdentity
-	case "dynamodb":
-		return fieldDynamoDB
-	case "kinesis":
-		return fieldKinesis
-	case "Records":
-		return fieldRecords
+// The fields of the objects of a record, by name: of the record itself, of the object under dynamodb, of userIdentity, of the
+// object under kinesis, and of a line of an incremental export.
+var (
+	recordNames = map[string]field{
+		"eventID": fieldEventID, "eventName": fieldEventName, "awsRegion": fieldRegion, "eventSourceARN": fieldARN,
+		"tableName": fieldTable, "userIdentity": fieldIdentity, "dynamodb": fieldDynamoDB, "kinesis": fieldKinesis,
+		"Records": fieldRecords,
 	}
-	return fieldOther
-}
-
-// streamField returns the field of a name in the object under dynamodb.
-func streamField(name []byte) field {
-	switch string(name) {
-	case "Keys":
-		return fieldKeys
-	case "NewImage":
-		return fieldNew
-	case "OldImage":
-		return fieldOld
-	case "SequenceNumber":
-		return fieldSequence
-	case "ApproximateCreationDateTime":
-		return fieldTime
-	case "ApproximateCreationDateTimePrecision":
-		return fieldPrecision
-	case "StreamViewType":
-		return fieldView
-	case "SizeBytes":
-		return fieldSize
+	streamNames = map[string]field{
+		"Keys": fieldKeys, "NewImage": fieldNew, "OldImage": fieldOld, "SequenceNumber": fieldSequence,
+		"ApproximateCreationDateTime": fieldTime, "ApproximateCreationDateTimePrecision": fieldPrecision,
+		"StreamViewType": fieldView, "SizeBytes": fieldSize,
 	}
-	return fieldOther
-}
-
-// identityField returns the field of a name under userIdentity, in the spelling of Lambda or of the Streams API.
-func identityField(name []byte) field {
-	switch string(name) {
-	case "type", "Type":
-		return fieldType
-	case "principalId", "PrincipalId":
-		return fieldPrincipal
+	identityNames = map[string]field{
+		"type": fieldType, "Type": fieldType, "principalId": fieldPrincipal, "PrincipalId": fieldPrincipal,
 	}
-	return fieldOther
-}
+	kinesisNames = map[string]field{"data": fieldData, "sequenceNumber": fieldKinesisSequence}
+	lineNames    = map[string]field{"Metadata": fieldMetadata, "Keys": fieldKeys, "NewImage": fieldNew, "OldImage": fieldOld}
+)

@@ -133,10 +133,10 @@ func (r *recordReader) lineFormAt(i int) lineForm {
 		return plainForm
 	}
 	form := plainForm
-	switch string(name) {
-	case "Item":
+	switch {
+	case string(name) == "Item":
 		form = itemForm
-	case "Metadata", "Keys", "NewImage", "OldImage":
+	case lineNames[string(name)] != fieldOther:
 		form = changeForm
 	}
 	empty := r.AllowEmptyMaps && r.Peek(at) == '{' && r.Peek(r.Space(at+1)) == '}' // the empty map, as DynamoDB Local writes it
@@ -180,28 +180,13 @@ func (r *recordReader) hasAttributes(i int) bool {
 	return tag != ddbjson.TagM || !r.hasAttributes(at)
 }
 
-// changeField returns the field of a name in a line of an incremental export.
-func changeField(name []byte) field {
-	switch string(name) {
-	case "Metadata":
-		return fieldMetadata
-	case "Keys":
-		return fieldKeys
-	case "NewImage":
-		return fieldNew
-	case "OldImage":
-		return fieldOld
-	}
-	return fieldOther
-}
-
 // lineFields reads the object of a line into c.
 func (r *recordReader) lineFields(i int, c *Change) int {
 	switch r.form {
 	case itemForm:
 		return r.itemLine(i, c)
 	case changeForm:
-		return r.object(i, c, changeField, &r.recordFields)
+		return r.object(i, c, lineNames, &r.recordFields)
 	}
 	return r.imageField(i, &c.New, r.similarImage(item.Image{}, fieldNew))
 }
@@ -337,7 +322,7 @@ func (r *recordReader) failKey(name string, err error) bool {
 func (r *recordReader) recoverLine(i int, c *Change) {
 	switch r.form {
 	case changeForm:
-		r.object(i, c, changeField, &r.recordFields)
+		r.object(i, c, lineNames, &r.recordFields)
 		return
 	case itemForm:
 		if _, i = r.Field(r.Space(i + 1)); i < 0 {

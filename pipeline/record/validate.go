@@ -29,15 +29,10 @@ func (r *recordReader) validate(c *Change) bool {
 
 // setOperation sets Op. It replaces common texts by constants, so that they do not refer to the page.
 func (r *recordReader) setOperation(c *Change) {
-	switch c.EventName {
-	case "INSERT":
-		c.Op, c.EventName = Insert, "INSERT"
-	case "MODIFY":
-		c.Op, c.EventName = Modify, "MODIFY"
-	case "REMOVE":
-		c.Op, c.EventName = Remove, "REMOVE"
-	case "SNAPSHOT":
-		c.Op, c.EventName = Snapshot, "SNAPSHOT"
+	for op := Insert; op <= Snapshot; op++ {
+		if name := op.String(); c.EventName == name {
+			c.Op, c.EventName = op, name
+		}
 	}
 	if c.Identity == ttlIdentity {
 		c.Identity = ttlIdentity

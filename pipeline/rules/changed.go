@@ -36,34 +36,19 @@ func (changed) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New:
 //
 // Only a MODIFY raises events. For an INSERT and a REMOVE there are [Appeared] and [Disappeared].
 func PathChanged(patterns ...item.Pattern) pipeline.Detector {
-	return pathChanged{slices.Clone(patterns)}
+	patterns = slices.Clone(patterns)
+	isNoModify := func(c *record.Change) bool { return c.Op != record.Modify }
+	return imageDetector{isNoModify, func(dst []pipeline.Event, c *record.Change) []pipeline.Event {
+		if !item.DifferAt(patterns, c.Old, c.New) { // most changes; this allocates nothing
+			return dst
+		}
+		return appendDifferences(dst, patterns, c)
+	}}
 }
 
-type pathChanged struct{ patterns []item.Pattern }
-
-var _ pipeline.Requirer = pathChanged{}
-
-// Detect compares the images.
-func (d pathChanged) Detect(dst []pipeline.Event, c *record.Change) ([]pipeline.Event, error) {
-	if c.Op != record.Modify {
-		return dst, nil
-	}
-	if err := checkImages(c); err != nil {
-		return dst, err
-	}
-	if !item.DifferAt(d.patterns, c.Old, c.New) { // most changes; this allocates nothing
-		return dst, nil
-	}
-	return d.events(dst, c), nil
-}
-
-// events appends an event for each difference.
-func (d pathChanged) events(dst []pipeline.Event, c *record.Change) []pipeline.Event {
-	for diff := range item.DifferencesAt(d.patterns, c.Old, c.New) {
-		dst = append(dst, pipeline.Event{Path: diff.Path, Old: diff.Old, New: diff.New})
+func appendDifferences(dst []pipeline.Event, patterns []item.Pattern, c *record.Change) []pipeline.Event {
+	for d := range item.DifferencesAt(patterns, c.Old, c.New) {
+		dst = append(dst, pipeline.Event{Path: d.Path, Old: d.Old, New: d.New})
 	}
 	return dst
 }
-
-// Requires both images.
-func (pathChanged) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }

@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
@@ -39,3 +40,27 @@ func checkImages(c *record.Change) error {
 		return nil
 	}
 }
+
+// imageDetector is a detector that compares the images of a change.
+type imageDetector struct {
+	skips  func(c *record.Change) bool // reports that a change raises no event, whatever its images are
+	detect func(dst []pipeline.Event, c *record.Change) []pipeline.Event
+}
+
+var _ pipeline.Requirer = imageDetector{}
+
+// Detect compares the images, and fails if one is missing.
+func (d imageDetector) Detect(dst []pipeline.Event, c *record.Change) ([]pipeline.Event, error) {
+	if d.skips(c) {
+		return dst, nil
+	}
+	if err := checkImages(c); err != nil {
+		return dst, err
+	}
+	return d.detect(dst, c), nil
+}
+
+// Requires both images.
+func (imageDetector) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
+
+func isSnapshot(c *record.Change) bool { return c.Op == record.Snapshot }

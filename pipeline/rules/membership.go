@@ -15,58 +15,40 @@ import (
 // old one. Event.New is the member, as an S, an N or a B, and Event.Old is absent. Events are in the order of the members:
 // texts and binaries by their bytes, numbers by their value. A value that is not a set has no members, so an INSERT adds
 // all members and a REMOVE removes all.
-func MemberAdded(path item.Path) pipeline.Detector { return membership{path, true} }
+func MemberAdded(path item.Path) pipeline.Detector { return membership(path, true) }
 
 // MemberRemoved is a detector that raises an event for every member that the set at path has in the old image and not in
 // the new one. Event.Old is the member, and Event.New is absent. See [MemberAdded] for the rest.
-func MemberRemoved(path item.Path) pipeline.Detector { return membership{path, false} }
+func MemberRemoved(path item.Path) pipeline.Detector { return membership(path, false) }
 
-// membership raises events for the members that only one of the sets has.
-type membership struct {
-	path  item.Path
-	added bool // else removed
+// membership raises events for the members that only one of the sets has: the new one if added, else the old one.
+func membership(path item.Path, added bool) pipeline.Detector {
+	return imageDetector{isSnapshot, func(dst []pipeline.Event, c *record.Change) []pipeline.Event {
+		from, _ := c.Old.At(path)
+		to, _ := c.New.At(path)
+		if !isSet(from) && !isSet(to) || from.Equal(to) {
+			return dst
+		}
+		if !added {
+			from, to = to, from
+		}
+		known := membersOf(from)
+		for _, e := range membersOf(to) {
+			for len(known) > 0 && known[0].compare(e) < 0 {
+				known = known[1:]
+			}
+			if len(known) > 0 && known[0].compare(e) == 0 {
+				continue
+			}
+			event := pipeline.Event{Path: path.String(), New: e.value}
+			if !added {
+				event = pipeline.Event{Path: path.String(), Old: e.value}
+			}
+			dst = append(dst, event)
+		}
+		return dst
+	}}
 }
-
-var _ pipeline.Requirer = membership{}
-
-// Detect compares the sets.
-func (m membership) Detect(dst []pipeline.Event, c *record.Change) ([]pipeline.Event, error) {
-	if c.Op == record.Snapshot {
-		return dst, nil
-	}
-	if err := checkImages(c); err != nil {
-		return dst, err
-	}
-	from, _ := c.Old.At(m.path)
-	to, _ := c.New.At(m.path)
-	if !isSet(from) && !isSet(to) || from.Equal(to) {
-		return dst, nil
-	}
-	if !m.added {
-		from, to = to, from
-	}
-	known, path := membersOf(from), ""
-	for _, e := range membersOf(to) {
-		for len(known) > 0 && known[0].compare(e) < 0 {
-			known = known[1:]
-		}
-		if len(known) > 0 && known[0].compare(e) == 0 {
-			continue
-		}
-		if path == "" {
-			path = m.path.String()
-		}
-		event := pipeline.Event{Path: path, New: e.value}
-		if !m.added {
-			event = pipeline.Event{Path: path, Old: e.value}
-		}
-		dst = append(dst, event)
-	}
-	return dst, nil
-}
-
-// Requires both images.
-func (membership) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
 
 // member is a member of a set with its sort key.
 type member struct {

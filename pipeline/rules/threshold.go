@@ -10,44 +10,28 @@ import (
 // CrossedBelow is a detector that raises an event if the N at path was at or above limit and is below it now. Numbers are
 // compared exactly. An INSERT, a REMOVE, and a value that is not an N in both images raise no event.
 func CrossedBelow(path item.Path, limit decimal.Decimal) pipeline.Detector {
-	return threshold{path, limit, -1}
+	return threshold(path, limit, -1)
 }
 
 // CrossedAbove is a detector that raises an event if the N at path was at or below limit and is above it now. See
 // [CrossedBelow] for the rest.
 func CrossedAbove(path item.Path, limit decimal.Decimal) pipeline.Detector {
-	return threshold{path, limit, 1}
+	return threshold(path, limit, 1)
 }
 
-// threshold raises an event if a number crosses a limit.
-type threshold struct {
-	path  item.Path
-	limit decimal.Decimal
-	side  int // -1: the new value must be below the limit, 1: above
+// threshold raises an event if a number crosses the limit: side is -1 if the new value must be below it, 1 if above.
+func threshold(path item.Path, limit decimal.Decimal, side int) pipeline.Detector {
+	return imageDetector{isSnapshot, func(dst []pipeline.Event, c *record.Change) []pipeline.Event {
+		old, _ := c.Old.At(path)
+		new, _ := c.New.At(path)
+		before, ok := old.Number()
+		if !ok {
+			return dst
+		}
+		after, ok := new.Number()
+		if !ok || before.Cmp(limit) == side || after.Cmp(limit) != side {
+			return dst
+		}
+		return append(dst, pipeline.Event{Path: path.String(), Old: old, New: new})
+	}}
 }
-
-var _ pipeline.Requirer = threshold{}
-
-// Detect compares the number of both images with the limit.
-func (t threshold) Detect(dst []pipeline.Event, c *record.Change) ([]pipeline.Event, error) {
-	if c.Op == record.Snapshot {
-		return dst, nil
-	}
-	if err := checkImages(c); err != nil {
-		return dst, err
-	}
-	old, _ := c.Old.At(t.path)
-	new, _ := c.New.At(t.path)
-	before, ok := old.Number()
-	if !ok {
-		return dst, nil
-	}
-	after, ok := new.Number()
-	if !ok || before.Cmp(t.limit) == t.side || after.Cmp(t.limit) != t.side {
-		return dst, nil
-	}
-	return append(dst, pipeline.Event{Path: t.path.String(), Old: old, New: new}), nil
-}
-
-// Requires both images.
-func (threshold) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }

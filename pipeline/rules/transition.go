@@ -14,38 +14,20 @@ import (
 // The values must differ by meaning. An INSERT has an absent old value, so it raises an event if from is "*" and the new
 // item has the value to. A REMOVE raises no event; see [Disappeared].
 func Transition(path item.Path, from, to string) pipeline.Detector {
-	return transition{path, parseExpected(from), parseExpected(to)}
+	was, is := parseExpected(from), parseExpected(to)
+	skips := func(c *record.Change) bool { return c.Op == record.Snapshot || c.Removed() }
+	return imageDetector{skips, func(dst []pipeline.Event, c *record.Change) []pipeline.Event {
+		new, _ := c.New.At(path)
+		if !is.matches(new) {
+			return dst
+		}
+		old, _ := c.Old.At(path)
+		if !was.matches(old) || old.Equal(new) {
+			return dst
+		}
+		return append(dst, pipeline.Event{Path: path.String(), Old: old, New: new})
+	}}
 }
-
-// transition raises an event if an attribute changes from one expected value to another.
-type transition struct {
-	path     item.Path
-	from, to expected
-}
-
-var _ pipeline.Requirer = transition{}
-
-// Detect compares the attribute.
-func (t transition) Detect(dst []pipeline.Event, c *record.Change) ([]pipeline.Event, error) {
-	if c.Op == record.Snapshot || c.Removed() {
-		return dst, nil
-	}
-	if err := checkImages(c); err != nil {
-		return dst, err
-	}
-	new, _ := c.New.At(t.path)
-	if !t.to.matches(new) {
-		return dst, nil
-	}
-	old, _ := c.Old.At(t.path)
-	if !t.from.matches(old) || old.Equal(new) {
-		return dst, nil
-	}
-	return append(dst, pipeline.Event{Path: t.path.String(), Old: old, New: new}), nil
-}
-
-// Requires both images.
-func (transition) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
 
 // expected is the expected value of one side of a transition.
 type expected struct {

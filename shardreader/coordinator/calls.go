@@ -6,22 +6,19 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// A call in flight is a value of its own type: what it requests, for whom, and how often it was tried. Its method
-// handleResult receives the event with the result, and decides what follows.
-
-// newCall numbers a call. op must have a method handleResult for the event that answers the call.
-func (c *Coordinator) newCall(op any) Call {
+// newCall numbers a call. handle receives the event that answers it, and decides what follows; nil: nothing does.
+func newCall[E Event](c *Coordinator, handle func(E)) Call {
 	c.lastCall++
-	c.calls[c.lastCall] = op
+	c.calls[c.lastCall] = handle
 	return c.lastCall
 }
 
 // routeResult hands a result to the call that it answers.
 func routeResult[E Event](c *Coordinator, call Call, e E) {
-	op, ok := c.calls[call].(interface{ handleResult(c *Coordinator, e E) })
+	handle, _ := c.calls[call].(func(E))
 	delete(c.calls, call)
-	if ok {
-		op.handleResult(c, e)
+	if handle != nil {
+		handle(e)
 	}
 }
 

@@ -56,7 +56,8 @@ func (s *childSearch) begin(c *Coordinator) {
 		s.list(c)
 		return
 	}
-	c.describe(shardreader.DescribeQuery{StreamARN: s.row.Stream, ChildrenOf: s.row.Shard}, s)
+	c.describe(shardreader.DescribeQuery{StreamARN: s.row.Stream, ChildrenOf: s.row.Shard}, s.isOpen,
+		func(d shardreader.StreamDescription, err error) { s.described(c, d, err) })
 }
 
 // described handles the result of the call for the children of this shard.
@@ -78,7 +79,7 @@ func (s *childSearch) described(c *Coordinator, d shardreader.StreamDescription,
 // list lists the whole stream, because some servers do not filter by parent.
 func (s *childSearch) list(c *Coordinator) {
 	s.endedFor = c.now - s.since // now: the listing may take long
-	c.list(s.row.Stream, s)
+	c.list(s.row.Stream, s.isOpen, func(l *listing, err error) { s.listed(c, l, err) })
 }
 
 func (s *childSearch) listed(c *Coordinator, l *listing, err error) {
@@ -211,7 +212,7 @@ func (s *childSearch) createLeases(c *Coordinator) {
 			l.Owner = c.o.ID
 		}
 		s.createsLeft++
-		c.createLease(&leaseWrite{next: l, assignment: a, by: s})
+		c.createLease(&leaseWrite{next: l, assignment: a, done: func(err error) { s.written(c, err) }})
 	}
 	s.written(c, nil)
 }

@@ -14,7 +14,7 @@ type Coordinator struct {
 	now      time.Duration
 	actions  []Action
 	timers   timers
-	calls    map[Call]any // the value of each call in flight: see calls.go
+	calls    map[Call]any // the function that handles the answer of each call in flight
 	lastCall Call
 	logged   map[string]bool // topics of logOnce
 

@@ -27,12 +27,7 @@ type endCheck struct {
 	heartbeats map[string]int64 // last heartbeat of each consumer in that read
 	listedAt   time.Duration    // when the last listing ended; 0: none did yet
 	streams    map[string]*listing
-
-	// The listing in flight.
-	found  map[string]*listing // nil: none is
-	source int                 // index in Coordinator.sources
-	index  int                 // index in the source's streams
-	stream *stream
+	found      map[string]*listing // by the listing in flight; nil: none is
 }
 
 // pastHeartbeat is a written heartbeat, and when its write was confirmed.
@@ -184,62 +179,58 @@ func (e *endCheck) list(c *Coordinator) {
 	if e.found != nil {
 		return
 	}
-	e.source, e.found = -1, make(map[string]*listing)
-	e.nextSource(c)
+	e.found = make(map[string]*listing)
+	e.listSource(c, 0)
 }
 
 func (e *endCheck) wanted(c *Coordinator) bool { return c.endCheck == e && c.staying() }
 
-func (e *endCheck) nextSource(c *Coordinator) {
-	e.source++
-	if e.source == len(c.sources) {
-		c.afterRefresh(e)
+// listSource lists the streams of the sources, from the n-th on.
+func (e *endCheck) listSource(c *Coordinator, n int) {
+	if n == len(c.sources) {
+		c.afterRefresh(func() {
+			if e.wanted(c) {
+				e.streams, e.listedAt, e.found = e.found, max(1, c.now), nil
+			}
+		})
 		return
 	}
-	e.index = -1
-	c.findStreams(c.sources[e.source], e)
+	c.findStreams(c.sources[n], func(err error) {
+		if err != nil {
+			e.fail(c, err)
+			return
+		}
+		e.listStream(c, n, 0)
+	})
 }
 
-func (e *endCheck) streamsFound(c *Coordinator, err error) {
-	if err != nil {
-		e.fail(c, err)
-		return
-	}
-	e.nextStream(c)
-}
-
-func (e *endCheck) nextStream(c *Coordinator) {
+// listStream lists the streams of the n-th source from the i-th on, and those of the later sources.
+func (e *endCheck) listStream(c *Coordinator, n, i int) {
 	if !e.wanted(c) {
 		return
 	}
-	streams := c.sources[e.source].streams
-	for e.index++; e.index < len(streams); e.index++ {
-		if e.stream = streams[e.index]; !e.stream.gone {
-			c.list(e.stream.arn, e)
-			return
-		}
+	streams := c.sources[n].streams
+	for i < len(streams) && streams[i].gone {
+		i++
 	}
-	e.nextSource(c)
-}
-
-func (e *endCheck) listed(c *Coordinator, l *listing, err error) {
-	if err != nil {
-		e.fail(c, err)
+	if i == len(streams) {
+		e.listSource(c, n+1)
 		return
 	}
-	e.found[e.stream.arn] = l
-	e.nextStream(c)
+	arn := streams[i].arn
+	c.list(arn, func() bool { return e.wanted(c) }, func(l *listing, err error) {
+		if err != nil {
+			e.fail(c, err)
+			return
+		}
+		e.found[arn] = l
+		e.listStream(c, n, i+1)
+	})
 }
 
 func (e *endCheck) fail(c *Coordinator, err error) {
 	if c.endCheck == e {
 		c.endCheck, c.nextEndCheck = nil, c.now+endRetry
 		c.unreadReason = "a stream cannot be listed: " + redact.LogText(err)
-	}
-}
-
-func (e *endCheck) refreshed(c *Coordinator) {
-	if e.wanted(c) {
-		e.streams, e.listedAt, e.found = e.found, max(1, c.now), nil
 	}
 }

@@ -97,10 +97,10 @@ type (
 func (Tick) handle(*Coordinator)                       {}
 func (Shutdown) handle(c *Coordinator)                 { c.shutdown() }
 func (PipelineEnded) handle(c *Coordinator)            { c.abandon() }
-func (e ListStreamsResult) handle(c *Coordinator)      { routeResult(c, e.Call, e) } // streamSearch
-func (e DescribeStreamResult) handle(c *Coordinator)   { routeResult(c, e.Call, e) } // describeRequest
-func (e GetShardIteratorResult) handle(c *Coordinator) { routeResult(c, e.Call, e) } // positioning
-func (e GetRecordsResult) handle(c *Coordinator)       { routeResult(c, e.Call, e) } // pageRequest
-func (e ReadTableResult) handle(c *Coordinator)        { routeResult(c, e.Call, e) } // refresh
-func (e WriteResult) handle(c *Coordinator)            { routeResult(c, e.Call, e) } // leaseWrite, heartbeat, leaseSync, gapNote, farewell
-func (e ReserveCallResult) handle(c *Coordinator)      { routeResult(c, e.Call, e) } // reservation
+func (e ListStreamsResult) handle(c *Coordinator)      { routeResult(c, e.Call, e) }
+func (e DescribeStreamResult) handle(c *Coordinator)   { routeResult(c, e.Call, e) }
+func (e GetShardIteratorResult) handle(c *Coordinator) { routeResult(c, e.Call, e) }
+func (e GetRecordsResult) handle(c *Coordinator)       { routeResult(c, e.Call, e) }
+func (e ReadTableResult) handle(c *Coordinator)        { routeResult(c, e.Call, e) }
+func (e WriteResult) handle(c *Coordinator)            { routeResult(c, e.Call, e) }
+func (e ReserveCallResult) handle(c *Coordinator)      { routeResult(c, e.Call, e) }

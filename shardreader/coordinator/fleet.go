@@ -60,16 +60,12 @@ func (c *Coordinator) refreshLeases() {
 		return
 	}
 	c.refreshing = true
-	c.emit(ReadTable{c.newCall(refresh{c.now, c.refreshTimer.number})})
+	sent, number := c.now, c.refreshTimer.number
+	c.emit(ReadTable{newCall(c, func(e ReadTableResult) { c.tableRead(sent, number, e) })})
 }
 
-// refresh is a call that reads the table.
-type refresh struct {
-	sent   time.Duration
-	number int // Coordinator.refreshTimer.number
-}
-
-func (op refresh) handleResult(c *Coordinator, e ReadTableResult) {
+// tableRead handles the result of a read that was sent at a time. number is that of refreshTimer then.
+func (c *Coordinator) tableRead(sent time.Duration, number int, e ReadTableResult) {
 	c.refreshing, c.refreshFailed = false, e.Err != nil
 	next := c.refreshEvery()
 	if e.Err != nil {
@@ -79,13 +75,13 @@ func (op refresh) handleResult(c *Coordinator, e ReadTableResult) {
 		next = max(next, after)
 	} else {
 		delete(c.logged, "look")
-		c.handleSnapshot(op.sent, e.Snapshot)
+		c.handleSnapshot(sent, e.Snapshot)
 	}
 	if len(c.refreshWaiters) > 0 && e.Err == nil {
 		c.refreshLeases() // for what was requested while this one was in flight
 		return
 	}
-	if c.refreshTimer.number > op.number {
+	if c.refreshTimer.number > number {
 		next = min(next, c.o.ReadEvery/4)
 	}
 	c.refreshTimer.reset(c, c.jitter(next), c.refreshLeases)
@@ -94,12 +90,12 @@ func (op refresh) handleResult(c *Coordinator, e ReadTableResult) {
 // refreshWaiter waits for a refresh.
 type refreshWaiter struct {
 	since time.Duration
-	by    interface{ refreshed(c *Coordinator) }
+	do    func()
 }
 
-// afterRefresh calls by.refreshed once a refresh that begins now or later succeeded.
-func (c *Coordinator) afterRefresh(by interface{ refreshed(c *Coordinator) }) {
-	c.refreshWaiters = append(c.refreshWaiters, refreshWaiter{c.now, by})
+// afterRefresh calls do once a refresh that begins now or later succeeded.
+func (c *Coordinator) afterRefresh(do func()) {
+	c.refreshWaiters = append(c.refreshWaiters, refreshWaiter{c.now, do})
 	c.refreshLeases()
 }
 
@@ -131,7 +127,7 @@ func (c *Coordinator) handleSnapshot(sent time.Duration, s leases.Snapshot) {
 			c.refreshWaiters = append(c.refreshWaiters, a)
 			continue
 		}
-		a.by.refreshed(c)
+		a.do()
 	}
 	c.detectForeign()
 	c.openOwned()
@@ -264,7 +260,7 @@ func (c *Coordinator) removeDeadConsumers() {
 	for _, id := range dead {
 		consumer := c.consumers[id]
 		consumer.heartbeatSince = c.now // it is not removed again soon
-		c.emit(RemoveMember{c.newCall(nil), id})
+		c.emit(RemoveMember{newCall[WriteResult](c, nil), id})
 	}
 }
 

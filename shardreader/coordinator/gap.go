@@ -119,13 +119,25 @@ func (c *Coordinator) resumeStop(a *assignment) {
 	}
 	if atGap {
 		// The stream may have dropped the record after the gap: the end of the gap is unknown again.
-		c.noteGap(a, gapReopened, c.gapAfter(a))
+		g := c.gapAfter(a)
+		a.enter(confirming)
+		c.noteGap(&gapNote{gap: g, again: true, wanted: a.isOpen, done: func() { c.seekGapEnd(a, g) }})
 	}
 }
 
 // noteLost stores a gap and logs it at once, because a record after it may never come. Then the search for that record
 // begins.
-func (c *Coordinator) noteLost(a *assignment, g record.Gap) { c.noteGap(a, recordsLost, g) }
+func (c *Coordinator) noteLost(a *assignment, g record.Gap) {
+	c.noteGapOf(a, g, func() {
+		c.log(slog.LevelError, "records were lost: the stream dropped them before they were read", gapAttrs(g)...)
+		if c.o.OnGap == Stop {
+			c.logStop(a, StoppedAtGap)
+		} else {
+			c.saveStop(a, PassedGap)
+		}
+		c.seekGapEnd(a, g)
+	})
+}
 
 // completeGap completes a gap with the first record after it, or with the shard's end.
 func (c *Coordinator) completeGap(a *assignment, page *record.Page) {
@@ -139,7 +151,13 @@ func (c *Coordinator) completeGap(a *assignment, page *record.Page) {
 		return
 	}
 	// The gap itself is durable already, so the page does not wait.
-	c.noteGap(a, extentKnown, g)
+	c.noteGapOf(a, g, func() {
+		c.log(slog.LevelInfo, "the extent of a gap is known", gapAttrs(g)...)
+		if a.phase == confirming {
+			a.leaveGap()
+			c.queueCall(a)
+		}
+	})
 }
 
 // leaveGap enters the phase that follows once the end of a gap is known.
@@ -151,40 +169,38 @@ func (a *assignment) leaveGap() {
 	a.enter(reading)
 }
 
-// missingShard is a shard that is not found, while a listing decides whether it is gone.
-type missingShard struct {
-	*assignment
-	from phase
-}
-
 // checkMissing handles a shard that is not found and of which not all was read.
 func (c *Coordinator) checkMissing(a *assignment) {
 	if c.descendantWasRead(a.row.Shard) {
 		c.endWithoutPage(a) // it was read before its descendants
 		return
 	}
-	v := missingShard{a, a.phase}
+	from := a.phase
 	a.enter(confirming)
-	c.list(a.row.Stream, v)
-}
-
-func (v missingShard) listed(c *Coordinator, l *listing, err error) {
-	a := v.assignment
-	if err == nil && !l.has(a.row.Shard) || errors.Is(err, shardreader.ErrNotFound) {
-		c.noteGone(a)
-		return
-	}
-	// It is listed, or that is unknown: it may be found again.
-	a.notFoundCalls = 0
-	a.enter(v.from)
-	c.queueCallIn(a, a.failures.next(c, maxBackoff, nil))
+	c.list(a.row.Stream, a.isOpen, func(l *listing, err error) {
+		if err == nil && !l.has(a.row.Shard) || errors.Is(err, shardreader.ErrNotFound) {
+			c.noteGone(a)
+			return
+		}
+		// It is listed, or that is unknown: it may be found again.
+		a.notFoundCalls = 0
+		a.enter(from)
+		c.queueCallIn(a, a.failures.next(c, maxBackoff, nil))
+	})
 }
 
 // noteGone notes that a shard is gone, and that its last records, or its children, were not read.
 func (c *Coordinator) noteGone(a *assignment) {
 	g := c.gapAfter(a)
 	g.Whole, g.UnknownExtent = true, true
-	c.noteGap(a, shardGone, g)
+	c.noteGapOf(a, g, func() {
+		c.log(slog.LevelError, "records were lost: a shard disappeared before it was read to its end", gapAttrs(g)...)
+		if c.o.OnGap == Stop {
+			c.stopShard(a, StoppedGone)
+		} else {
+			c.endWithoutPage(a)
+		}
+	})
 }
 
 // gapAfter returns the gap that begins at the position of an assignment.
@@ -209,90 +225,39 @@ func (c *Coordinator) endWithoutPage(a *assignment) {
 	}
 }
 
-// noteReason is why a gap is noted. It decides what follows once it is durable.
-type noteReason uint8
-
-const (
-	recordsLost    noteReason = iota // of a shard, before they were read
-	extentKnown                      // the end of a gap that was noted before is found
-	gapReopened                      // the record that ended a noted gap may be gone
-	shardGone                        // a shard is gone before it was read to its end, or before its children were known
-	parentUnread                     // a shard has no lease, and its parent is gone and was never read to its end
-	shardUnbegun                     // a shard has no lease, and its children were not begun
-	betweenStreams                   // a stream follows one that was read
-)
-
 // gapNote stores a gap, and retries until it is durable.
 type gapNote struct {
-	reason noteReason
 	gap    record.Gap
-	by     gapWaiter
-	lease  leases.Lease // of parentUnread: the missing lease
+	again  bool // it was noted before: the record that ended it may be gone
+	wanted func() bool
+	done   func() // continues once the gap is durable
 	tries  tries
 }
 
-// gapWaiter waits until a gap is durable.
-type gapWaiter interface {
-	wanted(c *Coordinator) bool
-	noted(c *Coordinator, op *gapNote)
-}
-
-// noteGap makes a gap durable. Nothing more of the shard is read until then.
-func (c *Coordinator) noteGap(a *assignment, why noteReason, g record.Gap) {
+// noteGapOf makes a gap of a shard durable, and then calls done. Nothing more of the shard is read until then.
+func (c *Coordinator) noteGapOf(a *assignment, g record.Gap, done func()) {
 	a.enter(confirming)
-	c.sendNote(&gapNote{reason: why, gap: g, by: a})
+	c.noteGap(&gapNote{gap: g, wanted: a.isOpen, done: done})
 }
 
-func (c *Coordinator) sendNote(op *gapNote) {
-	c.emit(NoteGap{Call: c.newCall(op), Gap: op.gap, Again: op.reason == gapReopened})
+// noteGap makes a gap durable.
+func (c *Coordinator) noteGap(n *gapNote) {
+	c.emit(NoteGap{Call: newCall(c, func(e WriteResult) { n.answered(c, e.Err) }), Gap: n.gap, Again: n.again})
 }
 
-func (op *gapNote) handleResult(c *Coordinator, e WriteResult) {
+func (n *gapNote) answered(c *Coordinator, err error) {
 	switch {
-	case !op.by.wanted(c):
-	case e.Err == nil:
-		op.by.noted(c, op)
+	case !n.wanted():
+	case err == nil:
+		n.done()
 	default:
-		shard := op.gap.Shard
-		c.logOnce("gap "+shard, slog.LevelError, "a gap cannot be stored: nothing after it is read until it is stored",
-			shardAttr(shard), errAttr(e.Err))
-		c.after(op.tries.next(c, maxBackoff, e.Err), func() {
-			if op.by.wanted(c) {
-				c.sendNote(op)
+		c.logOnce("gap "+n.gap.Shard, slog.LevelError, "a gap cannot be stored: nothing after it is read until it is stored",
+			shardAttr(n.gap.Shard), errAttr(err))
+		c.after(n.tries.next(c, maxBackoff, err), func() {
+			if n.wanted() {
+				c.noteGap(n)
 			}
 		})
-	}
-}
-
-func (a *assignment) wanted(*Coordinator) bool { return a.isOpen() }
-
-// noted continues with a shard whose gap is durable.
-func (a *assignment) noted(c *Coordinator, op *gapNote) {
-	g := op.gap
-	switch op.reason {
-	case recordsLost:
-		c.log(slog.LevelError, "records were lost: the stream dropped them before they were read", gapAttrs(g)...)
-		if c.o.OnGap == Stop {
-			c.logStop(a, StoppedAtGap)
-		} else {
-			c.saveStop(a, PassedGap)
-		}
-		c.seekGapEnd(a, g)
-	case gapReopened:
-		c.seekGapEnd(a, g)
-	case extentKnown:
-		c.log(slog.LevelInfo, "the extent of a gap is known", gapAttrs(g)...)
-		if a.phase == confirming {
-			a.leaveGap()
-			c.queueCall(a)
-		}
-	case shardGone:
-		c.log(slog.LevelError, "records were lost: a shard disappeared before it was read to its end", gapAttrs(g)...)
-		if c.o.OnGap == Stop {
-			c.stopShard(a, StoppedGone)
-		} else {
-			c.endWithoutPage(a)
-		}
 	}
 }
 

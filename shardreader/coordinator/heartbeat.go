@@ -15,33 +15,29 @@ func (c *Coordinator) sendHeartbeat() {
 	}
 	c.sendingHeartbeat = true
 	c.heartbeatNumber++
-	c.emit(WriteHeartbeat{c.newCall(heartbeat{c.heartbeatNumber, c.now}), c.member()})
+	number, sent := c.heartbeatNumber, c.now
+	c.emit(WriteHeartbeat{newCall(c, func(e WriteResult) { c.heartbeatWritten(number, sent, e.Err) }), c.member()})
 }
 
-// heartbeat is the call that writes a heartbeat.
-type heartbeat struct {
-	beat int64
-	sent time.Duration
-}
-
-func (op heartbeat) handleResult(c *Coordinator, e WriteResult) {
+// heartbeatWritten handles the result of a heartbeat that was sent at a time.
+func (c *Coordinator) heartbeatWritten(number int64, sent time.Duration, err error) {
 	c.sendingHeartbeat = false
 	s := c.survey()
 	c.logTableOutage(s)
 	c.logReadOutage(s.failing)
-	if e.Err != nil {
-		c.logOnce("beat", slog.LevelWarn, "heartbeat failed", errAttr(e.Err))
+	if err != nil {
+		c.logOnce("beat", slog.LevelWarn, "heartbeat failed", errAttr(err))
 		c.after(c.jitter(c.o.Lease/24), c.sendHeartbeat)
 		return
 	}
 	delete(c.logged, "beat")
 	first := !c.hadHeartbeat
-	c.lastHeartbeat, c.hadHeartbeat = op.sent, true
-	if c.pastHeartbeats = append(c.pastHeartbeats, pastHeartbeat{op.beat, c.now}); len(c.pastHeartbeats) > keptHeartbeats {
+	c.lastHeartbeat, c.hadHeartbeat = sent, true
+	if c.pastHeartbeats = append(c.pastHeartbeats, pastHeartbeat{number, c.now}); len(c.pastHeartbeats) > keptHeartbeats {
 		c.pastHeartbeats = slices.Delete(c.pastHeartbeats, 0, keptHeartbeats/2)
 	}
-	c.after(max(0, op.sent+c.o.Lease/3-c.now), c.sendHeartbeat)
-	c.after(max(0, op.sent+c.o.Lease*2/3-c.now)+1, c.checkHeartbeat)
+	c.after(max(0, sent+c.o.Lease/3-c.now), c.sendHeartbeat)
+	c.after(max(0, sent+c.o.Lease*2/3-c.now)+1, c.checkHeartbeat)
 	if c.heartbeatFresh() && c.suspended {
 		c.suspended, c.resumedAt = false, c.now
 		c.log(slog.LevelInfo, "heartbeats succeed again")
@@ -67,17 +63,10 @@ func (c *Coordinator) checkHeartbeat() {
 
 // The causes of a revoke. Logs have their texts.
 var (
-	ErrOutOfContact error = revokeCause("heartbeats failed: other consumers may take the leases")
-	ErrLeaseLost    error = revokeCause("another consumer took the lease")
-	ErrAbandoned    error = revokeCause("the consumer was stopped hard")
-	ErrHandedOver   error = revokeCause("the lease was requested, and was not drained in time")
+	ErrOutOfContact = revokeCauses.New("heartbeats failed: other consumers may take the leases")
+	ErrLeaseLost    = revokeCauses.New("another consumer took the lease")
+	ErrAbandoned    = revokeCauses.New("the consumer was stopped hard")
+	ErrHandedOver   = revokeCauses.New("the lease was requested, and was not drained in time")
 )
 
-// revokeCause is an error whose text has no data, so that logs may show it.
-type revokeCause string
-
-var _ redact.Redacted = revokeCause("")
-
-func (c revokeCause) Error() string                   { return string(c) }
-func (c revokeCause) Redacted() string                { return string(c) }
-func (c revokeCause) Describe() (class, field string) { return "leases", "" }
+const revokeCauses = redact.Class("leases")

@@ -40,14 +40,9 @@ type leaseWrite struct {
 	row        *row          // nil for makeLease
 	assignment *assignment   // of saveCheckpoint, saveFirst and saveEnd; of makeLease, whose child it is; else nil
 	page       *receivedPage // of saveFirst: waits for the write
-	by         writeWaiter   // of makeLease and setStream
+	done       func(error)   // of makeLease and setStream: err is nil if the write happened
 	old, next  leases.Lease
 	tries      tries
-}
-
-// writeWaiter waits for a write: err is nil if it happened.
-type writeWaiter interface {
-	written(c *Coordinator, err error)
 }
 
 var (
@@ -60,9 +55,9 @@ func (c *Coordinator) createLease(op *leaseWrite) {
 	op.reason = makeLease
 	switch shard := op.next.Shard; {
 	case c.rows.byID(shard) != nil:
-		op.by.written(c, nil)
+		op.done(nil)
 	case c.creating[shard]:
-		op.by.written(c, errBeingMade)
+		op.done(errBeingMade)
 	default:
 		c.creating[shard] = true
 		c.sendWrite(op)
@@ -100,13 +95,14 @@ func (c *Coordinator) writeEnded() {
 }
 
 func (op *leaseWrite) send(c *Coordinator) {
+	answered := func(e WriteResult) { op.answered(c, e.Err) }
 	switch {
 	case op.reason == removeLease:
-		c.emit(DeleteLease{c.newCall(op), op.old})
+		c.emit(DeleteLease{newCall(c, answered), op.old})
 	case op.reason != makeLease:
-		c.emit(SwapLease{c.newCall(op), op.old, op.next})
+		c.emit(SwapLease{newCall(c, answered), op.old, op.next})
 	case op.mustRetry(c):
-		c.emit(CreateLease{c.newCall(op), op.next})
+		c.emit(CreateLease{newCall(c, answered), op.next})
 	default:
 		c.writeEnded()
 		op.createEnded(c, errNotWanted)
@@ -128,9 +124,8 @@ func (op *leaseWrite) mustRetry(c *Coordinator) bool {
 	return false
 }
 
-func (op *leaseWrite) handleResult(c *Coordinator, e WriteResult) {
+func (op *leaseWrite) answered(c *Coordinator, err error) {
 	c.writeEnded()
-	err := e.Err
 	conflict, refused := leases.AsConflict(err)
 	switch {
 	case op.reason == makeLease && refused && !conflict.Gone:
@@ -195,7 +190,7 @@ func (op *leaseWrite) finish(c *Coordinator, err error) {
 	case saveCheckpoint:
 		a.durable.savedAt = c.now
 	case setStream:
-		op.by.written(c, err)
+		op.done(err)
 	}
 	switch {
 	case r.assignment != nil:
@@ -265,5 +260,5 @@ func (op *leaseWrite) leaseExists(c *Coordinator, now leases.Lease, here bool) {
 func (op *leaseWrite) createEnded(c *Coordinator, err error) {
 	delete(c.creating, op.next.Shard)
 	c.lastCreate = c.now
-	op.by.written(c, err)
+	op.done(err)
 }

@@ -63,18 +63,18 @@ func (l *listing) aboveParent(s shardreader.Shard) bool {
 	return s.First == "" || last == "" || record.CompareSequence(s.First, last) > 0
 }
 
-// listingWaiter requests listings of a stream.
-type listingWaiter interface {
-	wanted(c *Coordinator) bool
-	listed(c *Coordinator, l *listing, err error)
+// listRequest is a request for a listing of a stream.
+type listRequest struct {
+	wanted func() bool
+	done   func(l *listing, err error)
 }
 
 // streamLister lists one stream. Requests that come meanwhile share the next listing.
 type streamLister struct {
 	stream  string
 	running bool
-	waiting []listingWaiter // for the listing in flight
-	later   []listingWaiter // for the next one, which begins later than their requests
+	waiting []listRequest // for the listing in flight
+	later   []listRequest // for the next one, which begins later than their requests
 
 	// The listing in flight.
 	sent   time.Duration // when its first request was made
@@ -95,14 +95,14 @@ const (
 	initialTries = 1 // start value of tries: the first backoff is twice the usual one
 )
 
-// list reads all shards of a stream, beginning after this call.
-func (c *Coordinator) list(stream string, by listingWaiter) {
+// list reads all shards of a stream, beginning after this call, and calls done if that is still wanted.
+func (c *Coordinator) list(stream string, wanted func() bool, done func(*listing, error)) {
 	l := c.listers[stream]
 	if l == nil {
 		l = &streamLister{stream: stream}
 		c.listers[stream] = l
 	}
-	l.later = append(l.later, by)
+	l.later = append(l.later, listRequest{wanted, done})
 	if !l.running {
 		l.begin(c)
 	}
@@ -118,22 +118,22 @@ func (l *streamLister) begin(c *Coordinator) {
 // requestPage requests a page of the listing.
 func (l *streamLister) requestPage(c *Coordinator, after string) {
 	l.after = after
-	c.describe(shardreader.DescribeQuery{StreamARN: l.stream, After: after}, l)
+	c.describe(shardreader.DescribeQuery{StreamARN: l.stream, After: after},
+		func() bool { return l.wanted(c) },
+		func(d shardreader.StreamDescription, err error) { l.described(c, d, err) })
 }
 
 // wanted reports whether the listing is still wanted. If not, it ends.
 func (l *streamLister) wanted(c *Coordinator) bool {
-	for _, by := range l.waiting {
-		if by.wanted(c) {
-			return true
-		}
+	if slices.ContainsFunc(l.waiting, func(r listRequest) bool { return r.wanted() }) {
+		return true
 	}
 	l.endListing(c)
 	return false
 }
 
-// endListing ends a listing, and begins the next one if there are requests. It returns the waiters of the ended one.
-func (l *streamLister) endListing(c *Coordinator) []listingWaiter {
+// endListing ends a listing, and begins the next one if there are requests. It returns the requests of the ended one.
+func (l *streamLister) endListing(c *Coordinator) []listRequest {
 	waiting := l.waiting
 	l.running, l.waiting, l.shards = false, nil, nil
 	if len(l.later) > 0 {
@@ -168,9 +168,9 @@ func (l *streamLister) described(c *Coordinator, d shardreader.StreamDescription
 }
 
 func (l *streamLister) finish(c *Coordinator, got *listing, err error) {
-	for _, by := range l.endListing(c) {
-		if by.wanted(c) {
-			by.listed(c, got, err)
+	for _, r := range l.endListing(c) {
+		if r.wanted() {
+			r.done(got, err)
 		}
 	}
 }

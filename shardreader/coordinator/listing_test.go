@@ -47,9 +47,9 @@ type asker struct {
 	got      []string
 }
 
-func (a *asker) wanted(*Coordinator) bool { return !a.unwanted }
+func (a *asker) wanted() bool { return !a.unwanted }
 
-func (a *asker) listed(_ *Coordinator, l *listing, err error) {
+func (a *asker) listed(l *listing, err error) {
 	if err != nil {
 		a.got = append(a.got, err.Error())
 		return
@@ -76,20 +76,20 @@ func newListerRig(t *testing.T) listerRig {
 }
 
 // next is the page that is requested by the only call that waits.
-func (r listerRig) next() (after string, by describeWaiter) {
+func (r listerRig) next() (after string, done func(shardreader.StreamDescription, error)) {
 	r.Helper()
 	q := r.quota.queue
-	if len(q) != 1 || !q[0].by.wanted(r.Coordinator) {
+	if len(q) != 1 || !q[0].wanted() {
 		r.Fatalf("%d calls wait, want one", len(q))
 	}
 	r.quota.queue = nil
-	return q[0].query.After, q[0].by
+	return q[0].query.After, q[0].done
 }
 
 // page answers it.
 func (r listerRig) page(want, after string, shards ...string) {
 	r.Helper()
-	got, by := r.next()
+	got, done := r.next()
 	if got != want {
 		r.Errorf("page %q is requested, want %q", got, want)
 	}
@@ -98,7 +98,7 @@ func (r listerRig) page(want, after string, shards ...string) {
 	for _, s := range shards {
 		d.Shards = append(d.Shards, shardreader.Shard{ID: s})
 	}
-	by.described(r.Coordinator, d, nil)
+	done(d, nil)
 }
 
 // Those that request a listing before it begins share it. One that is requested later begins later: what was
@@ -106,10 +106,10 @@ func (r listerRig) page(want, after string, shards ...string) {
 func TestStreamLister_SharesAListing(t *testing.T) {
 	r := newListerRig(t)
 	var first, second, late asker
-	r.list("s", &first)
+	r.list("s", first.wanted, first.listed)
 	r.page("", "a", "a")
-	r.list("s", &second)
-	r.list("s", &late)
+	r.list("s", second.wanted, second.listed)
+	r.list("s", late.wanted, late.listed)
 	r.page("a", "", "b")
 	if !slices.Equal(first.got, []string{"a b"}) || second.got != nil {
 		t.Fatalf("listed %v and %v", first.got, second.got)
@@ -127,9 +127,9 @@ func TestStreamLister_SharesAListing(t *testing.T) {
 func TestStreamLister_EndsWhenItIsUnwanted(t *testing.T) {
 	r := newListerRig(t)
 	var first, second asker
-	r.list("s", &first)
+	r.list("s", first.wanted, first.listed)
 	r.page("", "a", "a")
-	r.list("s", &second)
+	r.list("s", second.wanted, second.listed)
 	first.unwanted = true
 	r.pumpDescribe()
 	r.page("", "", "b")
@@ -153,10 +153,10 @@ func TestStreamLister_Errors(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := newListerRig(t)
 			var a asker
-			r.list("s", &a)
+			r.list("s", a.wanted, a.listed)
 			for _, err := range tt.errs {
-				_, by := r.next()
-				by.described(r.Coordinator, shardreader.StreamDescription{}, err)
+				_, done := r.next()
+				done(shardreader.StreamDescription{}, err)
 				r.now += time.Minute
 				r.runTimers()
 			}
@@ -171,7 +171,7 @@ func TestStreamLister_Errors(t *testing.T) {
 	t.Run("the same page again", func(t *testing.T) {
 		r := newListerRig(t)
 		var a asker
-		r.list("s", &a)
+		r.list("s", a.wanted, a.listed)
 		r.page("", "a", "a")
 		r.page("a", "b", "b")
 		r.page("b", "a", "c")
@@ -187,7 +187,7 @@ func TestStreamLister_Lacked(t *testing.T) {
 	var a asker
 	for i, listed := range [][]string{{"a"}, {"a", "b"}, {"b", "c"}} {
 		r.now = time.Duration(i+1) * time.Hour
-		r.list("s", &a)
+		r.list("s", a.wanted, a.listed)
 		r.now += time.Minute
 		r.page("", "", listed...)
 	}

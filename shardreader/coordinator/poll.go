@@ -112,10 +112,10 @@ func (c *Coordinator) requestIterator(a *assignment) {
 		at.Type = shardreader.TrimHorizon
 	}
 	c.callBegan(a)
-	c.emit(GetShardIterator{c.newCall(op), at})
+	c.emit(GetShardIterator{newCall(c, func(e GetShardIteratorResult) { c.iteratorCame(op, e) }), at})
 }
 
-func (op iteratorRequest) handleResult(c *Coordinator, e GetShardIteratorResult) {
+func (c *Coordinator) iteratorCame(op iteratorRequest, e GetShardIteratorResult) {
 	a := op.assignment
 	if c.callEnded(a); !a.isOpen() {
 		return
@@ -153,27 +153,23 @@ func isInvalid(err error) bool {
 		!errors.Is(err, shardreader.ErrDenied)
 }
 
-// pageRequest is a call of GetRecords.
-type pageRequest struct {
-	assignment *assignment
-	expect     int64 // bytes
-	sent       time.Duration
-}
-
 // requestPage requests the next page.
 func (c *Coordinator) requestPage(a *assignment) {
 	c.callBegan(a)
 	c.reservedBytes += a.expectedBytes
 	c.budget.count(c)
+	expected, sent := a.expectedBytes, max(1, c.now)
 	c.emit(GetRecords{
-		c.newCall(pageRequest{a, a.expectedBytes, max(1, c.now)}),
+		newCall(c, func(e GetRecordsResult) {
+			c.reservedBytes -= expected
+			c.pageCame(a, sent, e)
+		}),
 		shardreader.RecordsQuery{Iterator: a.iterator, StreamARN: a.row.Stream, Shard: a.row.Shard},
 	})
 }
 
-func (op pageRequest) handleResult(c *Coordinator, e GetRecordsResult) {
-	a := op.assignment
-	c.reservedBytes -= op.expect
+// pageCame handles the result of a request for a page that was sent at a time.
+func (c *Coordinator) pageCame(a *assignment, sent time.Duration, e GetRecordsResult) {
 	if c.callEnded(a); !a.isOpen() || !a.phase.requests() {
 		return
 	}
@@ -187,7 +183,7 @@ func (op pageRequest) handleResult(c *Coordinator, e GetRecordsResult) {
 	a.failures, a.notFoundCalls, a.start.answered, a.lastResult = 0, 0, true, c.now
 	c.noteReadSuccess(a)
 	a.lag.setAge(e)
-	c.receive(a, &receivedPage{e.Records, op.sent})
+	c.receive(a, &receivedPage{e.Records, sent})
 }
 
 // callBegan and callEnded count the calls of a shard in flight. A shard is opened again only after the calls of

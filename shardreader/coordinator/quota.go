@@ -24,27 +24,22 @@ type quota struct {
 	tries              tries
 }
 
-// describeWaiter requests DescribeStream calls.
-type describeWaiter interface {
-	wanted(c *Coordinator) bool
-	described(c *Coordinator, d shardreader.StreamDescription, err error)
-}
-
 // describeRequest is a DescribeStream call that waits, or is in flight.
 type describeRequest struct {
-	query shardreader.DescribeQuery
-	by    describeWaiter
+	query  shardreader.DescribeQuery
+	wanted func() bool
+	done   func(d shardreader.StreamDescription, err error)
 }
 
 // describe makes a DescribeStream call after the calls before it, unless it is no longer wanted then.
-func (c *Coordinator) describe(q shardreader.DescribeQuery, by describeWaiter) {
-	c.quota.queue = append(c.quota.queue, describeRequest{q, by})
+func (c *Coordinator) describe(q shardreader.DescribeQuery, wanted func() bool, done func(shardreader.StreamDescription, error)) {
+	c.quota.queue = append(c.quota.queue, describeRequest{q, wanted, done})
 }
 
 // pumpDescribe continues with the first call that waits.
 func (c *Coordinator) pumpDescribe() {
 	q := &c.quota
-	for len(q.queue) > 0 && !q.queue[0].by.wanted(c) {
+	for len(q.queue) > 0 && !q.queue[0].wanted() {
 		q.queue = q.queue[1:]
 	}
 	if q.busy || q.timer || len(q.queue) == 0 || c.stopped {
@@ -55,7 +50,8 @@ func (c *Coordinator) pumpDescribe() {
 		return
 	}
 	q.busy = true
-	c.emit(ReserveCall{c.newCall(reservation{c.now}), DescribeQuota, q.seen})
+	sent := c.now
+	c.emit(ReserveCall{newCall(c, func(e ReserveCallResult) { c.reserved(sent, e) }), DescribeQuota, q.seen})
 }
 
 // describeSpace is the time between two calls.
@@ -68,13 +64,11 @@ func (c *Coordinator) pumpDescribeIn(d time.Duration) {
 	c.after(d, func() { c.quota.timer = false })
 }
 
-// reservation takes the right to one call.
-type reservation struct{ sent time.Duration }
-
-func (op reservation) handleResult(c *Coordinator, e ReserveCallResult) {
+// reserved handles the result of taking the right to one call, which was requested at a time.
+func (c *Coordinator) reserved(sent time.Duration, e ReserveCallResult) {
 	q := &c.quota
 	q.busy, q.since = false, c.now
-	took := c.now - op.sent
+	took := c.now - sent
 	if e.Err != nil {
 		c.logOnce("quota", slog.LevelWarn, "the count of DescribeStream calls cannot be read: new shards wait for it",
 			errAttr(e.Err))
@@ -106,11 +100,9 @@ func (c *Coordinator) callDescribe() {
 		q.queue = nil
 	}
 	q.busy = true
-	c.emit(DescribeStream{c.newCall(op), op.query})
-}
-
-func (op describeRequest) handleResult(c *Coordinator, e DescribeStreamResult) {
-	c.quota.busy = false
-	delete(c.logged, "quota")
-	op.by.described(c, e.Description, e.Err)
+	c.emit(DescribeStream{newCall(c, func(e DescribeStreamResult) {
+		c.quota.busy = false
+		delete(c.logged, "quota")
+		op.done(e.Description, e.Err)
+	}), op.query})
 }

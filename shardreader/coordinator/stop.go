@@ -66,7 +66,7 @@ func (c *Coordinator) checkStopped() {
 			} // the table cannot be read: the result of the write stays unknown
 		}
 		c.stopped = true
-		c.emit(RemoveMember{c.newCall(memberRemoval{}), c.o.ID})
+		c.emit(RemoveMember{newCall(c, func(WriteResult) { c.emit(Stopped{}) }), c.o.ID})
 	case c.hadHeartbeat && c.now-c.leavingSince < c.o.Lease:
 		// If heartbeats succeed again, it releases what it still has.
 	default:
@@ -75,8 +75,3 @@ func (c *Coordinator) checkStopped() {
 		c.emit(Stopped{})
 	}
 }
-
-// memberRemoval is the last call: it removes this consumer's row.
-type memberRemoval struct{}
-
-func (memberRemoval) handleResult(c *Coordinator, _ WriteResult) { c.emit(Stopped{}) }

@@ -13,8 +13,8 @@ type source struct {
 	Source
 	streams []*stream // the oldest first
 
-	finding bool            // a listing of the streams is in flight
-	later   []streamsWaiter // waiters for the next listing
+	finding bool              // a listing of the streams is in flight
+	later   []func(err error) // waiters for the next listing
 }
 
 // stream is one stream of a source. A table has several streams while a disabled one can still be read.
@@ -36,39 +36,34 @@ func newStream(arn string) *stream {
 	return &stream{arn: arn, label: shardreader.StreamFromARN(arn).Label}
 }
 
-// streamsWaiter requests the streams of a source.
-type streamsWaiter interface {
-	streamsFound(c *Coordinator, err error)
-}
-
 // streamSearch lists the streams of a table.
 type streamSearch struct {
 	source *source
-	by     streamsWaiter
+	done   func(err error)
 	after  string // the page that is requested
 	listed map[string]bool
 	tries  tries
 }
 
-// findStreams lists the streams of a source, beginning after this call.
-func (c *Coordinator) findStreams(s *source, by streamsWaiter) {
+// findStreams lists the streams of a source, beginning after this call, and calls done.
+func (c *Coordinator) findStreams(s *source, done func(err error)) {
 	switch {
 	case s.Stream != "":
-		by.streamsFound(c, nil)
+		done(nil)
 	case s.finding:
-		s.later = append(s.later, by)
+		s.later = append(s.later, done)
 	default:
 		s.finding = true
-		op := &streamSearch{source: s, by: by, listed: make(map[string]bool), tries: initialTries}
+		op := &streamSearch{source: s, done: done, listed: make(map[string]bool), tries: initialTries}
 		op.send(c)
 	}
 }
 
 func (op *streamSearch) send(c *Coordinator) {
-	c.emit(ListStreams{c.newCall(op), op.source.Table, op.after})
+	c.emit(ListStreams{newCall(c, func(e ListStreamsResult) { op.answered(c, e) }), op.source.Table, op.after})
 }
 
-func (op *streamSearch) handleResult(c *Coordinator, e ListStreamsResult) {
+func (op *streamSearch) answered(c *Coordinator, e ListStreamsResult) {
 	err := e.Err
 	if err == nil && e.Page.After != "" && e.Page.After == op.after {
 		err = errs.New("ListStreams names the same page twice")
@@ -119,10 +114,10 @@ func (op *streamSearch) finish(c *Coordinator, err error) {
 	s := op.source
 	later := s.later
 	s.finding, s.later = false, nil
-	for _, by := range later {
-		c.findStreams(s, by)
+	for _, done := range later {
+		c.findStreams(s, done)
 	}
-	op.by.streamsFound(c, err)
+	op.done(err)
 }
 
 // add adds a stream, if it is new.

@@ -17,33 +17,23 @@ import (
 // it.
 const followEvery = 15 * time.Second
 
-// syncStage is what a leaseSync waits for. Each source goes through them in this order.
-type syncStage uint8
-
-const (
-	findingStreams syncStage = iota // the list of its streams
-	readingBegun                    // the lease table, for the streams that were begun
-	settingStreams                  // for leases of another application: the listing of a stream, then the writes
-	listingStream                   // the listing of the stream, from the first that is read
-	readingLeases                   // the lease table, again: other consumers may have made leases since
-	writingLeases                   // the writes of the plan
-)
-
 // leaseSync compares the leases with the listed streams, one source after the other. Only the leading consumer does that.
+// For each source it lists the streams, and reads the lease table for those that were begun. It writes the stream into
+// leases of another application. Then, from the first stream that is read, it lists the stream, reads the lease table again,
+// because other consumers may have made leases since, and writes the plan.
 //
 // A stream is begun once the one before it was read to its end, so that the changes of an item keep their order if the
 // table's stream is switched off and on.
 type leaseSync struct {
-	stage      syncStage
 	source     int // index in Coordinator.sources
 	index      int // index in the source's streams
 	stream     *stream
 	start      Start // of the stream
 	list       *listing
-	rows       []*row // that settingStreams writes
 	plan       plan
 	writesLeft int           // writes in flight
 	err        error         // the first of those that failed
+	written    func()        // continues after all of them succeeded
 	next       time.Duration // from this leaseSync to the next one
 	failed     bool
 }
@@ -69,14 +59,26 @@ func (c *Coordinator) beginSync() {
 
 // findStreams begins with the next source.
 func (s *leaseSync) findStreams(c *Coordinator) {
-	if s.source < len(c.sources) {
-		s.stage = findingStreams
-		c.findStreams(s.currentSource(c), s)
+	if s.source == len(c.sources) {
+		c.sync = nil
+		c.syncSucceeded = c.syncSucceeded || !s.failed
+		c.syncIn(s.next)
 		return
 	}
-	c.sync = nil
-	c.syncSucceeded = c.syncSucceeded || !s.failed
-	c.syncIn(s.next)
+	c.findStreams(s.currentSource(c), func(err error) {
+		if err != nil {
+			s.sourceDone(c, err)
+			return
+		}
+		// The begun streams are read before their leases, so that a stream counted as begun has leases, or had them.
+		c.afterRefresh(func() {
+			for _, st := range s.currentSource(c).streams {
+				st.begun = c.begunStreams[st.arn]
+			}
+			s.index = 0
+			s.setStreams(c)
+		})
+	})
 }
 
 func (s *leaseSync) currentSource(c *Coordinator) *source { return c.sources[s.source] }
@@ -98,55 +100,7 @@ func (s *leaseSync) sourceDone(c *Coordinator, err error) {
 	s.findStreams(c)
 }
 
-func (s *leaseSync) streamsFound(c *Coordinator, err error) {
-	if err != nil {
-		s.sourceDone(c, err)
-		return
-	}
-	s.stage = readingBegun
-	c.afterRefresh(s)
-}
-
-// refreshed continues after the lease table was read. The begun streams are read before their leases, so that a stream
-// counted as begun has leases, or had them.
-func (s *leaseSync) refreshed(c *Coordinator) {
-	if s.stage == readingBegun {
-		for _, st := range s.currentSource(c).streams {
-			st.begun = c.begunStreams[st.arn]
-		}
-		s.index = 0
-		s.setStreams(c)
-		return
-	}
-	s.plan = c.planLeases(s.stream.arn, s.list, !s.stream.begun, s.start)
-	if s.start.following && !c.isBegun(s.stream) {
-		s.noteUnknown(c, &gapNote{reason: betweenStreams, gap: c.gapBetween(s.stream)})
-		return
-	}
-	s.apply(c)
-}
-
-func (s *leaseSync) wanted(c *Coordinator) bool { return c.staying() }
-
 func (c *Coordinator) staying() bool { return !c.leaving && !c.stopped }
-
-// listed continues after a stream was listed.
-func (s *leaseSync) listed(c *Coordinator, l *listing, err error) {
-	s.list = l
-	gone := errors.Is(err, shardreader.ErrNotFound)
-	switch {
-	case err != nil && !gone:
-		s.sourceDone(c, err)
-	case s.stage == settingStreams:
-		s.setStream(c)
-	case gone:
-		s.stream.gone = true
-		s.streamDone(c, c.allRead(s.stream))
-	default:
-		s.stage = readingLeases
-		c.afterRefresh(s)
-	}
-}
 
 // setStreams writes the stream into the leases of another application: the one
 // that lists their shard, and the newest for a shard that none lists.
@@ -156,86 +110,85 @@ func (s *leaseSync) setStreams(c *Coordinator) {
 		s.firstStream(c)
 		return
 	}
-	s.stage, s.stream, s.list = settingStreams, src.streams[s.index], nil
+	s.stream, s.list = src.streams[s.index], nil
 	if s.stream.gone {
 		s.setStream(c)
 		return
 	}
-	c.list(s.stream.arn, s)
+	c.list(s.stream.arn, c.staying, func(l *listing, err error) {
+		if s.list = l; err != nil && !errors.Is(err, shardreader.ErrNotFound) {
+			s.sourceDone(c, err)
+			return
+		}
+		s.setStream(c)
+	})
 }
 
 // setStream finds the leases that get the stream. The stream is marked as begun before they name it.
 func (s *leaseSync) setStream(c *Coordinator) {
 	src := s.currentSource(c)
 	newest := s.index == len(src.streams)-1
-	s.rows = nil
+	var rows []*row
 	for _, r := range c.rows.all() {
 		if r.Stream == "" && c.belongs(r, src) && !r.busy && (s.list.has(r.Shard) || newest && !r.Ended()) {
-			s.rows = append(s.rows, r)
+			rows = append(rows, r)
 		}
 	}
-	if len(s.rows) == 0 {
+	nextStream := func() {
 		s.index++
 		s.setStreams(c)
+	}
+	if len(rows) == 0 {
+		nextStream()
 		return
 	}
-	s.begin(c)
+	s.begin(c, func() {
+		s.beginWrites(nextStream)
+		for _, r := range rows {
+			next := r.Clone()
+			next.Stream = s.stream.arn
+			if r.Checkpoint.Kind == leases.TrimHorizon && s.list != nil {
+				next.First = s.list.shard(r.Shard).First // it shows a gap if the stream drops unread records
+			}
+			s.writesLeft++
+			c.writeLease(&leaseWrite{reason: setStream, row: r, next: next, done: s.writeEnded(c)})
+		}
+		s.writeEnded(c)(nil)
+	})
 }
 
-// begin marks the stream as begun: all of its first leases exist. If a lease is missing without this mark,
-// the consumer that created the others has crashed, and no records are lost.
-func (s *leaseSync) begin(c *Coordinator) {
+// begin marks the stream as begun, and calls done once that is durable: all of its first leases exist. If a lease is
+// missing without this mark, the consumer that created the others has crashed, and no records are lost.
+func (s *leaseSync) begin(c *Coordinator, done func()) {
 	if s.stream.begun {
-		s.begun(c)
+		done()
 		return
 	}
-	c.emit(MarkBegun{c.newCall(s), s.stream.arn})
-}
-
-func (s *leaseSync) handleResult(c *Coordinator, e WriteResult) {
-	if e.Err != nil {
-		s.sourceDone(c, e.Err)
-		return
-	}
-	s.stream.begun = true
-	s.begun(c)
-}
-
-// begun continues after it is durable that the stream was begun.
-func (s *leaseSync) begun(c *Coordinator) {
-	if s.stage == writingLeases {
-		s.streamDone(c, s.plan.drained)
-		return
-	}
-	s.writesLeft, s.err = 1, nil
-	for _, r := range s.rows {
-		next := r.Clone()
-		next.Stream = s.stream.arn
-		if r.Checkpoint.Kind == leases.TrimHorizon && s.list != nil {
-			next.First = s.list.shard(r.Shard).First // it shows a gap if the stream drops unread records
+	c.emit(MarkBegun{newCall(c, func(e WriteResult) {
+		if e.Err != nil {
+			s.sourceDone(c, e.Err)
+			return
 		}
-		s.writesLeft++
-		c.writeLease(&leaseWrite{reason: setStream, row: r, next: next, by: s})
-	}
-	s.written(c, nil)
+		s.stream.begun = true
+		done()
+	}), s.stream.arn})
 }
 
-// written counts a finished write.
-func (s *leaseSync) written(c *Coordinator, err error) {
-	s.err = cmp.Or(s.err, err)
-	s.writesLeft--
-	switch {
-	case s.writesLeft > 0:
-	case s.err != nil:
-		s.sourceDone(c, s.err)
-	case s.stage == settingStreams:
-		s.index++
-		s.setStreams(c)
-	default:
-		if len(s.plan.create) > 0 {
-			c.refreshLeases()
+// beginWrites counts one write, which ends once all the others began, and calls done after all of them.
+func (s *leaseSync) beginWrites(done func()) { s.writesLeft, s.err, s.written = 1, nil, done }
+
+// writeEnded returns the function that counts a finished write.
+func (s *leaseSync) writeEnded(c *Coordinator) func(error) {
+	return func(err error) {
+		s.err = cmp.Or(s.err, err)
+		s.writesLeft--
+		switch {
+		case s.writesLeft > 0:
+		case s.err != nil:
+			s.sourceDone(c, s.err)
+		default:
+			s.written()
 		}
-		s.begin(c)
 	}
 }
 
@@ -268,19 +221,56 @@ func (s *leaseSync) listStream(c *Coordinator) {
 	if c.follows(src, s.index) {
 		s.start = Start{following: true}
 	}
-	s.stage, s.stream = listingStream, src.streams[s.index]
+	s.stream = src.streams[s.index]
 	if s.stream.gone {
 		s.streamDone(c, c.allRead(s.stream))
 		return
 	}
-	c.list(s.stream.arn, s)
+	c.list(s.stream.arn, c.staying, func(l *listing, err error) {
+		switch {
+		case errors.Is(err, shardreader.ErrNotFound):
+			s.stream.gone = true
+			s.streamDone(c, c.allRead(s.stream))
+		case err != nil:
+			s.sourceDone(c, err)
+		default:
+			c.afterRefresh(func() { s.planStream(c, l) })
+		}
+	})
+}
+
+// planStream plans the leases of a listed stream, and writes the plan once the gap before the stream is noted.
+func (s *leaseSync) planStream(c *Coordinator, l *listing) {
+	s.plan = c.planLeases(s.stream.arn, l, !s.stream.begun, s.start)
+	if !s.start.following || c.isBegun(s.stream) {
+		s.apply(c)
+		return
+	}
+	const text = "a stream follows one that was read: what was written to the table between them is in neither, and nobody knows what"
+	s.noteUnknown(c, text, c.gapBetween(s.stream), func() {
+		if c.o.OnGap == Continue {
+			s.apply(c)
+			return
+		}
+		// An operator who makes a lease has the stream read nevertheless.
+		unread := slices.Concat(s.plan.create, s.plan.unknown)
+		for _, lease := range unread {
+			c.unbegunShards[lease.Shard] = unbegunShard{s.stream.arn, StoppedBetween}
+		}
+		s.streamDone(c, s.plan.drained && len(unread) == 0) // a stream that was emptied meanwhile does not stop the next one
+	})
 }
 
 // apply writes the plan: it creates missing leases, and removes leases that are no longer needed.
 func (s *leaseSync) apply(c *Coordinator) {
 	p, arn := s.plan, s.stream.arn
 	alone := len(c.liveConsumers()) == 1
-	s.stage, s.writesLeft, s.err = writingLeases, 1, nil
+	s.beginWrites(func() {
+		if len(p.create) > 0 {
+			c.refreshLeases()
+		}
+		s.begin(c, func() { s.streamDone(c, p.drained) })
+	})
 	for _, r := range p.remove {
 		c.writeLease(&leaseWrite{reason: removeLease, row: r})
 	}
@@ -290,14 +280,15 @@ func (s *leaseSync) apply(c *Coordinator) {
 		c.unbegunShards[child.ID] = unbegunShard{arn, StoppedBelow}
 	}
 	for _, child := range p.unreadAncestors {
-		s.noteUnknown(c, &gapNote{reason: shardUnbegun, gap: unknownIn(arn, child.ID)})
+		s.noteUnknown(c, "a shard has no lease, and its children were not begun: nobody knows whether it was read to its end",
+			unknownIn(arn, child.ID), func() {}) // the sync does not wait for it
 	}
 	for _, l := range p.create {
 		if alone && c.heartbeatFresh() {
 			l.Owner = c.o.ID
 		}
 		s.writesLeft++
-		c.createLease(&leaseWrite{next: l, by: s})
+		c.createLease(&leaseWrite{next: l, done: s.writeEnded(c)})
 	}
 	for _, l := range p.unknown {
 		s.writesLeft++
@@ -305,9 +296,16 @@ func (s *leaseSync) apply(c *Coordinator) {
 		if created, ok := shardreader.ShardTime(l.Shard); ok && !l.From.IsZero() {
 			g.From, g.To = l.From, second(created)
 		}
-		s.noteUnknown(c, &gapNote{reason: parentUnread, gap: g, lease: l})
+		s.noteUnknown(c, "a shard has no lease, and its parent is gone and was never read to its end: nobody knows whether records were lost", g, func() {
+			if c.o.OnGap == Stop {
+				c.unbegunShards[l.Shard] = unbegunShard{arn, StoppedUnbegun}
+				s.writeEnded(c)(nil)
+				return
+			}
+			c.createLease(&leaseWrite{next: l, done: s.writeEnded(c)})
+		})
 	}
-	s.written(c, nil)
+	s.writeEnded(c)(nil)
 }
 
 // unbegunShard is why a shard is not begun: usually, records before it may be lost.
@@ -332,47 +330,19 @@ func (c *Coordinator) gapBetween(st *stream) record.Gap {
 	return g
 }
 
-// noteUnknown notes, once, that records before a shard may be lost, or between two streams.
-func (s *leaseSync) noteUnknown(c *Coordinator, op *gapNote) {
-	op.by = s
-	if c.logged[unknownTopic(op.gap)] {
-		s.noted(c, op)
+// noteUnknown notes and logs, once, that records before a shard may be lost, or between two streams. Then it calls done.
+func (s *leaseSync) noteUnknown(c *Coordinator, text string, g record.Gap, done func()) {
+	topic := "unknown " + cmp.Or(g.Shard, g.StreamARN)
+	if c.logged[topic] {
+		done()
 		return
 	}
-	c.sendNote(op)
-}
-
-func unknownTopic(g record.Gap) string { return "unknown " + cmp.Or(g.Shard, g.StreamARN) }
-
-// unknownTexts are logged for the gaps that a leaseSync found.
-var unknownTexts = map[noteReason]string{
-	parentUnread:   "a shard has no lease, and its parent is gone and was never read to its end: nobody knows whether records were lost",
-	shardUnbegun:   "a shard has no lease, and its children were not begun: nobody knows whether it was read to its end",
-	betweenStreams: "a stream follows one that was read: what was written to the table between them is in neither, and nobody knows what",
-}
-
-// noted logs a gap that is durable, once, and continues.
-func (s *leaseSync) noted(c *Coordinator, op *gapNote) {
-	attrs := []slog.Attr{slog.String("stream", op.gap.StreamARN)}
-	if op.gap.Shard != "" {
-		attrs = append(attrs, shardAttr(op.gap.Shard))
-	}
-	c.logOnce(unknownTopic(op.gap), slog.LevelError, unknownTexts[op.reason], attrs...)
-	switch {
-	case op.reason == shardUnbegun: // the sync does not wait for it
-	case op.reason == betweenStreams && c.o.OnGap == Continue:
-		s.apply(c)
-	case op.reason == betweenStreams:
-		// An operator who makes a lease has the stream read nevertheless.
-		l := slices.Concat(s.plan.create, s.plan.unknown)
-		for _, lease := range l {
-			c.unbegunShards[lease.Shard] = unbegunShard{s.stream.arn, StoppedBetween}
+	c.noteGap(&gapNote{gap: g, wanted: c.staying, done: func() {
+		attrs := []slog.Attr{slog.String("stream", g.StreamARN)}
+		if g.Shard != "" {
+			attrs = append(attrs, shardAttr(g.Shard))
 		}
-		s.streamDone(c, s.plan.drained && len(l) == 0) // a stream that was emptied meanwhile does not stop the next one
-	case c.o.OnGap == Stop:
-		c.unbegunShards[op.lease.Shard] = unbegunShard{s.stream.arn, StoppedUnbegun}
-		s.written(c, nil)
-	default:
-		c.createLease(&leaseWrite{next: op.lease, by: s})
-	}
+		c.logOnce(topic, slog.LevelError, text, attrs...)
+		done()
+	}})
 }

@@ -2,6 +2,7 @@ package leases
 
 import (
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -58,16 +59,7 @@ func (l Lease) Clone() Lease {
 }
 
 // Equal reports whether l and m are stored as the same row: times to the second, Parents and Children as sets.
-func (l Lease) Equal(m Lease) bool {
-	l, m = l.stored(), m.stored()
-	parents := slices.Equal(l.Parents, m.Parents)
-	children := slices.Equal(l.Children, m.Children)
-	times := l.From.Equal(m.From) && l.Time.Equal(m.Time)
-	return parents && children && times &&
-		l.Shard == m.Shard && l.Stream == m.Stream && l.Owner == m.Owner && l.Counter == m.Counter &&
-		l.Checkpoint == m.Checkpoint && l.Switches == m.Switches && l.First == m.First &&
-		l.RequestedBy == m.RequestedBy && l.Pinned == m.Pinned && l.Stopped == m.Stopped && l.Load == m.Load && l.Opaque == m.Opaque
-}
+func (l Lease) Equal(m Lease) bool { return reflect.DeepEqual(l.stored(), m.stored()) }
 
 // stored returns l with the precision that every table stores.
 func (l Lease) stored() Lease {

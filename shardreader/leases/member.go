@@ -2,6 +2,7 @@ package leases
 
 import (
 	"maps"
+	"reflect"
 	"slices"
 	"time"
 )
@@ -59,13 +60,7 @@ func (m Member) Clone() Member {
 }
 
 // Equal reports whether m and n are stored as the same row: times to the second.
-func (m Member) Equal(n Member) bool {
-	m, n = m.stored(), n.stored()
-	behind := maps.EqualFunc(m.Behind, n.Behind, time.Time.Equal)
-	return behind && maps.Equal(m.Stopped, n.Stopped) && maps.Equal(m.Failing, n.Failing) &&
-		m.Worker == n.Worker && m.Name == n.Name && m.Heartbeat == n.Heartbeat && m.Leaving == n.Leaving &&
-		m.Leases == n.Leases && m.Load == n.Load && m.Calls == n.Calls && m.Pending == n.Pending && m.AtEnd == n.AtEnd && m.Quiet == n.Quiet && slices.Equal(m.Busy, n.Busy) && m.Routes == n.Routes
-}
+func (m Member) Equal(n Member) bool { return reflect.DeepEqual(m.stored(), n.stored()) }
 
 // stored returns m with the precision that every table stores.
 func (m Member) stored() Member {
@@ -77,14 +72,16 @@ func (m Member) stored() Member {
 	for shard, f := range m.Failing {
 		m.Failing[shard] = ReadFailure{toSecond(f.Since), f.Class}
 	}
-	if len(m.Behind) == 0 {
-		m.Behind = nil
+	m.Behind, m.Failing, m.Stopped = nilIfEmpty(m.Behind), nilIfEmpty(m.Failing), nilIfEmpty(m.Stopped)
+	if len(m.Busy) == 0 {
+		m.Busy = nil
 	}
-	if len(m.Failing) == 0 {
-		m.Failing = nil
-	}
-	if len(m.Stopped) == 0 {
-		m.Stopped = nil
+	return m
+}
+
+func nilIfEmpty[M ~map[K]V, K comparable, V any](m M) M {
+	if len(m) == 0 {
+		return nil
 	}
 	return m
 }

@@ -78,7 +78,7 @@ func (s *Streams) DescribeStream(ctx context.Context, q shardreader.DescribeQuer
 			Label: aws.ToString(d.StreamLabel),
 		},
 		Status:   shardreader.StreamStatus(d.StreamStatus),
-		ViewType: viewType(d.StreamViewType),
+		ViewType: record.ViewTypeOf(string(d.StreamViewType)),
 		Created:  aws.ToTime(d.CreationRequestDateTime).UTC(),
 		After:    aws.ToString(d.LastEvaluatedShardId),
 	}
@@ -143,20 +143,6 @@ func nilIfEmpty(s string) *string {
 		return nil
 	}
 	return &s
-}
-
-func viewType(t types.StreamViewType) record.ViewType {
-	switch t {
-	case types.StreamViewTypeKeysOnly:
-		return record.KeysOnly
-	case types.StreamViewTypeNewImage:
-		return record.NewImage
-	case types.StreamViewTypeOldImage:
-		return record.OldImage
-	case types.StreamViewTypeNewAndOldImages:
-		return record.NewAndOldImages
-	}
-	return record.ViewUnknown
 }
 
 // sendOnce turns off the retries of the SDK for a call whose caller has another way.

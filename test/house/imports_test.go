@@ -71,7 +71,7 @@ var allowed = map[string][]string{
 
 	"shardreader/leases/leasestest": {"pipeline", "shardreader/leases"},
 	"shardreader/leases/file":       {"pipeline", "pipeline/record", "pipeline/redact", "pipeline/private", "pipeline/filelock", "shardreader/leases", "shardreader/coordinator", "sinks/state"},
-	"shardreader/leases/dynamo":     {"pipeline", "pipeline/item", "pipeline/redact", "pipeline/awserr", "pipeline/awshttp", "shardreader/leases", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},
+	"shardreader/leases/dynamo":     {"pipeline", "pipeline/item", "pipeline/redact", "pipeline/awshttp", "shardreader/leases", "sinks/state/dynamo", "github.com/aws/aws-sdk-go-v2/aws", "github.com/aws/aws-sdk-go-v2/service/dynamodb"},
 
 	"sinks":                           {"pipeline", "pipeline/entity", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/redact", "pipeline/rules", "pipeline/unmarshal", "pipeline/instrument", "go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/metric", "pipeline/config", "pipeline/expr", "pipeline/template", "sinks/view", "sinks/search", "sinks/archive", "sinks/notify", "sinks/state", "go.opentelemetry.io/otel"},
 	"sinks/view":                      {"pipeline", "pipeline/decimal", "pipeline/elements", "pipeline/entity", "pipeline/item", "pipeline/mask", "pipeline/record", "pipeline/redact", "pipeline/template", "sinks/state"},

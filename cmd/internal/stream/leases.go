@@ -17,6 +17,7 @@ import (
 	leasesdynamo "github.com/tablewake/tablewake/shardreader/leases/dynamo"
 	leasesfile "github.com/tablewake/tablewake/shardreader/leases/file"
 	"github.com/tablewake/tablewake/sinks/aws"
+	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
 // LeaseFile returns the path of cfg's lease file; "" if the leases are in a table. With --local the leases are always
@@ -50,7 +51,7 @@ func OpenLeaseTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, 
 // IsNoLeaseTable reports whether err means that cfg's lease table does not exist.
 func IsNoLeaseTable(err error, cfg *config.Config) bool {
 	_, missing := errors.AsType[*types.ResourceNotFoundException](err)
-	tableErr, ok := errors.AsType[*leasesdynamo.Error](err)
+	tableErr, ok := errors.AsType[*statedynamo.Error](err)
 	return missing && ok && tableErr.Table == cfg.Leases.Table.Name
 }
 

@@ -7,8 +7,8 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/stream"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline/config"
-	leasesdynamo "github.com/tablewake/tablewake/shardreader/leases/dynamo"
 	"github.com/tablewake/tablewake/sinks/aws"
+	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
 // checkStores checks the state table, the lease table, the targets of the sinks, and the place of dead letters.
@@ -45,7 +45,7 @@ func (a *account) checkLeases(ctx context.Context) (string, error) {
 	if err == nil {
 		err = table.Check(ctx)
 	}
-	if e, ok := errors.AsType[*leasesdynamo.Error](err); ok && e.Table == a.cfg.State.Table.Name {
+	if e, ok := errors.AsType[*statedynamo.Error](err); ok && e.Table == a.cfg.State.Table.Name {
 		err = nil // it is a problem of the state table
 	}
 	return "", err

@@ -2,93 +2,58 @@ package cost
 
 import (
 	"errors"
+	"reflect"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// withCapacity returns a copy of a request that asks for the consumed capacity.
+// withCapacity returns a copy of a request that asks for the consumed capacity, if it can.
 func withCapacity(parameters any) any {
-	switch in := parameters.(type) {
-	case *dynamodb.GetItemInput:
-		return withCapacityField(in, func(in *dynamodb.GetItemInput) *types.ReturnConsumedCapacity { return &in.ReturnConsumedCapacity })
-	case *dynamodb.BatchGetItemInput:
-		return withCapacityField(in, func(in *dynamodb.BatchGetItemInput) *types.ReturnConsumedCapacity { return &in.ReturnConsumedCapacity })
-	case *dynamodb.TransactGetItemsInput:
-		return withCapacityField(in, func(in *dynamodb.TransactGetItemsInput) *types.ReturnConsumedCapacity {
-			return &in.ReturnConsumedCapacity
-		})
-	case *dynamodb.QueryInput:
-		return withCapacityField(in, func(in *dynamodb.QueryInput) *types.ReturnConsumedCapacity { return &in.ReturnConsumedCapacity })
-	case *dynamodb.ScanInput:
-		return withCapacityField(in, func(in *dynamodb.ScanInput) *types.ReturnConsumedCapacity { return &in.ReturnConsumedCapacity })
-	case *dynamodb.PutItemInput:
-		return withCapacityField(in, func(in *dynamodb.PutItemInput) *types.ReturnConsumedCapacity { return &in.ReturnConsumedCapacity })
-	case *dynamodb.UpdateItemInput:
-		return withCapacityField(in, func(in *dynamodb.UpdateItemInput) *types.ReturnConsumedCapacity { return &in.ReturnConsumedCapacity })
-	case *dynamodb.DeleteItemInput:
-		return withCapacityField(in, func(in *dynamodb.DeleteItemInput) *types.ReturnConsumedCapacity { return &in.ReturnConsumedCapacity })
-	case *dynamodb.BatchWriteItemInput:
-		return withCapacityField(in, func(in *dynamodb.BatchWriteItemInput) *types.ReturnConsumedCapacity {
-			return &in.ReturnConsumedCapacity
-		})
-	case *dynamodb.TransactWriteItemsInput:
-		return withCapacityField(in, func(in *dynamodb.TransactWriteItemsInput) *types.ReturnConsumedCapacity {
-			return &in.ReturnConsumedCapacity
-		})
+	const name = "ReturnConsumedCapacity"
+	if asks, ok := fieldOf(parameters, name).(types.ReturnConsumedCapacity); !ok || asks != "" {
+		return parameters
 	}
-	return parameters
-}
-
-func withCapacityField[I any](in *I, of func(*I) *types.ReturnConsumedCapacity) any {
-	if in == nil || *of(in) != "" {
-		return in
-	}
-	with := *in
-	*of(&with) = types.ReturnConsumedCapacityTotal
-	return &with
+	in := reflect.ValueOf(parameters).Elem()
+	with := reflect.New(in.Type())
+	with.Elem().Set(in)
+	with.Elem().FieldByName(name).Set(reflect.ValueOf(types.ReturnConsumedCapacityTotal))
+	return with.Interface()
 }
 
 // capacity returns the consumed units of an answer of DynamoDB.
 func capacity(result any) usage {
-	switch out := result.(type) {
-	case *dynamodb.GetItemOutput:
-		return consumed("read", out.ConsumedCapacity)
-	case *dynamodb.QueryOutput:
-		return consumed("read", out.ConsumedCapacity)
-	case *dynamodb.ScanOutput:
-		return consumed("read", out.ConsumedCapacity)
-	case *dynamodb.BatchGetItemOutput:
-		return consumedAll("read", out.ConsumedCapacity)
-	case *dynamodb.TransactGetItemsOutput:
-		return consumedAll("read", out.ConsumedCapacity)
-	case *dynamodb.PutItemOutput:
-		return consumed("write", out.ConsumedCapacity)
-	case *dynamodb.UpdateItemOutput:
-		return consumed("write", out.ConsumedCapacity)
-	case *dynamodb.DeleteItemOutput:
-		return consumed("write", out.ConsumedCapacity)
-	case *dynamodb.BatchWriteItemOutput:
-		return consumedAll("write", out.ConsumedCapacity)
-	case *dynamodb.TransactWriteItemsOutput:
-		return consumedAll("write", out.ConsumedCapacity)
+	u := usage{unit: "read"}
+	switch result.(type) {
+	case *dynamodb.PutItemOutput, *dynamodb.UpdateItemOutput, *dynamodb.DeleteItemOutput, *dynamodb.BatchWriteItemOutput,
+		*dynamodb.TransactWriteItemsOutput:
+		u.unit = "write"
 	}
-	return usage{}
-}
-
-func consumed(unit string, c *types.ConsumedCapacity) usage {
-	if c == nil || c.CapacityUnits == nil {
+	switch c := fieldOf(result, "ConsumedCapacity").(type) {
+	case *types.ConsumedCapacity:
+		if c == nil || c.CapacityUnits == nil {
+			return usage{}
+		}
+		u.n = *c.CapacityUnits
+	case []types.ConsumedCapacity:
+		for _, each := range c {
+			u.n += aws.ToFloat64(each.CapacityUnits)
+		}
+	default:
 		return usage{}
 	}
-	return usage{unit, *c.CapacityUnits}
+	return u
 }
 
-func consumedAll(unit string, all []types.ConsumedCapacity) usage {
-	u := usage{unit: unit}
-	for i := range all {
-		u.n += consumed(unit, &all[i]).n
+// fieldOf returns the field of the struct that p points to. It is nil if p is nil or has no such field.
+func fieldOf(p any, name string) any {
+	if v := reflect.ValueOf(p); v.Kind() == reflect.Pointer && !v.IsNil() && v.Elem().Kind() == reflect.Struct {
+		if f := v.Elem().FieldByName(name); f.IsValid() {
+			return f.Interface()
+		}
 	}
-	return u
+	return nil
 }
 
 // usageOfFailed returns the smallest number of units that a failed call was billed.

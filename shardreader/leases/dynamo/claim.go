@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/tablewake/tablewake/pipeline"
+	state "github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
 // attrPipeline holds the pipeline that owns the lease table.
@@ -28,11 +29,11 @@ func (t *Table) Claim(ctx context.Context) error {
 	}, noRetries)
 	unmet, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
 	if !refused {
-		return t.failed(ctx, "PutItem", t.o.State, err)
+		return failed(ctx, "PutItem", t.o.State, err)
 	}
 	r := reader{row: unmet.Item}
-	return pipeline.Fatal(&Error{
-		Op: "Claim", Table: t.o.Table, Detail: "these are the leases of the pipeline " + r.text(attrPipeline) + ", and this one is " + t.o.Pipeline,
+	return pipeline.Fatal(&state.Error{
+		Op: "Claim", Table: t.o.Table, Action: -1, Detail: "these are the leases of the pipeline " + r.text(attrPipeline) + ", and this one is " + t.o.Pipeline,
 		Hint: "give each pipeline a lease table of its own; where it was renamed, delete the item " + sharedLeases + escaped(t.o.Table) + " of the state table " + t.o.State,
 		Err:  err,
 	})

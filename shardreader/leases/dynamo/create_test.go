@@ -27,7 +27,7 @@ func TestCreateTables(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := table.Check(t.Context()); !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "leases: DescribeTable on leases: ") {
+			if err := table.Check(t.Context()); !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "dynamodb: DescribeTable on leases: ") {
 				t.Errorf("without tables: %v", err)
 			}
 			if sinksFirst {
@@ -68,7 +68,7 @@ func TestCheck_AnotherTable(t *testing.T) {
 	w.table(t, "state", "id")
 	table := w.another(t, dynamo.Options{})
 	for _, err := range []error{table.Check(t.Context()), table.CreateTables(t.Context())} {
-		if !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "leases: DescribeTable on state: its key is id, and pk, sk is needed: name another table") {
+		if !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "dynamodb: DescribeTable on state: its key is id (S), and pk (S), sk (S) is needed: name another table") {
 			t.Errorf("%v", err)
 		}
 	}

@@ -72,7 +72,7 @@ func (t *Table) members(ctx context.Context, s *leases.Snapshot) error {
 	for {
 		out, err := send(ctx, t, t.o.Client.Query, in, sdkRetries)
 		if err != nil {
-			return t.failed(ctx, "Query", t.o.State, err)
+			return failed(ctx, "Query", t.o.State, err)
 		}
 		for _, row := range out.Items {
 			r := reader{row: row}
@@ -105,7 +105,7 @@ func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
 	maps.Copy(row, key)
 	row[attrExpires] = number(time.Now().Add(t.o.Keep).Unix())
 	_, err = send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{TableName: &t.o.State, Item: row}, noRetries)
-	return t.failed(ctx, "PutItem", t.o.State, err)
+	return failed(ctx, "PutItem", t.o.State, err)
 }
 
 // Leave implements [leases.Table].
@@ -115,7 +115,7 @@ func (t *Table) Leave(ctx context.Context, worker string) error {
 		return err
 	}
 	_, err = send(ctx, t, t.o.Client.DeleteItem, &dynamodb.DeleteItemInput{TableName: &t.o.State, Key: key}, noRetries)
-	return t.failed(ctx, "DeleteItem", t.o.State, err)
+	return failed(ctx, "DeleteItem", t.o.State, err)
 }
 
 // Begin implements [leases.Table]. The row has no TTL.
@@ -125,7 +125,7 @@ func (t *Table) Begin(ctx context.Context, stream string) error {
 	}
 	row := Item{attrPK: text(t.fleet()), attrSK: text(begunPrefix + escaped(stream))}
 	_, err := send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{TableName: &t.o.State, Item: row}, noRetries)
-	return t.failed(ctx, "PutItem", t.o.State, err)
+	return failed(ctx, "PutItem", t.o.State, err)
 }
 
 // Reserve implements [leases.Table].

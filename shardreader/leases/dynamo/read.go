@@ -79,7 +79,7 @@ func (t *Table) scan(ctx context.Context, s *segment, i, n int) error {
 	for {
 		out, err := send(ctx, t, t.o.Client.Scan, in, sdkRetries)
 		if err != nil {
-			return t.failed(ctx, "Scan", t.o.Table, err)
+			return failed(ctx, "Scan", t.o.Table, err)
 		}
 		for _, row := range out.Items {
 			s.rows++

@@ -14,6 +14,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awshttp"
 	"github.com/tablewake/tablewake/shardreader/leases"
+	state "github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
 // Options configure a Table.
@@ -30,7 +31,8 @@ type Options struct {
 // Table implements [leases.Table] over a lease table and a state table. It is safe for
 // concurrent use. A write is tried once: after a transient error the caller reads what happened.
 type Table struct {
-	o Options
+	o  Options
+	db *state.DB // creates and checks the tables
 
 	mu   sync.Mutex
 	form Form
@@ -56,7 +58,11 @@ func New(o Options) (*Table, error) {
 	}
 	o.Timeout = cmp.Or(o.Timeout, 2*time.Second)
 	o.Keep = cmp.Or(o.Keep, 7*24*time.Hour)
-	return &Table{o: o, form: Form{Streams: o.Streams}}, nil
+	db, err := state.New(state.Options{Client: o.Client, Table: o.State, Pipeline: o.Pipeline})
+	if err != nil {
+		return nil, err
+	}
+	return &Table{o: o, db: db, form: Form{Streams: o.Streams}}, nil
 }
 
 // Form returns the form of new rows, as the last Read or [Table.Check] found it.
@@ -177,7 +183,7 @@ func (t *Table) refusal(ctx context.Context, op, table string, key Item, err err
 	unmet, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
 	switch {
 	case !refused:
-		return nil, false, t.failed(ctx, op, table, err)
+		return nil, false, failed(ctx, op, table, err)
 	case len(unmet.Item) > 0:
 		return unmet.Item, true, nil
 	}
@@ -189,7 +195,7 @@ func (t *Table) refusal(ctx context.Context, op, table string, key Item, err err
 func (t *Table) get(ctx context.Context, table string, key Item) (Item, error) {
 	out, err := send(ctx, t, t.o.Client.GetItem, &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: aws.Bool(true)}, sdkRetries)
 	if err != nil {
-		return nil, t.failed(ctx, "GetItem", table, err)
+		return nil, failed(ctx, "GetItem", table, err)
 	}
 	return out.Item, nil
 }
@@ -199,6 +205,18 @@ func send[I, O any](ctx context.Context, t *Table, call func(context.Context, I,
 	ctx, cancel := context.WithTimeout(ctx, t.o.Timeout)
 	defer cancel()
 	return call(ctx, in, o)
+}
+
+// failed classifies the error of a call; nil stays nil. An error that is not transient is fatal.
+func failed(ctx context.Context, op, table string, err error) error {
+	if err == nil {
+		return nil
+	}
+	err = state.Classify(ctx, op, table, err)
+	if _, again := pipeline.Retryable(err); !again {
+		err = pipeline.Fatal(err)
+	}
+	return err
 }
 
 // noRetries disables retries of the SDK.
@@ -213,5 +231,5 @@ func sdkRetries(o *dynamodb.Options) { o.HTTPClient = awshttp.Verify(awshttp.Kee
 // broken returns the error of a write that met a damaged row. It is transient, since an operator can
 // repair the row.
 func (t *Table) broken(op string, err error) error {
-	return pipeline.Transient(&Error{Op: op, Table: t.o.Table, Detail: err.Error(), Hint: "repair the row; whoever deletes it loses what was not read of its shard"})
+	return pipeline.Transient(&state.Error{Op: op, Table: t.o.Table, Action: -1, Detail: err.Error(), Hint: "repair the row; whoever deletes it loses what was not read of its shard"})
 }

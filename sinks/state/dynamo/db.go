@@ -129,7 +129,7 @@ func callPatiently[I, O any](
 		if err == nil {
 			return out, nil
 		}
-		err = classify(ctx, op, table, err)
+		err = Classify(ctx, op, table, err)
 		wait, again := pipeline.Retryable(err)
 		patient := throttled != nil && (errors.Is(err, ErrThrottled) || errors.Is(err, ErrRequestLimit))
 		if !patient {

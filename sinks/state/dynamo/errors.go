@@ -126,8 +126,8 @@ func stopped(ctx context.Context) error {
 	return pipeline.Transient(fmt.Errorf("dynamodb: stopped: %w", context.Cause(ctx)))
 }
 
-// classify converts an error of the SDK to an [Error] or, if conditions are not met, to a [ConditionError].
-func classify(ctx context.Context, op, table string, err error) error {
+// Classify converts an error of the SDK to an [Error] or, if conditions are not met, to a [ConditionError].
+func Classify(ctx context.Context, op, table string, err error) error {
 	if ctx.Err() != nil {
 		return stopped(ctx)
 	}

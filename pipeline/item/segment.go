@@ -1,0 +1,101 @@
+package item
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
+)
+
+// parseSegments reads a path, or a pattern if wild is set. problem describes an error, or is ""; column is where: in a path
+// the segment, in a pattern the byte, 1-based.
+func parseSegments(s string, wild bool) (segs []Segment, column int, problem string) {
+	for rest := s; ; {
+		column = len(s) - len(rest) + 1
+		if n := len(segs); n > 0 && segs[n-1].Wild == wholeSubtree {
+			return nil, column, "** takes in everything below: nothing may follow it"
+		}
+		seg, next, problem := cutSegment(rest, len(segs) == 0, wild)
+		switch {
+		case problem != "" && wild:
+			return nil, len(s) - len(next) + 1, problem
+		case problem != "":
+			return nil, column, problem
+		case len(segs) == 0 && seg.IsElement():
+			return nil, column, "an item is no list: start with a name"
+		}
+		segs = append(segs, seg)
+		if rest = next; rest == "" {
+			return segs, 0, ""
+		}
+	}
+}
+
+// cutSegment cuts the first segment off a path, or off a pattern if wild is set. first means that the path starts with s.
+// problem describes an error, or is ""; rest then begins at the byte with the error.
+func cutSegment(s string, first, wild bool) (seg Segment, rest, problem string) {
+	switch {
+	case s == "" && first:
+		return Segment{}, s, "is empty"
+	case strings.HasPrefix(s, "["):
+		return cutBracket(s[1:], wild)
+	case first:
+		return cutName(s, wild)
+	case strings.HasPrefix(s, "."):
+		return cutName(s[1:], wild)
+	}
+	return Segment{}, s, `want '.', '[' or the end; a name with other characters is written ["a:b"]`
+}
+
+func cutName(s string, wild bool) (seg Segment, rest, problem string) {
+	n := 0
+	for n < len(s) && ddbjson.BareNameByte(s[n], n == 0) {
+		n++
+	}
+	switch {
+	case n > 0:
+		return Segment{Name: s[:n], Index: -1}, s[n:], ""
+	case wild && strings.HasPrefix(s, "**"):
+		return Segment{Wild: wholeSubtree}, s[2:], ""
+	case wild && strings.HasPrefix(s, "*"):
+		return Segment{Wild: AnyMember}, s[1:], ""
+	case wild:
+		return Segment{}, s, `want a name, * or **; write other names as ["first-name"]`
+	}
+	return Segment{}, s, `want a name; write one that is no identifier as ["first-name"]`
+}
+
+// cutBracket is cutSegment after an opening bracket.
+func cutBracket(s string, wild bool) (seg Segment, rest, problem string) {
+	n := 0
+	for n < len(s) && '0' <= s[n] && s[n] <= '9' {
+		n++
+	}
+	switch {
+	case strings.HasPrefix(s, `"`):
+		quoted, err := strconv.QuotedPrefix(s)
+		if err != nil {
+			return Segment{}, s, "the quoted name does not end"
+		}
+		name, err := strconv.Unquote(quoted)
+		if err != nil || name == "" {
+			return Segment{}, s, "the quoted name is empty or unsound"
+		}
+		seg, rest = Segment{Name: name, Index: -1}, s[len(quoted):]
+	case wild && strings.HasPrefix(s, "*"):
+		seg, rest = Segment{Wild: AnyElement}, s[1:]
+	case 0 < n && n < 10:
+		seg, rest = Segment{}, s[n:]
+		for _, c := range []byte(s[:n]) {
+			seg.Index = seg.Index*10 + int(c-'0')
+		}
+	case wild:
+		return Segment{}, s, `want an index, * or a quoted name behind '['`
+	default:
+		return Segment{}, s, "want an index such as [0], or a quoted name, in brackets"
+	}
+	if !strings.HasPrefix(rest, "]") {
+		return Segment{}, rest, "want ']'"
+	}
+	return seg, rest[1:], ""
+}
