@@ -81,7 +81,8 @@ func (b *batch) add(qd *queuedDelivery, l *lane) {
 	qd.lane = l
 	b.bytes += qd.size
 	if l.batch != b {
-		l.batch, l.state = b, writing
+		l.batch = b
+		l.enter(writing)
 		b.lanes = append(b.lanes, l)
 	}
 }

@@ -96,7 +96,7 @@ func (s *scheduler) applyFate(f fate, b *batch, i int, now time.Time) {
 		l.retries.push(qd)
 	case fateNacked:
 		s.retryLog.add(s, qd, err, now)
-		l.state = nacked
+		l.enter(nacked)
 		s.finishDelivery(qd, Revoked, "")
 	case fateRetried:
 		after, _ := Retryable(err)
@@ -154,16 +154,17 @@ func (s *scheduler) setNextState(l *lane, now time.Time) {
 	case l.state == nacked: // the lane stays, for later changes of the key
 		s.nackQueue(l)
 	case l.letters > 0:
-		l.state = deadLettering
+		l.enter(deadLettering)
 		if s.deadLetters.failing {
 			s.cloneQueue(l)
 		}
 	case l.queue.first == nil:
 		s.dropLane(l)
 	case l.retryAt.After(now):
-		l.state = parked
 		if s.blocks(l.queue.first, l.err) {
-			l.state = blocked
+			l.enter(blocked)
+		} else {
+			l.enter(parked)
 		}
 		s.cloneQueue(l)
 		heap.Push(&s.parked, l)
@@ -174,7 +175,7 @@ func (s *scheduler) setNextState(l *lane, now time.Time) {
 
 // requeueLane makes the queue of a lane writable.
 func (s *scheduler) requeueLane(l *lane) {
-	l.state = queued
+	l.enter(queued)
 	s.queuedLanes = append(s.queuedLanes, l)
 }
 
@@ -187,7 +188,7 @@ func (s *scheduler) failPermanently(l *lane, now time.Time) {
 		qd := l.queue.first
 		s.retryLog.add(s, qd, qd.fail.err, now)
 		if s.nacks(qd) {
-			l.state = nacked
+			l.enter(nacked)
 		} else {
 			s.backOff(l, s.run.p.o.Backoff.delay(l.attempt, 0), now)
 		}

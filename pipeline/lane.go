@@ -64,6 +64,17 @@ const (
 	nacked                         // its first change returned to the source
 )
 
+// enter moves the lane to another state.
+func (l *lane) enter(to laneState) {
+	if onTransition != nil {
+		onTransition(l.state, to)
+	}
+	l.state = to
+}
+
+// onTransition checks transitions in tests. nil: they are not checked.
+var onTransition func(from, to laneState)
+
 // laneHeap orders parked lanes by the time of their next try.
 type laneHeap = heapOf[*lane]
 
