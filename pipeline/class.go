@@ -2,5 +2,5 @@ package pipeline
 
 import "github.com/tablewake/tablewake/pipeline/redact"
 
-// errs makes the errors of this package, which say of themselves what a log may.
+// errs makes this package's errors. Their redacted text holds no data.
 const errs = redact.Class("pipeline")

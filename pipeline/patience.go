@@ -12,12 +12,11 @@ import (
 )
 
 const (
-	// DeniedFor is how long the server may refuse the rights or credentials of a call that worked before. Then the
-	// refusal is fatal.
+	// DeniedFor is how long a call that worked before may be denied. After that the denial is fatal.
 	DeniedFor = 5 * time.Minute
 
-	// deniedApart is the pause after which a refusal starts a new period. A refused call is tried again sooner, so a
-	// longer pause means that it succeeded or was not made.
+	// deniedApart is the pause between two denials that separates two periods. Retries come sooner, so a longer pause
+	// means that the call succeeded or was not made.
 	deniedApart = 90 * time.Second
 )
 
@@ -27,7 +26,8 @@ const (
 type Patience struct {
 	mu     sync.Mutex
 	worked bool
-	// refused has the refusals of each right, by rightOf, and under "" those of any right. A success ends the latter.
+	// refused maps each right (see rightOf) to its period of refusals. The key "" covers all rights. A success deletes
+	// it.
 	refused map[string]*refusals
 }
 
@@ -42,14 +42,14 @@ func (p *Patience) Take(err error) error {
 		p.success(func() { clear(p.refused) })
 		return nil
 	case !IsDenied(err):
-		return err // another failure is no proof of rights
+		return err // another error does not show that the call is allowed
 	}
 	return p.refuse(err)
 }
 
 // takeAll is Take for a Write, which has an error for each delivery. It replaces them in errs. Deliveries can need
-// different rights, so a success does not end the refusals of a single right. Such refusals end by themselves, because
-// a refused delivery is tried again within deniedApart.
+// different rights, so a success does not end the refusals of a single right. Such a period expires when no refusal
+// came for deniedApart, because each refused delivery is retried sooner.
 func (p *Patience) takeAll(batchErr error, errs []error) error {
 	switch {
 	case batchErr != nil && IsDenied(batchErr):

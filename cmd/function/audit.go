@@ -63,7 +63,7 @@ func (a *auditor) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return json.Marshal(sum)
 }
 
-// audit makes the audit that an event requests, and logs what differs.
+// audit makes the audit that an event requests, and logs the differences.
 func (a *auditor) audit(ctx context.Context, payload []byte) (*run.Summary, error) {
 	e, err := parseAuditEvent(payload)
 	if err != nil {
@@ -78,7 +78,7 @@ func (a *auditor) audit(ctx context.Context, payload []byte) (*run.Summary, erro
 		Sinks: e.Sinks, Command: "-c " + a.cfg.File + " --live", Extensions: a.exts,
 	})
 	if err != nil {
-		return nil, auditError.Errorf("the sinks cannot be audited: %s", redact.Safe(err.Error())) // names of the file, and what AWS said of them
+		return nil, auditError.Errorf("the sinks cannot be audited: %s", redact.Safe(err.Error())) // names of the file, and AWS's text about them
 	}
 	differences := differenceLog{log: a.log}
 	sum, err := run.Sampled(ctx, run.SampledOptions{
@@ -90,7 +90,7 @@ func (a *auditor) audit(ctx context.Context, payload []byte) (*run.Summary, erro
 	if err != nil {
 		return nil, err
 	}
-	sum.Report = "" // it goes with the folder
+	sum.Report = "" // the report is deleted with the folder
 	a.logSummary(ctx, sum)
 	return sum, nil
 }
@@ -108,7 +108,7 @@ func (a *auditor) logSummary(ctx context.Context, sum *run.Summary) {
 		slog.Int64("items", sum.Items), slog.String("incomplete", sum.Incomplete))
 }
 
-// maxLogged is how many differences of an audit are logged.
+// maxLogged is the maximum number of differences that an audit logs.
 const maxLogged = 100
 
 // differenceLog logs the differences of an audit, with the keys as the mask shows them.
@@ -154,10 +154,10 @@ type auditEvent struct {
 	lag time.Duration
 }
 
-// auditEventForm is an event that is right.
+// auditEventForm is an example of a correct event.
 const auditEventForm = redact.Safe(`write {"tablewake":"audit","sample":1,"segments":100,"sinks":["NAME"],"rcu":500,"lag":"1m"}; all but "tablewake" can be left out`)
 
-// maxSegments is the largest number of segments that DynamoDB takes.
+// maxSegments is the largest number of segments that DynamoDB accepts.
 const maxSegments = 1_000_000
 
 // parseAuditEvent returns the event with its defaults. An error says what to write.

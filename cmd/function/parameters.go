@@ -16,7 +16,7 @@ const parameterPrefix = "ssm:"
 
 // parameters reads each parameter of the Parameter Store once. It is not safe for concurrent use.
 type parameters struct {
-	ctx context.Context // of the init phase: no parameter is read later
+	ctx context.Context // context of the init phase: no parameter is read later
 	sdk aws.Config
 
 	client *ssm.Client // nil until the first parameter is read

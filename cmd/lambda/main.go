@@ -10,8 +10,8 @@
 // The function runs on provided.al2023. It opens everything before the first event, in Lambda's
 // init phase. If something is missing, the process ends with a line that says what to do.
 //
-// With TABLEWAKE_COMMAND=audit the function takes the event {"tablewake":"audit"} only: it compares a
-// sample of the table with the sinks, and needs the rights of an audit alone.
+// With TABLEWAKE_COMMAND=audit the function accepts only the event {"tablewake":"audit"}. It compares a sample of the
+// table with the sinks, and needs only the rights of an audit.
 //
 // TABLEWAKE_CONFIG names the configuration: a path, s3://BUCKET/KEY, or ssm:NAME, a parameter. The
 // default is tablewake.yaml in the package, or /opt/tablewake.yaml of a layer. If the file uses

@@ -126,7 +126,7 @@ func (o *options) ask(s cli.Streams, all []sinks.Adoption) bool {
 	return answer == "y" || answer == "yes"
 }
 
-// report prints the result. Its error has the exit code.
+// report prints the result. It returns an error with the exit code.
 func (o *options) report(s cli.Streams, all []sinks.Adoption, accepted, refused bool) error {
 	switch {
 	case o.format == cli.FormatJSON:
@@ -180,8 +180,8 @@ func writeAdoptions(w io.Writer, all []sinks.Adoption) {
 
 func orNone(identity string) string { return cmp.Or(identity, "(none)") }
 
-// inspectionText describes the births of the rows or documents that an inspection read, and the birth of the output's
-// record of settings.
+// inspectionText describes the births that an inspection found in rows or documents, and the birth in the output's
+// fingerprint.
 func inspectionText(recordBirth string, inspection state.Inspection) string {
 	var parts []string
 	for _, birth := range slices.Sorted(maps.Keys(inspection.Seen)) {

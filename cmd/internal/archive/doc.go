@@ -1,2 +1,2 @@
-// Package archive is the commands that work on archives: athena and compact.
+// Package archive has the commands that work on archives: athena and compact.
 package archive

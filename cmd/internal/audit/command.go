@@ -42,7 +42,7 @@ type options struct {
 	rcu       float64
 	maxLag    time.Duration
 	lag       time.Duration
-	trustLag  bool // --lag was given: leases are not asked
+	trustLag  bool // --lag was given: the leases are not read
 	clockSkew time.Duration
 	saveEvery time.Duration
 	format    cli.Format
@@ -215,12 +215,12 @@ type job struct {
 	sinks   []audit.Sink
 	budget  *run.Budget
 	lost    int64 // records of a --local folder that cannot be decoded
-	named   int   // items that cannot be decoded, as far as they were told of
+	named   int   // number of undecodable items that were named
 
 	repaired func(sink string, f *audit.Finding, done audit.Outcome) // as in JobOptions
 }
 
-// run makes the audit, or repairs what one found.
+// run makes the audit, or repairs the findings of an earlier one.
 func (j *job) run(ctx context.Context, paths []string) (result, error) {
 	j.budget = run.NewBudget(j.o.rcu)
 	o := j.auditOptions()
@@ -246,7 +246,7 @@ func (j *job) run(ctx context.Context, paths []string) (result, error) {
 	return &summary{Summary: sum, fromRecords: !j.live}, nil
 }
 
-// auditOptions returns the options of an audit that do not depend on what is looked at.
+// auditOptions returns the options of an audit that do not depend on the selection.
 func (j *job) auditOptions() run.Options {
 	o := run.Options{
 		Report: j.o.report, Sinks: j.sinks, Segments: j.o.segments, Parts: j.o.parts, Rounds: j.o.rounds, Still: !j.running && !j.live,
@@ -269,10 +269,10 @@ func (j *job) auditOptions() run.Options {
 	return o
 }
 
-// trustsLag reports whether the audit waits for --lag, and does not read the leases.
+// trustsLag reports whether the audit waits for --lag and ignores the leases.
 func (j *job) trustsLag() bool { return j.o.Live && (j.cfg.Leases == nil || j.o.trustLag) }
 
-// giveWay returns what blocks while consumers are further behind the stream than --max-lag.
+// giveWay returns a function that blocks while consumers are further behind the stream than --max-lag.
 func (j *job) giveWay() func(ctx context.Context) {
 	if !j.running || j.trustsLag() || j.o.maxLag == 0 {
 		return func(context.Context) {}
@@ -289,7 +289,7 @@ func (j *job) readLeases(ctx context.Context) (leases.Snapshot, error) {
 func (j *job) wait(ctx context.Context, at time.Time) error {
 	switch {
 	case !j.running:
-		return nil // nobody else has the folder
+		return nil // no other process uses the folder
 	case j.trustsLag():
 		return pipeline.Sleep(ctx, time.Until(at.Add(j.o.lag)))
 	}

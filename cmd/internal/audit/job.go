@@ -18,21 +18,21 @@ type JobOptions struct {
 	target.Flags
 	Config  *config.Config
 	Stores  *target.Stores
-	Streams cli.Streams // Err takes the progress; the filters of its extensions run
-	Sinks   []string    // names. Default: all that keep state
+	Streams cli.Streams // Err receives the progress; the filters of its extensions run
+	Sinks   []string    // names of the sinks. Default: all that keep state
 	Running bool        // consumers or a function may write to the sinks meanwhile
 	DryRun  bool        // repairs write nothing
 
-	// Repaired is called after each finding of a repair that was looked at. Default: nothing is called.
+	// Repaired is called after each finding that a repair looked at. Default: not called.
 	Repaired func(sink string, f *audit.Finding, done audit.Outcome)
 
 	Segments, Parts, Rounds int           // 0: the defaults of [run.Options]
 	RCU                     float64       // 0 is no limit
 	MaxLag, Lag, ClockSkew  time.Duration // 0 counts
-	TrustLag                bool          // Lag counts although there are leases
+	TrustLag                bool          // Lag is used even if there are leases
 }
 
-// Job makes audits and repairs for other commands. It compares with the items of the source table itself.
+// Job makes audits and repairs for other commands. It compares the sinks with the items of the source table itself.
 type Job struct {
 	job
 	table *run.Table
@@ -68,23 +68,24 @@ func (j *Job) Sinks() []audit.Sink { return j.sinks }
 // Table describes the source table.
 func (j *Job) Table() *run.Table { return j.table }
 
-// Watch has audits of the job call f with how far their present step is: done of total, or of 0 if that is unknown.
+// Watch makes audits of the job call f with the progress of their present step: done of total; total is 0 if it is
+// unknown.
 func (j *Job) Watch(f func(done, total int64)) { j.watch = f }
 
-// watchedProgress shows a progress, and tells it.
+// watchedProgress shows a progress, and passes it to a function.
 type watchedProgress struct {
 	run.Progress
 	watch func(done, total int64)
 }
 
-// Update does both.
+// Update shows and passes the progress.
 func (p watchedProgress) Update(done, total int64) {
 	p.watch(done, total)
 	p.Progress.Update(done, total)
 }
 
-// Audit makes an audit of what suspects adds, or with nil suspects of everything, and saves its report. An audit of the
-// same subject that was interrupted goes on.
+// Audit makes an audit of the places that suspects adds, or with nil suspects of everything, and saves its report. It
+// continues an interrupted audit of the same subject.
 func (j *Job) Audit(ctx context.Context, report, subject string, suspects func(add func(sink int, s run.Suspect)) error) (*run.Summary, error) {
 	j.o.report = report
 	o := j.auditOptions()
@@ -108,7 +109,7 @@ func (j *Job) Audit(ctx context.Context, report, subject string, suspects func(a
 	return run.Audit(ctx, o)
 }
 
-// Again returns what a report has, for a second look.
+// Again returns the places in a report, for a second look.
 func (j *Job) Again(report string) func(add func(sink int, s run.Suspect)) error {
 	return func(add func(sink int, s run.Suspect)) error {
 		j.o.again = report
@@ -116,7 +117,7 @@ func (j *Job) Again(report string) func(add func(sink int, s run.Suspect)) error
 	}
 }
 
-// Repair repairs what a report has.
+// Repair repairs the findings of a report.
 func (j *Job) Repair(ctx context.Context, report string) (*Repairs, error) {
 	j.o.repair = report
 	o := j.auditOptions()

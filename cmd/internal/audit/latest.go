@@ -21,14 +21,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
-// latest has the last state of each item in saved records, in a file. It is a snapshot of one part, and an [run.Lookup].
+// latest stores the last state of each item in saved records, in a file. It is a snapshot of one part, and a
+// [run.Lookup].
 type latest struct {
 	db      *sql.DB
 	decoder record.DecoderOptions
 	source  string
 	items   int64
-	sum     hash.Hash // of all records
-	unknown bool      // a record cannot be decoded, not even its key: what is extra nobody can say
+	sum     hash.Hash // hash of all records
+	unknown bool      // a record cannot be decoded, not even its key: extra entries cannot be judged
 }
 
 var (
@@ -36,11 +37,11 @@ var (
 	_ run.Lookup        = (*latest)(nil)
 )
 
-// latestPage is how many items a page of a latest has.
+// latestPage is the number of items in a page of a latest.
 const latestPage = 256
 
-// openLatest reads saved records into a file at path. A record without its new image is an error: what the item is nobody
-// can say.
+// openLatest reads saved records into a file at path. A record without its new image is an error, because the item is
+// unknown.
 func openLatest(ctx context.Context, path, source string, decoder record.DecoderOptions, read func(do func(*record.Page) error) error) (_ *latest, err error) {
 	db, err := sql.Open("sqlite", "file:"+strings.ReplaceAll(path, "?", "%3f")+"?_pragma=journal_mode(off)&_pragma=synchronous(off)")
 	if err != nil {
@@ -99,7 +100,7 @@ func (l *latest) add(ctx context.Context, page *record.Page) error {
 // brokenMark begins the record of an item that cannot be decoded; its error follows.
 const brokenMark = "\x00"
 
-// Info implements [snapshot.Snapshot]. The name has a sum of the records: a repair needs those that were compared.
+// Info implements [snapshot.Snapshot]. The name has a hash of the records, because a repair must use the compared ones.
 func (l *latest) Info() snapshot.Info {
 	return snapshot.Info{Source: fmt.Sprintf("%s sha256:%x", l.source, l.sum.Sum(nil)[:8]), View: record.NewAndOldImages, Items: l.items, Bytes: -1}
 }
@@ -185,7 +186,7 @@ func (l *latest) Read(ctx context.Context, keys []item.Key) ([]run.Item, error) 
 	return items, nil
 }
 
-// removed returns the REMOVE of an item of which no record is there, under invented names of its key attributes.
+// removed returns the REMOVE of an item without records, with invented names of its key attributes.
 func (l *latest) removed(k item.Key) (record.Change, error) {
 	keys, err := itemkey.Nameless(k)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 
 // Repairs is the result of `audit --repair`.
 type Repairs struct {
-	Report      string                 `json:"report"` // that was repaired
+	Report      string                 `json:"report"` // path of the repaired report
 	DryRun      bool                   `json:"dry_run,omitempty"`
 	Results     map[audit.Result]int64 `json:"results"`
-	NotRepaired int64                  `json:"not_repaired"`         // findings that were held, busy or skipped: a repair does not touch them
+	NotRepaired int64                  `json:"not_repaired"`         // findings that were held, busy or skipped: a repair leaves them alone
 	Unfinished  bool                   `json:"unfinished,omitempty"` // the audit of the report did not end: there may be more differences
 }
 
@@ -43,7 +43,7 @@ func (r *Repairs) Write(w io.Writer) {
 	}
 }
 
-// Err returns the error of a repair that left something.
+// Err returns the error of a repair that left differences.
 func (r *Repairs) Err() error {
 	if left := r.NotRepaired + r.Results[audit.Moved] + r.Results[audit.Refused]; left > 0 {
 		return cli.Exit(cli.ExitIncomplete, fmt.Errorf("%s not repaired: audit again", cli.Counted(left, "finding", "was", "were")))
@@ -54,9 +54,9 @@ func (r *Repairs) Err() error {
 	return nil
 }
 
-// repair repairs what the report of --repair has. Each write is conditional on what the audit saw, so that changes that
-// came since then win, and a repair that is repeated does nothing. Groups come first: they are set to the sums of what the
-// items count for as it is stored, and then each contribution that is repaired changes its groups.
+// repair repairs the findings in the report of --repair. Each write is conditional on the state that the audit saw. So
+// later changes win, and a repeated repair does nothing. Groups come first: they are set to the sums of the stored
+// contributions. Then each contribution that is repaired changes its groups.
 func (j *job) repair(ctx context.Context, lookup run.Lookup, about run.Header) (*Repairs, error) {
 	r := &Repairs{Report: j.o.repair, DryRun: j.o.dryRun, Results: make(map[audit.Result]int64)}
 	groups := make(map[int][]audit.Finding)
@@ -114,7 +114,7 @@ func (j *job) findings(do func(sink int, f *audit.Finding) error) (*run.Header, 
 	})
 }
 
-// repairGroups sets groups to the sums of what the items count for.
+// repairGroups sets groups to the sums of the stored contributions.
 func (j *job) repairGroups(ctx context.Context, sink int, fs []audit.Finding, r *Repairs) error {
 	groups, ok := j.sinks[sink].(audit.GroupSink)
 	if !ok {
@@ -130,7 +130,7 @@ func (j *job) repairGroups(ctx context.Context, sink int, fs []audit.Finding, r 
 	return nil
 }
 
-// say tells what a repair did.
+// say prints the result of a repair.
 func (j *job) say(sink int, f *audit.Finding, done audit.Outcome, r *Repairs) {
 	r.Results[done.Result]++
 	if j.repaired != nil {

@@ -24,7 +24,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
-// openSource opens what the table holds, and selects what is looked at.
+// openSource opens the items of the table, and selects those to compare.
 func (j *job) openSource(ctx context.Context, o *run.Options, paths []string) error {
 	var err error
 	if j.live {
@@ -47,7 +47,7 @@ func (j *job) openSource(ctx context.Context, o *run.Options, paths []string) er
 	return err
 }
 
-// openTable opens a scan of the table or an export of it. Single items are read from the table.
+// openTable opens a scan or an export of the table. Single items are read from the table.
 func (j *job) openTable(ctx context.Context, o *run.Options) error {
 	table, err := run.OpenTable(ctx, j.aws, j.cfg, j.o.Decoder(j.cfg), j.budget)
 	if err != nil {
@@ -169,7 +169,7 @@ func (j *job) readPages(ctx context.Context, r pipeline.Source, do func(*record.
 	return nil
 }
 
-// maxNamed is how many items that cannot be decoded are named. The summary counts them all.
+// maxNamed is the maximum number of undecodable items that are named. The summary counts them all.
 const maxNamed = 10
 
 // undecodable names an item that cannot be decoded, unless there were many.
@@ -182,7 +182,7 @@ func (j *job) undecodable(e *record.RecordError) {
 	}
 }
 
-// selectSuspects has only the items of --key looked at, or what the report of --again has.
+// selectSuspects limits the audit to the items of --key, or to the places in the report of --again.
 func (j *job) selectSuspects(o *run.Options) error {
 	switch {
 	case len(j.o.keys) > 0:
@@ -208,7 +208,7 @@ func (j *job) selectSuspects(o *run.Options) error {
 		var unseen int64
 		header, sum, err := run.ReadReport(j.o.again, func(name string, f *audit.Finding) error {
 			if j.sinkNumber(name) < 0 && len(j.o.sinks) == 0 {
-				unseen++ // the file has the sink no more
+				unseen++ // the file does not have the sink any more
 			}
 			return nil
 		})
@@ -226,7 +226,7 @@ func (j *job) sinkNumber(name string) int {
 	return slices.IndexFunc(j.sinks, func(s audit.Sink) bool { return s.Name() == name })
 }
 
-// suspectsAgain adds what the report of --again has of the audited sinks.
+// suspectsAgain adds the places of the audited sinks in the report of --again.
 func (j *job) suspectsAgain(add func(sink int, s run.Suspect)) error {
 	header, sum, err := run.ReadReport(j.o.again, func(name string, f *audit.Finding) error {
 		if i := j.sinkNumber(name); i >= 0 && (f.Item != "" || f.Place != "") {
@@ -244,7 +244,7 @@ func (j *job) suspectsAgain(add func(sink int, s run.Suspect)) error {
 	return err
 }
 
-// sameFile reports whether two paths name one file that is there.
+// sameFile reports whether two paths name one existing file.
 func sameFile(a, b string) bool {
 	one, err := os.Stat(a)
 	other, otherErr := os.Stat(b)

@@ -18,7 +18,7 @@ import (
 type summary struct {
 	*run.Summary
 
-	fromRecords bool // the items are those of saved records
+	fromRecords bool // the items come from saved records
 }
 
 // Write prints the summary for people.
@@ -78,12 +78,12 @@ func (s *summary) Write(w io.Writer) {
 	}
 }
 
-// isMostlyExtra reports whether no item should have most of what a sink holds.
+// isMostlyExtra reports whether over half of the sink's entries are Extra.
 func isMostlyExtra(s run.SinkSummary) bool {
 	return s.Stored > 0 && s.Findings[audit.Extra] > s.Stored/2
 }
 
-// Err returns the error of an audit that found differences, or could not look at everything.
+// Err returns the error of an audit that found differences, or was incomplete.
 func (s *summary) Err() error {
 	switch {
 	case s.Differing > 0:

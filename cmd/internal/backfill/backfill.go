@@ -130,7 +130,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	return err
 }
 
-// runOverStores opens the stores, selects the sinks, and runs.
+// runOverStores opens the stores, selects the sinks, and runs the backfill.
 func (j *job) runOverStores(ctx context.Context) (err error) {
 	if j.cfg.Source.DynamoDBLocal {
 		j.o.clockSkew = max(j.o.clockSkew, minuteClock)
@@ -207,11 +207,12 @@ func (o *options) checkFlags(cfg *config.Config) error {
 	return nil
 }
 
-// minuteClock is the least clock skew with DynamoDB Local: it cuts the creation times of records to the minute.
+// minuteClock is the minimum clock skew with DynamoDB Local, which truncates the creation times of records to the
+// minute.
 const minuteClock = 61 * time.Second
 
-// recordOutputs records the births of all outputs, as the start of a consumer does. A sink that was added since the
-// pipeline wrote first waits from then on. Nothing is written.
+// recordOutputs records the births of all outputs, as the start of a consumer does. A sink that was added to a pipeline
+// that has written waits for a backfill from then on. recordOutputs writes no rows or documents.
 func (j *job) recordOutputs(ctx context.Context) error {
 	before, err := stream.ReadBefore(ctx, &j.o.Flags, j.cfg)
 	if err != nil {

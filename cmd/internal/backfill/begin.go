@@ -14,11 +14,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// minFloorDelay is the least time that a floor is set ahead. Each process looks at the stage of a sink every ten seconds, so
-// at the floor all of them know it.
+// minFloorDelay is the minimum time from now to a floor. Each process reads the stage of a sink every ten seconds, so
+// every process knows the floor when it comes.
 const minFloorDelay = 15 * time.Second
 
-// begin stores the stage Filling with the run and the floor, so that the stream writes to the sinks what is made later.
+// begin stores the stage Filling with the run and the floor, so that the stream writes later changes to the sinks.
 func (j *job) begin(ctx context.Context) error {
 	if j.sel.isStored() {
 		return nil
@@ -46,7 +46,7 @@ func (j *job) begin(ctx context.Context) error {
 		j.sel.births, err = sinks.ChangeBirths(ctx, j.kept, j.sel.births, func(b *state.Birth) {
 			switch {
 			case len(j.o.archive) > 0 && (b.Run == "" || b.Run == j.sel.run):
-				b.Floor = time.Time{} // also one that --prepare set
+				b.Floor = time.Time{} // also the floor of --prepare
 			case slices.Contains(new, b.Sink) && (b.Stage == state.Waiting || b.Run == j.sel.run):
 				b.Floor = floor
 			}
@@ -57,11 +57,11 @@ func (j *job) begin(ctx context.Context) error {
 		if err != nil || !j.o.Live || floor.IsZero() || time.Until(floor) > minFloorDelay-3*time.Second {
 			return err
 		}
-		// The births were stored too late for every process to learn of the floor: a later one is set.
+		// The births were stored too late for every process to learn the floor, so set a later one.
 	}
 }
 
-// checkFloor returns an error if a sink has no floor yet, and the source would be older than that.
+// checkFloor returns an error if a sink has no floor yet, and the source would be older than a new one.
 func (j *job) checkFloor() error {
 	if j.sel.isStored() || !j.sel.hasWaiting() || len(j.o.export) == 0 && len(j.o.items) == 0 {
 		return nil
@@ -70,7 +70,7 @@ func (j *job) checkFloor() error {
 		j.sel)
 }
 
-// checkLag returns an error if nothing shows how far the stream is read.
+// checkLag returns an error if nothing shows how far the stream is read, and --lag is not given.
 func (j *job) checkLag() error {
 	if j.o.Live && j.cfg.Leases == nil && j.o.lag == 0 && !j.o.prepare {
 		return cli.Usagef("%s has no leases, so a Lambda function reads the stream, and nobody here can see how far: give --lag, the time that it is behind at most", j.cfg.File)
@@ -78,19 +78,19 @@ func (j *job) checkLag() error {
 	return nil
 }
 
-// newFloor returns the floor of sinks that wait; zero if they need none.
+// newFloor returns the floor of waiting sinks; zero if they need none.
 func (j *job) newFloor() time.Time {
 	now := time.Now().UTC().Truncate(time.Second)
 	switch {
 	case len(j.o.archive) > 0:
-		return time.Time{} // its changes have their own versions: none has to be left out
+		return time.Time{} // its changes have their own versions: none must be left out
 	case j.o.Live:
 		return now.Add(j.o.floorDelay + time.Second)
 	}
 	return now
 }
 
-// earliest returns the time that the source must not show the table before; zero if there is none.
+// earliest returns the earliest time whose table the source may show; zero if there is no such limit.
 func (s *selection) earliest(clockSkew time.Duration) time.Time {
 	var at time.Time
 	for _, b := range s.births {
@@ -104,8 +104,9 @@ func (s *selection) earliest(clockSkew time.Duration) time.Time {
 	return at
 }
 
-// checkTime returns an error if the source shows the table before the floor. The time of a stored run was checked when
-// it was stored, and that of a requested export was chosen then: another --clock-skew of now changes neither.
+// checkTime returns an error if the source shows the table before the floor. It skips the check for a stored run, whose
+// time was checked when it was stored, and for a requested export, whose time was chosen then: the present --clock-skew
+// changes neither.
 func (j *job) checkTime(shown time.Time) error {
 	earliest := j.sel.earliest(j.o.clockSkew)
 	if j.o.startExport {
@@ -126,10 +127,11 @@ func (j *job) checkTime(shown time.Time) error {
 		shown.UTC().Format(time.RFC3339), earliest.Format(time.RFC3339), j.sel)
 }
 
-// warnOfArchives warns of each archive that began after the source showed the table: no floor keeps the two together.
+// warnOfArchives warns of each archive that began after the source showed the table. The archive may lack changes
+// between the two, because it has no floor.
 func (j *job) warnOfArchives(shown time.Time) {
 	if !j.o.Live || shown.IsZero() {
-		return // the command says from when on the stream is to be brought
+		return // the command reports since when the stream still has to be read
 	}
 	for _, b := range j.sel.births {
 		isArchive := slices.ContainsFunc(j.sel.neverWait, func(s config.Sink) bool {
@@ -161,7 +163,7 @@ func (j *job) streamARN(ctx context.Context) (string, error) {
 	return refs[0].ARN, nil
 }
 
-// checkStream returns an error if the table has another stream than when the backfill began.
+// checkStream returns an error if the table has another stream than at the begin of the backfill.
 func (j *job) checkStream(ctx context.Context) error {
 	now, err := j.streamARN(ctx)
 	if err != nil {
@@ -176,11 +178,11 @@ func (j *job) checkStream(ctx context.Context) error {
 	return nil
 }
 
-// proveRoutes returns an error unless every live process that reads the stream has the sinks of this file: one that has an
-// older file acknowledges changes that a new sink misses.
+// proveRoutes returns an error unless every live process that reads the stream has the sinks of this file. A process
+// with an older file acknowledges changes that a new sink then misses.
 func (j *job) proveRoutes(ctx context.Context) error {
 	if !j.o.Live {
-		return nil // the folder is locked: no other process has it
+		return nil // the folder is locked: no other process uses it
 	}
 	if j.cfg.Leases == nil {
 		return j.o.function.Prove(ctx, j.aws, j.cfg, j.streams.Err)
@@ -193,7 +195,8 @@ func (j *job) readLeases(ctx context.Context) (leases.Snapshot, error) {
 	return stream.ReadLeases(ctx, &j.o.Flags, j.cfg, j.aws)
 }
 
-// slow returns what blocks while consumers are further behind the stream than --max-lag; nil if nothing has to.
+// slow returns a function that blocks while consumers are further behind the stream than --max-lag; nil if no limit
+// applies.
 func (j *job) slow() func(ctx context.Context) {
 	switch {
 	case !j.o.Live || j.o.maxLag == 0:

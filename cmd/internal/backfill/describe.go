@@ -22,13 +22,13 @@ import (
 type plannedRun struct {
 	Sinks    []plannedSink `json:"sinks"`
 	Source   string        `json:"source,omitempty"`
-	Shown    *time.Time    `json:"shown,omitempty"` // the source shows the table as it was then or later
+	Shown    *time.Time    `json:"shown,omitempty"` // the source shows the table at this time or later
 	Items    int64         `json:"items,omitempty"` // -1: unknown
 	Bytes    int64         `json:"bytes,omitempty"` // -1: unknown
 	Parts    int           `json:"parts,omitempty"`
-	Narrowed bool          `json:"narrowed,omitempty"` // Items and Bytes are those before the narrowing
-	Earliest *time.Time    `json:"earliest,omitempty"` // the source must show the table as it was then or later
-	Problems []string      `json:"problems,omitempty"` // why the run would be refused
+	Narrowed bool          `json:"narrowed,omitempty"` // Items and Bytes are the numbers without the narrowing
+	Earliest *time.Time    `json:"earliest,omitempty"` // the source must show the table at this time or later
+	Problems []string      `json:"problems,omitempty"` // reasons why the run would be refused
 }
 
 // plannedSink is a sink to fill.
@@ -48,7 +48,7 @@ func (j *job) addSelection(r *plannedRun) {
 	}
 }
 
-// describe prints what a run would do. It opens what is there, and creates nothing.
+// describe prints the plan of a run. It opens existing stores, and creates nothing.
 func (j *job) describe(ctx context.Context) (err error) {
 	j.stores = &target.Stores{}
 	births, stored, r, err := j.lookAtOutputs(ctx)
@@ -65,8 +65,8 @@ func (j *job) describe(ctx context.Context) (err error) {
 	return j.printDescription(ctx, r)
 }
 
-// lookAtOutputs returns the births of all outputs, and those that a start would make, and the stored backfills. r has why a
-// start would be refused. It opens j.stores.
+// lookAtOutputs returns the births of all outputs, including those that a start would make, and the stored backfills. r
+// has the reasons why a start would be refused. It opens j.stores.
 func (j *job) lookAtOutputs(ctx context.Context) (births []state.Birth, stored []state.Backfill, r plannedRun, err error) {
 	j.o.LookOnly = true
 	changes := sinks.AddedOutputs(j.cfg)
@@ -108,7 +108,7 @@ func (j *job) lookAtOutputs(ctx context.Context) (births []state.Birth, stored [
 	return append(births, goBirths...), stored, r, err
 }
 
-// lookAtGoSinks returns the births of the Go sinks that have one, and those of named ones that a start would record.
+// lookAtGoSinks returns the births of the Go sinks that have one, and those that a start would record for named ones.
 func (j *job) lookAtGoSinks(ctx context.Context) (births []state.Birth, err error) {
 	for _, s := range j.allSinks() {
 		if s.Custom == nil {
@@ -131,7 +131,7 @@ func (j *job) lookAtGoSinks(ctx context.Context) (births []state.Birth, err erro
 	return births, nil
 }
 
-// printDescription prints what a run would do, and why it would be refused.
+// printDescription prints the plan of a run, and the reasons why it would be refused.
 func (j *job) printDescription(ctx context.Context, r plannedRun) error {
 	refused := func(err error) {
 		if err != nil {
@@ -171,7 +171,7 @@ func (j *job) printDescription(ctx context.Context, r plannedRun) error {
 		if j.sel.isStored() {
 			refused(j.checkStored(ctx, j.sel.stored, r.Source))
 		}
-		if j.o.scan { // it begins when the floor has passed
+		if j.o.scan { // the scan begins when the floor has passed
 			break
 		}
 		if !info.Time.IsZero() {

@@ -1,4 +1,4 @@
-// Package backfill is the command backfill: it fills sinks with what a table holds already, while the stream runs.
+// Package backfill is the command backfill: it fills sinks with the existing items of a table, while the stream runs.
 //
 // The order of calls:
 //

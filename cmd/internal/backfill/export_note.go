@@ -11,14 +11,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// exportNote is what the state knows of the export that a run requests, from before the request on. It is the Position
-// of the only part of the run [exportRun]. Each process of the run requests what it says, and waits for that export.
+// exportNote is the state's note about the export that a run requests. It is stored before the request. It is the
+// Position of the only part of the run [exportRun]. Each process of the run requests the export of the note, and waits
+// for it.
 type exportNote struct {
 	Into      string    `json:"into"` // s3://BUCKET, or s3://BUCKET/PREFIX
-	Time      time.Time `json:"time"` // the export shows the table as it was then
+	Time      time.Time `json:"time"` // the export shows the table at this time
 	Narrowing string    `json:"narrowing,omitempty"`
 	ARN       string    `json:"arn,omitempty"`    // "" until it is requested
-	Failed    bool      `json:"failed,omitempty"` // refused, or not made: the next note replaces this one
+	Failed    bool      `json:"failed,omitempty"` // the request was refused or the export failed: the next note replaces this one
 	Try       int       `json:"try,omitempty"`    // number of notes before this one
 }
 
@@ -28,12 +29,12 @@ func exportRun(run string) string { return run + ".export" }
 // exportPart is the ID of that part.
 const exportPart = "note"
 
-// exportInto is where the flags put the export.
+// exportInto returns the target of the export, from the flags.
 func (j *job) exportInto() string {
 	return strings.TrimSuffix("s3://"+j.o.bucket+"/"+strings.Trim(j.o.prefix, "/"), "/")
 }
 
-// token identifies the request for DynamoDB: for eight hours the same request is the same export.
+// token identifies the request for DynamoDB: within eight hours the same token gives the same export.
 func (n exportNote) token(run string) string {
 	if n.Try > 0 {
 		return fmt.Sprintf("%s-%d", run, n.Try)
@@ -54,7 +55,7 @@ func (j *job) nextNote(was exportNote) exportNote {
 	return n
 }
 
-// readNote returns the note of the run's export, and the part that has it; zero if there is none.
+// readNote returns the note of the run's export, and its part; zero if there is none.
 func (j *job) readNote(ctx context.Context) (part state.Part, n exportNote, err error) {
 	for p, err := range j.kept.Parts(ctx, exportRun(j.sel.run)) {
 		if err != nil {
@@ -71,7 +72,7 @@ func (j *job) readNote(ctx context.Context) (part state.Part, n exportNote, err 
 	return part, n, j.checkNote(n)
 }
 
-// checkNote returns an error if the flags name another export than a note that counts.
+// checkNote returns an error if the flags name another export than a valid note.
 func (j *job) checkNote(n exportNote) error {
 	if n.Failed || n.Into == j.exportInto() && n.Narrowing == j.narrowing.String() {
 		return nil
@@ -98,7 +99,7 @@ func (j *job) setNote(ctx context.Context, was state.Part, n exportNote) error {
 	return err
 }
 
-// storedExport returns the path of the export that the stored run reads.
+// storedExport returns the path of the stored run's export.
 func (j *job) storedExport() (string, error) {
 	const folder = "/AWSDynamoDB/"
 	source := j.sel.stored.Source

@@ -36,15 +36,15 @@ type job struct {
 	sel     *selection
 	aws     awssdk.Config // with --live
 
-	backfill  state.Backfill        // what this process reads; zero for an archive
-	table     scan.Table            // zero if it was not asked
+	backfill  state.Backfill        // the part of the source that this process reads; zero for an archive
+	table     scan.Table            // zero if DescribeTable was not called
 	keys      []string              // names of the table's key attributes; nil until the source is open
-	narrowing *snapshot.Narrowing   // items that are read; nil: all
-	views     map[string]*view.Sink // that were filled
-	shown     time.Time             // the source shows the table as it was then or later; zero if unknown
+	narrowing *snapshot.Narrowing   // selects the items that are read; nil: all
+	views     map[string]*view.Sink // views that were filled, by name
+	shown     time.Time             // the source shows the table at this time or later; zero if unknown
 }
 
-// allSinks returns the sinks of the file, and the functions of the program for entities.
+// allSinks returns the sinks of the file, and the program's functions for entities.
 func (j *job) allSinks() []config.Sink { return sinks.AllSinks(j.cfg, j.streams.Extensions...) }
 
 // loadAWS loads the settings of AWS, if the stores or the source are there.
@@ -89,19 +89,20 @@ func (j *job) run(ctx context.Context) error {
 	return j.finish(ctx, sum)
 }
 
-// closeTimeout bounds the storing of how far the parts are read. Without it other processes wait for the claim time.
+// closeTimeout limits the time to store the positions of the parts. If they are not stored, other processes wait for
+// the claim time.
 const closeTimeout = 5 * time.Second
 
-// source is what a backfill reads.
+// source is the source of a backfill.
 type source interface {
 	pipeline.Source
 	Close(ctx context.Context) error
 
 	// newProgress starts a progress of the source.
 	newProgress(w io.Writer, description string) *cli.Progress
-	// show shows how far the source is. read is the number of records that the pipeline has read.
+	// show shows the progress of the source. read is the number of records that the pipeline has read.
 	show(bar *cli.Progress, read int64)
-	// check returns an error if the source was broken, or had nothing that can be read.
+	// check returns an error if the source was broken, or had nothing readable.
 	check(read int64) error
 }
 
@@ -138,7 +139,7 @@ func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
 // finish waits for the stream, makes the sinks live, and prints the result. sum is nil if an earlier process read the
 // source.
 func (j *job) finish(ctx context.Context, sum *replay.Summary) error {
-	if j.backfill.Run != "" { // it may have taken long
+	if j.backfill.Run != "" { // reading may have taken long
 		if err := j.checkAge(ctx, j.backfill); err != nil {
 			return err
 		}
@@ -169,9 +170,9 @@ type result struct {
 	Run     string          `json:"run"`
 	Sinks   []string        `json:"sinks"`
 	Stage   string          `json:"stage"`
-	Since   *time.Time      `json:"since,omitempty"`   // with --local: the stream is still to bring what was made since then
-	Summary *replay.Summary `json:"summary,omitempty"` // of this process; absent if it read nothing
-	Assumed string          `json:"assumed,omitempty"` // what nothing proves: how far a Lambda function is behind
+	Since   *time.Time      `json:"since,omitempty"`   // with --local: the stream still has to bring the changes since this time
+	Summary *replay.Summary `json:"summary,omitempty"` // summary of this process; absent if it read nothing
+	Assumed string          `json:"assumed,omitempty"` // the unproved assumption: the lag of a Lambda function
 
 	Contested     []contested `json:"contested,omitempty"`      // rows that several items claim: the first hundred
 	MoreContested int         `json:"more_contested,omitempty"` // number of further ones
@@ -185,10 +186,10 @@ type contested struct {
 	Waiting []item.Key `json:"waiting"`
 }
 
-// maxContested is the most rows that a result lists.
+// maxContested is the maximum number of rows that a result lists.
 const maxContested = 100
 
-// addContested adds the rows of a view on which claims wait. v is nil for another sink.
+// addContested adds the rows of a view that claims wait for. v is nil for another sink.
 func (r *result) addContested(ctx context.Context, sink string, v *view.Sink, keys []string) error {
 	if v == nil {
 		return nil
@@ -228,7 +229,7 @@ func (r *result) write(w io.Writer) {
 // snapshotSource is a source of items.
 type snapshotSource struct {
 	*snapshot.Source
-	isNarrowed bool // fewer items than those of the snapshot may be read
+	isNarrowed bool // true if a narrowing may leave out items of the snapshot
 }
 
 func (s snapshotSource) check(int64) error { return nil }
@@ -251,12 +252,12 @@ func (s snapshotSource) progress() cli.ItemProgress {
 	return i
 }
 
-// archiveSource is a source of archives and saved records: all changes that were ever made.
+// archiveSource is a source of archives and saved records, with all changes ever made.
 type archiveSource struct {
 	*records.Reporting
 }
 
-// check refuses an archive of which a part cannot be read: the same command reads it again when it is mended.
+// check refuses an archive with an unreadable part. Once it is repaired, the same command reads it again.
 func (a archiveSource) check(read int64) error {
 	switch {
 	case a.Broken != nil:

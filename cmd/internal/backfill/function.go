@@ -21,12 +21,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/pushdown"
 )
 
-// functionSettleTime is how long a function or an event source mapping must be unchanged. An invocation takes 15 minutes at
-// most, and the timeout of a function before its change is unknown. Polling after a change of a mapping begins within minutes
-// (API reference, CreateEventSourceMapping).
+// functionSettleTime is the time for which a function or an event source mapping must be unchanged. An invocation takes
+// 15 minutes at most, and the timeout of a function before its change is unknown. Polling after a change of a mapping
+// begins within minutes (API reference, CreateEventSourceMapping).
 const functionSettleTime = 15 * time.Minute
 
-// lambdaAPI is the part of *lambda.Client that finds out what reads a stream.
+// lambdaAPI has the methods of *lambda.Client that find the readers of a stream.
 type lambdaAPI interface {
 	lambda.ListEventSourceMappingsAPIClient
 	GetFunctionConfiguration(ctx context.Context, in *lambda.GetFunctionConfigurationInput, o ...func(*lambda.Options)) (*lambda.GetFunctionConfigurationOutput, error)
@@ -35,7 +35,7 @@ type lambdaAPI interface {
 
 var _ lambdaAPI = (*lambda.Client)(nil)
 
-// FunctionFlags are the flags that show since when the functions that read the stream have the file.
+// FunctionFlags are the flags that prove since when the functions that read the stream have the file.
 type FunctionFlags struct {
 	functions     []string
 	deployedSince string
@@ -59,7 +59,7 @@ func (f *FunctionFlags) Check() error {
 func (f *FunctionFlags) Given() bool { return len(f.functions) > 0 || f.deployedSince != "" }
 
 // Prove returns an error unless the named functions and their event source mappings have been as cfg says for so long
-// that no older invocation runs, or unless the user says so by a time. It says on w what it finds.
+// that no older invocation runs, or unless the user gave a time that says so. It prints its findings to w.
 func (f *FunctionFlags) Prove(ctx context.Context, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
 	switch {
 	case len(f.functions) > 0:
@@ -108,20 +108,20 @@ func sourceStreams(ctx context.Context, sdk awssdk.Config, cfg *config.Config) (
 	return arns, nil
 }
 
-// functionProof finds out since when functions and their event source mappings are as they are.
+// functionProof finds the time since when functions and their event source mappings are unchanged.
 type functionProof struct {
 	api     lambdaAPI
 	cfg     *config.Config
-	streams []string // ARNs: each needs a mapping
+	streams []string // ARNs of streams; each needs a mapping
 	out     io.Writer
 
-	names     []string          // of the functions, as they were given
+	names     []string          // names of the functions, as they were given
 	functions map[string]string // names by ARN without qualifier
-	since     time.Time         // the latest change that was found
+	since     time.Time         // time of the latest change that was found
 }
 
-// unchangedSince returns when one of the functions, or a mapping from a stream to one of them, was changed last. It returns
-// an error if a stream is read by none of them, or a mapping may drop records that this file needs.
+// unchangedSince returns the time of the last change of the functions and of the mappings from the streams to them. It
+// returns an error if none of them reads a stream, or if a mapping may drop records that this file needs.
 func (p *functionProof) unchangedSince(ctx context.Context, names []string) (time.Time, error) {
 	p.names, p.functions = names, make(map[string]string, len(names))
 	for _, name := range names {
@@ -149,15 +149,15 @@ func (p *functionProof) unchangedSince(ctx context.Context, names []string) (tim
 	return p.since, nil
 }
 
-// noteChange notes when a function or a mapping was changed last.
+// noteChange notes the time of a change of a function or a mapping.
 func (p *functionProof) noteChange(at time.Time) {
 	if at.After(p.since) {
 		p.since = at
 	}
 }
 
-// noteFunction notes when a function was changed last, and returns its ARN. version is "" for a name that may have a
-// qualifier.
+// noteFunction notes the time of a function's last change, and returns its ARN. version is "" for a name that may have
+// a qualifier.
 func (p *functionProof) noteFunction(ctx context.Context, name, version string) (arn string, err error) {
 	in := &lambda.GetFunctionConfigurationInput{FunctionName: &name}
 	if version != "" {
@@ -181,8 +181,8 @@ func (p *functionProof) noteFunction(ctx context.Context, name, version string) 
 	return awssdk.ToString(f.FunctionArn), nil
 }
 
-// noteStream notes when the mappings from a stream to the functions were changed last, and returns the other functions that
-// read it.
+// noteStream notes the last changes of the mappings from a stream to the functions, and returns the other functions
+// that read the stream.
 func (p *functionProof) noteStream(ctx context.Context, arn string) (others []string, err error) {
 	read := false
 	mappings := lambda.NewListEventSourceMappingsPaginator(p.api, &lambda.ListEventSourceMappingsInput{EventSourceArn: &arn})
@@ -211,7 +211,7 @@ func (p *functionProof) noteStream(ctx context.Context, arn string) (others []st
 	return others, nil
 }
 
-// noteMapping notes when a mapping, and the version of the function that it invokes, was changed last.
+// noteMapping notes the last change of a mapping, and of the function version that it invokes.
 func (p *functionProof) noteMapping(ctx context.Context, m *types.EventSourceMappingConfiguration, name, qualifier string) error {
 	id := awssdk.ToString(m.UUID)
 	if state := awssdk.ToString(m.State); state != "Enabled" {
@@ -243,7 +243,7 @@ func (p *functionProof) noteMapping(ctx context.Context, m *types.EventSourceMap
 	return fmt.Errorf("the event source mapping %s invokes the alias %s of the function %s, and Lambda does not say since when an alias has its version: use --deployed-since instead of --function", id, qualifier, name)
 }
 
-// filterCriteria returns the filter criteria of a mapping. A list does not show what is encrypted.
+// filterCriteria returns the filter criteria of a mapping. A list of mappings does not show encrypted criteria.
 func (p *functionProof) filterCriteria(ctx context.Context, m *types.EventSourceMappingConfiguration) (*types.FilterCriteria, error) {
 	if awssdk.ToString(m.KMSKeyArn) == "" {
 		return m.FilterCriteria, nil
@@ -259,8 +259,8 @@ func (p *functionProof) filterCriteria(ctx context.Context, m *types.EventSource
 	return whole.FilterCriteria, nil
 }
 
-// passesAll reports whether filter criteria pass each record that the sinks of cfg need: they are those of `tablewake
-// template` with any of its flags, or there are none.
+// passesAll reports whether filter criteria pass each record that the sinks of cfg need. They do if there are none, or
+// if `tablewake template` prints them with any of its flags.
 func passesAll(cfg *config.Config, criteria *types.FilterCriteria) (bool, error) {
 	if criteria == nil || len(criteria.Filters) == 0 {
 		return true, nil
@@ -284,7 +284,8 @@ func passesAll(cfg *config.Config, criteria *types.FilterCriteria) (bool, error)
 	return false, nil
 }
 
-// canonicalPatterns returns patterns without blanks, in order, and with sorted names. It returns what is not JSON as it is.
+// canonicalPatterns returns patterns without blanks, in order, and with sorted names. It does not change patterns that
+// are not JSON.
 func canonicalPatterns(patterns []string) []string {
 	all := make([]string, len(patterns))
 	for i, pattern := range patterns {
@@ -303,7 +304,8 @@ func canonicalPatterns(patterns []string) []string {
 	return all
 }
 
-// splitQualifier splits the ARN of a function into that of the whole function and the version or alias; "" if there is none.
+// splitQualifier splits the ARN of a function into that of the whole function and the version or alias. The second part
+// is "" if there is none.
 func splitQualifier(arn string) (base, qualifier string) {
 	parts := strings.SplitN(arn, ":", 8) // arn:aws:lambda:REGION:ACCOUNT:function:NAME:QUALIFIER
 	if len(parts) < 8 {

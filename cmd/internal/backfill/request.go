@@ -16,7 +16,7 @@ import (
 )
 
 // requestExport returns the path of the run's export. It requests the export unless a process of the run did so, and
-// waits for it. Processes agree by the note in the state, and the same command of later goes on with that export.
+// waits for it. Processes agree by the note in the state, and the same command continues with that export later.
 func (j *job) requestExport(ctx context.Context) (string, error) {
 	if j.sel.isStored() {
 		return j.storedExport()
@@ -45,7 +45,7 @@ func (j *job) requestExport(ctx context.Context) (string, error) {
 			}
 			return path, err
 		}
-		// A process that loses the race goes on with what the other stored.
+		// A process that loses the race continues with the note of the other process.
 		if err := j.setNote(ctx, part, next); err != nil {
 			return "", err
 		}
@@ -68,8 +68,8 @@ func (j *job) requestNoted(
 	return note, err
 }
 
-// noteFailure stores that nothing comes of a note, so that the same command of later requests another export. It
-// returns why.
+// noteFailure stores that the request of a note failed, so that the same command can request another export. It returns
+// why.
 func (j *job) noteFailure(ctx context.Context, part state.Part, note exportNote, why error) error {
 	if _, again := pipeline.Retryable(why); again || ctx.Err() != nil {
 		return why

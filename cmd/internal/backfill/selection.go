@@ -14,10 +14,10 @@ import (
 
 // selection has the sinks that a backfill fills.
 type selection struct {
-	births    []state.Birth  // in the order of their sinks' names
-	neverWait []config.Sink  // the archives and Go sinks among them: they take all changes at every stage
-	run       string         // of the backfill that fills them; a new one if none does yet
-	stored    state.Backfill // of that run; zero if none is stored
+	births    []state.Birth  // births of the sinks, in the order of their names
+	neverWait []config.Sink  // the archives and Go sinks among them, which accept all changes at every stage
+	run       string         // id of the backfill that fills them; a new one if none does yet
+	stored    state.Backfill // the stored backfill of that run; zero if none is stored
 }
 
 // names returns the names of the sinks.
@@ -29,19 +29,19 @@ func (s *selection) names() []string {
 	return names
 }
 
-// String returns the names of the sinks, as people read them.
+// String returns the names of the sinks, for people.
 func (s *selection) String() string { return strings.Join(s.names(), ", ") }
 
-// isStored reports whether a backfill of the run is stored: another process reads, or was interrupted.
+// isStored reports whether a backfill of the run is stored, because another process reads, or was interrupted.
 func (s *selection) isStored() bool { return s.stored.Run != "" }
 
-// hasWaiting reports whether a sink waits: it needs a floor.
+// hasWaiting reports whether a sink waits and needs a floor.
 func (s *selection) hasWaiting() bool {
 	return slices.ContainsFunc(s.births, func(b state.Birth) bool { return b.Stage == state.Waiting })
 }
 
-// missesChanges reports whether a consumer without one of the sinks would acknowledge changes that the sink needs: one
-// that waits, an archive or a Go sink.
+// missesChanges reports whether a consumer without one of the sinks would acknowledge changes that the sink needs.
+// Waiting sinks, archives and Go sinks need all changes.
 func (s *selection) missesChanges() bool { return s.hasWaiting() || len(s.neverWait) > 0 }
 
 // keepsState reports whether a sink compares versions with the tombstones of the state.
@@ -57,7 +57,7 @@ func (s *selection) settling() bool {
 var errNothingToFill = errors.New("every view, aggregate and search index is filled: nothing is to be done")
 
 // selectSinks returns the named sinks of all. births are those of all sinks, and stored has the backfills of the state.
-// Without names it returns, the first of these that there are:
+// Without names it returns the first of these that exists:
 //
 //   - the sinks of a run that was stored, also those that are live already: it goes on;
 //   - the sinks that wait or are being filled; beside those of a first start, of which a process that was killed began to
@@ -65,8 +65,8 @@ var errNothingToFill = errors.New("every view, aggregate and search index is fil
 //   - all that were never filled.
 func selectSinks(all []config.Sink, births []state.Birth, stored []state.Backfill, names []string) (*selection, error) {
 	known := make(map[string]state.Birth)
-	open, storedRun := make(map[string]bool), "" // runs that did not end
-	waiting, first := false, true                // first: no sink is being filled behind a floor
+	open, storedRun := make(map[string]bool), "" // runs that have not ended
+	waiting, first := false, true                // first: no sink is being filled with a floor
 	for _, b := range births {
 		known[b.Sink+"\n"+b.Target] = b
 		waiting = waiting || b.Stage == state.Waiting
@@ -113,8 +113,8 @@ func selectSinks(all []config.Sink, births []state.Birth, stored []state.Backfil
 	return &sel, sel.findRun(stored)
 }
 
-// checkNames returns an error if a named sink is not in the file, or cannot be filled whatever its stage is. exts are
-// the Go code of the program.
+// checkNames returns an error if a named sink is not in the file, or can never be filled. exts are the Go code of the
+// program.
 func checkNames(cfg *config.Config, exts []sinks.Extension, names []string) error {
 	all := sinks.AllSinks(cfg, exts...)
 	for _, name := range names {

@@ -11,7 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// settle waits until every shard is read past the last read of the source, and makes the sinks live.
+// settle waits until consumers have processed the stream up to the last read of the source. Then it makes the sinks
+// live.
 func (j *job) settle(ctx context.Context) error {
 	until := time.Now().UTC().Truncate(time.Second).Add(time.Second)
 	births, err := sinks.ChangeBirths(ctx, j.kept, j.sel.births, func(b *state.Birth) {
@@ -25,7 +26,7 @@ func (j *job) settle(ctx context.Context) error {
 	j.sel.births = births
 	for _, b := range births {
 		if b.ReadUntil.Before(until) {
-			until = b.ReadUntil // it settles since an earlier process ended
+			until = b.ReadUntil // an earlier process already set the stage
 		}
 	}
 	if err := j.waitPassed(ctx, until); err != nil {
@@ -38,8 +39,9 @@ func (j *job) settle(ctx context.Context) error {
 	return err
 }
 
-// forgetEnded removes the backfills of a day ago and earlier whose sinks are all live. One that just ended stays: other
-// processes still see in its parts that all are done. So does one that no birth names: a Go program reads it.
+// forgetEnded removes backfills that began over a day ago and whose sinks are all live. It keeps newer ones, because
+// other processes still read in their parts that all are done. It keeps those without a birth, because a Go program
+// reads them.
 func forgetEnded(ctx context.Context, kept state.Store, births []state.Birth, stored []state.Backfill) error {
 	for _, b := range stored {
 		named, fills := false, false
@@ -58,7 +60,7 @@ func forgetEnded(ctx context.Context, kept state.Store, births []state.Birth, st
 	return nil
 }
 
-// assumed is what [job.waitPassed] takes on trust; "" if the leases prove it.
+// assumed returns the assumption of [job.waitPassed] about the lag of Lambda; "" if the leases prove the position.
 func (j *job) assumed() string {
 	if !j.o.Live || j.cfg.Leases != nil {
 		return ""
@@ -66,11 +68,11 @@ func (j *job) assumed() string {
 	return fmt.Sprintf("the Lambda function is never more than %s behind the stream", j.o.lag)
 }
 
-// waitPassed waits until every shard is read past a time, and durable.
+// waitPassed waits until all records from before a time are read and durable.
 func (j *job) waitPassed(ctx context.Context, at time.Time) error {
 	switch {
 	case !j.o.Live:
-		return nil // no other process has the folder: what the stream has since then comes with the next consume or replay
+		return nil // no other process uses the folder: the next consume or replay brings the later changes of the stream
 	case j.cfg.Leases == nil:
 		fmt.Fprintf(j.streams.Err, "assuming that %s: waiting for that\n", j.assumed())
 		return pipeline.Sleep(ctx, time.Until(at.Add(j.o.lag)))

@@ -25,7 +25,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// sourceFlags are the flags that say what is read.
+// sourceFlags are the flags that select the source.
 type sourceFlags struct {
 	scan        bool
 	export      []string
@@ -59,7 +59,7 @@ func (f *sourceFlags) addSource(c *cobra.Command) {
 	f.narrowing.Add(c)
 }
 
-// given returns how many sources the flags name.
+// given returns the number of sources that the flags name.
 func (f *sourceFlags) given() int {
 	return cli.CountTrue(f.scan, len(f.export) > 0, f.startExport, len(f.items) > 0, len(f.archive) > 0)
 }
@@ -82,7 +82,7 @@ func (f *sourceFlags) checkSource(t *target.Flags) error {
 	return nil
 }
 
-// openSource opens what is read, and stores the backfill.
+// openSource opens the source, and stores the backfill.
 func (j *job) openSource(ctx context.Context) (source, error) {
 	if len(j.o.archive) > 0 {
 		return j.openArchive(ctx)
@@ -126,10 +126,10 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	return snapshotSource{src, j.narrowing.String() != ""}, nil
 }
 
-// digests are those in the names of files of items.
+// digests are the digests in the names of files of items.
 var digests = regexp.MustCompile(` sha256:[0-9a-f]{16}`)
 
-// checkStored returns an error unless the stored run can go on with a source.
+// checkStored returns an error unless the stored run can continue with a source.
 func (j *job) checkStored(ctx context.Context, stored state.Backfill, source string) error {
 	names := strings.Join(j.sel.names(), ",")
 	switch {
@@ -142,7 +142,7 @@ func (j *job) checkStored(ctx context.Context, stored state.Backfill, source str
 	return j.checkAge(ctx, stored)
 }
 
-// problemsOf yields why a snapshot cannot be read into the sinks.
+// problemsOf yields the reasons why a snapshot cannot be read into the sinks.
 func (j *job) problemsOf(ctx context.Context, snap snapshot.Snapshot) iter.Seq[error] {
 	info := snap.Info()
 	return func(yield func(error) bool) {
@@ -159,7 +159,7 @@ func (j *job) problemsOf(ctx context.Context, snap snapshot.Snapshot) iter.Seq[e
 	}
 }
 
-// checkTable returns an error if the snapshot is of another table than the file reads.
+// checkTable returns an error if the snapshot belongs to another table than that of the file.
 func (j *job) checkTable(info snapshot.Info) error {
 	table := j.cfg.Source.Tables[0]
 	_, name, _ := strings.Cut(info.TableARN, ":table/")
@@ -169,7 +169,8 @@ func (j *job) checkTable(info snapshot.Info) error {
 	return fmt.Errorf("the source is of the table %s, and %s reads %s", info.TableARN, j.cfg.File, j.tableName())
 }
 
-// wider selects what a narrowing selects, and each item for which it fails: the sinks decide again.
+// wider selects the items of a narrowing, and each item for which the narrowing fails. The filters of the sinks decide
+// again.
 type wider struct{ *snapshot.Narrowing }
 
 // Match implements [pipeline.Condition].
@@ -178,7 +179,7 @@ func (w wider) Match(c *record.Change) (bool, error) {
 	return is || err != nil, nil
 }
 
-// withNarrowing returns the name of a source with what is read of it.
+// withNarrowing returns the name of a source with its narrowing.
 func (j *job) withNarrowing(source string) string {
 	if n := j.narrowing.String(); n != "" && !strings.HasSuffix(source, n) {
 		return source + " " + n
@@ -186,7 +187,7 @@ func (j *job) withNarrowing(source string) string {
 	return source
 }
 
-// checkView returns an error if a sink needs the old images that a layer lacks.
+// checkView returns an error if a sink needs old images that a layer lacks.
 func (j *job) checkView(ctx context.Context, info snapshot.Info) error {
 	if info.View != record.NewImage {
 		return nil
@@ -206,8 +207,8 @@ func (j *job) checkView(ctx context.Context, info snapshot.Info) error {
 	return nil
 }
 
-// checkAge returns an error if the state may forget what the backfill needs before it ends. Archives and Go sinks
-// need no tombstones.
+// checkAge returns an error if the state may forget tombstones that the backfill needs before it ends. Archives and Go
+// sinks need no tombstones.
 func (j *job) checkAge(ctx context.Context, b state.Backfill) error {
 	if !j.sel.keepsState() {
 		return nil
@@ -244,7 +245,7 @@ func (j *job) checkCopies() error {
 	return nil
 }
 
-// absolute returns a path that two names of one place share, with a / at the end.
+// absolute returns an absolute path with a / at the end, so that all names of one place are equal.
 func absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil && !target.IsS3(path) {
 		path = filepath.ToSlash(abs)
@@ -254,7 +255,7 @@ func absolute(path string) string {
 
 // openArchive opens archives and saved records.
 func (j *job) openArchive(ctx context.Context) (source, error) {
-	if j.o.Live { // the archive must have what the sinks left out while they waited
+	if j.o.Live { // the archive must have the changes that the sinks left out while they waited
 		at := time.Now().UTC().Truncate(time.Second).Add(j.o.floorDelay)
 		fmt.Fprintf(j.streams.Err, "the archive is read when it has all that was made before %s\n", at.Format(time.RFC3339))
 		if err := pipeline.Sleep(ctx, time.Until(at)); err != nil {

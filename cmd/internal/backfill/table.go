@@ -16,8 +16,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
 )
 
-// findKeys finds the names of the table's key attributes, and sets the narrowing, which needs them. The names are those of
-// the table if it can be asked, and those of --keys must be the same. It does nothing once they are found.
+// findKeys finds the names of the table's key attributes, and makes the narrowing, which needs them. If the table can
+// be described, the names are the table's, and --keys must equal them. Later calls do nothing.
 func (j *job) findKeys(ctx context.Context) error {
 	if j.keys != nil {
 		return nil
@@ -53,11 +53,12 @@ func (j *job) findKeys(ctx context.Context) error {
 	return nil
 }
 
-// checkedParts is how many parts are looked at for wrong keys.
+// checkedParts is the number of parts that are searched for signs of wrong keys.
 const checkedParts = 3
 
-// checkKeys returns an error if --keys are not the table's, as far as the source shows it: no item of a page has them, two items of a page
-// have the same key, or a change of an incremental export has another one. A table that was asked shows more.
+// checkKeys returns an error if it finds a sign of wrong --keys: no item of a page has them, two items of a page have
+// the same key, or a change of an incremental export has another one. It is not needed if DescribeTable returned the
+// keys.
 func (j *job) checkKeys(ctx context.Context, snap snapshot.Snapshot) error {
 	left := checkedParts
 	if j.table.Name != "" || j.sel.isStored() {

@@ -14,17 +14,17 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Block shows lines at the end of a terminal, and draws them again at each update. What a command writes meanwhile
-// appears above them. It is safe for concurrent use.
+// Block shows lines at the end of a terminal, and draws them again at each update. Other output of the command appears
+// above them. It is safe for concurrent use.
 type Block struct {
-	w    io.Writer                  // of the lines above
-	term io.Writer                  // gets control characters
-	size func() (width, height int) // of the terminal
+	w    io.Writer                  // for the lines above the block
+	term io.Writer                  // receives control characters
+	size func() (width, height int) // size of the terminal
 
 	mu      sync.Mutex
-	lines   []string // as they were last updated
-	drawn   int      // lines on the terminal
-	partial []byte   // a line above without its end, while lines are drawn
+	lines   []string // the lines of the last update
+	drawn   int      // number of lines on the terminal
+	partial []byte   // a line above the block without its end
 }
 
 // NewBlock returns a Block at the end of w; nil if w is not a terminal, or if the log is JSON.
@@ -96,11 +96,11 @@ func (b *Block) End() {
 	defer b.mu.Unlock()
 	b.erase()
 	b.lines = nil
-	_, _ = b.w.Write(b.partial) // there is nowhere to report its error
+	_, _ = b.w.Write(b.partial) // its error cannot be reported anywhere
 	b.partial = nil
 }
 
-// erase removes the drawn lines. The cursor is then where the first of them began.
+// erase removes the drawn lines. Then the cursor is at the start of the first of them.
 func (b *Block) erase() {
 	if b.drawn > 0 {
 		fmt.Fprintf(b.term, "\x1b[%dA\r\x1b[J", b.drawn)

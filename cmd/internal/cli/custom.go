@@ -8,20 +8,20 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// HoldCustom returns the options of a pipeline with the Go code of the program, which holds back all Go sinks but
-// those of names. If the program has no Go code, and cfg names some, it says so on standard error.
+// HoldCustom returns the options of a pipeline with the program's Go code, which holds back all Go sinks except those
+// in names. If the program has no Go code and cfg names some, it prints that on standard error.
 func (s Streams) HoldCustom(cfg *config.Config, reason string, names ...string) sinks.Option {
 	s.SayMissing(cfg, "planned")
 	return sinks.Options(sinks.WithExtensions(s.Extensions...), sinks.HoldCustom(reason, names...))
 }
 
-// PlanOnly is HoldCustom for a command that only shows plans. It can also do without the Go code of filters.
+// PlanOnly is HoldCustom for a command that only shows plans. Such a command does not need the Go code of filters.
 func (s Streams) PlanOnly(cfg *config.Config, reason string) sinks.Option {
 	return sinks.Options(s.HoldCustom(cfg, reason), sinks.PassMissingFilters())
 }
 
-// SayMissing says on standard error which Go code of cfg the program lacks, if it has none. done is what the command
-// does not do with that code: planned, checked.
+// SayMissing prints on standard error which Go code of cfg the program lacks, if it has none. done is the step that the
+// command skips for that code: planned, checked.
 func (s Streams) SayMissing(cfg *config.Config, done string) {
 	if missing := sinks.Missing(cfg, s.Extensions...); len(missing) > 0 && len(s.Extensions) == 0 {
 		fmt.Fprintf(s.Err, "this program does not have %s: what that does is not %s; "+

@@ -46,7 +46,7 @@ type logWriter struct {
 	flags *logFlags
 
 	mu      sync.Mutex
-	partial []byte // with JSON: a line without its end, which a later Write brings
+	partial []byte // with JSON: a line without its end, which a later Write completes
 }
 
 // Warning is the prefix of lines that are warnings.

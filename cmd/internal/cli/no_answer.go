@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// NoAnswer is the cause of a context that ends because a service did not answer for that long.
+// NoAnswer is the cause of a context that ended because a service did not answer for that time.
 type NoAnswer time.Duration
 
-// Error says for how long.
+// Error returns the text with the time.
 func (n NoAnswer) Error() string { return "no answer for " + time.Duration(n).String() }
 
 // Unwrap returns [context.DeadlineExceeded].
@@ -22,7 +22,8 @@ func WithPatience(ctx context.Context, d time.Duration) (context.Context, contex
 	return context.WithTimeoutCause(ctx, d, NoAnswer(d))
 }
 
-// ExplainTimeout adds the [NoAnswer] that ended ctx to an error that does not show it: many show only that a context ended.
+// ExplainTimeout adds the [NoAnswer] that ended ctx to an error that does not show it. Many errors only say that a
+// context ended.
 func ExplainTimeout(ctx context.Context, err error) error {
 	cause, late := errors.AsType[NoAnswer](context.Cause(ctx))
 	if err != nil && late && !strings.Contains(err.Error(), cause.Error()) {

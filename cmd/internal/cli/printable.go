@@ -16,10 +16,10 @@ type printableWriter struct {
 	w       io.Writer
 	partial []byte // the first bytes of a rune, which the next Write completes
 	buf     []byte // reused by each Write
-	err     error  // of the first failed Write; later ones fail with it too
+	err     error  // error of the first failed Write; later ones fail with it too
 }
 
-// Write writes b in printableWriter form.
+// Write escapes b and writes it.
 func (p *printableWriter) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

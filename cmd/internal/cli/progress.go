@@ -16,7 +16,7 @@ type Progress struct {
 	bar         *progressbar.ProgressBar // nil if w is not a terminal
 	interval    time.Duration            // between two lines
 	begun       time.Time
-	last        time.Time // of the last line
+	last        time.Time // time of the last line
 }
 
 // NewProgress starts a progress of bytes. Call [Progress.UpdateBytes] on it. A total of 0 or less is unknown.
@@ -34,8 +34,8 @@ func NewItemProgress(w io.Writer, description string, total int64) *Progress {
 	return startProgress(w, description, total, itemBar...)
 }
 
-// itemBar are the options of a bar of items. It shows the rate of [ItemProgress]: its own would count what was finished
-// before this process began.
+// itemBar are the options of a bar of items. The bar shows the rate of [ItemProgress]. Its own rate would include the
+// items that were finished before this process began.
 var itemBar = []progressbar.Option{
 	progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false),
 }
@@ -99,9 +99,9 @@ func (p *Progress) line(text func(took time.Duration) string) {
 	fmt.Fprintln(p.w, text(now.Sub(p.begun)))
 }
 
-// ItemProgress is how far the processes are that share the items of a source.
+// ItemProgress is the progress of processes that share the items of a source.
 type ItemProgress struct {
-	Items, TotalItems int64 // finished by all processes, and of the source; a total of 0 or less is unknown
+	Items, TotalItems int64 // items finished by all processes, and items of the source; a total of 0 or less is unknown
 	Bytes, TotalBytes int64 // of the items
 
 	// EarlierItems and EarlierBytes were finished before this process began.
@@ -110,11 +110,11 @@ type ItemProgress struct {
 	Own int64 // items that this process finished
 }
 
-// UpdateItems shows how far all processes are, and how fast this one is.
+// UpdateItems shows the progress of all processes, and the rate of this one.
 func (p *Progress) UpdateItems(i ItemProgress) {
 	if p.bar != nil {
 		done, _, total := i.share()
-		if total > 0 && done >= total { // an estimate: a bar that is full would be the last
+		if total > 0 && done >= total { // the total is an estimate: a full bar would be final
 			total = done + 1
 		}
 		if total > 0 {
@@ -127,7 +127,7 @@ func (p *Progress) UpdateItems(i ItemProgress) {
 	p.line(i.line)
 }
 
-// line says how many items are finished, and how fast.
+// line returns the number of finished items, and the rate.
 func (i ItemProgress) line(took time.Duration) string {
 	items := Thousands(i.Items) + " items"
 	if i.countsItems() {
@@ -140,7 +140,7 @@ func (i ItemProgress) line(took time.Duration) string {
 	return line
 }
 
-// rate says how many items this process finished a second, and how long the rest takes all processes.
+// rate returns the items that this process finished per second, and the time that all processes need for the rest.
 func (i ItemProgress) rate(took time.Duration) string {
 	rate := perSecond(i.Own, took) + " a second"
 	if done, earlier, total := i.share(); total > 0 && done > earlier && done <= total {
@@ -149,10 +149,11 @@ func (i ItemProgress) rate(took time.Duration) string {
 	return rate
 }
 
-// countsItems reports whether the number of items says how far the processes are.
+// countsItems reports whether the progress can be measured in items.
 func (i ItemProgress) countsItems() bool { return i.TotalItems > 0 && i.TotalItems >= i.Items }
 
-// share returns what is finished, what was before this process began, and the total: of items, or else of bytes.
+// share returns the finished amount, the amount from before this process began, and the total: in items, or otherwise
+// in bytes.
 func (i ItemProgress) share() (done, earlier, total int64) {
 	if i.countsItems() {
 		return i.Items, i.EarlierItems, i.TotalItems
@@ -164,13 +165,13 @@ func perSecond(n int64, took time.Duration) string {
 	return Thousands(int64(float64(n) / max(took.Seconds(), 0.001)))
 }
 
-// timeLeft returns how long the rest takes at the rate of before.
+// timeLeft returns the time for the rest at the rate so far.
 func timeLeft(done, rest int64, took time.Duration) string {
 	return time.Duration(float64(took) * float64(rest) / float64(done)).Round(time.Second).String()
 }
 
-// progressLine says how much is done, how fast it was, and how long the rest takes at that rate. A total that is less than
-// what is done was an estimate.
+// progressLine returns the finished amount, the rate, and the time for the rest at that rate. A total below the
+// finished amount was an estimate.
 func progressLine(done, total, records int64, took time.Duration) string {
 	line := Thousands(records) + " records, " + perSecond(records, took) + " a second"
 	if total <= 0 || done <= 0 || done > total {

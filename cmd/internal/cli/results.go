@@ -23,7 +23,7 @@ func NewResults(s Streams, f Format, limit int) *Results {
 }
 
 // End flushes the output of a query that ended with err, and returns the error of the command. If results were left
-// out it prints so on errs.
+// out, it prints that to errs.
 func (r *Results) End(err error, errs io.Writer) error {
 	if errors.Is(err, errLimit) {
 		err = nil

@@ -16,18 +16,18 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// Streams are what a program gives to its commands: the standard streams, and its Go code.
+// Streams are the standard streams and the Go code that a program passes to its commands.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
 
-	Extensions []sinks.Extension // of the configurations that a command loads. Default: none
+	Extensions []sinks.Extension // Go code for the configurations that a command loads. Default: none
 }
 
 // Run runs one command line, and returns its exit code. Each function of commands makes one subcommand.
 func Run(ctx context.Context, args []string, s Streams, version string, commands []func(Streams) *cobra.Command) int {
 	out, errs := &printableWriter{w: s.Out}, &printableWriter{w: s.Err}
-	defer func() { _ = errs.flush() }() // there is nowhere to report its error
+	defer func() { _ = errs.flush() }() // its error cannot be reported anywhere
 	var logs logFlags
 	log := &logWriter{w: errs, flags: &logs}
 	defer log.flush()
@@ -163,10 +163,10 @@ func help(c *cobra.Command, args []string) error {
 	return found.Help()
 }
 
-// usageOfFlag is the beginning of a line of the help about a flag.
+// usageOfFlag matches the beginning of a help line about a flag.
 var usageOfFlag = regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[a-z0-9-]+)`)
 
-// nearFlag asks for the flag of a command that was probably meant; "" if none is near.
+// nearFlag returns the question whether a similar flag was meant; "" if no flag is similar.
 func nearFlag(c *cobra.Command, name string) string {
 	var names []string
 	for _, m := range usageOfFlag.FindAllStringSubmatch(c.Flags().FlagUsages(), -1) {

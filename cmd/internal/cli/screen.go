@@ -2,10 +2,10 @@ package cli
 
 import "io"
 
-// Screen shows one text at a time: on a terminal in place of the one before, elsewhere below it.
+// Screen shows one text at a time. On a terminal the text replaces the one before, elsewhere it follows it.
 type Screen struct {
 	w     io.Writer
-	clear io.Writer // gets control characters; nil: w is not a terminal
+	clear io.Writer // receives control characters; nil: w is not a terminal
 }
 
 // NewScreen returns a Screen on the standard output of a command.

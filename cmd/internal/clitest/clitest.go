@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
-// Program is the commands that a test runs.
+// Program is the list of commands that a test runs.
 type Program []func(cli.Streams) *cobra.Command
 
 // Main runs a command line, and returns its exit code.
@@ -28,7 +28,7 @@ func (p Program) Main(args []string, s cli.Streams) int {
 	return cli.Run(ctx, args, s, "(test)", p)
 }
 
-// Run runs a command line, wants its exit code, and returns what it printed.
+// Run runs a command line, requires its exit code, and returns its output.
 func (p Program) Run(t *testing.T, code int, args ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -38,15 +38,15 @@ func (p Program) Run(t *testing.T, code int, args ...string) (stdout, stderr str
 	return out.String(), errs.String()
 }
 
-// TestMain runs the tests of a package. Those that use [Apart] find tablewake with these commands.
+// TestMain runs the tests of a package. Tests that use [Apart] get a tablewake with these commands.
 func (p Program) TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"tablewake": func() {
 		os.Exit(p.Main(os.Args[1:], cli.Streams{In: os.Stdin, Out: os.Stdout, Err: os.Stderr}))
 	}})
 }
 
-// Apart runs a command line in a process of its own with env, as tests do that run in parallel. It wants its exit
-// code, and returns all that it printed.
+// Apart runs a command line in a process of its own with env, for tests that run in parallel. It requires the exit
+// code, and returns the whole output.
 func Apart(t *testing.T, env []string, code int, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "tablewake", args...)
@@ -58,7 +58,7 @@ func Apart(t *testing.T, env []string, code int, args ...string) string {
 	return string(out)
 }
 
-// Order is a record of a new order, a line of JSON.
+// Order returns the record of a new order, a line of JSON.
 func Order(key, sequence string) string {
 	return `{"eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678","eventName":"INSERT","dynamodb":{"SequenceNumber":"` +
 		sequence + `","StreamViewType":"NEW_AND_OLD_IMAGES","Keys":{"PK":{"S":"` + key + `"}},"NewImage":{"PK":{"S":"` + key + `"},"Status":{"S":"paid"}}}}` + "\n"

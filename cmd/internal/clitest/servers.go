@@ -32,8 +32,8 @@ sinks:
 dead_letters: {bucket: %[1]s, prefix: dead/}
 `
 
-// OnServers names the real servers in the environment, a file that writes to them, and their tables, of which
-// there is the source NAME-source alone.
+// OnServers puts the real servers into the environment, and returns a file that writes to them, and a client of their
+// tables. Only the source table NAME-source exists.
 func OnServers(t *testing.T) (file, name string, tables *dynamodb.Client) {
 	t.Helper()
 	for service, kind := range map[string]*server.Kind{"DYNAMODB": server.DynamoDB(), "S3": server.S3(), "STS": server.Moto()} {
@@ -83,7 +83,7 @@ func OnServers(t *testing.T) (file, name string, tables *dynamodb.Client) {
 	return file, name, tables
 }
 
-// Paid is how many the group of what is paid counts.
+// Paid returns the count of the group "paid".
 func Paid(t *testing.T, tables *dynamodb.Client, name string) string {
 	t.Helper()
 	got, err := tables.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String(name + "-rows"), ConsistentRead: new(true), Key: map[string]types.AttributeValue{

@@ -11,7 +11,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// NewStream is a Streams API with an empty table shop, a file that reads it, and the environment that leads there.
+// NewStream returns a Streams API with an empty table shop, a file that reads it, and the environment that points to
+// the API.
 func NewStream(t *testing.T) (api *streamtest.Server, file string, env []string) {
 	t.Helper()
 	api = streamtest.New(streamtest.Options{PageRecords: 2})

@@ -7,15 +7,15 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Difference is one entry of `expect` that is not what came.
+// Difference is one entry of `expect` that differs from the result.
 type Difference struct {
-	Line  int      `json:"line"`   // of the entry in its file
+	Line  int      `json:"line"`   // line of the entry in its file
 	Where string   `json:"expect"` // rows.orders_by_status
-	Lines []string `json:"diff"`   // for people: "-" wanted and not there, "+" there and not wanted
+	Lines []string `json:"diff"`   // for people: "-" is expected and missing, "+" is extra
 }
 
-// compare describes how got differs from what is expected; nil if it does not.
-// identity returns the key of an element of a list; nil: elements have no key.
+// compare describes how got differs from the expectation; nil if it does not. identity returns the key of an element of
+// a list; nil: elements have no key.
 func compare(x expectation, got value, identity func(value) value) []string {
 	if x.want.kind == item.KindM {
 		return compareNamed(x.want, got)

@@ -31,8 +31,8 @@ type File struct {
 // Case is one test.
 type Case struct {
 	Name   string       `key:"name,required"`
-	Line   int          `key:"@"`         // of the case in its file
-	Of     []string     `key:"of,single"` // entities that the items of the steps must be of; a step can name its own
+	Line   int          `key:"@"`         // line of the case in its file
+	Of     []string     `key:"of,single"` // entities that the items of the steps must belong to; a step can name its own
 	Given  []step       "key:\"given,required,empty\" add:\"add the changes that come: `given: [{new: {...}}]`\""
 	Expect expectations `key:"expect"`
 
@@ -41,7 +41,7 @@ type Case struct {
 	noExpect bool       // it has no `expect`
 }
 
-// words are the hints of parse errors that differ from those of a configuration.
+// words are the hints of parse errors that differ from those of a configuration file.
 var words = yamlbind.Words{
 	Empty:  "begin with `keys: [PK, SK]` and `tests:`",
 	Second: "put it into a file of its own",
@@ -49,7 +49,7 @@ var words = yamlbind.Words{
 	Merge:  "use an alias for a whole value",
 }
 
-// maxNodes bounds the size of a file after its aliases are expanded.
+// maxNodes limits the size of a file after its aliases are expanded.
 const maxNodes = 1_000_000
 
 var grammar = sync.OnceValue(func() *yamlbind.Rule {
@@ -58,10 +58,10 @@ var grammar = sync.OnceValue(func() *yamlbind.Rule {
 	})
 })
 
-// parseContext is what a file of tests is checked against while it is parsed.
+// parseContext has the configuration and the folder that a file of tests is checked against while it is parsed.
 type parseContext struct {
 	cfg  *config.Config
-	dir  string // of the file: paths of fixtures are relative to it
+	dir  string // folder of the file: paths of fixtures are relative to it
 	keys keyNames
 }
 
@@ -128,7 +128,7 @@ func (k *keyNames) Bind(f *yamlbind.File, v *fileValue) {
 		if key := r.cfg.TableKey(); key != nil {
 			if i := slices.IndexFunc(names, func(name string) bool { return !slices.Contains(key, name) }); i >= 0 {
 				f.Fail(v, "write `keys: ["+strings.Join(key, ", ")+"]`", "%s is no key attribute of the table, as the entities name them", names[i])
-				return // what the items lack is not their fault
+				return // a missing key would cause errors about the items, too
 			}
 		}
 		for _, t := range r.cfg.Source.Tables {

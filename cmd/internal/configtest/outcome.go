@@ -196,7 +196,7 @@ func (o *outcome) documents(ctx context.Context, name string) (value, error) {
 		}
 		store, ok := o.stores.indexes[s.Name].written().(documentReader)
 		if !ok {
-			continue // nothing was written
+			continue // no document was written
 		}
 		for d, err := range store.Documents(ctx, s.Search.Index.String()) {
 			if err != nil {

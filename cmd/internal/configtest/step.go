@@ -125,7 +125,7 @@ func (v *value) Bind(f *yamlbind.File, at *fileValue) {
 }
 
 // operation derives the operation from the images, or checks `op` against them. It adds no problem for an invalid
-// image, as that has one.
+// image, which already has one.
 func (s *step) operation(f *yamlbind.File, v *fileValue) {
 	old, new := s.Old.kind != item.Absent, s.New.kind != item.Absent
 	unsound := func(image any) bool { return f.Has(image) && !f.Sound(image) }
@@ -180,7 +180,7 @@ func (s *step) itemKeys(f *yamlbind.File, v *fileValue) {
 	}
 }
 
-// knownEntities reports whether the configuration has the entities that `of` names.
+// knownEntities reports whether the configuration has the entities in `of`.
 func knownEntities(f *yamlbind.File, of *[]string) bool {
 	for i, name := range *of {
 		if _, err := contextOf(f).cfg.ScopeOf(name); err != nil {
@@ -191,8 +191,8 @@ func knownEntities(f *yamlbind.File, of *[]string) bool {
 	return true
 }
 
-// checkEntities checks that the item is of one of the entities, before the change and after it. Without names there is
-// nothing to check.
+// checkEntities checks that the item belongs to one of the entities, before the change and after it. Without names
+// there is nothing to check.
 func (s *step) checkEntities(f *yamlbind.File, of []string) {
 	cfg := contextOf(f).cfg
 	for _, image := range []*value{&s.Old, &s.New} {

@@ -27,12 +27,12 @@ func (s *stores) Archive(ctx context.Context, cfg *config.Config, spec config.Si
 	return s.Stores.Archive(ctx, cfg, spec)
 }
 
-// index is a search index that is opened at its first write: to open one takes longer than the rest of a case.
+// index is a search index that is opened at its first write, because opening takes longer than the rest of a case.
 type index struct {
 	open func(context.Context) (search.Store, error)
 
 	mu    sync.Mutex
-	store search.Store // nil: nothing is written
+	store search.Store // nil: no document is written
 }
 
 // Search returns the index of a sink, which is not open yet.
@@ -61,7 +61,7 @@ func (ix *index) opened(ctx context.Context) (search.Store, error) {
 	return ix.store, err
 }
 
-// written returns the store; nil if nothing is written.
+// written returns the store; nil if no document is written.
 func (ix *index) written() search.Store {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()

@@ -97,7 +97,7 @@ func parseNumber(f *yamlbind.File, at *fileValue, typed bool) value {
 	return value{kind: item.KindN, text: text}
 }
 
-// setOf is the type of the members by the type of a set.
+// setOf maps the type of a set to the type of its members.
 var setOf = map[item.Kind]item.Kind{item.KindSS: item.KindS, item.KindNS: item.KindN, item.KindBS: item.KindB}
 
 // parseMarked reads the value of a mark: DynamoDB JSON of type k.

@@ -110,7 +110,7 @@ func (f *File) caseEdits(r *Result) ([]edit, error) {
 
 // fileText is the text of a file in lines.
 type fileText struct {
-	lines []string // with their ends
+	lines []string // lines of the file, each with its line feed
 }
 
 // offset returns the byte offset of a line and column. Both start at 1; a column counts characters.

@@ -31,8 +31,8 @@ type options struct {
 	worker      string
 	start       startup
 	health      string
-	page        bool                 // also on another address than loopback
-	scrape      *prometheus.Exporter // of /metrics; nil: there is none
+	page        bool                 // serve the page also on an address other than loopback
+	scrape      *prometheus.Exporter // exporter of /metrics; nil: /metrics is off
 	stopTimeout time.Duration
 	idle        time.Duration
 	idleTimeout time.Duration
@@ -141,7 +141,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	}()
 	var emf io.Writer
 	if o.Live && cfg.Metrics == config.MetricsEMF {
-		block, emf, s.Out = nil, s.Out, log // standard output has only EMF documents: the summary goes to standard error
+		block, emf, s.Out = nil, s.Out, log // standard output has only EMF documents, so the summary goes to standard error
 	}
 	if o.health != "off" && cfg.Metrics != config.MetricsNone {
 		o.scrape = prometheus.New()

@@ -33,16 +33,16 @@ type consumerRun struct {
 	repair   *gapRepair    // nil: gaps are not repaired
 	stop     *stopper
 	log      io.Writer
-	block    *cli.Block    // at the end of the terminal; nil: log is none
-	noEntity *atomic.Int64 // changes of items of no entity; nil: they are not counted
-	looks    *page.Looks   // at what all consumers share; nil: nothing is served
+	block    *cli.Block    // the block at the end of the terminal; nil: no progress is shown there
+	noEntity *atomic.Int64 // changes whose item belongs to no entity; nil: they are not counted
+	looks    *page.Looks   // looks at the stores that all consumers share; nil: the page is not served
 	rates    rates
-	asking   chan struct{} // has an element for each call of statusWithin that waits
+	asking   chan struct{} // has an element for each waiting call of statusWithin
 
 	mu            sync.Mutex
-	stopped       map[string]string // reason by stopped shard, as last seen
+	stopped       map[string]string // reason by stopped shard, at the last look
 	stoppedAtEnd  map[string]string // stopped shards of all consumers, once the rest of the stream is read
-	unread        string            // what is unread after --idle-timeout; "": the timeout has not passed
+	unread        string            // description of unread records after --idle-timeout; "": the timeout has not passed
 	revokedBefore int64             // deliveries revoked before the stop began
 	failed        bool              // a read error began the stop
 }
@@ -106,8 +106,8 @@ func (c *consumerRun) read(ctx context.Context) error {
 	return err
 }
 
-// stopsWithSource is a source that calls failed after a read error. The stop that this begins gives the rest of the
-// run a timeout: sinks and leases may not answer.
+// stopsWithSource is a source that calls failed after a read error. This begins a stop, whose timeout also limits sinks
+// and leases that do not answer.
 type stopsWithSource struct {
 	*consumer.Consumer
 	failed func()
@@ -130,8 +130,8 @@ func (c *consumerRun) readFailed() {
 	c.stop.begin()
 }
 
-// healthPatience returns the time without a finished record after which a consumer is stuck. It is longer than sinks
-// wait to fill a batch.
+// healthPatience returns the time without a finished record after which a consumer counts as stuck. It is longer than
+// the time for which sinks wait to fill a batch.
 func healthPatience(cfg *config.Config) time.Duration {
 	var wait time.Duration
 	for _, s := range cfg.Sinks {
@@ -148,7 +148,7 @@ func (c *consumerRun) facts(context.Context) (health.Facts, error) {
 	h := c.source.Health()
 	f := health.Facts{Live: h.Live, Ready: h.Ready, Reasons: h.Reasons, Stuck: len(h.Stuck)}
 	if !h.Live {
-		return f, nil // the calls below need locks that a hanging consumer may have
+		return f, nil // the calls below need locks that a hanging consumer may hold
 	}
 	st := c.source.Status()
 	f.Contact, f.Seen, f.Leaving, f.Shards = st.Contact, st.Seen, st.Member.Leaving, len(st.Partitions)
@@ -217,7 +217,7 @@ func (c *consumerRun) exitError(sum replay.Summary, err error) error {
 	c.mu.Unlock()
 	hard := context.Cause(c.stop.hard)
 	switch {
-	case failed && err != nil: // before the cases of a slow stop: the same command would fail again
+	case failed && err != nil: // before the cases of a slow stop, because the same command would fail again
 		return err
 	case unread != "":
 		return cli.Exit(cli.ExitUnread, errors.Join(fmt.Errorf("not all is read, and nothing was done for %s (--idle-timeout): %s: `tablewake status %s` shows who reads what; the same command continues", c.o.idleTimeout, unread, c.o.CommandLine(c.cfg)), err))

@@ -15,26 +15,26 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// The pauses of a repair that failed: they grow from the first to the second.
+// The first and the longest pause after failed repairs.
 const (
 	firstRepairPause = 10 * time.Second
 	maxRepairPause   = time.Hour
-	maxLeftPause     = 24 * time.Hour // after a repair that left something
+	maxLeftPause     = 24 * time.Hour // after a repair that left differences
 )
 
-// gapRepair repairs what gaps left in the sinks, while the consumer reads on (on_gap: repair). Each consumer of a pipeline
-// has one. A repair has an owner that expires, so one of them works, and another takes over if it dies.
+// gapRepair repairs the damage of gaps in the sinks, while the consumer reads on (on_gap: repair). Each consumer of a
+// pipeline has one. A repair has an owner that expires. So one consumer repairs, and another takes over if it dies.
 type gapRepair struct {
 	gaps  state.Gaps
-	do    func(ctx context.Context, due []state.NotedGap) error // repairs gaps, and stores what was done
-	lease time.Duration                                         // of the pipeline's leases
+	do    func(ctx context.Context, due []state.NotedGap) error // repairs gaps, and stores the results
+	lease time.Duration                                         // lease time of the pipeline
 	log   *slog.Logger
-	owner string // of the repairs: the consumer
+	owner string // id of the repairs' owner: the consumer
 
-	unrepaired atomic.Int64 // gaps that were not repaired at the last look
+	unrepaired atomic.Int64 // number of unrepaired gaps at the last look
 }
 
-// run looks for gaps and repairs them until ctx is done. An error ends nothing: it is tried again.
+// run looks for gaps and repairs them until ctx is done. After an error it tries again.
 func (r *gapRepair) run(ctx context.Context) {
 	defer r.lastLook(ctx)
 	failures := 0
@@ -60,16 +60,17 @@ func (r *gapRepair) run(ctx context.Context) {
 	}
 }
 
-// lastLook counts what is left, after ctx is done. If that fails, the count is that of the look before.
+// lastLook counts the remaining gaps after ctx is done. If that fails, the former count stays.
 func (r *gapRepair) lastLook(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
 	_, _ = r.look(ctx)
 }
 
-// look counts the gaps that are not repaired, and returns those whose repair can begin. An outage leaves gaps in many shards
-// within moments, and one audit repairs them all: while a gap is too new, those found less than a lease before it wait. A gap
-// is too new for the duration of a lease: its former reader may still write what it read before.
+// look counts the unrepaired gaps, and returns those whose repair can begin. An outage causes gaps in many shards
+// within moments, and one audit repairs them all. So while a gap is too new, the gaps that were found less than one
+// lease time before it wait, too. A gap is too new for one lease time, because its former reader may still write
+// records that it read before.
 func (r *gapRepair) look(ctx context.Context) (due []state.NotedGap, err error) {
 	noted, err := stream.Collect(r.gaps.Gaps(ctx))
 	if err != nil {
@@ -97,8 +98,8 @@ func (r *gapRepair) look(ctx context.Context) (due []state.NotedGap, err error) 
 	return due, nil
 }
 
-// isDue reports whether the repair of a gap that is not too new can begin. A repair that left something is repeated after
-// pauses that grow with the age of the gap, whichever consumer made it.
+// isDue reports whether the repair of a gap that is not too new can begin. A repair that left differences is repeated,
+// whichever consumer made it, after pauses that grow with the age of the gap.
 func (r *gapRepair) isDue(g state.NotedGap, now time.Time) bool {
 	switch rep := g.Repair; {
 	case rep.Owner != "" && now.Before(rep.Expires):
@@ -110,7 +111,7 @@ func (r *gapRepair) isDue(g state.NotedGap, now time.Time) bool {
 	return true
 }
 
-// count returns the function that counts the gaps that are not repaired; nil for a nil gapRepair.
+// count returns the function that counts the unrepaired gaps; nil for a nil gapRepair.
 func (r *gapRepair) count() func() int64 {
 	if r == nil {
 		return nil
@@ -118,7 +119,7 @@ func (r *gapRepair) count() func() int64 {
 	return r.unrepaired.Load
 }
 
-// writeLeft says which command repairs what the consumer left.
+// writeLeft prints the command that repairs the remaining gaps.
 func (r *gapRepair) writeLeft(w io.Writer, command string) {
 	if n := r.unrepaired.Load(); n > 0 {
 		fmt.Fprintf(w, "%s not repaired yet: the next consumer goes on with that, or `tablewake gaps %s --repair --audit`\n", cli.Count(n, "gap"), command)

@@ -13,13 +13,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// heldBackStore stores the notes of consumers for `status`. A note is the reasons that hold its shards back.
+// heldBackStore stores the notes of consumers for `status`. A note lists the reasons why a consumer's shards are held
+// back.
 type heldBackStore interface {
 	SetHeldBack(ctx context.Context, h state.HeldBack) error
 	HeldBack(ctx context.Context) ([]state.HeldBack, error)
 }
 
-// heldBackShards returns the reasons that hold a consumer's shards back, the oldest first.
+// heldBackShards returns the reasons why a consumer's shards are held back, the oldest first.
 func heldBackShards(held []pipeline.HeldBack, st coordinator.Status) []state.HeldBackShard {
 	shards := make(map[string]string, len(st.Partitions))
 	for _, p := range st.Partitions {
@@ -51,21 +52,21 @@ func failingSinks(all []pipeline.SinkState) []state.SinkTrouble {
 
 const (
 	noteEvery   = 10 * time.Second // interval of updates
-	noteAfter   = 30 * time.Second // a note has only reasons that last longer
-	noteRefresh = time.Hour        // an unchanged note is written again after this time, as notes expire
-	noteSize    = 20               // most reasons in a note
+	noteAfter   = 30 * time.Second // minimum duration of a reason in a note
+	noteRefresh = time.Hour        // time after which an unchanged note is written again, because notes expire
+	noteSize    = 20               // maximum number of reasons in a note
 	noteTimeout = 10 * time.Second // of one write
 )
 
-// heldBackNote writes the note of one consumer, whenever it changes.
+// heldBackNote writes the note of one consumer.
 type heldBackNote struct {
 	store    heldBackStore
 	consumer string
 
-	stored state.HeldBack // the last written note; zero if the store has none
+	stored state.HeldBack // the note that was written last; zero if the store has none
 }
 
-// update writes the note if held or failing differs from the stored note.
+// update writes the note if its reasons changed, if a sink fails, or if it is older than noteRefresh.
 func (n *heldBackNote) update(ctx context.Context, now time.Time, held []state.HeldBackShard, failing ...state.SinkTrouble) error {
 	long := slices.DeleteFunc(slices.Clone(held), func(h state.HeldBackShard) bool { return now.Sub(h.Since) < noteAfter })
 	note := state.HeldBack{Consumer: n.consumer, At: now.UTC(), Total: len(long), Worst: long[:min(len(long), noteSize)], Sinks: failing}
@@ -84,7 +85,7 @@ func (n *heldBackNote) update(ctx context.Context, now time.Time, held []state.H
 	return nil
 }
 
-// sameReason reports whether a and b are the same reason. It ignores their bytes, which always change.
+// sameReason reports whether a and b are the same reason. It ignores their number of bytes, which always changes.
 func sameReason(a, b state.HeldBackShard) bool {
 	return a.Shard == b.Shard && a.Sink == b.Sink && a.Reason == b.Reason && a.Since.Equal(b.Since)
 }

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	lookPause   = 5 * time.Second  // between two looks at what all consumers share, while somebody watches the page
+	lookPause   = 5 * time.Second  // pause between two looks at the shared stores, while the page is open
 	lookTimeout = 20 * time.Second // of one look
 )
 
-// newLooks returns the looks at what all consumers share: leases, heartbeats, gaps, notes and stages of sinks. A look lists
-// no stream and counts no dead letters: `status` does.
+// newLooks returns the looks at the stores that all consumers share: leases, heartbeats, gaps, notes and stages of
+// sinks. A look lists no stream and counts no dead letters; `status` does both.
 func (o *options) newLooks(cfg *config.Config, r *resources) *page.Looks {
 	var heartbeats stream.HeartbeatWatch
 	return page.NewLooks(lookPause, redact.LogText, func(ctx context.Context) (*fleet.Report, error) {

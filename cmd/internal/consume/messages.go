@@ -39,7 +39,7 @@ func startText(s config.Start) string {
 	return "from its oldest record where it was not read before"
 }
 
-// gapTexts describe what becomes of shards that lost records, by source.on_gap.
+// gapTexts describe how shards that lost records are handled, by source.on_gap.
 var gapTexts = map[config.OnGap]string{
 	config.OnGapStop:     "shards stop at gaps",
 	config.OnGapContinue: "gaps are passed over",

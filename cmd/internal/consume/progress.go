@@ -14,14 +14,14 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/fleet"
 )
 
-// progress is what a consumer shows of itself while it runs.
+// progress is the progress of a running consumer, for people.
 type progress struct {
 	*fleet.Process
 	pipeline string
 	at       time.Time
 }
 
-// head returns what the line and the block have in common.
+// head returns the common part of the line and the block.
 func (p progress) head() string {
 	read, pending := readAndPending(p.Ledger)
 	lag := time.Duration(*cmp.Or(p.Lag, new(0.0)) * float64(time.Second))

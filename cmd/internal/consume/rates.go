@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// rateWindow is the time over which a rate is measured: what a consumer reads now, not since its start.
+// rateWindow is the time over which a rate is measured.
 const rateWindow = 10 * time.Second
 
 // rateMeter measures the rate of a count that grows.
@@ -19,7 +19,7 @@ type rateSample struct {
 	n  int64
 }
 
-// add adds the count at now, and returns how much it grows a second.
+// add adds the count at now, and returns its growth per second.
 func (m *rateMeter) add(now time.Time, n int64) float64 {
 	m.samples = append(m.samples, rateSample{now, n})
 	for len(m.samples) > 2 && now.Sub(m.samples[1].at) >= rateWindow {
@@ -32,7 +32,7 @@ func (m *rateMeter) add(now time.Time, n int64) float64 {
 	return 0
 }
 
-// rates measures how fast a consumer reads, and how fast its sinks write. The zero rates is ready.
+// rates measures the rates at which a consumer reads, and its sinks write. The zero rates is ready.
 type rates struct {
 	read  rateMeter
 	sinks map[string]*rateMeter
@@ -42,13 +42,13 @@ type rates struct {
 	measured bool // last has two samples
 }
 
-// ratesNow are counts a second.
+// ratesNow are the present rates, per second.
 type ratesNow struct {
 	read    float64            // records
 	written map[string]float64 // changes, by sink
 
-	letters    int64     // changes that were given up, since the start
-	lastLetter time.Time // when letters grew last; zero: never
+	letters    int64     // dead-lettered changes since the start
+	lastLetter time.Time // time of the last growth of letters; zero: never
 }
 
 // add adds the ledger at now. One goroutine calls it.

@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Bounds of the audits of a repair, as `tablewake gaps` has them by default.
+// Limits of the audits of a repair, the same as the defaults of `tablewake gaps`.
 const (
 	repairMaxLag    = time.Minute
 	repairClockSkew = time.Minute
@@ -28,7 +28,7 @@ const (
 // newGapRepair returns the repair of the gaps of cfg. Its log goes to w.
 func (o *options) newGapRepair(cfg *config.Config, res *resources, exts []sinks.Extension, w io.Writer) *gapRepair {
 	r := &gapRepair{gaps: res.gaps, lease: stream.LeaseDuration(cfg), log: o.logger(w)}
-	streams := cli.Streams{Out: io.Discard, Err: io.Discard, Extensions: exts} // progress; each write is in the log
+	streams := cli.Streams{Out: io.Discard, Err: io.Discard, Extensions: exts} // no progress is shown; each write is in the log
 	r.do = func(ctx context.Context, due []state.NotedGap) error {
 		return o.repairGaps(ctx, cfg, res, r, due, streams, w)
 	}
@@ -83,7 +83,7 @@ func (o *options) repairGaps(ctx context.Context, cfg *config.Config, res *resou
 	return nil
 }
 
-// logRepair logs a write of a repair, and what a repair refused to write. Keys of items are as the mask shows them.
+// logRepair logs each write of a repair, and each refusal. The mask applies to the keys of items.
 func (r *gapRepair) logRepair(ctx context.Context, sink string, f *audit.Finding, done audit.Outcome) {
 	level, text := slog.LevelInfo, "an entry was repaired"
 	switch done.Result {
@@ -91,7 +91,7 @@ func (r *gapRepair) logRepair(ctx context.Context, sink string, f *audit.Finding
 	case audit.Refused:
 		level, text = slog.LevelWarn, "an entry cannot be repaired"
 	default:
-		return // nothing was written, and the next look tells
+		return // nothing was written, and the next look reports it
 	}
 	r.log.LogAttrs(ctx, level, text, slog.String("sink", sink), slog.String("verdict", string(f.Verdict)), slog.String("kind", string(f.Kind)), slog.String("where", f.Where))
 }

@@ -50,7 +50,7 @@ func (o *options) openResources(ctx context.Context, cfg *config.Config, w io.Wr
 		return nil, err
 	}
 	r := &resources{api: stream.Open(sdk, cfg, readCalls)}
-	// Nothing is opened, or created, before the streams are found: the tables of another Region would be made.
+	// Find the streams first: in the wrong Region, opening the stores would create tables.
 	streams, err := r.announceStreams(ctx, &o.start, cfg, w)
 	if errors.Is(err, shardreader.ErrNotFound) {
 		err = fmt.Errorf("Region %s: %w", sdk.Region, err)
@@ -68,8 +68,9 @@ func (o *options) openResources(ctx context.Context, cfg *config.Config, w io.Wr
 	return r, nil
 }
 
-// checkViewType returns an error if --create is set and a stream lacks images that the sinks need: all tables would be
-// made, and the run would end at the first record. A stream that cannot be described now is described when it is read.
+// checkViewType returns an error if --create is set and a stream lacks images that the sinks need. Otherwise all tables
+// would be created, and the run would end at the first record. It skips a stream that cannot be described now; reading
+// describes it again.
 func (o *options) checkViewType(ctx context.Context, api shardreader.API, cfg *config.Config, streams []shardreader.StreamRef) error {
 	if !o.Create {
 		return nil
@@ -127,8 +128,8 @@ func (r *resources) open(ctx context.Context, o *options, cfg *config.Config, sd
 		return err
 	}
 	r.OnClose(r.stores.Close)
-	// The state is opened before the lease table. It refuses to create a state table if the sinks have output of a lost
-	// one; the lease table would create it.
+	// Open the state before the lease table. It refuses to create a state table if the sinks have output of a lost one;
+	// opening the lease table would create it.
 	stateStore, err := startStep(ctx, &o.start, "opening the state", func() (state.Store, error) { return r.stores.State(ctx, cfg) })
 	if err != nil {
 		return err
@@ -169,12 +170,12 @@ func (r *resources) open(ctx context.Context, o *options, cfg *config.Config, sd
 	return waitForOthers(ctx, read, w)
 }
 
-// restTime is the time without a change of its leases after which another application has stopped: an application of
-// the KCL renews its leases at least every ten seconds.
+// restTime is the time after which an application whose leases do not change has stopped. An application of the KCL
+// renews its leases at least every ten seconds.
 const restTime = 12 * time.Second
 
-// waitForOthers returns an error if another application still renews leases of the table. It waits for restTime if the
-// table has leases of another application. Two applications would take the same shards from each other.
+// waitForOthers returns an error if another application still renews leases of the table. If the table has leases of
+// another application, it waits for restTime. Two running applications would take the same shards from each other.
 func waitForOthers(ctx context.Context, read func(context.Context) (leases.Snapshot, error), w io.Writer) error {
 	before, err := read(ctx)
 	if err != nil || len(before.Foreign()) == 0 {

@@ -14,18 +14,18 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// startup is the state of a process before its consumer runs: the health endpoint answers already. The zero startup
+// startup is the state of a process before its consumer runs. The health endpoint already answers. The zero startup
 // logs nothing.
 type startup struct {
 	log     *slog.Logger
-	monitor *health.Monitor // set before anything is served
+	monitor *health.Monitor // set before the endpoint is served
 
 	mu      sync.Mutex
 	problem string       // the last failed step, and its error
 	run     *consumerRun // nil: not started yet
 }
 
-// startStep calls do, a step of the start, until it succeeds. It retries as long as a running consumer does.
+// startStep calls do, a step of the start, until it succeeds. It retries for as long as a running consumer does.
 func startStep[T any](ctx context.Context, s *startup, step string, do func() (T, error)) (T, error) {
 	log := s.log
 	if log == nil {

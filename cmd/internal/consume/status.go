@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
-// pageStatus returns what the page and /status show. Before the consumer runs, it is the verdict alone.
+// pageStatus returns the content of the page and of /status. Before the consumer runs, it has only the verdict.
 func (s *startup) pageStatus() (out page.Status) {
 	c, _ := s.current()
 	if s.monitor != nil {
@@ -24,17 +24,17 @@ func (s *startup) pageStatus() (out page.Status) {
 }
 
 const (
-	statusTimeout = time.Second // a consumer that does not return its status for this long hangs
-	maxAsking     = 4           // calls that wait for it
+	statusTimeout = time.Second // a consumer that does not return its status within this time hangs
+	maxAsking     = 4           // maximum number of waiting calls
 )
 
 // statusWithin returns the status of this process; nil if the consumer hangs. Then the page and /status still have the
-// verdict, which says so.
+// verdict, which reports that.
 func (c *consumerRun) statusWithin(timeout time.Duration) *fleet.Process {
 	select {
 	case c.asking <- struct{}{}:
 	default:
-		return nil // earlier calls hang
+		return nil // earlier calls still wait
 	}
 	got := make(chan *fleet.Process, 1)
 	go func() { // it ends once the consumer answers
@@ -54,7 +54,7 @@ func (c *consumerRun) status(now time.Time) *fleet.Process {
 	st := c.source.Status()
 	p := newProcess(st, c.pipeline.HeldBack())
 	p.Ledger = c.pipeline.Ledger()
-	if st.Seen { // before that it reads nothing, and how far it is behind is unknown
+	if st.Seen { // before that the consumer has read nothing, and its lag is unknown
 		p.Lag = new(c.source.Lag(st).Seconds())
 	}
 	rates, measured := c.rates.latest()
@@ -75,7 +75,7 @@ func (c *consumerRun) status(now time.Time) *fleet.Process {
 	return p
 }
 
-// newProcess returns the parts of a status that are about shards.
+// newProcess returns the parts of a status about shards.
 func newProcess(st coordinator.Status, held []pipeline.HeldBack) *fleet.Process {
 	c := &fleet.Process{
 		Worker: st.Member.Worker, Name: st.Member.Name, Lists: st.Leads, Consumers: st.Live, CallsAMonth: st.Member.Calls, Shards: []fleet.ProcessShard{},

@@ -21,7 +21,7 @@ type stopper struct {
 	work    sync.WaitGroup
 }
 
-// The causes of a hard stop, as the log has them.
+// The causes of a hard stop, as they appear in the log.
 var (
 	errSecondSignal = redact.Class("stopped").New("a second signal came")
 	errStopTimeout  = redact.Class("stopped").New("--stop-timeout passed")
@@ -32,12 +32,12 @@ func newStopper(ctx context.Context, timeout time.Duration) *stopper {
 	s := &stopper{signals: make(chan os.Signal, 2)}
 	s.soft, s.begin = context.WithCancel(ctx)
 	s.hard, s.end = context.WithCancelCause(context.WithoutCancel(ctx))
-	signal.Notify(s.signals, cli.StopSignals()...) // so that a second signal does not kill the process
+	signal.Notify(s.signals, cli.StopSignals()...) // a second signal must not kill the process
 	s.work.Go(func() { s.watch(timeout) })
 	return s
 }
 
-// watch begins the hard stop. It counts signals, because the first one also ends ctx: either may be seen first.
+// watch begins the hard stop. It counts signals, because the first one also ends ctx, and watch may see either first.
 func (s *stopper) watch(timeout time.Duration) {
 	signals := 0
 	var expired <-chan time.Time

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	watchIdleEvery = 200 * time.Millisecond // with --exit-when-idle, so that the end is noticed soon
-	watchEvery     = time.Second            // otherwise: the status of thousands of shards costs CPU
-	drawEvery      = watchEvery * 9 / 10    // of the block of a terminal: each tick of watchEvery draws it
-	reportEvery    = time.Minute            // interval of progress lines, where there is no terminal
+	watchIdleEvery = 200 * time.Millisecond // with --exit-when-idle, to notice the end soon
+	watchEvery     = time.Second            // otherwise: the status of thousands of shards takes processor time
+	drawEvery      = watchEvery * 9 / 10    // interval of the terminal's block: each tick of watchEvery draws it
+	reportEvery    = time.Minute            // interval of progress lines without a terminal
 )
 
 // watch shows the progress until ctx is done: on a terminal as a block, elsewhere as a line a minute if anything was read,
@@ -96,7 +96,7 @@ func (c *consumerRun) refreshStopped() coordinator.Status {
 	st := c.source.Status()
 	if st.Contact && !st.Member.Leaving { // otherwise another consumer may own the shards
 		c.mu.Lock()
-		c.stopped = st.Member.Stopped // with the shards whose lease is damaged, which no consumer owns
+		c.stopped = st.Member.Stopped // also shards with a damaged lease, which no consumer owns
 		c.mu.Unlock()
 	}
 	return st

@@ -64,16 +64,16 @@ type sinkCost struct {
 	Sink       string  `json:"sink"`
 	Rule       string  `json:"rule"`        // in words
 	Changes    int64   `json:"changes"`     // changes with a cost
-	WriteUnits float64 `json:"write_units"` // of all changes
+	WriteUnits float64 `json:"write_units"` // write units of all changes
 	ReadUnits  float64 `json:"read_units"`
-	Most       float64 `json:"most_write_units"` // of the most expensive change
+	Most       float64 `json:"most_write_units"` // write units of the most expensive change
 	Dollars    float64 `json:"dollars"`          // at the list prices of us-east-1, on demand
 
-	OtherTombstones float64  `json:"write_units_with_other_tombstones,omitempty"` // if the kind makes a difference
-	Advice          []string `json:"advice,omitempty"`                            // what would cost less
+	OtherTombstones float64  `json:"write_units_with_other_tombstones,omitempty"` // absent if the kind of tombstones makes no difference
+	Advice          []string `json:"advice,omitempty"`                            // changes of the file that would cost less
 
 	inPlace bool        // its tombstones are in place
-	idle    idleChanges // what it reads in vain
+	idle    idleChanges // its reads without a write
 }
 
 // The list prices of a write unit and a read unit.
@@ -144,8 +144,8 @@ func (c *costs) add(x pipeline.Explanation, index map[string]int) {
 	}
 }
 
-// costRule describes the DynamoDB units of one change at a sink, and the queries of a read of its shards; "" if the sink
-// does not write to DynamoDB.
+// costRule describes the DynamoDB units of one change at a sink, and the queries of a read of its shards. It returns ""
+// if the sink does not write to DynamoDB.
 func costRule(s config.Sink) string {
 	rule := writeRule(s)
 	switch {
@@ -157,7 +157,7 @@ func costRule(s config.Sink) string {
 	return rule
 }
 
-// writeRule describes the DynamoDB units of one change at a sink; "" if the sink does not write to DynamoDB.
+// writeRule describes the DynamoDB units of one change at a sink. It returns "" if the sink does not write to DynamoDB.
 func writeRule(s config.Sink) string {
 	switch {
 	case s.View != nil && s.View.ForEach != nil:

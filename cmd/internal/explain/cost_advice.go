@@ -13,18 +13,18 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
-// idleChanges are the changes for which a sink reads and writes nothing, by the prefixes of their key attributes.
+// idleChanges counts, by key prefix, the changes that cost a sink a read but no write.
 type idleChanges struct {
 	attributes map[string]prefixes
 }
 
-// prefixes are the counts of one key attribute.
+// prefixes has the counts of one key attribute.
 type prefixes struct {
 	reads   map[string]float64 // read units of idle changes
-	written map[string]bool    // prefixes of changes that are written; "": one of them has no prefix
+	written map[string]bool    // prefixes of changes that are written; "": a written change has no prefix
 }
 
-// keeps reports whether a filter of the written prefixes lets through what begins with the prefix.
+// keeps reports whether a filter on the written prefixes passes a key with this prefix.
 func (p prefixes) keeps(prefix string) bool {
 	for written := range p.written {
 		if strings.HasPrefix(prefix, written) {
@@ -34,13 +34,13 @@ func (p prefixes) keeps(prefix string) bool {
 	return false
 }
 
-// maxPrefixes bounds the prefixes that a filter lists.
+// maxPrefixes is the maximum number of prefixes in a filter.
 const maxPrefixes = 8
 
 // fixedKey is a key that is probably the same for many items: PROFILE, or META.
 var fixedKey = regexp.MustCompile(`^[A-Z][A-Z_-]*$`)
 
-// prefixOf returns the text of a key up to the first punctuation that people write there, or a whole fixed key; "" for others.
+// prefixOf returns the text of a key up to the first usual separator, or a whole fixed key; "" for others.
 func prefixOf(v item.Value) string {
 	text, _ := v.Text()
 	if at := strings.IndexAny(text, "#:|/"); at > 0 {
@@ -52,7 +52,7 @@ func prefixOf(v item.Value) string {
 	return ""
 }
 
-// add counts a change with the cost that it has at the sink.
+// add counts a change with its cost at the sink.
 func (c *idleChanges) add(keys item.Image, cost dynamo.Cost) {
 	if c.attributes == nil {
 		c.attributes = make(map[string]prefixes)
@@ -72,8 +72,8 @@ func (c *idleChanges) add(keys item.Image, cost dynamo.Cost) {
 	}
 }
 
-// filter returns the filter that keeps the most idle changes away and no change that is written, and the read units that it
-// saves; "" if there is none.
+// filter returns the filter that drops the most read units of idle changes and no written change, and the read units
+// that it saves. It returns "" if there is none.
 func (c *idleChanges) filter() (filter string, saved float64) {
 	for _, name := range slices.Sorted(maps.Keys(c.attributes)) {
 		p := c.attributes[name]

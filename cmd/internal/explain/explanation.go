@@ -16,7 +16,7 @@ import (
 
 // explanation is an element of `explain -o json`.
 type explanation struct {
-	Record   int64              `json:"record"` // 1-based, in the order of the input
+	Record   int64              `json:"record"` // number of the record, from 1, in the order of the input
 	Op       string             `json:"op"`
 	Key      item.Key           `json:"key"`
 	Sequence string             `json:"sequence"`
@@ -28,7 +28,7 @@ type explanation struct {
 	Diff     []differenceJSON   `json:"diff,omitempty"`
 	Events   []eventJSON        `json:"events,omitempty"`
 	Sinks    []sinkPlanJSON     `json:"sinks,omitempty"`
-	Error    *decodeErrorJSON   `json:"error,omitempty"` // of a record that could not be decoded
+	Error    *decodeErrorJSON   `json:"error,omitempty"` // error of a record that could not be decoded
 }
 
 // entityJSON is the entity of an item.
@@ -78,7 +78,7 @@ type sinkPlanJSON struct {
 	Filters []filterResultJSON `json:"filters,omitempty"`
 	Do      []string           `json:"do,omitempty"`
 	Cost    *unitCostJSON      `json:"cost,omitempty"`    // on DynamoDB
-	Outcome string             `json:"outcome,omitempty"` // if nothing is written
+	Outcome string             `json:"outcome,omitempty"` // result if nothing is written
 	Reason  string             `json:"reason,omitempty"`
 	Error   string             `json:"error,omitempty"`
 	Stops   bool               `json:"stops_pipeline,omitempty"` // the error stops the pipeline
@@ -206,7 +206,7 @@ func (f filterResultJSON) String() string {
 	return f.Filter + ": keeps it"
 }
 
-// lines describe the writes of a sink, or why there are none.
+// lines describe the writes of a sink, or the reason why there are none.
 func (s sinkPlanJSON) lines() []string {
 	var lines []string
 	for _, f := range s.Filters {

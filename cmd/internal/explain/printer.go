@@ -21,11 +21,11 @@ type Printer struct {
 	Mask     *mask.Mask                                // Default: nothing is masked
 	Entities *entity.Set                               // Default: explanations name no entity
 
-	// Selects reports whether a record is printed. Required. Of a record that could not be decoded, the change has only
-	// the key, the key attributes and the sequence number, if these could be decoded.
+	// Selects reports whether a record is printed. Required. If a record could not be decoded, its change has only the
+	// key, the key attributes and the sequence number, as far as these could be decoded.
 	Selects func(*record.Change) bool
 
-	Limit  int64      // most explanations. Default: no limit
+	Limit  int64      // maximum number of explanations. Default: no limit
 	Format cli.Format // required
 }
 

@@ -1,5 +1,5 @@
-// Package fleet is the commands status and leases: it reports the state of a pipeline's consumers, and changes
-// their leases by hand.
+// Package fleet has the commands status and leases. It reports the state of a pipeline's consumers, and changes their
+// leases by hand.
 //
 // An [Observation] has what is visible outside of the consumers: leases, heartbeats, the listed shards of the stream, and
 // noted gaps. [Observation.Report] makes a [Report] of it: the tree of shards, the consumer that reads each, its position

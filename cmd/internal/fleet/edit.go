@@ -15,8 +15,8 @@ import (
 // leaseEdit is a planned change of a lease, with its effects.
 type leaseEdit struct {
 	Old, Next leases.Lease
-	Creates   bool        // the lease is created: Old is the result of [firstLease]
-	Effects   []string    // for the operator
+	Creates   bool        // the lease is created: Old is the lease that [firstLease] returned
+	Effects   []string    // effects of the change, for the operator
 	Skipped   *record.Gap // unread records that the change skips; nil: none. writeEdit stores this gap before the position
 }
 
@@ -94,9 +94,9 @@ func pinLease(l leases.Lease, name string) (leaseEdit, error) {
 type resetPosition struct {
 	Oldest   bool
 	Latest   bool
-	End      bool // the unread rest of the shard is skipped
+	End      bool // skip the unread rest of the shard
 	Time     time.Time
-	Sequence string // after this record: decimal digits
+	Sequence string // continue after this record: decimal digits
 }
 
 // parsePosition parses trim_horizon, latest, end, a time or a sequence number.
@@ -128,7 +128,7 @@ func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (lea
 	e.Next.From, e.Next.Time, e.Next.Stopped = time.Time{}, time.Time{}, ""
 	var rereads string // the records that are read again
 	if to.Sequence == "" {
-		e.Next.First = "" // the first record may be lost by now: that is no gap after a reset
+		e.Next.First = "" // the first record may be lost by now, which is not a gap after a reset
 	}
 	switch {
 	case to.Oldest:
@@ -175,8 +175,8 @@ func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (lea
 }
 
 // firstLease returns a lease for a shard that no consumer began, because records before it may be lost. listed are the
-// shards of its stream; existing are all leases. It returns an error if a descendant of the shard has a lease, as the
-// shard was read then.
+// shards of its stream; existing are all leases. It returns an error if a descendant of the shard has a lease, because
+// the shard was read then.
 func firstLease(stream string, s shardreader.Shard, listed []shardreader.Shard, existing []leases.Lease) (leases.Lease, error) {
 	parents := make(map[string]string, len(listed))
 	for _, shard := range listed {
@@ -201,7 +201,7 @@ func firstLease(stream string, s shardreader.Shard, listed []shardreader.Shard, 
 // skipError is the error of a reset that would skip unread records.
 type skipError struct{ Shard, What string }
 
-// Error says which records the reset would skip.
+// Error names the records that the reset would skip.
 func (e *skipError) Error() string {
 	return fmt.Sprintf("shard %s: %s; --skip says that this is meant", e.Shard, e.What)
 }

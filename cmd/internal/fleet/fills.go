@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Fill is how far a backfill is, by its parts.
+// Fill is the progress of a backfill, by its parts.
 type Fill struct {
 	state.Backfill
 	Done  int   // parts that are written
@@ -48,7 +48,7 @@ func ReadFills(ctx context.Context, kept state.Backfills, births []state.Birth) 
 	return fills, nil
 }
 
-// addFill adds how far the backfill of a sink is. A run without a stored backfill stays unknown.
+// addFill adds the progress of a sink's backfill. It stays unknown if the backfill is not stored.
 func (s *PendingSink) addFill(obs *Observation) {
 	f, known := obs.Fills[s.Run]
 	if !known || f.Start.IsZero() {

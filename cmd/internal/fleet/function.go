@@ -22,16 +22,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// Function is a Lambda function that carries the changes, as AWS shows it.
+// Function is a Lambda function that runs the pipeline, as AWS shows it.
 type Function struct {
 	Name     string    `json:"function"`
 	Mappings []Mapping `json:"mappings"` // its event source mappings, by source
 
-	// IteratorAge is the age of the last record of a batch when Lambda handed the batch over: the largest of the last
-	// iteratorAgeSpan, in seconds. It is absent if no batch was, or if it could not be read.
+	// IteratorAge is the age of the last record of a batch when Lambda sent the batch: the largest age in the last
+	// iteratorAgeSpan, in seconds. It is absent if there was no batch, or if it could not be read.
 	IteratorAge *float64 `json:"iterator_age_seconds,omitempty"`
 
-	LossIn *float64 `json:"seconds_until_loss,omitempty"` // of a record as old as IteratorAge; absent if that is, or for Kinesis
+	LossIn *float64 `json:"seconds_until_loss,omitempty"` // time until a record as old as IteratorAge is lost; absent without IteratorAge, or for Kinesis
 
 	unread bool // the mappings could not be read
 }
@@ -41,12 +41,12 @@ type Mapping struct {
 	ID     string         `json:"mapping"`
 	Source string         `json:"source"`                // ARN of a stream or a queue
 	State  string         `json:"state"`                 // Enabled, Disabled, Updating, ...
-	Why    string         `json:"why,omitempty"`         // it is in this state, in Lambda's words
-	Result string         `json:"last_result,omitempty"` // of the last batch, in Lambda's words
-	Failed *FailureBucket `json:"failure_bucket"`        // null: it has none
+	Why    string         `json:"why,omitempty"`         // reason of the state, in Lambda's words
+	Result string         `json:"last_result,omitempty"` // result of the last batch, in Lambda's words
+	Failed *FailureBucket `json:"failure_bucket"`        // null: the mapping has no bucket
 }
 
-// Idle reports whether nothing reads the source for the mapping.
+// Idle reports whether the mapping does not read its source.
 func (m Mapping) Idle() bool {
 	return m.State == "Disabled" || m.State == "Disabling" || m.State == "Deleting"
 }
@@ -54,19 +54,19 @@ func (m Mapping) Idle() bool {
 // Failing reports whether the last batch failed.
 func (m Mapping) Failing() bool { return strings.HasPrefix(m.Result, "PROBLEM") }
 
-// FailureBucket is the bucket that Lambda writes the batches of a mapping to that it gives up.
+// FailureBucket is the bucket to which Lambda writes the batches that a mapping discards.
 type FailureBucket struct {
 	Bucket  string     `json:"bucket"`
-	Batches int        `json:"batches"`          // in the bucket, whether they were delivered since or not
-	More    bool       `json:"more,omitempty"`   // there are more than were counted
-	Newest  *time.Time `json:"newest,omitempty"` // of the counted ones
+	Batches int        `json:"batches"`          // number of batches in the bucket, delivered since or not
+	More    bool       `json:"more,omitempty"`   // there are more than the counted ones
+	Newest  *time.Time `json:"newest,omitempty"` // time of the newest counted batch
 	Unknown string     `json:"unknown,omitempty"`
 }
 
-// iteratorAgeSpan is the time before a look whose IteratorAge counts. Lambda reports it within minutes.
+// iteratorAgeSpan is the time before a look in which an IteratorAge counts. Lambda reports it within minutes.
 const iteratorAgeSpan = 10 * time.Minute
 
-// functionReader reads what Lambda, CloudWatch and S3 know of functions.
+// functionReader reads the data of functions in Lambda, CloudWatch and S3.
 type functionReader struct {
 	mappings lambda.ListEventSourceMappingsAPIClient
 	metrics  interface {
@@ -98,7 +98,7 @@ func (o *statusOptions) observeFunctions(ctx context.Context, cfg *config.Config
 	return nil
 }
 
-// read reads a function. What could not be read is added to obs.
+// read reads a function. It adds failed reads to obs.
 func (r functionReader) read(ctx context.Context, name string, obs *Observation) Function {
 	f := Function{Name: name, Mappings: []Mapping{}}
 	found, err := withTimeout(ctx, func(ctx context.Context) ([]lambdatypes.EventSourceMappingConfiguration, error) {
@@ -140,7 +140,7 @@ func newMapping(c *lambdatypes.EventSourceMappingConfiguration) Mapping {
 		Why: awssdk.ToString(c.StateTransitionReason), Result: awssdk.ToString(c.LastProcessingResult),
 	}
 	if d := c.DestinationConfig; d != nil && d.OnFailure != nil {
-		if to, err := arn.Parse(awssdk.ToString(d.OnFailure.Destination)); err == nil && to.Service == "s3" { // in any partition
+		if to, err := arn.Parse(awssdk.ToString(d.OnFailure.Destination)); err == nil && to.Service == "s3" { // in any partition of AWS
 			m.Failed = &FailureBucket{Bucket: to.Resource}
 		}
 	}
@@ -163,7 +163,7 @@ func (r functionReader) countBatches(ctx context.Context, mapping string, b *Fai
 		if err != nil {
 			b.More = b.Batches > 0
 			if _, late := errors.AsType[cli.NoAnswer](context.Cause(ctx)); late && b.More {
-				return nil // that many is an answer
+				return nil // a count up to the limit is an answer
 			}
 			return cli.ExplainTimeout(ctx, functionError(ctx, "ListObjectsV2", "s3:ListBucket on the bucket", err))
 		}
@@ -198,7 +198,7 @@ func (r functionReader) iteratorAge(ctx context.Context, name string, now time.T
 	return largest, nil
 }
 
-// functionName returns the name of a function that is given by name or ARN, with a version or alias or without.
+// functionName returns the name of a function, which is given by name or ARN, with or without a version or alias.
 func functionName(given string) string {
 	if parts := strings.Split(given, ":"); len(parts) >= 7 { // arn:aws:lambda:REGION:ACCOUNT:function:NAME:QUALIFIER
 		return parts[6]

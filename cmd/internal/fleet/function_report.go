@@ -41,7 +41,7 @@ func (r *Report) addFunctions(obs *Observation) {
 		}
 	}
 	if unread {
-		return // what they read is unknown
+		return // without mappings, the sources of the functions are unknown
 	}
 	for _, source := range obs.sources() {
 		if !slices.ContainsFunc(obs.Functions, func(f Function) bool { return slices.ContainsFunc(f.Mappings, source.isOf) }) {
@@ -54,7 +54,7 @@ func (r *Report) addFunctions(obs *Observation) {
 // source is a stream that functions must read.
 type source struct {
 	name string
-	isOf func(Mapping) bool // the mapping reads it
+	isOf func(Mapping) bool // reports whether a mapping reads the stream
 }
 
 func (obs *Observation) sources() (all []source) {
@@ -104,7 +104,7 @@ func (f *Function) AgeText() string {
 	return FormatAge(seconds(*f.IteratorAge))
 }
 
-// LossText describes when the oldest record is lost; "-" if it is unknown.
+// LossText describes when the oldest record will be lost; "-" if it is unknown.
 func (f *Function) LossText() string {
 	switch {
 	case f.LossIn == nil:
@@ -115,7 +115,7 @@ func (f *Function) LossText() string {
 	return FormatAge(seconds(*f.LossIn))
 }
 
-// Text describes how many batches the bucket has at a time; "-" if there is no bucket.
+// Text describes the number of batches in the bucket at a time; "-" if there is no bucket.
 func (b *FailureBucket) Text(at time.Time) string {
 	switch {
 	case b == nil:

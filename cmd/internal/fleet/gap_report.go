@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// addGapRepair adds a problem for a gap that should be repaired and is not: the file says on_gap: repair, or a repair was
-// begun.
+// addGapRepair adds a problem for a gap whose repair is wanted and not done: the file says on_gap: repair, or a repair
+// was begun.
 func (r *Report) addGapRepair(obs *Observation, g state.NotedGap) {
 	rep := g.Repair
 	if rep.Stage == state.GapRepaired || !obs.RepairsGaps && rep.Run == "" {
@@ -35,7 +35,7 @@ func (r *Report) addGapRepair(obs *Observation, g state.NotedGap) {
 	}
 }
 
-// lastSaid describes when the owner of a repair stored last how far it is; "" if that is unknown.
+// lastSaid describes when the owner of a repair last stored its progress; "" if that is unknown.
 func lastSaid(r state.GapRepair, now time.Time) string {
 	if r.At.IsZero() {
 		return ""
@@ -43,7 +43,7 @@ func lastSaid(r state.GapRepair, now time.Time) string {
 	return fmt.Sprintf(", as it noted %s ago", FormatAge(max(now.Sub(r.At), 0)))
 }
 
-// RepairProgress describes how far the present step of a repair is; "" if it has looked at nothing.
+// RepairProgress describes the progress of a repair's present step; "" if it has looked at nothing.
 func RepairProgress(r state.GapRepair) string {
 	took := r.At.Sub(r.Since).Seconds()
 	if r.Done == 0 || r.Since.IsZero() || took <= 0 {

@@ -10,11 +10,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// HeldBack is a reason that holds a shard back: its reading is paused, or its checkpoint does not move. Consumers
+// HeldBack is a reason why a shard is held back: its reading is paused, or its checkpoint does not move. Consumers
 // store these reasons in notes.
 type HeldBack struct {
 	Shard    string    `json:"shard"`
-	Sink     string    `json:"sink,omitempty"` // absent: it waits for dead letters
+	Sink     string    `json:"sink,omitempty"` // absent: the shard waits for dead letters
 	Reason   string    `json:"reason"`         // share, bounds, backoff, filling or writing
 	Since    time.Time `json:"since"`
 	Seconds  float64   `json:"seconds"`

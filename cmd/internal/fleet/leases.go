@@ -279,8 +279,8 @@ type leaseJSON struct {
 	LastRecord *time.Time `json:"last_record,omitempty"` // creation time of the record at the checkpoint
 	Wanted     string     `json:"wanted,omitempty"`
 	Pinned     string     `json:"pinned,omitempty"`
-	Stopped    string     `json:"stopped,omitempty"` // why the reading of the shard is stopped
-	Broken     string     `json:"broken,omitempty"`  // why the row cannot be read; all other fields except shard are empty then
+	Stopped    string     `json:"stopped,omitempty"` // reason why the reading of the shard is stopped
+	Broken     string     `json:"broken,omitempty"`  // reason why the row cannot be read; then all other fields except shard are empty
 }
 
 func newLeaseJSON(l leases.Lease) leaseJSON {

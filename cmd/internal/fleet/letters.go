@@ -28,11 +28,11 @@ type uncountable string
 
 func (u uncountable) Error() string { return string(u) }
 
-// countLetters counts the dead letters and the quarantined keys of a pipeline, if that is cheap and changes nothing. Of a
-// queue it asks how many messages there are: a read of a queue hides them from other readers.
+// countLetters counts the dead letters and the quarantined keys of a pipeline, if that is cheap and changes nothing.
+// For a queue it reads the number of messages, because reading messages hides them from other readers.
 func (o *statusOptions) countLetters(ctx context.Context, cfg *config.Config, shared *sharedStores) *Letters {
 	l := &Letters{Sinks: map[string]int{}, Keys: map[string]int{}, Reasons: map[string]int{}}
-	if cfg.DeadLetters == nil && o.Live { // a folder keeps them in any case
+	if cfg.DeadLetters == nil && o.Live { // a folder always has dead letters
 		l.None = true
 		return l
 	}
@@ -61,7 +61,8 @@ func (o *statusOptions) countLetters(ctx context.Context, cfg *config.Config, sh
 	return l
 }
 
-// setUnknown notes what was not counted: err ended the count of letters, of which there are some, and keysErr that of keys.
+// setUnknown notes incomplete counts: err ended the count of letters, of which some were found, and keysErr that of
+// keys.
 func (l *Letters) setUnknown(ctx context.Context, some bool, err, keysErr error) {
 	if errors.Is(err, errMaxLetters) || err != nil && some && ctx.Err() != nil {
 		l.More, err = true, nil

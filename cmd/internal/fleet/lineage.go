@@ -50,7 +50,7 @@ var stateWords = []struct {
 	{Reading, "being read"}, {Waiting, "waiting for their parents"}, {Done, "read to their end"},
 }
 
-// Text lists the counts, without those of a state.
+// Text lists the counts, except that of one state.
 func (n StateCounts) Text(without State) string {
 	return n.list(without, func(_ State, text string) string { return text })
 }

@@ -15,19 +15,19 @@ type Observation struct {
 	Source    string    // flags that name the source of a backfill, for hints: --scan
 	At        time.Time // by the clock of this machine; ages are relative to it
 	Leases    leases.Snapshot
-	Silent    map[string]time.Duration // by consumer id: how long it was watched without a new heartbeat, for a whole lease or more
+	Silent    map[string]time.Duration // by consumer id: time for which it was watched without a new heartbeat, at least one lease time
 	Streams   []Stream
 	Gaps      []state.NotedGap
 	HeldBack  []state.HeldBack // notes of consumers; Report ignores those of silent consumers
 	Letters   *Letters         // nil: they were not counted
-	Births    []state.Birth    // of all outputs
-	LeftOut   []state.Birth    // those of Births whose sinks are in the file, and may miss changes
+	Births    []state.Birth    // births of all outputs
+	LeftOut   []state.Birth    // the births whose sinks are in the file, and may miss changes
 	Fills     map[string]Fill  // by run: the backfills of Births
-	Functions []Function       // that carry the changes, as far as the flags name them
-	Tables    []string         // that the functions must read the streams of
-	Kinesis   string           // ARN of the stream that they read instead; "": none
+	Functions []Function       // functions that run the pipeline, as the flags name them
+	Tables    []string         // tables whose streams the functions must read
+	Kinesis   string           // ARN of the Kinesis stream that they read instead; "": none
 	Lost      []LostOutput     // sinks whose output does not belong to the state
-	Unknown   []ReadFailure    // what could not be read
+	Unknown   []ReadFailure    // failed reads
 
 	RepairsGaps bool // the file says on_gap: repair
 
@@ -37,24 +37,24 @@ type Observation struct {
 	Retention time.Duration // how long the stream keeps a record. Default: 24h
 	Urgent    time.Duration // records that are lost within this time are a problem. Default: 4h
 
-	unreadBefore map[string]string // by stream: an older one of its table that is not read to its end
+	unreadBefore map[string]string // by stream: an older stream of its table that is not read to its end
 }
 
-// Letters counts the dead letters of a pipeline, and the keys that are quarantined for them.
+// Letters counts the dead letters of a pipeline, and the keys that are quarantined because of them.
 type Letters struct {
-	None    bool           `json:"none,omitempty"`    // the file names no place for dead letters
+	None    bool           `json:"none,omitempty"`    // the file names no store for dead letters
 	Sinks   map[string]int `json:"sinks"`             // letters by sink; "" has those of records that could not be decoded
 	Keys    map[string]int `json:"quarantined"`       // keys by sink
-	More    bool           `json:"more,omitempty"`    // there are more than were counted
-	Queued  int            `json:"queued,omitempty"`  // messages of the queue, about, of all pipelines that use it; Sinks does not have them
-	Unknown string         `json:"unknown,omitempty"` // why some or all could not be counted
+	More    bool           `json:"more,omitempty"`    // there are more than the counted ones
+	Queued  int            `json:"queued,omitempty"`  // approximate number of messages in the queue, of all pipelines that use it; they are not in Sinks
+	Unknown string         `json:"unknown,omitempty"` // reason why some or all could not be counted
 	Failed  bool           `json:"failed,omitempty"`  // the count failed; false: such letters are never counted
 
 	Reasons map[string]int `json:"reasons,omitempty"` // letters by class: write, plan, quarantined, ...
-	Oldest  *time.Time     `json:"oldest,omitempty"`  // when the oldest of the counted ones was stored
+	Oldest  *time.Time     `json:"oldest,omitempty"`  // time when the oldest counted letter was stored
 }
 
-// ReadFailure is something that could not be read, and the error.
+// ReadFailure is a failed read, with its error.
 type ReadFailure struct {
 	What string
 	Err  error
@@ -67,7 +67,7 @@ func (obs *Observation) AddUnread(what string, err error) {
 	}
 }
 
-// LostOutput is a sink whose output does not belong to the state, and the problem.
+// LostOutput is a sink whose output does not belong to the state, with the problem.
 type LostOutput struct {
 	Sink string
 	What string
@@ -78,5 +78,5 @@ type Stream struct {
 	ARN    string
 	Status shardreader.StreamStatus
 	Shards []shardreader.Shard
-	Err    error // why it could not be listed; then the tree has only its leases
+	Err    error // reason why it could not be listed; then the tree has only its leases
 }

@@ -36,7 +36,7 @@ type sharedStores struct {
 	stores sinks.Stores                                              // existing stores of sinks; nil if leases are in a file, or if the command does not read them
 
 	silent time.Duration // a consumer without a new heartbeat for this long is silent
-	gone   time.Duration // how long no process has used the lease file; 0: one does, or it is unknown
+	gone   time.Duration // time for which no process has used the lease file; 0: a process uses it, or it is unknown
 	target.Closers
 }
 
@@ -59,7 +59,7 @@ func (shared *sharedStores) readState(ctx context.Context, obs *Observation, wha
 }
 
 // openStores opens the leases, the stream and the gaps of cfg, to inspect them or to change leases. With --live it
-// first names them on w.
+// first prints their names to w.
 func openStores(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer, change bool) (*sharedStores, error) {
 	path, err := stream.LeaseFile(t, cfg)
 	if err != nil {
@@ -76,7 +76,7 @@ func openStores(ctx context.Context, t *target.Flags, cfg *config.Config, w io.W
 	}}
 	if path != "" {
 		if change && !t.Live {
-			folder, err := local.Open(t.Local) // no process empties it meanwhile
+			folder, err := local.Open(t.Local) // no process can empty it meanwhile
 			if err != nil {
 				return nil, err
 			}
@@ -122,7 +122,7 @@ func (shared *sharedStores) openFile(cfg *config.Config, path string, change boo
 	return nil
 }
 
-// idleSince returns how long no process has used a file; 0 if one does.
+// idleSince returns the time for which no process has used a file; 0 if a process uses it.
 func idleSince(path string) time.Duration {
 	if used, err := leasesfile.InUse(path); used || err != nil {
 		return 0
@@ -164,7 +164,7 @@ func (shared *sharedStores) openState(ctx context.Context, t *target.Flags, sdk 
 	return nil
 }
 
-// openGaps opens the state table of cfg, without leases and streams. It first names the stores on w.
+// openGaps opens the state table of cfg, without leases and streams. It first prints the names of the stores to w.
 func openGaps(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer) (*sharedStores, error) {
 	if cfg.State == nil {
 		return nil, fmt.Errorf("%s has neither leases, so that there is no consumer to inspect, nor state, which holds the gaps: add state: {table: NAME}", cfg.File)

@@ -7,11 +7,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Process is what a consumer reports about itself: what it reads and writes, since it started.
+// Process is a consumer's report about itself: its reads and writes since it started.
 type Process struct {
 	Worker      string         `json:"worker"`
 	Name        string         `json:"name"`
-	Lists       bool           `json:"lists_streams"` // it is the consumer that lists the streams for all
+	Lists       bool           `json:"lists_streams"` // true for the consumer that lists the streams for all
 	Consumers   int            `json:"consumers"`     // live consumers of the pipeline
 	CallsAMonth float64        `json:"calls_a_month"`
 	Shards      []ProcessShard `json:"reads"`
@@ -19,10 +19,10 @@ type Process struct {
 	HeldBack []state.HeldBackShard `json:"held_back"` // shards that are paused or whose checkpoint waits, the oldest reason first
 
 	ReadRate *float64        `json:"records_a_second,omitempty"` // absent: not measured yet
-	Lag      *float64        `json:"lag_seconds,omitempty"`      // age of the oldest record that is not durable everywhere; absent if unknown
+	Lag      *float64        `json:"lag_seconds,omitempty"`      // age of the oldest record that is not durable in all sinks; absent if unknown
 	Ledger   pipeline.Ledger `json:"ledger"`
 
-	LastLetter *time.Time `json:"last_dead_letter,omitempty"` // about when the last change went to dead letters; absent if none did
+	LastLetter *time.Time `json:"last_dead_letter,omitempty"` // approximate time of the last dead letter; absent if there was none
 
 	Sinks []ProcessSink `json:"sinks"` // in the order of the file
 }
@@ -39,9 +39,9 @@ type ProcessShard struct {
 	Failures   int        `json:"failures,omitempty"`      // failed calls in a row
 	Failing    *time.Time `json:"failing_since,omitempty"` // time of the first failed call
 	Error      string     `json:"error,omitempty"`         // error of the last failed call
-	Full       bool       `json:"full,omitempty"`          // reading is paused: the sinks have as many pending records as they may
+	Full       bool       `json:"full,omitempty"`          // reading is paused, because the sinks have the maximum of pending records
 	Draining   bool       `json:"draining,omitempty"`
-	Stopped    string     `json:"stopped,omitempty"` // why its reading is stopped
+	Stopped    string     `json:"stopped,omitempty"` // reason why its reading is stopped
 }
 
 // ProcessSink is the state of a sink in one consumer.

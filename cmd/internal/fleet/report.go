@@ -15,10 +15,10 @@ import (
 // Report is the state of a fleet, with its problems.
 type Report struct {
 	Pipeline  string     `json:"pipeline"`
-	Flags     string     `json:"flags,omitempty"` // of every command of this pipeline: -c FILE --live
+	Flags     string     `json:"flags,omitempty"` // flags of every command of this pipeline: -c FILE --live
 	At        time.Time  `json:"at"`
 	Healthy   bool       `json:"healthy"`        // there are no problems
-	Note      string     `json:"note,omitempty"` // why the report cannot have consumers; "": it can
+	Note      string     `json:"note,omitempty"` // reason why the report cannot have consumers; "": it can
 	Problems  []Problem  `json:"problems"`
 	Consumers []Consumer `json:"consumers"`
 	Streams   []Listing  `json:"streams"`
@@ -30,14 +30,14 @@ type Report struct {
 	NotLive []PendingSink `json:"filling"`      // sinks that are not live
 	Letters *Letters      `json:"dead_letters"` // null: they were not counted
 
-	Functions []Function `json:"functions,omitempty"` // that carry the changes instead of consumers
+	Functions []Function `json:"functions,omitempty"` // functions that run the pipeline instead of consumers
 
-	HeldBackMore int `json:"held_back_more,omitempty"` // reasons beyond those that a note can have
+	HeldBackMore int `json:"held_back_more,omitempty"` // number of reasons beyond the maximum of a note
 
 	Urgent time.Duration `json:"-"` // Observation.Urgent, with its default
 }
 
-// LossNear reports whether a loss in that many seconds is a problem. nil is no loss, or an unknown one.
+// LossNear reports whether a loss in the given number of seconds is a problem. nil means no loss, or an unknown one.
 func (r *Report) LossNear(in *float64) bool { return in != nil && *in < r.Urgent.Seconds() }
 
 // Problem is something that needs attention.
@@ -58,7 +58,7 @@ const (
 	NoOwner      ProblemKind = "no_owner"       // no consumer reads a shard that could be read
 	LossNear     ProblemKind = "loss_near"      // unread records will be lost soon
 	LostLeases   ProblemKind = "lost_leases"    // there are heartbeats, and the lease table is gone
-	NotLookedAt  ProblemKind = "not_looked_at"  // something could not be read, and is unknown
+	NotLookedAt  ProblemKind = "not_looked_at"  // a read failed, so a part of the state is unknown
 	NotListed    ProblemKind = "not_listed"     // a stream could not be listed
 	NoConsumers  ProblemKind = "no_consumers"   // no consumer reads
 	BrokenLease  ProblemKind = "broken_lease"   // a row of the lease table is damaged
@@ -69,7 +69,7 @@ const (
 	WaitingSink  ProblemKind = "waiting_sink"   // a sink waits for a backfill, and writes nothing
 	DeadLetters  ProblemKind = "dead_letters"   // changes are in dead letters
 	LostStore    ProblemKind = "lost_store"     // a sink's output, or its state, was deleted, restored or exchanged
-	NotRepaired  ProblemKind = "not_repaired"   // sinks miss the changes of a gap, or of a time without them, and their repair is not done
+	NotRepaired  ProblemKind = "not_repaired"   // sinks miss the changes of a gap, or of a time without them, and the repair is not finished
 	Breach       ProblemKind = "lineage_breach" // a shard is not read to its end, and its child was read
 )
 
@@ -78,11 +78,11 @@ type Consumer struct {
 	Worker        string  `json:"worker"`
 	Name          string  `json:"name"`
 	Alive         bool    `json:"alive"`
-	SilentSeconds float64 `json:"silent_seconds,omitempty"` // how long it was watched without a new heartbeat
-	Gone          bool    `json:"gone"`                     // it is silent and has no shard any more
+	SilentSeconds float64 `json:"silent_seconds,omitempty"` // time for which it was watched without a new heartbeat
+	Gone          bool    `json:"gone"`                     // it is silent and owns no shard any more
 	Leaving       bool    `json:"leaving"`
 	Shards        int     `json:"shards"`
-	Behind        int     `json:"behind"` // shards that may have unread records; 200 at most
+	Behind        int     `json:"behind"` // number of shards that may have unread records; 200 at most
 	Pending       int64   `json:"pending"`
 	BytesASecond  float64 `json:"bytes_a_second"`
 	CallsAMonth   float64 `json:"calls_a_month"`
@@ -100,14 +100,14 @@ type Listing struct {
 type Gap struct {
 	Stream        string     `json:"stream"`
 	Shard         string     `json:"shard"`            // "": the gap is before the stream
-	After         string     `json:"after,omitempty"`  // sequence number of the last record before it
-	Before        string     `json:"before,omitempty"` // sequence number of the first record after it
+	After         string     `json:"after,omitempty"`  // sequence number of the last record before the gap
+	Before        string     `json:"before,omitempty"` // sequence number of the first record after the gap
 	Whole         bool       `json:"whole"`            // the rest of the shard is lost
 	UnknownExtent bool       `json:"unknown_extent"`   // it is unknown whether there were any records
 	From          *time.Time `json:"from,omitempty"`
 	To            *time.Time `json:"to,omitempty"`
 	Found         *time.Time `json:"found,omitempty"`
-	LostSeconds   *int64     `json:"lost_seconds_at_least,omitempty"` // time span of the lost writes, at least; absent if unknown
+	LostSeconds   *int64     `json:"lost_seconds_at_least,omitempty"` // minimum time span of the lost writes; absent if unknown
 
 	Repair state.GapRepair `json:"repair"`
 }
@@ -137,17 +137,17 @@ type Shard struct {
 	Why      string   `json:"why,omitempty"`
 
 	Owner      string     `json:"owner,omitempty"`
-	Name       string     `json:"name,omitempty"` // of the owner, the same over restarts
+	Name       string     `json:"name,omitempty"` // name of the owner, the same over restarts
 	Pinned     string     `json:"pinned,omitempty"`
 	Wanted     string     `json:"wanted,omitempty"`
 	Checkpoint string     `json:"checkpoint,omitempty"` // "": there is no lease
 	Counter    int64      `json:"counter,omitempty"`
-	LastRecord *time.Time `json:"last_record,omitempty"`             // creation time of the last one that is durable everywhere
+	LastRecord *time.Time `json:"last_record,omitempty"`             // creation time of the last record that is durable in all sinks
 	AgeSeconds *float64   `json:"last_record_age_seconds,omitempty"` // of it
 	Behind     *bool      `json:"behind,omitempty"`                  // it may have unread records; absent if unknown
-	Records    *int64     `json:"records_behind,omitempty"`          // how many are not durable everywhere; absent if unknown
-	FailingFor *float64   `json:"reads_fail_seconds,omitempty"`      // how long all its reads have failed
-	Failing    string     `json:"reads_fail_for,omitempty"`          // the class of the error
+	Records    *int64     `json:"records_behind,omitempty"`          // number of records that are not durable in all sinks; absent if unknown
+	FailingFor *float64   `json:"reads_fail_seconds,omitempty"`      // time for which all its reads have failed
+	Failing    string     `json:"reads_fail_for,omitempty"`          // class of the error
 	LossIn     *float64   `json:"seconds_until_loss,omitempty"`      // at the earliest; absent if no record is unread, or if it is unknown
 
 	AfterStream bool `json:"-"` // with Waiting: it waits for the end of an older stream, not of a parent
@@ -181,7 +181,7 @@ func (obs Observation) Report() Report {
 	return r
 }
 
-// addStores adds the problems of the stores, and notes which stores the file has.
+// addStores adds the problems of the stores, and notes which stores the file configures.
 func (r *Report) addStores(obs *Observation) {
 	switch {
 	case obs.Unconfigured != "":
@@ -203,7 +203,7 @@ func (r *Report) addStores(obs *Observation) {
 	}
 }
 
-// addShards adds the shards and their problems. It reports whether one is unread that a consumer would read.
+// addShards adds the shards and their problems. It reports whether a shard with unread records has no reader.
 func (r *Report) addShards(obs *Observation) (unread bool) {
 	t := newTree(obs)
 	obs.unreadBefore = unreadBefore(obs.Streams, t)
@@ -211,7 +211,7 @@ func (r *Report) addShards(obs *Observation) (unread bool) {
 		r.addProblem(BrokenLease, b.Shard, "restore the row, or set by hand what is wrong with it; its checkpoint is where the shard was read to, by a status or a log of before. Nobody reads the shard until then; deleting the row loses what was not read of it",
 			"the lease of %s cannot be read: %s", b.Shard, b.Why)
 	}
-	stuck := make(map[string]bool) // stopped shards, those that wait for one, and the streams of both
+	stuck := make(map[string]bool) // stopped shards, the shards that wait for one, and the streams of both
 	for _, n := range t.sorted() {
 		s := r.newShard(obs, t, n)
 		behindStuck := slices.ContainsFunc(s.Parents, func(p string) bool { return stuck[p] }) || stuck[obs.unreadBefore[n.stream]]
@@ -224,7 +224,7 @@ func (r *Report) addShards(obs *Observation) (unread bool) {
 	return unread
 }
 
-// addNoConsumers adds the problem that no consumer reads. unread is set if a consumer would read.
+// addNoConsumers adds the problem that no consumer reads. unread is the result of addShards.
 func (r *Report) addNoConsumers(obs *Observation, unread bool) {
 	reads := slices.ContainsFunc(r.Consumers, func(c Consumer) bool { return c.Alive })
 	switch {
@@ -237,8 +237,8 @@ func (r *Report) addNoConsumers(obs *Observation, unread bool) {
 	}
 }
 
-// problemKinds are the kinds of problems, those that lose records first. mild ones lose nothing by themselves, or end by
-// themselves.
+// problemKinds are the kinds of problems, those that lose records first. mild kinds lose nothing by themselves, or end
+// by themselves.
 var problemKinds = []struct {
 	kind ProblemKind
 	mild bool
@@ -299,7 +299,7 @@ func (r *Report) addLostLeases(obs *Observation) {
 		"the lease table %s is gone: %s", obs.NoTable, users)
 }
 
-// countUnowned counts the shards that a consumer could read and none does.
+// countUnowned counts the readable shards that no consumer reads.
 func (r *Report) countUnowned() (n int) {
 	for _, s := range r.Shards {
 		if s.State == Unowned || s.State == Unclaimed {
@@ -331,7 +331,7 @@ func (r *Report) addStream(s Stream) {
 	r.Streams = append(r.Streams, listing)
 }
 
-// NewGap returns a gap with the time span of the lost writes. retention is how long the stream keeps a record.
+// NewGap returns a gap with the time span of the lost writes. retention is the retention of the stream.
 func NewGap(g state.NotedGap, retention time.Duration) Gap {
 	out := Gap{
 		Stream: g.StreamARN, Shard: g.Shard, After: g.After, Before: g.Before, Whole: g.Whole, UnknownExtent: g.UnknownExtent,

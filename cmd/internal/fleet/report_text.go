@@ -73,7 +73,7 @@ func (r Report) writeConsumers(out printer) {
 	out.table(rows)
 }
 
-// StateText says whether a consumer lives.
+// StateText describes whether a consumer is alive.
 func (c *Consumer) StateText() string {
 	switch {
 	case c.Gone:

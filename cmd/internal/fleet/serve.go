@@ -9,17 +9,17 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/cli"
 )
 
-// serveDefault is the address of --serve without a value. A consumer on the same machine has 8080.
+// serveDefault is the address of --serve without a value. A consumer on the same machine uses port 8080.
 const serveDefault = "127.0.0.1:8081"
 
-// PageRequest is what --serve serves until ctx is done.
+// PageRequest describes the page that --serve serves until ctx is done.
 type PageRequest struct {
 	Addr       string
-	Everywhere bool                                   // also on another address than loopback
-	Look       func(context.Context) (*Report, error) // reads all stores. One call at a time
+	Everywhere bool                                   // serve also on an address other than loopback
+	Look       func(context.Context) (*Report, error) // reads all stores; not called concurrently
 	Pipeline   string
-	Flags      string    // of every command of this pipeline
-	Log        io.Writer // takes the address
+	Flags      string    // flags of every command of this pipeline
+	Log        io.Writer // receives the address
 }
 
 // ServePage serves a page, and returns nil once ctx is done. It is a parameter of NewStatus, as the page is made of reports of this package.
@@ -46,13 +46,13 @@ func (o *statusOptions) addPositional(c *cobra.Command) {
 	}
 }
 
-// servePage serves the page until ctx is done. It reads the stores while somebody watches the page, and not otherwise.
+// servePage serves the page until ctx is done. It reads the stores only while the page is open.
 func (o *statusOptions) servePage(ctx context.Context, s cli.Streams, serve ServePage) error {
 	cfg, err := o.load()
 	if err != nil {
 		return err
 	}
-	errs := s.Err // whose stores these are is said once
+	errs := s.Err // the names of the stores are printed once
 	return serve(ctx, PageRequest{
 		Addr: o.serve, Everywhere: o.page, Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Log: s.Err,
 		Look: func(ctx context.Context) (*Report, error) {

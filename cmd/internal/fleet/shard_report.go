@@ -40,7 +40,7 @@ func (r *Report) newShard(obs *Observation, t tree, n *node) Shard {
 	return s
 }
 
-// setUnread sets what is known of the unread records of a shard that owner reads.
+// setUnread sets the known facts about the unread records of a shard that owner reads.
 func (s *Shard) setUnread(obs *Observation, n *node, owner leases.Member) {
 	last, behind := owner.Behind[n.id]
 	failing, fails := owner.Failing[n.id]
@@ -54,7 +54,7 @@ func (s *Shard) setUnread(obs *Observation, n *node, owner leases.Member) {
 		s.setLoss(obs, failing.Since) // records from before the failures are read
 	case behind:
 		s.setLoss(obs, last)
-	case owner.Pending == 0 || alone: // else it is unknown which shard they belong to
+	case owner.Pending == 0 || alone: // otherwise it is unknown which shard they belong to
 		s.Records = &owner.Pending
 		if owner.Pending > 0 {
 			s.setLoss(obs, n.lease.Time)
@@ -94,7 +94,7 @@ func (obs *Observation) command(name string) string {
 	return strings.TrimSuffix("tablewake "+name+" "+obs.Flags, " ")
 }
 
-// stoppedHint returns what to do about a stopped shard.
+// stoppedHint returns the command for a stopped shard.
 func (obs *Observation) stoppedHint(shard, why string) string {
 	reset := "`" + obs.command("leases reset") + " " + shard + " --to "
 	switch why {
@@ -108,7 +108,7 @@ func (obs *Observation) stoppedHint(shard, why string) string {
 	return reset + "trim_horizon` goes on behind what is lost"
 }
 
-// state returns the state of a shard, and the reason for it.
+// state returns the state of a shard, and its reason.
 func (obs *Observation) state(t tree, n *node) (State, string) {
 	if t.done(n) {
 		return Done, ""
@@ -161,8 +161,8 @@ func (obs *Observation) isAfterGap(stream string) bool {
 		!slices.ContainsFunc(obs.Leases.Leases, func(lease leases.Lease) bool { return lease.Stream == stream })
 }
 
-// unreadBefore returns, for each listed stream, the oldest stream of its table before it that is not read to its
-// end. A stream without one is left out.
+// unreadBefore returns, for each listed stream, the oldest earlier stream of its table that is not read to its end.
+// Streams without one are absent.
 func unreadBefore(streams []Stream, t tree) map[string]string {
 	byAge := slices.SortedFunc(slices.Values(streams), func(a, b Stream) int { return strings.Compare(a.ARN, b.ARN) })
 	oldest, before := make(map[string]string), make(map[string]string) // by table, by stream

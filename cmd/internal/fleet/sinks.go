@@ -12,14 +12,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Sink is a failing sink, as a consumer noted it.
+// Sink is a failing sink, from the note of a consumer.
 type Sink struct {
 	state.SinkTrouble
 	Seconds  float64 `json:"failing_seconds"`
 	Consumer string  `json:"consumer"`
 }
 
-// addSinks adds the failing sinks that live consumers noted, and the counts of dead letters.
+// addSinks adds the failing sinks in the notes of live consumers, and the counts of dead letters.
 func (r *Report) addSinks(obs *Observation) {
 	for _, h := range obs.HeldBack {
 		if !r.alive(h.Consumer) {
@@ -54,7 +54,7 @@ func (r *Report) addSinks(obs *Observation) {
 	}
 }
 
-// FailingText describes a sink that has failed for that long.
+// FailingText describes a sink that has failed for a time.
 func FailingText(s state.SinkTrouble, failing time.Duration) string {
 	text := fmt.Sprintf("sink %s has failed for %s, with %s pending: %s", s.Sink, FormatAge(failing), cli.Count(s.Pending, "change"), s.Error)
 	if s.Blocked > 0 {

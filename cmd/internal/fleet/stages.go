@@ -9,19 +9,19 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// PendingSink is a sink that is not live: it waits for a backfill, or one fills it.
+// PendingSink is a sink that is not live, because it waits for a backfill or is being filled.
 type PendingSink struct {
 	Sink  string     `json:"sink"`
 	Stage string     `json:"stage"` // waiting, filling or settling
 	Run   string     `json:"run,omitempty"`
-	Floor *time.Time `json:"floor,omitempty"` // the stream writes what was made then or later
+	Floor *time.Time `json:"floor,omitempty"` // changes made before it are not written by the stream
 
-	Started   *time.Time `json:"started,omitempty"`        // of the backfill; absent, as all that follows, if unknown
-	Parts     int        `json:"parts,omitempty"`          // of what the backfill reads
-	PartsDone *int       `json:"parts_done,omitempty"`     // those that are written
-	Items     *int64     `json:"items,omitempty"`          // items that are written
-	Rate      *float64   `json:"items_a_second,omitempty"` // since it started, pauses included
-	Left      *float64   `json:"seconds_left,omitempty"`   // by the parts that are written; absent before the first one
+	Started   *time.Time `json:"started,omitempty"`        // start of the backfill; this and the following fields are absent if unknown
+	Parts     int        `json:"parts,omitempty"`          // number of parts that the backfill reads
+	PartsDone *int       `json:"parts_done,omitempty"`     // number of parts that are written
+	Items     *int64     `json:"items,omitempty"`          // number of items that are written
+	Rate      *float64   `json:"items_a_second,omitempty"` // average since the start, pauses included
+	Left      *float64   `json:"seconds_left,omitempty"`   // estimate from the written parts; absent before the first one
 }
 
 // addStages adds the sinks that are not live.

@@ -30,7 +30,7 @@ type statusOptions struct {
 	all      bool
 	urgent   time.Duration
 
-	functions []string // that carry the changes
+	functions []string // names of Lambda functions that run the pipeline
 
 	watch  watchInterval // 0: one look
 	serve  string        // address of the page; "": none is served
@@ -38,7 +38,7 @@ type statusOptions struct {
 	format cli.Format
 }
 
-// NewStatus makes the command status. serve serves the page of --serve; without it there is no such flag.
+// NewStatus makes the command status. serve serves the page of --serve; without it the flag does not exist.
 func NewStatus(serve ServePage) func(cli.Streams) *cobra.Command {
 	return func(s cli.Streams) *cobra.Command { return newStatus(s, serve) }
 }
@@ -123,7 +123,7 @@ func (o *statusOptions) run(ctx context.Context, s cli.Streams, serve ServePage)
 	return err
 }
 
-// lookTimeout bounds one read of a store.
+// lookTimeout limits one read of a store.
 const lookTimeout = 20 * time.Second
 
 // withTimeout calls read, which reads a store, with lookTimeout.
@@ -156,7 +156,7 @@ func (o *statusOptions) load() (*config.Config, error) {
 	return cfg, err
 }
 
-// look reads all stores, and returns their report. It first names the stores on w.
+// look reads all stores, and returns their report. It first prints the names of the stores to w.
 func (o *statusOptions) look(ctx context.Context, w io.Writer) (_ Report, err error) {
 	cfg, err := o.load()
 	if err != nil {
@@ -164,7 +164,7 @@ func (o *statusOptions) look(ctx context.Context, w io.Writer) (_ Report, err er
 	}
 	o.LookOnly = true
 	obs := Observation{Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Source: o.BackfillSource(cfg), Urgent: o.urgent, RepairsGaps: cfg.Source.OnGap == config.OnGapRepair}
-	opening, cancel := context.WithCancelCause(ctx) // cancelled at the end, as open stores may keep it
+	opening, cancel := context.WithCancelCause(ctx) // cancelled at the end, because open stores may keep this context
 	defer cancel(nil)
 	late := time.AfterFunc(lookTimeout, func() { cancel(cli.NoAnswer(lookTimeout)) })
 	shared, err := o.open(opening, cfg, w, &obs)
@@ -233,7 +233,7 @@ func (o *statusOptions) openMembers(ctx context.Context, cfg *config.Config) (*s
 	return shared, nil
 }
 
-// lostStores returns the sinks whose output and state do not belong together.
+// lostStores returns the sinks whose output does not belong to the state.
 func lostStores(ctx context.Context, cfg *config.Config, shared *sharedStores, seen leases.Snapshot) ([]LostOutput, error) {
 	if shared.stores == nil {
 		return nil, nil
@@ -278,9 +278,9 @@ func (o *statusOptions) observe(ctx context.Context, cfg *config.Config, shared 
 // watchPause is the pause between two reads of the heartbeats.
 const watchPause = 500 * time.Millisecond
 
-// watch reads the heartbeats until each consumer has sent a new one, or for a whole lease. It returns the consumers
-// without a new one as silent, with the time watched. With a lease of 0 it does not wait, and none is silent. If
-// gone is above 0, all are silent for that long.
+// watch reads the heartbeats until each consumer has sent a new one, or for a whole lease time. It returns the
+// consumers without a new one as silent, with the time for which they were watched. With a lease time of 0 it does not
+// wait, and no consumer is silent. If gone is above 0, all consumers are silent for that time.
 func watch(ctx context.Context, read func(context.Context) (leases.Snapshot, error), lease, gone time.Duration) (leases.Snapshot, map[string]time.Duration, error) {
 	first, err := read(ctx)
 	seen, start := first, time.Now()

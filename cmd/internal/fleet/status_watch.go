@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// watchDefault is the interval of --watch without a value, and watchLeast the shortest one: a look reads the lease table
-// and lists the stream.
+// watchDefault is the interval of --watch without a value. watchLeast is the shortest interval, because a look reads
+// the lease table and lists the stream.
 const (
 	watchDefault = 5 * time.Second
 	watchLeast   = time.Second
@@ -51,18 +51,18 @@ func (o *statusOptions) addWatch(c *cobra.Command) {
 	c.Flags().Lookup("watch").NoOptDefVal = watchDefault.String()
 }
 
-// watchReports prints a report at each interval until ctx is done: on a terminal in place of the one before, elsewhere below it. The
-// error is that of the last look. A look that fails is shown, and does not end the watch unless the command line or
-// the configuration is wrong.
+// watchReports prints a report at each interval until ctx is done. On a terminal it replaces the one before, elsewhere
+// it follows it. The error is that of the last look. A failed look is shown, and does not end the watch unless the
+// command line or the configuration is wrong.
 func (o *statusOptions) watchReports(ctx context.Context, s cli.Streams) error {
 	var last error
 	screen := cli.NewScreen(s.Out)
 	looked := false
-	for errs := s.Err; ; errs = io.Discard { // whose stores these are is said once
+	for errs := s.Err; ; errs = io.Discard { // the names of the stores are printed once
 		var page bytes.Buffer
 		err := o.report(ctx, cli.Streams{Out: &page, Err: errs})
 		switch code := cli.ExitCode(err); {
-		case ctx.Err() != nil && looked: // interrupted while it looked: the report before stays
+		case ctx.Err() != nil && looked: // interrupted during a look: the former report stays
 			return last
 		case ctx.Err() != nil:
 			return errInterrupted()

@@ -10,13 +10,13 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// node is a shard with all that is known about it.
+// node is a shard with all known facts about it.
 type node struct {
 	id       string
 	stream   string
 	listed   *shardreader.Shard
 	lease    *leases.Lease
-	broken   string   // why its lease cannot be read
+	broken   string   // reason why its lease cannot be read
 	parents  []string // known parents
 	children []string
 
@@ -47,7 +47,7 @@ func newTree(obs *Observation) tree {
 		}
 	}
 	for _, b := range obs.Leases.Broken {
-		if n := t[b.Shard]; n != nil || !strings.Contains(b.Shard, "#") { // else the row is no lease, but the one that begins a stream
+		if n := t[b.Shard]; n != nil || !strings.Contains(b.Shard, "#") { // otherwise the row is not a lease: it is the note that a stream was begun
 			t.node(b.Shard).broken = b.Why
 		}
 	}
@@ -124,7 +124,7 @@ func (t tree) sorted() []*node {
 	for _, n := range all {
 		place(n)
 	}
-	for _, n := range all { // parents in a circle: the listing is wrong, and is shown anyway
+	for _, n := range all { // the parents form a circle: the listing is wrong, and is shown anyway
 		if !placed[n.id] {
 			ordered = append(ordered, n)
 		}

@@ -52,16 +52,16 @@ func (o *leasesOptions) createLease(ctx context.Context, shared *sharedStores, c
 	return leaseEdit{}, fmt.Errorf("shard %s has no lease, and no stream lists it", shard)
 }
 
-// writeEdit writes the lease of an edit. first writes it for the first time: it creates or swaps it.
+// writeEdit writes the lease of an edit. first makes the first write, which creates or swaps the lease.
 //
-// An edit that skips records takes the lease before it stores the gap: its owner can then write no checkpoint, and the gap
-// claims no record that was processed. No record is skipped without a stored gap, as the position follows the gap. If the
-// process ends in between, consumers take the lease as that of a dead owner, and read on from its checkpoint.
+// An edit that skips records takes the lease before it stores the gap. Then the former owner can write no checkpoint,
+// and the gap contains no processed record. The position follows the gap, so no record is skipped without a stored gap.
+// If the process ends in between, consumers take the lease as that of a dead owner, and read on from its checkpoint.
 func writeEdit(ctx context.Context, shared *sharedStores, e leaseEdit, first func(context.Context, leases.Lease) error) error {
 	switch {
 	case e.Skipped == nil:
 		return writeLease(ctx, e.Next, first)
-	case e.Creates: // nobody reads the shard
+	case e.Creates: // no consumer reads the shard
 		if err := shared.note(ctx, *e.Skipped); err != nil {
 			return fmt.Errorf("what is passed over cannot be noted, so no lease is made: %w", err)
 		}
@@ -80,7 +80,7 @@ func writeEdit(ctx context.Context, shared *sharedStores, e leaseEdit, first fun
 	return writeLease(ctx, e.Next, swap)
 }
 
-// freeTimeout bounds the write of [freeLease].
+// freeTimeout limits the write of [freeLease].
 const freeTimeout = 5 * time.Second
 
 // freeLease removes the owner that [writeEdit] wrote. If it fails, consumers take the lease after a while.
@@ -99,7 +99,8 @@ func writeLease(ctx context.Context, next leases.Lease, write func(context.Conte
 	return err
 }
 
-// maxSwapTries bounds the tries of [leasesOptions.swapLease]: the owner of a lease may write it at the same time.
+// maxSwapTries is the maximum number of tries of [leasesOptions.swapLease]. The owner of a lease may write it at the
+// same time.
 const maxSwapTries = 20
 
 // swapLease plans and writes the change of one lease. If the owner wrote the lease meanwhile, it plans again.

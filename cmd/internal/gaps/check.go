@@ -17,19 +17,19 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// errs makes the errors that a log shows. Their redacted text has names of streams, shards and sinks.
+// errs makes this package's errors. Their redacted text has names of streams, shards and sinks.
 const errs = redact.Class("gap")
 
-// NotYetError is the error of a repair that would come too early: a change of before the gap may still be written.
+// NotYetError is the error of a repair that is too early: a change from before the gap may still be written.
 type NotYetError struct{ Until time.Time }
 
-// Error says from when on the gap can be repaired.
+// Error names the time from which the gap can be repaired.
 func (e *NotYetError) Error() string {
 	return fmt.Sprintf("a process may still write what is older, or acknowledge without a sink: repair it after %s", e.Until.UTC().Format(time.RFC3339))
 }
 
-// CheckAge returns a *NotYetError while a worker may still write what it read before the gaps were found, or acknowledge
-// changes without the sinks of the births. late is how long such a worker may take.
+// CheckAge returns a *NotYetError while a late worker may still write records that it read before the gaps were found,
+// or acknowledge changes without the sinks of the births. late is the maximum delay of such a worker.
 func CheckAge(gaps []state.NotedGap, left []state.Birth, late time.Duration) error {
 	var until time.Time
 	for _, b := range left {
@@ -48,8 +48,8 @@ func CheckAge(gaps []state.NotedGap, left []state.Birth, late time.Duration) err
 	return nil
 }
 
-// CheckStopped returns an error if the reading is stopped at a gap: what follows is not in the sinks yet, and may be lost,
-// too. flags are those of the command.
+// CheckStopped returns an error if the reading is stopped at a gap. The later records are not in the sinks yet, and may
+// be lost, too. flags are those of the command.
 func CheckStopped(gaps []state.NotedGap, seen leases.Snapshot, flags string) error {
 	for _, g := range gaps {
 		if why := stoppedAt(g, seen); why != "" {
@@ -64,7 +64,7 @@ func CheckStopped(gaps []state.NotedGap, seen leases.Snapshot, flags string) err
 	return nil
 }
 
-// stoppedAt returns why the shard of a gap is read no further; "" if reading goes on.
+// stoppedAt returns the reason why the shard of a gap is not read further; "" if it is read.
 func stoppedAt(g state.NotedGap, seen leases.Snapshot) string {
 	for _, m := range seen.Members {
 		if why, ok := m.Stopped[g.Shard]; ok && g.Shard != "" {
@@ -76,14 +76,14 @@ func stoppedAt(g state.NotedGap, seen leases.Snapshot) string {
 			return l.Stopped
 		}
 	}
-	// ARNs of one table's streams end with their times. Of a stream that ended long ago no lease is left.
+	// ARNs of one table's streams end with their times. A stream that ended long ago has no lease any more.
 	if g.Shard == "" && len(seen.Leases) > 0 && !slices.ContainsFunc(seen.Leases, func(l leases.Lease) bool { return l.Stream >= g.StreamARN }) {
 		return coordinator.StoppedBetween
 	}
 	return ""
 }
 
-// CheckMarks returns an error if keys of the sinks are quarantined: their letters wait to be redriven.
+// CheckMarks returns an error if keys of the sinks are quarantined, because their letters wait for a redrive.
 func CheckMarks(ctx context.Context, kept state.Quarantine, sinks []string, flags string) error {
 	for m, err := range kept.Marks(ctx, "") {
 		if err != nil {
@@ -100,8 +100,8 @@ func waitingLetters(sink, flags string) error {
 	return errs.Errorf("dead letters of the sink %s wait: redrive them first, with `tablewake redrive %s --sink %s`, and repair then", redact.Safe(sink), redact.Safe(flags), redact.Safe(sink))
 }
 
-// CheckQueue returns an error while the on-failure queue of a function holds batches: a change in them may come after the
-// repair.
+// CheckQueue returns an error while the on-failure queue of a function holds batches, because a change in them may come
+// after the repair.
 func CheckQueue(ctx context.Context, sdk awssdk.Config, url string) error {
 	client := sqs.NewFromConfig(sdk)
 	out, err := client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: queueCounts})
@@ -120,7 +120,7 @@ func CheckQueue(ctx context.Context, sdk awssdk.Config, url string) error {
 	return nil
 }
 
-// queueCounts are all messages of a queue.
+// queueCounts are the attributes that together count all messages of a queue.
 var queueCounts = []types.QueueAttributeName{
 	types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible, types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
 }

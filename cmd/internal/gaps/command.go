@@ -212,7 +212,7 @@ type command struct {
 	streams cli.Streams
 	stores  *target.Stores
 	store   state.Gaps // nil: the file of leases is read without a lock
-	file    string     // of leases; "" if the state has the gaps
+	file    string     // path of the file of leases; "" if the state has the gaps
 }
 
 // open opens the stores. Only a repair locks the file of leases.
@@ -259,8 +259,9 @@ func (c *command) read(ctx context.Context) ([]state.NotedGap, error) {
 	return gaps, err
 }
 
-// repairable returns the births of outputs that this command repairs: only an audit of everything finds what a sink missed that
-// was left out, and only while nothing runs without the sink. also says that the command has gaps to repair, too.
+// repairable returns the births of outputs that this command can repair. Only an audit of everything finds the missed
+// changes of a left-out sink, and only while no process runs without the sink. also is true if the command has gaps to
+// repair, too.
 func (c *command) repairable(left []state.Birth, also bool) ([]state.Birth, error) {
 	if !c.repair || !c.audit || len(c.shards) > 0 {
 		return nil, nil
@@ -329,7 +330,7 @@ func (c *command) repairAll(ctx context.Context, open []state.NotedGap, left []s
 		if exports, err = RequestExports(ctx, job.Table().ARN, c.bucket, c.prefix, open, c.streams.Err); err != nil {
 			return Result{}, err
 		}
-		if all, err := c.read(ctx); err != nil { // more may have become known meanwhile
+		if all, err := c.read(ctx); err != nil { // more gaps may have become known meanwhile
 			return Result{}, err
 		} else if open = selected(all, c.shards); len(open) == 0 {
 			return Result{}, nil
@@ -341,7 +342,7 @@ func (c *command) repairAll(ctx context.Context, open []state.NotedGap, left []s
 	})
 }
 
-// check refuses a repair that would come too early.
+// check refuses a repair that is too early.
 func (c *command) check(ctx context.Context, open []state.NotedGap, left []state.Birth) error {
 	flags := c.CommandLine(c.cfg)
 	function := c.isOfFunction()

@@ -29,14 +29,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// candidates are the items of incremental exports, which are compared instead of all items.
+// candidates are the items of incremental exports. They are compared instead of all items.
 type candidates struct {
 	audit   *auditor.Job
 	cfg     *config.Config
 	changes []snapshot.Snapshot
 	seed    maphash.Seed
 	keys    map[uint64]struct{} // hashes of the keys
-	unknown int64               // lines that cannot be decoded, and do not tell their key
+	unknown int64               // number of lines that cannot be decoded and do not contain their key
 	wasRead bool                // the exports were read
 }
 
@@ -69,7 +69,8 @@ func openCandidates(ctx context.Context, j *Job, gaps []state.NotedGap) (*candid
 	return c, nil
 }
 
-// suspects adds each item of the exports, with the places that its images tell, and the places where sinks hold it.
+// suspects adds each item of the exports, with the places that follow from its images, and the places where sinks hold
+// it.
 func (c *candidates) suspects(ctx context.Context) func(add func(sink int, s run.Suspect)) error {
 	return func(add func(sink int, s run.Suspect)) error {
 		if err := c.readAll(ctx, add); err != nil {
@@ -96,7 +97,7 @@ func (c *candidates) suspects(ctx context.Context) func(add func(sink int, s run
 	}
 }
 
-// readAll adds each item of the exports, with the places that its images tell.
+// readAll adds each item of the exports, with the places that follow from its images.
 func (c *candidates) readAll(ctx context.Context, add func(sink int, s run.Suspect)) error {
 	for _, changes := range c.changes {
 		for _, part := range changes.Parts() {
@@ -109,8 +110,8 @@ func (c *candidates) readAll(ctx context.Context, add func(sink int, s run.Suspe
 	return nil
 }
 
-// moves reports whether an item's rows or documents may be at places that only a listing of the sink tells: an export has
-// two states of an item, and the sink may hold one that came between them.
+// moves reports whether only a listing of the sink finds all places of an item's rows or documents. An export has two
+// states of an item, and the sink may hold a state between them.
 func (c *candidates) moves(sink string) bool {
 	switch s, _ := c.cfg.Sink(sink); {
 	case s.View != nil:
@@ -167,7 +168,7 @@ func (c *candidates) addPlaces(change *record.Change, image item.Image, add func
 	was := *change
 	was.Op, was.EventName, was.Old, was.New = record.Snapshot, record.Snapshot.String(), item.Image{}, image
 	for n, sink := range c.audit.Sinks() {
-		// A state that cannot be planned had no place.
+		// A state that cannot be planned has no place.
 		_ = sink.Expected(&was, func(e audit.Entry) {
 			if !e.Share && e.Kind != audit.Group {
 				add(n, run.Suspect{Item: change.Key, Kind: e.Kind, Place: e.Place})
@@ -176,13 +177,13 @@ func (c *candidates) addPlaces(change *record.Change, image item.Image, add func
 	}
 }
 
-// exportToken identifies a request: DynamoDB makes an export that is requested again once.
+// exportToken identifies a request: DynamoDB makes an export only once for each token.
 func exportToken(table, bucket, prefix string, w window) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{table, bucket, prefix, w.String()}, "\n")))
 	return "gap-" + hex.EncodeToString(sum[:16])
 }
 
-// RequestExports asks DynamoDB for the exports that cover gaps, waits for them, and returns their paths.
+// RequestExports requests the exports that cover gaps, waits for them, and returns their paths.
 func RequestExports(ctx context.Context, table, bucket, prefix string, gaps []state.NotedGap, w io.Writer) ([]string, error) {
 	wanted, err := windowsOf(gaps)
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/local"
 )
 
-// CheckLetters returns an error if dead letters of the named sinks wait, or keys of them are quarantined; without names, of
-// all sinks that can be repaired. Warnings go to w.
+// CheckLetters returns an error if dead letters of the named sinks wait, or keys of them are quarantined. Without names
+// it checks all sinks that can be repaired. It writes warnings to w.
 func CheckLetters(ctx context.Context, t *target.Flags, cfg *config.Config, stores *target.Stores, names []string, w io.Writer) error {
 	flags := t.CommandLine(cfg)
 	if len(names) == 0 {

@@ -14,32 +14,33 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// ownedFor is how long a process owns the repair of a gap without a renewal.
+// ownedFor is the time for which a process owns the repair of a gap without a renewal.
 const ownedFor = time.Minute
 
 // errNotOwner ends a repair that has lost all of its gaps.
 var errNotOwner = errs.New("all gaps grew, or another process took their repair over: begin again")
 
-// ownership has the gaps whose repair a process owns. A gap that grows, or that another process takes over, is dropped.
+// ownership holds the gaps whose repair a process owns. It drops a gap that grows, or that another process takes over.
 type ownership struct {
 	store state.Gaps
 	run   string
-	owner string        // as status shows it
-	lasts time.Duration // without a renewal
+	owner string        // owner of the repairs, as status shows it
+	lasts time.Duration // time that an ownership lasts without a renewal
 	step  step
 
 	mu   sync.Mutex
 	gaps []state.NotedGap // as stored
 }
 
-// step is how far the present step of a repair is: a pass over the items, over the entries of the sinks, or over what differs.
+// step is the progress of a repair's present step: a pass over the items, over the entries of the sinks, or over the
+// differences.
 type step struct {
 	mu          sync.Mutex
 	done, total int64
 	since       time.Time
 }
 
-// update notes how far the step is. A smaller number than before is of the next step.
+// update notes the progress of the step. A smaller number than before belongs to the next step.
 func (s *step) update(done, total int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +56,7 @@ func (s *step) now() (done, total int64, since time.Time) {
 	return s.done, s.total, s.since
 }
 
-// own takes the repair of gaps. It leaves out those that another process repairs, and those that changed meanwhile.
+// own takes the repair of gaps. It skips gaps that another process repairs, and gaps that changed meanwhile.
 func own(ctx context.Context, store state.Gaps, gaps []state.NotedGap, owner string, lasts time.Duration) (*ownership, error) {
 	c := &ownership{store: store, run: rand.Text(), owner: owner, lasts: lasts}
 	for _, g := range gaps {
@@ -76,7 +77,7 @@ func own(ctx context.Context, store state.Gaps, gaps []state.NotedGap, owner str
 	return c, nil
 }
 
-// set stores a repair as this process's, and returns the gap as it is stored then.
+// set stores a repair of this process, and returns the stored gap.
 func (c *ownership) set(ctx context.Context, g state.NotedGap, r state.GapRepair) (state.NotedGap, bool, error) {
 	now := time.Now().UTC()
 	r.Owner, r.Expires, r.At, r.Version = "", time.Time{}, now, g.Repair.Version
@@ -92,7 +93,7 @@ func (c *ownership) set(ctx context.Context, g state.NotedGap, r state.GapRepair
 			g.Repair = r
 			return g, ok, err
 		}
-		// More may have become known of the gap, without making it larger: then this process still owns its repair.
+		// More may have become known about the gap without making it larger. Then this process still owns its repair.
 		stored, err := c.find(ctx, g.Gap)
 		if err != nil || stored.Repair.Run != c.run || stored.Repair.Version == r.Version {
 			return g, false, err
@@ -121,8 +122,8 @@ func (c *ownership) keep(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
-// renew renews the ownership of each gap. A gap is dropped if it grew, or if another process owns it. After an error it is
-// kept: the ownership may have expired, and then the next renewal tells whether somebody took it over.
+// renew renews the ownership of each gap. It drops a gap that grew, or that another process owns. After an error it
+// keeps the gap: the ownership may have expired, and the next renewal shows whether another process took it over.
 func (c *ownership) renew(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,7 +147,7 @@ func (c *ownership) owned() []state.NotedGap {
 	return slices.Clone(c.gaps)
 }
 
-// release ends the ownership without a result: another repair of the gaps can begin at once.
+// release ends the ownership without a result. Another repair of the gaps can begin at once.
 func (c *ownership) release(ctx context.Context) (int, error) {
 	return c.finish(ctx, func(was state.GapRepair) state.GapRepair {
 		was.Stage, was.Run = state.GapOpen, ""
@@ -154,7 +155,7 @@ func (c *ownership) release(ctx context.Context) (int, error) {
 	})
 }
 
-// finish stores what was done, and ends the ownership. It returns how many gaps took it.
+// finish stores the result, and ends the ownership. It returns the number of gaps that got the result.
 func (c *ownership) finish(ctx context.Context, result func(was state.GapRepair) state.GapRepair) (int, error) {
 	var failed []error
 	n := 0

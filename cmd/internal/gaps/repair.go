@@ -28,40 +28,40 @@ import (
 type Job struct {
 	Config  *config.Config
 	Store   state.Gaps
-	Gaps    []state.NotedGap // as read from Store
+	Gaps    []state.NotedGap // the gaps, as read from Store
 	Births  state.Births     // nil if LeftOut is empty
-	LeftOut []state.Birth    // of outputs whose sinks were left out, as read from Births; an audit of everything repairs them
+	LeftOut []state.Birth    // births of outputs whose sinks were left out, as read from Births; an audit of everything repairs them
 	Audit   *auditor.Job
-	Exports []string // incremental exports that name the items. Default: everything is audited
-	Owner   string   // of the gaps meanwhile, for status. Default: a random text
-	Report  string   // path of the report of what is left. Default: none is kept
-	DryRun  bool     // nothing is written, and no gap is taken
+	Exports []string // incremental exports with the items to compare. Default: everything is audited
+	Owner   string   // owner of the gaps during the repair, for status. Default: a random text
+	Report  string   // path of the report of remaining differences. Default: no report is kept
+	DryRun  bool     // write nothing, and take no gap
 	Streams cli.Streams
 
-	// Check is called before each repair of the sinks. Its error ends the work. Default: nothing is checked.
+	// Check is called before each repair of the sinks. Its error ends the repair. Default: no check.
 	Check func(ctx context.Context) error
 
-	ownedFor time.Duration // Default: ownedFor
+	ownedFor time.Duration // time without a renewal. Default: ownedFor
 }
 
-// Result is what a repair did.
+// Result is the result of a repair.
 type Result struct {
 	Repair        state.GapRepair `json:"repair"`
-	Gaps          int             `json:"gaps"`                // that took the result
-	Grew          int             `json:"grew,omitempty"`      // that grew, or were taken over, meanwhile
-	Taken         int             `json:"taken,omitempty"`     // that another process repairs
-	LeftOut       []string        `json:"left_out,omitempty"`  // sinks that were left out, and miss nothing now
+	Gaps          int             `json:"gaps"`                // number of gaps that got the result
+	Grew          int             `json:"grew,omitempty"`      // number of gaps that grew, or were taken over, meanwhile
+	Taken         int             `json:"taken,omitempty"`     // number of gaps that another process repairs
+	LeftOut       []string        `json:"left_out,omitempty"`  // sinks that were left out, and miss nothing any more
 	DryRun        bool            `json:"dry_run,omitempty"`   // nothing was written
-	Report        string          `json:"report,omitempty"`    // of what is left
-	NotRepairable []string        `json:"not_fixed,omitempty"` // what no repair brings back
+	Report        string          `json:"report,omitempty"`    // path of the report of remaining differences
+	NotRepairable []string        `json:"not_fixed,omitempty"` // parts of the sinks that no repair can restore
 }
 
-// lookRounds is how often what differed is repaired and looked at again.
+// lookRounds is the number of repairs of the differences, each followed by another look.
 const lookRounds = 3
 
-// Repair repairs the sinks after gaps. It takes the gaps, so that of several processes one works; a process that ends
-// without a result stays their owner until that expires. The result is stored with each gap that did not grow meanwhile. The
-// gaps are repaired if the last look found nothing, and every sink that keeps state was compared.
+// Repair repairs the sinks after gaps. It takes the gaps, so that only one of several processes works. A process that
+// ends without a result stays their owner until that expires. The result is stored with each gap that did not grow
+// meanwhile. The gaps are repaired if the last look found nothing, and every sink that keeps state was compared.
 func Repair(ctx context.Context, j Job) (Result, error) {
 	r := Result{DryRun: j.DryRun, NotRepairable: NotRepairable(j.Config)}
 	if err := checkReport(j.Report); err != nil {
@@ -123,8 +123,8 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 	return r, err
 }
 
-// clearLeftOut notes that the outputs whose sinks were left out miss nothing, if an audit of everything compared them and left
-// nothing.
+// clearLeftOut clears the notes about left-out sinks, if an audit of everything compared their outputs and no
+// difference remains.
 func (j *Job) clearLeftOut(ctx context.Context, r *Result) error {
 	if j.DryRun || r.Repair.How != "audit" || r.Repair.Left > 0 {
 		return nil
@@ -144,7 +144,7 @@ func (j *Job) clearLeftOut(ctx context.Context, r *Result) error {
 	return nil
 }
 
-// checkReport returns an error if a report would replace a file that is none.
+// checkReport returns an error if a report would replace a file that is not a report.
 func checkReport(path string) error {
 	if path == "" {
 		return nil
@@ -162,7 +162,7 @@ func checkReport(path string) error {
 	return nil
 }
 
-// result is what is stored of a repair. Sinks that an earlier repair of the gap left equal count.
+// result returns the stored result of a repair. It includes the sinks that an earlier repair of the gap found equal.
 func (j *Job) result(was, done state.GapRepair) state.GapRepair {
 	done.Run = was.Run
 	compared := slices.Clone(done.Sinks)
@@ -179,7 +179,7 @@ func (j *Job) result(was, done state.GapRepair) state.GapRepair {
 	return done
 }
 
-// work looks at what may differ, repairs it, and looks again.
+// work looks at the candidates, repairs the differences, and looks again.
 func (j *Job) work(ctx context.Context, gaps []state.NotedGap) (r state.GapRepair, err error) {
 	r.How = "audit"
 	for _, s := range j.Audit.Sinks() {
@@ -215,7 +215,7 @@ func (j *Job) work(ctx context.Context, gaps []state.NotedGap) (r state.GapRepai
 	r.Items, r.Differences, r.Left = sum.Items, sum.Differing, sum.Left()
 	unknown := sum.Undecodable
 	if from != nil {
-		if !from.wasRead { // an interrupted audit went on, which had read the exports
+		if !from.wasRead { // an interrupted audit continued, which had read the exports
 			if err := from.readAll(ctx, func(int, run.Suspect) {}); err != nil {
 				return r, err
 			}
@@ -254,7 +254,7 @@ func (j *Job) work(ctx context.Context, gaps []state.NotedGap) (r state.GapRepai
 	return r, j.keepLast(report, last, r.Left)
 }
 
-// differ returns how many findings of a summary a repair can mend.
+// differ returns the number of findings of a summary that a repair can correct.
 func differ(s *run.Summary) (n int64) {
 	for i := range s.Sinks {
 		for verdict, found := range s.Sinks[i].Findings {
@@ -266,8 +266,8 @@ func differ(s *run.Summary) (n int64) {
 	return n
 }
 
-// workReport returns the path that the paths of reports begin with. It differs by subject: what an interrupted repair of
-// another one left is not in the way.
+// workReport returns the common beginning of the paths of reports. It differs by subject, so that files of another
+// interrupted repair do not conflict.
 func (j *Job) workReport(subject string) (path string, remove func() error, err error) {
 	if j.Report != "" {
 		return j.Report + "." + subject[:8], func() error { return nil }, nil
@@ -279,8 +279,8 @@ func (j *Job) workReport(subject string) (path string, remove func() error, err 
 	return filepath.Join(dir, "report.jsonl"), func() error { return os.RemoveAll(dir) }, nil
 }
 
-// keepLast leaves the last report under its name if something is left, and removes the others, with the report of an earlier
-// repair.
+// keepLast keeps the last report under its name if differences remain, and removes the others, including the report of
+// an earlier repair.
 func (j *Job) keepLast(report, last string, left int64) error {
 	if j.Report == "" {
 		return os.RemoveAll(filepath.Dir(report))
@@ -291,7 +291,7 @@ func (j *Job) keepLast(report, last string, left int64) error {
 	}
 	old := append(againPaths(report), report+".first")
 	if left == 0 {
-		old = append(old, j.Report) // of an earlier repair
+		old = append(old, j.Report) // the report of an earlier repair
 	}
 	for _, path := range old {
 		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -301,7 +301,7 @@ func (j *Job) keepLast(report, last string, left int64) error {
 	return errors.Join(failed...)
 }
 
-// removeLooks removes what an interrupted repair left of its looks after the first: they were of another first look.
+// removeLooks removes the later looks of an interrupted repair, which belong to another first look.
 func removeLooks(report string) error {
 	var failed []error
 	for _, path := range againPaths(report) {
@@ -318,7 +318,7 @@ func againPaths(report string) (paths []string) {
 	return paths
 }
 
-// subjectOf identifies a repair: one that was interrupted goes on if it is the same.
+// subjectOf identifies a repair. An interrupted repair continues if its subject is the same.
 func subjectOf(gaps []state.NotedGap, left []state.Birth, how string, exports []string) (string, error) {
 	var extents []record.Gap
 	for _, g := range gaps {
@@ -329,7 +329,7 @@ func subjectOf(gaps []state.NotedGap, left []state.Birth, how string, exports []
 	return hex.EncodeToString(sum[:]), err
 }
 
-// NotRepairable returns what no repair brings back, by the sinks of a file.
+// NotRepairable returns the parts of a file's sinks that no repair can restore.
 func NotRepairable(cfg *config.Config) (lost []string) {
 	for _, s := range cfg.Sinks {
 		switch {

@@ -12,26 +12,26 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// retention is how long a stream keeps a record.
+// retention is the retention of a stream.
 const retention = 24 * time.Hour
 
 // Report is the output of `gaps`.
 type Report struct {
 	Pipeline string      `json:"pipeline"`
 	Gaps     []fleet.Gap `json:"gaps"`
-	LeftOut  []LeftOut   `json:"left_out,omitempty"` // sinks that may miss changes, though no record was lost
-	Open     int         `json:"open"`               // gaps and sinks that are not repaired
-	Commands []string    `json:"commands,omitempty"` // that repair them
+	LeftOut  []LeftOut   `json:"left_out,omitempty"` // sinks that may miss changes although no record was lost
+	Open     int         `json:"open"`               // number of gaps and sinks that are not repaired
+	Commands []string    `json:"commands,omitempty"` // the commands that repair them
 	Repair   *Result     `json:"repair,omitempty"`   // with --repair
 
-	NotRepairable []string `json:"not_mended,omitempty"` // what no repair brings back
+	NotRepairable []string `json:"not_mended,omitempty"` // parts of the sinks that no repair can restore
 }
 
-// LeftOut is a sink that may miss changes: a process was started whose file did not have it.
+// LeftOut is a sink that may miss changes, because a process was started with a file without it.
 type LeftOut struct {
 	Sink    string    `json:"sink"`
 	Output  string    `json:"output"`
-	Started time.Time `json:"started"` // the last such process
+	Started time.Time `json:"started"` // start of the last such process
 }
 
 // newReport returns the report of gaps, and of the births whose sinks were left out. flags are those of the command.
@@ -86,7 +86,7 @@ func (r *Report) Write(w io.Writer) {
 	}
 }
 
-// evidence describes what was done about a gap.
+// evidence describes the repair of a gap.
 func evidence(r state.GapRepair) (lines []string) {
 	if r.How != "" {
 		by := cli.Either(r.How == "export", "items of exports", "a full audit")

@@ -11,17 +11,18 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// slack is how much the creation times of records and the write times of an export may differ.
+// slack is the maximum difference between the creation times of records and the write times of an export.
 const slack = time.Minute
 
-// window is the time from from, inclusive, to to, exclusive.
+// window is a time range: from is inclusive, to is exclusive.
 type window struct{ from, to time.Time }
 
 func (w window) String() string {
 	return w.from.Format(time.RFC3339) + " to " + w.to.Format(time.RFC3339)
 }
 
-// windowOf returns the window in which the lost changes of a gap were made. An error means that its begin is unknown.
+// windowOf returns the window in which the lost changes of a gap were made. It returns an error if the begin is
+// unknown.
 func windowOf(g state.NotedGap) (window, error) {
 	if g.From.IsZero() {
 		return window{}, fmt.Errorf("%s: nothing tells since when changes were lost, so that no export can cover it: repair it with --audit", describe(g))
@@ -93,7 +94,7 @@ func exportable(w window) (all []window) {
 	n := int64((w.to.Sub(w.from) + export.MaxWindow - 1) / export.MaxWindow)
 	step := w.to.Sub(w.from) / time.Duration(cmp.Or(n, 1))
 	if whole := step.Truncate(time.Second); whole < step {
-		step = whole + time.Second // so that the last is the shortest
+		step = whole + time.Second // so that the last window is the shortest
 	}
 	for from := w.from; n > 0; n-- {
 		to := from.Add(step)

@@ -48,7 +48,7 @@ func Source(cfg *config.Config, pkg string) ([]byte, error) {
 // writer writes types.
 type writer struct {
 	code     bytes.Buffer
-	taken    map[string]bool // names of types
+	taken    map[string]bool // names of types that are used
 	imports  map[string]bool
 	declared map[string]item.Kind // attributes that the whole file declares
 }
@@ -58,7 +58,7 @@ func (w *writer) typeName(name string) string {
 	return unused(w.taken, exported(name))
 }
 
-// unused returns the name, with a number behind it if it is taken, and takes it.
+// unused returns the name, with a number appended if it is taken, and takes it.
 func unused(taken map[string]bool, name string) string {
 	unique := name
 	for n := 2; taken[unique]; n++ {
@@ -118,7 +118,7 @@ func (w *writer) wholeKind(e *entity.Entity, attribute string) string {
 	return w.scalar(kind)
 }
 
-// scalar returns the type of a value without parts. One of an unknown type is an [item.Value].
+// scalar returns the type of a value without parts. A value of an unknown type is an [item.Value].
 func (w *writer) scalar(k item.Kind) string {
 	switch k {
 	case item.KindS:
@@ -137,8 +137,8 @@ func (w *writer) scalar(k item.Kind) string {
 	return "item.Value"
 }
 
-// member returns the field of an attribute. The structs inside it are added to nested, to be written behind the one around
-// them.
+// member returns the field of an attribute. It adds the structs inside the attribute to nested, because they are
+// written after the struct around them.
 func (w *writer) member(parent string, m entity.Member, nested *[]func()) field {
 	return field{attribute: m.Name, kind: w.kind(parent+exported(m.Name), m.Shape, nested)}
 }
@@ -192,7 +192,7 @@ func (w *writer) structType(name, doc string, fields []field) {
 	w.code.WriteString("}\n")
 }
 
-// oneLine returns a text as it can stand in a comment of one line.
+// oneLine returns a text that fits into a comment of one line.
 func oneLine(text string) string {
 	if strconv.CanBackquote(text) {
 		return text
@@ -209,7 +209,7 @@ func tag(attribute string) string {
 	return strconv.Quote(text)
 }
 
-// exported returns an exported Go name made of a name: order_id becomes OrderId.
+// exported returns an exported Go name for a name: order_id becomes OrderId.
 func exported(name string) string {
 	var b strings.Builder
 	upper := true
@@ -227,5 +227,5 @@ func exported(name string) string {
 	if made := b.String(); token.IsExported(made) {
 		return made
 	}
-	return "X" + b.String() // it begins with a digit, or with a letter that has no case
+	return "X" + b.String() // a name that begins with a digit, or with a letter without case
 }

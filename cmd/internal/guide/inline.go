@@ -32,13 +32,13 @@ func inline(line string) string {
 		return m[1] + target(m[2])
 	})
 	parts := strings.Split(line, "`")
-	for i := 0; i < len(parts); i += 2 { // the others are code
+	for i := 0; i < len(parts); i += 2 { // the other parts are code
 		parts[i] = strings.ReplaceAll(parts[i], "**", "")
 	}
 	return strings.Join(parts, "`")
 }
 
-// target returns what follows the text of a link: a command that shows the guide, or the place of the document.
+// target returns the text that follows the text of a link: a command that shows the guide, or the path of the document.
 func target(to string) string {
 	file, _, _ := strings.Cut(to, "#")
 	if file == "" {

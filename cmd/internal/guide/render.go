@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// width is that of the text. Code keeps its lines.
+// width is the width of the text. Code keeps its lines.
 const width = 90
 
 var (
@@ -50,7 +50,7 @@ func render(markdown, folder string) string {
 // renderer collects the lines of a paragraph or of an item of a list until it ends.
 type renderer struct {
 	out         strings.Builder
-	first, rest string // what its first line and the others begin with
+	first, rest string // beginning of the first line, and of the others
 	lines       []string
 }
 
@@ -69,7 +69,7 @@ func (r *renderer) text(line string) {
 }
 
 func (r *renderer) flush() {
-	if len(r.lines) > 0 { // a link can have an end of a line in it
+	if len(r.lines) > 0 { // a link can contain the end of a line
 		r.out.WriteString(wrap(r.first, r.rest, strings.Fields(inline(strings.Join(r.lines, " ")))))
 	}
 	r.lines = nil

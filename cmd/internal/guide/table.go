@@ -9,7 +9,7 @@ import (
 func table(lines []string) string {
 	head := cells(lines[0])
 	var rows [][]string
-	for _, line := range lines[2:] { // the second has the dashes
+	for _, line := range lines[2:] { // the second line has the dashes
 		rows = append(rows, cells(line))
 	}
 	if text, fits := columns(head, rows); fits {

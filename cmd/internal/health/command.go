@@ -81,7 +81,7 @@ func (o *options) getVerdict(ctx context.Context) (v Verdict, ok bool, err error
 	if err != nil {
 		return v, false, err
 	}
-	// This transport ignores the proxy of the environment: the consumer is on this machine.
+	// This transport ignores the proxy of the environment, because the consumer is on this machine.
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := client.Do(req)
 	if err != nil {

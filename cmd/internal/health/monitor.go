@@ -11,26 +11,26 @@ import (
 
 // Options are the timeouts of a [Monitor].
 type Options struct {
-	Patience time.Duration // a consumer that finishes no pending record for this long is stuck. Longer than sinks wait for a batch. Default: 2m
-	Silence  time.Duration // a consumer that does not answer for this long is dead. Default: 30s
+	Patience time.Duration // time without a finished record after which a consumer with pending records is stuck. It must be longer than sinks wait for a batch. Default: 2m
+	Silence  time.Duration // time without an answer after which a consumer is dead. Default: 30s
 	Every    time.Duration // interval of the [Server]'s calls of [Source], and their timeout. Default: 1s
 	Status   string        // the command that shows why shards are stopped. Default: tablewake status
 }
 
-// Facts are what a consumer reports about itself.
+// Facts is a consumer's report about itself.
 type Facts struct {
 	Live    bool     // its loop runs
 	Ready   bool     // its heartbeats succeed, and it reads its shards
-	Reasons []string // why it is not live or not ready
+	Reasons []string // reasons why it is not live or not ready
 
 	Contact  bool   // its heartbeats succeed
 	Seen     bool   // it has read the leases
 	Leaving  bool   // it drains before a stop
 	Stuck    int    // shards that it owns and cannot read
 	Shards   int    // shards that it reads
-	Stopped  int    // those of Shards that are stopped, as at a gap
+	Stopped  int    // the part of Shards that is stopped, as at a gap
 	Unbegun  int    // shards that it does not begin because of a gap before them
-	Behind   int    // those of Shards that may have unread records
+	Behind   int    // the part of Shards that may have unread records
 	Pending  int64  // records read and not finished
 	Slowest  string // the sink with the most pending records
 	Finished int64  // records finished since the process started; it never decreases
@@ -56,7 +56,7 @@ type Verdict struct {
 	Live    bool     `json:"live"`
 	Ready   bool     `json:"ready"`
 	State   State    `json:"state"`
-	Reasons []string `json:"reasons"` // why it is not live or not ready, and what else is wrong
+	Reasons []string `json:"reasons"` // reasons why it is not live or not ready, and other problems
 	Since   float64  `json:"seconds_since_progress"`
 
 	Shards  int   `json:"shards"`
@@ -74,8 +74,8 @@ type Monitor struct {
 	mu       sync.Mutex
 	began    bool
 	facts    Facts
-	answered time.Time // when facts came
-	progress time.Time // when a record was last finished, or no record was pending
+	answered time.Time // time of the last facts
+	progress time.Time // time when a record was last finished, or no record was pending
 }
 
 // NewMonitor returns a Monitor.
@@ -88,7 +88,7 @@ func NewMonitor(o Options) *Monitor {
 }
 
 // Observe stores the facts that the consumer reported at now. Call it every few seconds. If the consumer did not
-// answer, do not call it: the missing answer is what makes a consumer dead.
+// answer, do not call it: a consumer without an answer is dead after Silence.
 func (m *Monitor) Observe(now time.Time, f Facts) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -136,7 +136,7 @@ func (m *Monitor) Verdict(now time.Time) Verdict {
 	case !f.Ready:
 		v.unready(Stuck, f.Reasons...)
 	}
-	v.Live = v.State != Dead // a restart helps no isolated consumer: it continues once the lease table answers
+	v.Live = v.State != Dead // a restart does not help an isolated consumer: it continues once the lease table answers
 	if v.Stopped > 0 {
 		v.Reasons = append(v.Reasons, fmt.Sprintf("%s read no further: `%s` says why", cli.Counted(v.Stopped, "shard", "is", "are"), m.o.Status))
 	}

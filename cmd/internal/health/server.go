@@ -16,9 +16,9 @@ import (
 // Source returns the facts of a consumer. It may block until ctx is done and must return an error then.
 type Source func(ctx context.Context) (Facts, error)
 
-// Server answers GET /livez, /readyz and /status with 200 or 503 and JSON, which has a [Verdict], and what its [Paths]
-// add. /status and the page answer 403 to the host name of another machine (package ownhost). /metrics does so while the
-// server listens on a loopback address. On other addresses a scraper may know the machine by any name.
+// Server answers GET /livez, /readyz and /status with 200 or 503 and JSON: a [Verdict], with the additions of its
+// [Paths]. /status and the page answer 403 to the host name of another machine (package ownhost). /metrics does so
+// while the server listens on a loopback address. On other addresses a scraper may use any name of the machine.
 type Server struct {
 	monitor *Monitor
 	source  Source
@@ -30,7 +30,7 @@ type Server struct {
 	work    sync.WaitGroup
 }
 
-// Paths are what a [Server] answers beside /livez and /readyz.
+// Paths are the answers of a [Server] beside /livez and /readyz.
 type Paths struct {
 	Status  func(Verdict) any // the answer of /status. Default: the verdict alone
 	Metrics http.Handler      // answers /metrics. Default: there is no such path
@@ -70,7 +70,7 @@ func serve(l net.Listener, host string, monitor *Monitor, source Source, paths P
 	return s
 }
 
-// WriteTimeout is how long an answer may take. A stream of the page sets a deadline of its own.
+// WriteTimeout is the maximum time of an answer. A stream of the page sets a deadline of its own.
 const WriteTimeout = 10 * time.Second
 
 // Addr returns the listen address.
@@ -106,7 +106,7 @@ func (s *Server) watch(ctx context.Context) {
 	}
 }
 
-// observe asks the consumer for its facts once.
+// observe requests the facts of the consumer once.
 func (s *Server) observe(ctx context.Context) {
 	short, cancel := context.WithTimeout(ctx, s.monitor.o.Every)
 	defer cancel()
@@ -147,7 +147,7 @@ func (s *Server) serveMetrics(w http.ResponseWriter, r *http.Request) {
 	s.paths.Metrics.ServeHTTP(w, r)
 }
 
-// servePage handles / and all that has no other path.
+// servePage handles / and all other paths.
 func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !ownhost.Is(r, s.host):

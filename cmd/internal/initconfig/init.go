@@ -25,8 +25,8 @@ type options struct {
 	keys   []string
 	out    string
 
-	modulePath string // of the module to write; "": none
-	version    string // of the program
+	modulePath string // path of the module to write; "": no module
+	version    string // version of the program
 }
 
 // New is the command init.
@@ -122,7 +122,7 @@ func (o *options) configuration(items *sample.Sample) (string, error) {
 	return text, nil
 }
 
-// printNext prints what was written, of how many items, and what to do next.
+// printNext prints the written files, the number of items, and the next steps.
 func (o *options) printNext(s cli.Streams, items int) {
 	from := cli.Count(items, "item")
 	if o.modulePath == "" {
@@ -139,7 +139,7 @@ func (o *options) printNext(s cli.Streams, items int) {
 		dir, filepath.Base(o.out))
 }
 
-// write writes a file, and the folders above it that are missing. It does not overwrite one.
+// write writes a file, and creates missing folders. It does not overwrite a file.
 func (o *options) write(f file) error {
 	if err := os.MkdirAll(filepath.Dir(f.path), 0o755); err != nil {
 		return err
@@ -178,7 +178,7 @@ func (o *options) read(ctx context.Context, s cli.Streams) (*sample.Sample, erro
 	return items, err
 }
 
-// setKeys sets the names of the key attributes: those of --keys, else those that the sample has or shows.
+// setKeys sets the names of the key attributes: those of --keys, otherwise those that the sample declares or shows.
 func (o *options) setKeys(s *sample.Sample) error {
 	switch {
 	case len(o.keys) > 2:

@@ -12,39 +12,40 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// separators are the characters that part a key.
+// separators are the characters that divide a key into parts.
 const separators = "#:|/"
 
 var (
 	capitals = regexp.MustCompile(`^[A-Z][A-Z_-]*$`)
 	letters  = regexp.MustCompile(`^[A-Za-z][A-Za-z_-]*$`)
-	// usualWhole are usual sort keys of what is stored once for a partition key. One item is enough to know them.
+	// usualWhole matches usual sort keys of items that exist once for a partition key. One item is enough to recognise
+	// them.
 	usualWhole = regexp.MustCompile(`^(CONFIG|DATA|DETAILS?|HEADER|INFO|META|METADATA|PROFILE|ROOT|SETTINGS|STATE|STATUS|SUMMARY|TOTALS?)$`)
 
 	isDate = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
 )
 
 const (
-	maxPrefixes = 50 // of a key attribute; what has more is data
-	maxInner    = 5  // texts between the separators of a key attribute; what has more is data
-	maxEntities = 40 // kinds that are written
+	maxPrefixes = 50 // maximum number for a key attribute; an attribute with more holds data
+	maxInner    = 5  // maximum number of texts between the separators of a key attribute; an attribute with more holds data
+	maxEntities = 40 // maximum number of kinds in the file
 )
 
-// draftEntity is a kind of item: those whose keys have one form.
+// draftEntity is a kind of item: the items whose keys have one form.
 type draftEntity struct {
 	name    string
 	key     []keyPart
 	items   []item.Image
 	entity  *entity.Entity
-	overlap string // the kind whose patterns hold for some keys of this one; "" if there is none
+	overlap string // another kind whose patterns match some keys of this one; "" if there is none
 }
 
 // keyPart is the pattern of a key attribute.
 type keyPart struct {
 	attribute string
 	separator string
-	tokens    []token // none: any value
-	whole     string  // the name of any value
+	tokens    []token // empty: any value
+	whole     string  // the name that binds the whole value
 }
 
 // token is a part of a key: a text that all keys have, or a name.
@@ -57,9 +58,9 @@ type token struct {
 // prefixes are the texts at the beginning of a key attribute, or between its separators, that name a kind.
 type prefixes map[string]bool
 
-// findPrefixes finds the texts that part the values of a key attribute into kinds. A text in capitals before a separator is
-// one, others are if few of them begin many values. With sortKey, a whole value is one too if it is usual, as META is, or if
-// several items have it: a value of one item, such as SMITH, can be private.
+// findPrefixes finds the texts that divide the values of a key attribute into kinds. A text in capitals before a
+// separator is one. Other texts are, if few of them begin many values. With sortKey, a whole value is one too if it is
+// usual, such as META, or if several items have it. A value of only one item, such as SMITH, can be private.
 func findPrefixes(items []item.Image, attribute string, sortKey bool) prefixes {
 	first, whole, inner := make(map[string]int), make(map[string]int), make(map[string]int)
 	for _, m := range items {
@@ -112,7 +113,7 @@ func split(text, separator string) []string {
 	return strings.Split(text, separator)
 }
 
-// form returns the form of a key attribute: its texts, and ? for what differs.
+// form returns the form of a key attribute: its fixed texts, and ? for the variable parts.
 func (p prefixes) form(m item.Image, attribute string) string {
 	text, separator := keyText(m, attribute)
 	parts := split(text, separator)
@@ -129,8 +130,8 @@ func (p prefixes) form(m item.Image, attribute string) string {
 	return form
 }
 
-// entitiesOf groups the items by the forms of their keys, those with more items first. Overlapping kinds are marked. omitted
-// are the kinds with fewest items, if there are more than maxEntities.
+// entitiesOf groups the items by the forms of their keys, larger groups first. It marks overlapping kinds. omitted are
+// the kinds with the fewest items, if there are more than maxEntities.
 func entitiesOf(items []item.Image, keys []string) (entities, omitted []*draftEntity) {
 	found := make([]prefixes, len(keys))
 	for i, name := range keys {
@@ -175,7 +176,8 @@ func entitiesOf(items []item.Image, keys []string) (entities, omitted []*draftEn
 	return entities, omitted
 }
 
-// shortest returns the form without names at its end that follow a name: the last name binds the rest of a key.
+// shortest returns the form without the names at its end that follow a name, because the last name binds the rest of a
+// key.
 func shortest(form string) string {
 	for _, s := range separators {
 		for strings.HasSuffix(form, "?"+string(s)+"?") {
@@ -185,7 +187,7 @@ func shortest(form string) string {
 	return form
 }
 
-// partOf returns the pattern of a form, with more names where all keys have them.
+// partOf returns the pattern of a form. It has additional names if all keys have these parts.
 func partOf(attribute, form string, items []item.Image) keyPart {
 	p := keyPart{attribute: attribute}
 	if form == "?" {
@@ -223,7 +225,7 @@ func partOf(attribute, form string, items []item.Image) keyPart {
 	return p
 }
 
-// texts returns how many texts the patterns of a kind have.
+// texts returns the number of texts in the patterns of a kind.
 func (k *draftEntity) texts() int {
 	n := 0
 	for _, p := range k.key {
@@ -246,7 +248,7 @@ func (p keyPart) last() string {
 	return ""
 }
 
-// nameEntities names the kinds, and what their keys bind.
+// nameEntities names the kinds, and the variable parts of their keys.
 func nameEntities(entities []*draftEntity) {
 	taken := make(map[string]bool)
 	for _, k := range entities {
@@ -271,7 +273,8 @@ func nameEntities(entities []*draftEntity) {
 	}
 }
 
-// nameTokens names what a key binds, as UserId behind USER#. A name stands twice only if it always binds the same value.
+// nameTokens names the variable parts of a key, such as UserId after USER#. A name is used twice only if it always
+// binds the same value.
 func (k *draftEntity) nameTokens() {
 	named := make(map[string]token)
 	free := func(base string, t token) string {

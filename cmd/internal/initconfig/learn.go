@@ -14,11 +14,11 @@ import (
 )
 
 const (
-	maxAttributes = 100 // names of an item that are written
-	maxMembers    = 40  // names of a map that are written
+	maxAttributes = 100 // maximum number of an item's attributes in the file
+	maxMembers    = 40  // maximum number of a map's members in the file
 )
 
-// sampleOf returns what the items are.
+// sampleOf returns the attributes and types of items.
 func sampleOf(items []item.Image) *entity.Sampled {
 	s := &entity.Sampled{}
 	for _, m := range items {
@@ -27,11 +27,11 @@ func sampleOf(items []item.Image) *entity.Sampled {
 	return s
 }
 
-// memberName is the form of a name that a program has, and no value of an item.
+// memberName matches names as programs use them. Values of items usually do not match.
 var memberName = regexp.MustCompile(`^[A-Za-z_][A-Za-z_-]*[0-9]?$`)
 
-// structured reports whether the names of a map are those of a structure, and not values of items, as dates or ids are: few
-// names, each in many of the maps.
+// structured reports whether the names of a map belong to a structure, and are not values of items, such as dates or
+// ids. A structure has few names, each in many of the maps.
 func structured(s *entity.Sampled) bool {
 	if len(s.Members) == 0 || len(s.Members) > maxMembers {
 		return false
@@ -45,7 +45,7 @@ func structured(s *entity.Sampled) bool {
 	return true
 }
 
-// declaredType returns the type as the file declares it.
+// declaredType returns the type in the form of the configuration.
 func declaredType(s *entity.Sampled) string {
 	switch k := s.Kind(); {
 	case k == item.KindL && s.Elem != nil:
@@ -56,13 +56,13 @@ func declaredType(s *entity.Sampled) string {
 	case k == item.KindM && structured(s):
 		return declaredMembers(s)
 	case k == item.Absent:
-		return item.KindNULL.String() // any type in expressions
+		return item.KindNULL.String() // NULL is any type in expressions
 	default:
 		return k.String()
 	}
 }
 
-// declaredMembers returns the members with their types, but those of except.
+// declaredMembers returns the members with their types, without those in except.
 func declaredMembers(s *entity.Sampled, except ...string) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(s.Members)) {
@@ -88,14 +88,14 @@ func scalar(text string) string {
 
 var plainScalar = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
-// sensitiveWords are words in names that people give to what is private. One of more than four letters is also found inside
+// sensitiveWords are words in usual names of private attributes. A word of more than four letters is also found inside
 // a longer word, as in useremail.
 var sensitiveWords = []string{
 	"email", "mail", "phone", "mobile", "password", "passwd", "secret", "token", "apikey", "ssn", "iban", "bankaccount", "cardnumber",
 	"creditcard", "cvv", "cvc", "passport", "birth", "dob", "firstname", "lastname", "fullname", "surname", "taxid", "ipaddress", "address",
 }
 
-// looksSensitive reports whether a name is one that people give to what is private.
+// looksSensitive reports whether a name is usual for a private attribute.
 func looksSensitive(name string) bool {
 	words := wordsOf(name)
 	joined := strings.Join(words, "")
@@ -104,7 +104,7 @@ func looksSensitive(name string) bool {
 	})
 }
 
-// The places between two words that no other character parts: in cardNumber, and in SSNHash.
+// The boundaries between two words without a separator: in cardNumber, and in SSNHash.
 var (
 	beforeCapital  = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 	beforeLastWord = regexp.MustCompile(`([A-Z])([A-Z][a-z])`)
@@ -117,7 +117,7 @@ func wordsOf(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) })
 }
 
-// sensitivePaths adds the paths of what looks sensitive, except keys.
+// sensitivePaths adds the paths of attributes that look sensitive, except keys.
 func sensitivePaths(s *entity.Sampled, before string, keys []string, paths []string) []string {
 	for _, name := range slices.Sorted(maps.Keys(s.Members)) {
 		path := item.PathText([]string{name})

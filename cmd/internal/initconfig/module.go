@@ -13,13 +13,13 @@ import (
 
 const tablewakeModule = "github.com/tablewake/tablewake"
 
-// moduleSink is the sink of the configuration whose code the module has.
+// moduleSink is the sink of the configuration whose code is in the module.
 const moduleSink = "changes"
 
 //go:embed module
 var moduleFS embed.FS
 
-// moduleFiles are the files of a module for code of its own. Each has a template.
+// moduleFiles are the files of a module for the user's own code. Each has a template.
 var moduleFiles = []string{"main.go", "extensions/extensions.go", "function/main.go", "go.mod", "Dockerfile"}
 
 var (
@@ -59,7 +59,7 @@ func (o *options) module() ([]file, error) {
 	return files, nil
 }
 
-// requiredVersion returns the version of the program, as go.mod requires it; "" if it is not that of a release.
+// requiredVersion returns the version of the program for go.mod; "" if the program is not a release.
 func (o *options) requiredVersion() string {
 	if releaseVersion.MatchString(o.version) {
 		return o.version

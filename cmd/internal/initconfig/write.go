@@ -15,7 +15,7 @@ import (
 
 const (
 	placeholderTable = "my-table"
-	mostStates       = 20 // values of an attribute that rows are found by
+	mostStates       = 20 // maximum number of values of an attribute that selects rows
 )
 
 var (
@@ -29,11 +29,11 @@ type draft struct {
 	table    string
 	keys     []string
 	entities []*draftEntity
-	omitted  []*draftEntity    // that are not written
+	omitted  []*draftEntity    // kinds that are not in the file
 	sampled  []*entity.Sampled // of the kinds
 	all      *entity.Sampled
 
-	module bool // it names the sink of a module
+	module bool // the file names the sink of a module
 }
 
 // newDraft learns from a sample. Its Keys must be known.
@@ -108,7 +108,7 @@ func (d *draft) writeEntity(line func(string, ...any), k *draftEntity, s *entity
 	}
 	line("  %s%s:", comment, k.name)
 	line("  %s  key: {%s}", comment, strings.Join(key, ", "))
-	// For an item with more names, s is incomplete, and declaring only some would make the others errors.
+	// For an item with more names, s is incomplete. To declare only some names would make the others errors.
 	if declared := declaredMembers(s, d.keys...); declared != "{}" && len(s.Members) <= maxAttributes {
 		line("  %s  attributes: %s", comment, declared)
 	}
@@ -148,8 +148,8 @@ func (d *draft) writeSinks(line func(string, ...any), table string) {
 	line("# dead_letters: {bucket: %s-dead}", bucketName(table))
 }
 
-// viewed returns the kind that the view is about, and the attribute that its rows are found by: those of the first kind that
-// has one, else the first kind and "". The first kind has most items.
+// viewed returns the kind that the view shows, and the attribute that selects its rows: the first kind that has such an
+// attribute, otherwise the first kind and "". The first kind has the most items.
 func (d *draft) viewed() (k *draftEntity, by string) {
 	for i, of := range d.entities {
 		if of.overlap != "" {
@@ -173,7 +173,7 @@ func (d *draft) masked() string {
 	return ""
 }
 
-// stateOf returns the attribute that tells in which of a few states an item is; "" if there is none.
+// stateOf returns the attribute that holds one of a few states of an item; "" if there is none.
 func (d *draft) stateOf(k *draftEntity, s *entity.Sampled) string {
 	best, bestScore := "", 0
 	for name, m := range s.Members {
@@ -203,7 +203,7 @@ func (d *draft) stateOf(k *draftEntity, s *entity.Sampled) string {
 	return best
 }
 
-// ttl returns the attribute that is probably that of the TTL; "" if there is none.
+// ttl returns the attribute that probably is the TTL; "" if there is none.
 func (d *draft) ttl() string {
 	for _, name := range slices.Sorted(maps.Keys(d.all.Members)) {
 		if ttlName.MatchString(name) && d.all.Members[name].Kind() == item.KindN && !slices.Contains(d.keys, name) {

@@ -19,9 +19,9 @@ import (
 // Usage explains the flag.
 const Usage = `--key takes the item's key attributes, as in PK=USER#001,SK=PROFILE (a comma inside a value is written \,; PK:N=12 is a number, PK:B=AQI= a binary), or its canonical key, as explain prints it`
 
-// Key is the key of an item as --key names it.
+// Key is the key of an item from --key.
 type Key struct {
-	Attributes item.Image // nothing where the canonical key was given, which has no names
+	Attributes item.Image // empty if a canonical key was given, which has no names
 	Canonical  item.Key
 }
 
@@ -29,7 +29,7 @@ type Key struct {
 // prefix of the key; "" for none.
 func Parse(text string, cfg *config.Config, table string) (Key, error) {
 	first, _, _ := strings.Cut(text, ",")
-	if strings.Index(first, "=") < 1 { // in a canonical key, = begins a binary
+	if strings.Index(first, "=") < 1 { // in a canonical key, = begins a binary value
 		k := item.Key(text)
 		if _, _, err := k.Decode(); err != nil {
 			return Key{}, cli.Usagef("--key %q: %w; %s", text, err, Usage)
@@ -73,8 +73,8 @@ func Parse(text string, cfg *config.Config, table string) (Key, error) {
 	return Key{attributes, key}, nil
 }
 
-// Check returns an error if the key names an attribute that is no key attribute of the table, or if the canonical key has
-// another number of values: nothing would ever match. The patterns of entities name the key attributes.
+// Check returns an error if the key names an attribute that is not a key attribute of the table, or if the canonical
+// key has another number of values. Such a key would never match. The patterns of entities name the key attributes.
 func (k Key) Check(cfg *config.Config) error {
 	names := cfg.TableKey()
 	if names == nil {
@@ -91,7 +91,8 @@ func (k Key) Check(cfg *config.Config) error {
 	return nil
 }
 
-// Matches reports whether it is the key of a change, or a part of it. A canonical key matches as stored, and as m masks it.
+// Matches reports whether k is the key of a change, or a part of it. A canonical key matches as stored, and as m masks
+// it.
 func (k Key) Matches(c *record.Change, m *mask.Mask) bool {
 	if !k.Attributes.Exists() {
 		return k.Canonical == "" || c.Key == k.Canonical || m.Key(c) == k.Canonical

@@ -17,13 +17,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// Mask returns a dead letter that may be shown. Its record is masked. A record that cannot be decoded is removed, as its
-// sensitive attributes are unknown.
+// Mask returns a dead letter that may be shown. Its record is masked. A record that cannot be decoded is removed,
+// because its sensitive attributes are unknown.
 func Mask(m *mask.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
 	if m == nil {
 		return l
 	}
-	if e, ok := record.LineError(l.Raw, l.Error); ok { // no record, but a line of a snapshot
+	if e, ok := record.LineError(l.Raw, l.Error); ok { // a line of a snapshot, not a record
 		l.Error = strings.ReplaceAll(l.Error, e.Path, m.RecordError(e).Path)
 		l.Key, l.Raw = item.Key(m.Text(string(l.Key))), nil
 		return l
@@ -84,14 +84,14 @@ func maskText(m *mask.Mask, text string, v item.Value) string {
 type LetterJSON struct {
 	ID       string          `json:"id"`
 	Sink     string          `json:"sink,omitempty"`
-	Sinks    []string        `json:"sinks,omitempty"` // of an undecodable line of a snapshot: those that its backfill fills
+	Sinks    []string        `json:"sinks,omitempty"` // sinks that the backfill of an undecodable line of a snapshot fills
 	Class    string          `json:"class"`
 	Error    string          `json:"error"`
 	Key      item.Key        `json:"key,omitempty"`
 	Sequence string          `json:"sequence,omitempty"`
 	Time     time.Time       `json:"time"`
 	Record   json.RawMessage `json:"record,omitempty"`
-	Bytes    []byte          `json:"record_base64,omitempty"` // of a record that is not JSON or not UTF-8
+	Bytes    []byte          `json:"record_base64,omitempty"` // a record that is not JSON or not UTF-8
 }
 
 // NewLetterJSON converts a letter, without its ID.

@@ -1,5 +1,5 @@
-// Package ownhost tells requests to this machine from those that a page of the web makes. With DNS rebinding such a
-// page gives the machine's address a name of its own, and could read answers from the user's browser.
+// Package ownhost distinguishes requests from this machine from those of a web page. With DNS rebinding a page gives
+// the machine's address a name of its own, and could read answers in the user's browser.
 package ownhost
 
 import (

@@ -14,6 +14,6 @@
 //   - It is small, below 1 MB: of thousands of shards it shows the worst, and counts the others in folds.
 //   - Nobody who does not look at it costs anything: [Looks] reads what all consumers share only while somebody asks.
 //
-// newView (view.go) makes of a Status what the template shows; newHeadline (headline.go) makes the first sentence. Page
-// (page.go) serves it, events.go streams it, and serve.go is the server of `status --serve`.
+// newView (view.go) makes the template's data from a Status; newHeadline (headline.go) makes the first sentence. Page
+// (page.go) serves the page, events.go streams it, and serve.go is the server of `status --serve`.
 package page

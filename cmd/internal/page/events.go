@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	maxViewers  = 32               // streams at a time
-	eventWrite  = 10 * time.Second // a viewer that takes no bytes for this long is gone
-	aliveEvery  = 15 * time.Second // something is sent this often, so that proxies and browsers keep the stream
-	largePart   = 64 << 10         // a part of more bytes is sent seldom
+	maxViewers  = 32               // maximum number of concurrent streams
+	eventWrite  = 10 * time.Second // a viewer that receives no bytes for this time is gone
+	aliveEvery  = 15 * time.Second // interval of bytes that make proxies and browsers keep the stream
+	largePart   = 64 << 10         // larger parts, in bytes, are sent less often
 	largeEvery  = 15 * time.Second
 	streamRetry = "retry: 3000\n\n" // milliseconds after which a browser connects again
 )
@@ -44,7 +44,8 @@ func (p *Page) serveEvents(w http.ResponseWriter, r *http.Request) {
 	}
 	defer p.leave()
 	control := http.NewResponseController(w)
-	// The timeouts of the server are for short answers. Each write of a stream has its own, and nothing is read any more.
+	// The timeouts of the server are for short answers. Each write of a stream has its own timeout, and nothing is read
+	// any more.
 	_ = control.SetReadDeadline(time.Time{})
 	w.Header().Set("Content-Type", "text/event-stream")
 	stream := viewer{w: w, control: control, sent: make(map[string]sentPart), text: []byte(streamRetry)}
@@ -74,7 +75,7 @@ type viewer struct {
 	wrote   time.Time
 }
 
-// sentPart is what the browser has of a part, and since when.
+// sentPart is the last version of a part that the browser has, with its time.
 type sentPart struct {
 	html template.HTML
 	at   time.Time
@@ -107,7 +108,7 @@ func (v *viewer) update(parts []part, now time.Time) error {
 	return err
 }
 
-// lineEnds are what ends a line of an event.
+// lineEnds are the ends of lines in an event.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // appendEvent appends a part as an event: its name, then its lines.

@@ -2,7 +2,7 @@ package page
 
 import "github.com/tablewake/tablewake/cmd/internal/fleet"
 
-// functionsPanel shows the functions that carry the changes. It stands in place of the consumers.
+// functionsPanel shows the functions that run the pipeline. It replaces the panel of consumers.
 func functionsPanel(r *fleet.Report) panel {
 	t := newTable("Event source mappings", "Function", "State", "Last batch", "#Iterator age", "#Lost in",
 		"Mapping", "~Given up", "~Source")

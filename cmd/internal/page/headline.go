@@ -13,9 +13,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// headline is the first sentence of the page, and what to do.
+// headline is the first sentence of the page, and the next step.
 type headline struct {
-	Word string // said to screen readers when it changes, and in the title of the window
+	Word string // text for screen readers when it changes, and for the title of the window
 	Tone tone
 	Text string
 	Do   string // "": nothing
@@ -29,17 +29,17 @@ type problem struct {
 	Tone    tone
 	Text    string
 	Do      string
-	More    string // how many others of its kind are not listed; "": none
+	More    string // number of others of its kind that are not listed; "": none
 }
 
 // findProblems returns the problems of this process and of all consumers, the worst first.
 func findProblems(o Options, s Status, now time.Time) []problem {
-	found := append(sinkProblems(s, now), processProblems(s)...) // a sink that fails is why a consumer is stuck
+	found := append(sinkProblems(s, now), processProblems(s)...) // a failing sink is the reason why a consumer is stuck
 	found = append(found, letterProblems(o, s, now)...)
 	if s.Fleet != nil {
 		for _, p := range s.Fleet.Problems {
 			if slices.ContainsFunc(found, func(have problem) bool { return have.Kind == p.Kind && have.Subject == p.Subject }) {
-				continue // this process says it sooner
+				continue // this process reports it sooner
 			}
 			t := tone(cli.Either(p.Kind.Mild(), string(warn), string(bad)))
 			found = append(found, problem{Kind: p.Kind, Subject: p.Subject, Scope: all, Tone: t, Text: p.Text, Do: p.Hint})
@@ -56,10 +56,10 @@ func findProblems(o Options, s Status, now time.Time) []problem {
 	return found
 }
 
-// maxAlike is how many problems of a kind are listed.
+// maxAlike is the maximum number of listed problems of one kind.
 const maxAlike = 3
 
-// listed returns the problems that the page lists. The last one of a kind says how many others there are.
+// listed returns the problems that the page lists. The last one of a kind has the number of the others.
 func listed(problems []problem) []problem {
 	of, alike := make(map[fleet.ProblemKind]int), make(map[fleet.ProblemKind]int)
 	for _, p := range problems {
@@ -80,7 +80,7 @@ func listed(problems []problem) []problem {
 
 func severity(t tone) int { return slices.Index([]tone{plain, warn, bad}, t) }
 
-// processProblems returns what the health check of this process finds.
+// processProblems returns the problems from the health check of this process.
 func processProblems(s Status) []problem {
 	if s.Verdict == nil || s.Ready {
 		return nil
@@ -102,7 +102,7 @@ func processProblems(s Status) []problem {
 	return nil
 }
 
-// sinkProblems returns the sinks of this process that fail.
+// sinkProblems returns a problem for each failing sink of this process.
 func sinkProblems(s Status, now time.Time) (found []problem) {
 	if s.Consumer == nil {
 		return nil
@@ -125,10 +125,12 @@ func sinkProblems(s Status, now time.Time) (found []problem) {
 	return found
 }
 
-// newLetters is how long dead letters of this process need attention: whether a redrive has delivered them is unknown to it.
+// newLetters is the time for which dead letters of this process need attention. The process does not know whether a
+// redrive has delivered them.
 const newLetters = time.Hour
 
-// letterProblems returns that this process gave changes up in the last hour, unless all dead letters are counted.
+// letterProblems returns a problem if this process dead-lettered changes in the last hour, unless all dead letters are
+// counted.
 func letterProblems(o Options, s Status, now time.Time) []problem {
 	n := ownLetters(s)
 	if n == 0 || fleetLetters(s) != nil || s.Consumer.LastLetter == nil || now.Sub(*s.Consumer.LastLetter) > newLetters {
@@ -191,7 +193,7 @@ func wellText(r *fleet.Report) string {
 	return text
 }
 
-// capital returns a text that begins a sentence.
+// capital returns the text with a capital at its start.
 func capital(text string) string {
 	if text == "" || text[0] < 'a' || text[0] > 'z' {
 		return text

@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// ledgersPanel shows what became of each record, and of each delivery to a sink.
+// ledgersPanel shows the results of records, and of deliveries to each sink.
 func ledgersPanel(s Status) panel {
 	p := panel{Title: "Ledgers"}
 	if s.Consumer == nil {

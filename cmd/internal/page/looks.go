@@ -9,20 +9,20 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Looks keeps the newest report of a fleet. It looks only while somebody asks: a look reads stores.
+// Looks keeps the newest report of a fleet. A look reads stores, so Looks makes one only while reports are requested.
 type Looks struct {
 	look   func(context.Context) (*fleet.Report, error)
 	pause  time.Duration
-	wanted chan struct{} // has one element if somebody asked since the last look began
+	wanted chan struct{} // has one element if a report was requested since the last look began
 
 	mu      sync.Mutex
-	report  *fleet.Report // of the last look that succeeded
-	problem string        // of the last look; "": it succeeded
-	ended   time.Time     // when the last look ended; zero: none has
+	report  *fleet.Report // the report of the last look that succeeded
+	problem string        // the error of the last look; "": it succeeded
+	ended   time.Time     // time when the last look ended; zero: none has
 	next    chan struct{} // closed when the next look ends
 }
 
-// NewLooks returns a Looks that waits for pause after each look. problem makes the text of an error.
+// NewLooks returns a Looks that pauses after each look. problem returns the text of an error.
 func NewLooks(pause time.Duration, problem func(error) string, look func(context.Context) (*fleet.Report, error)) *Looks {
 	l := &Looks{pause: pause, wanted: make(chan struct{}, 1), next: make(chan struct{})}
 	l.look = func(ctx context.Context) (*fleet.Report, error) {
@@ -45,8 +45,8 @@ func NewLooks(pause time.Duration, problem func(error) string, look func(context
 	return l
 }
 
-// Latest returns the report of the last look that succeeded, whose At says how old it is, and the error of a later one that
-// failed less than staleAfter ago. It never blocks, and has Run look again. Nobody may change the report.
+// Latest returns the report of the last look that succeeded, with its age in At, and the error of a later look if it
+// failed less than staleAfter ago. It never blocks, and makes Run look again. The caller must not change the report.
 func (l *Looks) Latest() (report *fleet.Report, problem string) {
 	l.want()
 	l.mu.Lock()
@@ -57,8 +57,8 @@ func (l *Looks) Latest() (report *fleet.Report, problem string) {
 	return l.report, l.problem
 }
 
-// Within returns the result of a look that ended at most age ago: a report, or the error. It waits for one if there is none.
-// If ctx ends first, the error says so.
+// Within returns the result of a look that ended at most age ago: a report, or the error. If there is none, it waits
+// for the next look. If ctx ends first, the error says so.
 func (l *Looks) Within(ctx context.Context, age time.Duration) (report *fleet.Report, problem string) {
 	for {
 		l.want()
@@ -80,7 +80,7 @@ func (l *Looks) Within(ctx context.Context, age time.Duration) (report *fleet.Re
 	}
 }
 
-// want has Run look again.
+// want makes Run look again.
 func (l *Looks) want() {
 	select {
 	case l.wanted <- struct{}{}:
@@ -96,7 +96,7 @@ func (l *Looks) Run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		_, _ = l.look(ctx) // Latest returns both
+		_, _ = l.look(ctx) // Latest returns both results
 		if pipeline.Sleep(ctx, l.pause) != nil {
 			return
 		}

@@ -14,15 +14,15 @@ import (
 //go:embed assets
 var assets embed.FS
 
-// Options are what a [Page] shows.
+// Options configure a [Page].
 type Options struct {
 	Pipeline string           // name of the pipeline
-	Flags    string           // of every command of this pipeline: -c FILE --live
+	Flags    string           // flags of every command of this pipeline: -c FILE --live
 	Every    time.Duration    // interval of updates. Default: 2s
 	Now      func() time.Time // the clock that ages are relative to. Default: time.Now
 
-	// Source returns the status now. The page calls it once a second at most, and [Page.StatusOf] at each call, so several
-	// goroutines can call it at once. It may block for a second, as if a consumer hangs.
+	// Source returns the present status. The page calls it at most once a second, and [Page.StatusOf] at each call, so
+	// calls can be concurrent. It may block for a second, for example if a consumer hangs.
 	Source func() Status
 }
 
@@ -32,9 +32,9 @@ type Page struct {
 	mux  *http.ServeMux
 	done chan struct{} // closed by Close
 
-	rendering sync.Mutex // held while Source is called: not mu, as Close and leaving viewers need that
+	rendering sync.Mutex // held while Source is called. It is not mu, which Close and leaving viewers need
 	parts     []part
-	rendered  time.Time // when parts were
+	rendered  time.Time // time when parts were rendered
 
 	mu      sync.Mutex
 	closed  bool
@@ -68,11 +68,11 @@ func New(o Options) *Page {
 	return p
 }
 
-// securityPolicy allows what the page itself has, and nothing else.
+// securityPolicy allows the page's own files, and nothing else.
 const securityPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// ServeHTTP answers / and what the page loads.
+// ServeHTTP answers / and the files of the page.
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", securityPolicy)
@@ -88,7 +88,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func serveAsset(path, kind string) http.HandlerFunc {
 	b, err := assets.ReadFile("assets/" + path)
 	if err != nil {
-		panic(err) // the program was built without it
+		panic(err) // the file is missing in the program
 	}
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
@@ -96,7 +96,7 @@ func serveAsset(path, kind string) http.HandlerFunc {
 	}
 }
 
-// servePage answers /. With ?paused a browser without JavaScript does not load it again.
+// servePage answers /. With ?paused a browser without JavaScript does not reload the page.
 func (p *Page) servePage(w http.ResponseWriter, r *http.Request) {
 	parts, err := p.render()
 	var out bytes.Buffer
@@ -115,7 +115,7 @@ func (p *Page) servePage(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(out.Bytes()) // it fails only if the client is gone
 }
 
-// render returns the parts of the page. Those of less than a second ago are returned again.
+// render returns the parts of the page. It returns the same parts for a second.
 func (p *Page) render() ([]part, error) {
 	p.rendering.Lock()
 	defer p.rendering.Unlock()
@@ -135,7 +135,7 @@ func (p *Page) render() ([]part, error) {
 	return parts, nil
 }
 
-// StatusOf returns the status that Source has, with the verdict of /status.
+// StatusOf returns the status of Source, with the verdict v.
 func (p *Page) StatusOf(v health.Verdict) any {
 	s := p.o.Source()
 	s.Verdict = &v

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// sinksPanel shows the sinks of this process, those that fail first, and what all consumers noted.
+// sinksPanel shows the sinks of this process, failing ones first, and the notes of all consumers.
 func sinksPanel(s Status, now time.Time) panel {
 	p := panel{Title: "Sinks"}
 	if s.Consumer != nil {
@@ -25,7 +25,7 @@ func sinksPanel(s Status, now time.Time) panel {
 	return p
 }
 
-// processSinks returns the sinks of this process, those that fail first.
+// processSinks returns the sinks of this process, failing ones first.
 func processSinks(c *fleet.Process, now time.Time) block {
 	t := newTable("Sinks, since this process started", "Sink", "State", "#Rate", "#Pending",
 		"#Oldest that waits", "#Keys blocked", "~Why")
@@ -52,7 +52,7 @@ func processSinks(c *fleet.Process, now time.Time) block {
 	return block{Scope: thisProcess, Table: t, ID: "sinks-here"}
 }
 
-// failingSinks returns the failing sinks that consumers note.
+// failingSinks returns the failing sinks in the notes of consumers.
 func failingSinks(r *fleet.Report) []block {
 	if len(r.Sinks) == 0 {
 		return []block{note(cli.Either(r.Note == "", "No consumer notes a sink that fails.", "Unknown: a function notes no failing sinks."), dim)}
@@ -88,7 +88,7 @@ func heldBackShards(r *fleet.Report) []block {
 	return blocks
 }
 
-// maxRows is how many rows the other tables have at most.
+// maxRows is the maximum number of rows of the other tables.
 const maxRows = 100
 
 // more returns the line that counts the n rows that a table leaves out; none if n is not above 0.
@@ -157,7 +157,7 @@ func shareBlocks(id, caption, name string, by map[string]int) []block {
 	return append([]block{{Table: t, ID: id}}, more(len(names)-maxRows)...)
 }
 
-// percent returns a share. One above 0 is not shown as 0%, and one below all not as 100%.
+// percent returns a share. A share above 0 is not shown as 0%, and a share below all not as 100%.
 func percent(n, of int) string {
 	switch share := 100 * float64(n) / float64(max(of, 1)); {
 	case n > 0 && share < 1:
@@ -169,7 +169,7 @@ func percent(n, of int) string {
 	}
 }
 
-// gapsPanel shows what was lost before it was read, and how far its repair is.
+// gapsPanel shows the records that were lost before they were read, and the progress of repairs.
 func gapsPanel(s Status) panel {
 	p := panel{Title: "Gaps and their repair"}
 	switch {
@@ -212,7 +212,7 @@ func repairCell(r state.GapRepair) cell {
 	return cell{Text: cmp.Or(string(r.Stage), "open")}
 }
 
-// fillsPanel shows the sinks that a backfill fills.
+// fillsPanel shows the sinks that are being filled.
 func fillsPanel(s Status) panel {
 	p := panel{Title: "Backfills"}
 	switch {
@@ -246,7 +246,7 @@ func fillsPanel(s Status) panel {
 	return p.add(block{Scope: all, Table: t, ID: "fills-table"}, block{Text: "Rate and time left are averages since the start of the backfill.", Tone: dim})
 }
 
-// consumersPanel shows the consumers, those that are silent first.
+// consumersPanel shows the consumers, silent ones first.
 func consumersPanel(s Status) panel {
 	p := panel{Title: "Consumers"}
 	r := s.Fleet

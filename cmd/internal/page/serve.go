@@ -35,7 +35,7 @@ func ServeReports(ctx context.Context, o fleet.PageRequest) error {
 // serveReports serves on l.
 func serveReports(ctx context.Context, l net.Listener, o fleet.PageRequest) error {
 	looks := NewLooks(lookPause, cli.ErrorText, o.Look)
-	looks.want() // the first request finds a report
+	looks.want() // prepares a report for the first request
 	p := New(Options{Pipeline: o.Pipeline, Flags: o.Flags, Source: func() (s Status) {
 		s.Fleet, s.FleetError = looks.Latest()
 		return s
@@ -58,7 +58,7 @@ func serveReports(ctx context.Context, l net.Listener, o fleet.PageRequest) erro
 	work.Go(func() { looks.Run(serving) })
 	work.Go(func() {
 		<-serving.Done()
-		_ = server.Close() // no answer is worth the wait
+		_ = server.Close() // do not wait for answers
 	})
 	err := server.Serve(l)
 	stop()
@@ -71,12 +71,12 @@ func serveReports(ctx context.Context, l net.Listener, o fleet.PageRequest) erro
 }
 
 const (
-	reportAge  = 30 * time.Second // /status answers with a report of at most this age
-	reportWait = 30 * time.Second // and waits this long for one
+	reportAge  = 30 * time.Second // maximum age of a report in an answer of /status
+	reportWait = 30 * time.Second // maximum wait for such a report
 )
 
-// writeReport answers /status with a report of now. It looks if nobody watches the page. If the look fails, the answer is a
-// [Status] with the error.
+// writeReport answers /status with a present report. It looks even if no page is open. If the look fails, the answer is
+// a [Status] with the error.
 func writeReport(w http.ResponseWriter, r *http.Request, looks *Looks) {
 	ctx, cancel := context.WithTimeout(r.Context(), reportWait)
 	defer cancel()

@@ -12,10 +12,10 @@ import (
 )
 
 const (
-	foldSize  = 100 // shards of a fold
-	maxFolds  = 5   // folds of all streams; the other shards are counted
-	maxWorst  = 50  // shards in the table of the worst
-	openBelow = 25  // a fold of up to so many shards is open
+	foldSize  = 100 // number of shards in a fold
+	maxFolds  = 5   // maximum number of folds of all streams; the other shards are only counted
+	maxWorst  = 50  // maximum number of shards in the table of the worst
+	openBelow = 25  // a fold with at most this many shards is open
 	maxDepth  = 6   // deeper generations are not indented further
 )
 
@@ -24,7 +24,7 @@ var shardColumns = []string{"Shard", "State", "Owner", "Read up to", "#Last chan
 // checkpointColumn is the index of the checkpoint in shardColumns.
 const checkpointColumn = 3
 
-// shardsPanel shows the worst shards, the lineage of each stream, and what this process reads.
+// shardsPanel shows the worst shards, the lineage of each stream, and the shards that this process reads.
 func shardsPanel(s Status, now time.Time) panel {
 	p := panel{Title: "Shards"}
 	if r := s.Fleet; r != nil {
@@ -60,7 +60,7 @@ func worstBlock(r *fleet.Report) []block {
 		return cmp.Or(severity(shardTone(r, &b))-severity(shardTone(r, &a)), cmp.Compare(lossOrder(&a), lossOrder(&b)))
 	})
 	t := newTable("Shards that need attention", append(slices.Clone(shardColumns), "~Why")...)
-	t.Head = slices.Delete(t.Head, checkpointColumn, checkpointColumn+1) // the lineage has it
+	t.Head = slices.Delete(t.Head, checkpointColumn, checkpointColumn+1) // the lineage shows it
 	for _, sh := range worst[:min(len(worst), maxWorst)] {
 		why := sh.Why
 		if sh.FailingFor != nil {
@@ -191,10 +191,10 @@ func unreadCell(sh *fleet.Shard, unread certainty) cell {
 	return unknownCell()
 }
 
-// maxReads is how many shards of this process are shown; the others are counted.
+// maxReads is the maximum number of listed shards of this process; the others are counted.
 const maxReads = 100
 
-// processShards returns what this process reads, the worst first.
+// processShards returns the shards that this process reads, the worst first.
 func processShards(reads []fleet.ProcessShard, now time.Time) []block {
 	if len(reads) == 0 {
 		return []block{{Scope: thisProcess, Text: "It reads no shard.", Tone: dim}}

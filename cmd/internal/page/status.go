@@ -5,10 +5,10 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/health"
 )
 
-// Status is what the page shows, and what /status of a consumer answers.
+// Status is the data of the page, and the answer of a consumer's /status.
 type Status struct {
-	*health.Verdict                // of this process; nil: it is no consumer
-	Consumer        *fleet.Process `json:"consumer,omitempty"`    // this process; nil: it is no consumer, or is starting
-	Fleet           *fleet.Report  `json:"fleet,omitempty"`       // all consumers; nil: nobody has looked yet
-	FleetError      string         `json:"fleet_error,omitempty"` // why the last look at all consumers failed
+	*health.Verdict                // verdict of this process; nil: it is not a consumer
+	Consumer        *fleet.Process `json:"consumer,omitempty"`    // this process; nil: it is not a consumer, or it is starting
+	Fleet           *fleet.Report  `json:"fleet,omitempty"`       // all consumers; nil: there was no look yet
+	FleetError      string         `json:"fleet_error,omitempty"` // error of the last look at all consumers
 }

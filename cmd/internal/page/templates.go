@@ -7,7 +7,7 @@ import (
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{"prose": prose, "depth": depthClass}).ParseFS(assets, "assets/page.html"))
 
-// prose escapes a text, and makes code of what is in backquotes.
+// prose escapes a text, and marks the parts in backquotes as code.
 func prose(text string) template.HTML {
 	var b strings.Builder
 	for {

@@ -10,7 +10,7 @@ import (
 // totals returns the numbers at the top.
 func totals(s Status) []total {
 	var out []total
-	leased := s.Fleet != nil && len(s.Fleet.Functions) == 0 // else there are no consumers and no leases to count
+	leased := s.Fleet != nil && len(s.Fleet.Functions) == 0 // otherwise there are no consumers and no leases to count
 	if c := s.Consumer; c != nil {
 		lag := total{Label: "Behind by", Scope: thisProcess, Value: unknown, Tone: dim, Note: "age of the oldest change that is not everywhere"}
 		if c.Lag != nil {
@@ -89,7 +89,7 @@ func fleetLag(r *fleet.Report) total {
 	return fleetTotal(r, t)
 }
 
-// certainty is what is known of a question.
+// certainty is the knowledge about a question: yes, no or unknown.
 type certainty int
 
 const (
@@ -98,7 +98,7 @@ const (
 	yes
 )
 
-// hasUnread tells whether a shard has records that are not durable everywhere.
+// hasUnread reports whether a shard has records that are not durable in all sinks.
 func hasUnread(sh *fleet.Shard) certainty {
 	switch {
 	case sh.LossIn != nil || sh.Behind != nil && *sh.Behind || sh.Records != nil && *sh.Records > 0:
@@ -109,7 +109,7 @@ func hasUnread(sh *fleet.Shard) certainty {
 	return maybe
 }
 
-// lossTotal returns the time until the stream drops the first record that is not read.
+// lossTotal returns the time until the stream drops the first unread record.
 func lossTotal(s Status) total {
 	r := s.Fleet
 	t := total{Label: "First loss in", Scope: all, Value: unknown, Tone: dim, Note: "until the stream drops a record that is not everywhere"}
@@ -208,7 +208,7 @@ func lettersTotal(s Status) total {
 	return t
 }
 
-// ownLetters is how many changes this process gave up.
+// ownLetters returns the number of changes that this process dead-lettered.
 func ownLetters(s Status) int64 {
 	if s.Consumer == nil {
 		return 0

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/cmd/internal/fleet"
 )
 
-// view is what the templates show of a Status.
+// view is the data of the templates for a Status.
 type view struct {
 	Pipeline string
 	Headline headline
@@ -25,7 +25,7 @@ type view struct {
 // total is a number at the top.
 type total struct {
 	Label, Value, Note string
-	Scope              string // whom it is about
+	Scope              string // the subject of the number: this process, or all consumers
 	Tone               tone
 }
 
@@ -57,8 +57,8 @@ type block struct {
 	Tone  tone
 	Table *table
 	Fold  string // the summary; "": it is always shown
-	Open  bool   // with Fold: it is open at first
-	ID    string // of the table and of the fold, unique on the page
+	Open  bool   // with Fold: the block is open at first
+	ID    string // id of the table and of the fold, unique on the page
 }
 
 // table is a table. Its rows have a cell for each column; the first one names the row.
@@ -71,7 +71,7 @@ type table struct {
 type column struct {
 	Name   string
 	Number bool
-	Long   bool // its texts are sentences, which wrap
+	Long   bool // its texts are sentences, which are wrapped
 }
 
 // newTable returns a table with these columns. A # before the name is for numbers, and a ~ for sentences, which wrap.
@@ -99,17 +99,17 @@ func (c column) Class(t tone) string {
 type cell struct {
 	Text  string
 	Tone  tone
-	Depth int // generations above a shard
+	Depth int // number of generations above a shard
 }
 
-// tone is how much something matters. It is a class of the stylesheet; a word always says the same.
+// tone is the importance of a text. It is a class of the stylesheet; a word always says the same.
 type tone string
 
 const (
 	plain tone = ""
 	dim   tone = "dim" // unknown, or done
 	good  tone = "good"
-	busy  tone = "busy" // it is under way, as a start
+	busy  tone = "busy" // in progress, such as a start
 	warn  tone = "warn"
 	bad   tone = "bad"
 )
@@ -119,7 +119,7 @@ const unknown = "unknown"
 // newView makes the view of s at now.
 func newView(o Options, s Status, now time.Time) *view {
 	if s.Fleet != nil && now.Sub(s.Fleet.At) > staleAfter {
-		s.Fleet = nil // from when somebody looked before: all may be different now
+		s.Fleet = nil // the last report is too old: all may be different now
 	}
 	v := &view{Pipeline: o.Pipeline}
 	problems := findProblems(o, s, now)
@@ -137,14 +137,14 @@ func newView(o Options, s Status, now time.Time) *view {
 	return v
 }
 
-// staleAfter is the age from which a report is not shown: that of a look at large stores, the pause and the next look. A new one
-// comes within seconds, or the error of the look.
+// staleAfter is the age from which a report is not shown. It is the time of a look at large stores, the pause and the
+// next look. A new report comes within seconds, or the error of the look.
 const staleAfter = 45 * time.Second
 
-// maxProblems is how many problems the page lists.
+// maxProblems is the maximum number of listed problems.
 const maxProblems = 50
 
-// footText says how old the page is.
+// footText describes the age of the page.
 func footText(s Status, now time.Time) string {
 	text := "As of " + clock(now)
 	if s.Fleet != nil {
@@ -160,7 +160,7 @@ func count[N int | int64](n N) string { return cli.Thousands(int64(n)) }
 
 func number[N int | int64](n N) cell { return cell{Text: count(n)} }
 
-// counted is number, dim where n is 0.
+// counted returns the cell of a number, dim if n is 0.
 func counted[N int | int64](n N) cell {
 	if n == 0 {
 		return cell{Text: "0", Tone: dim}
@@ -168,7 +168,7 @@ func counted[N int | int64](n N) cell {
 	return number(n)
 }
 
-// whyUnknown says why there is no report of all consumers.
+// whyUnknown returns the reason why there is no report of all consumers.
 func whyUnknown(s Status) string {
 	return cli.Either(s.FleetError == "", "a look is under way", "the last look failed")
 }
@@ -201,7 +201,7 @@ func age(d time.Duration) string { return fleet.FormatAge(d) }
 
 func ageOf(seconds float64) string { return age(time.Duration(seconds * float64(time.Second))) }
 
-// since returns how long ago something was; unknown if at is nil.
+// since returns the time since at; unknown if at is nil.
 func since(at *time.Time, now time.Time) string {
 	if at == nil {
 		return unknown

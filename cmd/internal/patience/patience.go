@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// Start bounds the retries of one step. A running process retries as long.
+	// Start limits the retries of one step, as those of a running process.
 	Start = 5 * time.Minute
 
 	logEvery = time.Minute

@@ -38,9 +38,9 @@ func (f *costFlags) addCost(c *cobra.Command) {
 // The list prices of a write unit and a read unit.
 var writePrice, readPrice = awscost.DynamoDBUnits()
 
-// cost is what filling the sinks costs that are new or wait.
+// cost is the cost of filling the sinks that are new or wait.
 type cost struct {
-	Unknown string     `json:"unknown,omitempty"` // why the cost is unknown, and what to do; the sinks are absent then
+	Unknown string     `json:"unknown,omitempty"` // reason why the cost is unknown, with what to do; then the sinks are absent
 	Sampled int64      `json:"sampled_items"`
 	Items   int64      `json:"items"` // of the table
 	Price   float64    `json:"dollars_a_million_write_units"`
@@ -48,7 +48,7 @@ type cost struct {
 	Table   *tableCost `json:"table,omitempty"` // absent with --items
 }
 
-// sinkCost is what filling one sink costs.
+// sinkCost is the cost of filling one sink.
 type sinkCost struct {
 	Sink       string  `json:"sink"`
 	Items      int64   `json:"items"`       // items with a row, a share or a document
@@ -57,7 +57,7 @@ type sinkCost struct {
 	Dollars    float64 `json:"dollars"`
 }
 
-// addCosts adds the cost of filling to r, if a sink is to be filled.
+// addCosts adds the cost of filling to r, if a sink needs it.
 func (o *options) addCosts(ctx context.Context, s cli.Streams, cfg *config.Config, r *report) error {
 	switch {
 	case o.total < 0 || o.price < 0 || o.sample < 0:
@@ -111,8 +111,8 @@ func (o *options) addCosts(ctx context.Context, s cli.Streams, cfg *config.Confi
 	return r.Cost.scale(o.total, read)
 }
 
-// openSample opens the items that the cost is computed from: those of --items, or some of the table. It sets c.Unknown if
-// there are none.
+// openSample opens the items from which the cost is computed: those of --items, or some of the table. It sets c.Unknown
+// if there are none.
 func (o *options) openSample(ctx context.Context, cfg *config.Config, c *cost) (*sampleReader, error) {
 	decoder := record.SnapshotOptions{DecoderOptions: o.Decoder(cfg), Keys: o.keys, Kinesis: cfg.Source.Kinesis != ""}
 	switch {
@@ -150,7 +150,7 @@ func (c *cost) add(change *record.Change, planner *pipeline.Pipeline, index map[
 	}
 }
 
-// scale makes the cost of a sample that of the table. total is the number of its items; 0: the table's own count.
+// scale converts the cost of a sample to that of the table. total is the number of its items; 0: the table's own count.
 func (c *cost) scale(total int64, read *sampleReader) error {
 	if c.Table != nil {
 		c.Table.SampleUnits = read.units()

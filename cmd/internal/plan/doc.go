@@ -1,5 +1,5 @@
-// Package plan is the command plan: it compares the configuration with what its sinks have written, and says what each
-// difference means, how to go on, and what it costs to fill a sink.
+// Package plan is the command plan. It compares the configuration with the outputs of its sinks. For each difference it
+// prints the effect, the next command, and the cost of filling the sink.
 //
 // options.run calls sinks.CompareOutputs, newReport makes lines of the result, and report.write prints them. The cost of
 // filling is in cost.go.

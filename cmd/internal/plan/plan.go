@@ -93,7 +93,7 @@ type report struct {
 	Cost  *cost      `json:"cost,omitempty"` // absent if no sink is to be filled
 }
 
-// sinkPlan says what the file means for the output of one sink.
+// sinkPlan describes the effect of the file on the output of one sink.
 type sinkPlan struct {
 	Sink        string        `json:"sink"`
 	Target      string        `json:"target"`
@@ -102,9 +102,9 @@ type sinkPlan struct {
 	Settings    []settingJSON `json:"settings,omitempty"`
 	Problem     string        `json:"problem,omitempty"`
 	Todo        string        `json:"to_do,omitempty"`      // what to do
-	Command     string        `json:"command,omitempty"`    // command that does it
-	Note        string        `json:"note,omitempty"`       // what to know, with nothing to do
-	LeftThere   []string      `json:"left_there,omitempty"` // sinks of before, whose rows or documents are where this one writes
+	Command     string        `json:"command,omitempty"`    // the command to run
+	Note        string        `json:"note,omitempty"`       // information that needs no action
+	LeftThere   []string      `json:"left_there,omitempty"` // removed sinks whose rows or documents are in the target of this one
 	Underivable []string      `json:"not_derivable,omitempty"`
 
 	isUnfilled bool // a backfill of the sink has not begun
@@ -117,7 +117,7 @@ type settingJSON struct {
 	Is   string `json:"is"`
 }
 
-// newReport describes the changes. flags are the flags of the commands that it names, and source those of a backfill.
+// newReport describes the changes. flags are added to every suggested command, and source to backfill commands.
 func newReport(changes []sinks.OutputChange, flags, source string) report {
 	r := report{Sinks: []sinkPlan{}}
 	for _, c := range changes {

@@ -19,12 +19,12 @@ import (
 	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
 )
 
-// tableCost is what the source table says of itself, and what it costs to read it.
+// tableCost is the size of the source table, and the cost of reading it.
 type tableCost struct {
 	Items       int64   `json:"items"` // DynamoDB's count, up to six hours old; 0 if it has not counted yet
 	Bytes       int64   `json:"bytes"`
 	SampleUnits float64 `json:"sample_read_units"`
-	ScanUnits   float64 `json:"scan_read_units"` // of reading it all
+	ScanUnits   float64 `json:"scan_read_units"` // read units of a complete scan
 }
 
 func (t *tableCost) write(w io.Writer) {
@@ -36,15 +36,15 @@ func (t *tableCost) write(w io.Writer) {
 }
 
 const (
-	sampleSegments = 32      // a sample takes items of each: segments divide the table by a hash of the key
-	sampleBytes    = 2 << 20 // most bytes of a sample, and a page more
+	sampleSegments = 32      // a sample takes items of each segment; segments divide the table by a hash of the key
+	sampleBytes    = 2 << 20 // maximum bytes of a sample, plus one page
 	sampleTime     = 2 * time.Minute
 )
 
 // sampleReader reads some items of a snapshot, or all.
 type sampleReader struct {
 	snapshot.Snapshot
-	most  int        // items; 0: all
+	most  int        // maximum number of items; 0: all
 	table *scan.Scan // nil: not a table
 	whole bool       // all items were read
 }
@@ -67,12 +67,12 @@ func (o *options) openTable(ctx context.Context, cfg *config.Config, decoder rec
 	return &sampleReader{Snapshot: table, most: o.sample, table: table}, nil
 }
 
-// unknown says why the cost is unknown, and what to do.
+// unknown returns the reason why the cost is unknown, with what to do.
 func unknown(err error) string {
 	return fmt.Sprintf("%v; `tablewake template -o policies --for backfill` prints the rights; or name some items of the table with --items FILE --keys PK,SK", err)
 }
 
-// units returns the read units that the table was read for.
+// units returns the consumed read units.
 func (s *sampleReader) units() float64 {
 	if s.table == nil {
 		return 0

@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// newSinkPlan describes the change of one sink. flags are the flags of the commands that it names, and source those of a
-// backfill.
+// newSinkPlan describes the change of one sink. flags are added to every suggested command, and source to backfill
+// commands.
 func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 	p := sinkPlan{Sink: c.Sink, Target: c.Target, Change: string(c.Kind), Problem: c.Problem, LeftThere: c.LeftThere}
 	if c.Birth != (state.Birth{}) {
@@ -69,10 +69,10 @@ func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 	return p
 }
 
-// missesChanges warns of an output that is kept for later.
+// missesChanges is the warning about an output that stays after its sink is removed.
 const missesChanges = "If you put the sink back, it misses the changes of the time between: `tablewake gaps --repair --audit` repairs it"
 
-// removedTodo says what is left of a removed sink, and how to drop it.
+// removedTodo describes the output of a removed sink, and how to delete it.
 func removedTodo(c sinks.OutputChange) string {
 	kind, name, _ := strings.Cut(c.Target, " ")
 	switch kind {

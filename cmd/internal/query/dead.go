@@ -82,7 +82,7 @@ func folderBox(dir local.Dir, log *slog.Logger) letterBox {
 		},
 		marks: func(ctx context.Context, pipelines []string, do func(state.Mark) error) error {
 			if owner, err := target.ReadOwner(string(dir)); err == nil && !slices.Contains(pipelines, owner.Pipeline) {
-				pipelines = append(pipelines, owner.Pipeline) // all of its letters can be delivered
+				pipelines = append(pipelines, owner.Pipeline) // all letters of the pipeline can be delivered
 			}
 			for _, name := range pipelines {
 				err := target.ReadState(ctx, dir, name, func(kept *sqlite.State) error { return target.EachMark(ctx, kept, do) })
@@ -149,8 +149,8 @@ type quarantinedKey struct {
 	Sink    string    `json:"sink"`
 	Key     item.Key  `json:"key"`
 	Since   time.Time `json:"since"`
-	Letters int       `json:"letters"`         // number of its letters
-	Class   string    `json:"class,omitempty"` // of its first letter
+	Letters int       `json:"letters"`         // number of the key's letters
+	Class   string    `json:"class,omitempty"` // class of its first letter
 	Error   string    `json:"error,omitempty"`
 
 	version record.Version
@@ -178,7 +178,7 @@ func quarantined(ctx context.Context, box letterBox, out *cli.Results) error {
 }
 
 // quarantinedKeys returns the quarantined keys with the error of their first letter. A key stays quarantined without
-// letters if a redrive was interrupted. The letters also name pipelines whose marks a folder can have.
+// letters if a redrive was interrupted. The letters also name the pipelines whose marks a folder can have.
 func quarantinedKeys(ctx context.Context, box letterBox) ([]quarantinedKey, error) {
 	type keyOfSink struct {
 		sink string // "": every sink

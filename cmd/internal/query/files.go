@@ -66,7 +66,7 @@ func (o *options) newArchive(s cli.Streams) *cobra.Command {
 
 // entryText formats an archived change: key, version and operation.
 func entryText(e archive.Entry) string {
-	if e.Change == nil { // plain JSON: a projection
+	if e.Change == nil { // plain JSON, because a projection is not a record
 		return string(e.Line)
 	}
 	return fmt.Sprintf("%s  %s  %s", e.Key, e.Version, e.Change.Op)

@@ -11,9 +11,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// shards are the sinks whose output is spread over shards, by their stored settings.
+// shards are the sinks whose output is spread over shards, according to their stored settings.
 type shards struct {
-	groups []view.Groups // of aggregates of all tables: those of other tables have no rows in t
+	groups []view.Groups // groups of the aggregates of all tables; those of other tables have no rows in t
 	views  []spreadView  // of t
 }
 
@@ -40,7 +40,7 @@ func groupsOf(f state.Fingerprint, t view.Table) view.Groups {
 		if !ok {
 			continue
 		}
-		// name is that of a count, or ends in its kind.
+		// The name is that of a count, or ends in its kind.
 		kind := "count"
 		if at := strings.LastIndexByte(name, '.'); at >= 0 && slices.Contains([]string{"sum", "min", "max", "distinct"}, name[at+1:]) {
 			name, kind = name[:at], name[at+1:]

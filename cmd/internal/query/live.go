@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// liveStores are the real stores that a configuration names. They are opened to be read only.
+// liveStores are the real stores of a configuration, opened read-only.
 type liveStores struct {
 	*target.Stores
 	cfg *config.Config
@@ -81,7 +81,7 @@ func (l liveStores) viewReader(ctx context.Context, args []string) (view.Reader,
 	return reader, t, spread, err
 }
 
-// fingerprints yields the settings of all sinks, as the configuration has them.
+// fingerprints yields the settings of all sinks in the configuration.
 func (l liveStores) fingerprints() iter.Seq2[state.Fingerprint, error] {
 	return func(yield func(state.Fingerprint, error) bool) {
 		for _, s := range l.cfg.Sinks {
@@ -92,7 +92,8 @@ func (l liveStores) fingerprints() iter.Seq2[state.Fingerprint, error] {
 	}
 }
 
-// searchReader returns a reader of the sink that writes to index. A sink can write to several indexes, so each is asked.
+// searchReader returns a reader of the sink that writes to index. A sink can write to several indexes, so it asks each
+// sink.
 func (l liveStores) searchReader(ctx context.Context, index string) (search.Reader, error) {
 	var all []string
 	for _, s := range l.cfg.Sinks {
@@ -148,15 +149,15 @@ func (l liveStores) archiveLister(ctx context.Context, args []string) (archive.L
 	return lister, nil
 }
 
-// queueCount is how many messages a queue has, by SQS' count, which is approximate.
+// queueCount is the number of messages in a queue, as SQS counts them. The count is approximate.
 type queueCount struct {
 	Sink     string `json:"sink"`
 	Queue    string `json:"queue"`
 	Messages string `json:"messages_approximately"`
-	InFlight string `json:"received_approximately"` // and not deleted
+	InFlight string `json:"received_approximately"` // received and not deleted
 }
 
-// queues prints how many messages wait in the queues of the notify sinks in args, or of all.
+// queues prints the number of waiting messages in the queues of the notify sinks in args, or of all.
 func (l liveStores) queues(ctx context.Context, args []string, out *cli.Results) error {
 	var names []string
 	for _, s := range l.cfg.Sinks {

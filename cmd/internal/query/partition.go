@@ -30,9 +30,10 @@ type spreadView struct {
 	shards int
 }
 
-// spreadViewOf returns the view of a fingerprint; false if it is of another table, or has no shards.
+// spreadViewOf returns the view of a fingerprint. It returns false if the view belongs to another table, or has no
+// shards.
 func spreadViewOf(f state.Fingerprint, t view.Table) (spreadView, bool) {
-	// Only the texts between the placeholders are used, so any entities do.
+	// Only the texts between the placeholders are used, so the entities do not matter.
 	all := template.Options{Shard: true, Each: true, Identity: true, Entities: entity.NewSet()}
 	pk, err := template.Parse(f.Settings["view.key."+t.PK], all)
 	if err != nil || !pk.HasShard() || f.Settings["view.table"] != t.Name {
@@ -45,8 +46,8 @@ func spreadViewOf(f state.Fingerprint, t view.Table) (spreadView, bool) {
 	return v, true
 }
 
-// keys returns the partition keys of the shards of pk: a partition key with {@shard}, or without it and the punctuation
-// before it if that is its end.
+// keys returns the partition keys of the shards of pk. pk is a partition key with {@shard}, or, if {@shard} and
+// punctuation before it are its end, a partition key without both.
 func (v spreadView) keys(pk string) []item.Value {
 	if at := strings.LastIndex(pk, shardPlaceholder); at >= 0 {
 		return view.ShardKeys(v.shards, pk[:at], pk[at+len(shardPlaceholder):])
@@ -70,18 +71,18 @@ func (v spreadView) punctuation() (string, bool) {
 	return before[len(words):], true
 }
 
-// viewQuery is what `query view` selects.
+// viewQuery is the selection of `query view`.
 type viewQuery struct {
 	pk, pkPrefix, after string
-	beginsWith, between string // of the sort key
+	beginsWith, between string // conditions on the sort key
 	reverse, typed      bool
 	limit               int // 0: all
 
-	key      item.Value // of pk; absent: all
-	from, to item.Value // of between, in the direction of the read; absent: no bound
+	key      item.Value // partition key, from pk; absent: all
+	from, to item.Value // bounds from between, in the direction of the read; absent: no bound
 }
 
-// keyValue reads a key: a text, or a value as DynamoDB JSON. An empty text is no value.
+// keyValue reads a key: a text, or a value as DynamoDB JSON. An empty text is not a value.
 func keyValue(flag, text string) (item.Value, error) {
 	if !strings.HasPrefix(text, "{\"") {
 		if text == "" {
@@ -132,8 +133,8 @@ func (q *viewQuery) parse() (err error) {
 	return nil
 }
 
-// cutKeys returns the two keys of --between. A comma inside a key in DynamoDB JSON does not part them; ok is false if any
-// other comma could.
+// cutKeys returns the two keys of --between. A comma inside a key in DynamoDB JSON does not separate them. ok is false
+// if more than one comma could.
 func cutKeys(between string) (low, high string, ok bool) {
 	low, high, ok = strings.Cut(between, ",")
 	if strings.HasPrefix(between, "{\"") {
@@ -149,7 +150,7 @@ func cutKeys(between string) (low, high string, ok bool) {
 	return low, high, ok && (strings.HasPrefix(high, "{\"") || !strings.Contains(high, ","))
 }
 
-// rows returns the rows of a table, and the partition that pk names; it has no Keys if there is none to continue.
+// rows returns the rows of a table, and the partition of pk; the partition has no Keys if nothing can be continued.
 func (q viewQuery) rows(ctx context.Context, db view.Reader, t view.Table, s shards) (
 	iter.Seq2[view.Row, error], view.Partition, error,
 ) {
@@ -189,7 +190,7 @@ func (q viewQuery) rows(ctx context.Context, db view.Reader, t view.Table, s sha
 	}
 	read := view.PartitionQuery{SKPrefix: q.beginsWith, From: q.from, To: q.to, Reverse: q.reverse, Cursor: q.after}
 	if q.limit > 0 {
-		read.Limit = q.limit + 1 // to know whether there are more
+		read.Limit = q.limit + 1 // one more than the limit, to know whether there are more
 	}
 	return partition.Rows(ctx, mergedReader{db, s.groups}, read), partition, nil
 }
@@ -204,7 +205,8 @@ func (r mergedReader) Rows(ctx context.Context, t view.Table, q view.Query) iter
 	return view.Merged(ctx, r.Reader, t, q, r.groups...)
 }
 
-// numberHint says how a partition key is written that is a number; "" if it is written so, or is not a number.
+// numberHint explains how to write a partition key that is a number. It returns "" if the key is written so, or is not
+// a number.
 func (q viewQuery) numberHint() string {
 	d, err := decimal.Parse(q.pk)
 	if err != nil {
@@ -213,10 +215,10 @@ func (q viewQuery) numberHint() string {
 	return fmt.Sprintf(`if the partition key is a number, write --pk '{"N":"%s"}'`, d)
 }
 
-// hint says what may be wrong with a partition key that has no rows; "" if nothing seems wrong.
+// hint explains the probable error in a partition key without rows; "" if there is none.
 func (q viewQuery) hint(s shards) string {
 	if q.between != "" || q.beginsWith != "" || q.after != "" {
-		return "" // the key may be right, and the range empty
+		return "" // the key may be right, and only the range empty
 	}
 	if hint := q.numberHint(); hint != "" && len(s.views) == 0 {
 		return "no rows; " + hint
@@ -224,7 +226,7 @@ func (q viewQuery) hint(s shards) string {
 	return s.hint()
 }
 
-// explainError adds to the error of a read what may be wrong with the partition key: DynamoDB refuses a text where the key
+// explainError adds the probable error in the partition key to the error of a read. DynamoDB refuses a text if the key
 // of the table is a number.
 func (q viewQuery) explainError(err error) error {
 	if hint := q.numberHint(); hint != "" && awserr.Code(err) == "ValidationException" {
@@ -233,7 +235,7 @@ func (q viewQuery) explainError(err error) error {
 	return err
 }
 
-// hint returns how the partition keys of the views with shards are written; "" if there are none.
+// hint explains the form of the partition keys of the views with shards; "" if there are none.
 func (s shards) hint() string {
 	var forms []string
 	for _, v := range s.views {

@@ -118,8 +118,8 @@ func (o *options) run(ctx context.Context, s cli.Streams, folder func(local.Dir,
 	return errors.Join(out.End(live(liveStores{opened, cfg}, out), s.Err), opened.Close())
 }
 
-// choose returns the name in args, or the only name of have. none is the error if have is empty, several if there are
-// several names and args has none; noun describes a name.
+// choose returns the name in args, or the only name of have. none is the error if have is empty. several is the error
+// if there are several names and args has none. noun describes a name.
 func choose(args, have []string, none, noun, several string) (string, error) {
 	switch {
 	case len(have) == 0:

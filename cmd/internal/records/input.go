@@ -44,8 +44,8 @@ func (in *Input) Load() (*config.Config, error) {
 	return cli.LoadConfig(in.Config)
 }
 
-// Source returns the options to read saved records. A record without a stream ARN gets that of --stream-arn, else that
-// of the configuration. Without both, either all records have an ARN or none has: a change without an ARN is older
+// Source returns the options to read saved records. A record without a stream ARN gets that of --stream-arn, otherwise
+// that of the configuration. Without both, either all records have an ARN or none has: a change without an ARN is older
 // than every change with one.
 func (in *Input) Source(cfg *config.Config, s cli.Streams, paths []string) replay.Options {
 	return replay.Options{Paths: paths, Stdin: s.In, Decoder: in.Decoder(cfg), Skipped: func(path string, why error) {
@@ -85,11 +85,11 @@ type Reporting struct {
 	mu        sync.Mutex // pages are decoded by several goroutines
 	Ended     bool       // the input was read to its end
 	Broken    *replay.BrokenError
-	epochZero bool   // some records do not name their stream
+	epochZero bool   // some records do not name a stream
 	named     bool   // some records name their stream
 	foreign   string // a table of records that the configuration does not name
-	operation string // an operation of records that is not known
-	records   bool   // there are some
+	operation string // an unknown operation of a record
+	records   bool   // the input has records
 }
 
 // Read returns a page that reports its undecodable records when it is decoded. Read stores a BrokenError in Broken and
@@ -144,7 +144,7 @@ func (r *Reporting) Warn(w io.Writer) {
 	}
 }
 
-// report prints the undecodable records of a page, and notes for [Reporting.Warn] what is odd.
+// report prints the undecodable records of a page, and notes oddities for [Reporting.Warn].
 func (r *Reporting) report(p *record.Page) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

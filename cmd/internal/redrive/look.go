@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// look prints letters for --list and --show. It releases the messages of a queue, so that other readers get them.
+// look prints letters for --list and --show. It returns the messages to the queue, so that other readers get them.
 func (o *options) look(ctx context.Context, cfg *config.Config, kept deadletter.Store, s cli.Streams) (err error) {
 	if l, ok := kept.(deadletter.Releaser); ok {
 		defer func() { err = errors.Join(err, l.Release(context.WithoutCancel(ctx))) }()

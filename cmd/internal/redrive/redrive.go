@@ -203,7 +203,7 @@ func (o *options) deliver(ctx context.Context, cfg *config.Config, opened sinks.
 	}
 	report, err := redrive.Run(ctx, ro)
 	bar.End()
-	if err == nil || !report.Empty() { // an empty report after a read error would say that there are no letters
+	if err == nil || !report.Empty() { // an empty report after a read error would mean that there are no letters
 		if err := o.print(s, report); err != nil {
 			return err
 		}

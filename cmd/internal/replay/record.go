@@ -149,7 +149,7 @@ func (o recordOptions) source() (table string, local bool, mask *mask.Mask, err 
 	return cmp.Or(cfg.Source.Tables[0].StreamARN, cfg.Source.Tables[0].Name), local, mask, nil
 }
 
-// report prints what was recorded, and each gap.
+// report prints the counts of a recording, and each gap.
 func (o recordOptions) report(s cli.Streams, r shardreader.Recording, mask *mask.Mask) error {
 	maskedPaths := make([]string, 0, len(mask.Patterns()))
 	for _, p := range mask.Patterns() {

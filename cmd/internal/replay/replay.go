@@ -159,7 +159,7 @@ func (o *options) checkCustom(cfg *config.Config, s cli.Streams) error {
 	return nil
 }
 
-// holdCustom returns the option that holds back the Go sinks that --custom does not name, and says which these are.
+// holdCustom returns the option that holds back the Go sinks that --custom does not name, and prints their names.
 func (o *options) holdCustom(cfg *config.Config, s cli.Streams) sinks.Option {
 	held := slices.DeleteFunc(sinks.CustomSinks(cfg, s.Extensions...), func(name string) bool {
 		return slices.Contains(o.custom, name)
@@ -170,7 +170,7 @@ func (o *options) holdCustom(cfg *config.Config, s cli.Streams) sinks.Option {
 	return s.HoldCustom(cfg, "replay", o.custom...)
 }
 
-// finishRebuild makes the sinks live that the rebuild has filled.
+// finishRebuild makes the sinks live that the rebuild filled.
 func finishRebuild(ctx context.Context, cfg *config.Config, stores sinks.Stores) error {
 	kept, err := stores.State(ctx, cfg)
 	if err != nil || kept == nil {

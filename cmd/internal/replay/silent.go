@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	silentFrom  = 10 // changes that a sink must have seen before it is remarkable that it wrote none
+	silentFrom  = 10 // number of changes that a sink must have seen before a sink without writes is remarkable
 	mostReasons = 3
 )
 
-// SilentSink is a sink that wrote nothing of many changes.
+// SilentSink is a sink that wrote none of many changes.
 type SilentSink struct {
 	Sink    string        `json:"sink"`
 	Changes int64         `json:"changes"`
 	Reasons []ReasonCount `json:"reasons"` // the most frequent ones
 }
 
-// ReasonCount is why changes were not written.
+// ReasonCount is the number of changes that were not written for one reason.
 type ReasonCount struct {
 	Reason  string `json:"reason"`
 	Changes int64  `json:"changes"`
@@ -49,8 +49,8 @@ var reasonTexts = map[string]string{
 
 const deadLetters = "dead letters"
 
-// silentSinks returns the sinks that wrote nothing of many changes, though nothing else keeps their output: no newer version is
-// stored, and nothing is held back or pending.
+// silentSinks returns the sinks that wrote none of many changes without an innocent reason: no newer version is stored,
+// and nothing is held back or pending.
 func silentSinks(l pipeline.Ledger) []SilentSink {
 	var silent []SilentSink
 	for _, name := range slices.Sorted(maps.Keys(l.Sinks)) {
@@ -84,7 +84,8 @@ func silentSinks(l pipeline.Ledger) []SilentSink {
 	return silent
 }
 
-// writeSilent prints sinks that wrote nothing. Those with the same reasons, as a filter of all sinks, are named together.
+// writeSilent prints the silent sinks. Sinks with the same reasons, for example a filter of all sinks, are printed
+// together.
 func writeSilent(w io.Writer, all []SilentSink) {
 	for len(all) > 0 {
 		first := all[0]
@@ -111,7 +112,7 @@ func (s SilentSink) write(w io.Writer, names string) {
 	}
 }
 
-// outcomeTexts explain the outcomes that are not plain from their names.
+// outcomeTexts explain the outcomes whose names do not explain themselves.
 var outcomeTexts = []struct {
 	outcome, text string
 	count         func(pipeline.SinkLedger) int64
@@ -123,7 +124,7 @@ var outcomeTexts = []struct {
 	{"revoked", "left to another consumer, which took over the shard", func(l pipeline.SinkLedger) int64 { return l.Revoked }},
 }
 
-// writeOutcomes explains the outcomes that some sink has.
+// writeOutcomes explains the outcomes of sinks.
 func writeOutcomes(w io.Writer, sinks map[string]pipeline.SinkLedger) {
 	for _, o := range outcomeTexts {
 		for _, l := range sinks {

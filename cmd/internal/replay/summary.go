@@ -21,15 +21,15 @@ type Summary struct {
 	Pipeline         string          `json:"pipeline"`
 	Records          int64           `json:"records"`
 	Seconds          float64         `json:"seconds"`
-	RecordsPerSecond float64         `json:"records_per_second,omitempty"` // of a run that never waits for new records
+	RecordsPerSecond float64         `json:"records_per_second,omitempty"` // only for a run that never waits for new records
 	Interrupted      bool            `json:"interrupted"`
 	Ledger           pipeline.Ledger `json:"ledger"`
 	Balanced         bool            `json:"balanced"`
-	NoEntity         int64           `json:"no_entity,omitempty"`    // changes that the filters keep, of items of no entity
+	NoEntity         int64           `json:"no_entity,omitempty"`    // changes that the filters keep and whose item belongs to no entity
 	DeadLetters      string          `json:"dead_letters,omitempty"` // the command that lists the dead letters; "": there are none
 	Redrive          string          `json:"redrive,omitempty"`      // the command that delivers the dead letters
-	Errors           []string        `json:"errors,omitempty"`       // of broken input files
-	Silent           []SilentSink    `json:"silent,omitempty"`       // sinks that wrote nothing of many changes
+	Errors           []string        `json:"errors,omitempty"`       // errors of broken input files
+	Silent           []SilentSink    `json:"silent,omitempty"`       // sinks that wrote none of many changes
 }
 
 // Run runs a pipeline, and returns its summary. It calls report five times a second, which updates bar, and removes bar at

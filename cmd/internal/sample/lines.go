@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// readLines adds the items of a file or of the files of a folder that have an item in each line. It returns the paths that
-// have something else, probably records.
+// readLines adds the items of a file, or of the files of a folder, one item per line. It returns the paths with other
+// contents, probably records.
 func (out *Sample) readLines(path string) (others []string, err error) {
 	if path == "-" {
 		return []string{path}, nil
@@ -46,7 +46,8 @@ func (out *Sample) readLines(path string) (others []string, err error) {
 	return others, err
 }
 
-// readFile adds the items of a file, unless its first line has none. named says that the file is not one of a folder.
+// readFile adds the items of a file, unless its first line has no item. named is true if the user gave the file itself,
+// and not its folder.
 func (out *Sample) readFile(path string, named bool) (is bool, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -86,12 +87,12 @@ func (out *Sample) readFile(path string, named bool) (is bool, err error) {
 	return is, nil
 }
 
-// itemOf returns the item of a line: the line itself, or what a full or an incremental export has in it.
+// itemOf returns the line as an item, or the item in the line of a full or an incremental export.
 func itemOf(line []byte) (item.Image, error) {
 	var export struct{ Item, NewImage, OldImage, Keys, Metadata json.RawMessage }
 	if json.Unmarshal(line, &export) == nil && bytes.HasPrefix(bytes.TrimSpace(line[1:]), []byte(`"`)) {
 		switch {
-		case export.Metadata != nil && export.Keys != nil: // of an incremental export: a deletion has no new image
+		case export.Metadata != nil && export.Keys != nil: // a deletion in an incremental export has no new image
 			for _, image := range []json.RawMessage{export.NewImage, export.OldImage, export.Keys} {
 				if image != nil {
 					return item.Parse(image)
@@ -106,7 +107,7 @@ func itemOf(line []byte) (item.Image, error) {
 	return item.Parse(line)
 }
 
-// maxAnswer is the most bytes of an answer of Scan that is read.
+// maxAnswer is the maximum size of a Scan answer, in bytes.
 const maxAnswer = 256 << 20
 
 // readAnswer adds the items of a file that is an answer of Scan or Query. line is its first line, and rest the others.
@@ -123,7 +124,7 @@ func (out *Sample) readAnswer(path string, line []byte, rest io.Reader) (is bool
 	}
 	var answer map[string]json.RawMessage
 	if json.Unmarshal(all, &answer) != nil {
-		return false, nil //nolint:nilerr // these are no items: records, perhaps
+		return false, nil //nolint:nilerr // not items; probably records
 	}
 	var items []json.RawMessage
 	if json.Unmarshal(answer["Items"], &items) != nil {

@@ -23,8 +23,8 @@ import (
 
 const (
 	mostItems    = 20_000 // of files
-	scanSegments = 32     // a sample has items of each: segments divide the table by a hash of the key
-	scanPage     = 32     // items of a page
+	scanSegments = 32     // a sample has items of each segment; segments divide the table by a hash of the key
+	scanPage     = 32     // number of items of a page
 	mostScanned  = scanSegments * scanPage
 	scanTime     = 2 * time.Minute
 )
@@ -32,8 +32,8 @@ const (
 // Sample is some items of a table.
 type Sample struct {
 	Items []item.Image
-	Table string   // name of the table; "" if the sample does not have it
-	Noun  string   // of what Items are: "item", or "record" if an item may have several
+	Table string   // name of the table; "" if the sample does not contain it
+	Noun  string   // "item", or "record" if several elements of Items may be one item
 	Keys  []string // names of the key attributes; a table names the partition key first. Nil: unknown
 }
 
@@ -84,7 +84,7 @@ func (out *Sample) readRecords(ctx context.Context, s cli.Streams, paths []strin
 	return nil
 }
 
-// add adds the item of a change: its new image, else the old one, else its keys.
+// add adds the item of a change: its new image, otherwise the old one, otherwise its keys.
 func (out *Sample) add(c *record.Change) {
 	m := c.New
 	if !m.Exists() {
@@ -105,7 +105,7 @@ func (out *Sample) add(c *record.Change) {
 	out.Items = append(out.Items, m.Clone())
 }
 
-// Scan reads a page of each of many segments of a table, and prints to the standard error what it reads.
+// Scan reads a page of each of many segments of a table, and prints its progress to the standard error.
 func Scan(ctx context.Context, s cli.Streams, name string) (*Sample, error) {
 	sdk, err := target.LoadAWS(ctx)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// CallTimeout bounds one call of the Streams API.
+// CallTimeout limits one call of the Streams API.
 const CallTimeout = 20 * time.Second
 
 // Open returns a client of the Streams API that decodes records by the settings of cfg. It has its own pool of

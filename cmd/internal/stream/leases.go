@@ -71,11 +71,11 @@ func LeaseDuration(cfg *config.Config) time.Duration {
 	return cfg.Leases.Duration
 }
 
-// leaseFileSilence is how long a lease file has no new heartbeat of a live consumer: an idle one writes the file every
-// ten seconds.
+// leaseFileSilence is the time without a new heartbeat after which a consumer with a lease file counts as dead. An idle
+// consumer writes the file every ten seconds.
 const leaseFileSilence = 13 * time.Second
 
-// MaxSilence returns how long a live consumer may be without a new heartbeat.
+// MaxSilence returns the maximum time of a live consumer without a new heartbeat.
 func MaxSilence(t *target.Flags, cfg *config.Config) time.Duration {
 	if path, err := LeaseFile(t, cfg); err == nil && path != "" {
 		return max(LeaseDuration(cfg), leaseFileSilence)
@@ -109,9 +109,9 @@ func ReadBefore(ctx context.Context, t *target.Flags, cfg *config.Config) (strin
 	return ReadBeforeText(seen, "table "+cfg.Leases.Table.Name), err
 }
 
-// ReadBeforeText returns the error text for leases that prove earlier reads of the stream while the state is empty;
-// "" if they prove none. where names the file or table of the leases. Shards that only another application read do
-// not count, as the pipeline takes over their leases.
+// ReadBeforeText returns the error text for leases that prove earlier reads of the stream while the state is empty; ""
+// if they prove none. where names the file or table of the leases. Shards that only another application read do not
+// count, because the pipeline takes over their leases.
 func ReadBeforeText(seen leases.Snapshot, where string) string {
 	shard, n := seen.Consumed()
 	if n == 0 {

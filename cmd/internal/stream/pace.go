@@ -12,11 +12,11 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// paceInterval is the time between two looks at how far consumers are behind.
+// paceInterval is the time between two looks at the lag of the consumers.
 const paceInterval = 10 * time.Second
 
-// GiveWay returns what blocks while live consumers are further behind the stream than maxLag. A consumer lives unless
-// it sends no heartbeat for silence. The function is safe for concurrent use, and tells w why it blocks.
+// GiveWay returns a function that blocks while live consumers are further behind the stream than maxLag. A consumer
+// without a heartbeat for silence is not live. The function is safe for concurrent use, and writes to w why it blocks.
 func GiveWay(read LeaseReader, maxLag, silence time.Duration, w io.Writer) func(ctx context.Context) {
 	var mu sync.Mutex
 	var looked time.Time
@@ -45,7 +45,7 @@ func GiveWay(read LeaseReader, maxLag, silence time.Duration, w io.Writer) func(
 	}
 }
 
-// lagWatch finds out how far live consumers are behind, by several looks at the leases.
+// lagWatch measures the lag of live consumers, by several looks at the leases.
 type lagWatch struct {
 	silence    time.Duration
 	heartbeats HeartbeatWatch

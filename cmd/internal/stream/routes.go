@@ -14,8 +14,9 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// CheckRoutes returns an error that names the live consumers whose sinks are not those of cfg: what they acknowledge is missing
-// in the others. It watches the heartbeats for silence, after which a consumer without one does not live, and says so on w.
+// CheckRoutes returns an error that names the live consumers whose sinks are not those of cfg: the changes that they
+// acknowledge are missing in the other sinks. It watches the heartbeats for silence, and prints that to w. A consumer
+// without a heartbeat in that time is not live.
 func CheckRoutes(ctx context.Context, read func(context.Context) (leases.Snapshot, error), silence time.Duration, cfg *config.Config, w io.Writer) error {
 	fmt.Fprintf(w, "watching for %s which consumers live, and whether they have the sinks of %s\n", silence, cfg.File)
 	before, err := read(ctx)
@@ -33,7 +34,7 @@ func CheckRoutes(ctx context.Context, read func(context.Context) (leases.Snapsho
 	var others []string
 	for _, m := range now.Members {
 		if beat, known := beats[m.Worker]; known && beat == m.Heartbeat {
-			continue // it does not live
+			continue // it is not live
 		}
 		if m.Routes != digest {
 			others = append(others, m.Worker)

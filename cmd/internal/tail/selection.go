@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// selection is what --key and --of select.
+// selection is the selection of --key and --of.
 type selection struct {
 	key      itemkey.Key // zero: every item
 	of       []string    // names of entities; empty: every item

@@ -133,7 +133,7 @@ func (o *options) printer(cfg *config.Config, table config.Table) (explain.Print
 	}, nil
 }
 
-// difference explains what a change changed, and nothing of filters and sinks.
+// difference explains the difference between the images of a change, without filters and sinks.
 func difference(c *record.Change) pipeline.Explanation {
 	x := pipeline.Explanation{Change: c}
 	if c.Old.Exists() && c.New.Exists() {

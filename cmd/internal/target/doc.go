@@ -1,5 +1,5 @@
 // Package target opens the stores of a command: with --local the embedded stores in a folder, with --live the real
-// stores that a configuration names.
+// stores of a configuration.
 //
 // A command embeds [Flags] and calls [Flags.Add], [Flags.Load], [Flags.Open] and [Flags.Assemble]. Read target.go
 // first, then localdir.go and live.go.

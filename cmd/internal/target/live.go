@@ -22,8 +22,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/aws"
 )
 
-// openLive prints to w which real stores cfg names, and opens them. It refuses what is in cfg.NotLive. tel
-// may be nil.
+// openLive prints the real stores of cfg to w, and opens them. It refuses a configuration with entries in cfg.NotLive.
+// tel may be nil.
 func openLive(ctx context.Context, cfg *config.Config, w io.Writer, tel *telemetry.Telemetry, opts ...aws.Option) (*Stores, error) {
 	if len(cfg.NotLive) > 0 {
 		return nil, cli.Exit(cli.ExitConfig, cfg.NotLive)
@@ -55,8 +55,9 @@ func LoadAWS(ctx context.Context) (awssdk.Config, error) {
 	return sdk, checkCredentials(ctx, sdk)
 }
 
-// checkCredentials returns an error if there are no credentials: every call would fail, each with a text of its own. The
-// instance metadata is the last place where the SDK looks for them. A server of credentials may answer later.
+// checkCredentials returns an error if there are no credentials. Otherwise every call would fail, each with a text of
+// its own. The instance metadata is the last place where the SDK looks for credentials. A server of credentials may
+// answer later.
 func checkCredentials(ctx context.Context, sdk awssdk.Config) error {
 	if sdk.Credentials == nil {
 		return nil
@@ -64,10 +65,10 @@ func checkCredentials(ctx context.Context, sdk awssdk.Config) error {
 	if _, err := sdk.Credentials.Retrieve(ctx); err != nil && ctx.Err() == nil && areNone(err) {
 		return errNoCredentials
 	}
-	return nil // the calls say what else is wrong with them
+	return nil // the calls report other errors of the credentials
 }
 
-// areNone reports whether an error of the SDK says that no place has credentials.
+// areNone reports whether an error of the SDK means that no place has credentials.
 func areNone(err error) bool {
 	status := awserr.Status(err)
 	return strings.Contains(err.Error(), "no EC2 IMDS role found") && status < 500 && status != http.StatusTooManyRequests
@@ -91,7 +92,7 @@ func AccountID(ctx context.Context, sdk awssdk.Config) string {
 	return awssdk.ToString(id.Account)
 }
 
-// Caller returns whose credentials sdk has. It waits five seconds at most.
+// Caller returns the owner of sdk's credentials. It waits five seconds at most.
 func Caller(ctx context.Context, sdk awssdk.Config) (*sts.GetCallerIdentityOutput, error) {
 	short, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

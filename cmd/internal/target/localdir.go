@@ -86,7 +86,7 @@ func claimLocal(dir string, cfg *config.Config, fresh bool) error {
 	return private.WriteFile(filepath.Join(dir, ownerFile), filepath.Join(dir, "."+ownerFile), append(b, '\n'))
 }
 
-// ownNames match what tablewake writes into a --local folder. Folders of older formats have search.
+// ownNames match the names of tablewake's files in a --local folder. Folders of older formats have search.
 var ownNames = regexp.MustCompile(`^(\.lock|\.?pipeline\.json|views\.(db|witness).*|\.?leases\.json.*|archive|events|dead|search)$`)
 
 // checkOwn returns an error that names an entry of the folder that tablewake did not write.

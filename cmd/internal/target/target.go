@@ -24,7 +24,7 @@ import (
 type Flags struct {
 	Local  string
 	Live   bool
-	Create bool // make tables, indexes and buckets that are missing
+	Create bool // create missing tables, indexes and buckets
 
 	LookOnly  bool                 // open real stores read-only: create nothing. Set by the command
 	Scrape    sdkmetric.Reader     // see [telemetry.Options.Scrape]. Set by the command
@@ -83,8 +83,8 @@ func (t *Flags) CommandLine(cfg *config.Config) string {
 	return "-c " + cfg.File + " " + cli.Either(t.Live, "--live", "--local "+t.Local)
 }
 
-// BackfillSource returns the flags that name a source of a backfill, for the commands that messages suggest. A scan is of
-// one table. Without leases a Lambda function reads the stream.
+// BackfillSource returns the flags that name a source of a backfill, for the commands that messages suggest. A scan
+// reads one table. Without leases a Lambda function reads the stream.
 func (t *Flags) BackfillSource(cfg *config.Config) string {
 	source := "--archive PATH"
 	if t.Live && len(cfg.Source.Tables) <= 1 {
@@ -124,8 +124,8 @@ func (c *Closers) Close() error {
 	return errors.Join(errs...)
 }
 
-// Open opens the stores. With --live it first prints to w which stores these are. With --local it makes cfg the owner
-// of the folder; fresh empties the folder first.
+// Open opens the stores. With --live it first prints their names to w. With --local it makes cfg the owner of the
+// folder; fresh empties the folder first.
 func (t *Flags) Open(ctx context.Context, cfg *config.Config, w io.Writer, fresh bool) (*Stores, error) {
 	if t.Live {
 		return openLive(ctx, cfg, w, t.Telemetry, t.Options(w)...)

@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/telemetry"
 )
 
-// telemetryTimeout bounds the last export to a collector. ECS kills a task 30 s after SIGTERM: the timeout and the 25 s
-// of a soft stop are less.
+// telemetryTimeout limits the last export to a collector. ECS kills a task 30 s after SIGTERM. This timeout and the 25
+// s of a soft stop are less.
 const telemetryTimeout = 3 * time.Second
 
 // StartTelemetry starts spans and metrics by the environment and cfg, and prints their destination to log. EMF

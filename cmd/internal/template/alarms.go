@@ -8,13 +8,13 @@ type alarm struct {
 	Function    string // for a metric of Lambda: the logical id of the function
 	Queue       string // for a metric of SQS: the logical id of the queue
 	Metric      string // without Function and Queue it is a metric of the pipeline
-	UseMaximum  bool   // the maximum counts, not the sum
+	UseMaximum  bool   // the maximum is used instead of the sum
 	Period      int    // seconds; 0: 300
 	Periods     int
 	Threshold   int
 	Parameter   string // parameter with the threshold; "": it is Threshold
 	Audit       bool   // it exists only with an audit
-	Missing     bool   // it fires if the metric was below 1, or is missing, for so many days
+	Missing     bool   // it fires if the metric was below 1, or is missing, for this number of days
 	OneShot     bool   // it reports an event once: the end of the alarm does not mean that the problem is solved
 	Description string
 }
@@ -63,7 +63,7 @@ func (t functionTemplate) Alarms() []alarm {
 		{ID: "Returned", Metric: "tablewake.handler.returned", Periods: 6, Description: "For half an hour records have been given back to come again: a sink does not answer, or the function's time is too short. The log names the sink."},
 		{ID: "Lost", Metric: "tablewake.handler.lost", Periods: 1, OneShot: true, Description: "Lambda gave up batches by a limit that you set, and neither the bucket nor the stream has their records. `tablewake status --live` lists the gaps, and `tablewake gaps --live --repair --audit` repairs the sinks."},
 		{ID: "RedriveFailed", Queue: "RedriveFailures", Metric: "ApproximateNumberOfMessagesVisible", UseMaximum: true, Periods: 1, Description: "Batches that Lambda gave up could not be brought back. They lie in the bucket FailedBatches; mend what the function's log says, and start the redrive of the queue RedriveFailures."},
-		// SQS leaves a message out of this age from its third receipt on, which is after an hour.
+		// From its third receipt on, which is after an hour, SQS does not count a message in this age.
 		{ID: "RedriveLate", Queue: "RedriveQueue", Metric: "ApproximateAgeOfOldestMessage", UseMaximum: true, Periods: 1, Threshold: 2700, Description: "Batches that Lambda gave up wait for 45 minutes to be brought back. The log of Redrive says why; what fails four times goes to the queue RedriveFailures, and the bucket FailedBatches keeps it for 90 days."},
 	}
 	if t.Audited() {

@@ -14,8 +14,8 @@ func (t functionTemplate) Audited() bool {
 	return len(t.Config.Source.Tables) == 1 && len(t.AuditSinks()) > 0
 }
 
-// AuditSinks returns the names of the sinks that can be compared. An aggregate that keeps expired items cannot be compared
-// completely, so that no audit of it would be complete.
+// AuditSinks returns the names of the sinks that can be compared. An aggregate that keeps expired items cannot be
+// compared completely, so no audit of it would be complete.
 func (t functionTemplate) AuditSinks() (names []string) {
 	for _, k := range t.Config.Sinks {
 		if k.View != nil || k.Search != nil || k.Aggregate != nil && !k.Aggregate.KeepOnTTL {
@@ -30,8 +30,8 @@ func (t functionTemplate) AuditEvent(sample, segments, units, lag string) string
 	return fmt.Sprintf(`{"tablewake":"audit","sample":%s,"segments":%s,"rcu":%s,"lag":"%s","sinks":["%s"]}`, sample, segments, units, lag, strings.Join(t.AuditSinks(), `","`))
 }
 
-// auditRights returns the rights of the function that audits: those of the command, without what only the command reads,
-// exports and the leases of consumers.
+// auditRights returns the rights of the function that audits: the rights of the command, without those for exports and
+// for the leases of consumers, which only the command reads.
 func auditRights(cfg *config.Config, o policy.Options) []policy.Statement {
 	o.Runner = policy.Audit
 	return slices.DeleteFunc(policy.Statements(cfg, o), func(s policy.Statement) bool {

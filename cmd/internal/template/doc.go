@@ -1,5 +1,5 @@
-// Package template is the command template. It prints what runs a configuration as a Lambda function: the FilterCriteria and
-// the policies that follow from it, and whole templates of SAM and Terraform around them.
+// Package template is the command template. It prints the resources that run a configuration as a Lambda function: the
+// FilterCriteria and the policies that follow from it, and whole templates of SAM and Terraform around them.
 //
 // The output depends only on the configuration and the flags. Each part has a comment with its reason, also for filters
 // that cannot be pushed down to Lambda. template.yaml of this repository is the output for the configuration of

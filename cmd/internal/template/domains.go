@@ -9,15 +9,16 @@ import (
 	"github.com/tablewake/tablewake/sinks/policy"
 )
 
-// domain is an Amazon OpenSearch domain whose name the endpoint of its connection does not have, as with an endpoint of its
-// own. ARNs of its documents have a placeholder.
+// domain is an Amazon OpenSearch domain whose name is not in the endpoint of its connection, as with a custom endpoint.
+// ARNs of its documents have a placeholder.
 type domain struct {
 	Connection string
 	Parameter  string // of SAM
-	name       string // in the ARNs of package policy
+	name       string // name in the ARNs of package policy
 }
 
-// Placeholder returns what policies have for the name: DOMAIN, or DOMAIN-ORDERS if several domains have no name.
+// Placeholder returns the placeholder for the name in policies: DOMAIN, or DOMAIN-ORDERS if several domains have no
+// name.
 func (d domain) Placeholder() string {
 	return strings.ToUpper(strings.TrimSuffix("DOMAIN-"+strings.TrimPrefix(d.Parameter, domainParameter), "-"))
 }
@@ -25,8 +26,8 @@ func (d domain) Placeholder() string {
 // domainParameter is the name of a parameter, or its beginning if there are several.
 const domainParameter = "OpenSearchDomain"
 
-// nameDomains returns a configuration in whose ARNs each of these domains has a name of its own, and the domains.
-// package policy writes DOMAIN for all of them, and no domain has capital letters.
+// nameDomains returns the domains, and a configuration in whose ARNs each of them has a name of its own. package policy
+// writes DOMAIN for all of them, and no domain name has capital letters.
 func nameDomains(cfg *config.Config) (*config.Config, []domain) {
 	named := *cfg
 	named.Connections = slices.Clone(cfg.Connections)

@@ -11,10 +11,10 @@ import (
 // Variable is an environment variable that a configuration uses.
 type Variable struct {
 	Name   string
-	Value  string // as YAML of a template
+	Value  string // the value as YAML in a template
 	Text   string // the value itself, or ssm:NAME
 	Secret bool   // it may be a secret: Value is ssm:NAME
-	SSM    string // the parameter's name, where Secret is set
+	SSM    string // the parameter's name, if Secret is set
 }
 
 var (

@@ -13,14 +13,14 @@ import (
 // Options configure the output.
 type Options struct {
 	Pushdown pushdown.Options
-	Runner   policy.Runner // for Policies: who gets the rights. Templates are always for a function
+	Runner   policy.Runner // for Policies: the process that gets the rights. Templates are always for a function
 	Redrive  bool          // the policies allow to redrive dead letters
 
 	// Code is the folder or archive with the function's bootstrap. Default: tablewake-lambda.zip
 	Code string
 	// Environment has the result of [ReadEnvironment].
 	Environment []Variable
-	// Example adds what deploy/example needs: tables, a bucket, a build from this tree.
+	// Example adds the resources of deploy/example: tables, a bucket, a build from this tree.
 	Example bool
 	// Names and Pipeline are references to resources, which replace names of the configuration in ARNs. Default: the names
 	Names    map[string]string
@@ -50,7 +50,7 @@ func Filters(w io.Writer, cfg *config.Config, o Options) error {
 	return nil
 }
 
-// comments describes each part of a plan, and why it is pushed down or not.
+// comments describes each part of a plan, and the reason why it is pushed down or not.
 func comments(plan pushdown.Plan) []string {
 	var lines []string
 	for _, p := range plan.Parts {

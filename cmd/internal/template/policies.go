@@ -11,7 +11,7 @@ import (
 )
 
 // Policies prints the statements as a policy document in YAML for CloudFormation. REGION and ACCOUNT in it are
-// placeholders, and so are the names of domains that no endpoint has.
+// placeholders, and so are the names of domains that are not in an endpoint.
 func Policies(w io.Writer, cfg *config.Config, o Options) error {
 	who := map[policy.Runner]string{
 		policy.Function: "a Lambda function", policy.Consumer: "`tablewake consume`", policy.Backfill: "`tablewake backfill`",

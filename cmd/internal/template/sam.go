@@ -28,16 +28,16 @@ type functionTemplate struct {
 	Streams  []stream
 	Redriven bool // a schedule redrives dead letters
 	Roles    []role
-	Domains  []domain // whose names are parameters
+	Domains  []domain // domains whose names are parameters
 }
 
 // role is a role with the rights of a function.
 type role struct {
 	ID      string
-	Log     string // log group of the function
+	Log     string // the function's log group
 	What    string // the pipeline's policy in words
 	Redrive bool   // it reads discarded batches. Lambda writes them with the other role
-	Audit   bool   // of the function that audits
+	Audit   bool   // the role belongs to the function that audits
 	Rights  []policy.Statement
 }
 
@@ -46,7 +46,7 @@ type stream struct {
 	ID        string // of the event
 	Parameter string // name of the parameter with its ARN
 	Table     string
-	ARN       string // "": the configuration does not name it
+	ARN       string // "": it is not in the configuration
 }
 
 // SAM prints a template that deploys the function.

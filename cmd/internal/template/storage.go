@@ -18,7 +18,7 @@ import (
 //go:embed storage.yaml.tmpl
 var storageText string
 
-// storage is what a pipeline stores in: the tables, buckets, queues, topics and buses of its configuration as --create
+// storage is the storage of a pipeline: the tables, buckets, queues, topics and buses of its configuration as --create
 // would make them. The source tables exist.
 type storage struct {
 	Config  *config.Config
@@ -27,17 +27,18 @@ type storage struct {
 	Queues  []channel
 	Topics  []channel
 	Buses   []channel
-	Left    []string // what the stack does not have, and why
+	Left    []string // resources that the stack does not have, with the reasons
 	ids     logicalIDs
 }
 
 // logicalIDs are the logical ids that are used.
 type logicalIDs map[string]bool
 
-// maxLogicalID leaves some of CloudFormation's 255 characters for a number, and for what is named for another resource.
+// maxLogicalID leaves some of CloudFormation's 255 characters for a number, and for resources that are named after
+// another one.
 const maxLogicalID = 255 - 15
 
-// add returns a logical id that nothing else has: my-orders and my_orders are both MyOrders.
+// add returns an unused logical id: my-orders and my_orders are both MyOrders.
 func (ids logicalIDs) add(kind, name string) string {
 	base := kind + alphanumeric(name)
 	base = base[:min(len(base), maxLogicalID)]
@@ -49,8 +50,8 @@ func (ids logicalIDs) add(kind, name string) string {
 	return id
 }
 
-// owner is the account and Region that an ARN or the URL of a queue names; zero: the file has a name alone. The stack makes
-// what has an owner only in that account and Region.
+// owner is the account and Region in an ARN or in the URL of a queue; zero: the file has only a name. The stack creates
+// a resource with an owner only in that account and Region.
 type owner struct{ Account, Region string }
 
 // Condition returns the name of the owner's condition; "" if there is none.
@@ -107,7 +108,7 @@ func CloudFormation(w io.Writer, cfg *config.Config, o Options) error {
 	return t.Execute(w, s)
 }
 
-// empty reports whether there is nothing to make.
+// empty reports whether there is nothing to create.
 func (s *storage) empty() bool {
 	return len(s.Tables)+len(s.Buckets)+len(s.Queues)+len(s.Topics)+len(s.Buses) == 0
 }
@@ -115,7 +116,7 @@ func (s *storage) empty() bool {
 // StackName returns a name for the stack, which has letters, digits and hyphens.
 func (s *storage) StackName() string { return strings.ReplaceAll(s.Config.Name, "_", "-") + "-storage" }
 
-// LetterDays returns after how many days dead letters expire: older ones would be refused for their age.
+// LetterDays returns the number of days after which dead letters expire. Older ones would be refused for their age.
 func (s *storage) LetterDays() int {
 	keep := state.DefaultRetention
 	if s.Config.State != nil {
@@ -124,7 +125,7 @@ func (s *storage) LetterDays() int {
 	return int(keep / (24 * time.Hour))
 }
 
-// newStorage returns what the configuration stores in. leases adds the lease table of consumers.
+// newStorage returns the storage of the configuration. leases adds the lease table of consumers.
 func newStorage(cfg *config.Config, leases bool) *storage {
 	s := &storage{Config: cfg, ids: make(logicalIDs)}
 	for _, sink := range cfg.Sinks {
@@ -180,7 +181,7 @@ func (s *storage) addTable(t config.Table, what string, key []string, ttl string
 	s.Tables = append(s.Tables, storedTable{owner: o, ID: s.ids.add("Table", t.Name), Name: t.Name, What: what, Key: key, TTL: ttl})
 }
 
-// addBucket adds a bucket. A bucket of letters that an archive uses, too, does not expire.
+// addBucket adds a bucket. A bucket of letters that an archive also uses does not expire.
 func (s *storage) addBucket(name, what string, letters bool) {
 	if i := slices.IndexFunc(s.Buckets, func(is storedBucket) bool { return is.Name == name }); i >= 0 {
 		s.Buckets[i].What = joined(s.Buckets[i].What, what)
@@ -251,5 +252,5 @@ func (s *storage) Owners() []owner {
 	return all
 }
 
-// joined returns what two users of one resource are.
+// joined returns the description of a resource with two users.
 func joined(a, b string) string { return a + ", " + strings.TrimPrefix(b, "of ") }

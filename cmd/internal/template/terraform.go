@@ -25,7 +25,7 @@ type terraform struct {
 // function is a function of the Terraform module with its role.
 type function struct {
 	role
-	ID      string // in names of resources
+	ID      string // part of the names of resources
 	Suffix  string // of its name
 	What    string
 	Timeout string
@@ -34,8 +34,8 @@ type function struct {
 // bucket is a bucket of the Terraform module.
 type bucket struct {
 	ID, Name, What string
-	Counted        bool // it is made only with create_storage
-	Days           int  // after which objects expire; 0: never
+	Counted        bool // created only with create_storage
+	Days           int  // days after which objects expire; 0: never
 	NoncurrentDays int
 }
 
@@ -55,12 +55,12 @@ func (f function) Name() string {
 	return `"${local.name}` + f.Suffix + `"`
 }
 
-// Name returns local.name, with which and a suffix functions, layers and alarms are named.
+// Name returns local.name, the beginning of the names of functions, layers and alarms.
 func (t terraform) Name() string {
 	return shorten("tablewake-"+t.Config.Name, maxFunctionName-len("-redrive"))
 }
 
-// Prefix returns local.prefix, with which and a suffix the prefixes of roles, rules and queues begin.
+// Prefix returns local.prefix, the beginning of the name prefixes of roles, rules and queues.
 func (t terraform) Prefix() string {
 	return shorten("tablewake-"+t.Config.Name, maxNamePrefix-len("-redrive-"))
 }
@@ -68,11 +68,11 @@ func (t terraform) Prefix() string {
 // Limits of names in characters. A resource with a name_prefix adds 26 to it.
 const (
 	maxFunctionName = 64
-	maxNamePrefix   = 64 - 26 // of a role or a rule; a queue has 80 - 26
+	maxNamePrefix   = 64 - 26 // limit for a role or a rule; a queue has 80 - 26
 )
 
-// shorten returns a name of limit characters at most. What is cut ends with a hash of the whole name, so that two names
-// with one beginning differ.
+// shorten returns a name of at most limit characters. A name that is cut ends with a hash of the whole name, so that
+// two names with one beginning differ.
 func shorten(name string, limit int) string {
 	if len(name) <= limit {
 		return name
@@ -94,7 +94,7 @@ func (t terraform) Variables() []Variable {
 	return all
 }
 
-// Terraform prints a module with all that runs the configuration as a Lambda function.
+// Terraform prints a module with everything that runs the configuration as a Lambda function.
 func Terraform(w io.Writer, cfg *config.Config, o Options) error {
 	d, err := newTemplate(cfg, o, policy.Options{
 		Partition: "${data.aws_partition.current.partition}", Region: "${data.aws_region.current.region}",
@@ -115,7 +115,7 @@ func Terraform(w io.Writer, cfg *config.Config, o Options) error {
 	return t.Execute(w, terraform{d, newStorage(cfg, false)})
 }
 
-// Stored reports whether the pipeline stores in something that can be made.
+// Stored reports whether the pipeline has storage that can be created.
 func (t terraform) Stored() bool { return !t.Storage.empty() }
 
 // Functions returns the functions with their roles.
@@ -134,12 +134,12 @@ func (t terraform) Functions() []function {
 	return all
 }
 
-// FailedBatches is the bucket of what Lambda gives up.
+// FailedBatches returns the bucket of the batches that Lambda discards.
 func (t terraform) FailedBatches() bucket {
 	return bucket{ID: "failed_batches", Name: "tablewake-failed-batches-", What: "It may hold records that are nowhere else.", Days: 90, NoncurrentDays: 7}
 }
 
-// TerraformBuckets returns the buckets that the pipeline stores in.
+// TerraformBuckets returns the buckets in which the pipeline stores.
 func (t terraform) TerraformBuckets() []bucket {
 	var all []bucket
 	for _, b := range t.Storage.Buckets {

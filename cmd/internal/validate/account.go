@@ -30,16 +30,16 @@ import (
 	"github.com/tablewake/tablewake/sinks/aws"
 )
 
-// liveReport is what `validate --live -o json` prints of the account.
+// liveReport is the part of `validate --live -o json` about the account.
 type liveReport struct {
 	Account    string      `json:"account,omitempty"` // absent if STS does not answer
 	Region     string      `json:"region"`
-	Caller     string      `json:"caller,omitempty"` // ARN of whose credentials they are
+	Caller     string      `json:"caller,omitempty"` // ARN of the owner of the credentials
 	Checked    []string    `json:"checked"`          // parts that fit the configuration
 	NotChecked []unchecked `json:"not_checked"`
 }
 
-// unchecked is something that could not be asked.
+// unchecked is a part that could not be checked.
 type unchecked struct {
 	What string `json:"what"`
 	Why  string `json:"why"`
@@ -65,19 +65,19 @@ type account struct {
 	tables   *dynamodb.Client
 	api      shardreader.API
 	denied   deniedCalls
-	newest   map[string]string // ARNs of the newest streams, by the pattern of all streams of their tables
+	newest   map[string]string // ARNs of the newest streams; the key is the pattern of all streams of their table
 
 	noSource    bool                // a source table is missing
-	unreachable map[string][]string // fields whose servers were not reached after the first, by the cause
+	unreachable map[string][]string // fields whose servers were not reached, after the first, by the cause
 
 	liveReport
 	problems config.Problems
 }
 
-// checkTime bounds one check.
+// checkTime limits one check.
 const checkTime = time.Minute
 
-// checkAccount checks what the configuration names in the account, and the rights of the caller. It returns all
+// checkAccount checks the names of the configuration in the account, and the rights of the caller. It returns all
 // problems.
 func checkAccount(ctx context.Context, s cli.Streams, cfg *config.Config) (*liveReport, config.Problems, error) {
 	sdk, err := target.LoadAWS(ctx)
@@ -100,7 +100,7 @@ func checkAccount(ctx context.Context, s cli.Streams, cfg *config.Config) (*live
 	for _, t := range cfg.Source.Tables {
 		a.checkSource(ctx, t)
 	}
-	if a.noSource { // in another Region or account all is missing, and nothing is to be created there
+	if a.noSource { // in another Region or account everything is missing, and nothing must be created there
 		a.skip("stores and rights", "there is no source table here")
 	} else {
 		stores := aws.Stores(sdk)
@@ -120,15 +120,15 @@ func checkAccount(ctx context.Context, s cli.Streams, cfg *config.Config) (*live
 	return &a.liveReport, a.problems, nil
 }
 
-// part is what a setting of the file names.
+// part is a named thing in a setting of the file.
 type part struct {
 	field string // state.table
 	line  int
-	what  string // table shop-state
+	what  string // description, such as: table shop-state
 }
 
-// check runs the check of a part, and notes its result. do returns a remark about what is as it must be; "" if there is
-// none. A call that is denied and that do can do without is noted, too.
+// check runs the check of a part, and notes its result. do returns a remark about a correct part; "" if there is none.
+// check also notes a denied call that do can do without.
 func (a *account) check(ctx context.Context, p part, do func(ctx context.Context) (remark string, err error)) {
 	ctx, cancel := cli.WithPatience(ctx, checkTime)
 	defer cancel()
@@ -155,8 +155,8 @@ func (a *account) check(ctx context.Context, p part, do func(ctx context.Context
 	}
 }
 
-// sameUnreachable notes that the server of a part is not reached, and reports whether another is not for the same cause:
-// one wrong endpoint or network is one problem.
+// sameUnreachable notes that the server of a part is not reached. It reports whether an earlier part has the same
+// cause: one wrong endpoint or network is one problem.
 func (a *account) sameUnreachable(p part, err error) bool {
 	cause := ""
 	if errno, ok := errors.AsType[syscall.Errno](err); ok {
@@ -174,18 +174,18 @@ func (a *account) sameUnreachable(p part, err error) bool {
 	return again
 }
 
-// problem notes that a part is not as it must be. hint says what mends it; "" if message does.
+// problem notes a problem of a part. hint is the correction; "" if message has it.
 func (a *account) problem(p part, message, hint string) {
 	same := func(is config.Problem) bool { return is.Message == message && is.Hint == hint }
 	if slices.ContainsFunc(a.problems, same) {
-		return // several sinks of a table, or entities, meet one cause
+		return // several sinks of a table, or entities, have one cause
 	}
 	a.problems = append(a.problems, config.Problem{
 		File: a.cfg.File, Line: max(p.line, 1), Column: 1, Field: p.field, Message: message, Hint: hint,
 	})
 }
 
-// skip notes what could not be asked.
+// skip notes a part that could not be checked.
 func (a *account) skip(what, why string) { a.NotChecked = append(a.NotChecked, unchecked{what, why}) }
 
 // where names the account and the Region.
@@ -196,7 +196,7 @@ func (a *account) where() string {
 	return "account " + a.Account + ", Region " + a.Region
 }
 
-// createCommand returns the command that creates what is missing. Without leases a Lambda function reads the stream.
+// createCommand returns the command that creates missing resources. Without leases a Lambda function reads the stream.
 func (a *account) createCommand() string {
 	if a.consumes() {
 		return "tablewake consume -c " + a.cfg.File + " --live --create"
@@ -207,11 +207,11 @@ func (a *account) createCommand() string {
 // consumes reports whether `tablewake consume` runs the configuration, and no Lambda function.
 func (a *account) consumes() bool { return a.cfg.Leases != nil && a.cfg.Source.Kinesis == "" }
 
-// deniedCalls notes the calls of the SDK that are denied: stores can do without some of them. It is safe for concurrent
+// deniedCalls notes the denied calls of the SDK, because stores can do without some of them. It is safe for concurrent
 // use.
 type deniedCalls struct {
 	mu   sync.Mutex
-	last string // DynamoDB DescribeTable; "" if none was denied
+	last string // service and operation, such as DynamoDB DescribeTable; "" if no call was denied
 }
 
 // watch adds d to the calls of a client.

@@ -2,5 +2,5 @@
 // with --live the account.
 //
 // Read validate.go first, then account.go, which runs the checks of --live and notes their results. The checks are in
-// source.go (the source table), stores.go (what sinks, state, leases and dead letters name) and rights.go.
+// source.go (the source table), stores.go (sinks, state, leases and dead letters) and rights.go.
 package validate

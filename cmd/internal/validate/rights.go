@@ -18,8 +18,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/policy"
 )
 
-// checkRights has IAM simulate the actions of the policy of the runner for the caller, within checkTime. callerErr is why
-// the caller is unknown. Rights at OpenSearch are skipped: the domain decides them, too.
+// checkRights lets IAM simulate the actions of the policy of the runner for the caller, within checkTime. callerErr is
+// the reason why the caller is unknown. It skips rights in OpenSearch, which the domain decides, too.
 func (a *account) checkRights(ctx context.Context, callerErr error) {
 	for _, s := range a.cfg.Sinks {
 		if s.Search != nil {
@@ -73,8 +73,8 @@ func (a *account) checkRights(ctx context.Context, callerErr error) {
 	}
 }
 
-// noteDenials notes the denied actions of a policy's statement, by resource. It reports whether one of them is a problem. If
-// the simulation lacks condition keys, the denial proves nothing, and is noted as not checked.
+// noteDenials notes the denied actions of a policy's statement, by resource. It reports whether one of them is a
+// problem. A denial proves nothing if the simulation lacks condition keys; it is noted as not checked.
 func (a *account) noteDenials(principal, runner string, s policy.Statement, denied map[string]denial) (refused bool) {
 	for _, resource := range slices.Sorted(maps.Keys(denied)) {
 		d := denied[resource]
@@ -90,7 +90,7 @@ func (a *account) noteDenials(principal, runner string, s policy.Statement, deni
 	return refused
 }
 
-// withStreams replaces the pattern of all streams of a table by the newest stream, which a policy may name alone.
+// withStreams replaces the pattern of all streams of a table by the newest stream, because a policy may name only that.
 func (a *account) withStreams(resources []string) []string {
 	concrete := slices.Clone(resources)
 	for i, r := range concrete {
@@ -99,8 +99,8 @@ func (a *account) withStreams(resources []string) []string {
 	return concrete
 }
 
-// principalOf returns the ARN of the user or the role of a caller, as IAM knows it. The ARN of a session lacks the path
-// of its role. GetRole returns it; if that is denied, the role is taken to have no path, as most have none.
+// principalOf returns the ARN of a caller's user or role in IAM. The ARN of a session lacks the path of its role.
+// GetRole returns the path. If GetRole is denied, principalOf assumes that the role has no path, as most have none.
 func principalOf(ctx context.Context, client *iam.Client, caller arn.ARN) (string, error) {
 	kind, rest, _ := strings.Cut(caller.Resource, "/")
 	switch {
@@ -116,13 +116,13 @@ func principalOf(ctx context.Context, client *iam.Client, caller arn.ARN) (strin
 	return "", fmt.Errorf("the caller %s is neither a user nor a role of IAM, whose policies can be simulated", caller)
 }
 
-// denial is what a simulation denies on a resource.
+// denial is a denied access to a resource in a simulation.
 type denial struct {
 	actions []string
-	missing []string // keys of conditions that the simulation did not know
+	missing []string // condition keys that the simulation lacked
 }
 
-// simulate returns what IAM denies of a statement, by resource.
+// simulate returns the denials of a statement's actions, by resource.
 func simulate(
 	ctx context.Context, client *iam.Client, principal string, s policy.Statement,
 ) (map[string]denial, error) {
@@ -159,13 +159,13 @@ func simulate(
 	return denied, nil
 }
 
-// contextOf returns the context of a request that meets the conditions of a statement.
+// contextOf returns the context of a request that satisfies the conditions of a statement.
 func contextOf(conditions []policy.Condition) []types.ContextEntry {
 	var entries []types.ContextEntry
 	for _, c := range conditions {
 		kind := types.ContextKeyTypeEnumString
 		switch {
-		case c.Operator == "Null": // the key is there by another condition
+		case c.Operator == "Null": // another condition provides the key
 			continue
 		case strings.HasPrefix(c.Operator, "ForA"):
 			kind = types.ContextKeyTypeEnumStringList

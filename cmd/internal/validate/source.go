@@ -19,7 +19,7 @@ import (
 )
 
 // checkSource checks a source table: its key, its stream and its TTL. A consumer needs no right to describe the table,
-// so that a call that is denied is no problem.
+// so a denied call is not a problem.
 func (a *account) checkSource(ctx context.Context, t config.Table) {
 	p := part{field: "source.table", line: a.cfg.Source.Line, what: "table " + t.Name}
 	switch {
@@ -67,7 +67,7 @@ func tableName(t config.Table) string {
 	return cmp.Or(t.ARN, ofStream, t.Name)
 }
 
-// checkKey checks the key attributes that the file names against those of the table.
+// checkKey compares the key attributes in the file with those of the table.
 func (a *account) checkKey(p part, table scan.Table) {
 	key := strings.Join(table.Keys, ", ")
 	for _, e := range a.cfg.Entities {

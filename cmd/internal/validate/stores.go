@@ -11,7 +11,7 @@ import (
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
-// checkStores checks the state table, the lease table, the targets of the sinks, and the place of dead letters.
+// checkStores checks the state table, the lease table, the targets of the sinks, and the store of dead letters.
 func (a *account) checkStores(ctx context.Context, stores *aws.Bundle) {
 	if s := a.cfg.State; s != nil {
 		a.check(ctx, part{"state.table", s.Line, "table " + s.Table.Name}, func(ctx context.Context) (string, error) {
@@ -46,7 +46,7 @@ func (a *account) checkLeases(ctx context.Context) (string, error) {
 		err = table.Check(ctx)
 	}
 	if e, ok := errors.AsType[*statedynamo.Error](err); ok && e.Table == a.cfg.State.Table.Name {
-		err = nil // it is a problem of the state table
+		err = nil // that is a problem of the state table
 	}
 	return "", err
 }

@@ -62,7 +62,7 @@ could not be asked is listed, with the reason.`,
 	return c
 }
 
-// sampleFlags say where the items are that names are checked against.
+// sampleFlags are the flags for the items that names are checked against.
 type sampleFlags struct {
 	files []string
 	table string
@@ -79,15 +79,15 @@ func (f sampleFlags) read(ctx context.Context, s cli.Streams) (*sample.Sample, e
 	return nil, nil
 }
 
-// validation is what `validate -o json` prints.
+// validation is the output of `validate -o json`.
 type validation struct {
 	Valid    bool            `json:"valid"`
 	Errors   config.Problems `json:"errors"`
 	Warnings config.Problems `json:"warnings"`
-	Sampled  int             `json:"sampled_items,omitempty"` // items that names were checked against
+	Sampled  int             `json:"sampled_items,omitempty"` // number of items that names were checked against
 	Live     *liveReport     `json:"live,omitempty"`          // of --live
 
-	noun string // of what Sampled counts
+	noun string // "item" or "record", for Sampled
 }
 
 // validate checks a configuration and prints the result.
@@ -145,7 +145,7 @@ func validate(ctx context.Context, s cli.Streams, file string, from sampleFlags,
 	return nil
 }
 
-// addWarnings adds the warnings of cfg, and those of items if the flags name some.
+// addWarnings adds the warnings of cfg, and those from the items of the flags, if there are any.
 func (v *validation) addWarnings(ctx context.Context, s cli.Streams, cfg *config.Config, from sampleFlags) error {
 	v.Warnings = append(v.Warnings, cfg.Warnings...)
 	items, err := from.read(ctx, s)
@@ -158,7 +158,7 @@ func (v *validation) addWarnings(ctx context.Context, s cli.Streams, cfg *config
 	return nil
 }
 
-// writeSummary prints what a valid configuration has.
+// writeSummary prints the parts of a valid configuration.
 func (v *validation) writeSummary(w io.Writer, cfg *config.Config) {
 	filters := len(cfg.Filters)
 	for _, sink := range cfg.Sinks {

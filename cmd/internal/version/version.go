@@ -1,4 +1,5 @@
-// Package version is the command version, which shows what this program is and which formats it reads and writes.
+// Package version is the command version. It shows the version of this program and the formats that it reads and
+// writes.
 package version
 
 import (
@@ -22,14 +23,14 @@ import (
 // info is the output of `version -o json`.
 type info struct {
 	Version  string         `json:"version"`
-	Commit   string         `json:"commit"`  // "": the build does not know it
-	Changed  bool           `json:"changed"` // the sources had changes that are in no commit
+	Commit   string         `json:"commit"`  // "": the build does not contain it
+	Changed  bool           `json:"changed"` // the sources had uncommitted changes
 	Go       string         `json:"go"`
 	Platform string         `json:"platform"`
 	Formats  map[string]int `json:"formats"` // numbers of the stored formats, by their names in formats
 }
 
-// formats are the stored formats in the order of the text, as sinks/STORAGE.md lists them.
+// formats lists the stored formats in print order; sinks/STORAGE.md describes them.
 var formats = []struct {
 	name, text string
 	number     int

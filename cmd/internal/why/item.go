@@ -97,7 +97,7 @@ func (f *finder) stored(ctx context.Context) (foundItem, error) {
 	return stored, err
 }
 
-// change makes a change of the item, as if a stream had sent it.
+// change makes a change of the item, in the form of a stream record.
 func (f *finder) change(event string, v record.ViewType, item item.Image) (record.Change, error) {
 	keys := f.key.Attributes
 	if !keys.Exists() {
@@ -155,7 +155,7 @@ func keyOf(key itemkey.Key, table *types.TableDescription) (map[string]types.Att
 	if len(names) != len(values) {
 		return nil, fmt.Errorf("the key of %s has %d attributes, and %s has %d", awssdk.ToString(table.TableName), len(names), key.Canonical, len(values))
 	}
-	if len(names) == 2 && names[0] > names[1] { // a canonical key is in the order of names
+	if len(names) == 2 && names[0] > names[1] { // a canonical key has its values in the order of the names
 		names[0], names[1] = names[1], names[0]
 	}
 	asked := make(map[string]types.AttributeValue, len(names))

@@ -31,7 +31,7 @@ func compareSink(ctx context.Context, item *record.Change, s config.Sink, compar
 	}
 	out.Note = compared.Note(item)
 	if plan.Err != nil && !item.Removed() {
-		item = audit.Removal(item) // the places are shown, though what they should hold is unknown
+		item = audit.Removal(item) // the places are shown, although their required contents are unknown
 	}
 	fs, err := compared.Look(ctx, item, nil)
 	if err != nil {
@@ -53,7 +53,7 @@ func compareSink(ctx context.Context, item *record.Change, s config.Sink, compar
 // add adds a finding, and one for each claim that waits for its row.
 func (s *Sink) add(f *audit.Finding) {
 	if f.Place == "" || (f.Kind == audit.Claim || f.Kind == audit.Seat) && f.Verdict == audit.Equal {
-		return // the note says why the item was not compared, the row's finding that its claim is there
+		return // the note has the reason why the item was not compared, and the row's finding shows the claim
 	}
 	s.Findings = append(s.Findings, Finding{
 		Kind: string(f.Kind), Where: f.Where, Found: f.Found, Version: versionText(f.Version), Verdict: verdictOf(f), Differs: f.Differs,
@@ -64,7 +64,7 @@ func (s *Sink) add(f *audit.Finding) {
 }
 
 // verdictOf returns the verdict of a finding. A dead letter explains a difference and does not change it: letters are
-// listed apart.
+// listed separately.
 func verdictOf(f *audit.Finding) Verdict {
 	verdict := cmp.Or(f.Otherwise, f.Verdict)
 	switch {

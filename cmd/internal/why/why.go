@@ -45,7 +45,7 @@ type Comparison struct {
 	Dropped   string               `json:"dropped_by,omitempty"` // the source filter that drops the item; "": none
 	Differing int                  `json:"differing"`            // number of findings with a problem
 	Sinks     []Sink               `json:"sinks"`
-	Letters   []letters.LetterJSON `json:"dead_letters"` // of the item, the oldest first
+	Letters   []letters.LetterJSON `json:"dead_letters"` // dead letters of the item, the oldest first
 
 	attributes int                   // number of attributes of the item
 	letters    []pipeline.DeadLetter // the masked letters of Letters
@@ -55,12 +55,12 @@ type Comparison struct {
 type Sink struct {
 	Name             string     `json:"sink"`
 	Kind             string     `json:"kind"`                        // view, aggregate, search, archive, notify or custom
-	Note             string     `json:"says,omitempty"`              // why the sink was not compared, or which part was not; "": all was
+	Note             string     `json:"says,omitempty"`              // reason why the sink was not compared, or the part that was not; "": all was compared
 	QuarantinedSince *time.Time `json:"quarantined_since,omitempty"` // nil: the item's key is not quarantined
 	Findings         []Finding  `json:"places,omitempty"`
 }
 
-// Finding is the result for one row, document or guard that belongs to the item, or should.
+// Finding is the result for one row, document or guard that the item has, or should have.
 type Finding struct {
 	Kind    string   `json:"kind"`  // row, guard, claim, contribution, group or document
 	Where   string   `json:"where"` // key of the row, or index and id of the document
@@ -79,8 +79,8 @@ const (
 	Missing  Verdict = "missing"  // it should exist, and does not
 	Differs  Verdict = "differs"  // it exists with other contents
 	Leftover Verdict = "leftover" // it exists, and should not
-	Taken    Verdict = "taken"    // another item has the row, and this item should
-	Waits    Verdict = "waits"    // another item has the row, by the rule for collisions
+	Taken    Verdict = "taken"    // another item owns the row, and this item should
+	Waits    Verdict = "waits"    // another item owns the row, by the rule for collisions
 	Gone     Verdict = "gone"     // it does not exist, as it should
 	Info     Verdict = ""         // nothing to compare
 )
@@ -151,7 +151,8 @@ func Compare(ctx context.Context, q Request) (Comparison, error) {
 	return a, nil
 }
 
-// unfilled returns the stages of the sinks that wait or are filling, by name: what they lack is no difference.
+// unfilled returns the stages of the sinks that wait or are filling, by name. Missing entries in them are not
+// differences.
 func (q Request) unfilled(ctx context.Context) (map[string]state.Stage, error) {
 	stages := make(map[string]state.Stage)
 	kept, err := q.Stores.State(ctx, q.Config)

@@ -1,4 +1,5 @@
-// Package guide holds the guides of tablewake, and the references of its commands, as Markdown. `tablewake guide` shows them.
+// Package guide holds the guides of tablewake, and the references of its commands, as Markdown. `tablewake guide` shows
+// them.
 package guide
 
 import "embed"
@@ -13,5 +14,5 @@ func Topics() []string {
 	return []string{"start", "concepts", "patterns", "reading", "existing", "operate", "go", "compare", "security", "upgrade"}
 }
 
-// References returns the commands whose references there are.
+// References returns the commands that have a reference.
 func References() []string { return []string{"consume", "backfill", "audit", "template"} }

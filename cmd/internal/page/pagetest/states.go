@@ -1,4 +1,4 @@
-// Package pagetest has states of a pipeline that tests of the page show.
+// Package pagetest has states of a pipeline for tests of the page.
 package pagetest
 
 import (
@@ -18,7 +18,7 @@ import (
 // Now is the time of the states.
 var Now = time.Date(2026, 3, 4, 3, 12, 9, 0, time.UTC)
 
-// Flags are those of the pipeline's commands.
+// Flags are the flags of the pipeline's commands.
 const Flags = "-c shop.yaml --live"
 
 const arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678"
@@ -32,12 +32,12 @@ func at(d time.Duration) *time.Time {
 
 func ptr[T any](v T) *T { return &v }
 
-// States are the states by name.
+// States returns the states by name.
 func States() map[string]page.Status {
 	return map[string]page.Status{"well": Well(), "failing": Failing(), "filling": Filling(), "fleet": Fleet(), "functions": Functions()}
 }
 
-// Options are those of a page that shows s.
+// Options returns the options of a page that shows s.
 func Options(s page.Status) page.Options {
 	return page.Options{Pipeline: "shop", Flags: Flags, Source: func() page.Status { return s }, Now: func() time.Time { return Now }}
 }
@@ -81,7 +81,7 @@ func observation() fleet.Observation {
 	return obs
 }
 
-// ofConsumer returns the report that a consumer makes of the observation: it lists no stream, and counts no dead letters.
+// ofConsumer returns a consumer's own report of the observation: it lists no stream, and counts no dead letters.
 func ofConsumer(obs fleet.Observation) *fleet.Report {
 	obs.Streams, obs.Letters = nil, nil
 	r := obs.Report()
@@ -112,12 +112,12 @@ func verdict() *health.Verdict {
 	return &health.Verdict{Live: true, Ready: true, State: health.Working, Reasons: []string{}, Since: 0.4, Shards: 3, Pending: 42, Read: 48_211_904}
 }
 
-// Well has no problem.
+// Well is a pipeline without problems.
 func Well() page.Status {
 	return page.Status{Verdict: verdict(), Consumer: process(), Fleet: ofConsumer(observation())}
 }
 
-// Fleet is what `status --serve` shows of the pipeline that fails.
+// Fleet is the state of `status --serve` for a failing pipeline.
 func Fleet() page.Status {
 	r := failing().Report()
 	return page.Status{Fleet: &r}
@@ -146,7 +146,7 @@ func failing() fleet.Observation {
 
 const reason = "OpenSearch answers 429 Too Many Requests: the queue of writes is full"
 
-// Failing is what a consumer of a fleet shows in which much fails.
+// Failing is the state of a consumer in a failing fleet.
 func Failing() page.Status {
 	p, v := process(), verdict()
 	p.Lag, p.ReadRate = ptr((27 * time.Minute).Seconds()), ptr(0.0)
@@ -164,7 +164,7 @@ func Failing() page.Status {
 	return page.Status{Verdict: v, Consumer: p, Fleet: ofConsumer(failing())}
 }
 
-// Filling has a sink that a backfill fills, another one that settles, and no problem.
+// Filling is a pipeline with a sink that is being filled, and another one that settles. It has no problem.
 func Filling() page.Status {
 	obs := observation()
 	obs.Births = []state.Birth{

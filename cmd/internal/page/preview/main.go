@@ -1,4 +1,4 @@
-// Command preview serves the page in the states of pagetest, for people who work on it and for the tests of browsers.
+// Command preview serves the page in the states of pagetest, for people who work on the page and for the browser tests.
 //
 //	go run ./cmd/internal/page/preview 127.0.0.1:8090
 //
@@ -48,7 +48,7 @@ func run(args []string) error {
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Second, ReadTimeout: time.Second, WriteTimeout: time.Second}
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
-		_ = server.Close() // viewers are cut off
+		_ = server.Close() // viewers are disconnected
 	}()
 	if err := server.Serve(l); err != http.ErrServerClosed {
 		return err
