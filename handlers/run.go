@@ -103,16 +103,11 @@ func (h *handler) deliver(ctx context.Context, due deadlines, pages []*pipeline.
 	}
 	err := h.p.Run(ctx, f, nil)
 	f.watching.Wait()
-	if (f.stoppedHard || stoppedByContext(ctx, err)) && !pipeline.IsFatal(err) {
+	_, hard := errors.AsType[*pipeline.StopError](err)
+	if (f.stoppedHard || hard && ctx.Err() != nil) && !pipeline.IsFatal(err) {
 		err = nil // the trackers say which records are not finished
 	}
 	return runResult{f.timedOut, err}
-}
-
-// stoppedByContext reports whether a run was stopped hard because ctx was done.
-func stoppedByContext(ctx context.Context, err error) bool {
-	_, hard := errors.AsType[*pipeline.StopError](err)
-	return hard && ctx.Err() != nil
 }
 
 // Read returns the next page.

@@ -40,12 +40,6 @@ type SinkLedger struct {
 	Dropped      map[string]int64 `json:"dropped"` // by filters of the route, by reason: not part of Routed
 }
 
-// revokePending counts deliveries that a hard stop left pending as revoked: the next run reads and routes them again.
-func (l *SinkLedger) revokePending() {
-	l.Revoked += l.Pending
-	l.Pending = 0
-}
-
 // GivenUp is how many records could not be decoded, or delivered to a sink: the dead letters have them.
 func (l Ledger) GivenUp() int64 {
 	n := l.Source.Undecodable
@@ -85,19 +79,6 @@ func total(m map[string]int64) int64 {
 		n += v
 	}
 	return n
-}
-
-// clone returns a copy that does not change with the ledger.
-func (l SourceLedger) clone() SourceLedger {
-	l.Filtered = maps.Clone(l.Filtered)
-	return l
-}
-
-// clone returns a copy that does not change with the ledger.
-func (l SinkLedger) clone() SinkLedger {
-	l.NoEffect = maps.Clone(l.NoEffect)
-	l.Dropped = maps.Clone(l.Dropped)
-	return l
 }
 
 // count adds n finished deliveries. The caller subtracts them from Pending.

@@ -208,8 +208,8 @@ func (p *Pipeline) Run(ctx context.Context, src Source, c Committer) error {
 		p.mu.Unlock()
 		return errs.Errorf("pipeline %q is running: one Run at a time", p.o.Name)
 	}
-	for _, rt := range p.routes {
-		rt.ledger.revokePending()
+	for _, rt := range p.routes { // what a hard stop left pending is read and routed again
+		rt.ledger.Revoked, rt.ledger.Pending = rt.ledger.Revoked+rt.ledger.Pending, 0
 	}
 	r := newRun(ctx, p, src, c)
 	ended := make(chan struct{})
@@ -233,9 +233,12 @@ func (p *Pipeline) Decoder() *record.Decoder { return record.NewDecoder(p.o.Deco
 func (p *Pipeline) Ledger() Ledger {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	l := Ledger{Source: p.source.clone(), Sinks: make(map[string]SinkLedger, len(p.routes)), Events: maps.Clone(p.events)}
+	l := Ledger{Source: p.source, Sinks: make(map[string]SinkLedger, len(p.routes)), Events: maps.Clone(p.events)}
+	l.Source.Filtered = maps.Clone(l.Source.Filtered)
 	for _, r := range p.routes {
-		l.Sinks[r.Name] = r.ledger.clone()
+		s := r.ledger
+		s.NoEffect, s.Dropped = maps.Clone(s.NoEffect), maps.Clone(s.Dropped)
+		l.Sinks[r.Name] = s
 	}
 	return l
 }

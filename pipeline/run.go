@@ -266,7 +266,7 @@ func (r *run) prepare(in *inflightPage) {
 		in.page, in.err = decode(in.page)
 	}
 	in.result = r.p.evaluatePage(in)
-	r.p.tel.prepared(r.hard, time.Since(start))
+	r.p.tel.prepare.Record(r.hard, time.Since(start).Seconds(), r.p.tel.preps)
 	r.step(func(now time.Time) { r.pagePrepared(in, now) })
 	runtime.Gosched() // lets writers run: otherwise pages accumulate for a time slice of the Go scheduler
 }

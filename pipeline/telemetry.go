@@ -133,10 +133,6 @@ func (t *telemetry) page(ctx context.Context, partition string) trace.Span {
 	return span
 }
 
-func (t *telemetry) prepared(ctx context.Context, d time.Duration) {
-	t.prepare.Record(ctx, d.Seconds(), t.preps)
-}
-
 // undecodable counts dead letters of undecodable records.
 func (t *telemetry) undecodable(ctx context.Context, n int) {
 	t.letters.Add(ctx, int64(n), metric.WithAttributes(t.name, attribute.String("class", record.ClassUndecodable)))

@@ -58,7 +58,10 @@ func (r *run) storeUndecodable(in *inflightPage, records []*record.RecordError) 
 		r.step(func(time.Time) { r.addMoving(-1) })
 		return
 	}
-	if !r.putLetters(in.partition.lettersCtx, letters, func() { r.flushBefore(in) }) || !r.quarantineUndecodable(in.partition.lettersCtx, records) {
+	// While the letters cannot be stored, the page cannot fill the batches of earlier records. A source that acknowledges
+	// single records would be too late with them, so no batch of the run waits to be full any more.
+	failed := func() { r.noFilling = r.noFilling || in.tracker != nil }
+	if !r.putLetters(in.partition.lettersCtx, letters, failed) || !r.quarantineUndecodable(in.partition.lettersCtx, records) {
 		r.step(func(time.Time) { r.addMoving(-1) })
 		return
 	}
@@ -81,13 +84,6 @@ func (r *run) undecodableStored(in *inflightPage, now time.Time) {
 	in.ready = true
 	r.addMoving(-1)
 	r.handOver(in.partition, now)
-}
-
-// flushBefore ends the waiting for full batches, for the rest of the run, if the source tracks single records. The dead
-// letters of a page cannot be stored now, so the page cannot fill the batches of earlier records. A source that must
-// acknowledge these records in time would be too late.
-func (r *run) flushBefore(in *inflightPage) {
-	r.noFilling = r.noFilling || in.tracker != nil
 }
 
 // quarantineUndecodable quarantines the known keys of undecodable records, for every sink that does not compare

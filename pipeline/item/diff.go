@@ -13,7 +13,8 @@ type Difference struct {
 }
 
 // Differences iterates over the attributes that differ by meaning between a and b, and those that only one of them has:
-// in the order of a, then the attributes that only b has. Each attribute is one Difference; [Diff] looks inside it. The aws:rep:* attributes of legacy global tables are left out.
+// in the order of a, then the attributes that only b has. Each attribute is one Difference; [Diff] looks inside it. The
+// aws:rep:* attributes of legacy global tables are left out.
 //
 // It allocates nothing for images whose attributes have a similar order, as the images of a record do. It allocates a
 // path for a name that needs quotes.

@@ -44,7 +44,7 @@ func (c *Consumer) Close(ctx context.Context) error {
 	if err != nil {
 		c.closeErr = fmt.Errorf("consumer: %w", err)
 	}
-	return errors.Join(c.closeErr, c.tel.close())
+	return errors.Join(c.closeErr, c.tel.registration.Unregister())
 }
 
 // waitStopped waits until the coordinator has released everything. If ctx ends first, the stop becomes hard.

@@ -210,6 +210,3 @@ func (t *telemetry) countGap(ctx context.Context, g record.Gap) {
 		t.gaps.Add(ctx, 1, t.attributes(labels{"table", shardreader.StreamFromARN(g.StreamARN).Table}))
 	}
 }
-
-// close unregisters the gauges.
-func (t *telemetry) close() error { return t.registration.Unregister() }

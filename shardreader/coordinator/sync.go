@@ -296,7 +296,8 @@ func (s *leaseSync) apply(c *Coordinator) {
 		if created, ok := shardreader.ShardTime(l.Shard); ok && !l.From.IsZero() {
 			g.From, g.To = l.From, second(created)
 		}
-		s.noteUnknown(c, "a shard has no lease, and its parent is gone and was never read to its end: nobody knows whether records were lost", g, func() {
+		const text = "a shard has no lease, and its parent is gone and was never read to its end: nobody knows whether records were lost"
+		s.noteUnknown(c, text, g, func() {
 			if c.o.OnGap == Stop {
 				c.unbegunShards[l.Shard] = unbegunShard{arn, StoppedUnbegun}
 				s.writeEnded(c)(nil)

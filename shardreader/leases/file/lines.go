@@ -30,7 +30,7 @@ func (l *lines) stale() []string { return slices.Collect(maps.Keys(l.touched)) }
 // no lease any more, and loses its line.
 func (l *lines) renew(now []leases.Lease) error {
 	for _, lease := range now {
-		line, err := json.Marshal(rowOf(lease))
+		line, err := json.Marshal(leaseRow{lease.Shard, lease.Checkpoint.String(), lease.Checkpoint.Sub, lease})
 		if err != nil {
 			return err
 		}

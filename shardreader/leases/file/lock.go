@@ -3,10 +3,8 @@ package file
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/filelock"
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
@@ -29,9 +27,3 @@ func lockOf(path string) string { return path + ".lock" }
 
 // InUse reports whether a process has the file at path open. It does not lock the file.
 func InUse(path string) (bool, error) { return filelock.Taken(lockOf(path)) }
-
-// errLock returns the error of a table whose lock file was removed: another process may use the
-// file now.
-func errLock(err error) error {
-	return pipeline.Fatal(fmt.Errorf("%w: stop every other process that uses these leases, and start again", err))
-}

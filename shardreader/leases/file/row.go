@@ -39,10 +39,6 @@ type gapRow struct {
 	Repair state.GapRepair `json:"repair"`
 }
 
-func rowOf(l leases.Lease) leaseRow {
-	return leaseRow{l.Shard, l.Checkpoint.String(), l.Checkpoint.Sub, l}
-}
-
 func (r leaseRow) lease() (l leases.Lease, err error) {
 	if r.Shard == "" {
 		return l, errs.New("a lease has no shard")

@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"syscall"
@@ -101,7 +102,7 @@ func (t *Table) write(b *batch) {
 	t.took = t.written.Sub(begun)
 	switch {
 	case lost != nil:
-		b.err = errLock(lost)
+		b.err = pipeline.Fatal(fmt.Errorf("%w: stop every other process that uses these leases, and start again", lost))
 		return
 	case err == nil:
 		t.saved = b.upTo

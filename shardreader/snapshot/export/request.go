@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -170,11 +171,7 @@ func waitUntilRecoverable(ctx context.Context, client RequestClient, o RequestOp
 
 // enable is what enables point-in-time recovery.
 func (o *RequestOptions) enable() string {
-	name := o.TableARN
-	if _, table, ok := strings.Cut(o.TableARN, ":table/"); ok {
-		name = table
-	}
-	return "aws dynamodb update-continuous-backups --table-name " + name + " --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true"
+	return "aws dynamodb update-continuous-backups --table-name " + cmp.Or(tableName(o.TableARN), o.TableARN) + " --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true"
 }
 
 // Wait waits until DynamoDB has made the export. progress, which may be nil, is called after each look. Transient errors
