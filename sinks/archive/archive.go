@@ -29,8 +29,12 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
+
+// errs makes the errors of this package. Their redacted text holds no data.
+const errs = redact.Class("archive")
 
 // Options configure an archive sink.
 type Options struct {

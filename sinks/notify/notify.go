@@ -21,7 +21,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
+
+// errs makes the errors of this package. Their redacted text holds no data.
+const errs = redact.Class("notify")
 
 // Options configure a notify sink.
 type Options struct {

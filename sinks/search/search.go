@@ -28,9 +28,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/elements"
 	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/state"
 )
+
+// errs makes the errors of this package. Their redacted text holds no data.
+const errs = redact.Class("search")
 
 // Options describe one search sink.
 type Options struct {

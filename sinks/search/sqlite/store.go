@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
+
+// errs makes the errors of this package. Their redacted text holds no data.
+const errs = redact.Class("search")
 
 // Store stores the indexes of one sink in a SQLite file. A reader sees the indexes of all sinks. It is safe
 // for concurrent use; one caller at a time writes.
