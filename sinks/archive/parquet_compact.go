@@ -37,14 +37,6 @@ func schemaOf(ctx context.Context, s Store, name string) (parquetSchema, error) 
 // rowRun reads the rows of a Parquet object in encoded form.
 type rowRun struct{ *parquetRun }
 
-func openRows(ctx context.Context, s Store, name string) (run, error) {
-	r, err := openParquet(ctx, s, name, false)
-	if err != nil {
-		return nil, err
-	}
-	return rowRun{r}, nil
-}
-
 func (r rowRun) next(ctx context.Context) (Entry, error) {
 	row, err := r.row(ctx)
 	if err != nil {
@@ -61,9 +53,9 @@ type rowsBody struct {
 }
 
 func newRowsBody(f parquetSchema) *rowsBody {
-	b := &parquetBody{}
+	b := &rowsBody{&parquetBody{}, len(f.columns)}
 	b.writer = columnar.NewWriter(&b.out, f.columns, f.plain)
-	return &rowsBody{b, len(f.columns)}
+	return b
 }
 
 func (b *rowsBody) add(line []byte, v record.Version) error {
