@@ -132,10 +132,7 @@ func (m *birthRecords) adoption(ctx context.Context, cfg *config.Config, s confi
 	if !ok {
 		return Adoption{}, err
 	}
-	a := Adoption{
-		Sink: s.Name, Target: f.target, Problem: lost.What, Known: f.known, Recorded: f.birth,
-		StateIdentity: m.identity, StoreIdentity: f.store, OutputBirth: f.print.Birth, found: f,
-	}
+	a := m.newAdoption(f, lost.What)
 	if f.out != nil {
 		if a.Inspection, err = f.out.Inspect(ctx, !f.known); err != nil {
 			return a, err
@@ -148,6 +145,13 @@ func (m *birthRecords) adoption(ctx context.Context, cfg *config.Config, s confi
 	return a, nil
 }
 
+func (m *birthRecords) newAdoption(f foundOutput, problem string) Adoption {
+	return Adoption{
+		Sink: f.sink, Target: f.target, Problem: problem, Known: f.known, Recorded: f.birth,
+		StateIdentity: m.identity, StoreIdentity: f.store, OutputBirth: f.print.Birth, found: f,
+	}
+}
+
 // changed returns the Adoption of an output that was written under other settings; it has no Problem if the
 // settings are the same.
 func (m *birthRecords) changed(cfg *config.Config, s config.Sink, f foundOutput) Adoption {
@@ -155,10 +159,8 @@ func (m *birthRecords) changed(cfg *config.Config, s config.Sink, f foundOutput)
 	if e == nil {
 		return Adoption{}
 	}
-	a := Adoption{
-		Sink: s.Name, Target: f.target, Problem: e.what(), Known: f.known, Recorded: f.birth,
-		StateIdentity: m.identity, StoreIdentity: f.store, OutputBirth: f.print.Birth, found: f, next: f.birth, settings: true,
-	}
+	a := m.newAdoption(f, e.what())
+	a.next, a.settings = f.birth, true
 	switch {
 	case f.movedFrom != "" && !(s.Search != nil && strings.Contains(f.movedFrom, "{") && strings.Contains(f.target, "{")):
 		a.Refused = "what it wrote is in another place, " + f.movedFrom + ", and would stay there. Take the setting back, or give the sink another name, and fill that"

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -50,13 +51,8 @@ func RecordGoBirth(ctx context.Context, births state.Births, s config.Sink) (err
 // OutputRef names the output of a sink, for [Outputs]. Its Name is "" for archives and notify sinks.
 func OutputRef(cfg *config.Config, s config.Sink) state.OutputRef {
 	p := state.OutputRef{Pipeline: cfg.Name, Sink: s.Name}
-	switch {
-	case s.View != nil:
-		p.Name = s.View.Table.Name
-	case s.Aggregate != nil:
-		p.Name = s.Aggregate.Table.Name
-	case s.Search != nil:
-		p.Name = s.Search.Index.String()
+	if s.KeepsState() {
+		_, p.Name, _ = strings.Cut(Target(s), " ")
 	}
 	return p
 }
