@@ -108,7 +108,7 @@ func (s *Store) begin(ctx context.Context) error {
 	})
 	if err == nil {
 		for name := range there {
-			x.setReady(name, s.clock())
+			x.known.Store(name, s.clock())
 		}
 	}
 	return err

@@ -11,8 +11,6 @@ type limits struct {
 	window int // what it has time for: less after each request that it was too busy for, growing again
 }
 
-func newLimits(bytes, count int) limits { return limits{bytes: bytes, window: bytes, count: count} }
-
 // minWindow is the least that a busy server is sent, if it is one document.
 const minWindow = 4 << 10
 

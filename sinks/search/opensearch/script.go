@@ -3,11 +3,10 @@ package opensearch
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
-	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/redact"
@@ -23,32 +22,19 @@ def order = there instanceof String ? there.compareTo(params.doc._tw.version) : 
 if (order == 0 && own['void'] == true && params.doc._tw['void'] != true) { order = -1 }
 if (order >= 0 || there instanceof String && own.birth != params.doc._tw.birth) { ctx.op = 'none' } else { ctx._source = params.doc }`
 
-// scriptID names the script by the hash of its source. A stored script is never altered, so
+// scriptID is the name of the script: the hash of its source. A stored script is never altered, so
 // consumers of two releases can write side by side.
-func scriptID() string {
-	sum := sha256.Sum256([]byte(script))
-	return "tablewake-" + hex.EncodeToString(sum[:])[:16]
-}
-
-// install remembers whether the script is on the server.
-type install struct {
-	mu   sync.Mutex
-	done bool
-}
-
-// forget records that the server lost the script.
-func (i *install) forget() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.done = false
-}
+var scriptID = fmt.Sprintf("tablewake-%.8x", sha256.Sum256([]byte(script)))
 
 // ensureScript installs the script once, and checks that the server has the same source
 // under its name.
 func (s *Store) ensureScript(ctx context.Context) error {
-	s.installed.mu.Lock()
-	defer s.installed.mu.Unlock()
-	if s.installed.done {
+	if s.installed.Load() {
+		return nil
+	}
+	s.installing.Lock()
+	defer s.installing.Unlock()
+	if s.installed.Load() {
 		return nil
 	}
 	there, err := s.readScript(ctx)
@@ -61,12 +47,12 @@ func (s *Store) ensureScript(ctx context.Context) error {
 	case err != nil:
 		return err
 	case there == nil:
-		return pipeline.Transient(errs.Errorf("opensearch: the stored script %s was installed and is not there", redact.Safe(s.script)))
+		return pipeline.Transient(errs.Errorf("opensearch: the stored script %s was installed and is not there", redact.Safe(scriptID)))
 	}
 	if err := s.compareScript(there); err != nil {
 		return err
 	}
-	s.installed.done = true
+	s.installed.Store(true)
 	return nil
 }
 
@@ -75,7 +61,7 @@ func (s *Store) compareScript(there *storedScript) error {
 	if there.Lang == painless && there.Source == script {
 		return nil
 	}
-	return pipeline.Fatal(errs.Errorf("opensearch: the stored script %s was altered on the server: delete it (DELETE _scripts/%[1]s), and it is installed again", redact.Safe(s.script)))
+	return pipeline.Fatal(errs.Errorf("opensearch: the stored script %s was altered on the server: delete it (DELETE _scripts/%[1]s), and it is installed again", redact.Safe(scriptID)))
 }
 
 const painless = "painless"
@@ -88,7 +74,7 @@ type storedScript struct {
 
 // readScript returns the stored script; nil if there is none.
 func (s *Store) readScript(ctx context.Context) (*storedScript, error) {
-	a, err := s.client.do(ctx, http.MethodGet, "/_scripts/"+s.script, nil)
+	a, err := s.client.do(ctx, http.MethodGet, "/_scripts/"+scriptID, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +97,7 @@ func (s *Store) putScript(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.client.do(ctx, http.MethodPut, "/_scripts/"+s.script, body)
+	a, err := s.client.do(ctx, http.MethodPut, "/_scripts/"+scriptID, body)
 	if err != nil || a.ok() {
 		return err
 	}
