@@ -80,6 +80,7 @@ var allowed = map[string][]string{
 	"sinks/internal/awstest":          {"github.com/aws/aws-sdk-go-v2/aws", "test/server"},
 	"sinks/internal/disk":             {"pipeline", "pipeline/redact", "pipeline/filelock"},
 	"sinks/internal/fingerprint":      {"pipeline/private", "sinks/state"},
+	"sinks/internal/openstores":       {},
 	"sinks/internal/parallel":         {},
 	"sinks/internal/rowqueue":         {"pipeline"},
 	"sinks/internal/queue":            {"pipeline", "pipeline/awserr", "pipeline/redact", "github.com/aws/aws-sdk-go-v2/service/sqs"},
