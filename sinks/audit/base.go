@@ -51,11 +51,7 @@ func (b *base) foreignBirth(birth string) string {
 
 // target returns the sink's description for the store of its rows.
 func (b *base) target(table config.Table, key []config.Column) view.Target {
-	t := view.Target{Table: view.Table{Name: table.Name, PK: key[0].Name}, View: b.spec.Name, Pipeline: b.cfg.Name, Birth: b.birth}
-	if len(key) > 1 {
-		t.SK = key[1].Name
-	}
-	return t
+	return view.Target{Table: sinks.RowTable(table.Name, key), View: b.spec.Name, Pipeline: b.cfg.Name, Birth: b.birth}
 }
 
 // opsOf returns the planned writes of an item. If it has no place in the sink, they are those of its removal.

@@ -59,7 +59,7 @@ func (j *joiner) join(entries *spool, i, depth int) error {
 		return j.split(entries, i, depth)
 	}
 	clear(j.groups) // the entries of a group are in one file
-	all := newComparisons(int(entries.lengths[i] / (2 * usualEntry)))
+	all := comparisons{byPlace: make(map[placeID]*comparison, entries.lengths[i]/(2*usualEntry))}
 	err := entries.each(i, func(record []byte) error {
 		e, err := parseEntry(record)
 		switch {
@@ -91,10 +91,6 @@ func (j *joiner) join(entries *spool, i, depth int) error {
 type comparisons struct {
 	byPlace map[placeID]*comparison
 	next    []comparison
-}
-
-func newComparisons(expected int) *comparisons {
-	return &comparisons{byPlace: make(map[placeID]*comparison, expected)}
 }
 
 // of returns the comparison that an entry belongs to.
