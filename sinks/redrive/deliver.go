@@ -185,10 +185,11 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 			case res.Err == nil && res.Outcome == pipeline.Suppressed:
 				r.failLetter(w.refs[i], failureOf(k, errSuppressed))
 				progress = true
-			case res.Err == nil && res.Outcome == pipeline.Superseded && w.keys[i].blockedBefore(w.refs[i]):
+			case res.Err == nil && res.Outcome == pipeline.Superseded && w.keys[i].anyBefore(w.refs[i], (*letterRef).blocksLater):
+				// a letter before this one stays, and can write a row in a later redrive that only the old image of this one can remove
 				r.failLetter(w.refs[i], failureOf(k, errNeeded))
 				progress = true
-			case res.Err == nil && res.Outcome == pipeline.Superseded && w.keys[i].pendingBefore(w.refs[i]): // it is tried again after that one
+			case res.Err == nil && res.Outcome == pipeline.Superseded && w.keys[i].anyBefore(w.refs[i], func(r *letterRef) bool { return r.state == pending }): // it is tried again after that one
 			case res.Err == nil:
 				if end(i, delivered); res.Outcome == pipeline.Superseded {
 					overtaken++
