@@ -129,7 +129,7 @@ func New(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("search: Fields.Hash: %w", err)
 	}
-	s := &Sink{o: o, when: o.When, fields: fields, whole: fields.takesAll(), mask: mask, routed: routed}
+	s := &Sink{o: o, when: o.When, fields: fields, whole: fields.include && len(fields.inner) == 1 && len(fields.renamed) == 0, mask: mask, routed: routed}
 	if err := s.checkForEach(); err != nil {
 		return nil, fmt.Errorf("search: ForEach: %w", err)
 	}

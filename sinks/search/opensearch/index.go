@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -54,10 +55,8 @@ type indexes struct {
 	definition *definition
 	creating   chan struct{} // full while a caller looks for or creates an index
 
-	known sync.Map // of a name: when the index was last found ready
-
-	mu        sync.Mutex
-	fullUntil time.Time // until then a missing index is refused without counting the indexes
+	known     sync.Map     // of a name: when the index was last found ready
+	fullUntil atomic.Int64 // Unix time in nanoseconds. Until then a missing index is refused without counting the indexes
 }
 
 func newIndexes(o Indexes) (*indexes, error) {

@@ -37,31 +37,20 @@ func (s *Store) ensureScript(ctx context.Context) error {
 	if s.installed.Load() {
 		return nil
 	}
-	there, err := s.readScript(ctx)
-	if err == nil && there == nil {
+	found, err := s.readScript(ctx)
+	if err == nil && !found {
 		if err = s.putScript(ctx); err == nil {
-			there, err = s.readScript(ctx)
+			found, err = s.readScript(ctx)
 		}
 	}
 	switch {
 	case err != nil:
 		return err
-	case there == nil:
+	case !found:
 		return pipeline.Transient(errs.Errorf("opensearch: the stored script %s was installed and is not there", redact.Safe(scriptID)))
-	}
-	if err := s.compareScript(there); err != nil {
-		return err
 	}
 	s.installed.Store(true)
 	return nil
-}
-
-// compareScript returns an error if the stored script is another one.
-func (s *Store) compareScript(there *storedScript) error {
-	if there.Lang == painless && there.Source == script {
-		return nil
-	}
-	return pipeline.Fatal(errs.Errorf("opensearch: the stored script %s was altered on the server: delete it (DELETE _scripts/%[1]s), and it is installed again", redact.Safe(scriptID)))
 }
 
 const painless = "painless"
@@ -72,11 +61,11 @@ type storedScript struct {
 	Source string `json:"source"`
 }
 
-// readScript returns the stored script; nil if there is none.
-func (s *Store) readScript(ctx context.Context) (*storedScript, error) {
+// readScript reports whether the script is stored. The error is fatal if another script has its name.
+func (s *Store) readScript(ctx context.Context) (found bool, err error) {
 	a, err := s.client.do(ctx, http.MethodGet, "/_scripts/"+scriptID, nil)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	var there struct {
 		Found  *bool        `json:"found"`
@@ -85,11 +74,13 @@ func (s *Store) readScript(ctx context.Context) (*storedScript, error) {
 	known := json.Unmarshal(a.body, &there) == nil && there.Found != nil
 	switch {
 	case a.status == http.StatusNotFound && known:
-		return nil, nil
-	case a.ok() && known:
-		return &there.Script, nil
+		return false, nil
+	case !a.ok() || !known:
+		return false, noScripts(a.failure("read the stored script", ""))
+	case there.Script != (storedScript{painless, script}):
+		return false, pipeline.Fatal(errs.Errorf("opensearch: the stored script %s was altered on the server: delete it (DELETE _scripts/%[1]s), and it is installed again", redact.Safe(scriptID)))
 	}
-	return nil, noScripts(a.failure("read the stored script", ""))
+	return true, nil
 }
 
 func (s *Store) putScript(ctx context.Context) error {
