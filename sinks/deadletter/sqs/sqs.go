@@ -62,7 +62,7 @@ type Store struct {
 	place queue.Place
 
 	mu     sync.Mutex
-	sent   *linefile.Recent // sentName of recently sent letters
+	sent   *linefile.Recent // names of recently sent letters
 	reader *reader          // nil if nothing was read
 }
 
