@@ -196,7 +196,11 @@ func (a *Adoption) decide(dependsOnState, partly bool) {
 		}
 		a.Accepting = "nothing that the sink wrote is there. It begins again under another birth, and holds later changes only. To fill it, run tablewake replay over the whole history"
 	case len(born) > 1 || born[0] == "":
-		a.Refused = "the output has " + birthsText(born) + ": it does not belong to one state. " + startOver
+		births := "no birth"
+		if len(born) > 1 {
+			births = fmt.Sprintf("%d births", len(born))
+		}
+		a.Refused = "the output has " + births + ": it does not belong to one state. " + startOver
 	case a.Known && born[0] == a.Recorded.ID && partly:
 		a.renews = true
 		a.Accepting = "the missing part stays missing, and can be created again; the rest belongs to the state"
@@ -218,13 +222,6 @@ const startOver = "Delete the output, run this command again, and fill the sink 
 // isGone reports whether the store has inspected the whole output and found nothing.
 func (a *Adoption) isGone() bool {
 	return a.found.out != nil && a.Inspection.Complete && a.Inspection.Total() == 0
-}
-
-func birthsText(born []string) string {
-	if len(born) == 1 {
-		return "no birth"
-	}
-	return fmt.Sprintf("%d births", len(born))
 }
 
 func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores Stores, a *Adoption) error {

@@ -194,11 +194,14 @@ func (m *birthRecords) ensureBirth(ctx context.Context, f *foundOutput, fillable
 	err := m.check(ctx, f)
 	if err != nil && !f.known {
 		// Another process may have recorded its birth since the births were read.
-		if again := m.readBirthAgain(ctx, f); again != nil {
+		var again error
+		if f.birth, f.known, again = state.FindBirth(ctx, m.births, f.sink, f.target); again != nil {
 			return again
 		}
 		if f.known {
-			return nil
+			late := *f
+			late.hasPrint, late.print.Birth = true, f.birth.ID // the other process stores it before it writes
+			return m.check(ctx, &late)
 		}
 	}
 	if err != nil || f.known {
@@ -212,18 +215,6 @@ func (m *birthRecords) ensureBirth(ctx context.Context, f *foundOutput, fillable
 	b.Fresh = fillable && b.Stage == state.Live
 	f.birth, err = m.births.RecordBirth(ctx, b)
 	return err
-}
-
-// readBirthAgain reads the birth of an output once more, and checks the output against it.
-func (m *birthRecords) readBirthAgain(ctx context.Context, f *foundOutput) (err error) {
-	f.birth, f.known, err = state.FindBirth(ctx, m.births, f.sink, f.target)
-	if err != nil || !f.known {
-		return err
-	}
-	late := *f
-	late.hasPrint = true // the other process stores it before it writes
-	late.print.Birth = f.birth.ID
-	return m.check(ctx, &late)
 }
 
 // markBegun records that an output has begun. Its fingerprint has the birth by then.

@@ -120,7 +120,8 @@ func (b *base) finish(ctx context.Context, c *record.Change, fs []Finding) ([]Fi
 		if c.Sequence != "0" { // the version of the item is known
 			f.markStale(c.Version)
 		}
-		if f.Verdict == Extra && b.mayHaveExpired(c) {
+		// The sink did not get the delete if the item expired. A source without the delete does not show whether it did.
+		if f.Verdict == Extra && c.Removed() && (c.Sequence == "0" || c.TTLDelete()) && b.cfg.DropsTTLDeletes(b.spec) {
 			f.Verdict, f.Why = Skipped, "the item is gone, and the sink keeps expired items (drop: ttl_deletes): it is unknown whether it expired"
 		}
 		if !f.Verdict.Differs() && f.Verdict != Skipped {
@@ -139,12 +140,6 @@ func (b *base) finish(ctx context.Context, c *record.Change, fs []Finding) ([]Fi
 		}
 	}
 	return fs, nil
-}
-
-// mayHaveExpired reports whether the item is gone and the sink did not get the delete if the item expired. A source without
-// the delete does not show whether it did.
-func (b *base) mayHaveExpired(c *record.Change) bool {
-	return c.Removed() && (c.Sequence == "0" || c.TTLDelete()) && b.cfg.DropsTTLDeletes(b.spec)
 }
 
 // cannotPlan returns the finding of an item of which nothing can be planned.

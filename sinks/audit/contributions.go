@@ -226,20 +226,14 @@ func countsText(n int) string {
 	return fmt.Sprintf("counts %d times", n)
 }
 
-// valueNames returns the names of the aggregate's values in the order of state.Share.Values.
-func (s *groupSink) valueNames() []string {
-	names := make([]string, len(s.spec.Aggregate.Values))
-	for i, v := range s.spec.Aggregate.Values {
-		names[i] = v.Name
-	}
-	slices.Sort(names)
-	return names
-}
-
 // shareDifferences describes the groups in which the item counts with other values than planned. It compares the shares
 // by index, as the sink does.
 func (s *groupSink) shareDifferences(c *record.Change, have, want []state.Share) []string {
-	names := s.valueNames()
+	var names []string // in the order of state.Share.Values
+	for _, v := range s.spec.Aggregate.Values {
+		names = append(names, v.Name)
+	}
+	slices.Sort(names)
 	group := func(share state.Share) string { return s.rowText(c, s.t.Table, share.Group) }
 	var lines []string
 	for i := range max(len(have), len(want)) {

@@ -166,7 +166,8 @@ func (j *joiner) addSuspects(id placeID, p *comparison) error {
 		}
 	}
 	for _, s := range p.stored {
-		if owner != nil && (s.item == "" || id.kind == audit.Row && !p.expects(s.item) || !owner.claimed && s.item != owner.item) {
+		expects := slices.ContainsFunc(p.expected, func(e sideEntry) bool { return e.item == s.item })
+		if owner != nil && (s.item == "" || id.kind == audit.Row && !expects || !owner.claimed && s.item != owner.item) {
 			continue // one write mends the place: the recheck looks at it with the item that should have it
 		}
 		if err := j.add(suspect{sink: id.sink, item: s.item, places: at}); err != nil {
@@ -190,11 +191,6 @@ func (p *comparison) owner() *sideEntry {
 		}
 	}
 	return owner
-}
-
-// expects reports whether an item is one of those that come to the place.
-func (p *comparison) expects(k item.Key) bool {
-	return slices.ContainsFunc(p.expected, func(e sideEntry) bool { return e.item == k })
 }
 
 // equal reports whether the place holds what it should.
