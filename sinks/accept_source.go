@@ -8,6 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
 // acceptSource returns a check that a change comes from the source in the file. A Lambda function,
@@ -34,51 +35,24 @@ func acceptSource(cfg *config.Config, live bool) func(c *record.Change) error {
 	}
 }
 
-// otherTable drops the changes of all tables but the named one, because several tables may write to
+// otherTable returns a filter that drops the changes of all tables but the named one, because several tables may write to
 // one Kinesis stream.
-type otherTable string
-
-var (
-	_ pipeline.Filter = otherTable("")
-	_ pipeline.Named  = otherTable("")
-)
-
-// Check implements [pipeline.Filter].
-func (table otherTable) Check(c *record.Change) (pipeline.Verdict, error) {
-	return pipeline.Verdict{Drop: c.Table != string(table)}, nil
+func otherTable(table string) pipeline.Filter {
+	return rules.Keep("other_table", pipeline.ConditionFunc(func(c *record.Change) (bool, error) { return c.Table == table, nil }))
 }
-
-// Name implements [pipeline.Named].
-func (otherTable) Name() string { return "other_table" }
 
 // OwnWrites returns a filter that drops the pipeline's own writes, with the reason own_write. Such
-// a change has _tw with by = name in its image, as the rows of a view in its own source table do. A
-// user who rewrites such a row removes _tw, and that change passes.
-func OwnWrites(name string) pipeline.Filter { return ownWrites(name) }
-
-type ownWrites string
-
-var (
-	_ pipeline.Filter = ownWrites("")
-	_ pipeline.Named  = ownWrites("")
-)
-
-// Check checks the new image, or the old image if the item was deleted.
-func (by ownWrites) Check(c *record.Change) (pipeline.Verdict, error) {
-	image := c.New
-	if c.Removed() {
-		image = c.Old
-	}
-	if !image.Exists() {
-		return pipeline.Verdict{}, nil
-	}
-	mark, _ := image.Get("_tw")
-	who, _ := mark.Get("by")
-	if name, ok := who.Text(); ok && name == string(by) {
-		return pipeline.Verdict{Drop: true, Reason: by.Name()}, nil
-	}
-	return pipeline.Verdict{}, nil
+// a change has _tw with by = name in its new image, or in the old one of a deleted item, as the rows of a view in its own
+// source table do. A user who rewrites such a row removes _tw, and that change passes.
+func OwnWrites(name string) pipeline.Filter {
+	return rules.Drop("own_write", pipeline.ConditionFunc(func(c *record.Change) (bool, error) {
+		image := c.New
+		if c.Removed() {
+			image = c.Old
+		}
+		mark, _ := image.Get("_tw")
+		who, _ := mark.Get("by")
+		by, ok := who.Text()
+		return ok && by == name, nil
+	}))
 }
-
-// Name implements [pipeline.Named].
-func (ownWrites) Name() string { return "own_write" }

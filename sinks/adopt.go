@@ -132,10 +132,7 @@ func (m *birthRecords) adoption(ctx context.Context, cfg *config.Config, s confi
 	if !ok {
 		return Adoption{}, err
 	}
-	a := Adoption{
-		Sink: s.Name, Target: f.target, Problem: lost.What, Known: f.known, Recorded: f.birth,
-		StateIdentity: m.identity, StoreIdentity: f.store, OutputBirth: f.print.Birth, found: f,
-	}
+	a := m.newAdoption(f, lost.What)
 	if f.out != nil {
 		if a.Inspection, err = f.out.Inspect(ctx, !f.known); err != nil {
 			return a, err
@@ -148,6 +145,13 @@ func (m *birthRecords) adoption(ctx context.Context, cfg *config.Config, s confi
 	return a, nil
 }
 
+func (m *birthRecords) newAdoption(f foundOutput, problem string) Adoption {
+	return Adoption{
+		Sink: f.sink, Target: f.target, Problem: problem, Known: f.known, Recorded: f.birth,
+		StateIdentity: m.identity, StoreIdentity: f.store, OutputBirth: f.print.Birth, found: f,
+	}
+}
+
 // changed returns the Adoption of an output that was written under other settings; it has no Problem if the
 // settings are the same.
 func (m *birthRecords) changed(cfg *config.Config, s config.Sink, f foundOutput) Adoption {
@@ -155,10 +159,8 @@ func (m *birthRecords) changed(cfg *config.Config, s config.Sink, f foundOutput)
 	if e == nil {
 		return Adoption{}
 	}
-	a := Adoption{
-		Sink: s.Name, Target: f.target, Problem: e.what(), Known: f.known, Recorded: f.birth,
-		StateIdentity: m.identity, StoreIdentity: f.store, OutputBirth: f.print.Birth, found: f, next: f.birth, settings: true,
-	}
+	a := m.newAdoption(f, e.what())
+	a.next, a.settings = f.birth, true
 	switch {
 	case f.movedFrom != "" && !(s.Search != nil && strings.Contains(f.movedFrom, "{") && strings.Contains(f.target, "{")):
 		a.Refused = "what it wrote is in another place, " + f.movedFrom + ", and would stay there. Take the setting back, or give the sink another name, and fill that"
@@ -194,7 +196,11 @@ func (a *Adoption) decide(dependsOnState, partly bool) {
 		}
 		a.Accepting = "nothing that the sink wrote is there. It begins again under another birth, and holds later changes only. To fill it, run tablewake replay over the whole history"
 	case len(born) > 1 || born[0] == "":
-		a.Refused = "the output has " + birthsText(born) + ": it does not belong to one state. " + startOver
+		births := "no birth"
+		if len(born) > 1 {
+			births = fmt.Sprintf("%d births", len(born))
+		}
+		a.Refused = "the output has " + births + ": it does not belong to one state. " + startOver
 	case a.Known && born[0] == a.Recorded.ID && partly:
 		a.renews = true
 		a.Accepting = "the missing part stays missing, and can be created again; the rest belongs to the state"
@@ -216,13 +222,6 @@ const startOver = "Delete the output, run this command again, and fill the sink 
 // isGone reports whether the store has inspected the whole output and found nothing.
 func (a *Adoption) isGone() bool {
 	return a.found.out != nil && a.Inspection.Complete && a.Inspection.Total() == 0
-}
-
-func birthsText(born []string) string {
-	if len(born) == 1 {
-		return "no birth"
-	}
-	return fmt.Sprintf("%d births", len(born))
 }
 
 func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores Stores, a *Adoption) error {

@@ -64,7 +64,9 @@ func newAssembly() *assembly {
 func Assemble(ctx context.Context, cfg *config.Config, stores Stores, opts ...Option) (*pipeline.Pipeline, error) {
 	a := newAssembly()
 	a.cfg, a.stores = cfg, stores
-	With(Discard, newDiscard).add(a)
+	With(Discard, func(context.Context, struct{}) (pipeline.Sink, error) {
+		return pipeline.SinkFunc(func(context.Context, []pipeline.Delivery) error { return nil }), nil
+	}).add(a)
 	for _, o := range opts {
 		o.apply(a)
 	}

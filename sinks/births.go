@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -50,13 +51,8 @@ func RecordGoBirth(ctx context.Context, births state.Births, s config.Sink) (err
 // OutputRef names the output of a sink, for [Outputs]. Its Name is "" for archives and notify sinks.
 func OutputRef(cfg *config.Config, s config.Sink) state.OutputRef {
 	p := state.OutputRef{Pipeline: cfg.Name, Sink: s.Name}
-	switch {
-	case s.View != nil:
-		p.Name = s.View.Table.Name
-	case s.Aggregate != nil:
-		p.Name = s.Aggregate.Table.Name
-	case s.Search != nil:
-		p.Name = s.Search.Index.String()
+	if s.KeepsState() {
+		_, p.Name, _ = strings.Cut(Target(s), " ")
 	}
 	return p
 }
@@ -198,11 +194,14 @@ func (m *birthRecords) ensureBirth(ctx context.Context, f *foundOutput, fillable
 	err := m.check(ctx, f)
 	if err != nil && !f.known {
 		// Another process may have recorded its birth since the births were read.
-		if again := m.readBirthAgain(ctx, f); again != nil {
+		var again error
+		if f.birth, f.known, again = state.FindBirth(ctx, m.births, f.sink, f.target); again != nil {
 			return again
 		}
 		if f.known {
-			return nil
+			late := *f
+			late.hasPrint, late.print.Birth = true, f.birth.ID // the other process stores it before it writes
+			return m.check(ctx, &late)
 		}
 	}
 	if err != nil || f.known {
@@ -216,18 +215,6 @@ func (m *birthRecords) ensureBirth(ctx context.Context, f *foundOutput, fillable
 	b.Fresh = fillable && b.Stage == state.Live
 	f.birth, err = m.births.RecordBirth(ctx, b)
 	return err
-}
-
-// readBirthAgain reads the birth of an output once more, and checks the output against it.
-func (m *birthRecords) readBirthAgain(ctx context.Context, f *foundOutput) (err error) {
-	f.birth, f.known, err = state.FindBirth(ctx, m.births, f.sink, f.target)
-	if err != nil || !f.known {
-		return err
-	}
-	late := *f
-	late.hasPrint = true // the other process stores it before it writes
-	late.print.Birth = f.birth.ID
-	return m.check(ctx, &late)
 }
 
 // markBegun records that an output has begun. Its fingerprint has the birth by then.

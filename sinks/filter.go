@@ -65,9 +65,6 @@ func PassMissingFilters() Option {
 	return optionFunc(func(a *assembly) { a.passMissing = true })
 }
 
-// keepsAll is the condition in place of Go code that the program does not have.
-func keepsAll(*record.Change) (bool, error) { return true, nil }
-
 // filter returns a filter of the file, with its Go code if it is some. [assembly.checkFilters] has found that code.
 func (a *assembly) filter(f pipeline.Filter) pipeline.Filter {
 	g, isGo := f.(*config.GoFilter)
@@ -77,7 +74,7 @@ func (a *assembly) filter(f pipeline.Filter) pipeline.Filter {
 	if code, has := a.goFilters[g.Func]; has {
 		return rules.Keep(g.Name(), code)
 	}
-	return rules.Keep(g.Name()+" (Go code of another program)", pipeline.ConditionFunc(keepsAll))
+	return rules.Keep(g.Name()+" (Go code of another program)", pipeline.ConditionFunc(func(*record.Change) (bool, error) { return true, nil }))
 }
 
 // CheckCode returns the problems of what cfg and the extensions say of each other: Go sinks and filters that the extensions

@@ -195,12 +195,12 @@ func (a *assembly) record(ctx context.Context) error {
 				return err
 			}
 		}
-		if o.changed != nil && a.options.Logger != nil {
+		if o.changed != nil {
 			text := "the sink holds nothing, and takes the settings of the file: redrive its dead letters, and replay what the former settings left out"
 			if o.birth.Stage == state.Waiting {
 				text = "the sink holds nothing, takes the settings of the file, and waits: the former ones left out changes that it may need"
 			}
-			a.options.Logger.LogAttrs(ctx, slog.LevelWarn, text, slog.String("sink", o.changed.Sink), slog.Any("changed", o.changed.Settings))
+			a.warn(ctx, text, slog.String("sink", o.changed.Sink), slog.Any("changed", o.changed.Settings))
 		}
 	}
 	return nil

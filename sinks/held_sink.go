@@ -95,32 +95,30 @@ func (a *assembly) checkNotHeld() error {
 	return nil
 }
 
-// heldSink replaces a Go sink that [HoldCustom] holds back. Its route suppresses its deliveries.
-type heldSink struct{ op heldOp }
+// heldSink replaces a Go sink that [HoldCustom] holds back. Its route suppresses its deliveries. It is also the op of a change:
+// who would get it.
+type heldSink string
 
 var (
-	_ pipeline.Planner = heldSink{}
-	_ pipeline.Sink    = heldSink{}
+	_ pipeline.Planner = heldSink("")
+	_ pipeline.Sink    = heldSink("")
 )
 
 // Plan plans that the Go sink gets the change.
 func (s heldSink) Plan(d *pipeline.Delivery) error {
-	d.Ops = append(d.Ops[:0], s.op)
+	d.Ops = append(d.Ops[:0], s)
 	return nil
 }
 
 // Write fails: the route suppresses its deliveries.
 func (heldSink) Write(context.Context, []pipeline.Delivery) error { return errPlanOnly }
 
-// heldOp says who would get a change.
-type heldOp string
-
-// String describes the op.
-func (o heldOp) String() string { return string(o) }
+// String says who would get the change.
+func (s heldSink) String() string { return string(s) }
 
 // hold holds the sink of a route back.
 func (a *assembly) hold(r *pipeline.Route, op string) {
-	r.Sink, r.Suppress = heldSink{heldOp(op)}, a.holdReason
+	r.Sink, r.Suppress = heldSink(op), a.holdReason
 }
 
 // mayLackCode reports whether the program may lack Go code that its file names: one without extensions that holds sinks back.

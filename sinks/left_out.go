@@ -57,8 +57,8 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if b.LeftOut.IsZero() && a.options.Logger != nil {
-			a.options.Logger.LogAttrs(ctx, slog.LevelWarn, "the file lacks a sink that has written: its output misses all changes from now on; put the sink back, then run `tablewake gaps --repair --audit`",
+		if b.LeftOut.IsZero() {
+			a.warn(ctx, "the file lacks a sink that has written: its output misses all changes from now on; put the sink back, then run `tablewake gaps --repair --audit`",
 				slog.String("sink", b.Sink), slog.String("output", b.Target))
 		}
 	}
@@ -67,12 +67,12 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 
 // warnOfLeftOut logs each output that may miss changes.
 func (a *assembly) warnOfLeftOut() {
-	if a.births == nil || a.options.Logger == nil || a.backfill != nil || a.rebuild {
+	if a.births == nil || a.backfill != nil || a.rebuild {
 		return
 	}
 	for i := range a.opened {
 		if b := a.opened[i].birth; !b.LeftOut.IsZero() {
-			a.options.Logger.LogAttrs(context.Background(), slog.LevelWarn, "the sink may miss changes: a process ran without it; `tablewake gaps --repair --audit` compares it with the table, and repairs it",
+			a.warn(context.Background(), "the sink may miss changes: a process ran without it; `tablewake gaps --repair --audit` compares it with the table, and repairs it",
 				slog.String("sink", b.Sink), slog.Time("started", b.LeftOut))
 		}
 	}

@@ -104,7 +104,11 @@ func (a *assembly) typedRoute(t typedSpec) (pipeline.Route, error) {
 		}
 	}
 	items := typedItems{scope: scope, mask: a.mask(config.Sink{})}
-	r := pipeline.Route{Name: name, Filters: []pipeline.Filter{rules.Keep("of", items.condition())}, Sink: t.make(items)}
+	var of pipeline.Condition = eitherImage{scope}
+	if scope.KeysOnly() {
+		of = rules.OfKeys(scope)
+	}
+	r := pipeline.Route{Name: name, Filters: []pipeline.Filter{rules.Keep("of", of)}, Sink: t.make(items)}
 	if a.isHeld(name) {
 		a.hold(&r, "call the function of "+t.entity)
 	}
@@ -115,13 +119,6 @@ func (a *assembly) typedRoute(t typedSpec) (pipeline.Route, error) {
 type typedItems struct {
 	scope *entity.Scope
 	mask  *mask.Mask // nil: nothing is sensitive
-}
-
-func (t typedItems) condition() pipeline.Condition {
-	if t.scope.KeysOnly() {
-		return rules.OfKeys(t.scope)
-	}
-	return eitherImage{t.scope}
 }
 
 // eitherImage is the condition that one of the images is of an entity with a condition of its own. It is also met by the
@@ -177,7 +174,7 @@ func (typedSink[T]) Requires() pipeline.Needs { return pipeline.Needs{Old: true,
 // Write decodes the changes, and calls the function with those that decode.
 func (s typedSink[T]) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
-	cs, at := make([]TypedChange[T], 0, len(ds)), make([]int, 0, len(ds))
+	cs, at := make([]TypedChange[T], 0, len(ds)), make([]int, 0, len(ds)) // at: the index of each change's delivery
 	for i := range ds {
 		c, err := s.typed(&ds[i])
 		if err != nil {
@@ -187,17 +184,12 @@ func (s typedSink[T]) Write(ctx context.Context, ds []pipeline.Delivery) error {
 		cs, at = append(cs, c), append(at, i)
 	}
 	if len(cs) > 0 {
-		s.addFailed(&failed, s.call(ctx, cs), at)
+		some, all := pipeline.FailuresOf(s.call(ctx, cs), len(at))
+		for n, i := range at {
+			failed.Add(i, cmp.Or(all, some[n]))
+		}
 	}
 	return failed.OrNil()
-}
-
-// addFailed adds the errors of the function. at has the index of each change's delivery.
-func (s typedSink[T]) addFailed(failed *pipeline.BatchError, err error, at []int) {
-	some, all := pipeline.FailuresOf(err, len(at))
-	for n, i := range at {
-		failed.Add(i, cmp.Or(all, some[n]))
-	}
 }
 
 func (s typedSink[T]) typed(d *pipeline.Delivery) (t TypedChange[T], err error) {

@@ -1,7 +1,6 @@
 package sinks
 
 import (
-	"context"
 	"log/slog"
 	"time"
 
@@ -145,7 +144,3 @@ func Live() Option {
 // change. `sinks: {nothing: {custom: {name: discard}}}` measures how fast a stream is read, decoded
 // and filtered without any writes.
 const Discard = "discard"
-
-func newDiscard(context.Context, struct{}) (pipeline.Sink, error) {
-	return pipeline.SinkFunc(func(context.Context, []pipeline.Delivery) error { return nil }), nil
-}

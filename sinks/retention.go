@@ -1,10 +1,10 @@
 package sinks
 
 import (
+	"cmp"
 	"context"
 	"time"
 
-	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -17,36 +17,24 @@ var ErrIndexNotEmpty = errs.New("a rebuild replays all of the history into a sin
 
 // rowRetention returns how long the store of a view or an aggregate keeps its guards. With Rebuild
 // it checks that the sink is empty.
-func (a *assembly) rowRetention(ctx context.Context, store any, sink string, birth state.Birth, table string, pk, sk view.Attribute) (state.Retention, error) {
-	if s, ok := store.(view.Emptier); ok && a.rebuild && !isRebuilding(birth) {
-		t := view.Target{Table: view.Table{Name: table, PK: pk.Name, SK: sk.Name}, View: sink, Pipeline: a.cfg.Name, Birth: birth.ID}
-		switch empty, err := s.Empty(ctx, t); {
-		case err != nil:
-			return state.Retention{}, err
-		case !empty:
-			return state.Retention{}, ErrNotEmpty
-		}
+func (a *assembly) rowRetention(ctx context.Context, store any, sink string, birth state.Birth, table view.Table) (state.Retention, error) {
+	var isEmpty func(context.Context) (bool, error)
+	if s, ok := store.(view.Emptier); ok {
+		t := view.Target{Table: table, View: sink, Pipeline: a.cfg.Name, Birth: birth.ID}
+		isEmpty = func(ctx context.Context) (bool, error) { return s.Empty(ctx, t) }
 	}
-	return a.sinkRetention(ctx, store, birth)
-}
-
-// indexRetention returns how long the store of a search sink keeps its tombstones. With Rebuild it
-// checks that the index is empty.
-func (a *assembly) indexRetention(ctx context.Context, store any, birth state.Birth) (state.Retention, error) {
-	if s, ok := store.(search.Emptier); ok && a.rebuild && !isRebuilding(birth) {
-		switch empty, err := s.Empty(ctx); {
-		case err != nil:
-			return state.Retention{}, err
-		case !empty:
-			return state.Retention{}, ErrIndexNotEmpty
-		}
-	}
-	return a.sinkRetention(ctx, store, birth)
+	return a.sinkRetention(ctx, store, birth, isEmpty, ErrNotEmpty)
 }
 
 // sinkRetention returns the retention of a store. It starts at the birth of the output if that is
-// later than the store's: nothing of the output was forgotten before.
-func (a *assembly) sinkRetention(ctx context.Context, store any, birth state.Birth) (state.Retention, error) {
+// later than the store's: nothing of the output was forgotten before. With Rebuild, notEmpty is the error of an output
+// that is not empty; nil isEmpty: the store forgets nothing.
+func (a *assembly) sinkRetention(ctx context.Context, store any, birth state.Birth, isEmpty func(context.Context) (bool, error), notEmpty error) (state.Retention, error) {
+	if isEmpty != nil && a.rebuild && !isRebuilding(birth) {
+		if empty, err := isEmpty(ctx); err != nil || !empty {
+			return state.Retention{}, cmp.Or(err, notEmpty)
+		}
+	}
 	if err := a.beginRebuild(birth); err != nil {
 		return state.Retention{}, err
 	}

@@ -78,7 +78,7 @@ func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, erro
 	}
 	o.NoTTLDeletes = a.cfg.DropsTTLDeletes(s)
 	o.PK, o.SK = rowKey(s.View.Key)
-	if o.Retention, err = a.rowRetention(ctx, store, s.Name, birth, s.View.Table.Name, o.PK, o.SK); err != nil {
+	if o.Retention, err = a.rowRetention(ctx, store, s.Name, birth, RowTable(s.View.Table.Name, s.View.Key)); err != nil {
 		return nil, err
 	}
 	sink, err := view.New(o)
@@ -95,7 +95,7 @@ func (a *assembly) aggregate(ctx context.Context, s config.Sink, r *pipeline.Rou
 	}
 	o := AggregateOptions(a.cfg, s)
 	o.Mask, o.Birth, o.Store = a.sensitive, birth.ID, store
-	if o.Retention, err = a.rowRetention(ctx, store, s.Name, birth, s.Aggregate.Table.Name, o.PK, o.SK); err != nil {
+	if o.Retention, err = a.rowRetention(ctx, store, s.Name, birth, RowTable(s.Aggregate.Table.Name, s.Aggregate.Group)); err != nil {
 		return err
 	}
 	sink, err := view.NewAggregate(o)
@@ -126,6 +126,15 @@ func AggregateOptions(cfg *config.Config, s config.Sink) view.AggregateOptions {
 		o.Values = append(o.Values, view.Value{Name: v.Name, Of: v.Of, Path: v.Path, Each: v.Each, Bound: v.Bound})
 	}
 	return o
+}
+
+// RowTable returns a table of rows whose key has these attributes.
+func RowTable(name string, key []config.Column) view.Table {
+	t := view.Table{Name: name, PK: key[0].Name}
+	if len(key) > 1 {
+		t.SK = key[1].Name
+	}
+	return t
 }
 
 // rowKey returns the key of a view's rows. sk is zero if the key has one attribute.
@@ -165,7 +174,11 @@ func (a *assembly) search(ctx context.Context, s config.Sink) (pipeline.Sink, er
 
 		NoTTLDeletes: a.cfg.DropsTTLDeletes(s),
 	}
-	if o.Retention, err = a.indexRetention(ctx, store, birth); err != nil {
+	var isEmpty func(context.Context) (bool, error)
+	if s, ok := store.(search.Emptier); ok {
+		isEmpty = s.Empty
+	}
+	if o.Retention, err = a.sinkRetention(ctx, store, birth, isEmpty, ErrIndexNotEmpty); err != nil {
 		return nil, err
 	}
 	return search.New(o)
@@ -193,13 +206,30 @@ func (a *assembly) archive(ctx context.Context, s config.Sink, r *pipeline.Route
 	if err != nil {
 		return err
 	}
+	o := ArchiveOptions(s)
+	o.Store, o.Mask = store, a.mask(s)
+	sink, err := archive.New(o)
+	if err != nil {
+		return err
+	}
+	own := sink.Batch()
+	r.Sink = sink
+	r.Concurrency = cmp.Or(r.Concurrency, sink.Concurrency())
+	r.Batch.Count = cmp.Or(r.Batch.Count, own.Count)
+	r.Batch.Bytes = cmp.Or(r.Batch.Bytes, own.Bytes)
+	r.Batch.Linger = cmp.Or(r.Batch.Linger, own.Linger)
+	r.Batch.Fill = own.Fill
+	return nil
+}
+
+// ArchiveOptions returns the options of an archive sink (s.Archive is set) that the file alone determines: it has no store or
+// mask.
+func ArchiveOptions(s config.Sink) archive.Options {
 	o := archive.Options{
-		Store:     store,
 		Prefix:    s.Archive.Prefix,
 		Layout:    archive.Log,
 		Format:    archive.Format(s.Archive.Format),
 		Images:    archive.Images(s.Archive.Images),
-		Mask:      a.mask(s),
 		Key:       s.Archive.Key,
 		RawNames:  s.Archive.RawNames,
 		Partition: s.Archive.Partition,
@@ -220,18 +250,7 @@ func (a *assembly) archive(ctx context.Context, s config.Sink, r *pipeline.Route
 	for _, k := range s.Archive.Kinds {
 		o.Kinds = append(o.Kinds, archive.Kind(k))
 	}
-	sink, err := archive.New(o)
-	if err != nil {
-		return err
-	}
-	own := sink.Batch()
-	r.Sink = sink
-	r.Concurrency = cmp.Or(r.Concurrency, sink.Concurrency())
-	r.Batch.Count = cmp.Or(r.Batch.Count, own.Count)
-	r.Batch.Bytes = cmp.Or(r.Batch.Bytes, own.Bytes)
-	r.Batch.Linger = cmp.Or(r.Batch.Linger, own.Linger)
-	r.Batch.Fill = own.Fill
-	return nil
+	return o
 }
 
 func (a *assembly) notify(ctx context.Context, s config.Sink) (pipeline.Sink, error) {

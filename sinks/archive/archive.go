@@ -29,8 +29,12 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/template"
 )
+
+// errs makes the errors of this package. Their redacted text holds no data.
+const errs = redact.Class("archive")
 
 // Options configure an archive sink.
 type Options struct {
@@ -86,21 +90,10 @@ type Roll struct {
 
 // Sink plans and writes the objects of one archive. It is safe for concurrent use.
 type Sink struct {
-	store       Store
-	prefix      string
-	layout      Layout
-	images      Images
-	mask        *mask.Mask
-	kinds       map[Kind]bool
-	key         *template.Template
-	rawNames    bool
-	newest      bool               // key has no version: an object has the newest change of its item
-	replacer    Replacer           // store, if newest
-	partition   *template.Template // may be nil
-	roll        Roll
-	tags        []TagTemplate
-	columns     []Column
-	byTable     bool // tags name the table, so an object has changes of one table
+	o           Options  // with its defaults
+	newest      bool     // o.Key has no version: an object has the newest change of its item
+	replacer    Replacer // o.Store, if newest
+	byTable     bool     // tags name the table, so an object has changes of one table
 	compressors compressorPool
 	recent      recent
 }
@@ -117,70 +110,57 @@ var (
 
 // New checks the options and returns a sink. An error names the option.
 func New(o Options) (*Sink, error) {
-	s := &Sink{
-		store:       o.Store,
-		prefix:      o.Prefix,
-		layout:      cmp.Or(o.Layout, Log),
-		images:      cmp.Or(o.Images, DynamoDBJSON),
-		mask:        o.Mask,
-		kinds:       make(map[Kind]bool),
-		key:         o.Key,
-		rawNames:    o.RawNames,
-		newest:      o.Layout == PerItem && o.Key != nil && !o.Key.HasVersion(),
-		partition:   o.Partition,
-		roll:        Roll{Bytes: cmp.Or(o.Roll.Bytes, 8<<20), Age: o.Roll.Age},
-		tags:        slices.Clone(o.Tags),
-		columns:     slices.Clone(o.Columns),
-		compressors: compressorPool{format: cmp.Or(o.Format, JSONLZstd)},
+	format := o.Format
+	o.Layout, o.Images, o.Format = cmp.Or(o.Layout, Log), cmp.Or(o.Images, DynamoDBJSON), cmp.Or(o.Format, JSONLZstd)
+	o.Roll.Bytes = cmp.Or(o.Roll.Bytes, 8<<20)
+	o.Tags, o.Columns = slices.Clone(o.Tags), slices.Clone(o.Columns)
+	if o.Kinds = slices.Clone(o.Kinds); len(o.Kinds) == 0 {
+		o.Kinds = []Kind{TTLDelete, UserDelete, AnyChange}
 	}
+	s := &Sink{o: o, compressors: compressorPool{format: o.Format}, newest: o.Layout == PerItem && o.Key != nil && !o.Key.HasVersion()}
 	switch {
-	case s.store == nil:
+	case o.Store == nil:
 		return nil, errors.New("archive: Store is nil: give the store that holds the objects")
-	case s.layout != Log && s.layout != PerItem:
-		return nil, fmt.Errorf("archive: Layout %q is unknown: give %q or %q", s.layout, Log, PerItem)
-	case !slices.Contains(formats, s.compressors.format):
-		return nil, fmt.Errorf("archive: Format %q is unknown: give %q, %q or %q", o.Format, JSONLZstd, JSONLGzip, Parquet)
-	case s.layout == PerItem && o.Format != "":
+	case o.Layout != Log && o.Layout != PerItem:
+		return nil, fmt.Errorf("archive: Layout %q is unknown: give %q or %q", o.Layout, Log, PerItem)
+	case !slices.Contains(formats, o.Format):
+		return nil, fmt.Errorf("archive: Format %q is unknown: give %q, %q or %q", format, JSONLZstd, JSONLGzip, Parquet)
+	case o.Layout == PerItem && format != "":
 		return nil, fmt.Errorf("archive: Format belongs to the layout %q: objects of the layout %q are JSON as it is", Log, PerItem)
-	case len(s.columns) > 0 && s.compressors.format != Parquet:
+	case len(o.Columns) > 0 && o.Format != Parquet:
 		return nil, fmt.Errorf("archive: Columns belong to the format %q", Parquet)
-	case s.images != DynamoDBJSON && s.images != PlainJSON:
-		return nil, fmt.Errorf("archive: Images %q is unknown: give %q or %q", s.images, DynamoDBJSON, PlainJSON)
-	case s.layout == PerItem && s.key == nil:
+	case o.Images != DynamoDBJSON && o.Images != PlainJSON:
+		return nil, fmt.Errorf("archive: Images %q is unknown: give %q or %q", o.Images, DynamoDBJSON, PlainJSON)
+	case o.Layout == PerItem && o.Key == nil:
 		return nil, fmt.Errorf("archive: Key is nil: the layout %q needs the template of its object names", PerItem)
-	case s.layout == PerItem && s.partition != nil:
+	case o.Layout == PerItem && o.Partition != nil:
 		return nil, fmt.Errorf("archive: Partition belongs to the layout %q: make it part of Key", Log)
-	case s.key != nil && isLog(s.key.String()):
-		return nil, fmt.Errorf("archive: Key ends in %s, by which objects of the layout %q are known: name the objects .json", path.Ext(s.key.String()), Log)
-	case s.layout == Log && s.key != nil:
+	case o.Key != nil && isLog(o.Key.String()):
+		return nil, fmt.Errorf("archive: Key ends in %s, by which objects of the layout %q are known: name the objects .json", path.Ext(o.Key.String()), Log)
+	case o.Layout == Log && o.Key != nil:
 		return nil, fmt.Errorf("archive: Key belongs to the layout %q: objects of a log are named by their content", PerItem)
-	case s.layout == Log && s.rawNames:
+	case o.Layout == Log && o.RawNames:
 		return nil, fmt.Errorf("archive: RawNames belongs to the layout %q", PerItem)
-	case s.roll.Bytes < 0 || s.roll.Age < 0:
-		return nil, fmt.Errorf("archive: Roll is negative: %d bytes, %v", s.roll.Bytes, s.roll.Age)
+	case o.Roll.Bytes < 0 || o.Roll.Age < 0:
+		return nil, fmt.Errorf("archive: Roll is negative: %d bytes, %v", o.Roll.Bytes, o.Roll.Age)
 	}
 	if err := errors.Join(s.checkNames(), s.checkNewest()); err != nil {
 		return nil, err
 	}
-	if err := checkTags(s.tags, s.layout); err != nil {
+	if err := checkTags(o.Tags, o.Layout); err != nil {
 		return nil, err
 	}
-	if err := checkColumns(s.columns); err != nil {
+	if err := checkColumns(o.Columns); err != nil {
 		return nil, err
 	}
-	for _, t := range s.tags {
-		s.byTable = s.byTable || s.layout == Log && len(t.Value.Literals()) > 1
+	for _, t := range o.Tags {
+		s.byTable = s.byTable || o.Layout == Log && len(t.Value.Literals()) > 1
 	}
 	s.recent.timeOnly = s.timeOnly()
-	kinds := o.Kinds
-	if len(kinds) == 0 {
-		kinds = []Kind{TTLDelete, UserDelete, AnyChange}
-	}
-	for _, k := range kinds {
+	for _, k := range o.Kinds {
 		if k != TTLDelete && k != UserDelete && k != AnyChange {
 			return nil, fmt.Errorf("archive: Kinds holds %q: give some of %q, %q and %q", k, TTLDelete, UserDelete, AnyChange)
 		}
-		s.kinds[k] = true
 	}
 	return s, nil
 }
@@ -188,28 +168,28 @@ func New(o Options) (*Sink, error) {
 // checkNames checks the constant part of all names.
 func (s *Sink) checkNames() error {
 	switch {
-	case s.layout == PerItem:
-		return checkName("Prefix and Key", s.prefix, s.key, "")
-	case s.partition != nil:
-		return checkName("Prefix and Partition", s.prefix, s.partition, "/x")
+	case s.o.Layout == PerItem:
+		return checkName("Prefix and Key", s.o.Prefix, s.o.Key, "")
+	case s.o.Partition != nil:
+		return checkName("Prefix and Partition", s.o.Prefix, s.o.Partition, "/x")
 	}
-	return checkName("Prefix", s.prefix, nil, "x")
+	return checkName("Prefix", s.o.Prefix, nil, "x")
 }
 
 // Batch returns the batch settings for the route to this sink. With Log a batch is an
 // object, limited by Roll. With PerItem it is the pipeline's default.
 func (s *Sink) Batch() pipeline.Batch {
-	if s.layout == PerItem {
+	if s.o.Layout == PerItem {
 		return pipeline.Batch{}
 	}
-	return pipeline.Batch{Count: 1 << 20, Bytes: s.roll.Bytes, Linger: s.roll.Age, Fill: true}
+	return pipeline.Batch{Count: 1 << 20, Bytes: s.o.Roll.Bytes, Linger: s.o.Roll.Age, Fill: true}
 }
 
 // Concurrency returns the number of concurrent Writes for the route to this sink.
 // With Log it is one: then the input alone decides the objects, and a second replay
 // makes the same. With PerItem it is 0, the pipeline's default.
 func (s *Sink) Concurrency() int {
-	if s.layout == PerItem {
+	if s.o.Layout == PerItem {
 		return 0
 	}
 	return 1

@@ -52,11 +52,11 @@ func checkColumns(cs []Column) error {
 
 // columnsOf returns the values of the columns, after masking.
 func (s *Sink) columnsOf(scope template.Scope) ([]item.Value, error) {
-	if len(s.columns) == 0 {
+	if len(s.o.Columns) == 0 {
 		return nil, nil
 	}
-	vs := make([]item.Value, len(s.columns))
-	for i, c := range s.columns {
+	vs := make([]item.Value, len(s.o.Columns))
+	for i, c := range s.o.Columns {
 		v, _, err := c.Value.Value(scope)
 		if err != nil {
 			return nil, fmt.Errorf("archive: column %s: %w", c.Name, err)

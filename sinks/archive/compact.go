@@ -202,7 +202,9 @@ func (c *compaction) sets(ctx context.Context, infos []Info) ([]*objectSet, erro
 	}
 	var all []*objectSet
 	for i, info := range infos {
-		at := slices.IndexFunc(all, func(l *objectSet) bool { return slices.Equal(l.tags, tags[i]) && l.schema.equal(schemas[i]) })
+		at := slices.IndexFunc(all, func(l *objectSet) bool {
+			return slices.Equal(l.tags, tags[i]) && l.schema.plain == schemas[i].plain && slices.Equal(l.schema.columns, schemas[i].columns)
+		})
 		if at < 0 {
 			all = append(all, &objectSet{tags: tags[i], schema: schemas[i]})
 			at = len(all) - 1
@@ -232,12 +234,15 @@ func (c *compaction) mergeSet(ctx context.Context, group *objectSet) error {
 	if err := c.o.Store.Put(ctx, large); err != nil && !errors.Is(err, ErrExists) {
 		return err
 	}
-	verify := c.verify
+	read := c.linesDigest
 	if strings.HasSuffix(large.Name, Parquet.suffix()) {
-		verify = c.verifyRows
+		read = c.rowsDigest
 	}
-	if err := verify(ctx, large.Name, digest); err != nil {
+	switch stored, err := read(ctx, large.Name); {
+	case err != nil:
 		return err
+	case !bytes.Equal(stored, digest):
+		return errs.Errorf("archive: %s is not read back as it was written: nothing was removed", large.Name)
 	}
 	names = slices.DeleteFunc(names, func(n string) bool { return n == large.Name }) // one small object already had all lines
 	return c.o.Store.Remove(ctx, names)
@@ -295,25 +300,22 @@ func (c *compaction) largeObject(ctx context.Context, group *objectSet) (o Objec
 	return o, b.sum(), err
 }
 
-// verify reads an object back and compares its lines with the digest.
-func (c *compaction) verify(ctx context.Context, name string, digest []byte) (err error) {
+// linesDigest reads an object back, and returns the digest of its lines.
+func (c *compaction) linesDigest(ctx context.Context, name string) (digest []byte, err error) {
 	in, err := c.o.Store.Get(ctx, name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, in.Close()) }()
 	f, _ := formatOf(name)
 	plain, err := decompress(f, in)
 	if err != nil {
-		return fmt.Errorf("archive: %s: %w", name, err)
+		return nil, fmt.Errorf("archive: %s: %w", name, err)
 	}
 	defer func() { err = errors.Join(err, plain.Close()) }()
 	sum := sha256.New()
 	if _, err := io.Copy(sum, plain); err != nil {
-		return fmt.Errorf("archive: %s: %w", name, err)
+		return nil, fmt.Errorf("archive: %s: %w", name, err)
 	}
-	if !bytes.Equal(sum.Sum(nil), digest) {
-		return errs.Errorf("archive: %s is not read back as it was written: nothing was removed", name)
-	}
-	return nil
+	return sum.Sum(nil), nil
 }

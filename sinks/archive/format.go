@@ -67,9 +67,13 @@ type compressorPool struct {
 
 func (cs *compressorPool) get(out io.Writer) (compressor, error) {
 	c, ok := cs.pool.Get().(compressor)
-	if !ok {
+	switch {
+	case ok:
+	case cs.format == JSONLGzip:
+		c = gzip.NewWriter(nil)
+	default:
 		var err error
-		if c, err = newCompressor(cs.format); err != nil {
+		if c, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(512<<10), zstd.WithLowerEncoderMem(true)); err != nil {
 			return nil, fmt.Errorf("archive: compress: %w", err)
 		}
 	}
@@ -78,13 +82,6 @@ func (cs *compressorPool) get(out io.Writer) (compressor, error) {
 }
 
 func (cs *compressorPool) put(c compressor) { cs.pool.Put(c) }
-
-func newCompressor(f Format) (compressor, error) {
-	if f == JSONLGzip {
-		return gzip.NewWriter(nil), nil
-	}
-	return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(512<<10), zstd.WithLowerEncoderMem(true))
-}
 
 // decompress returns a reader of the lines of an object.
 func decompress(f Format, r io.Reader) (io.ReadCloser, error) {

@@ -102,7 +102,7 @@ func (s *Sink) putNewest(ctx context.Context, d *pipeline.Delivery) error {
 		Name: p.Name, Body: append(line, '\n'), ContentType: "application/json", Tags: p.Tags,
 		Item: itemLabel(d.Change.Key), Version: d.Change.Version.String(),
 	}
-	err = s.store.Put(ctx, o)
+	err = s.o.Store.Put(ctx, o)
 	for range replaceTries {
 		if !errors.Is(err, ErrExists) && !errors.Is(err, ErrNoObject) {
 			return err
@@ -111,7 +111,7 @@ func (s *Sink) putNewest(ctx context.Context, d *pipeline.Delivery) error {
 		stored, err = s.replacer.Describe(ctx, o.Name)
 		switch {
 		case errors.Is(err, ErrNoObject): // it was removed
-			err = s.store.Put(ctx, o)
+			err = s.o.Store.Put(ctx, o)
 			continue
 		case err != nil:
 			return err
@@ -170,8 +170,8 @@ func isNewest(line []byte) bool { return bytes.HasPrefix(line, []byte(newestStar
 
 // newestLine returns the line of a change. A record is marked, so that no replay takes it for the history of its item.
 func (s *Sink) newestLine(c *record.Change) ([]byte, error) {
-	line, err := appendLine(nil, c, s.images)
-	if err != nil || s.images == PlainJSON || isNewest(line) {
+	line, err := appendLine(nil, c, s.o.Images)
+	if err != nil || s.o.Images == PlainJSON || isNewest(line) {
 		return line, err
 	}
 	return append([]byte(newestStart), line[1:]...), nil
@@ -183,13 +183,13 @@ func (s *Sink) checkNewest() error {
 		return nil
 	}
 	var ok bool
-	if s.replacer, ok = s.store.(Replacer); !ok {
+	if s.replacer, ok = s.o.Store.(Replacer); !ok {
 		return errs.Errorf("archive: Key %q has no {@version}, and the store cannot replace objects: add {@version}, "+
-			"or give a store that is a Replacer", redact.Safe(s.key.String()))
+			"or give a store that is a Replacer", redact.Safe(s.o.Key.String()))
 	}
-	if !s.key.NamesItem() {
+	if !s.o.Key.NamesItem() {
 		return errs.Errorf("archive: Key %q is the same for all items: name the item in it, for example with {@key}",
-			redact.Safe(s.key.String()))
+			redact.Safe(s.o.Key.String()))
 	}
 	return nil
 }
@@ -204,5 +204,5 @@ func (s *Sink) rawName(name string) error {
 		return nil
 	}
 	return errs.Errorf("archive: key %q: the object name %q %s; write names: escaped, or |esc after the placeholder",
-		redact.Safe(s.key.String()), name, redact.Safe(problem))
+		redact.Safe(s.o.Key.String()), name, redact.Safe(problem))
 }

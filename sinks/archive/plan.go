@@ -1,7 +1,9 @@
 package archive
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,9 +56,9 @@ func (p *Put) String() string {
 	case p.Name != "":
 		return fmt.Sprintf("create object %s (%s)", p.Name, p.Kind)
 	}
-	b := fmt.Appendf(nil, "append to the next object of %s (%s)", displayFolder(p.Folder), p.Kind)
-	if p.sink != nil && p.sink.roll.Age > 0 {
-		b = fmt.Appendf(b, ", written within %s", shortAge(p.sink.roll.Age))
+	b := fmt.Appendf(nil, "append to the next object of %s (%s)", cmp.Or(p.Folder, "the log"), p.Kind)
+	if p.sink != nil && p.sink.o.Roll.Age > 0 {
+		b = fmt.Appendf(b, ", written within %s", shortAge(p.sink.o.Roll.Age))
 	}
 	for i, v := range p.Columns {
 		if i == 0 {
@@ -64,7 +66,7 @@ func (p *Put) String() string {
 		} else {
 			b = append(b, ", "...)
 		}
-		b = append(b, p.sink.columns[i].Name...)
+		b = append(b, p.sink.o.Columns[i].Name...)
 		if !v.Exists() {
 			b = append(b, " absent"...)
 			continue
@@ -85,24 +87,10 @@ func shortAge(d time.Duration) string {
 	return s
 }
 
-func displayFolder(folder string) string {
-	if folder == "" {
-		return "the log"
-	}
-	return folder
-}
-
-func (s *Sink) newPut(d *pipeline.Delivery) *Put {
-	if s.recent.timeOnly {
-		return new(Put)
-	}
-	return pipeline.Alloc[Put](d)
-}
-
 // Plan sets the folder or the object of a change.
 func (s *Sink) Plan(d *pipeline.Delivery) error {
 	kind := KindOf(d.Change)
-	if !s.kinds[kind] {
+	if !slices.Contains(s.o.Kinds, kind) {
 		d.Outcome, d.Reason = pipeline.NoEffect, ReasonKind
 		return nil
 	}
@@ -110,12 +98,15 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		d.Ops = append(d.Ops, p)
 		return nil
 	}
-	p := s.newPut(d)
+	p := new(Put) // one that the sink keeps is not in the memory of a page
+	if !s.recent.timeOnly {
+		p = pipeline.Alloc[Put](d)
+	}
 	p.Kind = kind
 	scope := template.ScopeOf(d.Change)
-	scope.Mask = s.mask
+	scope.Mask = s.o.Mask
 	switch {
-	case s.layout == PerItem:
+	case s.o.Layout == PerItem:
 		name, err := s.objectName(d.Change, scope)
 		if err != nil {
 			return err
@@ -124,14 +115,14 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		if p.Tags, err = s.tagsOf(scope); err != nil {
 			return err
 		}
-	case s.partition != nil:
-		folder, err := s.partition.AppendObjectKey([]byte(s.prefix), scope)
+	case s.o.Partition != nil:
+		folder, err := s.o.Partition.AppendObjectKey([]byte(s.o.Prefix), scope)
 		if err != nil {
-			return fmt.Errorf("archive: partition %q: %w", s.partition, err)
+			return fmt.Errorf("archive: partition %q: %w", s.o.Partition, err)
 		}
 		p.Folder = shortened(string(folder)) + "/"
 	default:
-		p.Folder = s.prefix
+		p.Folder = s.o.Prefix
 	}
 	var err error
 	if p.Columns, err = s.columnsOf(scope); err != nil {
@@ -145,19 +136,19 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 
 // objectName returns the name of a PerItem object.
 func (s *Sink) objectName(c *record.Change, scope template.Scope) (string, error) {
-	appendKey := s.key.AppendObjectKey
-	if s.rawNames {
-		appendKey = s.key.AppendRawObjectKey
+	appendKey := s.o.Key.AppendObjectKey
+	if s.o.RawNames {
+		appendKey = s.o.Key.AppendRawObjectKey
 	}
-	b, err := appendKey([]byte(s.prefix), scope)
+	b, err := appendKey([]byte(s.o.Prefix), scope)
 	if err != nil {
-		return "", fmt.Errorf("archive: key %q: %w", s.key, err)
+		return "", fmt.Errorf("archive: key %q: %w", s.o.Key, err)
 	}
 	name := string(b)
 	if !s.newest {
 		name = strings.ReplaceAll(name, c.Version.String(), versionIdentity(c))
 	}
-	if s.rawNames {
+	if s.o.RawNames {
 		if err := s.rawName(name); err != nil {
 			return "", err
 		}

@@ -23,7 +23,7 @@ type recentPut struct {
 
 // timeOnly reports whether the Puts of a sink depend on kind and time only.
 func (s *Sink) timeOnly() bool {
-	return s.layout == Log && len(s.columns) == 0 && (s.partition == nil || ofTime(s.partition))
+	return s.o.Layout == Log && len(s.o.Columns) == 0 && (s.o.Partition == nil || ofTime(s.o.Partition))
 }
 
 func ofTime(t *template.Template) bool {

@@ -23,14 +23,6 @@ func openRun(ctx context.Context, s Store, name string, tableInKey bool) (run, e
 	return openLog(ctx, s, name, f, tableInKey)
 }
 
-// checkOrder returns an error if e cannot follow last. last is zero at first.
-func checkOrder(last, e Entry) error {
-	if last.Line == nil || compareEntries(last, e) <= 0 {
-		return nil
-	}
-	return errs.New("its changes are not in the order of items and versions; it was not written by an archive, or keys were read with another TableInKey")
-}
-
 // logRun reads an object of JSON lines.
 type logRun struct {
 	entries
@@ -54,8 +46,8 @@ func (r *entries) parse(line []byte) (Entry, error) {
 
 // accept returns e if it follows the last entry, and otherwise an error.
 func (r *entries) accept(e Entry, err error) (Entry, error) {
-	if err == nil {
-		err = checkOrder(r.last, e)
+	if err == nil && r.last.Line != nil && compareEntries(r.last, e) > 0 {
+		err = errs.New("its changes are not in the order of items and versions; it was not written by an archive, or keys were read with another TableInKey")
 	}
 	if err != nil {
 		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)

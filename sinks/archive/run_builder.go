@@ -109,7 +109,7 @@ func (g *runBuilder) queueLarge(ctx context.Context, info Info) error {
 		if err := g.openLarge(ctx, m); err != nil {
 			return err
 		}
-		if err := g.spills.add(ctx, m); err != nil {
+		if err := g.spills.put(ctx, m, 0); err != nil {
 			return err
 		}
 	}
@@ -136,7 +136,8 @@ func (g *runBuilder) openLarge(ctx context.Context, m *merge) error {
 
 func (g *runBuilder) open(ctx context.Context, info Info) (run, error) {
 	if f, _ := formatOf(info.Name); g.o.rows && f == Parquet {
-		return openRows(ctx, g.store, info.Name)
+		r, err := openParquet(ctx, g.store, info.Name, false)
+		return rowRun{r}, err
 	}
 	r, err := openRun(ctx, g.store, info.Name, g.o.TableInKey)
 	if err != nil {
@@ -243,7 +244,7 @@ func (g *runBuilder) keep(ctx context.Context, entries []Entry) error {
 		return err
 	}
 	g.kept, g.bytes = nil, 0
-	return g.spills.add(ctx, m)
+	return g.spills.put(ctx, m, 0)
 }
 
 func (g *runBuilder) sortKept() { slices.SortStableFunc(g.kept, compareEntries) }

@@ -29,11 +29,7 @@ type spills struct {
 	n      int
 }
 
-// add writes the remaining entries of m to disk.
-func (s *spills) add(ctx context.Context, m *merge) error {
-	return s.put(ctx, m, 0)
-}
-
+// put writes the remaining entries of m to disk, as a run of a level.
 func (s *spills) put(ctx context.Context, m *merge, level int) error {
 	path, err := s.write(ctx, m)
 	if err != nil || path == "" {
@@ -46,43 +42,40 @@ func (s *spills) put(ctx context.Context, m *merge, level int) error {
 	if len(s.levels[level]) < spillFanIn {
 		return nil
 	}
-	full := s.levels[level]
-	s.levels[level] = nil
-	next := &merge{}
-	defer next.close()
-	for _, path := range full {
-		if err := s.openOne(ctx, next, path); err != nil {
-			return err
-		}
+	return s.mergeUp(ctx, level)
+}
+
+// mergeUp merges the runs of a level into one run of the next.
+func (s *spills) mergeUp(ctx context.Context, level int) error {
+	m := &merge{}
+	defer m.close()
+	if err := s.openLevel(ctx, m, level); err != nil {
+		return err
 	}
-	return s.put(ctx, next, level+1)
+	s.levels[level] = nil
+	return s.put(ctx, m, level+1)
 }
 
 // open opens all runs, at most spillFanIn. It merges the runs of lower levels first.
 func (s *spills) open(ctx context.Context, m *merge) error {
-	for level := 0; level < len(s.levels)-1; level++ {
+	for level := 0; level < len(s.levels)-1; level++ { // a merge may add a level
 		if len(s.levels[level]) == 0 {
 			continue
 		}
-		up := &merge{}
-		for _, path := range s.levels[level] {
-			if err := s.openOne(ctx, up, path); err != nil {
-				up.close()
-				return err
-			}
-		}
-		s.levels[level] = nil
-		err := s.put(ctx, up, level+1)
-		up.close()
-		if err != nil {
+		if err := s.mergeUp(ctx, level); err != nil {
 			return err
 		}
 	}
-	for _, paths := range s.levels {
-		for _, path := range paths {
-			if err := s.openOne(ctx, m, path); err != nil {
-				return err
-			}
+	if len(s.levels) == 0 {
+		return nil
+	}
+	return s.openLevel(ctx, m, len(s.levels)-1)
+}
+
+func (s *spills) openLevel(ctx context.Context, m *merge, level int) error {
+	for _, path := range s.levels[level] {
+		if err := s.openOne(ctx, m, path); err != nil {
+			return err
 		}
 	}
 	return nil

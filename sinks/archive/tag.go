@@ -44,11 +44,11 @@ func checkTags(tags []TagTemplate, layout Layout) error {
 
 // tagsOf returns the tags for the object of a change, without tags whose value is missing.
 func (s *Sink) tagsOf(scope template.Scope) ([]Tag, error) {
-	if len(s.tags) == 0 {
+	if len(s.o.Tags) == 0 {
 		return nil, nil
 	}
-	tags := make([]Tag, 0, len(s.tags))
-	for _, t := range s.tags {
+	tags := make([]Tag, 0, len(s.o.Tags))
+	for _, t := range s.o.Tags {
 		text, missing, err := t.Value.AppendText(nil, scope)
 		if err != nil {
 			return nil, fmt.Errorf("archive: tag %s: %w", t.Key, err)

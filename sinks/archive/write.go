@@ -20,12 +20,12 @@ import (
 // Write writes the planned objects, and returns when they are durable.
 func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	for i := range ds {
-		ds[i].Change = s.mask.Change(ds[i].Change)
+		ds[i].Change = s.o.Mask.Change(ds[i].Change)
 	}
 	switch {
 	case s.newest:
 		return s.writeNewest(ctx, ds)
-	case s.layout == PerItem:
+	case s.o.Layout == PerItem:
 		return s.writeItems(ctx, ds)
 	}
 	return s.writeLog(ctx, ds)
@@ -55,7 +55,7 @@ func (s *Sink) writeLog(ctx context.Context, ds []pipeline.Delivery) error {
 		indexes := groups[group]
 		o, err := s.object(group.folder, ds, indexes)
 		if err == nil {
-			err = s.store.Put(ctx, o)
+			err = s.o.Store.Put(ctx, o)
 		}
 		if err != nil && !errors.Is(err, ErrExists) {
 			for _, i := range indexes {
@@ -117,13 +117,13 @@ type objectWriter interface {
 
 func (s *Sink) newObject() (objectWriter, error) {
 	if s.compressors.format == Parquet {
-		return newParquetBody(s.columns, s.images), nil
+		return newParquetBody(s.o.Columns, s.o.Images), nil
 	}
 	b, err := newJSONLBody(&s.compressors)
 	if err != nil {
 		return nil, err
 	}
-	return &jsonlChanges{jsonlBody: b, images: s.images}, nil
+	return &jsonlChanges{jsonlBody: b, images: s.o.Images}, nil
 }
 
 // jsonlChanges is a jsonlBody for changes.
@@ -157,11 +157,11 @@ func (s *Sink) writeItem(ctx context.Context, d *pipeline.Delivery) error {
 	if p == nil {
 		return nil
 	}
-	line, err := appendLine(nil, d.Change, s.images)
+	line, err := appendLine(nil, d.Change, s.o.Images)
 	if err != nil {
 		return err
 	}
-	err = s.store.Put(ctx, Object{Name: p.Name, Body: append(line, '\n'), ContentType: "application/json", Tags: p.Tags, Identity: changeDigest(d.Change)})
+	err = s.o.Store.Put(ctx, Object{Name: p.Name, Body: append(line, '\n'), ContentType: "application/json", Tags: p.Tags, Identity: changeDigest(d.Change)})
 	if !errors.Is(err, ErrExists) {
 		return err
 	}
@@ -171,7 +171,7 @@ func (s *Sink) writeItem(ctx context.Context, d *pipeline.Delivery) error {
 // checkSame returns nil if the existing object is the same change. Its bytes may differ, since
 // the Streams API and Lambda write a record differently.
 func (s *Sink) checkSame(ctx context.Context, name string, c *record.Change) error {
-	if store, ok := s.store.(Describer); ok {
+	if store, ok := s.o.Store.(Describer); ok {
 		stored, err := store.Describe(ctx, name)
 		if err != nil || stored.Identity == changeDigest(c) {
 			return err
@@ -180,7 +180,7 @@ func (s *Sink) checkSame(ctx context.Context, name string, c *record.Change) err
 			return errs.Errorf("archive: the object %s holds another version or item already, and not version %s of %s: let its key name the item and {@version}", name, c.Version, c.Key)
 		}
 	}
-	r, err := s.store.Get(ctx, name)
+	r, err := s.o.Store.Get(ctx, name)
 	if err != nil {
 		return err
 	}

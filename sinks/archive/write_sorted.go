@@ -34,7 +34,7 @@ type sortedObject struct {
 
 // WriteSorted writes the same objects as Write. Its changes are sorted by key and version.
 func (s *Sink) WriteSorted(ctx context.Context, all iter.Seq2[*pipeline.Delivery, error]) error {
-	if s.layout == PerItem {
+	if s.o.Layout == PerItem {
 		return errors.ErrUnsupported
 	}
 	done := make(map[objectGroup]bool)
@@ -66,7 +66,7 @@ func (s *Sink) writeGroups(
 		if p == nil {
 			continue
 		}
-		if _, hidden := s.mask.HiddenKey(d.Change); hidden {
+		if _, hidden := s.o.Mask.HiddenKey(d.Change); hidden {
 			return false, errHiddenKeys
 		}
 		group := objectGroup{folder: p.Folder}
@@ -93,7 +93,7 @@ func (s *Sink) writeGroups(
 			continue
 		}
 		o.key, o.version = d.Change.Key, d.Change.Version
-		if err := o.add(s.mask.Change(d.Change), p.Columns); err != nil {
+		if err := o.add(s.o.Mask.Change(d.Change), p.Columns); err != nil {
 			return false, err
 		}
 	}
@@ -102,7 +102,7 @@ func (s *Sink) writeGroups(
 		if err := o.finish(&o.Object, group.folder); err != nil {
 			return false, err
 		}
-		if err := s.store.Put(ctx, o.Object); err != nil && !errors.Is(err, ErrExists) {
+		if err := s.o.Store.Put(ctx, o.Object); err != nil && !errors.Is(err, ErrExists) {
 			return false, err
 		}
 		o.free()
@@ -116,7 +116,7 @@ func (s *Sink) writeGroups(
 func (s *Sink) openSorted(d *pipeline.Delivery) (*sortedObject, error) {
 	o := &sortedObject{}
 	var err error
-	if o.Tags, err = s.tagsOf(template.ScopeOf(s.mask.Change(d.Change))); err != nil {
+	if o.Tags, err = s.tagsOf(template.ScopeOf(s.o.Mask.Change(d.Change))); err != nil {
 		return nil, err
 	}
 	o.objectWriter, err = s.newObject()

@@ -51,11 +51,7 @@ func (b *base) foreignBirth(birth string) string {
 
 // target returns the sink's description for the store of its rows.
 func (b *base) target(table config.Table, key []config.Column) view.Target {
-	t := view.Target{Table: view.Table{Name: table.Name, PK: key[0].Name}, View: b.spec.Name, Pipeline: b.cfg.Name, Birth: b.birth}
-	if len(key) > 1 {
-		t.SK = key[1].Name
-	}
-	return t
+	return view.Target{Table: sinks.RowTable(table.Name, key), View: b.spec.Name, Pipeline: b.cfg.Name, Birth: b.birth}
 }
 
 // opsOf returns the planned writes of an item. If it has no place in the sink, they are those of its removal.
@@ -124,7 +120,8 @@ func (b *base) finish(ctx context.Context, c *record.Change, fs []Finding) ([]Fi
 		if c.Sequence != "0" { // the version of the item is known
 			f.markStale(c.Version)
 		}
-		if f.Verdict == Extra && b.mayHaveExpired(c) {
+		// The sink did not get the delete if the item expired. A source without the delete does not show whether it did.
+		if f.Verdict == Extra && c.Removed() && (c.Sequence == "0" || c.TTLDelete()) && b.cfg.DropsTTLDeletes(b.spec) {
 			f.Verdict, f.Why = Skipped, "the item is gone, and the sink keeps expired items (drop: ttl_deletes): it is unknown whether it expired"
 		}
 		if !f.Verdict.Differs() && f.Verdict != Skipped {
@@ -143,12 +140,6 @@ func (b *base) finish(ctx context.Context, c *record.Change, fs []Finding) ([]Fi
 		}
 	}
 	return fs, nil
-}
-
-// mayHaveExpired reports whether the item is gone and the sink did not get the delete if the item expired. A source without
-// the delete does not show whether it did.
-func (b *base) mayHaveExpired(c *record.Change) bool {
-	return c.Removed() && (c.Sequence == "0" || c.TTLDelete()) && b.cfg.DropsTTLDeletes(b.spec)
 }
 
 // cannotPlan returns the finding of an item of which nothing can be planned.

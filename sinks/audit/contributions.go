@@ -75,7 +75,10 @@ func plannedShares(ops []pipeline.Op) ([]state.Share, error) {
 // aggregate that keeps expired items are left out: they hold what no contribution tells any more.
 func (s *groupSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		if s.storedContributions(ctx, l, yield) && !s.keepsExpired() {
+		more := s.eachContribution(ctx, s.store, s.t, l, yield, func(d *digester, c *view.ItemContribution) bool {
+			return yieldContribution(c, d.contribution(c.Shares), yield) && (s.keepsExpired() || s.yieldShares(d, c, yield))
+		})
+		if more && !s.keepsExpired() {
 			s.storedGroups(ctx, l, yield)
 		}
 	}
@@ -84,37 +87,30 @@ func (s *groupSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry
 // keepsExpired reports whether expired items stay in their groups, without a contribution.
 func (s *groupSink) keepsExpired() bool { return s.spec.Aggregate.KeepOnTTL }
 
-// contributions lists the contributions of a view or an aggregate.
-func (b *base) contributions(ctx context.Context, store any, t view.Target, l state.Listing) (iter.Seq2[view.ItemContribution, error], error) {
+// eachContribution calls do with each contribution of a view or an aggregate. It returns false if the sequence ended.
+func (b *base) eachContribution(
+	ctx context.Context, store any, t view.Target, l state.Listing, yield func(Entry, error) bool, do func(d *digester, c *view.ItemContribution) bool,
+) bool {
 	lister, err := canRead[view.ContributionLister](b, store, "list the contributions of items")
-	if err != nil {
-		return nil, err
-	}
-	return lister.ListContributions(ctx, t, l), nil
-}
-
-// storedContributions yields the contributions. It returns false if the sequence ended. A contribution whose item is only
-// known by its hash is left out: Look finds it by the item.
-func (s *groupSink) storedContributions(ctx context.Context, l state.Listing, yield func(Entry, error) bool) bool {
-	all, err := s.contributions(ctx, s.store, s.t, l)
 	if err != nil {
 		return yield(Entry{}, err) && false
 	}
 	d := digesters.Get().(*digester)
 	defer digesters.Put(d)
-	for c, err := range all {
+	for c, err := range lister.ListContributions(ctx, t, l) {
 		if err != nil {
-			return yield(Entry{}, fmt.Errorf("%s: contributions: %w", s.spec.Name, err)) && false
+			return yield(Entry{}, fmt.Errorf("%s: contributions: %w", b.spec.Name, err)) && false
 		}
-		e := Entry{Kind: Contribution, Place: string(c.Item), Item: c.Item, Version: c.Version, Digest: d.contribution(c.Shares)}
-		if c.Item != "" && !yield(e, nil) {
-			return false
-		}
-		if !s.keepsExpired() && !s.yieldShares(d, &c, yield) {
+		if !do(d, &c) {
 			return false
 		}
 	}
 	return true
+}
+
+// yieldContribution yields a contribution. One whose item is only known by its hash is left out: Look finds it by the item.
+func yieldContribution(c *view.ItemContribution, digest Digest, yield func(Entry, error) bool) bool {
+	return c.Item == "" || yield(Entry{Kind: Contribution, Place: string(c.Item), Item: c.Item, Version: c.Version, Digest: digest}, nil)
 }
 
 // yieldShares yields what a contribution adds to its groups. A contribution that does not fit the aggregate adds nothing:
@@ -125,8 +121,8 @@ func (s *groupSink) yieldShares(d *digester, c *view.ItemContribution, yield fun
 		return true
 	}
 	for i := range changes {
-		e := Entry{Kind: Group, Place: string(changes[i].Row), Share: true, Digest: d.groupChange(&changes[i])}
-		if !yield(e, nil) {
+		c := &changes[i]
+		if !yield(Entry{Kind: Group, Place: string(c.Row), Share: true, Digest: d.groupHalves(c.Shares, c.Counts, c.Sums, c.Members).digest()}, nil) {
 			return false
 		}
 	}
@@ -230,20 +226,14 @@ func countsText(n int) string {
 	return fmt.Sprintf("counts %d times", n)
 }
 
-// valueNames returns the names of the aggregate's values in the order of state.Share.Values.
-func (s *groupSink) valueNames() []string {
-	names := make([]string, len(s.spec.Aggregate.Values))
-	for i, v := range s.spec.Aggregate.Values {
-		names[i] = v.Name
-	}
-	slices.Sort(names)
-	return names
-}
-
 // shareDifferences describes the groups in which the item counts with other values than planned. It compares the shares
 // by index, as the sink does.
 func (s *groupSink) shareDifferences(c *record.Change, have, want []state.Share) []string {
-	names := s.valueNames()
+	var names []string // in the order of state.Share.Values
+	for _, v := range s.spec.Aggregate.Values {
+		names = append(names, v.Name)
+	}
+	slices.Sort(names)
 	group := func(share state.Share) string { return s.rowText(c, s.t.Table, share.Group) }
 	var lines []string
 	for i := range max(len(have), len(want)) {

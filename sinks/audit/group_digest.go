@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"math/bits"
+	"strconv"
 	"strings"
 
 	"github.com/tablewake/tablewake/sinks/state"
@@ -114,38 +115,27 @@ func (h *halves) addNumber(d *digester, kind, name, text string) {
 	h.add(factor)
 }
 
-func (h *halves) addMembers(d *digester, ms []state.Member) {
-	for i := range ms {
-		m := &ms[i]
-		h.add(d.hashHalves("member", m.Name, string(rune('0'+m.Kind)), m.Value, m.ID))
-	}
-}
-
-func (h *halves) addIncrements(d *digester, kind string, is []state.Increment) {
-	for i := range is {
-		h.addNumber(d, kind, is[i].Name, is[i].Amount.String())
-	}
-}
-
-// groupChange returns the digest of what a contribution adds to a group.
-func (d *digester) groupChange(c *state.GroupChange) Digest {
-	var h halves
-	h.addNumber(d, addsShares, "", itoa(c.Shares))
-	h.addIncrements(d, addsCount, c.Counts)
-	h.addIncrements(d, addsSum, c.Sums)
-	h.addMembers(d, c.Members)
-	return h.digest()
-}
-
 // group returns the digest of a stored group. foreign is what no group of the sink should have; "" if nothing.
 func (d *digester) group(g *view.Group, foreign string) Digest {
-	var h halves
-	h.addNumber(d, addsShares, "", itoa(g.Shares))
-	h.addIncrements(d, addsCount, g.Counts)
-	h.addIncrements(d, addsSum, g.Sums)
-	h.addMembers(d, g.Members)
+	h := d.groupHalves(g.Shares, g.Counts, g.Sums, g.Members)
 	if foreign != "" {
 		h.add(d.hashHalves(addsOther, foreign))
 	}
 	return h.digest()
+}
+
+// groupHalves returns the digest of what a group has, or of what a contribution adds to it.
+func (d *digester) groupHalves(shares int64, counts, sums []state.Increment, members []state.Member) (h halves) {
+	h.addNumber(d, addsShares, "", strconv.FormatInt(shares, 10))
+	for _, i := range counts {
+		h.addNumber(d, addsCount, i.Name, i.Amount.String())
+	}
+	for _, i := range sums {
+		h.addNumber(d, addsSum, i.Name, i.Amount.String())
+	}
+	for i := range members {
+		m := &members[i]
+		h.add(d.hashHalves("member", m.Name, string(rune('0'+m.Kind)), m.Value, m.ID))
+	}
+	return h
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/decimal"
@@ -12,8 +11,6 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
-
-func itoa(n int64) string { return strconv.FormatInt(n, 10) }
 
 // storedGroups yields the groups.
 func (s *groupSink) storedGroups(ctx context.Context, l state.Listing, yield func(Entry, error) bool) {
@@ -137,11 +134,11 @@ func (s *groupSink) sumGroups(ctx context.Context, l state.Listing, rows []state
 	for _, row := range rows {
 		sums[row] = new(groupSum)
 	}
-	all, err := s.contributions(ctx, s.store, s.t, state.Listing{Spend: l.Spend, Throttled: l.Throttled, Consistent: true})
+	lister, err := canRead[view.ContributionLister](&s.base, s.store, "list the contributions of items")
 	if err != nil {
 		return nil, err
 	}
-	for c, err := range all {
+	for c, err := range lister.ListContributions(ctx, s.t, state.Listing{Spend: l.Spend, Throttled: l.Throttled, Consistent: true}) {
 		if err != nil {
 			return nil, fmt.Errorf("contributions: %w", err)
 		}

@@ -103,29 +103,9 @@ func (s *itemRowsSink) comparable(shares []state.Share) []state.Share {
 func (s *itemRowsSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		if s.storedRows(ctx, l, yield) {
-			s.storedContributions(ctx, l, yield)
-		}
-	}
-}
-
-// storedContributions yields the contributions. One whose item is only known by its hash is left out: Look finds it by the
-// item.
-func (s *itemRowsSink) storedContributions(ctx context.Context, l state.Listing, yield func(Entry, error) bool) {
-	all, err := s.contributions(ctx, s.store, s.t, l)
-	if err != nil {
-		yield(Entry{}, err)
-		return
-	}
-	d := digesters.Get().(*digester)
-	defer digesters.Put(d)
-	for c, err := range all {
-		if err != nil {
-			yield(Entry{}, fmt.Errorf("%s: contributions: %w", s.spec.Name, err))
-			return
-		}
-		e := Entry{Kind: Contribution, Place: string(c.Item), Item: c.Item, Version: c.Version, Digest: d.contribution(s.comparable(c.Shares))}
-		if c.Item != "" && !yield(e, nil) {
-			return
+			s.eachContribution(ctx, s.store, s.t, l, yield, func(d *digester, c *view.ItemContribution) bool {
+				return yieldContribution(c, d.contribution(s.comparable(c.Shares)), yield)
+			})
 		}
 	}
 }

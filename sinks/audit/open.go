@@ -25,9 +25,15 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores, o Option
 	if err != nil {
 		return nil, err
 	}
-	births, err := readBirths(ctx, cfg, stores)
+	kept, err := stores.State(ctx, cfg)
 	if err != nil {
 		return nil, err
+	}
+	var births map[string]string
+	if kept != nil {
+		if births, err = sinks.Births(ctx, cfg, kept); err != nil {
+			return nil, fmt.Errorf("births: %w", err)
+		}
 	}
 	m, err := sinks.Mask(cfg)
 	if err != nil {
@@ -37,7 +43,7 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores, o Option
 	opened := make([]Sink, len(specs))
 	for i, spec := range specs {
 		b := base{
-			cfg: cfg, spec: spec, birth: births[spec.Name].ID, mask: m, held: held, dryRun: o.DryRun,
+			cfg: cfg, spec: spec, birth: births[spec.Name], mask: m, held: held, dryRun: o.DryRun,
 			repairing: new(rowqueue.Queue[state.Row]), groups: cmp.Or(o.Groups, groupsAtOnce),
 			filters: sinks.OnlyFilters(o.Extensions...),
 		}
@@ -140,26 +146,4 @@ func SelectSinks(cfg *config.Config, names []string) ([]config.Sink, error) {
 		return nil, errs.New("the file has no view, aggregate or search sink to compare")
 	}
 	return specs, nil
-}
-
-// readBirths returns the birth of each sink's output, by the name of the sink; the zero Birth if none is recorded.
-func readBirths(ctx context.Context, cfg *config.Config, stores sinks.Stores) (map[string]state.Birth, error) {
-	births := make(map[string]state.Birth)
-	kept, err := stores.State(ctx, cfg)
-	if err != nil || kept == nil {
-		return births, err
-	}
-	targets := make(map[string]string)
-	for _, s := range cfg.Sinks {
-		targets[s.Name] = sinks.Target(s)
-	}
-	for b, err := range kept.Births(ctx) {
-		if err != nil {
-			return nil, fmt.Errorf("births: %w", err)
-		}
-		if b.Target == targets[b.Sink] {
-			births[b.Sink] = b
-		}
-	}
-	return births, nil
 }

@@ -3,11 +3,12 @@ package aws
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/config"
+	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/archive/s3"
+	"github.com/tablewake/tablewake/sinks/internal/openstores"
 	notifyaws "github.com/tablewake/tablewake/sinks/notify/aws"
 )
 
@@ -21,7 +22,7 @@ func (b *Bundle) Archive(ctx context.Context, cfg *config.Config, s config.Sink)
 	if err != nil {
 		return nil, err
 	}
-	return open(b, "archive "+s.Name, func() (*s3.Store, error) {
+	return openstores.Open(b.opened, "archive "+s.Name, func() (*s3.Store, error) {
 		store, err := s3.New(s3.Options{Client: b.s3, Bucket: a.Bucket, Folder: archive.Folder(a.Prefix, a.Key), StorageClass: a.StorageClass, KMSKey: a.KMSKey})
 		if err != nil || !b.create || b.lookOnly || begun { // a missing bucket with recorded output is lost, and is not created again
 			return store, err
@@ -33,18 +34,7 @@ func (b *Bundle) Archive(ctx context.Context, cfg *config.Config, s config.Sink)
 // overflow returns the store of events that are too large for a message: the bucket of the first
 // archive, or that of dead letters. It is nil if there is neither.
 func (b *Bundle) overflow(cfg *config.Config) (notifyaws.Overflow, error) {
-	bucket, dir := "", ""
-	for _, s := range cfg.Sinks {
-		if s.Archive != nil && bucket == "" {
-			bucket, dir = s.Archive.Bucket, archive.Folder(s.Archive.Prefix, s.Archive.Key)
-		}
-	}
-	if d := cfg.DeadLetters; d != nil && bucket == "" {
-		bucket, dir = d.Bucket, d.Prefix
-		if dir != "" && !strings.HasSuffix(dir, "/") {
-			dir += "/"
-		}
-	}
+	bucket, dir := sinks.LargeEvents(cfg)
 	if bucket == "" {
 		return nil, nil
 	}

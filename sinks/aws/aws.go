@@ -12,13 +12,7 @@
 package aws
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io"
 	"log/slog"
-	"slices"
-	"sync"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -29,6 +23,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/bounded"
 	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/internal/openstores"
 )
 
 // Option changes a default of a Bundle.
@@ -58,9 +53,7 @@ type Bundle struct {
 	s3       *s3.Client
 	sqs      *sqs.Client
 
-	mu     sync.Mutex
-	opened map[string]any // by a name of its kind and place
-	close  []io.Closer    // in the order of opening
+	opened *openstores.Stores // by a name of their kind and place
 }
 
 var _ sinks.Stores = (*Bundle)(nil)
@@ -88,7 +81,7 @@ func Stores(sdk aws.Config, opts ...Option) *Bundle {
 			o.UsePathStyle = o.BaseEndpoint != nil   // other servers have no host names for buckets
 		}),
 		sqs:    sqs.NewFromConfig(sdk, func(o *sqs.Options) { o.RetryMaxAttempts = attempts }),
-		opened: make(map[string]any),
+		opened: openstores.New("aws"),
 	}
 	for _, o := range opts {
 		o(b)
@@ -96,51 +89,6 @@ func Stores(sdk aws.Config, opts ...Option) *Bundle {
 	return b
 }
 
-var errClosed = errors.New("aws: the stores are closed")
-
-// open returns the store of that name. make opens it the first time.
-func open[T any](b *Bundle, name string, make func() (T, error)) (T, error) {
-	var none T
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.opened == nil {
-		return none, errClosed
-	}
-	if have, ok := b.opened[name]; ok {
-		store, ok := have.(T)
-		if !ok {
-			return none, fmt.Errorf("aws: %s is open as a %T", name, have)
-		}
-		return store, nil
-	}
-	store, err := make()
-	if err != nil {
-		return none, err
-	}
-	b.opened[name] = store
-	if c, ok := any(store).(io.Closer); ok {
-		b.close = append(b.close, c)
-	}
-	return store, nil
-}
-
 // Close closes the stores, the last opened first. Call it after the pipeline's last Run; a second
 // call does nothing.
-func (b *Bundle) Close() error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var errs []error
-	for _, c := range slices.Backward(b.close) {
-		errs = append(errs, c.Close())
-	}
-	b.close, b.opened = nil, nil
-	return errors.Join(errs...)
-}
-
-// createOrCheck calls create if the bundle creates what is missing, and check otherwise.
-func (b *Bundle) createOrCheck(ctx context.Context, create, check func(context.Context) error) error {
-	if b.create {
-		return create(ctx)
-	}
-	return check(ctx)
-}
+func (b *Bundle) Close() error { return b.opened.Close() }

@@ -9,12 +9,13 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
-	"github.com/tablewake/tablewake/sinks/archive"
+	"github.com/tablewake/tablewake/sinks"
 	archives3 "github.com/tablewake/tablewake/sinks/archive/s3"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/deadletter/dir"
 	"github.com/tablewake/tablewake/sinks/deadletter/s3"
 	"github.com/tablewake/tablewake/sinks/deadletter/sqs"
+	"github.com/tablewake/tablewake/sinks/internal/openstores"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -24,11 +25,14 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 	case d == nil:
 		return nil, nil
 	case d.Queue != "":
-		large, err := b.largeLetters(ctx, cfg)
-		if err != nil {
-			return nil, err
+		var large deadletter.Store
+		if bucket, folder := sinks.LargeLetters(cfg); bucket != "" {
+			var err error
+			if large, err = b.letters(ctx, cfg, bucket, folder); err != nil {
+				return nil, err
+			}
 		}
-		return open(b, "dead letters in the queue "+d.Queue, func() (*sqs.Store, error) {
+		return openstores.Open(b.opened, "dead letters in the queue "+d.Queue, func() (*sqs.Store, error) {
 			return sqs.New(ctx, sqs.Options{
 				Client: b.sqs, Queue: d.Queue, Pipeline: cfg.Name, Large: large, Create: b.create && !b.lookOnly, Logger: b.logger,
 			})
@@ -36,7 +40,7 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 	case d.Bucket != "":
 		return b.letters(ctx, cfg, d.Bucket, d.Prefix)
 	case d.Dir != "":
-		return open(b, "dead letters "+d.Dir, func() (*dir.Store, error) { return dir.New(dir.Options{Dir: d.Dir, Logger: b.logger}) })
+		return openstores.Open(b.opened, "dead letters "+d.Dir, func() (*dir.Store, error) { return dir.New(dir.Options{Dir: d.Dir, Logger: b.logger}) })
 	}
 	return nil, nil
 }
@@ -46,14 +50,18 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 // for their age.
 func (b *Bundle) letters(ctx context.Context, cfg *config.Config, bucket, prefix string) (*s3.Store, error) {
 	archived := slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Archive != nil && s.Archive.Bucket == bucket })
-	return open(b, fmt.Sprintf("dead letters in the bucket %s %s", bucket, prefix), func() (*s3.Store, error) {
+	return openstores.Open(b.opened, fmt.Sprintf("dead letters in the bucket %s %s", bucket, prefix), func() (*s3.Store, error) {
 		if b.create {
 			maker, err := archives3.New(archives3.Options{Client: b.s3, Bucket: bucket})
 			if err == nil {
 				if archived {
 					err = maker.Create(ctx)
 				} else {
-					err = maker.CreateExpiring(ctx, retentionOf(cfg))
+					var kept time.Duration
+					if cfg.State != nil {
+						kept = cfg.State.GuardRetention
+					}
+					err = maker.CreateExpiring(ctx, cmp.Or(kept, state.DefaultRetention))
 				}
 			}
 			if err != nil {
@@ -62,26 +70,4 @@ func (b *Bundle) letters(ctx context.Context, cfg *config.Config, bucket, prefix
 		}
 		return s3.New(ctx, s3.Options{Client: b.s3, Bucket: bucket, Prefix: prefix, Pipeline: cfg.Name})
 	})
-}
-
-// retentionOf returns how long the state keeps guards. Older letters are refused for their age.
-func retentionOf(cfg *config.Config) time.Duration {
-	if cfg.State == nil {
-		return state.DefaultRetention
-	}
-	return cmp.Or(cfg.State.GuardRetention, state.DefaultRetention)
-}
-
-// largeLetters opens the store of letters that are too large for a message: the bucket that the
-// file names for them, or a folder of the first archive's bucket. It is nil if there is neither.
-func (b *Bundle) largeLetters(ctx context.Context, cfg *config.Config) (deadletter.Store, error) {
-	if d := cfg.DeadLetters; d.Bucket != "" {
-		return b.letters(ctx, cfg, d.Bucket, d.Prefix)
-	}
-	for _, s := range cfg.Sinks {
-		if s.Archive != nil && s.Archive.Bucket != "" {
-			return b.letters(ctx, cfg, s.Archive.Bucket, archive.Folder(s.Archive.Prefix, s.Archive.Key)+archive.Fingerprints+"/dead")
-		}
-	}
-	return nil, nil
 }

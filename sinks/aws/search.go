@@ -12,6 +12,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/internal/openstores"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
@@ -26,7 +27,7 @@ func (b *Bundle) Search(ctx context.Context, cfg *config.Config, s config.Sink) 
 	if o.Indexes.Begun, err = b.hasWritten(ctx, cfg, s); err != nil {
 		return nil, err
 	}
-	return open(b, "search "+s.Name, func() (*opensearch.Store, error) {
+	return openstores.Open(b.opened, "search "+s.Name, func() (*opensearch.Store, error) {
 		store, err := opensearch.New(o)
 		if err != nil || b.lookOnly {
 			return store, err

@@ -12,9 +12,6 @@ import (
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
-// inOtherRegion reports whether the ARN of a table names another Region than the clients use.
-func (b *Bundle) inOtherRegion(table string) bool { return SameRegion("", table, b.sdk) != nil }
-
 // SameRegion returns an error if the file gives a table's ARN and the ARN names another Region than
 // the clients of sdk use: calls with the table's name would not reach it. setting is the key in the
 // file.

@@ -10,6 +10,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/template"
+	"github.com/tablewake/tablewake/sinks"
+	"github.com/tablewake/tablewake/sinks/internal/openstores"
 	"github.com/tablewake/tablewake/sinks/state"
 	statedynamo "github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -87,7 +89,7 @@ func (b *Bundle) rows(ctx context.Context, cfg *config.Config, t rowTable) (*dyn
 	if err != nil {
 		return nil, err
 	}
-	return open(b, fmt.Sprint("rows of ", cfg.Name, " ", table, k), func() (*dynamo.Store, error) { // the sinks of a table share the check
+	return openstores.Open(b.opened, fmt.Sprint("rows of ", cfg.Name, " ", table, k), func() (*dynamo.Store, error) { // the sinks of a table share the check
 		store, err := dynamo.New(db)
 		if err != nil || b.lookOnly {
 			return store, err
@@ -102,7 +104,7 @@ func (b *Bundle) rows(ctx context.Context, cfg *config.Config, t rowTable) (*dyn
 // checkTransaction returns an error if no transaction reaches both the table of rows and the state table.
 func (b *Bundle) checkTransaction(ctx context.Context, db *statedynamo.DB, t rowTable) error {
 	why, err := db.WhyNoTransaction(ctx, t.Name)
-	if err == nil && why == "" && t.ARN != "" && b.inOtherRegion(t.ARN) {
+	if err == nil && why == "" && t.ARN != "" && SameRegion("", t.ARN, b.sdk) != nil {
 		why = "the table " + t.ARN + " is in another Region than this process (" + b.sdk.Region + ")"
 	}
 	if err == nil && why != "" {
@@ -137,7 +139,7 @@ func (b *Bundle) selfGuardedRows(ctx context.Context, cfg *config.Config, t rowT
 	}
 	name := fmt.Sprint("rows in place of ", cfg.Name, " ", t.ARN, table, k)
 	if db == nil {
-		return open(b, name, func() (*dynamo.Rows, error) {
+		return openstores.Open(b.opened, name, func() (*dynamo.Rows, error) {
 			store, err := dynamo.NewRows(rows)
 			if err != nil {
 				return nil, err
@@ -145,7 +147,7 @@ func (b *Bundle) selfGuardedRows(ctx context.Context, cfg *config.Config, t rowT
 			return store, b.makeTable(ctx, store, table, k)
 		})
 	}
-	return open(b, name, func() (*dynamo.Store, error) {
+	return openstores.Open(b.opened, name, func() (*dynamo.Store, error) {
 		store, err := dynamo.NewAt(db, rows)
 		if err != nil {
 			return nil, err
@@ -166,17 +168,18 @@ func (b *Bundle) makeTable(ctx context.Context, store tableMaker, t view.Table, 
 	if b.lookOnly {
 		return nil
 	}
-	return b.createOrCheck(ctx,
-		func(ctx context.Context) error { return store.Create(ctx, t, k) },
-		func(ctx context.Context) error { return store.Check(ctx, t, k) })
+	if b.create {
+		return store.Create(ctx, t, k)
+	}
+	return store.Check(ctx, t, k)
 }
 
 // tableAndKeyTypes returns a table and the types of its key.
 func tableAndKeyTypes(ctx context.Context, cfg *config.Config, db *statedynamo.DB, t rowTable) (view.Table, dynamo.KeyTypes, error) {
-	table := view.Table{Name: t.Name, PK: t.key[0].Name}
+	table := sinks.RowTable(t.Name, t.key)
 	k := dynamo.KeyTypes{PK: keyType(cfg, t.sink, t.key[0].Template)}
 	if len(t.key) > 1 {
-		table.SK, k.SK = t.key[1].Name, keyType(cfg, t.sink, t.key[1].Template)
+		k.SK = keyType(cfg, t.sink, t.key[1].Template)
 	}
 	if t.sharded {
 		k.PK = types.ScalarAttributeTypeS
@@ -223,7 +226,7 @@ func resolveTypes(ctx context.Context, db *statedynamo.DB, table string, k dynam
 
 // db opens the state table.
 func (b *Bundle) stateDB(ctx context.Context, cfg *config.Config) (*statedynamo.DB, error) {
-	return open(b, fmt.Sprintf("state %s of %s", cfg.State.Table.Name, cfg.Name), func() (*statedynamo.DB, error) {
+	return openstores.Open(b.opened, fmt.Sprintf("state %s of %s", cfg.State.Table.Name, cfg.Name), func() (*statedynamo.DB, error) {
 		if err := SameRegion("state.table", cfg.State.Table.ARN, b.sdk); err != nil {
 			return nil, err
 		}
@@ -231,14 +234,14 @@ func (b *Bundle) stateDB(ctx context.Context, cfg *config.Config) (*statedynamo.
 		if err != nil {
 			return nil, err
 		}
-		create := func(ctx context.Context) error {
-			if !b.lookOnly { // LookOnly reports the output without a state
-				if err := b.refuseLostState(ctx, cfg, db); err != nil {
-					return err
-				}
-			}
-			return db.CreateState(ctx)
+		if !b.create {
+			return db, db.Check(ctx, db.StateTable())
 		}
-		return db, b.createOrCheck(ctx, create, func(ctx context.Context) error { return db.Check(ctx, db.StateTable()) })
+		if !b.lookOnly { // LookOnly reports the output without a state
+			if err := b.refuseLostState(ctx, cfg, db); err != nil {
+				return db, err
+			}
+		}
+		return db, db.CreateState(ctx)
 	})
 }

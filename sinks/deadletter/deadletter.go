@@ -19,7 +19,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
+
+// errs makes the errors of this package. Their redacted text holds no data.
+const errs = redact.Class("dead_letters")
 
 // line is the JSON of a letter. A record that is JSON is in Record, without
 // insignificant white space. Any other record is in Base64.

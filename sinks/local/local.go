@@ -16,11 +16,7 @@ package local
 import (
 	"cmp"
 	"context"
-	"errors"
-	"io"
 	"log/slog"
-	"slices"
-	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -29,6 +25,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 	archivedir "github.com/tablewake/tablewake/sinks/archive/dir"
 	deaddir "github.com/tablewake/tablewake/sinks/deadletter/dir"
+	"github.com/tablewake/tablewake/sinks/internal/openstores"
 	"github.com/tablewake/tablewake/sinks/notify"
 	"github.com/tablewake/tablewake/sinks/notify/jsonl"
 	"github.com/tablewake/tablewake/sinks/search"
@@ -43,11 +40,7 @@ import (
 type Stores struct {
 	dir    Dir
 	logger *slog.Logger
-	lock   *filelock.Lock // nil when closed
-
-	mu     sync.Mutex
-	opened map[string]any // by path
-	close  []io.Closer    // in the order of opening
+	opened *openstores.Stores // by path
 }
 
 var _ sinks.Stores = (*Stores)(nil)
@@ -65,7 +58,7 @@ func Open(dir string, opts ...Option) (*Stores, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Stores{dir: Dir(dir), lock: lock, opened: make(map[string]any)}
+	s := &Stores{dir: Dir(dir), opened: openstores.New("local", lock.Release)}
 	for _, o := range opts {
 		o(s)
 	}
@@ -82,7 +75,7 @@ func (s *Stores) View(ctx context.Context, _ *config.Config, spec config.Sink) (
 	if err != nil {
 		return nil, err
 	}
-	return store, store.Create(ctx, table(spec.View.Table.Name, spec.View.Key))
+	return store, store.Create(ctx, sinks.RowTable(spec.View.Table.Name, spec.View.Key))
 }
 
 // Aggregate opens views.db and creates the sink's table, as View does.
@@ -91,7 +84,7 @@ func (s *Stores) Aggregate(ctx context.Context, _ *config.Config, spec config.Si
 	if err != nil {
 		return nil, err
 	}
-	return store, store.Create(ctx, table(spec.Aggregate.Table.Name, spec.Aggregate.Group))
+	return store, store.Create(ctx, sinks.RowTable(spec.Aggregate.Table.Name, spec.Aggregate.Group))
 }
 
 // State opens views.db, whichever table the file names.
@@ -105,15 +98,7 @@ func (s *Stores) State(ctx context.Context, cfg *config.Config) (state.Store, er
 
 func (s *Stores) views(ctx context.Context) (*sqlite.Store, error) {
 	path := s.dir.Views()
-	return open(s, path, func() (*sqlite.Store, error) { return sqlite.Open(ctx, path, sqlite.Options{Witness: s.dir.Witness()}) })
-}
-
-func table(name string, key []config.Column) view.Table {
-	t := view.Table{Name: name, PK: key[0].Name}
-	if len(key) > 1 {
-		t.SK = key[1].Name
-	}
-	return t
+	return openstores.Open(s.opened, path, func() (*sqlite.Store, error) { return sqlite.Open(ctx, path, sqlite.Options{Witness: s.dir.Witness()}) })
 }
 
 // Search opens views.db for the sink's indexes. It creates the index that the sink names, so that
@@ -136,58 +121,21 @@ func (s *Stores) Search(ctx context.Context, cfg *config.Config, spec config.Sin
 // Archive opens the folder of the sink's bucket.
 func (s *Stores) Archive(_ context.Context, _ *config.Config, spec config.Sink) (archive.Store, error) {
 	path := s.dir.Archive(cmp.Or(spec.Archive.Bucket, spec.Name))
-	return open(s, path, func() (*archivedir.Store, error) { return archivedir.New(archivedir.Options{Dir: path}) })
+	return openstores.Open(s.opened, path, func() (*archivedir.Store, error) { return archivedir.New(archivedir.Options{Dir: path}) })
 }
 
 // Notify opens the file of the sink's events, whichever queue, topic or bus the sink names.
 func (s *Stores) Notify(_ context.Context, _ *config.Config, spec config.Sink) (notify.Store, error) {
 	path := s.dir.Events(spec.Name)
-	return open(s, path, func() (*jsonl.Store, error) { return jsonl.New(jsonl.Options{Path: path, Logger: s.logger}) })
+	return openstores.Open(s.opened, path, func() (*jsonl.Store, error) { return jsonl.New(jsonl.Options{Path: path, Logger: s.logger}) })
 }
 
 // DeadLetters opens the folder of dead letters, whatever dead_letters says.
 func (s *Stores) DeadLetters(context.Context, *config.Config) (pipeline.DeadLetters, error) {
 	path := s.dir.DeadLetters()
-	return open(s, path, func() (*deaddir.Store, error) { return deaddir.New(deaddir.Options{Dir: path, Logger: s.logger}) })
-}
-
-var errClosed = errors.New("local: the stores are closed")
-
-// open returns the store at path. make opens it the first time.
-func open[T any](s *Stores, path string, make func() (T, error)) (T, error) {
-	var none T
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.opened == nil {
-		return none, errClosed
-	}
-	if store, ok := s.opened[path].(T); ok {
-		return store, nil
-	}
-	store, err := make()
-	if err != nil {
-		return none, err
-	}
-	s.opened[path] = store
-	if c, ok := any(store).(io.Closer); ok {
-		s.close = append(s.close, c)
-	}
-	return store, nil
+	return openstores.Open(s.opened, path, func() (*deaddir.Store, error) { return deaddir.New(deaddir.Options{Dir: path, Logger: s.logger}) })
 }
 
 // Close closes every store, the last opened first, and unlocks the folder. Call it after the
 // pipeline's last Run; a second call does nothing.
-func (s *Stores) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var errs []error
-	for _, c := range slices.Backward(s.close) {
-		errs = append(errs, c.Close())
-	}
-	s.close, s.opened = nil, nil
-	if s.lock != nil {
-		errs = append(errs, s.lock.Release())
-		s.lock = nil
-	}
-	return errors.Join(errs...)
-}
+func (s *Stores) Close() error { return s.opened.Close() }

@@ -41,7 +41,7 @@ func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *record.Chang
 	if e.New.Exists() {
 		dst = e.New.AppendJSON(append(dst, `,"new":`...))
 	}
-	if len(s.attributes) > 0 || len(s.bound) > 0 {
+	if len(s.o.Attributes) > 0 || len(s.o.Bound) > 0 {
 		dst = s.appendAttributes(append(dst, `,"attributes":`...), c)
 	}
 	return append(dst, "}}"...)
@@ -62,11 +62,11 @@ func (s *Sink) appendAttributes(dst []byte, c *record.Change) []byte {
 		}
 		dst = v.AppendJSON(append(appendText(dst, name), ':'))
 	}
-	for _, path := range s.attributes {
+	for _, path := range s.o.Attributes {
 		v, _ := image.At(path)
 		add(path.String(), v)
 	}
-	for _, b := range s.bound {
+	for _, b := range s.o.Bound {
 		add(b.Name(), b.Value(c.Keys))
 	}
 	return append(dst, '}')

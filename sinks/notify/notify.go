@@ -21,7 +21,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
+
+// errs makes the errors of this package. Their redacted text holds no data.
+const errs = redact.Class("notify")
 
 // Options configure a notify sink.
 type Options struct {
@@ -88,17 +92,7 @@ func (m *Message) String() string {
 }
 
 // Sink plans and publishes events. It is safe for concurrent use.
-type Sink struct {
-	pipeline string
-	store    Store
-	events   []string
-	mask     *mask.Mask
-
-	attributes []item.Path
-	bound      []*entity.Binding
-	region     string
-	origin     item.Path // zero if there is none
-}
+type Sink struct{ o Options }
 
 var (
 	_ pipeline.Sink       = (*Sink)(nil)
@@ -116,13 +110,14 @@ func New(o Options) (*Sink, error) {
 	case slices.Contains(o.Events, ""):
 		return nil, errors.New("notify: Events holds an empty name: give the names of detectors")
 	}
-	s := &Sink{pipeline: o.Pipeline, store: o.Store, events: slices.Clone(o.Events), mask: o.Mask, region: o.Region, origin: o.Origin, bound: o.Bound}
-	for _, path := range o.Attributes {
-		if !slices.ContainsFunc(s.attributes, func(p item.Path) bool { return p.String() == path.String() }) {
-			s.attributes = append(s.attributes, path)
+	paths := o.Attributes
+	o.Events, o.Attributes = slices.Clone(o.Events), nil
+	for _, path := range paths {
+		if !slices.ContainsFunc(o.Attributes, func(p item.Path) bool { return p.String() == path.String() }) {
+			o.Attributes = append(o.Attributes, path)
 		}
 	}
-	return s, nil
+	return &Sink{o}, nil
 }
 
 // KeepsKeyOrder returns true: after a failed message, the later ones of its key fail too.
@@ -138,14 +133,14 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		d.Outcome, d.Reason = pipeline.NoEffect, ReasonRegion
 		return nil
 	}
-	masked := s.mask.Delivery(d)
+	masked := s.o.Mask.Delivery(d)
 	c := masked.Change
 	for i := range masked.Events {
 		e := &masked.Events[i]
-		if len(s.events) > 0 && !slices.Contains(s.events, e.Detector) {
+		if len(s.o.Events) > 0 && !slices.Contains(s.o.Events, e.Detector) {
 			continue
 		}
-		m := &Message{ID: e.ID(), Type: "tablewake." + s.pipeline + "." + e.Detector, Source: source(c), Time: c.Time, Key: c.Key}
+		m := &Message{ID: e.ID(), Type: "tablewake." + s.o.Pipeline + "." + e.Detector, Source: source(c), Time: c.Time, Key: c.Key}
 		m.Body = appendCloudEvent(nil, m, e, c, s)
 		d.Ops = append(d.Ops, m)
 	}
@@ -157,9 +152,9 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 
 // raisesHere reports whether the Region of a change raises its events.
 func (s *Sink) raisesHere(c *record.Change) bool {
-	region := s.region
-	if !s.origin.IsZero() {
-		v, _ := latest(c).At(s.origin)
+	region := s.o.Region
+	if !s.o.Origin.IsZero() {
+		v, _ := latest(c).At(s.o.Origin)
 		region, _ = v.Text()
 	}
 	return region == "" || c.Region == "" || region == c.Region
@@ -186,7 +181,7 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 			}
 		}
 	}
-	failedMessages, err := pipeline.FailuresOf(s.store.Publish(ctx, ms), len(ms))
+	failedMessages, err := pipeline.FailuresOf(s.o.Store.Publish(ctx, ms), len(ms))
 	if len(failedMessages) == 0 {
 		return err
 	}

@@ -54,13 +54,7 @@ func (w *writer) repair() {
 
 // auditSource adds the rights to read the items of the source table.
 func (w *writer) auditSource() {
-	var tables []string
-	for _, t := range w.cfg.Source.Tables {
-		tables = append(tables, w.table(t))
-	}
-	if len(tables) > 0 {
-		w.allow("SourceTable", "items are read, all of them and one by one", auditActions, tables...)
-	}
+	w.allow("SourceTable", "items are read, all of them and one by one", auditActions, w.sourceTables()...)
 }
 
 // auditSinks adds the rights to read what the named sinks hold; all sinks if names is empty. It reports whether the state

@@ -22,7 +22,7 @@ sinks:
 		log.Fatal(err)
 	}
 	statements := policy.Statements(cfg, policy.Options{Runner: policy.Function, Region: "eu-central-1", Account: "123456789012"})
-	for _, s := range statements { // policy.Document makes a policy of them, to be encoded as JSON
+	for _, s := range statements {
 		fmt.Println(s.Sid, s.Actions)
 		fmt.Println("  on", s.Resources)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/config"
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks"
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
@@ -60,25 +61,22 @@ func Statements(cfg *config.Config, o Options) []Statement {
 	}
 	o.Redrive = o.Redrive || cfg.DeadLetters != nil && cfg.DeadLetters.AutoRedrive
 	w := writer{o: o, cfg: cfg}
-	if o.Runner == Creator {
+	switch o.Runner {
+	case Creator:
 		w.creator()
-		return w.ss
-	}
-	if o.Runner == Audit {
+	case Audit:
 		w.audit()
-		return w.ss
-	}
-	if o.Runner == Tail {
+	case Tail:
 		w.tail()
-		return w.ss
+	default:
+		w.source()
+		for _, s := range cfg.Sinks {
+			w.sink(s)
+		}
+		w.state()
+		w.deadLetters()
+		w.repair()
 	}
-	w.source()
-	for _, s := range cfg.Sinks {
-		w.sink(s)
-	}
-	w.state()
-	w.deadLetters()
-	w.repair()
 	return w.ss
 }
 
@@ -89,7 +87,11 @@ type writer struct {
 	ss  []Statement
 }
 
+// allow adds a statement, unless there are no resources.
 func (w *writer) allow(sid, why string, actions []string, resources ...string) {
+	if len(resources) == 0 {
+		return
+	}
 	slices.Sort(resources)
 	w.ss = append(w.ss, Statement{Sid: sid, Why: why, Actions: actions, Resources: slices.Compact(resources)})
 }
@@ -104,6 +106,14 @@ func (w *writer) pipelineFolder() string { return cmp.Or(w.o.Pipeline, url.PathE
 
 func (w *writer) arn(service, rest string) string {
 	return fmt.Sprintf("arn:%s:%s:%s:%s:%s", w.o.Partition, service, w.o.Region, w.o.Account, rest)
+}
+
+// sourceTables returns the ARNs of the source tables.
+func (w *writer) sourceTables() (tables []string) {
+	for _, t := range w.cfg.Source.Tables {
+		tables = append(tables, w.table(t))
+	}
+	return tables
 }
 
 // table returns the ARN of a table: the one that the file gives, or that of its name.
@@ -199,8 +209,8 @@ func (w *writer) notify(s config.Sink) {
 	default:
 		return
 	}
-	if bucket, folder := w.overflow(); bucket != "" {
-		w.allow(sid("notify", s.Name, "large"), "events that are too large for a message lie in the bucket", []string{"s3:PutObject"}, w.bucket(bucket, "/"+folder+"*"))
+	if bucket, folder := sinks.LargeEvents(w.cfg); bucket != "" {
+		w.allow(sid("notify", s.Name, "large"), "events that are too large for a message lie in the bucket", []string{"s3:PutObject"}, w.bucket(bucket, "/"+folder+archive.Fingerprints+"/*"))
 	}
 }
 
@@ -210,26 +220,6 @@ func (w *writer) bus(bus string) string {
 		return bus
 	}
 	return w.arn("events", "event-bus/"+w.name(bus))
-}
-
-// overflow returns the bucket and the folder for events that are too large for a message; "" if there is no bucket.
-func (w *writer) overflow() (bucket, folder string) {
-	for _, s := range w.cfg.Sinks {
-		if s.Archive != nil && s.Archive.Bucket != "" {
-			return s.Archive.Bucket, archive.Folder(s.Archive.Prefix, s.Archive.Key) + archive.Fingerprints + "/"
-		}
-	}
-	if d := w.cfg.DeadLetters; d != nil && d.Bucket != "" {
-		return d.Bucket, slashed(d.Prefix) + archive.Fingerprints + "/"
-	}
-	return "", ""
-}
-
-func slashed(prefix string) string {
-	if prefix == "" || strings.HasSuffix(prefix, "/") {
-		return prefix
-	}
-	return prefix + "/"
 }
 
 func (w *writer) queueActions(own []string, queue string) []string {
@@ -303,13 +293,15 @@ func (w *writer) deadLetters() {
 			own = actions(own, redriveQueueActions)
 		}
 		w.allow("DeadLetters", why, w.queueActions(own, d.Queue), w.queue(d.Queue))
-		w.largeLetters()
+		if bucket, folder := sinks.LargeLetters(w.cfg); bucket != "" {
+			w.letters("DeadLettersLarge", "what cannot be delivered and is too large for a message", bucket, folder)
+		}
 	case d.Bucket != "":
 		why := "what cannot be delivered"
 		if w.o.Redrive {
 			why += ", and brings it back"
 		}
-		w.letters("DeadLetters", why, d.Bucket, slashed(d.Prefix))
+		w.letters("DeadLetters", why, d.Bucket, sinks.Slashed(d.Prefix))
 	}
 }
 
@@ -324,22 +316,6 @@ func (w *writer) letters(sid, why, bucket, prefix string) {
 	}
 	w.allow(sid, why, own, w.bucket(bucket, "/"+prefix+w.pipelineFolder()+"/*"))
 	w.allow(sid+"Bucket", "the bucket is looked for at the start, and letters are listed", []string{"s3:ListBucket"}, w.bucket(bucket, ""))
-}
-
-// largeLetters adds the rights to letters that are too large for a message of the queue. They are in the bucket of
-// dead_letters, else in that of the first archive.
-func (w *writer) largeLetters() {
-	const sid, why = "DeadLettersLarge", "what cannot be delivered and is too large for a message"
-	if d := w.cfg.DeadLetters; d.Bucket != "" {
-		w.letters(sid, why, d.Bucket, slashed(d.Prefix))
-		return
-	}
-	for _, s := range w.cfg.Sinks {
-		if s.Archive != nil && s.Archive.Bucket != "" {
-			w.letters(sid, why, s.Archive.Bucket, archive.Folder(s.Archive.Prefix, s.Archive.Key)+archive.Fingerprints+"/dead/")
-			return
-		}
-	}
 }
 
 // creator adds the rights to create what --create creates.
@@ -382,19 +358,9 @@ func (w *writer) creator() {
 	if d := w.cfg.DeadLetters; d != nil && d.Queue != "" {
 		addQueue(d.Queue)
 	}
-	if len(tables) > 0 {
-		w.allow("CreateTables", "makes the tables of --create", createTableActions, tables...)
-	}
-	if len(buckets) > 0 {
-		w.allow("CreateBuckets", "makes the buckets of --create", createBucketActions, buckets...)
-	}
-	if len(queues) > 0 {
-		w.allow("CreateQueues", "makes the queues of --create", queueActions, queues...)
-	}
-	if len(topics) > 0 {
-		w.allow("CreateTopics", "makes the topics of --create", createTopicActions, topics...)
-	}
-	if len(buses) > 0 {
-		w.allow("CreateBuses", "makes the buses of --create", createBusActions, buses...)
-	}
+	w.allow("CreateTables", "makes the tables of --create", createTableActions, tables...)
+	w.allow("CreateBuckets", "makes the buckets of --create", createBucketActions, buckets...)
+	w.allow("CreateQueues", "makes the queues of --create", queueActions, queues...)
+	w.allow("CreateTopics", "makes the topics of --create", createTopicActions, topics...)
+	w.allow("CreateBuses", "makes the buses of --create", createBusActions, buses...)
 }

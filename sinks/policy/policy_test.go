@@ -1,7 +1,6 @@
 package policy_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -336,22 +335,6 @@ func TestPurge(t *testing.T) {
 	ss := policy.Statements(parse(t, "source: {table: shop}\nstate: {table: state}\nsinks: {all: {archive: {prefix: x/}}}\n"), policy.Options{Purge: true})
 	if got, want := lines(ss), "StatePurge: dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/state\n"; !strings.HasSuffix(got, want) {
 		t.Errorf("%s\nwant at its end %s", got, want)
-	}
-}
-
-func TestDocument(t *testing.T) {
-	b, err := json.Marshal(policy.Document(policy.Statements(parse(t, "source: {stream: 'arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678'}\nsinks: {all: {archive: {prefix: x/}}}\n"), policy.Options{Runner: policy.Consumer})))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := `{"Version":"2012-10-17","Statement":[{"Sid":"SourceStream","Effect":"Allow","Action":["dynamodb:DescribeStream","dynamodb:GetRecords","dynamodb:GetShardIterator"],"Resource":["arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678"]}]}`
-	if string(b) != want {
-		t.Errorf("%s\nwant\n%s", b, want)
-	}
-	b, err = json.Marshal(policy.Document([]policy.Statement{{Sid: "A", Actions: []string{"a:A"}, Resources: []string{"*"}, Conditions: []policy.Condition{{Operator: "Null", Key: "k", Values: []string{"false"}}}}}))
-	want = `{"Version":"2012-10-17","Statement":[{"Sid":"A","Effect":"Allow","Action":["a:A"],"Resource":["*"],"Condition":{"Null":{"k":["false"]}}}]}`
-	if err != nil || string(b) != want {
-		t.Errorf("%s, %v\nwant\n%s", b, err, want)
 	}
 }
 

@@ -39,12 +39,8 @@ func (w *writer) streams(why string) {
 
 // tail adds the rights to read the streams, and to see which tables are global.
 func (w *writer) tail() {
-	var tables []string
-	for _, t := range w.cfg.Source.Tables {
-		tables = append(tables, w.table(t))
-	}
 	w.streams("tail reads the stream")
-	w.allow("SourceTable", "a global table is refused without --force", []string{"dynamodb:DescribeTable"}, tables...)
+	w.allow("SourceTable", "a global table is refused without --force", []string{"dynamodb:DescribeTable"}, w.sourceTables()...)
 }
 
 // snapshots adds the rights to read what the source tables hold, and to see how far the stream is read.

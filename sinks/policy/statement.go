@@ -29,39 +29,6 @@ func leadingKeys(like ...string) []Condition {
 	return []Condition{{"ForAllValues:StringLike", key, like}, {"Null", key, []string{"false"}}}
 }
 
-// document is a policy in the form of its JSON.
-type document struct {
-	Version   string
-	Statement []jsonStatement
-}
-
-type jsonStatement struct {
-	Sid       string
-	Effect    string
-	Action    []string
-	Resource  []string
-	Condition map[string]map[string][]string `json:",omitempty"`
-}
-
-// Document returns a policy of these statements, to be encoded as JSON.
-func Document(ss []Statement) any {
-	d := document{Version: "2012-10-17"}
-	for _, s := range ss {
-		js := jsonStatement{Sid: s.Sid, Effect: "Allow", Action: s.Actions, Resource: s.Resources}
-		for _, c := range s.Conditions {
-			if js.Condition == nil {
-				js.Condition = make(map[string]map[string][]string)
-			}
-			if js.Condition[c.Operator] == nil {
-				js.Condition[c.Operator] = make(map[string][]string)
-			}
-			js.Condition[c.Operator][c.Key] = c.Values
-		}
-		d.Statement = append(d.Statement, js)
-	}
-	return d
-}
-
 // sid joins words to one name of letters and digits: orders_by_status becomes OrdersByStatus.
 func sid(words ...string) string {
 	var b strings.Builder

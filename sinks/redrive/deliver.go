@@ -173,43 +173,41 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 			cs, at = append(cs, c), append(at, i)
 		}
 	}
+	var results []pipeline.Redelivery
 	if len(cs) > 0 {
-		results, err := r.Pipeline.Redeliver(ctx, sink, cs)
-		if err != nil {
+		if results, err = r.Pipeline.Redeliver(ctx, sink, cs); err != nil {
 			return false, 0, err
 		}
-		for k, res := range results {
-			i := at[k]
-			after, retry := pipeline.Retryable(res.Err)
-			switch {
-			case res.Err == nil && res.Outcome == pipeline.Suppressed:
-				r.failLetter(w.refs[i], failureOf(k, errSuppressed))
-				progress = true
-			case res.Err == nil && res.Outcome == pipeline.Superseded && w.keys[i].blockedBefore(w.refs[i]):
-				r.failLetter(w.refs[i], failureOf(k, errNeeded))
-				progress = true
-			case res.Err == nil && res.Outcome == pipeline.Superseded && w.keys[i].pendingBefore(w.refs[i]): // it is tried again after that one
-			case res.Err == nil:
-				if end(i, delivered); res.Outcome == pipeline.Superseded {
-					overtaken++
-				}
-			case pipeline.IsFatal(res.Err) || ctx.Err() != nil:
-				err = res.Err
-			case res.Untried: // an earlier one of its key failed: it is tried again, or waits
-			case retry:
-				w.refs[i].why = failureOf(k, res.Err)
-				wait = max(wait, after)
-			default:
-				r.failLetter(w.refs[i], failureOf(k, res.Err))
-				progress = true
-			}
-		}
-		if rerr := r.remove(ctx, sink, done, overtaken); rerr != nil || err != nil {
-			return false, 0, errors.Join(err, rerr)
-		}
-		return progress || len(done) > 0, wait, nil
 	}
-	return progress || len(done) > 0, 0, r.remove(ctx, sink, done, 0)
+	for k, res := range results {
+		i := at[k]
+		after, retry := pipeline.Retryable(res.Err)
+		switch {
+		case res.Err == nil && res.Outcome == pipeline.Suppressed:
+			r.failLetter(w.refs[i], failureOf(k, errSuppressed))
+			progress = true
+		case res.Err == nil && res.Outcome == pipeline.Superseded && w.keys[i].anyBefore(w.refs[i], (*letterRef).blocksLater):
+			// a letter before this one stays, and can write a row in a later redrive that only the old image of this one can remove
+			r.failLetter(w.refs[i], failureOf(k, errNeeded))
+			progress = true
+		case res.Err == nil && res.Outcome == pipeline.Superseded && w.keys[i].anyBefore(w.refs[i], func(r *letterRef) bool { return r.state == pending }): // it is tried again after that one
+		case res.Err == nil:
+			if end(i, delivered); res.Outcome == pipeline.Superseded {
+				overtaken++
+			}
+		case pipeline.IsFatal(res.Err) || ctx.Err() != nil:
+			err = res.Err
+		case res.Untried: // an earlier one of its key failed: it is tried again, or waits
+		case retry:
+			w.refs[i].why = failureOf(k, res.Err)
+			wait = max(wait, after)
+		default:
+			r.failLetter(w.refs[i], failureOf(k, res.Err))
+			progress = true
+		}
+	}
+	err = errors.Join(err, r.remove(ctx, sink, done, overtaken))
+	return progress || len(done) > 0, wait, err
 }
 
 // remove removes delivered or discarded letters, even if the redrive is being stopped. overtaken is how many of

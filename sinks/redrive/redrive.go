@@ -17,6 +17,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -163,7 +164,7 @@ func (r *run) pass(ctx context.Context) (repeat bool, err error) {
 	if err != nil || r.DryRun {
 		return false, err
 	}
-	for _, name := range r.sinks(letters) {
+	for _, name := range slices.Sorted(maps.Keys(letters)) {
 		more, err := r.deliverSink(ctx, name, letters[name])
 		if err != nil {
 			return false, err

@@ -64,17 +64,6 @@ type keyLetters struct {
 	exhausted   bool           // failExhausted failed a letter of it
 }
 
-// blockedBefore reports whether a letter before one stays. The earlier letter can write a row in a later redrive that
-// only the old image of the later letter can remove.
-func (l *keyLetters) blockedBefore(one *letterRef) bool {
-	return l.anyBefore(one, (*letterRef).blocksLater)
-}
-
-// pendingBefore reports whether a letter before one is not delivered yet.
-func (l *keyLetters) pendingBefore(one *letterRef) bool {
-	return l.anyBefore(one, func(r *letterRef) bool { return r.state == pending })
-}
-
 // anyBefore reports whether is returns true for a letter before one, which must not be settled. It
 // skips the settled letters at the beginning once, not once for each letter.
 func (l *keyLetters) anyBefore(one *letterRef, is func(*letterRef) bool) bool {
@@ -174,9 +163,4 @@ func (r *run) sort(ctx context.Context, marks map[string]map[item.Key]state.Mark
 		}
 	}
 	return sorted, nil
-}
-
-// sinks returns the names of the sinks that have letters or marks, sorted.
-func (r *run) sinks(letters map[string][]*keyLetters) []string {
-	return slices.Sorted(maps.Keys(letters))
 }

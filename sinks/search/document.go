@@ -69,9 +69,9 @@ func (s *Sink) appendTombstone(dst []byte, v record.Version, void bool) []byte {
 func (s *Sink) appendHeader(dst []byte, v record.Version, deleted bool) []byte {
 	dst = append(dst, versionStart...)
 	dst = v.Append(dst)
-	dst = appendText(append(dst, `","by":`...), s.by)
-	if s.birth != "" {
-		dst = append(append(append(dst, `,"birth":"`...), s.birth...), '"')
+	dst = appendText(append(dst, `","by":`...), s.o.Pipeline)
+	if s.o.Birth != "" {
+		dst = append(append(append(dst, `,"birth":"`...), s.o.Birth...), '"')
 	}
 	if deleted {
 		dst = append(dst, `,"deleted":true`...)

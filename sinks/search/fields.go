@@ -157,9 +157,6 @@ func (f *field) child(name string) *field {
 	return c
 }
 
-// takesAll reports whether f takes all attributes unchanged, except the reserved field.
-func (f *field) takesAll() bool { return f.include && len(f.inner) == 1 && len(f.renamed) == 0 }
-
 // of returns the settings of an attribute inside; nil if there are none. f may be nil.
 func (f *field) of(name string) *field {
 	if f == nil {

@@ -21,21 +21,21 @@ import (
 
 // checkForEach checks what a document of an element requires, and sets what it is made with.
 func (s *Sink) checkForEach() error {
-	if s.forEach == nil {
+	if s.o.ForEach == nil {
 		return nil
 	}
 	var ok bool
-	if s.within, ok = s.forEach.Path.Names(); !ok || len(s.within) == 0 {
-		return errs.Errorf("the path %s is into a list: name attributes of maps", redact.Field(s.forEach.Path.String()))
+	if s.within, ok = s.o.ForEach.Path.Names(); !ok || len(s.within) == 0 {
+		return errs.Errorf("the path %s is into a list: name attributes of maps", redact.Field(s.o.ForEach.Path.String()))
 	}
-	if each := s.index.EachPaths(); len(each) > 0 || s.index.ReadsIdentity() {
+	if each := s.o.Index.EachPaths(); len(each) > 0 || s.o.Index.ReadsIdentity() {
 		return errs.New("the name of the index reads the element: name it by the item")
 	}
-	if s.routing != nil && s.routing.ReadsIdentity() {
+	if s.o.Routing != nil && s.o.Routing.ReadsIdentity() {
 		return errs.New("the routing reads the element: make it of key attributes")
 	}
 	s.when, s.whenElement = pipeline.SplitCondition(s.when)
-	s.unlimited = *s.forEach
+	s.unlimited = *s.o.ForEach
 	s.unlimited.Max = math.MaxInt
 	return nil
 }
@@ -74,14 +74,14 @@ type elementDocuments struct {
 func (s *Sink) planElements(d *pipeline.Delivery) error {
 	c := d.Change
 	if !c.Old.Exists() && c.Op != record.Insert && c.Op != record.Snapshot && !c.ViewType.HasOld() {
-		return errs.Errorf("search: a %s without an old image: only it tells which elements of %s left", redact.Safe(c.Op.String()), redact.Field(s.forEach.Path.String()))
+		return errs.Errorf("search: a %s without an old image: only it tells which elements of %s left", redact.Safe(c.Op.String()), redact.Field(s.o.ForEach.Path.String()))
 	}
 	from, oldFlaw := s.locateElements(c, c.Old, &s.unlimited)
 	var to elementDocuments
 	var docs [][]byte
 	var flaw error
 	if !c.Removed() {
-		to, flaw = s.locateElements(c, c.New, s.forEach)
+		to, flaw = s.locateElements(c, c.New, s.o.ForEach)
 	}
 	var routing string
 	if len(from.docs) > 0 || len(to.docs) > 0 {
@@ -154,7 +154,7 @@ func (s *Sink) locateElements(c *record.Change, image item.Image, of *elements.S
 		return elementDocuments{documentLocation: documentLocation{why: ReasonSparse}}, fmt.Errorf("search: %w", err)
 	}
 	located.n, located.why = len(all), ReasonSparse
-	pattern := s.forEach.Pattern(image)
+	pattern := s.o.ForEach.Pattern(image)
 	for i := range all {
 		e := &all[i]
 		if e.ID == "" {
@@ -180,19 +180,19 @@ func (s *Sink) locateElements(c *record.Change, image item.Image, of *elements.S
 
 // ofElement says which element an error is about.
 func (s *Sink) ofElement(position int, err error) error {
-	return errs.Errorf("search: element %d of %s: %w", position, redact.Field(s.forEach.Path.String()), err)
+	return errs.Errorf("search: element %d of %s: %w", position, redact.Field(s.o.ForEach.Path.String()), err)
 }
 
 // elementID returns the id of an element's document. Hidden key attributes and a hidden identity are masked.
 func (s *Sink) elementID(c *record.Change, e *elements.Element, pattern string) string {
-	if s.hashID {
+	if s.o.HashID {
 		return "hmac:" + s.hasher.sum("id:"+string(item.AppendEscaped([]byte(string(c.Key)+elementMark), e.ID)))
 	}
 	identity := e.ID
-	if s.keyMask.Hides(s.forEach.IDPath(pattern)) {
-		identity = s.keyMask.Text(identity)
+	if s.o.Mask.Hides(s.o.ForEach.IDPath(pattern)) {
+		identity = s.o.Mask.Text(identity)
 	}
-	return ElementID(s.keyMask.Key(c), identity)
+	return ElementID(s.o.Mask.Key(c), identity)
 }
 
 // documentsOf returns the documents of the elements of the new image.
@@ -215,7 +215,7 @@ func (s *Sink) documentsOf(d *pipeline.Delivery, of *elementDocuments) ([][]byte
 // shownElements returns the n elements of an image without hidden parts. Where elements are hidden as a whole, none is shown.
 func (s *Sink) shownElements(shown item.Image, n int) []item.Value {
 	values := make([]item.Value, 0, n)
-	v, _ := shown.At(s.forEach.Path)
+	v, _ := shown.At(s.o.ForEach.Path)
 	if v.Kind() == item.KindM {
 		for _, e := range v.Members() {
 			values = append(values, e)

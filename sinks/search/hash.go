@@ -1,12 +1,9 @@
 package search
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"hash"
-	"slices"
 	"strconv"
 	"sync"
 
@@ -16,11 +13,6 @@ import (
 
 // hasher makes hashes under one key. It is safe for concurrent use.
 type hasher struct{ macs sync.Pool } // of hash.Hash
-
-func newHasher(key []byte) *hasher {
-	key = slices.Clone(key)
-	return &hasher{sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
-}
 
 // sum is the hash of a text, so that who has the key finds a document by it:
 //

@@ -43,10 +43,10 @@ func ItemOf(id string) item.Key {
 
 // id returns the id of the document of c's item. Hidden key attributes are masked.
 func (s *Sink) id(c *record.Change) string {
-	if s.hashID {
+	if s.o.HashID {
 		return "hmac:" + s.hasher.sum("id:"+string(c.Key))
 	}
-	return DocumentID(s.keyMask.Key(c))
+	return DocumentID(s.o.Mask.Key(c))
 }
 
 // CheckIndex returns an error if OpenSearch does not accept the name of an index. It accepts at

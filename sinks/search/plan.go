@@ -46,7 +46,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	if !c.New.Exists() && !c.Removed() {
 		return errs.Errorf("search: a %s without a new image: documents are made of it", redact.Safe(c.Op.String()))
 	}
-	if s.forEach != nil {
+	if s.o.ForEach != nil {
 		return s.planElements(d)
 	}
 	from, oldFlaw := s.locateBefore(c)
@@ -180,12 +180,12 @@ func (s *Sink) locateBefore(c *record.Change) (documentLocation, error) {
 	switch {
 	case c.Old.Exists():
 		return s.locate(c, c.Old)
-	case c.FoundNoItem(s.noTTLDeletes), c.CameAndWent():
+	case c.FoundNoItem(s.o.NoTTLDeletes), c.CameAndWent():
 		return documentLocation{why: ReasonWhen}, nil
-	case c.Inserted() && len(s.index.Paths()) > 0:
+	case c.Inserted() && len(s.o.Index.Paths()) > 0:
 		return documentLocation{why: ReasonWhen}, nil // nothing tells in which index the document of an expired item is
-	case len(s.index.Paths()) > 0:
-		return documentLocation{}, errs.Errorf("search: a %s without an old image: the index %q depends on it", redact.Safe(c.Op.String()), s.index)
+	case len(s.o.Index.Paths()) > 0:
+		return documentLocation{}, errs.Errorf("search: a %s without an old image: the index %q depends on it", redact.Safe(c.Op.String()), s.o.Index)
 	}
 	return s.indexOf(c, c.Keys)
 }
@@ -195,16 +195,16 @@ func (s *Sink) indexOf(c *record.Change, item item.Image) (documentLocation, err
 		return documentLocation{index: s.fixed}, nil
 	}
 	var buf [128]byte
-	text, missing, err := s.index.AppendText(buf[:0], template.Scope{Change: c, Item: item, Mask: s.mask})
+	text, missing, err := s.o.Index.AppendText(buf[:0], template.Scope{Change: c, Item: item, Mask: s.mask})
 	if err != nil {
-		return documentLocation{}, fmt.Errorf("search: index %q: %w", s.index, err)
+		return documentLocation{}, fmt.Errorf("search: index %q: %w", s.o.Index, err)
 	}
 	if missing != "" {
 		return documentLocation{why: ReasonSparse}, nil
 	}
 	name, err := s.recent.Text(text, CheckIndex)
 	if err != nil {
-		return documentLocation{}, fmt.Errorf("search: index %q: %w", s.index, err)
+		return documentLocation{}, fmt.Errorf("search: index %q: %w", s.o.Index, err)
 	}
 	return documentLocation{index: name}, nil
 }

@@ -37,21 +37,21 @@ func routingKeys(routing *template.Template) ([]string, error) {
 // route returns the routing of the document of c's item. It depends on the item's key alone, so it never
 // changes. "" routes by the id.
 func (s *Sink) route(c *record.Change) (string, error) {
-	if s.routing == nil {
+	if s.o.Routing == nil {
 		return "", nil
 	}
 	for _, name := range s.routed {
 		if _, ok := c.Keys.Get(name); !ok {
-			return "", errs.Errorf("search: routing %q: {%s} is no key attribute of the table: what may change would leave a document in two places", s.routing, redact.Field(name))
+			return "", errs.Errorf("search: routing %q: {%s} is no key attribute of the table: what may change would leave a document in two places", s.o.Routing, redact.Field(name))
 		}
 	}
-	text, missing, err := s.routing.AppendText(nil, template.Scope{Change: c, Item: c.Keys, Mask: s.keyMask})
+	text, missing, err := s.o.Routing.AppendText(nil, template.Scope{Change: c, Item: c.Keys, Mask: s.o.Mask})
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("search: routing %q: %w", s.routing, err)
+		return "", fmt.Errorf("search: routing %q: %w", s.o.Routing, err)
 	case missing != "" || len(text) == 0:
 		return "", nil
-	case s.hashID:
+	case s.o.HashID:
 		return s.hasher.sum("routing:" + string(text)), nil
 	}
 	return string(text), nil

@@ -21,16 +21,23 @@ package search
 import (
 	"cmp"
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/elements"
 	"github.com/tablewake/tablewake/pipeline/mask"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/state"
 )
+
+// errs makes the errors of this package. Their redacted text holds no data.
+const errs = redact.Class("search")
 
 // Options describe one search sink.
 type Options struct {
@@ -70,33 +77,21 @@ type Options struct {
 // Sink plans and writes the documents of one index template. It is safe for
 // concurrent use.
 type Sink struct {
-	by      string
-	birth   string
-	store   Store
-	index   *template.Template
-	fixed   string                 // name of the index if all items have the same; else ""
-	recent  template.Recent        // checked names of indexes
-	when    pipeline.ItemCondition // nil matches every item, or whenElement says which elements match
-	forEach *elements.Spec         // nil: an item has one document
-	within  []string               // the names of forEach.Path
+	o      Options
+	fixed  string                 // name of the index if all items have the same; else ""
+	recent template.Recent        // checked names of indexes
+	when   pipeline.ItemCondition // nil matches every item, or whenElement says which elements match
+	within []string               // the names of o.ForEach.Path
 
-	unlimited   elements.Spec             // forEach without a maximum
+	unlimited   elements.Spec             // o.ForEach without a maximum
 	whenElement pipeline.ElementCondition // nil matches every element
 	fields      *field
 	whole       bool       // documents have all attributes unchanged
 	drafts      sync.Pool  // of *[]byte: buffers in which documents are written before their length is known
 	hasher      *hasher    // nil if nothing is hashed
-	hashID      bool       // document ids are hashes
-	mask        *mask.Mask // without the attributes that are hashed
-	keyMask     *mask.Mask
-
-	routing   *template.Template // nil routes by id
-	routed    []string           // key attributes that routing reads
-	retention state.Retention
-
-	noTTLDeletes bool // the sink receives no TTL deletes
-
-	mutations mutations
+	mask        *mask.Mask // o.Mask without the attributes that are hashed
+	routed      []string   // key attributes that o.Routing reads
+	mutations   mutations
 }
 
 var (
@@ -134,8 +129,7 @@ func New(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("search: Fields.Hash: %w", err)
 	}
-	s := &Sink{by: o.Pipeline, birth: o.Birth, store: o.Store, index: o.Index, when: o.When, fields: fields, whole: fields.takesAll(), hashID: o.HashID, mask: mask, keyMask: o.Mask,
-		routing: o.Routing, routed: routed, retention: o.Retention, noTTLDeletes: o.NoTTLDeletes, forEach: o.ForEach}
+	s := &Sink{o: o, when: o.When, fields: fields, whole: fields.include && len(fields.inner) == 1 && len(fields.renamed) == 0, mask: mask, routed: routed}
 	if err := s.checkForEach(); err != nil {
 		return nil, fmt.Errorf("search: ForEach: %w", err)
 	}
@@ -146,7 +140,8 @@ func New(o Options) (*Sink, error) {
 		if len(o.HMACKey) == 0 {
 			return nil, errors.New("search: HMACKey is empty: HashID and Fields.Hash need a secret, so that nobody can try values until their hash fits")
 		}
-		s.hasher = newHasher(o.HMACKey)
+		key := slices.Clone(o.HMACKey)
+		s.hasher = &hasher{sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
 	}
 	return s, nil
 }
@@ -155,7 +150,7 @@ func New(o Options) (*Sink, error) {
 // if the index name depends on the item, because a move must find the old index, and with ForEach, because it alone
 // tells which elements left.
 func (s *Sink) Requires() pipeline.Needs {
-	return pipeline.Needs{New: true, Old: len(s.index.Paths()) > 0 || s.forEach != nil}
+	return pipeline.Needs{New: true, Old: len(s.o.Index.Paths()) > 0 || s.o.ForEach != nil}
 }
 
 // KeepsKeyOrder returns true: the store orders mutations by their versions.
@@ -171,13 +166,13 @@ func (s *Sink) Guarded() bool { return true }
 // version.
 func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
-	s.retention.Refuse(ds, &failed)
+	s.o.Retention.Refuse(ds, &failed)
 	ms := s.mutations.get(len(ds))
 	for i := range ds {
 		for _, op := range ds[i].Ops {
 			if m, ok := op.(*Mutation); ok {
 				ms = append(ms, *m)
-				ms[len(ms)-1].Birth = s.birth
+				ms[len(ms)-1].Birth = s.o.Birth
 			}
 		}
 	}
@@ -203,7 +198,7 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 }
 
 func (s *Sink) apply(ctx context.Context, ms []Mutation) ([]Result, error) {
-	rs, err := s.store.Apply(ctx, ms)
+	rs, err := s.o.Store.Apply(ctx, ms)
 	if err == nil && len(rs) != len(ms) {
 		err = pipeline.Fatal(errs.Errorf("search: the store answered %d of %d mutations", len(rs), len(ms)))
 	}

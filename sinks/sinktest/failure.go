@@ -2,6 +2,7 @@ package sinktest
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -33,7 +34,7 @@ func (st *stage) finish(w *worker) {
 		if err == nil {
 			err = w.flush(st.ctx)
 		}
-		if err == nil && w.drained() {
+		if err == nil && !slices.ContainsFunc(w.dead, func(l letter) bool { return !l.refused }) {
 			return
 		}
 		if _, retry := pipeline.Retryable(err); err != nil && !retry && !errors.Is(err, errPermanent) {

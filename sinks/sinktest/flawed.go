@@ -1,14 +1,13 @@
 package sinktest
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"github.com/tablewake/tablewake/pipeline/record"
 )
 
 // Attributes that spoil an image for [Store.Flawed], each in its own way. Good images
@@ -85,7 +84,13 @@ func flawed(t *testing.T, s Suite) {
 func (st *stage) mend(broken *worker, tooEarly bool) {
 	st.tb.Helper()
 	whole := st.stream
-	st.wantUnspoilt()
+	st.stream = &Stream{Records: slices.Clone(whole.Records), Changes: whole.Changes}
+	for i := range st.stream.Records {
+		if IsFlawed(st.stream.Records[i].New) {
+			st.stream.Records[i].New = nil // an item is not there as long as its image is spoilt
+		}
+	}
+	st.want("a pass with images that nothing can be made of")
 	if tooEarly {
 		st.must(broken.redrive(st.ctx))
 		st.want("a redrive before the settings were mended")
@@ -123,19 +128,6 @@ func (f fact) flaws() []Record {
 	return records
 }
 
-// wantUnspoilt compares the store with the model of the stream without images that are spoilt:
-// an item is not there as long as its image is.
-func (st *stage) wantUnspoilt() {
-	st.tb.Helper()
-	st.stream = &Stream{Records: slices.Clone(st.stream.Records), Changes: st.stream.Changes}
-	for i := range st.stream.Records {
-		if IsFlawed(st.stream.Records[i].New) {
-			st.stream.Records[i].New = nil
-		}
-	}
-	st.want("a pass with images that nothing can be made of")
-}
-
 // flawedWorker is a worker with the settings that flaws spoil images for.
 func (st *stage) flawedWorker() *worker {
 	st.tb.Helper()
@@ -152,12 +144,7 @@ func (w *worker) letters() []letter {
 	for _, l := range w.dead {
 		once[string(l.change.Key)+" "+l.change.Version.String()] = l
 	}
-	return slices.SortedFunc(maps.Values(once), func(a, b letter) int { return compareVersions(a.change, b.change) })
-}
-
-func compareVersions(a, b *record.Change) int {
-	if c := a.Version.Compare(b.Version); c != 0 {
-		return c
-	}
-	return strings.Compare(string(a.Key), string(b.Key))
+	return slices.SortedFunc(maps.Values(once), func(a, b letter) int {
+		return cmp.Or(a.change.Version.Compare(b.change.Version), cmp.Compare(a.change.Key, b.change.Key))
+	})
 }

@@ -48,9 +48,11 @@ func (w *worker) deliver(ctx context.Context, changes []*record.Change) (err err
 func (w *worker) writeAll(ctx context.Context, planned []pipeline.Delivery) error {
 	keys := make(map[item.Key]bool)
 	from := 0
+	k, ok := w.sink.(pipeline.KeyOrderer)
+	keepsOrder := ok && k.KeepsKeyOrder()
 	for i := range planned {
 		key := planned[i].Change.Key
-		if keys[key] && !w.keepsKeyOrder() {
+		if keys[key] && !keepsOrder {
 			if err := w.write(ctx, planned[from:i:i]); err != nil {
 				return err
 			}
@@ -60,11 +62,6 @@ func (w *worker) writeAll(ctx context.Context, planned []pipeline.Delivery) erro
 		keys[key] = true
 	}
 	return w.write(ctx, planned[from:])
-}
-
-func (w *worker) keepsKeyOrder() bool {
-	k, ok := w.sink.(pipeline.KeyOrderer)
-	return ok && k.KeepsKeyOrder()
 }
 
 func checkPlan(d *pipeline.Delivery) error {
@@ -103,7 +100,8 @@ func (w *worker) write(ctx context.Context, ds []pipeline.Delivery) error {
 				d := ds[i]
 				d.Outcome, d.Reason = pipeline.Written, ""
 				again = append(again, d)
-			case w.again && w.overtaken(&ds[i]):
+			case w.again && ds[i].Outcome == pipeline.Superseded && !slices.ContainsFunc(w.dead, func(l letter) bool { return l.change.Key == ds[i].Change.Key }):
+				// the sink has a newer version of the item, and no earlier letter of it stays: the letter goes
 			case errors.Is(failure, errPermanent):
 				w.dead = append(w.dead, letter{change: ds[i].Change})
 			case w.refused != nil && w.refused(failure):
@@ -148,16 +146,4 @@ func (w *worker) redrive(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-// overtaken tells whether a letter goes although it failed again: the sink has a newer version of
-// its item, and no letter of the item before it stays.
-func (w *worker) overtaken(d *pipeline.Delivery) bool {
-	return d.Outcome == pipeline.Superseded &&
-		!slices.ContainsFunc(w.dead, func(l letter) bool { return l.change.Key == d.Change.Key })
-}
-
-// drained tells whether nothing is left to redrive but what the sink refuses.
-func (w *worker) drained() bool {
-	return !slices.ContainsFunc(w.dead, func(l letter) bool { return !l.refused })
 }

@@ -113,16 +113,12 @@ func (o *athenaOptions) print(out io.Writer) error {
 func (o *athenaOptions) archive(cfg *config.Config, s config.Sink) (athena.Archive, error) {
 	c := s.Archive
 	a := athena.Archive{
-		Sink:      s.Name,
-		Database:  o.database,
-		Location:  o.location,
-		Layout:    archive.Log,
-		Format:    archive.Format(c.Format),
-		Images:    archive.Images(c.Images),
-		Partition: c.Partition,
-		Key:       c.Key,
-		Partial:   len(s.Kept()) > 0 || len(cfg.Filters) > 0,
-		Class:     c.StorageClass,
+		Sink:     s.Name,
+		Database: o.database,
+		Location: o.location,
+		Options:  sinks.ArchiveOptions(s),
+		Partial:  len(s.Kept()) > 0 || len(cfg.Filters) > 0,
+		Class:    c.StorageClass,
 	}
 	if cfg.Source.Kinesis != "" && a.Format != archive.Parquet && a.Images != archive.PlainJSON {
 		return a, fmt.Errorf("%s:%d: sinks.%s: its lines are records of Kinesis, which hold a change in base64: Athena reads none of it. Set archive.format: parquet, or archive.images: plain_json, for an archive of another name", cfg.File, s.Line, s.Name)
@@ -133,15 +129,6 @@ func (o *athenaOptions) archive(cfg *config.Config, s config.Sink) (athena.Archi
 		a.Location = "s3://" + c.Bucket + "/" + c.Prefix
 	default:
 		return a, cli.Usagef("%s:%d: sinks.%s names no bucket: say where its objects are with --location", cfg.File, s.Line, s.Name)
-	}
-	if c.PerItem {
-		a.Layout = archive.PerItem
-	}
-	for _, k := range c.Kinds {
-		a.Kinds = append(a.Kinds, archive.Kind(k))
-	}
-	for _, column := range c.Columns {
-		a.Columns = append(a.Columns, archive.Column{Name: column.Name, Value: column.Template})
 	}
 	for _, t := range cfg.Source.Tables {
 		a.Tables = append(a.Tables, t.Name)

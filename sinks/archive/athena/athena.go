@@ -18,8 +18,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/tablewake/tablewake/pipeline/mask"
-	"github.com/tablewake/tablewake/pipeline/template"
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
@@ -29,14 +27,7 @@ type Archive struct {
 	Database string // database of the table and the views. Default: the database of the query
 	Location string // required: beginning of every object's URL, with the prefix: "s3://bucket/changes/"
 
-	Layout    archive.Layout     // Default: Log
-	Format    archive.Format     // Default: JSONLZstd
-	Images    archive.Images     // Default: DynamoDBJSON
-	Kinds     []archive.Kind     // Default: all
-	Partition *template.Template // may be nil
-	Key       *template.Template // template of the names of PerItem objects
-	Columns   []archive.Column   // additional columns of Parquet objects
-	Mask      *mask.Mask         // mask of the sink. Default: nothing is hidden
+	archive.Options // those of the sink, without Store
 
 	Tables  []string  // names of the source's tables
 	Partial bool      // filters drop some changes before the archive

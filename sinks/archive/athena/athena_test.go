@@ -45,12 +45,12 @@ func TestStatements(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, a := range map[string]athena.Archive{
-		"plain_gzip":      {Sink: "plain", Location: "s3://b/p/", Format: archive.JSONLGzip, Images: archive.PlainJSON, Partition: parse(t, "{@table}/{@op}"), Tables: []string{"shop", "a.b"}},
-		"odd_layouts":     {Sink: "Odd-Names", Database: "my`db", Location: "s3://b/it's", Format: archive.Parquet, Partition: parse(t, "-x/{@time|date:2006}/m={@time|date:2006-01}/{@time|date:15:04}/{@time|date:Jan 2006}/t={@time|date:02T2006:01}")},
-		"injected":        {Sink: "byTenant", Location: "s3://b/", Format: archive.Parquet, Partial: true, Partition: parse(t, "Tenant={TenantId}/key={Email|lower}/born={Born|date:2006-01-02}/dt={CreatedAt|date:2006-01-02}"), Mask: mask, Columns: []archive.Column{{Name: "dt"}, {Name: "select"}}},
-		"only_kinds":      {Sink: "gone", Location: "s3://b/p", Format: archive.Parquet, Kinds: []archive.Kind{archive.UserDelete, archive.TTLDelete}},
-		"per_item_newest": {Sink: "items", Location: "s3://b/", Layout: archive.PerItem, Key: parse(t, "archive/{Type}/{PK}.json")},
-		"per_item":        {Sink: "items", Location: "s3://b/", Layout: archive.PerItem, Key: parse(t, "{PK}/{@version}.json"), Class: "GLACIER", Images: archive.PlainJSON},
+		"plain_gzip":      {Sink: "plain", Location: "s3://b/p/", Tables: []string{"shop", "a.b"}, Options: archive.Options{Format: archive.JSONLGzip, Images: archive.PlainJSON, Partition: parse(t, "{@table}/{@op}")}},
+		"odd_layouts":     {Sink: "Odd-Names", Database: "my`db", Location: "s3://b/it's", Options: archive.Options{Format: archive.Parquet, Partition: parse(t, "-x/{@time|date:2006}/m={@time|date:2006-01}/{@time|date:15:04}/{@time|date:Jan 2006}/t={@time|date:02T2006:01}")}},
+		"injected":        {Sink: "byTenant", Location: "s3://b/", Partial: true, Options: archive.Options{Format: archive.Parquet, Partition: parse(t, "Tenant={TenantId}/key={Email|lower}/born={Born|date:2006-01-02}/dt={CreatedAt|date:2006-01-02}"), Mask: mask, Columns: []archive.Column{{Name: "dt"}, {Name: "select"}}}},
+		"only_kinds":      {Sink: "gone", Location: "s3://b/p", Options: archive.Options{Format: archive.Parquet, Kinds: []archive.Kind{archive.UserDelete, archive.TTLDelete}}},
+		"per_item_newest": {Sink: "items", Location: "s3://b/", Options: archive.Options{Layout: archive.PerItem, Key: parse(t, "archive/{Type}/{PK}.json")}},
+		"per_item":        {Sink: "items", Location: "s3://b/", Class: "GLACIER", Options: archive.Options{Layout: archive.PerItem, Key: parse(t, "{PK}/{@version}.json"), Images: archive.PlainJSON}},
 	} {
 		var b strings.Builder
 		for _, s := range statements(t, a) {
@@ -182,7 +182,7 @@ func TestErrors(t *testing.T) {
 		"Sink":       {Location: "s3://b/"},
 		`"b/p"`:      {Sink: "a", Location: "b/p"},
 		"s3://b/${x": {Sink: "a", Location: "s3://b/${x}/"},
-		"holds $":    {Sink: "a", Location: "s3://b/", Partition: parse(t, "a${{b}}={PK}")},
+		"holds $":    {Sink: "a", Location: "s3://b/", Options: archive.Options{Partition: parse(t, "a${{b}}={PK}")}},
 	} {
 		if _, err := athena.Statements(a); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, want one of %q", err, want)
@@ -191,7 +191,7 @@ func TestErrors(t *testing.T) {
 }
 
 func TestFrom(t *testing.T) {
-	a := athena.Archive{Sink: "a", Location: "s3://b/", Partition: parse(t, "{@time|date:2006010215}"), From: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)}
+	a := athena.Archive{Sink: "a", Location: "s3://b/", From: time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC), Options: archive.Options{Partition: parse(t, "{@time|date:2006010215}")}}
 	if sql := statements(t, a)[0].SQL; !strings.Contains(sql, "'2026112100,NOW+1DAYS'") || !strings.Contains(sql, "'yyyyMMddHH'") || !strings.Contains(sql, "'HOURS'") {
 		t.Error(sql)
 	}

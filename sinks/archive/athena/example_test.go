@@ -17,7 +17,7 @@ func ExampleStatements() {
 		log.Fatal(err)
 	}
 	statements, err := athena.Statements(athena.Archive{
-		Sink: "history", Location: "s3://shop-archive/changes/", Format: archive.Parquet, Partition: day,
+		Sink: "history", Location: "s3://shop-archive/changes/", Options: archive.Options{Format: archive.Parquet, Partition: day},
 	})
 	if err != nil {
 		log.Fatal(err)

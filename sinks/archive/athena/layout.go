@@ -1,6 +1,7 @@
 package athena
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -44,27 +45,18 @@ func parseLayout(src string) (layout, bool) {
 		literal = ""
 	}
 	for i := 0; i < len(src); {
-		u, ok := unitAt(src[i:])
-		if !ok {
+		n := slices.IndexFunc(units, func(u unit) bool { return strings.HasPrefix(src[i:], u.layout) })
+		if n < 0 {
 			literal += src[i : i+1]
 			i++
 			continue
 		}
 		cut()
-		l.units = append(l.units, u)
-		i += len(u.layout)
+		l.units = append(l.units, units[n])
+		i += len(units[n].layout)
 	}
 	cut()
 	return l, len(l.units) > 0 && l.matches(src)
-}
-
-func unitAt(s string) (unit, bool) {
-	for _, u := range units {
-		if strings.HasPrefix(s, u.layout) {
-			return u, true
-		}
-	}
-	return unit{}, false
 }
 
 // matches reports whether the units format times exactly as Go formats src. This finds elements of Go that are not
@@ -75,12 +67,7 @@ func (l layout) matches(src string) bool {
 		time.Date(1999, 12, 31, 23, 59, 58, 987654321, time.UTC),
 		time.Date(2031, 6, 3, 14, 36, 41, 0, time.UTC),
 	} {
-		var b strings.Builder
-		for i, u := range l.units {
-			b.WriteString(l.literals[i] + at.Format(u.layout))
-		}
-		b.WriteString(l.literals[len(l.units)])
-		if b.String() != string(item.AppendEscaped(nil, at.Format(src))) {
+		if l.format(at) != string(item.AppendEscaped(nil, at.Format(src))) {
 			return false
 		}
 	}

@@ -98,7 +98,7 @@ func TestDDLIsOfTheObjectsSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := athena.Archive{Sink: "a", Location: "s3://b/p/", Format: archive.Parquet, Columns: columns(t)}
+	a := athena.Archive{Sink: "a", Location: "s3://b/p/", Options: archive.Options{Format: archive.Parquet, Columns: columns(t)}}
 	store := written(t, archive.Options{Format: a.Format, Columns: a.Columns}, stream.Changes)
 	object := store[slices.Collect(maps.Keys(store))[0]]
 	f, err := parquet.OpenFile(bytes.NewReader(object), int64(len(object)))
@@ -225,7 +225,7 @@ func TestFoldersAreProjected(t *testing.T) {
 		"{@time|date:2006-01}-{@op}", "{@table}/{@time|date:15:04}", "at={@time|date:2006-01-02T15:04:05}", "type={Type}/s={Status|lower}/dt={@time|date:20060102}",
 	} {
 		partition := parse(t, src)
-		p := propertiesOf(statements(t, athena.Archive{Sink: "a", Location: "s3://b/p/", Format: archive.Parquet, Partition: partition, Tables: []string{sinktest.Table}})[0].SQL)
+		p := propertiesOf(statements(t, athena.Archive{Sink: "a", Location: "s3://b/p/", Tables: []string{sinktest.Table}, Options: archive.Options{Format: archive.Parquet, Partition: partition}})[0].SQL)
 		rapid.Check(t, func(rt *rapid.T) {
 			stream := streams.Draw(rt, "stream")
 			store := written(t, archive.Options{Format: archive.Parquet, Prefix: "p/", Partition: partition}, batches(rt, stream.Changes)...)
@@ -251,7 +251,7 @@ func TestFoldersAreProjected(t *testing.T) {
 // are, over objects that repeat changes: its SQL is run over the rows of the objects.
 func TestViews(t *testing.T) {
 	streams := sinktest.Streams(sinktest.StreamOptions{Snapshots: true})
-	a := athena.Archive{Sink: "a", Location: "s3://b/p/", Format: archive.Parquet, Columns: columns(t)}
+	a := athena.Archive{Sink: "a", Location: "s3://b/p/", Options: archive.Options{Format: archive.Parquet, Columns: columns(t)}}
 	rapid.Check(t, func(rt *rapid.T) {
 		stream := streams.Draw(rt, "stream")
 		store := written(t, archive.Options{Format: archive.Parquet, Columns: a.Columns}, batches(rt, stream.Changes)...)

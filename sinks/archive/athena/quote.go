@@ -44,17 +44,14 @@ func hiveText(text string) string {
 func text(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // hiveName returns a name with its database, for DDL.
-func (t *table) hiveName(name string) string {
-	if t.Database == "" {
-		return hiveIdentifier(name)
-	}
-	return hiveIdentifier(t.Database) + "." + hiveIdentifier(name)
-}
+func (t *table) hiveName(name string) string { return t.qualified(name, hiveIdentifier) }
 
 // sqlName returns a name with its database, for queries and views.
-func (t *table) sqlName(name string) string {
+func (t *table) sqlName(name string) string { return t.qualified(name, identifier) }
+
+func (t *table) qualified(name string, quoted func(string) string) string {
 	if t.Database == "" {
-		return identifier(name)
+		return quoted(name)
 	}
-	return identifier(t.Database) + "." + identifier(name)
+	return quoted(t.Database) + "." + quoted(name)
 }

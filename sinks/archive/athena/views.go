@@ -54,7 +54,8 @@ func (t *table) onceView() Statement {
 // currentView returns the view of the last version of each existing item; false if the
 // archive does not have all changes.
 func (t *table) currentView() (Statement, bool) {
-	if len(t.Kinds) > 0 && !covers(t.Kinds) {
+	drops := func(k archive.Kind) bool { return !slices.Contains(t.Kinds, k) }
+	if len(t.Kinds) > 0 && slices.ContainsFunc([]archive.Kind{archive.AnyChange, archive.TTLDelete, archive.UserDelete}, drops) {
 		return Statement{}, false
 	}
 	by := append([]string{`"table"`, `"key"`}, t.folders("injected")...)
@@ -66,15 +67,6 @@ func (t *table) currentView() (Statement, bool) {
 		notes = append(notes, fmt.Sprintf("It is read folder by folder of %s: an item that has moved stands in both.", strings.Join(injected, ", ")))
 	}
 	return t.view("__current", notes, t.numbered(by, ` ORDER BY "version" DESC`, t.sqlName(t.name+"__once")), `"#" = 1 AND "kind" = `+text(string(archive.AnyChange))), true
-}
-
-func covers(kinds []archive.Kind) bool {
-	for _, k := range []archive.Kind{archive.AnyChange, archive.TTLDelete, archive.UserDelete} {
-		if !slices.Contains(kinds, k) {
-			return false
-		}
-	}
-	return true
 }
 
 func (t *table) view(suffix string, notes []string, from, where string) Statement {

@@ -1,12 +1,10 @@
 package s3
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/awserr"
@@ -65,25 +63,13 @@ func (s *Store) proves(ctx context.Context, known chan bool, header string) erro
 
 func (s *Store) writeProbe(ctx context.Context, header string) error {
 	body := []byte("Objects beside this one are written on condition that they are not there. This one proves that the server keeps to it.\n")
-	in := &s3.PutObjectInput{
-		Bucket:               &s.o.Bucket,
-		Key:                  aws.String(s.own(probe)),
-		Body:                 bytes.NewReader(body),
-		ContentType:          aws.String("text/plain"),
-		ChecksumCRC32C:       checksum(body),
-		ServerSideEncryption: s.encryption(),
-		SSEKMSKeyId:          optional(s.o.KMSKey),
-	}
+	in := s.putInput(s.own(probe), "text/plain", body)
 	if header == ifMatch {
 		in.IfMatch = aws.String(`"no object has this tag"`)
 	} else {
 		in.IfNoneMatch = aws.String("*")
 	}
-	out, err := s.client.PutObject(ctx, in)
-	if err != nil {
-		return err
-	}
-	return awserr.Tagged(out.ETag)
+	return s.putObject(ctx, in)
 }
 
 func (s *Store) unconditional(header string) error {

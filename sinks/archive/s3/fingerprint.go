@@ -1,15 +1,11 @@
 package s3
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
-
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/pipeline/bounded"
@@ -41,16 +37,7 @@ func (s *Store) Fingerprint(ctx context.Context, pipeline, sink string) (state.F
 func (s *Store) SetFingerprint(ctx context.Context, p state.Fingerprint) error {
 	b, err := json.MarshalIndent(p, "", "  ")
 	if err == nil {
-		b = append(b, '\n')
-		_, err = s.client.PutObject(ctx, &s3.PutObjectInput{
-			Bucket:               &s.o.Bucket,
-			Key:                  aws.String(s.fingerprint(p.Pipeline, p.Sink)),
-			Body:                 bytes.NewReader(b),
-			ContentType:          aws.String("application/json"),
-			ChecksumCRC32C:       checksum(b),
-			ServerSideEncryption: s.encryption(),
-			SSEKMSKeyId:          optional(s.o.KMSKey),
-		})
+		_, err = s.client.PutObject(ctx, s.putInput(s.fingerprint(p.Pipeline, p.Sink), "application/json", append(b, '\n')))
 		if err != nil {
 			err = s.failed(ctx, "PutObject", err)
 		}

@@ -44,25 +44,30 @@ func (s *Store) Replace(ctx context.Context, o archive.Object, stored archive.St
 
 // putWhole writes an object in place of the one with the ETag replaced; nil means in place of none.
 func (s *Store) putWhole(ctx context.Context, o archive.Object, replaced *string) error {
-	var none *string
-	if replaced == nil {
-		none = aws.String("*")
+	in := s.putInput(o.Name, o.ContentType, o.Body)
+	in.Tagging, in.Metadata = tagging(o.Tags), metadata(o)
+	in.StorageClass, in.BucketKeyEnabled = types.StorageClass(s.o.StorageClass), s.bucketKey()
+	if in.IfMatch = replaced; replaced == nil {
+		in.IfNoneMatch = aws.String("*")
 	}
-	out, err := s.client.PutObject(ctx, &s3.PutObjectInput{
+	return s.putObject(ctx, in)
+}
+
+// putInput returns what all writes of objects have in common.
+func (s *Store) putInput(name, contentType string, body []byte) *s3.PutObjectInput {
+	return &s3.PutObjectInput{
 		Bucket:               &s.o.Bucket,
-		Key:                  &o.Name,
-		Body:                 bytes.NewReader(o.Body),
-		ContentType:          optional(o.ContentType),
-		IfNoneMatch:          none,
-		IfMatch:              replaced,
-		ChecksumCRC32C:       checksum(o.Body),
-		Tagging:              tagging(o.Tags),
-		Metadata:             metadata(o),
-		StorageClass:         types.StorageClass(s.o.StorageClass),
+		Key:                  &name,
+		Body:                 bytes.NewReader(body),
+		ContentType:          optional(contentType),
+		ChecksumCRC32C:       checksum(body),
 		ServerSideEncryption: s.encryption(),
 		SSEKMSKeyId:          optional(s.o.KMSKey),
-		BucketKeyEnabled:     s.bucketKey(),
-	})
+	}
+}
+
+func (s *Store) putObject(ctx context.Context, in *s3.PutObjectInput) error {
+	out, err := s.client.PutObject(ctx, in)
 	if err != nil {
 		return err
 	}

@@ -22,9 +22,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/s3/types"
 
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/archive"
 	"github.com/tablewake/tablewake/sinks/state"
 )
+
+// errs makes the errors of this package. Their redacted text holds no data.
+const errs = redact.Class("archive")
 
 // Options configure a store.
 type Options struct {

@@ -148,7 +148,7 @@ type audited struct {
 // Audit makes an audit, or goes on with one that was interrupted, and saves its report.
 func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 	o.setDefaults()
-	o.Header.Run, o.Header.Begun, o.Header.Format = newRun(), time.Now().UTC().Truncate(time.Second), reportFormat
+	o.Header.Run, o.Header.Begun, o.Header.Format = time.Now().UTC().Format("20060102-150405"), time.Now().UTC().Truncate(time.Second), reportFormat
 	anew := progress{
 		Request: o.Request, Header: o.Header, Phase: readItems, Parts: map[string]part{}, Read: map[string]int{}, Tally: newTally(len(o.Sinks)),
 	}
@@ -157,7 +157,7 @@ func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &audited{o: o, work: w, bar: &sharedProgress{of: o.Progress}, readFrom: maps.Clone(w.Parts), started: time.Now()}
+	a := &audited{o: o, work: w, bar: &sharedProgress{of: o.Progress}, readFrom: maps.Clone(w.Parts), started: time.Now(), groups: make(map[placeID]bool)}
 	o.Budget.tell(func(rate float64) {
 		fmt.Fprintf(a.bar, "throttled: slowed to %.0f read units a second\n", rate)
 	})
@@ -192,9 +192,6 @@ func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 	return sum, nil
 }
 
-// newRun returns the id of an audit.
-func newRun() string { return time.Now().UTC().Format("20060102-150405") }
-
 // save stores the progress with the length of the report.
 func (a *audited) save() error {
 	if err := a.report.flush(); err != nil {
@@ -226,8 +223,11 @@ func (a *audited) run(ctx context.Context) error {
 		}
 	}
 	if a.work.Phase == recheck {
-		if err := a.recheckAll(ctx); err != nil {
-			return err
+		for done := false; !done; {
+			var err error
+			if done, err = a.recheckRound(ctx); err != nil {
+				return err
+			}
 		}
 		a.work.Phase = sumGroups
 		if err := a.save(); err != nil {

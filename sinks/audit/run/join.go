@@ -59,7 +59,7 @@ func (j *joiner) join(entries *spool, i, depth int) error {
 		return j.split(entries, i, depth)
 	}
 	clear(j.groups) // the entries of a group are in one file
-	all := newComparisons(int(entries.lengths[i] / (2 * usualEntry)))
+	all := comparisons{byPlace: make(map[placeID]*comparison, entries.lengths[i]/(2*usualEntry))}
 	err := entries.each(i, func(record []byte) error {
 		e, err := parseEntry(record)
 		switch {
@@ -91,10 +91,6 @@ func (j *joiner) join(entries *spool, i, depth int) error {
 type comparisons struct {
 	byPlace map[placeID]*comparison
 	next    []comparison
-}
-
-func newComparisons(expected int) *comparisons {
-	return &comparisons{byPlace: make(map[placeID]*comparison, expected)}
 }
 
 // of returns the comparison that an entry belongs to.
@@ -170,7 +166,8 @@ func (j *joiner) addSuspects(id placeID, p *comparison) error {
 		}
 	}
 	for _, s := range p.stored {
-		if owner != nil && (s.item == "" || id.kind == audit.Row && !p.expects(s.item) || !owner.claimed && s.item != owner.item) {
+		expects := slices.ContainsFunc(p.expected, func(e sideEntry) bool { return e.item == s.item })
+		if owner != nil && (s.item == "" || id.kind == audit.Row && !expects || !owner.claimed && s.item != owner.item) {
 			continue // one write mends the place: the recheck looks at it with the item that should have it
 		}
 		if err := j.add(suspect{sink: id.sink, item: s.item, places: at}); err != nil {
@@ -194,11 +191,6 @@ func (p *comparison) owner() *sideEntry {
 		}
 	}
 	return owner
-}
-
-// expects reports whether an item is one of those that come to the place.
-func (p *comparison) expects(k item.Key) bool {
-	return slices.ContainsFunc(p.expected, func(e sideEntry) bool { return e.item == k })
 }
 
 // equal reports whether the place holds what it should.

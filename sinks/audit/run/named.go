@@ -41,16 +41,8 @@ func (a *audited) lookShares(ctx context.Context, l *look) error {
 
 // isRepeated reports whether a group was found before: several of the named items count in it.
 func (a *audited) isRepeated(sink int, f *audit.Finding) bool {
-	if f.Kind != audit.Group {
-		return false
-	}
 	id := placeID{sink, f.Kind, f.Place}
-	if a.groups[id] {
-		return true
-	}
-	if a.groups == nil {
-		a.groups = make(map[placeID]bool)
-	}
+	repeated := f.Kind == audit.Group && a.groups[id]
 	a.groups[id] = true
-	return false
+	return repeated
 }

@@ -21,18 +21,9 @@ import (
 // itemsAtOnce is how many items a recheck reads together.
 const itemsAtOnce = 100
 
-// recheckAll looks at every suspect until it stood still for longer than the lag: a difference counts if item and places
-// are the same in two rounds, versions included, and every consumer was past the first of the two in between.
-func (a *audited) recheckAll(ctx context.Context) error {
-	for {
-		done, err := a.recheckRound(ctx)
-		if done || err != nil {
-			return err
-		}
-	}
-}
-
-// recheckRound looks at the suspects that the round before left open. done is true if there are none.
+// recheckRound looks at the suspects that the round before left open. done is true if there are none. Rounds go on until
+// every suspect stood still for longer than the lag: a difference counts if item and places are the same in two rounds,
+// versions included, and every consumer was past the first of the two in between.
 func (a *audited) recheckRound(ctx context.Context) (done bool, err error) {
 	last := a.work.Round >= a.o.Rounds
 	open, err := openSpool(a.work.path(fmt.Sprintf("round-%d", a.work.Round)), a.work.Open)
@@ -290,8 +281,9 @@ func (a *audited) selects(c *record.Change) bool {
 
 // handle reports the findings of a look, or has them looked at again.
 func (a *audited) handle(l *look, next *spool, last bool) error {
+	_, isDamaged := errors.AsType[*state.DamagedError](l.err) // others can be read
 	switch {
-	case state.IsPermanent(l.err) || isDamaged(l.err):
+	case state.IsPermanent(l.err) || isDamaged:
 		l.findings = []audit.Finding{{Item: l.item, Verdict: audit.Skipped, Why: l.err.Error()}}
 	case l.err != nil:
 		return fmt.Errorf("%s: %w", a.o.Sinks[l.sink].Name(), l.err)
@@ -341,12 +333,6 @@ func (a *audited) handle(l *look, next *spool, last bool) error {
 		}
 	}
 	return nil
-}
-
-// isDamaged reports whether one entry cannot be read: others can.
-func isDamaged(err error) bool {
-	_, is := errors.AsType[*state.DamagedError](err)
-	return is
 }
 
 // mayMove reports whether a finding is a difference, also one that a dead letter explains: a change that is on its way may

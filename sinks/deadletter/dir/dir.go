@@ -31,10 +31,14 @@ import (
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/internal/disk"
 	"github.com/tablewake/tablewake/sinks/internal/linefile"
 )
+
+// errs makes the errors of this package. Their redacted text holds no data.
+const errs = redact.Class("dead_letters")
 
 // remembered is the number of recent letters whose ids are kept to avoid duplicates.
 const remembered = 200_000

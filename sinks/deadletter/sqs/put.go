@@ -19,18 +19,18 @@ import (
 // fails before it sends any.
 func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	var large []pipeline.DeadLetter
-	var batch []types.SendMessageBatchRequestEntry
-	var batchNames []string // sentName of each message of batch
-	var batches [][]types.SendMessageBatchRequestEntry
-	var names [][]string
-	size := 0
+	var entries []types.SendMessageBatchRequestEntry
+	var names []string // of the letter of each entry. A change that is dead-lettered again has another time, and is another letter
 	for i := range letters {
 		if err := ctx.Err(); err != nil {
 			return pipeline.Transient(err)
 		}
 		l := &letters[i]
-		name := sentName(l)
-		if s.wasSent(name) {
+		name := fmt.Sprintf("%s@%d", deadletter.ID(l), l.Time.UnixNano())
+		s.mu.Lock()
+		sent := s.sent.Has(name)
+		s.mu.Unlock()
+		if sent {
 			continue
 		}
 		body, err := encode(l, s.MaxBytes)
@@ -44,25 +44,25 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 			large = append(large, *l)
 			continue
 		}
-		if len(batch) == queue.Entries || len(batch) > 0 && size+len(body) > s.MaxBytes {
-			batches, names = append(batches, batch), append(names, batchNames)
-			batch, batchNames, size = nil, nil, 0
-		}
-		batch = append(batch, types.SendMessageBatchRequestEntry{Id: new(queue.EntryID(len(batch))), MessageBody: &body})
-		batchNames, size = append(batchNames, name), size+len(body)
-	}
-	if len(batch) > 0 {
-		batches, names = append(batches, batch), append(names, batchNames)
+		entries, names = append(entries, types.SendMessageBatchRequestEntry{MessageBody: &body}), append(names, name)
 	}
 	if len(large) > 0 {
 		if err := s.Large.Put(ctx, large); err != nil {
 			return err
 		}
 	}
-	for i, b := range batches {
-		if err := s.send(ctx, b, names[i]); err != nil {
+	for len(entries) > 0 {
+		n, size := 0, 0
+		for ; n < min(len(entries), queue.Entries); n++ {
+			if size += len(*entries[n].MessageBody); n > 0 && size > s.MaxBytes {
+				break
+			}
+			entries[n].Id = new(queue.EntryID(n))
+		}
+		if err := s.send(ctx, entries[:n], names[:n]); err != nil {
 			return err
 		}
+		entries, names = entries[n:], names[n:]
 	}
 	return nil
 }
@@ -88,16 +88,4 @@ func (s *Store) send(ctx context.Context, batch []types.SendMessageBatchRequestE
 		return pipeline.Transient(errs.Errorf("%s: it did not say what became of %d letters", s.op("SendMessageBatch"), len(batch)-len(out.Successful)))
 	}
 	return nil
-}
-
-// sentName identifies a sent letter. A change that is dead-lettered again has another time,
-// and is another letter.
-func sentName(l *pipeline.DeadLetter) string {
-	return fmt.Sprintf("%s@%d", deadletter.ID(l), l.Time.UnixNano())
-}
-
-func (s *Store) wasSent(name string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sent.Has(name)
 }

@@ -64,7 +64,7 @@ func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] 
 // more receives once. It returns false if the queue is empty and no other reader
 // has messages.
 func (s *Store) more(ctx context.Context, r *reader, began time.Time) (more bool, err error) {
-	alone := r.isAlone()
+	alone := r.alone.Load()
 	if more, err = s.receive(ctx, r); more || err != nil || alone {
 		return more, err
 	}
@@ -72,15 +72,13 @@ func (s *Store) more(ctx context.Context, r *reader, began time.Time) (more bool
 	if alone, err = s.alone(ctx, r); err != nil {
 		return false, err
 	}
-	if !alone {
-		r.warnOnce(func() {
-			s.Logger.LogAttrs(ctx, slog.LevelWarn, "letters of the queue are being read elsewhere, by a redrive that runs or was killed: it waits for them",
-				slog.String("queue", s.place.Name), slog.Duration("waits_for", s.Settle), slog.Duration("there_again_within", s.Visibility))
-		})
+	if !alone && !r.warned.Swap(true) {
+		s.Logger.LogAttrs(ctx, slog.LevelWarn, "letters of the queue are being read elsewhere, by a redrive that runs or was killed: it waits for them",
+			slog.String("queue", s.place.Name), slog.Duration("waits_for", s.Settle), slog.Duration("there_again_within", s.Visibility))
 	}
 	switch {
 	case alone:
-		r.setAlone() // receive again, as the other reader may have released messages
+		r.alone.Store(true) // receive again, as the other reader may have released messages
 	case time.Since(began) >= s.Settle:
 		return false, pipeline.RetryAfter(&awserr.Error{
 			Op: "deadletter: the queue " + s.place.Name, Code: "some of its letters are being read elsewhere",

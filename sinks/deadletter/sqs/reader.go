@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/deadletter"
@@ -24,9 +25,10 @@ type reader struct {
 	byID    map[string]*receivedLetter
 	foreign []handle // messages that are not letters of this pipeline
 	n       int      // number of received messages, including removed ones
-	alone   bool     // no other reader has messages
-	warned  bool     // the log has a warning about other readers
 	closed  bool
+
+	alone  atomic.Bool // no other reader has messages
+	warned atomic.Bool // the log has a warning about other readers
 }
 
 // receivedLetter is a letter. The queue may have several messages of it.
@@ -169,28 +171,6 @@ func (r *reader) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.n
-}
-
-func (r *reader) isAlone() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.alone
-}
-
-// warnOnce calls warn the first time.
-func (r *reader) warnOnce(warn func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.warned {
-		r.warned = true
-		warn()
-	}
-}
-
-func (r *reader) setAlone() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.alone = true
 }
 
 // close stops renewing and closes the file.

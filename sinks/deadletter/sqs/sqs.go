@@ -26,10 +26,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/tablewake/tablewake/pipeline/awserr"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/internal/linefile"
 	"github.com/tablewake/tablewake/sinks/internal/queue"
 )
+
+// errs makes the errors of this package. Their redacted text holds no data.
+const errs = redact.Class("dead_letters")
 
 // Options configure a store.
 type Options struct {
@@ -58,7 +62,7 @@ type Store struct {
 	place queue.Place
 
 	mu     sync.Mutex
-	sent   *linefile.Recent // sentName of recently sent letters
+	sent   *linefile.Recent // names of recently sent letters
 	reader *reader          // nil if nothing was read
 }
 

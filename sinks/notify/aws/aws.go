@@ -26,7 +26,11 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/awserr"
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
+
+// errs makes the errors of this package. Their redacted text holds no data.
+const errs = redact.Class("notify")
 
 // Overflow stores event data that does not fit into a message.
 //

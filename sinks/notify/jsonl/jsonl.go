@@ -22,12 +22,16 @@ import (
 	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/internal/disk"
 	"github.com/tablewake/tablewake/sinks/internal/fingerprint"
 	"github.com/tablewake/tablewake/sinks/internal/linefile"
 	"github.com/tablewake/tablewake/sinks/notify"
 	"github.com/tablewake/tablewake/sinks/state"
 )
+
+// errs makes the errors of this package. Their redacted text holds no data.
+const errs = redact.Class("notify")
 
 // remembered is the number of recent events whose ids are kept to avoid duplicates.
 const remembered = 200_000

@@ -263,10 +263,10 @@ func (b *bulk) setResult(i int, it *bulkItem, size int) nextStep {
 	case class == outrun:
 		return sendAgain
 	case class == noScript:
-		b.store.installed.forget()
+		b.store.installed.Store(false)
 		return sendAgain
 	case class == noIndex && b.store.indexes != nil:
-		b.store.indexes.forget(m.Index)
+		b.store.indexes.known.Delete(m.Index)
 		r.Err = pipeline.Transient(r.Err) // the retry looks for the index again
 		return sendAgain
 	case class == tooLarge && size > 0:

@@ -86,7 +86,7 @@ func (s *Store) appendExact(dst []byte, index string, m *search.Mutation) []byte
 	dst = append(dst, `{"update":{`...)
 	dst = appendAddress(dst, index, m)
 	dst = append(dst, "}}\n"+`{"scripted_upsert":true,"upsert":{},"script":{"id":"`...)
-	dst = append(dst, s.script...)
+	dst = append(dst, scriptID...)
 	dst = append(dst, `","params":{"doc":`...)
 	dst = appendLine(dst, s.document(m))
 	return append(dst, "}}}\n"...)

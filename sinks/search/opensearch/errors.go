@@ -14,6 +14,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
+// errs makes the errors of this package. Their redacted text holds no data.
+const errs = redact.Class("search")
+
 // Error is a refused or failed request. It contains only the error type and the field name of the
 // server's text, since the rest may show values and keys.
 type Error struct {

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tablewake/tablewake/pipeline"
@@ -54,9 +55,8 @@ type indexes struct {
 	definition *definition
 	creating   chan struct{} // full while a caller looks for or creates an index
 
-	mu        sync.Mutex
-	known     map[string]time.Time // by name: when the index was last found ready
-	fullUntil time.Time            // until then a missing index is refused without counting the indexes
+	known     sync.Map     // of a name: when the index was last found ready
+	fullUntil atomic.Int64 // Unix time in nanoseconds. Until then a missing index is refused without counting the indexes
 }
 
 func newIndexes(o Indexes) (*indexes, error) {
@@ -75,7 +75,7 @@ func newIndexes(o Indexes) (*indexes, error) {
 		return nil, fmt.Errorf("the mapping: %w", err)
 	}
 	o.Mapping, o.Attributes = slices.Clone(o.Mapping), maps.Clone(o.Attributes)
-	return &indexes{Indexes: o, definition: d, creating: make(chan struct{}, 1), known: make(map[string]time.Time)}, nil
+	return &indexes{Indexes: o, definition: d, creating: make(chan struct{}, 1)}, nil
 }
 
 // sink returns the owner of the indexes.
@@ -89,24 +89,9 @@ const recheck = 5 * time.Second
 
 // foundReady returns when the index of a name was last found ready.
 func (x *indexes) foundReady(name string) (at time.Time, ok bool) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	at, ok = x.known[name]
+	v, ok := x.known.Load(name)
+	at, _ = v.(time.Time)
 	return at, ok
-}
-
-// setReady records that the index of a name was found ready at a time.
-func (x *indexes) setReady(name string, at time.Time) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.known[name] = at
-}
-
-// forget makes the next write look for the index of a name.
-func (x *indexes) forget(name string) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	delete(x.known, name)
 }
 
 // phase is the state of an index, according to the record of its sink and the server:
@@ -192,7 +177,7 @@ func (s *Store) ensureIndex(ctx context.Context, name string) error {
 	}
 	if err == nil && !s.isReady(name) {
 		if err = s.advance(ctx, name); err == nil {
-			x.setReady(name, now)
+			x.known.Store(name, now)
 		}
 	}
 	if err == nil {
@@ -217,7 +202,7 @@ func (s *Store) confirm(ctx context.Context, now time.Time) error {
 	}
 	for name, index := range there {
 		if r.phase(name, index) == ready && s.verify(name, index) == nil {
-			s.indexes.setReady(name, now)
+			s.indexes.known.Store(name, now)
 		}
 	}
 	return nil

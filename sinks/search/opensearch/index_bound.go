@@ -39,10 +39,7 @@ func (s *Store) reserve(ctx context.Context, name string) error {
 		return nil
 	}
 	now := s.clock()
-	x.mu.Lock()
-	refused := now.Before(x.fullUntil)
-	x.mu.Unlock()
-	if refused {
+	if now.UnixNano() < x.fullUntil.Load() {
 		return x.errFull(name)
 	}
 	err := s.amend(ctx, x.sink(), func(r *indexRecord, _ bool) (bool, error) {
@@ -71,9 +68,7 @@ func (s *Store) reserve(ctx context.Context, name string) error {
 		return true, nil
 	})
 	if _, full := errors.AsType[*FullError](err); full {
-		x.mu.Lock()
-		x.fullUntil = now.Add(fullFor)
-		x.mu.Unlock()
+		x.fullUntil.Store(now.Add(fullFor).UnixNano())
 	}
 	return err
 }

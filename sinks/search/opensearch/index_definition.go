@@ -27,7 +27,7 @@ type definition struct {
 	settings       map[string]any
 	mappings       map[string]any
 	settingsByPath map[string]string // settings and mappings
-	defaults       defaults          // added to a new index, never compared
+	created        map[string]any    // mappings of a new index, with defaults that are never compared
 }
 
 // newDefinition parses a mapping: {"settings": ..., "mappings": ...}, or
@@ -51,13 +51,13 @@ func newDefinition(mapping json.RawMessage, fields search.Fields, declared map[s
 	d.settingsByPath = make(map[string]string)
 	flattenSettings(d.settingsByPath, "", d.settings)
 	flattenMapping(d.settingsByPath, "mappings", d.mappings)
-	d.defaults, err = newDefaults(d.mappings, fields, declared)
+	d.created, err = withDefaults(d.mappings, fields, declared)
 	return d, err
 }
 
 // body returns the request that creates an index with its alias.
 func (d *definition) body(by owner) ([]byte, error) {
-	mappings := d.defaults.into(d.mappings)
+	mappings := maps.Clone(d.created)
 	if err := put(mappings, "_meta", "tablewake", by); err != nil {
 		return nil, err
 	}

@@ -27,9 +27,10 @@ func patiently(ctx context.Context, request func() error) error {
 	limit, pause := time.Now().Add(openPatience), pipeline.Backoff{Max: 2 * time.Second}
 	for attempt := 0; ; attempt++ {
 		err := request()
-		after, again := unready(err)
-		if !again {
-			return err
+		e, answered := errors.AsType[*Error](err)
+		after, again := pipeline.Retryable(err)
+		if !again || !answered || e.Status != http.StatusTooManyRequests && e.Status < http.StatusInternalServerError {
+			return err // an address without any answer may be wrong
 		}
 		wait := pause.Delay(attempt, after)
 		if time.Now().Add(wait).After(limit) {
@@ -43,16 +44,6 @@ func patiently(ctx context.Context, request func() error) error {
 
 // openPatience is how long patiently retries.
 const openPatience = 30 * time.Second
-
-// unready reports whether the server answered that it is not ready, and how long it asks to
-// wait. No answer at all is returned as an error at once, since the address may be wrong.
-func unready(err error) (after time.Duration, is bool) {
-	e, answered := errors.AsType[*Error](err)
-	if !answered || e.Status != http.StatusTooManyRequests && e.Status < http.StatusInternalServerError {
-		return 0, false
-	}
-	return pipeline.Retryable(err)
-}
 
 // open is one attempt of Open. It leaves what exists unchanged.
 func (s *Store) open(ctx context.Context) error {
@@ -108,7 +99,7 @@ func (s *Store) begin(ctx context.Context) error {
 	})
 	if err == nil {
 		for name := range there {
-			x.setReady(name, s.clock())
+			x.known.Store(name, s.clock())
 		}
 	}
 	return err

@@ -126,7 +126,7 @@ func (s *Store) ensureState(ctx context.Context) error {
 		return there.keepsRecords()
 	}
 	body := `{"mappings":` + stateMapping + `}`
-	if !s.serverless { // which has no shards and replicas to speak of
+	if !s.serverless { // it has no settings of shards and replicas
 		body = `{"settings":` + stateSettings + `,"mappings":` + stateMapping + `}`
 	}
 	a, err := s.client.do(ctx, http.MethodPut, "/"+stateIndex, []byte(body))

@@ -92,7 +92,10 @@ func (s *Store) pagesByScroll(ctx context.Context, index string, l state.Listing
 			err = fmt.Errorf("%w: %s", search.ErrNoIndex, index)
 		}
 		if a.Scroll != "" {
-			defer func() { s.endScroll(ctx, a.Scroll) }()
+			defer func() { // the server ends it by itself later, so an error does no harm
+				end := call{op: "end a scroll", method: http.MethodDelete, path: "/_search/scroll", body: map[string]string{"scroll_id": a.Scroll}}
+				_, _, _ = s.client.ask(context.WithoutCancel(ctx), end)
+			}()
 		}
 		for err == nil && len(a.Hits.Hits) > 0 {
 			if !yield(a.Hits.Hits, nil) {
@@ -111,11 +114,4 @@ func (s *Store) pagesByScroll(ctx context.Context, index string, l state.Listing
 			yield(nil, err)
 		}
 	}
-}
-
-// endScroll frees a scroll on the server. The server ends it by itself later, so an error does no harm.
-func (s *Store) endScroll(ctx context.Context, scroll string) {
-	_, _, _ = s.client.ask(context.WithoutCancel(ctx), call{
-		op: "end a scroll", method: http.MethodDelete, path: "/_search/scroll", body: map[string]string{"scroll_id": scroll},
-	})
 }

@@ -102,34 +102,16 @@ func (b *bulk) checkUnchanged(d *search.DocumentRepair, m *search.Mutation, is *
 
 const statesPath = "/_mget?filter_path=docs.found,docs._source,docs._seq_no,docs._primary_term,docs._version,docs.error"
 
-// readStates reads the stored documents of the mutations at, independent of the last refresh.
+// readStates reads the stored documents of the mutations at.
 func (b *bulk) readStates(ctx context.Context, at []int) ([]storedState, error) {
-	common := b.commonIndex(at)
-	body := []byte(`{"docs":[`)
-	for n, i := range at {
-		m, index := &b.ms[i], ""
-		if n > 0 {
-			body = append(body, ',')
-		}
-		if common == "" {
-			index = b.store.physical(m.Index)
-		}
-		body = append(appendAddress(append(body, '{'), index, m), '}')
-	}
-	if common != "" {
-		common = b.store.physical(common)
-	}
-	a, err := b.store.client.do(ctx, http.MethodPost, within(common, statesPath), append(body, "]}"...))
-	switch {
-	case err != nil:
+	body, err := b.multiGet(ctx, at, statesPath, "read a document")
+	if err != nil {
 		return nil, err
-	case !a.ok():
-		return nil, a.failure("read a document", "")
 	}
 	var found struct {
 		Docs []storedState `json:"docs"`
 	}
-	if json.Unmarshal(a.body, &found) != nil || len(found.Docs) != len(at) {
+	if json.Unmarshal(body, &found) != nil || len(found.Docs) != len(at) {
 		return nil, errShort
 	}
 	for n := range found.Docs {

@@ -3,11 +3,10 @@ package opensearch
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
-	"sync"
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/redact"
@@ -23,59 +22,35 @@ def order = there instanceof String ? there.compareTo(params.doc._tw.version) : 
 if (order == 0 && own['void'] == true && params.doc._tw['void'] != true) { order = -1 }
 if (order >= 0 || there instanceof String && own.birth != params.doc._tw.birth) { ctx.op = 'none' } else { ctx._source = params.doc }`
 
-// scriptID names the script by the hash of its source. A stored script is never altered, so
+// scriptID is the name of the script: the hash of its source. A stored script is never altered, so
 // consumers of two releases can write side by side.
-func scriptID() string {
-	sum := sha256.Sum256([]byte(script))
-	return "tablewake-" + hex.EncodeToString(sum[:])[:16]
-}
-
-// install remembers whether the script is on the server.
-type install struct {
-	mu   sync.Mutex
-	done bool
-}
-
-// forget records that the server lost the script.
-func (i *install) forget() {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.done = false
-}
+var scriptID = fmt.Sprintf("tablewake-%.8x", sha256.Sum256([]byte(script)))
 
 // ensureScript installs the script once, and checks that the server has the same source
 // under its name.
 func (s *Store) ensureScript(ctx context.Context) error {
-	s.installed.mu.Lock()
-	defer s.installed.mu.Unlock()
-	if s.installed.done {
+	if s.installed.Load() {
 		return nil
 	}
-	there, err := s.readScript(ctx)
-	if err == nil && there == nil {
+	s.installing.Lock()
+	defer s.installing.Unlock()
+	if s.installed.Load() {
+		return nil
+	}
+	found, err := s.readScript(ctx)
+	if err == nil && !found {
 		if err = s.putScript(ctx); err == nil {
-			there, err = s.readScript(ctx)
+			found, err = s.readScript(ctx)
 		}
 	}
 	switch {
 	case err != nil:
 		return err
-	case there == nil:
-		return pipeline.Transient(errs.Errorf("opensearch: the stored script %s was installed and is not there", redact.Safe(s.script)))
+	case !found:
+		return pipeline.Transient(errs.Errorf("opensearch: the stored script %s was installed and is not there", redact.Safe(scriptID)))
 	}
-	if err := s.compareScript(there); err != nil {
-		return err
-	}
-	s.installed.done = true
+	s.installed.Store(true)
 	return nil
-}
-
-// compareScript returns an error if the stored script is another one.
-func (s *Store) compareScript(there *storedScript) error {
-	if there.Lang == painless && there.Source == script {
-		return nil
-	}
-	return pipeline.Fatal(errs.Errorf("opensearch: the stored script %s was altered on the server: delete it (DELETE _scripts/%[1]s), and it is installed again", redact.Safe(s.script)))
 }
 
 const painless = "painless"
@@ -86,11 +61,11 @@ type storedScript struct {
 	Source string `json:"source"`
 }
 
-// readScript returns the stored script; nil if there is none.
-func (s *Store) readScript(ctx context.Context) (*storedScript, error) {
-	a, err := s.client.do(ctx, http.MethodGet, "/_scripts/"+s.script, nil)
+// readScript reports whether the script is stored. The error is fatal if another script has its name.
+func (s *Store) readScript(ctx context.Context) (found bool, err error) {
+	a, err := s.client.do(ctx, http.MethodGet, "/_scripts/"+scriptID, nil)
 	if err != nil {
-		return nil, err
+		return false, err
 	}
 	var there struct {
 		Found  *bool        `json:"found"`
@@ -99,11 +74,13 @@ func (s *Store) readScript(ctx context.Context) (*storedScript, error) {
 	known := json.Unmarshal(a.body, &there) == nil && there.Found != nil
 	switch {
 	case a.status == http.StatusNotFound && known:
-		return nil, nil
-	case a.ok() && known:
-		return &there.Script, nil
+		return false, nil
+	case !a.ok() || !known:
+		return false, noScripts(a.failure("read the stored script", ""))
+	case there.Script != (storedScript{painless, script}):
+		return false, pipeline.Fatal(errs.Errorf("opensearch: the stored script %s was altered on the server: delete it (DELETE _scripts/%[1]s), and it is installed again", redact.Safe(scriptID)))
 	}
-	return nil, noScripts(a.failure("read the stored script", ""))
+	return true, nil
 }
 
 func (s *Store) putScript(ctx context.Context) error {
@@ -111,7 +88,7 @@ func (s *Store) putScript(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a, err := s.client.do(ctx, http.MethodPut, "/_scripts/"+s.script, body)
+	a, err := s.client.do(ctx, http.MethodPut, "/_scripts/"+scriptID, body)
 	if err != nil || a.ok() {
 		return err
 	}

@@ -2,6 +2,8 @@ package opensearch
 
 import (
 	"fmt"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/tablewake/tablewake/sinks/search"
@@ -12,14 +14,14 @@ type Store struct {
 	mode   Mode
 	client *client
 	limits limits
-	script string // id of the stored script
 	clock  func() time.Time
 
 	indexes    *indexes // nil if the store creates none
 	bulkPath   string
 	serverless bool
 
-	installed install
+	installed  atomic.Bool // the script is on the server
+	installing sync.Mutex
 }
 
 var _ search.Store = (*Store)(nil)
@@ -34,7 +36,7 @@ func New(o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opensearch: %w", err)
 	}
-	s := &Store{mode: o.Mode, client: c, limits: newLimits(o.BulkBytes, o.BulkCount), script: scriptID(), clock: o.Clock,
+	s := &Store{mode: o.Mode, client: c, limits: limits{bytes: o.BulkBytes, window: o.BulkBytes, count: o.BulkCount}, clock: o.Clock,
 		bulkPath: bulkPath, serverless: o.Service == Serverless}
 	if o.Indexes != nil {
 		if s.indexes, err = newIndexes(*o.Indexes); err != nil {

@@ -23,6 +23,20 @@ func (b *bulk) readStoredVersions(ctx context.Context, at []int) {
 	if len(at) == 0 {
 		return
 	}
+	body, err := b.multiGet(ctx, at, versionsPath, "read the version of a document")
+	compare := func(n int, version, birth []byte) { b.compare(at[n], version, birth) }
+	if err == nil && !parseVersions(body, len(at), compare) {
+		err = errShort
+	}
+	if err != nil {
+		for _, i := range at {
+			b.rs[i] = search.Result{Err: err} // when it comes again it finds the same, or what is newer
+		}
+	}
+}
+
+// multiGet requests the stored documents of the mutations at, independent of the last refresh.
+func (b *bulk) multiGet(ctx context.Context, at []int, path, op string) ([]byte, error) {
 	common := b.commonIndex(at)
 	body := []byte(`{"docs":[`)
 	for n, i := range at {
@@ -38,19 +52,11 @@ func (b *bulk) readStoredVersions(ctx context.Context, at []int) {
 	if common != "" {
 		common = b.store.physical(common)
 	}
-	a, err := b.store.client.do(ctx, http.MethodPost, within(common, versionsPath), append(body, "]}"...))
+	a, err := b.store.client.do(ctx, http.MethodPost, within(common, path), append(body, "]}"...))
 	if err == nil && !a.ok() {
-		err = a.failure("read the version of a document", "")
+		err = a.failure(op, "")
 	}
-	compare := func(n int, version, birth []byte) { b.compare(at[n], version, birth) }
-	if err == nil && !parseVersions(a.body, len(at), compare) {
-		err = errShort
-	}
-	if err != nil {
-		for _, i := range at {
-			b.rs[i] = search.Result{Err: err} // when it comes again it finds the same, or what is newer
-		}
-	}
+	return a.body, err
 }
 
 // compare sets the result of a mutation by the version and the birth that are stored.

@@ -82,36 +82,28 @@ func (f *failure) merged() string {
 	return ""
 }
 
-// fieldsOf calls yield with the names that lead to each field of an object, and with its value,
-// until yield returns false. Elements of lists have no names of their own.
-func fieldsOf(v any, names []string, yield func(names []string, v any) bool) bool {
+// find returns the names that lead to the first field of an object that match accepts; nil if there is none. Elements of lists
+// have no names of their own.
+func find(v any, names []string, match func(names []string) bool) []string {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			inner := slices.Concat(names, []string{name})
-			if !yield(inner, v[name]) || !fieldsOf(v[name], inner, yield) {
-				return false
+			if match(inner) {
+				return inner
+			}
+			if found := find(v[name], inner, match); found != nil {
+				return found
 			}
 		}
 	case []any:
 		for _, element := range v {
-			if !fieldsOf(element, names, yield) {
-				return false
+			if found := find(element, names, match); found != nil {
+				return found
 			}
 		}
 	}
-	return true
-}
-
-// find returns the first field that match accepts; nil if there is none.
-func find(top map[string]any, match func(names []string, v any) bool) (found []string) {
-	fieldsOf(top, nil, func(names []string, v any) bool {
-		if match(names, v) {
-			found = names
-		}
-		return found == nil
-	})
-	return found
+	return nil
 }
 
 // unholdable returns the first field with a name that no index accepts. In 2.x and 3.x a name must not be
@@ -119,7 +111,7 @@ func find(top map[string]any, match func(names []string, v any) bool) (found []s
 // blank, except after dots at its end.
 func unholdable(top map[string]any) []string {
 	blank := func(text string) bool { return strings.TrimSpace(text) == "" }
-	return find(top, func(names []string, _ any) bool {
+	return find(top, nil, func(names []string) bool {
 		name := names[len(names)-1]
 		if name == "" || len(names) > 1 && blank(name) {
 			return true
@@ -140,7 +132,7 @@ func metadata(top map[string]any, f *failure) []string {
 
 // dottedInto returns the first field whose own name leads by a dot into the field at.
 func dottedInto(top map[string]any, at string) []string {
-	return find(top, func(names []string, _ any) bool {
+	return find(top, nil, func(names []string) bool {
 		return strings.Contains(names[len(names)-1], ".") && strings.HasPrefix(strings.Join(names, "."), at+".")
 	})
 }

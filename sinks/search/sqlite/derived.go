@@ -4,7 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/hex"
-	"strconv"
+	"encoding/json"
 
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
@@ -48,7 +48,7 @@ func (c *derivedChecker) check(ctx context.Context, tx *sql.Tx, docs []indexed) 
 		return nil, err
 	}
 	same = make([]bool, len(docs))
-	values, words := []byte{'['}, []byte{'['}
+	var values, words [][]any
 	for i, fs := range parsed {
 		was, err := parseEntries(docs[i].entries)
 		if same[i] = err == nil && fs != nil && c.equal(was, fs); !same[i] {
@@ -57,20 +57,23 @@ func (c *derivedChecker) check(ctx context.Context, tx *sql.Tx, docs []indexed) 
 		for _, e := range was {
 			switch v := e.value.(type) {
 			case []byte:
-				values = appendValue(values, i, e.path, docs[i].doc, false, v)
+				values = append(values, []any{i, e.path, docs[i].doc, 0, hex.EncodeToString(v)})
 			case string:
-				values = appendValue(values, i, e.path, docs[i].doc, true, []byte(v))
+				values = append(values, []any{i, e.path, docs[i].doc, 1, hex.EncodeToString([]byte(v))})
 			default:
-				words = appendNumbers(separated(words), int64(i), rowid(e.path, docs[i].doc))
-				words = append(words, ']')
+				words = append(words, []any{i, rowid(e.path, docs[i].doc)})
 			}
 		}
 	}
-	for query, list := range map[string][]byte{missingValues: values, missingWords: words} {
-		if len(list) == 1 {
+	for query, list := range map[string][][]any{missingValues: values, missingWords: words} {
+		if len(list) == 0 {
 			continue
 		}
-		if err := forEachRow(ctx, tx, query, []any{string(append(list, ']'))}, func(rows *sql.Rows) error {
+		text, err := json.Marshal(list)
+		if err != nil {
+			return nil, err
+		}
+		if err := forEachRow(ctx, tx, query, []any{string(text)}, func(rows *sql.Rows) error {
 			var i int
 			err := rows.Scan(&i)
 			if err == nil {
@@ -165,33 +168,4 @@ func forEachRow(ctx context.Context, tx *sql.Tx, query string, args []any, scan 
 		}
 	}
 	return rows.Err()
-}
-
-// separated appends the comma before the next element of a list.
-func separated(list []byte) []byte {
-	if len(list) > 1 {
-		return append(list, ',')
-	}
-	return list
-}
-
-// appendNumbers appends the beginning of an array.
-func appendNumbers(dst []byte, numbers ...int64) []byte {
-	for i, n := range numbers {
-		separator := byte(',')
-		if i == 0 {
-			separator = '['
-		}
-		dst = strconv.AppendInt(append(dst, separator), n, 10)
-	}
-	return dst
-}
-
-func appendValue(list []byte, i int, path, doc int64, isTime bool, value []byte) []byte {
-	kind := int64(0)
-	if isTime {
-		kind = 1
-	}
-	list = append(appendNumbers(separated(list), int64(i), path, doc, kind), `,"`...)
-	return append(hex.AppendEncode(list, value), `"]`...)
 }

@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"iter"
 
 	"github.com/tablewake/tablewake/pipeline/record"
@@ -21,7 +20,7 @@ const listDocuments = `SELECT doc, id, routing, version, entries, source FROM "_
 // meanwhile may be marked although nothing is wrong.
 func (s *Store) ListDocuments(ctx context.Context, index string, l state.Listing) iter.Seq2[search.ListedDocument, error] {
 	return func(yield func(search.ListedDocument, error) bool) {
-		number, err := s.findOwn(ctx, index)
+		number, err := s.find(ctx, index, true)
 		if err != nil {
 			yield(search.ListedDocument{}, err)
 			return
@@ -100,20 +99,4 @@ func scanListed(rows *sql.Rows) (r sqlite.ListedRow[listedDocument], err error) 
 	d.Version, _ = record.ParseVersion(version)
 	r.Key, r.Size = []any{d.ID}, len(d.Doc)
 	return r, nil
-}
-
-// findOwn returns the number of an index of the store's sink.
-func (s *Store) findOwn(ctx context.Context, name string) (id int64, err error) {
-	if s.owner == (search.Owner{}) {
-		return s.find(ctx, name)
-	}
-	found, err := s.made(ctx)
-	if found {
-		const q = findIndex + ` AND pipeline = ? AND sink = ?`
-		id, found, err = sqlite.ReadFirst(ctx, s.db, q, []any{name, s.owner.Pipeline, s.owner.Sink}, sqlite.ScanColumn[int64])
-	}
-	if err == nil && !found {
-		err = fmt.Errorf("%w: %s", search.ErrNoIndex, name)
-	}
-	return id, err
 }

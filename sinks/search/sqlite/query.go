@@ -290,12 +290,13 @@ func (p *parser) refuse(from int, plain string) error {
 	const quote = "; quote it to look for the text"
 	last := len(plain) - 1
 	at := func(chars string) int { return from + len([]rune(plain[:strings.IndexAny(plain, chars)])) }
+	_, notNumber := decimal.Parse(plain)
 	switch {
 	case isOperator(plain):
 		return p.fail(from, "%s is no operator: write + before what must be there and - before what must not, and nothing where any part will do%s", plain, quote)
 	case last > 0 && plain[0] == '!':
 		return p.fail(from, "! is no operator: write - before what must not be there%s", quote)
-	case last > 0 && (plain[0] == '+' || plain[0] == '-') && !isNumber(plain):
+	case last > 0 && (plain[0] == '+' || plain[0] == '-') && notNumber != nil:
 		return p.fail(from, "%c stands before a part, and before the name of its field: +title:red -live:true%s", plain[0], quote)
 	case last > 0 && plain[0] == '/':
 		return p.fail(from, "regular expressions are not supported%s", quote)
@@ -314,11 +315,6 @@ func (p *parser) refuse(from int, plain string) error {
 		return p.fail(at("*"), "the wildcard * is supported at the end of a word alone%s", quote)
 	}
 	return nil
-}
-
-func isNumber(text string) bool {
-	_, err := decimal.Parse(text)
-	return err == nil
 }
 
 // fuzzy reports whether text ends with the mark, or with that and a number.

@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/search"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
+
+// errs makes the errors of this package. Their redacted text holds no data.
+const errs = redact.Class("search")
 
 // Store stores the indexes of one sink in a SQLite file. A reader sees the indexes of all sinks. It is safe
 // for concurrent use; one caller at a time writes.
@@ -119,11 +123,16 @@ func (s *Store) made(ctx context.Context) (made bool, err error) {
 	return made, err
 }
 
-// find returns the number of an index for readers, and [search.ErrNoIndex] if there is none.
-func (s *Store) find(ctx context.Context, name string) (id int64, err error) {
+// find returns the number of an index for readers, and [search.ErrNoIndex] if there is none. With own it must be one of the
+// store's sink, if the store has one.
+func (s *Store) find(ctx context.Context, name string, own bool) (id int64, err error) {
+	query, args := findIndex, []any{name}
+	if own && s.owner != (search.Owner{}) {
+		query, args = query+` AND pipeline = ? AND sink = ?`, append(args, s.owner.Pipeline, s.owner.Sink)
+	}
 	found, err := s.made(ctx)
 	if found {
-		id, found, err = sqlite.ReadFirst(ctx, s.db, findIndex, []any{name}, sqlite.ScanColumn[int64])
+		id, found, err = sqlite.ReadFirst(ctx, s.db, query, args, sqlite.ScanColumn[int64])
 	}
 	if err == nil && !found {
 		err = fmt.Errorf("%w: %s", search.ErrNoIndex, name)

@@ -13,7 +13,12 @@ import (
 	"slices"
 
 	"github.com/parquet-go/parquet-go"
+
+	"github.com/tablewake/tablewake/pipeline/redact"
 )
+
+// errs makes the errors of this package. Their redacted text holds no data.
+const errs = redact.Class("archive")
 
 // Field is a column of every object, as an index of a [Row].
 type Field int

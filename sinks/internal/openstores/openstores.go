@@ -1,0 +1,62 @@
+// Package openstores keeps the open stores of a pipeline, so that its sinks share them.
+package openstores
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+)
+
+// Stores are the open stores. They are safe for concurrent use.
+type Stores struct {
+	of string // package that opens them, for errors
+
+	mu     sync.Mutex
+	byName map[string]any
+	close  []func() error // in the order of opening
+}
+
+// New returns the stores of a package, of which none is open. Close calls the functions after it has closed the stores.
+func New(of string, afterClose ...func() error) *Stores {
+	return &Stores{of: of, byName: make(map[string]any), close: afterClose}
+}
+
+// Open returns the store of a name. make opens it the first time.
+func Open[T any](s *Stores, name string, make func() (T, error)) (T, error) {
+	var none T
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byName == nil {
+		return none, fmt.Errorf("%s: the stores are closed", s.of)
+	}
+	if have, ok := s.byName[name]; ok {
+		store, ok := have.(T)
+		if !ok {
+			return none, fmt.Errorf("%s: %s is open as a %T", s.of, name, have)
+		}
+		return store, nil
+	}
+	store, err := make()
+	if err != nil {
+		return none, err
+	}
+	s.byName[name] = store
+	if c, ok := any(store).(io.Closer); ok {
+		s.close = append(s.close, c.Close)
+	}
+	return store, nil
+}
+
+// Close closes the stores, the last opened first. A second call does nothing.
+func (s *Stores) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, c := range slices.Backward(s.close) {
+		errs = append(errs, c())
+	}
+	s.close, s.byName = nil, nil
+	return errors.Join(errs...)
+}

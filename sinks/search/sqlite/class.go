@@ -1,6 +1,0 @@
-package sqlite
-
-import "github.com/tablewake/tablewake/pipeline/redact"
-
-// errs makes the errors of this package, which say of themselves what a log may.
-const errs = redact.Class("search")
