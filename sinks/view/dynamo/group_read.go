@@ -60,13 +60,12 @@ func (s *Store) ListGroups(ctx context.Context, t view.Target, values []view.Val
 // revision is the same.
 func (s *Store) ReadGroups(ctx context.Context, t view.Target, values []view.Value, rows []state.Row) ([]view.Group, error) {
 	groups := make([]view.Group, len(rows))
-	refs := make([]dynamo.Ref, len(rows))
+	refs, err := refsOf(t.Table, rows)
+	if err != nil {
+		return nil, err
+	}
 	left := make([]int, len(rows))
-	for i, row := range rows {
-		var err error
-		if refs[i], err = refOf(t.Table, row); err != nil {
-			return nil, err
-		}
+	for i := range left {
 		left[i] = i
 	}
 	found, err := s.storedGroups(ctx, t, values, refs)
@@ -105,7 +104,7 @@ func (s *Store) ReadGroups(ctx context.Context, t view.Target, values []view.Val
 func (s *Store) storedGroups(ctx context.Context, t view.Target, values []view.Value, refs []dynamo.Ref) ([]storedGroup, error) {
 	images, err := s.views.Get(ctx, refs)
 	if err != nil {
-		return nil, tableError(t, err)
+		return nil, tableError(t.Table, err)
 	}
 	groups := make([]storedGroup, len(images))
 	for i, image := range images {

@@ -67,7 +67,7 @@ func (s *storeCheck) wantTexts(want ...string) {
 // wantGuards expects the guards of items.
 func (s *storeCheck) wantGuards(items []item.Key, want ...state.Guard) {
 	s.t.Helper()
-	gs, err := s.Guards(s.t.Context(), s.target, items)
+	gs, err := s.Guards(s.t.Context(), s.target.State(), items)
 	must(s.t, err)
 	same(s.t, "guards", gs, want)
 }
@@ -305,7 +305,7 @@ func manyClaims(t *testing.T, s *storeCheck) {
 	s.wantSettle(strings.Repeat(".", n), ws...)
 	rcs, err := s.RowClaims(t.Context(), s.target, rows)
 	must(t, err)
-	gs, err := s.Guards(t.Context(), s.target, keys)
+	gs, err := s.Guards(t.Context(), s.target.State(), keys)
 	must(t, err)
 	for i := range n {
 		if rcs[i].Row != rows[i] || rcs[i].Owner.Source != keys[i] || gs[i] != ws[i].Guard {
@@ -321,7 +321,7 @@ func contestedRows(t *testing.T, s *storeCheck) {
 		t.Fatalf("%T is no view.ClaimLister", s.StateStore)
 	}
 	list := func(target view.Target) (texts []string) {
-		for _, r := range all(t, lister.ContestedRows(t.Context(), target)) {
+		for _, r := range all(t, lister.ContestedRows(t.Context(), target.State())) {
 			_, sk, err := r.Row.Decode()
 			must(t, err)
 			name, _ := sk.Text()
@@ -348,7 +348,7 @@ func contestedRows(t *testing.T, s *storeCheck) {
 	same(t, "of another view", list(other.target), nil)
 	s.wantSettle(".", itemWrite(t, "e", 1, 2, "", claimsWrite(t, long, "r2", "r3", state.Claim{}, d)))
 	same(t, "after a claim is gone", list(s.target), []string{"11 b[a c]"})
-	for r, err := range lister.ContestedRows(t.Context(), s.target) {
+	for r, err := range lister.ContestedRows(t.Context(), s.target.State()) {
 		must(t, err)
 		same(t, "the first", r.Waiting, []item.Key{"a", "c"})
 		break

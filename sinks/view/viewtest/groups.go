@@ -52,7 +52,7 @@ func (s *storeCheck) mustWrite(what string, w state.GroupWrite) {
 
 func (s *storeCheck) contribution(image item.Key) state.Contribution {
 	s.t.Helper()
-	cs, err := s.Contributions(s.t.Context(), s.target, []item.Key{image})
+	cs, err := s.Contributions(s.t.Context(), s.target.State(), []item.Key{image})
 	if err != nil || len(cs) != 1 {
 		s.t.Fatalf("%d contributions, %v", len(cs), err)
 	}
@@ -87,7 +87,7 @@ func counted(t *testing.T, item item.Key, was, now int, amount string) state.Con
 	t.Helper()
 	w := state.ContributionWrite{Source: item, Now: state.Contribution{Version: version(t, now), Since: version(t, 1)}}
 	if was > 0 {
-		w.Was = version(t, was)
+		w.Was.Version = version(t, was)
 	}
 	if amount != "" {
 		w.Now.Shares = []state.Share{{Group: groupRow(t, "g", "1"), Values: []string{amount, ""}}}
@@ -116,7 +116,7 @@ func contributionsComeBack(t *testing.T, g *storeCheck) {
 		items = append(items, item.Key(fmt.Sprintf("unknown%d", i)))
 	}
 	items[300] = `a"b`
-	cs, err := g.Contributions(t.Context(), g.target, items)
+	cs, err := g.Contributions(t.Context(), g.target.State(), items)
 	if err != nil || len(cs) != len(items) {
 		t.Fatalf("%d contributions of %d items, %v", len(cs), len(items), err)
 	}
@@ -131,7 +131,7 @@ func contributionsComeBack(t *testing.T, g *storeCheck) {
 	}
 	other := g.target
 	other.View = "others"
-	if cs, err := g.Contributions(t.Context(), other, []item.Key{`a"b`}); err != nil || !cs[0].Version.IsZero() {
+	if cs, err := g.Contributions(t.Context(), other.State(), []item.Key{`a"b`}); err != nil || !cs[0].Version.IsZero() {
 		t.Errorf("another aggregate knows the item: %v, %v", cs, err)
 	}
 }
@@ -174,7 +174,7 @@ func voidContributions(t *testing.T, g *storeCheck) {
 	if r := g.write(mended); !r.Lost {
 		t.Errorf("over what was not void: %+v", r)
 	}
-	mended.Items[0].WasVoid = true
+	mended.Items[0].Was.Void = true
 	g.mustWrite("the same version", mended)
 	if r := g.write(mended); !r.Lost {
 		t.Errorf("twice: %+v", r)

@@ -101,7 +101,7 @@ func (s itemRowsCheck) wantRows(what string, sks ...string) {
 
 func (s itemRowsCheck) stored(source item.Key) state.Contribution {
 	s.t.Helper()
-	cs, err := s.Contributions(s.t.Context(), s.target, []item.Key{source})
+	cs, err := s.Contributions(s.t.Context(), s.target.State(), []item.Key{source})
 	must(s.t, err)
 	return cs[0]
 }

@@ -235,10 +235,10 @@ func listsGuards(t *testing.T, c *listerCheck) {
 	for i, other := range append(neighbours(own), before) {
 		settle(other, claim(item.Key(fmt.Sprint("other", i)), fmt.Sprint("other", i)))
 	}
-	got := listed(c, func(ctx context.Context, l state.Listing) iter.Seq2[view.ItemGuard, error] {
-		return c.ListGuards(ctx, own, l)
+	got := listed(c, func(ctx context.Context, l state.Listing) iter.Seq2[state.ItemGuard, error] {
+		return c.ListGuards(ctx, own.State(), l)
 	},
-		func(g view.ItemGuard) string {
+		func(g state.ItemGuard) string {
 			if g.Owns {
 				return fmt.Sprint(g.Item, " has ", g.Row)
 			}
@@ -284,10 +284,10 @@ func listsContributions(t *testing.T, c *listerCheck) {
 	for i, other := range append(neighbours(own), before) {
 		contribute(other, counted(t, item.Key(fmt.Sprint("other", i)), 0, 1, "1"))
 	}
-	got := listed(c, func(ctx context.Context, l state.Listing) iter.Seq2[view.ItemContribution, error] {
-		return c.ListContributions(ctx, own, l)
+	got := listed(c, func(ctx context.Context, l state.Listing) iter.Seq2[state.ItemContribution, error] {
+		return c.ListContributions(ctx, own.State(), l)
 	},
-		func(v view.ItemContribution) string { return fmt.Sprint(v.Item, v.Contribution) })
+		func(v state.ItemContribution) string { return fmt.Sprint(v.Item, v.Contribution) })
 	slices.Sort(want)
 	same(t, "contributions", got, want)
 }
@@ -469,8 +469,8 @@ func listsNothing(t *testing.T, c *listerCheck) {
 	never.View = "never"
 	for what, list := range map[string]func() (int, error){
 		"rows":          func() (int, error) { return count(c.ListRows(t.Context(), never, state.Listing{})) },
-		"guards":        func() (int, error) { return count(c.ListGuards(t.Context(), never, state.Listing{})) },
-		"contributions": func() (int, error) { return count(c.ListContributions(t.Context(), never, state.Listing{})) },
+		"guards":        func() (int, error) { return count(c.ListGuards(t.Context(), never.State(), state.Listing{})) },
+		"contributions": func() (int, error) { return count(c.ListContributions(t.Context(), never.State(), state.Listing{})) },
 		"groups":        func() (int, error) { return count(c.ListGroups(t.Context(), never, groupValues, state.Listing{})) },
 	} {
 		if n, err := list(); n != 0 || err != nil {
@@ -508,11 +508,11 @@ func spendsUnits(t *testing.T, c *listerCheck) {
 	lists := map[string]func(state.Listing) error{
 		"rows": func(l state.Listing) error { _, err := count(c.ListRows(t.Context(), never, l)); return err },
 		"guards": func(l state.Listing) error {
-			_, err := count(c.ListGuards(t.Context(), never, l))
+			_, err := count(c.ListGuards(t.Context(), never.State(), l))
 			return err
 		},
 		"contributions": func(l state.Listing) error {
-			_, err := count(c.ListContributions(t.Context(), never, l))
+			_, err := count(c.ListContributions(t.Context(), never.State(), l))
 			return err
 		},
 		"groups": func(l state.Listing) error {

@@ -100,9 +100,9 @@ func (p *purgeCheck) purge(before time.Time, want int) {
 func (p *purgeCheck) wantKnown(want ...item.Key) {
 	p.t.Helper()
 	keys := []item.Key{"kept", "left", "back"}
-	gs, err := p.Guards(p.t.Context(), target, keys)
+	gs, err := p.Guards(p.t.Context(), target.State(), keys)
 	must(p.t, err)
-	cs, err := p.Contributions(p.t.Context(), groupTarget, keys)
+	cs, err := p.Contributions(p.t.Context(), groupTarget.State(), keys)
 	must(p.t, err)
 	var guarded, counted []item.Key
 	for i := range keys {

@@ -196,9 +196,13 @@ const (
 // contributionRepair replaces the shares of a contribution at its version, and changes its group by the difference.
 func contributionRepair(t *testing.T, image item.Key, at record.Version, was, now []state.Share, c state.GroupChange) state.GroupWrite {
 	t.Helper()
+	stored := state.Contribution{Version: at, Since: version(t, 1), Shares: was}
+	if at.IsZero() {
+		stored = state.Contribution{}
+	}
 	return state.GroupWrite{
 		Items: []state.ContributionWrite{{
-			Source: image, Was: at, WasShares: &was, Now: state.Contribution{Version: at, Since: version(t, 1), Shares: now},
+			Source: image, Was: stored, WholeWas: true, Now: state.Contribution{Version: at, Since: version(t, 1), Shares: now},
 		}},
 		Groups: []state.GroupChange{c},
 	}
@@ -244,7 +248,7 @@ func repairsOfContributions(t *testing.T, s *repairCheck) {
 		Groups: []state.GroupChange{replaced(t, "b", "", "8")},
 	})
 	s.mustWrite("the wrong amount", state.GroupWrite{
-		Items:  []state.ContributionWrite{{Source: "a", Now: state.Contribution{Version: version(t, 5), Shares: share(t, wrongShare)}}},
+		Items:  []state.ContributionWrite{{Source: "a", Now: state.Contribution{Version: version(t, 5), Since: version(t, 1), Shares: share(t, wrongShare)}}},
 		Groups: []state.GroupChange{replaced(t, "a", "", wrongShare)},
 	})
 	s.wantRows(group(8, 10))
@@ -277,7 +281,7 @@ func repairsOfContributions(t *testing.T, s *repairCheck) {
 	}
 	s.wantRows(group(7, 8, 9))
 	s.mustWrite("a newer change", state.GroupWrite{
-		Items:  []state.ContributionWrite{{Source: "c", Was: layerZero(t), Now: state.Contribution{Version: version(t, 6), Shares: share(t, "11")}}},
+		Items:  []state.ContributionWrite{{Source: "c", Was: state.Contribution{Version: layerZero(t)}, Now: state.Contribution{Version: version(t, 6), Shares: share(t, "11")}}},
 		Groups: []state.GroupChange{replaced(t, "c", "9", "11")},
 	})
 	s.wantRows(group(7, 8, 11))
@@ -290,7 +294,7 @@ func contributionRepairsRace(t *testing.T, s *repairCheck) {
 	store := func(what string, by *repairCheck, v record.Version, now string) {
 		t.Helper()
 		w := contributionRepair(t, "a", at, nil, share(t, now), replaced(t, "a", amount, now))
-		w.Items[0].WasShares, w.Items[0].Now.Version = nil, v
+		w.Items[0].WholeWas, w.Items[0].Now.Version = false, v
 		by.mustWrite(what, w)
 		amount, at = now, v
 	}
