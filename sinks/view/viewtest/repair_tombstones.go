@@ -20,9 +20,7 @@ func repairsBesideTombstones(t *testing.T, s *repairCheck) {
 			putBack := s.Hand.Take(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
 			apply(t, s, s.target, tombstone(t, "a", sk, newest))
 			putBack()
-			if r := s.repair(s.read(now), now); r != (view.Result{}) {
-				t.Fatalf("%s: %+v, want it done", what, r)
-			}
+			wantDone(t, what, s.repair(s.read(now), now))
 			s.wantStored(what, now, now, version(t, newest))
 			same(t, what+", then a late change", apply(t, s, s.target, row(t, "a", sk, newest-1, "late")), []bool{true})
 			s.wantStored(what+", then a late change", now, now, version(t, newest))
@@ -55,17 +53,13 @@ func repairsOfTombstonesAtTheKey(t *testing.T, s *repairCheck) {
 			if !was.Tombstone || !was.InPlace || was.Version != version(t, 5) {
 				t.Fatalf("%s: read is %+v", what, was)
 			}
-			if r := s.repair(was, now); r != (view.Result{}) {
-				t.Fatalf("%s: %+v, want it done", what, r)
-			}
+			wantDone(t, what, s.repair(was, now))
 			newest := max(5, apart)
 			s.wantStored(what, now, now, version(t, newest))
 			if s.read(now).InPlace {
 				t.Errorf("%s: the tombstone is at the row's key", what)
 			}
-			if r := s.repair(was, now); !r.Lost {
-				t.Errorf("%s again: %+v, want it lost", what, r)
-			}
+			wantLost(t, what+" again", s.repair(was, now))
 			same(t, what+", then a late change", apply(t, s, s.target, row(t, "a", sk, newest-1, "late")), []bool{true})
 			s.wantStored(what+", then a late change", now, now, version(t, newest))
 			newer := row(t, "a", sk, 8, "newer")
