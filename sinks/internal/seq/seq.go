@@ -1,4 +1,4 @@
-// Package seq maps sequences whose values may be errors.
+// Package seq maps, joins and divides sequences that an error ends.
 package seq
 
 import "iter"
@@ -16,6 +16,42 @@ func Map[T, U any](values iter.Seq2[T, error], change func(T) (u U, keep bool, e
 			if (keep || err != nil) && !yield(u, err) || err != nil {
 				return
 			}
+		}
+	}
+}
+
+// Concat yields the values of all parts, one after the other. An error ends it.
+func Concat[T any](parts ...iter.Seq2[T, error]) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, part := range parts {
+			for v, err := range part {
+				if !yield(v, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Chunk yields the values in slices of n, and the rest. A slice is valid until the next one. An error ends it without the rest.
+func Chunk[T any](values iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
+	return func(yield func([]T, error) bool) {
+		chunk := make([]T, 0, n)
+		for v, err := range values {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if chunk = append(chunk, v); len(chunk) < n {
+				continue
+			}
+			if !yield(chunk, nil) {
+				return
+			}
+			chunk = chunk[:0]
+		}
+		if len(chunk) > 0 {
+			yield(chunk, nil)
 		}
 	}
 }

@@ -158,24 +158,6 @@ func (db *DB) scan(ctx context.Context, in dynamodb.ScanInput, l state.Listing) 
 	})
 }
 
-// inBatches calls do with up to maxKeys items at a time. It ends with the first error.
-func inBatches(items iter.Seq2[Item, error], do func(batch []Item) error) error {
-	var batch []Item
-	for item, err := range items {
-		if err != nil {
-			return err
-		}
-		if batch = append(batch, item); len(batch) < maxKeys {
-			continue
-		}
-		if err := do(batch); err != nil {
-			return err
-		}
-		batch = batch[:0]
-	}
-	return do(batch)
-}
-
 // refOf returns the reference to an item of the state table.
 func (db *DB) refOf(item Item) Ref {
 	return Ref{db.table, Item{attrPK: item[attrPK], attrSK: item[attrSK]}}

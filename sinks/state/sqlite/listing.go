@@ -10,6 +10,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -129,15 +130,7 @@ func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) i
 		r.Value = state.ItemGuard{Item: item.Key(owner), Guard: state.Guard{Row: state.Row(row)}, Owns: true}
 		return r, err
 	})
-	return func(yield func(state.ItemGuard, error) bool) {
-		for _, part := range []iter.Seq2[state.ItemGuard, error]{guards, claims, owners} {
-			for g, err := range part {
-				if !yield(g, err) || err != nil {
-					return
-				}
-			}
-		}
-	}
+	return seq.Concat(guards, claims, owners)
 }
 
 // ListContributions yields the contributions of a target that have shares. One that cannot be read is the zero

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -27,32 +28,25 @@ const groupChunk = 16
 // ListGroups scans the table of rows, and queries the members of each min, max and distinct of each row in the state
 // table. Members that were written meanwhile may not fit to the row.
 func (s *Store) ListGroups(ctx context.Context, t view.Target, values []view.Value, l state.Listing) iter.Seq2[view.Group, error] {
+	groups := seq.Map(s.list(ctx, t, l), func(image dynamo.Item) (storedGroup, bool, error) {
+		g, err := groupOf(t, values, image)
+		return g, true, err
+	})
 	return func(yield func(view.Group, error) bool) {
-		chunk := make([]storedGroup, 0, groupChunk)
-		flush := func() bool { // false: stop
-			err := s.readMembers(ctx, t, values, chunk, l)
-			for i := range chunk {
-				if !yield(chunk[i].Group, err) || err != nil {
-					return false
-				}
-			}
-			chunk = chunk[:0]
-			return true
-		}
-		for image, err := range s.list(ctx, t, l) {
-			var g storedGroup
+		for chunk, err := range seq.Chunk(groups, groupChunk) {
 			if err == nil {
-				g, err = groupOf(t, values, image)
+				err = s.readMembers(ctx, t, values, chunk, l)
 			}
 			if err != nil {
 				yield(view.Group{}, err)
 				return
 			}
-			if chunk = append(chunk, g); len(chunk) == groupChunk && !flush() {
-				return
+			for i := range chunk {
+				if !yield(chunk[i].Group, nil) {
+					return
+				}
 			}
 		}
-		flush()
 	}
 }
 
