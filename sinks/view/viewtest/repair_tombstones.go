@@ -22,11 +22,7 @@ func repairsBesideTombstones(t *testing.T, s *repairCheck) {
 			putBack()
 			wantDone(t, what, s.repair(s.read(now), now))
 			s.wantStored(what, now, now, version(t, newest))
-			same(t, what+", then a late change", apply(t, s, s.target, row(t, "a", sk, newest-1, "late")), []bool{true})
-			s.wantStored(what+", then a late change", now, now, version(t, newest))
-			newer := row(t, "a", sk, 8, "newer")
-			same(t, what+", then a newer change", apply(t, s, s.target, newer), []bool{false})
-			s.wantStored(what+", then a newer change", now, newer, version(t, 8))
+			s.wantOrder(what, sk, now, newest)
 		}
 	}
 }
@@ -60,11 +56,17 @@ func repairsOfTombstonesAtTheKey(t *testing.T, s *repairCheck) {
 				t.Errorf("%s: the tombstone is at the row's key", what)
 			}
 			wantLost(t, what+" again", s.repair(was, now))
-			same(t, what+", then a late change", apply(t, s, s.target, row(t, "a", sk, newest-1, "late")), []bool{true})
-			s.wantStored(what+", then a late change", now, now, version(t, newest))
-			newer := row(t, "a", sk, 8, "newer")
-			same(t, what+", then a newer change", apply(t, s, s.target, newer), []bool{false})
-			s.wantStored(what+", then a newer change", now, newer, version(t, 8))
+			s.wantOrder(what, sk, now, newest)
 		}
 	}
+}
+
+// wantOrder expects that a repaired row of a version refuses an older change, and not a newer one.
+func (s *repairCheck) wantOrder(what, sk string, now view.Mutation, newest int) {
+	s.t.Helper()
+	same(s.t, what+", then a late change", apply(s.t, s, s.target, row(s.t, "a", sk, newest-1, "late")), []bool{true})
+	s.wantStored(what+", then a late change", now, now, version(s.t, newest))
+	newer := row(s.t, "a", sk, 8, "newer")
+	same(s.t, what+", then a newer change", apply(s.t, s, s.target, newer), []bool{false})
+	s.wantStored(what+", then a newer change", now, newer, version(s.t, 8))
 }
