@@ -44,10 +44,11 @@ func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) i
 	return seq.Map(db.List(ctx, in, l), func(found Item) (g state.ItemGuard, keep bool, err error) {
 		if strings.HasPrefix(Text(found, attrPK), guards) {
 			g.Item = rememberedKey(found, guards)
-			if g.Guard, err = parseGuard(found); err != nil {
-				return state.ItemGuard{Item: g.Item}, true, nil
+			keep = true
+			if parsed, err := parseGuard(found); err == nil {
+				g.Guard, keep = parsed, parsed.Row != ""
 			}
-			return g, g.Row != "", nil
+			return g, keep, nil
 		}
 		if g.Owns = Text(found, attrSK) == seatKey; g.Owns {
 			g.Item = item.Key(Text(found, attrHolder))
@@ -86,11 +87,11 @@ func (db *DB) ListContributions(ctx context.Context, t state.Target, l state.Lis
 		ExpressionAttributeValues: Item{":start": S(start)},
 	}
 	return seq.Map(db.List(ctx, in, l), func(found Item) (state.ItemContribution, bool, error) {
-		c, err := parseContribution(found)
-		if err != nil {
-			c = state.Contribution{}
+		v, keep := state.ItemContribution{Item: rememberedKey(found, start)}, true
+		if c, err := parseContribution(found); err == nil {
+			v.Contribution, keep = c, len(c.Shares) > 0
 		}
-		return state.ItemContribution{Item: rememberedKey(found, start), Contribution: c}, err != nil || len(c.Shares) > 0, nil
+		return v, keep, nil
 	})
 }
 

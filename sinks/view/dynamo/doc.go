@@ -69,7 +69,7 @@
 // read is still stored. Repairs keep the version, so each gives the row a new rev in _tw, by which they exclude each
 // other.
 //
-// row_queue.go orders the writers of one process. [Reader] (reader.go) leaves out tombstones and the store's attributes;
+// Package rowqueue orders the writers of one process. [Reader] (reader.go) leaves out tombstones and the store's attributes;
 // [Reader.StoredRows] (inspect.go) returns them. output.go inspects a table for the state. [CostOf] (cost.go) estimates
 // what a planned change costs.
 package dynamo
