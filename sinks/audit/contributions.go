@@ -75,7 +75,7 @@ func plannedShares(ops []pipeline.Op) ([]state.Share, error) {
 // aggregate that keeps expired items are left out: they hold what no contribution tells any more.
 func (s *groupSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		more := s.eachContribution(ctx, s.store, s.t, l, yield, func(d *digester, c *view.ItemContribution) bool {
+		more := s.eachContribution(ctx, s.store, s.t, l, yield, func(d *digester, c *state.ItemContribution) bool {
 			return yieldContribution(c, d.contribution(c.Shares), yield) && (s.keepsExpired() || s.yieldShares(d, c, yield))
 		})
 		if more && !s.keepsExpired() {
@@ -89,7 +89,7 @@ func (s *groupSink) keepsExpired() bool { return s.spec.Aggregate.KeepOnTTL }
 
 // eachContribution calls do with each contribution of a view or an aggregate. It returns false if the sequence ended.
 func (b *base) eachContribution(
-	ctx context.Context, store any, t view.Target, l state.Listing, yield func(Entry, error) bool, do func(d *digester, c *view.ItemContribution) bool,
+	ctx context.Context, store any, t view.Target, l state.Listing, yield func(Entry, error) bool, do func(d *digester, c *state.ItemContribution) bool,
 ) bool {
 	lister, err := canRead[view.ContributionLister](b, store, "list the contributions of items")
 	if err != nil {
@@ -97,7 +97,7 @@ func (b *base) eachContribution(
 	}
 	d := digesters.Get().(*digester)
 	defer digesters.Put(d)
-	for c, err := range lister.ListContributions(ctx, t, l) {
+	for c, err := range lister.ListContributions(ctx, t.State(), l) {
 		if err != nil {
 			return yield(Entry{}, fmt.Errorf("%s: contributions: %w", b.spec.Name, err)) && false
 		}
@@ -109,13 +109,13 @@ func (b *base) eachContribution(
 }
 
 // yieldContribution yields a contribution. One whose item is only known by its hash is left out: Look finds it by the item.
-func yieldContribution(c *view.ItemContribution, digest Digest, yield func(Entry, error) bool) bool {
+func yieldContribution(c *state.ItemContribution, digest Digest, yield func(Entry, error) bool) bool {
 	return c.Item == "" || yield(Entry{Kind: Contribution, Place: string(c.Item), Item: c.Item, Version: c.Version, Digest: digest}, nil)
 }
 
 // yieldShares yields what a contribution adds to its groups. A contribution that does not fit the aggregate adds nothing:
 // Look reports it.
-func (s *groupSink) yieldShares(d *digester, c *view.ItemContribution, yield func(Entry, error) bool) bool {
+func (s *groupSink) yieldShares(d *digester, c *state.ItemContribution, yield func(Entry, error) bool) bool {
 	changes, err := s.aggregate.GroupsOf(c.Item, c.Contribution)
 	if err != nil {
 		return true
@@ -191,7 +191,7 @@ func (s *groupSink) LookShares(ctx context.Context, c *record.Change) ([]Finding
 }
 
 func (s *groupSink) compareContribution(ctx context.Context, c *record.Change, want []state.Share) (Finding, error) {
-	stored, err := s.store.Contributions(ctx, s.t, []item.Key{c.Key})
+	stored, err := s.store.Contributions(ctx, s.t.State(), []item.Key{c.Key})
 	if err != nil {
 		return Finding{}, err
 	}

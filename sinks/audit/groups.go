@@ -138,7 +138,7 @@ func (s *groupSink) sumGroups(ctx context.Context, l state.Listing, rows []state
 	if err != nil {
 		return nil, err
 	}
-	for c, err := range lister.ListContributions(ctx, s.t, state.Listing{Spend: l.Spend, Throttled: l.Throttled, Consistent: true}) {
+	for c, err := range lister.ListContributions(ctx, s.t.State(), state.Listing{Spend: l.Spend, Throttled: l.Throttled, Consistent: true}) {
 		if err != nil {
 			return nil, fmt.Errorf("contributions: %w", err)
 		}

@@ -103,7 +103,7 @@ func (s *itemRowsSink) comparable(shares []state.Share) []state.Share {
 func (s *itemRowsSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		if s.storedRows(ctx, l, yield) {
-			s.eachContribution(ctx, s.store, s.t, l, yield, func(d *digester, c *view.ItemContribution) bool {
+			s.eachContribution(ctx, s.store, s.t, l, yield, func(d *digester, c *state.ItemContribution) bool {
 				return yieldContribution(c, d.contribution(s.comparable(c.Shares)), yield)
 			})
 		}
@@ -141,7 +141,7 @@ func (s *itemRowsSink) look(ctx context.Context, c *record.Change, places []Entr
 		if l.planErr != nil || l.plan.op == nil && len(places) == 0 {
 			return l, nil //nolint:nilerr // planErr is of the item
 		}
-		found, err := s.rows.Contributions(ctx, s.t, []item.Key{c.Key})
+		found, err := s.rows.Contributions(ctx, s.t.State(), []item.Key{c.Key})
 		if err != nil {
 			return l, err
 		}

@@ -44,12 +44,12 @@ func Config(t testing.TB, env string, tap Tap) aws.Config {
 	}
 	tr := &http.Transport{MaxIdleConnsPerHost: 32}
 	t.Cleanup(tr.CloseIdleConnections)
-	return config(endpoint, &transport{tr, tap})
+	return config(endpoint, Transport(tr, tap))
 }
 
 // Offline is the configuration of clients whose calls a tap alone answers.
 func Offline(tap Tap) aws.Config {
-	return config("http://offline.invalid", &transport{nil, tap})
+	return config("http://offline.invalid", Transport(nil, tap))
 }
 
 func config(endpoint string, tr http.RoundTripper) aws.Config {
@@ -64,6 +64,9 @@ func config(endpoint string, tr http.RoundTripper) aws.Config {
 
 // Name is a name that no other test has: lower case, with the prefix.
 func Name(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()[:12]) }
+
+// Transport returns a transport whose calls the tap sees. tap may be nil.
+func Transport(next http.RoundTripper, tap Tap) http.RoundTripper { return &transport{next, tap} }
 
 type transport struct {
 	next http.RoundTripper
