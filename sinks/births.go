@@ -18,8 +18,8 @@ type Outputs interface {
 	Output(p state.OutputRef) state.Output
 }
 
-// Target is where a sink writes, as [state.Birth] records it: "table shop-views", "index products",
-// "bucket audit changes/", "Go sink crm" or "events".
+// Target returns where a sink writes, as [state.Birth] records it: "table shop-views", "index products", "bucket audit
+// changes/", "Go sink crm" or "events".
 func Target(s config.Sink) string {
 	switch {
 	case s.View != nil:
@@ -114,7 +114,7 @@ type foundOutput struct {
 	known    bool              // the state has a birth of it
 	out      state.Output      // nil: the store cannot inspect it
 	store    string            // identity of the target
-	print    state.Fingerprint // beside the output
+	print    state.Fingerprint // fingerprint beside the output
 	hasPrint bool              // print was found
 
 	movedFrom string // the target of birth, if the file named another target when the output was written; else ""
@@ -193,7 +193,7 @@ func quoted(id string) string {
 func (m *birthRecords) ensureBirth(ctx context.Context, f *foundOutput, fillable bool) error {
 	err := m.check(ctx, f)
 	if err != nil && !f.known {
-		// Another process may have recorded its birth since the births were read.
+		// Another process may have recorded a birth since the births were read.
 		var again error
 		if f.birth, f.known, again = state.FindBirth(ctx, m.births, f.sink, f.target); again != nil {
 			return again
@@ -236,7 +236,7 @@ func (m *birthRecords) markBegun(ctx context.Context, f *foundOutput) error {
 		case is != withStageOf(f.birth, is):
 			return pipeline.Transient(errs.Errorf("another process begins the sink %s at the same time: start again", f.sink))
 		}
-		f.birth = is // a backfill moved the stage meanwhile
+		f.birth = is // a backfill changed the stage meanwhile
 	}
 }
 

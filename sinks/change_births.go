@@ -7,9 +7,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// ChangeBirths stores what change makes of each birth, with compare-and-swap, and returns the births as they are then.
-// A crash between two of them leaves the first changed: the caller repeats it. If another process of the same run changed
-// a birth, it changes that one. It returns a transient error if a process of another run did.
+// ChangeBirths applies change to each birth with compare-and-swap, and returns the new births. After a crash some of
+// the births are changed, so the caller repeats it. If a process of the same run changed a birth first, change is
+// applied to the stored one. If a process of another run did, ChangeBirths returns a transient error.
 func ChangeBirths(ctx context.Context, births state.Births, all []state.Birth, change func(*state.Birth)) ([]state.Birth, error) {
 	changed := make([]state.Birth, len(all))
 	for i, b := range all {
@@ -36,7 +36,7 @@ func changeBirth(ctx context.Context, births state.Births, b state.Birth, change
 		case err != nil:
 			return b, err
 		case ok && is != b && is == withNotesOf(b, is):
-			// A consumer has acknowledged the first change, or a process began without the sink.
+			// Only Fresh or LeftOut differ: try again.
 		case !ok || is.ID != b.ID || is.Run != b.Run || b.Run == "" || is == b:
 			return b, pipeline.Transient(errs.Errorf("another process changed the stage of the sink %s: start again", b.Sink))
 		}
@@ -44,9 +44,9 @@ func changeBirth(ctx context.Context, births state.Births, b state.Birth, change
 	}
 }
 
-// updateBirth stores what change makes of a birth. If another process changed the birth since it was read, change is called
-// with the newer one. updateBirth returns false, and stores nothing, if change leaves the birth as it is, or if the output
-// has another birth by now.
+// updateBirth applies change to a birth, and stores the result. If another process changed the birth since it was read,
+// change is applied to the newer one. updateBirth returns false, and stores nothing, if change makes no difference, or
+// if the output has another birth by now.
 func updateBirth(ctx context.Context, births state.Births, b state.Birth, change func(*state.Birth)) (bool, error) {
 	for {
 		next := b
@@ -64,7 +64,7 @@ func updateBirth(ctx context.Context, births state.Births, b state.Birth, change
 	}
 }
 
-// withNotesOf returns b with what consumers note at another birth.
+// withNotesOf returns b with the notes of consumers (Fresh and LeftOut) from another birth.
 func withNotesOf(b, of state.Birth) state.Birth {
 	b.Fresh, b.LeftOut = of.Fresh, of.LeftOut
 	return b

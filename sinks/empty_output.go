@@ -12,9 +12,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// takesSettings reports whether a sink's output can take other settings: nothing in it could mix with what is
-// written next. It returns false if that is unknown, as for events that were sent. A notify sink that
-// was always suppressed has sent none.
+// takesSettings reports whether a sink's output can take other settings, because it holds nothing that could mix with
+// later writes. It returns false if that is unknown, as for events that were sent. A notify sink that was always
+// suppressed has sent none.
 func takesSettings(ctx context.Context, cfg *config.Config, s config.Sink, store any, f foundOutput, changed []string) (bool, error) {
 	if slices.ContainsFunc(changed, comparesVersions) {
 		return false, nil
@@ -46,17 +46,19 @@ func takesSettings(ctx context.Context, cfg *config.Config, s config.Sink, store
 	return true, nil
 }
 
-// missedChanges reports whether the former settings of an empty output may have left out changes that the output needs
-// under the settings of the file: it has to wait for a backfill. A fresh output misses its dead letters alone. changed are
-// the settings that differ. Filters drop changes before a sink has them, so a fresh output may have missed those.
+// missedChanges reports whether an empty output needs a backfill under the settings of the file, because the former
+// settings may have left out changes. A fresh output misses only its dead letters. changed are the settings that
+// differ. Filters drop changes before they reach a sink, so with changed filters a fresh output may have missed
+// changes, too.
 func missedChanges(s config.Sink, f foundOutput, changed []string) bool {
 	filters := slices.ContainsFunc(changed, func(name string) bool { return name == "filters" || strings.HasSuffix(name, ".filters") })
 	fresh := f.birth.Fresh && f.birth.Run == "" && !filters
 	return CanBeFilled(s) && f.known && f.birth.Begun && f.birth.Stage != state.Waiting && !fresh
 }
 
-// beginAgain gives an empty output a birth that waits. The output has another ID from then on: tombstones and guards of the
-// former changes would refuse the items of a backfill, and a process with the former settings is refused.
+// beginAgain gives an empty output a new birth that waits for a backfill. Its new ID separates it from tombstones and
+// guards of former changes, which would refuse the items of a backfill. It also makes a process with the former
+// settings fail.
 func (m *birthRecords) beginAgain(o *opened) {
 	next := state.NewBirth(o.sink, o.target, time.Now())
 	next.State, next.Store, next.Stage = m.identity, o.foundOutput.store, state.Waiting

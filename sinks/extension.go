@@ -52,7 +52,7 @@ func With[T any](name string, make func(ctx context.Context, settings T) (pipeli
 
 // goSink is the code of [With].
 type goSink struct {
-	check func(config.With) error // of the settings
+	check func(config.With) error // checks the settings
 	make  func(context.Context, config.With) (pipeline.Sink, error)
 }
 

@@ -65,7 +65,7 @@ func PassMissingFilters() Option {
 	return optionFunc(func(a *assembly) { a.passMissing = true })
 }
 
-// filter returns a filter of the file, with its Go code if it is some. [assembly.checkFilters] has found that code.
+// filter returns a filter of the file, with its Go code if it has some. [assembly.checkFilters] has found that code.
 func (a *assembly) filter(f pipeline.Filter) pipeline.Filter {
 	g, isGo := f.(*config.GoFilter)
 	if !isGo {
@@ -77,9 +77,9 @@ func (a *assembly) filter(f pipeline.Filter) pipeline.Filter {
 	return rules.Keep(g.Name()+" (Go code of another program)", pipeline.ConditionFunc(func(*record.Change) (bool, error) { return true, nil }))
 }
 
-// CheckCode returns the problems of what cfg and the extensions say of each other: Go sinks and filters that the extensions
-// do not have, settings that a Go sink does not take, filters that read more than keys before a state sink, functions of
-// entities that the file does not have. Without extensions there are none: [Missing] names the code.
+// CheckCode returns the problems between cfg and the extensions: Go sinks and filters without code, settings that a Go
+// sink does not accept, filters that read more than keys before a state sink, and functions of entities that the file
+// does not have. Without extensions there are none: [Missing] names the code.
 func CheckCode(cfg *config.Config, exts ...Extension) config.Problems {
 	a := codeOf(exts)
 	if !a.extended {
@@ -119,7 +119,7 @@ func (a *assembly) checkFilters() error {
 	return nil
 }
 
-// fileFilters returns the filters of the file that are Go code and that the pipeline runs. A backfill runs its sinks'.
+// fileFilters returns the Go filters of the file that the pipeline runs. A backfill runs those of its sinks.
 func (a *assembly) fileFilters() (code []*config.GoFilter) {
 	all := slices.Clip(a.cfg.Filters)
 	for _, s := range a.cfg.Sinks {

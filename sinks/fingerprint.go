@@ -12,14 +12,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Generation is the format of what the sinks of Assemble write. Another format cannot be continued.
+// Generation is the format of the contents that the sinks of Assemble write. Contents in another format cannot be
+// continued.
 const Generation = 2
 
 // ChangedError reports that a sink's output was written under other settings than those of the file: old and new
 // rows, documents or objects would mix.
 type ChangedError struct {
 	Sink     string
-	Settings []string // the ones that differ, by their path in the sink
+	Settings []string // paths of the settings that differ
 	Was, Is  map[string]string
 
 	adopt string // the command that accepts the change; "" if the pipeline has no state
@@ -75,13 +76,13 @@ type opened struct {
 	spec    config.Sink
 	print   state.Fingerprint
 	store   state.Fingerprints
-	changed *ChangedError // settings that differ, and that the empty output takes; nil: none differ
+	changed *ChangedError // settings that differ, and that the empty output can take; nil: none differ
 
 	replaces state.Birth // the stored birth that birth replaces; zero: birth is stored
 }
 
-// replaceBirth sets another birth. storeBirth stores it, when no sink of the file is refused: until then the command or the
-// settings can be taken back.
+// replaceBirth sets another birth. storeBirth stores it later, once no sink of the file is refused. Until then the user
+// can cancel the command or restore the settings.
 func (o *opened) replaceBirth(next state.Birth) {
 	if o.replaces.ID == "" {
 		o.replaces = o.birth
@@ -107,8 +108,8 @@ func (o *opened) storeBirth(ctx context.Context, births state.Births) error {
 	return err
 }
 
-// open opens the store of a sink. It refuses an output that was written under other settings than those of the
-// file, or that does not belong to the state. birth is the birth of the output; zero if there is no state.
+// open opens the store of a sink. It refuses an output that was written under other settings than those of the file, or
+// that does not belong to the state. It returns the birth of the output; zero if there is no state.
 func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(context.Context, *config.Config, config.Sink) (T, error)) (store T, birth state.Birth, err error) {
 	defer func() {
 		if lost, ok := errors.AsType[*state.LostError](err); ok {
@@ -120,7 +121,7 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 	}
 	prints, ok := any(store).(state.Fingerprints)
 	if !ok || a.births == nil && a.publishesNothing(s) {
-		return store, state.Birth{ID: a.bornAs[s.Name]}, nil // it keeps no output, or leaves none
+		return store, state.Birth{ID: a.bornAs[s.Name]}, nil // a sink without an output of its own
 	}
 	o := opened{spec: s, store: prints, print: fingerprintOf(a.cfg, s)}
 	if a.births == nil {

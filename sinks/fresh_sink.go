@@ -8,18 +8,20 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// freshSink is a sink with a fresh output. Before the first change with an image is acknowledged that is no dead letter, it
-// stores that the output is fresh no more. A removal brings nothing, whatever the settings are.
+// freshSink is a sink with a fresh output. Before it acknowledges the first change that has an image and is not a dead
+// letter, it stores that the output is not fresh any more. A removal adds nothing to the output, whatever the settings
+// are.
 type freshSink struct {
 	forwarder
 	births   state.Births
-	removals bool // the output keeps what removed items counted for
+	removals bool // the output keeps the contributions of removed items
 
 	mu    sync.RWMutex
 	birth state.Birth
 }
 
-// Plan plans the change. One without effect comes to Write, too: it is acknowledged as any other.
+// Plan plans the change. A change without effect also gets an op, so that Write sees it: it is acknowledged as any
+// other.
 func (s *freshSink) Plan(d *pipeline.Delivery) error {
 	err := s.forwarder.Plan(d)
 	if err == nil && d.Outcome == pipeline.NoEffect && s.counts(d) && s.isFresh() {
@@ -34,7 +36,7 @@ type withoutEffect struct{ reason string }
 // String returns the reason.
 func (w withoutEffect) String() string { return "no effect: " + w.reason }
 
-// Write writes the deliveries that have an effect.
+// Write writes the deliveries with an effect.
 func (s *freshSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	writeErr := s.writeSome(ctx, ds, func(d *pipeline.Delivery) (bool, error) {
 		if len(d.Ops) > 0 {
@@ -61,7 +63,7 @@ func (s *freshSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	return writeErr
 }
 
-// counts reports whether an output that has taken the change is not fresh.
+// counts reports whether an output that has taken the change is no longer fresh.
 func (s *freshSink) counts(d *pipeline.Delivery) bool { return s.removals || d.Change.New.Exists() }
 
 func (s *freshSink) isFresh() bool {

@@ -9,12 +9,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// HoldCustom holds back the Go sinks, but those of names: Assemble does not make them ([With]), and their functions
+// HoldCustom holds back the Go sinks, except those in names: Assemble does not make them ([With]), and their functions
 // ([On]) are not called. Each of their changes counts as suppressed, with the reason. [CustomSinks] returns the names
 // that can be held back.
 //
 // A program without extensions can hold back sinks whose code it does not have. If its notify sinks are [Suppressed]
-// too, it can also do without the Go functions of detectors: they then raise no events. [Missing] names that code.
+// too, it also runs without the Go functions of detectors, which then raise no events. [Missing] names that code.
 func HoldCustom(reason string, names ...string) Option {
 	return optionFunc(func(a *assembly) { a.holdReason, a.notHeld = reason, names })
 }
@@ -39,7 +39,8 @@ func AllSinks(cfg *config.Config, exts ...Extension) []config.Sink {
 	return all
 }
 
-// OnEntities returns the entities whose changes [On] and [OnBatch] hand to functions. The file does not name these functions.
+// OnEntities returns the entities whose changes [On] and [OnBatch] pass to functions. The file does not name these
+// functions.
 func OnEntities(exts ...Extension) []string {
 	var names []string
 	for _, t := range codeOf(exts).typed {
@@ -48,7 +49,8 @@ func OnEntities(exts ...Extension) []string {
 	return names
 }
 
-// Missing describes the Go code that cfg names and that the extensions do not have, each as in "the Go sink crm".
+// Missing describes the Go code that cfg names and that the extensions lack. Each description is like "the Go sink
+// crm".
 func Missing(cfg *config.Config, exts ...Extension) []string {
 	code := codeOf(exts)
 	var missing []string
@@ -76,7 +78,7 @@ func Missing(cfg *config.Config, exts ...Extension) []string {
 	return missing
 }
 
-// isGoSink reports whether the code of a program is the sink.
+// isGoSink reports whether the sink is Go code of the program.
 func isGoSink(s config.Sink) bool { return s.Custom != nil && s.Custom.Name != Discard }
 
 // isHeld reports whether [HoldCustom] holds the sink back.
@@ -121,10 +123,11 @@ func (a *assembly) hold(r *pipeline.Route, op string) {
 	r.Sink, r.Suppress = heldSink(op), a.holdReason
 }
 
-// mayLackCode reports whether the program may lack Go code that its file names: one without extensions that holds sinks back.
+// mayLackCode reports whether the program may lack Go code that its file names. A program without extensions that holds
+// sinks back may.
 func (a *assembly) mayLackCode() bool { return !a.extended && a.holdReason != "" }
 
-// codeOf returns an assembly with the code of the extensions alone.
+// codeOf returns an assembly that has only the code of the extensions.
 func codeOf(exts []Extension) *assembly {
 	a := newAssembly()
 	for _, e := range exts {

@@ -11,9 +11,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// A sink that is taken out of the file misses the changes that processes with that file acknowledge. If it is put back, nothing
-// in its output shows that. So each start of such a process notes it at the birth of the output (Birth.LeftOut), and the note
-// stays until the output was compared with the whole table and repaired (`tablewake gaps --repair --audit`).
+// A sink that is removed from the file misses every change that is acknowledged meanwhile. If it is put back, its
+// output does not show that. So each start of a process without the sink notes this in the birth of the output
+// (Birth.LeftOut). The note stays until the output was compared with the whole table and repaired (`tablewake gaps
+// --repair --audit`).
 
 // LeftOut returns the births of cfg's outputs that may miss changes, because a process was started without their sinks. all are
 // the births of the pipeline.
@@ -27,19 +28,19 @@ func LeftOut(cfg *config.Config, all []state.Birth) []state.Birth {
 	return left
 }
 
-// hasOutput reports whether a sink of cfg has the output of a birth.
+// hasOutput reports whether a sink of cfg writes to the output of a birth.
 func hasOutput(cfg *config.Config, b state.Birth) bool {
 	return slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == b.Sink && Target(s) == b.Target })
 }
 
-// canMiss reports whether changes that are not written are missing in the output of a birth: it is a function of the table's
-// items, and no backfill brings them.
+// canMiss reports whether an unwritten change leaves the output of a birth wrong. This is so if the output depends on
+// the table's items, and no backfill will fill it.
 func canMiss(b state.Birth) bool {
 	kind, _, _ := strings.Cut(b.Target, " ")
 	return (kind == "table" || kind == "index") && b.Begun && b.Stage != state.Waiting
 }
 
-// noteLeftOut notes at each output that the file does not have that this process begins without its sink.
+// noteLeftOut notes the start of this process at each output whose sink is not in the file.
 func (a *assembly) noteLeftOut(ctx context.Context) error {
 	if a.births == nil || a.backfill != nil || a.redrive || a.rebuild || a.recordOnly {
 		return nil
@@ -50,7 +51,7 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 			continue
 		}
 		_, err := updateBirth(ctx, a.births.births, b, func(is *state.Birth) {
-			if canMiss(*is) && is.LeftOut.Before(now) { // no later process has stored that
+			if canMiss(*is) && is.LeftOut.Before(now) { // keep a later time of another process
 				is.Fresh, is.LeftOut = false, now
 			}
 		})
@@ -78,9 +79,9 @@ func (a *assembly) warnOfLeftOut() {
 	}
 }
 
-// ClearLeftOut removes the note that processes were started without the sink of a birth, after the output was compared with the
-// whole table and repaired. b is the birth as it was read before that. It returns false, and changes nothing, if another process
-// was started without the sink meanwhile.
+// ClearLeftOut clears the note that processes were started without the sink of a birth. Call it after the output was
+// compared with the whole table and repaired. b is the birth as it was read before the comparison. ClearLeftOut returns
+// false, and changes nothing, if another process was started without the sink meanwhile.
 func ClearLeftOut(ctx context.Context, births state.Births, b state.Birth) (bool, error) {
 	return updateBirth(ctx, births, b, func(is *state.Birth) {
 		if is.LeftOut.Equal(b.LeftOut) {

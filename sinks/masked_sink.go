@@ -14,7 +14,7 @@ type maskedSink struct {
 	mask *mask.Mask
 }
 
-// Plan plans the masked change.
+// Plan passes the masked change to the sink's Plan.
 func (s maskedSink) Plan(d *pipeline.Delivery) error {
 	masked := s.mask.Delivery(d)
 	err := s.forwarder.Plan(&masked)

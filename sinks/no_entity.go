@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// CountNoEntity adds to n, and to a metric, each change that the filters keep and whose item is of no entity. It counts
-// nothing if the file has no entities.
+// CountNoEntity counts, in n and in a metric, the changes that the filters keep and whose item belongs to no entity. It
+// counts nothing if the file has no entities.
 func CountNoEntity(n *atomic.Int64) Option {
 	return optionFunc(func(a *assembly) { a.noEntity = n })
 }
@@ -44,7 +44,7 @@ func (a *assembly) newNoEntity(es *entity.Set) (noEntity, error) {
 	return f, k.Err()
 }
 
-// Check counts the change. A condition of an entity that fails is reported by what is about the entity.
+// Check counts the change. If a condition of an entity fails, the sink or filter that uses the entity reports it.
 func (f noEntity) Check(c *record.Change) (pipeline.Verdict, error) {
 	if e, err := f.entities.Of(rules.LatestImage(c)); e == nil && err == nil {
 		f.n.Add(1)

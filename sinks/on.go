@@ -21,8 +21,8 @@ import (
 
 // TypedChange is a change of an item of an entity, whose images are decoded into Ts.
 type TypedChange[T any] struct {
-	// Old and New are the item before and after the change. One of them is nil if there is no such image, or if the item was
-	// not of the entity then.
+	// Old and New are the item before and after the change. One of them is nil if the image does not exist, or if the
+	// item did not belong to the entity at that time.
 	Old, New *T
 
 	Op      record.Operation
@@ -34,14 +34,14 @@ type TypedChange[T any] struct {
 	Change *record.Change
 }
 
-// On adds a sink that calls f with each change of an item of the entity, which the file defines. A field of T has the
-// attribute of its name, also in another case ([unmarshal.Decode]). If the item has no such attribute, the field has what the
-// entity's key binds to that name. Sensitive attributes are left out: their fields are zero. The sink's name is "on_" and the entity's: its dead letters
-// have it.
+// On adds a sink that calls f with each change of an item of the entity, which the file defines. A field of T gets the
+// attribute of its name, whose case may differ ([unmarshal.Decode]). If the item has no such attribute, the field gets
+// the value that the entity's key binds to that name. Sensitive attributes are left out: their fields are zero. The
+// sink's name, which its dead letters have, is "on_" and the entity's name.
 //
-// Changes of one item come in order, and can come again. Those of different items can come at once. A change whose f fails
-// is tried again if the error is marked by [pipeline.Transient]. Otherwise it becomes a dead letter, as a change does that
-// cannot be decoded.
+// Changes of one item come in order, and can come again. Changes of different items can come concurrently. If f fails
+// with an error that is marked by [pipeline.Transient], the change is tried again. Otherwise it becomes a dead letter,
+// as does a change that cannot be decoded.
 func On[T any](entity string, f func(ctx context.Context, c TypedChange[T]) error) Extension {
 	return OnBatch(entity, func(ctx context.Context, cs []TypedChange[T]) error {
 		var failed pipeline.BatchError
@@ -56,8 +56,8 @@ func On[T any](entity string, f func(ctx context.Context, c TypedChange[T]) erro
 	})
 }
 
-// OnBatch is [On] for a function that takes many changes at once. A [pipeline.BatchError] names the changes that failed, by
-// their index. Any other error fails all of them. The changes are of different items.
+// OnBatch is [On] for a function that takes many changes at once. A [pipeline.BatchError] names the failed changes by
+// their index. Any other error fails all of them. The changes belong to different items.
 func OnBatch[T any](entity string, f func(ctx context.Context, cs []TypedChange[T]) error) Extension {
 	return Extension{func(a *assembly) {
 		a.typed = append(a.typed, typedSpec{entity, func(t typedItems) pipeline.Sink {
@@ -75,7 +75,7 @@ type typedSpec struct {
 // name returns the name of the sink.
 func (t typedSpec) name() string { return "on_" + t.entity }
 
-// typedRoutes adds the routes to the sinks of [On]. A backfill has those that it names.
+// typedRoutes adds the routes to the sinks of [On]. A backfill has only the sinks that it names.
 func (a *assembly) typedRoutes() error {
 	var failed []error
 	for _, t := range a.typed {
@@ -118,11 +118,11 @@ func (a *assembly) typedRoute(t typedSpec) (pipeline.Route, error) {
 // typedItems reads items of one entity.
 type typedItems struct {
 	scope *entity.Scope
-	mask  *mask.Mask // nil: nothing is sensitive
+	mask  *mask.Mask // nil: no attribute is sensitive
 }
 
-// eitherImage is the condition that one of the images is of an entity with a condition of its own. It is also met by the
-// change with which an item leaves the entity.
+// eitherImage is the condition that at least one image belongs to an entity with a condition of its own. So it is also
+// true for the change with which an item leaves the entity.
 type eitherImage struct{ scope *entity.Scope }
 
 // Match checks both images.
@@ -136,8 +136,8 @@ func (e eitherImage) Match(c *record.Change) (bool, error) {
 // Requires both images.
 func (eitherImage) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
 
-// boundImage returns the names that the key binds and that the image has no attribute for, as an item. It returns the zero
-// Image if there are no such names, or if the key is sensitive.
+// boundImage returns, as an item, the names that the key binds and that are no attributes of the image. It returns the
+// zero Image if there are no such names, or if the key is sensitive.
 func (t typedItems) boundImage(c *record.Change, m item.Image) (item.Image, error) {
 	if _, hidden := t.mask.HiddenKey(c); hidden {
 		return item.Image{}, nil
@@ -171,7 +171,7 @@ type typedSink[T any] struct {
 // Requires both images: a stream without one of them would show its items as nil.
 func (typedSink[T]) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
 
-// Write decodes the changes, and calls the function with those that decode.
+// Write decodes the changes, and calls the function with those that could be decoded.
 func (s typedSink[T]) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
 	cs, at := make([]TypedChange[T], 0, len(ds)), make([]int, 0, len(ds)) // at: the index of each change's delivery
@@ -204,7 +204,7 @@ func (s typedSink[T]) typed(d *pipeline.Delivery) (t TypedChange[T], err error) 
 	return t, err
 }
 
-// decode decodes an image of c without what is sensitive, or returns nil if the image is not of the entity.
+// decode decodes an image of c without sensitive attributes. It returns nil if the image does not belong to the entity.
 func (s typedSink[T]) decode(c *record.Change, m item.Image) (*T, error) {
 	if is, err := s.scope.Match(m); !is || err != nil {
 		return nil, err
@@ -222,5 +222,5 @@ func (s typedSink[T]) decode(c *record.Change, m item.Image) (*T, error) {
 			return out, err
 		}
 	}
-	return out, unmarshal.DecodeInto(shown, out) // after the bound names, so that an attribute of the item wins, also if its name differs in case
+	return out, unmarshal.DecodeInto(shown, out) // after the bound names, so that an attribute of the item wins, even if its name differs in case
 }

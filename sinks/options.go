@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Option says how [Assemble] makes the pipeline of a configuration. [Extension] is the one that adds Go code.
+// Option changes how [Assemble] makes the pipeline of a configuration. An [Extension] is the Option that adds Go code.
 type Option interface {
 	apply(a *assembly)
 }
@@ -21,7 +21,7 @@ type optionFunc func(*assembly)
 
 func (f optionFunc) apply(a *assembly) { f(a) }
 
-// Options is the Option of several.
+// Options combines several options.
 func Options(opts ...Option) Option {
 	return optionFunc(func(a *assembly) {
 		for _, o := range opts {
@@ -60,9 +60,9 @@ func WithTelemetry(t trace.TracerProvider, m metric.MeterProvider) Option {
 	return optionFunc(func(a *assembly) { a.options.Tracer, a.options.Meter = t, m })
 }
 
-// WithBounds limits the memory of a run: the workers that prepare pages, the bytes of pages, and
-// the changes. 0 is the pipeline's default. The changes of an archive's object may need more bytes:
-// they are then kept compressed, in up to as much memory again.
+// WithBounds limits the memory of a run: the workers that prepare pages, the bytes of pages, and the number of changes.
+// 0 is the pipeline's default. The changes of one archive object may need more bytes. They are kept compressed then, in
+// up to the same amount of additional memory.
 func WithBounds(workers int, bytes int64, changes int) Option {
 	return optionFunc(func(a *assembly) {
 		a.options.Workers, a.options.MaxBytes, a.options.MaxChanges = workers, bytes, changes
@@ -75,9 +75,9 @@ func Suppressed(reason string) Option {
 	return optionFunc(func(a *assembly) { a.suppress = reason })
 }
 
-// Finite declares that the source ends, as in a replay. Batches that wait to be full then wait for
-// the end of the source and not for time. The same input therefore makes the same objects of an
-// archive, however fast it is read. Without Finite an object is also cut by its age (roll.age).
+// Finite declares that the source ends, as in a replay. Batches that wait to be full then wait for the end of the
+// source, and not for a time. So the same input makes the same objects of an archive, however fast it is read. Without
+// Finite an object is also cut by its age (roll.age).
 func Finite() Option {
 	return optionFunc(func(a *assembly) { a.finite = true })
 }
@@ -89,34 +89,35 @@ func Rebuild() Option {
 	return optionFunc(func(a *assembly) { a.rebuild = true })
 }
 
-// RecordOnly declares that the pipeline never runs. Assemble records the outputs. It does not note sinks that the file lacks.
+// RecordOnly declares that the pipeline never runs. Assemble records the outputs. It does not note the sinks that the
+// file lacks.
 func RecordOnly() Option {
 	return optionFunc(func(a *assembly) { a.recordOnly = true })
 }
 
 // BackfillOptions describe a pipeline that fills sinks. The floor of its sinks does not apply to it.
 type BackfillOptions struct {
-	Sinks     []string              // names of the sinks to fill; those that [CheckNamed] refuses are an error
-	Narrowing pipeline.Condition    // which items are read. Default: all
-	Views     map[string]*view.Sink // Assemble adds the views, which can list the claims that wait at the end. Default: it adds none
+	Sinks     []string              // names of the sinks to fill; a sink that [CheckNamed] refuses is an error
+	Narrowing pipeline.Condition    // selects the items that are read. Default: all
+	Views     map[string]*view.Sink // Assemble adds the views here, so that the caller can list the waiting claims at the end. Default: it adds none
 }
 
-// Backfill makes a pipeline of some sinks alone, whose source is a snapshot of the table, or an archive of its changes.
-// It raises no events. A view's claim that loses its row waits, and is no dead letter. A Go sink ([With], [On]) gets each
-// item as a change with the operation SNAPSHOT. It compares versions itself if it needs to: changes of the stream are
-// newer.
+// Backfill makes a pipeline of some sinks. Its source is a snapshot of the table, or an archive of its changes. It
+// raises no events. A view's claim that does not get its row waits, and is not a dead letter. A Go sink ([With], [On])
+// gets each item as a change with the operation SNAPSHOT. If order matters to it, it must compare versions: changes of
+// the stream are newer.
 func Backfill(o BackfillOptions) Option {
 	return optionFunc(func(a *assembly) { a.backfill, a.finite = &o, true })
 }
 
-// Redrive declares that the changes come from dead letters. A change for a sink that waits then fails, so that its letter
+// Redrive declares that the changes come from dead letters. A change for a waiting sink then fails, so that its letter
 // stays.
 func Redrive() Option {
 	return optionFunc(func(a *assembly) { a.redrive = true })
 }
 
-// BornAs sets the births of outputs, by sink, for sinks that only plan. They need them to find the
-// items that the state keeps under these births. See [Births].
+// BornAs sets the births of outputs, by sink, for sinks that only plan. With them the sinks find the items that the
+// state keeps under these births. See [Births].
 func BornAs(births map[string]string) Option {
 	return optionFunc(func(a *assembly) { a.bornAs = births })
 }

@@ -15,22 +15,23 @@ import (
 // OutputChange compares a sink of the file with the output that the sink has written.
 type OutputChange struct {
 	Sink   string
-	Target string // where the sink writes, as [Target] returns it; of a removed sink, where it wrote
+	Target string // target of the sink, as [Target] returns it; for a removed sink, its former target
 	Kind   ChangeKind
 	Birth  state.Birth // zero if the state has none
 
-	Settings []SettingChange // of a changed sink
-	Problem  string          // why a start would be refused although no setting differs, and what to do; "": nothing is wrong
+	Settings []SettingChange // settings that differ, for a changed sink
+	Problem  string          // reason why a start would be refused although no setting differs, with what to do; "" if there is none
 
 	CanBeFilled bool // a backfill can fill the sink
-	Waits       bool // the sink is added or changed, and waits from its next start on: it missed changes
-	Takes       bool // the sink is changed, and its output holds nothing: it takes the settings at its next start
+	Waits       bool // the sink is added or changed, and waits for a backfill from its next start on, because it missed changes
+	Takes       bool // the sink is changed and its output is empty, so that it takes the settings at its next start
 
-	// LeftThere has the sinks that the file does not have, and whose rows or documents are left where an added or waiting
-	// sink writes. A key that both have is refused.
+	// LeftThere names sinks that are not in the file any more, and whose rows or documents are still in the target of
+	// an added or waiting sink. Writes to keys of such rows are refused.
 	LeftThere []string
 
-	// Underivable says what of the output is no function of the table's items: a backfill cannot bring it.
+	// Underivable describes parts of the output that do not depend on the table's items alone. A backfill cannot fill
+	// them.
 	Underivable []string
 }
 
@@ -49,8 +50,8 @@ const (
 type SettingChange struct{ Name, Was, Is string }
 
 // CompareOutputs compares each sink of the file with its output, in the order of the file, and then lists the outputs
-// of sinks that the file does not have. If names are given, it compares these sinks alone, reads nothing of others, and
-// lists no output that the file does not have. stores must open existing outputs and create none.
+// of sinks that the file does not have. If names are given, it compares only these sinks, and reads and lists nothing
+// of others. stores must open existing outputs and create none.
 func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores, names ...string) ([]OutputChange, error) {
 	m, err := openBirths(ctx, cfg, stores, "")
 	if err != nil {
@@ -83,7 +84,7 @@ func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores, name
 	return append(all, removed...), nil
 }
 
-// AddedOutputs is CompareOutputs of a pipeline that never ran: every sink is added.
+// AddedOutputs is CompareOutputs for a pipeline that never ran: every sink is added.
 func AddedOutputs(cfg *config.Config) []OutputChange {
 	var all []OutputChange
 	for _, s := range cfg.Sinks {
@@ -111,7 +112,7 @@ func (m *birthRecords) compareOutput(ctx context.Context, cfg *config.Config, s 
 	switch {
 	case isLost:
 		c.Kind, c.Birth, c.Problem = Changed, birth, lost.Error()
-	case err != nil && !known && state.IsPermanent(err): // nothing is there yet
+	case err != nil && !known && state.IsPermanent(err): // no output exists yet
 	case err != nil:
 		return c, err
 	case !f.hasPrint:
@@ -137,7 +138,7 @@ func (m *birthRecords) compareOutput(ctx context.Context, cfg *config.Config, s 
 	return c, nil
 }
 
-// leftAt returns the sinks that have written to a target, and that the file does not have there.
+// leftAt returns the sinks that have written to a target, and that have no such target in the file.
 func (m *birthRecords) leftAt(cfg *config.Config, target string) (names []string) {
 	for _, b := range m.known {
 		if b.Target == target && b.Begun && b.Stage != state.Waiting && !hasOutput(cfg, b) {
@@ -148,7 +149,7 @@ func (m *birthRecords) leftAt(cfg *config.Config, target string) (names []string
 	return names
 }
 
-// underivable says what of a sink's output is no function of the table's items.
+// underivable describes the parts of a sink's output that do not depend on the table's items alone.
 func underivable(s config.Sink) []string {
 	var found []string
 	unstable := func(what string, columns []config.Column) {

@@ -9,8 +9,8 @@
 // an item once.
 //
 // In the layout PerItem with a template without {@version}, an object holds the newest change of its item (newest.go).
-// An older object of the same item is replaced, on the condition that it is still the one that was described. An object
-// of another item is never replaced.
+// It replaces an older object of the same item, on the condition that the object did not change since it was described.
+// It never replaces an object of another item.
 //
 // With [DynamoDBJSON] a line is the record itself, and a Parquet row can be turned back into a record.
 // So an archive replays like the stream that it came from, unless it has only the newest change of each item.
@@ -56,7 +56,7 @@ type Options struct {
 	RawNames bool // values in Key are not escaped: they keep # and /. An error with Log
 
 	Partition *template.Template // folder of a Log object, after Prefix: "dt={@time|date:2006-01-02}"; an error with PerItem. Default: none
-	Roll      Roll               // when a Log object is full; see Sink.Batch
+	Roll      Roll               // size and age at which a Log object is full; see Sink.Batch
 	Columns   []Column           // columns of Parquet objects; an error with other formats. Default: none
 	Tags      []TagTemplate      // tags of every object, without tags whose value is missing. Default: none
 }

@@ -40,8 +40,8 @@ type CompactOptions struct {
 	Target int64   // approximate size of the large objects. Default: 64 MiB
 	DryRun bool    // only report what would be done
 
-	TableInKey bool                  // as ReadOptions has it
-	TempDir    string                // as ReadOptions has it
+	TableInKey bool                  // the same as in ReadOptions
+	TempDir    string                // the same as in ReadOptions
 	Progress   func(CompactProgress) // called after each large object. Default: nothing is called
 }
 

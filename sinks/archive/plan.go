@@ -39,9 +39,9 @@ const ReasonKind = "kind"
 
 // Put is the planned write of one change.
 type Put struct {
-	Folder string // with Log: folder of the object, "" or ending in "/"
-	Name   string // with PerItem: name of the object
-	Tags   []Tag  // with PerItem: tags of the object
+	Folder string // folder of the object with Log, "" or ending in "/"
+	Name   string // name of the object with PerItem
+	Tags   []Tag  // tags of the object with PerItem
 	Kind   Kind
 
 	Columns []item.Value // values of Options.Columns, after masking

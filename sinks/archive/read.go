@@ -21,7 +21,7 @@ type ReadOptions struct {
 	// opened. Zero means no limit.
 	From, To time.Time
 
-	TempDir  string             // folder for what does not fit into memory; removed at the end. Default: os.TempDir
+	TempDir  string             // folder for data that does not fit into memory; removed at the end. Default: os.TempDir
 	Memory   int64              // bytes of changes in memory before they are written to TempDir. Default: 32 MiB
 	Progress func(ReadProgress) // called after each object, not concurrently. Default: nothing is called
 

@@ -18,7 +18,7 @@ const (
 	smallObject = 128 << 10 // compressed bytes, perhaps 50 times that in memory; larger objects are merged as streams
 	batchCount  = 64        // number of small objects that are loaded together
 	batchBytes  = 512 << 10 // compressed
-	loaders     = 8         // of those, number of parallel loads
+	loaders     = 8         // number of parallel loads among those
 	openCost    = 64        // largest total cost of open streams
 )
 

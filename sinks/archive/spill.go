@@ -19,9 +19,8 @@ import (
 // spillFanIn is the number of spills that are merged at once. Each needs about a megabyte.
 const spillFanIn = 32
 
-// spills are sorted runs on disk that live as long as a reading. If a level has many runs, they are
-// merged into one run of the next level. So each entry is written a few
-// times at most.
+// spills are sorted runs on disk that exist during one reading. If a level has many runs, they are merged into one run
+// of the next level. So each entry is written a few times at most.
 type spills struct {
 	dir    string // parent of folder
 	folder string // "" until it is created

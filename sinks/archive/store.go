@@ -19,7 +19,7 @@ type Object struct {
 	Body        []byte // the store may read it until Put returns
 	ContentType string // media type: "application/zstd"
 	Tags        []Tag  // at most 10, in S3's alphabet; a store without tags ignores them
-	Identity    string // of a PerItem object of one change: digest of its item and version; "" for others
+	Identity    string // digest of item and version for a PerItem object of one change; "" for others
 
 	// Item and Version are those of an object with the newest version of its item, in ASCII; "" for others. Item is the
 	// item's key, or its beginning and a digest.
@@ -50,8 +50,8 @@ type Stored struct {
 	Tag                     string // differs after each write of the object
 }
 
-// Describer is a store that describes an object, also one that cannot be read at once, as in GLACIER. Describe returns
-// ErrNoObject if there is none. What it describes is durable.
+// Describer is a store that describes an object, even one that cannot be read at once, as in GLACIER. Describe returns
+// ErrNoObject if there is none. A described object is durable.
 type Describer interface {
 	Describe(ctx context.Context, name string) (Stored, error)
 }

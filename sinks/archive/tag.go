@@ -12,7 +12,7 @@ import (
 // TagTemplate is a tag of every object, with a value from a template.
 type TagTemplate struct {
 	Key   string
-	Value *template.Template // with Log: text and {@table} only, as an object has changes of many items
+	Value *template.Template // with Log only text and {@table}, because an object has changes of many items
 }
 
 // Limits of S3 (Using object tags, Amazon S3 User Guide).

@@ -52,7 +52,7 @@ func (s *Sink) writeGroups(
 	ctx context.Context, all iter.Seq2[*pipeline.Delivery, error], done map[objectGroup]bool,
 ) (left bool, err error) {
 	open, others := make(map[objectGroup]*sortedObject), make(map[objectGroup]bool)
-	var order []objectGroup // by first change
+	var order []objectGroup // groups in the order of their first change
 	defer func() {
 		for _, o := range open {
 			o.free()

@@ -15,24 +15,24 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// base is what the sinks of all kinds have in common.
+// base holds the parts that all kinds of sinks share.
 type base struct {
 	cfg       *config.Config
 	spec      config.Sink
-	birth     string // of the sink's output; "" if births are not recorded
+	birth     string // birth of the sink's output; "" if births are not recorded
 	planner   planner
 	mask      *mask.Mask
 	held      *heldKeys
 	dryRun    bool
-	repairing *rowqueue.Queue[state.Row] // rows that repairs write
-	groups    int                        // that are repaired at once
-	filters   sinks.Option               // the Go code of filters
+	repairing *rowqueue.Queue[state.Row] // rows that a repair is writing now
+	groups    int                        // number of groups that are repaired at once
+	filters   sinks.Option               // option that installs the program's Go filters
 }
 
 // Name returns the name of the sink.
 func (b *base) Name() string { return b.spec.Name }
 
-// canRead returns an error if a store has no methods of the kind T, which what needs.
+// canRead returns store as T. Its error says that the store cannot do what needs.
 func canRead[T any](b *base, store any, what string) (T, error) {
 	t, ok := store.(T)
 	if !ok {
@@ -41,7 +41,8 @@ func canRead[T any](b *base, store any, what string) (T, error) {
 	return t, nil
 }
 
-// foreignBirth describes a stored entry that was written to another output of the sink; "" if it was not.
+// foreignBirth describes a stored entry that was written to another output of the sink. It returns "" for an entry of
+// this output.
 func (b *base) foreignBirth(birth string) string {
 	if birth == b.birth {
 		return ""
@@ -54,7 +55,7 @@ func (b *base) target(table config.Table, key []config.Column) view.Target {
 	return view.Target{Table: sinks.RowTable(table.Name, key), View: b.spec.Name, Pipeline: b.cfg.Name, Birth: b.birth}
 }
 
-// opsOf returns the planned writes of an item. If it has no place in the sink, they are those of its removal.
+// opsOf returns the planned writes of an item. An item without a place in the sink gets the writes of its removal.
 func (b *base) opsOf(c *record.Change) ([]pipeline.Op, error) {
 	if !c.Removed() {
 		if ops, err := b.planner.ops(c); err != nil || len(ops) > 0 {
@@ -72,8 +73,8 @@ func (b *base) isOwn(st *view.StoredRow) bool {
 // itemText returns the key of the change's item for people.
 func (b *base) itemText(c *record.Change) string { return string(b.mask.Key(c)) }
 
-// otherItem returns the key of another item than that of c, for people. It is masked if the key of this item has sensitive
-// attributes, or if that is unknown.
+// otherItem returns key, which belongs to another item than c, for people. It is masked if c's key has sensitive
+// attributes, or if c is unknown.
 func (b *base) otherItem(c *record.Change, key item.Key) string {
 	if b.hidesKeys(c) {
 		return b.mask.Text(string(key))
@@ -81,7 +82,7 @@ func (b *base) otherItem(c *record.Change, key item.Key) string {
 	return string(key)
 }
 
-// hidesKeys reports whether the keys of items have sensitive attributes. Without an item that is unknown.
+// hidesKeys reports whether the keys of items have sensitive attributes. If c is nil, it assumes that they may.
 func (b *base) hidesKeys(c *record.Change) bool {
 	if c == nil {
 		return b.mask != nil
@@ -90,8 +91,8 @@ func (b *base) hidesKeys(c *record.Change) bool {
 	return hidden
 }
 
-// rowText returns the key of a row that is not in the plans, for people. It is unknown which attributes are in the key, so
-// it is masked completely if the sink may hold sensitive attributes.
+// rowText returns the key of an unplanned row for people. It is unknown which attributes are in the key. So the key is
+// masked completely if the sink may hold sensitive attributes.
 func (b *base) rowText(c *record.Change, t view.Table, row state.Row) string {
 	if b.mask != nil && (b.hidesKeys(c) || len(b.spec.AllowSensitive) > 0) {
 		return b.mask.Text(string(row))
@@ -108,8 +109,8 @@ func (b *base) rowText(c *record.Change, t view.Table, row state.Row) string {
 	return string(text)
 }
 
-// finish sets what the findings of one item have in common, and turns differences that a dead letter or a quarantined key
-// explains into Held ones.
+// finish sets the common fields of an item's findings. A difference becomes Held if a dead letter or a quarantined key
+// explains it.
 func (b *base) finish(ctx context.Context, c *record.Change, fs []Finding) ([]Finding, error) {
 	for i := range fs {
 		f := &fs[i]
@@ -142,13 +143,13 @@ func (b *base) finish(ctx context.Context, c *record.Change, fs []Finding) ([]Fi
 	return fs, nil
 }
 
-// cannotPlan returns the finding of an item of which nothing can be planned.
+// cannotPlan returns the finding of an item that the planner rejected with err.
 func (b *base) cannotPlan(ctx context.Context, c *record.Change, err error) ([]Finding, error) {
 	return b.finish(ctx, c, []Finding{{Where: b.itemText(c), Verdict: Skipped, Why: "the item cannot be written: " + err.Error()}})
 }
 
-// MarkStale turns Wrong findings of one item into Stale ones if another place of the item, in any sink, has a newer
-// version: the sink missed a change that others have.
+// MarkStale turns a Wrong finding of an item into a Stale one if another place of the item, in any sink, has a newer
+// version. Then the sink missed a change that another one has.
 func MarkStale(fs []Finding) {
 	var newest record.Version
 	for i := range fs {
@@ -161,8 +162,8 @@ func MarkStale(fs []Finding) {
 	}
 }
 
-// markStale turns a Wrong finding into a Stale one if the item has a newer version: the contents differ, and nothing but
-// a change that was missed is known to explain it.
+// markStale turns a Wrong finding into a Stale one if the item has a newer version. Only a missed change explains the
+// difference then.
 func (f *Finding) markStale(newest record.Version) {
 	if f.Verdict == Wrong && f.Kind != Seat && f.Kind != Group && f.Owner == "" && f.Why == "" && f.Version.Compare(newest) < 0 {
 		f.Verdict = Stale

@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// lookClaims compares the guard of an item, and rows that are guarded by item, with the claims of the item on them. The row of
-// the guard is compared, too.
+// lookClaims compares the guard of an item and its claims on rows with the planned ones. It also compares the row of
+// the stored guard.
 func (s *rowSink) lookClaims(ctx context.Context, c *record.Change, rows []plannedRow) ([]Finding, error) {
 	items, err := canRead[view.ItemStore](&s.base, s.store, "read the guards of items")
 	if err != nil {
@@ -62,8 +62,8 @@ func (s *rowSink) lookClaims(ctx context.Context, c *record.Change, rows []plann
 	return append(fs, found...), nil
 }
 
-// rowClaims reads the claims on rows. Those on a row without claims that was written to another output of the sink are not
-// known: the row is compared alone.
+// rowClaims reads the claims on rows. A row without claims that was written to another output of the sink has unknown
+// claims, so it is compared alone.
 func (s *rowSink) rowClaims(ctx context.Context, items view.ItemStore, rows []state.Row) (claims []view.RowClaims, known []bool, err error) {
 	claims, err = items.RowClaims(ctx, s.t, rows)
 	known = slices.Repeat([]bool{err == nil}, len(rows))
@@ -135,14 +135,15 @@ func (s *rowSink) compareGuard(c *record.Change, g state.Guard, rows []plannedRo
 	return f
 }
 
-// compareClaims corrects the finding of a row that the item should claim, by all claims on the row: which of them has it.
+// compareClaims corrects the finding of a row that the item should claim. All claims on the row decide which item owns
+// it.
 func (s *rowSink) compareClaims(c *record.Change, f *Finding, rc *view.RowClaims) {
 	for i := range rc.Waiting {
 		f.Waiting = append(f.Waiting, WaitingClaim{s.otherItem(c, rc.Waiting[i].Source), rc.Waiting[i].Version})
 	}
 	own, first := state.Claim{Source: c.Key}, s.firstClaim(rc)
 	_, claims := claimBy(rc, c.Key)
-	isFirst := first.Source == c.Key || !claims && s.conflict != view.Last && view.ComesBefore(&own, first, s.conflict) // with the claim that it should have
+	isFirst := first.Source == c.Key || !claims && s.conflict != view.Last && view.ComesBefore(&own, first, s.conflict) // with the claim that the item should have
 	switch {
 	case first.Source == "" || isFirst:
 	case f.Owner == first.Source:
@@ -152,7 +153,7 @@ func (s *rowSink) compareClaims(c *record.Change, f *Finding, rc *view.RowClaims
 	}
 }
 
-// firstClaim returns the claim that should have a row; the zero Claim if there is none.
+// firstClaim returns the claim that should own a row; the zero Claim if there is none.
 func (s *rowSink) firstClaim(rc *view.RowClaims) *state.Claim {
 	first := &rc.Owner
 	for i := range rc.Waiting {
@@ -163,7 +164,7 @@ func (s *rowSink) firstClaim(rc *view.RowClaims) *state.Claim {
 	return first
 }
 
-// compareClaim compares the claim of an item on a row. It is Equal if there is none and none should be.
+// compareClaim compares the claim of an item on a row. It is Equal if there is no claim and none is planned.
 func (s *rowSink) compareClaim(c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version) Finding {
 	f := Finding{Kind: Claim, Place: claimPlace(p.row, c.Key), Where: p.where, Expected: p.expected, Guard: guard, Verdict: Equal, Found: "nothing"}
 	claim, is := claimBy(rc, c.Key)
@@ -183,8 +184,8 @@ func (s *rowSink) compareClaim(c *record.Change, p *plannedRow, rc *view.RowClai
 	return f
 }
 
-// compareSeat compares which item has a row with the claims on it. The seat is expected of the item whose claim comes first.
-// An item whose claim is missing is not told of its seat, too.
+// compareSeat compares the stored owner of a row with its claims. The owner should be the item whose claim comes first.
+// An item whose claim is missing gets no second finding about the owner.
 func (s *rowSink) compareSeat(c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version) Finding {
 	f := Finding{Kind: Seat, Place: string(p.row), Where: p.where, Guard: guard, Revision: rc.Revision, Verdict: Equal, Found: "no owner that claims the row"}
 	if rc.Owner.Source != "" {

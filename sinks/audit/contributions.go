@@ -36,7 +36,7 @@ func newGroupSink(b base, store view.GroupStore) (*groupSink, error) {
 	return &groupSink{base: b, store: store, aggregate: a, t: a.Target()}, nil
 }
 
-// Expected yields the contribution of an item, if it counts for something.
+// Expected yields the contribution of an item. An item that counts in no group has none.
 func (s *groupSink) Expected(c *record.Change, yield func(Entry)) error {
 	if c.Removed() {
 		return nil
@@ -53,7 +53,7 @@ func (s *groupSink) Expected(c *record.Change, yield func(Entry)) error {
 	})
 }
 
-// plannedShares returns the shares of planned ops; none if the item counts for nothing.
+// plannedShares returns the shares of planned ops; none if the item counts in no group.
 func plannedShares(ops []pipeline.Op) ([]state.Share, error) {
 	var shares []state.Share
 	for _, op := range ops {
@@ -71,8 +71,9 @@ func plannedShares(ops []pipeline.Op) ([]state.Share, error) {
 	return shares, nil
 }
 
-// Stored yields the contributions with shares, what each of them adds to its groups, and the groups. The groups of an
-// aggregate that keeps expired items are left out: they hold what no contribution tells any more.
+// Stored yields the contributions with shares, the parts that each of them adds to its groups, and the groups. It
+// leaves out the groups of an aggregate that keeps expired items: they include contributions that are not stored any
+// more.
 func (s *groupSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		more := s.eachContribution(ctx, s.store, s.t, l, yield, func(d *digester, c *state.ItemContribution) bool {
@@ -113,8 +114,8 @@ func yieldContribution(c *state.ItemContribution, digest Digest, yield func(Entr
 	return c.Item == "" || yield(Entry{Kind: Contribution, Place: string(c.Item), Item: c.Item, Version: c.Version, Digest: digest}, nil)
 }
 
-// yieldShares yields what a contribution adds to its groups. A contribution that does not fit the aggregate adds nothing:
-// Look reports it.
+// yieldShares yields the parts that a contribution adds to its groups. A contribution that does not fit the aggregate
+// adds nothing, and Look reports it.
 func (s *groupSink) yieldShares(d *digester, c *state.ItemContribution, yield func(Entry, error) bool) bool {
 	changes, err := s.aggregate.GroupsOf(c.Item, c.Contribution)
 	if err != nil {

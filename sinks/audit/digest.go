@@ -15,14 +15,14 @@ import (
 type digester struct {
 	bytes   []byte
 	columns []state.Column
-	names   []string // of the columns of the last row
-	order   []int    // of these columns, by their names: rows of one sink are alike
+	names   []string // columns of the last row
+	order   []int    // order of these columns by name; rows of one sink have the same columns
 }
 
 var digesters = sync.Pool{New: func() any { return new(digester) }}
 
-// digestFormat is the number of the form that is hashed. A change of the form makes another number, so that digests of two
-// forms never are equal.
+// digestFormat is the number of the hashed form. A changed form gets another number, so that digests of two forms are
+// never equal.
 const digestFormat = 1
 
 // begin returns the empty buffer of an entry of a kind.
@@ -41,8 +41,8 @@ func appendSized(dst []byte, text string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
-// row returns the digest of a row: of its item, and of the columns in d.columns, in the order of their names. foreign is what
-// the row has besides that no row of the sink should have; "" if nothing.
+// row returns the digest of a row: its item and d.columns, in the order of their names. foreign describes parts of the
+// row that no row of the sink should have; "" if there are none.
 func (d *digester) row(source item.Key, foreign string) Digest {
 	d.sort()
 	b := appendSized(appendSized(d.begin(Row), string(source)), foreign)
@@ -54,7 +54,7 @@ func (d *digester) row(source item.Key, foreign string) Digest {
 	return d.end(b)
 }
 
-// sort makes the order of the columns, unless they are those of the last row.
+// sort sorts the columns, unless they are those of the last row.
 func (d *digester) sort() {
 	if slices.EqualFunc(d.names, d.columns, func(name string, c state.Column) bool { return name == c.Name }) {
 		return
@@ -66,17 +66,17 @@ func (d *digester) sort() {
 	slices.SortFunc(d.order, func(a, b int) int { return strings.Compare(d.names[a], d.names[b]) })
 }
 
-// guard returns the digest of a guard: of the row that the item claims.
+// guard returns the digest of a guard, which is that of the row that the item claims.
 func (d *digester) guard(row state.Row) Digest {
 	return d.end(append(d.begin(Guard), row...))
 }
 
-// seat returns the digest of a seat: of the item that has the row.
+// seat returns the digest of the owner of a row.
 func (d *digester) seat(owner item.Key) Digest {
 	return d.end(append(d.begin(Seat), owner...))
 }
 
-// contribution returns the digest of what an item counts for.
+// contribution returns the digest of a contribution's shares.
 func (d *digester) contribution(shares []state.Share) Digest {
 	b := d.begin(Contribution)
 	for i := range shares {
@@ -89,7 +89,7 @@ func (d *digester) contribution(shares []state.Share) Digest {
 	return d.end(b)
 }
 
-// document returns the digest of a document without _tw. foreign is as for row.
+// document returns the digest of a document without _tw. foreign means the same as for row.
 func (d *digester) document(doc []byte, foreign string) (Digest, error) {
 	b, err := appendCanonicalDocument(appendSized(d.begin(Document), foreign), doc)
 	return d.end(b), err

@@ -23,7 +23,7 @@ import (
 type documentSink struct {
 	base
 	store search.Store
-	shown planner // plans what people may see
+	shown planner // plans with the mask, for texts for people
 }
 
 var _ Sink = (*documentSink)(nil)
@@ -37,7 +37,7 @@ func newDocumentSink(ctx context.Context, b base, store search.Store) (*document
 	return s, err
 }
 
-// maskedPrefix begins every masked value: a key with one is not the item's.
+// maskedPrefix begins every masked value. A key that has one is not the item's own key.
 const maskedPrefix = "masked-"
 
 // documentPlace returns the place of a document. Names of indexes have no slash.
@@ -84,8 +84,8 @@ func expectedDocuments(c *record.Change, ops []pipeline.Op, yield func(Entry)) e
 	return nil
 }
 
-// Stored yields the documents of all indexes of the sink. The item of a document is "" if its id does not tell the item's
-// key: it is hashed, masked or too long.
+// Stored yields the documents of all indexes of the sink. The item of a document is "" if its id does not contain the
+// item's key, because it is hashed, masked or too long.
 func (s *documentSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		lister, err := canRead[search.Lister](&s.base, s.store, "list documents")
@@ -123,7 +123,7 @@ func (s *documentSink) storedDocuments(ctx context.Context, lister search.Lister
 	defer digesters.Put(d)
 	for doc, err := range lister.ListDocuments(ctx, index, l) {
 		if errors.Is(err, search.ErrNoIndex) {
-			return true // it has no document yet
+			return true // a missing index has no documents yet
 		}
 		e := Entry{Kind: Document, Place: documentPlace(index, doc.Routing, doc.ID), Version: doc.Version}
 		if s.mask == nil || !strings.Contains(string(doc.Item), maskedPrefix) {
@@ -142,7 +142,8 @@ func (s *documentSink) storedDocuments(ctx context.Context, lister search.Lister
 	return true
 }
 
-// foreignDocument describes a document that was written to another output of the sink; "" if it was not.
+// foreignDocument describes a document that was written to another output of the sink. It returns "" for a document of
+// this output.
 func (s *documentSink) foreignDocument(doc []byte) string {
 	c := jsoncursor.New(doc)
 	for name := range c.Members() {
@@ -159,10 +160,10 @@ func (s *documentSink) foreignDocument(doc []byte) string {
 	return s.foreignBirth("")
 }
 
-// plannedDocument is a document that is to be compared.
+// plannedDocument is a document to compare.
 type plannedDocument struct {
 	index, routing, id string
-	where              string // its index and id for people
+	where              string // index and id, for people
 	expected           bool
 	doc                []byte // the document, if it is expected
 }
@@ -181,7 +182,7 @@ func (s *documentSink) Look(ctx context.Context, c *record.Change, places []Entr
 		if err != nil {
 			return nil, err
 		}
-		docs = append(docs, plannedDocument{index: index, routing: routing, id: id, where: s.mask.Text(index + "/" + id)}) // the index may have a sensitive value, too
+		docs = append(docs, plannedDocument{index: index, routing: routing, id: id, where: s.mask.Text(index + "/" + id)}) // the name of the index may have a sensitive value, too
 	}
 	fs := make([]Finding, len(docs))
 	for i := range docs {
@@ -237,7 +238,7 @@ func (s *documentSink) compareDocument(ctx context.Context, p *plannedDocument) 
 	case exists && p.expected:
 		f.Found = "a document"
 		f.Differs, err = s.differingFields(st.Doc, p.doc)
-		if st.Derived != "" && len(f.Differs) == 0 { // otherwise it follows
+		if st.Derived != "" && len(f.Differs) == 0 { // otherwise the difference follows from these
 			f.Differs = append(f.Differs, st.Derived)
 		}
 		if len(f.Differs) > 0 {
@@ -285,7 +286,7 @@ func (s *documentSink) differingFields(have, want []byte) ([]string, error) {
 	return names, nil
 }
 
-// sameJSON reports whether two JSON values mean the same; nil is no value.
+// sameJSON reports whether two JSON values are equal, whatever their spelling; nil is no value.
 func sameJSON(a, b json.RawMessage) (bool, error) {
 	if a == nil || b == nil {
 		return a == nil && b == nil, nil

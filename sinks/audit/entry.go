@@ -5,16 +5,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Kind is what an entry is.
+// Kind is the kind of an entry.
 type Kind string
 
 // The kinds of entries.
 const (
 	Row          Kind = "row"          // a row of a view
 	Guard        Kind = "guard"        // the row that an item claims, for a view whose rows are guarded by item
-	Claim        Kind = "claim"        // the claim of an item on a row, which has the row or waits, with what it would give the row
-	Seat         Kind = "seat"         // which item has a claimed row, by the claims on it
-	Contribution Kind = "contribution" // what an item counts for in an aggregate, or which rows it has in a view with for_each
+	Claim        Kind = "claim"        // the claim of an item on a row, with its columns; it owns the row or waits
+	Seat         Kind = "seat"         // the owner of a claimed row, according to the claims on it
+	Contribution Kind = "contribution" // the contribution of an item to an aggregate, or the rows of an item in a view with for_each
 	Group        Kind = "group"        // a row of an aggregate, with its shard
 	Document     Kind = "document"     // a document of a search sink
 )
@@ -23,22 +23,23 @@ const (
 // of the program, so that a saved one can be compared.
 type Digest [16]byte
 
-// Entry is one entry of a sink: what the sink holds, or should hold, at one place. An entry that is not compared, such as
-// a tombstone, is none.
+// Entry is one entry of a sink at one place: a stored entry, or one that the sink should have. Tombstones and other
+// things that are not compared are not entries.
 type Entry struct {
 	Kind Kind
-	// Place is unique within the sink and the kind: the state.Row of a row, a seat or a group, the item's key of a guard or a
-	// contribution. The place of a claim is made of both, that of a document of its index, its routing and its id.
+	// Place is unique within the sink and the kind. For a row, a seat or a group it is the state.Row. For a guard or a
+	// contribution it is the item's key. For a claim it is the row and the item's key. For a document it is the index,
+	// the routing and the id.
 	Place   string
-	Item    item.Key       // the item that the entry belongs to; "" for a group, and if the store does not tell
-	Version record.Version // of the change that wrote the entry; zero for an expected entry
-	// Digest covers the item and the contents, in a canonical form. What is no function of the item is left out: _tw, and
-	// columns with {@time}, {@version}, {@seq} or {@op}.
+	Item    item.Key       // the item that the entry belongs to; "" for a group, and if the store does not store it
+	Version record.Version // version of the change that wrote the entry; zero for an expected entry
+	// Digest covers the item and the contents, in a canonical form. It leaves out parts that do not depend on the item
+	// alone: _tw, and columns with {@time}, {@version}, {@seq} or {@op}.
 	Digest Digest
-	// Claimed marks an expected row or seat that several items may claim. It is expected of the smallest key among the items that
-	// claim the place. With on_collision last the latest claim has the row, and Look decides.
+	// Claimed marks an expected row or seat that several items may claim. The smallest key among the claiming items
+	// should own the place. With on_collision last the latest claim should own it, and Look decides.
 	Claimed bool
-	// Share marks what one contribution adds to a group, as Stored yields it. The digests of all shares of a place add up
-	// (AddDigests) to the digest of the group that should be there. Shares that add up to the zero Digest need no group.
+	// Share marks an entry that is the part of a group that one contribution adds. The digests of all shares of a place
+	// add up (AddDigests) to the digest of the required group. Shares that add up to the zero Digest need no group.
 	Share bool
 }

@@ -54,7 +54,7 @@ func (f *Finding) UnmarshalJSON(b []byte) error {
 	return f.check()
 }
 
-// check returns an error if no audit of this version of the program has such a finding.
+// check returns an error for a finding that no audit of this version of the program makes.
 func (f *Finding) check() error {
 	for _, v := range []Verdict{f.Verdict, cmp.Or(f.Otherwise, f.Verdict)} {
 		if !slices.Contains(verdicts, v) {

@@ -11,9 +11,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// The digest of a group is a sum, so that the contributions of millions of items can be added up in any order without
-// keeping them. It has two halves, each modulo a prime. A number counts with a factor that is a hash of its name; a member
-// counts as its hash. Modulo a prime, decimals can be divided by ten, so that sums of any scale are exact.
+// The digest of a group is a sum, so that the contributions of millions of items can be added in any order without
+// keeping them. It has two halves, each modulo a prime. A number counts with a factor that is a hash of its name. A
+// member counts as its hash. Modulo a prime, decimals can be divided by ten, so that sums of any scale are exact.
 var primes = [2]uint64{1<<61 - 1, 1<<64 - 59}
 
 // tenths are the inverses of ten modulo the primes.
@@ -38,7 +38,8 @@ func (h *halves) add(o halves) {
 	}
 }
 
-// AddDigests returns the digest of a group to which two parts of its contributions add up; see [Entry].Share.
+// AddDigests returns the digest of a group whose contributions have two parts with the digests a and b; see
+// [Entry].Share.
 func AddDigests(a, b Digest) Digest {
 	h := halvesOf(a)
 	h.add(halvesOf(b))
@@ -66,12 +67,12 @@ func power(base, exponent, p uint64) uint64 {
 	return result
 }
 
-// What is added up in the digest of a group, besides members.
+// Summands of a group's digest, besides members.
 const (
 	addsShares = "shares"
 	addsCount  = "count"
 	addsSum    = "sum"
-	addsOther  = "other" // what no group should have
+	addsOther  = "other" // parts that no group should have
 )
 
 // hashHalves returns the hash of texts.
@@ -115,7 +116,8 @@ func (h *halves) addNumber(d *digester, kind, name, text string) {
 	h.add(factor)
 }
 
-// group returns the digest of a stored group. foreign is what no group of the sink should have; "" if nothing.
+// group returns the digest of a stored group. foreign describes parts that no group of the sink should have; "" if
+// there are none.
 func (d *digester) group(g *view.Group, foreign string) Digest {
 	h := d.groupHalves(g.Shares, g.Counts, g.Sums, g.Members)
 	if foreign != "" {

@@ -32,8 +32,8 @@ func (s *groupSink) storedGroups(ctx context.Context, l state.Listing, yield fun
 	}
 }
 
-// foreignToGroup describes what a stored group should not have, whatever counts in it: another birth, or attributes that
-// differ from what the store computes them from, or from what readers see. "" if it has no such thing.
+// foreignToGroup describes parts that a stored group should not have, whatever counts in it: another birth, or
+// attributes that do not follow from the stored counts, sums and members. It returns "" if there are none.
 func (s *groupSink) foreignToGroup(g *view.Group) string {
 	foreign := s.foreignBirth(g.Birth) + g.Derived
 	if damaged := s.damagedAttributes(g); len(damaged) > 0 {
@@ -42,7 +42,7 @@ func (s *groupSink) foreignToGroup(g *view.Group) string {
 	return foreign
 }
 
-// damagedAttributes returns the names of the attributes of a group that are not what its counts, sums and members say.
+// damagedAttributes returns the names of a group's attributes that do not follow from its counts, sums and members.
 func (s *groupSink) damagedAttributes(g *view.Group) []string {
 	want := s.attributes(g)
 	var names []string
@@ -61,7 +61,7 @@ func (s *groupSink) damagedAttributes(g *view.Group) []string {
 	return names
 }
 
-// attributes returns the attributes of a group without its key, as readers get them.
+// attributes returns the attributes of a group without its key, as readers see them.
 func (s *groupSink) attributes(g *view.Group) map[string]item.Value {
 	as := make(map[string]item.Value, len(g.Counts)+len(g.Sums))
 	for _, is := range [][]state.Increment{g.Counts, g.Sums} {
@@ -69,7 +69,7 @@ func (s *groupSink) attributes(g *view.Group) map[string]item.Value {
 			as[i.Name] = i.Amount.Value()
 		}
 	}
-	values := make(map[string]map[string]bool) // different members by name
+	values := make(map[string]map[string]bool) // distinct members by name
 	least, greatest := make(map[string]string), make(map[string]string)
 	for i := range g.Members {
 		m := &g.Members[i]
@@ -91,7 +91,7 @@ func (s *groupSink) attributes(g *view.Group) map[string]item.Value {
 	}
 	for _, texts := range []map[string]string{least, greatest} {
 		for name, text := range texts {
-			as[name], _ = state.ParseSortable(text) // a text that does not parse is absent, and differs
+			as[name], _ = state.ParseSortable(text) // a text that does not parse counts as absent, and so differs
 		}
 	}
 	for name, different := range values {
@@ -105,8 +105,8 @@ type groupSum struct {
 	shares  int64
 	numbers map[string]state.Number // counts and sums by name
 	members map[state.Member]bool
-	change  state.GroupChange // the last that was added, for the order of counts and sums
-	unknown bool              // an item whose key is not stored counts in it
+	change  state.GroupChange // the last addition; it has the order of counts and sums
+	unknown bool              // a contribution of an unknown item counts in it
 }
 
 func (g *groupSum) add(c *state.GroupChange) {
@@ -158,7 +158,8 @@ func (s *groupSink) sumGroups(ctx context.Context, l state.Listing, rows []state
 	return sums, nil
 }
 
-// markUnknown marks all rows of the groups that a contribution of an unknown item counts in: its shards are unknown.
+// markUnknown marks all rows of the groups that a contribution of an unknown item counts in. Without the item's key,
+// its shards are unknown.
 func (s *groupSink) markUnknown(sums map[state.Row]*groupSum, c *state.Contribution) {
 	for row, g := range sums {
 		for i := range c.Shares {
@@ -184,7 +185,7 @@ func (s *groupSink) GroupsNotCompared() string {
 	return "the aggregate keeps what expired items counted for (on_ttl_delete: keep), and nothing tells which items these were"
 }
 
-// lookedGroup is a group that was read before and after its contributions were added up.
+// lookedGroup is a group that was read before and after its contributions were summed.
 type lookedGroup struct {
 	stored  view.Group
 	sum     *groupSum
@@ -267,8 +268,8 @@ func (s *groupSink) compareGroup(g *lookedGroup) {
 	}
 }
 
-// groupDifferences returns the names of the values that differ from the sum of the contributions; _tw is the number of
-// shares, or the birth.
+// groupDifferences returns the names of the values that differ from the sum of the contributions. The name _tw means
+// the number of shares, or the birth.
 func (s *groupSink) groupDifferences(stored *view.Group, sum *groupSum) []string {
 	names := s.damagedAttributes(stored)
 	if stored.Shares != sum.shares || s.foreignBirth(stored.Birth) != "" {
@@ -297,7 +298,7 @@ func (s *groupSink) groupDifferences(stored *view.Group, sum *groupSum) []string
 			names = append(names, m.Name)
 		}
 	}
-	if stored.Derived != "" && len(names) == 0 { // otherwise it follows
+	if stored.Derived != "" && len(names) == 0 { // otherwise the difference follows from these
 		names = append(names, stored.Derived)
 	}
 	slices.Sort(names)

@@ -16,34 +16,34 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// heldFor is how long the dead letters and the quarantined keys that were read are used again. If they take long to read,
-// they are used for heldShare times as long.
+// heldFor is the time for which the dead letters and quarantined keys are used after they were read. If reading takes
+// long, they are used for heldShare times as long.
 const (
 	heldFor   = 2 * time.Second
 	heldShare = 20
 )
 
-// heldKeys knows the items whose differences a dead letter or a quarantined key explains.
+// heldKeys finds the items whose differences are explained by a dead letter or a quarantined key.
 type heldKeys struct {
 	cfg    *config.Config
 	stores sinks.Stores
 	flags  string // see Options.Command
 
 	mu      sync.Mutex
-	until   time.Time // when they must be read again
+	until   time.Time // time at which they must be read again
 	letters map[heldKey]int
 	marks   map[heldKey]time.Time
 }
 
-// heldKey is an item at a sink; every sink if sink is "".
+// heldKey is an item at one sink, or at every sink if sink is "".
 type heldKey struct {
 	sink string
 	key  item.Key
 }
 
-// explain returns what explains differences of an item at a sink, and the command that helps; "" if nothing does. The
-// dead letter of a collision explains none if claims wait for their row: its change is written. Letters that came since the
-// last read are unknown to it.
+// explain returns the explanation of an item's differences at a sink, and the command that helps; "" if there is none.
+// The dead letter of a collision explains nothing if claims wait for their row: its change is written. Letters from
+// after the last read are unknown.
 func (h *heldKeys) explain(ctx context.Context, sink string, key item.Key) (why, command string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -95,7 +95,7 @@ func (h *heldKeys) readLetters(ctx context.Context) (err error) {
 	}
 	letters, ok := kept.(deadletter.Store)
 	if !ok {
-		return nil // they are not named, or cannot be read
+		return nil // quarantined keys have no names, or cannot be read
 	}
 	if r, ok := letters.(deadletter.Releaser); ok {
 		defer func() { err = errors.Join(err, r.Release(ctx)) }()
@@ -111,7 +111,7 @@ func (h *heldKeys) readLetters(ctx context.Context) (err error) {
 	return nil
 }
 
-// claims reports whether items of a sink claim rows, and wait for those of others.
+// claims reports whether items of a sink claim rows, and wait while others own them.
 func (h *heldKeys) claims(sink string) bool {
 	i := slices.IndexFunc(h.cfg.Sinks, func(s config.Sink) bool { return s.Name == sink })
 	if i < 0 || h.cfg.Sinks[i].View == nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// itemRowsSink compares a view with for_each: the contribution of an item, which names its rows, and the rows. Extra rows of
-// an item are found by its contribution, or by the item that they name.
+// itemRowsSink compares a view with for_each. It compares the contribution of an item, which names the item's rows, and
+// the rows. It finds an extra row by the contribution, or by the item in the row.
 type itemRowsSink struct {
 	*rowSink
 	rows view.ItemRowsStore
@@ -31,9 +31,9 @@ func newItemRowsSink(b base, store view.Store) (*itemRowsSink, error) {
 	return s, err
 }
 
-// itemPlan is what an item should have.
+// itemPlan is the planned state of an item.
 type itemPlan struct {
-	op    *view.ItemRowsOp // nil: nothing is planned, since a filter drops the item
+	op    *view.ItemRowsOp // nil: nothing is planned, because a filter drops the item
 	rows  []plannedRow
 	where map[state.Row]string // keys of the rows for people
 }
@@ -87,8 +87,8 @@ func (s *itemRowsSink) Expected(c *record.Change, yield func(Entry)) error {
 	})
 }
 
-// comparable returns shares in the order of their rows. The digests of rows are left out if a column is no function of the
-// item.
+// comparable returns shares in the order of their rows. It leaves out the digests of rows if a column does not depend
+// on the item alone.
 func (s *itemRowsSink) comparable(shares []state.Share) []state.Share {
 	sorted := slices.SortedFunc(slices.Values(shares), func(a, b state.Share) int { return strings.Compare(string(a.Group), string(b.Group)) })
 	if len(s.unstable) > 0 {
@@ -110,7 +110,7 @@ func (s *itemRowsSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[En
 	}
 }
 
-// Look compares the contribution of an item, and all rows that it should have, has by its contribution, or that places name.
+// Look compares the contribution of an item, and all rows that are planned, in its contribution, or in places.
 func (s *itemRowsSink) Look(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
 	l, err := s.look(ctx, c, places)
 	if err != nil {
@@ -122,14 +122,14 @@ func (s *itemRowsSink) Look(ctx context.Context, c *record.Change, places []Entr
 	return s.finish(ctx, c, l.findings)
 }
 
-// itemLook is an item with what is stored of it.
+// itemLook is an item with its stored state.
 type itemLook struct {
 	plan     itemPlan
 	planErr  error
 	have     state.Contribution
 	rows     []plannedRow
 	stored   []view.StoredRow // of rows
-	findings []Finding        // of the contribution, if the item is known, and then of rows
+	findings []Finding        // finding of the contribution, if the item is known, and then those of rows
 }
 
 func (s *itemRowsSink) look(ctx context.Context, c *record.Change, places []Entry) (l itemLook, err error) {
@@ -139,7 +139,7 @@ func (s *itemRowsSink) look(ctx context.Context, c *record.Change, places []Entr
 			l.plan, l.planErr = s.planOf(ops)
 		}
 		if l.planErr != nil || l.plan.op == nil && len(places) == 0 {
-			return l, nil //nolint:nilerr // planErr is of the item
+			return l, nil //nolint:nilerr // planErr belongs to the item
 		}
 		found, err := s.rows.Contributions(ctx, s.t.State(), []item.Key{c.Key})
 		if err != nil {
@@ -207,7 +207,7 @@ func rowsText(have *state.Contribution) string {
 	return text
 }
 
-// rowDifferences describes the rows that the contribution lacks, has besides, or has with other contents.
+// rowDifferences describes the rows that are missing in the contribution, extra in it, or in it with other contents.
 func (s *itemRowsSink) rowDifferences(c *record.Change, l *itemLook, want []state.Share) []string {
 	have := s.comparable(l.have.Shares)
 	find := func(shares []state.Share, row state.Row) int {
@@ -258,7 +258,7 @@ func (s *itemRowsSink) Repair(ctx context.Context, c *record.Change, f Finding) 
 	for i, found := range l.findings[1:] {
 		st := &l.stored[i]
 		if st.Exists && st.Source == c.Key && st.Version.Compare(op.Version) > 0 {
-			op.Version = st.Version // of an item without a contribution: older changes than those that are written stay refused
+			op.Version = st.Version // an item without a contribution: changes older than the present rows stay refused
 		}
 		switch {
 		case !found.Verdict.Differs():

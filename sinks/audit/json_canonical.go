@@ -13,7 +13,7 @@ import (
 // reservedField is the field of a document that belongs to the store: its version and its owner.
 const reservedField = "_tw"
 
-// appendCanonicalDocument appends a JSON object without its field _tw, as appendCanonicalJSON does.
+// appendCanonicalDocument appends the canonical form of a JSON object without its field _tw.
 func appendCanonicalDocument(dst, doc []byte) ([]byte, error) {
 	j := canonicalJSON{cursor: jsoncursor.New(doc), dst: dst}
 	if j.cursor.Peek() != '{' {
@@ -26,7 +26,7 @@ func appendCanonicalDocument(dst, doc []byte) ([]byte, error) {
 	return j.dst, nil
 }
 
-// appendCanonicalJSON appends bytes that are the same for JSON values that mean the same. The order of members does not
+// appendCanonicalJSON appends a canonical form: equal JSON values give equal bytes. The order of members does not
 // count, numbers are compared by value, and texts without their escapes.
 func appendCanonicalJSON(dst, value []byte) ([]byte, error) {
 	j := canonicalJSON{cursor: jsoncursor.New(value), dst: dst}
@@ -76,12 +76,12 @@ func (j *canonicalJSON) scalar(text []byte) {
 	j.dst = append(append(j.dst, text...), ';')
 }
 
-// object appends the members in the order of their bytes, without the member that is left out.
+// object appends the members in the order of their bytes, without the member leftOut.
 func (j *canonicalJSON) object(leftOut string) {
 	j.dst = append(j.dst, '{')
 	start := len(j.dst)
 	var few [32][2]int
-	members := few[:0] // ranges of dst
+	members := few[:0] // ranges of dst, one for each member
 	sorted := true
 	for name := range j.cursor.Members() {
 		if leftOut != "" && string(name) == leftOut {

@@ -23,7 +23,8 @@ type Metrics struct {
 	pipeline    attribute.KeyValue
 }
 
-// NewMetrics returns the metrics of the audits of a pipeline. After an error the metrics that could be made are emitted.
+// NewMetrics returns the metrics of the audits of a pipeline. If an instrument cannot be made, it returns an error and
+// the others, which work.
 func NewMetrics(p metric.MeterProvider, pipeline string) (*Metrics, error) {
 	k := instrument.New(p, scope)
 	return &Metrics{

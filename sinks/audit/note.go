@@ -6,7 +6,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Note says why an item has no place in the sink, or which of its places Look does not search; "" if it searches all.
+// Note explains why an item has no place in the sink, or which of its places Look does not search. It returns "" if
+// Look searches all.
 func (b *base) Note(c *record.Change) string {
 	x := b.planner.pipeline.Explain(c)
 	for i := range x.Filters {
@@ -21,7 +22,7 @@ func (b *base) Note(c *record.Change) string {
 		return ""
 	}
 	var note string
-	gone := b.planner.removal(c) // none if only an image tells where the item was
+	gone := b.planner.removal(c) // empty if only an image shows where the item was
 	switch plan := &x.Routes[0]; {
 	case plan.Err != nil && c.Removed():
 		note = "the item is gone"
@@ -31,7 +32,7 @@ func (b *base) Note(c *record.Change) string {
 		note = "a filter of the sink drops the item"
 	case len(plan.Ops) == 0:
 		note = "the item has no place in it (" + cmp.Or(plan.Reason, "no_effect") + ")"
-	case len(gone) == 0: // the row's key depends on the item, and there is no guard with the old key
+	case len(gone) == 0: // the row's key depends on the item, and no guard has the old key
 		return "other places, where it was before, are not searched: what is stale there is not found"
 	default:
 		return ""

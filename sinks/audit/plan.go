@@ -17,17 +17,18 @@ type planner struct {
 	explainers *sync.Pool // of *pipeline.Explainer
 }
 
-// newPlanner returns the planner of a sink. Its plans are only to be compared, or with masked to be shown.
+// newPlanner returns the planner of a sink. Its plans are compared, and shown if masked is among opts; they are never
+// written.
 func newPlanner(ctx context.Context, cfg *config.Config, s config.Sink, birth string, opts ...sinks.Option) (planner, error) {
 	alone := *cfg
-	alone.Sinks, alone.Detectors = []config.Sink{s}, nil // other sinks, and events, have no influence
+	alone.Sinks, alone.Detectors = []config.Sink{s}, nil // other sinks, and detectors, do not influence the plan
 	opts = append(opts, sinks.Suppressed("audit"), sinks.BornAs(map[string]string{s.Name: birth}))
 	p, err := sinks.Assemble(ctx, &alone, sinks.PlanOnly(), opts...)
 	return planner{p, new(sync.Pool)}, err
 }
 
-// ops returns the planned writes of an item; none if a filter drops it, or if it has no place in the sink. An error means
-// that no row, share or document can be made of it.
+// ops returns the planned writes of an item; none if a filter drops it, or if it has no place in the sink. An error
+// means that no row, share or document can be planned.
 func (p planner) ops(c *record.Change) ([]pipeline.Op, error) {
 	x := p.pipeline.Explain(c)
 	return plannedOps(&x)
@@ -60,8 +61,8 @@ func plannedOps(x *pipeline.Explanation) ([]pipeline.Op, error) {
 	return r.Ops, r.Err
 }
 
-// removal returns the planned writes of the removal of an item in a stream without images. They name the places where the
-// sink may still have the item: none if only an image tells.
+// removal returns the planned writes of the item's removal in a stream without images. They name the places where the
+// sink may still have the item. There are none if only an image shows these places.
 func (p planner) removal(c *record.Change) []pipeline.Op {
 	ops, err := p.ops(Removal(c))
 	if err != nil {
@@ -70,7 +71,7 @@ func (p planner) removal(c *record.Change) []pipeline.Op {
 	return ops
 }
 
-// Removal returns the removal of a change's item in a stream without images, as [Sink].Look takes it for an item that the
+// Removal returns the removal of a change's item in a stream without images. [Sink].Look takes it for an item that the
 // source table does not have.
 func Removal(c *record.Change) *record.Change {
 	r := *c

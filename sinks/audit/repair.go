@@ -12,8 +12,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// lookAgain returns the present finding about a place. If it is not to be repaired, the outcome has a Result: nothing
-// differs any more, what is stored has another version, or it cannot be repaired.
+// lookAgain returns the present finding about a place. If it needs no repair, the outcome has a Result: the place is
+// equal now, has another version, or cannot be repaired.
 func (b *base) lookAgain(ctx context.Context, s Sink, c *record.Change, f *Finding) (Finding, Outcome, error) {
 	fs, err := s.Look(ctx, c, []Entry{{Kind: f.Kind, Place: f.Place}})
 	if err != nil {
@@ -40,14 +40,14 @@ func (b *base) lookAgain(ctx context.Context, s Sink, c *record.Change, f *Findi
 // errForeign refuses the repair of a row that another sink wrote.
 var errForeign = errs.New("the row belongs to another sink")
 
-// refuse returns the outcome of a place that cannot be repaired, and why.
+// refuse returns the outcome of a place that cannot be repaired, with the reason.
 func refuse(why error) (Outcome, error) {
 	return Outcome{Result: Refused, Why: why.Error()}, nil
 }
 
 // outcome returns the outcome of a write. wrote describes it.
 func (b *base) outcome(r view.Result, err error, wrote string) (Outcome, error) {
-	if lost, ok := errors.AsType[*state.LostError](cmp.Or(err, r.Err)); ok { // another birth: other places can be repaired
+	if lost, ok := errors.AsType[*state.LostError](cmp.Or(err, r.Err)); ok { // another birth: other places can still be repaired
 		return refuse(lost)
 	}
 	switch {

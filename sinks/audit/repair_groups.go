@@ -16,8 +16,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Repair writes the contribution of an item, and changes its groups by the difference. A group that holds less than the
-// contribution did cannot be changed so: RepairGroups comes first.
+// Repair writes the contribution of an item, and changes its groups by the difference. It cannot change a group that
+// holds less than the stored contribution. So RepairGroups comes first.
 func (s *groupSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error) {
 	if f.Kind == Group {
 		return Outcome{Result: Refused, Why: "a group is repaired with the sum of all contributions"}, nil
@@ -104,11 +104,11 @@ func (s *groupSink) RepairGroups(ctx context.Context, l state.Listing, fs []Find
 	return outcomes, errors.Join(errs...)
 }
 
-// groupsAtOnce is how many groups are repaired at once by default.
+// groupsAtOnce is the default number of groups that are repaired at once.
 const groupsAtOnce = 16
 
-// repairGroup sets a group to the sum of its contributions. It waits while it is throttled: the store writes it only if
-// it is still as it was read.
+// repairGroup sets a group to the sum of its contributions. It waits while it is throttled. The store writes the group
+// only if it did not change since it was read.
 func (s *groupSink) repairGroup(ctx context.Context, l state.Listing, repairer view.GroupRepairer, g *lookedGroup) (Outcome, error) {
 	repair := view.GroupRepair{Was: g.stored, Now: s.summed(g)}
 	wrote := fmt.Sprintf("group %s: %d shares", g.finding.Where, repair.Now.Shares)
@@ -124,7 +124,7 @@ func (s *groupSink) repairGroup(ctx context.Context, l state.Listing, repairer v
 	return done, err
 }
 
-// summed returns the group that the contributions add up to.
+// summed returns the group that is the sum of the contributions.
 func (s *groupSink) summed(g *lookedGroup) view.Group {
 	sum := view.Group{Row: state.Row(g.finding.Place), Shares: g.sum.shares, Version: g.stored.Version}
 	if sum.Version.IsZero() {

@@ -86,8 +86,8 @@ func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p
 	return s.outcome(r, err, wrote)
 }
 
-// withStored returns the planned columns. Those that are no function of the item have the values that are stored: the
-// snapshot of an item has no time.
+// withStored returns the planned columns. Columns that do not depend on the item alone keep their stored values,
+// because the snapshot of an item has no time.
 func (s *rowSink) withStored(columns []state.Column, stored func(name string) (item.Value, bool)) []state.Column {
 	columns = slices.Clone(columns)
 	for _, name := range s.unstable {
@@ -149,7 +149,7 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 			return refuse(errLast)
 		}
 	}
-	if g.Version.IsZero() { // older changes than those that are written stay refused
+	if g.Version.IsZero() { // changes older than the present rows stay refused
 		op.Claim.Version = newestWritten(c.Key, claims, stored)
 		if op.Claim.Version.IsZero() {
 			op.Claim.Version = c.Version
@@ -176,7 +176,7 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 	return s.outcome(view.Result{}, err, wrote)
 }
 
-// newestWritten returns the newest version that an item's claims and rows have; zero if it has none.
+// newestWritten returns the newest version among an item's claims and rows; zero if it has none.
 func newestWritten(key item.Key, claims map[state.Row]*view.RowClaims, stored map[state.Row]view.StoredRow) (newest record.Version) {
 	for row, rc := range claims {
 		if own, ok := claimBy(rc, key); ok && own.Version.Compare(newest) > 0 {
@@ -189,7 +189,7 @@ func newestWritten(key item.Key, claims map[state.Row]*view.RowClaims, stored ma
 	return newest
 }
 
-// claimsOn reads the claims on rows, and the rows. It leaves out "".
+// claimsOn reads the rows and the claims on them. It skips the row "".
 func (s *rowSink) claimsOn(ctx context.Context, items view.ItemStore, rows ...state.Row) (map[state.Row]*view.RowClaims, map[state.Row]view.StoredRow, error) {
 	slices.Sort(rows)
 	rows = slices.DeleteFunc(slices.Compact(rows), func(r state.Row) bool { return r == "" })

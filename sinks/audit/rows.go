@@ -15,13 +15,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// rowSink compares a view. Its rows guard themselves, or are guarded by item.
+// rowSink compares a view whose rows guard themselves, or are guarded by item.
 type rowSink struct {
 	base
 	store    view.Store
 	t        view.Target
-	unstable []string // names of attributes that are no function of the item
-	byItem   bool     // false: rows certainly guard themselves, and there are no guards
+	unstable []string // names of attributes that do not depend on the item alone
+	byItem   bool     // false: rows guard themselves, and there are no guards
 	conflict view.Collision
 }
 
@@ -70,16 +70,16 @@ func (s *rowSink) expectedRows(c *record.Change, ops []pipeline.Op, yield func(E
 	return nil
 }
 
-// plannedRow is a row that is to be compared.
+// plannedRow is a row to compare.
 type plannedRow struct {
 	row      state.Row
-	where    string         // its key for people
+	where    string         // key of the row, for people
 	expected bool           // the item should have it
-	columns  []state.Column // of the row, if it is expected
+	columns  []state.Column // columns of the row, if it is expected
 	claim    *view.ClaimOp  // nil: the row guards itself, or is not planned
 }
 
-// planned returns the row of a planned op, without its key for people. Its row is "" if the item requests none.
+// planned returns the row of a planned op, without the text of its key. The row is "" if the item requests none.
 func (s *rowSink) planned(op pipeline.Op) (p plannedRow, err error) {
 	switch o := op.(type) {
 	case *view.Op:
@@ -101,7 +101,7 @@ func (s *rowSink) plannedDigest(d *digester, source item.Key, columns []state.Co
 	return d.row(source, "")
 }
 
-// storedDigest returns the digest of a stored row. Its key and the attributes of the store are left out.
+// storedDigest returns the digest of a stored row without its key and the store's own attributes.
 func (s *rowSink) storedDigest(d *digester, source item.Key, row item.Image, foreign string) Digest {
 	for name, v := range row.All() {
 		if s.compares(name) {
@@ -148,8 +148,9 @@ func (s *rowSink) storedRows(ctx context.Context, l state.Listing, yield func(En
 	return true
 }
 
-// storedGuards yields the guards with a row, the claims and the seats. A guard whose item is only known by its hash is left out: Look
-// finds it by the item. So is a claim or a seat whose row is only known by its hash.
+// storedGuards yields the guards that have a row, the claims and the owners. It leaves out a guard whose item is known
+// only by its hash, which Look finds by the item. It also leaves out a claim or an owner whose row is known only by its
+// hash.
 func (s *rowSink) storedGuards(ctx context.Context, l state.Listing, yield func(Entry, error) bool) {
 	lister, err := canRead[view.GuardLister](&s.base, s.store, "list the guards of items")
 	if err != nil {
@@ -219,7 +220,8 @@ func rowOf(p Entry) state.Row {
 	}
 }
 
-// isGuarded reports whether a place that the plans of an item may not name is guarded by item: a filter may drop the item.
+// isGuarded reports whether a place is guarded by item although the plans of an item do not name it, because a filter
+// may drop the item.
 func (s *rowSink) isGuarded(c *record.Change, kind Kind) bool {
 	return c != nil && (kind != Row || s.byItem && !s.spec.View.RowsMayGuardThemselves())
 }
@@ -273,7 +275,7 @@ func (s *rowSink) stored(ctx context.Context, rows []plannedRow) ([]view.StoredR
 	return in.StoredRows(ctx, s.t, keys)
 }
 
-// compareRow compares a stored row with what it should be.
+// compareRow compares a stored row with the planned row.
 func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow) Finding {
 	f := Finding{Kind: Row, Place: string(p.row), Where: p.where, Expected: p.expected, Version: st.Version, Verdict: Equal, Found: "nothing"}
 	exists := st.Exists && !st.Tombstone
@@ -310,7 +312,7 @@ func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow
 		if s.foreignBirth(st.Birth) != "" {
 			f.Differs = append(f.Differs, reservedField)
 		}
-		if st.Derived != "" && len(f.Differs) == 0 { // otherwise it follows
+		if st.Derived != "" && len(f.Differs) == 0 { // otherwise the difference follows from these
 			f.Differs = append(f.Differs, st.Derived)
 		}
 		if len(f.Differs) > 0 {
@@ -320,7 +322,7 @@ func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow
 	return f
 }
 
-// differingAttributes returns the names of the attributes, without the key, that differ.
+// differingAttributes returns the names of the attributes that differ, without those of the key.
 func (s *rowSink) differingAttributes(row item.Image, want []state.Column) []string {
 	wanted := make(map[string]bool, len(want))
 	var names []string

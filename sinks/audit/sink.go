@@ -15,49 +15,51 @@ type Sink interface {
 	// Name is the name of the sink.
 	Name() string
 
-	// Expected yields the entries that an item should have. c is the item as a SNAPSHOT; a removed item has none. An error
-	// means that the item cannot be planned; what the sink holds of it is not compared. Expected makes no calls. It may
+	// Expected yields the required entries of an item. c is the item as a SNAPSHOT; a removed item has none. An error
+	// means that the item cannot be planned, and its stored entries are not compared. Expected makes no calls. It may
 	// keep texts of c.
 	Expected(c *record.Change, yield func(Entry)) error
 
-	// Stored yields all entries that the sink holds, in no order. It blocks while it reads. A pulled error ends the
+	// Stored yields all stored entries of the sink, in no order. It blocks while it reads. A pulled error ends the
 	// sequence.
 	Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry, error]
 
-	// Look reads all entries that an item should have, and those at places, and compares them. c is the item as for
-	// Expected, or its REMOVE without images; nil for places of which no item is known. Of the places only Kind and Place
-	// are used. It returns one finding for each entry, the equal ones too, and one finding with Skipped or Held and no
-	// Place if the item cannot be compared. A finding of another Version than before means that the place moved.
+	// Look reads the required entries of an item, and those at places, and compares them. c is the item as for
+	// Expected, or its REMOVE without images; nil for places of an unknown item. Look uses only Kind and Place of
+	// places. It returns one finding for each entry, also for equal ones. If the item cannot be compared, it returns
+	// one finding with Skipped or Held and no Place. A finding with another Version than before means that the place
+	// moved.
 	Look(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error)
 
-	// Note says, for people, why an item has no place in the sink, or which of its places Look does not search; "" if it
-	// searches all. c is as for Look, not nil. It makes no calls.
+	// Note explains, for people, why an item has no place in the sink, or which of its places Look does not search. It
+	// returns "" if Look searches all. c is as for Look, but not nil. Note makes no calls.
 	Note(c *record.Change) string
 
-	// Repair writes what the item should have at the place of a finding, if what is stored there still has the version of
-	// the finding, and keeps that version. So a later change of the stream wins, and a second repair does nothing. Repairs
-	// that write a row or a group in common take turns at it. The caller makes those of one item one after the other.
+	// Repair writes the required entry at the place of a finding, if the stored entry still has the version of the
+	// finding, and keeps that version. So a later change of the stream wins, and a second repair does nothing.
+	// Concurrent repairs that write one row or group take turns. The caller makes the repairs of one item one after the
+	// other.
 	Repair(ctx context.Context, c *record.Change, f Finding) (Outcome, error)
 }
 
-// GroupSink is implemented by the sinks of aggregates. What a group should hold is the sum of all contributions.
+// GroupSink is implemented by the sinks of aggregates. The required content of a group is the sum of all contributions.
 type GroupSink interface {
 	Sink
 
-	// LookShares reads the groups that an item should count in. It does not compare their values, since other items count
-	// in them, too: a group that is there is Equal.
+	// LookShares reads the groups that an item should count in. It does not compare their values, since other items
+	// count in them, too. An existing group is Equal.
 	LookShares(ctx context.Context, c *record.Change) ([]Finding, error)
 
-	// LookGroups compares the groups at places with the sum of the contributions, which it reads once, completely. A group
-	// that changed meanwhile is Busy.
+	// LookGroups compares the groups at places with the sum of the contributions. It reads all contributions once. A
+	// group that changed meanwhile is Busy.
 	LookGroups(ctx context.Context, l state.Listing, places []string) ([]Finding, error)
 
-	// GroupsNotCompared says why the groups cannot be compared; "" if they can be.
+	// GroupsNotCompared returns the reason why the groups cannot be compared; "" if they can be.
 	GroupsNotCompared() string
 
-	// RepairGroups sets the groups of findings to the sum of the contributions, which it reads once, completely. It
+	// RepairGroups sets the groups of findings to the sum of the contributions. It reads all contributions once. It
 	// returns one Outcome for each finding, in their order. The repair of a contribution changes its groups, so look at
-	// them again in between.
+	// the groups again in between.
 	RepairGroups(ctx context.Context, l state.Listing, fs []Finding) ([]Outcome, error)
 }
 
@@ -71,10 +73,10 @@ const (
 	Extra   Verdict = "extra"   // it exists, and should not
 	Stale   Verdict = "stale"   // it exists with the contents of an older state of the item
 	Wrong   Verdict = "wrong"   // it exists with other contents
-	Waiting Verdict = "waiting" // the claim of another item has the row, rightly; no difference
+	Waiting Verdict = "waiting" // the row is rightly owned by the claim of another item, which is not a difference
 	Held    Verdict = "held"    // it differs, and a dead letter or a quarantined key explains it
-	Busy    Verdict = "busy"    // it did not stand still
-	Skipped Verdict = "skipped" // it cannot be compared; Why tells the reason
+	Busy    Verdict = "busy"    // it kept changing
+	Skipped Verdict = "skipped" // it cannot be compared; Why has the reason
 )
 
 // Differs reports whether the verdict is a difference that can be repaired.
@@ -89,15 +91,15 @@ type Finding struct {
 	Item      item.Key       `json:"item,omitempty"`  // the item that was compared; "" for a group
 	Expected  bool           `json:"expected"`        // the item should have an entry there
 	Verdict   Verdict        `json:"verdict"`
-	Otherwise Verdict        `json:"otherwise,omitempty"` // of a Held finding: the verdict without the dead letter
-	Found     string         `json:"found,omitempty"`     // what is stored, for people
-	Owner     item.Key       `json:"owner,omitempty"`     // the item whose row is stored, if it is another one
-	Version   record.Version `json:"-"`                   // of the change that wrote what is stored, a tombstone too; zero if nothing is
-	Guard     record.Version `json:"-"`                   // of the item's guard, for a claim, and for a row that is guarded by item
-	Revision  string         `json:"revision,omitempty"`  // of the last write of a group or of the claims on a row; "" for other entries
-	Differs   []string       `json:"differs,omitempty"`   // names of the attributes that differ, or a line for each difference
-	Why       string         `json:"why,omitempty"`       // why it is Held or Skipped
-	Command   string         `json:"command,omitempty"`   // the command that helps with Held
+	Otherwise Verdict        `json:"otherwise,omitempty"` // for a Held finding: the verdict without the dead letter
+	Found     string         `json:"found,omitempty"`     // the stored entry, for people
+	Owner     item.Key       `json:"owner,omitempty"`     // the item whose row is stored, if it is another item
+	Version   record.Version `json:"-"`                   // version of the change that wrote the stored entry or tombstone; zero if there is none
+	Guard     record.Version `json:"-"`                   // version of the item's guard, for a claim, and for a row that is guarded by item
+	Revision  string         `json:"revision,omitempty"`  // revision of the last write of a group or of the claims on a row; "" for other entries
+	Differs   []string       `json:"differs,omitempty"`   // names of the differing attributes, or a line for each difference
+	Why       string         `json:"why,omitempty"`       // reason of Held or Skipped
+	Command   string         `json:"command,omitempty"`   // the command that repairs the cause of Held
 	Waiting   []WaitingClaim `json:"-"`                   // claims that wait for the row
 }
 
@@ -110,29 +112,29 @@ type WaitingClaim struct {
 // Outcome is the result of one repair.
 type Outcome struct {
 	Result Result `json:"result"`
-	Wrote  string `json:"wrote,omitempty"` // what was written, or would be, for people, masked
-	Why    string `json:"why,omitempty"`   // why nothing was written
-	Lost   bool   `json:"-"`               // of Moved: another write came after the look; another try may repair what is left
+	Wrote  string `json:"wrote,omitempty"` // the write that was made, or would be, for people, masked
+	Why    string `json:"why,omitempty"`   // reason why nothing was written
+	Lost   bool   `json:"-"`               // for Moved: another write came after the look; another try may repair the rest
 }
 
-// Result is what a repair did.
+// Result is the result of a repair.
 type Result string
 
 // The results.
 const (
 	Repaired Result = "repaired" // the place is written; with Options.DryRun it would be
-	IsEqual  Result = "equal"    // nothing differs any more
-	Moved    Result = "moved"    // what is stored has another version than the finding
-	Refused  Result = "refused"  // it cannot be repaired; Why tells the reason
+	IsEqual  Result = "equal"    // there is no difference any more
+	Moved    Result = "moved"    // the stored entry has another version than the finding
+	Refused  Result = "refused"  // it cannot be repaired; Why has the reason
 )
 
 // Options configure Open.
 type Options struct {
 	Sinks    []string // names of the sinks. Default: all that keep state
-	Command  string   // flags of the command for the file and the stores, as in "-c tablewake.yaml --live", for Finding.Command
+	Command  string   // flags of the command for the file and the stores, as in "-c tablewake.yaml --live"; used in Finding.Command
 	AnyStage bool     // sinks that wait for their backfill, or are being filled, are opened too. Default: Open refuses them
-	DryRun   bool     // Repair writes nothing, and returns what it would write
-	Groups   int      // groups that RepairGroups repairs at once. Default: 16
+	DryRun   bool     // Repair writes nothing, and returns the write that it would make
+	Groups   int      // groups that RepairGroups repairs concurrently. Default: 16
 
-	Extensions []sinks.Extension // the program's Go code, of which an audit runs the filters. Default: none
+	Extensions []sinks.Extension // the program's Go code; an audit runs its filters. Default: none
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/awserr"
 )
 
-// IsThrottled reports whether a call failed because it was throttled, by what the service or the store says.
+// IsThrottled reports whether a call failed because the service or the store throttled it.
 func IsThrottled(err error) bool {
 	described, ok := errors.AsType[interface {
 		error
@@ -22,11 +22,11 @@ func IsThrottled(err error) bool {
 	return ok || awserr.Throttled(err)
 }
 
-// ThrottledWait is the wait after a throttled call, before it is made again.
+// ThrottledWait is the wait before a throttled call is made again.
 var ThrottledWait = pipeline.Backoff{Base: 100 * time.Millisecond, Max: 20 * time.Second}
 
-// Patiently makes a call until it is not throttled, and returns its error, or the cause of ctx. throttled is called before
-// each wait; it can be nil.
+// Patiently repeats a call while it is throttled. It returns the error of the last call, or the cause of ctx. It calls
+// throttled, if not nil, before each wait.
 func Patiently(ctx context.Context, throttled func(err error, wait time.Duration), call func() error) error {
 	for attempt := 0; ; attempt++ {
 		err := call()

@@ -71,7 +71,7 @@ func ID(l *pipeline.DeadLetter) string {
 		part(l.Sequence)
 	}
 	if l.Sink == "" || l.Key == "" || l.Version.IsZero() {
-		raw, _ := compact(l.Raw) // as Parse returns it, so that the parsed letter has the same ID
+		raw, _ := compact(l.Raw) // the same as Parse returns, so that the parsed letter has the same ID
 		part(string(raw))
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])

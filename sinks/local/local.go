@@ -8,9 +8,9 @@
 //	events/SINK.jsonl      the events of a notify sink
 //	dead/                  dead letters
 //
-// When a store reports success, its write is durable. A process that opens the folder again
-// continues where the last one stopped. Only one process at a time may write the folder: [Open]
-// refuses a second one. Readers of the files keep writers out with [Share].
+// When a store reports success, its write is durable. A process that opens the folder again continues where the last
+// one stopped. Only one process at a time may write to the folder: [Open] refuses a second one. Readers of the files
+// exclude writers with [Share].
 package local
 
 import (
@@ -112,7 +112,7 @@ func (s *Stores) Search(ctx context.Context, cfg *config.Config, spec config.Sin
 	if err != nil {
 		return nil, err
 	}
-	if name, whole := spec.Search.Index.Prefix(); whole { // else the first document of an index creates it
+	if name, whole := spec.Search.Index.Prefix(); whole { // otherwise the first document of an index creates it
 		err = store.Create(ctx, name)
 	}
 	return store, err

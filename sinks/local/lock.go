@@ -10,16 +10,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/filelock"
 )
 
-// LockFile is the name of the file in the folder that processes lock. Whoever empties a folder must
-// keep it.
+// LockFile is the name of the file in the folder that processes lock. A program that empties a folder must keep it.
 const LockFile = ".lock"
 
-// lockWait is how long Open and Share wait for a lock, because a process that only reads the folder
-// soon ends.
+// lockWait is how long Open and Share wait for a lock. A process that only reads the folder ends soon.
 const lockWait = time.Second
 
-// Share keeps writers out of a folder until release, while its files are read. It fails if a
-// process writes the folder.
+// Share excludes writers from a folder until release, while its files are read. It fails if a process is writing to the
+// folder.
 func Share(dir string) (release func() error, err error) {
 	lock, err := lockFolder(dir, filelock.Shared)
 	if err != nil {

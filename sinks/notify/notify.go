@@ -41,9 +41,10 @@ type Options struct {
 	// none
 	Bound []*entity.Binding
 
-	// Region is the only one whose changes raise events. Origin is the path of an attribute that names the Region whose changes of
-	// the item raise events; an item without it raises events in each. Of a global table each Region has a stream with all
-	// changes. A change that names no Region raises events. Default: every Region
+	// Region is the only Region whose changes raise events. Origin is the path of an attribute that names the Region
+	// whose changes of the item raise events. An item without that attribute raises events in each Region. Each Region
+	// of a global table has a stream with all changes. A change that names no Region raises events. Default: every
+	// Region
 	Region string
 	Origin item.Path
 

@@ -48,8 +48,8 @@ var (
 	scrollActions      = []string{"es:ESHttpDelete", "es:ESHttpPost"}
 
 	indexActions  = []string{"es:ESHttpGet", "es:ESHttpPost", "es:ESHttpPut"}
-	recordActions = []string{"es:ESHttpGet", "es:ESHttpPut"} // for the sink's record, and for the script
-	bulkActions   = []string{"es:ESHttpPost"}                // for requests that name several indexes in their bodies
+	recordActions = []string{"es:ESHttpGet", "es:ESHttpPut"} // used for the sink's record, and for the script
+	bulkActions   = []string{"es:ESHttpPost"}                // used for requests that name several indexes in their bodies
 
 	archiveActions = []string{"s3:GetObject", "s3:PutObject"}
 	partsActions   = []string{"s3:AbortMultipartUpload"}
@@ -57,7 +57,7 @@ var (
 	keyActions     = []string{"kms:Decrypt", "kms:GenerateDataKey"}
 
 	sendQueueActions = []string{"sqs:GetQueueAttributes", "sqs:SendMessage"}
-	queueURLActions  = []string{"sqs:GetQueueUrl"} // for a queue that the file does not name by its URL
+	queueURLActions  = []string{"sqs:GetQueueUrl"} // used for a queue that the file does not name by its URL
 	topicActions     = []string{"sns:GetTopicAttributes", "sns:Publish"}
 	busActions       = []string{"events:DescribeEventBus", "events:PutEvents"}
 

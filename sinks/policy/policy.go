@@ -116,7 +116,7 @@ func (w *writer) sourceTables() (tables []string) {
 	return tables
 }
 
-// table returns the ARN of a table: the one that the file gives, or that of its name.
+// table returns the ARN of a table, from the file or made from the table's name.
 func (w *writer) table(t config.Table) string {
 	return cmp.Or(t.ARN, w.arn("dynamodb", "table/"+w.name(t.Name)))
 }

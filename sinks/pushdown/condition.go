@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// translator makes patterns of conditions. Every record for which the condition is true or fails
-// matches the patterns. Other records match only if Lambda cannot tell the difference.
+// translator makes patterns from conditions. Every record for which the condition is true or fails matches the
+// patterns. Other records match only if Lambda cannot distinguish them.
 type translator struct {
 	identity bool            // patterns may use userIdentity
 	left     map[string]bool // the parts of conditions without patterns, with reasons

@@ -2,24 +2,22 @@
 // the FilterCriteria of a Lambda event source mapping, so that Lambda drops these records. A
 // dropped record costs nothing and is never decoded.
 //
-// Promise: a record passes if any stage of the pipeline would act on it. That includes a record
-// that an error would send to dead letters, and one that removes an item from a view or an index.
-// The function keeps its filters, and drops what Lambda lets through. The results of a pipeline are
-// therefore the same with and without the patterns; only its counts of filtered and unrouted
-// changes are lower.
+// Promise: a record passes if any stage of the pipeline would act on it. That includes a record that an error would
+// send to dead letters, and one that removes an item from a view or an index. The function keeps its filters, and drops
+// the other records that pass. So the results of a pipeline are the same with and without the patterns. Only its counts
+// of filtered and unrouted changes are lower.
 //
-// What is pushed down:
+// These are pushed down:
 //
 //   - The filters above all sinks, in order, up to the first that can fail on a record.
 //   - The union of the sinks' own filters, `when` and kinds, if every sink needs less than all
 //     records.
 //
-// What can fail before `when` is evaluated belongs in dead letters, and passes whatever `when` says: an
-// entity's condition, and the elements of a search sink with for_each whose `when` reads each.
+// An entity's condition, and the elements of a search sink with for_each, are evaluated before `when`, and can fail.
+// The record of such a failure belongs in dead letters, so it passes whatever `when` says.
 //
-// Aggregates, and views whose rows are guarded by item or have for_each, need all records. They compare
-// the new image with what they stored of the item, so a change can correct a row even if neither image
-// meets `when`.
+// Aggregates, and views whose rows are guarded by item or have for_each, need all records. They compare the new image
+// with their memory of the item, so a change can correct a row even if neither image meets `when`.
 //
 // Lambda compares texts exactly: equal, one of, starts with, anything but, exists. It cannot
 // compare the old image with the new (Lambda Developer Guide, "Filter rule syntax"). It cannot

@@ -44,8 +44,9 @@ func (t *translator) keyPattern(e *entity.Entity) pattern {
 	return p
 }
 
-// ofEntities returns the choice of the records whose image is of one of the entities and meets a sink's when, or fails
-// in either. The conditions of entities are evaluated first: where one can fail, the record passes whatever when says.
+// ofEntities returns the choice of the records whose image belongs to one of the entities and meets a sink's when, or
+// fails in either. The conditions of entities are evaluated first. If one can fail, the record passes whatever when
+// says.
 func (t *translator) ofEntities(s *entity.Scope, image string, when choice) choice {
 	c := choice{}
 	for _, e := range s.Entities() {

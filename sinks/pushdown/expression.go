@@ -6,11 +6,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/expr"
 )
 
-// expression returns the choice of the records for which a clause is true or fails; with opposite,
-// for which it is false or fails. item is the image that `item` means.
+// expression returns the choice of the records for which a clause is true or fails; with opposite, for which it is
+// false or fails. item is the image that the name `item` refers to.
 func (t *translator) expression(c expr.Clause, opposite bool, item string) choice {
 	switch c.Kind {
-	case expr.AllOf, expr.AnyOf: // in CEL a deciding part decides even if another part fails
+	case expr.AllOf, expr.AnyOf: // in CEL a deciding part decides, even if another part fails
 		every := (c.Kind == expr.AllOf) != opposite
 		all := choice{}
 		if every {

@@ -2,9 +2,8 @@ package pushdown
 
 import "github.com/tablewake/tablewake/pipeline/config"
 
-// eitherImage returns the choice of the records for which a sink may have to do something, because their new or old
-// image meets its when: the item enters, stays, moves or leaves. Whatever can fail before when is evaluated passes,
-// too.
+// eitherImage returns the choice of the records for which a sink may have work, because their new or old image meets
+// its when: the item enters, stays, moves or leaves. Records whose evaluation can fail before when pass, too.
 func (t *translator) eitherImage(s config.Sink) choice {
 	if s.WhenItem == nil {
 		if s.Scope != nil && !s.Scope.KeysOnly() {

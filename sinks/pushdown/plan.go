@@ -30,8 +30,8 @@ type Options struct {
 	// Limit is the number of patterns that the event source mapping may have. Default:
 	// [DefaultLimit]
 	Limit int
-	// On are the entities of Go functions, which the file does not name: see sinks.OnEntities. Every record whose
-	// key is of one passes the part of the sinks. Default: none
+	// On are the entities of Go functions, which are not in the file: see sinks.OnEntities. Every record whose key
+	// belongs to one of them passes the part of the sinks. Default: none
 	On []string
 }
 
@@ -44,7 +44,7 @@ type Plan struct {
 // Part is a part of the configuration that drops changes, and how far Lambda does it.
 type Part struct {
 	What   string // filter "keep_op", or: what the sinks take
-	Line   int    // in the file; 0 if the part has several lines
+	Line   int    // line in the file; 0 if the part has several lines
 	Pushed Extent
 	Left   []string // reasons why the part is not pushed down, or not whole
 }

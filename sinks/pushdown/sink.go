@@ -13,7 +13,7 @@ import (
 func (t *translator) sinks(cfg *config.Config, on []*entity.Scope) choice {
 	var all choice
 	for _, s := range cfg.Sinks {
-		var events *entity.Scope // of a notify sink
+		var events *entity.Scope // entities of a notify sink
 		if names := cfg.EventEntities(&s); len(names) > 0 {
 			events = cfg.EntitySet().Scope(names...)
 		}

@@ -94,7 +94,7 @@ type sinkProgress struct {
 	attempt int               // checks in a row that failed or left letters
 	next    time.Time         // no check before it, unless the sink becomes well again
 	ended   time.Time         // end of the last redrive
-	reads   pipeline.Patience // for refused reads of letters and quarantines
+	reads   pipeline.Patience // patience with refused reads of letters and quarantines
 	refused bool              // the last check was refused
 }
 

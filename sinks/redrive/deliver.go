@@ -90,7 +90,7 @@ func (r *run) quarantineFirst(ctx context.Context, sink string, letters []*keyLe
 type window struct {
 	keys  []*keyLetters // of each ref
 	refs  []*letterRef
-	bytes int64 // of their records
+	bytes int64 // bytes of their records
 }
 
 // next returns the next letters that can be delivered, up to count and up to Options.Bytes.

@@ -60,9 +60,8 @@ type Options struct {
 	DryRun  bool // count letters without delivering them
 	Discard bool // remove letters without delivering them: their changes are lost
 
-	// To is the sink that takes over the letters of Sink before they are delivered. Sink must be
-	// one that the pipeline no longer has, and To one that it has. Default: letters keep their
-	// sink.
+	// To is the sink that takes over the letters of Sink before they are delivered. Sink must not be in the pipeline
+	// any more, and To must be. Default: letters keep their sink.
 	To string
 
 	Mask *mask.Mask // masks sensitive attributes in Report.Failures. Default: nothing is masked
@@ -149,7 +148,7 @@ func (r *run) isSelected(class string) bool {
 	return len(r.Classes) == 0 || slices.Contains(r.Classes, class)
 }
 
-// pass handles the letters that are there now. repeat reports that more may have come meanwhile.
+// pass handles the present letters. repeat reports that more may have come meanwhile.
 func (r *run) pass(ctx context.Context) (repeat bool, err error) {
 	// A letter is stored before its mark counts it. Reading the marks first therefore finds every
 	// letter that a mark counts.

@@ -13,7 +13,7 @@ type Report struct {
 	Undecodable int                   `json:"undecodable"` // letters that still cannot be decoded
 	Moved       int                   `json:"moved"`       // letters that Options.To took over
 	Discarded   int                   `json:"discarded"`   // letters of undecodable records that Options.Discard removed
-	Failures    []Failure             `json:"failures"`    // why letters stay: the first 20
+	Failures    []Failure             `json:"failures"`    // reasons why letters stay: the first 20
 }
 
 // SinkReport is the part of one sink. Letters = Delivered + Superseded + Discarded + Failed +

@@ -36,7 +36,7 @@ type letterRef struct {
 	size     int64
 	selected bool // its class is in Options.Classes
 	state    refState
-	why      Failure // of the last try, if it failed temporarily
+	why      Failure // failure of the last try, if it was temporary
 }
 
 // refState is the result of a letter in this redrive.
@@ -59,8 +59,8 @@ type keyLetters struct {
 	mark        state.Mark
 	marked      bool           // there is a mark
 	undecodable *deliveryOrder // the first undecodable record of the key: later letters wait; nil: none
-	settled     int            // how many letters at the beginning are delivered or discarded, as far as that was counted
-	blocked     bool           // the rest of the letters wait, for one that stays
+	settled     int            // number of letters at the beginning that are delivered or discarded, as far as counted
+	blocked     bool           // the other letters wait for one that stays
 	exhausted   bool           // failExhausted failed a letter of it
 }
 

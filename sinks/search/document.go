@@ -65,7 +65,7 @@ func (s *Sink) appendTombstone(dst []byte, v record.Version, void bool) []byte {
 	return append(dst, '}')
 }
 
-// appendHeader opens a document with the field _tw: who wrote the document, and at which version.
+// appendHeader opens a document with the field _tw, which has the pipeline, the sink and the version.
 func (s *Sink) appendHeader(dst []byte, v record.Version, deleted bool) []byte {
 	dst = append(dst, versionStart...)
 	dst = v.Append(dst)
@@ -84,7 +84,7 @@ type scope struct {
 	taken   bool // it is included
 	number  Number
 	hash    bool          // scalars are hashed
-	element *shownElement // is to stand in place of its list, set or map, which is inside; nil: none is
+	element *shownElement // the element that replaces its list, set or map, which contains this scope; nil: none
 }
 
 // appendMembers appends the members of a map that f takes, with commas between them.

@@ -11,10 +11,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// With Options.ForEach an item has a document for each of its elements. Each document has the version of the change that
-// wrote it, as everywhere. A change writes the documents of all elements that its new image has, and a tombstone for each
-// element that only its old image has. So the newest change that has an element in either image decides about the
-// document of that element, in whatever order changes come: no memory of what an item has is needed.
+// With Options.ForEach an item has a document for each of its elements. Each document has the version of the change
+// that wrote it. A change writes the documents of all elements in its new image, and a tombstone for each element that
+// is only in its old image. So the newest change with an element in either image decides about the document of that
+// element, in whatever order changes come. No memory of an item's documents is needed.
 //
 // If no documents can be made of the new image, void tombstones replace those of the old one and the change fails. The maximum
 // does not apply to old images, because a redrive under a higher maximum may have written more.
@@ -60,7 +60,7 @@ func (e *shownElement) replace(name string, v item.Value) (item.Value, *shownEle
 // elementDocument is a document of an element.
 type elementDocument struct {
 	id       string
-	position int // of the element
+	position int // position of the element
 }
 
 // elementDocuments are the documents of the elements of an image.
@@ -141,8 +141,8 @@ func (ds *elementDocuments) ids() map[string]bool {
 	return ids
 }
 
-// locateElements returns the documents that the elements of an image have. With an error none can be made; the documents
-// are then those that there may be. unknown says that the image does not name their index.
+// locateElements returns the documents of an image's elements. With an error none can be made, and the result has the
+// documents that may exist. unknown reports that the image does not name their index.
 func (s *Sink) locateElements(c *record.Change, image item.Image, of *elements.Spec) (elementDocuments, error) {
 	at, flaw := s.locate(c, image)
 	located := elementDocuments{documentLocation: at}

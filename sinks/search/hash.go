@@ -51,8 +51,8 @@ func (h *hasher) append(dst []byte, v item.Value) []byte {
 // maxHashDepth bounds the names of a path, since each name doubles the number of patterns.
 const maxHashDepth = 8
 
-// unhashed is mask but for what is hashed: a hash shows no value. Fields name what
-// stands in lists without an index, and a pattern has one at every list.
+// unhashed is the mask without the hashed attributes: a hash shows no value. Fields name attributes inside lists
+// without an index, and a pattern has an index for every list.
 func unhashed(mask *mask.Mask, paths []string) (*mask.Mask, error) {
 	if mask == nil {
 		return nil, nil

@@ -22,7 +22,7 @@ const (
 // documentLocation is the index of an item's document. index is "" if the item has no document.
 type documentLocation struct {
 	index   string
-	why     string // why there is no document: ReasonWhen or ReasonSparse
+	why     string // reason why there is no document: ReasonWhen or ReasonSparse
 	unknown bool   // the image does not name the index of its document
 }
 
@@ -152,8 +152,8 @@ func timeOf(c *record.Change) time.Time {
 	return time.Unix(int64(layer), 0).UTC()
 }
 
-// locate returns the location of an item's document. With an error there is no document; the location
-// then has the index that the document would be in, if it can be named.
+// locate returns the location of an item's document. With an error there is no document. Then the location has the
+// index that the document would be in, if it can be named.
 func (s *Sink) locate(c *record.Change, item item.Image) (documentLocation, error) {
 	if !item.Exists() {
 		return documentLocation{why: ReasonWhen}, nil
@@ -183,7 +183,7 @@ func (s *Sink) locateBefore(c *record.Change) (documentLocation, error) {
 	case c.FoundNoItem(s.o.NoTTLDeletes), c.CameAndWent():
 		return documentLocation{why: ReasonWhen}, nil
 	case c.Inserted() && len(s.o.Index.Paths()) > 0:
-		return documentLocation{why: ReasonWhen}, nil // nothing tells in which index the document of an expired item is
+		return documentLocation{why: ReasonWhen}, nil // the index of an expired item's document is unknown
 	case len(s.o.Index.Paths()) > 0:
 		return documentLocation{}, errs.Errorf("search: a %s without an old image: the index %q depends on it", redact.Safe(c.Op.String()), s.o.Index)
 	}

@@ -9,14 +9,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Repairer is implemented by a [Store] that sets documents to what the items of the source table make of them, where a
-// comparison found that they differ.
+// Repairer is implemented by a [Store] that can set documents to the planned ones of the source table's items, if a
+// comparison found a difference.
 type Repairer interface {
 	// RepairDocuments applies each repair on condition that what it read is still stored, and returns one Result for
 	// each, in order. A repair is Lost if something else is stored by now: another repair or a change of the stream was
 	// first. Then nothing was changed, and the document is to be compared again.
 	//
-	// A repair keeps the version of what it read, so later changes of the item replace the repaired document and older
+	// A repair keeps the version that it read. So later changes of the item replace the repaired document, and older
 	// ones do not.
 	//
 	// It blocks, and may be called by several goroutines and processes. Each repair of a call has another document. The
@@ -26,7 +26,7 @@ type Repairer interface {
 
 // DocumentRepair replaces what is stored at the id of a document.
 type DocumentRepair struct {
-	Was StoredDocument // as [Inspector] or [Lister] read it; the zero StoredDocument: nothing is stored
+	Was StoredDocument // the stored document, as [Inspector] or [Lister] read it; the zero StoredDocument: nothing is stored
 	Now Mutation       // the document or the tombstone to store. Its version counts only if nothing with a version is stored
 }
 
@@ -55,8 +55,8 @@ func withVersion(doc []byte, v record.Version) ([]byte, error) {
 	return append(v.Append([]byte(versionStart)), rest[end:]...), nil
 }
 
-// Matches reports whether d and e are the same document or tombstone. Documents are compared as JSON, in which numbers
-// are compared by their digits; tombstones by their version.
+// Matches reports whether d and e are the same document or tombstone. It compares documents as JSON, and numbers in
+// them by their digits. It compares tombstones by their version.
 func (d *StoredDocument) Matches(e *StoredDocument) bool {
 	return d.There == e.There && d.Tombstone == e.Tombstone && d.Version == e.Version && (d.Tombstone || sameJSON(d.Doc, e.Doc))
 }

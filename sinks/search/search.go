@@ -45,7 +45,7 @@ type Options struct {
 	Birth    string                 // ID of the birth of the sink's output, written into every document as _tw.birth. Default: none
 	Store    Store                  // required
 	Index    *template.Template     // required: name of the index; if the name depends on the item, a change may move the document
-	When     pipeline.ItemCondition // which items have a document. Default: all
+	When     pipeline.ItemCondition // selects the items that have a document. Default: all
 	Fields   Fields
 
 	// ForEach are the elements of an item that have a document each, in which the element is in place of its list, set or
@@ -87,7 +87,7 @@ type Sink struct {
 	whenElement pipeline.ElementCondition // nil matches every element
 	fields      *field
 	whole       bool       // documents have all attributes unchanged
-	drafts      sync.Pool  // of *[]byte: buffers in which documents are written before their length is known
+	drafts      sync.Pool  // *[]byte: buffers in which documents are written before their length is known
 	hasher      *hasher    // nil if nothing is hashed
 	mask        *mask.Mask // o.Mask without the attributes that are hashed
 	routed      []string   // key attributes that o.Routing reads

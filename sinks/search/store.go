@@ -29,11 +29,11 @@ type Store interface {
 	Apply(ctx context.Context, ms []Mutation) ([]Result, error)
 }
 
-// Result is the result of one mutation: Written, Superseded or Coalesced, or Err. That of a repair is Written or Lost,
-// or Err.
+// Result is the result of one mutation: Written, Superseded or Coalesced, or Err. The result of a repair is Written or
+// Lost, or Err.
 type Result struct {
 	Outcome pipeline.Outcome
-	Lost    bool // of a repair: what is stored is not what it read
+	Lost    bool // for a repair: the stored document differs from the one that it read
 	Err     error
 }
 
@@ -44,9 +44,9 @@ type Mutation struct {
 	ID        string // at most 512 bytes; see DocumentID and Options.HashID
 	Routing   string // routing of the document, which never changes, since it depends on the item's key alone; "" routes by the id
 	Version   record.Version
-	Time      time.Time // creation time of the change, to the second; zero if unknown; before all changes of a stream for what a backfill reads
+	Time      time.Time // creation time of the change, to the second; zero if unknown; for a backfill a time before all changes of the stream
 	Tombstone bool      // the item no longer has a document in this index; readers never see Doc
-	Void      bool      // only with Tombstone: no document could be made of the change; a mutation of the same version that is not void may replace it
+	Void      bool      // only with Tombstone: the change has no document, because it could not be made; a mutation of the same version that is not void may replace it
 	Doc       []byte    // plain JSON object with _tw; for a tombstone only _tw
 	Why       Why
 
@@ -90,9 +90,8 @@ type Reader interface {
 	// Indexes lists the indexes by name.
 	Indexes(ctx context.Context) ([]string, error)
 
-	// Search finds the documents that match a query in the store's own query
-	// language, best first; "" or "*" matches all. limit 0 means 10.
-	// ErrNoIndex when there is no such index.
+	// Search finds the documents that match a query in the store's own query language, best first; "" or "*" matches
+	// all. limit 0 means 10. It returns ErrNoIndex if the index does not exist.
 	Search(ctx context.Context, index, query string, limit int) (Hits, error)
 
 	// Documents yields every document of an index in the order of the ids. A
@@ -100,9 +99,8 @@ type Reader interface {
 	Documents(ctx context.Context, index string) iter.Seq2[Document, error]
 }
 
-// Emptier is implemented by stores that may forget. Empty reports whether the sink has neither
-// documents nor tombstones in the store, so that the whole history may be replayed
-// (state.Retention).
+// Emptier is implemented by stores that may forget. Empty reports whether the sink has neither documents nor tombstones
+// in the store. Then the whole history can be replayed (state.Retention).
 type Emptier interface {
 	Empty(ctx context.Context) (bool, error)
 }

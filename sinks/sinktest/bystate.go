@@ -12,9 +12,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// midStream: the first part of the stream is never delivered. The items that change
-// later come out right, whatever their first change says of a state that the sink
-// has never seen; of the others it knows nothing.
+// midStream: the first part of the stream is never delivered. Items that change later are correct, whatever their first
+// change says about a state that the sink has never seen. The sink knows nothing of the other items.
 func midStream(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		whole := st.stream
@@ -43,7 +42,7 @@ func lostRange(t *testing.T, s Suite) {
 	})
 }
 
-// drawHealing is one change more of each item that changed in records[from:to].
+// drawHealing draws one more change of each item that changed in records[from:to].
 func drawHealing(t *rapid.T, records []Record, from, to int) []Record {
 	type item struct {
 		keys, now Item
@@ -78,12 +77,11 @@ func drawHealing(t *rapid.T, records []Record, from, to int) []Record {
 	return healing
 }
 
-// contested: items ask for one state in every order of arrival: which of them the store
-// shows is the items' to say alone.
+// contested: items request one state in every order of arrival. The items alone decide which of them the store shows.
 func contested(t *testing.T, s Suite) {
 	f := s.fact()
 	records := []Record{f.record('a', "", "shipped"), f.record('a', "shipped", "paid"), f.record('b', "", "paid"), f.record('c', "", "paid")}
-	at := map[byte]int{'a': 0, 'b': 2, 'c': 3} // in records, of an item's first
+	at := map[byte]int{'a': 0, 'b': 2, 'c': 3} // index in records of an item's first
 	for _, order := range interleavings("aabc") {
 		fixed(t, s, func(st *stage) {
 			next := maps.Clone(at)
@@ -98,7 +96,7 @@ func contested(t *testing.T, s Suite) {
 	}
 }
 
-// interleavings are the different orders of the letters of text, sorted.
+// interleavings returns the different orders of the letters of text, sorted.
 func interleavings(text string) []string {
 	if text == "" {
 		return []string{""}
@@ -106,7 +104,7 @@ func interleavings(text string) []string {
 	var all []string
 	for i := range len(text) {
 		if strings.IndexByte(text, text[i]) < i {
-			continue // as that of the same letter before
+			continue // the same as for the same letter before
 		}
 		for _, rest := range interleavings(text[:i] + text[i+1:]) {
 			all = append(all, text[i:i+1]+rest)

@@ -12,14 +12,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// carrier is the sink of a pipeline that plans a worker's batches, each where it planned
-// the one before: what a sink or its store keeps of a plan beyond a Write is overwritten, as
-// in every pipeline. What panics in it panics in the worker.
+// carrier is the sink of a pipeline that plans a worker's batches. It reuses the memory of the plans of the batch
+// before. So parts of a plan that a sink or its store keeps beyond a Write are overwritten, as in every pipeline. A
+// panic in it panics in the worker.
 type carrier struct {
 	worker   *worker
 	pipeline *pipeline.Pipeline
 	write    func(ds []pipeline.Delivery) error
-	err      error // of the first plan that failed, or of the write
+	err      error // error of the first plan that failed, or of the write
 	panicked any
 }
 
@@ -39,7 +39,7 @@ func newCarrier(w *worker) (*carrier, error) {
 	return c, err
 }
 
-// carry plans changes, and calls write with those that have an effect, all at once.
+// carry plans changes, and calls write once with those that have an effect.
 func (c *carrier) carry(ctx context.Context, changes []*record.Change, write func(ds []pipeline.Delivery) error) error {
 	page := &pipeline.Page{Page: record.Page{Changes: make([]record.Change, len(changes))}, Partition: "batch"}
 	for i := range changes {
@@ -73,7 +73,7 @@ func (c *carrier) catch() {
 	}
 }
 
-// Plan has the sink plan.
+// Plan calls the sink's Plan.
 func (c *carrier) Plan(d *pipeline.Delivery) error {
 	if c.worker.events != nil {
 		d.Events = c.worker.events(d.Change)
@@ -98,7 +98,7 @@ func (c *carrier) Plan(d *pipeline.Delivery) error {
 	return nil
 }
 
-// Write has the worker write what is planned.
+// Write lets the worker write the planned deliveries.
 func (c *carrier) Write(_ context.Context, ds []pipeline.Delivery) error {
 	if !c.ended() {
 		defer c.catch()
@@ -107,5 +107,5 @@ func (c *carrier) Write(_ context.Context, ds []pipeline.Delivery) error {
 	return nil
 }
 
-// KeepsKeyOrder is true: the worker does.
+// KeepsKeyOrder returns true, because the worker keeps the order.
 func (c *carrier) KeepsKeyOrder() bool { return true }

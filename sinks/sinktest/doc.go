@@ -1,13 +1,10 @@
-// Package sinktest is the conformance suite of sinks: what a sink must hold to
-// so that deliveries which come again, late, out of order across items, from a
-// worker that lags, or on both sides of a crash leave its store as one clean
-// pass would.
+// Package sinktest is the conformance suite of sinks. It tests that deliveries that come again, late, out of order
+// across items, from a lagging worker, or on both sides of a crash leave the store as one clean pass would.
 //
-// A test gives [Run] a [Suite]: how to open the sink on a store, how to read the
-// store back, and a model of what must come out. The suite makes random streams
-// ([Streams]), delivers them as a pipeline does, and compares what the store holds
-// with what the model says. The model sees [Record]s, plain Go maps that the
-// generator made: neither the decoder nor a planner has a hand in it.
+// A test gives [Run] a [Suite]: how to open the sink on a store, how to read the store back, and a model of the
+// required contents. The suite makes random streams ([Streams]), delivers them as a pipeline does, and compares the
+// contents of the store with the model. The model sees [Record]s, plain Go maps from the generator: it uses neither the
+// decoder nor a planner.
 //
 //	func TestConformance(t *testing.T) {
 //		sinktest.Run(t, sinktest.Suite{
@@ -24,13 +21,12 @@
 //		})
 //	}
 //
-// Faults reach the store through [Faults.Call], which the sink's store is
-// wrapped with: it fails the calls that the suite chose, before, after or in the
-// midst of their effect, once or for good, or as a crash after which nothing works
-// until the store is opened anew.
+// Faults reach the store through [Faults.Call], which wraps the sink's store. It fails the calls that the suite chose,
+// before, after or during their effect. A call fails once or permanently, or as a crash, after which nothing works
+// until the store is opened again.
 //
-// What a sink plans for a batch lies where it planned for the batch before, as it does in a
-// pipeline: so a sink or a store that keeps some of it beyond its Write is found out.
+// The plans of a batch reuse the memory of the plans of the batch before, as in a pipeline. So the suite detects a sink
+// or a store that keeps parts of a plan beyond its Write.
 //
 // A sink that keeps what it knows of each item in its store, and never reads an old
 // image, sets [Suite.ByState]: a start in mid-stream must then leave every item right

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// LinesBy returns the elements of the attribute Lines of the generated items, for sinks with an entry for each.
+// LinesBy returns the elements of the attribute Lines of the generated items, for sinks with an entry for each element.
 func LinesBy(by string) *elements.Spec {
 	p, err := item.ParsePath("Lines")
 	if err != nil {
@@ -33,7 +33,7 @@ func HasQuantity(e item.Value) bool {
 	return has
 }
 
-// ElementCondition is a condition in two parts: of the item, and of an element.
+// ElementCondition is a condition in two parts: one on the item, and one on an element.
 type ElementCondition struct {
 	pipeline.ItemCondition // nil: every item
 	Element                func(item.Value) bool
@@ -44,7 +44,7 @@ var _ pipeline.ElementCondition = ElementCondition{}
 // ReadsElement returns true.
 func (c ElementCondition) ReadsElement() bool { return true }
 
-// MatchElement asks about the item, and then about the element.
+// MatchElement evaluates the condition on the item, and then the one on the element.
 func (c ElementCondition) MatchElement(m item.Image, e item.Value) (bool, error) {
 	if c.ItemCondition != nil {
 		if in, err := c.Match(m); err != nil || !in {
@@ -54,5 +54,5 @@ func (c ElementCondition) MatchElement(m item.Image, e item.Value) (bool, error)
 	return c.Element(e), nil
 }
 
-// IsDuplicate reports whether an error is that of two elements with one identity.
+// IsDuplicate reports whether an error says that two elements have one identity.
 func IsDuplicate(err error) bool { return strings.Contains(err.Error(), "have the same identity") }

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// fact makes the records of the properties that need a certain stream.
+// fact makes the records of the properties that need a specific stream.
 type fact struct{ keys map[string]string }
 
 func (s Suite) fact() fact { return fact{s.Stream.withDefaults().Keys} }
 
-// item is an Order whose key attributes come from one letter, in every type of key.
+// item returns an Order whose key attributes come from one letter, for every type of key.
 func (f fact) item(letter byte, status string) Item {
 	it := Item{
 		"Type": {"S": "Order"}, "Status": {"S": status}, "Rank": {"N": "1"}, "CreatedAt": {"S": "2026-01-02T23:59:59Z"},
@@ -37,7 +37,7 @@ func (f fact) key(letter byte) Item {
 	return k
 }
 
-// record is a change of an item's status. No status: there is no item.
+// record returns a change of an item's status. An empty status means that the item does not exist.
 func (f fact) record(letter byte, from, to string) Record {
 	r := Record{EventName: "MODIFY", Keys: f.key(letter), Second: epoch}
 	if from == "" {
@@ -53,8 +53,8 @@ func (f fact) record(letter byte, from, to string) Record {
 	return r
 }
 
-// history is what happens to three items: one moves and moves back, one goes and
-// comes again, one is left alone.
+// history returns the changes of three items: one moves and moves back, one is removed and comes again, one does not
+// change.
 func (f fact) history() []Record {
 	return []Record{
 		f.record('a', "", "paid"),
@@ -67,7 +67,7 @@ func (f fact) history() []Record {
 	}
 }
 
-// inBatches delivers the whole stream cut at every length, each into a fresh store.
+// inBatches delivers the whole stream in batches of every length, each time into a new store.
 func inBatches(t *testing.T, s Suite, after string, records []Record) {
 	for n := 1; n <= len(records); n++ {
 		fixed(t, s, func(st *stage) {
@@ -102,8 +102,7 @@ func sequencesAreNumbers(t *testing.T, s Suite) {
 	}, records...)
 }
 
-// Fact 19: a store that forgets deleted versions lets a late old write resurrect
-// what was deleted.
+// Fact 19: a store that forgets deleted versions lets a late old write resurrect a deleted item.
 func lateWriteAfterDelete(t *testing.T, s Suite) {
 	f := s.fact()
 	records := []Record{f.record('a', "", "paid"), f.record('a', "paid", "shipped"), f.record('a', "shipped", "")}
@@ -150,7 +149,7 @@ func deleteThenInsert(t *testing.T, s Suite) {
 	}, records...)
 }
 
-// ttlDelete: an item that the TTL process removed is gone.
+// ttlDelete: an item that the TTL process removed is not in the store.
 func ttlDelete(t *testing.T, s Suite) {
 	f := s.fact()
 	expired := f.record('c', "paid", "")
@@ -159,8 +158,7 @@ func ttlDelete(t *testing.T, s Suite) {
 	inBatches(t, s, "a TTL delete", records)
 }
 
-// unknownOperation: an event name that no documentation knows means what its
-// images say.
+// unknownOperation: an undocumented event name means the same as its images.
 func unknownOperation(t *testing.T, s Suite) {
 	records := s.fact().history()
 	for i := range records {

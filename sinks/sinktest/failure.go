@@ -10,9 +10,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// faults: store calls fail before, amid and after their effect, for now or for
-// good. What failed for now is tried again, what failed for good is delivered
-// again at the end, as a redrive does.
+// faults: store calls fail before, during and after their effect, temporarily or permanently. Temporary failures are
+// retried. Permanent ones are delivered again at the end, as a redrive does.
 func faults(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		batches := cut(rt, st.stream.Changes)
@@ -25,8 +24,8 @@ func faults(t *testing.T, s Suite) {
 	})
 }
 
-// finish redrives and ends the run, either of which may meet a fault that is still
-// to come. After a permanent one in a flush an operator runs the pipeline again.
+// finish redrives and ends the run. Both may meet a fault that is still to come. After a permanent fault in a flush an
+// operator runs the pipeline again.
 func (st *stage) finish(w *worker) {
 	st.tb.Helper()
 	for range attempts {
@@ -44,8 +43,8 @@ func (st *stage) finish(w *worker) {
 	st.tb.Fatalf("the run did not end within %d attempts", attempts)
 }
 
-// crash: the process dies in the midst of a store call, between any two writes,
-// and the next one begins at a place that was finished before, or earlier.
+// crash: the process dies during a store call, between any two writes. The next process begins at the last finished
+// position, or at an earlier one.
 func crash(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		batches := cut(rt, st.stream.Changes)
@@ -69,9 +68,8 @@ func crash(t *testing.T, s Suite) {
 	})
 }
 
-// Fact 24: part of a batch fails, as BatchWriteItem leaves UnprocessedItems: every
-// prefix of the first call takes effect, or every call in turn fails as a whole,
-// and what is left is written by the retry.
+// Fact 24: part of a batch fails, as BatchWriteItem leaves UnprocessedItems. Either a prefix of the first call takes
+// effect, or every call in turn fails as a whole. The retry writes the rest.
 func partOfABatch(t *testing.T, s Suite) {
 	records := s.fact().history()
 	var plans []Fault

@@ -7,24 +7,24 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Kind is how a store call fails.
+// Kind is the kind of a failure of a store call.
 type Kind uint8
 
 // The kinds of faults.
 const (
-	Transient Kind = iota // the call fails and may be tried again
-	Permanent             // the call fails for good
-	Crash                 // the process dies in the call: every later one fails too
+	Transient Kind = iota // the call fails and may be retried
+	Permanent             // the call fails permanently
+	Crash                 // the process dies during the call: every later call fails too
 )
 
 // Fault makes one store call fail.
 type Fault struct {
-	Call  int // which, counted from 0
-	After int // how many of the call's writes take effect before it fails; all if more than it has
+	Call  int // index of the call, from 0
+	After int // number of the call's writes that take effect before it fails; all if it has fewer
 	Kind  Kind
 }
 
-// ErrCrash is what store calls return once the process has crashed.
+// ErrCrash is the error of store calls after the process has crashed.
 var ErrCrash = pipeline.Fatal(errors.New("sinktest: the process crashed"))
 
 var (
@@ -32,8 +32,7 @@ var (
 	errPermanent = pipeline.Permanent(errors.New("sinktest: the store refused"))
 )
 
-// Faults decides which calls of a store fail. Its zero value lets all through.
-// It is safe for concurrent use.
+// Faults decides which calls of a store fail. Its zero value fails none. It is safe for concurrent use.
 type Faults struct {
 	mu    sync.Mutex
 	plan  []Fault
@@ -44,9 +43,9 @@ type Faults struct {
 // NewFaults plans faults.
 func NewFaults(plan ...Fault) *Faults { return &Faults{plan: plan} }
 
-// Call runs a store call of n writes: do(n), or, where a fault is planned, do of
-// as many as take effect first (not called for none) and then an error. do
-// performs the first so many of the writes. Its own error is returned as it is.
+// Call runs a store call of n writes. Without a planned fault it returns do(n). With a fault it calls do with the
+// number of writes that take effect first, unless that is 0, and then returns the fault's error. do performs the first
+// n of the writes, and its own error is returned unchanged.
 func (f *Faults) Call(n int, do func(n int) error) error {
 	fault, hit, dead := f.next()
 	if dead {
@@ -94,7 +93,7 @@ func (f *Faults) crashed() bool {
 	return f.dead
 }
 
-// Calls is how many store calls there were.
+// Calls returns the number of store calls so far.
 func (f *Faults) Calls() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -10,20 +10,20 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Attributes that spoil an image for [Store.Flawed], each in its own way. Good images
-// have none of them, and for [Store.Sink] they mean nothing.
+// Attributes that spoil an image for [Store.Flawed], each in its own way. Valid images have none of them, and
+// [Store.Sink] ignores them.
 const (
-	FlawWhen  = "FlawWhen"  // M: the condition can't be evaluated
-	FlawKey   = "FlawKey"   // L, or an S of 2,100 bytes: a key or a name made of it is of a wrong type, or too long
-	FlawField = "FlawField" // L: what else is stored can't be made
+	FlawWhen  = "FlawWhen"  // M: the condition cannot be evaluated
+	FlawKey   = "FlawKey"   // L, or an S of 2,100 bytes: a key or a name made from it has a wrong type, or is too long
+	FlawField = "FlawField" // L: another stored value cannot be made from it
 	FlawValue = "FlawValue" // S: no number
-	FlawStore = "FlawStore" // S, which is [Refused]: the store refuses for good what is made of it
+	FlawStore = "FlawStore" // S, which is [Refused]: the store permanently refuses the write
 )
 
 // Refused is the value of [FlawStore].
 const Refused = "refuse me"
 
-// IsFlawed tells whether an image has an attribute that spoils it.
+// IsFlawed reports whether an image has an attribute that spoils it.
 func IsFlawed(image Item) bool {
 	for name := range image {
 		if strings.HasPrefix(name, "Flaw") {
@@ -33,7 +33,7 @@ func IsFlawed(image Item) bool {
 	return false
 }
 
-// flaws are the attributes, with values that spoil.
+// flaws are the attributes, with the values that spoil an image.
 var flaws = []struct {
 	name  string
 	value Attr
@@ -46,7 +46,7 @@ var flaws = []struct {
 	{FlawStore, Attr{"S": Refused}},
 }
 
-// drawFlaw spoils an image, now and then.
+// drawFlaw spoils some images.
 func drawFlaw(t *rapid.T, image Item) {
 	if rapid.IntRange(0, 2).Draw(t, "flawed") == 0 {
 		flaw := rapid.SampledFrom(flaws).Draw(t, "flaw")
@@ -54,11 +54,9 @@ func drawFlaw(t *rapid.T, image Item) {
 	}
 }
 
-// flawed: images that nothing can be made of leave nothing behind, of what the item had
-// before, and later changes work, and so do removals. What went to dead letters comes
-// again, to no avail, and once more when the settings were mended: then the store holds what a
-// clean pass under these leaves, also where a worker that still has the old settings
-// comes late.
+// flawed: images that cannot be planned leave nothing of the item's former state, and later changes and removals work.
+// The dead letters come again, without success, and once more after the settings were corrected. Then the store holds
+// the result of a clean pass under these settings, even if a worker with the old settings comes late.
 func flawed(t *testing.T, s Suite) {
 	s.Stream.flaws = true
 	fixed(t, s, func(st *stage) {
@@ -79,8 +77,7 @@ func flawed(t *testing.T, s Suite) {
 	})
 }
 
-// mend redrives what failed under settings that images spoil, under good ones; tooEarly: and under the
-// old settings first.
+// mend redrives the failures under corrected settings; with tooEarly, it first redrives them under the old settings.
 func (st *stage) mend(broken *worker, tooEarly bool) {
 	st.tb.Helper()
 	whole := st.stream
@@ -103,8 +100,8 @@ func (st *stage) mend(broken *worker, tooEarly bool) {
 	st.want("the settings were mended and every letter was redriven")
 }
 
-// flaws is what each flaw does to items of its own: each is spoilt where it stays or moves,
-// and then ends so, stays, moves or goes.
+// flaws returns changes for each flaw and items of its own. Each item is spoilt while it stays or moves, and then ends,
+// stays, moves or is removed.
 func (f fact) flaws() []Record {
 	var records []Record
 	letter := byte('A')
@@ -128,7 +125,7 @@ func (f fact) flaws() []Record {
 	return records
 }
 
-// flawedWorker is a worker with the settings that flaws spoil images for.
+// flawedWorker returns a worker with the settings for which flaws spoil images.
 func (st *stage) flawedWorker() *worker {
 	st.tb.Helper()
 	sink, err := st.store.Flawed(NewFaults())
@@ -138,7 +135,7 @@ func (st *stage) flawedWorker() *worker {
 	return &worker{sink: sink, events: st.suite.Events, refused: func(error) bool { return true }}
 }
 
-// letters are what failed for good, each change once, in the order of versions.
+// letters returns the permanent failures, each change once, in the order of versions.
 func (w *worker) letters() []letter {
 	once := make(map[string]letter)
 	for _, l := range w.dead {

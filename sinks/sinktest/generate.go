@@ -14,7 +14,7 @@ import (
 // drawRecords walks a table of few items through a random history.
 func drawRecords(t *rapid.T, o StreamOptions) []Record {
 	keys := drawKeys(t, o)
-	table := make([]Item, len(keys)) // what each item is now; nil: it does not exist
+	table := make([]Item, len(keys)) // present state of each item; nil: it does not exist
 	var records []Record
 	if o.Snapshots {
 		epochZero := rapid.Bool().Draw(t, "stream unknown")
@@ -25,7 +25,7 @@ func drawRecords(t *rapid.T, o StreamOptions) []Record {
 			}
 		}
 	}
-	// A length that grows within the stream tells numbers from texts.
+	// A sequence number that gets longer within the stream shows whether numbers are compared as texts.
 	start := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(rapid.IntRange(21, 39).Draw(t, "digits"))), nil)
 	next := newSequence(start.Sub(start, big.NewInt(int64(rapid.IntRange(1, 40).Draw(t, "below")))))
 	second := int64(epoch)
@@ -41,7 +41,7 @@ func drawRecords(t *rapid.T, o StreamOptions) []Record {
 	return records
 }
 
-// drawChange is what happens next to an item, which is nil where it does not exist.
+// drawChange draws the next change of an item; item is nil if it does not exist.
 func drawChange(t *rapid.T, o StreamOptions, keys, item Item) Record {
 	r := Record{Keys: keys, Old: item}
 	if item == nil || rapid.IntRange(0, 3).Draw(t, "op") > 0 {
@@ -62,7 +62,7 @@ func drawChange(t *rapid.T, o StreamOptions, keys, item Item) Record {
 	return r
 }
 
-// drawImage is an item, spoilt now and then where that is asked for.
+// drawImage draws an item, sometimes spoilt if o says so.
 func drawImage(t *rapid.T, o StreamOptions, keys Item) Item {
 	image := drawItem(t, keys)
 	if o.flaws {
@@ -71,7 +71,7 @@ func drawImage(t *rapid.T, o StreamOptions, keys Item) Item {
 	return image
 }
 
-// drawKeys are the keys of different items, some alike but for separators.
+// drawKeys draws the keys of different items. Some differ only in separators.
 func drawKeys(t *rapid.T, o StreamOptions) []Item {
 	n := rapid.IntRange(1, o.Items).Draw(t, "items")
 	names := slices.Sorted(maps.Keys(o.Keys))
@@ -115,7 +115,7 @@ func drawItem(t *rapid.T, keys Item) Item {
 	return item
 }
 
-// drawLines is a list as orders have it.
+// drawLines draws a list like the lines of an order.
 func drawLines(t *rapid.T) Attr {
 	lines := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Attr {
 		line := Item{}
@@ -134,7 +134,7 @@ func texts(choices ...string) *rapid.Generator[Attr] {
 	return rapid.Map(rapid.SampledFrom(choices), func(s string) Attr { return Attr{"S": s} })
 }
 
-// drawNumber is any number that DynamoDB holds, as it writes it: no exponent.
+// drawNumber draws any number that DynamoDB can store, in its notation: without an exponent.
 func drawNumber(t *rapid.T) Attr { return Attr{"N": drawDigits(t)} }
 
 func drawDigits(t *rapid.T) string {
@@ -142,7 +142,7 @@ func drawDigits(t *rapid.T) string {
 	if digits == "0" {
 		return "0"
 	}
-	exp := rapid.IntRange(-130, 125).Draw(t, "exp") // of the first digit
+	exp := rapid.IntRange(-130, 125).Draw(t, "exp") // exponent of the first digit
 	var n string
 	switch {
 	case exp < 0:
@@ -161,7 +161,7 @@ func drawDigits(t *rapid.T) string {
 	return n
 }
 
-// attrs generates values of any type, nested so deep.
+// attrs generates values of any type, nested up to depth.
 func attrs(depth int) *rapid.Generator[Attr] {
 	binary := rapid.Map(rapid.SliceOfN(rapid.Byte(), 0, 5), base64.StdEncoding.EncodeToString)
 	kinds := []*rapid.Generator[Attr]{

@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/mask"
 )
 
-// Mask hides what the patterns say, under a key of the test.
+// Mask hides the patterns, with a key of the test.
 func Mask(t testing.TB, patterns ...string) *mask.Mask {
 	t.Helper()
 	ps := make([]item.Pattern, len(patterns))

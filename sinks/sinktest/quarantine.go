@@ -23,21 +23,20 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Memory is where a pipeline keeps what it gave up, open.
+// Memory is an open store of dead letters and marks of a pipeline.
 type Memory struct {
 	Letters    deadletter.Store
 	Quarantine state.Quarantine
-	Close      func() error // as a process that ends in peace. Default: nothing to close
-	Kill       func() error // as one that is killed. Default: Close
+	Close      func() error // closes it as a process that ends normally. Default: nothing to close
+	Kill       func() error // closes it as a killed process. Default: Close
 }
 
-// RunQuarantine checks dead letters and marks, under a pipeline and redrives that die
-// between any two of their steps and start again, on a sink without versions that refuses
-// changes at random. In the end that sink has every change; the first time that each
-// came, those of an item came in their order; and no letter and no mark is left.
+// RunQuarantine checks dead letters and marks. A pipeline and redrives run on a sink without versions that refuses
+// changes at random. They die between any two of their steps and start again. In the end that sink has every change,
+// the first deliveries of an item's changes were in order, and no letter and no mark is left.
 //
-// open opens the memory in dir: new, or as an earlier process left it. checks is how
-// many random streams are tried; 0: as many as rapid does.
+// open opens the memory in dir, which is empty or was left by an earlier process. checks is the number of random
+// streams; 0: rapid's default.
 func RunQuarantine(t *testing.T, checks int, open func(dir string) (Memory, error)) {
 	t.Helper()
 	checkInFolder(t, checks, func(rt *rapid.T, dir string) {
@@ -57,7 +56,7 @@ func RunQuarantine(t *testing.T, checks int, open func(dir string) (Memory, erro
 	})
 }
 
-// holding is one check: what outlives the processes.
+// holding is one check: the state that survives the processes.
 type holding struct {
 	rt     *rapid.T
 	ctx    context.Context
@@ -65,10 +64,10 @@ type holding struct {
 	open   func(dir string) (Memory, error)
 	stream *Stream
 	sink   refusing
-	at     int // changes committed
+	at     int // number of committed changes
 }
 
-// live runs one process: redrives before, beside and after the pipeline, and dies as planned.
+// live runs one process. It redrives before, beside and after the pipeline, and dies as planned.
 func (h *holding) live(death ...Fault) {
 	m, err := h.open(h.dir)
 	if err != nil {
@@ -129,7 +128,7 @@ func (h *holding) close(how func() error) {
 	}
 }
 
-// redriveBeside redrives again and again until it fails or the function that it returns is called.
+// redriveBeside redrives again and again until it fails or stop is called.
 func (h *holding) redriveBeside(p *pipeline.Pipeline, d *dying) (stop func() error) {
 	ended := make(chan struct{})
 	var beside sync.WaitGroup
@@ -165,7 +164,7 @@ func (h *holding) must(err error) {
 	}
 }
 
-// source reads what is not committed, in pages of a few.
+// source reads the changes that are not committed, in small pages.
 func (h *holding) source() pipeline.Source {
 	at := h.at
 	return pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
@@ -183,7 +182,7 @@ func (h *holding) source() pipeline.Source {
 	})
 }
 
-// end lets the sink take everything, redrives, and looks at what there is.
+// end lets the sink accept everything, redrives, and checks the result.
 func (h *holding) end() {
 	clear(h.sink.refusals)
 	h.live()
@@ -221,21 +220,21 @@ func (h *holding) end() {
 
 func nameOf(c *record.Change) string { return fmt.Sprintf("%s at %s", c.Key, c.Version) }
 
-// refusing is a sink without versions that refuses each change so many times. It is
-// what is outside, and outlives every process.
+// refusing is a sink without versions that refuses each change a number of times. It represents the outside world, and
+// survives every process.
 type refusing struct {
 	keepsOrder bool
 
 	mu       sync.Mutex
 	d        *dying
-	refusals []int // by the change's place among those seen
+	refusals []int // remaining refusals, by the order in which the changes were seen first
 	number   map[string]int
 	got      []*record.Change
 }
 
 var _ pipeline.KeyOrderer = (*refusing)(nil)
 
-// KeepsKeyOrder is as it was drawn: it refuses what is behind what it refuses.
+// KeepsKeyOrder returns the drawn value. If true, the sink refuses the changes after a refused one.
 func (s *refusing) KeepsKeyOrder() bool { return s.keepsOrder }
 
 func (s *refusing) Write(_ context.Context, ds []pipeline.Delivery) error {
@@ -288,7 +287,7 @@ func (s *refusing) list() string {
 	return b.String()
 }
 
-// dying is a process's memory, which dies with it.
+// dying is the memory of a process, and fails once the process has died.
 type dying struct {
 	Memory
 	faults *Faults
@@ -299,7 +298,7 @@ var (
 	_ state.Quarantine = (*dying)(nil)
 )
 
-// do takes one step, unless the process died before it; or dies with it.
+// do takes one step, unless the process died before. It may die during the step.
 func (d *dying) do(step func() error) error {
 	return d.faults.Call(1, func(int) error { return step() })
 }

@@ -9,57 +9,56 @@ import (
 	"slices"
 )
 
-// Attr is an attribute value as DynamoDB JSON shows it: {"S": "x"}, {"N": "1"},
-// {"B": "base64"}, {"BOOL": true}, {"NULL": true}, {"M": Item}, {"L": []Attr},
-// {"SS": []string}, {"NS": []string}, {"BS": []string}.
+// Attr is an attribute value in DynamoDB JSON: {"S": "x"}, {"N": "1"}, {"B": "base64"}, {"BOOL": true}, {"NULL": true},
+// {"M": Item}, {"L": []Attr}, {"SS": []string}, {"NS": []string}, {"BS": []string}.
 type Attr map[string]any
 
 // Item is an item in plain Go.
 type Item map[string]Attr
 
-// Text is the attribute's text where it is an S, and "" otherwise.
+// Text returns the attribute's text if it is an S, and "" otherwise.
 func (it Item) Text(name string) string {
 	s, _ := it[name]["S"].(string)
 	return s
 }
 
-// Number is the attribute's number as sent where it is an N, and "" otherwise.
+// Number returns the attribute's number as it was sent if it is an N, and "" otherwise.
 func (it Item) Number(name string) string {
 	n, _ := it[name]["N"].(string)
 	return n
 }
 
-// Decode reads an item in DynamoDB JSON, as a store's reader may show it.
+// Decode reads an item in DynamoDB JSON, as a store's reader may return it.
 func (it Item) Decode(b []byte) error { return json.Unmarshal(b, &it) }
 
 // Record is one record of a stream in plain Go.
 type Record struct {
-	EventName string // INSERT, MODIFY, REMOVE; SNAPSHOT for a backfilled state; or a name that no documentation knows
+	EventName string // INSERT, MODIFY, REMOVE; SNAPSHOT for a backfilled state; or an undocumented name
 	Keys      Item
-	Old, New  Item // nil where the record has none
+	Old, New  Item // nil if the record has none
 	TTL       bool // removed by the TTL process
 	Sequence  string
 	Second    int64  // approximate creation time, epoch seconds
 	ViewType  string // Default: NEW_AND_OLD_IMAGES
-	EpochZero bool   // of a backfilled state: its stream is unknown
+	EpochZero bool   // a backfilled state whose stream is unknown
 }
 
-// Removed tells whether the item is gone after the record.
+// Removed reports whether the item does not exist after the record.
 func (r Record) Removed() bool { return r.New == nil }
 
-// KeyText is the item's key as text, equal for records of one item.
+// KeyText returns the item's key as text, equal for records of one item.
 func (r Record) KeyText() string { return Canonical(r.Keys) }
 
-// StreamARN is the stream that all records are of.
+// StreamARN is the stream of all records.
 const StreamARN = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678"
 
-// Table is the table that all records are of.
+// Table is the table of all records.
 const Table = "shop"
 
 // epoch is the time of the stream's label in Unix seconds.
 const epoch = 1767323045
 
-// JSON is the record as a stream sends it.
+// JSON returns the record as a stream sends it.
 func (r Record) JSON() []byte {
 	body := map[string]any{
 		"ApproximateCreationDateTime": r.Second,
@@ -89,18 +88,17 @@ func (r Record) JSON() []byte {
 	return mustJSON(record)
 }
 
-// Canonical is v as JSON that is equal for equal DynamoDB values: members by
-// name, sets in order, numbers by what they are worth. v is an Item, an Attr, or
-// whatever encoding/json decodes DynamoDB JSON to.
+// Canonical returns v as JSON that is equal for equal DynamoDB values: members by name, sets in order, numbers by
+// value. v is an Item, an Attr, or a result of encoding/json for DynamoDB JSON.
 func Canonical(v any) string {
 	var plain any
 	if err := json.Unmarshal(mustJSON(v), &plain); err != nil {
-		panic(err) // it was encoded a line ago
+		panic(err) // it was encoded a line above
 	}
 	return string(mustJSON(canonical(plain)))
 }
 
-// CanonicalJSON is Canonical of a JSON document.
+// CanonicalJSON returns Canonical of a JSON document.
 func CanonicalJSON(b []byte) (string, error) {
 	var plain any
 	if err := json.Unmarshal(b, &plain); err != nil {
@@ -151,7 +149,7 @@ func canonicalList(tag string, list []any) any {
 	return texts
 }
 
-// worth is a number as an exact fraction.
+// worth returns a number as an exact fraction.
 func worth(n string) string {
 	r, ok := new(big.Rat).SetString(n)
 	if !ok {

@@ -9,8 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// onePass: a clean pass leaves what the model says, also for a process that opens
-// the store later.
+// onePass: a clean pass leaves the model's contents, also for a process that opens the store later.
 func onePass(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		st.run(st.worker(nil), cut(rt, st.stream.Changes))
@@ -21,7 +20,7 @@ func onePass(t *testing.T, s Suite) {
 	})
 }
 
-// shuffled: across items any order will do.
+// shuffled: any order across items is correct.
 func shuffled(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		st.run(st.worker(nil), cut(rt, shuffle(rt, st.stream.Changes)))
@@ -29,7 +28,7 @@ func shuffled(t *testing.T, s Suite) {
 	})
 }
 
-// replayed: what comes again, while the stream is read or after it, changes nothing.
+// replayed: repeated deliveries change nothing, while the stream is read or after it.
 func replayed(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		st.run(st.worker(nil), cut(rt, stutter(rt, st.stream.Changes)))
@@ -45,9 +44,8 @@ func replayed(t *testing.T, s Suite) {
 	})
 }
 
-// zombie: a worker that lost its place long ago and does not know goes on with
-// an old part of the stream, between and after the writes of the one that has it
-// now, until it notices at last.
+// zombie: a worker that lost its partition long ago, and does not know it, continues with an old part of the stream. It
+// writes between and after the writes of the present worker, until it notices.
 func zombie(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		alive, lagging := st.worker(nil), st.worker(nil)
@@ -68,7 +66,7 @@ func zombie(t *testing.T, s Suite) {
 	})
 }
 
-// concurrent: several workers write the same stream at once, on real goroutines.
+// concurrent: several workers write the same stream concurrently, in goroutines.
 func concurrent(t *testing.T, s Suite) {
 	const seeds, workers = 8, 4
 	for seed := range seeds {
@@ -89,7 +87,7 @@ func concurrent(t *testing.T, s Suite) {
 	}
 }
 
-// all delivers changes in batches of n and ends the run.
+// all delivers changes in batches of n, and ends the run.
 func (w *worker) all(st *stage, changes []*record.Change, n int) error {
 	for len(changes) > 0 {
 		k := min(n, len(changes))

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// cut draws how changes are cut into batches.
+// cut draws batches of changes.
 func cut(t *rapid.T, changes []*record.Change) [][]*record.Change {
 	var batches [][]*record.Change
 	for len(changes) > 0 {
@@ -20,12 +20,12 @@ func cut(t *rapid.T, changes []*record.Change) [][]*record.Change {
 	return batches
 }
 
-// suffix draws where a replay begins.
+// suffix draws the start of a replay.
 func suffix(t *rapid.T, changes []*record.Change) []*record.Change {
 	return changes[rapid.IntRange(0, len(changes)-1).Draw(t, "from"):]
 }
 
-// shuffle draws an order that differs across keys and is the same within each.
+// shuffle draws an order that differs across keys and is unchanged within each.
 func shuffle(t *rapid.T, changes []*record.Change) []*record.Change {
 	var order []item.Key
 	lanes := make(map[item.Key][]*record.Change)
@@ -47,8 +47,8 @@ func shuffle(t *rapid.T, changes []*record.Change) []*record.Change {
 	return out
 }
 
-// stutter draws a delivery that jumps back now and then: first deliveries are in
-// order, redeliveries repeat what was before.
+// stutter draws a delivery that sometimes jumps back: first deliveries are in order, and redeliveries repeat earlier
+// changes.
 func stutter(t *rapid.T, changes []*record.Change) []*record.Change {
 	var out []*record.Change
 	jumps := 3

@@ -30,7 +30,7 @@ type tb interface {
 	Fatalf(format string, args ...any)
 }
 
-// check runs a property on random streams, each on a store of its own.
+// check runs a property on random streams, each with a store of its own.
 func check(t *testing.T, s Suite, property func(rt *rapid.T, st *stage)) {
 	t.Helper()
 	streams, ctx := Streams(s.Stream), t.Context()
@@ -39,13 +39,13 @@ func check(t *testing.T, s Suite, property func(rt *rapid.T, st *stage)) {
 	})
 }
 
-// checkInFolder tries a property as often as checks says (0: as rapid does), each time in an empty folder.
+// checkInFolder tries a property checks times (0: rapid's default), each time in an empty folder.
 func checkInFolder(t *testing.T, checks int, property func(rt *rapid.T, dir string)) {
 	t.Helper()
 	parent := t.TempDir()
 	done, failed := 0, false
 	rapid.Check(t, func(rt *rapid.T) {
-		if checks > 0 && done >= checks && !failed { // once one failed, rapid looks for a smaller one
+		if checks > 0 && done >= checks && !failed { // after a failure rapid looks for a smaller one
 			return
 		}
 		done++
@@ -110,7 +110,7 @@ func (st *stage) crash() {
 	st.open()
 }
 
-// worker is a new worker of the pipeline; f nil: without faults.
+// worker returns a new worker of the pipeline; a nil f has no faults.
 func (st *stage) worker(f *Faults) *worker {
 	st.tb.Helper()
 	if f == nil {
@@ -123,7 +123,7 @@ func (st *stage) worker(f *Faults) *worker {
 	return &worker{sink: sink, events: st.suite.Events, refused: st.suite.Refused}
 }
 
-// must fails the test on an error of a worker without faults.
+// must fails the test if a worker without faults returns an error.
 func (st *stage) must(err error) {
 	st.tb.Helper()
 	if err != nil {
@@ -131,7 +131,7 @@ func (st *stage) must(err error) {
 	}
 }
 
-// run delivers batches and ends the run.
+// run delivers batches, and ends the run.
 func (st *stage) run(w *worker, batches [][]*record.Change) {
 	st.tb.Helper()
 	for _, b := range batches {
@@ -140,7 +140,7 @@ func (st *stage) run(w *worker, batches [][]*record.Change) {
 	st.must(w.flush(st.ctx))
 }
 
-// want compares the store with the model.
+// want compares the store with the model. after names the last step, for the error.
 func (st *stage) want(after string) {
 	st.tb.Helper()
 	got, err := st.store.State()

@@ -13,18 +13,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Stream is a stream twice: as plain records, for models, and decoded, for sinks.
-// Records[i] is Changes[i].
+// Stream is a stream in two forms: as plain records for models, and decoded for sinks. Changes[i] is Records[i].
 type Stream struct {
 	Records []Record
 	Changes []*record.Change
 }
 
-// GoString keeps the log of a failed property short; what matters of the stream is
-// shown with the failure.
+// GoString keeps the log of a failed property short. The failure shows the important part of the stream.
 func (s *Stream) GoString() string { return fmt.Sprintf("a stream of %d records", len(s.Records)) }
 
-// Items are the items that exist after the last record, in no order.
+// Items returns the items that exist after the last record, in no order.
 func (s *Stream) Items() []Item {
 	last := make(map[string]Item)
 	for _, r := range s.Records {
@@ -39,8 +37,8 @@ func (s *Stream) Items() []Item {
 	return items
 }
 
-// Build makes a stream of records. Where a record has no Sequence it gets the
-// next one; where it has no Keys they are the PK and SK of its images.
+// Build makes a stream of records. A record without Sequence gets the next one. A record without Keys gets the PK and
+// SK of its images.
 func Build(records ...Record) (*Stream, error) {
 	next := newSequence(new(big.Int).Exp(big.NewInt(10), big.NewInt(20), nil))
 	var lines bytes.Buffer
@@ -88,7 +86,7 @@ func Build(records ...Record) (*Stream, error) {
 
 const snapshot = "SNAPSHOT"
 
-// snapshotOf is a backfilled state: its version is below every write of its stream.
+// snapshotOf returns a backfilled state. Its version is below every write of its stream.
 func snapshotOf(r Record) (*record.Change, error) {
 	o := record.SnapshotOptions{DecoderOptions: record.DecoderOptions{StreamARN: StreamARN}, Keys: slices.Sorted(maps.Keys(r.Keys))}
 	if r.EpochZero {
@@ -110,9 +108,9 @@ func newSequence(start *big.Int) func(add int64) string {
 // StreamOptions shape random streams.
 type StreamOptions struct {
 	Keys      map[string]string // key attributes and their types: S, N or B. Default: PK and SK, both S
-	Items     int               // different items, at most. Default: 4
-	Records   int               // records, at most. Default: 30
-	Snapshots bool              // begin with backfilled states of items that are older than the stream
+	Items     int               // maximum number of items. Default: 4
+	Records   int               // maximum number of records. Default: 30
+	Snapshots bool              // the stream begins with backfilled states of items that are older than it
 
 	flaws bool // images may have attributes that spoil them
 }
@@ -126,9 +124,8 @@ func (o StreamOptions) withDefaults() StreamOptions {
 	return o
 }
 
-// Streams generates random streams: items are inserted, modified, removed by
-// users and by TTL, and inserted again, also under event names that no documentation
-// knows. An item has, or lacks:
+// Streams generates random streams. Items are inserted, modified, removed by users and by TTL, and inserted again, also
+// under undocumented event names. An item has, or lacks:
 //
 //	Type       S: Order, User
 //	Status     S: paid, shipped, texts with separators and escapes, or empty; or NULL

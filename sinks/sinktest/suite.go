@@ -9,71 +9,67 @@ import (
 
 // Suite is a sink under test.
 type Suite struct {
-	// Open opens the sink's store in dir, as a process does that starts: new, or
-	// as an earlier one left it. Required.
+	// Open opens the sink's store in dir, as a starting process does. dir is empty, or was left by an earlier process.
+	// Required.
 	Open func(dir string) (Store, error)
 
-	// Model is the state that one clean pass over the stream must leave, as
-	// Store.State reports it. In whatever order items came, it is the same. Required.
+	// Model returns the required state after one clean pass over the stream, in the form of Store.State. It does not
+	// depend on the order of the items. Required.
 	Model func(s *Stream) map[string]string
 
-	// Refused tells whether a permanent error of a Write is what the sink is
-	// meant to say, as it is of two items that claim one row: the change is then
-	// dead-lettered, and must have done its part all the same. Default: none is.
+	// Refused reports whether a permanent error of a Write is correct, such as that of two items that claim one row.
+	// The change is then dead-lettered, and the rest of its effect must have happened. Default: no permanent error is
+	// correct.
 	Refused func(err error) bool
 
-	// ByState is for sinks that compare an item with what they know of it and never
-	// read its old image. It adds the properties MidStream, LostRange, HandOver and Contested. The
-	// model is then also asked about streams that begin with a change of an item that
-	// is there already, and about streams with a gap.
+	// ByState is true for sinks that compare an item with their memory of it and never read its old image. It adds the
+	// properties MidStream, LostRange, HandOver and Contested. The model then also gets streams that begin with a
+	// change of an existing item, and streams with a gap.
 	ByState bool
 
-	// Flaws is for sinks whose settings, or whose store, can't make anything of some images.
-	// It adds the property Flawed, and needs [Store.Flawed].
+	// Flaws is true for sinks that cannot plan some images, because of their settings or their store. It adds the
+	// property Flawed, and needs [Store.Flawed].
 	Flaws bool
 
-	// LastWins says that of two writes of one version the last one stays: no worker with
-	// other settings then comes late in the property Flawed.
+	// LastWins is true if of two writes of one version the last one stays. Then the property Flawed has no late worker
+	// with other settings.
 	LastWins bool
 
-	// Events are what detectors raise for a change. Default: none.
+	// Events returns the events that detectors raise for a change. Default: none.
 	Events func(c *record.Change) []pipeline.Event
 
 	// Stream shapes the random streams.
 	Stream StreamOptions
 
-	// Checks is how many random streams each property is tried on. Default: as
-	// many as rapid does, 100 or what -rapid.checks says. For stores that are slow to open.
+	// Checks is the number of random streams for each property, for stores that are slow to open. Default: rapid's,
+	// which is 100 or -rapid.checks.
 	Checks int
 }
 
-// Store is a sink's store, open.
+// Store is an open store of a sink.
 type Store struct {
-	// Sink makes a sink on the store: what each worker of the pipeline has. All
-	// that the sink does to the store goes through f.Call. Required. Where several
-	// processes may have the store open, the sink should open it by itself.
+	// Sink makes a sink on the store, for one worker of the pipeline. All calls of the sink to the store go through
+	// f.Call. Required. If several processes may have the store open, the sink should open it itself.
 	Sink func(f *Faults) (pipeline.Sink, error)
 
-	// Flawed makes a sink with settings that an image with one of the attributes [FlawWhen]
-	// and so on spoils, as far as it has a use for it; of all other images it makes
-	// what Sink's sinks do. Required where [Suite.Flaws] is set.
+	// Flawed makes a sink with settings that images with one of the attributes [FlawWhen] and so on spoil, as far as
+	// the sink uses such settings. For all other images it does the same as Sink's sinks. Required if [Suite.Flaws] is
+	// set.
 	Flawed func(f *Faults) (pipeline.Sink, error)
 
-	// State reads the store back, through no cache of a sink's: what a reader
-	// finds, by a key, as text that is equal for equal content. What the reader
-	// is promised to see once is in it once. Required.
+	// State reads the store without a cache of a sink. It returns the reader's view: by a key, text that is equal for
+	// equal content. An entry that readers must see once is in it once. Required.
 	State func() (map[string]string, error)
 
-	// Close closes the store as a process does that ends in peace. Default: nothing to close.
+	// Close closes the store as a process that ends normally. Default: nothing to close.
 	Close func() error
 
-	// Kill lets go of the store without flushing anything, as a killed process
-	// does. Default: Close.
+	// Kill releases the store without flushing anything, as a killed process does. Default: Close.
 	Kill func() error
 }
 
-// Run checks the sink. Each property is a subtest; what fails shows the
-// smallest stream and schedule found that fails it.
+// Run checks the sink. Each property is a subtest. A failure shows the smallest failing stream and schedule that was
+// found.
 func Run(t *testing.T, s Suite) {
 	t.Helper()
 	if s.Open == nil || s.Model == nil {

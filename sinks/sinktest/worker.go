@@ -16,24 +16,23 @@ import (
 type worker struct {
 	sink    pipeline.Sink
 	events  func(c *record.Change) []pipeline.Event
-	refused func(err error) bool // nil: no error is the sink's to give
-	dead    []letter             // what failed for good, in order
-	again   bool                 // it delivers letters
+	refused func(err error) bool // nil: every permanent error is a fault of the sink
+	dead    []letter             // permanent failures, in order
+	again   bool                 // the worker delivers letters again
 	carrier *carrier             // nil before the first batch
 }
 
-// letter is a change that failed for good.
+// letter is a change that failed permanently.
 type letter struct {
 	change  *record.Change
-	refused bool // by the sink, which may do so again
+	refused bool // refused by the sink, which may refuse it again
 }
 
-// attempts is how often a delivery is tried before the suite gives up on a sink
-// that calls every failure transient.
+// attempts is the number of tries of a delivery before the suite fails a sink that calls every failure transient.
 const attempts = 100
 
-// deliver plans and writes one batch of changes and retries what may be retried.
-// Its error is the sink's fault, or [ErrCrash].
+// deliver plans and writes one batch of changes, and retries transient failures. It returns a fault of the sink, or
+// [ErrCrash].
 func (w *worker) deliver(ctx context.Context, changes []*record.Change) (err error) {
 	if w.carrier == nil {
 		if w.carrier, err = newCarrier(w); err != nil {
@@ -43,8 +42,8 @@ func (w *worker) deliver(ctx context.Context, changes []*record.Change) (err err
 	return w.carrier.carry(ctx, changes, func(ds []pipeline.Delivery) error { return w.writeAll(ctx, ds) })
 }
 
-// writeAll writes what was planned of one batch, in one Write or in several where the sink
-// does not keep the order of keys.
+// writeAll writes the planned deliveries of one batch, in one Write, or in several if the sink does not keep the order
+// of keys.
 func (w *worker) writeAll(ctx context.Context, planned []pipeline.Delivery) error {
 	keys := make(map[item.Key]bool)
 	from := 0
@@ -127,7 +126,7 @@ func checkOutcome(d *pipeline.Delivery) error {
 	return nil
 }
 
-// flush is the end of a run.
+// flush ends a run.
 func (w *worker) flush(ctx context.Context) error {
 	if f, ok := w.sink.(pipeline.Flusher); ok {
 		return f.Flush(ctx)
@@ -135,7 +134,7 @@ func (w *worker) flush(ctx context.Context) error {
 	return nil
 }
 
-// redrive delivers again what failed for good, one by one and in order.
+// redrive delivers the permanent failures again, one by one and in order.
 func (w *worker) redrive(ctx context.Context) error {
 	dead := w.dead
 	w.dead, w.again = nil, true

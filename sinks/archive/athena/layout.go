@@ -10,11 +10,11 @@ import (
 
 // unit is an element of a date layout.
 type unit struct {
-	layout  string // in Go's syntax
-	pattern string // in the syntax of java.time.format.DateTimeFormatter
+	layout  string // layout in Go's syntax
+	pattern string // pattern in the syntax of java.time.format.DateTimeFormatter
 	name    string // name of a column
 	every   string // projection.interval.unit, if this is the smallest unit
-	from    int    // of its numbers
+	from    int    // smallest of its numbers
 	to      int
 }
 

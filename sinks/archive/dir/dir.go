@@ -1,9 +1,8 @@
 // Package dir stores an archive's objects as files of a folder.
 //
-// A file appears completely or not at all, is on disk before Put returns, and is
-// never changed. Replace puts another file in its place. Object names become paths segment by segment. What a file
-// system does not allow is escaped, so that different names have different paths, also x and
-// x/y.
+// A file appears completely or not at all, is on disk before Put returns, and is never changed. Replace puts another
+// file in its place. Object names become paths segment by segment. Characters that a file system does not allow are
+// escaped, so that different names have different paths, also x and x/y.
 package dir
 
 import (

@@ -46,7 +46,7 @@ func (s *Store) proves(ctx context.Context, known chan bool, header string) erro
 	for try := 0; !proven && try < 2; try++ {
 		err := s.writeProbe(ctx, header)
 		switch {
-		case err == nil: // with If-None-Match the probe was missing; the second write must be refused
+		case err == nil: // the probe with If-None-Match was missing, so the second write must be refused
 		case exists(err):
 			proven = true
 		case awserr.Code(err) == "NotImplemented":

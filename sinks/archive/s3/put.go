@@ -87,9 +87,8 @@ func (s *Store) written(ctx context.Context, op, name string, err error) error {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// checksum returns the CRC32C by which the server verifies a body. The SDK's own checksum depends on
-// the client's settings, and over TLS it is sent after the body, which some
-// servers ignore.
+// checksum returns the CRC32C with which the server verifies a body. The SDK's own checksum depends on the client's
+// settings. Over TLS the SDK sends it after the body, where some servers ignore it.
 func checksum(body []byte) *string {
 	sum := binary.BigEndian.AppendUint32(nil, crc32.Checksum(body, castagnoli))
 	return aws.String(base64.StdEncoding.EncodeToString(sum))

@@ -32,10 +32,10 @@ type Lookup interface {
 // Item is an item of the source table.
 type Item struct {
 	Change record.Change // a SNAPSHOT, or the REMOVE if the item is not there
-	Err    error         // it cannot be decoded: nobody can say what its entries should be
+	Err    error         // it cannot be decoded, so its entries are unknown
 }
 
-// sameAs reports whether the item is as it was when it was read before.
+// sameAs reports whether the item is unchanged since it was read as before.
 func (i *Item) sameAs(before *record.Change) bool {
 	return i.Err == nil && bytes.Equal(i.Change.New.AppendDynamoDBJSON(nil), before.New.AppendDynamoDBJSON(nil))
 }
@@ -43,26 +43,26 @@ func (i *Item) sameAs(before *record.Change) bool {
 // Options configure an audit.
 type Options struct {
 	Header      Header // without Run and Begun
-	Request     string // digest of all that is asked for: an audit that was interrupted goes on if it is the same
-	Report      string // path of the report. Its work folder is beside it
+	Request     string // digest of the whole request; an interrupted audit continues if its request is the same
+	Report      string // path of the report; the work folder is beside it
 	Sinks       []audit.Sink
-	Items       snapshot.Snapshot                                // what the table holds; nil if Suspects has all that is looked at
-	Suspects    func(add func(sink int, f Suspect)) error        // what is looked at, instead of Items
+	Items       snapshot.Snapshot                                // contents of the table; nil if Suspects has all places to look at
+	Suspects    func(add func(sink int, f Suspect)) error        // adds the places to look at, instead of Items
 	Match       pipeline.Condition                               // selects items. Default: all
 	Lookup      Lookup                                           // required
-	Segments    int                                              // that each sink is read in. Default: 16
+	Segments    int                                              // segments in which each sink is read. Default: 16
 	Sample      *Sample                                          // default: everything
-	Parts       int                                              // parts, and segments, that are read at once. Default: 4
-	Rounds      int                                              // how often a place that moves is looked at again, before it is Busy. Default: 10
-	Selected    bool                                             // items are selected, by key or otherwise: if there are none, nothing was compared
+	Parts       int                                              // parts, and segments, that are read concurrently. Default: 4
+	Rounds      int                                              // looks at a place that keeps changing, before it is Busy. Default: 10
+	Selected    bool                                             // items are selected, by key or otherwise; if none matches, nothing was compared
 	Lost        int64                                            // items that could not be decoded before the audit
-	Still       bool                                             // nobody else writes: what is seen once stands still
+	Still       bool                                             // no other process writes: one look is enough
 	GiveWay     func(ctx context.Context)                        // blocks while the stream must come first. Default: never
-	Budget      *Budget                                          // bounds how fast sinks are read. Default: no limit
+	Budget      *Budget                                          // limits the rate at which sinks are read. Default: no limit
 	Wait        func(ctx context.Context, since time.Time) error // blocks until every consumer is past a time; required without Still
-	Undecodable func(e *record.RecordError)                      // is told of each item that cannot be decoded
-	Until       time.Time                                        // a sample ends then, incomplete if it must, and nothing goes on with it. Default: never
-	Checkpoint  time.Duration                                    // between two checkpoints. Default: 5 s
+	Undecodable func(e *record.RecordError)                      // called with each item that cannot be decoded
+	Until       time.Time                                        // end of a sample, which may then be incomplete and cannot be continued. Default: no end
+	Checkpoint  time.Duration                                    // time between two checkpoints. Default: 5 s
 	Progress    Progress                                         // default: none
 }
 
@@ -95,7 +95,7 @@ func (o *Options) setDefaults() {
 
 // Progress shows how far an audit is.
 type Progress interface {
-	io.Writer                 // takes lines of text
+	io.Writer                 // receives lines of text
 	Update(done, total int64) // total is 0 if it is unknown
 }
 
@@ -104,7 +104,7 @@ type noProgress struct{ io.Writer }
 
 func (noProgress) Update(int64, int64) {}
 
-// sharedProgress is a Progress that several goroutines use: reads that are slowed down say so.
+// sharedProgress is a Progress that several goroutines use, for lines about slower reads.
 type sharedProgress struct {
 	mu sync.Mutex
 	of Progress
@@ -122,7 +122,7 @@ func (p *sharedProgress) Update(done, total int64) {
 	p.of.Update(done, total)
 }
 
-// Suspect is an item, or a place of a sink, that is looked at.
+// Suspect is an item, or a place of a sink, to look at.
 type Suspect struct {
 	Item  item.Key
 	Kind  audit.Kind // "" without a place
@@ -135,17 +135,17 @@ type audited struct {
 	work      *work
 	report    *report
 	bar       Progress
-	readFrom  map[string]part // where the parts of the items are read on
+	readFrom  map[string]part // positions at which the parts of the items continue
 	started   time.Time
-	saved     time.Time        // when the progress was stored last
-	stored    int64            // entries of sinks that this process read
+	saved     time.Time        // when the progress was last stored
+	stored    int64            // stored entries of sinks that this process read
 	rechecked int64            // suspects that this process looked at
-	unsure    int64            // of them, those that are to be looked at again
-	over      bool             // the time was over before the end
-	groups    map[placeID]bool // that were found to differ with an item that is named
+	unsure    int64            // rechecked suspects that must be looked at again
+	over      bool             // the time ended before the audit
+	groups    map[placeID]bool // differing groups that were found through a named item
 }
 
-// Audit makes an audit, or goes on with one that was interrupted, and saves its report.
+// Audit makes an audit, or continues an interrupted one, and saves its report.
 func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 	o.setDefaults()
 	o.Header.Run, o.Header.Begun, o.Header.Format = time.Now().UTC().Format("20060102-150405"), time.Now().UTC().Truncate(time.Second), reportFormat
@@ -167,7 +167,7 @@ func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 		fmt.Fprintf(a.bar, "going on with the audit %s, begun %s\n", w.Header.Run, w.Header.Begun.Format(time.RFC3339))
 	}
 	if w.Header.Sample != nil {
-		a.o.Sample = w.Header.Sample // the segments that were chosen first
+		a.o.Sample = w.Header.Sample // the segments that the first process chose
 	}
 	if a.report, err = openReport(o.Report, w.Report); err != nil {
 		return nil, err
@@ -201,7 +201,7 @@ func (a *audited) save() error {
 	return a.work.save()
 }
 
-// runInTime is run, up to Options.Until.
+// runInTime calls run with the limit Options.Until.
 func (a *audited) runInTime(ctx context.Context) error {
 	if !a.o.Until.IsZero() {
 		var cancel context.CancelFunc
@@ -215,7 +215,7 @@ func (a *audited) runInTime(ctx context.Context) error {
 	return err
 }
 
-// run goes through the phases that are left.
+// run executes the remaining phases.
 func (a *audited) run(ctx context.Context) error {
 	if a.work.Phase == readItems || a.work.Phase == readSinks || a.work.Phase == compare {
 		if err := a.findSuspects(ctx); err != nil {
@@ -237,7 +237,7 @@ func (a *audited) run(ctx context.Context) error {
 	return a.recheckGroups(ctx)
 }
 
-// findSuspects compares what should be there with what is.
+// findSuspects compares the required entries with the stored ones.
 func (a *audited) findSuspects(ctx context.Context) (err error) {
 	entries, err := openSpool(a.work.path("entries"), a.work.Entries)
 	if err != nil {
@@ -266,7 +266,7 @@ func (a *audited) findSuspects(ctx context.Context) (err error) {
 	return entries.remove()
 }
 
-// compareAll joins the two sides, file by file. It is begun anew if it is interrupted.
+// compareAll joins the two sides, file by file. An interrupted join is started again.
 func (a *audited) compareAll(ctx context.Context, entries *spool) error {
 	suspects, err := openSpool(a.work.path("round-0"), nil)
 	if err != nil {
@@ -291,7 +291,7 @@ func (a *audited) compareAll(ctx context.Context, entries *spool) error {
 	return err
 }
 
-// spoolSuspects spools what is looked at without a comparison of everything.
+// spoolSuspects spools the given suspects. They are looked at without a comparison of everything.
 func (a *audited) spoolSuspects(_ context.Context, entries *spool) error {
 	var failed error
 	var buf []byte
@@ -305,7 +305,7 @@ func (a *audited) spoolSuspects(_ context.Context, entries *spool) error {
 	return errors.Join(err, failed)
 }
 
-// plan decodes a page of items, and plans what each should come to.
+// plan decodes a page of items, and plans the entries of each item.
 func (a *audited) plan(page *pipeline.Page) (spooledPage, error) {
 	decoded, err := page.Decoded()
 	if err != nil {
@@ -334,7 +334,7 @@ func (a *audited) plan(page *pipeline.Page) (spooledPage, error) {
 	return p, nil
 }
 
-// totalItems returns how many items are read; 0 if that is unknown.
+// totalItems returns the number of items that are read; 0 if it is unknown.
 func (a *audited) totalItems() int64 {
 	n := max(a.o.Items.Info().Items, 0)
 	if a.o.Sample != nil {

@@ -11,29 +11,29 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Budget bounds how many read units a second are used, and counts them. It halves the rate if a request is throttled,
-// and restores it slowly ([scan.Pace]). It is safe for concurrent use.
+// Budget limits the rate of read units, and counts them. It halves the rate if a request is throttled, and restores it
+// slowly ([scan.Pace]). It is safe for concurrent use.
 type Budget struct {
 	pace *scan.Pace
 
 	mu   sync.Mutex
 	used float64
-	paid time.Time          // until when the used units last
-	told func(rate float64) // is told of each lower rate; may be nil
+	paid time.Time          // time until which the used units are paid for
+	told func(rate float64) // called with each lower rate; may be nil
 }
 
-// maxBurst is for how long units that were not used can be used later.
+// maxBurst is the time for which unused units can be used later.
 const maxBurst = 2 * time.Second
 
-// NewBudget returns a budget of units a second; 0 is no limit, until the first throttled request sets one at half of
-// what was read in the last second.
+// NewBudget returns a budget of perSecond units a second; 0 is no limit. Then the first throttled request sets the
+// limit to half of the units of the last second.
 func NewBudget(perSecond float64) *Budget {
 	b := new(Budget)
 	b.pace = scan.NewPace(perSecond, b.slowed)
 	return b
 }
 
-// Spend counts units that were used, and waits until the next may be.
+// Spend counts used units, and waits until the next request may start.
 func (b *Budget) Spend(ctx context.Context, units float64) error {
 	b.pace.Used(units)
 	rate := b.pace.Rate()
@@ -52,10 +52,10 @@ func (b *Budget) Spend(ctx context.Context, units float64) error {
 	return pipeline.Sleep(ctx, wait)
 }
 
-// Throttled halves the rate: a request was throttled, and is repeated.
+// Throttled halves the rate after a throttled request, which is repeated.
 func (b *Budget) Throttled(error, time.Duration) { b.pace.Throttled() }
 
-// slowed tells of a lower rate.
+// slowed reports a lower rate.
 func (b *Budget) slowed(rate float64) {
 	b.mu.Lock()
 	told := b.told
@@ -65,24 +65,24 @@ func (b *Budget) slowed(rate float64) {
 	}
 }
 
-// tell has told called with each lower rate, by several goroutines.
+// tell sets the function that is called with each lower rate, by several goroutines.
 func (b *Budget) tell(told func(rate float64)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.told = told
 }
 
-// patiently calls read until it is not throttled. It returns its error, or the cause of ctx.
+// patiently calls read until it is not throttled. It returns read's error, or the cause of ctx.
 func (b *Budget) patiently(ctx context.Context, read func() error) error {
 	return audit.Patiently(ctx, b.Throttled, read)
 }
 
-// listing bounds a listing.
+// listing returns a listing that is limited by the budget.
 func (b *Budget) listing() state.Listing {
 	return state.Listing{Spend: b.Spend, Throttled: b.Throttled}
 }
 
-// Units returns how many units were used.
+// Units returns the number of used units.
 func (b *Budget) Units() float64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

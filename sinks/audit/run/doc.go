@@ -1,4 +1,4 @@
-// Package run compares sinks with the table that they are made of.
+// Package run compares sinks with their source table.
 //
 // An audit reads what the items of the table should come to, and what the sinks hold, into a spool: files that are joined
 // one by one, so that memory is bounded. What differs is suspect. The recheck looks at each suspect until the item and its

@@ -10,11 +10,11 @@ import (
 
 // spooled is an entry of one sink in a spool.
 type spooled struct {
-	audit.Entry      // without Version
+	audit.Entry      // without its Version
 	sink        int  // index in the audited sinks
-	stored      bool // the sink holds it; false: it should
-	suspect     bool // no side of a comparison: the item or the place is looked at
-	reading     int  // of a stored entry: number of the reading that brought it
+	stored      bool // the sink holds it; false: the sink should hold it
+	suspect     bool // not a side of a comparison: an item or a place to look at
+	reading     int  // number of the reading of a stored entry's segment
 }
 
 // kinds are the kinds of entries, in the order of their numbers in a spool.
@@ -46,7 +46,7 @@ func flag(is bool, value byte) byte {
 
 func kindNumber(k audit.Kind) byte { return byte(max(slices.Index(kinds, k), 0)) }
 
-// hash selects the file of the entry: both sides of a place come to one.
+// hash selects the file of the entry: both sides of a place are in one file.
 func (e *spooled) hash() uint64 { return hashOf(string(rune(e.sink)), string(e.Kind), e.Place) }
 
 var errEntry = errs.New("not an entry: the work folder of the audit was changed; start the audit anew without it")
@@ -74,12 +74,12 @@ func parseEntry(b []byte) (e spooled, err error) {
 	return e, nil
 }
 
-// suspect is an item whose entries in one sink are not as they should be, or were not when a round looked.
+// suspect is an item whose entries in one sink differ, or differed in the last round.
 type suspect struct {
 	sink   int
 	item   item.Key
-	places []audit.Entry // stored entries that name the item; kind and place only
-	seen   [16]byte      // what the last round saw; zero before the first
+	places []audit.Entry // stored entries that name the item, with kind and place only
+	seen   [16]byte      // digest of the last round's findings; zero before the first
 }
 
 // appendTo appends the encoded suspect.
@@ -97,7 +97,7 @@ func appendText(dst []byte, s string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(s))), s...)
 }
 
-// cutNumber returns the number at the start of b, and what follows it.
+// cutNumber returns the number at the start of b, and the rest of b.
 func cutNumber(b []byte) (v int, rest []byte, ok bool) {
 	number, n := binary.Uvarint(b)
 	if n <= 0 {
@@ -106,7 +106,7 @@ func cutNumber(b []byte) (v int, rest []byte, ok bool) {
 	return int(number), b[n:], true
 }
 
-// cutText returns the text at the start of b, and what follows it.
+// cutText returns the text at the start of b, and the rest of b.
 func cutText(b []byte) (text string, rest []byte, ok bool) {
 	length, n := binary.Uvarint(b)
 	if n <= 0 || uint64(len(b)-n) < length {
@@ -139,7 +139,7 @@ func parseSuspect(b []byte) (s suspect, err error) {
 	return s, nil
 }
 
-// hash selects the file of the suspect: all of one item come to one.
+// hash selects the file of the suspect: all suspects of one item are in one file.
 func (s *suspect) hash() uint64 {
 	if s.item == "" {
 		return hashOf("", s.places[0].Place)

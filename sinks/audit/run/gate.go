@@ -2,17 +2,17 @@ package run
 
 import "sync"
 
-// gate bounds how many repairs run at once. A throttled repair halves the bound, but those that began before the last
-// halving do not halve it again: one burst of refused calls counts once. After n repairs without throttling, where n is the
-// bound, the bound grows by one.
+// gate limits the number of concurrent repairs. A throttled repair halves the limit. Repairs that began before the last
+// halving do not halve it again, so that one burst of refused calls counts once. After n repairs without throttling,
+// where n is the limit, the limit grows by one.
 type gate struct {
 	mu      sync.Mutex
 	freed   sync.Cond
-	most    int // the bound without throttling
+	most    int // the limit without throttling
 	bound   int
 	running int
-	smooth  int // repairs since the bound changed that were not throttled
-	halved  int // how often the bound was halved
+	smooth  int // repairs without throttling since the limit changed
+	halved  int // number of halvings
 }
 
 func newGate(most int) *gate {
@@ -21,7 +21,7 @@ func newGate(most int) *gate {
 	return g
 }
 
-// enter blocks until one more repair may run. The caller passes what it returns to leave.
+// enter blocks until one more repair may run. The caller passes the result to leave.
 func (g *gate) enter() (halved int) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -32,7 +32,7 @@ func (g *gate) enter() (halved int) {
 	return g.halved
 }
 
-// leave ends a repair that entered after so many halvings.
+// leave ends a repair. halved is the result of its enter.
 func (g *gate) leave(halved int, throttled bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -9,12 +9,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// groupRounds is how often groups that change are compared before they are busy: each time everything that the items count
-// for is read.
+// groupRounds is the number of comparisons of a changing group before it is Busy. Each comparison reads all
+// contributions.
 const groupRounds = 3
 
-// recheckGroups compares groups with the sums of what items count for, once more, of all that were not equal. A group that
-// changes meanwhile is compared again.
+// recheckGroups compares the groups that were not equal with the sums of the contributions. A group that changes
+// meanwhile is compared again.
 func (a *audited) recheckGroups(ctx context.Context) error {
 	for n, sink := range a.o.Sinks {
 		groups, ok := sink.(audit.GroupSink)
@@ -62,10 +62,10 @@ func (a *audited) recheckGroups(ctx context.Context) error {
 	return nil
 }
 
-// maxSampledGroups bounds how many groups of a sink a sample looks at: each is read twice.
+// maxSampledGroups is the maximum number of groups of a sink in a sample: each is read twice.
 const maxSampledGroups = 1000
 
-// chooseGroups returns the groups of places that are looked at. Of many groups of a sample each run chooses others.
+// chooseGroups returns the places of groups to look at. If a sample has too many groups, each run chooses others.
 func (a *audited) chooseGroups(places []string) []string {
 	if a.o.Sample == nil || len(places) <= maxSampledGroups {
 		return places

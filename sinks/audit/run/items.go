@@ -12,19 +12,19 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// spooledPage is what a page of items comes to.
+// spooledPage holds the entries of a page of items.
 type spooledPage struct {
 	part     string
 	position pipeline.Position
 	done     bool
-	records  []byte // the entries: their hash and length, and the encoded entry
+	records  []byte // the entries: hash, length and encoded entry of each
 	entries  []encoded
 	tally    tally
 
 	undecodable []*record.RecordError
 }
 
-// usualEntry is about how many bytes an encoded entry has.
+// usualEntry is the usual size of an encoded entry, in bytes.
 const usualEntry = 128
 
 // encoded is an entry in records.
@@ -39,8 +39,8 @@ func (p *spooledPage) add(e *spooled) {
 	p.entries = append(p.entries, encoded{e.hash(), len(p.records)})
 }
 
-// spoolItems spools the entries that the items of a snapshot should come to. Pages are planned in the goroutines that read
-// them, and spooled in one.
+// spoolItems spools the required entries of a snapshot's items. The goroutines that read pages also plan them, and one
+// goroutine spools them.
 func (a *audited) spoolItems(ctx context.Context, entries *spool) error {
 	var left []string
 	for _, p := range a.parts() {
@@ -57,8 +57,8 @@ func (a *audited) spoolItems(ctx context.Context, entries *spool) error {
 	})
 }
 
-// readAll calls read for each of todo, at most limit at once, and take with each result that they send, one after the other.
-// After an error nothing more is read or taken. It returns once all reading has ended.
+// readAll calls read for each element of todo, at most limit at once, and take with each result, one after the other.
+// After an error it reads and takes nothing more. It returns after all reads have ended.
 func readAll[T, R any](ctx context.Context, limit int, todo []T, read func(ctx context.Context, of T, results chan<- R) error, take func(R) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -121,7 +121,7 @@ func (a *audited) spoolPage(entries *spool, page *spooledPage) error {
 	return nil
 }
 
-// checkpointInTime is checkpoint, unless that was a moment ago.
+// checkpointInTime calls checkpoint, unless it was called a moment ago.
 func (a *audited) checkpointInTime(entries *spool) error {
 	if time.Since(a.saved) < a.o.Checkpoint {
 		return nil
@@ -129,7 +129,7 @@ func (a *audited) checkpointInTime(entries *spool) error {
 	return a.checkpoint(entries)
 }
 
-// checkpoint stores how far the spool of the entries is.
+// checkpoint stores how much of the entries is spooled.
 func (a *audited) checkpoint(entries *spool) error {
 	lengths, err := entries.flush()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// splitAbove is the size of a file of entries above which it is divided once more: what a join keeps in memory is some
-// three times as much.
+// splitAbove is the size above which a file of entries is divided once more: a join needs about three times as much
+// memory.
 const splitAbove = 8 << 20
 
 // placeID identifies a place of the audited sinks.
@@ -20,28 +20,28 @@ type placeID struct {
 	place string
 }
 
-// comparison has both sides of a place: the entries that should be there, of which several items may claim it, and those that
-// are.
+// comparison has both sides of a place: the required entries, which may be several because several items may claim it,
+// and the stored ones.
 type comparison struct {
 	expected, stored []sideEntry
-	shares           audit.Digest // sum of the shares of a group
+	shares           audit.Digest // sum of the digests of a group's shares
 	isGroup          bool
 	first            [2]sideEntry // memory for the first entry of each side
 }
 
-// sideEntry is what a comparison needs of an entry.
+// sideEntry is the part of an entry that a comparison needs.
 type sideEntry struct {
 	item    item.Key
 	digest  audit.Digest
 	claimed bool
 }
 
-// joiner compares the entries that should be there with those that are.
+// joiner compares the required entries with the stored ones.
 type joiner struct {
 	a        *audited
-	finished map[int]bool // readings of segments that came to their end: what the others brought does not count
+	finished map[int]bool // readings of segments that are complete; entries of other readings do not count
 	suspects *spool
-	groups   map[placeID]bool // groups of a sample that the present file brought
+	groups   map[placeID]bool // groups of a sample in the present file
 	buf      []byte
 }
 
@@ -87,13 +87,13 @@ func (j *joiner) join(entries *spool, i, depth int) error {
 	return nil
 }
 
-// comparisons are those of one file of entries. They are made many at a time.
+// comparisons are the comparisons of one file of entries. They are allocated many at a time.
 type comparisons struct {
 	byPlace map[placeID]*comparison
 	next    []comparison
 }
 
-// of returns the comparison that an entry belongs to.
+// of returns the comparison of an entry's place.
 func (ps *comparisons) of(e *spooled) *comparison {
 	id := placeID{e.sink, e.Kind, e.Place}
 	p := ps.byPlace[id]
@@ -123,8 +123,8 @@ func (ps *comparisons) add(e *spooled) {
 	p.isGroup = p.isGroup || e.Kind == audit.Group
 }
 
-// addOne adds what is looked at without a comparison. A sample has the groups that it lists, and those that its contributions
-// count in, but no other places of unknown items.
+// addOne adds a place that is looked at without a comparison. A sample has the groups that it lists, and those that its
+// contributions count in, but no other places of unknown items.
 func (j *joiner) addOne(e *spooled) error {
 	s := suspect{sink: e.sink, item: e.Item}
 	switch {
@@ -145,7 +145,7 @@ func (j *joiner) addOne(e *spooled) error {
 	return j.add(s)
 }
 
-// addSuspects adds the items of a place that is not as it should be.
+// addSuspects adds the items of a place that is not equal.
 func (j *joiner) addSuspects(id placeID, p *comparison) error {
 	at := []audit.Entry{{Kind: id.kind, Place: id.place}}
 	if p.isGroup {
@@ -159,7 +159,7 @@ func (j *joiner) addSuspects(id placeID, p *comparison) error {
 	}
 	for _, e := range p.expected {
 		if e.claimed || e.item == owner.item {
-			continue // a claim that waits is where it should be
+			continue // a waiting claim is in its right place
 		}
 		if err := j.add(suspect{sink: id.sink, item: e.item}); err != nil {
 			return err
@@ -168,7 +168,7 @@ func (j *joiner) addSuspects(id placeID, p *comparison) error {
 	for _, s := range p.stored {
 		expects := slices.ContainsFunc(p.expected, func(e sideEntry) bool { return e.item == s.item })
 		if owner != nil && (s.item == "" || id.kind == audit.Row && !expects || !owner.claimed && s.item != owner.item) {
-			continue // one write mends the place: the recheck looks at it with the item that should have it
+			continue // one write repairs the place: the recheck looks at it with the item that should own it
 		}
 		if err := j.add(suspect{sink: id.sink, item: s.item, places: at}); err != nil {
 			return err
@@ -177,8 +177,8 @@ func (j *joiner) addSuspects(id placeID, p *comparison) error {
 	return nil
 }
 
-// owner returns the entry of the item that should have the place; nil if none should. Of several claims the smallest key has
-// it. Of items that came to one place without a claim, the one that has it.
+// owner returns the entry of the item that should own the place; nil if there is none. Of several claims, the smallest
+// key owns it. Of several items without a claim, the one that is stored there owns it.
 func (p *comparison) owner() *sideEntry {
 	var owner *sideEntry
 	for i := range p.expected {
@@ -193,7 +193,7 @@ func (p *comparison) owner() *sideEntry {
 	return owner
 }
 
-// equal reports whether the place holds what it should.
+// equal reports whether the place holds the required entry.
 func (p *comparison) equal() bool {
 	if p.isGroup {
 		var stored audit.Digest
@@ -226,7 +226,7 @@ func (j *joiner) add(s suspect) error {
 	return j.suspects.add(s.hash(), j.buf)
 }
 
-// split divides a file by other bits of the hash, and joins the parts.
+// split divides a file by other bits of the hash, and joins each part.
 func (j *joiner) split(entries *spool, i, depth int) error {
 	parts, err := openSpool(filepath.Join(entries.dir, fmt.Sprintf("%02x.parts", i)), nil)
 	if err != nil {

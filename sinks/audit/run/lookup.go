@@ -18,7 +18,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// batchGetter is the part of *dynamodb.Client that a tableLookup calls.
+// batchGetter is the method of *dynamodb.Client that a tableLookup calls.
 type batchGetter interface {
 	BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
 }
@@ -32,8 +32,8 @@ type tableLookup struct {
 	budget  *Budget
 }
 
-// NewTableLookup returns a [Lookup] that reads a table. o decodes the items, and has the names of the key attributes. The
-// units that reads consume go to budget.
+// NewTableLookup returns a [Lookup] that reads a table. o has the options to decode items, and the names of the key
+// attributes. budget counts the consumed units.
 func NewTableLookup(client batchGetter, table string, o record.SnapshotOptions, budget *Budget) Lookup {
 	return &tableLookup{client: client, table: table, keys: slices.Sorted(slices.Values(o.Keys)), changes: newChangeMaker(o), budget: budget}
 }
@@ -99,7 +99,7 @@ func (t *tableLookup) readSome(ctx context.Context, keys []item.Key, changes []I
 		for _, left := range out.UnprocessedKeys {
 			asked.Keys = append(asked.Keys, left.Keys...)
 		}
-		if len(asked.Keys) > 0 { // what is left out is throttled
+		if len(asked.Keys) > 0 { // unprocessed keys were throttled
 			t.budget.pace.Throttled()
 			if err := pipeline.Sleep(ctx, audit.ThrottledWait.Delay(try, 0)); err != nil {
 				return err
@@ -145,7 +145,7 @@ func (t *tableLookup) keyAttributes(k item.Key) (map[string]types.AttributeValue
 	return attributes, nil
 }
 
-// changeMaker makes changes of items, as a snapshot has them. It is safe for concurrent use.
+// changeMaker makes changes of items, with the versions of a snapshot. It is safe for concurrent use.
 type changeMaker struct {
 	items   *record.SnapshotDecoder
 	records *record.Decoder

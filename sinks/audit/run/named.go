@@ -8,11 +8,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// isNamed reports whether the audit is of items that are named. Nothing lists what the sinks hold then: their places are
-// those that the plans tell.
+// isNamed reports whether the audit compares named items. Then the sinks are not listed: the plans give the places of
+// the items.
 func (a *audited) isNamed() bool { return a.o.Items == nil && a.o.Selected }
 
-// addNotes notes what is not looked for of an item that is named.
+// addNotes adds the notes about places of a named item that the audit does not search.
 func (a *audited) addNotes(c *record.Change, suspects []*suspect) {
 	for _, s := range suspects {
 		t := &a.work.Tally.Sinks[s.sink]
@@ -23,8 +23,8 @@ func (a *audited) addNotes(c *record.Change, suspects []*suspect) {
 	}
 }
 
-// lookShares looks for the groups that a named item counts in. If what it counts for differs, only that is found: its repair
-// changes the groups.
+// lookShares looks at the groups that a named item counts in. If its contribution differs, only that is reported,
+// because the repair of the contribution changes the groups.
 func (a *audited) lookShares(ctx context.Context, l *look) error {
 	groups, ok := a.o.Sinks[l.sink].(audit.GroupSink)
 	if !ok || slices.ContainsFunc(l.findings, func(f audit.Finding) bool { return f.Verdict != audit.Equal }) {
@@ -39,7 +39,7 @@ func (a *audited) lookShares(ctx context.Context, l *look) error {
 	return err
 }
 
-// isRepeated reports whether a group was found before: several of the named items count in it.
+// isRepeated reports whether a group was found before, because several named items count in it.
 func (a *audited) isRepeated(sink int, f *audit.Finding) bool {
 	id := placeID{sink, f.Kind, f.Place}
 	repeated := f.Kind == audit.Group && a.groups[id]

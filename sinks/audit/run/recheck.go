@@ -18,7 +18,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// itemsAtOnce is how many items a recheck reads together.
+// itemsAtOnce is the number of items that a recheck reads together.
 const itemsAtOnce = 100
 
 // recheckRound looks at the suspects that the round before left open. done is true if there are none. Rounds go on until
@@ -61,7 +61,7 @@ func (a *audited) recheckRound(ctx context.Context) (done bool, err error) {
 	return false, errors.Join(a.save(), open.remove())
 }
 
-// saveRound stores how far a round is, unless that was done a moment ago.
+// saveRound stores the progress of a round, unless that was done a moment ago.
 func (a *audited) saveRound(next *spool) error {
 	if time.Since(a.saved) < a.o.Checkpoint {
 		return nil
@@ -77,11 +77,11 @@ func (a *audited) saveRound(next *spool) error {
 	return err
 }
 
-// suspectID identifies what a recheck looks at together.
+// suspectID identifies suspects that are looked at together.
 type suspectID struct {
 	sink  int
 	item  item.Key
-	place string // of an unknown item
+	place string // place of a suspect whose item is unknown
 }
 
 // recheckFile looks at the suspects of one file.
@@ -94,7 +94,7 @@ func (a *audited) recheckFile(ctx context.Context, open, next *spool, last bool)
 		}
 		id := suspectID{s.sink, s.item, ""}
 		if s.item == "" {
-			id.place = s.places[0].Place // places of unknown items have nothing in common
+			id.place = s.places[0].Place // places of unknown items are independent of each other
 		}
 		if known := all[id]; known != nil {
 			known.places = append(known.places, s.places...)
@@ -123,7 +123,7 @@ func (a *audited) recheckFile(ctx context.Context, open, next *spool, last bool)
 	return context.Cause(ctx)
 }
 
-// putGroupsAside keeps the places of groups for the comparison with the sums, and takes them out of what is looked at.
+// putGroupsAside keeps the places of groups for the comparison with the sums, and removes them from byItem.
 func (a *audited) putGroupsAside(byItem map[item.Key][]*suspect) {
 	var rest []*suspect
 	for _, s := range byItem[""] {
@@ -142,11 +142,11 @@ func (a *audited) putGroupsAside(byItem map[item.Key][]*suspect) {
 	}
 }
 
-// look is what a recheck saw of one suspect.
+// look is the result of looking at one suspect.
 type look struct {
 	*suspect
 	change      *record.Change  // nil if the item is unknown
-	findings    []audit.Finding // without those that are equal, or rightly wait
+	findings    []audit.Finding // findings without the equal ones and those that rightly wait
 	looked      int             // number of all findings
 	undecodable error           // of the item
 	moved       bool            // the item changed while its places were read
@@ -203,7 +203,7 @@ func (a *audited) recheckItems(ctx context.Context, keys []item.Key, byItem map[
 	return nil
 }
 
-// lookAtAll makes looks, several at once.
+// lookAtAll looks at several suspects concurrently.
 func (a *audited) lookAtAll(ctx context.Context, looks []look) {
 	var workers sync.WaitGroup
 	queue := make(chan *look, len(looks))
@@ -231,8 +231,8 @@ func (a *audited) lookAtAll(ctx context.Context, looks []look) {
 	workers.Wait()
 }
 
-// keepDifferences drops the findings that are equal, or rightly wait. Nobody can say whether a place of an unknown item is
-// extra, or of an item that is new.
+// keepDifferences drops the findings that are equal, or rightly wait. Without the item, it is unknown whether a place
+// is extra, or belongs to a new item.
 func (l *look) keepDifferences() {
 	l.looked = len(l.findings)
 	l.findings = slices.DeleteFunc(l.findings, func(f audit.Finding) bool { return f.Verdict == audit.Equal || f.Verdict == audit.Waiting })
@@ -243,8 +243,8 @@ func (l *look) keepDifferences() {
 	}
 }
 
-// findMoved reads the items of looks that found something once more. That an item is the same in two rounds proves nothing
-// unless it was read after its places: it may have changed between the two reads, and back before the next round.
+// findMoved reads the items with findings once more. An item that is the same in two rounds proves nothing unless it
+// was read after its places. It may have changed between the two reads, and back before the next round.
 func (a *audited) findMoved(ctx context.Context, looks []look) error {
 	if a.o.Still {
 		return nil
@@ -269,8 +269,8 @@ func (a *audited) findMoved(ctx context.Context, looks []look) error {
 	return nil
 }
 
-// selects reports whether the audit is about an item. A removed item is, since it is not known what its entries were of,
-// and an item for which the selection fails.
+// selects reports whether the audit includes an item. It includes a removed item, whose former entries are unknown, and
+// an item for which the selection fails.
 func (a *audited) selects(c *record.Change) bool {
 	if a.o.Match == nil || c.Removed() {
 		return true
@@ -279,7 +279,7 @@ func (a *audited) selects(c *record.Change) bool {
 	return selected || err != nil
 }
 
-// handle reports the findings of a look, or has them looked at again.
+// handle reports the findings of a look, or leaves them to the next round.
 func (a *audited) handle(l *look, next *spool, last bool) error {
 	_, isDamaged := errors.AsType[*state.DamagedError](l.err) // others can be read
 	switch {
@@ -304,7 +304,7 @@ func (a *audited) handle(l *look, next *spool, last bool) error {
 		return err
 	}
 	if l.moved {
-		l.seen, seen = [16]byte{}, [16]byte{1} // whatever the next round sees, it is the first of two
+		l.seen, seen = [16]byte{}, [16]byte{1} // these findings are the first of two, whatever the next round sees
 	}
 	moves := slices.ContainsFunc(found, func(f audit.Finding) bool { return mayMove(&f) || f.Verdict == audit.Busy })
 	switch {
@@ -335,20 +335,20 @@ func (a *audited) handle(l *look, next *spool, last bool) error {
 	return nil
 }
 
-// mayMove reports whether a finding is a difference, also one that a dead letter explains: a change that is on its way may
+// mayMove reports whether a finding is a difference, also one that a dead letter explains: a change in flight may
 // explain it better.
 func mayMove(f *audit.Finding) bool {
 	return f.Verdict.Differs() || f.Verdict == audit.Held && f.Otherwise.Differs()
 }
 
-// settled counts a suspect that is not looked at again.
+// settled counts a suspect that needs no further look.
 func (a *audited) settled() {
 	if a.work.Round > 0 {
 		a.unsure--
 	}
 }
 
-// digest identifies what was seen: the item, and what is wrong where at which versions.
+// digest identifies the result of a look: the item, and the differences with their places and versions.
 func (l *look) digest(found []audit.Finding) ([16]byte, error) {
 	b, err := json.Marshal(found)
 	if err != nil {
@@ -361,8 +361,8 @@ func (l *look) digest(found []audit.Finding) ([16]byte, error) {
 	return [16]byte(sum[:16]), nil
 }
 
-// groupPlace is a group that is not what the shares that were read add up to.
+// groupPlace is the place of a group that differs from the sum of the shares that were read.
 type groupPlace struct {
 	Sink  int
-	Place []byte // JSON writes it as base64: a place is no text
+	Place []byte // JSON writes it as base64, because a place is not text
 }

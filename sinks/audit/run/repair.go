@@ -19,36 +19,36 @@ import (
 type RepairOptions struct {
 	Sinks  []audit.Sink
 	Lookup Lookup
-	AtOnce int     // repairs that run at once. Default: 16
-	Budget *Budget // is slowed by repairs that are throttled. Default: no limit
+	AtOnce int     // repairs that run concurrently. Default: 16
+	Budget *Budget // slowed down by throttled repairs. Default: no limit
 
 	// Done is called after each finding, in the order of Add, by one goroutine at a time. Required.
 	Done func(sink int, f *audit.Finding, o audit.Outcome)
 }
 
-// DefaultRepairs is how many repairs run at once by default.
+// DefaultRepairs is the default number of concurrent repairs.
 const DefaultRepairs = 16
 
 const (
-	repairsInBatch = 100 // findings that are in memory, with their items, which are read together
-	looksOfRepair  = 4   // of a repair that loses against concurrent writes
+	repairsInBatch = 100 // findings in memory, with their items, which are read together
+	looksOfRepair  = 4   // looks of a repair that loses against concurrent writes
 )
 
-// Repairer repairs findings, several at once. One goroutine calls Add for each finding, and Flush at the end.
+// Repairer repairs findings, several concurrently. One goroutine calls Add for each finding, and Flush at the end.
 //
 // The order of repairs: two findings of one sink are related if they are about one item, or about one place. Related
 // findings are repaired one after the other, in the order of Add. Other findings have no order. A repair may also write
-// rows and groups that its finding does not name, such as the row that an item leaves. The sink lets those who write
-// them take turns, so no two repairs of one row or group run side by side, but in any order.
+// rows and groups that its finding does not name, such as the row that an item leaves. The sink orders the writers of a
+// row or group, so that no two repairs of it run side by side.
 //
-// A repair that loses against a write that came between its look and its own write looks again, a few times: it then
-// finds that the place moved, or repairs what still differs. A throttled repair waits and looks again, and fewer run at
-// once for some time. After any other error no repair begins, those that run end, and the error is returned. What is
-// damaged is refused, and is no error.
+// A repair that loses against a write between its look and its own write looks again, a few times. It then finds that
+// the place moved, or repairs the remaining difference. A throttled repair waits and looks again, and fewer repairs run
+// at once for some time. After any other error no repair begins. The running ones end, and the error is returned. A
+// damaged entry is refused, which is not an error.
 //
-// A repair that filled an empty place may have written an item that changed since it was read: an empty place has no
-// version that tells, and the record of the change may be lost. So the items of repairs are read again after the writes,
-// and a place that is not as the changed item requires is moved.
+// A repair that filled an empty place may have written an item that changed since it was read. An empty place has no
+// version that shows this, and the record of the change may be lost. So the items of repairs are read again after the
+// writes. A place that differs from the changed item's plan is reported as moved.
 type Repairer struct {
 	o     RepairOptions
 	batch []repairedFinding
@@ -59,7 +59,7 @@ type Repairer struct {
 type repairedFinding struct {
 	sink    int
 	finding audit.Finding
-	item    *Item // nil if no item is known
+	item    *Item // nil if the item is unknown
 	outcome audit.Outcome
 	done    bool
 }
@@ -73,8 +73,8 @@ func NewRepairer(o RepairOptions) *Repairer {
 	return &Repairer{o: o, gate: newGate(o.AtOnce)}
 }
 
-// Add adds a finding that differs, and is not of a group. It blocks while it repairs a full batch. After an error the
-// Repairer is not used any more.
+// Add adds a finding that differs. It must not be a group's. Add blocks while it repairs a full batch. After an error
+// the Repairer must not be used any more.
 func (r *Repairer) Add(ctx context.Context, sink int, f *audit.Finding) error {
 	r.batch = append(r.batch, repairedFinding{sink: sink, finding: *f})
 	if len(r.batch) < repairsInBatch {
@@ -83,7 +83,7 @@ func (r *Repairer) Add(ctx context.Context, sink int, f *audit.Finding) error {
 	return r.Flush(ctx)
 }
 
-// Flush repairs all findings that are left. It returns when no repair runs any more: the first error, or the cause of
+// Flush repairs the remaining findings. It returns when no repair runs any more, with the first error, or the cause of
 // ctx.
 func (r *Repairer) Flush(ctx context.Context) error {
 	defer func() { r.batch = r.batch[:0] }()
@@ -91,7 +91,7 @@ func (r *Repairer) Flush(ctx context.Context) error {
 		return fmt.Errorf("read items: %w", err)
 	}
 	var (
-		mu     sync.Mutex // guards the following, and done of each finding
+		mu     sync.Mutex // guards the following fields, and done of each finding
 		first  error
 		chains = relatedFindings(r.batch)
 	)
@@ -169,8 +169,8 @@ func (r *Repairer) itemsOf(ctx context.Context, of func(b *repairedFinding) bool
 	return items, nil
 }
 
-// findChanged finds the repairs whose items changed since they were read. If their places are not as the changed items
-// require, they are moved: another audit looks at them.
+// findChanged finds the repairs whose items changed since they were read. If their places differ from the plans of the
+// changed items, they are moved: another audit looks at them.
 func (r *Repairer) findChanged(ctx context.Context) error {
 	repaired := func(b *repairedFinding) bool { return b.done && b.outcome.Result == audit.Repaired }
 	items, err := r.itemsOf(ctx, repaired)
@@ -196,7 +196,7 @@ func (r *Repairer) findChanged(ctx context.Context) error {
 	return nil
 }
 
-// isEqual reports whether the place of a finding is as an item requires.
+// isEqual reports whether the place of a finding equals the plan of an item.
 func (r *Repairer) isEqual(ctx context.Context, b *repairedFinding, now *record.Change) (equal bool, err error) {
 	sink, f := r.o.Sinks[b.sink], &b.finding
 	var fs []audit.Finding
@@ -212,10 +212,10 @@ func (r *Repairer) isEqual(ctx context.Context, b *repairedFinding, now *record.
 	}), nil
 }
 
-// relatedFindings returns the indexes of the findings in chains: those of a chain are repaired one after the other, and
-// chains have no item and no place of a sink in common.
+// relatedFindings returns the indexes of the findings in chains. The findings of a chain are repaired one after the
+// other. Two chains share no item and no place of a sink.
 func relatedFindings(batch []repairedFinding) [][]int {
-	first := make([]int, len(batch)) // of a finding: itself, or an earlier one that it is related to
+	first := make([]int, len(batch)) // for each finding: itself, or an earlier finding that it is related to
 	firstOf := func(i int) int {
 		for first[i] != i {
 			i = first[i]
@@ -226,7 +226,7 @@ func relatedFindings(batch []repairedFinding) [][]int {
 		sink       int
 		kind, name string
 	}
-	last := make(map[subject]int) // the last finding about it
+	last := make(map[subject]int) // the last finding about each subject
 	for i := range batch {
 		b := &batch[i]
 		first[i] = i
@@ -242,14 +242,14 @@ func relatedFindings(batch []repairedFinding) [][]int {
 			last[of] = i
 		}
 	}
-	chains := make([][]int, len(batch)) // by the first finding
+	chains := make([][]int, len(batch)) // chains by the index of their first finding
 	for i := range batch {
 		chains[firstOf(i)] = append(chains[firstOf(i)], i)
 	}
 	return slices.DeleteFunc(chains, func(c []int) bool { return len(c) == 0 })
 }
 
-// placeKind is one text for the kinds of entries that are about one row.
+// placeKind returns one text for all kinds of entries that are about one row.
 func placeKind(k audit.Kind) string {
 	if k == audit.Claim || k == audit.Seat {
 		return string(audit.Row)
@@ -266,7 +266,7 @@ func placeOf(f *audit.Finding) string {
 	return row
 }
 
-// refusal returns why nothing can be repaired for the finding; "" if its item is known.
+// refusal returns the reason why a finding cannot be repaired; "" if its item is known.
 func (b *repairedFinding) refusal() string {
 	switch {
 	case b.item == nil:
@@ -296,7 +296,7 @@ func (r *Repairer) repair(ctx context.Context, b *repairedFinding) error {
 			return err
 		})
 		if _, damaged := errors.AsType[*state.DamagedError](err); damaged {
-			done, err = audit.Outcome{Result: audit.Refused, Why: err.Error()}, nil // others can be read
+			done, err = audit.Outcome{Result: audit.Refused, Why: err.Error()}, nil // other entries can still be read
 		}
 		switch {
 		case err != nil:

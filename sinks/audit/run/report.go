@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// line is one line of a report: the first has the Header, the last the Summary, and those between a Finding each.
+// line is one line of a report: the first has the Header, the last the Summary, and each line between them a Finding.
 type line struct {
 	Header  *Header        `json:"audit,omitempty"`
 	Sink    string         `json:"sink,omitempty"`
@@ -26,7 +26,7 @@ type line struct {
 // reportFormat is the number of the layout of a report.
 const reportFormat = 1
 
-// Header says what an audit compared.
+// Header describes the request of an audit.
 type Header struct {
 	Format   int       `json:"format"`
 	Run      string    `json:"run"`
@@ -34,13 +34,13 @@ type Header struct {
 	Sinks    []string  `json:"sinks"`
 	Source   string    `json:"source"`
 	Begun    time.Time `json:"begun"`
-	Stream   string    `json:"stream,omitempty"` // whose changes the sinks follow
+	Stream   string    `json:"stream,omitempty"` // ARN of the stream that the sinks follow
 	Assumed  string    `json:"assumed,omitempty"`
 	Sample   *Sample   `json:"sample,omitempty"`
-	Open     int64     `json:"open,omitempty"` // what an earlier audit left open, and this one does not look at: see OpenAfter
+	Open     int64     `json:"open,omitempty"` // entries that an earlier audit left open, and that this one does not look at: see OpenAfter
 }
 
-// Sample selects segments of the table, and as many of what the sinks hold.
+// Sample selects segments of the table, and the same share of each sink's contents.
 type Sample struct {
 	Segments []int `json:"segments"` // numbers, from 0
 	Of       int   `json:"of"`       // number of all segments
@@ -53,7 +53,7 @@ type report struct {
 	length int64
 }
 
-// openReport opens a report, and cuts what came after the last checkpoint.
+// openReport opens a report, and cuts off the lines after the last checkpoint.
 func openReport(path string, length int64) (*report, error) {
 	f, err := private.OpenFile(path, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -96,9 +96,9 @@ func (r *report) flush() error { return r.w.Flush() }
 
 func (r *report) close() error { return errors.Join(r.w.Flush(), r.file.Sync(), r.file.Close()) }
 
-// OpenAfter returns how many entries, items and sinks stay open although all that a report has of some sinks is looked at
-// again. They are what the audit did not compare, and what its report does not list: an audit of what it lists is
-// incomplete. The header and the summary are those of the report; nil sinks are all of them.
+// OpenAfter returns the number of entries, items and sinks that stay open after everything that a report lists about
+// some sinks is looked at again. The first audit did not compare them, and its report does not list them. So an audit
+// of the listed ones is incomplete. The header and the summary are those of the report. nil sinks are all sinks.
 func OpenAfter(h *Header, s *Summary, sinks []string) int64 {
 	if s == nil {
 		return h.Open + 1 // the audit did not end
@@ -117,8 +117,8 @@ func OpenAfter(h *Header, s *Summary, sinks []string) int64 {
 	return open
 }
 
-// ReadReport reads a report that an audit saved, and calls do with each finding. It returns the header, and the summary:
-// nil if the audit did not end.
+// ReadReport reads a saved report, and calls do with each finding. It returns the header, and the summary: nil if the
+// audit did not end.
 func ReadReport(path string, do func(sink string, f *audit.Finding) error) (*Header, *Summary, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -19,14 +19,14 @@ var errTimeOver = errs.New("the time was over")
 
 // SampledOptions configure an audit of a sample of a table that is in use.
 type SampledOptions struct {
-	Config   *config.Config // with one source table
+	Config   *config.Config // the configuration, with one source table
 	SDK      awssdk.Config
 	Sinks    []audit.Sink
 	Dir      string        // an empty folder for the report and the work files
-	Sample   int           // segments that are looked at, chosen by chance
-	Segments int           // of the table and of the sinks
+	Sample   int           // number of segments to look at, chosen by chance
+	Segments int           // number of segments of the table and of the sinks
 	RCU      float64       // read units a second; 0: no limit
-	Lag      time.Duration // the sinks are never further behind the stream, which is taken on trust
+	Lag      time.Duration // maximum lag of the sinks behind the stream, as the caller assumes
 	Until    time.Time     // see [Options.Until]
 	Retry    func(err error, wait time.Duration)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// segment is a segment of what one sink holds.
+// segment is a segment of one sink's contents.
 type segment struct {
 	sink, number int
 	reading      int // number of this reading of the segment
@@ -24,11 +24,11 @@ type listedEntries struct {
 	done    bool
 }
 
-// entriesAtOnce is how many listed entries are handed over together.
+// entriesAtOnce is the number of listed entries that are sent together.
 const entriesAtOnce = 256
 
-// spoolStored spools the entries that the sinks hold. A reading of a segment that was interrupted is begun anew, and what
-// the first brought does not count: shares of groups must come once.
+// spoolStored spools the stored entries of the sinks. An interrupted reading of a segment is started again, and the
+// entries of the first reading do not count: shares of groups must come once.
 func (a *audited) spoolStored(ctx context.Context, entries *spool) error {
 	var left []segment
 	for sink := range a.o.Sinks {
@@ -44,7 +44,7 @@ func (a *audited) spoolStored(ctx context.Context, entries *spool) error {
 		return err
 	}
 	var buf []byte
-	counts := make(map[int]int64) // of entries, by reading
+	counts := make(map[int]int64) // numbers of entries, by reading
 	return readAll(ctx, a.o.Parts, left, a.list, func(l listedEntries) error {
 		for i := range l.entries {
 			if !l.entries[i].Share {
@@ -111,7 +111,7 @@ func (a *audited) list(ctx context.Context, s segment, listed chan<- listedEntri
 	return nil
 }
 
-// Stored calls do with each entry that a sink of o holds. It blocks while it reads.
+// Stored calls do with each stored entry of a sink of o. It blocks while it reads.
 func Stored(ctx context.Context, o Options, sink int, do func(audit.Entry) error) error {
 	o.setDefaults()
 	a := audited{o: o}

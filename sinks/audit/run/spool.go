@@ -16,22 +16,22 @@ import (
 const (
 	// buckets is the number of files of a spool.
 	buckets = 64
-	// bucketBuffer is the number of bytes that a bucket collects before it writes them.
+	// bucketBuffer is the number of bytes that a bucket collects before it writes.
 	bucketBuffer = 8 << 10
-	// maxRecord bounds the length of a record: a place and a key of an item have at most a few kilobytes.
+	// maxRecord limits the length of a record: a place and a key of an item have at most a few kilobytes.
 	maxRecord = 1 << 20
 )
 
-// spool divides records over files by a hash, so that each file can be worked off in memory. One goroutine uses it.
+// spool divides records over files by a hash, so that each file fits into memory. One goroutine uses it.
 type spool struct {
 	dir     string
 	files   [buckets]*os.File // nil before its first record
 	pending [buckets][]byte
-	lengths [buckets]int64 // of the files, without what is pending
+	lengths [buckets]int64 // lengths of the files, without pending bytes
 }
 
-// openSpool opens the spool in a folder, which it makes. The files are cut to lengths: what was written after the last
-// checkpoint is written again. nil lengths empty them.
+// openSpool opens the spool in a folder, and creates the folder. It cuts the files to lengths, because records after
+// the last checkpoint are written again. nil lengths empty the files.
 func openSpool(dir string, lengths []int64) (*spool, error) {
 	if err := private.MkdirAll(dir); err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func openSpool(dir string, lengths []int64) (*spool, error) {
 	return s, nil
 }
 
-// open opens a file, makes it if it is missing, and cuts it to its length.
+// open opens a file, creates it if it is missing, and cuts it to its length.
 func (s *spool) open(i int) (err error) {
 	if s.files[i], err = private.OpenFile(s.path(i), os.O_RDWR|os.O_CREATE); err != nil {
 		return err
@@ -92,7 +92,7 @@ func (s *spool) write(i int) error {
 	return err
 }
 
-// flush writes what is pending, and returns the lengths of all files.
+// flush writes pending records, and returns the lengths of all files.
 func (s *spool) flush() ([]int64, error) {
 	for i := range s.pending {
 		if len(s.pending[i]) > 0 {
@@ -104,7 +104,7 @@ func (s *spool) flush() ([]int64, error) {
 	return s.lengths[:], nil
 }
 
-// size returns how many bytes the spool has.
+// size returns the size of the spool in bytes.
 func (s *spool) size() (n int64) {
 	for i := range s.lengths {
 		n += s.lengths[i] + int64(len(s.pending[i]))
@@ -112,8 +112,7 @@ func (s *spool) size() (n int64) {
 	return n
 }
 
-// each calls do with each record of a file, in the order in which they were added. do must not keep the record. Call
-// flush first.
+// each calls do with each record of a file, in the order of add. do must not keep the record. Call flush first.
 func (s *spool) each(i int, do func(record []byte) error) error {
 	if s.files[i] == nil {
 		return nil
@@ -143,7 +142,7 @@ func (s *spool) each(i int, do func(record []byte) error) error {
 	}
 }
 
-// close closes the files, which stay. It may be called again.
+// close closes the files, and keeps them. It may be called again.
 func (s *spool) close() error {
 	var errs []error
 	for i, f := range s.files {
@@ -166,7 +165,7 @@ func hashOf(texts ...string) uint64 {
 		for i := range len(t) {
 			h = (h ^ uint64(t[i])) * prime
 		}
-		h = (h ^ 0xff) * prime // no UTF-8 has it
+		h = (h ^ 0xff) * prime // 0xff is not a byte of UTF-8
 	}
 	return h
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// markStale marks wrong findings as stale if another place of the item has a newer version. The sinks in which the item is not
-// suspect may have it, so they are looked at too.
+// markStale marks wrong findings as stale if another place of the item has a newer version. It also looks at sinks in
+// which the item is not suspect, because they may have that version.
 func (a *audited) markStale(ctx context.Context, looks []look) error {
 	byItem := make(map[item.Key][]*look)
 	var wrong []item.Key

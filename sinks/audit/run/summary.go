@@ -13,17 +13,17 @@ type Summary struct {
 	Source          string        `json:"source"`
 	Sinks           []SinkSummary `json:"sinks"`
 	Items           int64         `json:"items"`
-	Undecodable     int64         `json:"undecodable,omitempty"`      // items that could not be decoded, and so were not compared
-	Differing       int64         `json:"differing"`                  // entries that differ, held ones too
-	Open            int64         `json:"open"`                       // entries, items and sinks of which nobody can say whether they are equal
-	OpenBefore      int64         `json:"open_before,omitempty"`      // of Open: what the audit before left open, and its report does not list
+	Undecodable     int64         `json:"undecodable,omitempty"`      // items that could not be decoded, and were not compared
+	Differing       int64         `json:"differing"`                  // entries that differ, including held ones
+	Open            int64         `json:"open"`                       // entries, items and sinks whose equality is unknown
+	OpenBefore      int64         `json:"open_before,omitempty"`      // the part of Open that an earlier audit left open and its report does not list
 	NothingSelected bool          `json:"nothing_selected,omitempty"` // --key, --type, --key-prefix or --filter select no item
 	NothingSampled  bool          `json:"nothing_sampled,omitempty"`  // the segments of a sample have no item, and no entry of a sink
-	Units           float64       `json:"read_units,omitempty"`       // that reading the table and the sinks consumed, as far as this process did it
-	Seconds         float64       `json:"seconds"`                    // of the process that ended the audit
-	Assumed         string        `json:"assumed,omitempty"`          // what was taken on trust
-	Coverage        float64       `json:"coverage"`                   // share of the table that was looked at, 0 to 1
-	Incomplete      string        `json:"incomplete,omitempty"`       // why the audit ended early; "" if it did not
+	Units           float64       `json:"read_units,omitempty"`       // read units that this process consumed for the table and the sinks
+	Seconds         float64       `json:"seconds"`                    // run time of the process that ended the audit
+	Assumed         string        `json:"assumed,omitempty"`          // assumption about the lag, if the leases do not prove it
+	Coverage        float64       `json:"coverage"`                   // share of the table that was compared, 0 to 1
+	Incomplete      string        `json:"incomplete,omitempty"`       // reason why the audit ended early; "" if it did not
 }
 
 // SinkSummary is the result for one sink.
@@ -34,16 +34,16 @@ type SinkSummary struct {
 	Compared int64                   `json:"compared"` // places that were compared
 	Findings map[audit.Verdict]int64 `json:"findings,omitempty"`
 
-	NotCompared string   `json:"not_compared,omitempty"` // what was not compared, and why; "" if everything was
-	Notes       []string `json:"notes,omitempty"`        // which places of items that are named were not looked for, and why
+	NotCompared string   `json:"not_compared,omitempty"` // the places that were not compared, with the reason; "" if all were
+	Notes       []string `json:"notes,omitempty"`        // the places of named items that were not searched, with the reason
 
-	// UpperBound is the share of places that differ, which is not exceeded with a confidence of 95 %. Of a sample; groups do
-	// not count, since many items count in each.
+	// UpperBound is the upper limit of the share of places that differ, with a confidence of 95 %. It is set for a
+	// sample. Groups do not count, since many items count in each.
 	UpperBound *float64 `json:"upper_bound,omitempty"`
 }
 
-// Left returns how many findings a summary has, and items that could not be compared. Groups whose sums cannot be compared,
-// as the file has it, do not count.
+// Left returns the number of findings of a summary, plus the items that could not be compared. It does not count groups
+// whose sums the configuration makes incomparable.
 func (s *Summary) Left() int64 {
 	n := s.Undecodable
 	for i := range s.Sinks {
@@ -54,7 +54,7 @@ func (s *Summary) Left() int64 {
 	return n
 }
 
-// Complete reports whether everything that was to be compared was, whatever the result.
+// Complete reports whether the audit compared everything that it had to, whatever the result.
 func (s *Summary) Complete() bool { return s.Incomplete == "" && s.Open == 0 }
 
 // summary returns the result.
@@ -101,7 +101,7 @@ func (a *audited) summary() *Summary {
 		s.Coverage *= a.share()
 		s.Open += a.unsure
 		s.Incomplete = "the time was over while " + doing[a.work.Phase] + ": "
-		if a.work.Phase == sumGroups { // all contributions are read, whatever the sample is
+		if a.work.Phase == sumGroups { // all contributions are read, even for a sample
 			s.Incomplete += "allow more read units a second, or leave large aggregates out"
 		} else {
 			s.Incomplete += "choose fewer of more segments, or allow more read units a second"
@@ -110,7 +110,7 @@ func (a *audited) summary() *Summary {
 	return s
 }
 
-// units returns the read units that this process used. A scan counts its own: it has another bound than the sinks.
+// units returns the read units of this process. A scan counts its own units: it has another limit than the sinks.
 func (a *audited) units() float64 {
 	units := a.o.Budget.Units()
 	if scan, ok := a.o.Items.(interface{ Units() float64 }); ok {
@@ -119,13 +119,13 @@ func (a *audited) units() float64 {
 	return units
 }
 
-// doing says what an audit does in each phase.
+// doing describes each phase for the progress.
 var doing = map[phase]string{
 	readItems: "the items were read", readSinks: "the sinks were read", compare: "the two were joined",
 	recheck: "what differs was looked at again", sumGroups: "groups were compared",
 }
 
-// share returns the share of a sample that was looked at, once at least. Nothing was before the recheck begins.
+// share returns the share of a sample that was looked at at least once. It is 0 before the recheck begins.
 func (a *audited) share() float64 {
 	switch {
 	case a.work.Phase == readItems || a.work.Phase == readSinks || a.work.Phase == compare:

@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
 )
 
-// Table is the source table of a configuration, which may be in use.
+// Table is the source table of a configuration. It may be in use.
 type Table struct {
 	ARN       string
 	StreamARN string                 // "" if the table has no stream
@@ -32,7 +32,7 @@ type Table struct {
 	budget *Budget
 }
 
-// OpenTable describes the only source table of cfg. The units that its Lookup consumes go to budget.
+// OpenTable describes the only source table of cfg. budget counts the units that its Lookup consumes.
 func OpenTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, decoder record.DecoderOptions, budget *Budget) (*Table, error) {
 	source := cfg.Source.Tables[0]
 	t := &Table{client: dynamodb.NewFromConfig(sdk), name: cmp.Or(source.ARN, source.Name), budget: budget}
@@ -55,7 +55,7 @@ func SnapshotOptions(cfg *config.Config, decoder record.DecoderOptions, keys []s
 	return record.SnapshotOptions{DecoderOptions: decoder, Keys: keys, Kinesis: cfg.Source.Kinesis != ""}
 }
 
-// Scan returns a scan of the table. retry is told of each request that is repeated.
+// Scan returns a scan of the table. retry is called for each request that is repeated.
 func (t *Table) Scan(ctx context.Context, segments int, rcu float64, narrowing *snapshot.Narrowing, retry func(err error, wait time.Duration)) (snapshot.Snapshot, error) {
 	return scan.New(ctx, scan.Options{
 		Client: t.client, Table: t.name, Segments: segments, RCU: rcu, Time: time.Now().UTC().Truncate(time.Second),
@@ -63,14 +63,14 @@ func (t *Table) Scan(ctx context.Context, segments int, rcu float64, narrowing *
 	})
 }
 
-// NewSample selects n of segments by chance.
+// NewSample selects n of segments at random.
 func NewSample(n, segments int) *Sample {
 	chosen := rand.Perm(segments)[:n]
 	slices.Sort(chosen)
 	return &Sample{Segments: chosen, Of: segments}
 }
 
-// Digest identifies what is asked for, for [Options.Request].
+// Digest identifies a request, for [Options.Request].
 func Digest(parts ...any) (string, error) {
 	b, err := json.Marshal(parts)
 	sum := sha256.Sum256(b)

@@ -7,28 +7,28 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// tally counts what an audit did.
+// tally counts the work of an audit.
 type tally struct {
-	Items       int64 // that were read and selected
+	Items       int64 // items that were read and selected
 	Undecodable int64 // items that could not be decoded
-	Suspects    int64 // entries of the files of the first round
+	Suspects    int64 // entries in the files of the first round
 	Sinks       []sinkTally
 }
 
-// sinkTally counts what an audit did with one sink.
+// sinkTally counts the work of an audit for one sink.
 type sinkTally struct {
 	Expected int64 // entries that the items should have
 	Stored   int64 // entries that the sink holds
-	Compared int64 // places that were joined, or in a sample looked at
+	Compared int64 // places that were joined, or looked at in a sample
 
-	Groups          int64 // of Compared: groups that were compared with their sums, without a join
+	Groups          int64 // part of Compared: groups that were compared with their sums, without a join
 	GroupsDiffering int64 // of these
 
 	Findings map[audit.Verdict]int64
-	Notes    []string // what was not looked for, of items that are named; sorted
+	Notes    []string // places of named items that were not searched; sorted
 }
 
-// note adds a text to Notes; "" is none.
+// note adds a text to Notes, unless it is "".
 func (t *sinkTally) note(text string) {
 	if i, known := slices.BinarySearch(t.Notes, text); text != "" && !known {
 		t.Notes = slices.Insert(t.Notes, i, text)
@@ -52,7 +52,7 @@ func newTally(sinks int) tally {
 	return t
 }
 
-// expected returns how many entries all sinks should hold.
+// expected returns the number of required entries of all sinks.
 func (t *tally) expected() (n int64) {
 	for i := range t.Sinks {
 		n += t.Sinks[i].Expected
@@ -60,7 +60,7 @@ func (t *tally) expected() (n int64) {
 	return n
 }
 
-// differing returns how many entries differ.
+// differing returns the number of entries that differ.
 func (t *sinkTally) differing() (n int64) {
 	for v, count := range t.Findings {
 		if v.Differs() || v == audit.Held {
@@ -70,11 +70,11 @@ func (t *sinkTally) differing() (n int64) {
 	return n
 }
 
-// open returns how many entries nobody can say of whether they are equal.
+// open returns the number of entries whose equality is unknown.
 func (t *sinkTally) open() int64 { return t.Findings[audit.Busy] + t.Findings[audit.Skipped] }
 
-// upperBound returns the share that is not exceeded with a confidence of 95 % (one-sided, Clopper and Pearson), where
-// differing of examined entries differ: the share at which so few would be seen in one of twenty samples.
+// upperBound returns the upper limit of the share of differing entries, with a confidence of 95 % (one-sided, Clopper
+// and Pearson). At that share, one of twenty samples has as few as differing of examined entries.
 func upperBound(differing, examined int64) float64 {
 	if examined == 0 || differing >= examined {
 		return 1
@@ -91,7 +91,7 @@ func upperBound(differing, examined int64) float64 {
 	return high
 }
 
-// atMost is the probability of at most k of n, if each happens with p.
+// atMost returns the probability of at most k of n events, if each happens with p.
 func atMost(k, n int64, p float64) float64 {
 	sum := 0.0
 	logN, _ := math.Lgamma(float64(n + 1))

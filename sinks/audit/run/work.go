@@ -17,52 +17,53 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// phase is what an audit does. It goes down this list.
+// phase is a phase of an audit. The phases follow each other in the order of this list.
 type phase string
 
 const (
-	readItems phase = "items"   // what should be there is spooled
-	readSinks phase = "sinks"   // what is there is spooled
-	compare   phase = "compare" // the two are joined: what differs is suspect
-	recheck   phase = "recheck" // each suspect is looked at until it stood still
-	sumGroups phase = "groups"  // groups are compared with what the items count for
+	readItems phase = "items"   // required entries are spooled
+	readSinks phase = "sinks"   // stored entries are spooled
+	compare   phase = "compare" // the two sides are joined: differing places are suspects
+	recheck   phase = "recheck" // each suspect is looked at until it stopped changing
+	sumGroups phase = "groups"  // groups are compared with the sums of contributions
 	finished  phase = "finished"
 )
 
-// progress is the checkpoint of an audit. A process that goes on does again what came later.
+// progress is the checkpoint of an audit. A process that continues repeats the later work.
 type progress struct {
-	Request string // digest of what was asked for
+	Request string // digest of the request
 	Header  Header
 	Phase   phase
-	Parts   map[string]part // of the items, by ID
-	Reads   int             // readings of segments of sinks that were begun
-	Read    map[string]int  // segments of sinks that were read to their end, with the number of the reading
+	Parts   map[string]part // parts of the items, by id
+	Reads   int             // number of readings of segments that were begun
+	Read    map[string]int  // segments of sinks that were read to their end, with the number of their reading
 	Entries []int64         // lengths of the files of entries
-	Round   int             // of the rechecks
-	File    int             // that is worked off next, in the phase recheck
+	Round   int             // number of the present round of rechecks
+	File    int             // file to work on next, in the phase recheck
 	Open    []int64         // lengths of the files of suspects of this round
-	Next    []int64         // lengths of those of the next round
-	Waited  time.Time       // when the last round ended: the consumers must be past it before the next; zero before the first
-	Groups  []groupPlace    // groups that the sums of shares are to be compared with again
+	Next    []int64         // lengths of the files of suspects of the next round
+	Waited  time.Time       // end of the last round; the consumers must be past it before the next one; zero before the first
+	Groups  []groupPlace    // groups to compare with the sums of shares again
 	Report  int64           // length of the report
 	Tally   tally
 }
 
-// part is how far a part of the items is read.
+// part is the progress of one part of the items.
 type part struct {
-	Position pipeline.Position // everything before it is spooled
+	Position pipeline.Position // all items before it are spooled
 	Done     bool
 }
 
-// work is the folder in which an audit keeps how far it is, and what does not fit into memory. One goroutine uses it.
+// work is the work folder of an audit, with its progress and the data that does not fit into memory. One goroutine uses
+// it.
 type work struct {
 	progress
 	dir  string
 	lock *filelock.Lock
 }
 
-// openWork opens the folder of an audit, and makes it if it is missing. An audit that was interrupted goes on if it is of
-// the same request; resumed reports that.
+// openWork opens the work folder of an audit, and creates it if it is missing. An interrupted audit continues if its
+// request is the same; resumed reports that.
 func openWork(ctx context.Context, dir string, anew progress) (w *work, resumed bool, err error) {
 	if err := private.MkdirAll(dir); err != nil {
 		return nil, false, err
@@ -107,10 +108,10 @@ func (w *work) save() error {
 	return private.WriteFile(w.path("progress.json"), w.path("progress.next"), b)
 }
 
-// close frees the folder. An audit that has ended leaves none.
+// close unlocks the folder. It deletes the folder of a finished audit.
 func (w *work) close() error {
 	var err error
-	if w.Phase == finished || w.Phase == readItems && len(w.Parts) == 0 { // nothing is done that could go on
+	if w.Phase == finished || w.Phase == readItems && len(w.Parts) == 0 { // there is no work to continue
 		err = os.RemoveAll(w.dir)
 	}
 	return errors.Join(err, w.lock.Release())

@@ -11,9 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// encode returns a letter as a message body: its JSON, or gzip and base64 of the JSON
-// if that is too large or contains a character that no message may have. The
-// first byte tells them apart.
+// encode returns a letter as a message body: its JSON, or gzip and base64 of the JSON if that is too large or contains
+// a character that a message must not have. The first byte distinguishes the two.
 func encode(l *pipeline.DeadLetter, maxBytes int) (string, error) {
 	line, err := deadletter.Append(nil, l)
 	if err != nil {

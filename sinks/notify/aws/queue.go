@@ -35,8 +35,7 @@ type Queue struct {
 
 var _ notify.Store = (*Queue)(nil)
 
-// NewQueue finds the queue, and asks what it takes. An error that is marked
-// pipeline.Fatal is of a queue that is missing or forbidden.
+// NewQueue finds the queue, and reads its settings. An error for a missing or forbidden queue is marked pipeline.Fatal.
 func NewQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 	switch {
 	case o.Client == nil:
@@ -66,7 +65,7 @@ func (q *Queue) create(ctx context.Context) error {
 	return nil
 }
 
-// look finds the queue, and asks for the size of its messages.
+// look finds the queue, and reads the maximum size of its messages.
 func (q *Queue) look(ctx context.Context) error {
 	if err := q.place.Find(ctx, q.client); err != nil {
 		return q.failed(ctx, "GetQueueUrl", err)

@@ -56,7 +56,7 @@ func NewTopic(ctx context.Context, o TopicOptions) (*Topic, error) {
 	return t, nil
 }
 
-// look asks for the size of the topic's messages.
+// look reads the maximum size of the topic's messages.
 func (t *Topic) look(ctx context.Context) error {
 	out, err := t.client.GetTopicAttributes(ctx, &sns.GetTopicAttributesInput{TopicArn: &t.arn}, t.region)
 	if err != nil && awserr.Forbidden(err) { // a role may have no right except Publish

@@ -5,8 +5,7 @@
 // append one at a time, and see what the others did. Where the file is removed meanwhile,
 // what is published then goes into a new one.
 //
-// A line that is no event is set aside: it goes to the file PATH.lineN.broken, a log says
-// so, and nothing stops for it.
+// A line that is not an event is set aside: it is copied to the file PATH.lineN.broken and logged, and stops nothing.
 package jsonl
 
 import (

@@ -9,16 +9,15 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/indexmap"
 )
 
-// The name that an application reads, and that the configuration says, is an alias.
-// Behind it is one physical index with the documents and the tombstones; the alias
-// has a filter that shows the documents alone. Requests that change documents name the
-// alias too, and say that it must be one: an index that somebody deleted is never made
-// by the server itself, without its mapping and without its alias.
+// The name that an application and the configuration use is an alias. It points to one physical index with the
+// documents and the tombstones. The alias has a filter that shows only the documents. Requests that change documents
+// also name the alias, and require that it is one. So the server never recreates a deleted index by itself, without
+// mapping and alias.
 
 // The ends of the names of physical indexes.
 const (
 	physicalEnd = ".tw1"
-	hashedEnd   = ".twh1" // for names that are too long for physicalEnd
+	hashedEnd   = ".twh1" // ending of names that are too long for physicalEnd
 	maxName     = 255     // bytes of an index name
 )
 

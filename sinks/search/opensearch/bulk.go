@@ -43,7 +43,7 @@ type bulk struct {
 	ms    []search.Mutation
 	rs    []search.Result
 	unfit []unfitMutation // mutations that did not fit the index's fields at the first attempt
-	alone *unfitMutation  // the one of them that is sent alone, or what is never sent again; nil before that
+	alone *unfitMutation  // the mutation that is sent alone, or that is never sent again; nil before that
 	again bool            // it is sent once more
 
 	stop error // error after which nothing more is sent

@@ -108,7 +108,7 @@ func (a answer) ok() bool { return a.status/100 == 2 }
 
 // call is a request whose errors name its purpose.
 type call struct {
-	op, index    string // for the error, see Error
+	op, index    string // operation and index, for the error; see Error
 	method, path string
 	body         any // encoded as JSON; nil for none
 }
@@ -131,9 +131,9 @@ func (c *client) ask(ctx context.Context, q call) (body []byte, found bool, err 
 	return a.body, true, nil
 }
 
-// do sends a request, with a JSON body unless it is nil, and reads the answer,
-// whatever its status. path begins with a slash, is escaped, and may have a query. An
-// error means that there is no answer, so the effect is unknown. It is transient.
+// do sends a request, with a JSON body unless it is nil, and reads the answer, whatever its status. path begins with a
+// slash, is escaped, and may have a query. It returns a transient error if there is no answer. Then the effect is
+// unknown.
 func (c *client) do(ctx context.Context, method, path string, body []byte) (answer, error) {
 	return c.send(ctx, method, path, "application/json", body)
 }

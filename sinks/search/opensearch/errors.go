@@ -20,12 +20,12 @@ const errs = redact.Class("search")
 // Error is a refused or failed request. It contains only the error type and the field name of the
 // server's text, since the rest may show values and keys.
 type Error struct {
-	Op     string // what was asked: "write a document", ...
+	Op     string // the requested operation: "write a document", ...
 	Index  string // where, if the server was asked about one index
-	Status int    // of the answer, as in HTTP
-	Type   string // as the server names it, such as mapper_parsing_exception; "" where it names none
-	Field  string // of the document that the server does not take; "" where the error is of none
-	Hint   string // what to do; "" where the type says it
+	Status int    // HTTP status of the answer
+	Type   string // the server's name of the error, such as mapper_parsing_exception; "" if it has none
+	Field  string // field of the document that the server refuses; "" if the error is not about a field
+	Hint   string // what to do; "" if the type says it
 
 	class string // see Describe
 }
@@ -69,7 +69,7 @@ var _ redact.Redacted = (*Error)(nil)
 func (a answer) failure(op, index string) error {
 	f := a.parse()
 	err := f.err(op, index)
-	if after := awserr.ParseRetryAfter(a.header); after > 0 { // of a proxy: the server itself asks for none
+	if after := awserr.ParseRetryAfter(a.header); after > 0 { // from a proxy: the server itself sends no Retry-After
 		if _, transient := pipeline.Retryable(err); transient {
 			return pipeline.RetryAfter(err, after)
 		}
@@ -90,8 +90,8 @@ type failure struct {
 // class is the meaning of a failure for the sender.
 type class struct {
 	name string            // in logs
-	mark func(error) error // as the pipeline is to take it; nil: this document will never be taken
-	hint string            // what an operator does about it
+	mark func(error) error // marks the error for the pipeline; nil: the document will never be accepted
+	hint string            // what an operator can do
 }
 
 var (
@@ -100,7 +100,7 @@ var (
 	unwell   = &class{name: "unavailable", mark: pipeline.Transient}
 	tooLarge = &class{name: "too_large", hint: "raise http.max_content_length of the server, or leave fields out"}
 	outrun   = &class{name: "conflict", mark: pipeline.Transient} // another writer was there between the reading and the writing
-	gone     = &class{name: "missing"}                            // there is no such document
+	gone     = &class{name: "missing"}                            // the document does not exist
 	noIndex  = &class{name: "missing", mark: pipeline.Fatal, hint: "create the index, or let create do it"}
 	noScript = &class{name: "missing", mark: pipeline.Transient, hint: "somebody deleted the stored script; it is installed again"}
 	blocked  = &class{name: "blocked", mark: pipeline.Transient,

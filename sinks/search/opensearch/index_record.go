@@ -17,8 +17,8 @@ import (
 // stateIndex holds one record for each sink that writes to the server, beside its indexes.
 const stateIndex = "tablewake"
 
-// stateSettings and stateMapping are what stateIndex is made of: small, on every node that
-// may be asked, and left out where somebody reads all indexes.
+// stateSettings and stateMapping define stateIndex. It is small, is on every node that may be asked, and is hidden from
+// requests for all indexes.
 const (
 	stateSettings = `{"index":{"number_of_shards":1,"auto_expand_replicas":"0-1","hidden":true}}`
 	stateMapping  = `{"dynamic":false,"properties":{"pipeline":{"type":"keyword"},"sink":{"type":"keyword"}}}`
@@ -29,13 +29,13 @@ type indexRecord struct {
 	Pipeline    string               `json:"pipeline"`
 	Sink        string               `json:"sink"`
 	Born        time.Time            `json:"born"`                  // since when nothing of it was forgotten
-	Asked       map[string]string    `json:"asked,omitempty"`       // what its indexes were asked to be, by path
+	Asked       map[string]string    `json:"asked,omitempty"`       // the requested definition of its indexes, by path
 	Fingerprint *state.Fingerprint   `json:"fingerprint,omitempty"` // nil: none
 	Made        map[string]string    `json:"made,omitempty"`        // indexes that were made, and the UUID of each
 	Pending     map[string]time.Time `json:"pending,omitempty"`     // indexes that are being made, and since when
 }
 
-// MarshalJSON encodes the record as one text, so that its members are no fields of the index.
+// MarshalJSON encodes the record as one text, so that its members are not fields of the index.
 func (r indexRecord) MarshalJSON() ([]byte, error) {
 	type plain indexRecord
 	inner, err := json.Marshal(plain(r))

@@ -20,7 +20,7 @@ import (
 type indexState struct {
 	Aliases  map[string]alias           `json:"aliases"`
 	Mappings map[string]json.RawMessage `json:"mappings"`
-	Settings map[string]any             `json:"settings"` // by their full names
+	Settings map[string]any             `json:"settings"` // settings by their full names
 }
 
 // owner is stored in an index: the sink that made it, and its alias.

@@ -73,7 +73,7 @@ func (s *Store) purge(ctx context.Context, name string, before time.Time) (purge
 		n, err := s.deleteUnchanged(ctx, name, a.Hits.Hits)
 		purged += n
 		if err != nil || n == 0 {
-			return purged, err // what is left has changed
+			return purged, err // the remaining tombstones have changed
 		}
 	}
 }

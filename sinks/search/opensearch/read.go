@@ -23,9 +23,8 @@ func (s *Store) Indexes(ctx context.Context) ([]string, error) {
 	return s.names(ctx)
 }
 
-// Search finds documents by the server's query string language: words in any field,
-// title:shoe, +must -mustnot, Price:>10, CreatedAt:[2026-01-01 TO *]. What was written
-// before is found.
+// Search finds documents by the server's query string language: words in any field, title:shoe, +must -mustnot,
+// Price:>10, CreatedAt:[2026-01-01 TO *]. It finds documents that were written before the call.
 func (s *Store) Search(ctx context.Context, index, query string, limit int) (search.Hits, error) {
 	find := map[string]any{"match_all": map[string]any{}}
 	if query != "" && query != "*" {
@@ -216,7 +215,7 @@ func (s *Store) ReadStored(ctx context.Context, index, id, routing string) (ther
 	return there, err
 }
 
-// ownMark is the field _tw of a document. Without a version the document is somebody else's.
+// ownMark is the field _tw of a document. A document without a version there belongs to someone else.
 type ownMark struct {
 	Version string `json:"version"`
 	Birth   string `json:"birth"`

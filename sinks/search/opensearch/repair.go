@@ -12,8 +12,8 @@ import (
 
 var _ search.Repairer = (*Store)(nil)
 
-// RepairDocuments reads the stored documents, compares them with what the repairs read, and writes those that are the
-// same. A missing document is created, and a stored one is replaced, in one of two ways:
+// RepairDocuments reads the stored documents, compares them with those that the repairs read, and writes those that are
+// unchanged. A missing document is created, and a stored one is replaced, in one of two ways:
 //
 //   - In mode exact it must have the sequence number that was read, which identifies one write. So of several writers one
 //     is first, and the others are lost.
@@ -122,7 +122,7 @@ func (b *bulk) readStates(ctx context.Context, at []int) ([]storedState, error) 
 	return found.Docs, nil
 }
 
-// appendRepair appends the lines that write a mutation if the stored document is still the one that was read.
+// appendRepair appends the lines that write a mutation if the stored document is still the one that the repair read.
 func (b *bulk) appendRepair(dst []byte, index string, m *search.Mutation, is *storedState) []byte {
 	op := `{"index":{`
 	if !is.Found {

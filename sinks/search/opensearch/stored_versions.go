@@ -16,9 +16,9 @@ const versionsPath = "/_mget?_source_includes=_tw.version,_tw.birth&filter_path=
 // errVanished means that a document was deleted between the write and the read of its version.
 var errVanished = pipeline.Transient(errs.New("opensearch: a document was there and is not any more: was its index deleted, or its tombstone purged?"))
 
-// readStoredVersions sets the results of the mutations at, which the script left alone: the
-// stored document is newer, or it is of the very same change, as after a repetition. To ask for
-// the version in every bulk request would cost more than to ask again for those few.
+// readStoredVersions sets the results of the mutations that the script left alone: the stored document is newer, or has
+// the version of the same change, as after a repetition. To read the version in every bulk request would cost more than
+// a second request for those few.
 func (b *bulk) readStoredVersions(ctx context.Context, at []int) {
 	if len(at) == 0 {
 		return
@@ -30,7 +30,7 @@ func (b *bulk) readStoredVersions(ctx context.Context, at []int) {
 	}
 	if err != nil {
 		for _, i := range at {
-			b.rs[i] = search.Result{Err: err} // when it comes again it finds the same, or what is newer
+			b.rs[i] = search.Result{Err: err} // a repetition finds the same version, or a newer one
 		}
 	}
 }

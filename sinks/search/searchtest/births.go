@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Births checks that a store which compares versions writes a document, or a tombstone, only over one of
-// the same birth: what another one bears is a fatal error, whatever the versions. index is one that holds nothing.
+// Births checks that a store which compares versions writes a document, or a tombstone, only over one of the same
+// birth. Another birth is a fatal error, whatever the versions. index is an empty index.
 func Births(t *testing.T, store search.Store, index string) {
 	t.Helper()
 	for id, tombstone := range map[string]bool{"document": false, "tombstone": true} {

@@ -47,7 +47,7 @@ func Flawed(index, kind string) (search.Options, error) {
 // mapping it does not fit.
 type Refusing struct{ search.Store }
 
-// Apply refuses such documents for good.
+// Apply permanently refuses such documents.
 func (r Refusing) Apply(ctx context.Context, ms []search.Mutation) ([]search.Result, error) {
 	rs := make([]search.Result, len(ms))
 	taken, at := make([]search.Mutation, 0, len(ms)), make([]int, 0, len(ms))

@@ -118,7 +118,7 @@ func RunListers(t *testing.T, store ListedStore, index, neighbour, missing strin
 		if err != nil {
 			t.Error(err)
 		}
-		break // stopping early is no panic
+		break // an early stop must not panic
 	}
 	for _, l := range []state.Listing{{Segment: 1}, {Segment: 2, Segments: 2}, {Segment: -1}} {
 		if n, err := count(t, store, index, l); n > 0 || err == nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// Model is what must stand in the indexes of the items whose Type is kind ("": of all
-// that have one), by the key of the item, as State reports it.
+// Model returns the required documents of the items whose Type is kind ("": of all items with a Type), by the key of
+// the item, as State reports them.
 func Model(s *sinktest.Stream, kind string) map[string]string {
 	want := make(map[string]string)
 	for _, item := range s.Items() {
@@ -25,8 +25,7 @@ func Model(s *sinktest.Stream, kind string) map[string]string {
 	return want
 }
 
-// show is plain JSON as text that is equal for equal documents: numbers by what
-// they are worth.
+// show returns plain JSON as text that is equal for equal documents: numbers by value.
 func show(v any) string {
 	switch v := v.(type) {
 	case map[string]any:

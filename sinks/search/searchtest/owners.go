@@ -12,10 +12,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// OwnerSuite is a kind of store under test, in which several sinks write.
+// OwnerSuite is a kind of store under test, which several sinks write to.
 type OwnerSuite struct {
-	// Open opens the store of a sink for the indexes of a template, as it is opened for a
-	// pipeline. All stores of one world are of one server or folder. Required.
+	// Open opens the store of a sink for the indexes of a template, as a pipeline opens it. All stores of one world use
+	// one server or folder. Required.
 	Open func(ctx context.Context, world string, owner search.Owner, index *template.Template) (OwnedStore, error)
 
 	// Name is the name of an index, and of a pipeline, that no other test uses. Required.

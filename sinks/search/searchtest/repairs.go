@@ -27,8 +27,8 @@ type RepairSuite struct {
 	Set    func(t *testing.T, id, doc string)
 	Remove func(t *testing.T, id string)
 
-	// Between makes the next repair of a store run do between its last read and its first write. Default: a repair reads
-	// and writes in one transaction, so that there is no between.
+	// Between makes the next repair of a store call do between its last read and its first write. Default: a repair
+	// reads and writes in one transaction, so nothing can come between.
 	Between func(s RepairedStore, do func())
 
 	// Seconds is for stores that order changes by their second only: two repairs of a document, which keep its second,
@@ -134,8 +134,8 @@ func (s repairCheck) wantStored(what, id string, gone bool, v record.Version, n 
 
 func (s repairCheck) version(n int) record.Version { return s.document("", n, false).Version }
 
-// each calls check with every pair of what a repair finds and stores. The former is stored already; was is how it was
-// read. v is the number of the version that the repair keeps.
+// each calls check with every pair of a found state and a state to store. The found state is stored already; was is the
+// state that the repair read. v is the number of the version that the repair keeps.
 func (s repairCheck) each(name string, check func(what, id string, was search.StoredDocument, now search.Mutation, v int)) {
 	s.t.Helper()
 	s.apply("another document", s.document("another", 1, false), false) // so that the index exists
@@ -232,7 +232,7 @@ func repairsRace(t *testing.T, s repairCheck) {
 	}
 }
 
-// Of the repairs of one finding that run at the same time, one is done and the others are lost.
+// If several repairs of one finding run at the same time, one is done and the others are lost.
 func repairsCountOnce(t *testing.T, s repairCheck) {
 	processes := []repairCheck{s, {s.Open(t), t, s.RepairSuite}}
 	s.each("once", func(what, id string, was search.StoredDocument, now search.Mutation, v int) {

@@ -11,9 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// State is every document of every index that a sink of pipeline test wrote, by the key
-// of its item, with the element that it is of. Two documents of one item or element are an error, and so is one that does not say
-// which change it is of.
+// State returns every document of every index that a sink of the pipeline test wrote, by the key of its item and its
+// element. Two documents of one item or element are an error, and so is one that does not name its change.
 func State(ctx context.Context, store search.Reader) (map[string]string, error) {
 	names, err := store.Indexes(ctx)
 	if err != nil {

@@ -15,7 +15,7 @@ type change struct {
 	entry
 	doc   int64
 	add   bool   // else it is removed
-	words []byte // that are added
+	words []byte // added words
 }
 
 func (c *changes) note(ch change) {
@@ -26,10 +26,10 @@ func (c *changes) note(ch change) {
 	}
 }
 
-// replace notes the changes from the stored entries was to the fields fs of a document, and returns the new
-// entries as the file stores them. With anew it trusts no entry to be there, and writes all.
+// replace notes the changes from the stored entries was to the fields fs of a document, and returns the new entries in
+// stored form. With anew it assumes that no entry is stored, and writes all.
 func (c *changes) replace(t *tx, index, doc int64, was []entry, fs fields, anew bool) ([]byte, error) {
-	gone := make(map[string]entry) // by their text in the file
+	gone := make(map[string]entry) // entries to remove, by their text in the file
 	for _, e := range was {
 		gone[string(appendEntry(nil, e))] = e
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// searchedBy is what [search.StoredDocument].Derived says of a document that is found by other words or values than it
-// has.
+// searchedBy describes, for [search.StoredDocument].Derived, a document whose search data has other words or values
+// than the document.
 const searchedBy = "words and values to search by"
 
 // Statements that check what documents are found by. The number of a path tells its index.
@@ -18,23 +18,23 @@ const (
 	readPaths = `SELECT p.path, p.id FROM json_each(?) j CROSS JOIN "_tws_paths" p
 WHERE p."index" = ? AND p.path = j.value`
 
-	// Of each value: the place of its document in the list, path, document, whether it is a time, and its bytes.
+	// For each value: index of its document in the list, path, document, whether it is a time, and its bytes.
 	missingValues = `SELECT DISTINCT j.value ->> 0 FROM json_each(?) j
 WHERE NOT EXISTS (SELECT 1 FROM "_tws_values" v WHERE v.path = j.value ->> 1
 	AND v.value = iif(j.value ->> 3, CAST(unhex(j.value ->> 4) AS TEXT), unhex(j.value ->> 4)) AND v.doc = j.value ->> 2)`
 
-	// Of each field with words: the place of its document in the list, and the rowid. FTS5 has a row there for each.
+	// For each field with words: index of its document in the list, and the rowid. FTS5 has a row for each.
 	missingWords = `SELECT DISTINCT j.value ->> 0 FROM json_each(?) j
 WHERE NOT EXISTS (SELECT 1 FROM "_tws_words_docsize" w WHERE w.id = j.value ->> 1)`
 )
 
-// indexed is a stored document with what the file says that it is found by.
+// indexed is a stored document with its search data in the file.
 type indexed struct {
 	doc             int64
 	entries, source []byte
 }
 
-// derivedChecker checks by what documents of an index are found. It remembers the numbers of paths.
+// derivedChecker compares the search data of documents with the documents. It remembers the numbers of paths.
 type derivedChecker struct {
 	index int64
 	paths map[string]int64
@@ -87,7 +87,8 @@ func (c *derivedChecker) check(ctx context.Context, tx *sql.Tx, docs []indexed) 
 	return same, nil
 }
 
-// parse returns the fields of documents, nil for one that cannot be parsed, and reads the numbers of their paths.
+// parse returns the fields of documents, nil for a document that cannot be parsed, and reads the numbers of their
+// paths.
 func (c *derivedChecker) parse(ctx context.Context, tx *sql.Tx, docs []indexed) ([]fields, error) {
 	if c.paths == nil || len(c.paths) > maxPaths {
 		c.paths = make(map[string]int64)
@@ -127,7 +128,7 @@ func (c *derivedChecker) parse(ctx context.Context, tx *sql.Tx, docs []indexed) 
 
 // equal reports whether stored entries are those of fields.
 func (c *derivedChecker) equal(was []entry, fs fields) bool {
-	stored := make(map[string]bool, len(was)) // by their text in the file: whether the fields have it
+	stored := make(map[string]bool, len(was)) // by their text in the file: whether the fields have the value
 	for _, e := range was {
 		stored[string(appendEntry(nil, e))] = false
 	}

@@ -1,10 +1,9 @@
 // Package sqlite keeps the documents of search indexes in one SQLite file, and finds them by
 // its FTS5.
 //
-// What [Store.Apply] reports as written survives a killed process and a power failure: a call is
-// one transaction, synced before it returns. The check of a document's version and its write are
-// in that transaction. The file is that of views and of what is remembered of items (package
-// sinks/state/sqlite), with its one writer, its lock and its format.
+// A write that [Store.Apply] reports as written survives a killed process and a power failure: a call is one
+// transaction, synced before it returns. The check of a document's version and its write are in that transaction. The
+// file also has the views and the state (package sinks/state/sqlite), with one writer, one lock and one format.
 //
 // A document is found by its words: letters, marks and digits in lower case, whatever the language,
 // with their diacritics. Ideographs, Hiragana, and the letters of Thai, Lao, Khmer and Burmese,
@@ -25,8 +24,7 @@
 //	CreatedAt:2026-01-15     that day in UTC; with a time, that instant
 //	CreatedAt:>="2026-01-15" dates and times, likewise
 //
-// Text of several words, as x-1, is a phrase. A backslash takes the next character as it is, and so
-// does a quote for all until the next one. What the language does not have is refused by its name
-// and column: AND, OR, NOT and !, _exists_, brackets, wildcards within a word or in the name of a
-// field, fuzzy words, regular expressions and boosts.
+// Text of several words, such as x-1, is a phrase. A backslash makes the next character plain text, and a quote all
+// characters until the next quote. Other syntax is refused by its name and column: AND, OR, NOT and !, _exists_,
+// brackets, wildcards within a word or in the name of a field, fuzzy words, regular expressions and boosts.
 package sqlite

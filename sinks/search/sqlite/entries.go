@@ -86,7 +86,7 @@ func (f *field) text(s string) {
 // entry is one row of a document: words at a path, by their digest, or a value.
 type entry struct {
 	path   int64
-	digest uint64 // of words; 0: a value
+	digest uint64 // digest of the words; 0: a value
 	value  any    // []byte or string
 }
 

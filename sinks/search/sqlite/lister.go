@@ -15,9 +15,9 @@ var _ search.Lister = (*Store)(nil)
 
 const listDocuments = `SELECT doc, id, routing, version, entries, source FROM "_tws_documents" WHERE "index" = ? AND source IS NOT NULL`
 
-// ListDocuments reads the documents page by page. A store for readers lists the indexes of all sinks. A document
-// whose version was changed by hand has none. By what a document is found is read a moment later, so one that is written
-// meanwhile may be marked although nothing is wrong.
+// ListDocuments reads the documents page by page. A store for readers lists the indexes of all sinks. A document whose
+// version was changed by hand has none. The search data of a document is read a moment later. So a document that is
+// written meanwhile may be marked although it is correct.
 func (s *Store) ListDocuments(ctx context.Context, index string, l state.Listing) iter.Seq2[search.ListedDocument, error] {
 	return func(yield func(search.ListedDocument, error) bool) {
 		number, err := s.find(ctx, index, true)
@@ -62,7 +62,7 @@ const (
 	checkedBytes  = 1 << 20
 )
 
-// listedDocument is a document with what it is found by.
+// listedDocument is a document with its search data.
 type listedDocument struct {
 	search.ListedDocument
 	doc     int64

@@ -14,11 +14,11 @@ import (
 type clause struct {
 	need  need
 	field string // "": any
-	words string // that follow each other, as in words.go; "": none are asked for
+	words string // words that follow each other, as in words.go; "": none are requested
 	begin bool   // the last word may be longer
 
-	// low and high are the least and the greatest value that is asked for, as values.go has them;
-	// nil: no value is asked for.
+	// low and high are the smallest and the largest requested value, encoded as in values.go; nil: no value is
+	// requested.
 	low, high        any
 	aboveLow, ltHigh bool // and not equal to it
 }
@@ -38,7 +38,7 @@ const maxClauses = 100
 // QueryError reports the error of a query, and its position.
 type QueryError struct {
 	Query  string
-	Column int // in letters, from 1
+	Column int // column in characters, from 1
 	Text   string
 }
 

@@ -49,7 +49,7 @@ func (s *Store) Search(ctx context.Context, index, query string, limit int) (hit
 // finder builds the SELECT of a query from the documents that each clause finds.
 type finder struct {
 	index    int64
-	selects  []string // of documents, the number of the clause, and what it needs
+	selects  []string // queries of documents, each with the number of its clause
 	args     []any
 	musts    int
 	positive bool // there is a clause that finds documents

@@ -17,7 +17,7 @@ const errs = redact.Class("search")
 // Store stores the indexes of one sink in a SQLite file. A reader sees the indexes of all sinks. It is safe
 // for concurrent use; one caller at a time writes.
 type Store struct {
-	state.Fingerprints // of all sinks that write the file
+	state.Fingerprints // fingerprints of all sinks that write to the file
 	db                 *sqlite.DB
 	owner              search.Owner
 	opened             bool  // Close closes the file

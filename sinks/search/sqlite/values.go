@@ -46,7 +46,7 @@ func instant(text string) (string, bool) {
 // longDecimal parses a text as a number: documents contain a number as text if a double would lose digits
 // (search.NumberExact).
 func longDecimal(text string) (d decimal.Decimal, ok bool) {
-	const digits = 15 // that a double keeps
+	const digits = 15 // digits that a double keeps
 	if len(text) <= digits+1 || len(text) > 200 || !strings.Contains(text, ".") {
 		return d, false
 	}

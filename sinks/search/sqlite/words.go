@@ -19,7 +19,7 @@ var singleLetterScripts = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, u
 // appendWords appends the words of text to dst, each in lower case and after a space, where dst
 // is not empty. The marks of a letter belong to its word.
 func appendWords(dst []byte, text string) []byte {
-	begin := -1 // of the word that dst ends with; -1: it is complete
+	begin := -1 // start of the last word in dst; -1: it is complete
 	single := false
 	end := func() {
 		if begin >= 0 && len(dst)-begin > maxWord {

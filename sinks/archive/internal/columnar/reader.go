@@ -37,7 +37,7 @@ type Reader struct {
 	plain  bool
 
 	groups []parquet.RowGroup // remaining row groups
-	rows   parquet.Rows       // of the current row group; may be nil
+	rows   parquet.Rows       // rows of the current row group; may be nil
 	taken  []parquet.Row
 	next   int // in taken
 	row    Row
