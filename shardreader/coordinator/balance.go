@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// A consumer requests a lease because of its load at most once in loadRequestEvery. To get its fair number, it requests up
-// to maxRequests leases at once.
+// A consumer requests a lease because of its load at most once in loadRequestEvery. To get its fair number of leases,
+// it requests up to maxRequests leases at once.
 const (
 	loadRequestEvery = 30 * time.Second
 	maxRequests      = 16
 )
 
-// leaseShares are the leases that consumers should read now.
+// leaseShares describes how the consumers share the leases that should be read now.
 type leaseShares struct {
-	others    []string          // live consumers but this one
+	others    []string          // live consumers except this one
 	owned     map[string][]*row // leases of the others, by consumer id
 	ownCount  int               // number of leases of this consumer
-	fairCount int               // number of leases of each consumer, if all had as many
+	fairCount int               // number of leases of each consumer if all had equally many, rounded up
 	free      []*row            // leases that this consumer may take
 }
 
@@ -70,7 +70,8 @@ func (c *Coordinator) leaseShares() leaseShares {
 	return s
 }
 
-// requestLeases requests leases of others, unless an earlier request waits.
+// requestLeases requests leases of other consumers, unless an earlier request waits. It always requests leases that are
+// pinned to this consumer.
 func (c *Coordinator) requestLeases(s leaseShares) {
 	waits := false
 	for _, id := range s.others {
@@ -86,8 +87,8 @@ func (c *Coordinator) requestLeases(s leaseShares) {
 	}
 }
 
-// requestByCount requests the idlest leases of the consumers with the most leases, up to the fair number. Each move must
-// make the numbers more even. It reports whether it requested any.
+// requestByCount requests the least busy leases of the consumers with the most leases, up to the fair number. Each move
+// must make the numbers more even. It reports whether it requested a lease.
 func (c *Coordinator) requestByCount(s leaseShares) (asked bool) {
 	left := make(map[string]int, len(s.others))
 	for _, id := range s.others {
@@ -128,7 +129,7 @@ func (c *Coordinator) requestByLoad(s leaseShares) {
 	if least < own || busiest == "" || most-own < even/2 || len(has) < 2 || s.ownCount > len(has) {
 		return
 	}
-	// The one nearest to half of the difference.
+	// The lease whose load is nearest to half of the difference.
 	r := cheapest(has, func(r *row) float64 { return math.Abs(r.Load - (most-own)/2) })
 	if r != nil && r.Load > even/10 && r.Load < (most-own)*0.8 {
 		c.loadRequested = c.now
@@ -136,7 +137,7 @@ func (c *Coordinator) requestByLoad(s leaseShares) {
 	}
 }
 
-// cheapest returns the row with the lowest cost among those that may be requested; nil if there is none.
+// cheapest returns the row with the lowest cost among the rows that may be requested; nil if there is none.
 func cheapest(rows []*row, cost func(*row) float64) (best *row) {
 	for _, r := range rows {
 		if !r.busy && r.RequestedBy == "" && r.Pinned == "" && (best == nil || cost(r) < cost(best)) {

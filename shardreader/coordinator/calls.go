@@ -6,8 +6,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// A call in flight is a value of its own type: what it requests, for whom, and how often it was tried. Its method
-// handleResult receives the event with the result, and decides what follows.
+// Each kind of call has a type. A value of the type describes one call in flight: the request, the requester and the
+// number of tries. Its method handleResult receives the event with the result, and decides what follows.
 
 // newCall numbers a call. op must have a method handleResult for the event that answers the call.
 func (c *Coordinator) newCall(op any) Call {
@@ -28,8 +28,8 @@ func routeResult[E Event](c *Coordinator, call Call, e E) {
 // tries counts the failed tries of a call.
 type tries int
 
-// next returns how long to wait before the next try after err: a backoff of up to most, and at least the time that the
-// server requests.
+// next returns the time to wait before the next try after err: a backoff of up to longest, but at least the time that
+// the server requests.
 func (n *tries) next(c *Coordinator, most time.Duration, err error) time.Duration {
 	server, _ := pipeline.Retryable(err)
 	d := c.backoff(int(*n), most, server)

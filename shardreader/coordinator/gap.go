@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Why a shard is read no further, as status shows it.
+// The reasons why a shard is read no further, as status shows them.
 const (
 	StoppedAtGap    = "records were lost before they were read, and the shard is read no further (on_gap: stop)"
 	StoppedGone     = "the shard disappeared before it was read to its end, and its descendants are not read (on_gap: stop)"
@@ -21,18 +21,19 @@ const (
 	StoppedContrary = "the shard holds a sequence number below the one that it starts with: its records may be older than its parent's, so it is read no further"
 )
 
-// PassedGap is what a lease bears instead if reading continues after a gap (on_gap: continue or repair) and no
-// record was found there yet: the gap is noted and logged, and the next reader of the shard does not log it again.
+// PassedGap is the Lease.Stopped of a shard whose reading continues after a gap (on_gap: continue or repair), until a
+// record after the gap is found. It shows the next reader of the shard that the gap is already noted and logged.
 const PassedGap = "records were lost before they were read, and reading goes on behind them (on_gap: continue or repair)"
 
-// handleTrimmed handles a position that the stream refuses as older than what it keeps.
+// handleTrimmed handles a position that the stream refuses as older than its oldest record. at is the time of the
+// result.
 //
-// A shard that was read has lost records. An unread shard may have lost none: its first sequence number need not be
-// that of a record.
+// If records of the shard were read before, later records are lost. If not, the shard may have lost none, because its
+// first sequence number need not belong to a record.
 func (c *Coordinator) handleTrimmed(a *assignment, at time.Time) {
 	unread := a.pos.Kind != leases.Sequence
 	if a.phase != reading || unread && (a.row.First == "" || c.isYoung(a.row, at) || c.keepsStart(a, at)) {
-		// A gap is noted already, or nothing is lost: all records that are left come after the position.
+		// The gap is noted already, or no record is lost: reading begins at the oldest record left.
 		a.start.refused = true
 		c.queueCallIn(a, a.failures.next(c, maxBackoff, nil))
 		return
@@ -45,8 +46,9 @@ func (c *Coordinator) handleTrimmed(a *assignment, at time.Time) {
 	c.noteLost(a, g)
 }
 
-// isYoung reports whether a shard is so young that the stream still keeps all of its records. It goes by the time in the
-// shard's id, or, if that has none, by a listing that lacked the shard. at is the time now, zero if it is unknown.
+// isYoung reports whether a shard is so young that the stream still keeps all of its records. The age is known from the
+// time in the shard's id. If the id has no time, it is known from the last listing without the shard. at is the present
+// time; zero if unknown.
 func (c *Coordinator) isYoung(r *row, at time.Time) bool {
 	keeps := c.surelyKept()
 	if made, ok := shardreader.ShardTime(r.Shard); ok {
@@ -60,17 +62,17 @@ func (c *Coordinator) isYoung(r *row, at time.Time) bool {
 	return ok && c.now-lacked < keeps
 }
 
-// surelyKept is the age up to which the stream keeps all records: less than the retention, because clocks differ and
-// listings are late.
+// surelyKept returns the age up to which the stream keeps all records. It is less than the retention, because clocks
+// differ and listings are late.
 func (c *Coordinator) surelyKept() time.Duration { return c.o.Retention - c.o.Retention/24 }
 
 // keepsStart reports whether the stream keeps all records that were created after the time at which the reading of a
-// shard starts. at is the time now, zero if it is unknown.
+// shard starts. at is the present time; zero if unknown.
 func (c *Coordinator) keepsStart(a *assignment, at time.Time) bool {
 	return !a.row.From.IsZero() && !at.IsZero() && at.Sub(a.row.From) < c.surelyKept()
 }
 
-// seekOldest reads from the oldest record that is left, to find the first one after a gap.
+// seekOldest enters the phase ph, which reads from the oldest record left, to find the first record after the gap g.
 func (c *Coordinator) seekOldest(a *assignment, g record.Gap, ph phase) {
 	a.enter(ph)
 	a.gap = &g
@@ -79,7 +81,7 @@ func (c *Coordinator) seekOldest(a *assignment, g record.Gap, ph phase) {
 	c.queueCall(a)
 }
 
-// seekGapEnd searches the first record after a durable gap.
+// seekGapEnd begins the search for the first record after a durable gap.
 func (c *Coordinator) seekGapEnd(a *assignment, g record.Gap) {
 	if a.stopReason != "" {
 		c.seekOldest(a, g, stoppedAtGap)
@@ -88,8 +90,8 @@ func (c *Coordinator) seekGapEnd(a *assignment, g record.Gap) {
 	c.seekOldest(a, g, afterGap)
 }
 
-// endProbe decides by the oldest record that is left whether the lost records belong to the requested range. If no
-// record is left, they do. It reports whether the page is to be read.
+// endProbe compares the oldest record left with the time at which reading starts. If the record is older, no requested
+// record is lost: endProbe returns true, and the page is read. Otherwise, or if no record is left, it notes the gap.
 func (c *Coordinator) endProbe(a *assignment, page *record.Page) bool {
 	if len(page.Changes) > 0 && page.Changes[0].Time.Before(a.row.From) {
 		a.enter(reading)
@@ -100,13 +102,13 @@ func (c *Coordinator) endProbe(a *assignment, page *record.Page) bool {
 	return false
 }
 
-// resumeStop continues with a shard whose lease says that it stopped, or that a gap was logged.
+// resumeStop enters the phase that follows from Lease.Stopped.
 func (c *Coordinator) resumeStop(a *assignment) {
 	why := a.row.Stopped
 	atGap := why == StoppedAtGap || why == PassedGap
 	switch {
 	case why == "", c.o.OnGap == Stop && why == PassedGap, c.o.OnGap == Continue && why == StoppedGone:
-		return // it is read again, which finds a stop that still applies
+		return // reading finds the stop again if it still applies
 	case c.o.OnGap == Continue && atGap:
 		c.saveStop(a, PassedGap)
 	default:
@@ -118,13 +120,13 @@ func (c *Coordinator) resumeStop(a *assignment) {
 			shardAttr(a.row.Shard), slog.String("why", why))
 	}
 	if atGap {
-		// The stream may have dropped the record after the gap: the end of the gap is unknown again.
+		// The stream may have dropped the record after the gap, so the end of the gap is unknown again.
 		c.noteGap(a, gapReopened, c.gapAfter(a))
 	}
 }
 
-// noteLost stores a gap and logs it at once, because a record after it may never come. Then the search for that record
-// begins.
+// noteLost stores a gap and logs it at once, because there may never be a record after the gap. Then the search for
+// such a record begins.
 func (c *Coordinator) noteLost(a *assignment, g record.Gap) { c.noteGap(a, recordsLost, g) }
 
 // completeGap completes a gap with the first record after it, or with the shard's end.
@@ -142,7 +144,7 @@ func (c *Coordinator) completeGap(a *assignment, page *record.Page) {
 	c.noteGap(a, extentKnown, g)
 }
 
-// leaveGap enters the phase that follows once the end of a gap is known.
+// leaveGap enters the phase that follows when the end of a gap is known.
 func (a *assignment) leaveGap() {
 	if a.stopReason != "" {
 		a.enter(stopped)
@@ -151,16 +153,16 @@ func (a *assignment) leaveGap() {
 	a.enter(reading)
 }
 
-// missingShard is a shard that is not found, while a listing decides whether it is gone.
+// missingShard is a shard that was not found. A listing decides whether it is gone.
 type missingShard struct {
 	*assignment
-	from phase
+	from phase // phase before
 }
 
-// checkMissing handles a shard that is not found and of which not all was read.
+// checkMissing handles a shard that is not found, and that was not read to its end.
 func (c *Coordinator) checkMissing(a *assignment) {
 	if c.descendantWasRead(a.row.Shard) {
-		c.endWithoutPage(a) // it was read before its descendants
+		c.endWithoutPage(a) // the shard was read to its end before its descendants
 		return
 	}
 	v := missingShard{a, a.phase}
@@ -174,13 +176,13 @@ func (v missingShard) listed(c *Coordinator, l *listing, err error) {
 		c.noteGone(a)
 		return
 	}
-	// It is listed, or that is unknown: it may be found again.
+	// The shard is listed, or the listing failed: reading may find the shard again.
 	a.notFoundCalls = 0
 	a.enter(v.from)
 	c.queueCallIn(a, a.failures.next(c, maxBackoff, nil))
 }
 
-// noteGone notes that a shard is gone, and that its last records, or its children, were not read.
+// noteGone notes the gap that a shard leaves which is gone before its last records, or its children, were read.
 func (c *Coordinator) noteGone(a *assignment) {
 	g := c.gapAfter(a)
 	g.Whole, g.UnknownExtent = true, true
@@ -201,7 +203,7 @@ func (c *Coordinator) endWithoutPage(a *assignment) {
 	a.stopReason = ""
 	switch {
 	case a.phase == draining:
-	case a.search != nil: // its last page is delivered, its children were sought
+	case a.search != nil: // the last page is delivered, and the search for children has run
 		a.enter(ended)
 		a.search.found(c, a.search.severed)
 	default:
@@ -209,17 +211,17 @@ func (c *Coordinator) endWithoutPage(a *assignment) {
 	}
 }
 
-// noteReason is why a gap is noted. It decides what follows once it is durable.
+// noteReason is the reason why a gap is noted. It decides what follows when the gap is durable.
 type noteReason uint8
 
 const (
-	recordsLost    noteReason = iota // of a shard, before they were read
+	recordsLost    noteReason = iota // records of a shard were lost before they were read
 	extentKnown                      // the end of a gap that was noted before is found
-	gapReopened                      // the record that ended a noted gap may be gone
+	gapReopened                      // the record that ended a noted gap may be lost
 	shardGone                        // a shard is gone before it was read to its end, or before its children were known
 	parentUnread                     // a shard has no lease, and its parent is gone and was never read to its end
 	shardUnbegun                     // a shard has no lease, and its children were not begun
-	betweenStreams                   // a stream follows one that was read
+	betweenStreams                   // a stream follows a stream that was read
 )
 
 // gapNote stores a gap, and retries until it is durable.
@@ -227,7 +229,7 @@ type gapNote struct {
 	reason noteReason
 	gap    record.Gap
 	by     gapWaiter
-	lease  leases.Lease // of parentUnread: the missing lease
+	lease  leases.Lease // for parentUnread: the missing lease
 	tries  tries
 }
 
@@ -237,7 +239,7 @@ type gapWaiter interface {
 	noted(c *Coordinator, op *gapNote)
 }
 
-// noteGap makes a gap durable. Nothing more of the shard is read until then.
+// noteGap makes a gap durable. The shard is not read meanwhile.
 func (c *Coordinator) noteGap(a *assignment, why noteReason, g record.Gap) {
 	a.enter(confirming)
 	c.sendNote(&gapNote{reason: why, gap: g, by: a})

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// listing is all shards of a stream, as DescribeStream listed them.
+// listing holds all shards of a stream, as DescribeStream listed them.
 type listing struct {
 	status   shardreader.StreamStatus
 	shards   []shardreader.Shard
@@ -27,7 +27,7 @@ func newListing(status shardreader.StreamStatus, shards []shardreader.Shard) *li
 	return l
 }
 
-// shard returns a shard as it is listed; the zero Shard if it is not listed, or if l is nil.
+// shard returns a listed shard. It returns the zero Shard if the shard is not listed, or if l is nil.
 func (l *listing) shard(id string) (s shardreader.Shard) {
 	if l.has(id) {
 		return l.shards[l.byID[id]]
@@ -57,45 +57,45 @@ func (l *listing) markAncestors(shard string, above map[string]bool) {
 }
 
 // aboveParent reports whether the sequence numbers of a shard are above those of its parent, as far as the listing
-// shows them. Versions depend on that order.
+// shows them. Versions depend on the order of sequence numbers.
 func (l *listing) aboveParent(s shardreader.Shard) bool {
 	last := l.shard(s.Parent).Last
 	return s.First == "" || last == "" || record.CompareSequence(s.First, last) > 0
 }
 
-// listingWaiter requests listings of a stream.
+// listingWaiter waits for a listing of a stream. listed is called only if wanted returns true.
 type listingWaiter interface {
 	wanted(c *Coordinator) bool
 	listed(c *Coordinator, l *listing, err error)
 }
 
-// streamLister lists one stream. Requests that come meanwhile share the next listing.
+// streamLister lists one stream. Requests that come during a listing share the next one.
 type streamLister struct {
 	stream  string
 	running bool
-	waiting []listingWaiter // for the listing in flight
-	later   []listingWaiter // for the next one, which begins later than their requests
+	waiting []listingWaiter // waiters for the listing in flight
+	later   []listingWaiter // waiters for the next listing, which begins after their requests
 
 	// The listing in flight.
 	sent   time.Duration // when its first request was made
 	shards []shardreader.Shard
 	seen   map[string]bool // pages that were requested
-	after  string          // the page that is requested now
+	after  string          // start of the page that is requested now
 	tries  tries
 
 	began  time.Duration            // when the last complete listing began
 	lacked map[string]time.Duration // for each listed shard: when the last listing without it began
 }
 
-// beforeAll is longer than any stream keeps a record.
+// beforeAll is longer than the retention of any stream.
 const beforeAll = 100 * 365 * 24 * time.Hour
 
 const (
-	listTries    = 6 // how often a page of a listing is tried again before the listing fails
+	listTries    = 6 // number of retries of a page before the listing fails
 	initialTries = 1 // start value of tries: the first backoff is twice the usual one
 )
 
-// list reads all shards of a stream, beginning after this call.
+// list reads all shards of a stream. The listing begins after this call.
 func (c *Coordinator) list(stream string, by listingWaiter) {
 	l := c.listers[stream]
 	if l == nil {
@@ -121,7 +121,7 @@ func (l *streamLister) requestPage(c *Coordinator, after string) {
 	c.describe(shardreader.DescribeQuery{StreamARN: l.stream, After: after}, l)
 }
 
-// wanted reports whether the listing is still wanted. If not, it ends.
+// wanted reports whether a waiter still wants the listing. If none does, wanted ends the listing.
 func (l *streamLister) wanted(c *Coordinator) bool {
 	for _, by := range l.waiting {
 		if by.wanted(c) {
@@ -132,7 +132,7 @@ func (l *streamLister) wanted(c *Coordinator) bool {
 	return false
 }
 
-// endListing ends a listing, and begins the next one if there are requests. It returns the waiters of the ended one.
+// endListing ends a listing and returns its waiters. It begins the next listing if there are requests.
 func (l *streamLister) endListing(c *Coordinator) []listingWaiter {
 	waiting := l.waiting
 	l.running, l.waiting, l.shards = false, nil, nil
@@ -175,7 +175,7 @@ func (l *streamLister) finish(c *Coordinator, got *listing, err error) {
 	}
 }
 
-// noteLacked notes for each new shard when the last listing without it began.
+// noteLacked notes for each new shard when the last listing without the shard began.
 func (l *streamLister) noteLacked() {
 	before := l.began
 	if l.lacked == nil {

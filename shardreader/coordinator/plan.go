@@ -8,12 +8,12 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// plan is what leaseSync does after a listing of a stream.
+// plan holds the changes that leaseSync makes after a listing of a stream.
 type plan struct {
-	create          []leases.Lease      // missing leases; no records are lost before them
-	below           []shardreader.Shard // shards without a lease whose sequence numbers are not above their parents'
-	unknown         []leases.Lease      // missing leases; records before them may be lost
-	unreadAncestors []shardreader.Shard // without a lease, although a descendant has one: they may not have been read to their ends
+	create          []leases.Lease      // missing leases of shards before which no records are lost
+	below           []shardreader.Shard // shards without a lease, whose sequence numbers are not above those of their parents
+	unknown         []leases.Lease      // missing leases of shards before which records may be lost
+	unreadAncestors []shardreader.Shard // shards without a lease that have a descendant with a lease: they may not have been read to their ends
 	remove          []*row              // ended leases that are no longer needed
 	drained         bool                // every shard of the stream was read to its end, and no more will come
 }
@@ -29,17 +29,21 @@ func (p plan) unleasedShards() (shards []string) {
 	return shards
 }
 
-// keepEnded is how many lease times an ended lease is kept. A late call could create the lease again, and no call takes so
-// long.
+// keepEnded is the number of lease times for which an ended lease is kept. A late call could create a removed lease
+// again. No call takes that long.
 const keepEnded = 10
 
 // planLeases compares the leases with a listing.
 //
-// It creates leases for shards whose parent was read to its end, and for the oldest shards of a lineage without leases;
-// never for an ancestor of a leased shard. If the stream was not begun, reading starts with the shards whose parent is
-// missing. If it was begun, records before such a shard may be lost. They may also be lost if the stream follows one that
-// was read, because all of it was to be read, if reading had begun with a shard that is no longer listed, and if it starts
-// at a time of the missing parent.
+// It creates leases for shards whose parent was read to its end, and for the oldest shards of a lineage without leases.
+// It creates no lease for an ancestor of a shard with a lease.
+//
+// unbegun reports whether the stream was not begun. Then reading starts with the shards whose parent is not listed.
+// Records before such a shard may be lost in each of these cases:
+//   - The stream was begun.
+//   - The stream follows a stream that was read, so all of it should be read.
+//   - A lease that has not ended belongs to an unlisted shard, which may be an ancestor.
+//   - Reading starts at a time that belongs to the unlisted parent.
 func (c *Coordinator) planLeases(arn string, l *listing, begin bool, start Start) plan {
 	pl := planner{c: c, listing: l, begin: begin, start: start, above: c.ancestors(l, anyLease), movedPast: c.ancestors(l, movedOn)}
 	pl.unendedUnlisted = begin && c.rows.any(func(r *row) bool { return r.Stream == arn && !r.Ended() && !l.has(r.Shard) })
@@ -68,12 +72,12 @@ type planner struct {
 	begin           bool
 	start           Start
 	above           map[string]bool // shards that have a descendant with a lease
-	movedPast       map[string]bool // those whose descendant's lease moved on
-	unendedUnlisted bool            // a shard is listed no more whose lease has not ended: who comes after it may be unknown
+	movedPast       map[string]bool // shards that have a descendant whose lease moved on
+	unendedUnlisted bool            // a lease that has not ended belongs to an unlisted shard, whose descendants may be unknown
 	plan            plan
 }
 
-// planUnleased decides what is done for a shard that has no lease, and no descendant with one.
+// planUnleased adds a shard to the plan that has no lease, and no descendant with a lease.
 func (pl *planner) planUnleased(arn string, s shardreader.Shard) {
 	lease := leases.Lease{Shard: s.ID, Stream: arn, First: s.First}
 	if s.Parent != "" {
@@ -82,21 +86,21 @@ func (pl *planner) planUnleased(arn string, s shardreader.Shard) {
 	parent := pl.c.rows.byID(s.Parent)
 	switch at := pl.start.Sequences[s.ID]; {
 	case pl.begin && at != "":
-		lease.First = at // records from there on that the stream dropped are a gap
+		lease.First = at // if the stream dropped records from this number on, they are a gap
 		lease.Checkpoint.Kind = leases.AtTime
 		pl.create(lease)
 	case !pl.listing.aboveParent(s):
 		pl.plan.below = append(pl.plan.below, s)
 	case parent != nil && parent.Ended():
 		pl.create(inheritStart(lease, parent))
-	case parent != nil: // the owner of the parent's lease makes this one
+	case parent != nil: // the owner of the parent's lease creates the lease
 	case pl.begin && pl.start.Latest && (len(pl.listing.children[s.ID]) > 0 || pl.c.hasLeasedAncestor(pl.listing, s.ID)):
 	case pl.begin && pl.start.Latest && !pl.mayFollowUnended(s):
 		pl.create(startLease(lease, pl.start))
 	case pl.begin && pl.start.Latest:
 		pl.plan.unknown = append(pl.plan.unknown, lease)
 	case pl.listing.has(s.Parent) && pl.above[s.Parent]:
-		pl.create(lease) // the parent is done and its lease removed: a child that came late
+		pl.create(lease) // the parent was read and its lease removed; the child was listed late
 	case pl.listing.has(s.Parent): // the parent comes first
 	case pl.begin && pl.startsInParent(s):
 		pl.plan.unknown = append(pl.plan.unknown, startLease(lease, pl.start))
@@ -109,8 +113,8 @@ func (pl *planner) planUnleased(arn string, s shardreader.Shard) {
 	}
 }
 
-// mayFollowUnended reports whether a shard may come after one whose lease has not ended, by way of shards that are
-// listed no more.
+// mayFollowUnended reports whether a shard may descend from a shard whose lease has not ended. The shards between the
+// two are no longer listed.
 func (pl *planner) mayFollowUnended(s shardreader.Shard) bool {
 	for pl.listing.has(s.Parent) {
 		s = pl.listing.shard(s.Parent)
@@ -118,9 +122,9 @@ func (pl *planner) mayFollowUnended(s shardreader.Shard) bool {
 	return pl.unendedUnlisted && s.Parent != ""
 }
 
-// startsInParent reports whether the time at which the reading starts is before a shard was created, whose parent is
-// listed no more: what the parent had of that time is lost. The oldest shards of a listing have such parents, and as a
-// rule they are older than the start.
+// startsInParent reports whether reading starts at a time before s was created. The parent of s is no longer listed, so
+// the parent's records from that time on are lost. The oldest shards of a listing have such parents, but most of these
+// shards are older than the start time.
 func (pl *planner) startsInParent(s shardreader.Shard) bool {
 	created, ok := shardreader.ShardTime(s.ID)
 	return ok && s.Parent != "" && !pl.start.Time.IsZero() && created.After(pl.start.Time)
@@ -148,7 +152,7 @@ func (pl *planner) ended(arn string) {
 	}
 }
 
-// hasLeasedAncestor reports whether an ancestor of a shard has a lease, so that the shard is read after it.
+// hasLeasedAncestor reports whether an ancestor of a shard has a lease. The shard is read after that ancestor.
 func (c *Coordinator) hasLeasedAncestor(l *listing, shard string) bool {
 	for shard = l.parent(shard); shard != ""; shard = l.parent(shard) {
 		if c.rows.byID(shard) != nil {
@@ -158,8 +162,8 @@ func (c *Coordinator) hasLeasedAncestor(l *listing, shard string) bool {
 	return false
 }
 
-// startLease returns the lease of a shard with which the reading of a stream starts. Records dropped before that are
-// not a gap, unless they were created at the time where reading is to start, or later.
+// startLease returns l as the lease of a shard with which the reading of a stream starts. Records that the stream
+// dropped before are not a gap, unless they were created at the start time or later.
 func startLease(l leases.Lease, start Start) leases.Lease {
 	switch {
 	case start.following:
@@ -191,8 +195,8 @@ func second(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Second)
 }
 
-// isUnneeded reports whether an ended lease may be removed: each child of it has moved past its
-// start, or nothing is left that could need it.
+// isUnneeded reports whether an ended lease may be removed. Its children must have moved past their starts, or need no
+// lease. If no child is known, the shard must no longer be listed.
 func (pl *planner) isUnneeded(r *row) bool {
 	kids := slices.Clone(r.Children)
 	for _, child := range pl.listing.children[r.Shard] {
@@ -207,8 +211,8 @@ func (pl *planner) isUnneeded(r *row) bool {
 	})
 }
 
-// ancestors are the shards that have a descendant with such a lease. Parents are those that leases name, and those of
-// the listing if there is one. A damaged row counts as such a lease.
+// ancestors returns the shards that have a descendant with a lease for which matches is true, or with a damaged row.
+// Parents are known from leases and, if l is not nil, from the listing.
 func (c *Coordinator) ancestors(l *listing, such func(*row) bool) map[string]bool {
 	above := make(map[string]bool)
 	var up func(shard string)
@@ -239,12 +243,12 @@ func (c *Coordinator) ancestors(l *listing, such func(*row) bool) map[string]boo
 
 func anyLease(*row) bool { return true }
 
-// movedOn reports whether a lease is past its start, or never had to wait for its
-// ancestors: they were read, or were not to be read.
+// movedOn reports whether the ancestors of a shard need no reading: its lease is past the start, or begins at LATEST or
+// at a time.
 func movedOn(r *row) bool { return r.Checkpoint.Kind != leases.TrimHorizon }
 
-// descendantWasRead reports whether the lease of a descendant of a shard has moved past
-// its start, which happens only when the shard itself was read to its end.
+// descendantWasRead reports whether the lease of a child of a shard has moved past its start. That happens only after
+// the shard itself was read to its end.
 func (c *Coordinator) descendantWasRead(shard string) bool {
 	return slices.ContainsFunc(c.rows.children[shard], wasRead)
 }

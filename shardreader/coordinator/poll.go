@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	firstPause       = 50 * time.Millisecond // after the first empty page
-	eagerPages       = 20                    // first empty pages that do not prove that the shard has no record
+	firstPause       = 50 * time.Millisecond // pause after the first empty page
+	eagerPages       = 20                    // number of first empty pages of a shard that do not prove that it has no record
 	maxBackoff       = 20 * time.Second      // longest backoff of a failing call
 	minExpectedBytes = 16 << 10              // smallest expected size of the next page
-	maxUntakenPages  = 2                     // most pages of a shard that wait for the pipeline
-	maxNotFoundCalls = 4                     // calls in a row with "not found" before a listing decides: some servers list a new shard before it can be read
+	maxUntakenPages  = 2                     // most pages of a shard that the pipeline has not taken
+	maxNotFoundCalls = 4                     // after this many "not found" in a row a listing decides: some servers list a new shard before it can be read
 )
 
-// queueCall queues an assignment for its next call; dispatch makes the call once memory is free.
+// queueCall queues an assignment for its next call, unless it may not call now. dispatch makes the call once memory is
+// free.
 func (c *Coordinator) queueCall(a *assignment) {
 	if a.poll != idle || !c.canCall(a) {
 		return
@@ -41,8 +42,8 @@ func (c *Coordinator) queueCallIn(a *assignment, d time.Duration) {
 	c.later(d, &timer{poll: a})
 }
 
-// dispatch makes the queued calls that fit into Options.MaxCalls, Options.Prefetch and the budget. The first is the
-// assignment that has waited longest, or one that is about to lose records if the budget is used up.
+// dispatch makes the queued calls that fit into Options.MaxCalls, Options.Prefetch and the budget, in the order of the
+// queue. If the budget is used up, an assignment that is about to lose records comes first.
 func (c *Coordinator) dispatch() {
 	for len(c.callQueue) > 0 && c.streamCalls < c.o.MaxCalls && c.heartbeatFresh() {
 		a := c.callQueue[0]
@@ -84,8 +85,8 @@ func (c *Coordinator) hasRoom(a *assignment) bool {
 // iteratorRequest is a call of GetShardIterator.
 type iteratorRequest struct {
 	assignment *assignment
-	checked    bool // it requests the first sequence number of the shard, which a trimmed stream refuses
-	atTime     bool // it requests the time at which reading starts
+	checked    bool // the position is the first sequence number of the shard; a trimmed stream refuses it
+	atTime     bool // the position is the time at which reading starts
 }
 
 // requestIterator requests an iterator at the position from which reading continues.
@@ -103,10 +104,10 @@ func (c *Coordinator) requestIterator(a *assignment) {
 	case a.pos.Kind == leases.Latest && (a.row.fresh || a.row.From.IsZero()):
 		at.Type, a.start.atLatest = shardreader.Latest, true
 	case !a.row.From.IsZero() && !a.start.noTime:
-		// A second earlier, because the records of a second are not in the order of their times.
+		// One second earlier, because the records of one second are not ordered by their times.
 		at.Type, at.Time, op.atTime = shardreader.AtTimestamp, a.row.From.Add(-time.Second), true
 	case a.row.First != "":
-		// TRIM_HORIZON would start at the oldest record left, and hide that older records are gone.
+		// TRIM_HORIZON would start at the oldest record left, and hide the loss of older records.
 		at.Type, at.Sequence, op.checked = shardreader.AtSequence, a.row.First, true
 	default:
 		at.Type = shardreader.TrimHorizon
@@ -125,9 +126,9 @@ func (op iteratorRequest) handleResult(c *Coordinator, e GetShardIteratorResult)
 	}
 	switch {
 	case op.atTime && (e.Err == nil && !c.keepsStart(a, e.At) || e.Err != nil && isInvalid(e.Err)):
-		// The stream may have dropped records of that time, and the iterator hides it: the first sequence number of
-		// the shard shows it. Or the server does not know such iterators, or refuses a time in the future. What was
-		// created before that time is read and dropped then.
+		// The stream may have dropped records of the start time. The iterator hides that, but the first sequence number
+		// of the shard shows it. Or the server does not know iterators at a time, or refuses a time in the future.
+		// Without the time, records created before it are read and dropped.
 		a.start.noTime = true
 		c.queueCall(a)
 	case e.Err == nil:
@@ -147,7 +148,8 @@ func (op iteratorRequest) handleResult(c *Coordinator, e GetShardIteratorResult)
 
 var errNoIterator = errs.New("the answer holds no iterator")
 
-// isInvalid reports whether the stream refuses a position as invalid: the error has no kind and is not transient.
+// isInvalid reports whether err means that the stream refuses a position as invalid: err has no kind and is not
+// transient.
 func isInvalid(err error) bool {
 	return !transient(err) && !errors.Is(err, shardreader.ErrTrimmed) && !errors.Is(err, shardreader.ErrNotFound) &&
 		!errors.Is(err, shardreader.ErrDenied)
@@ -156,7 +158,7 @@ func isInvalid(err error) bool {
 // pageRequest is a call of GetRecords.
 type pageRequest struct {
 	assignment *assignment
-	expect     int64 // bytes
+	expect     int64 // expected size of the page, in bytes
 	sent       time.Duration
 }
 
@@ -190,8 +192,8 @@ func (op pageRequest) handleResult(c *Coordinator, e GetRecordsResult) {
 	c.receive(a, &receivedPage{e.Records, op.sent})
 }
 
-// callBegan and callEnded count the calls of a shard in flight. A shard is opened again only after the calls of
-// its former assignment have returned: a stream allows at most two readers of a shard.
+// callBegan and callEnded count the calls of a shard in flight. A shard is opened again only after the calls of its
+// former assignment have returned, because a stream allows at most two readers of a shard.
 func (c *Coordinator) callBegan(a *assignment) {
 	a.poll = calling
 	a.row.calls++
@@ -243,8 +245,8 @@ func (c *Coordinator) readFailed(a *assignment, err error, at time.Time) {
 	a.failures++
 }
 
-// planNextCall plans the next call after a page: at once after records, and after an empty page with a pause
-// that grows.
+// planNextCall plans the next call after a page. After records it comes at once. After an empty page it comes after a
+// pause, which grows with the number of empty pages.
 func (c *Coordinator) planNextCall(a *assignment, records int) {
 	if records > 0 {
 		a.emptyPages.reset(true)
@@ -272,12 +274,12 @@ func (c *Coordinator) planNextCall(a *assignment, records int) {
 // lag is how late the records of an assignment are read.
 type lag struct {
 	lastRecord time.Duration // when the last page with records came
-	age        time.Duration // of the newest record of the last page, when it was read
+	age        time.Duration // age of the newest record of the last page, when the page was read
 	known      bool          // age is known
-	behindFrom time.Duration // since when records may be unread; 0: none are
+	behindFrom time.Duration // since when records may be unread; 0 if none is
 }
 
-// setAge notes the age of the newest record of a page.
+// setAge stores the age of the newest record of a page.
 func (l *lag) setAge(e GetRecordsResult) {
 	if e.Records.Page == nil || e.At.IsZero() {
 		return
@@ -295,8 +297,8 @@ func (l *lag) noteRecords(now time.Duration) {
 	}
 }
 
-// delay returns the age of the records that are read now. If their age is unknown, it is the time since records may be
-// unread.
+// delay returns the age of the records that are read now. If the age is unknown, delay returns the time for which
+// records may have been unread.
 func (l *lag) delay(now time.Duration) time.Duration {
 	switch {
 	case l.behindFrom == 0:

@@ -7,19 +7,19 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// maxReservation is the longest a reservation may take. After a slower one, the call could coincide with calls of other
-// consumers that waited for it.
+// maxReservation is the longest time that a reservation may take. After a slower reservation, the call could coincide
+// with a call of another consumer, which saw the count unchanged meanwhile.
 const maxReservation = 200 * time.Millisecond
 
-// quota spaces the DescribeStream calls of the whole fleet. All consumers share a count. Before each call a consumer
-// raises it, after the count was unchanged for describeSpace. So the whole fleet makes one call in that time,
-// and no clock is compared with another.
+// quota spaces the DescribeStream calls of the whole fleet. All consumers share a count. A consumer waits until the
+// count was unchanged for describeSpace, raises it, and makes one call. So the whole fleet makes one call in that time,
+// and no two clocks are compared.
 type quota struct {
 	queue              []describeRequest
-	seen               int64         // the count, as it was last seen; -1 before
-	since              time.Duration // since when this consumer sees it unchanged
+	seen               int64         // the count that this consumer saw last; -1 if none
+	since              time.Duration // since when this consumer sees the count unchanged
 	busy               bool          // a reservation or a call is in flight
-	timer              bool
+	timer              bool          // a timer for the next call runs
 	fastestReservation time.Duration
 	tries              tries
 }
@@ -36,7 +36,7 @@ type describeRequest struct {
 	by    describeWaiter
 }
 
-// describe makes a DescribeStream call after the calls before it, unless it is no longer wanted then.
+// describe queues a DescribeStream call. The call is dropped if by no longer wants it when its turn comes.
 func (c *Coordinator) describe(q shardreader.DescribeQuery, by describeWaiter) {
 	c.quota.queue = append(c.quota.queue, describeRequest{q, by})
 }
@@ -58,7 +58,7 @@ func (c *Coordinator) pumpDescribe() {
 	c.emit(ReserveCall{c.newCall(reservation{c.now}), DescribeQuota, q.seen})
 }
 
-// describeSpace is the time between two calls.
+// describeSpace returns the time between two calls of the fleet.
 func (c *Coordinator) describeSpace() time.Duration {
 	return time.Duration(float64(time.Second) / c.o.DescribeRate)
 }
@@ -68,7 +68,7 @@ func (c *Coordinator) pumpDescribeIn(d time.Duration) {
 	c.after(d, func() { c.quota.timer = false })
 }
 
-// reservation takes the right to one call.
+// reservation is the call that takes the right to one DescribeStream call.
 type reservation struct{ sent time.Duration }
 
 func (op reservation) handleResult(c *Coordinator, e ReserveCallResult) {

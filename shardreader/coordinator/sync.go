@@ -13,38 +13,39 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// followEvery is the time between two listings of the streams while a stream is read to its end and another may replace
-// it.
+// followEvery is the time between two listings of the streams while a stream is read to its end, and another stream may
+// replace it.
 const followEvery = 15 * time.Second
 
-// syncStage is what a leaseSync waits for. Each source goes through them in this order.
+// syncStage is the result that a leaseSync waits for. Each source passes through the stages in this order.
 type syncStage uint8
 
 const (
-	findingStreams syncStage = iota // the list of its streams
-	readingBegun                    // the lease table, for the streams that were begun
-	settingStreams                  // for leases of another application: the listing of a stream, then the writes
-	listingStream                   // the listing of the stream, from the first that is read
-	readingLeases                   // the lease table, again: other consumers may have made leases since
+	findingStreams syncStage = iota // the list of the source's streams
+	readingBegun                    // a read of the lease table, which shows the streams that were begun
+	settingStreams                  // leases of another application get their stream: the listing of the stream, then the writes
+	listingStream                   // the listing of a stream, from the first stream that is read
+	readingLeases                   // another read of the lease table: other consumers may have created leases
 	writingLeases                   // the writes of the plan
 )
 
-// leaseSync compares the leases with the listed streams, one source after the other. Only the leading consumer does that.
+// leaseSync compares the leases with the listed streams, one source after the other, and writes the differences. Only
+// the leading consumer runs it.
 //
-// A stream is begun once the one before it was read to its end, so that the changes of an item keep their order if the
+// A stream is begun once the stream before it was read to its end. So the changes of an item keep their order if the
 // table's stream is switched off and on.
 type leaseSync struct {
 	stage      syncStage
 	source     int // index in Coordinator.sources
 	index      int // index in the source's streams
 	stream     *stream
-	start      Start // of the stream
+	start      Start // where to begin the stream
 	list       *listing
-	rows       []*row // that settingStreams writes
+	rows       []*row // rows that get the stream in settingStreams
 	plan       plan
 	writesLeft int           // writes in flight
-	err        error         // the first of those that failed
-	next       time.Duration // from this leaseSync to the next one
+	err        error         // error of the first write that failed
+	next       time.Duration // pause between this leaseSync and the next one
 	failed     bool
 }
 
@@ -59,7 +60,7 @@ func (c *Coordinator) beginSync() {
 		return
 	}
 	if !c.leads() {
-		c.syncBegun = false // it begins one at once when it leads again
+		c.syncBegun = false // this consumer begins a leaseSync at once when it leads again
 		return
 	}
 	c.syncBegun = true
@@ -67,7 +68,7 @@ func (c *Coordinator) beginSync() {
 	c.sync.findStreams(c)
 }
 
-// findStreams begins with the next source.
+// findStreams begins the work for the next source, or ends the leaseSync after the last one.
 func (s *leaseSync) findStreams(c *Coordinator) {
 	if s.source < len(c.sources) {
 		s.stage = findingStreams
@@ -107,8 +108,8 @@ func (s *leaseSync) streamsFound(c *Coordinator, err error) {
 	c.afterRefresh(s)
 }
 
-// refreshed continues after the lease table was read. The begun streams are read before their leases, so that a stream
-// counted as begun has leases, or had them.
+// refreshed continues after the lease table was read. The begun streams are read before their leases. So a stream that
+// counts as begun has leases, or had leases.
 func (s *leaseSync) refreshed(c *Coordinator) {
 	if s.stage == readingBegun {
 		for _, st := range s.currentSource(c).streams {
@@ -148,8 +149,8 @@ func (s *leaseSync) listed(c *Coordinator, l *listing, err error) {
 	}
 }
 
-// setStreams writes the stream into the leases of another application: the one
-// that lists their shard, and the newest for a shard that none lists.
+// setStreams writes the stream into the leases of another application, which name no stream. That is the stream that
+// lists the lease's shard, or the newest stream if none lists it.
 func (s *leaseSync) setStreams(c *Coordinator) {
 	src := s.currentSource(c)
 	if s.index == len(src.streams) || !c.hasForeignLeases(src) {
@@ -164,7 +165,7 @@ func (s *leaseSync) setStreams(c *Coordinator) {
 	c.list(s.stream.arn, s)
 }
 
-// setStream finds the leases that get the stream. The stream is marked as begun before they name it.
+// setStream finds the leases that get the stream. The stream is marked as begun before the leases name it.
 func (s *leaseSync) setStream(c *Coordinator) {
 	src := s.currentSource(c)
 	newest := s.index == len(src.streams)-1
@@ -182,8 +183,8 @@ func (s *leaseSync) setStream(c *Coordinator) {
 	s.begin(c)
 }
 
-// begin marks the stream as begun: all of its first leases exist. If a lease is missing without this mark,
-// the consumer that created the others has crashed, and no records are lost.
+// markBegun marks the stream as begun: all of its first leases exist. If a lease is missing without this mark, the
+// consumer that created the other leases has crashed, and no records are lost.
 func (s *leaseSync) begin(c *Coordinator) {
 	if s.stream.begun {
 		s.begun(c)
@@ -201,7 +202,7 @@ func (s *leaseSync) handleResult(c *Coordinator, e WriteResult) {
 	s.begun(c)
 }
 
-// begun continues after it is durable that the stream was begun.
+// marked continues after the mark of a begun stream is durable.
 func (s *leaseSync) begun(c *Coordinator) {
 	if s.stage == writingLeases {
 		s.streamDone(c, s.plan.drained)
@@ -212,7 +213,7 @@ func (s *leaseSync) begun(c *Coordinator) {
 		next := r.Clone()
 		next.Stream = s.stream.arn
 		if r.Checkpoint.Kind == leases.TrimHorizon && s.list != nil {
-			next.First = s.list.shard(r.Shard).First // it shows a gap if the stream drops unread records
+			next.First = s.list.shard(r.Shard).First // if the stream drops unread records, First shows the gap
 		}
 		s.writesLeft++
 		c.writeLease(&leaseWrite{reason: setStream, row: r, next: next, by: s})
@@ -248,7 +249,7 @@ func (s *leaseSync) firstStream(c *Coordinator) {
 	s.listStream(c)
 }
 
-// streamDone continues with the next stream, if this one was read to its end.
+// streamDone continues with the next stream if this stream was read to its end, as drained reports.
 func (s *leaseSync) streamDone(c *Coordinator, drained bool) {
 	if !drained {
 		s.sourceDone(c, nil)
@@ -310,15 +311,15 @@ func (s *leaseSync) apply(c *Coordinator) {
 	s.written(c, nil)
 }
 
-// unbegunShard is why a shard is not begun: usually, records before it may be lost.
+// unbegunShard is a shard that is not begun, with the reason. Usually records before it may be lost.
 type unbegunShard struct{ stream, reason string }
 
 func unknownIn(stream, shard string) record.Gap {
 	return record.Gap{StreamARN: stream, Shard: shard, UnknownExtent: true}
 }
 
-// gapBetween is the gap before a stream that follows one that was read. Neither has the changes of the time between
-// them, when the table had no stream.
+// gapBetween returns the gap before a stream that follows a stream that was read. Neither stream has the changes of the
+// time between them, when the table had no stream.
 func (c *Coordinator) gapBetween(st *stream) record.Gap {
 	g := record.Gap{StreamARN: st.arn, UnknownExtent: true}
 	for _, r := range c.rows.all() {
@@ -332,7 +333,7 @@ func (c *Coordinator) gapBetween(st *stream) record.Gap {
 	return g
 }
 
-// noteUnknown notes, once, that records before a shard may be lost, or between two streams.
+// noteUnknown stores a gap of unknown extent, unless it is in Coordinator.logged.
 func (s *leaseSync) noteUnknown(c *Coordinator, op *gapNote) {
 	op.by = s
 	if c.logged[unknownTopic(op.gap)] {
@@ -344,14 +345,14 @@ func (s *leaseSync) noteUnknown(c *Coordinator, op *gapNote) {
 
 func unknownTopic(g record.Gap) string { return "unknown " + cmp.Or(g.Shard, g.StreamARN) }
 
-// unknownTexts are logged for the gaps that a leaseSync found.
+// unknownTexts are the log messages for the gaps that a leaseSync finds.
 var unknownTexts = map[noteReason]string{
 	parentUnread:   "a shard has no lease, and its parent is gone and was never read to its end: nobody knows whether records were lost",
 	shardUnbegun:   "a shard has no lease, and its children were not begun: nobody knows whether it was read to its end",
 	betweenStreams: "a stream follows one that was read: what was written to the table between them is in neither, and nobody knows what",
 }
 
-// noted logs a gap that is durable, once, and continues.
+// noted logs a durable gap, unless it is in Coordinator.logged, and continues.
 func (s *leaseSync) noted(c *Coordinator, op *gapNote) {
 	attrs := []slog.Attr{slog.String("stream", op.gap.StreamARN)}
 	if op.gap.Shard != "" {
@@ -363,12 +364,12 @@ func (s *leaseSync) noted(c *Coordinator, op *gapNote) {
 	case op.reason == betweenStreams && c.o.OnGap == Continue:
 		s.apply(c)
 	case op.reason == betweenStreams:
-		// An operator who makes a lease has the stream read nevertheless.
+		// The stream is read once an operator creates a lease.
 		l := slices.Concat(s.plan.create, s.plan.unknown)
 		for _, lease := range l {
 			c.unbegunShards[lease.Shard] = unbegunShard{s.stream.arn, StoppedBetween}
 		}
-		s.streamDone(c, s.plan.drained && len(l) == 0) // a stream that was emptied meanwhile does not stop the next one
+		s.streamDone(c, s.plan.drained && len(l) == 0) // a stream that the service has emptied does not stop the next one
 	case c.o.OnGap == Stop:
 		c.unbegunShards[op.lease.Shard] = unbegunShard{s.stream.arn, StoppedUnbegun}
 		s.written(c, nil)

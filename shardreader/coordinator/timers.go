@@ -5,17 +5,18 @@ import (
 	"time"
 )
 
-// timers are functions to call later, in the order of their times, then of their numbers. due is a heap.
+// timers holds the timers in a heap, ordered by time and then by number.
 type timers struct {
 	due  []*timer
 	made uint64
 }
 
-// timer calls a function or queues an assignment. Each idle shard has a timer for its next poll, which needs no function.
+// timer calls a function, or queues an assignment for its next call. Each idle shard has a timer: without a function it
+// is small.
 type timer struct {
 	at     time.Duration
 	number uint64
-	do     func() // nil: poll
+	do     func() // function to call; nil if poll is queued
 	poll   *assignment
 }
 
@@ -44,7 +45,7 @@ func (t *timers) Pop() any {
 	return x
 }
 
-// runTimers runs the timers that are due, also those that become due meanwhile.
+// runTimers runs the timers that are due, also timers that become due meanwhile.
 func (c *Coordinator) runTimers() {
 	for t := &c.timers; len(t.due) > 0 && t.due[0].at <= c.now; {
 		if next := heap.Pop(t).(*timer); next.do != nil {
@@ -66,7 +67,7 @@ func (c *Coordinator) wake(a *assignment) {
 // resettableTimer is a timer that can be set again before it is due.
 type resettableTimer struct{ number int }
 
-// reset calls f once d has passed, unless the timer is reset before.
+// reset calls f once d has passed, unless the timer is reset again before.
 func (a *resettableTimer) reset(c *Coordinator, d time.Duration, f func()) {
 	a.number++
 	no := a.number
@@ -86,7 +87,7 @@ func (c *Coordinator) later(d time.Duration, t *timer) {
 	heap.Push(&c.timers, t)
 }
 
-// jitter is a time between d/2 and d.
+// jitter returns a random time between d/2 and d.
 func (c *Coordinator) jitter(d time.Duration) time.Duration {
 	if d <= 1 {
 		return d
@@ -94,7 +95,8 @@ func (c *Coordinator) jitter(d time.Duration) time.Duration {
 	return d/2 + time.Duration(c.o.Rand.Int64N(int64(d/2)+1))
 }
 
-// backoff is the pause after attempts that failed in a row: at least the time that the server requests.
+// backoff returns the pause after attempt failures in a row: up to longest, but at least server, the time that the
+// server requests.
 func (c *Coordinator) backoff(attempt int, most, server time.Duration) time.Duration {
 	d := most
 	if attempt < 16 {
