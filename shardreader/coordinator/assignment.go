@@ -121,22 +121,22 @@ const (
 
 // startState is how reading began.
 type startState struct {
-	answered bool // a page was received, with records or not
-	refused  bool // the stream refused the start position: reading begins at the oldest record left
-	noTime   bool // the start time cannot be the position: the stream refused it, or may have dropped records of that time
-	atLatest bool // reading began at LATEST: no record is dropped as too old
-	reached  bool // a page had a record of the start time or later
+	gotPage         bool // a page was received, with records or not
+	positionRefused bool // the stream refused the start position: reading begins at the oldest record left
+	timeUnusable    bool // the start time cannot be the position: the stream refused it, or may have dropped records of that time
+	atLatest        bool // reading began at LATEST: no record is dropped as too old
+	reached         bool // a page had a record of the start time or later
 }
 
 // emptyPages describes the empty pages in a row.
 type emptyPages struct {
-	count  int
-	record bool                    // a record was read before the empty pages
-	sent   [endPages]time.Duration // when the requests of the last endPages empty pages were sent, the oldest first; 0 if there are fewer
+	count       int
+	afterRecord bool                    // a record was read before the empty pages
+	sent        [endPages]time.Duration // when the requests of the last endPages empty pages were sent, the oldest first; 0 if there are fewer
 }
 
 // reset forgets the empty pages. afterRecord reports whether a record was read.
-func (e *emptyPages) reset(record bool) { *e = emptyPages{record: record} }
+func (e *emptyPages) reset(afterRecord bool) { *e = emptyPages{afterRecord: afterRecord} }
 
 // add notes an empty page; sent is when its request was sent.
 func (e *emptyPages) add(sent time.Duration) {
@@ -146,7 +146,7 @@ func (e *emptyPages) add(sent time.Duration) {
 
 // shardIsEmpty reports whether the empty pages mean that the shard has no record now. The first eagerPages empty pages
 // of a shard do not.
-func (e *emptyPages) shardIsEmpty() bool { return e.record || e.count > eagerPages }
+func (e *emptyPages) shardIsEmpty() bool { return e.afterRecord || e.count > eagerPages }
 
 // enoughForEnd reports whether the last endPages pages in a row were empty.
 func (e *emptyPages) enoughForEnd() bool { return e.sent[0] > 0 }
@@ -289,19 +289,19 @@ func (e Acked) handle(c *Coordinator) {
 
 // dropUntaken removes the delivered pages that the pipeline did not take.
 func (c *Coordinator) dropUntaken(a *assignment) {
-	g := &a.pages
-	if len(g.untakenSizes) == 0 {
+	p := &a.pages
+	if len(p.untakenSizes) == 0 {
 		return
 	}
-	for _, n := range g.untakenSizes {
+	for _, n := range p.untakenSizes {
 		c.addUntaken(a, -n)
 	}
-	kept := len(g.inFlight) - len(g.untakenSizes)
-	for _, page := range g.inFlight[kept:] {
-		g.records -= page.records
+	taken := len(p.inFlight) - len(p.untakenSizes)
+	for _, page := range p.inFlight[taken:] {
+		p.records -= page.records
 	}
-	g.inFlight, g.untakenSizes = g.inFlight[:kept], nil
-	if kept == 0 || !g.inFlight[kept-1].end {
+	p.inFlight, p.untakenSizes = p.inFlight[:taken], nil
+	if taken == 0 || !p.inFlight[taken-1].end {
 		a.search = nil
 	}
 	c.emit(Drop{a.name})

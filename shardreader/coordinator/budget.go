@@ -26,12 +26,12 @@ type budget struct {
 // callShare returns the number of calls a second that this consumer may make. Its share of the budget is its share of
 // the shards.
 func (c *Coordinator) callShare() float64 {
-	mine := len(c.assignments)
-	active := max(c.rows.unended, mine)
+	own := len(c.assignments)
+	active := max(c.rows.unended, own)
 	if active == 0 {
 		return 0
 	}
-	return float64(c.o.CallsPerMonth) / month.Seconds() * float64(mine) / float64(active)
+	return float64(c.o.CallsPerMonth) / month.Seconds() * float64(own) / float64(active)
 }
 
 // mayCall takes a call from the budget, and reports whether the call may be made. If not, a timer makes calls possible
@@ -45,11 +45,11 @@ func (c *Coordinator) mayCall(a *assignment) bool {
 		return false
 	}
 	rate := c.callShare()
-	most := max(10, rate*60)
+	maxTokens := max(10, rate*60)
 	if !b.started {
-		b.started, b.tokens = true, min(most, 10+float64(len(c.assignments)))
+		b.started, b.tokens = true, min(maxTokens, 10+float64(len(c.assignments)))
 	} else {
-		b.tokens = min(most, b.tokens+rate*(c.now-b.refilledAt).Seconds())
+		b.tokens = min(maxTokens, b.tokens+rate*(c.now-b.refilledAt).Seconds())
 	}
 	b.refilledAt = c.now
 	switch {
@@ -120,7 +120,7 @@ func (c *Coordinator) perMonth() float64 {
 	b := &c.budget
 	b.updateRate(c.now)
 	calls := b.rate * month.Seconds()
-	if over := b.exceededAt > 0 && c.now-b.exceededAt < time.Minute; c.o.CallsPerMonth > 0 && !over {
+	if exceeded := b.exceededAt > 0 && c.now-b.exceededAt < time.Minute; c.o.CallsPerMonth > 0 && !exceeded {
 		calls = min(calls, c.callShare()*month.Seconds())
 	}
 	return calls

@@ -30,11 +30,11 @@ type tries int
 
 // next returns the time to wait before the next try after err: a backoff of up to longest, but at least the time that
 // the server requests.
-func (n *tries) next(c *Coordinator, most time.Duration, err error) time.Duration {
+func (n *tries) next(c *Coordinator, longest time.Duration, err error) time.Duration {
 	server, _ := pipeline.Retryable(err)
-	d := c.backoff(int(*n), most, server)
+	wait := c.backoff(int(*n), longest, server)
 	*n++
-	return d
+	return wait
 }
 
 func transient(err error) bool {

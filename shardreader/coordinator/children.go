@@ -31,7 +31,7 @@ const (
 type childSearch struct {
 	*assignment
 	stage        childStage
-	since        time.Duration
+	began        time.Duration
 	endedFor     time.Duration // time between the end of the shard and the begin of the listing
 	tries        tries
 	children     []shardreader.Shard
@@ -44,13 +44,13 @@ type childSearch struct {
 type childStage uint8
 
 const (
-	childrenSought  childStage = iota // the children are searched
-	childrenKnown                     // the children are known, and have no leases yet
-	childrenCreated                   // the children's leases are being created
-	childrenLeased                    // the children have leases: the shard's own lease may end
+	searchingChildren childStage = iota // the children are searched
+	childrenKnown                       // the children are known, and have no leases yet
+	creatingLeases                      // the children's leases are being created
+	childrenLeased                      // the children have leases: the shard's own lease may end
 )
 
-// begin requests the children.
+// begin requests the children of the shard.
 func (s *childSearch) begin(c *Coordinator) {
 	if len(c.quota.queue) > max(fewDescribes, c.rows.len()/shardsPerPage) {
 		s.list(c)
@@ -77,7 +77,7 @@ func (s *childSearch) described(c *Coordinator, d shardreader.StreamDescription,
 
 // list lists the whole stream, because some servers do not filter by parent.
 func (s *childSearch) list(c *Coordinator) {
-	s.endedFor = c.now - s.since // now: the listing may take long
+	s.endedFor = c.now - s.began // now: the listing may take long
 	c.list(s.row.Stream, s)
 }
 
@@ -199,7 +199,7 @@ func (s *childSearch) childBelow() *shardreader.Shard {
 // createLeases creates the leases of the children.
 func (s *childSearch) createLeases(c *Coordinator) {
 	a := s.assignment
-	s.stage, s.createsLeft, s.createFailed = childrenCreated, 1, false
+	s.stage, s.createsLeft, s.createFailed = creatingLeases, 1, false
 	for _, child := range s.children {
 		if c.rows.hasChild(child.ID) {
 			continue // a child of this child has a lease: this child was read

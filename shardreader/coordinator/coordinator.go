@@ -126,7 +126,7 @@ func New(o Options) (*Coordinator, error) {
 		listers:       make(map[string]*streamLister),
 		logged:        make(map[string]bool),
 	}
-	c.quota.seen = -1
+	c.quota.seenCount = -1
 	for _, s := range o.Sources {
 		if (s.Table == "") == (s.Stream == "") {
 			return nil, errors.New("coordinator: each of Options.Sources names either a table or a stream")

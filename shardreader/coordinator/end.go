@@ -29,10 +29,10 @@ type endCheck struct {
 	streams    map[string]*listing
 
 	// The listing in flight.
-	found  map[string]*listing // listings so far, by stream; nil if no listing is in flight
-	source int                 // index in Coordinator.sources
-	index  int                 // index in the source's streams
-	stream *stream
+	found       map[string]*listing // listings so far, by stream; nil if no listing is in flight
+	sourceIndex int                 // index in Coordinator.sources
+	streamIndex int                 // index in the source's streams
+	stream      *stream
 }
 
 // pastHeartbeat is the number of a written heartbeat, and the time at which its write was confirmed.
@@ -146,13 +146,13 @@ func (c *Coordinator) checkEnd() {
 	}
 	c.flushIdle()
 	s := c.newUnreadSearch(e)
-	why := s.all()
-	c.unreadReason = why
+	unread := s.all()
+	c.unreadReason = unread
 	switch {
 	case s.moved:
 		c.endCheck = nil // the lease's owner may not have sent a heartbeat since the move: the check begins again
-	case why != "" && c.now-e.listedAt < relistAfter:
-	case why != "":
+	case unread != "" && c.now-e.listedAt < relistAfter:
+	case unread != "":
 		e.list(c)
 	default:
 		c.endCheck, c.nextEndCheck = nil, c.now+c.o.Idle
@@ -186,20 +186,20 @@ func (e *endCheck) list(c *Coordinator) {
 	if e.found != nil {
 		return
 	}
-	e.source, e.found = -1, make(map[string]*listing)
+	e.sourceIndex, e.found = -1, make(map[string]*listing)
 	e.nextSource(c)
 }
 
 func (e *endCheck) wanted(c *Coordinator) bool { return c.endCheck == e && c.staying() }
 
 func (e *endCheck) nextSource(c *Coordinator) {
-	e.source++
-	if e.source == len(c.sources) {
+	e.sourceIndex++
+	if e.sourceIndex == len(c.sources) {
 		c.afterRefresh(e)
 		return
 	}
-	e.index = -1
-	c.findStreams(c.sources[e.source], e)
+	e.streamIndex = -1
+	c.findStreams(c.sources[e.sourceIndex], e)
 }
 
 func (e *endCheck) streamsFound(c *Coordinator, err error) {
@@ -214,9 +214,9 @@ func (e *endCheck) nextStream(c *Coordinator) {
 	if !e.wanted(c) {
 		return
 	}
-	streams := c.sources[e.source].streams
-	for e.index++; e.index < len(streams); e.index++ {
-		if e.stream = streams[e.index]; !e.stream.gone {
+	streams := c.sources[e.sourceIndex].streams
+	for e.streamIndex++; e.streamIndex < len(streams); e.streamIndex++ {
+		if e.stream = streams[e.streamIndex]; !e.stream.gone {
 			c.list(e.stream.arn, e)
 			return
 		}

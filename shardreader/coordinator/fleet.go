@@ -19,11 +19,11 @@ type knownConsumer struct {
 
 // alive reports whether a consumer counts as alive. Another consumer counts as gone once refreshes found its heartbeat
 // unchanged for longer than Options.Lease.
-func (c *Coordinator) alive(worker string) bool {
-	if worker == c.o.ID {
+func (c *Coordinator) alive(id string) bool {
+	if id == c.o.ID {
 		return c.heartbeatFresh()
 	}
-	consumer := c.consumers[worker]
+	consumer := c.consumers[id]
 	return consumer != nil && c.refreshSent-consumer.heartbeatSince <= c.o.Lease
 }
 
@@ -116,22 +116,22 @@ func (c *Coordinator) handleSnapshot(sent time.Duration, s leases.Snapshot) {
 	c.refreshSent, c.refreshed = sent, true
 	c.updateConsumers(s.Members)
 	c.updateBroken(s.Broken)
-	for _, stream := range s.Begun {
-		c.begunStreams[stream] = true
+	for _, arn := range s.Begun {
+		c.begunStreams[arn] = true
 	}
 	c.updateLeases(sent, s.Leases)
 	if c.leaving {
 		c.releaseUnassigned()
 		return
 	}
-	all := c.refreshWaiters
+	waiters := c.refreshWaiters
 	c.refreshWaiters = nil
-	for _, a := range all {
-		if sent < a.since {
-			c.refreshWaiters = append(c.refreshWaiters, a)
+	for _, waiter := range waiters {
+		if sent < waiter.since {
+			c.refreshWaiters = append(c.refreshWaiters, waiter)
 			continue
 		}
-		a.by.refreshed(c)
+		waiter.by.refreshed(c)
 	}
 	c.detectForeign()
 	c.openOwned()
@@ -187,7 +187,7 @@ func (c *Coordinator) updateConsumers(members []leases.Member) {
 func (c *Coordinator) updateLeases(sent time.Duration, ls []leases.Lease) {
 	byShard := func(l leases.Lease, shard string) int { return cmp.Compare(l.Shard, shard) }
 	for _, r := range c.rows.all() {
-		if _, there := slices.BinarySearchFunc(ls, r.Shard, byShard); !there && !r.busy && sent >= r.writtenAt {
+		if _, found := slices.BinarySearchFunc(ls, r.Shard, byShard); !found && !r.busy && sent >= r.writtenAt {
 			c.removeRow(r)
 		}
 	}

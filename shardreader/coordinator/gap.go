@@ -34,7 +34,7 @@ func (c *Coordinator) handleTrimmed(a *assignment, at time.Time) {
 	unread := a.pos.Kind != leases.Sequence
 	if a.phase != reading || unread && (a.row.First == "" || c.isYoung(a.row, at) || c.keepsStart(a, at)) {
 		// The gap is noted already, or no record is lost: reading begins at the oldest record left.
-		a.start.refused = true
+		a.start.positionRefused = true
 		c.queueCallIn(a, a.failures.next(c, maxBackoff, nil))
 		return
 	}
@@ -50,26 +50,26 @@ func (c *Coordinator) handleTrimmed(a *assignment, at time.Time) {
 // time in the shard's id. If the id has no time, it is known from the last listing without the shard. at is the present
 // time; zero if unknown.
 func (c *Coordinator) isYoung(r *row, at time.Time) bool {
-	keeps := c.surelyKept()
-	if made, ok := shardreader.ShardTime(r.Shard); ok {
-		return !at.IsZero() && at.Sub(made) < keeps
+	safe := c.safeRetention()
+	if created, ok := shardreader.ShardTime(r.Shard); ok {
+		return !at.IsZero() && at.Sub(created) < safe
 	}
 	l := c.listers[r.Stream]
 	if l == nil {
 		return false
 	}
 	lacked, ok := l.lacked[r.Shard]
-	return ok && c.now-lacked < keeps
+	return ok && c.now-lacked < safe
 }
 
-// surelyKept returns the age up to which the stream keeps all records. It is less than the retention, because clocks
+// safeRetention returns the age up to which the stream keeps all records. It is less than the retention, because clocks
 // differ and listings are late.
-func (c *Coordinator) surelyKept() time.Duration { return c.o.Retention - c.o.Retention/24 }
+func (c *Coordinator) safeRetention() time.Duration { return c.o.Retention - c.o.Retention/24 }
 
 // keepsStart reports whether the stream keeps all records that were created after the time at which the reading of a
 // shard starts. at is the present time; zero if unknown.
 func (c *Coordinator) keepsStart(a *assignment, at time.Time) bool {
-	return !a.row.From.IsZero() && !at.IsZero() && at.Sub(a.row.From) < c.surelyKept()
+	return !a.row.From.IsZero() && !at.IsZero() && at.Sub(a.row.From) < c.safeRetention()
 }
 
 // seekOldest enters the phase ph, which reads from the oldest record left, to find the first record after the gap g.
@@ -156,7 +156,7 @@ func (a *assignment) leaveGap() {
 // missingShard is a shard that was not found. A listing decides whether it is gone.
 type missingShard struct {
 	*assignment
-	from phase // phase before
+	formerPhase phase // phase before
 }
 
 // checkMissing handles a shard that is not found, and that was not read to its end.
@@ -165,20 +165,20 @@ func (c *Coordinator) checkMissing(a *assignment) {
 		c.endWithoutPage(a) // the shard was read to its end before its descendants
 		return
 	}
-	v := missingShard{a, a.phase}
+	missing := missingShard{a, a.phase}
 	a.enter(confirming)
-	c.list(a.row.Stream, v)
+	c.list(a.row.Stream, missing)
 }
 
-func (v missingShard) listed(c *Coordinator, l *listing, err error) {
-	a := v.assignment
+func (m missingShard) listed(c *Coordinator, l *listing, err error) {
+	a := m.assignment
 	if err == nil && !l.has(a.row.Shard) || errors.Is(err, shardreader.ErrNotFound) {
 		c.noteGone(a)
 		return
 	}
 	// The shard is listed, or the listing failed: reading may find the shard again.
 	a.notFoundCalls = 0
-	a.enter(v.from)
+	a.enter(m.formerPhase)
 	c.queueCallIn(a, a.failures.next(c, maxBackoff, nil))
 }
 

@@ -15,10 +15,10 @@ func (c *Coordinator) handOver() {
 		if a.phase == draining || r.busy || r.RequestedBy == "" && r.Pinned == "" {
 			continue
 		}
-		to := c.successor(r, live)
+		successor := c.successor(r, live)
 		switch {
-		case to != "":
-			c.drain(a, to)
+		case successor != "":
+			c.drain(a, successor)
 		case r.RequestedBy != "":
 			next := r.Clone()
 			next.RequestedBy = ""
@@ -55,12 +55,12 @@ func (c *Coordinator) pinnedElsewhere(r *row, live []string) string {
 }
 
 // drain stops the reading of an assignment and has the pipeline write its pages, so that the lease can be handed over.
-func (c *Coordinator) drain(a *assignment, to string) {
+func (c *Coordinator) drain(a *assignment, successor string) {
 	if a.phase == draining {
 		return
 	}
 	a.enter(draining)
-	a.successor = to
+	a.successor = successor
 	c.dropUntaken(a)
 	c.emit(Drain{a.name})
 	c.after(c.o.Handover, func() {
@@ -84,8 +84,8 @@ func (c *Coordinator) revokeAndRelease(a *assignment) {
 
 // release removes the owner of a lease. The consumer to may take it before other consumers do. It does not become the
 // owner here, because it may be gone already.
-func (c *Coordinator) release(r *row, next leases.Lease, to string) {
-	next.Owner, next.RequestedBy = "", to
+func (c *Coordinator) release(r *row, next leases.Lease, successor string) {
+	next.Owner, next.RequestedBy = "", successor
 	next.Counter++
 	c.writeLease(&leaseWrite{reason: releaseLease, row: r, next: next})
 }

@@ -20,8 +20,8 @@ func (c *Coordinator) sendHeartbeat() {
 
 // heartbeat is the call that writes a heartbeat.
 type heartbeat struct {
-	beat int64
-	sent time.Duration
+	number int64
+	sent   time.Duration
 }
 
 func (op heartbeat) handleResult(c *Coordinator, e WriteResult) {
@@ -37,7 +37,7 @@ func (op heartbeat) handleResult(c *Coordinator, e WriteResult) {
 	delete(c.logged, "beat")
 	first := !c.hadHeartbeat
 	c.lastHeartbeat, c.hadHeartbeat = op.sent, true
-	if c.pastHeartbeats = append(c.pastHeartbeats, pastHeartbeat{op.beat, c.now}); len(c.pastHeartbeats) > keptHeartbeats {
+	if c.pastHeartbeats = append(c.pastHeartbeats, pastHeartbeat{op.number, c.now}); len(c.pastHeartbeats) > keptHeartbeats {
 		c.pastHeartbeats = slices.Delete(c.pastHeartbeats, 0, keptHeartbeats/2)
 	}
 	c.after(max(0, op.sent+c.o.Lease/3-c.now), c.sendHeartbeat)

@@ -44,8 +44,8 @@ func (c *Coordinator) isFree(r *row) bool {
 
 // isRequested reports whether a recent request gives another consumer the first right to take a lease.
 func (c *Coordinator) isRequested(r *row) bool {
-	other := r.RequestedBy != "" && r.RequestedBy != c.o.ID && c.alive(r.RequestedBy) && !c.consumers[r.RequestedBy].Leaving
-	return other && c.now-r.unchangedSince <= 4*c.o.ReadEvery
+	requestedByOther := r.RequestedBy != "" && r.RequestedBy != c.o.ID && c.alive(r.RequestedBy) && !c.consumers[r.RequestedBy].Leaving
+	return requestedByOther && c.now-r.unchangedSince <= 4*c.o.ReadEvery
 }
 
 // detectForeign sets foreignActive: another application raises the counters of leases whose owners are unknown to this

@@ -124,7 +124,10 @@ func (op *leaseWrite) mustRetry(c *Coordinator) bool {
 	case saveFirst:
 		return op.assignment.keepsLease()
 	case makeLease:
-		return op.assignment != nil && op.assignment.keepsLease() || op.assignment == nil && c.staying() && c.heartbeatFresh()
+		if op.assignment != nil {
+			return op.assignment.keepsLease()
+		}
+		return c.staying() && c.heartbeatFresh()
 	}
 	return false
 }
@@ -246,12 +249,12 @@ func (c *Coordinator) handleConflict(r *row, err error) {
 }
 
 // leaseExists adds a lease that was missing and exists now. createdHere reports whether this write created it.
-func (op *leaseWrite) leaseExists(c *Coordinator, now leases.Lease, here bool) {
+func (op *leaseWrite) leaseExists(c *Coordinator, existing leases.Lease, createdHere bool) {
 	r := c.rows.byID(op.next.Shard)
 	if r == nil {
-		r = c.addRow(now)
+		r = c.addRow(existing)
 		r.writtenAt, r.knownAt, r.confirmedAt = c.now, c.now, c.now
-		if here && now.Checkpoint.Kind == leases.Latest {
+		if createdHere && existing.Checkpoint.Kind == leases.Latest {
 			r.fresh = true
 			c.after(5*time.Second, func() { r.fresh = false })
 		}

@@ -49,10 +49,10 @@ func (l *listing) hasOpen() bool { return slices.ContainsFunc(l.shards, shardrea
 // parent returns the listed parent of a shard; "" if there is none.
 func (l *listing) parent(shard string) string { return l.shard(shard).Parent }
 
-// markAncestors adds the ancestors of a shard to above.
-func (l *listing) markAncestors(shard string, above map[string]bool) {
-	for shard = l.parent(shard); shard != "" && !above[shard]; shard = l.parent(shard) {
-		above[shard] = true
+// markAncestors adds the ancestors of a shard to ancestors.
+func (l *listing) markAncestors(shard string, ancestors map[string]bool) {
+	for shard = l.parent(shard); shard != "" && !ancestors[shard]; shard = l.parent(shard) {
+		ancestors[shard] = true
 	}
 }
 
@@ -87,11 +87,11 @@ type streamLister struct {
 	lacked map[string]time.Duration // for each listed shard: when the last listing without it began
 }
 
-// beforeAll is longer than the retention of any stream.
-const beforeAll = 100 * 365 * 24 * time.Hour
+// longAgo is longer than the retention of any stream.
+const longAgo = 100 * 365 * 24 * time.Hour
 
 const (
-	listTries    = 6 // number of retries of a page before the listing fails
+	listRetries  = 6 // number of retries of a page before the listing fails
 	initialTries = 1 // start value of tries: the first backoff is twice the usual one
 )
 
@@ -147,7 +147,7 @@ func (l *streamLister) described(c *Coordinator, d shardreader.StreamDescription
 		err = errs.New("DescribeStream names the same page of shards twice")
 	}
 	switch {
-	case err != nil && transient(err) && l.tries < initialTries+listTries:
+	case err != nil && transient(err) && l.tries < initialTries+listRetries:
 		c.after(l.tries.next(c, maxBackoff, err), func() {
 			if l.wanted(c) {
 				l.requestPage(c, l.after)
@@ -167,25 +167,25 @@ func (l *streamLister) described(c *Coordinator, d shardreader.StreamDescription
 	}
 }
 
-func (l *streamLister) finish(c *Coordinator, got *listing, err error) {
+func (l *streamLister) finish(c *Coordinator, result *listing, err error) {
 	for _, by := range l.endListing(c) {
 		if by.wanted(c) {
-			by.listed(c, got, err)
+			by.listed(c, result, err)
 		}
 	}
 }
 
 // noteLacked notes for each new shard when the last listing without the shard began.
 func (l *streamLister) noteLacked() {
-	before := l.began
+	lastWithout := l.began
 	if l.lacked == nil {
-		before = -beforeAll // no listing is known that lacks these shards
+		lastWithout = -longAgo // no listing is known that lacks these shards
 	}
 	lacked := make(map[string]time.Duration, len(l.shards))
 	for _, s := range l.shards {
 		at, known := l.lacked[s.ID]
 		if !known {
-			at = before
+			at = lastWithout
 		}
 		lacked[s.ID] = at
 	}

@@ -20,26 +20,26 @@ type outage struct {
 }
 
 // update reports whether to log the failure now, or its end. fails reports whether the failure lasts.
-func (o *outage) update(now time.Duration, fails bool) (down, up bool) {
+func (o *outage) update(now time.Duration, fails bool) (logFailure, logEnd bool) {
 	switch {
 	case !fails:
-		up, o.loggedAt = o.loggedAt > 0, 0
+		logEnd, o.loggedAt = o.loggedAt > 0, 0
 	case o.loggedAt == 0 || now-o.loggedAt >= outageLogEvery:
-		down, o.loggedAt = true, max(1, now)
+		logFailure, o.loggedAt = true, max(1, now)
 	}
-	return down, up
+	return logFailure, logEnd
 }
 
 // logTableOutage logs once a minute that the lease table is out of reach, and logs the end of the outage. Heartbeats do
 // not show an outage of the lease table, because they are written to another table.
 func (c *Coordinator) logTableOutage(s survey) {
 	unseen := c.tableUnreadFor()
-	down, up := c.tableOutage.update(c.now, s.lateFor > 0 || unseen > 0)
-	if up {
+	logFailure, logEnd := c.tableOutage.update(c.now, s.lateFor > 0 || unseen > 0)
+	if logEnd {
 		c.tableOutage.err = nil
 		c.log(slog.LevelInfo, "the lease table is read and written again")
 	}
-	if !down {
+	if !logFailure {
 		return
 	}
 	var attrs []slog.Attr
@@ -68,21 +68,21 @@ func (c *Coordinator) tableUnreadFor() time.Duration {
 }
 
 // logReadOutage logs once a minute that the reads of these assignments fail, and logs when shards are read again.
-func (c *Coordinator) logReadOutage(all []*assignment) {
+func (c *Coordinator) logReadOutage(failing []*assignment) {
 	first := c.readOutage.loggedAt == 0
-	down, up := c.readOutage.update(c.now, len(all) > 0)
+	logFailure, logEnd := c.readOutage.update(c.now, len(failing) > 0)
 	switch {
-	case up && c.readOutage.recovered: // if none recovered, the failing shards went to other consumers
+	case logEnd && c.readOutage.recovered: // if none recovered, the failing shards went to other consumers
 		c.log(slog.LevelInfo, "shards are read again", roundedAttr("down", c.now-c.readOutage.since))
-	case down:
-		a := all[0]
+	case logFailure:
+		a := failing[0]
 		if first {
 			c.readOutage.since = a.readFailure.since
 		}
-		c.log(slog.LevelError, "shards cannot be read: calls fail, and are tried again", slog.Int("shards", len(all)), slog.String("first", a.row.Shard),
+		c.log(slog.LevelError, "shards cannot be read: calls fail, and are tried again", slog.Int("shards", len(failing)), slog.String("first", a.row.Shard),
 			roundedAttr("age", c.now-a.readFailure.since), slog.Int("attempts", int(a.failures)), errAttr(a.readFailure.err))
 	}
-	if down || len(all) == 0 {
+	if logFailure || len(failing) == 0 {
 		c.readOutage.recovered = false
 	}
 }

@@ -18,7 +18,7 @@ type receivedPage struct {
 	sent time.Duration
 }
 
-func (h *receivedPage) records() int { return len(h.Page.Changes) + len(h.Page.Errors) }
+func (p *receivedPage) records() int { return len(p.Page.Changes) + len(p.Page.Errors) }
 
 // receive handles a complete page.
 func (c *Coordinator) receive(a *assignment, page *receivedPage) {
@@ -30,13 +30,13 @@ func (c *Coordinator) receive(a *assignment, page *receivedPage) {
 	if !c.checkOrder(a, page.Page) {
 		return
 	}
-	switch some := page.records() > 0; {
-	case a.phase == probing && (some || page.Ended || a.emptyPages.count >= eagerPages) && !c.endProbe(a, page.Page):
+	switch hasRecords := page.records() > 0; {
+	case a.phase == probing && (hasRecords || page.Ended || a.emptyPages.count >= eagerPages) && !c.endProbe(a, page.Page):
 		return
-	case a.phase == reading && some && c.startUnknown(a) && firstSequence(page.Page) != "":
+	case a.phase == reading && hasRecords && c.startUnknown(a) && firstSequence(page.Page) != "":
 		c.saveFirst(a, page)
 		return
-	case (a.phase == afterGap || a.phase == stoppedAtGap) && (some || page.Ended):
+	case (a.phase == afterGap || a.phase == stoppedAtGap) && (hasRecords || page.Ended):
 		if c.completeGap(a, page.Page); a.stopReason != "" {
 			return
 		}
@@ -157,19 +157,19 @@ func (c *Coordinator) deliverLast(a *assignment, page *record.Page) {
 	c.deliver(a, page, true)
 	// The children wait for this shard, so its records do not wait for a full batch.
 	c.emit(Drain{a.name})
-	a.search = &childSearch{assignment: a, since: c.now}
+	a.search = &childSearch{assignment: a, began: c.now}
 	a.search.begin(c)
 }
 
 // deliver delivers a page to the pipeline.
 func (c *Coordinator) deliver(a *assignment, decoded *record.Page, end bool) {
-	g := &a.pages
+	p := &a.pages
 	page := &pipeline.Page{Page: *decoded, Partition: a.name, End: end, Position: pipeline.Position(a.pos.String())}
-	if a.pos == g.lastPos { // the records of the page have no sequence number
-		g.repeated++
-		page.Position += pipeline.Position("+" + strconv.Itoa(g.repeated))
+	if a.pos == p.lastPos { // the records of the page have no sequence number
+		p.repeated++
+		page.Position += pipeline.Position("+" + strconv.Itoa(p.repeated))
 	} else {
-		g.lastPos, g.repeated = a.pos, 0
+		p.lastPos, p.repeated = a.pos, 0
 	}
 	if end {
 		page.Position = endPosition
@@ -179,10 +179,12 @@ func (c *Coordinator) deliver(a *assignment, decoded *record.Page, end bool) {
 	if len(page.Changes) > 0 {
 		oldest = second(page.Changes[0].Time)
 	}
-	g.inFlight = append(g.inFlight, pageInFlight{page.Position, a.pos, a.posTime, oldest, records, end})
-	g.untakenSizes = append(g.untakenSizes, int64(page.Bytes))
-	g.records += records
-	g.flushed = false
+	p.inFlight = append(p.inFlight, pageInFlight{
+		pos: page.Position, checkpoint: a.pos, newest: a.posTime, oldest: oldest, records: records, end: end,
+	})
+	p.untakenSizes = append(p.untakenSizes, int64(page.Bytes))
+	p.records += records
+	p.flushed = false
 	if records > 0 {
 		c.lastRecord = c.now
 	}
@@ -198,18 +200,18 @@ func lastSequence(page *record.Page) string { return extremeSequence(page, len(p
 
 // extremeSequence returns the lowest (sign -1) or highest (sign +1) sequence number. It compares the change with the
 // index change and the records that are not decoded.
-func extremeSequence(page *record.Page, change, sign int) string {
+func extremeSequence(page *record.Page, index, sign int) string {
 	seq := ""
-	see := func(s string) {
+	consider := func(s string) {
 		if s != "" && (seq == "" || record.CompareSequence(s, seq)*sign > 0) {
 			seq = s
 		}
 	}
 	if len(page.Changes) > 0 {
-		see(page.Changes[change].Sequence)
+		consider(page.Changes[index].Sequence)
 	}
 	for _, e := range page.Errors {
-		see(e.Sequence)
+		consider(e.Sequence)
 	}
 	return strings.Clone(seq)
 }

@@ -11,8 +11,8 @@ import (
 // plan holds the changes that leaseSync makes after a listing of a stream.
 type plan struct {
 	create          []leases.Lease      // missing leases of shards before which no records are lost
-	below           []shardreader.Shard // shards without a lease, whose sequence numbers are not above those of their parents
-	unknown         []leases.Lease      // missing leases of shards before which records may be lost
+	belowParent     []shardreader.Shard // shards without a lease, whose sequence numbers are not above those of their parents
+	unknownGap      []leases.Lease      // missing leases of shards before which records may be lost
 	unreadAncestors []shardreader.Shard // shards without a lease that have a descendant with a lease: they may not have been read to their ends
 	remove          []*row              // ended leases that are no longer needed
 	drained         bool                // every shard of the stream was read to its end, and no more will come
@@ -20,18 +20,18 @@ type plan struct {
 
 // unleasedShards returns the shards that have no lease and should have one.
 func (p plan) unleasedShards() (shards []string) {
-	for _, l := range slices.Concat(p.create, p.unknown) {
+	for _, l := range slices.Concat(p.create, p.unknownGap) {
 		shards = append(shards, l.Shard)
 	}
-	for _, s := range p.below {
+	for _, s := range p.belowParent {
 		shards = append(shards, s.ID)
 	}
 	return shards
 }
 
-// keepEnded is the number of lease times for which an ended lease is kept. A late call could create a removed lease
+// endedLeaseTimes is the number of lease times for which an ended lease is kept. A late call could create a removed lease
 // again. No call takes that long.
-const keepEnded = 10
+const endedLeaseTimes = 10
 
 // planLeases compares the leases with a listing.
 //
@@ -44,20 +44,20 @@ const keepEnded = 10
 //   - The stream follows a stream that was read, so all of it should be read.
 //   - A lease that has not ended belongs to an unlisted shard, which may be an ancestor.
 //   - Reading starts at a time that belongs to the unlisted parent.
-func (c *Coordinator) planLeases(arn string, l *listing, begin bool, start Start) plan {
-	pl := planner{c: c, listing: l, begin: begin, start: start, above: c.ancestors(l, anyLease), movedPast: c.ancestors(l, movedOn)}
-	pl.unendedUnlisted = begin && c.rows.any(func(r *row) bool { return r.Stream == arn && !r.Ended() && !l.has(r.Shard) })
-	if begin {
+func (c *Coordinator) planLeases(arn string, l *listing, unbegun bool, start Start) plan {
+	pl := planner{c: c, listing: l, unbegun: unbegun, start: start, ancestors: c.ancestors(l, anyLease), ancestorsOfMoved: c.ancestors(l, movedOn)}
+	pl.unendedUnlisted = unbegun && c.rows.any(func(r *row) bool { return r.Stream == arn && !r.Ended() && !l.has(r.Shard) })
+	if unbegun {
 		for id := range start.Sequences {
-			l.markAncestors(id, pl.above)
+			l.markAncestors(id, pl.ancestors)
 		}
 	}
 	for _, s := range l.shards {
 		switch {
 		case c.rows.byID(s.ID) != nil, c.broken[s.ID], c.broken[s.Parent]:
-		case !pl.above[s.ID]:
+		case !pl.ancestors[s.ID]:
 			pl.planUnleased(arn, s)
-		case !begin && !pl.movedPast[s.ID]:
+		case !unbegun && !pl.ancestorsOfMoved[s.ID]:
 			pl.plan.unreadAncestors = append(pl.plan.unreadAncestors, s)
 		}
 	}
@@ -67,14 +67,14 @@ func (c *Coordinator) planLeases(arn string, l *listing, begin bool, start Start
 
 // planner makes a plan.
 type planner struct {
-	c               *Coordinator
-	listing         *listing
-	begin           bool
-	start           Start
-	above           map[string]bool // shards that have a descendant with a lease
-	movedPast       map[string]bool // shards that have a descendant whose lease moved on
-	unendedUnlisted bool            // a lease that has not ended belongs to an unlisted shard, whose descendants may be unknown
-	plan            plan
+	c                *Coordinator
+	listing          *listing
+	unbegun          bool
+	start            Start
+	ancestors        map[string]bool // shards that have a descendant with a lease
+	ancestorsOfMoved map[string]bool // shards that have a descendant whose lease moved on
+	unendedUnlisted  bool            // a lease that has not ended belongs to an unlisted shard, whose descendants may be unknown
+	plan             plan
 }
 
 // planUnleased adds a shard to the plan that has no lease, and no descendant with a lease.
@@ -85,31 +85,31 @@ func (pl *planner) planUnleased(arn string, s shardreader.Shard) {
 	}
 	parent := pl.c.rows.byID(s.Parent)
 	switch at := pl.start.Sequences[s.ID]; {
-	case pl.begin && at != "":
+	case pl.unbegun && at != "":
 		lease.First = at // if the stream dropped records from this number on, they are a gap
 		lease.Checkpoint.Kind = leases.AtTime
 		pl.create(lease)
 	case !pl.listing.aboveParent(s):
-		pl.plan.below = append(pl.plan.below, s)
+		pl.plan.belowParent = append(pl.plan.belowParent, s)
 	case parent != nil && parent.Ended():
 		pl.create(inheritStart(lease, parent))
 	case parent != nil: // the owner of the parent's lease creates the lease
-	case pl.begin && pl.start.Latest && (len(pl.listing.children[s.ID]) > 0 || pl.c.hasLeasedAncestor(pl.listing, s.ID)):
-	case pl.begin && pl.start.Latest && !pl.mayFollowUnended(s):
+	case pl.unbegun && pl.start.Latest && (len(pl.listing.children[s.ID]) > 0 || pl.c.hasLeasedAncestor(pl.listing, s.ID)):
+	case pl.unbegun && pl.start.Latest && !pl.mayFollowUnended(s):
 		pl.create(startLease(lease, pl.start))
-	case pl.begin && pl.start.Latest:
-		pl.plan.unknown = append(pl.plan.unknown, lease)
-	case pl.listing.has(s.Parent) && pl.above[s.Parent]:
+	case pl.unbegun && pl.start.Latest:
+		pl.plan.unknownGap = append(pl.plan.unknownGap, lease)
+	case pl.listing.has(s.Parent) && pl.ancestors[s.Parent]:
 		pl.create(lease) // the parent was read and its lease removed; the child was listed late
 	case pl.listing.has(s.Parent): // the parent comes first
-	case pl.begin && pl.startsInParent(s):
-		pl.plan.unknown = append(pl.plan.unknown, startLease(lease, pl.start))
-	case pl.begin && !pl.mayFollowUnended(s) && (s.Parent == "" || !pl.start.following):
+	case pl.unbegun && pl.startsInParent(s):
+		pl.plan.unknownGap = append(pl.plan.unknownGap, startLease(lease, pl.start))
+	case pl.unbegun && !pl.mayFollowUnended(s) && (s.Parent == "" || !pl.start.following):
 		pl.create(startLease(lease, pl.start))
 	case s.Parent == "":
 		pl.create(lease)
 	default:
-		pl.plan.unknown = append(pl.plan.unknown, lease)
+		pl.plan.unknownGap = append(pl.plan.unknownGap, lease)
 	}
 }
 
@@ -135,10 +135,10 @@ func (pl *planner) create(l leases.Lease) { pl.plan.create = append(pl.plan.crea
 // ended decides whether the stream was read to its end, and which leases are no longer needed.
 func (pl *planner) ended(arn string) {
 	c, p := pl.c, &pl.plan
-	p.drained = pl.listing.status == shardreader.Disabled && len(p.create) == 0 && len(p.unknown) == 0 && len(p.below) == 0
+	p.drained = pl.listing.status == shardreader.Disabled && len(p.create) == 0 && len(p.unknownGap) == 0 && len(p.belowParent) == 0
 	for _, s := range pl.listing.shards {
 		r := c.rows.byID(s.ID)
-		p.drained = p.drained && !c.broken[s.ID] && (pl.above[s.ID] || r != nil && r.Ended())
+		p.drained = p.drained && !c.broken[s.ID] && (pl.ancestors[s.ID] || r != nil && r.Ended())
 	}
 	for _, r := range c.rows.all() {
 		if r.Stream != arn {
@@ -146,7 +146,7 @@ func (pl *planner) ended(arn string) {
 		}
 		p.drained = p.drained && r.Ended()
 		unowned := !r.busy && (r.Owner == "" || c.consumers[r.Owner] == nil)
-		if r.Ended() && unowned && c.now-r.unchangedSince > keepEnded*c.o.Lease && pl.isUnneeded(r) {
+		if r.Ended() && unowned && c.now-r.unchangedSince > endedLeaseTimes*c.o.Lease && pl.isUnneeded(r) {
 			p.remove = append(p.remove, r)
 		}
 	}
@@ -198,27 +198,27 @@ func second(t time.Time) time.Time {
 // isUnneeded reports whether an ended lease may be removed. Its children must have moved past their starts, or need no
 // lease. If no child is known, the shard must no longer be listed.
 func (pl *planner) isUnneeded(r *row) bool {
-	kids := slices.Clone(r.Children)
+	children := slices.Clone(r.Children)
 	for _, child := range pl.listing.children[r.Shard] {
-		kids = append(kids, child.ID)
+		children = append(children, child.ID)
 	}
-	if len(kids) == 0 {
+	if len(children) == 0 {
 		return !pl.listing.has(r.Shard)
 	}
-	return !slices.ContainsFunc(kids, func(id string) bool {
+	return !slices.ContainsFunc(children, func(id string) bool {
 		child := pl.c.rows.byID(id)
-		return child != nil && !wasRead(child) || child == nil && !pl.above[id] && pl.listing.has(id)
+		return child != nil && !wasRead(child) || child == nil && !pl.ancestors[id] && pl.listing.has(id)
 	})
 }
 
 // ancestors returns the shards that have a descendant with a lease for which matches is true, or with a damaged row.
 // Parents are known from leases and, if l is not nil, from the listing.
-func (c *Coordinator) ancestors(l *listing, such func(*row) bool) map[string]bool {
-	above := make(map[string]bool)
+func (c *Coordinator) ancestors(l *listing, matches func(*row) bool) map[string]bool {
+	found := make(map[string]bool)
 	var up func(shard string)
 	up = func(shard string) {
-		for ; shard != "" && !above[shard]; shard = l.parent(shard) {
-			above[shard] = true
+		for ; shard != "" && !found[shard]; shard = l.parent(shard) {
+			found[shard] = true
 			if r := c.rows.byID(shard); r != nil {
 				for _, parent := range r.Parents {
 					up(parent)
@@ -227,7 +227,7 @@ func (c *Coordinator) ancestors(l *listing, such func(*row) bool) map[string]boo
 		}
 	}
 	for _, r := range c.rows.all() {
-		if !such(r) {
+		if !matches(r) {
 			continue
 		}
 		for _, parent := range r.Parents {
@@ -238,7 +238,7 @@ func (c *Coordinator) ancestors(l *listing, such func(*row) bool) map[string]boo
 	for shard := range c.broken {
 		up(l.parent(shard))
 	}
-	return above
+	return found
 }
 
 func anyLease(*row) bool { return true }

@@ -85,7 +85,7 @@ func (c *Coordinator) hasRoom(a *assignment) bool {
 // iteratorRequest is a call of GetShardIterator.
 type iteratorRequest struct {
 	assignment *assignment
-	checked    bool // the position is the first sequence number of the shard; a trimmed stream refuses it
+	atFirst    bool // the position is the first sequence number of the shard; a trimmed stream refuses it
 	atTime     bool // the position is the time at which reading starts
 }
 
@@ -93,22 +93,22 @@ type iteratorRequest struct {
 func (c *Coordinator) requestIterator(a *assignment) {
 	at := shardreader.ShardPosition{StreamARN: a.row.Stream, Shard: a.row.Shard}
 	op := iteratorRequest{assignment: a}
-	a.start.atLatest = a.start.atLatest && a.start.refused
+	a.start.atLatest = a.start.atLatest && a.start.positionRefused
 	switch {
 	case a.phase != reading:
 		at.Type = shardreader.TrimHorizon
 	case a.pos.Kind == leases.Sequence:
 		at.Type, at.Sequence = shardreader.AfterSequence, a.pos.Sequence
-	case a.start.refused:
+	case a.start.positionRefused:
 		at.Type = shardreader.TrimHorizon
 	case a.pos.Kind == leases.Latest && (a.row.fresh || a.row.From.IsZero()):
 		at.Type, a.start.atLatest = shardreader.Latest, true
-	case !a.row.From.IsZero() && !a.start.noTime:
+	case !a.row.From.IsZero() && !a.start.timeUnusable:
 		// One second earlier, because the records of one second are not ordered by their times.
 		at.Type, at.Time, op.atTime = shardreader.AtTimestamp, a.row.From.Add(-time.Second), true
 	case a.row.First != "":
 		// TRIM_HORIZON would start at the oldest record left, and hide the loss of older records.
-		at.Type, at.Sequence, op.checked = shardreader.AtSequence, a.row.First, true
+		at.Type, at.Sequence, op.atFirst = shardreader.AtSequence, a.row.First, true
 	default:
 		at.Type = shardreader.TrimHorizon
 	}
@@ -124,12 +124,13 @@ func (op iteratorRequest) handleResult(c *Coordinator, e GetShardIteratorResult)
 	if e.Err == nil && e.Iterator == "" {
 		e.Err = pipeline.Transient(errNoIterator)
 	}
+	unusable := e.Err == nil && !c.keepsStart(a, e.At) || e.Err != nil && isInvalid(e.Err)
 	switch {
-	case op.atTime && (e.Err == nil && !c.keepsStart(a, e.At) || e.Err != nil && isInvalid(e.Err)):
+	case op.atTime && unusable:
 		// The stream may have dropped records of the start time. The iterator hides that, but the first sequence number
 		// of the shard shows it. Or the server does not know iterators at a time, or refuses a time in the future.
 		// Without the time, records created before it are read and dropped.
-		a.start.noTime = true
+		a.start.timeUnusable = true
 		c.queueCall(a)
 	case e.Err == nil:
 		a.iterator = e.Iterator
@@ -138,8 +139,8 @@ func (op iteratorRequest) handleResult(c *Coordinator, e GetShardIteratorResult)
 			a.row.fresh = false // reading has begun: a second LATEST, after an expired iterator, would skip records
 		}
 		c.queueCall(a)
-	case op.checked && isInvalid(e.Err):
-		a.start.refused = true
+	case op.atFirst && isInvalid(e.Err):
+		a.start.positionRefused = true
 		c.queueCall(a)
 	default:
 		c.readFailed(a, e.Err, e.At)
@@ -168,7 +169,7 @@ func (c *Coordinator) requestPage(a *assignment) {
 	c.reservedBytes += a.expectedBytes
 	c.budget.count(c)
 	c.emit(GetRecords{
-		c.newCall(pageRequest{a, a.expectedBytes, max(1, c.now)}),
+		c.newCall(pageRequest{assignment: a, expect: a.expectedBytes, sent: max(1, c.now)}),
 		shardreader.RecordsQuery{Iterator: a.iterator, StreamARN: a.row.Stream, Shard: a.row.Shard},
 	})
 }
@@ -186,7 +187,7 @@ func (op pageRequest) handleResult(c *Coordinator, e GetRecordsResult) {
 	if a.failures > 0 {
 		delete(c.logged, "read "+a.name)
 	}
-	a.failures, a.notFoundCalls, a.start.answered, a.lastResult = 0, 0, true, c.now
+	a.failures, a.notFoundCalls, a.start.gotPage, a.lastResult = 0, 0, true, c.now
 	c.noteReadSuccess(a)
 	a.lag.setAge(e)
 	c.receive(a, &receivedPage{e.Records, op.sent})
@@ -255,20 +256,20 @@ func (c *Coordinator) planNextCall(a *assignment, records int) {
 		return
 	}
 	a.emptyPages.count++
-	most := c.o.MaxIdle
+	longest := c.o.MaxIdle
 	if a.emptyPages.shardIsEmpty() {
 		a.lag.behindFrom = 0
 	} else {
-		most = min(most, 2*firstPause)
+		longest = min(longest, 2*firstPause)
 	}
-	d := most
+	pause := longest
 	if a.emptyPages.count < 16 {
-		d = min(most, firstPause<<(a.emptyPages.count-1))
+		pause = min(longest, firstPause<<(a.emptyPages.count-1))
 	}
 	if c.endCheckWaits(a) {
-		d = min(d, firstPause)
+		pause = min(pause, firstPause)
 	}
-	c.queueCallIn(a, c.jitter(d))
+	c.queueCallIn(a, c.jitter(pause))
 }
 
 // lag is how late the records of an assignment are read.

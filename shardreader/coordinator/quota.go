@@ -16,10 +16,10 @@ const maxReservation = 200 * time.Millisecond
 // and no two clocks are compared.
 type quota struct {
 	queue              []describeRequest
-	seen               int64         // the count that this consumer saw last; -1 if none
-	since              time.Duration // since when this consumer sees the count unchanged
+	seenCount          int64         // the count that this consumer saw last; -1 if none
+	unchangedSince     time.Duration // since when this consumer sees the count unchanged
 	busy               bool          // a reservation or a call is in flight
-	timer              bool          // a timer for the next call runs
+	timerRuns          bool          // a timer for the next call runs
 	fastestReservation time.Duration
 	tries              tries
 }
@@ -47,15 +47,15 @@ func (c *Coordinator) pumpDescribe() {
 	for len(q.queue) > 0 && !q.queue[0].by.wanted(c) {
 		q.queue = q.queue[1:]
 	}
-	if q.busy || q.timer || len(q.queue) == 0 || c.stopped {
+	if q.busy || q.timerRuns || len(q.queue) == 0 || c.stopped {
 		return
 	}
-	if wait := q.since + c.describeSpace() - c.now; q.seen >= 0 && wait > 0 {
+	if wait := q.unchangedSince + c.describeSpace() - c.now; q.seenCount >= 0 && wait > 0 {
 		c.pumpDescribeIn(wait)
 		return
 	}
 	q.busy = true
-	c.emit(ReserveCall{c.newCall(reservation{c.now}), DescribeQuota, q.seen})
+	c.emit(ReserveCall{c.newCall(reservation{c.now}), DescribeQuota, q.seenCount})
 }
 
 // describeSpace returns the time between two calls of the fleet.
@@ -64,8 +64,8 @@ func (c *Coordinator) describeSpace() time.Duration {
 }
 
 func (c *Coordinator) pumpDescribeIn(d time.Duration) {
-	c.quota.timer = true
-	c.after(d, func() { c.quota.timer = false })
+	c.quota.timerRuns = true
+	c.after(d, func() { c.quota.timerRuns = false })
 }
 
 // reservation is the call that takes the right to one DescribeStream call.
@@ -73,19 +73,19 @@ type reservation struct{ sent time.Duration }
 
 func (op reservation) handleResult(c *Coordinator, e ReserveCallResult) {
 	q := &c.quota
-	q.busy, q.since = false, c.now
+	q.busy, q.unchangedSince = false, c.now
 	took := c.now - op.sent
 	if e.Err != nil {
 		c.logOnce("quota", slog.LevelWarn, "the count of DescribeStream calls cannot be read: new shards wait for it",
 			errAttr(e.Err))
-		q.seen = -1
+		q.seenCount = -1
 		c.pumpDescribeIn(q.tries.next(c, maxBackoff, e.Err))
 		return
 	}
 	if q.fastestReservation == 0 || took < q.fastestReservation {
 		q.fastestReservation = max(took, 1)
 	}
-	q.seen = e.Count
+	q.seenCount = e.Count
 	switch {
 	case e.OK && took <= max(maxReservation, 2*q.fastestReservation) && len(q.queue) > 0:
 		if took > maxReservation {
@@ -95,7 +95,7 @@ func (op reservation) handleResult(c *Coordinator, e ReserveCallResult) {
 		q.tries = 0
 		c.callDescribe()
 	case e.Count == 0:
-		q.since = c.now - c.describeSpace() // no call was ever made
+		q.unchangedSince = c.now - c.describeSpace() // no call was ever made
 	}
 }
 

@@ -54,7 +54,7 @@ func (s *rows) all() []*row {
 }
 
 // any reports whether matches is true for a lease.
-func (s *rows) any(such func(*row) bool) bool { return slices.ContainsFunc(s.all(), such) }
+func (s *rows) any(matches func(*row) bool) bool { return slices.ContainsFunc(s.all(), matches) }
 
 // hasChild reports whether a lease names a shard as its parent.
 func (s *rows) hasChild(shard string) bool { return len(s.children[shard]) > 0 }
@@ -119,11 +119,11 @@ func (s *rows) link(r *row) {
 
 func (s *rows) unlink(r *row) {
 	for _, parent := range r.Parents {
-		left := slices.DeleteFunc(s.children[parent], func(other *row) bool { return other == r })
-		if len(left) == 0 {
+		remaining := slices.DeleteFunc(s.children[parent], func(other *row) bool { return other == r })
+		if len(remaining) == 0 {
 			delete(s.children, parent)
 		} else {
-			s.children[parent] = left
+			s.children[parent] = remaining
 		}
 	}
 }

@@ -31,7 +31,7 @@ func (c *Coordinator) survey() survey {
 		if a.stopReason != "" {
 			s.stopped[a.row.Shard] = a.stopReason
 		}
-		if a.lag.behindFrom > 0 || a.stopReason != "" || !a.start.answered {
+		if a.lag.behindFrom > 0 || a.stopReason != "" || !a.start.gotPage {
 			s.behind = append(s.behind, a)
 		}
 		if a.failsForLong(c.now) {
@@ -156,7 +156,7 @@ func (a *assignment) status() PartitionStatus {
 	s := PartitionStatus{
 		Name: a.name, Shard: r.Shard, Stream: r.Stream, Checkpoint: r.Checkpoint.String(),
 		Last: a.posTime, Acked: a.durable.time, Pending: a.pages.records,
-		Opened: a.start.answered, Behind: a.lag.behindFrom > 0 || !a.start.answered || a.phase == confirming,
+		Opened: a.start.gotPage, Behind: a.lag.behindFrom > 0 || !a.start.gotPage || a.phase == confirming,
 		Failures: int(a.failures), Failing: a.readFailure.at, Answered: a.lastResult,
 		Paused: a.paused, Ended: a.search != nil, Draining: a.phase == draining, Stopped: a.stopReason, Load: a.load.rate,
 	}

@@ -74,7 +74,7 @@ func (op *streamSearch) handleResult(c *Coordinator, e ListStreamsResult) {
 		err = errs.New("ListStreams names the same page twice")
 	}
 	switch {
-	case err != nil && transient(err) && op.tries < initialTries+listTries:
+	case err != nil && transient(err) && op.tries < initialTries+listRetries:
 		c.after(op.tries.next(c, maxBackoff, err), func() { op.send(c) })
 		return
 	case err != nil:

@@ -35,18 +35,18 @@ const (
 // A stream is begun once the stream before it was read to its end. So the changes of an item keep their order if the
 // table's stream is switched off and on.
 type leaseSync struct {
-	stage      syncStage
-	source     int // index in Coordinator.sources
-	index      int // index in the source's streams
-	stream     *stream
-	start      Start // where to begin the stream
-	list       *listing
-	rows       []*row // rows that get the stream in settingStreams
-	plan       plan
-	writesLeft int           // writes in flight
-	err        error         // error of the first write that failed
-	next       time.Duration // pause between this leaseSync and the next one
-	failed     bool
+	stage       syncStage
+	sourceIndex int // index in Coordinator.sources
+	streamIndex int // index in the source's streams
+	stream      *stream
+	start       Start // where to begin the stream
+	list        *listing
+	rows        []*row // rows that get the stream in settingStreams
+	plan        plan
+	writesLeft  int           // writes in flight
+	err         error         // error of the first write that failed
+	nextIn      time.Duration // pause between this leaseSync and the next one
+	failed      bool
 }
 
 // syncSoon begins a leaseSync early, if this consumer leads.
@@ -64,23 +64,23 @@ func (c *Coordinator) beginSync() {
 		return
 	}
 	c.syncBegun = true
-	c.sync = &leaseSync{next: c.o.SyncEvery}
+	c.sync = &leaseSync{nextIn: c.o.SyncEvery}
 	c.sync.findStreams(c)
 }
 
 // findStreams begins the work for the next source, or ends the leaseSync after the last one.
 func (s *leaseSync) findStreams(c *Coordinator) {
-	if s.source < len(c.sources) {
+	if s.sourceIndex < len(c.sources) {
 		s.stage = findingStreams
 		c.findStreams(s.currentSource(c), s)
 		return
 	}
 	c.sync = nil
 	c.syncSucceeded = c.syncSucceeded || !s.failed
-	c.syncIn(s.next)
+	c.syncIn(s.nextIn)
 }
 
-func (s *leaseSync) currentSource(c *Coordinator) *source { return c.sources[s.source] }
+func (s *leaseSync) currentSource(c *Coordinator) *source { return c.sources[s.sourceIndex] }
 
 // sourceDone ends the work for a source.
 func (s *leaseSync) sourceDone(c *Coordinator, err error) {
@@ -88,14 +88,14 @@ func (s *leaseSync) sourceDone(c *Coordinator, err error) {
 		s.failed = true
 		c.logOnce("sync", slog.LevelWarn, "a stream cannot be listed and is tried again", errAttr(err))
 		after, _ := pipeline.Retryable(err)
-		s.next = min(s.next, max(2*time.Second, after))
+		s.nextIn = min(s.nextIn, max(2*time.Second, after))
 	} else {
 		delete(c.logged, "sync")
 	}
 	if src := s.currentSource(c); !c.rows.any(func(r *row) bool { return !r.Ended() && c.belongs(r, src) }) {
-		s.next = min(s.next, followEvery)
+		s.nextIn = min(s.nextIn, followEvery)
 	}
-	s.source++
+	s.sourceIndex++
 	s.findStreams(c)
 }
 
@@ -115,7 +115,7 @@ func (s *leaseSync) refreshed(c *Coordinator) {
 		for _, st := range s.currentSource(c).streams {
 			st.begun = c.begunStreams[st.arn]
 		}
-		s.index = 0
+		s.streamIndex = 0
 		s.setStreams(c)
 		return
 	}
@@ -153,11 +153,11 @@ func (s *leaseSync) listed(c *Coordinator, l *listing, err error) {
 // lists the lease's shard, or the newest stream if none lists it.
 func (s *leaseSync) setStreams(c *Coordinator) {
 	src := s.currentSource(c)
-	if s.index == len(src.streams) || !c.hasForeignLeases(src) {
+	if s.streamIndex == len(src.streams) || !c.hasForeignLeases(src) {
 		s.firstStream(c)
 		return
 	}
-	s.stage, s.stream, s.list = settingStreams, src.streams[s.index], nil
+	s.stage, s.stream, s.list = settingStreams, src.streams[s.streamIndex], nil
 	if s.stream.gone {
 		s.setStream(c)
 		return
@@ -168,7 +168,7 @@ func (s *leaseSync) setStreams(c *Coordinator) {
 // setStream finds the leases that get the stream. The stream is marked as begun before the leases name it.
 func (s *leaseSync) setStream(c *Coordinator) {
 	src := s.currentSource(c)
-	newest := s.index == len(src.streams)-1
+	newest := s.streamIndex == len(src.streams)-1
 	s.rows = nil
 	for _, r := range c.rows.all() {
 		if r.Stream == "" && c.belongs(r, src) && !r.busy && (s.list.has(r.Shard) || newest && !r.Ended()) {
@@ -176,18 +176,18 @@ func (s *leaseSync) setStream(c *Coordinator) {
 		}
 	}
 	if len(s.rows) == 0 {
-		s.index++
+		s.streamIndex++
 		s.setStreams(c)
 		return
 	}
-	s.begin(c)
+	s.markBegun(c)
 }
 
 // markBegun marks the stream as begun: all of its first leases exist. If a lease is missing without this mark, the
 // consumer that created the other leases has crashed, and no records are lost.
-func (s *leaseSync) begin(c *Coordinator) {
+func (s *leaseSync) markBegun(c *Coordinator) {
 	if s.stream.begun {
-		s.begun(c)
+		s.marked(c)
 		return
 	}
 	c.emit(MarkBegun{c.newCall(s), s.stream.arn})
@@ -199,11 +199,11 @@ func (s *leaseSync) handleResult(c *Coordinator, e WriteResult) {
 		return
 	}
 	s.stream.begun = true
-	s.begun(c)
+	s.marked(c)
 }
 
 // marked continues after the mark of a begun stream is durable.
-func (s *leaseSync) begun(c *Coordinator) {
+func (s *leaseSync) marked(c *Coordinator) {
 	if s.stage == writingLeases {
 		s.streamDone(c, s.plan.drained)
 		return
@@ -230,20 +230,20 @@ func (s *leaseSync) written(c *Coordinator, err error) {
 	case s.err != nil:
 		s.sourceDone(c, s.err)
 	case s.stage == settingStreams:
-		s.index++
+		s.streamIndex++
 		s.setStreams(c)
 	default:
 		if len(s.plan.create) > 0 {
 			c.refreshLeases()
 		}
-		s.begin(c)
+		s.markBegun(c)
 	}
 }
 
 // firstStream continues with the first stream that is read.
 func (s *leaseSync) firstStream(c *Coordinator) {
-	s.index, s.start = c.firstBegun(s.currentSource(c)), c.o.Start
-	if s.currentSource(c).streams[s.index].begun {
+	s.streamIndex, s.start = c.firstBegun(s.currentSource(c)), c.o.Start
+	if s.currentSource(c).streams[s.streamIndex].begun {
 		s.start = Start{}
 	}
 	s.listStream(c)
@@ -255,21 +255,21 @@ func (s *leaseSync) streamDone(c *Coordinator, drained bool) {
 		s.sourceDone(c, nil)
 		return
 	}
-	s.index++
+	s.streamIndex++
 	s.start = Start{}
 	s.listStream(c)
 }
 
 func (s *leaseSync) listStream(c *Coordinator) {
 	src := s.currentSource(c)
-	if s.index == len(src.streams) {
+	if s.streamIndex == len(src.streams) {
 		s.sourceDone(c, nil)
 		return
 	}
-	if c.follows(src, s.index) {
+	if c.follows(src, s.streamIndex) {
 		s.start = Start{following: true}
 	}
-	s.stage, s.stream = listingStream, src.streams[s.index]
+	s.stage, s.stream = listingStream, src.streams[s.streamIndex]
 	if s.stream.gone {
 		s.streamDone(c, c.allRead(s.stream))
 		return
@@ -285,7 +285,7 @@ func (s *leaseSync) apply(c *Coordinator) {
 	for _, r := range p.remove {
 		c.writeLease(&leaseWrite{reason: removeLease, row: r})
 	}
-	for _, child := range p.below {
+	for _, child := range p.belowParent {
 		c.logOnce("below "+child.ID, slog.LevelError, StoppedBelow,
 			slog.String("stream", arn), slog.String("child", child.ID), slog.String("start", child.First))
 		c.unbegunShards[child.ID] = unbegunShard{arn, StoppedBelow}
@@ -300,7 +300,7 @@ func (s *leaseSync) apply(c *Coordinator) {
 		s.writesLeft++
 		c.createLease(&leaseWrite{next: l, by: s})
 	}
-	for _, l := range p.unknown {
+	for _, l := range p.unknownGap {
 		s.writesLeft++
 		g := unknownIn(arn, l.Shard)
 		if created, ok := shardreader.ShardTime(l.Shard); ok && !l.From.IsZero() {
@@ -365,11 +365,11 @@ func (s *leaseSync) noted(c *Coordinator, op *gapNote) {
 		s.apply(c)
 	case op.reason == betweenStreams:
 		// The stream is read once an operator creates a lease.
-		l := slices.Concat(s.plan.create, s.plan.unknown)
-		for _, lease := range l {
+		unleased := slices.Concat(s.plan.create, s.plan.unknownGap)
+		for _, lease := range unleased {
 			c.unbegunShards[lease.Shard] = unbegunShard{s.stream.arn, StoppedBetween}
 		}
-		s.streamDone(c, s.plan.drained && len(l) == 0) // a stream that the service has emptied does not stop the next one
+		s.streamDone(c, s.plan.drained && len(unleased) == 0) // a stream that the service has emptied does not stop the next one
 	case c.o.OnGap == Stop:
 		c.unbegunShards[op.lease.Shard] = unbegunShard{s.stream.arn, StoppedUnbegun}
 		s.written(c, nil)
