@@ -6,14 +6,14 @@ import (
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
-// revocation has the partitions that are revoked for one cause.
+// revocation holds the partitions that are revoked for one cause.
 type revocation struct {
 	cause      error
 	partitions []string
 }
 
-// perform performs the actions of the coordinator. Revokes come first: a lease must not be released while the pipeline may
-// still write its records. The caller holds no lock.
+// perform performs the actions of the coordinator. It performs Revoke actions first, because a lease must not be
+// released while the pipeline may still write its records. The caller holds no lock.
 func (c *Consumer) perform(out []coordinator.Action) {
 	var revokes []revocation
 	var drain, forget []string

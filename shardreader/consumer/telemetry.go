@@ -20,7 +20,7 @@ import (
 // scope names the instrumentation. Every metric is called tablewake.reader.*.
 const scope = "github.com/tablewake/tablewake/shardreader/consumer"
 
-// telemetry has the metrics of a consumer. Gauges by table have the value of the table's worst shard.
+// telemetry holds the metrics of a consumer. A gauge by table reports the value of the table's worst shard.
 type telemetry struct {
 	pipeline     []attribute.KeyValue // the attribute pipeline; empty without Options.Pipeline
 	calls        metric.Int64Counter
@@ -30,10 +30,10 @@ type telemetry struct {
 	registration metric.Registration
 
 	mu            sync.Mutex
-	attributeSets map[labels]metric.MeasurementOption // the sets that were used
+	attributeSets map[labels]metric.MeasurementOption // all sets that were used so far
 }
 
-// labels are the attributes of a measurement without the pipeline: name, value, name, value.
+// labels are the attributes of a measurement, as name, value, name, value. The attribute pipeline is not among them.
 type labels [4]string
 
 func newTelemetry(c *Consumer) (*telemetry, error) {
@@ -52,8 +52,8 @@ func newTelemetry(c *Consumer) (*telemetry, error) {
 	return t, k.Err()
 }
 
-// attributes returns the attribute set of a measurement. It is created once, because thousands of calls a second are
-// counted.
+// attributes returns the attribute set of a measurement. It creates each set once, because thousands of calls a second
+// are counted.
 func (t *telemetry) attributes(l labels) metric.MeasurementOption {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -69,7 +69,7 @@ func (t *telemetry) attributes(l labels) metric.MeasurementOption {
 	return o
 }
 
-// registerGauges registers the gauges, which read the consumer's status.
+// registerGauges registers the gauges. They read the consumer's status.
 func (t *telemetry) registerGauges(c *Consumer, k *instrument.Maker) {
 	lag := k.Reading("tablewake.reader.lag", "s", "age of the oldest record that is not durable in every sink, 0 where nothing is left, by table")
 	age := k.Reading("tablewake.reader.age", "s", "age of the last record read, of shards that have newer ones, by table")
@@ -110,7 +110,7 @@ func (t *telemetry) registerGauges(c *Consumer, k *instrument.Maker) {
 	}, lag, age, loss, held, stopped, forecast, prefetch, contact, unwritten, unrepaired)
 }
 
-// tableLag is the lag of a table.
+// tableLag holds the measurements of a table.
 type tableLag struct {
 	lag, age        time.Duration // values of the worst shard
 	leases, stopped int64
@@ -138,8 +138,8 @@ func lagByTable(s coordinator.Status, now time.Time, retention time.Duration) ma
 	return tables
 }
 
-// Lag returns the greatest lag of the tables in s, a status of this consumer: tablewake.reader.lag, which is the age of the
-// oldest record that is not durable in every sink.
+// Lag returns the greatest lag of the tables in s, a status of this consumer. The lag is the age of the oldest record
+// that is not durable in every sink, as in the metric tablewake.reader.lag.
 func (c *Consumer) Lag(s coordinator.Status) time.Duration {
 	var lag time.Duration
 	for _, v := range lagByTable(s, time.Now(), c.o.Coordinator.Retention) {
@@ -148,8 +148,8 @@ func (c *Consumer) Lag(s coordinator.Status) time.Duration {
 	return lag
 }
 
-// lagOf returns the age of the oldest record that is not durable in every sink. The lag is 0 if all records of the shard
-// are read and durable, whatever their age.
+// lagOf returns the age of the oldest record of a shard that is not durable in every sink. It returns 0 if all records
+// are read and durable.
 func lagOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration) time.Duration {
 	if p.Pending > 0 && !p.Oldest.IsZero() {
 		return max(0, now.Sub(p.Oldest))
@@ -157,8 +157,8 @@ func lagOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration
 	return ageOf(p, now, retention)
 }
 
-// ageOf returns the age of the last record read if the shard may have newer ones, else 0. If the shard was never read and
-// its reads fail, it is the retention.
+// ageOf returns the age of the last record read if the shard may have newer records, else 0. If the shard was never
+// read and its reads fail, ageOf returns the retention.
 func ageOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration) time.Duration {
 	switch {
 	case !p.Opened && p.Failures < stuckFailures && p.Stopped == "":
@@ -204,7 +204,7 @@ func (t *telemetry) countRecords(ctx context.Context, stream string, page *recor
 	t.bytes.Add(ctx, int64(page.Bytes), of)
 }
 
-// countGap counts a gap once: when it is found, and not when its end is found.
+// countGap counts a gap when it is found. It does not count the gap again when its end is found.
 func (t *telemetry) countGap(ctx context.Context, g record.Gap) {
 	if g.Before == "" {
 		t.gaps.Add(ctx, 1, t.attributes(labels{"table", shardreader.StreamFromARN(g.StreamARN).Table}))
