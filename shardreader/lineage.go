@@ -11,7 +11,7 @@ type lineage struct {
 
 type shardNode struct {
 	Shard
-	started, done bool
+	started, finished bool
 }
 
 // add adds listed shards. If a shard is known, add only updates its Last.
@@ -38,10 +38,10 @@ func (l *lineage) add(shards []Shard) {
 // finished or no longer listed.
 func (l *lineage) ready() []Shard {
 	var ready []Shard
-	for _, n := range l.candidates {
-		if p, ok := l.nodes[n.Parent]; !n.started && (!ok || p.done) {
-			n.started = true
-			ready = append(ready, n.Shard)
+	for _, node := range l.candidates {
+		if parent, ok := l.nodes[node.Parent]; !node.started && (!ok || parent.finished) {
+			node.started = true
+			ready = append(ready, node.Shard)
 		} // if the parent is not finished, its finish makes the shard a candidate again
 	}
 	l.candidates = nil
@@ -50,7 +50,7 @@ func (l *lineage) ready() []Shard {
 
 // finish marks a shard as read to its end.
 func (l *lineage) finish(id string) {
-	l.nodes[id].done = true
+	l.nodes[id].finished = true
 	l.candidates = append(l.candidates, l.children[id]...)
 }
 
@@ -64,7 +64,7 @@ func (l *lineage) skip(id string) {
 // enabled, a later listing has more shards.
 func (l *lineage) childless() bool {
 	for id, n := range l.nodes {
-		if n.done && len(l.children[id]) == 0 {
+		if n.finished && len(l.children[id]) == 0 {
 			return true
 		}
 	}

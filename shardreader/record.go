@@ -122,32 +122,32 @@ func (r *recorder) run(ctx context.Context) error {
 	if err := r.list(ctx); err != nil {
 		return err
 	}
-	var tails map[string]string // nil with Idle: then no position ends the recording
+	var newestIters map[string]string // nil with Idle: then no position ends the recording
 	if r.o.Idle == 0 {
 		var err error
-		if tails, err = newestIterators(ctx, r.api, r.writer.recording.Stream.ARN, &r.lineage); err != nil {
+		if newestIters, err = newestIterators(ctx, r.api, r.writer.recording.Stream.ARN, &r.lineage); err != nil {
 			return err
 		}
 	}
-	var first error
+	var firstErr error
 	for running := 0; ; running-- {
 		for _, s := range r.lineage.ready() {
-			if first != nil {
+			if firstErr != nil {
 				break
 			}
 			running++
-			reader := &shardReader{recorder: r, shard: s.ID, open: r.lineage.open(s.ID), newestIterator: tails[s.ID]}
+			reader := &shardReader{recorder: r, shard: s.ID, open: r.lineage.open(s.ID), newestIterator: newestIters[s.ID]}
 			go func() { r.shardEnds <- reader.run(ctx) }()
 		}
 		if running == 0 {
-			return first
+			return firstErr
 		}
 		end := <-r.shardEnds
 		if end.err == nil {
 			end.err = r.finish(ctx, end)
 		}
-		if end.err != nil && first == nil {
-			first = end.err
+		if end.err != nil && firstErr == nil {
+			firstErr = end.err
 			cancel()
 		}
 	}

@@ -148,13 +148,13 @@ func (s *shardReader) read(ctx context.Context) (page record.GetRecordsPage, gon
 
 // safeRetention is the age up to which a stream keeps all records. It is an hour less than the retention, because
 // clocks differ.
-const surelyKept = 23 * time.Hour
+const safeRetention = 23 * time.Hour
 
 // isYoung reports whether the shard is younger than safeRetention. Such a shard has lost no records. If the stream
 // refuses its first position as trimmed, the position is below the first record.
 func (s *shardReader) isYoung() bool {
-	made, ok := ShardTime(s.shard)
-	return ok && time.Since(made) < surelyKept
+	created, ok := ShardTime(s.shard)
+	return ok && time.Since(created) < safeRetention
 }
 
 // write writes the records of a page up to stopAt, and reports whether it reached stopAt.

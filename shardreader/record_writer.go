@@ -35,21 +35,21 @@ func (l *recordLine) mask(m *mask.Mask) (masked, ok bool) {
 // records returns the records of a page in their order, also those that cannot be decoded.
 func records(p *record.Page) iter.Seq[recordLine] {
 	return func(yield func(recordLine) bool) {
-		errs := p.Errors
+		undecodable := p.Errors
 		for i := range p.Changes {
 			c := &p.Changes[i]
-			for len(errs) > 0 && errs[0].Index < int(c.Index) {
-				if !yield(recordLine{errs[0].Raw, errs[0].Sequence, true, nil}) {
+			for len(undecodable) > 0 && undecodable[0].Index < int(c.Index) {
+				if !yield(recordLine{raw: undecodable[0].Raw, sequence: undecodable[0].Sequence, undecodable: true}) {
 					return
 				}
-				errs = errs[1:]
+				undecodable = undecodable[1:]
 			}
-			if !yield(recordLine{c.Raw, c.Sequence, false, c}) {
+			if !yield(recordLine{raw: c.Raw, sequence: c.Sequence, change: c}) {
 				return
 			}
 		}
-		for _, e := range errs {
-			if !yield(recordLine{e.Raw, e.Sequence, true, nil}) {
+		for _, e := range undecodable {
+			if !yield(recordLine{raw: e.Raw, sequence: e.Sequence, undecodable: true}) {
 				return
 			}
 		}

@@ -60,16 +60,16 @@ func FindStreams(ctx context.Context, api API, name string) ([]StreamRef, error)
 
 // ListShards reads all pages of DescribeStream. It returns the description of the stream with all of its shards.
 func ListShards(ctx context.Context, api API, streamARN string) (StreamDescription, error) {
-	all, err := api.DescribeStream(ctx, DescribeQuery{StreamARN: streamARN})
-	for after := all.After; err == nil && after != ""; {
+	d, err := api.DescribeStream(ctx, DescribeQuery{StreamARN: streamARN})
+	for after := d.After; err == nil && after != ""; {
 		var page StreamDescription
 		page, err = api.DescribeStream(ctx, DescribeQuery{StreamARN: streamARN, After: after})
 		if err == nil && page.After == after {
 			err = errs.Errorf("DescribeStream %s: the page behind shard %s names that shard again", redact.Safe(streamARN), redact.Safe(after))
 		}
-		all.Shards = append(all.Shards, page.Shards...)
+		d.Shards = append(d.Shards, page.Shards...)
 		after = page.After
 	}
-	all.After = ""
-	return all, err
+	d.After = ""
+	return d, err
 }

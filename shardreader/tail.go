@@ -30,11 +30,11 @@ type TailOptions struct {
 // of the stream.
 const readPause = time.Second
 
-// relistPause is the time between the end of a shard and the listing of its children. It doubles up to relistMost while
+// relistPause is the time between the end of a shard and the listing of its children. It doubles up to maxRelistPause while
 // no child is listed.
 const (
-	relistPause = time.Second
-	relistMost  = time.Minute
+	relistPause    = time.Second
+	maxRelistPause = time.Minute
 )
 
 // Tail yields the records that are written to a stream from now on. A page has records of one shard, and the pages of a
@@ -96,7 +96,7 @@ func (t *tailer) run(ctx context.Context) error {
 			<-ends
 		}
 	}()
-	began := time.Now()
+	start := time.Now()
 	newest, err := t.begin(ctx)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (t *tailer) run(ctx context.Context) error {
 			running++
 			r := &tailReader{tailer: t, shard: s.ID, start: TrimHorizon, iterator: newest[s.ID], readAt: time.Now()}
 			if r.iterator != "" {
-				r.start, r.readAt = Latest, began
+				r.start, r.readAt = Latest, start
 			}
 			go func() { ends <- shardEnd{shard: s.ID, err: r.run(ctx)} }()
 		}
@@ -129,7 +129,7 @@ func (t *tailer) run(ctx context.Context) error {
 			if err := t.list(ctx); err != nil {
 				return err
 			}
-			pause = min(2*pause, relistMost)
+			pause = min(2*pause, maxRelistPause)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

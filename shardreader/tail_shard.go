@@ -24,7 +24,7 @@ type tailReader struct {
 func (r *tailReader) run(ctx context.Context) error {
 	for failures := 0; ; {
 		if r.iterator == "" {
-			if since := time.Since(r.readAt); r.lastSequence == "" && since > surelyKept {
+			if since := time.Since(r.readAt); r.lastSequence == "" && since > safeRetention {
 				return fmt.Errorf("shard %s could not be read for %s, and the stream may have dropped records of it: %w", r.shard, since.Round(time.Minute), ErrTrimmed)
 			}
 			var err error

@@ -61,7 +61,7 @@ func (c *Consumer) noteCallResult(name, target string, importance callImportance
 		c.workedCalls[name] = true
 		delete(c.failures, key)
 	}
-	worked := c.workedCalls[name]
+	everWorked := c.workedCalls[name]
 	c.mu.Unlock()
 	switch {
 	case !permanent:
@@ -69,7 +69,7 @@ func (c *Consumer) noteCallResult(name, target string, importance callImportance
 		if !seen {
 			c.log.LogAttrs(c.ctx, slog.LevelWarn, "a cleanup call is denied: its row stays", slog.String("call", name), slog.String("error", redact.LogText(err)))
 		}
-	case importance == neededAtStart && !worked, now-span.first >= maxDenied:
+	case importance == neededAtStart && !everWorked, now-span.first >= maxDenied:
 		c.fail(fmt.Errorf("%s: %w", name, err))
 	}
 }

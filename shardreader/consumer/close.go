@@ -73,15 +73,15 @@ func (c *Consumer) waitStopped(ctx context.Context) error {
 // waitGoroutines waits for the goroutines of the loop and the calls. It returns false if some do not end within
 // goroutineGrace.
 func (c *Consumer) waitGoroutines() bool {
-	all := make(chan struct{})
+	ended := make(chan struct{})
 	go func() {
 		c.goroutines.Wait()
-		close(all)
+		close(ended)
 	}()
 	t := time.NewTimer(goroutineGrace)
 	defer t.Stop()
 	select {
-	case <-all:
+	case <-ended:
 		return true
 	case <-t.C:
 		return false

@@ -72,12 +72,12 @@ func New(o Options) (*Consumer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
-	w, err := coordinator.New(o.Coordinator)
+	coord, err := coordinator.New(o.Coordinator)
 	if err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
 	c := &Consumer{
-		o: o, coordinator: w, started: time.Now(),
+		o: o, coordinator: coord, started: time.Now(),
 		log:         o.Logger.With(slog.String("worker", o.Coordinator.ID)),
 		wakeLoop:    make(chan struct{}, 1),
 		pageQueued:  make(chan struct{}, 1),
@@ -149,12 +149,12 @@ func (c *Consumer) loop() {
 		if c.coordinator.Wake() <= c.now() {
 			c.step(coordinator.Tick{})
 		}
-		out := c.actions
+		actions := c.actions
 		c.actions = nil
 		wake := c.coordinator.Wake() - c.now()
 		c.mu.Unlock()
 		clear(events)
-		c.perform(out)
+		c.perform(actions)
 		c.lastStep.Store(int64(c.now()))
 		if c.isStopped() {
 			return

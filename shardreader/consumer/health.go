@@ -46,11 +46,11 @@ func (c *Consumer) Health() Health {
 		h.Ready = false
 		h.Reasons = append(h.Reasons, fmt.Sprintf(format, args...))
 	}
-	stepped := time.Duration(c.lastStep.Load())
-	if still := c.now() - stepped; stepped > 0 && still > max(minStalled, stalledLeases*c.o.Coordinator.Lease) && !c.isStopped() {
+	lastStep := time.Duration(c.lastStep.Load())
+	if stalledFor := c.now() - lastStep; lastStep > 0 && stalledFor > max(minStalled, stalledLeases*c.o.Coordinator.Lease) && !c.isStopped() {
 		// Take no lock here, because its holder may hang.
 		h.Live, h.Ready = false, false
-		h.Reasons = append(h.Reasons, fmt.Sprintf("nothing was done for %v", still.Round(time.Second)))
+		h.Reasons = append(h.Reasons, fmt.Sprintf("nothing was done for %v", stalledFor.Round(time.Second)))
 		return h
 	}
 	c.mu.Lock()
@@ -63,7 +63,7 @@ func (c *Consumer) Health() Health {
 	case leaving:
 		unready("it is stopping")
 		return h
-	case stepped == 0:
+	case lastStep == 0:
 		unready("nothing is read yet")
 		return h
 	}

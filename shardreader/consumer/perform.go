@@ -14,10 +14,10 @@ type revocation struct {
 
 // perform performs the actions of the coordinator. It performs Revoke actions first, because a lease must not be
 // released while the pipeline may still write its records. The caller holds no lock.
-func (c *Consumer) perform(out []coordinator.Action) {
+func (c *Consumer) perform(actions []coordinator.Action) {
 	var revokes []revocation
 	var drain, forget []string
-	for _, a := range out {
+	for _, a := range actions {
 		switch a := a.(type) {
 		case coordinator.Revoke:
 			if n := len(revokes); n == 0 || !errors.Is(a.Cause, revokes[n-1].cause) {
@@ -45,7 +45,7 @@ func (c *Consumer) perform(out []coordinator.Action) {
 			control.Forget(forget...)
 		}
 	}
-	for _, a := range out {
+	for _, a := range actions {
 		switch a := a.(type) {
 		case coordinator.Revoke, coordinator.Drain, coordinator.Forget:
 		case coordinator.Log:

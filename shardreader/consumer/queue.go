@@ -45,10 +45,10 @@ func (q *queue) pop() *pipeline.Page {
 		return nil
 	}
 	page := q.remove(oldest)
-	of := q.byPartition[page.Partition]
-	of[0] = nil // the element would keep the page in memory
-	if left := of[1:]; len(left) > 0 {
-		q.byPartition[page.Partition] = left
+	elements := q.byPartition[page.Partition]
+	elements[0] = nil // the element would keep the page in memory
+	if remaining := elements[1:]; len(remaining) > 0 {
+		q.byPartition[page.Partition] = remaining
 	} else {
 		delete(q.byPartition, page.Partition)
 	}

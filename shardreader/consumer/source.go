@@ -28,10 +28,10 @@ func (c *Consumer) Read(ctx context.Context) (*pipeline.Page, error) {
 // Read.
 func (c *Consumer) startReading(ctx context.Context) {
 	c.mu.Lock()
-	known := c.readCtx == ctx
+	isStarted := c.readCtx == ctx
 	c.readCtx = ctx
 	c.mu.Unlock()
-	if known {
+	if isStarted {
 		return
 	}
 	context.AfterFunc(ctx, c.leave)

@@ -74,40 +74,40 @@ func (t *telemetry) registerGauges(c *Consumer, k *instrument.Maker) {
 	lag := k.Reading("tablewake.reader.lag", "s", "age of the oldest record that is not durable in every sink, 0 where nothing is left, by table")
 	age := k.Reading("tablewake.reader.age", "s", "age of the last record read, of shards that have newer ones, by table")
 	loss := k.Reading("tablewake.reader.loss", "h", "hours until the stream drops records that are not durable in every sink, by table")
-	held := k.Number("tablewake.reader.leases", "{lease}", "leases that this consumer has, by table")
+	leases := k.Number("tablewake.reader.leases", "{lease}", "leases that this consumer has, by table")
 	stopped := k.Number("tablewake.reader.stopped", "{shard}", "shards that this consumer reads no further, by table")
 	forecast := k.Reading("tablewake.reader.forecast", "{call}", "GetRecords calls that this consumer makes in 30 days at the rate of late")
 	prefetch := k.Number("tablewake.reader.prefetched", "By", "bytes of pages that were read and that the pipeline did not take yet")
 	contact := k.Number("tablewake.reader.contact", "1", "1 while the others know that this consumer lives, else 0")
 	unwritten := k.Reading("tablewake.reader.unwritten", "s", "for how long a checkpoint could not be written, or the lease table not be read; 0 where that is no longer than a lease lasts")
 	unrepaired := k.Number("tablewake.reader.unrepaired", "{gap}", "noted gaps whose sinks are not repaired, at the last look (on_gap: repair)")
-	mine := t.attributes(labels{})
+	noLabels := t.attributes(labels{})
 	t.registration = k.Observe(func(_ context.Context, o metric.Observer) error {
 		s := c.Status()
-		for table, v := range lagByTable(s, time.Now(), c.o.Coordinator.Retention) {
-			of := t.attributes(labels{"table", table})
-			o.ObserveFloat64(lag, v.lag.Seconds(), of)
-			o.ObserveFloat64(age, v.age.Seconds(), of)
-			o.ObserveFloat64(loss, max(0, (c.o.Coordinator.Retention-v.lag).Hours()), of)
-			o.ObserveInt64(held, v.leases, of)
-			o.ObserveInt64(stopped, v.stopped, of)
+		for table, measured := range lagByTable(s, time.Now(), c.o.Coordinator.Retention) {
+			tableLabels := t.attributes(labels{"table", table})
+			o.ObserveFloat64(lag, measured.lag.Seconds(), tableLabels)
+			o.ObserveFloat64(age, measured.age.Seconds(), tableLabels)
+			o.ObserveFloat64(loss, max(0, (c.o.Coordinator.Retention-measured.lag).Hours()), tableLabels)
+			o.ObserveInt64(leases, measured.leases, tableLabels)
+			o.ObserveInt64(stopped, measured.stopped, tableLabels)
 		}
-		o.ObserveFloat64(forecast, s.Member.Calls, mine)
+		o.ObserveFloat64(forecast, s.Member.Calls, noLabels)
 		c.mu.Lock()
 		bytes := c.queue.bytes
 		c.mu.Unlock()
-		o.ObserveInt64(prefetch, bytes, mine)
+		o.ObserveInt64(prefetch, bytes, noLabels)
 		n := int64(0)
 		if s.Contact {
 			n = 1
 		}
-		o.ObserveInt64(contact, n, mine)
-		o.ObserveFloat64(unwritten, max(s.Unwritten, s.Unseen).Seconds(), mine)
+		o.ObserveInt64(contact, n, noLabels)
+		o.ObserveFloat64(unwritten, max(s.Unwritten, s.Unseen).Seconds(), noLabels)
 		if c.o.Unrepaired != nil {
-			o.ObserveInt64(unrepaired, c.o.Unrepaired(), mine)
+			o.ObserveInt64(unrepaired, c.o.Unrepaired(), noLabels)
 		}
 		return nil
-	}, lag, age, loss, held, stopped, forecast, prefetch, contact, unwritten, unrepaired)
+	}, lag, age, loss, leases, stopped, forecast, prefetch, contact, unwritten, unrepaired)
 }
 
 // tableLag holds the measurements of a table.
@@ -177,7 +177,7 @@ func (t *telemetry) countCall(ctx context.Context, op string, err error) {
 }
 
 func outcome(err error) string {
-	_, again := pipeline.Retryable(err)
+	_, retryable := pipeline.Retryable(err)
 	switch {
 	case err == nil:
 		return "ok"
@@ -189,7 +189,7 @@ func outcome(err error) string {
 		return "not_found"
 	case errors.Is(err, shardreader.ErrDenied):
 		return "denied"
-	case again:
+	case retryable:
 		return "transient"
 	}
 	return "error"
@@ -199,9 +199,9 @@ func (t *telemetry) countRecords(ctx context.Context, stream string, page *recor
 	if page == nil || len(page.Changes)+len(page.Errors) == 0 {
 		return
 	}
-	of := t.attributes(labels{"table", shardreader.StreamFromARN(stream).Table})
-	t.records.Add(ctx, int64(len(page.Changes)+len(page.Errors)), of)
-	t.bytes.Add(ctx, int64(page.Bytes), of)
+	tableLabels := t.attributes(labels{"table", shardreader.StreamFromARN(stream).Table})
+	t.records.Add(ctx, int64(len(page.Changes)+len(page.Errors)), tableLabels)
+	t.bytes.Add(ctx, int64(page.Bytes), tableLabels)
 }
 
 // countGap counts a gap when it is found. It does not count the gap again when its end is found.
