@@ -9,12 +9,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Memory is a [Table] in memory. It is the reference for every other table, and leases/file builds
-// on it. Create one with [NewMemory]. It is safe for concurrent use and starts no goroutines.
+// Memory is a [Table] in memory. It is the reference for every other table, and leases/file uses it. Create one with
+// [NewMemory]. It is safe for concurrent use and starts no goroutines.
 type Memory struct {
 	mu      sync.Mutex
 	leases  map[string]Lease  // by shard
-	members map[string]Member // by worker
+	members map[string]Member // by Worker
 	quotas  map[string]int64  // count by name
 	begun   map[string]bool   // by ARN of the stream
 }
@@ -36,7 +36,7 @@ func NewMemory(s Snapshot) *Memory {
 	return m
 }
 
-// Read implements [Table]. Unlike that of other tables, its snapshot is atomic.
+// Read implements [Table]. Its snapshot is atomic; other tables do not guarantee that.
 func (m *Memory) Read(ctx context.Context) (Snapshot, error) {
 	return m.read(ctx, func(s *Snapshot) {
 		s.Leases = make([]Lease, 0, len(m.leases))
@@ -46,8 +46,8 @@ func (m *Memory) Read(ctx context.Context) (Snapshot, error) {
 	})
 }
 
-// ReadShards is Read with the leases of these shards only. Shards without a lease are skipped. The cost
-// does not depend on the number of other leases.
+// ReadShards returns the same as Read, but only the leases of these shards. Shards without a lease are skipped. The
+// cost does not depend on the number of other leases.
 func (m *Memory) ReadShards(ctx context.Context, shards []string) (Snapshot, error) {
 	return m.read(ctx, func(s *Snapshot) {
 		for _, shard := range shards {
@@ -163,7 +163,7 @@ func (m *Memory) locked(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// match returns the row of old's shard. The error is a *Conflict unless it has old's Owner and Counter.
+// match returns the row of old's shard. If the row does not have old's Owner and Counter, the error is a *Conflict.
 func (m *Memory) match(old Lease) (Lease, error) {
 	row, ok := m.leases[old.Shard]
 	switch {

@@ -8,11 +8,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// passedInterval is the time between two looks at the leases.
+// passedInterval is the time between two reads of the leases.
 const passedInterval = 2 * time.Second
 
-// WaitPassed blocks until every shard is read past a time, and what was read is durable, as read tells. clockSkew is how
-// much clocks may differ. It calls tell with what it waits for, whenever that changes.
+// WaitPassed blocks until every shard is read past the time at, and all records before that time are durable. It calls
+// read for the present leases. clockSkew is the maximum difference between clocks. WaitPassed calls tell with a text
+// that says what it waits for, whenever the text changes.
 func WaitPassed(ctx context.Context, read func(ctx context.Context) (Snapshot, error), at time.Time, clockSkew time.Duration, tell func(text string)) error {
 	if err := pipeline.Sleep(ctx, time.Until(at)); err != nil {
 		return err
@@ -54,7 +55,7 @@ func WaitPassed(ctx context.Context, read func(ctx context.Context) (Snapshot, e
 			told = text
 			tell(text)
 		}
-		for id, beat := range now.Heartbeats() { // a consumer that came later proves it from its own heartbeats
+		for id, beat := range now.Heartbeats() { // for a new consumer, only heartbeats after its first one count
 			if _, known := since[id]; !known {
 				since[id] = beat
 			}
@@ -65,7 +66,8 @@ func WaitPassed(ctx context.Context, read func(ctx context.Context) (Snapshot, e
 	}
 }
 
-// firstStopped returns the first of the shards that a running consumer stopped reading, and why; "" if there is none.
+// firstStopped returns the first of the shards that a running consumer stopped reading, with the reason; "" if there is
+// none.
 func (s Snapshot) firstStopped(shards []string) (shard, why string) {
 	for _, shard := range shards {
 		for _, m := range s.Members {

@@ -11,12 +11,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// attrPipeline holds the pipeline that owns the lease table.
+// attrPipeline is the attribute with the name of the pipeline that owns the lease table.
 const attrPipeline = "pipeline"
 
-// Claim reserves the lease table for this pipeline. If another pipeline of the same state table
-// has claimed it, the error is fatal. Two pipelines do not see each other's members: each would
-// take the other's shards, and skip what the other has read.
+// Claim reserves the lease table for this pipeline. If another pipeline with the same state table has claimed it, the
+// error is fatal. Two pipelines do not see each other's members: each would take the shards of the other, and skip the
+// records that the other has read.
 func (t *Table) Claim(ctx context.Context) error {
 	row := Item{attrPK: text(sharedLeases + escaped(t.o.Table)), attrSK: text("-"), attrPipeline: text(t.o.Pipeline)}
 	_, err := send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{

@@ -6,8 +6,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Client is the part of *dynamodb.Client that this package calls. Only [Table.CreateTables] needs the rights
-// for CreateTable, UpdateTimeToLive and DescribeTimeToLive.
+// Client has the methods of *dynamodb.Client that this package calls. Only [Table.CreateTables] needs the rights for
+// CreateTable, UpdateTimeToLive and DescribeTimeToLive.
 type Client interface {
 	GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 	PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)

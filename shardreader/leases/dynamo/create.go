@@ -17,11 +17,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/awserr"
 )
 
-// spec is the required schema of a table. All its key attributes are strings.
+// spec is the required schema of a table. All key attributes are strings.
 type spec struct {
 	name string
 	key  []string
-	ttl  string
+	ttl  string // TTL attribute; "" if the table needs none
 }
 
 func (t *Table) specs() []spec {
@@ -31,9 +31,9 @@ func (t *Table) specs() []spec {
 	}
 }
 
-// CreateTables creates the lease table and the state table if they do not exist, billed on demand, and
-// waits until they are active. Existing tables are checked and not changed, except that the
-// TTL of the state table is enabled. Several processes may call it at once.
+// CreateTables creates the lease table and the state table if they do not exist, and waits until they are active. New
+// tables are billed on demand. Existing tables are checked and not changed, except that the TTL of the state table is
+// enabled. Several processes may call it concurrently.
 func (t *Table) CreateTables(ctx context.Context) error {
 	specs := t.specs()
 	errs := make([]error, len(specs))
@@ -48,8 +48,8 @@ func (t *Table) CreateTables(ctx context.Context) error {
 	return t.Check(ctx)
 }
 
-// Check waits until both tables are active, and finds out the lease table's [Form]. The error is fatal
-// if a table is missing or has another key. A damaged lease is not an error here: [Table.Read] reports it.
+// Check waits until both tables are active, and finds the lease table's [Form]. The error is fatal if a table is
+// missing or has another key. A damaged lease is not an error here, because [Table.Read] reports it.
 func (t *Table) Check(ctx context.Context) error {
 	for _, s := range t.specs() {
 		if err := t.check(ctx, s); err != nil {
@@ -119,7 +119,7 @@ func (t *Table) check(ctx context.Context, s spec) error {
 	}
 }
 
-// compare returns an error if the key of the table is not the one of s.
+// compare returns an error if the key of the table is not the key of s.
 func (s spec) compare(d *types.TableDescription) error {
 	var key []string
 	for _, typ := range []types.KeyType{types.KeyTypeHash, types.KeyTypeRange} {
@@ -145,8 +145,8 @@ func (s spec) compare(d *types.TableDescription) error {
 	})
 }
 
-// expire enables the TTL of a table that needs one. A TTL on another attribute is not
-// changed: then expired rows stay, which is harmless.
+// expire enables the TTL of a table that needs one. It does not change a TTL on another attribute. Then expired rows
+// stay, which is harmless.
 func (t *Table) expire(ctx context.Context, s spec) error {
 	if s.ttl == "" {
 		return nil

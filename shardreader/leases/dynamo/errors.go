@@ -11,14 +11,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// Error is a failed call, marked as transient or fatal. Its text has the server's error code, but not the
+// Error is a failed call. It is marked as transient or fatal. The text has the server's error code, but not the
 // server's message, which may contain data.
 type Error struct {
 	Op     string // name of the API call, such as UpdateItem
 	Table  string
 	Code   string // error code of the server; "" if it did not answer
-	Detail string // what else is known
-	Hint   string // what to do; may be ""
+	Detail string // further facts; may be ""
+	Hint   string // advice to the operator; may be ""
 	Err    error  // the cause; may be nil
 }
 
@@ -86,7 +86,7 @@ func (t *Table) failed(ctx context.Context, op, table string, err error) error {
 	return pipeline.Fatal(e)
 }
 
-// cause returns the reason why there is no valid answer, without a message of the server.
+// cause returns the reason why there is no valid answer. The text has no message of the server.
 func cause(err error) string {
 	if st := awserr.Status(err); st != 0 {
 		return fmt.Sprintf("an answer with status %d that is none of the service's", st)

@@ -18,7 +18,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Attributes of the state table. All its rows have the same key attributes and TTL attribute.
+// Attributes of the state table. All rows have the same key attributes and TTL attribute.
 const (
 	attrPK      = "pk"
 	attrSK      = "sk"
@@ -36,23 +36,24 @@ const (
 	attrFailing        = "failing" // map by shard: Unix seconds of the first failure, and the class of the last error
 	attrAtEnd          = "at_end"  // number of a heartbeat; may be absent
 	attrQuiet          = "quiet"   // number of a heartbeat; may be absent
-	attrBusy           = "busy"    // list of shards; may be absent
+	attrBusy           = "busy"    // set of shards; may be absent
 	attrRoutes         = "routes"  // digest; may be absent
 
 	attrCount = "count"
 )
 
-// The limits of a member's row, as an item has at most 400 KB. Only the first shards by name are stored.
+// The limits of a member's row, because an item has at most 400 KB. The row has the first maxStopped stopped shards by
+// name.
 const (
 	maxStopped = 1000
-	maxReason  = 200 // bytes
+	maxReason  = 200 // bytes of a reason or an error class
 )
 
-// begunPrefix begins the sort key of a begun stream. These rows have the partition key of the members,
-// so that one query reads both. An escaped consumer id contains no #.
+// begunPrefix is the prefix of the sort key of a begun stream. The rows of begun streams have the partition key of the
+// members, so that one query reads both. An escaped consumer id contains no #.
 const begunPrefix = "begun#"
 
-// Members reads only the members. It works without the lease table.
+// Members returns the members. It does not read the lease table, which may be missing.
 func (t *Table) Members(ctx context.Context) ([]leases.Member, error) {
 	var s leases.Snapshot
 	if err := t.members(ctx, &s); err != nil {
@@ -162,7 +163,7 @@ func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count in
 	return r.integer(attrCount), false, nil
 }
 
-// Partition keys of rows that pipelines share. All other partition keys begin with the name of a pipeline.
+// The partition keys of rows that pipelines share. All other partition keys begin with the name of a pipeline.
 const (
 	sharedQuotas = "#quotas"
 	sharedLeases = "#leases#" // followed by the name of the lease table
@@ -220,7 +221,7 @@ func encodeMember(m leases.Member) Item {
 	return row
 }
 
-// cut returns the first runes of s, at most n bytes.
+// cut returns as many of the first runes of s as fit into n bytes.
 func cut(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -231,8 +232,8 @@ func cut(s string, n int) string {
 	return s[:n]
 }
 
-// decodeMember returns the member of a row. Damaged attributes are ignored: only the heartbeat
-// decides anything.
+// decodeMember returns the member of a row. It ignores damaged attributes, because only the heartbeat matters for
+// leases.
 func decodeMember(row Item) leases.Member {
 	r := reader{row: row}
 	worker, err := item.Unescape(r.text(attrSK))
@@ -265,7 +266,7 @@ func decodeMember(row Item) leases.Member {
 	return m
 }
 
-// table returns a reader of a map attribute. If the attribute is absent, the map is empty.
+// table returns a reader for the entries of a map attribute. If the attribute is absent, the reader has no entries.
 func (r *reader) table(name string) *reader {
 	if m, ok := r.row[name].(*types.AttributeValueMemberM); ok {
 		return &reader{row: m.Value}

@@ -10,13 +10,13 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// A table with many rows is scanned in parallel segments. A page is at most 1 MB, about 2,000 rows.
+// A table with many rows is scanned in parallel segments. A page of a scan has at most 1 MB, about 2,000 rows.
 const (
 	rowsPerSegment = 1000
 	maxSegments    = 8
 )
 
-// Read implements [leases.Table]. Each row is read consistently, at its own time. A damaged row
+// Read implements [leases.Table]. Each read of a row is consistent, but rows are read at different times. A damaged row
 // is reported in Snapshot.Broken and does not fail the Read.
 func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 	var s leases.Snapshot
@@ -37,7 +37,7 @@ func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 	return s, nil
 }
 
-// leases scans the lease table, and learns its form.
+// leases scans the lease table, and sets the form that its rows show.
 func (t *Table) leases(ctx context.Context) (all segment, err error) {
 	t.mu.Lock()
 	n := min(max(t.rows/rowsPerSegment, 1), maxSegments)

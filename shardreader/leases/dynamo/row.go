@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Item is a row in the SDK's type.
+// Item is a row as a type of the SDK.
 type Item = map[string]types.AttributeValue
 
 // Attributes of KCL.
@@ -41,8 +41,8 @@ const (
 	entityLease = "LEASE"
 )
 
-// Attributes of tablewake. KCL keeps them when it writes a checkpoint. So tw_time and tw_stopped name their checkpoint,
-// and are ignored if the row has another one.
+// Attributes of tablewake. KCL does not change them when it writes a checkpoint. So tw_time and tw_stopped contain the
+// checkpoint that they belong to, and are ignored if the row has another checkpoint.
 const (
 	attrStream = "tw_stream" // ARN
 	attrFirst  = "tw_first"
@@ -59,7 +59,7 @@ func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// decimal returns f as an N, and 0 for numbers outside DynamoDB's range.
+// decimal returns f as a DynamoDB number, or 0 if f is outside DynamoDB's range.
 func decimal(f float64) types.AttributeValue {
 	if a := math.Abs(f); !(a > 1e-100 && a < 1e100) {
 		f = 0
@@ -161,8 +161,8 @@ func shardOf(row Item) string {
 	return cmp.Or(shard, key)
 }
 
-// reader reads typed attributes of a row. An absent attribute is the zero value. err is set by the first
-// attribute of a wrong type.
+// reader reads typed attributes of a row. An absent attribute is read as the zero value. The first attribute with a
+// wrong type sets err.
 type reader struct {
 	row Item
 	err error
@@ -179,7 +179,8 @@ func (r *reader) wrong(name, want string) {
 	}
 }
 
-// attr returns an attribute of the type T. ok is false if it is absent or of another type.
+// attr returns an attribute of the type T. ok is false if the attribute is absent or has another type. want describes
+// the type for the error.
 func attr[T types.AttributeValue](r *reader, name, want string) (v T, ok bool) {
 	got, there := r.row[name]
 	if v, ok = got.(T); there && !ok {

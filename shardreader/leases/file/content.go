@@ -93,7 +93,7 @@ type contents struct {
 	gaps     []state.NotedGap
 }
 
-// load reads a file. A missing file is empty.
+// load reads a file. A missing file has empty contents.
 func load(path string) (contents, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// lines caches the JSON line of each lease. Few leases change between two writes: only their
-// lines are encoded again.
+// lines caches the JSON line of each lease. Few leases change between two writes, and only their lines are encoded
+// again.
 type lines struct {
 	shards  []string          // sorted
 	json    map[string][]byte // line by shard
@@ -20,14 +20,14 @@ func newLines() lines {
 	return lines{json: make(map[string][]byte), touched: make(map[string]bool)}
 }
 
-// touch marks the line of a shard as outdated. Callers call it before they change the lease.
+// touch marks the line of a shard as outdated. Call it before the lease is changed.
 func (l *lines) touch(shard string) { l.touched[shard] = true }
 
 // stale returns the shards with outdated lines.
 func (l *lines) stale() []string { return slices.Collect(maps.Keys(l.touched)) }
 
-// renew encodes the outdated lines. now has the leases of those shards; an outdated shard that is not in now has
-// no lease any more, and loses its line.
+// renew encodes the outdated lines from current, the present leases of the outdated shards. If an outdated shard is not
+// in current, its lease was removed, and renew removes its line.
 func (l *lines) renew(now []leases.Lease) error {
 	for _, lease := range now {
 		line, err := json.Marshal(rowOf(lease))

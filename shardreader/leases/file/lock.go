@@ -11,12 +11,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// patience is how long Open waits for the lock. Commands that change leases have the lock for a
-// moment only.
+// patience is how long Open waits for the lock. Commands that change leases hold the lock only briefly.
 const patience = 2 * time.Second
 
-// lock locks the file at path against other processes. The lock is on a file beside it, since the
-// file itself is replaced by each write.
+// lock locks the file at path against other processes. The lock is on a second file, because each write replaces the
+// file itself.
 func lock(path string) (*filelock.Lock, error) {
 	l, err := filelock.Take(context.Background(), lockOf(path), filelock.Exclusive, patience)
 	if errors.Is(err, filelock.ErrInUse) {
@@ -30,8 +29,7 @@ func lockOf(path string) string { return path + ".lock" }
 // InUse reports whether a process has the file at path open. It does not lock the file.
 func InUse(path string) (bool, error) { return filelock.Taken(lockOf(path)) }
 
-// errLock returns the error of a table whose lock file was removed: another process may use the
-// file now.
+// errLock returns the error of a table whose lock file was removed. Another process may use the file now.
 func errLock(err error) error {
 	return pipeline.Fatal(fmt.Errorf("%w: stop every other process that uses these leases, and start again", err))
 }

@@ -17,7 +17,7 @@ type leaseRow struct {
 	leases.Lease
 }
 
-// memberRow is the JSON of a member. In Behind, null replaces the zero time.
+// memberRow is the JSON of a member. Behind has null instead of the zero time.
 type memberRow struct {
 	leases.Member
 	Behind  map[string]*time.Time         `json:"behind,omitempty"`
@@ -25,6 +25,7 @@ type memberRow struct {
 	Failing map[string]leases.ReadFailure `json:"failing,omitempty"`
 }
 
+// gapRow is the JSON of a gap. Its times are in Unix seconds; 0 if unknown.
 type gapRow struct {
 	Stream        string `json:"stream"`
 	Shard         string `json:"shard"`

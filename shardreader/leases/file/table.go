@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// heartheartbeatEvery is the minimum time between two writes of the file that contain only heartbeats.
+// heartbeatEvery is the minimum time between two writes of the file that contain only heartbeats.
 const heartbeatEvery = 10 * time.Second
 
 // Table is a lease table in a file. It is safe for concurrent use, and starts no goroutines.
@@ -23,33 +23,32 @@ type Table struct {
 	pipeline string
 	save     func(path string, content []byte) error
 	lock     *filelock.Lock
-	rows     *leases.Memory // has its own lock; is changed only under mu
+	rows     *leases.Memory // changed only under mu, although it has its own lock
 
 	mu      sync.Mutex
 	gaps    []state.NotedGap // sorted by stream, shard and After
 	lines   lines
-	size    int   // bytes of the last written content
-	changed int64 // number of changes so far
-	saved   int64 // number of changes on disk
-	written time.Time
+	size    int           // bytes of the last written content
+	changed int64         // number of changes so far
+	saved   int64         // number of changes on disk
+	written time.Time     // when the last write ended
 	took    time.Duration // duration of the last write
-	batch   *batch        // the write in flight; may be nil
+	batch   *batch        // the write in flight; nil if there is none
 	closed  bool
 }
 
 var _ leases.Table = (*Table)(nil)
 
-// batch is one write of the file. The changes of several callers share it.
+// batch is one write of the file. It may have the changes of several callers.
 type batch struct {
 	done chan struct{} // closed when the write ended; only then upTo and err are valid
 	upTo int64         // number of changes in the written content
 	err  error
 }
 
-// Open opens the file at path and locks it against other processes. If the file is missing, the first write creates
-// it with its folder. Open clears the owners of all leases, since their process has ended. If
-// another process has the file, another pipeline wrote it, or it is damaged, the error says
-// what to do.
+// Open opens the file at path and locks it against other processes. If the file is missing, the first write creates it
+// and its folder. Open clears the owners of all leases, because their process has ended. If another process uses the
+// file, another pipeline wrote it, or it is damaged, the error says what to do.
 func Open(path, pipeline string) (*Table, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -89,8 +88,8 @@ func open(path, name string) (*Table, error) {
 	return t, nil
 }
 
-// ReadUnlocked reads the leases and gaps of the file at path without a lock, so it works while a consumer runs. A
-// missing file is empty.
+// ReadUnlocked returns the leases and gaps of the file at path. It takes no lock, so it works while a consumer runs. A
+// missing file has no leases and no gaps.
 func ReadUnlocked(path string) (leases.Snapshot, []state.NotedGap, error) {
 	c, err := load(path)
 	return c.snapshot, c.gaps, err
@@ -168,8 +167,7 @@ func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count in
 	return count, ok, nil
 }
 
-// Close waits for the write in flight and releases the lock. All later calls fail. Closing again
-// does nothing.
+// Close waits for the write in flight and releases the lock. All later calls fail. A second Close does nothing.
 func (t *Table) Close() error {
 	t.mu.Lock()
 	if t.closed {
@@ -185,8 +183,8 @@ func (t *Table) Close() error {
 	return t.lock.Release()
 }
 
-// do runs f, and returns when everything that f could see is on disk: no answer may be
-// undone by a crash. change is set if f changes rows or gaps.
+// do runs f, and returns when all changes that f could see are on disk, so that no crash can undo a returned result.
+// change reports whether f changes rows or gaps.
 func (t *Table) do(ctx context.Context, change bool, f func() error) error {
 	want, err := t.apply(ctx, change, f)
 	if failed := t.durable(ctx, want); failed != nil {

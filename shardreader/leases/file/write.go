@@ -13,14 +13,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// After a write that took d, the next one waits for idle * d, at most maxIdle.
+// After a write that took the time d, the next write waits for idle * d, but at most for maxIdle.
 const (
 	idle    = 4
 	maxIdle = 500 * time.Millisecond
 )
 
-// durable waits until the first n changes are on disk. If no write is in flight, the caller writes,
-// for all callers that wait. Changes that arrive during the write are left to the next one.
+// durable waits until the first n changes are on disk. If no write is in flight, the caller itself writes, for all
+// callers that wait. The next write contains the changes that arrive during this write.
 func (t *Table) durable(ctx context.Context, n int64) error {
 	for {
 		b, isWriter, err := t.joinBatch(n)
@@ -43,8 +43,8 @@ func (t *Table) durable(ctx context.Context, n int64) error {
 	}
 }
 
-// joinBatch returns the write in flight, or a new one that the caller must run. If the first n changes
-// are on disk already, or the table is closed, b is nil.
+// joinBatch returns the write in flight, or a new write. If isWriter is true, the caller must run it. b is nil if the
+// first n changes are on disk already, or if the table is closed.
 func (t *Table) joinBatch(n int64) (b *batch, isWriter bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -60,7 +60,7 @@ func (t *Table) joinBatch(n int64) (b *batch, isWriter bool, err error) {
 	return t.batch, true, nil
 }
 
-// runBatch writes the file after the pause that follows the last write, and ends b.
+// runBatch writes the file after the pause that must follow the last write, and ends b.
 func (t *Table) runBatch(ctx context.Context, b *batch) {
 	t.mu.Lock()
 	pause := time.Until(t.written.Add(min(idle*t.took, maxIdle)))
@@ -74,7 +74,7 @@ func (t *Table) runBatch(ctx context.Context, b *batch) {
 	close(b.done)
 }
 
-// includes reports whether b has ended, and was to write the first n changes.
+// includes reports whether b has ended and its content had the first n changes. The write may have failed.
 func (b *batch) includes(n int64) bool {
 	select {
 	case <-b.done:
@@ -109,13 +109,13 @@ func (t *Table) write(b *batch) {
 	b.err = failed(t.path, err)
 }
 
-// replace replaces the file at path by one with this content, atomically.
+// replace atomically replaces the file at path by a file with this content.
 func replace(path string, content []byte) error {
 	dir, name := filepath.Split(path)
 	return private.WriteFile(path, filepath.Join(dir, "."+name+".new"), content)
 }
 
-// failed classifies the error of a write: fatal if a retry cannot help.
+// failed marks the error of a write as transient, or as fatal if a retry cannot help.
 func failed(path string, err error) error {
 	hint := ""
 	switch {
@@ -135,7 +135,7 @@ func failed(path string, err error) error {
 type Error struct {
 	Path string
 	Err  error
-	Hint string // what to do; "" if the write is retried
+	Hint string // advice to the operator; "" if the write is retried
 }
 
 var _ redact.Redacted = (*Error)(nil)

@@ -17,7 +17,7 @@ func createOnce(t *testing.T, table leases.Table) {
 	same(t, "the lease", lease(t, table, "s"), first)
 }
 
-// A Swap succeeds only if owner and counter are those that its writer knows.
+// A Swap succeeds only if the row has the owner and counter that the caller knows.
 func swapIsConditional(t *testing.T, table leases.Table) {
 	was := create(t, table, leases.Lease{Shard: "s", Owner: "a", Counter: 5, Checkpoint: leases.After("10")})
 	create(t, table, leases.Lease{Shard: "r", Owner: "a", Counter: 5})
@@ -118,7 +118,7 @@ func reserveOnce(t *testing.T, table leases.Table) {
 	}
 }
 
-// A table and its callers share no slices and maps.
+// A table and its callers do not share slices and maps.
 func callersKeepTheirs(t *testing.T, table leases.Table) {
 	given, want := full("s"), full("s")
 	must(t, table.Create(t.Context(), given))

@@ -62,7 +62,7 @@ func lostHeartbeat(t *testing.T, table leases.Table, lose func()) {
 	}
 }
 
-// A reservation with a lost answer is taken: no other call gets the same count.
+// A reservation whose answer was lost stays taken: no other call gets the same count.
 func lostReserve(t *testing.T, table leases.Table, lose func()) {
 	lose()
 	_, ok, err := table.Reserve(t.Context(), "q", 0)

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// asMemory runs the same random calls on the table and on a [leases.Memory]. After each call, their
-// answers and contents must be equal.
+// asMemory makes the same random calls of the table and of a [leases.Memory]. After each call, the answers and the
+// contents of both must be equal.
 func asMemory(t *testing.T, table leases.Table) {
 	for seed := range uint64(2) {
 		m := &pair{t: t, table: table, model: leases.NewMemory(read(t, table)), dice: rand.New(rand.NewPCG(seed, 1))}
@@ -28,7 +28,7 @@ type pair struct {
 	table leases.Table
 	model *leases.Memory
 	dice  *rand.Rand
-	known []leases.Lease // every lease that was ever read, also outdated ones
+	known []leases.Lease // all leases that were read so far, also outdated ones
 }
 
 func (p *pair) pick(from ...string) string { return from[p.dice.IntN(len(from))] }
@@ -37,7 +37,7 @@ func (p *pair) set() []string {
 	return []string{"shard-0", "shard-1", "shard-2"}[:p.dice.IntN(4)]
 }
 
-// random returns old with a few random fields.
+// random returns a copy of old with random values in a few fields.
 func (p *pair) random(old leases.Lease) leases.Lease {
 	l := old
 	for range 1 + p.dice.IntN(4) {
@@ -75,7 +75,7 @@ func (p *pair) random(old leases.Lease) leases.Lease {
 	return l
 }
 
-// step makes one call on both, and describes it.
+// step makes one call of both tables, and returns its description.
 func (p *pair) step() string {
 	ctx := p.t.Context()
 	switch p.dice.IntN(8) {
@@ -112,7 +112,7 @@ func (p *pair) step() string {
 	}
 }
 
-// old returns a known lease, recent or outdated.
+// old returns a recent or outdated lease of the table. It returns false if there is none.
 func (p *pair) old() (leases.Lease, bool) {
 	p.known = append(p.known, read(p.t, p.table).Leases...)
 	if len(p.known) == 0 {
@@ -121,7 +121,7 @@ func (p *pair) old() (leases.Lease, bool) {
 	return p.known[max(0, len(p.known)-1-p.dice.IntN(6))], true
 }
 
-// same compares the answers and the contents of both.
+// same compares the answers and the contents of both tables.
 func (p *pair) same(got, want error) {
 	p.t.Helper()
 	a, refused := leases.AsConflict(got)

@@ -23,7 +23,7 @@ func race(f func(i int)) {
 	wg.Wait()
 }
 
-// Of concurrent Swaps from the same state one wins, and the others get it as the conflict.
+// If several callers swap the same row concurrently, one wins. The others get a conflict with the row of the winner.
 func oneSwapWins(t *testing.T, table leases.Table) {
 	l := create(t, table, leases.Lease{Shard: "s"})
 	for range rounds {

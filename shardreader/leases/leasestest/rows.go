@@ -80,7 +80,7 @@ func snapshotsAreInOrder(t *testing.T, table leases.Table) {
 	}
 }
 
-// Only differences are written: other writers' changes stay.
+// A Swap writes only differences, so the changes of other writers stay.
 func swapWritesDifference(t *testing.T, table leases.Table) {
 	a := create(t, table, leases.Lease{Shard: "s", Owner: "a", Counter: 3, First: "1"})
 	wanted := a

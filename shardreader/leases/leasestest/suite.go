@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Run checks a table. open returns an empty table, and closes it when its test ends.
+// Run runs the suite. open returns an empty table, and closes it when the test ends.
 func Run(t *testing.T, open func(t *testing.T) leases.Table) {
 	for name, check := range map[string]func(*testing.T, leases.Table){
 		"Empty":                emptyTable,
@@ -39,8 +39,8 @@ func Run(t *testing.T, open func(t *testing.T) leases.Table) {
 	}
 }
 
-// RunLost checks that callers recognize writes whose answers were lost. lose makes the next write succeed
-// and lose its answer.
+// RunLost checks that callers recognize writes whose answers were lost. lose makes the next write succeed without an
+// answer.
 func RunLost(t *testing.T, open func(t *testing.T) (table leases.Table, lose func())) {
 	for name, check := range map[string]func(*testing.T, leases.Table, func()){
 		"Swap":      lostSwap,
