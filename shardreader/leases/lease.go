@@ -81,7 +81,7 @@ func (l Lease) stored() Lease {
 
 // storable returns f, or 0 if some store cannot store f: NaN, infinities, and numbers outside DynamoDB's range.
 func storable(f float64) float64 {
-	if a := math.Abs(f); a > 1e-90 && a < 1e90 {
+	if magnitude := math.Abs(f); magnitude > 1e-90 && magnitude < 1e90 {
 		return f
 	}
 	return 0

@@ -25,13 +25,13 @@ func (s Snapshot) Unpassed(at time.Time, seen map[string]int64) []string {
 	}
 	var unpassed []string
 	for _, l := range s.Leases {
-		m, known := members[l.Owner]
-		beat, watched := seen[l.Owner]
+		m, hasMember := members[l.Owner]
+		seenBeat, wasSeen := seen[l.Owner]
 		switch {
 		case l.Ended():
 		case slices.ContainsFunc(l.Parents, func(p string) bool { return unended[p] }):
 		case l.Time.After(at):
-		case known && watched && m.Quiet > beat+1 && !slices.Contains(m.Busy, l.Shard): // + 1: the heartbeat after seenBeat may have been in flight
+		case hasMember && wasSeen && m.Quiet > seenBeat+1 && !slices.Contains(m.Busy, l.Shard): // + 1: the heartbeat after seenBeat may have been in flight
 		default:
 			unpassed = append(unpassed, l.Shard)
 		}

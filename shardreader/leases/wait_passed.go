@@ -18,15 +18,15 @@ func WaitPassed(ctx context.Context, read func(ctx context.Context) (Snapshot, e
 	if err := pipeline.Sleep(ctx, time.Until(at)); err != nil {
 		return err
 	}
-	seen, err := read(ctx)
+	first, err := read(ctx)
 	if err != nil {
 		return err
 	}
-	since := seen.Heartbeats()
-	told := ""
+	firstHeartbeats := first.Heartbeats()
+	lastText := ""
 	for {
-		now, err := read(ctx)
-		if _, again := pipeline.Retryable(err); again {
+		snapshot, err := read(ctx)
+		if _, transient := pipeline.Retryable(err); transient {
 			tell("the leases cannot be read, and are read again: " + err.Error())
 			if err := pipeline.Sleep(ctx, passedInterval); err != nil {
 				return err
@@ -36,28 +36,28 @@ func WaitPassed(ctx context.Context, read func(ctx context.Context) (Snapshot, e
 		if err != nil {
 			return err
 		}
-		shards := now.Unpassed(at.Add(clockSkew), since)
+		shards := snapshot.Unpassed(at.Add(clockSkew), firstHeartbeats)
 		text := ""
 		switch {
-		case len(now.Leases) == 0:
+		case len(snapshot.Leases) == 0:
 			text = "waiting for a consumer: none has begun to read the stream"
 		case len(shards) == 0:
 			return nil
-		case len(now.Members) == 0:
+		case len(snapshot.Members) == 0:
 			text = "waiting for a consumer: none runs"
 		default:
 			text = fmt.Sprintf("waiting until %d shards are read past %s, first %s", len(shards), at.Format(time.RFC3339), shards[0])
-			if shard, why := now.firstStopped(shards); shard != "" {
+			if shard, why := snapshot.firstStopped(shards); shard != "" {
 				text += fmt.Sprintf("; %s is read no further: %s", shard, why)
 			}
 		}
-		if text != told {
-			told = text
+		if text != lastText {
+			lastText = text
 			tell(text)
 		}
-		for id, beat := range now.Heartbeats() { // for a new consumer, only heartbeats after its first one count
-			if _, known := since[id]; !known {
-				since[id] = beat
+		for id, number := range snapshot.Heartbeats() { // for a new consumer, only heartbeats after its first one count
+			if _, known := firstHeartbeats[id]; !known {
+				firstHeartbeats[id] = number
 			}
 		}
 		if err := pipeline.Sleep(ctx, passedInterval); err != nil {
@@ -71,7 +71,7 @@ func WaitPassed(ctx context.Context, read func(ctx context.Context) (Snapshot, e
 func (s Snapshot) firstStopped(shards []string) (shard, why string) {
 	for _, shard := range shards {
 		for _, m := range s.Members {
-			if why, is := m.Stopped[shard]; is {
+			if why, stopped := m.Stopped[shard]; stopped {
 				return shard, why
 			}
 		}

@@ -26,11 +26,11 @@ func (t *Table) Claim(ctx context.Context) error {
 		ExpressionAttributeValues:           Item{":p": row[attrPipeline]},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}, noRetries)
-	unmet, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
+	failedCheck, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
 	if !refused {
-		return t.failed(ctx, "PutItem", t.o.State, err)
+		return t.callError(ctx, "PutItem", t.o.State, err)
 	}
-	r := reader{row: unmet.Item}
+	r := reader{row: failedCheck.Item}
 	return pipeline.Fatal(&Error{
 		Op: "Claim", Table: t.o.Table, Detail: "these are the leases of the pipeline " + r.text(attrPipeline) + ", and this one is " + t.o.Pipeline,
 		Hint: "give each pipeline a lease table of its own; where it was renamed, delete the item " + sharedLeases + escaped(t.o.Table) + " of the state table " + t.o.State,

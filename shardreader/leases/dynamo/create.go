@@ -37,11 +37,11 @@ func (t *Table) specs() []spec {
 func (t *Table) CreateTables(ctx context.Context) error {
 	specs := t.specs()
 	errs := make([]error, len(specs))
-	var all sync.WaitGroup
+	var wg sync.WaitGroup
 	for i, s := range specs {
-		all.Go(func() { errs[i] = t.create(ctx, s) })
+		wg.Go(func() { errs[i] = t.create(ctx, s) })
 	}
-	all.Wait()
+	wg.Wait()
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
@@ -56,14 +56,14 @@ func (t *Table) Check(ctx context.Context) error {
 			return err
 		}
 	}
-	_, err := t.known(ctx)
+	_, err := t.knownForm(ctx)
 	return err
 }
 
 func (t *Table) create(ctx context.Context, s spec) error {
 	_, err := t.describe(ctx, s)
-	if missing(err) {
-		err = t.make(ctx, s)
+	if isMissing(err) {
+		err = t.createTable(ctx, s)
 	}
 	if err == nil {
 		err = t.check(ctx, s)
@@ -71,10 +71,10 @@ func (t *Table) create(ctx context.Context, s spec) error {
 	if err != nil {
 		return err
 	}
-	return t.expire(ctx, s)
+	return t.enableTTL(ctx, s)
 }
 
-func (t *Table) make(ctx context.Context, s spec) error {
+func (t *Table) createTable(ctx context.Context, s spec) error {
 	in := &dynamodb.CreateTableInput{TableName: &s.name, BillingMode: types.BillingModePayPerRequest}
 	for i, k := range s.key {
 		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{AttributeName: aws.String(k), AttributeType: types.ScalarAttributeTypeS})
@@ -84,10 +84,10 @@ func (t *Table) make(ctx context.Context, s spec) error {
 	if _, exists := errors.AsType[*types.ResourceInUseException](err); exists { // another process was first, or our answer was lost
 		return nil
 	}
-	return t.failed(ctx, "CreateTable", s.name, err)
+	return t.callError(ctx, "CreateTable", s.name, err)
 }
 
-func missing(err error) bool {
+func isMissing(err error) bool {
 	_, ok := errors.AsType[*types.ResourceNotFoundException](err)
 	return ok
 }
@@ -95,7 +95,7 @@ func missing(err error) bool {
 func (t *Table) describe(ctx context.Context, s spec) (*types.TableDescription, error) {
 	out, err := t.o.Client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &s.name}, sdkRetries)
 	if err != nil {
-		return nil, t.failed(ctx, "DescribeTable", s.name, err)
+		return nil, t.callError(ctx, "DescribeTable", s.name, err)
 	}
 	return out.Table, nil
 }
@@ -108,19 +108,19 @@ func (t *Table) check(ctx context.Context, s spec) error {
 		}
 		switch d.TableStatus {
 		case types.TableStatusActive, types.TableStatusUpdating, "":
-			return s.compare(d)
+			return s.checkKey(d)
 		case types.TableStatusCreating:
 		default:
 			return pipeline.Fatal(&Error{Op: "DescribeTable", Table: s.name, Detail: "the table is " + string(d.TableStatus), Hint: "wait until it is ACTIVE, or use another one"})
 		}
 		if err := pipeline.Sleep(ctx, wait); err != nil {
-			return t.failed(ctx, "DescribeTable", s.name, err)
+			return t.callError(ctx, "DescribeTable", s.name, err)
 		}
 	}
 }
 
-// compare returns an error if the key of the table is not the key of s.
-func (s spec) compare(d *types.TableDescription) error {
+// checkKey returns an error if the key of the table is not the key of s.
+func (s spec) checkKey(d *types.TableDescription) error {
 	var key []string
 	for _, typ := range []types.KeyType{types.KeyTypeHash, types.KeyTypeRange} {
 		for _, k := range d.KeySchema {
@@ -145,15 +145,15 @@ func (s spec) compare(d *types.TableDescription) error {
 	})
 }
 
-// expire enables the TTL of a table that needs one. It does not change a TTL on another attribute. Then expired rows
+// enableTTL enables the TTL of a table that needs one. It does not change a TTL on another attribute. Then expired rows
 // stay, which is harmless.
-func (t *Table) expire(ctx context.Context, s spec) error {
+func (t *Table) enableTTL(ctx context.Context, s spec) error {
 	if s.ttl == "" {
 		return nil
 	}
 	out, err := t.o.Client.DescribeTimeToLive(ctx, &dynamodb.DescribeTimeToLiveInput{TableName: &s.name}, sdkRetries)
 	if err != nil {
-		return t.failed(ctx, "DescribeTimeToLive", s.name, err)
+		return t.callError(ctx, "DescribeTimeToLive", s.name, err)
 	}
 	if d := out.TimeToLiveDescription; d != nil && d.TimeToLiveStatus != types.TimeToLiveStatusDisabled && d.TimeToLiveStatus != "" {
 		return nil
@@ -164,5 +164,5 @@ func (t *Table) expire(ctx context.Context, s spec) error {
 	if awserr.Code(refused) == "ValidationException" { // another process was first, or the TTL was changed within the last hour
 		refused = nil
 	}
-	return t.failed(ctx, "UpdateTimeToLive", s.name, refused)
+	return t.callError(ctx, "UpdateTimeToLive", s.name, refused)
 }

@@ -60,8 +60,8 @@ func (e *Error) Describe() (class, field string) {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// failed classifies the error of a call; nil stays nil.
-func (t *Table) failed(ctx context.Context, op, table string, err error) error {
+// callError classifies the error of a call; nil stays nil.
+func (t *Table) callError(ctx context.Context, op, table string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -33,11 +33,11 @@ func (f Form) String() string {
 
 // formSigns collects the signs in the rows that reveal their form.
 type formSigns struct {
-	leases                  int // number of rows that are leases
-	entities, hash, streams bool
+	leases                      int // number of rows that are leases
+	entities, hashKeys, streams bool
 }
 
-func (s *formSigns) see(row Item, lease bool) {
+func (s *formSigns) note(row Item, lease bool) {
 	if _, ok := row[attrEntity]; ok {
 		s.entities = true
 	}
@@ -46,17 +46,17 @@ func (s *formSigns) see(row Item, lease bool) {
 	}
 	s.leases++
 	if _, ok := row[attrHashFirst]; ok {
-		s.hash = true
+		s.hashKeys = true
 	}
 	if _, ok := row[attrStreamName]; ok {
 		s.streams = true
 	}
 }
 
-func (s *formSigns) add(t formSigns) {
+func (s *formSigns) merge(t formSigns) {
 	s.leases += t.leases
 	s.entities = s.entities || t.entities
-	s.hash = s.hash || t.hash
+	s.hashKeys = s.hashKeys || t.hashKeys
 	s.streams = s.streams || t.streams
 }
 
@@ -65,7 +65,7 @@ func (s formSigns) form(f Form) Form {
 	if s.leases > 0 {
 		f.Streams = s.streams
 		f.Version = Adapter1
-		if s.hash {
+		if s.hashKeys {
 			f.Version = Adapter2
 		}
 	}
@@ -87,8 +87,8 @@ func (f Form) key(l leases.Lease) (string, error) {
 	return id + ":" + l.Shard, err
 }
 
-// fresh returns the row of a new lease.
-func (f Form) fresh(l leases.Lease) (Item, error) {
+// newRow returns the row of a new lease.
+func (f Form) newRow(l leases.Lease) (Item, error) {
 	l.Opaque = ""
 	key, err := f.key(l)
 	if err != nil {
@@ -112,11 +112,11 @@ func (f Form) fresh(l leases.Lease) (Item, error) {
 
 // isLease reports whether a row is a lease. A row without entityType is a lease if it has a counter or a checkpoint.
 func isLease(row Item) bool {
-	v, typed := row[attrEntity]
-	if !typed {
-		_, counted := row[attrCounter]
-		_, read := row[attrCheckpoint]
-		return counted || read
+	v, hasType := row[attrEntity]
+	if !hasType {
+		_, hasCounter := row[attrCounter]
+		_, hasCheckpoint := row[attrCheckpoint]
+		return hasCounter || hasCheckpoint
 	}
 	s, ok := v.(*types.AttributeValueMemberS)
 	return ok && s.Value == entityLease

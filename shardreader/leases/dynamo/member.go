@@ -56,24 +56,24 @@ const begunPrefix = "begun#"
 // Members returns the members. It does not read the lease table, which may be missing.
 func (t *Table) Members(ctx context.Context) ([]leases.Member, error) {
 	var s leases.Snapshot
-	if err := t.members(ctx, &s); err != nil {
+	if err := t.readMembers(ctx, &s); err != nil {
 		return nil, err
 	}
 	s.Sort()
 	return s.Members, nil
 }
 
-// members reads the members and the begun streams of this pipeline.
-func (t *Table) members(ctx context.Context, s *leases.Snapshot) error {
+// readMembers reads the members and the begun streams of this pipeline.
+func (t *Table) readMembers(ctx context.Context, s *leases.Snapshot) error {
 	in := &dynamodb.QueryInput{
 		TableName: &t.o.State, ConsistentRead: aws.Bool(true),
 		KeyConditionExpression:    aws.String(attrPK + " = :pk"),
-		ExpressionAttributeValues: Item{":pk": text(t.fleet())},
+		ExpressionAttributeValues: Item{":pk": text(t.fleetKey())},
 	}
 	for {
 		out, err := send(ctx, t, t.o.Client.Query, in, sdkRetries)
 		if err != nil {
-			return t.failed(ctx, "Query", t.o.State, err)
+			return t.callError(ctx, "Query", t.o.State, err)
 		}
 		for _, row := range out.Items {
 			r := reader{row: row}
@@ -98,7 +98,7 @@ func (t *Table) members(ctx context.Context, s *leases.Snapshot) error {
 
 // Heartbeat implements [leases.Table].
 func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
-	key, err := t.member(m.Worker)
+	key, err := t.memberKey(m.Worker)
 	if err != nil {
 		return err
 	}
@@ -106,17 +106,17 @@ func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
 	maps.Copy(row, key)
 	row[attrExpires] = number(time.Now().Add(t.o.Keep).Unix())
 	_, err = send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{TableName: &t.o.State, Item: row}, noRetries)
-	return t.failed(ctx, "PutItem", t.o.State, err)
+	return t.callError(ctx, "PutItem", t.o.State, err)
 }
 
 // Leave implements [leases.Table].
 func (t *Table) Leave(ctx context.Context, worker string) error {
-	key, err := t.member(worker)
+	key, err := t.memberKey(worker)
 	if err != nil {
 		return err
 	}
 	_, err = send(ctx, t, t.o.Client.DeleteItem, &dynamodb.DeleteItemInput{TableName: &t.o.State, Key: key}, noRetries)
-	return t.failed(ctx, "DeleteItem", t.o.State, err)
+	return t.callError(ctx, "DeleteItem", t.o.State, err)
 }
 
 // Begin implements [leases.Table]. The row has no TTL.
@@ -124,9 +124,9 @@ func (t *Table) Begin(ctx context.Context, stream string) error {
 	if stream == "" {
 		return pipeline.Permanent(errs.New("leases: a stream without a name is begun"))
 	}
-	row := Item{attrPK: text(t.fleet()), attrSK: text(begunPrefix + escaped(stream))}
+	row := Item{attrPK: text(t.fleetKey()), attrSK: text(begunPrefix + escaped(stream))}
 	_, err := send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{TableName: &t.o.State, Item: row}, noRetries)
-	return t.failed(ctx, "PutItem", t.o.State, err)
+	return t.callError(ctx, "PutItem", t.o.State, err)
 }
 
 // Reserve implements [leases.Table].
@@ -169,15 +169,15 @@ const (
 	sharedLeases = "#leases#" // followed by the name of the lease table
 )
 
-func (t *Table) fleet() string { return escaped(t.o.Pipeline) + "#workers" }
+func (t *Table) fleetKey() string { return escaped(t.o.Pipeline) + "#workers" }
 
-// member returns the key of a consumer's row.
-func (t *Table) member(worker string) (Item, error) {
+// memberKey returns the key of a consumer's row.
+func (t *Table) memberKey(worker string) (Item, error) {
 	sk := escaped(worker)
 	if sk == "" || len(sk) > 1024 {
 		return nil, pipeline.Permanent(errs.New("leases: a worker's name is 1 to 1,024 bytes"))
 	}
-	return Item{attrPK: text(t.fleet()), attrSK: text(sk)}, nil
+	return Item{attrPK: text(t.fleetKey()), attrSK: text(sk)}, nil
 }
 
 func escaped(name string) string { return string(item.AppendEscaped(nil, name)) }
@@ -208,10 +208,10 @@ func encodeMember(m leases.Member) Item {
 	}
 	shards := slices.Sorted(maps.Keys(m.Stopped))
 	for _, shard := range shards[:min(len(shards), maxStopped)] {
-		stopped[shard] = text(cut(m.Stopped[shard], maxReason))
+		stopped[shard] = text(truncate(m.Stopped[shard], maxReason))
 	}
 	for shard, f := range m.Failing {
-		failing[shard] = stamp(f.Since, cut(f.Class, maxReason))
+		failing[shard] = stamp(f.Since, truncate(f.Class, maxReason))
 	}
 	for name, entries := range map[string]Item{attrBehind: behind, attrStopped: stopped, attrFailing: failing} {
 		if len(entries) > 0 {
@@ -221,8 +221,8 @@ func encodeMember(m leases.Member) Item {
 	return row
 }
 
-// cut returns as many of the first runes of s as fit into n bytes.
-func cut(s string, n int) string {
+// truncate returns as many of the first runes of s as fit into n bytes.
+func truncate(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
@@ -248,10 +248,10 @@ func decodeMember(row Item) leases.Member {
 	if leaving, ok := row[attrLeaving].(*types.AttributeValueMemberBOOL); ok {
 		m.Leaving = leaving.Value
 	}
-	behind, stopped, failing := r.table(attrBehind), r.table(attrStopped), r.table(attrFailing)
+	behind, stopped, failing := r.entries(attrBehind), r.entries(attrStopped), r.entries(attrFailing)
 	for shard, at := range behind.row {
 		m.Behind[shard] = time.Time{}
-		if _, read := at.(*types.AttributeValueMemberN); read {
+		if _, wasRead := at.(*types.AttributeValueMemberN); wasRead {
 			m.Behind[shard] = behind.time(shard)
 		}
 	}
@@ -266,8 +266,8 @@ func decodeMember(row Item) leases.Member {
 	return m
 }
 
-// table returns a reader for the entries of a map attribute. If the attribute is absent, the reader has no entries.
-func (r *reader) table(name string) *reader {
+// entries returns a reader for the entries of a map attribute. If the attribute is absent, the reader has no entries.
+func (r *reader) entries(name string) *reader {
 	if m, ok := r.row[name].(*types.AttributeValueMemberM); ok {
 		return &reader{row: m.Value}
 	}

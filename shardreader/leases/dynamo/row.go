@@ -61,7 +61,7 @@ func number(n int64) types.AttributeValue {
 
 // decimal returns f as a DynamoDB number, or 0 if f is outside DynamoDB's range.
 func decimal(f float64) types.AttributeValue {
-	if a := math.Abs(f); !(a > 1e-100 && a < 1e100) {
+	if magnitude := math.Abs(f); !(magnitude > 1e-100 && magnitude < 1e100) {
 		f = 0
 	}
 	return &types.AttributeValueMemberN{Value: strconv.FormatFloat(f, 'g', -1, 64)}
@@ -136,7 +136,7 @@ func decode(row Item) (leases.Lease, error) {
 			l.Shard = strings.TrimPrefix(l.Opaque, id+":")
 		}
 		if l.Stream == "" {
-			l.Stream = arnOf(id)
+			l.Stream = arnFromIdentifier(id)
 		}
 	}
 	if owner := r.text(attrCheckpointOwner); owner != "" {
@@ -151,8 +151,8 @@ func decode(row Item) (leases.Lease, error) {
 	return l, r.err
 }
 
-// shardOf returns the shard of a damaged row, or the key of the row if the shard is unknown.
-func shardOf(row Item) string {
+// shardFromRow returns the shard of a damaged row, or the key of the row if the shard is unknown.
+func shardFromRow(row Item) string {
 	r := reader{row: row}
 	key, shard := r.text(attrKey), r.text(attrShard)
 	if id := r.text(attrStreamName); shard == "" && id != "" {
@@ -168,23 +168,23 @@ type reader struct {
 	err error
 }
 
-func (r *reader) wrong(name, want string) {
+func (r *reader) setTypeError(name, want string) {
 	if r.err == nil {
 		key, _ := r.row[attrKey].(*types.AttributeValueMemberS)
-		what := "a row without a leaseKey"
+		row := "a row without a leaseKey"
 		if key != nil {
-			what = "the row " + key.Value
+			row = "the row " + key.Value
 		}
-		r.err = errs.Errorf("%s: %s is not %s", redact.Safe(what), redact.Safe(name), redact.Safe(want))
+		r.err = errs.Errorf("%s: %s is not %s", redact.Safe(row), redact.Safe(name), redact.Safe(want))
 	}
 }
 
 // attr returns an attribute of the type T. ok is false if the attribute is absent or has another type. want describes
 // the type for the error.
 func attr[T types.AttributeValue](r *reader, name, want string) (v T, ok bool) {
-	got, there := r.row[name]
-	if v, ok = got.(T); there && !ok {
-		r.wrong(name, want)
+	got, exists := r.row[name]
+	if v, ok = got.(T); exists && !ok {
+		r.setTypeError(name, want)
 	}
 	return v, ok
 }
@@ -206,7 +206,7 @@ func (r *reader) digits(name string) string {
 func (r *reader) integer(name string) int64 {
 	n, err := strconv.ParseInt(r.digits(name), 10, 64)
 	if err != nil {
-		r.wrong(name, "an integer")
+		r.setTypeError(name, "an integer")
 	}
 	return n
 }
@@ -214,7 +214,7 @@ func (r *reader) integer(name string) int64 {
 func (r *reader) decimal(name string) float64 {
 	f, err := strconv.ParseFloat(r.digits(name), 64)
 	if err != nil {
-		r.wrong(name, "a number")
+		r.setTypeError(name, "a number")
 	}
 	return f
 }
@@ -236,7 +236,7 @@ func (r *reader) set(name string) []string {
 func (r *reader) checkpoint() leases.Checkpoint {
 	c, err := leases.ParseCheckpoint(r.text(attrCheckpoint))
 	if err != nil {
-		r.wrong(attrCheckpoint, "a sequence number, TRIM_HORIZON, LATEST, AT_TIMESTAMP or SHARD_END")
+		r.setTypeError(attrCheckpoint, "a sequence number, TRIM_HORIZON, LATEST, AT_TIMESTAMP or SHARD_END")
 	}
 	c.Sub = r.integer(attrSub)
 	return c

@@ -22,8 +22,8 @@ func identifier(arn string) (string, error) {
 	return "", pipeline.Permanent(errs.Errorf("leases: the leases of this table name their streams, and %s is no ARN of a table's stream", redact.Safe(arn)))
 }
 
-// arnOf is the inverse of identifier. It returns "" if id is not such a name.
-func arnOf(id string) string {
+// arnFromIdentifier is the inverse of identifier. It returns "" if id is not such a name.
+func arnFromIdentifier(id string) string {
 	parts := strings.Split(id, ":")
 	if len(parts) != 3 {
 		return ""

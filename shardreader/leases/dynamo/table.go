@@ -32,10 +32,10 @@ type Options struct {
 type Table struct {
 	o Options
 
-	mu   sync.Mutex
-	form Form
-	rows int  // number of rows at the last Read
-	seen bool // form was set from the rows of the table
+	mu        sync.Mutex
+	form      Form
+	rows      int  // number of rows at the last Read
+	formKnown bool // form was set from the rows of the table
 }
 
 var _ leases.Table = (*Table)(nil)
@@ -68,11 +68,11 @@ func (t *Table) Form() Form {
 
 // Create implements [leases.Table].
 func (t *Table) Create(ctx context.Context, l leases.Lease) error {
-	form, err := t.known(ctx)
+	form, err := t.knownForm(ctx)
 	if err != nil {
 		return err
 	}
-	row, err := form.fresh(l)
+	row, err := form.newRow(l)
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (t *Table) Create(ctx context.Context, l leases.Lease) error {
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
 	_, err = send(ctx, t, t.o.Client.PutItem, in, noRetries)
-	return t.answer(ctx, "PutItem", l, err)
+	return t.writeError(ctx, "PutItem", l, err)
 }
 
 // Swap implements [leases.Table].
@@ -104,7 +104,7 @@ func (t *Table) Swap(ctx context.Context, old, next leases.Lease) error {
 	}
 	_, err = send(ctx, t, t.o.Client.UpdateItem, in, noRetries)
 	old.Opaque = key
-	return t.answer(ctx, "UpdateItem", old, err)
+	return t.writeError(ctx, "UpdateItem", old, err)
 }
 
 // Delete implements [leases.Table].
@@ -124,7 +124,7 @@ func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 	}
 	_, err = send(ctx, t, t.o.Client.DeleteItem, in, noRetries)
 	old.Opaque = key
-	err = t.answer(ctx, "DeleteItem", old, err)
+	err = t.writeError(ctx, "DeleteItem", old, err)
 	if c, ok := leases.AsConflict(err); ok && c.Gone {
 		return nil
 	}
@@ -136,27 +136,27 @@ func (t *Table) key(ctx context.Context, l leases.Lease) (string, error) {
 	if l.Opaque != "" {
 		return l.Opaque, nil
 	}
-	form, err := t.known(ctx)
+	form, err := t.knownForm(ctx)
 	if err != nil {
 		return "", err
 	}
 	return form.key(l)
 }
 
-// known returns the form of the table. If no Read has set the form yet, known scans the table.
-func (t *Table) known(ctx context.Context) (Form, error) {
+// knownForm returns the form of the table. If no Read has set the form yet, knownForm scans the table.
+func (t *Table) knownForm(ctx context.Context) (Form, error) {
 	t.mu.Lock()
-	form, seen := t.form, t.seen
+	form, seen := t.form, t.formKnown
 	t.mu.Unlock()
 	if seen {
 		return form, nil
 	}
-	_, err := t.leases(ctx)
+	_, err := t.scanLeases(ctx)
 	return t.Form(), err
 }
 
-// answer returns the error of a write of l; a *Conflict if the condition failed. l.Opaque must be the leaseKey.
-func (t *Table) answer(ctx context.Context, op string, l leases.Lease, err error) error {
+// writeError returns the error of a write of l; a *Conflict if the condition failed. l.Opaque must be the leaseKey.
+func (t *Table) writeError(ctx context.Context, op string, l leases.Lease, err error) error {
 	row, refused, err := t.refusal(ctx, op, t.o.Table, Item{attrKey: text(l.Opaque)}, err)
 	switch {
 	case err != nil || !refused:
@@ -174,12 +174,12 @@ func (t *Table) answer(ctx context.Context, op string, l leases.Lease, err error
 // refusal returns the row that made the condition of a write fail; nil if there is no row. If err is not a failed
 // condition, refused is false, and the returned error is err, marked as transient or fatal.
 func (t *Table) refusal(ctx context.Context, op, table string, key Item, err error) (row Item, refused bool, _ error) {
-	unmet, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
+	failedCheck, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
 	switch {
 	case !refused:
-		return nil, false, t.failed(ctx, op, table, err)
-	case len(unmet.Item) > 0:
-		return unmet.Item, true, nil
+		return nil, false, t.callError(ctx, op, table, err)
+	case len(failedCheck.Item) > 0:
+		return failedCheck.Item, true, nil
 	}
 	row, err = t.get(ctx, table, key) // there is no row, or the server does not return it
 	return row, true, err
@@ -189,7 +189,7 @@ func (t *Table) refusal(ctx context.Context, op, table string, key Item, err err
 func (t *Table) get(ctx context.Context, table string, key Item) (Item, error) {
 	out, err := send(ctx, t, t.o.Client.GetItem, &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: aws.Bool(true)}, sdkRetries)
 	if err != nil {
-		return nil, t.failed(ctx, "GetItem", table, err)
+		return nil, t.callError(ctx, "GetItem", table, err)
 	}
 	return out.Item, nil
 }

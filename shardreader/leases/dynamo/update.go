@@ -66,13 +66,13 @@ func (e *expression) changes() string {
 func (e *expression) condition(old leases.Lease) string {
 	owner, handover, counter := e.name(attrOwner), e.name(attrCheckpointOwner), e.name(attrCounter)
 	empty := e.value(text(""))
-	free := func(attr string) string {
+	isEmpty := func(attr string) string {
 		return "(attribute_not_exists(" + attr + ") OR " + attr + " = " + empty + ")"
 	}
-	ownerMatches := "(" + free(owner) + " AND " + free(handover) + ")"
+	ownerMatches := "(" + isEmpty(owner) + " AND " + isEmpty(handover) + ")"
 	if old.Owner != "" {
 		v := e.value(text(old.Owner))
-		ownerMatches = "(" + handover + " = " + v + " OR " + owner + " = " + v + " AND " + free(handover) + ")"
+		ownerMatches = "(" + handover + " = " + v + " OR " + owner + " = " + v + " AND " + isEmpty(handover) + ")"
 	}
 	counterMatches := counter + " = " + e.value(number(old.Counter))
 	if old.Counter == 0 {
@@ -93,7 +93,7 @@ func update(old, next leases.Lease) *expression {
 		}
 	}
 	for _, attr := range slices.Sorted(maps.Keys(before)) {
-		if _, stays := after[attr]; !stays && attr != attrCounter {
+		if _, isKept := after[attr]; !isKept && attr != attrCounter {
 			e.drop(attr)
 		}
 	}

@@ -32,15 +32,15 @@ func (t *Table) AddGap(ctx context.Context, g record.Gap) error {
 // SetGapRepair replaces the repair of a gap if the version of the repair is unchanged. It reports whether it did.
 func (t *Table) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepair) (bool, error) {
 	r.Exports, r.Sinks = slices.Clone(r.Exports), slices.Clone(r.Sinks)
-	done := false
+	replaced := false
 	err := t.do(ctx, true, func() error {
 		i, found := slices.BinarySearchFunc(t.gaps, g, compareGaps)
 		if found {
-			t.gaps[i], done = t.gaps[i].SetRepair(r)
+			t.gaps[i], replaced = t.gaps[i].SetRepair(r)
 		}
 		return nil
 	})
-	return done && err == nil, err
+	return replaced && err == nil, err
 }
 
 // Gaps yields the gaps, sorted by stream, shard and After. Gaps that are added during the iteration are not yielded.

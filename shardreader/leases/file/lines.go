@@ -11,26 +11,26 @@ import (
 // lines caches the JSON line of each lease. Few leases change between two writes, and only their lines are encoded
 // again.
 type lines struct {
-	shards  []string          // sorted
-	json    map[string][]byte // line by shard
-	touched map[string]bool   // shards whose lines may be outdated
+	shards   []string          // sorted
+	json     map[string][]byte // line by shard
+	outdated map[string]bool   // shards whose lines may be outdated
 }
 
 func newLines() lines {
-	return lines{json: make(map[string][]byte), touched: make(map[string]bool)}
+	return lines{json: make(map[string][]byte), outdated: make(map[string]bool)}
 }
 
-// touch marks the line of a shard as outdated. Call it before the lease is changed.
-func (l *lines) touch(shard string) { l.touched[shard] = true }
+// markOutdated marks the line of a shard as outdated. Call it before the lease is changed.
+func (l *lines) markOutdated(shard string) { l.outdated[shard] = true }
 
-// stale returns the shards with outdated lines.
-func (l *lines) stale() []string { return slices.Collect(maps.Keys(l.touched)) }
+// outdatedShards returns the shards with outdated lines.
+func (l *lines) outdatedShards() []string { return slices.Collect(maps.Keys(l.outdated)) }
 
-// renew encodes the outdated lines from current, the present leases of the outdated shards. If an outdated shard is not
-// in current, its lease was removed, and renew removes its line.
-func (l *lines) renew(now []leases.Lease) error {
-	for _, lease := range now {
-		line, err := json.Marshal(rowOf(lease))
+// encodeOutdated encodes the outdated lines from current, the present leases of the outdated shards. If an outdated
+// shard is not in current, its lease was removed, and encodeOutdated removes its line.
+func (l *lines) encodeOutdated(current []leases.Lease) error {
+	for _, lease := range current {
+		line, err := json.Marshal(newLeaseRow(lease))
 		if err != nil {
 			return err
 		}
@@ -39,15 +39,15 @@ func (l *lines) renew(now []leases.Lease) error {
 			l.shards = slices.Insert(l.shards, i, lease.Shard)
 		}
 		l.json[lease.Shard] = line
-		delete(l.touched, lease.Shard)
+		delete(l.outdated, lease.Shard)
 	}
-	for shard := range l.touched {
+	for shard := range l.outdated {
 		if _, known := l.json[shard]; known {
 			i, _ := slices.BinarySearch(l.shards, shard)
 			l.shards = slices.Delete(l.shards, i, i+1)
 			delete(l.json, shard)
 		}
 	}
-	clear(l.touched)
+	clear(l.outdated)
 	return nil
 }

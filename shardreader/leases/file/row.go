@@ -40,7 +40,7 @@ type gapRow struct {
 	Repair state.GapRepair `json:"repair"`
 }
 
-func rowOf(l leases.Lease) leaseRow {
+func newLeaseRow(l leases.Lease) leaseRow {
 	return leaseRow{l.Shard, l.Checkpoint.String(), l.Checkpoint.Sub, l}
 }
 
@@ -57,7 +57,7 @@ func (r leaseRow) lease() (l leases.Lease, err error) {
 	return l, nil
 }
 
-func gapRowOf(g state.NotedGap) gapRow {
+func newGapRow(g state.NotedGap) gapRow {
 	return gapRow{
 		Stream: g.StreamARN, Shard: g.Shard, After: g.After, Before: g.Before, Whole: g.Whole, UnknownExtent: g.UnknownExtent,
 		From: seconds(g.From), To: seconds(g.To), Found: seconds(g.Found),
@@ -87,7 +87,7 @@ func timeOf(seconds int64) time.Time {
 	return time.Unix(seconds, 0).UTC()
 }
 
-func memberOf(m leases.Member) memberRow {
+func newMemberRow(m leases.Member) memberRow {
 	r := memberRow{m, make(map[string]*time.Time, len(m.Behind)), m.Stopped, m.Failing}
 	for shard, t := range m.Behind {
 		r.Behind[shard] = nil

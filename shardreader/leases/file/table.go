@@ -25,16 +25,16 @@ type Table struct {
 	lock     *filelock.Lock
 	rows     *leases.Memory // changed only under mu, although it has its own lock
 
-	mu      sync.Mutex
-	gaps    []state.NotedGap // sorted by stream, shard and After
-	lines   lines
-	size    int           // bytes of the last written content
-	changed int64         // number of changes so far
-	saved   int64         // number of changes on disk
-	written time.Time     // when the last write ended
-	took    time.Duration // duration of the last write
-	batch   *batch        // the write in flight; nil if there is none
-	closed  bool
+	mu           sync.Mutex
+	gaps         []state.NotedGap // sorted by stream, shard and After
+	lines        lines
+	size         int           // bytes of the last written content
+	changeCount  int64         // number of changes so far
+	savedCount   int64         // number of changes on disk
+	lastWrite    time.Time     // when the last write ended
+	lastDuration time.Duration // duration of the last write
+	batch        *batch        // the write in flight; nil if there is none
+	closed       bool
 }
 
 var _ leases.Table = (*Table)(nil)
@@ -54,15 +54,15 @@ func Open(path, pipeline string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := lock(path)
+	l, err := lock(path)
 	if err != nil {
 		return nil, err
 	}
 	t, err := open(path, pipeline)
 	if err != nil {
-		return nil, errors.Join(err, held.Release())
+		return nil, errors.Join(err, l.Release())
 	}
-	t.lock = held
+	t.lock = l
 	return t, nil
 }
 
@@ -83,7 +83,7 @@ func open(path, name string) (*Table, error) {
 	c.snapshot.Members = nil
 	t := &Table{path: path, pipeline: name, save: replace, rows: leases.NewMemory(c.snapshot), gaps: c.gaps, lines: newLines()}
 	for _, l := range c.snapshot.Leases {
-		t.lines.touch(l.Shard)
+		t.lines.markOutdated(l.Shard)
 	}
 	return t, nil
 }
@@ -111,7 +111,7 @@ func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 // Create implements [leases.Table].
 func (t *Table) Create(ctx context.Context, l leases.Lease) error {
 	return t.do(ctx, true, func() error {
-		t.lines.touch(l.Shard)
+		t.lines.markOutdated(l.Shard)
 		return t.rows.Create(ctx, l)
 	})
 }
@@ -119,7 +119,7 @@ func (t *Table) Create(ctx context.Context, l leases.Lease) error {
 // Swap implements [leases.Table].
 func (t *Table) Swap(ctx context.Context, old, next leases.Lease) error {
 	return t.do(ctx, true, func() error {
-		t.lines.touch(old.Shard)
+		t.lines.markOutdated(old.Shard)
 		return t.rows.Swap(ctx, old, next)
 	})
 }
@@ -127,7 +127,7 @@ func (t *Table) Swap(ctx context.Context, old, next leases.Lease) error {
 // Delete implements [leases.Table].
 func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 	return t.do(ctx, true, func() error {
-		t.lines.touch(old.Shard)
+		t.lines.markOutdated(old.Shard)
 		return t.rows.Delete(ctx, old)
 	})
 }
@@ -135,7 +135,7 @@ func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 // Heartbeat implements [leases.Table].
 func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
 	t.mu.Lock()
-	due := time.Since(t.written) >= heartbeatEvery
+	due := time.Since(t.lastWrite) >= heartbeatEvery
 	t.mu.Unlock()
 	beat := func() error { return t.rows.Heartbeat(ctx, m) }
 	if due {
@@ -186,9 +186,9 @@ func (t *Table) Close() error {
 // do runs f, and returns when all changes that f could see are on disk, so that no crash can undo a returned result.
 // change reports whether f changes rows or gaps.
 func (t *Table) do(ctx context.Context, change bool, f func() error) error {
-	want, err := t.apply(ctx, change, f)
-	if failed := t.durable(ctx, want); failed != nil {
-		return failed
+	changes, err := t.apply(ctx, change, f)
+	if durableErr := t.waitDurable(ctx, changes); durableErr != nil {
+		return durableErr
 	}
 	return err
 }
@@ -201,15 +201,15 @@ func (t *Table) apply(ctx context.Context, change bool, f func() error) (changes
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		return 0, t.isClosed()
+		return 0, t.closedError()
 	}
 	err = f()
 	if change && err == nil {
-		t.changed++
+		t.changeCount++
 	}
-	return t.changed, err
+	return t.changeCount, err
 }
 
-func (t *Table) isClosed() error {
+func (t *Table) closedError() error {
 	return pipeline.Fatal(errs.Errorf("%s is closed", redact.Safe(t.path)))
 }
