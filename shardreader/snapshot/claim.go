@@ -12,18 +12,18 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// part is a part of the snapshot as this process knows it. Source.mu guards the fields below Part.
+// part is the state of a part of the snapshot, as this process knows it. Source.mu guards the fields below Part.
 type part struct {
 	Part
-	stored  state.Part   // as last read or written; the zero Part if it is not stored
+	stored  state.Part   // content of the store as last read or written; the zero Part if the part is not stored
 	renewed time.Time    // when this process first saw stored.Counter
 	stale   bool         // stored is out of date: another process has written the part
-	claim   *claimedPart // of this process; nil if there is none
-	losses  int          // how often a claim of this process was taken over
+	claim   *claimedPart // claim of this process; nil if there is none
+	losses  int          // number of claims of this process that were taken over
 	err     error        // why this process cannot read the part
 }
 
-// spreadClaims rotates the parts, so that processes begin with different ones.
+// spreadClaims rotates the parts, so that processes begin with different parts.
 func (s *Source) spreadClaims() {
 	if len(s.parts) == 0 {
 		return
@@ -58,7 +58,7 @@ func (s *Source) claimParts() {
 	}
 }
 
-// claimMore claims parts until enough are read at once, and returns how long to wait before the next try.
+// claimMore claims parts until this process reads Concurrency parts. It returns the wait before the next try.
 func (s *Source) claimMore() (wait time.Duration, err error) {
 	usual := s.o.ClaimTime / 3
 	if s.lastListed().IsZero() {
@@ -83,7 +83,7 @@ func (s *Source) claimMore() (wait time.Duration, err error) {
 			return usual, err
 		}
 	}
-	others := usual // between two looks at the progress of others
+	others := usual // time between two readings of the progress of other processes
 	if len(s.parts) > fewParts {
 		others = 2 * s.o.ClaimTime
 	}
@@ -93,7 +93,7 @@ func (s *Source) claimMore() (wait time.Duration, err error) {
 	return usual, nil
 }
 
-// fewParts is how many parts are listed often: one request of DynamoDB returns so many.
+// fewParts is the number of parts up to which all parts are listed often. One DynamoDB request returns that many.
 const fewParts = 1000
 
 func (s *Source) lastListed() time.Time {
@@ -102,7 +102,8 @@ func (s *Source) lastListed() time.Time {
 	return s.listed
 }
 
-// maxEnded is how many parts may wait for their last writes. Each of them is renewed.
+// maxEnded is the maximum number of claimed parts that wait for their last writes. The claim on each of these parts is
+// renewed.
 const maxEnded = 64
 
 // wantsMore reports whether fewer parts are read than Concurrency allows.
@@ -121,7 +122,7 @@ func (s *Source) wantsMore() bool {
 	return n < s.o.Concurrency && len(s.claimed) < s.o.Concurrency+maxEnded
 }
 
-// nextList returns when the parts are listed again to find one to claim.
+// nextList returns when to list the parts again, to find a part to claim.
 func (s *Source) nextList() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,8 +134,8 @@ func (s *Source) nextList() time.Time {
 	return s.listed.Add(s.o.ClaimTime / 3)
 }
 
-// claimable returns a part without an owner, or with one that is dead; nil if there is none. A part of this owner
-// without a claim is what remains of a claim whose answer was lost.
+// claimable returns a part without an owner, or whose owner no longer renews its claim; nil if there is none. A part
+// may have this owner without a claim if the answer of an earlier write was lost.
 func (s *Source) claimable() *part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,15 +170,15 @@ func (s *Source) list() error {
 	s.listed = now
 	known := false
 	for _, p := range s.parts {
-		p.stale = false // a part that is not listed is not stored
+		p.stale = false // an unlisted part is not stored
 		known = known || p.stored != (state.Part{})
 	}
-	// The process that ends a backfill removes the parts, all of which are done by then.
+	// The process that ends a backfill removes the parts. All of them are done by then.
 	s.removed = known && len(stored) == 0 && len(s.claimed) == 0
 	for _, is := range stored {
 		p := s.byID[is.ID]
 		if p.claim != nil {
-			continue // its own writes are newer
+			continue // the writes of this process are newer
 		}
 		if is.Counter != p.stored.Counter || is.Owner != p.stored.Owner {
 			p.renewed = now
@@ -190,7 +191,7 @@ func (s *Source) list() error {
 	return nil
 }
 
-// claim makes this process the owner of a part, unless another one was faster.
+// claim makes this process the owner of a part, unless another process was faster.
 func (s *Source) claim(p *part) error {
 	s.mu.Lock()
 	was := p.stored

@@ -21,14 +21,13 @@ type Expression struct {
 const (
 	maxExpression = 4096 // bytes of the text
 	maxOperators  = 300
-	maxOperands   = 100 // of IN
+	maxOperands   = 100 // operands of IN
 )
 
 // Expression returns a filter expression that is true for each item that the narrowing selects, and for each item for
-// which Match fails. It can be true for others: what CEL compares but DynamoDB does not is left out. So Match decides
-// after it, and the expression only saves the transfer. A read costs the same capacity with it.
-//
-// A part that is too long for DynamoDB is left out too.
+// which Match returns an error. It may be true for other items too, because it leaves out conditions that DynamoDB
+// cannot compare or that are too long for it. So the caller also calls Match. The expression saves the transfer of
+// items, but no read capacity.
 func (n *Narrowing) Expression() Expression {
 	if n == nil {
 		return Expression{}
@@ -53,7 +52,7 @@ func (n *Narrowing) Expression() Expression {
 	return w.e
 }
 
-// typeClause is true for the items of one of the types. There is at least one.
+// typeClause returns a clause that is true for items of one of the types. There must be at least one type.
 func (n *Narrowing) typeClause() expr.Clause {
 	types := expr.Clause{Kind: expr.AnyOf}
 	for _, t := range n.types {
@@ -62,7 +61,7 @@ func (n *Narrowing) typeClause() expr.Clause {
 	return types
 }
 
-// conjuncts returns the parts that must all be true.
+// conjuncts returns clauses that are all true exactly if c is true.
 func conjuncts(c expr.Clause) []expr.Clause {
 	if c.Kind != expr.AllOf {
 		return []expr.Clause{c}
@@ -74,14 +73,14 @@ func conjuncts(c expr.Clause) []expr.Clause {
 	return parts
 }
 
-// expressionWriter makes the text of an expression. The text "" is true for every item.
+// expressionWriter writes the text of an expression. The text "" is true for every item.
 type expressionWriter struct {
 	e         Expression
 	names     map[string]string // placeholders by attribute
 	operators int
 }
 
-// add adds a part that must be true, unless the expression would be larger than DynamoDB allows.
+// add adds a part that must be true. It leaves the part out if the expression would be larger than DynamoDB allows.
 func (w *expressionWriter) add(part func() string) {
 	w.e.Text = cmp.Or(w.attempt(func() string {
 		text := part()
@@ -96,7 +95,8 @@ func (w *expressionWriter) add(part func() string) {
 	}), w.e.Text)
 }
 
-// attempt forgets the placeholders of a part that has no text: DynamoDB refuses those that are not used.
+// attempt returns the text of a part. If the text is "", it removes the placeholders of the part, because DynamoDB
+// refuses unused placeholders.
 func (w *expressionWriter) attempt(part func() string) string {
 	before := *w
 	before.e.Names, before.e.Values, before.names = maps.Clone(w.e.Names), maps.Clone(w.e.Values), maps.Clone(w.names)
@@ -107,14 +107,15 @@ func (w *expressionWriter) attempt(part func() string) string {
 	return text
 }
 
-// clause returns the text for the items for which c is true or fails; with opposite, for which it is false or fails.
+// clause returns a text that is true for each item for which c is true or fails. If opposite is set, the text is true
+// for each item for which c is false or fails.
 func (w *expressionWriter) clause(c expr.Clause, opposite bool) string {
 	return w.attempt(func() string { return w.write(c, opposite) })
 }
 
 func (w *expressionWriter) write(c expr.Clause, opposite bool) string {
 	switch c.Kind {
-	case expr.AllOf, expr.AnyOf: // in CEL a deciding part decides even if another part fails
+	case expr.AllOf, expr.AnyOf: // in CEL a part that decides the result does so even if another part fails
 		return w.combine(c.Parts, (c.Kind == expr.AllOf) != opposite, opposite)
 	case expr.NotOf:
 		return w.clause(c.Parts[0], !opposite)
@@ -153,7 +154,8 @@ func (w *expressionWriter) combine(parts []expr.Clause, every, opposite bool) st
 	return "(" + strings.Join(texts, " OR ") + ")"
 }
 
-// textIn compares with each text. An empty text cannot be compared with a key.
+// textIn returns a text that compares an attribute with each of the texts. DynamoDB cannot compare a key with an empty
+// text.
 func (w *expressionWriter) textIn(c expr.Clause, opposite bool) string {
 	if len(c.Texts) == 0 || len(c.Texts) > maxOperands {
 		return ""
@@ -173,7 +175,8 @@ func (w *expressionWriter) textIn(c expr.Clause, opposite bool) string {
 	return text
 }
 
-// textStarts compares with a prefix. startsWith fails for a value that is not an S, and Match must see the item.
+// textStarts returns a text that compares an attribute with a prefix. It is also true for a value that is not an S:
+// CEL's startsWith fails for such a value, so Match must get the item.
 func (w *expressionWriter) textStarts(c expr.Clause, opposite bool) string {
 	prefix := c.Texts[0]
 	if prefix == "" {
@@ -188,14 +191,15 @@ func (w *expressionWriter) textStarts(c expr.Clause, opposite bool) string {
 	return fmt.Sprintf("(%s OR attribute_exists(%s) AND NOT attribute_type(%s, %s))", text, name, name, w.value(item.StringValue("S")))
 }
 
-// keyStarts compares a key attribute, an S or a B, with a prefix.
+// keyStarts returns a text that compares a key attribute, an S or a B, with a prefix.
 func (w *expressionWriter) keyStarts(attribute, prefix string) string {
 	name := w.name(attribute)
 	w.operators += 2
 	return fmt.Sprintf("(begins_with(%s, %s) OR begins_with(%s, %s))", name, w.value(item.StringValue(prefix)), name, w.value(item.BinaryValue([]byte(prefix))))
 }
 
-// not is true if the attribute is absent, whatever DynamoDB compares an absent attribute to.
+// not returns the opposite of text. It is true if the attribute is absent, independent of DynamoDB's rules for absent
+// attributes.
 func (w *expressionWriter) not(attribute, text string) string {
 	w.operators += 3
 	return fmt.Sprintf("(attribute_not_exists(%s) OR NOT %s)", w.name(attribute), text)

@@ -18,7 +18,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// S3Client is the part of *s3.Client that reads exports.
+// S3Client has the methods of *s3.Client that this package calls.
 type S3Client interface {
 	GetObject(ctx context.Context, in *s3.GetObjectInput, o ...func(*s3.Options)) (*s3.GetObjectOutput, error)
 	ListObjectsV2(ctx context.Context, in *s3.ListObjectsV2Input, o ...func(*s3.Options)) (*s3.ListObjectsV2Output, error)
@@ -26,21 +26,21 @@ type S3Client interface {
 
 var _ S3Client = (*s3.Client)(nil)
 
-// bucket is the store of the objects of a bucket. Transient failures are repeated until ctx ends.
+// bucket is the store with the objects of a bucket. It retries transient failures until ctx ends.
 type bucket struct {
 	client S3Client
 	name   string
-	retry  func(err error, wait time.Duration)
+	retry  func(err error, wait time.Duration) // called before each retry
 }
 
 func (s *bucket) location(name string) redact.Safe { return redact.Safe("s3://" + s.name + "/" + name) }
 
-// stalled is the time without a byte after which an object is requested again.
+// stalled is the time without a received byte after which an object is requested again.
 const stalled = 30 * time.Second
 
 var errStalled = errs.New("the server sent nothing for too long")
 
-// repeat calls try until it succeeds or fails permanently, or ctx ends.
+// repeat calls try until it succeeds, fails permanently, or ctx ends.
 func (s *bucket) repeat(ctx context.Context, try func() error) error {
 	return pipeline.Backoff{}.Retry(ctx, s.retry, try)
 }
@@ -85,21 +85,21 @@ func (s *bucket) open(ctx context.Context, name string) (file, error) {
 	return o, nil
 }
 
-// object reads an object, over several connections if necessary.
+// object reads an object. If a connection breaks, it continues with another one.
 type object struct {
 	ctx   context.Context
 	store *bucket
 	name  string
 
-	in        io.ReadCloser // nil until it is requested from next on
+	in        io.ReadCloser // body of the present request; nil if there is none
 	cancel    context.CancelCauseFunc
 	tag       *string
-	next, end int64 // offsets of the next byte, and behind the last
+	next, end int64 // offset of the next byte, and offset after the last byte
 }
 
 func (o *object) etag() string { return strings.Trim(aws.ToString(o.tag), `"`) }
 
-// request requests the object from next on. All requests read the same version of it.
+// request requests the bytes of the object from next on. All requests read the same version of the object.
 func (o *object) request() error {
 	ctx, cancel := context.WithCancelCause(o.ctx)
 	in := &s3.GetObjectInput{Bucket: &o.store.name, Key: &o.name, IfMatch: o.tag}
@@ -144,7 +144,7 @@ func (o *object) failed(err error) error {
 	})
 }
 
-// Read reads the next bytes. If the connection breaks, it continues where it broke off.
+// Read reads the next bytes. If the connection breaks, it continues after the last received byte.
 func (o *object) Read(p []byte) (n int, err error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -159,7 +159,7 @@ func (o *object) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// readOnce reads over one connection. It fails only if it has read nothing.
+// readOnce reads from one connection. It returns an error only if it has read no bytes.
 func (o *object) readOnce(p []byte) (int, error) {
 	if o.in == nil {
 		if err := o.request(); err != nil {
@@ -184,7 +184,7 @@ func (o *object) readOnce(p []byte) (int, error) {
 
 func (o *object) shut() {
 	if o.in != nil {
-		o.cancel(nil) // cancel instead of reading the rest
+		o.cancel(nil) // the rest of the body is not read
 		_ = o.in.Close()
 		o.in = nil
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// locate returns the store of a path, and the name of the path in it.
+// locate returns the store of a path, and the name of the path in that store.
 func (o *Options) locate(where string) (store, string, error) {
 	if rest, ok := strings.CutPrefix(where, "s3://"); ok {
 		name, folder, _ := strings.Cut(rest, "/")

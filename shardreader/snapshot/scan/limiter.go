@@ -6,29 +6,31 @@ import (
 	"time"
 )
 
-// pageUnits is the capacity that a request is expected to cost: a page of 1 MB, read consistently at a unit for 4 KB.
+// pageUnits is the expected cost of a request, in read units. A request reads a page of 1 MB, and a consistent read
+// costs one unit per 4 KB.
 const pageUnits = 256
 
-// limiter keeps the requests of a process to a rate of read capacity units. The cost of a request is known from its
-// answer. So a request takes the cost of a whole page in advance, which may exceed what is there, and the next request
-// waits until the debt is paid. The answer corrects what was taken. It is safe for concurrent use.
+// limiter limits the read units a second of a process. The cost of a request is unknown until the answer comes. So a
+// request takes the units of a whole page in advance, even if the balance becomes negative. The next request waits
+// until the balance is positive again. The answer corrects the units that were taken. limiter is safe for concurrent
+// use.
 type limiter struct {
 	pace *Pace
 	turn chan struct{} // holds a value while a request waits, so that requests pass one by one
-	more chan struct{} // an answer has returned units
+	more chan struct{} // receives a value when an answer returns units
 
 	mu      sync.Mutex
-	balance float64 // units; negative is debt
-	at      time.Time
-	spent   float64 // units that all requests have cost
+	balance float64   // units that may be spent; negative is debt
+	at      time.Time // time of balance
+	spent   float64   // units that all requests have cost
 }
 
 func newLimiter(pace *Pace) *limiter {
 	return &limiter{pace: pace, turn: make(chan struct{}, 1), more: make(chan struct{}, 1), at: time.Now()}
 }
 
-// take blocks until no debt is left, and takes the units of a page; none without a limit. A call that succeeds is
-// followed by correct, with what it took.
+// take blocks until there is no debt, and takes the units of a page. Without a limit it takes nothing. After a
+// successful take the caller calls correct with the units that were taken.
 func (l *limiter) take(ctx context.Context) (taken float64, err error) {
 	if l.pace.Rate() == 0 {
 		return 0, nil
@@ -53,7 +55,7 @@ func (l *limiter) take(ctx context.Context) (taken float64, err error) {
 	}
 }
 
-// debt takes the units of a page if there is no debt, and returns the time until there is none.
+// debt returns the time until there is no debt. If there is none now, it takes the units of a page and returns 0.
 func (l *limiter) debt() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -65,7 +67,7 @@ func (l *limiter) debt() time.Duration {
 	return 0
 }
 
-// correct replaces the units that a request took by those that it has cost.
+// correct replaces the units that a request took by the units that the request has cost.
 func (l *limiter) correct(taken, units float64) {
 	l.pace.Used(units)
 	l.mu.Lock()
@@ -83,8 +85,8 @@ func (l *limiter) correct(taken, units float64) {
 	}
 }
 
-// fill adds the units of the time since the last call. It keeps those of one second at most: what was not used for
-// longer is lost. It returns the rate.
+// fill adds the units of the time since the last call, and returns the rate. The balance is at most the units of one
+// second: older unused units expire.
 func (l *limiter) fill() float64 {
 	now, rate := time.Now(), l.pace.Rate()
 	l.balance = min(l.balance+rate*now.Sub(l.at).Seconds(), rate)

@@ -25,12 +25,12 @@ type reader struct {
 	s       *Scan
 	id      string
 	segment int32
-	start   map[string]types.AttributeValue // ExclusiveStartKey; nil: the start
+	start   map[string]types.AttributeValue // ExclusiveStartKey; nil at the start of the segment
 	ended   bool
 }
 
-// Read returns the next page of up to 1 MB. It waits for read capacity, and repeats a failed request until ctx is done,
-// unless the failure is permanent. A page may be empty: a narrowing can leave out all its items.
+// Read returns the next page of up to 1 MB. It waits for read capacity, and retries a failed request until ctx is done,
+// unless the failure is permanent. A page is empty if the narrowing selects none of its items.
 func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 	if r.ended {
 		return nil, io.EOF
@@ -46,10 +46,10 @@ func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 	return r.next(page)
 }
 
-// Close has nothing to free.
+// Close does nothing.
 func (r *reader) Close() error { return nil }
 
-// request sends one request, which the SDK may repeat a few times.
+// request sends one request. The SDK may retry it a few times.
 func (r *reader) request(ctx context.Context) (record.ScanPage, error) {
 	taken, err := r.s.limiter.take(ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func (s *Scan) failed(err error, wait time.Duration) {
 	s.o.Retry(err, wait)
 }
 
-// next returns a page of the answer, and moves the start of the next request behind it.
+// next returns the page of an answer, and moves the start of the next request to the end of the page.
 func (r *reader) next(p record.ScanPage) (*pipeline.Page, error) {
 	page := &pipeline.Page{
 		Position: endPosition,
@@ -106,7 +106,7 @@ func (r *reader) next(p record.ScanPage) (*pipeline.Page, error) {
 	return page, nil
 }
 
-// startKey reads a LastEvaluatedKey.
+// startKey parses a LastEvaluatedKey.
 func (s *Scan) startKey(doc []byte) (map[string]types.AttributeValue, error) {
 	m, err := item.Parse(doc)
 	if err != nil {
@@ -123,5 +123,5 @@ func (s *Scan) startKey(doc []byte) (map[string]types.AttributeValue, error) {
 	return sdkvalue.Item(m), nil
 }
 
-// retries is the wait before a request is repeated, after the SDK's own tries.
+// retries defines the pauses before a request is repeated, after the SDK's own retries.
 var retries = pipeline.Backoff{Base: 100 * time.Millisecond, Max: 20 * time.Second}
