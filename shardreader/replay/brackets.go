@@ -2,8 +2,8 @@ package replay
 
 import "bytes"
 
-// noteUnclosed notes the brackets that the failed scan left open: a scan from one of them would fail again. It leaves
-// out the bracket of an event, whose Records can be read although its end is missing.
+// noteUnclosed notes the brackets that the failed scan left open, because a scan from one of them would fail again. It
+// does not note the bracket of an event: the Records of an event can be read although its end is missing.
 func (d *documents) noteUnclosed() {
 	for n, at := range d.scan.stack {
 		if n+1 < len(d.scan.stack) && opensRecords(d.w.buf[:d.scan.stack[n+1]+1]) {
@@ -37,8 +37,8 @@ func opensRecords(b []byte) bool {
 	return array && named && bytes.HasSuffix(bytes.TrimRight(b, space), []byte(`"Records"`))
 }
 
-// checkClosed returns errOpen for an element that is not a record itself but contains whole records or events. Such
-// an element lacks its closing bracket, and a bracket of an outer array or event closed it instead.
+// checkClosed returns errOpen if the element that ends at end is not a record, but contains whole records or events.
+// Such an element lacks its closing bracket: a bracket of an outer array or event closed it instead.
 func (d *documents) checkClosed(end int) error {
 	if c := d.w.buf[0]; d.within == betweenDocuments && !d.uncertain || c != '[' && c != '{' {
 		return nil
@@ -50,18 +50,19 @@ func (d *documents) checkClosed(end int) error {
 	return errOpen
 }
 
-// bracket is an object or array that classify has entered and not left.
+// bracket is an object or array that is open in classify.
 type bracket struct {
 	at        int
 	object    bool
-	name      []byte // of the current member, in an object
-	isRecord  bool   // it is a record or an event
-	hasRecord bool   // a record or an event is in it
+	name      []byte // name of the current member; nil in an array
+	isRecord  bool   // the object is a record or an event
+	hasRecord bool   // the object or array contains a record or an event
 }
 
-// classify reports whether the object or array from i to end, which is valid JSON, is a whole record or event, or
-// otherwise contains some. It notes inner brackets of the latter kind, unless they are in a record. A part of a record
-// is never mistaken for a record: each value in it has a type tag. classify reads each byte once.
+// classify classifies the object or array from i to end, which is valid JSON. isRecord reports whether it is a whole
+// record or event. hasRecords reports whether it is not, but contains records or events. classify also notes inner
+// brackets that are no records but contain records as unclosed, unless they are in a record. A part of a record is
+// never mistaken for a record, because each value in it has a type tag. classify reads each byte once.
 func (d *documents) classify(i, end int) (isRecord, hasRecords bool) {
 	b := d.w.buf[:end]
 	var stack [8]bracket
@@ -108,8 +109,8 @@ func (d *documents) classify(i, end int) (isRecord, hasRecords bool) {
 	return false, false
 }
 
-// noteName marks the innermost two objects as a record or an event if the name of the current member shows it. value is
-// the text after the name.
+// noteName marks one of the innermost two objects as a record or an event if the name of the current member shows that.
+// value is the text after the name.
 func noteName(open []bracket, value []byte) {
 	in := &open[len(open)-1]
 	name := string(in.name)

@@ -6,54 +6,53 @@ import (
 	"io"
 )
 
-// documents splits a stream of JSON documents into records without decoding them. A document is an array, an
-// event or a record; any layout is allowed. It has one record in memory at a time, so an array or event can have
-// any size.
+// documents splits a sequence of JSON documents into records without decoding them. A document is an array, an event or
+// a record, in any layout. Only one record is in memory at a time, so an array or event can have any size.
 //
-// Broken text is returned as a record with the reason, up to where reading continues; see skipBroken. Errors
-// that cost no record are in faults.
+// Broken text, up to the place where reading continues, is returned as a record with the reason; see skipBroken. Errors
+// without a lost record are in faults.
 type documents struct {
 	w            *window
 	scan         scanner
 	within       nesting
 	expect       expectation
-	number       int64              // of the last record, in its array or event
+	number       int64              // number of the last record in its array or event
 	unclosed     map[int64]struct{} // offsets of brackets that are never closed
 	lastUnclosed int64              // the largest offset in unclosed
 	faults       []*fault
-	uncertain    bool // within is a guess, since brackets were missing
+	uncertain    bool // within is a guess, because brackets were missing
 
 	last, lastLine int64 // position after the last token
 
-	start int // index of the value being scanned
+	start int // index of the value that is scanned
 	at    int // index at which the last scan failed
 }
 
-// expectation is what must come next in the innermost array.
+// expectation defines which token must come next in the innermost array.
 type expectation uint8
 
 const (
-	comma   expectation = iota // or the array's end
-	first                      // a value, or the array's end
-	another                    // a value
-	either                     // any of these: the text before was broken
+	comma   expectation = iota // a comma, or the array's end
+	first                      // a value, or the array's end, at the start of an array
+	another                    // a value, after a comma
+	either                     // any of these, because the text before was broken
 )
 
-// savedRecord is one record as it is in the file.
+// savedRecord is the text of one record in a file.
 type savedRecord struct {
 	raw    []byte
 	offset int64
 	line   int64
-	number int64  // in its array or event, 1-based; 0: it is a document by itself
-	broken *fault // what is wrong with raw; nil: raw is valid JSON
+	number int64  // number in its array or event, from 1; 0 if the record is a document itself
+	broken *fault // fault of raw; nil if raw is valid JSON
 }
 
 // fault is a position at which the JSON is broken.
 type fault struct {
 	offset, line int64
 	err          error
-	unread       int64 // bytes from there that are not read
-	more         int   // other positions in the file with the same error
+	unread       int64 // number of bytes from offset on that are not read
+	more         int   // number of other positions in the file with the same error
 }
 
 func (f *fault) Error() string { return f.err.Error() }
@@ -71,7 +70,7 @@ var (
 	errOpen    = errs.New("broken JSON: nothing closes this bracket")
 )
 
-// next returns the next record, and io.EOF after the last.
+// next returns the next record, and io.EOF after the last record.
 func (d *documents) next() (savedRecord, error) {
 	for {
 		c, ok := d.peek()
@@ -88,7 +87,7 @@ func (d *documents) next() (savedRecord, error) {
 	}
 }
 
-// step reads one token: a bracket, a comma or a whole record. found reports whether it is a record.
+// step reads one token: a bracket, a comma or a whole record. found reports whether the token is a record.
 func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
 	nested := d.within != betweenDocuments
 	switch {
@@ -148,7 +147,7 @@ func (d *documents) peek() (byte, bool) {
 		if d.w.fillTo(len(mark)); !bytes.HasPrefix(d.w.buf, mark) {
 			return c, ok
 		}
-		if d.within != betweenDocuments { // a file begins here: the one before was cut short
+		if d.within != betweenDocuments { // another file begins here: the file before it was truncated
 			d.addFault(errNoEnd)
 			d.within, d.uncertain = betweenDocuments, true
 		}
@@ -160,7 +159,7 @@ func (d *documents) peek() (byte, bool) {
 
 var mark = []byte("\ufeff")
 
-// end returns the error at the end of the input. It adds a fault if an array or event is still open there.
+// end returns the error at the end of the input. It adds a fault if an array or event is still open.
 func (d *documents) end() error {
 	if errors.Is(d.w.err, errInterrupted) {
 		return d.w.err
@@ -172,7 +171,8 @@ func (d *documents) end() error {
 	return io.EOF
 }
 
-// object reads the next object. found is true for a record; an event is entered.
+// object reads the next object. found reports whether it is a record. Of an event, object reads only the start, up to
+// its first record.
 func (d *documents) object() (r savedRecord, found bool, err error) {
 	if d.isUnclosed(0) {
 		d.at = 0
@@ -198,8 +198,8 @@ func (d *documents) object() (r savedRecord, found bool, err error) {
 	return d.take(end), true, nil
 }
 
-// endArray continues after the end of an array. If it was the Records of an event, endArray also skips the rest of
-// the event.
+// endArray continues after the end of an array. If the array was the Records of an event, endArray also skips the rest
+// of the event.
 func (d *documents) endArray() error {
 	d.expect = comma
 	if d.within == inArray {
@@ -243,14 +243,14 @@ func (d *documents) endArray() error {
 	}
 }
 
-// take consumes a record that ends at end.
+// take consumes and returns a record that ends at end.
 func (d *documents) take(end int) savedRecord {
 	r := d.newRecord()
 	r.raw = d.w.take(end)
 	return r
 }
 
-// newRecord returns the record that begins here, without its text.
+// newRecord returns a record at the present position, without its text.
 func (d *documents) newRecord() savedRecord {
 	r := savedRecord{offset: d.w.offset, line: d.w.line}
 	if d.within != betweenDocuments {
@@ -261,7 +261,8 @@ func (d *documents) newRecord() savedRecord {
 	return r
 }
 
-// addFault adds a fault that costs no record. Of several with one error it keeps the first, and counts the others.
+// addFault adds a fault without a lost record. If there are several with the same error, it keeps the first and counts
+// the others.
 func (d *documents) addFault(err error) {
 	for _, f := range d.faults {
 		if errors.Is(f.err, err) {

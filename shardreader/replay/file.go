@@ -18,20 +18,20 @@ type file struct {
 	close func()
 }
 
-// block is a sequence of whole records, copied out of a file and not yet decoded. It is either a part of the
-// file (lines), or an array that was built of records.
+// block is a sequence of whole records that was copied from a file and is not decoded. It is either a part of the file
+// (lines), or an array that was built from records.
 type block struct {
 	file   string
-	lines  bool // bytes are lines of the file; otherwise an array of records
+	lines  bool // bytes are lines of the file; if false, bytes are an array of records
 	bytes  []byte
-	offset int64               // of the first byte in the file; for lines only
-	line   int64               // of the first byte; for lines only
-	starts []start             // of each record of the array
-	broken map[int]savedRecord // broken text by index; the array has a 0 there
+	offset int64               // offset of the first byte in the file; for lines only
+	line   int64               // line number of the first byte; for lines only
+	starts []start             // start of each record of the array
+	broken map[int]savedRecord // broken text by index of the record; the array has a 0 at its place
 	next   inputPosition
 }
 
-// start is where a record of a block begins.
+// start is the position at which a record of a block begins.
 type start struct {
 	inBlock int
 	inFile  int64
@@ -55,8 +55,8 @@ func (b *block) add(r savedRecord) {
 	b.bytes = append(b.bytes, '0')
 }
 
-// openFile returns the file that reads in from a position. r is the content on disk. The file closes r with
-// closeRaw, also if openFile fails.
+// openFile returns a file that reads in, beginning at from. r is the content on disk. Closing the file calls closeRaw
+// to close r. If openFile fails, it calls closeRaw itself.
 func openFile(in inputs.File, r io.Reader, closeRaw func(), interruptible func(io.Reader) io.Reader, blockBytes, maxRecord int, from inputPosition) (*file, error) {
 	plain, closeUnpacker, err := inputs.Decompress(r)
 	if err != nil {
@@ -89,7 +89,7 @@ func openFile(in inputs.File, r io.Reader, closeRaw func(), interruptible func(i
 	return f, nil
 }
 
-// next returns the next block, and io.EOF at the end. A *fault means that the file was refused, unread.
+// next returns the next block, and io.EOF at the end. A *fault means that the file was refused, and nothing was read.
 func (f *file) next() (*block, error) {
 	if f.docs.within == atFileStart {
 		if err := f.recognize(); err != nil {
@@ -105,7 +105,7 @@ func (f *file) next() (*block, error) {
 	return f.nextRecords()
 }
 
-// takeLines returns a block of the next n bytes, which are whole lines with this number of line ends.
+// takeLines returns a block of the next n bytes. They must be whole lines; ends is the number of line ends.
 func (f *file) takeLines(n, ends int) *block {
 	b := &block{file: f.Path, lines: true, offset: f.w.offset, line: f.w.line}
 	b.bytes = f.w.takeLines(n, ends)
@@ -116,7 +116,7 @@ func (f *file) takeLines(n, ends int) *block {
 	return b
 }
 
-// nextRecords returns a block of records of documents.
+// nextRecords returns a block with an array of the next records.
 func (f *file) nextRecords() (*block, error) {
 	size := f.block + f.block/8 // the last record usually ends after the block size
 	if f.w.eof {
@@ -126,7 +126,7 @@ func (f *file) nextRecords() (*block, error) {
 	for len(b.bytes) < f.block {
 		r, err := f.docs.next()
 		if errors.Is(err, io.EOF) && len(b.starts) > 0 {
-			break // the next call gets it again
+			break // the next call gets io.EOF again
 		}
 		if err != nil {
 			return nil, err
@@ -138,7 +138,7 @@ func (f *file) nextRecords() (*block, error) {
 	return b, nil
 }
 
-// position returns where reading continues.
+// position returns the position at which reading continues.
 func (f *file) position() inputPosition {
 	return inputPosition{
 		File:   f.Path,

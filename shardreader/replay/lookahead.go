@@ -5,10 +5,11 @@ import (
 	"encoding/json"
 )
 
-// The methods of this file scan the window from an index, and read more of the file as needed. They consume nothing.
+// The methods in this file scan the window from an index on, and read more of the file if needed. They consume nothing.
 
-// scanObject scans the object at i. If the object is an event, which has an array named Records, end is the index
-// after the opening bracket of that array. For any other object it is the index after the object.
+// scanObject scans the object at i. event reports whether the object is an event: it has an array named Records. For an
+// event, end is the index after the opening bracket of that array. For another object, end is the index after the
+// object.
 func (d *documents) scanObject(i int) (end int, event bool, err error) {
 	d.start = i
 	i++
@@ -43,8 +44,8 @@ func (d *documents) scanObject(i int) (end int, event bool, err error) {
 	}
 }
 
-// scanMember scans a comma and the member after it, in an event after its Records. If the member is a second array
-// named Records, it returns the index after the opening bracket, and true.
+// scanMember scans a comma and the member after it, in the rest of an event after its Records. records reports whether
+// the member is a second array named Records. Then end is the index after the opening bracket of that array.
 func (d *documents) scanMember() (end int, records bool, err error) {
 	d.start = 0
 	i, err := d.skipSpace(1)
@@ -72,7 +73,7 @@ func (d *documents) scanValue(i int) (int, error) {
 	}
 	for {
 		end, st := d.scan.value(d.w.buf, i)
-		// A number at the end of the buffer can have more digits in the file.
+		// A number at the end of the buffer may have more digits in the file.
 		if st == done && (end < len(d.w.buf) || d.w.eof) {
 			return end, nil
 		}

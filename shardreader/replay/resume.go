@@ -6,13 +6,13 @@ import (
 	"fmt"
 )
 
-// skipBroken consumes broken text up to where reading continues, which is the first of:
-//   - the next whole record or event, except in the rest of the line if that line is a document of its own;
-//   - the next line with the indentation of the broken text's first line, unless it begins with a quote, a closing
-//     bracket, a comma or a colon: in a file with one record a line, a broken line costs itself alone.
+// skipBroken consumes broken text up to the place where reading continues. That is the first of these places:
+//   - The next whole record or event. If the broken line is a document of its own, the rest of the line does not count.
+//   - The next line with the indentation of the first broken line, unless it begins with a quote, a closing bracket, a
+//     comma or a colon. So in a file with one record per line, only the broken line itself is lost.
 //
-// A string ends with its line, so a cut string hides no record. The text is returned as a record with the
-// reason. If the text is over the bound, it becomes a fault instead, and found is false.
+// A string ends with its line, so a truncated string hides no record. The text is returned as a record with the reason
+// why. If the text is too large, it becomes a fault instead, and found is false.
 func (d *documents) skipBroken(why error) (r savedRecord, found bool, err error) {
 	if errors.Is(why, errInterrupted) {
 		return savedRecord{}, false, why
@@ -55,10 +55,10 @@ func (d *documents) skipBroken(why error) (r savedRecord, found bool, err error)
 	return r, true, nil
 }
 
-// resume returns the index at which reading continues after broken text; see skipBroken. whole reports whether a
-// whole record or event begins there. If the text is over the bound, resume consumes what it has skipped.
+// resume returns the index at which reading continues after broken text; see skipBroken. whole reports whether a whole
+// record or event begins at that index. If the text is too large, resume consumes the text that it has skipped.
 func (d *documents) resume(indent int) (end int, whole bool) {
-	// A line that is a document of its own is skipped whole, unless it begins with a closing bracket.
+	// A line that is a document of its own is skipped completely, unless it begins with a closing bracket.
 	alone := indent >= 0 && d.within == betweenDocuments && !d.uncertain && bytes.IndexByte([]byte("]}"), d.w.buf[0]) < 0
 	for i := 1; ; {
 		if i > d.w.maxRecord {
@@ -108,8 +108,8 @@ func (d *documents) resume(indent int) (end int, whole bool) {
 	}
 }
 
-// recordAt reports whether a whole record or event begins with the brace at i. If none does, next is where the
-// search continues. It does not scan again from a bracket that is known to be unclosed.
+// recordAt reports whether a whole record or event begins with the brace at i. If not, next is the index at which the
+// search continues. recordAt does not scan from a bracket that is known to be unclosed.
 func (d *documents) recordAt(i int) (next int, whole bool) {
 	if d.isUnclosed(i) {
 		return i + 1, false
@@ -130,8 +130,8 @@ func (d *documents) recordAt(i int) (next int, whole bool) {
 	return end, false
 }
 
-// startsWithRecord reports whether the array here begins with a whole record. Inside an array a record is expected
-// here, so such an array means that the end of the outer one is missing.
+// startsWithRecord reports whether the array at the present position begins with a whole record. If such an array is
+// found where a record of an outer array is expected, the end of the outer array is missing.
 func (d *documents) startsWithRecord() bool {
 	d.start = 0
 	i, err := d.skipSpace(1)
@@ -142,8 +142,8 @@ func (d *documents) startsWithRecord() bool {
 	return whole
 }
 
-// guessNesting guesses within from the next record or event and the byte after it: the text before is broken, and may
-// have hidden brackets. If the record is broken too, it keeps within and returns false.
+// guessNesting sets within by a guess, because broken text before may have hidden brackets. It guesses from the next
+// record or event and the byte after it. If that record is broken too, it does not change within, and returns false.
 func (d *documents) guessNesting() (sound bool) {
 	d.expect = another
 	was := d.within

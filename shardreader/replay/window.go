@@ -10,22 +10,22 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// maxRecordBytes limits a record, line or envelope. The largest record of a stream
-// (two images of 400 KB, in base64) is far smaller.
+// maxRecordBytes limits the size of a record, a line, or the text of an event outside its records. The largest record
+// of a stream (two images of 400 KB, in base64) is far smaller.
 const maxRecordBytes = 64 << 20
 
-// window is the part of a file that is in memory: bytes that are read and not yet
-// consumed. Consumed bytes belong to the caller and are never overwritten.
+// window is the part of a file that is in memory: bytes that were read and not consumed. Consumed bytes belong to the
+// caller and are never overwritten.
 type window struct {
 	r         io.Reader
-	block     int    // bytes to read at a time
-	maxRecord int    // largest text that is scanned at once, in bytes
-	buf       []byte // read, not consumed
-	offset    int64  // of buf[0] in the file, decompressed
-	line      int64  // of buf[0], 1-based
-	indent    int    // length of the white space before buf[0] on its line; -1 if other text is before it
+	block     int    // minimum capacity of buf, in bytes
+	maxRecord int    // maximum size of text that is scanned as one value, in bytes
+	buf       []byte // bytes that were read and not consumed
+	offset    int64  // offset of buf[0] in the decompressed file
+	line      int64  // line number of buf[0], from 1
+	indent    int    // length of the white space before buf[0] on its line; -1 if other text is before buf[0]
 	eof       bool   // the file ends after buf
-	err       error  // read error that ended the file; nil for a plain end
+	err       error  // read error that ended the file; nil if it ended with io.EOF
 	cutErr    error  // error if the file ends within a document. Default: errCut
 }
 
@@ -56,8 +56,8 @@ func (w *window) fillTo(n int) {
 	}
 }
 
-// grow doubles the bytes in memory from i on, so that repeated scans read each byte twice on average.
-// It returns false at the end of the file, or if there are more than maxRecord bytes.
+// grow doubles the number of bytes in memory from i on, so that repeated scans read each byte twice on average. It
+// returns false at the end of the file, or if there are more than maxRecord bytes.
 func (w *window) grow(i int) bool {
 	n := len(w.buf)
 	if n-i > w.maxRecord {
@@ -90,7 +90,7 @@ func (w *window) take(n int) []byte {
 	return w.takeLines(n, bytes.Count(w.buf[:n], newline))
 }
 
-// takeLines is take for n bytes with a known number of line ends.
+// takeLines consumes and returns n bytes with a known number of line ends.
 func (w *window) takeLines(n, ends int) []byte {
 	b := w.buf[:n:n]
 	w.buf = w.buf[n:]
@@ -105,7 +105,7 @@ func (w *window) takeLines(n, ends int) []byte {
 	return b
 }
 
-// space consumes white space, and returns the next byte without consuming it; false at the end.
+// space consumes white space, and returns the next byte without consuming it. It returns false at the end of the file.
 func (w *window) space() (byte, bool) {
 	for {
 		if n := skipSpace(w.buf, 0); n > 0 {
@@ -128,10 +128,10 @@ func (w *window) space() (byte, bool) {
 	}
 }
 
-// lines returns the size and number of the whole lines at the start of the window, up to limit bytes. Each of them
-// begins and ends like an object, and a line that begins a document follows.
-// No document can continue over such a line end: valid JSON continues after a value with a
-// comma or a closing bracket. The last line of a file is never included.
+// lines returns the size and number of the whole lines at the start of the window, up to limit bytes, that are
+// documents of their own. Each of these lines begins and ends like an object, and the next line begins like a document.
+// No document can continue over such a line end, because valid JSON continues after a value with a comma or a closing
+// bracket. The last line of a file is never included.
 func (w *window) lines(limit int) (end, ends int) {
 	b := w.buf[:min(limit, len(w.buf))]
 	for ; ; ends++ {
