@@ -19,16 +19,16 @@ const (
 	fromCommand  origin = "tablewake" // a command
 )
 
-// eventInfo is what the handler knows of an event before decoding it.
+// eventInfo describes an event before it is decoded.
 type eventInfo struct {
-	origin     origin // "" if the event names none
+	origin     origin // "" if the event names no origin
 	isObject   bool   // the event is a JSON object
 	hasRecords bool   // the event has an array of records
 	noRecords  bool   // the array is empty
-	command    string // the value of "tablewake"
+	command    string // value of the member "tablewake"
 }
 
-// detectEvent reads as much of an event as it needs, usually up to the first record.
+// detectEvent reads the eventInfo of an event. It usually reads only up to the first record.
 func detectEvent(b []byte) eventInfo {
 	var s eventInfo
 	c := jsoncursor.New(b)
@@ -56,7 +56,7 @@ func detectEvent(b []byte) eventInfo {
 	return s
 }
 
-// readOrigin returns the origin that the next record names, and "" if it names none.
+// readOrigin returns the origin that the next record names; "" if it names none.
 func readOrigin(c *jsoncursor.Cursor) (from origin) {
 	for name := range c.Members() {
 		if jsoncursor.Means(name, "eventSource") || jsoncursor.Means(name, "EventSource") {
@@ -98,7 +98,7 @@ func (h *handler) originNames() string {
 	return strings.Join(names, ", ")
 }
 
-// safeName returns the name of a service. It hides any other text, which may hold data.
+// safeName returns the name of a service. For another text, which may contain data, it returns "an unknown source".
 func (o origin) safeName() string {
 	service, ok := strings.CutPrefix(string(o), "aws:")
 	if !ok || len(service) > 20 || strings.ContainsFunc(service, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {

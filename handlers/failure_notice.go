@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// failureNotice is what a message says of discarded batches.
+// failureNotice is the content of a message about discarded batches.
 type failureNotice struct {
 	record  *invocationRecord // nil if the message names objects
 	objects []objectRef
@@ -18,7 +18,8 @@ type failureNotice struct {
 // objectRef is the address of an object in S3.
 type objectRef struct{ bucket, key, version string }
 
-// String shows the key of an object that Lambda wrote. Other keys may contain keys of items.
+// String returns a text for logs. It has the key of the object only if Lambda wrote the object, because other keys may
+// contain keys of items.
 func (p objectRef) String() string {
 	if strings.HasPrefix(p.key, "aws/lambda/") {
 		return "object " + p.key + " of bucket " + p.bucket
@@ -46,7 +47,7 @@ type batchInfo struct {
 	StreamARN string    `json:"streamArn"`
 }
 
-// messageBody has the fields of every kind of message, by which the kinds are distinguished.
+// messageBody has the fields of all kinds of messages. The fields that are set show the kind.
 type messageBody struct {
 	invocationRecord
 
@@ -136,7 +137,7 @@ func objectsIn(records []notification) (t failureNotice, err error) {
 	return t, nil
 }
 
-// event returns the event of the batch, and nil if the record has none.
+// event returns the event of the batch; nil if the record has none.
 func (r *invocationRecord) event() []byte {
 	switch {
 	case len(r.Payload) == 0 || string(r.Payload) == "null":
@@ -151,7 +152,7 @@ func (r *invocationRecord) event() []byte {
 	return []byte(s)
 }
 
-// check returns an error that names the missing field.
+// check returns an error that names the missing or wrong field.
 func (p *batchInfo) check() error {
 	switch {
 	case !isSequence(p.First):
@@ -166,7 +167,7 @@ func (p *batchInfo) check() error {
 	return nil
 }
 
-// isSequence reports whether s is a sequence number. Those of DynamoDB have 21 to 40 digits.
+// isSequence reports whether s is a number of at most 40 digits. Sequence numbers of DynamoDB have 21 to 40 digits.
 func isSequence(s string) bool {
 	return s != "" && len(s) <= 40 && strings.Trim(s, "0123456789") == ""
 }

@@ -14,14 +14,15 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// fetchDiscarded returns the records of a discarded batch. It takes them from the event if the
-// record keeps all of it, and otherwise from the stream. losses are the records that neither has.
+// fetchDiscarded returns the records of a discarded batch. If the invocation record has the whole event, it takes them
+// from the event. Otherwise it takes them from the stream. losses are the records that neither the event nor the stream
+// has.
 func (h *handler) fetchDiscarded(ctx context.Context, due deadlines, r *invocationRecord) (b *eventRecords, losses []loss, err error) {
 	from := fromDynamoDB
 	if r.Kinesis != nil {
 		from = fromKinesis
 	}
-	var incomplete *eventRecords // the event, if it lacks records
+	var incomplete *eventRecords // records of the event, if it does not have all
 	if event := r.event(); event != nil {
 		b, err := h.decodeEvent(event, from)
 		switch {
@@ -61,25 +62,26 @@ type rangeFetch struct {
 	info    *batchInfo
 	records eventRecords
 
-	fetched int    // fetched records
-	last    string // sequence number of the newest one
+	fetched int    // number of fetched records
+	last    string // sequence number of the newest fetched record
 
-	trimmed    bool        // records before the next one may be lost
-	lostRanges []lostRange // found so far, in order
+	trimmed    bool        // records before the next record may be lost
+	lostRanges []lostRange // lost ranges found so far, in order
 	incomplete bool        // the shard has no record after last
 }
 
-// lostRange is a range of sequence numbers, both ends included, from which the stream keeps no
-// record.
+// lostRange is a range of sequence numbers, both ends included. The stream has no record of the range any more.
 type lostRange struct{ first, last string }
 
 const (
-	// maxEmptyPages is high because the service returns empty pages in the middle of a shard too.
+	// maxEmptyPages is the number of empty pages in a row after which a fetch ends. It is high, because the service
+	// returns empty pages in the middle of a shard too.
 	maxEmptyPages  = 20
 	emptyPagePause = 250 * time.Millisecond
-	// maxIterators bounds the iterators of one fetch. One that expired, or whose record was trimmed, is replaced.
+	// maxIterators is the maximum number of iterators of one fetch. An iterator that expired, or whose record was
+	// trimmed, is replaced.
 	maxIterators = 5
-	// maxAge is the 24 hours of a stream, and an hour more because clocks differ.
+	// maxAge is the stream's retention of 24 hours, and one hour more because clocks differ.
 	maxAge = 25 * time.Hour
 )
 
@@ -129,7 +131,7 @@ func (f *rangeFetch) readRange(ctx context.Context) error {
 			empty = 0
 		}
 		if empty > maxEmptyPages && f.trimmed && f.info.tooOld(time.Now()) {
-			f.incomplete = true // the range is trimmed, and a later record may never come
+			f.incomplete = true // the range is trimmed, and there may never be a later record
 			return nil
 		}
 		if empty > maxEmptyPages {
@@ -144,13 +146,13 @@ func (f *rangeFetch) readRange(ctx context.Context) error {
 // tooOld reports whether the stream has trimmed all records as old as the range.
 func (p *batchInfo) tooOld(at time.Time) bool { return !p.To.IsZero() && at.Sub(p.To) > maxAge }
 
-// keepInRange adds the records of a page that are in the range. ended reports that the page reaches
-// the end of the range.
+// keepInRange adds the records of a page that are in the range. ended reports whether the page reaches the end of the
+// range.
 func (f *rangeFetch) keepInRange(page *record.Page) (ended bool) {
 	newest := ""
 	outside := func(sequence string) bool {
 		if sequence == "" {
-			return false // unknown: keep it
+			return false // unknown: the record is kept
 		}
 		if record.CompareSequence(sequence, newest) > 0 {
 			newest = sequence
@@ -180,7 +182,7 @@ func (f *rangeFetch) keepInRange(page *record.Page) (ended bool) {
 	return newest != "" && record.CompareSequence(newest, f.info.Last) >= 0
 }
 
-// findTrimmed compares the oldest record left with the range, and notes which part was trimmed.
+// findTrimmed compares the oldest record left with the range, and notes the part of the range that was trimmed.
 func (f *rangeFetch) findTrimmed(page *record.Page) {
 	oldest := ""
 	consider := func(sequence string) {
@@ -216,8 +218,8 @@ func (f *rangeFetch) nextSequence() string {
 	return addToSequence(f.last, 1)
 }
 
-// allLost returns the lost ranges: those found by [rangeFetch.findTrimmed], and the end of the
-// range if the shard is incomplete.
+// allLost returns all lost ranges: the ranges that [rangeFetch.findTrimmed] noted, and the end of the range if the
+// shard is incomplete.
 func (f *rangeFetch) allLost() []lostRange {
 	if f.incomplete && (f.last == "" || record.CompareSequence(f.last, f.info.Last) < 0) {
 		return append(f.lostRanges[:len(f.lostRanges):len(f.lostRanges)], lostRange{f.nextSequence(), f.info.Last})
@@ -225,7 +227,7 @@ func (f *rangeFetch) allLost() []lostRange {
 	return f.lostRanges
 }
 
-// fillFromEvent adds records of lost ranges that the event has. incomplete may be nil.
+// fillFromEvent adds the records of the event that are in lost ranges. incomplete may be nil.
 func (f *rangeFetch) fillFromEvent(incomplete *eventRecords) {
 	lost := f.allLost()
 	if incomplete == nil || len(lost) == 0 {
@@ -246,14 +248,13 @@ func (f *rangeFetch) fillFromEvent(incomplete *eventRecords) {
 	f.records.pages = append(all.pages, f.records.pages...)
 }
 
-// losses returns the lost ranges with their numbers of records. An event may have had some of these
-// records.
+// losses returns the lost ranges with their estimated numbers of records. The event may have some records of a range.
 func (f *rangeFetch) losses() []loss {
 	ranges := f.allLost()
 	var losses []loss
 	left := f.info.Size - f.fetched
 	for i, lost := range ranges {
-		n := max(1, left/(len(ranges)-i)) // their positions are unknown: divide them evenly
+		n := max(1, left/(len(ranges)-i)) // the positions of lost records are unknown: divide them evenly
 		left -= n
 		losses = append(losses, loss{lost, f.info, n})
 	}
@@ -262,10 +263,9 @@ func (f *rangeFetch) losses() []loss {
 
 // loss is a range of lost records: Lambda discarded their batch, and the stream has trimmed them.
 //
-// The ends of the range are exact. The number is an estimate: Lambda's count, less the fetched
-// records, divided among the losses of the batch. It is only a hint if the event source mapping has
-// filters or a ParallelizationFactor above 1, because the range then holds records of other batches
-// too.
+// The ends of the range are exact. The number of records is an estimate: Lambda's count, minus the fetched records,
+// divided among the losses of the batch. If the event source mapping has filters or a ParallelizationFactor above 1,
+// the range has records of other batches too, and the number is only a hint.
 type loss struct {
 	lostRange
 	info    *batchInfo
@@ -278,8 +278,7 @@ func (l loss) gap() record.Gap {
 	}
 }
 
-// addToSequence returns sequence plus add, and sequence itself if that is not a
-// number.
+// addToSequence returns sequence plus add, but at least "0". If sequence is not a number, it returns sequence.
 func addToSequence(sequence string, add int64) string {
 	n, ok := new(big.Int).SetString(sequence, 10)
 	if !ok {

@@ -13,20 +13,19 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// OnFailure handles SQS messages about batches that Lambda discarded. They come from the on-failure
-// destination of an event source mapping: the queue itself, a topic that the queue subscribes to,
-// or a bucket whose notifications (s3:ObjectCreated:*) go to the queue. The handler delivers the
-// records of the batches, and its answer names the messages that are not finished.
+// OnFailure handles SQS messages about batches that Lambda discarded. The messages come from the on-failure destination
+// of an event source mapping: the queue itself, a topic that the queue subscribes to, or a bucket whose notifications
+// (s3:ObjectCreated:*) go to the queue. The handler delivers the records of the batches, and its answer names the
+// messages that are not finished.
 //
-// If the message or its object has the whole event, the handler delivers that. Otherwise it fetches
-// the records from the stream ([WithStreams]). Records that neither the event nor the stream has
-// are lost: the handler logs and stores their gap ([WithGaps]) before the message is finished. If
-// the shard has no records left, the loss is certain 25 hours after the batch; until then the
-// message comes again. A message about anything else fails with a logged reason, for example a dead
-// letter of the pipeline, which `tablewake redrive` delivers.
+// If the message or its object has the whole event, the handler delivers the event. Otherwise it fetches the records
+// from the stream ([WithStreams]). Records that neither the event nor the stream has are lost. The handler logs and
+// stores their gap ([WithGaps]) before the message is finished. If the shard has no records left, the loss is certain
+// 25 hours after the batch; until then the message comes again. A message about something else fails, and the reason is
+// logged. An example is a dead letter of the pipeline, which `tablewake redrive` delivers.
 //
-// Late records are safe for views, aggregates, search and archive, because versions decide there.
-// Notifications and Go sinks see them after later changes of the item.
+// Late records are safe for views, aggregates, search and archive, because these sinks compare versions. Notifications
+// and Go sinks get late records after later changes of the item.
 //
 // The event {"tablewake":"redrive"}, sent by a schedule or by hand, redrives the dead letters of an
 // outage ([WithRedrive]).
@@ -59,7 +58,7 @@ type sqsEvent struct {
 	} `json:"Records"`
 }
 
-// redriveMessages redrives one message after the other.
+// redriveMessages redrives the messages of an event one after another.
 func (h *handler) redriveMessages(ctx context.Context, due deadlines, payload []byte) (answer, error) {
 	var event sqsEvent
 	if err := json.Unmarshal(payload, &event); err != nil {
@@ -96,7 +95,7 @@ func (h *handler) redriveMessages(ctx context.Context, due deadlines, payload []
 	return a, nil
 }
 
-// redriveMessage delivers the batches that a message names. lost counts records that are lost.
+// redriveMessage delivers the batches that a message names. lost is the number of lost records.
 func (h *handler) redriveMessage(ctx context.Context, due deadlines, body string) (lost int, err error) {
 	notice, err := parseNotice([]byte(body))
 	if err != nil {
@@ -124,7 +123,7 @@ func (h *handler) deliverDiscarded(ctx context.Context, due deadlines, r *invoca
 	if err != nil {
 		return 0, err
 	}
-	// The records that are left come first: the stream may have trimmed them the next time.
+	// Deliver the remaining records first, because the stream may have trimmed them at the next try.
 	if err := h.deliverAll(ctx, due, b); err != nil {
 		return 0, err
 	}
@@ -152,7 +151,7 @@ func (h *handler) storeGap(ctx context.Context, due deadlines, l loss) error {
 	return nil
 }
 
-// deliverAll runs records through the pipeline. Its error names a record that is not finished.
+// deliverAll delivers records through the pipeline. It returns an error unless all of them are finished.
 func (h *handler) deliverAll(ctx context.Context, due deadlines, b *eventRecords) error {
 	if len(b.pages) == 0 {
 		return nil
@@ -171,14 +170,14 @@ func (h *handler) deliverAll(ctx context.Context, due deadlines, b *eventRecords
 	}
 }
 
-// Objects reads from S3.
+// Objects reads objects from S3.
 type Objects interface {
-	// GetObject blocks until the whole object is read: its newest version if version is "". The
-	// error wraps [ErrGone] if the object does not exist any more.
+	// GetObject blocks until the whole object is read. If version is "", it reads the newest version. The error wraps
+	// [ErrGone] if the object no longer exists.
 	GetObject(ctx context.Context, bucket, key, version string) ([]byte, error)
 }
 
-// ErrGone is the error for an object that was deleted or has expired.
+// ErrGone is the error for an object that was deleted or that has expired.
 var ErrGone = errs.New("the object is gone")
 
 // readInvocationRecord reads the record of a discarded batch from an object of the on-failure

@@ -12,19 +12,19 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// eventSource is the source of one run. All its pages are there from the start. It revokes what is
-// not finished in time.
+// eventSource is the source of one run. It has all of its pages from the start. It revokes records that are not
+// finished in time.
 type eventSource struct {
 	p         *pipeline.Pipeline
 	pages     []*pipeline.Page
 	deadlines deadlines
 
-	partitions []string // the partitions of the pages
+	partitions []string // partitions of the pages
 	done       chan struct{}
 	watching   sync.WaitGroup
 
-	// Valid after watching has ended.
-	timedOut    bool // the time was over: unfinished records are revoked
+	// The following fields are valid after watching has ended.
+	timedOut    bool // the time was over, and unfinished records are revoked
 	stoppedHard bool // the run was stopped hard
 }
 
@@ -39,11 +39,11 @@ type runResult struct {
 	err      error
 }
 
-// run delivers pages, which must have trackers. When it returns, the trackers say which records are
-// finished; timedOut reports that the time was over before all were.
+// run delivers pages, which must have trackers. When it returns, the trackers show which records are finished. timedOut
+// reports whether the time was over before all records were finished.
 //
-// A pipeline has one run at a time. If a sink ignores its context, the run does not end in time.
-// run then abandons it and returns; the next invocation waits for the abandoned run.
+// A pipeline has one run at a time. If a sink ignores its context, the run may not end in time. Then the method run
+// abandons it and returns, and the next invocation waits for the abandoned run.
 func (h *handler) run(ctx context.Context, due deadlines, pages ...*pipeline.Page) (timedOut bool, err error) {
 	current, err := h.startRun(ctx, due)
 	if current == nil {
@@ -66,11 +66,11 @@ func (h *handler) run(ctx context.Context, due deadlines, pages ...*pipeline.Pag
 	}
 }
 
-// runState is the state of one run.
-type runState struct{ abandoned atomic.Bool } // its invocation did not wait for it
+// runState is the state of one run. abandoned is true if its invocation did not wait for the end of the run.
+type runState struct{ abandoned atomic.Bool }
 
-// errStuck reports that an invocation waited in vain for the abandoned run of an earlier one. No
-// other run can start beside it.
+// errStuck is the error of an invocation in whose time the abandoned run of an earlier invocation did not end. No other
+// run can start until the abandoned run ends.
 var errStuck = errs.New("a sink or a store that an earlier invocation abandoned has not ended within this invocation, and nothing can be delivered before it does: the process must be replaced; make each Write end when its context does")
 
 // startRun waits until no run is in flight. It returns nil if there is no time for another run.
@@ -104,7 +104,7 @@ func (h *handler) deliver(ctx context.Context, due deadlines, pages []*pipeline.
 	err := h.p.Run(ctx, f, nil)
 	f.watching.Wait()
 	if (f.stoppedHard || stoppedByContext(ctx, err)) && !pipeline.IsFatal(err) {
-		err = nil // the trackers say which records are not finished
+		err = nil // the trackers show which records are not finished
 	}
 	return runResult{f.timedOut, err}
 }
@@ -128,7 +128,7 @@ func (f *eventSource) Read(context.Context) (*pipeline.Page, error) {
 	return page, nil
 }
 
-// Control starts the watch over the deadlines, and ends it when c is nil.
+// Control starts to watch the deadlines. If c is nil, it ends the watch.
 func (f *eventSource) Control(c pipeline.Control) {
 	switch {
 	case f.deadlines.revokeSoft.IsZero():
@@ -140,7 +140,7 @@ func (f *eventSource) Control(c pipeline.Control) {
 	}
 }
 
-// watch revokes soft, revokes hard and stops the run, each at its deadline, until the run ends.
+// watch revokes softly, revokes hard and stops the run, each at its deadline. It returns when the run ends.
 func (f *eventSource) watch(c pipeline.Control) {
 	for _, step := range []struct {
 		at time.Time
@@ -162,7 +162,7 @@ func (f *eventSource) watch(c pipeline.Control) {
 	}
 }
 
-// stopHard stops what continues after a hard revoke, such as a flush.
+// stopHard stops work that continues after a hard revoke, such as a flush.
 func (f *eventSource) stopHard() {
 	f.stoppedHard = true
 	ctx, cancel := context.WithCancelCause(context.Background())

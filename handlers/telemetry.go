@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/instrument"
 )
 
-// scope is the name of the instrumentation. The name of every metric starts with tablewake.handler.
+// scope is the name of the instrumentation. The names of all metrics start with tablewake.handler.
 const scope = "github.com/tablewake/tablewake/handlers"
 
 // telemetry counts invocations and their results.
@@ -62,7 +62,7 @@ func newTelemetry(o *options, pipeline string) *telemetry {
 	return t
 }
 
-// sources are the origins in the attributes of metrics.
+// sources maps origins to the values of the attribute source.
 var sources = map[origin]string{fromDynamoDB: "dynamodb", fromKinesis: "kinesis", fromSQS: "sqs", fromCommand: "command"}
 
 func (t *telemetry) newSet(from origin, outcome string) metric.MeasurementOption {

@@ -10,7 +10,7 @@ import (
 
 var _ shardreader.API = (*Server)(nil)
 
-// describedCall is a call with the subject of its errors.
+// describedCall is a call with the subject for its errors.
 type describedCall struct {
 	Call
 	subject string
@@ -20,7 +20,7 @@ func (c describedCall) failed(err error) *shardreader.Error {
 	return &shardreader.Error{Op: c.Op, Subject: c.subject, Err: err}
 }
 
-// call runs an operation with the answer T. A fault may break the answer.
+// call runs an operation that returns T. A fault may break the answer. wire returns the answer as in HTTP.
 func call[T any](ctx context.Context, s *Server, c describedCall, wire func(T) map[string]any, do func() (T, *failure)) (T, error) {
 	var none T
 	out, fault, err := begin(ctx, s, c, do)
@@ -30,7 +30,7 @@ func call[T any](ctx context.Context, s *Server, c describedCall, wire func(T) m
 	case fault.Cut != nil:
 		return none, c.failed(pipeline.Transient(fault.Cut))
 	case fault.Body != nil:
-		// A changed answer counts as broken, whatever the SDK would read from it.
+		// A changed answer counts as broken, even if the SDK could read it.
 		whole := bodyOf(wire(out)).bytes()
 		if string(fault.Body(whole)) != string(bodyOf(wire(out)).bytes()) {
 			return none, c.failed(pipeline.Transient(errBroken))
@@ -39,7 +39,7 @@ func call[T any](ctx context.Context, s *Server, c describedCall, wire func(T) m
 	return out, nil
 }
 
-// begin runs an operation, or the fault that replaces it.
+// begin runs an operation. A fault may replace the operation.
 func begin[T any](ctx context.Context, s *Server, c describedCall, do func() (T, *failure)) (out T, fault Fault, err error) {
 	var f *failure
 	if ctx.Err() != nil {
@@ -66,7 +66,7 @@ func begin[T any](ctx context.Context, s *Server, c describedCall, do func() (T,
 	}
 	e := c.failed(f)
 	switch code := f.code; {
-	case f == errNoTimestamps: // package sdk takes it for permanent, too
+	case f == errNoTimestamps: // permanent, as in package sdk
 	case code == "ExpiredIteratorException":
 		e.Kind = shardreader.ErrExpiredIterator
 	case code == "TrimmedDataAccessException":

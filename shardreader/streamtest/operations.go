@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// listStreams returns one page. The caller holds the lock, as for all functions of this file.
+// listStreams returns one page of streams. The caller holds the lock, as for all functions in this file.
 func (s *Server) listStreams(table, after string, limit int) (shardreader.StreamPage, *failure) {
 	var page shardreader.StreamPage
 	s.forget()
@@ -53,7 +53,7 @@ func (s *Server) describeStream(q shardreader.DescribeQuery, limit int) (shardre
 	if s.o.NewestFirst {
 		at, step = len(from)-1, -1
 	}
-	if q.After != "" { // ids sort by time, so an id that is gone still has a position
+	if q.After != "" { // ids are ordered by time, so the id of a removed shard still has a position
 		var there bool
 		at, there = slices.BinarySearchFunc(from, q.After, func(sh *shard, id string) int { return strings.Compare(sh.id, id) })
 		if there || step < 0 {
@@ -87,7 +87,7 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 		return "", invalid("One or more parameter values were invalid: SequenceNumber should not be passed for this iterator type")
 	}
 	it := iterator{stream: at.StreamARN, shard: at.Shard, made: s.o.Now()}
-	below := len(sh.records) == 0 // the position is before the first record, also of those to come
+	below := len(sh.records) == 0 // the position is before the first record, which may not exist yet
 	switch at.Type {
 	case shardreader.TrimHorizon:
 		it.index = sh.horizon
@@ -103,7 +103,7 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 		}
 		it.index = sh.indexFrom(n)
 		below = below || n < sh.records[0].number && (at.Type == shardreader.AtSequence || n+1 < sh.records[0].number)
-		held := it.index // with StrictTrim, the record at the position itself must exist
+		held := it.index // with StrictTrim, the record at this position must not be trimmed
 		if at.Type == shardreader.AfterSequence && it.index < len(sh.records) && sh.records[it.index].number == n {
 			it.index++
 		}
@@ -129,7 +129,7 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 	return it.String(), nil
 }
 
-// errNoTimestamps is the answer of a server that does not know AT_TIMESTAMP.
+// errNoTimestamps is the error answer of a server that does not know AT_TIMESTAMP.
 var errNoTimestamps = &failure{
 	code: "InternalFailure", message: "The request processing has failed because of an unknown error, exception or failure.", status: http.StatusInternalServerError,
 }
@@ -178,16 +178,16 @@ func (s *Server) getRecords(it iterator, limit int) (body, *failure) {
 	return append(b, append(next.append(end), `"}`...)), nil
 }
 
-// iterator is a position for GetRecords. Its text has fields separated by |, and
-// no character that JSON escapes.
+// iterator is a position for GetRecords. The fields of its text are separated by |. The text has no character that must
+// be escaped in JSON.
 type iterator struct {
 	stream, shard string
-	index         int // of the next record, counting trimmed records; or belowAll
-	empty         int // number of empty pages returned here so far
+	index         int // index of the next record, including trimmed records; or belowAll
+	empty         int // number of empty pages returned at this position so far
 	made          time.Time
 }
 
-// belowAll is the position before the first record of a shard, see [Options.RefuseBelow].
+// belowAll is the index of a position before the first record of a shard; see [Options.RefuseBelow].
 const belowAll = -1
 
 func (i iterator) String() string { return string(i.append(make([]byte, 0, 160))) }

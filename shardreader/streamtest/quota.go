@@ -2,7 +2,7 @@ package streamtest
 
 import "time"
 
-// operation has the statistics and faults of one operation.
+// operation holds the statistics and faults of one operation.
 type operation struct {
 	calls  int
 	peak   int
@@ -10,23 +10,23 @@ type operation struct {
 	faults []Fault
 }
 
-// Calls returns the number of calls of an operation so far, including failed ones.
+// Calls returns the number of calls of an operation so far, including failed calls.
 func (s *Server) Calls(op string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.operation(op).calls
 }
 
-// Peak returns the largest number of calls of an operation in any one second, including failed ones. The
-// service's quotas limit this number.
+// Peak returns the largest number of calls of an operation in any one second, including failed calls. The service's
+// quotas limit this number.
 func (s *Server) Peak(op string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.operation(op).peak
 }
 
-// MostReaders returns the largest number of readers ([Server.As]) that called GetRecords of one shard in any
-// one second, and that shard.
+// MostReaders returns the largest number of readers ([Server.As]) that called GetRecords of one shard in any one
+// second, and the id of that shard.
 func (s *Server) MostReaders() (n int, shardID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,7 @@ func (s *Server) begin(c Call) Fault {
 	return Fault{}
 }
 
-// countReaders returns the number of readers of the call's shard in the last second.
+// countReaders returns the number of readers of the call's shard in the last second, including the reader of c.
 func (s *Server) countReaders(c Call) (readers int) {
 	if c.Op != "GetRecords" || c.Reader == "" {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// Reader is a server with the calls of one named reader.
+// Reader makes the calls of one named reader.
 type Reader struct {
 	server *Server
 	name   string
@@ -20,11 +20,10 @@ var (
 	_ http.RoundTripper = (*Reader)(nil)
 )
 
-// As returns the server for a reader of this name. Over HTTP the name is the access
-// key of the request's signature.
+// As returns a reader of this name. Over HTTP the name is the access key of the request's signature.
 func (s *Server) As(name string) *Reader { return &Reader{server: s, name: name} }
 
-// RoundTrip answers a request of the AWS SDK in process.
+// RoundTrip answers a request of the AWS SDK without a connection.
 func (r *Reader) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.server.roundTrip(req, r.name)
 }

@@ -13,7 +13,7 @@ func (st *Stream) Trim(shardID string, n int) {
 	sh.trim(sh.horizon + n)
 }
 
-// TrimBefore removes the records that were written before a time, from each shard.
+// TrimBefore removes from each shard the records that were written before a time.
 func (st *Stream) TrimBefore(before time.Time) {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
@@ -22,8 +22,8 @@ func (st *Stream) TrimBefore(before time.Time) {
 	}
 }
 
-// Drop removes a shard with its records. If it was open, a new child takes over its
-// keys at the next write to one of them.
+// Drop removes a shard with its records. If the shard was open, the next write to one of its keys creates a child,
+// which takes over the keys.
 func (st *Stream) Drop(shardID string) {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
@@ -31,8 +31,7 @@ func (st *Stream) Drop(shardID string) {
 	st.sweep()
 }
 
-// DropEnded removes all closed shards. The remaining shards have parents
-// that are not found.
+// DropEnded removes all closed shards. The parents of the remaining shards are not found any more.
 func (st *Stream) DropEnded() {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
@@ -43,8 +42,8 @@ func (st *Stream) DropEnded() {
 	st.sweep()
 }
 
-// age removes shards that closed longer ago than the retention, since all their records are
-// older. The caller holds the lock, here and below.
+// age removes shards that closed longer ago than the retention, because all of their records are older than the
+// retention. The caller holds the lock, here and below.
 func (st *Stream) age() {
 	n := 0
 	for n < len(st.closing) && (st.closing[n].gone || st.server.expired(st.closing[n].ended)) {
@@ -57,7 +56,7 @@ func (st *Stream) age() {
 	}
 }
 
-// sweep removes gone shards from the indexes.
+// sweep removes gone shards from the fields of the stream.
 func (st *Stream) sweep() {
 	isGone := func(sh *shard) bool { return sh.gone }
 	for _, sh := range st.shards {

@@ -13,21 +13,21 @@ import (
 
 // Server is a Streams API in memory. It is safe for concurrent use.
 type Server struct {
-	nobody  // calls of the server itself have no reader name
+	nobody  // makes calls of the server itself, without a reader name
 	o       Options
 	decoder *record.Decoder
 
 	mu      sync.Mutex // guards the fields below, and all streams and tables
 	streams []*Stream  // oldest first
 	byARN   map[string]*Stream
-	labels  map[string]time.Time // label of the newest stream ever, by table
+	labels  map[string]time.Time // label of the newest stream so far, by table
 	tables  map[string]*Table
-	minted  sequence
-	shards  int // number of shards ever created, for their ids
+	minted  sequence // last sequence number that next returned
+	shards  int      // number of shards created so far, for their ids
 	calls   map[string]*operation
-	failing func(Call) Fault
-	most    int    // see MostReaders
-	where   string // shard of most
+	failing func(Call) Fault // function of FailWhen; may be nil
+	most    int              // number that MostReaders returns
+	where   string           // shard that MostReaders returns
 }
 
 type nobody = Reader
@@ -53,12 +53,12 @@ type StreamOptions struct {
 	View   record.ViewType // Default: NewAndOldImages
 }
 
-// AddStream enables a stream, with one open shard and both images, on a table.
+// AddStream enables a stream on a table. The stream has one open shard, and records with both images.
 func (s *Server) AddStream(table string) *Stream { return s.Enable(table, StreamOptions{}) }
 
-// Enable enables a stream on a table. Its label is the time, at least a second after the
-// label of the table's last stream. It does not disable the table's other streams:
-// call [Stream.Disable] first, since a real table has one enabled stream.
+// Enable enables a stream on a table. The label is the present time, but at least one second after the label of the
+// table's last stream. Enable does not disable the table's other streams. Call [Stream.Disable] first, because a real
+// table has at most one enabled stream.
 func (s *Server) Enable(table string, o StreamOptions) *Stream {
 	if table == "" || strings.Trim(table, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != "" {
 		panic(fmt.Sprintf("streamtest: %q cannot be a table's name", table))
@@ -106,7 +106,7 @@ func (s *Server) Streams() []*Stream {
 	return slices.Clone(s.streams)
 }
 
-// stream returns the stream of an ARN. The caller holds the lock, here and below.
+// stream returns the stream with an ARN. The caller holds the lock, here and below.
 func (s *Server) stream(arn string) (*Stream, *failure) {
 	st := s.byARN[arn]
 	if st != nil && s.expired(st.disabled) {
@@ -131,7 +131,7 @@ func (s *Server) forget() {
 	})
 }
 
-// expired reports whether the retention after a time is over. The zero time has no end.
+// expired reports whether the retention after the time ended is over. It returns false for the zero time.
 func (s *Server) expired(ended time.Time) bool {
 	return !ended.IsZero() && s.o.Now().Sub(ended) > s.o.Retention
 }

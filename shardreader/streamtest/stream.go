@@ -9,17 +9,16 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// Stream is one stream of a [Server]. Its methods panic if the shard that they are given does not
-// exist.
+// Stream is one stream of a [Server]. Its methods panic if a shard that is passed to them does not exist.
 type Stream struct {
-	server  *Server // whose lock guards all below
+	server  *Server // its lock guards the fields below
 	ref     shardreader.StreamRef
 	status  shardreader.StreamStatus
 	view    record.ViewType
 	enabled time.Time
 
-	disabled time.Time           // zero while it is enabled
-	shards   []*shard            // sorted by creation, and so by id
+	disabled time.Time           // zero while the stream is enabled
+	shards   []*shard            // sorted by creation time, and so by id
 	byID     map[string]*shard   // by id
 	children map[string][]*shard // by id of the parent
 	writable []*shard            // open shards, sorted by key range
@@ -55,21 +54,18 @@ func (st *Stream) append(sh *shard, r Record) sequence {
 	return n
 }
 
-// Split closes a shard, and opens n children that share its keys. It returns
-// their ids.
+// Split closes a shard, and opens n children that share its keys. It returns the ids of the children.
 func (st *Stream) Split(shardID string, n int) []string {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
 	return names(st.split(st.must(shardID), n))
 }
 
-// Rollover closes a shard and opens one child. The service does so with each
-// shard every few hours.
+// Rollover closes a shard, opens one child and returns its id. The service rolls each shard over every few hours.
 func (st *Stream) Rollover(shardID string) string { return st.Split(shardID, 1)[0] }
 
-// SplitBelow is Split with children whose sequence numbers start below the
-// parent's. The service never does that, and versions depend on it: a reader must
-// notice and stop.
+// SplitBelow is like Split, but the sequence numbers of the children start below those of the parent. The service never
+// does that, and versions depend on the order. So a reader must notice it and stop.
 func (st *Stream) SplitBelow(shardID string, n int) []string {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
@@ -104,8 +100,7 @@ func (st *Stream) close(sh *shard) {
 	st.closing = append(st.closing, sh)
 }
 
-// Disable closes the stream and its shards. They stay readable until the
-// retention is over.
+// Disable closes the stream and its shards. They stay readable until the retention is over.
 func (st *Stream) Disable() {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
@@ -123,8 +118,8 @@ func (st *Stream) Disable() {
 	}
 }
 
-// SetStatus changes only the reported status: a stream is
-// ENABLING before it has records, and DISABLING while its shards are still open.
+// SetStatus changes only the reported status. For example, a stream is ENABLING before it has records, and DISABLING
+// while its shards are still open.
 func (st *Stream) SetStatus(status shardreader.StreamStatus) {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
