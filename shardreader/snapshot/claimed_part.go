@@ -34,16 +34,16 @@ type claimedPart struct {
 	cancel context.CancelCauseFunc
 	taken  chan struct{} // receives a value when a page is taken
 
-	storing chan struct{} // holds a value during a write of the part
+	storeSlot chan struct{} // holds a value during a write of the part
 
 	// Source.mu guards the fields below.
-	phase   phase
-	page    *pipeline.Page // page that was read ahead for Read; nil if there is none
-	read    int64          // stored bytes of the part up to the end of page; 0 if unknown
-	paused  bool
-	drained bool           // Control.Drain was called
-	pages   []returnedPage // pages that Read returned and that are not committed
-	first   int64          // number of pages[0]
+	phase       phase
+	page        *pipeline.Page // page that was read ahead for Read; nil if there is none
+	readBytes   int64          // stored bytes of the part up to the end of page; 0 if unknown
+	paused      bool
+	drained     bool           // Control.Drain was called
+	pages       []returnedPage // pages that Read returned and that are not committed
+	firstNumber int64          // number of pages[0]
 
 	position pipeline.Position // all pages up to this position are written
 	items    int64             // items that are written
@@ -59,10 +59,10 @@ type returnedPage struct {
 	end      bool
 }
 
-// read starts to read a part that was claimed. The caller holds mu.
-func (s *Source) read(p *part) {
+// startReading starts to read a part that was claimed. The caller holds mu.
+func (s *Source) startReading(p *part) {
 	c := &claimedPart{
-		part: p, name: p.ID, taken: make(chan struct{}, 1), storing: make(chan struct{}, 1), first: 1,
+		part: p, name: p.ID, taken: make(chan struct{}, 1), storeSlot: make(chan struct{}, 1), firstNumber: 1,
 		position: pipeline.Position(p.stored.Position), items: p.stored.Items,
 	}
 	if p.losses > 0 { // a run must not get the name of a revoked partition again
@@ -91,15 +91,15 @@ func (s *Source) readPages(c *claimedPart, from pipeline.Position) (err error) {
 	counter, _ := r.(ByteCounter)
 	for {
 		page, err := r.Read(c.ctx)
-		read := int64(0)
+		readBytes := int64(0)
 		if counter != nil {
-			read = counter.StoredBytes()
+			readBytes = counter.StoredBytes()
 		}
-		if page != nil && !s.offer(c, page, read) {
+		if page != nil && !s.offer(c, page, readBytes) {
 			return nil
 		}
 		if errors.Is(err, io.EOF) {
-			s.offer(c, &pipeline.Page{End: true}, read)
+			s.offer(c, &pipeline.Page{End: true}, readBytes)
 			return nil
 		}
 		if err != nil {
@@ -110,13 +110,13 @@ func (s *Source) readPages(c *claimedPart, from pipeline.Position) (err error) {
 }
 
 // offer gives a page to Read, and blocks until Read takes it. It returns false if the part is read no further.
-func (s *Source) offer(c *claimedPart, page *pipeline.Page, read int64) bool {
+func (s *Source) offer(c *claimedPart, page *pipeline.Page, readBytes int64) bool {
 	s.mu.Lock()
 	if c.phase != reading {
 		s.mu.Unlock()
 		return false
 	}
-	c.page, c.read = page, read
+	c.page, c.readBytes = page, readBytes
 	s.mu.Unlock()
 	signal(s.changed)
 	select {
@@ -132,7 +132,7 @@ func (s *Source) take(c *claimedPart) *pipeline.Page {
 	page := c.page
 	c.page = nil
 	signal(c.taken)
-	returned := returnedPage{position: page.Position, items: new(atomic.Int64), bytes: c.read, end: page.End}
+	returned := returnedPage{position: page.Position, items: new(atomic.Int64), bytes: c.readBytes, end: page.End}
 	if decode := page.Decode; decode != nil {
 		page.Decode = func() (*record.Page, error) {
 			decoded, err := decode()
@@ -146,7 +146,7 @@ func (s *Source) take(c *claimedPart) *pipeline.Page {
 	}
 	c.pages = append(c.pages, returned)
 	page.Partition = c.name
-	page.Position = pipeline.Position(strconv.FormatInt(c.first+int64(len(c.pages))-1, 10))
+	page.Position = pipeline.Position(strconv.FormatInt(c.firstNumber+int64(len(c.pages))-1, 10))
 	if page.End {
 		c.phase = ended
 		signal(s.wakeClaims)
@@ -157,11 +157,11 @@ func (s *Source) take(c *claimedPart) *pipeline.Page {
 // commit notes that the pages up to number n are written. settled reports whether the part must be stored at once: the
 // part is done, or it has failed and all pages that were read are written. The caller holds mu.
 func (s *Source) commit(c *claimedPart, n int64) (settled bool) {
-	for ; c.first <= n && len(c.pages) > 0; c.first++ {
+	for ; c.firstNumber <= n && len(c.pages) > 0; c.firstNumber++ {
 		p := c.pages[0]
 		c.pages = c.pages[1:]
 		c.items += p.items.Load()
-		s.own += p.items.Load()
+		s.ownItems += p.items.Load()
 		c.bytes = p.bytes
 		if c.done = p.end; !p.end {
 			c.position = p.position
@@ -231,8 +231,8 @@ func (s *Source) logStoreFailed(c *claimedPart, err error) {
 // over, the part is lost. That is not an error.
 func (s *Source) store(ctx context.Context, c *claimedPart, release bool) error {
 	select {
-	case c.storing <- struct{}{}:
-		defer func() { <-c.storing }()
+	case c.storeSlot <- struct{}{}:
+		defer func() { <-c.storeSlot }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -241,17 +241,17 @@ func (s *Source) store(ctx context.Context, c *claimedPart, release bool) error 
 		s.mu.Unlock()
 		return nil
 	}
-	was := c.stored
-	now := state.Part{
-		Run: s.o.Run, ID: c.ID, Owner: s.o.Owner, Counter: was.Counter + 1,
+	old := c.stored
+	next := state.Part{
+		Run: s.o.Run, ID: c.ID, Owner: s.o.Owner, Counter: old.Counter + 1,
 		Position: string(c.position), Items: c.items, Done: c.done,
 	}
 	release = release || c.done || c.phase == failed && len(c.pages) == 0
 	s.mu.Unlock()
 	if release {
-		now.Owner = ""
+		next.Owner = ""
 	}
-	ok, err := s.o.Backfills.SetPart(ctx, was, now)
+	ok, err := s.o.Backfills.SetPart(ctx, old, next)
 	if err != nil {
 		return fmt.Errorf("storing part %s of backfill %s: %w", c.ID, s.o.Run, err)
 	}
@@ -261,7 +261,7 @@ func (s *Source) store(ctx context.Context, c *claimedPart, release bool) error 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.stored = now; now.Owner == "" {
+	if c.stored = next; next.Owner == "" {
 		s.remove(c)
 	}
 	return nil

@@ -39,17 +39,17 @@ func (n *Narrowing) Expression() Expression {
 	if n.filter != nil {
 		parts = append(parts, conjuncts(n.filter.Clause())...)
 	}
-	w := &expressionWriter{e: Expression{Names: map[string]string{}, Values: map[string]item.Value{}}, names: map[string]string{}}
+	w := &expressionWriter{expression: Expression{Names: map[string]string{}, Values: map[string]item.Value{}}, names: map[string]string{}}
 	if n.keyPrefix != nil {
 		w.add(func() string { return w.keyStarts(n.key, n.prefix) })
 	}
 	for _, p := range parts {
 		w.add(func() string { return w.clause(p, false) })
 	}
-	if w.e.Text == "" {
+	if w.expression.Text == "" {
 		return Expression{}
 	}
-	return w.e
+	return w.expression
 }
 
 // typeClause returns a clause that is true for items of one of the types. There must be at least one type.
@@ -75,34 +75,34 @@ func conjuncts(c expr.Clause) []expr.Clause {
 
 // expressionWriter writes the text of an expression. The text "" is true for every item.
 type expressionWriter struct {
-	e         Expression
-	names     map[string]string // placeholders by attribute
-	operators int
+	expression Expression
+	names      map[string]string // placeholders by attribute
+	operators  int
 }
 
 // add adds a part that must be true. It leaves the part out if the expression would be larger than DynamoDB allows.
 func (w *expressionWriter) add(part func() string) {
-	w.e.Text = cmp.Or(w.attempt(func() string {
+	w.expression.Text = cmp.Or(w.attempt(func() string {
 		text := part()
-		if text != "" && w.e.Text != "" {
+		if text != "" && w.expression.Text != "" {
 			w.operators++
-			text = w.e.Text + " AND " + text
+			text = w.expression.Text + " AND " + text
 		}
 		if len(text) > maxExpression || w.operators > maxOperators {
 			return ""
 		}
 		return text
-	}), w.e.Text)
+	}), w.expression.Text)
 }
 
 // attempt returns the text of a part. If the text is "", it removes the placeholders of the part, because DynamoDB
 // refuses unused placeholders.
 func (w *expressionWriter) attempt(part func() string) string {
-	before := *w
-	before.e.Names, before.e.Values, before.names = maps.Clone(w.e.Names), maps.Clone(w.e.Values), maps.Clone(w.names)
+	saved := *w
+	saved.expression.Names, saved.expression.Values, saved.names = maps.Clone(w.expression.Names), maps.Clone(w.expression.Values), maps.Clone(w.names)
 	text := part()
 	if text == "" {
-		*w = before
+		*w = saved
 	}
 	return text
 }
@@ -124,9 +124,9 @@ func (w *expressionWriter) write(c expr.Clause, opposite bool) string {
 	case expr.TextStarts:
 		return w.textStarts(c, opposite)
 	case expr.FlagIs:
-		text := w.call("%s = %s", w.name(c.Attribute), w.value(item.BoolValue(c.Flag)))
+		text := w.comparison("%s = %s", w.name(c.Attribute), w.value(item.BoolValue(c.Flag)))
 		if opposite {
-			text = w.not(c.Attribute, text)
+			text = w.negate(c.Attribute, text)
 		}
 		return text
 	}
@@ -168,9 +168,9 @@ func (w *expressionWriter) textIn(c expr.Clause, opposite bool) string {
 		}
 		values = append(values, w.value(item.StringValue(s)))
 	}
-	text := w.call("%s IN (%s)", name, strings.Join(values, ", "))
+	text := w.comparison("%s IN (%s)", name, strings.Join(values, ", "))
 	if opposite {
-		text = w.not(c.Attribute, text)
+		text = w.negate(c.Attribute, text)
 	}
 	return text
 }
@@ -183,9 +183,9 @@ func (w *expressionWriter) textStarts(c expr.Clause, opposite bool) string {
 		return ""
 	}
 	name := w.name(c.Attribute)
-	text := w.call("begins_with(%s, %s)", name, w.value(item.StringValue(prefix)))
+	text := w.comparison("begins_with(%s, %s)", name, w.value(item.StringValue(prefix)))
 	if opposite {
-		return w.not(c.Attribute, text)
+		return w.negate(c.Attribute, text)
 	}
 	w.operators += 4
 	return fmt.Sprintf("(%s OR attribute_exists(%s) AND NOT attribute_type(%s, %s))", text, name, name, w.value(item.StringValue("S")))
@@ -198,14 +198,14 @@ func (w *expressionWriter) keyStarts(attribute, prefix string) string {
 	return fmt.Sprintf("(begins_with(%s, %s) OR begins_with(%s, %s))", name, w.value(item.StringValue(prefix)), name, w.value(item.BinaryValue([]byte(prefix))))
 }
 
-// not returns the opposite of text. It is true if the attribute is absent, independent of DynamoDB's rules for absent
-// attributes.
-func (w *expressionWriter) not(attribute, text string) string {
+// negate returns the opposite of text. It is true if the attribute is absent, independent of DynamoDB's rules for
+// absent attributes.
+func (w *expressionWriter) negate(attribute, text string) string {
 	w.operators += 3
 	return fmt.Sprintf("(attribute_not_exists(%s) OR NOT %s)", w.name(attribute), text)
 }
 
-func (w *expressionWriter) call(format string, args ...any) string {
+func (w *expressionWriter) comparison(format string, args ...any) string {
 	w.operators++
 	return fmt.Sprintf(format, args...)
 }
@@ -216,13 +216,13 @@ func (w *expressionWriter) name(attribute string) string {
 		return p
 	}
 	p := fmt.Sprintf("#n%d", len(w.names))
-	w.names[attribute], w.e.Names[p] = p, attribute
+	w.names[attribute], w.expression.Names[p] = p, attribute
 	return p
 }
 
 // value returns the placeholder of a value.
 func (w *expressionWriter) value(v item.Value) string {
-	p := fmt.Sprintf(":v%d", len(w.e.Values))
-	w.e.Values[p] = v
+	p := fmt.Sprintf(":v%d", len(w.expression.Values))
+	w.expression.Values[p] = v
 	return p
 }

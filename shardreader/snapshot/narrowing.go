@@ -39,8 +39,8 @@ type NarrowingOptions struct {
 // A filling never deletes items that are not selected, because a snapshot does not show absent items. So use a
 // narrowing only for a sink that is empty, or that was filled with the same narrowing.
 //
-// A line of an incremental export is selected if its old or its new image meets the options, because an item that leaves
-// the selection must leave the sink. A line without an old image is selected if its key is selected.
+// A line of an incremental export is selected if its old or its new image meets the options, because an item that
+// leaves the selection must leave the sink. A line without an old image is selected if its key is selected.
 type Narrowing struct {
 	types     []entityType
 	keyPrefix pipeline.Condition // nil selects all keys
@@ -64,7 +64,7 @@ const defaultTypeAttribute = "Type"
 func NewNarrowing(o NarrowingOptions) (*Narrowing, error) {
 	n := &Narrowing{}
 	for _, t := range o.Types {
-		attribute, name, err := newEntityType(t)
+		attribute, name, err := parseEntityType(t)
 		if err != nil {
 			return nil, err
 		}
@@ -90,10 +90,10 @@ func NewNarrowing(o NarrowingOptions) (*Narrowing, error) {
 	return n, nil
 }
 
-// newEntityType parses "NAME" or "ATTRIBUTE=NAME".
-func newEntityType(t string) (attribute, name string, err error) {
-	attribute, name, named := strings.Cut(t, "=")
-	if !named {
+// parseEntityType parses "NAME" or "ATTRIBUTE=NAME".
+func parseEntityType(t string) (attribute, name string, err error) {
+	attribute, name, hasAttribute := strings.Cut(t, "=")
+	if !hasAttribute {
 		attribute, name = defaultTypeAttribute, t
 	}
 	if attribute == "" || name == "" {
@@ -103,13 +103,13 @@ func newEntityType(t string) (attribute, name string, err error) {
 }
 
 func (n *Narrowing) addType(attribute, name string) {
-	i := slices.IndexFunc(n.types, func(of entityType) bool { return of.attribute == attribute })
+	i := slices.IndexFunc(n.types, func(t entityType) bool { return t.attribute == attribute })
 	if i < 0 {
 		n.types, i = append(n.types, entityType{attribute: attribute}), len(n.types)
 	}
-	of := &n.types[i]
-	if at, found := slices.BinarySearch(of.names, name); !found {
-		of.names = slices.Insert(of.names, at, name)
+	t := &n.types[i]
+	if pos, found := slices.BinarySearch(t.names, name); !found {
+		t.names = slices.Insert(t.names, pos, name)
 	}
 }
 
@@ -127,12 +127,12 @@ func (n *Narrowing) Match(c *record.Change) (bool, error) {
 	if c.Op != record.Snapshot && !c.ViewType.HasOld() {
 		return true, nil
 	}
-	is, err := n.matchImage(c.New)
-	if is {
+	newMatches, err := n.matchImage(c.New)
+	if newMatches {
 		return true, nil
 	}
-	was, oldErr := n.matchImage(c.Old)
-	if was {
+	oldMatches, oldErr := n.matchImage(c.Old)
+	if oldMatches {
 		return true, nil
 	}
 	return false, cmp.Or(err, oldErr)

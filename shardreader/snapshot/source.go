@@ -58,11 +58,11 @@ type Source struct {
 	leaving   bool           // no more parts are claimed
 	fatal     error          // error that ends Read; nil if there is none
 	claimed   []*claimedPart // claimed parts that are not gone
-	turn      int            // index in claimed of the part whose page comes next
+	nextIndex int            // index in claimed of the part whose page comes next
 	forgets   []string       // lost partitions, for [pipeline.Control.Forget]
 	listed    time.Time      // when the parts were last listed
 	earlier   Progress       // progress when the parts were first listed
-	own       int64          // number of items that this process read, and that are written
+	ownItems  int64          // number of items that this process read, and that are written
 	removed   bool           // another process read all parts to their end, and removed the backfill
 	closeOnce sync.Once
 	closeErr  error
@@ -176,8 +176,8 @@ func (s *Source) takePage(ctx context.Context) (page *pipeline.Page, drains []st
 	}
 	active := false
 	for range s.claimed {
-		s.turn = (s.turn + 1) % len(s.claimed)
-		c := s.claimed[s.turn]
+		s.nextIndex = (s.nextIndex + 1) % len(s.claimed)
+		c := s.claimed[s.nextIndex]
 		if c.page != nil && !c.paused {
 			return s.take(c), nil, nil
 		}
@@ -191,41 +191,41 @@ func (s *Source) takePage(ctx context.Context) (page *pipeline.Page, drains []st
 			}
 		}
 	}
-	return nil, drains, s.end()
+	return nil, drains, s.result()
 }
 
-// end returns io.EOF if all parts are done, and an error if the other parts have failed. It returns nil while a part is
-// neither done nor failed. The caller holds mu.
-func (s *Source) end() error {
+// result returns io.EOF if all parts are done, and an error if the other parts have failed. It returns nil while a part
+// is neither done nor failed. The caller holds mu.
+func (s *Source) result() error {
 	if s.removed {
 		return io.EOF
 	}
-	var failed []*part
+	var failedParts []*part
 	for _, p := range s.parts {
 		switch {
 		case p.stored.Done:
 		case p.err != nil:
-			failed = append(failed, p)
+			failedParts = append(failedParts, p)
 		default:
 			return nil
 		}
 	}
-	if len(failed) == 0 {
+	if len(failedParts) == 0 {
 		return io.EOF
 	}
-	slices.SortFunc(failed, func(a, b *part) int { return cmp.Compare(a.ID, b.ID) })
-	all := make([]error, len(failed))
-	for i, p := range failed {
-		all[i] = p.err
+	slices.SortFunc(failedParts, func(a, b *part) int { return cmp.Compare(a.ID, b.ID) })
+	causes := make([]error, len(failedParts))
+	for i, p := range failedParts {
+		causes[i] = p.err
 	}
-	return errs.Errorf("%d of %d parts were not read to their end, and the others are done: %w", len(failed), len(s.parts), errors.Join(all...))
+	return errs.Errorf("%d of %d parts were not read to their end, and the others are done: %w", len(failedParts), len(s.parts), errors.Join(causes...))
 }
 
 // Pause implements [pipeline.Pauser].
 func (s *Source) Pause(partition string, paused bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c := s.named(partition); c != nil {
+	if c := s.claimedPartOf(partition); c != nil {
 		c.paused = paused
 		signal(s.changed)
 	}
@@ -239,7 +239,7 @@ func (s *Source) Commit(ctx context.Context, partition string, p pipeline.Positi
 		return pipeline.Fatal(errs.Errorf("not a position of this source: %q", p))
 	}
 	s.mu.Lock()
-	c := s.named(partition)
+	c := s.claimedPartOf(partition)
 	settled := c != nil && s.commit(c, n)
 	s.mu.Unlock()
 	if !settled {
@@ -248,8 +248,8 @@ func (s *Source) Commit(ctx context.Context, partition string, p pipeline.Positi
 	return s.store(ctx, c, false)
 }
 
-// named returns the claimed part of a partition; nil if the part is lost or done. The caller holds mu.
-func (s *Source) named(partition string) *claimedPart {
+// claimedPartOf returns the claimed part of a partition; nil if the part is lost or done. The caller holds mu.
+func (s *Source) claimedPartOf(partition string) *claimedPart {
 	for _, c := range s.claimed {
 		if c.name == partition {
 			return c
@@ -291,13 +291,13 @@ func (s *Source) Close(ctx context.Context) error {
 		s.mu.Lock()
 		open := slices.Clone(s.claimed)
 		s.mu.Unlock()
-		failed := make([]error, len(open))
-		var stores sync.WaitGroup
+		storeErrs := make([]error, len(open))
+		var wg sync.WaitGroup
 		for i, c := range open {
-			stores.Go(func() { failed[i] = s.store(ctx, c, true) })
+			wg.Go(func() { storeErrs[i] = s.store(ctx, c, true) })
 		}
-		stores.Wait()
-		if err := errors.Join(failed...); err != nil {
+		wg.Wait()
+		if err := errors.Join(storeErrs...); err != nil {
 			s.closeErr = fmt.Errorf("some parts are still claimed: they are taken over after %v: %w", s.o.ClaimTime, err)
 		}
 	})
@@ -324,7 +324,7 @@ func (s *Source) Progress() Progress {
 	p := Progress{TotalItems: info.Items, TotalBytes: info.Bytes}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p.EarlierItems, p.EarlierBytes, p.Own = s.earlier.Items, s.earlier.Bytes, s.own
+	p.EarlierItems, p.EarlierBytes, p.Own = s.earlier.Items, s.earlier.Bytes, s.ownItems
 	s.addParts(&p)
 	return p
 }

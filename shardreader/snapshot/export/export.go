@@ -54,13 +54,13 @@ var _ snapshot.Snapshot = (*Export)(nil)
 
 // layer is one export: the full export, or an incremental export that continues it.
 type layer struct {
-	store   store
-	folder  string          // folder with the manifests
-	there   map[string]bool // names of the files in folder
-	warn    func(text string)
-	summary summary
-	files   []*dataFile
-	decoder *record.SnapshotDecoder
+	store     store
+	folder    string          // folder with the manifests
+	fileNames map[string]bool // names of the files in folder
+	warn      func(text string)
+	summary   summary
+	files     []*dataFile
+	decoder   *record.SnapshotDecoder
 }
 
 // location returns the folder of the export, for messages and for the canonical name.
@@ -106,21 +106,21 @@ func (e *Export) checkLayers() error {
 		case !l.summary.incremental:
 			return errs.Errorf("export: %s is a full export, and only the first layer can be one: name it alone, or leave it out", l.location())
 		}
-		was := e.layers[i-1]
-		from, to, end := l.summary.from, l.summary.time, was.summary.time
+		previous := e.layers[i-1]
+		from, to, end := l.summary.from, l.summary.time, previous.summary.time
 		switch {
-		case l.summary.TableARN != was.summary.TableARN || l.summary.TableID != "" && was.summary.TableID != "" && l.summary.TableID != was.summary.TableID:
+		case l.summary.TableARN != previous.summary.TableARN || l.summary.TableID != "" && previous.summary.TableID != "" && l.summary.TableID != previous.summary.TableID:
 			return errs.Errorf("export: %s is an export of the table %s (id %s), and %s of %s (id %s): all layers must be of one table, and a table that was created again is another one",
-				l.location(), redact.Safe(l.summary.TableARN), redact.Safe(l.summary.TableID), was.location(), redact.Safe(was.summary.TableARN), redact.Safe(was.summary.TableID))
+				l.location(), redact.Safe(l.summary.TableARN), redact.Safe(l.summary.TableID), previous.location(), redact.Safe(previous.summary.TableARN), redact.Safe(previous.summary.TableID))
 		case from.After(end):
 			return errs.Errorf("export: %s begins at %s, and the layer before it, %s, ends at %s: no layer has the changes between. Name between them an incremental export from %s to %s",
-				l.location(), timeText(from), was.location(), timeText(end), timeText(end.Truncate(time.Second)), timeText(from))
+				l.location(), timeText(from), previous.location(), timeText(end), timeText(end.Truncate(time.Second)), timeText(from))
 		case !to.After(end):
 			return errs.Errorf("export: %s ends at %s, and the layer before it, %s, ends no earlier, at %s: name the layers in order of their times, each once",
-				l.location(), timeText(to), was.location(), timeText(end))
+				l.location(), timeText(to), previous.location(), timeText(end))
 		case end.Sub(from) >= time.Second: // an incremental export begins at a whole second, and a full export may end between two seconds
 			return errs.Errorf("export: %s begins at %s, before the end of the layer before it, %s, at %s: the old image of an item that changed in both would not be what the layer before shows, and its former row would stay. Export again from %s",
-				l.location(), timeText(from), was.location(), timeText(end), timeText(end.Truncate(time.Second)))
+				l.location(), timeText(from), previous.location(), timeText(end), timeText(end.Truncate(time.Second)))
 		}
 	}
 	return nil

@@ -41,19 +41,19 @@ type entry struct {
 var errMissing = errs.New("there is no such file")
 
 // openLayer finds an export, and reads its manifests.
-func (o *Options) openLayer(ctx context.Context, where string) (*layer, error) {
-	s, folder, err := o.locate(where)
+func (o *Options) openLayer(ctx context.Context, location string) (*layer, error) {
+	files, folder, err := o.locate(location)
 	if err != nil {
 		return nil, err
 	}
 	if path.Base(folder) == summaryFile {
 		folder = path.Dir(folder)
 	}
-	l := &layer{store: s, warn: o.Warn, there: make(map[string]bool)}
-	if l.folder, err = findExport(ctx, s, folder); err != nil {
+	l := &layer{store: files, warn: o.Warn, fileNames: make(map[string]bool)}
+	if l.folder, err = findExport(ctx, files, folder); err != nil {
 		return nil, err
 	}
-	if err := s.list(ctx, l.folder, func(e entry) { l.there[e.base] = !e.folder }); err != nil {
+	if err := files.list(ctx, l.folder, func(e entry) { l.fileNames[e.base] = !e.folder }); err != nil {
 		return nil, errs.Errorf("export: the files of %s: %w", l.location(), err)
 	}
 	if err := l.readSummary(ctx); err != nil {

@@ -205,7 +205,7 @@ func (l *layer) readManifest(ctx context.Context, base string, read func(io.Read
 	}
 	compared := false
 	for _, ending := range checksumEndings {
-		if !l.there[name+ending] {
+		if !l.fileNames[name+ending] {
 			continue
 		}
 		want, err := l.readChecksum(ctx, name+ending)

@@ -50,7 +50,7 @@ func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 	b, err := r.lines.Next()
 	switch {
 	case errors.Is(err, io.EOF):
-		if err := r.finish(); err != nil {
+		if err := r.verifyFile(); err != nil {
 			return nil, r.explain(err)
 		}
 		r.ended = true
@@ -68,7 +68,7 @@ func (r *reader) start() error {
 		return err
 	}
 	if tag := r.in.etag(); tag == "" || tag != r.file.etag {
-		if err := r.checkSum(); err != nil {
+		if err := r.verifyMD5(); err != nil {
 			return err
 		}
 		if err := r.in.Close(); err != nil {
@@ -97,8 +97,8 @@ func (r *reader) open() error {
 	return nil
 }
 
-// checkSum reads the rest of the file, and compares the MD5 of the file with the manifest.
-func (r *reader) checkSum() error {
+// verifyMD5 reads the rest of the file, and compares the MD5 of the file with the manifest.
+func (r *reader) verifyMD5() error {
 	if _, err := io.Copy(io.Discard, r.raw); err != nil {
 		return err
 	}
@@ -108,9 +108,9 @@ func (r *reader) checkSum() error {
 	return nil
 }
 
-// finish compares the MD5 and the number of items of the file with the manifest, after the last line.
-func (r *reader) finish() error {
-	if err := r.checkSum(); err != nil {
+// verifyFile compares the MD5 and the number of items of the file with the manifest, after the last line.
+func (r *reader) verifyFile() error {
+	if err := r.verifyMD5(); err != nil {
 		return err
 	}
 	if r.items != r.file.items {

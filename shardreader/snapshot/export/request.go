@@ -84,8 +84,8 @@ func Request(ctx context.Context, client RequestClient, o RequestOptions) (Reque
 		return Requested{}, err
 	}
 	at := o.Time.UTC()
-	if whole := at.Truncate(time.Second); !whole.Equal(at) {
-		at = whole.Add(time.Second)
+	if truncated := at.Truncate(time.Second); !truncated.Equal(at) {
+		at = truncated.Add(time.Second)
 	}
 	if err := waitUntilRecoverable(ctx, client, o, at); err != nil {
 		return Requested{}, err
@@ -93,7 +93,7 @@ func Request(ctx context.Context, client RequestClient, o RequestOptions) (Reque
 	in := &dynamodb.ExportTableToPointInTimeInput{
 		TableArn: aws.String(o.TableARN), S3Bucket: aws.String(o.Bucket), S3BucketOwner: nilIfEmpty(o.BucketOwner), S3Prefix: nilIfEmpty(strings.Trim(o.Prefix, "/")),
 		ExportTime: aws.Time(at), ExportType: types.ExportTypeFullExport, ExportFormat: types.ExportFormatDynamodbJson,
-		ClientToken: nilIfEmpty(o.ClientToken), FilterSpecification: filterOf(o.Narrowing),
+		ClientToken: nilIfEmpty(o.ClientToken), FilterSpecification: filterSpec(o.Narrowing),
 	}
 	if !o.From.IsZero() {
 		in.ExportType, in.ExportTime = types.ExportTypeIncrementalExport, nil
@@ -105,7 +105,7 @@ func Request(ctx context.Context, client RequestClient, o RequestOptions) (Reque
 	if err != nil {
 		return Requested{}, requestError(ctx, "ExportTableToPointInTime of "+o.TableARN, err, o)
 	}
-	return requestedOf(out.ExportDescription), nil
+	return requestedFrom(out.ExportDescription), nil
 }
 
 func (o *RequestOptions) validate() error {
@@ -124,8 +124,8 @@ func (o *RequestOptions) validate() error {
 	return nil
 }
 
-// filterOf returns the conditions of n that DynamoDB can compare; nil if there is none.
-func filterOf(n *snapshot.Narrowing) *types.FilterSpecification {
+// filterSpec returns the conditions of n that DynamoDB can compare; nil if there is none.
+func filterSpec(n *snapshot.Narrowing) *types.FilterSpecification {
 	e := n.Expression()
 	if e.Text == "" {
 		return nil
@@ -148,7 +148,7 @@ func waitUntilRecoverable(ctx context.Context, client RequestClient, o RequestOp
 		}
 		d := out.ContinuousBackupsDescription
 		if d == nil || d.PointInTimeRecoveryDescription == nil || d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus != types.PointInTimeRecoveryStatusEnabled {
-			return false, errs.Errorf("export: point-in-time recovery of %s is not enabled, and only such a table can be exported: %s", redact.Safe(o.TableARN), redact.Safe(o.enable()))
+			return false, errs.Errorf("export: point-in-time recovery of %s is not enabled, and only such a table can be exported: %s", redact.Safe(o.TableARN), redact.Safe(o.enableCommand()))
 		}
 		p := d.PointInTimeRecoveryDescription
 		earliest, latest := aws.ToTime(p.EarliestRestorableDateTime).UTC(), aws.ToTime(p.LatestRestorableDateTime).UTC()
@@ -169,8 +169,8 @@ func waitUntilRecoverable(ctx context.Context, client RequestClient, o RequestOp
 	})
 }
 
-// enable returns the command that enables point-in-time recovery.
-func (o *RequestOptions) enable() string {
+// enableCommand returns the command that enables point-in-time recovery.
+func (o *RequestOptions) enableCommand() string {
 	name := o.TableARN
 	if _, table, ok := strings.Cut(o.TableARN, ":table/"); ok {
 		name = table
@@ -192,7 +192,7 @@ func Wait(ctx context.Context, client RequestClient, arn string, progress func(R
 		if d != nil && d.ExportStatus == types.ExportStatusFailed {
 			return false, exportFailed(arn, d)
 		}
-		r = requestedOf(d)
+		r = requestedFrom(d)
 		if progress != nil {
 			progress(r)
 		}
@@ -221,9 +221,9 @@ func exportFailed(arn string, d *types.ExportDescription) error {
 }
 
 // poll calls look until look returns done or an error that is not transient. It returns that error.
-func poll(ctx context.Context, look func() (done bool, err error)) error {
+func poll(ctx context.Context, call func() (done bool, err error)) error {
 	for wait := firstPoll; ; wait = min(2*wait, longestPoll) {
-		done, err := look()
+		done, err := call()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -237,8 +237,8 @@ func poll(ctx context.Context, look func() (done bool, err error)) error {
 	}
 }
 
-// requestedOf returns the export of a description.
-func requestedOf(d *types.ExportDescription) Requested {
+// requestedFrom returns the export of a description.
+func requestedFrom(d *types.ExportDescription) Requested {
 	if d == nil {
 		return Requested{Items: -1, Bytes: -1}
 	}
@@ -269,7 +269,7 @@ func requestError(ctx context.Context, op string, err error, o RequestOptions) e
 	hint := ""
 	switch awserr.Code(err) {
 	case "PointInTimeRecoveryUnavailableException":
-		hint = "enable point-in-time recovery: " + o.enable()
+		hint = "enable point-in-time recovery: " + o.enableCommand()
 	case "InvalidExportTimeException":
 		hint = "point-in-time recovery does not cover the time of the export: it reaches back 35 days at most, and not before it was enabled"
 	case "ExportConflictException":

@@ -8,30 +8,30 @@ import (
 // Pace is an adaptive rate of read units a second. It halves if a request is throttled, and rises again by a constant
 // amount each second. It is safe for concurrent use.
 type Pace struct {
-	most   float64            // maximum rate; 0 if there is no limit until a request is throttled
-	slowed func(rate float64) // may be nil
+	maxRate float64            // maximum rate; 0 if there is no limit until a request is throttled
+	slowed  func(rate float64) // may be nil
 
-	mu     sync.Mutex
-	rate   float64 // rate at the time since; 0 if there is no limit
-	step   float64 // amount by which the rate rises each second
-	since  time.Time
-	halved time.Time // when the rate was last halved
-	second time.Time // when the present second began
-	units  float64   // units of the present second
-	before float64   // units of the previous second
+	mu            sync.Mutex
+	rate          float64 // rate at the time since; 0 if there is no limit
+	step          float64 // amount by which the rate rises each second
+	since         time.Time
+	halvedAt      time.Time // when the rate was last halved
+	second        time.Time // when the present second began
+	units         float64   // units of the present second
+	previousUnits float64   // units of the previous second
 }
 
 const (
-	leastRate = 1  // minimum rate, in read units a second
-	restoring = 60 // seconds in which a rate rises from 0 to its former value
+	minRate        = 1  // minimum rate, in read units a second
+	restoreSeconds = 60 // seconds in which a rate rises from 0 to its former value
 )
 
 // NewPace returns a pace of at most maxRate units a second. If maxRate is 0, there is no limit until the first
 // throttled request sets a limit: half of the units that were read in the last second. slowed is called with each lower
 // rate, by one goroutine at a time. It must not call the Pace, and may be nil.
-func NewPace(most float64, slowed func(rate float64)) *Pace {
+func NewPace(maxRate float64, slowed func(rate float64)) *Pace {
 	now := time.Now()
-	return &Pace{most: most, rate: most, step: most / restoring, slowed: slowed, since: now, second: now}
+	return &Pace{maxRate: maxRate, rate: maxRate, step: maxRate / restoreSeconds, slowed: slowed, since: now, second: now}
 }
 
 // Rate returns the units a second that may be read now; 0 if there is no limit.
@@ -45,8 +45,8 @@ func (p *Pace) Rate() float64 {
 func (p *Pace) restore(now time.Time) float64 {
 	if p.rate > 0 {
 		p.rate += p.step * now.Sub(p.since).Seconds()
-		if p.most > 0 {
-			p.rate = min(p.rate, p.most)
+		if p.maxRate > 0 {
+			p.rate = min(p.rate, p.maxRate)
 		}
 	}
 	p.since = now
@@ -57,17 +57,17 @@ func (p *Pace) restore(now time.Time) float64 {
 func (p *Pace) Used(units float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.turn(time.Now())
+	p.nextSecond(time.Now())
 	p.units += units
 }
 
-// turn begins a new second if the present second is over.
-func (p *Pace) turn(now time.Time) {
+// nextSecond begins a new second if the present second is over.
+func (p *Pace) nextSecond(now time.Time) {
 	switch passed := now.Sub(p.second); {
 	case passed >= 2*time.Second:
-		p.before, p.units, p.second = 0, 0, now
+		p.previousUnits, p.units, p.second = 0, 0, now
 	case passed >= time.Second:
-		p.before, p.units, p.second = p.units, 0, now
+		p.previousUnits, p.units, p.second = p.units, 0, now
 	}
 }
 
@@ -77,18 +77,18 @@ func (p *Pace) Throttled() {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if now.Sub(p.halved) < time.Second {
+	if now.Sub(p.halvedAt) < time.Second {
 		return
 	}
-	p.halved = now
+	p.halvedAt = now
 	rate := p.restore(now)
 	if rate == 0 {
-		p.turn(now)
-		rate = max(p.units, p.before)
-		p.step = rate / restoring
+		p.nextSecond(now)
+		rate = max(p.units, p.previousUnits)
+		p.step = rate / restoreSeconds
 	}
-	p.step = max(p.step, float64(leastRate)/restoring)
-	p.rate = max(rate/2, leastRate)
+	p.step = max(p.step, float64(minRate)/restoreSeconds)
+	p.rate = max(rate/2, minRate)
 	if p.slowed != nil {
 		p.slowed(p.rate)
 	}

@@ -153,14 +153,14 @@ func (s *Scan) Info() snapshot.Info {
 	if n := s.o.Narrowing.String(); n != "" {
 		source += " " + n
 	}
-	items, bytes := s.counted()
+	items, bytes := s.tableCounts()
 	return snapshot.Info{
 		Source: source, Time: begun, From: begun, TableARN: s.table.ARN, View: record.NewAndOldImages,
 		Items: items, Bytes: bytes,
 	}
 }
 
-func (s *Scan) counted() (items, bytes int64) {
+func (s *Scan) tableCounts() (items, bytes int64) {
 	items, bytes = s.table.Items, s.table.Bytes
 	if items <= 0 || bytes <= 0 {
 		return -1, -1
@@ -175,10 +175,10 @@ func (s *Scan) counted() (items, bytes int64) {
 // number of segments.
 func (s *Scan) Parts() []snapshot.Part {
 	parts := make([]snapshot.Part, s.o.Segments)
-	items, bytes := s.counted()
-	of := snapshot.Part{Items: share(items, int64(s.o.Segments)), Bytes: share(bytes, int64(s.o.Segments))}
+	items, bytes := s.tableCounts()
+	estimate := snapshot.Part{Items: share(items, int64(s.o.Segments)), Bytes: share(bytes, int64(s.o.Segments))}
 	for i := range parts {
-		parts[i] = of
+		parts[i] = estimate
 		parts[i].ID = s.id(i)
 	}
 	return parts
@@ -204,13 +204,13 @@ func (s *Scan) Open(ctx context.Context, id string, from pipeline.Position) (sna
 	if err != nil || segment < 0 || segment >= s.o.Segments || s.id(segment) != id {
 		return nil, errs.Errorf("scan: there is no part %q: the segments are %s to %s", id, s.id(0), s.id(s.o.Segments-1))
 	}
-	r := &reader{s: s, id: id, segment: int32(segment)}
+	r := &reader{scan: s, id: id, segment: int32(segment)}
 	switch from {
 	case "":
 	case endPosition:
 		r.ended = true
 	default:
-		if r.start, err = s.startKey([]byte(from)); err != nil {
+		if r.start, err = s.parseStartKey([]byte(from)); err != nil {
 			return nil, errs.Errorf("scan: segment %s: the position to go on from: %w", id, err)
 		}
 	}

@@ -23,14 +23,14 @@ const MaxLine = 64 << 20
 
 // Reader splits a file into blocks.
 type Reader struct {
-	r      io.Reader
-	size   int    // size of the next block; blocks grow, because many files are small
-	max    int    // size of a block of a large file
-	rest   []byte // bytes that were read and not returned yet
-	skip   int64  // number of items that are still to be skipped
-	offset int64  // offset of rest in the file
-	line   int64  // line number of rest, from 1
-	err    error  // error of r; io.EOF at its end
+	r          io.Reader
+	size       int    // size of the next block; blocks grow, because many files are small
+	maxSize    int    // size of a block of a large file
+	unreturned []byte // bytes that were read and not returned yet
+	skip       int64  // number of items that are still to be skipped
+	offset     int64  // offset of rest in the file
+	line       int64  // line number of rest, from 1
+	err        error  // error of r; io.EOF at its end
 
 	sum     uint32 // checksum of the content up to the last item that was returned or skipped
 	pending []byte // white space after that item
@@ -41,7 +41,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // New returns a reader of the lines of r in blocks of about size bytes. It skips the first skip items.
 func New(r io.Reader, size int, skip int64) *Reader {
-	return &Reader{r: r, size: min(size, 64<<10), max: size, skip: skip, line: 1}
+	return &Reader{r: r, size: min(size, 64<<10), maxSize: size, skip: skip, line: 1}
 }
 
 // Expect makes Next return ErrReplaced unless sum is the checksum after the skipped items. Call it before Next.
@@ -74,11 +74,11 @@ func (r *Reader) Next() (Block, error) {
 			return Block{}, err
 		}
 		if r.skip > 0 {
-			if b = r.cut(b); r.skip == 0 && r.wantSum != "" && r.wantSum != r.sumText() {
+			if b = r.skipItems(b); r.skip == 0 && r.wantSum != "" && r.wantSum != r.sumText() {
 				return Block{}, ErrReplaced
 			}
 		}
-		r.add(b.Bytes)
+		r.addToSum(b.Bytes)
 		if b.Items > 0 {
 			b.Sum = r.sumText()
 			return b, nil
@@ -88,9 +88,9 @@ func (r *Reader) Next() (Block, error) {
 
 // next returns the next block, even if all of its lines are blank.
 func (r *Reader) next() (Block, error) {
-	buf := make([]byte, len(r.rest), max(r.size, 2*len(r.rest)))
-	copy(buf, r.rest)
-	r.rest = nil
+	buf := make([]byte, len(r.unreturned), max(r.size, 2*len(r.unreturned)))
+	copy(buf, r.unreturned)
+	r.unreturned = nil
 	end := bytes.LastIndexByte(buf, '\n') + 1
 	for r.err == nil && len(buf) < r.size || r.err == nil && end == 0 {
 		if len(buf) == cap(buf) {
@@ -112,34 +112,34 @@ func (r *Reader) next() (Block, error) {
 	if end == 0 {
 		return Block{}, r.err
 	}
-	b := Block{Bytes: buf[:end:end], Items: count(buf[:end]), Offset: r.offset, Line: r.line}
-	r.rest = buf[end:]
-	r.size = min(4*r.size, r.max)
+	b := Block{Bytes: buf[:end:end], Items: countItems(buf[:end]), Offset: r.offset, Line: r.line}
+	r.unreturned = buf[end:]
+	r.size = min(4*r.size, r.maxSize)
 	r.offset += int64(end)
 	r.line += int64(bytes.Count(b.Bytes, []byte{'\n'}))
 	return b, nil
 }
 
-// cut removes the items of a block that are to be skipped.
-func (r *Reader) cut(b Block) Block {
+// skipItems removes the items of a block that are to be skipped.
+func (r *Reader) skipItems(b Block) Block {
 	if b.Items <= r.skip {
 		r.skip -= b.Items
-		r.add(b.Bytes)
+		r.addToSum(b.Bytes)
 		return Block{}
 	}
 	for r.skip > 0 {
 		end := bytes.IndexByte(b.Bytes, '\n') + 1
-		n := count(b.Bytes[:end])
-		r.add(b.Bytes[:end])
+		n := countItems(b.Bytes[:end])
+		r.addToSum(b.Bytes[:end])
 		b.Bytes, b.Items, b.Offset, b.Line = b.Bytes[end:], b.Items-n, b.Offset+int64(end), b.Line+1
 		r.skip -= n
 	}
 	return b
 }
 
-// add adds content to the checksum. White space is added only when other content follows. So the checksum after an item
-// does not depend on the end of a block.
-func (r *Reader) add(b []byte) {
+// addToSum adds content to the checksum. White space is added only when other content follows. So the checksum after an
+// item does not depend on the end of a block.
+func (r *Reader) addToSum(b []byte) {
 	content := bytes.TrimRight(b, " \t\r\n")
 	if len(content) > 0 {
 		r.sum = crc32.Update(crc32.Update(r.sum, castagnoli, r.pending), castagnoli, content)
@@ -150,8 +150,8 @@ func (r *Reader) add(b []byte) {
 
 func (r *Reader) sumText() string { return fmt.Sprintf("%08x", r.sum) }
 
-// count returns the number of lines that are not blank.
-func count(b []byte) int64 {
+// countItems returns the number of lines that are not blank.
+func countItems(b []byte) int64 {
 	n := int64(0)
 	for len(b) > 0 {
 		end := bytes.IndexByte(b, '\n')
