@@ -30,27 +30,32 @@ func (o *options) newDeadlines(ctx context.Context, now time.Time) deadlines {
 	if !ok {
 		return deadlines{}
 	}
-	left := max(0, deadline.Sub(now))
-	reserve := min(cmp.Or(max(0, o.reserve), min(max(left/reserveDivisor, minReserve), maxReserve)), left/2)
+	remaining := max(0, deadline.Sub(now))
+	reserve := min(cmp.Or(max(0, o.reserve), min(max(remaining/reserveDivisor, minReserve), maxReserve)), remaining/2)
 	margin := min(cmp.Or(max(0, o.margin), reserve/2), reserve)
-	return deadlines{revokeSoft: deadline.Add(-reserve), revokeHard: deadline.Add(-margin), stop: deadline.Add(-margin / 2), abandon: deadline.Add(-margin / 4)}
+	return deadlines{
+		revokeSoft: deadline.Add(-reserve),
+		revokeHard: deadline.Add(-margin),
+		stop:       deadline.Add(-margin / 2),
+		abandon:    deadline.Add(-margin / 4),
+	}
 }
 
 // context returns a context that ends at the soft revoke.
-func (c deadlines) context(ctx context.Context) (context.Context, context.CancelFunc) {
-	if c.revokeSoft.IsZero() {
+func (d deadlines) context(ctx context.Context) (context.Context, context.CancelFunc) {
+	if d.revokeSoft.IsZero() {
 		return context.WithCancel(ctx)
 	}
-	return context.WithDeadlineCause(ctx, c.revokeSoft, errDeadline)
+	return context.WithDeadlineCause(ctx, d.revokeSoft, errDeadline)
 }
 
 // pastSoftRevoke reports whether the time of the soft revoke has passed.
-func (c deadlines) pastSoftRevoke(now time.Time) bool {
-	return !c.revokeSoft.IsZero() && !now.Before(c.revokeSoft)
+func (d deadlines) pastSoftRevoke(now time.Time) bool {
+	return !d.revokeSoft.IsZero() && !now.Before(d.revokeSoft)
 }
 
 // timer returns a channel that receives a value at the time when. If when is zero, it never receives one.
-func (c deadlines) timer(when time.Time) (fired <-chan time.Time, cancel func()) {
+func (d deadlines) timer(when time.Time) (fired <-chan time.Time, cancel func()) {
 	if when.IsZero() {
 		return nil, func() {}
 	}

@@ -82,12 +82,12 @@ func (b *eventRecords) size() int {
 
 // firstUnfinished returns the index in the event and the sequence number of the earliest record that is not finished.
 // The sequence number is "" if it cannot be decoded. all reports whether every record is finished.
-func (b *eventRecords) firstUnfinished() (index int, sequence string, all bool) {
-	all = true
+func (b *eventRecords) firstUnfinished() (index int, sequence string, allFinished bool) {
+	allFinished = true
 	for _, p := range b.pages {
 		consider := func(i int, s string) {
-			if !p.Tracker.Finished(i) && (all || i < index) {
-				index, sequence, all = i, s, false
+			if !p.Tracker.Finished(i) && (allFinished || i < index) {
+				index, sequence, allFinished = i, s, false
 			}
 		}
 		for i := range p.Changes {
@@ -96,11 +96,11 @@ func (b *eventRecords) firstUnfinished() (index int, sequence string, all bool) 
 		for _, e := range p.Errors {
 			consider(e.Index, e.Sequence)
 		}
-		if !all {
+		if !allFinished {
 			break // the pages are in order
 		}
 	}
-	return index, sequence, all
+	return index, sequence, allFinished
 }
 
 // noneFinished reports whether not a single record is finished.
@@ -141,18 +141,18 @@ func (b *eventRecords) age(now time.Time) time.Duration {
 // records again from that copy on, the event has both copies again.
 func sortByCreation(page *record.Page) {
 	seen := make(map[string]struct{}, len(page.Changes))
-	kept := page.Changes[:0]
+	unique := page.Changes[:0]
 	for i := range page.Changes {
 		c := &page.Changes[i]
-		if _, again := seen[c.EventID]; again && c.EventID != "" {
+		if _, isRepeated := seen[c.EventID]; isRepeated && c.EventID != "" {
 			page.Duplicates++
 			continue
 		}
 		seen[c.EventID] = struct{}{}
-		kept = append(kept, *c)
+		unique = append(unique, *c)
 	}
-	clear(page.Changes[len(kept):])
-	page.Changes = kept
+	clear(page.Changes[len(unique):])
+	page.Changes = unique
 	byCreation := func(a, b record.Change) int { return cmp.Compare(a.Version.Epoch(), b.Version.Epoch()) }
 	if !slices.IsSortedFunc(page.Changes, byCreation) {
 		slices.SortStableFunc(page.Changes, byCreation)

@@ -79,9 +79,9 @@ type notification struct {
 }
 
 var (
-	errLetter  = errs.New("the message is a dead letter of a pipeline, not a batch that Lambda discarded: deliver it with `tablewake redrive`, and give the event source mapping's on-failure destination a queue of its own")
-	errForeign = errs.New("the message names no batch that Lambda discarded: look at it in the queue's console, and send to this queue only the on-failure destination of an event source mapping, or s3:ObjectCreated:* of its bucket")
-	errRemoved = errs.New("the message is about an S3 event other than s3:ObjectCreated:*: narrow the bucket's notification to that, and delete the message")
+	errDeadLetter   = errs.New("the message is a dead letter of a pipeline, not a batch that Lambda discarded: deliver it with `tablewake redrive`, and give the event source mapping's on-failure destination a queue of its own")
+	errForeign      = errs.New("the message names no batch that Lambda discarded: look at it in the queue's console, and send to this queue only the on-failure destination of an event source mapping, or s3:ObjectCreated:* of its bucket")
+	errOtherS3Event = errs.New("the message is about an S3 event other than s3:ObjectCreated:*: narrow the bucket's notification to that, and delete the message")
 )
 
 // parseNotice parses the body of a message.
@@ -103,7 +103,7 @@ func parseNotice(text []byte) (failureNotice, error) {
 	case len(b.Records) > 0:
 		return objectsIn(b.Records)
 	case b.ID != "" && b.Class != "":
-		return failureNotice{}, errLetter
+		return failureNotice{}, errDeadLetter
 	}
 	return failureNotice{}, errForeign
 }
@@ -112,7 +112,7 @@ func parseBody(text []byte) (*messageBody, error) {
 	b := &messageBody{}
 	if err := json.Unmarshal(text, b); err != nil {
 		if strings.HasPrefix(string(text), "H4sI") { // gzip in base64: a large dead letter
-			return nil, errLetter
+			return nil, errDeadLetter
 		}
 		return nil, errForeign
 	}
@@ -120,21 +120,21 @@ func parseBody(text []byte) (*messageBody, error) {
 }
 
 // objectsIn returns the objects that a notification names.
-func objectsIn(records []notification) (t failureNotice, err error) {
+func objectsIn(records []notification) (notice failureNotice, err error) {
 	for _, r := range records {
 		if r.Source != "aws:s3" {
 			return failureNotice{}, errForeign
 		}
 		if !strings.HasPrefix(r.Name, "ObjectCreated:") {
-			return failureNotice{}, errRemoved
+			return failureNotice{}, errOtherS3Event
 		}
-		p := objectRef{bucket: r.S3.Bucket.Name, version: r.S3.Object.Version}
-		if p.key, err = url.QueryUnescape(r.S3.Object.Key); err != nil || p.key == "" || p.bucket == "" {
+		ref := objectRef{bucket: r.S3.Bucket.Name, version: r.S3.Object.Version}
+		if ref.key, err = url.QueryUnescape(r.S3.Object.Key); err != nil || ref.key == "" || ref.bucket == "" {
 			return failureNotice{}, errForeign
 		}
-		t.objects = append(t.objects, p)
+		notice.objects = append(notice.objects, ref)
 	}
-	return t, nil
+	return notice, nil
 }
 
 // event returns the event of the batch; nil if the record has none.

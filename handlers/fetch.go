@@ -25,8 +25,9 @@ func (h *handler) fetchDiscarded(ctx context.Context, due deadlines, r *invocati
 	var incomplete *eventRecords // records of the event, if it does not have all
 	if event := r.event(); event != nil {
 		b, err := h.decodeEvent(event, from)
+		hasAll := err == nil && b.size() > 0 && (r.DynamoDB == nil || r.DynamoDB.Size <= 0 || b.size() == r.DynamoDB.Size)
 		switch {
-		case err == nil && b.size() > 0 && (r.DynamoDB == nil || r.DynamoDB.Size <= 0 || b.size() == r.DynamoDB.Size):
+		case hasAll:
 			return b, nil, nil
 		case err == nil:
 			incomplete = b
@@ -62,12 +63,12 @@ type rangeFetch struct {
 	info    *batchInfo
 	records eventRecords
 
-	fetched int    // number of fetched records
-	last    string // sequence number of the newest fetched record
+	fetched      int    // number of fetched records
+	lastSequence string // sequence number of the newest fetched record
 
-	trimmed    bool        // records before the next record may be lost
-	lostRanges []lostRange // lost ranges found so far, in order
-	incomplete bool        // the shard has no record after last
+	mayBeTrimmed    bool        // records before the next record may be lost
+	lostRanges      []lostRange // lost ranges found so far, in order
+	shardIncomplete bool        // the shard has no record after last
 }
 
 // lostRange is a range of sequence numbers, both ends included. The stream has no record of the range any more.
@@ -89,11 +90,11 @@ const (
 func (f *rangeFetch) readRange(ctx context.Context) error {
 	at := shardreader.ShardPosition{StreamARN: f.info.StreamARN, Shard: f.info.ShardID, Type: shardreader.AtSequence, Sequence: f.info.First}
 	var iterator string
-	for empty, taken := 0, 0; ; {
+	for emptyPages, iteratorCount := 0, 0; ; {
 		var answer record.GetRecordsPage
 		var err error
 		if iterator == "" {
-			taken++
+			iteratorCount++
 			iterator, err = f.api.GetShardIterator(ctx, at)
 		}
 		if err == nil {
@@ -102,16 +103,16 @@ func (f *rangeFetch) readRange(ctx context.Context) error {
 		switch {
 		case err == nil:
 		case errors.Is(err, shardreader.ErrNotFound): // the shard or the stream is gone
-			f.incomplete = true
+			f.shardIncomplete = true
 			return nil
-		case taken >= maxIterators:
+		case iteratorCount >= maxIterators:
 			return err
 		case errors.Is(err, shardreader.ErrTrimmed):
-			at.Type, at.Sequence, iterator, f.trimmed = shardreader.TrimHorizon, "", "", true
+			at.Type, at.Sequence, iterator, f.mayBeTrimmed = shardreader.TrimHorizon, "", "", true
 			continue
 		case errors.Is(err, shardreader.ErrExpiredIterator):
-			if iterator = ""; f.last != "" {
-				at.Type, at.Sequence = shardreader.AfterSequence, f.last
+			if iterator = ""; f.lastSequence != "" {
+				at.Type, at.Sequence = shardreader.AfterSequence, f.lastSequence
 			}
 			continue
 		default:
@@ -123,28 +124,28 @@ func (f *rangeFetch) readRange(ctx context.Context) error {
 		case ended:
 			return nil
 		case answer.Ended:
-			f.incomplete = true
+			f.shardIncomplete = true
 			return nil
 		}
 		iterator = answer.NextIterator
-		if empty++; records > 0 {
-			empty = 0
+		if emptyPages++; records > 0 {
+			emptyPages = 0
 		}
-		if empty > maxEmptyPages && f.trimmed && f.info.tooOld(time.Now()) {
-			f.incomplete = true // the range is trimmed, and there may never be a later record
+		if emptyPages > maxEmptyPages && f.mayBeTrimmed && f.info.isExpired(time.Now()) {
+			f.shardIncomplete = true // the range is trimmed, and there may never be a later record
 			return nil
 		}
-		if empty > maxEmptyPages {
-			return errs.Errorf("%d pages in a row are empty", empty)
+		if emptyPages > maxEmptyPages {
+			return errs.Errorf("%d pages in a row are empty", emptyPages)
 		}
-		if empty > 0 && pipeline.Sleep(ctx, emptyPagePause) != nil {
+		if emptyPages > 0 && pipeline.Sleep(ctx, emptyPagePause) != nil {
 			return ctx.Err()
 		}
 	}
 }
 
-// tooOld reports whether the stream has trimmed all records as old as the range.
-func (p *batchInfo) tooOld(at time.Time) bool { return !p.To.IsZero() && at.Sub(p.To) > maxAge }
+// isExpired reports whether the stream has trimmed all records as old as the range.
+func (p *batchInfo) isExpired(at time.Time) bool { return !p.To.IsZero() && at.Sub(p.To) > maxAge }
 
 // keepInRange adds the records of a page that are in the range. ended reports whether the page reaches the end of the
 // range.
@@ -158,9 +159,9 @@ func (f *rangeFetch) keepInRange(page *record.Page) (ended bool) {
 			newest = sequence
 		}
 		return record.CompareSequence(sequence, f.info.First) < 0 || record.CompareSequence(sequence, f.info.Last) > 0 ||
-			f.last != "" && record.CompareSequence(sequence, f.last) <= 0
+			f.lastSequence != "" && record.CompareSequence(sequence, f.lastSequence) <= 0
 	}
-	if f.trimmed {
+	if f.mayBeTrimmed {
 		f.findTrimmed(page)
 	}
 	page.Changes = slices.DeleteFunc(page.Changes, func(c record.Change) bool { return outside(c.Sequence) })
@@ -171,11 +172,11 @@ func (f *rangeFetch) keepInRange(page *record.Page) (ended bool) {
 		f.records.add(f.info.ShardID, rest)
 		f.fetched += n
 		for _, c := range page.Changes {
-			f.last = c.Sequence
+			f.lastSequence = c.Sequence
 		}
 		for _, e := range page.Errors {
-			if record.CompareSequence(e.Sequence, f.last) > 0 {
-				f.last = e.Sequence
+			if record.CompareSequence(e.Sequence, f.lastSequence) > 0 {
+				f.lastSequence = e.Sequence
 			}
 		}
 	}
@@ -199,8 +200,8 @@ func (f *rangeFetch) findTrimmed(page *record.Page) {
 	if oldest == "" {
 		return // an empty page
 	}
-	f.trimmed = false
-	if record.CompareSequence(oldest, cmp.Or(f.last, f.info.First)) <= 0 {
+	f.mayBeTrimmed = false
+	if record.CompareSequence(oldest, cmp.Or(f.lastSequence, f.info.First)) <= 0 {
 		return // nothing of the range is lost
 	}
 	to := f.info.Last
@@ -212,16 +213,16 @@ func (f *rangeFetch) findTrimmed(page *record.Page) {
 
 // nextSequence returns the first sequence number that is not fetched yet.
 func (f *rangeFetch) nextSequence() string {
-	if f.last == "" {
+	if f.lastSequence == "" {
 		return f.info.First
 	}
-	return addToSequence(f.last, 1)
+	return addToSequence(f.lastSequence, 1)
 }
 
 // allLost returns all lost ranges: the ranges that [rangeFetch.findTrimmed] noted, and the end of the range if the
 // shard is incomplete.
 func (f *rangeFetch) allLost() []lostRange {
-	if f.incomplete && (f.last == "" || record.CompareSequence(f.last, f.info.Last) < 0) {
+	if f.shardIncomplete && (f.lastSequence == "" || record.CompareSequence(f.lastSequence, f.info.Last) < 0) {
 		return append(f.lostRanges[:len(f.lostRanges):len(f.lostRanges)], lostRange{f.nextSequence(), f.info.Last})
 	}
 	return f.lostRanges
@@ -229,34 +230,34 @@ func (f *rangeFetch) allLost() []lostRange {
 
 // fillFromEvent adds the records of the event that are in lost ranges. incomplete may be nil.
 func (f *rangeFetch) fillFromEvent(incomplete *eventRecords) {
-	lost := f.allLost()
-	if incomplete == nil || len(lost) == 0 {
+	lostRanges := f.allLost()
+	if incomplete == nil || len(lostRanges) == 0 {
 		return
 	}
 	fetched := func(sequence string) bool {
-		return !slices.ContainsFunc(lost, func(r lostRange) bool {
+		return !slices.ContainsFunc(lostRanges, func(r lostRange) bool {
 			return record.CompareSequence(r.first, sequence) <= 0 && record.CompareSequence(sequence, r.last) <= 0
 		})
 	}
-	var all eventRecords
+	var found eventRecords
 	for _, page := range incomplete.pages {
 		page.Changes = slices.DeleteFunc(page.Changes, func(c record.Change) bool { return fetched(c.Sequence) })
 		page.Errors = slices.DeleteFunc(page.Errors, func(e *record.RecordError) bool { return fetched(e.Sequence) })
-		all.add(f.info.ShardID, &page.Page)
+		found.add(f.info.ShardID, &page.Page)
 	}
-	f.fetched += all.size()
-	f.records.pages = append(all.pages, f.records.pages...)
+	f.fetched += found.size()
+	f.records.pages = append(found.pages, f.records.pages...)
 }
 
 // losses returns the lost ranges with their estimated numbers of records. The event may have some records of a range.
 func (f *rangeFetch) losses() []loss {
 	ranges := f.allLost()
 	var losses []loss
-	left := f.info.Size - f.fetched
+	remaining := f.info.Size - f.fetched
 	for i, lost := range ranges {
-		n := max(1, left/(len(ranges)-i)) // the positions of lost records are unknown: divide them evenly
-		left -= n
-		losses = append(losses, loss{lost, f.info, n})
+		n := max(1, remaining/(len(ranges)-i)) // the positions of lost records are unknown: divide them evenly
+		remaining -= n
+		losses = append(losses, loss{lostRange: lost, info: f.info, records: n})
 	}
 	return losses
 }
@@ -279,12 +280,12 @@ func (l loss) gap() record.Gap {
 }
 
 // addToSequence returns sequence plus add, but at least "0". If sequence is not a number, it returns sequence.
-func addToSequence(sequence string, add int64) string {
+func addToSequence(sequence string, delta int64) string {
 	n, ok := new(big.Int).SetString(sequence, 10)
 	if !ok {
 		return sequence
 	}
-	if n.Add(n, big.NewInt(add)).Sign() < 0 {
+	if n.Add(n, big.NewInt(delta)).Sign() < 0 {
 		return "0"
 	}
 	return n.String()

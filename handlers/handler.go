@@ -44,11 +44,11 @@ func All(p *pipeline.Pipeline, opts ...Option) lambda.Handler {
 
 // handler implements every handler of this package.
 type handler struct {
-	p       *pipeline.Pipeline
-	decoder *record.Decoder
-	o       options
-	tel     *telemetry
-	origins []origin // accepted origins
+	pipeline        *pipeline.Pipeline
+	decoder         *record.Decoder
+	o               options
+	tel             *telemetry
+	acceptedOrigins []origin // accepted origins
 
 	runSlot chan struct{}            // full while a run is in flight
 	lastRun atomic.Pointer[runState] // the latest run
@@ -58,7 +58,7 @@ var _ lambda.Handler = (*handler)(nil)
 
 func newHandler(p *pipeline.Pipeline, opts []Option, origins ...origin) *handler {
 	o := newOptions(opts)
-	return &handler{p: p, decoder: p.Decoder(), o: o, tel: newTelemetry(&o, p.Name()), origins: origins, runSlot: make(chan struct{}, 1)}
+	return &handler{pipeline: p, decoder: p.Decoder(), o: o, tel: newTelemetry(&o, p.Name()), acceptedOrigins: origins, runSlot: make(chan struct{}, 1)}
 }
 
 // Error is the error of an invocation that failed completely, so Lambda brings its event again. Logs may show its text.
@@ -77,9 +77,9 @@ func (e *Error) Unwrap() error { return e.Err }
 func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	now := time.Now()
 	due := h.o.newDeadlines(ctx, now)
-	s := detectEvent(payload)
-	answer, err := h.answer(ctx, due, now, s, payload)
-	h.tel.invoked(ctx, s.origin, &answer, len(payload), err)
+	info := detectEvent(payload)
+	answer, err := h.answer(ctx, due, now, info, payload)
+	h.tel.countInvocation(ctx, info.origin, &answer, len(payload), err)
 	if err != nil {
 		return nil, lambdaError(err)
 	}
@@ -95,26 +95,26 @@ func lambdaError(err error) error {
 	return e
 }
 
-func (h *handler) answer(ctx context.Context, due deadlines, now time.Time, s eventInfo, payload []byte) (answer, error) {
-	if err := h.accepts(s); err != nil {
+func (h *handler) answer(ctx context.Context, due deadlines, now time.Time, info eventInfo, payload []byte) (answer, error) {
+	if err := h.accepts(info); err != nil {
 		// If the event is not JSON, the syntax error is more helpful.
-		if _, broken := h.decoder.Decode(bytes.Clone(payload)); s.origin == "" && broken != nil {
+		if _, broken := h.decoder.Decode(bytes.Clone(payload)); info.origin == "" && broken != nil {
 			err = broken
 		}
 		return answer{}, err
 	}
-	switch s.origin {
+	switch info.origin {
 	case fromCommand:
-		return h.command(ctx, due, s.command)
+		return h.runCommand(ctx, due, info.command)
 	case fromSQS:
 		return h.redriveMessages(ctx, due, payload)
 	}
 	// aws-lambda-go reuses its buffer after the answer, but a sink may keep bytes of the event.
-	return h.records(ctx, due, now, s.origin, bytes.Clone(payload))
+	return h.deliverRecords(ctx, due, now, info.origin, bytes.Clone(payload))
 }
 
-// records delivers the records of an event of a stream.
-func (h *handler) records(ctx context.Context, due deadlines, now time.Time, from origin, event []byte) (answer, error) {
+// deliverRecords delivers the records of an event of a stream.
+func (h *handler) deliverRecords(ctx context.Context, due deadlines, now time.Time, from origin, event []byte) (answer, error) {
 	batch, err := h.decodeEvent(event, from)
 	if err != nil {
 		return answer{}, err
@@ -126,8 +126,8 @@ func (h *handler) records(ctx context.Context, due deadlines, now time.Time, fro
 	if a.timedOut, err = h.run(ctx, due, batch.pages...); err != nil {
 		return a, errs.Errorf("the records are not delivered: %w", err)
 	}
-	index, sequence, all := batch.firstUnfinished()
-	if all {
+	index, sequence, allFinished := batch.firstUnfinished()
+	if allFinished {
 		a.finished, a.timedOut = a.records, false
 		return a, nil
 	}

@@ -16,10 +16,10 @@ func CollectLess(env func(name string) (value string, set bool)) (undo func()) {
 	if !ok {
 		return func() {}
 	}
-	percent, before := debug.SetGCPercent(400), debug.SetMemoryLimit(limit)
+	oldPercent, oldLimit := debug.SetGCPercent(400), debug.SetMemoryLimit(limit)
 	return func() {
-		debug.SetGCPercent(percent)
-		debug.SetMemoryLimit(before)
+		debug.SetGCPercent(oldPercent)
+		debug.SetMemoryLimit(oldLimit)
 	}
 }
 

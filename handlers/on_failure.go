@@ -33,8 +33,8 @@ func OnFailure(p *pipeline.Pipeline, opts ...Option) lambda.Handler {
 	return newHandler(p, opts, fromSQS, fromCommand)
 }
 
-// command runs the command that an event names.
-func (h *handler) command(ctx context.Context, due deadlines, name string) (answer, error) {
+// runCommand runs the command that an event names.
+func (h *handler) runCommand(ctx context.Context, due deadlines, name string) (answer, error) {
 	a := answer{command: true}
 	switch {
 	case name != "redrive":
@@ -89,7 +89,7 @@ func (h *handler) redriveMessages(ctx context.Context, due deadlines, payload []
 			outcome = gapNoted
 		}
 		a.timedOut = a.timedOut || errors.Is(err, errDeadline)
-		h.tel.message(ctx, outcome, lost)
+		h.tel.countMessage(ctx, outcome, lost)
 	}
 	a.finished = a.records - len(a.failed)
 	return a, nil
@@ -101,14 +101,14 @@ func (h *handler) redriveMessage(ctx context.Context, due deadlines, body string
 	if err != nil {
 		return 0, err
 	}
-	for _, at := range notice.objects {
-		record, err := h.readInvocationRecord(ctx, due, at)
+	for _, ref := range notice.objects {
+		record, err := h.readInvocationRecord(ctx, due, ref)
 		if err != nil {
 			return lost, err
 		}
 		n, err := h.deliverDiscarded(ctx, due, record)
 		if lost += n; err != nil {
-			return lost, errs.Errorf("%s: %w", redact.Safe(at.String()), err)
+			return lost, errs.Errorf("%s: %w", redact.Safe(ref.String()), err)
 		}
 	}
 	if notice.record != nil {
@@ -142,9 +142,9 @@ func (h *handler) storeGap(ctx context.Context, due deadlines, l loss) error {
 		h.logLoss(ctx, l, "records are lost, and no store of gaps is configured: the message stays")
 		return errs.New("records are lost and there is no store of gaps: configure state.table, or give handlers.WithGaps, or delete the message after you noted the loss")
 	}
-	within, cancel := due.context(ctx)
+	storeCtx, cancel := due.context(ctx)
 	defer cancel()
-	if err := h.o.gaps.AddGap(within, l.gap()); err != nil {
+	if err := h.o.gaps.AddGap(storeCtx, l.gap()); err != nil {
 		return errs.Errorf("records are lost, and the gap could not be stored: %w", err)
 	}
 	h.logLoss(ctx, l, "records are lost: Lambda discarded them, and the stream no longer has them")
@@ -160,8 +160,8 @@ func (h *handler) deliverAll(ctx context.Context, due deadlines, b *eventRecords
 	if err != nil {
 		return err
 	}
-	switch index, sequence, all := b.firstUnfinished(); {
-	case all:
+	switch index, sequence, allFinished := b.firstUnfinished(); {
+	case allFinished:
 		return nil
 	case timedOut:
 		return errs.Errorf("record %d of its page (sequence number %s) is not delivered: %w", index, redact.Safe(sequence), errDeadline)
@@ -182,22 +182,22 @@ var ErrGone = errs.New("the object is gone")
 
 // readInvocationRecord reads the record of a discarded batch from an object of the on-failure
 // bucket.
-func (h *handler) readInvocationRecord(ctx context.Context, due deadlines, at objectRef) (*invocationRecord, error) {
+func (h *handler) readInvocationRecord(ctx context.Context, due deadlines, ref objectRef) (*invocationRecord, error) {
 	if h.o.objects == nil {
 		return nil, errs.New("the message names an object of S3, and this function does not read S3: give handlers.WithObjects")
 	}
 	ctx, cancel := due.context(ctx)
 	defer cancel()
-	b, err := h.o.objects.GetObject(ctx, at.bucket, at.key, at.version)
+	b, err := h.o.objects.GetObject(ctx, ref.bucket, ref.key, ref.version)
 	switch {
 	case errors.Is(err, ErrGone):
-		return nil, errs.Errorf("%s: %w, and with it the position of its records in the stream: restore it from its versions or a backup, or delete the message; views and indexes of these items are correct again after their next change", redact.Safe(at.String()), ErrGone)
+		return nil, errs.Errorf("%s: %w, and with it the position of its records in the stream: restore it from its versions or a backup, or delete the message; views and indexes of these items are correct again after their next change", redact.Safe(ref.String()), ErrGone)
 	case err != nil:
-		return nil, errs.Errorf("%s: %w", redact.Safe(at.String()), err)
+		return nil, errs.Errorf("%s: %w", redact.Safe(ref.String()), err)
 	}
 	var r invocationRecord
 	if json.Unmarshal(b, &r) != nil || r.DynamoDB == nil && r.Kinesis == nil {
-		return nil, errs.Errorf("%s: this is not the record of a discarded batch: narrow the bucket's notification to the prefix aws/lambda/, and delete the message", redact.Safe(at.String()))
+		return nil, errs.Errorf("%s: this is not the record of a discarded batch: narrow the bucket's notification to the prefix aws/lambda/, and delete the message", redact.Safe(ref.String()))
 	}
 	return &r, nil
 }

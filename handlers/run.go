@@ -15,7 +15,7 @@ import (
 // eventSource is the source of one run. It has all of its pages from the start. It revokes records that are not
 // finished in time.
 type eventSource struct {
-	p         *pipeline.Pipeline
+	pipeline  *pipeline.Pipeline
 	pages     []*pipeline.Page
 	deadlines deadlines
 
@@ -49,17 +49,17 @@ func (h *handler) run(ctx context.Context, due deadlines, pages ...*pipeline.Pag
 	if current == nil {
 		return true, err
 	}
-	end := make(chan runResult, 1)
+	results := make(chan runResult, 1)
 	go func() {
 		defer func() { <-h.runSlot }()
-		end <- h.deliver(ctx, due, pages)
+		results <- h.deliver(ctx, due, pages)
 	}()
-	late, cancel := due.timer(due.abandon)
+	abandonTime, cancel := due.timer(due.abandon)
 	defer cancel()
 	select {
-	case e := <-end:
-		return e.timedOut, e.err
-	case <-late:
+	case result := <-results:
+		return result.timedOut, result.err
+	case <-abandonTime:
 		current.abandoned.Store(true)
 		h.o.log.LogAttrs(ctx, slog.LevelError, "a sink or a store did not end though its context did: the answer does not wait for it, and the next invocation does")
 		return true, nil
@@ -75,38 +75,38 @@ var errStuck = errs.New("a sink or a store that an earlier invocation abandoned 
 
 // startRun waits until no run is in flight. It returns nil if there is no time for another run.
 func (h *handler) startRun(ctx context.Context, due deadlines) (*runState, error) {
-	over, cancel := due.timer(due.revokeSoft)
+	timeOver, cancel := due.timer(due.revokeSoft)
 	defer cancel()
 	if due.pastSoftRevoke(time.Now()) {
 		return nil, nil
 	}
-	before := h.lastRun.Load()
-	wasAbandoned := before != nil && before.abandoned.Load()
+	previous := h.lastRun.Load()
+	wasAbandoned := previous != nil && previous.abandoned.Load()
 	select {
 	case h.runSlot <- struct{}{}:
 		current := &runState{}
 		h.lastRun.Store(current)
 		return current, nil
 	case <-ctx.Done():
-	case <-over:
+	case <-timeOver:
 	}
-	if wasAbandoned && h.lastRun.Load() == before {
+	if wasAbandoned && h.lastRun.Load() == previous {
 		return nil, errStuck
 	}
 	return nil, nil
 }
 
 func (h *handler) deliver(ctx context.Context, due deadlines, pages []*pipeline.Page) runResult {
-	f := &eventSource{p: h.p, pages: pages, deadlines: due}
+	source := &eventSource{pipeline: h.pipeline, pages: pages, deadlines: due}
 	for _, p := range pages {
-		f.partitions = append(f.partitions, p.Partition)
+		source.partitions = append(source.partitions, p.Partition)
 	}
-	err := h.p.Run(ctx, f, nil)
-	f.watching.Wait()
-	if (f.stoppedHard || stoppedByContext(ctx, err)) && !pipeline.IsFatal(err) {
+	err := h.pipeline.Run(ctx, source, nil)
+	source.watching.Wait()
+	if (source.stoppedHard || stoppedByContext(ctx, err)) && !pipeline.IsFatal(err) {
 		err = nil // the trackers show which records are not finished
 	}
-	return runResult{f.timedOut, err}
+	return runResult{timedOut: source.timedOut, err: err}
 }
 
 // stoppedByContext reports whether a run was stopped hard because ctx was done.
@@ -167,5 +167,5 @@ func (f *eventSource) stopHard() {
 	f.stoppedHard = true
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errDeadline)
-	f.p.Stop(ctx)
+	f.pipeline.Stop(ctx)
 }

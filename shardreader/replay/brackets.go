@@ -32,9 +32,9 @@ func (d *documents) isUnclosed(i int) bool {
 // opensRecords reports whether b ends with the opening bracket of an event's Records.
 func opensRecords(b []byte) bool {
 	const space = " \t\r\n"
-	b, array := bytes.CutSuffix(b, []byte{'['})
-	b, named := bytes.CutSuffix(bytes.TrimRight(b, space), []byte{':'})
-	return array && named && bytes.HasSuffix(bytes.TrimRight(b, space), []byte(`"Records"`))
+	b, hasBracket := bytes.CutSuffix(b, []byte{'['})
+	b, hasColon := bytes.CutSuffix(bytes.TrimRight(b, space), []byte{':'})
+	return hasBracket && hasColon && bytes.HasSuffix(bytes.TrimRight(b, space), []byte(`"Records"`))
 }
 
 // checkClosed returns errOpen if the element that ends at end is not a record, but contains whole records or events.
@@ -46,13 +46,13 @@ func (d *documents) checkClosed(end int) error {
 	if _, hasRecords := d.classify(0, end); !hasRecords {
 		return nil
 	}
-	d.at = 0
+	d.failedAt = 0
 	return errOpen
 }
 
 // bracket is an object or array that is open in classify.
 type bracket struct {
-	at        int
+	index     int
 	object    bool
 	name      []byte // name of the current member; nil in an array
 	isRecord  bool   // the object is a record or an event
@@ -68,13 +68,13 @@ func (d *documents) classify(i, end int) (isRecord, hasRecords bool) {
 	var stack [8]bracket
 	open := stack[:0]
 	var inner []int
-	named := false // whether the next string is the name of a member
+	nameNext := false // whether the next string is the name of a member
 	for i < end {
 		c := b[i]
 		switch c {
 		case '{', '[':
-			open = append(open, bracket{at: i, object: c == '{'})
-			named = c == '{'
+			open = append(open, bracket{index: i, object: c == '{'})
+			nameNext = c == '{'
 		case '}', ']':
 			closed := open[len(open)-1]
 			open = open[:len(open)-1]
@@ -82,7 +82,7 @@ func (d *documents) classify(i, end int) (isRecord, hasRecords bool) {
 			if len(open) > 0 {
 				open[len(open)-1].hasRecord = open[len(open)-1].hasRecord || closed.hasRecord || closed.isRecord
 				if hasRecords {
-					inner = append(inner, closed.at)
+					inner = append(inner, closed.index)
 				}
 				break
 			}
@@ -93,13 +93,13 @@ func (d *documents) classify(i, end int) (isRecord, hasRecords bool) {
 			}
 			return closed.isRecord, hasRecords
 		case ',':
-			named = open[len(open)-1].object
+			nameNext = open[len(open)-1].object
 		case '"':
 			to, _ := scanString(b, i)
-			if named {
+			if nameNext {
 				open[len(open)-1].name = b[i+1 : to-1]
 				noteName(open, b[skipSpace(b, skipSpace(b, to)+1):])
-				named = false
+				nameNext = false
 			}
 			i = to
 			continue
@@ -112,10 +112,10 @@ func (d *documents) classify(i, end int) (isRecord, hasRecords bool) {
 // noteName marks one of the innermost two objects as a record or an event if the name of the current member shows that.
 // value is the text after the name.
 func noteName(open []bracket, value []byte) {
-	in := &open[len(open)-1]
-	name := string(in.name)
+	current := &open[len(open)-1]
+	name := string(current.name)
 	if name == "Records" && value[0] == '[' {
-		in.isRecord = true
+		current.isRecord = true
 	}
 	if len(open) < 2 {
 		return

@@ -22,20 +22,20 @@ type documents struct {
 	faults       []*fault
 	uncertain    bool // within is a guess, because brackets were missing
 
-	last, lastLine int64 // position after the last token
+	tokenEnd, tokenEndLine int64 // position after the last token
 
-	start int // index of the value that is scanned
-	at    int // index at which the last scan failed
+	valueStart int // index of the value that is scanned
+	failedAt   int // index at which the last scan failed
 }
 
 // expectation defines which token must come next in the innermost array.
 type expectation uint8
 
 const (
-	comma   expectation = iota // a comma, or the array's end
-	first                      // a value, or the array's end, at the start of an array
-	another                    // a value, after a comma
-	either                     // any of these, because the text before was broken
+	wantComma   expectation = iota // a comma, or the array's end
+	wantFirst                      // a value, or the array's end, at the start of an array
+	wantAnother                    // a value, after a comma
+	wantAny                        // any of these, because the text before was broken
 )
 
 // savedRecord is the text of one record in a file.
@@ -52,7 +52,7 @@ type fault struct {
 	offset, line int64
 	err          error
 	unread       int64 // number of bytes from offset on that are not read
-	more         int   // number of other positions in the file with the same error
+	repeats      int   // number of other positions in the file with the same error
 }
 
 func (f *fault) Error() string { return f.err.Error() }
@@ -92,38 +92,38 @@ func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
 	nested := d.within != betweenDocuments
 	switch {
 	case c == ',':
-		if !nested || d.expect == first || d.expect == another {
+		if !nested || d.expect == wantFirst || d.expect == wantAnother {
 			d.addFault(errComma)
 		}
-		d.w.take(1)
-		d.expect = another
+		d.w.consume(1)
+		d.expect = wantAnother
 		return savedRecord{}, false, nil
 	case c == ']' && nested:
-		if d.expect == another {
+		if d.expect == wantAnother {
 			d.addFault(errComma)
 		}
-		d.w.take(1)
+		d.w.consume(1)
 		return savedRecord{}, false, d.endArray()
-	case c == '[' && (!nested || d.expect == comma || !d.isUnclosed(0) && d.startsWithRecord()):
+	case c == '[' && (!nested || d.expect == wantComma || !d.isUnclosed(0) && d.startsWithRecord()):
 		if nested {
 			d.addFault(errNoEnd)
 			d.uncertain = true
 		}
-		d.w.take(1)
-		d.within, d.expect, d.number = inArray, first, 0
+		d.w.consume(1)
+		d.within, d.expect, d.number = inArray, wantFirst, 0
 		return savedRecord{}, false, nil
 	case c == '{':
-		if nested && d.expect == comma {
+		if nested && d.expect == wantComma {
 			if d.guessNesting() {
 				d.addFault(errNoComma)
 			}
 		}
 		return d.object()
-	case nested && d.expect == comma:
+	case nested && d.expect == wantComma:
 		return savedRecord{}, false, d.syntaxError(0)
 	}
 	if d.isUnclosed(0) {
-		d.at = 0
+		d.failedAt = 0
 		return savedRecord{}, false, errOpen
 	}
 	end, err := d.scanValue(0)
@@ -133,18 +133,18 @@ func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
 	if err != nil {
 		return savedRecord{}, false, err
 	}
-	return d.take(end), true, nil
+	return d.takeRecord(end), true, nil
 }
 
 // peek skips white space, and byte order marks between documents, and returns the next byte without consuming it.
 func (d *documents) peek() (byte, bool) {
-	d.last, d.lastLine = d.w.offset, d.w.line
+	d.tokenEnd, d.tokenEndLine = d.w.offset, d.w.line
 	for {
-		c, ok := d.w.space()
-		if c != mark[0] {
+		c, ok := d.w.nextNonSpace()
+		if c != byteOrderMark[0] {
 			return c, ok
 		}
-		if d.w.fillTo(len(mark)); !bytes.HasPrefix(d.w.buf, mark) {
+		if d.w.fillTo(len(byteOrderMark)); !bytes.HasPrefix(d.w.buf, byteOrderMark) {
 			return c, ok
 		}
 		if d.within != betweenDocuments { // another file begins here: the file before it was truncated
@@ -152,12 +152,12 @@ func (d *documents) peek() (byte, bool) {
 			d.within, d.uncertain = betweenDocuments, true
 		}
 		indent := d.w.indent
-		d.w.take(len(mark))
+		d.w.consume(len(byteOrderMark))
 		d.w.indent = indent
 	}
 }
 
-var mark = []byte("\ufeff")
+var byteOrderMark = []byte("\ufeff")
 
 // end returns the error at the end of the input. It adds a fault if an array or event is still open.
 func (d *documents) end() error {
@@ -165,7 +165,7 @@ func (d *documents) end() error {
 		return d.w.err
 	}
 	if d.w.err != nil || d.within != betweenDocuments {
-		d.faults = append(d.faults, &fault{offset: d.last, line: d.lastLine, err: d.w.growError()})
+		d.faults = append(d.faults, &fault{offset: d.tokenEnd, line: d.tokenEndLine, err: d.w.growError()})
 		d.w.err, d.within = nil, betweenDocuments
 	}
 	return io.EOF
@@ -175,7 +175,7 @@ func (d *documents) end() error {
 // its first record.
 func (d *documents) object() (r savedRecord, found bool, err error) {
 	if d.isUnclosed(0) {
-		d.at = 0
+		d.failedAt = 0
 		return savedRecord{}, false, errOpen
 	}
 	end, event, err := d.scanObject(0)
@@ -186,8 +186,8 @@ func (d *documents) object() (r savedRecord, found bool, err error) {
 	case err != nil:
 		return savedRecord{}, false, err
 	case event:
-		d.w.take(end)
-		d.expect = first
+		d.w.consume(end)
+		d.expect = wantFirst
 		if d.within == inArray {
 			d.within = inArrayOfEvent
 		} else {
@@ -195,13 +195,13 @@ func (d *documents) object() (r savedRecord, found bool, err error) {
 		}
 		return savedRecord{}, false, nil
 	}
-	return d.take(end), true, nil
+	return d.takeRecord(end), true, nil
 }
 
 // endArray continues after the end of an array. If the array was the Records of an event, endArray also skips the rest
 // of the event.
 func (d *documents) endArray() error {
-	d.expect = comma
+	d.expect = wantComma
 	if d.within == inArray {
 		d.within = betweenDocuments
 		return nil
@@ -216,7 +216,7 @@ func (d *documents) endArray() error {
 			return nil // end reports it
 		}
 		if c == '}' {
-			d.w.take(1)
+			d.w.consume(1)
 			d.within = outer
 			return nil
 		}
@@ -228,25 +228,25 @@ func (d *documents) endArray() error {
 		end, records, err := d.scanMember()
 		switch {
 		case records:
-			d.w.take(end)
-			d.expect = first
+			d.w.consume(end)
+			d.expect = wantFirst
 			return nil
 		case err == nil:
-			d.w.take(end)
+			d.w.consume(end)
 			continue
-		case d.at == len(d.w.buf):
-			d.w.take(d.at) // end reports it
+		case d.failedAt == len(d.w.buf):
+			d.w.consume(d.failedAt) // end reports it
 			return nil
 		}
-		d.within, d.expect, d.uncertain = outer, either, true
+		d.within, d.expect, d.uncertain = outer, wantAny, true
 		return err
 	}
 }
 
-// take consumes and returns a record that ends at end.
-func (d *documents) take(end int) savedRecord {
+// takeRecord consumes and returns a record that ends at end.
+func (d *documents) takeRecord(end int) savedRecord {
 	r := d.newRecord()
-	r.raw = d.w.take(end)
+	r.raw = d.w.consume(end)
 	return r
 }
 
@@ -257,7 +257,7 @@ func (d *documents) newRecord() savedRecord {
 		d.number++
 		r.number = d.number
 	}
-	d.expect = comma
+	d.expect = wantComma
 	return r
 }
 
@@ -266,7 +266,7 @@ func (d *documents) newRecord() savedRecord {
 func (d *documents) addFault(err error) {
 	for _, f := range d.faults {
 		if errors.Is(f.err, err) {
-			f.more++
+			f.repeats++
 			return
 		}
 	}

@@ -28,7 +28,7 @@ func (s *Source) page(b *block) *pipeline.Page {
 // decode decodes the block, and returns the block that the page refers to. If lines are broken, that is a new block
 // with an array of the same records.
 func (b *block) decode(decoder *record.Decoder) (*block, *record.Page) {
-	if b.lines {
+	if b.isLines {
 		if p := b.decodeLines(decoder); p != nil {
 			return b, p
 		}
@@ -59,18 +59,18 @@ func (b *block) split() *block {
 	d := documents{within: betweenDocuments, w: &window{
 		buf: b.bytes, maxRecord: maxRecordBytes, offset: b.offset, line: b.line, eof: true, cutErr: errLineCut,
 	}}
-	out := &block{file: b.file}
+	records := &block{file: b.file}
 	for {
-		known := len(d.faults)
+		knownFaults := len(d.faults)
 		r, err := d.next()
-		for _, f := range d.faults[known:] {
-			out.add(savedRecord{offset: f.offset, line: f.line, broken: f})
+		for _, f := range d.faults[knownFaults:] {
+			records.add(savedRecord{offset: f.offset, line: f.line, broken: f})
 		}
 		if err != nil {
-			out.bytes = append(out.bytes, ']')
-			return out
+			records.bytes = append(records.bytes, ']')
+			return records
 		}
-		out.add(r)
+		records.add(r)
 	}
 }
 

@@ -34,7 +34,7 @@ func (f *file) recognize() error {
 	}
 	for n := headBytes; ; n *= 2 { // other text may come before the first record
 		f.w.fillTo(n)
-		err := foreign(f.w.buf)
+		err := foreignError(f.w.buf)
 		if err == nil {
 			break
 		}
@@ -48,16 +48,17 @@ func (f *file) recognize() error {
 	return nil
 }
 
-// foreign returns nil if head may be the start of saved records. Otherwise it returns an error that describes head.
-func foreign(head []byte) error {
+// foreignError returns nil if head may be the start of saved records. Otherwise it returns an error that describes
+// head.
+func foreignError(head []byte) error {
 	head = bytes.TrimLeft(head, " \t\r\n")
-	if opensWith(head, "Item") {
+	if startsWithMember(head, "Item") {
 		return fmt.Errorf("%w: %w (items, not changes): replay takes stream records, and tablewake backfill --items takes items", errForeign, ErrExport)
 	}
-	if bytes.Contains(head, []byte(`"WriteTimestampMicros"`)) && (opensWith(head, "Metadata") || opensWith(head, "Keys")) {
+	if bytes.Contains(head, []byte(`"WriteTimestampMicros"`)) && (startsWithMember(head, "Metadata") || startsWithMember(head, "Keys")) {
 		return fmt.Errorf("%w: %w (an incremental one, without the order of changes): replay takes stream records", errForeign, ErrExport)
 	}
-	if opensWith(head, record.NewestOnly) {
+	if startsWithMember(head, record.NewestOnly) {
 		return errNewestOnly
 	}
 	for _, m := range markers {
@@ -71,21 +72,21 @@ func foreign(head []byte) error {
 	if bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff}) {
 		return fmt.Errorf("%w that can be read: it is UTF-16, as PowerShell writes it; save it as UTF-8", errForeign)
 	}
-	if opensWith(head, "Items") {
+	if startsWithMember(head, "Items") {
 		return fmt.Errorf("%w: it is the output of a scan (items, not changes): tablewake backfill --items takes items, one a line", errForeign)
 	}
-	looks := "it is no JSON"
+	reason := "it is no JSON"
 	switch first, _, _ := bytes.Cut(head, newline); {
 	case head[0] == '{' || head[0] == '[':
-		looks = "its JSON has none of a record's members (tablewake backfill --items takes items)"
+		reason = "its JSON has none of a record's members (tablewake backfill --items takes items)"
 	case bytes.Count(first, []byte(",")) > 1:
-		looks = "it looks like CSV"
+		reason = "it looks like CSV"
 	}
-	return fmt.Errorf("%w: %s; wanted are JSON lines, arrays, Lambda events or get-records output", errForeign, looks)
+	return fmt.Errorf("%w: %s; wanted are JSON lines, arrays, Lambda events or get-records output", errForeign, reason)
 }
 
-// opensWith reports whether head is an object whose first member is called name.
-func opensWith(head []byte, name string) bool {
+// startsWithMember reports whether head is an object whose first member is called name.
+func startsWithMember(head []byte, name string) bool {
 	rest, ok := bytes.CutPrefix(head, []byte("{"))
 	return ok && bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte(`"`+name+`"`))
 }

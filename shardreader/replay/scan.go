@@ -122,7 +122,7 @@ func scanName(b []byte, i int) (int, status) {
 func scanString(b []byte, i int) (int, status) {
 	for i++; i < len(b); i++ {
 		for i+8 <= len(b) {
-			stop := stops(binary.LittleEndian.Uint64(b[i:]))
+			stop := stopMask(binary.LittleEndian.Uint64(b[i:]))
 			if stop != 0 {
 				i += bits.TrailingZeros64(stop) / 8
 				break
@@ -162,9 +162,9 @@ func scanString(b []byte, i int) (int, status) {
 	return i, incomplete
 }
 
-// stops returns a word with the highest bit of the first byte that is a quote, a backslash or a control character in w.
-// It may also set bits of later bytes that are none of these. It returns 0 if there is no such byte.
-func stops(w uint64) uint64 {
+// stopMask returns a word with the highest bit of the first byte that is a quote, a backslash or a control character in
+// w. It may also set bits of later bytes that are none of these. It returns 0 if there is no such byte.
+func stopMask(w uint64) uint64 {
 	const ones = 0x0101010101010101
 	quote, slash := w^ones*'"', w^ones*'\\'
 	return ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*' ')&^w) & (ones << 7)

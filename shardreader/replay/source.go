@@ -38,12 +38,12 @@ type Source struct {
 	broken    []*FileError
 	streams   streamNames
 
-	total   int64
-	read    atomic.Int64
-	files   int
-	opened  atomic.Int64
-	stdin   *interruptibleReader
-	reading context.Context // context of the running Read
+	totalBytes  int64
+	bytesRead   atomic.Int64
+	fileCount   int
+	filesOpened atomic.Int64
+	stdin       *interruptibleReader
+	readCtx     context.Context // context of the running Read
 }
 
 var _ pipeline.Source = (*Source)(nil)
@@ -76,11 +76,11 @@ func Open(o Options) (*Source, error) {
 		inputs:    files,
 		from:      inputPosition{Line: 1},
 		maxRecord: maxRecordBytes,
-		files:     len(files),
+		fileCount: len(files),
 		stdin:     &interruptibleReader{r: o.Stdin},
 	}
 	for _, in := range files {
-		s.total += in.Size
+		s.totalBytes += in.Size
 	}
 	if o.From != "" {
 		if err := s.seek(o.From); err != nil {
@@ -99,10 +99,10 @@ func (s *Source) seek(p pipeline.Position) error {
 	for i, in := range s.inputs {
 		if in.Path == from.File {
 			s.inputs, s.from = s.inputs[i:], from
-			s.opened.Store(int64(i))
+			s.filesOpened.Store(int64(i))
 			return nil
 		}
-		s.read.Add(in.Size)
+		s.bytesRead.Add(in.Size)
 	}
 	return errs.Errorf("the position to go on from is in %s, which is not among the files", from.File)
 }
@@ -110,14 +110,14 @@ func (s *Source) seek(p pipeline.Position) error {
 // Read returns the next block of records. The caller decodes it with Page.Decode. At the end Read returns io.EOF, or a
 // *BrokenError if files were broken.
 func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
-	s.reading = ctx
+	s.readCtx = ctx
 	for {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		if s.file == nil {
 			if len(s.inputs) == 0 {
-				return nil, s.end()
+				return nil, s.endError()
 			}
 			s.open()
 			continue
@@ -155,10 +155,10 @@ func checkReadable(files []inputs.File) error {
 func (s *Source) open() {
 	in, from := s.inputs[0], s.from
 	s.inputs, s.from = s.inputs[1:], inputPosition{Line: 1}
-	s.opened.Add(1)
+	s.filesOpened.Add(1)
 	raw, closeRaw, err := s.openRaw(in)
 	if err == nil {
-		s.file, err = openFile(in, &countingReader{raw, &s.read}, closeRaw, s.interruptible, s.o.BlockBytes, s.maxRecord, from)
+		s.file, err = openFile(in, &countingReader{raw, &s.bytesRead}, closeRaw, s.interruptible, s.o.BlockBytes, s.maxRecord, from)
 	}
 	if err != nil && !errors.Is(err, errInterrupted) {
 		s.broken = append(s.broken, &FileError{File: in.Path, Offset: from.Offset, Line: from.Line, Err: err})
@@ -167,7 +167,7 @@ func (s *Source) open() {
 
 func (s *Source) openRaw(in inputs.File) (io.Reader, func(), error) {
 	if in.Path == "-" {
-		return readerFunc(func(p []byte) (int, error) { return s.stdin.read(s.reading, p) }), func() {}, nil
+		return readerFunc(func(p []byte) (int, error) { return s.stdin.read(s.readCtx, p) }), func() {}, nil
 	}
 	f, err := os.Open(in.Path)
 	if err != nil {
@@ -188,13 +188,13 @@ func (s *Source) endFile(err error) {
 		}
 	}
 	for _, e := range faults {
-		s.broken = append(s.broken, &FileError{File: f.Path, Offset: e.offset, Line: e.line, Unread: e.unread, More: e.more, Err: e.err})
+		s.broken = append(s.broken, &FileError{File: f.Path, Offset: e.offset, Line: e.line, Unread: e.unread, More: e.repeats, Err: e.err})
 	}
 	f.close()
 	s.file = nil
 }
 
-func (s *Source) end() error {
+func (s *Source) endError() error {
 	if len(s.broken) > 0 {
 		return &BrokenError{Files: s.broken}
 	}
@@ -219,14 +219,14 @@ type Progress struct {
 
 // Progress returns the progress so far. It is safe for concurrent use.
 func (s *Source) Progress() Progress {
-	return Progress{Bytes: s.read.Load(), TotalBytes: s.total, Files: int(s.opened.Load()), TotalFiles: s.files}
+	return Progress{Bytes: s.bytesRead.Load(), TotalBytes: s.totalBytes, Files: int(s.filesOpened.Load()), TotalFiles: s.fileCount}
 }
 
 // interruptible returns a reader of r that fails when the context of the running Read is done. That is checked often,
 // because a few compressed bytes may expand to very many.
 func (s *Source) interruptible(r io.Reader) io.Reader {
 	return readerFunc(func(p []byte) (int, error) {
-		if s.reading.Err() != nil {
+		if s.readCtx.Err() != nil {
 			return 0, errInterrupted
 		}
 		return r.Read(p)

@@ -57,7 +57,7 @@ func (s *streamNames) check(p *record.Page, location func(c *record.Change) stri
 // location returns the location of a change of the block.
 func (b *block) location(c *record.Change) string {
 	at := LocationError{File: b.file}
-	if b.lines {
+	if b.isLines {
 		offset := max(bytes.Index(b.bytes, c.Raw), 0)
 		at.Line, at.Offset = b.line+int64(bytes.Count(b.bytes[:offset], newline)), b.offset+int64(offset)
 	} else {

@@ -41,7 +41,7 @@ func (s *Server) Fail(op string, faults ...Fault) {
 func (s *Server) FailWhen(choose func(Call) Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.failing = choose
+	s.chooseFault = choose
 }
 
 // Sometimes returns a function for [Server.FailWhen]. Each call gets one of the faults with this probability. The fault

@@ -103,13 +103,13 @@ func (s *Server) delay(ctx context.Context, f Fault) error {
 func (s *Server) answer(req *http.Request, name string, in []byte) (status int, b body, fault Fault) {
 	c := Call{Op: strings.TrimPrefix(req.Header.Get("X-Amz-Target"), "DynamoDBStreams_20120810."), Reader: name}
 	var r request
-	var wrong *failure
+	var parseFailure *failure
 	if err := json.Unmarshal(in, &r); err != nil {
-		wrong = &failure{code: "SerializationException", message: "the request is no JSON that belongs to this operation"}
+		parseFailure = &failure{code: "SerializationException", message: "the request is no JSON that belongs to this operation"}
 	}
 	c.Stream, c.Shard = r.StreamArn, r.ShardID
-	if wrong == nil && c.Op == "GetRecords" {
-		r.iterator, wrong = parseIterator(r.ShardIterator)
+	if parseFailure == nil && c.Op == "GetRecords" {
+		r.iterator, parseFailure = parseIterator(r.ShardIterator)
 		c.Stream, c.Shard = r.iterator.stream, r.iterator.shard
 	}
 	var encode func() body
@@ -119,8 +119,8 @@ func (s *Server) answer(req *http.Request, name string, in []byte) (status int, 
 		fault = s.begin(c)
 		switch f = fault.failure(); {
 		case f != nil || fault.Err != nil:
-		case wrong != nil:
-			f = wrong
+		case parseFailure != nil:
+			f = parseFailure
 		default:
 			encode, f = s.run(c.Op, r)
 		}
@@ -137,11 +137,11 @@ func (s *Server) answer(req *http.Request, name string, in []byte) (status int, 
 
 // run executes an operation. encode returns the body of the answer, and is called without the lock.
 func (s *Server) run(op string, r request) (encode func() body, f *failure) {
-	has, bound := s.o.PageShards, 100
+	serverLimit, bound := s.o.PageShards, 100
 	if op == "GetRecords" {
-		has, bound = s.o.PageRecords, 1000
+		serverLimit, bound = s.o.PageRecords, 1000
 	}
-	limit, f := r.limit(has, bound)
+	limit, f := r.limit(serverLimit, bound)
 	if f != nil {
 		return nil, f
 	}

@@ -10,8 +10,8 @@ import (
 func (st *Stream) Shards() []string {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
-	st.age()
-	return names(st.shards)
+	st.dropExpiredShards()
+	return shardIDs(st.shards)
 }
 
 // Open returns the ids of the open shards, sorted by their key ranges.
@@ -38,9 +38,9 @@ func (st *Stream) hide(hidden bool, shardIDs []string) {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
 	for _, id := range shardIDs {
-		sh := st.must(id)
+		sh := st.mustFind(id)
 		if sh.hidden = hidden; !hidden {
-			sh.listed = time.Time{}
+			sh.listedFrom = time.Time{}
 		}
 	}
 }
@@ -51,7 +51,7 @@ func (st *Stream) ListOpen(open bool, shardIDs ...string) {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
 	for _, id := range shardIDs {
-		st.must(id).open = open
+		st.mustFind(id).listedOpen = open
 	}
 }
 
@@ -69,7 +69,7 @@ type ShardState struct {
 func (st *Stream) States() []ShardState {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
-	st.age()
+	st.dropExpiredShards()
 	states := make([]ShardState, len(st.shards))
 	for i, sh := range st.shards {
 		states[i] = st.state(sh)
@@ -81,7 +81,7 @@ func (st *Stream) States() []ShardState {
 func (st *Stream) State(shardID string) ShardState {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
-	return st.state(st.must(shardID))
+	return st.state(st.mustFind(shardID))
 }
 
 func (st *Stream) state(sh *shard) ShardState {
@@ -89,7 +89,7 @@ func (st *Stream) state(sh *shard) ShardState {
 	s := ShardState{
 		Shard:   shardreader.Shard{ID: sh.id, Parent: sh.parent, First: sh.first.text()},
 		Records: len(sh.records),
-		Trimmed: sh.horizon,
+		Trimmed: sh.trimmedCount,
 	}
 	if sh.closed() {
 		s.Last = sh.last().text()
@@ -97,8 +97,8 @@ func (st *Stream) state(sh *shard) ShardState {
 	if n := len(sh.records); n > 0 {
 		s.Newest, s.Written = sh.records[n-1].number.text(), time.Unix(0, sh.records[n-1].at).UTC()
 	}
-	if sh.horizon < len(sh.records) {
-		s.Oldest = sh.records[sh.horizon].number.text()
+	if sh.trimmedCount < len(sh.records) {
+		s.Oldest = sh.records[sh.trimmedCount].number.text()
 	}
 	return s
 }

@@ -55,11 +55,11 @@ func (r *Reader) GetShardIterator(ctx context.Context, at shardreader.ShardPosit
 // GetRecords implements [shardreader.API].
 func (r *Reader) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (record.GetRecordsPage, error) {
 	s := r.server
-	it, wrong := parseIterator(q.Iterator)
+	it, parseFailure := parseIterator(q.Iterator)
 	c := describedCall{Call{Op: "GetRecords", Reader: r.name, Stream: it.stream, Shard: it.shard}, "shard " + q.Shard}
-	b, fault, err := begin(ctx, s, c, func() (body, *failure) {
-		if wrong != nil {
-			return nil, wrong
+	b, fault, err := execute(ctx, s, c, func() (body, *failure) {
+		if parseFailure != nil {
+			return nil, parseFailure
 		}
 		limit := s.o.PageRecords
 		if q.Limit > 0 {
@@ -71,12 +71,12 @@ func (r *Reader) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (re
 		return record.GetRecordsPage{}, err
 	}
 	if fault.Cut != nil {
-		return record.GetRecordsPage{}, c.failed(pipeline.Transient(fault.Cut))
+		return record.GetRecordsPage{}, c.errorOf(pipeline.Transient(fault.Cut))
 	}
 	answer, err := s.decoder.ForShard(q.StreamARN, q.Shard).DecodeGetRecords(fault.change(b).bytes())
 	if err != nil {
 		answer.NextIterator, answer.Ended = "", false
-		return answer, c.failed(pipeline.Transient(err))
+		return answer, c.errorOf(pipeline.Transient(err))
 	}
 	return answer, nil
 }

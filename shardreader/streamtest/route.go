@@ -9,7 +9,7 @@ import (
 // keyRange is a range of key hashes; both ends are included.
 type keyRange struct{ from, to uint64 }
 
-var whole = keyRange{0, ^uint64(0)}
+var fullRange = keyRange{0, ^uint64(0)}
 
 // split divides a range into n ranges.
 func (r keyRange) split(n int) []keyRange {

@@ -17,13 +17,13 @@ type Stream struct {
 	view    record.ViewType
 	enabled time.Time
 
-	disabled time.Time           // zero while the stream is enabled
-	shards   []*shard            // sorted by creation time, and so by id
-	byID     map[string]*shard   // by id
-	children map[string][]*shard // by id of the parent
-	writable []*shard            // open shards, sorted by key range
-	closing  []*shard            // closed shards, oldest first
-	last     int64               // creation time of the newest shard, Unix milliseconds
+	disabled     time.Time           // zero while the stream is enabled
+	shards       []*shard            // sorted by creation time, and so by id
+	byID         map[string]*shard   // by id
+	children     map[string][]*shard // by id of the parent
+	writable     []*shard            // open shards, sorted by key range
+	closedShards []*shard            // closed shards, oldest first
+	lastCreated  int64               // creation time of the newest shard, Unix milliseconds
 }
 
 // ARN returns the ARN of the stream.
@@ -36,7 +36,7 @@ func (st *Stream) Table() string { return st.ref.Table }
 func (st *Stream) Put(shardID string, records ...Record) []string {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
-	sh := st.must(shardID)
+	sh := st.mustFind(shardID)
 	if sh.closed() {
 		panic("streamtest: Put into the closed shard " + shardID)
 	}
@@ -58,7 +58,7 @@ func (st *Stream) append(sh *shard, r Record) sequence {
 func (st *Stream) Split(shardID string, n int) []string {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
-	return names(st.split(st.must(shardID), n))
+	return shardIDs(st.split(st.mustFind(shardID), n))
 }
 
 // Rollover closes a shard, opens one child and returns its id. The service rolls each shard over every few hours.
@@ -69,35 +69,35 @@ func (st *Stream) Rollover(shardID string) string { return st.Split(shardID, 1)[
 func (st *Stream) SplitBelow(shardID string, n int) []string {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
-	parent := st.must(shardID)
+	parent := st.mustFind(shardID)
 	children := st.split(parent, n)
 	for _, sh := range children {
-		sh.back = sh.first - parent.first + 100*sequenceStep
-		sh.first -= sh.back
+		sh.offset = sh.first - parent.first + 100*sequenceStep
+		sh.first -= sh.offset
 	}
-	return names(children)
+	return shardIDs(children)
 }
 
 func (st *Stream) split(parent *shard, n int) []*shard {
 	if parent.closed() {
 		panic("streamtest: Split of the closed shard " + parent.id)
 	}
-	at := st.writableIndex(parent)
+	index := st.writableIndex(parent)
 	st.close(parent)
-	var made []*shard
+	var children []*shard
 	for _, r := range parent.keys.split(n) {
-		made = append(made, st.addShard(parent.id, r))
+		children = append(children, st.addShard(parent.id, r))
 	}
-	st.writable = slices.Insert(st.writable, at, made...)
-	return made
+	st.writable = slices.Insert(st.writable, index, children...)
+	return children
 }
 
 // close closes an open shard.
 func (st *Stream) close(sh *shard) {
-	at := st.writableIndex(sh)
-	st.writable = slices.Delete(st.writable, at, at+1)
+	index := st.writableIndex(sh)
+	st.writable = slices.Delete(st.writable, index, index+1)
 	sh.ended = st.server.o.Now()
-	st.closing = append(st.closing, sh)
+	st.closedShards = append(st.closedShards, sh)
 }
 
 // Disable closes the stream and its shards. They stay readable until the retention is over.
@@ -111,7 +111,7 @@ func (st *Stream) Disable() {
 	for _, sh := range st.writable {
 		sh.ended = st.disabled
 	}
-	st.closing = append(st.closing, st.writable...)
+	st.closedShards = append(st.closedShards, st.writable...)
 	st.writable = nil
 	if t := st.server.tables[st.ref.Table]; t != nil && t.stream == st {
 		t.stream = nil
@@ -138,15 +138,15 @@ func (st *Stream) Delete() {
 func (st *Stream) addShard(parent string, keys keyRange) *shard {
 	now := st.server.o.Now()
 	st.server.shards++
-	st.last = max(st.last+1, now.UnixMilli())
+	st.lastCreated = max(st.lastCreated+1, now.UnixMilli())
 	sh := &shard{
-		id:     fmt.Sprintf("shardId-%020d-%08x", st.last, st.server.shards),
+		id:     fmt.Sprintf("shardId-%020d-%08x", st.lastCreated, st.server.shards),
 		parent: parent,
 		keys:   keys,
-		first:  st.server.next(),
+		first:  st.server.nextSequence(),
 	}
 	if parent != "" && st.server.o.ListDelay > 0 {
-		sh.listed = now.Add(st.server.o.ListDelay)
+		sh.listedFrom = now.Add(st.server.o.ListDelay)
 	}
 	st.shards = append(st.shards, sh)
 	st.byID[sh.id] = sh
@@ -156,15 +156,15 @@ func (st *Stream) addShard(parent string, keys keyRange) *shard {
 
 func (st *Stream) find(shardID string) (*shard, *failure) {
 	if sh := st.byID[shardID]; sh != nil {
-		sh.age(st.server.o.Now().Add(-st.server.o.Retention).UnixNano())
+		sh.trimBefore(st.server.o.Now().Add(-st.server.o.Retention).UnixNano())
 		return sh, nil
 	}
 	return nil, notFound("Requested resource not found: Shard: %s in Stream: %s not found", shardID, st.ref.ARN)
 }
 
-// must returns a shard, and panics if it does not exist.
-func (st *Stream) must(shardID string) *shard {
-	st.age()
+// mustFind returns a shard, and panics if it does not exist.
+func (st *Stream) mustFind(shardID string) *shard {
+	st.dropExpiredShards()
 	sh, f := st.find(shardID)
 	if f != nil {
 		panic("streamtest: " + f.Error())
@@ -172,7 +172,7 @@ func (st *Stream) must(shardID string) *shard {
 	return sh
 }
 
-func names(shards []*shard) []string {
+func shardIDs(shards []*shard) []string {
 	ids := make([]string, len(shards))
 	for i, sh := range shards {
 		ids[i] = sh.id
