@@ -64,7 +64,7 @@ const defaultTypeAttribute = "Type"
 func NewNarrowing(o NarrowingOptions) (*Narrowing, error) {
 	n := &Narrowing{}
 	for _, t := range o.Types {
-		attribute, name, err := parseEntityType(t)
+		attribute, name, err := newEntityType(t)
 		if err != nil {
 			return nil, err
 		}
@@ -90,8 +90,8 @@ func NewNarrowing(o NarrowingOptions) (*Narrowing, error) {
 	return n, nil
 }
 
-// parseEntityType parses "NAME" or "ATTRIBUTE=NAME".
-func parseEntityType(t string) (attribute, name string, err error) {
+// newEntityType parses "NAME" or "ATTRIBUTE=NAME".
+func newEntityType(t string) (attribute, name string, err error) {
 	attribute, name, hasAttribute := strings.Cut(t, "=")
 	if !hasAttribute {
 		attribute, name = defaultTypeAttribute, t
