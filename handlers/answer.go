@@ -11,12 +11,12 @@ import (
 type answer struct {
 	command bool     // the event was a command
 	failed  []string // identifiers of the records or messages that Lambda must bring again
-	window  *window
+	window  *window  // nil if the event has none
 
-	records  int           // the records or messages of the event
-	finished int           // the finished ones
-	timedOut bool          // the time was over before all were finished
-	oldest   time.Duration // of the oldest record
+	records  int           // number of records or messages of the event
+	finished int           // number of finished records or messages
+	timedOut bool          // the time was over before all records or messages were finished
+	oldest   time.Duration // age of the oldest record
 }
 
 // json encodes the answer as Lambda's StreamsEventResponse, SQSBatchResponse or
@@ -44,7 +44,7 @@ func (a *answer) json() []byte {
 	return append(b, '}')
 }
 
-// logNacked logs that Lambda brings records again, because that costs time and money.
+// logNacked logs that Lambda brings records again. That is logged because it costs time and money.
 func (h *handler) logNacked(ctx context.Context, b *eventRecords, a *answer) {
 	why := "a sink or dead letters did not take them"
 	if a.timedOut {

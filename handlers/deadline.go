@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// The default reserve is a fraction of the invocation's time, within bounds.
+// The default reserve is the invocation's time divided by reserveDivisor, but between minReserve and maxReserve.
 const (
 	reserveDivisor = 10
 	minReserve     = 200 * time.Millisecond
@@ -15,12 +15,12 @@ const (
 
 var errDeadline = errs.New("the function's time is nearly over")
 
-// deadlines are the times when an invocation stops more and more of its run, so that it answers in
-// time. They are zero if the invocation has no deadline.
+// deadlines are the times at which an invocation stops parts of its run, so that it answers in time. They are zero if
+// the invocation has no deadline.
 type deadlines struct {
-	revokeSoft time.Time // nothing new starts
+	revokeSoft time.Time // no new Write starts
 	revokeHard time.Time // Writes in flight are cancelled
-	stop       time.Time // the run is stopped, and with it a flush that still runs
+	stop       time.Time // the run is stopped, including a flush that still runs
 	abandon    time.Time // the answer no longer waits for the run
 }
 
@@ -30,27 +30,32 @@ func (o *options) newDeadlines(ctx context.Context, now time.Time) deadlines {
 	if !ok {
 		return deadlines{}
 	}
-	left := max(0, deadline.Sub(now))
-	reserve := min(cmp.Or(max(0, o.reserve), min(max(left/reserveDivisor, minReserve), maxReserve)), left/2)
+	remaining := max(0, deadline.Sub(now))
+	reserve := min(cmp.Or(max(0, o.reserve), min(max(remaining/reserveDivisor, minReserve), maxReserve)), remaining/2)
 	margin := min(cmp.Or(max(0, o.margin), reserve/2), reserve)
-	return deadlines{revokeSoft: deadline.Add(-reserve), revokeHard: deadline.Add(-margin), stop: deadline.Add(-margin / 2), abandon: deadline.Add(-margin / 4)}
+	return deadlines{
+		revokeSoft: deadline.Add(-reserve),
+		revokeHard: deadline.Add(-margin),
+		stop:       deadline.Add(-margin / 2),
+		abandon:    deadline.Add(-margin / 4),
+	}
 }
 
 // context returns a context that ends at the soft revoke.
-func (c deadlines) context(ctx context.Context) (context.Context, context.CancelFunc) {
-	if c.revokeSoft.IsZero() {
+func (d deadlines) context(ctx context.Context) (context.Context, context.CancelFunc) {
+	if d.revokeSoft.IsZero() {
 		return context.WithCancel(ctx)
 	}
-	return context.WithDeadlineCause(ctx, c.revokeSoft, errDeadline)
+	return context.WithDeadlineCause(ctx, d.revokeSoft, errDeadline)
 }
 
-// pastSoftRevoke reports whether nothing new may start.
-func (c deadlines) pastSoftRevoke(now time.Time) bool {
-	return !c.revokeSoft.IsZero() && !now.Before(c.revokeSoft)
+// pastSoftRevoke reports whether the time of the soft revoke has passed.
+func (d deadlines) pastSoftRevoke(now time.Time) bool {
+	return !d.revokeSoft.IsZero() && !now.Before(d.revokeSoft)
 }
 
-// timer returns a channel that receives at when, and never if when is zero.
-func (c deadlines) timer(when time.Time) (fired <-chan time.Time, cancel func()) {
+// timer returns a channel that receives a value at the time when. If when is zero, it never receives one.
+func (d deadlines) timer(when time.Time) (fired <-chan time.Time, cancel func()) {
 	if when.IsZero() {
 		return nil, func() {}
 	}

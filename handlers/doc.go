@@ -1,17 +1,16 @@
-// Package handlers runs a pipeline as an AWS Lambda function. A handler takes an event of Lambda,
-// delivers its records, and answers which records Lambda must bring again.
+// Package handlers runs a pipeline as an AWS Lambda function. A handler receives an event of Lambda, delivers its
+// records, and returns an answer that names the records that Lambda must bring again.
 //
 //	handlers.CollectLess(os.LookupEnv)
 //	lambda.Start(handlers.DynamoDB(p))
 //
-// A handler flushes all records of the event before it answers. It answers before the function's
-// time is over: some time before the deadline of the invocation's context it stops starting Writes
-// ([WithReserve]), and a little later it cancels the Writes in flight ([WithMargin]). The answer
-// names the earliest record that is not finished by then. Lambda brings that record and all later
-// ones again.
+// A handler flushes all records of the event before it answers, and answers before the function's time is over. Some
+// time before the deadline of the invocation's context it starts no more Writes ([WithReserve]). A little later it
+// cancels the Writes in flight ([WithMargin]). The answer names the earliest record that is not finished by then.
+// Lambda brings that record and all later records again.
 //
-// The event source mapping must have FunctionResponseTypes: [ReportBatchItemFailures]. Without it
-// Lambda ignores the names in an answer, and the records count as delivered.
+// The event source mapping must have FunctionResponseTypes: [ReportBatchItemFailures]. Otherwise Lambda ignores the
+// names in an answer, and the records count as delivered.
 //
 // # Answers
 //
@@ -37,29 +36,28 @@
 //	                                         | of each message that is not finished
 //	{"tablewake":"redrive"}                  | {} once the dead letters of an outage are redriven, or an error
 //
-// After an error Lambda brings the whole event again, in halves if the mapping has
-// BisectBatchOnFunctionError. After an answer that names the first record it does not: Lambda
-// splits the records before the named one.
+// After an error Lambda brings the whole event again. If the mapping has BisectBatchOnFunctionError, Lambda splits it
+// in halves. After an answer that names the first record, Lambda does not split the event, because it splits only at
+// the named record.
 //
 // # A Write that never returns
 //
-// A Write that continues after its context is done is abandoned: the answer does not wait for it,
-// but the next invocation does. If the next invocation waits in vain for all of its time, the
-// process is of no use any more. That invocation fails with the error that makes lambda.Start end
-// the process (messages.InvokeResponse_Error with ShouldExit), and Lambda brings the event to a new
-// process. A handler that wraps this one must return that error unchanged.
+// A Write that continues after its context is done is abandoned: the answer does not wait for it, but the next
+// invocation does. If the Write does not end during the time of the next invocation either, the process cannot deliver
+// any more. That invocation fails with the error that makes lambda.Start end the process (messages.InvokeResponse_Error
+// with ShouldExit), and Lambda brings the event to a new process. A handler that wraps a handler of this package must
+// return that error unchanged.
 //
 // # Tumbling windows
 //
-// A mapping with a tumbling window sends a state with each event. The handler returns the state
-// unchanged, because it does not need one. The state table keeps the contribution of each item to
-// an aggregate. A record that comes again, late, or in another window therefore counts once. A sum
-// in a window's state would count it twice, and would be lost with the window. The shard that such
-// an event names is the partition of its records.
+// A mapping with a tumbling window sends a state with each event. The handler returns the state unchanged, because it
+// does not need one. The state table has the contribution of each item to an aggregate. So a record that comes again,
+// late, or in another window counts once. A sum in a window's state would count such a record twice, and would be lost
+// with the window. The event of a tumbling window names a shard, which is the partition of its records.
 //
 // # Kinesis
 //
-// Kinesis Data Streams for DynamoDB may repeat records and may change their order ([Kinesis]).
-// Within one event the handler sorts records by their creation and drops repeated ones. Across
-// events the versions decide, in sinks that compare versions.
+// Kinesis Data Streams for DynamoDB may repeat records and may change their order ([Kinesis]). Within one event the
+// handler sorts records by their creation time and drops repeated records. In sinks that compare versions, an older
+// change of another event has no effect.
 package handlers

@@ -19,44 +19,44 @@ const (
 	fromCommand  origin = "tablewake" // a command
 )
 
-// eventInfo is what the handler knows of an event before decoding it.
+// eventInfo describes an event before it is decoded.
 type eventInfo struct {
-	origin     origin // "" if the event names none
+	origin     origin // "" if the event names no origin
 	isObject   bool   // the event is a JSON object
 	hasRecords bool   // the event has an array of records
 	noRecords  bool   // the array is empty
-	command    string // the value of "tablewake"
+	command    string // value of the member "tablewake"
 }
 
-// detectEvent reads as much of an event as it needs, usually up to the first record.
+// detectEvent reads the eventInfo of an event. It usually reads only up to the first record.
 func detectEvent(b []byte) eventInfo {
-	var s eventInfo
+	var info eventInfo
 	c := jsoncursor.New(b)
-	s.isObject = c.Peek() == '{'
+	info.isObject = c.Peek() == '{'
 	for name := range c.Members() {
 		switch jsoncursor.Unquote(name) {
 		case "Records":
-			s.hasRecords, s.noRecords = c.Peek() == '[', true
+			info.hasRecords, info.noRecords = c.Peek() == '[', true
 			for range c.Elements() {
-				s.noRecords = false
-				if s.origin = readOrigin(&c); s.origin != "" {
-					return s
+				info.noRecords = false
+				if info.origin = readOrigin(&c); info.origin != "" {
+					return info
 				}
 			}
 		case "eventSourceARN": // a tumbling window's event has it, even without records
-			if parts := strings.SplitN(jsoncursor.Unquote(c.Text()), ":", 4); len(parts) == 4 && parts[0] == "arn" && s.origin == "" {
-				s.origin = origin("aws:" + parts[2])
+			if parts := strings.SplitN(jsoncursor.Unquote(c.Text()), ":", 4); len(parts) == 4 && parts[0] == "arn" && info.origin == "" {
+				info.origin = origin("aws:" + parts[2])
 			}
 		case "tablewake":
-			if s.command = jsoncursor.Unquote(c.Text()); s.command != "" {
-				s.origin = fromCommand
+			if info.command = jsoncursor.Unquote(c.Text()); info.command != "" {
+				info.origin = fromCommand
 			}
 		}
 	}
-	return s
+	return info
 }
 
-// readOrigin returns the origin that the next record names, and "" if it names none.
+// readOrigin returns the origin that the next record names; "" if it names none.
 func readOrigin(c *jsoncursor.Cursor) (from origin) {
 	for name := range c.Members() {
 		if jsoncursor.Means(name, "eventSource") || jsoncursor.Means(name, "EventSource") {
@@ -69,19 +69,19 @@ func readOrigin(c *jsoncursor.Cursor) (from origin) {
 }
 
 // accepts returns nil if the handler accepts the event, and otherwise an error with the reason.
-func (h *handler) accepts(s eventInfo) error {
+func (h *handler) accepts(info eventInfo) error {
 	switch {
-	case s.hasRecords && (slices.Contains(h.origins, s.origin) || s.origin == "" && s.noRecords):
+	case info.hasRecords && (slices.Contains(h.acceptedOrigins, info.origin) || info.origin == "" && info.noRecords):
 		return nil
-	case s.origin == fromCommand && slices.Contains(h.origins, s.origin):
+	case info.origin == fromCommand && slices.Contains(h.acceptedOrigins, info.origin):
 		return nil
-	case s.origin == fromCommand:
+	case info.origin == fromCommand:
 		return errs.Errorf("the event is a command of tablewake, and this handler takes events of %s: send it to a function of handlers.All or handlers.OnFailure", redact.Safe(h.originNames()))
-	case s.hasRecords && s.origin != "":
-		return errs.Errorf("the event comes from %s, and this handler takes events of %s: point the function's event source mapping there, or use the handler for this source (handlers.All accepts all sources)", redact.Safe(s.origin.safeName()), redact.Safe(h.originNames()))
-	case s.hasRecords:
+	case info.hasRecords && info.origin != "":
+		return errs.Errorf("the event comes from %s, and this handler takes events of %s: point the function's event source mapping there, or use the handler for this source (handlers.All accepts all sources)", redact.Safe(info.origin.safeName()), redact.Safe(h.originNames()))
+	case info.hasRecords:
 		return errs.Errorf("the event's records name no eventSource, and events of %s do: invoke the function by an event source mapping, or with a copy of such an event", redact.Safe(h.originNames()))
-	case s.isObject:
+	case info.isObject:
 		return errs.Errorf("the event has no Records, and events of %s do: invoke the function by an event source mapping, or with a copy of such an event", redact.Safe(h.originNames()))
 	}
 	return errs.New("the event is not a JSON object: invoke the function by an event source mapping, or with a copy of such an event")
@@ -90,7 +90,7 @@ func (h *handler) accepts(s eventInfo) error {
 // originNames lists the origins that the handler accepts.
 func (h *handler) originNames() string {
 	var names []string
-	for _, o := range h.origins {
+	for _, o := range h.acceptedOrigins {
 		if o != fromCommand {
 			names = append(names, string(o))
 		}
@@ -98,7 +98,7 @@ func (h *handler) originNames() string {
 	return strings.Join(names, ", ")
 }
 
-// safeName returns the name of a service. It hides any other text, which may hold data.
+// safeName returns the name of a service. For another text, which may contain data, it returns "an unknown source".
 func (o origin) safeName() string {
 	service, ok := strings.CutPrefix(string(o), "aws:")
 	if !ok || len(service) > 20 || strings.ContainsFunc(service, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {

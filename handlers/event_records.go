@@ -45,9 +45,9 @@ func (h *handler) decodeEvent(event []byte, from origin) (*eventRecords, error) 
 	return b, nil
 }
 
-// splitBeforeError splits a page before its first record that cannot be decoded. Such a record
-// delays the other records of its page until dead letters have it. The records before it need not
-// wait.
+// splitBeforeError splits a page before its first record that cannot be decoded. Such a record delays the other records
+// of its page until it is dead-lettered. After the split, the records before it do not wait. rest is nil if there is no
+// split.
 func splitBeforeError(page *record.Page) (before, rest *record.Page) {
 	if len(page.Errors) == 0 {
 		return page, nil
@@ -63,7 +63,7 @@ func splitBeforeError(page *record.Page) (before, rest *record.Page) {
 		&record.Page{Changes: page.Changes[n:], Errors: page.Errors, Bytes: page.Bytes, EmptyMaps: page.EmptyMaps}
 }
 
-// add appends a page of a partition unless it is empty.
+// add appends a page of a partition, unless the page is empty.
 func (b *eventRecords) add(partition string, page *record.Page) {
 	if page == nil || len(page.Changes)+len(page.Errors)+page.Duplicates == 0 {
 		return
@@ -71,7 +71,7 @@ func (b *eventRecords) add(partition string, page *record.Page) {
 	b.pages = append(b.pages, &pipeline.Page{Page: *page, Partition: partition, Tracker: &pipeline.Tracker{}})
 }
 
-// size counts the records, including repeated ones.
+// size returns the number of records, including repeated records.
 func (b *eventRecords) size() int {
 	n := 0
 	for _, p := range b.pages {
@@ -80,15 +80,14 @@ func (b *eventRecords) size() int {
 	return n
 }
 
-// firstUnfinished returns the earliest record that is not finished: its index in the event and its
-// sequence number, which is "" if that cannot be decoded. all reports that every record is
-// finished.
-func (b *eventRecords) firstUnfinished() (index int, sequence string, all bool) {
-	all = true
+// firstUnfinished returns the index in the event and the sequence number of the earliest record that is not finished.
+// The sequence number is "" if it cannot be decoded. all reports whether every record is finished.
+func (b *eventRecords) firstUnfinished() (index int, sequence string, allFinished bool) {
+	allFinished = true
 	for _, p := range b.pages {
 		consider := func(i int, s string) {
-			if !p.Tracker.Finished(i) && (all || i < index) {
-				index, sequence, all = i, s, false
+			if !p.Tracker.Finished(i) && (allFinished || i < index) {
+				index, sequence, allFinished = i, s, false
 			}
 		}
 		for i := range p.Changes {
@@ -97,14 +96,14 @@ func (b *eventRecords) firstUnfinished() (index int, sequence string, all bool) 
 		for _, e := range p.Errors {
 			consider(e.Index, e.Sequence)
 		}
-		if !all {
+		if !allFinished {
 			break // the pages are in order
 		}
 	}
-	return index, sequence, all
+	return index, sequence, allFinished
 }
 
-// noneFinished reports whether no record is finished.
+// noneFinished reports whether not a single record is finished.
 func (b *eventRecords) noneFinished() bool {
 	for _, p := range b.pages {
 		for i := range p.Changes {
@@ -121,7 +120,7 @@ func (b *eventRecords) noneFinished() bool {
 	return true
 }
 
-// age returns the age of the oldest record, and 0 if no record has a time.
+// age returns the age of the oldest record; 0 if no record has a time.
 func (b *eventRecords) age(now time.Time) time.Duration {
 	var oldest time.Time
 	for _, p := range b.pages {
@@ -137,23 +136,23 @@ func (b *eventRecords) age(now time.Time) time.Duration {
 	return max(0, now.Sub(oldest))
 }
 
-// sortByCreation drops repeated changes of a page and sorts the others by their creation. Changes
-// of the same microsecond keep the order of the event. The first copy of a repeated change stays:
-// if Lambda sends the records again from its place, the event has both copies again.
+// sortByCreation drops repeated changes of a page and sorts the other changes by their creation time. Changes of the
+// same microsecond keep the order of the event. Of a repeated change the first copy stays. So if Lambda sends the
+// records again from that copy on, the event has both copies again.
 func sortByCreation(page *record.Page) {
 	seen := make(map[string]struct{}, len(page.Changes))
-	kept := page.Changes[:0]
+	unique := page.Changes[:0]
 	for i := range page.Changes {
 		c := &page.Changes[i]
-		if _, again := seen[c.EventID]; again && c.EventID != "" {
+		if _, isRepeated := seen[c.EventID]; isRepeated && c.EventID != "" {
 			page.Duplicates++
 			continue
 		}
 		seen[c.EventID] = struct{}{}
-		kept = append(kept, *c)
+		unique = append(unique, *c)
 	}
-	clear(page.Changes[len(kept):])
-	page.Changes = kept
+	clear(page.Changes[len(unique):])
+	page.Changes = unique
 	byCreation := func(a, b record.Change) int { return cmp.Compare(a.Version.Epoch(), b.Version.Epoch()) }
 	if !slices.IsSortedFunc(page.Changes, byCreation) {
 		slices.SortStableFunc(page.Changes, byCreation)

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// failureNotice is what a message says of discarded batches.
+// failureNotice is the content of a message about discarded batches.
 type failureNotice struct {
 	record  *invocationRecord // nil if the message names objects
 	objects []objectRef
@@ -18,7 +18,8 @@ type failureNotice struct {
 // objectRef is the address of an object in S3.
 type objectRef struct{ bucket, key, version string }
 
-// String shows the key of an object that Lambda wrote. Other keys may contain keys of items.
+// String returns a text for logs. It has the key of the object only if Lambda wrote the object, because other keys may
+// contain keys of items.
 func (p objectRef) String() string {
 	if strings.HasPrefix(p.key, "aws/lambda/") {
 		return "object " + p.key + " of bucket " + p.bucket
@@ -46,7 +47,7 @@ type batchInfo struct {
 	StreamARN string    `json:"streamArn"`
 }
 
-// messageBody has the fields of every kind of message, by which the kinds are distinguished.
+// messageBody has the fields of all kinds of messages. The fields that are set show the kind.
 type messageBody struct {
 	invocationRecord
 
@@ -78,9 +79,9 @@ type notification struct {
 }
 
 var (
-	errLetter  = errs.New("the message is a dead letter of a pipeline, not a batch that Lambda discarded: deliver it with `tablewake redrive`, and give the event source mapping's on-failure destination a queue of its own")
-	errForeign = errs.New("the message names no batch that Lambda discarded: look at it in the queue's console, and send to this queue only the on-failure destination of an event source mapping, or s3:ObjectCreated:* of its bucket")
-	errRemoved = errs.New("the message is about an S3 event other than s3:ObjectCreated:*: narrow the bucket's notification to that, and delete the message")
+	errDeadLetter   = errs.New("the message is a dead letter of a pipeline, not a batch that Lambda discarded: deliver it with `tablewake redrive`, and give the event source mapping's on-failure destination a queue of its own")
+	errForeign      = errs.New("the message names no batch that Lambda discarded: look at it in the queue's console, and send to this queue only the on-failure destination of an event source mapping, or s3:ObjectCreated:* of its bucket")
+	errOtherS3Event = errs.New("the message is about an S3 event other than s3:ObjectCreated:*: narrow the bucket's notification to that, and delete the message")
 )
 
 // parseNotice parses the body of a message.
@@ -102,7 +103,7 @@ func parseNotice(text []byte) (failureNotice, error) {
 	case len(b.Records) > 0:
 		return objectsIn(b.Records)
 	case b.ID != "" && b.Class != "":
-		return failureNotice{}, errLetter
+		return failureNotice{}, errDeadLetter
 	}
 	return failureNotice{}, errForeign
 }
@@ -111,7 +112,7 @@ func parseBody(text []byte) (*messageBody, error) {
 	b := &messageBody{}
 	if err := json.Unmarshal(text, b); err != nil {
 		if strings.HasPrefix(string(text), "H4sI") { // gzip in base64: a large dead letter
-			return nil, errLetter
+			return nil, errDeadLetter
 		}
 		return nil, errForeign
 	}
@@ -119,24 +120,24 @@ func parseBody(text []byte) (*messageBody, error) {
 }
 
 // objectsIn returns the objects that a notification names.
-func objectsIn(records []notification) (t failureNotice, err error) {
+func objectsIn(records []notification) (notice failureNotice, err error) {
 	for _, r := range records {
 		if r.Source != "aws:s3" {
 			return failureNotice{}, errForeign
 		}
 		if !strings.HasPrefix(r.Name, "ObjectCreated:") {
-			return failureNotice{}, errRemoved
+			return failureNotice{}, errOtherS3Event
 		}
-		p := objectRef{bucket: r.S3.Bucket.Name, version: r.S3.Object.Version}
-		if p.key, err = url.QueryUnescape(r.S3.Object.Key); err != nil || p.key == "" || p.bucket == "" {
+		ref := objectRef{bucket: r.S3.Bucket.Name, version: r.S3.Object.Version}
+		if ref.key, err = url.QueryUnescape(r.S3.Object.Key); err != nil || ref.key == "" || ref.bucket == "" {
 			return failureNotice{}, errForeign
 		}
-		t.objects = append(t.objects, p)
+		notice.objects = append(notice.objects, ref)
 	}
-	return t, nil
+	return notice, nil
 }
 
-// event returns the event of the batch, and nil if the record has none.
+// event returns the event of the batch; nil if the record has none.
 func (r *invocationRecord) event() []byte {
 	switch {
 	case len(r.Payload) == 0 || string(r.Payload) == "null":
@@ -151,7 +152,7 @@ func (r *invocationRecord) event() []byte {
 	return []byte(s)
 }
 
-// check returns an error that names the missing field.
+// check returns an error that names the missing or wrong field.
 func (p *batchInfo) check() error {
 	switch {
 	case !isSequence(p.First):
@@ -166,7 +167,7 @@ func (p *batchInfo) check() error {
 	return nil
 }
 
-// isSequence reports whether s is a sequence number. Those of DynamoDB have 21 to 40 digits.
+// isSequence reports whether s is a number of at most 40 digits. Sequence numbers of DynamoDB have 21 to 40 digits.
 func isSequence(s string) bool {
 	return s != "" && len(s) <= 40 && strings.Trim(s, "0123456789") == ""
 }

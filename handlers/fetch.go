@@ -14,18 +14,20 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// fetchDiscarded returns the records of a discarded batch. It takes them from the event if the
-// record keeps all of it, and otherwise from the stream. losses are the records that neither has.
+// fetchDiscarded returns the records of a discarded batch. If the invocation record has the whole event, it takes them
+// from the event. Otherwise it takes them from the stream. losses are the records that neither the event nor the stream
+// has.
 func (h *handler) fetchDiscarded(ctx context.Context, due deadlines, r *invocationRecord) (b *eventRecords, losses []loss, err error) {
 	from := fromDynamoDB
 	if r.Kinesis != nil {
 		from = fromKinesis
 	}
-	var incomplete *eventRecords // the event, if it lacks records
+	var incomplete *eventRecords // records of the event, if it does not have all
 	if event := r.event(); event != nil {
 		b, err := h.decodeEvent(event, from)
+		hasAll := err == nil && b.size() > 0 && (r.DynamoDB == nil || r.DynamoDB.Size <= 0 || b.size() == r.DynamoDB.Size)
 		switch {
-		case err == nil && b.size() > 0 && (r.DynamoDB == nil || r.DynamoDB.Size <= 0 || b.size() == r.DynamoDB.Size):
+		case hasAll:
 			return b, nil, nil
 		case err == nil:
 			incomplete = b
@@ -61,25 +63,26 @@ type rangeFetch struct {
 	info    *batchInfo
 	records eventRecords
 
-	fetched int    // fetched records
-	last    string // sequence number of the newest one
+	fetched      int    // number of fetched records
+	lastSequence string // sequence number of the newest fetched record
 
-	trimmed    bool        // records before the next one may be lost
-	lostRanges []lostRange // found so far, in order
-	incomplete bool        // the shard has no record after last
+	mayBeTrimmed    bool        // records before the next record may be lost
+	lostRanges      []lostRange // lost ranges found so far, in order
+	shardIncomplete bool        // the shard has no record after last
 }
 
-// lostRange is a range of sequence numbers, both ends included, from which the stream keeps no
-// record.
+// lostRange is a range of sequence numbers, both ends included. The stream has no record of the range any more.
 type lostRange struct{ first, last string }
 
 const (
-	// maxEmptyPages is high because the service returns empty pages in the middle of a shard too.
+	// maxEmptyPages is the number of empty pages in a row after which a fetch ends. It is high, because the service
+	// returns empty pages in the middle of a shard too.
 	maxEmptyPages  = 20
 	emptyPagePause = 250 * time.Millisecond
-	// maxIterators bounds the iterators of one fetch. One that expired, or whose record was trimmed, is replaced.
+	// maxIterators is the maximum number of iterators of one fetch. An iterator that expired, or whose record was
+	// trimmed, is replaced.
 	maxIterators = 5
-	// maxAge is the 24 hours of a stream, and an hour more because clocks differ.
+	// maxAge is the stream's retention of 24 hours, and one hour more because clocks differ.
 	maxAge = 25 * time.Hour
 )
 
@@ -87,11 +90,11 @@ const (
 func (f *rangeFetch) readRange(ctx context.Context) error {
 	at := shardreader.ShardPosition{StreamARN: f.info.StreamARN, Shard: f.info.ShardID, Type: shardreader.AtSequence, Sequence: f.info.First}
 	var iterator string
-	for empty, taken := 0, 0; ; {
+	for emptyPages, iteratorCount := 0, 0; ; {
 		var answer record.GetRecordsPage
 		var err error
 		if iterator == "" {
-			taken++
+			iteratorCount++
 			iterator, err = f.api.GetShardIterator(ctx, at)
 		}
 		if err == nil {
@@ -100,16 +103,16 @@ func (f *rangeFetch) readRange(ctx context.Context) error {
 		switch {
 		case err == nil:
 		case errors.Is(err, shardreader.ErrNotFound): // the shard or the stream is gone
-			f.incomplete = true
+			f.shardIncomplete = true
 			return nil
-		case taken >= maxIterators:
+		case iteratorCount >= maxIterators:
 			return err
 		case errors.Is(err, shardreader.ErrTrimmed):
-			at.Type, at.Sequence, iterator, f.trimmed = shardreader.TrimHorizon, "", "", true
+			at.Type, at.Sequence, iterator, f.mayBeTrimmed = shardreader.TrimHorizon, "", "", true
 			continue
 		case errors.Is(err, shardreader.ErrExpiredIterator):
-			if iterator = ""; f.last != "" {
-				at.Type, at.Sequence = shardreader.AfterSequence, f.last
+			if iterator = ""; f.lastSequence != "" {
+				at.Type, at.Sequence = shardreader.AfterSequence, f.lastSequence
 			}
 			continue
 		default:
@@ -121,44 +124,44 @@ func (f *rangeFetch) readRange(ctx context.Context) error {
 		case ended:
 			return nil
 		case answer.Ended:
-			f.incomplete = true
+			f.shardIncomplete = true
 			return nil
 		}
 		iterator = answer.NextIterator
-		if empty++; records > 0 {
-			empty = 0
+		if emptyPages++; records > 0 {
+			emptyPages = 0
 		}
-		if empty > maxEmptyPages && f.trimmed && f.info.tooOld(time.Now()) {
-			f.incomplete = true // the range is trimmed, and a later record may never come
+		if emptyPages > maxEmptyPages && f.mayBeTrimmed && f.info.isExpired(time.Now()) {
+			f.shardIncomplete = true // the range is trimmed, and there may never be a later record
 			return nil
 		}
-		if empty > maxEmptyPages {
-			return errs.Errorf("%d pages in a row are empty", empty)
+		if emptyPages > maxEmptyPages {
+			return errs.Errorf("%d pages in a row are empty", emptyPages)
 		}
-		if empty > 0 && pipeline.Sleep(ctx, emptyPagePause) != nil {
+		if emptyPages > 0 && pipeline.Sleep(ctx, emptyPagePause) != nil {
 			return ctx.Err()
 		}
 	}
 }
 
-// tooOld reports whether the stream has trimmed all records as old as the range.
-func (p *batchInfo) tooOld(at time.Time) bool { return !p.To.IsZero() && at.Sub(p.To) > maxAge }
+// isExpired reports whether the stream has trimmed all records as old as the range.
+func (p *batchInfo) isExpired(at time.Time) bool { return !p.To.IsZero() && at.Sub(p.To) > maxAge }
 
-// keepInRange adds the records of a page that are in the range. ended reports that the page reaches
-// the end of the range.
+// keepInRange adds the records of a page that are in the range. ended reports whether the page reaches the end of the
+// range.
 func (f *rangeFetch) keepInRange(page *record.Page) (ended bool) {
 	newest := ""
 	outside := func(sequence string) bool {
 		if sequence == "" {
-			return false // unknown: keep it
+			return false // unknown: the record is kept
 		}
 		if record.CompareSequence(sequence, newest) > 0 {
 			newest = sequence
 		}
 		return record.CompareSequence(sequence, f.info.First) < 0 || record.CompareSequence(sequence, f.info.Last) > 0 ||
-			f.last != "" && record.CompareSequence(sequence, f.last) <= 0
+			f.lastSequence != "" && record.CompareSequence(sequence, f.lastSequence) <= 0
 	}
-	if f.trimmed {
+	if f.mayBeTrimmed {
 		f.findTrimmed(page)
 	}
 	page.Changes = slices.DeleteFunc(page.Changes, func(c record.Change) bool { return outside(c.Sequence) })
@@ -169,18 +172,18 @@ func (f *rangeFetch) keepInRange(page *record.Page) (ended bool) {
 		f.records.add(f.info.ShardID, rest)
 		f.fetched += n
 		for _, c := range page.Changes {
-			f.last = c.Sequence
+			f.lastSequence = c.Sequence
 		}
 		for _, e := range page.Errors {
-			if record.CompareSequence(e.Sequence, f.last) > 0 {
-				f.last = e.Sequence
+			if record.CompareSequence(e.Sequence, f.lastSequence) > 0 {
+				f.lastSequence = e.Sequence
 			}
 		}
 	}
 	return newest != "" && record.CompareSequence(newest, f.info.Last) >= 0
 }
 
-// findTrimmed compares the oldest record left with the range, and notes which part was trimmed.
+// findTrimmed compares the oldest record left with the range, and notes the part of the range that was trimmed.
 func (f *rangeFetch) findTrimmed(page *record.Page) {
 	oldest := ""
 	consider := func(sequence string) {
@@ -197,8 +200,8 @@ func (f *rangeFetch) findTrimmed(page *record.Page) {
 	if oldest == "" {
 		return // an empty page
 	}
-	f.trimmed = false
-	if record.CompareSequence(oldest, cmp.Or(f.last, f.info.First)) <= 0 {
+	f.mayBeTrimmed = false
+	if record.CompareSequence(oldest, cmp.Or(f.lastSequence, f.info.First)) <= 0 {
 		return // nothing of the range is lost
 	}
 	to := f.info.Last
@@ -210,62 +213,60 @@ func (f *rangeFetch) findTrimmed(page *record.Page) {
 
 // nextSequence returns the first sequence number that is not fetched yet.
 func (f *rangeFetch) nextSequence() string {
-	if f.last == "" {
+	if f.lastSequence == "" {
 		return f.info.First
 	}
-	return addToSequence(f.last, 1)
+	return addToSequence(f.lastSequence, 1)
 }
 
-// allLost returns the lost ranges: those found by [rangeFetch.findTrimmed], and the end of the
-// range if the shard is incomplete.
+// allLost returns all lost ranges: the ranges that [rangeFetch.findTrimmed] noted, and the end of the range if the
+// shard is incomplete.
 func (f *rangeFetch) allLost() []lostRange {
-	if f.incomplete && (f.last == "" || record.CompareSequence(f.last, f.info.Last) < 0) {
+	if f.shardIncomplete && (f.lastSequence == "" || record.CompareSequence(f.lastSequence, f.info.Last) < 0) {
 		return append(f.lostRanges[:len(f.lostRanges):len(f.lostRanges)], lostRange{f.nextSequence(), f.info.Last})
 	}
 	return f.lostRanges
 }
 
-// fillFromEvent adds records of lost ranges that the event has. incomplete may be nil.
+// fillFromEvent adds the records of the event that are in lost ranges. incomplete may be nil.
 func (f *rangeFetch) fillFromEvent(incomplete *eventRecords) {
-	lost := f.allLost()
-	if incomplete == nil || len(lost) == 0 {
+	lostRanges := f.allLost()
+	if incomplete == nil || len(lostRanges) == 0 {
 		return
 	}
 	fetched := func(sequence string) bool {
-		return !slices.ContainsFunc(lost, func(r lostRange) bool {
+		return !slices.ContainsFunc(lostRanges, func(r lostRange) bool {
 			return record.CompareSequence(r.first, sequence) <= 0 && record.CompareSequence(sequence, r.last) <= 0
 		})
 	}
-	var all eventRecords
+	var found eventRecords
 	for _, page := range incomplete.pages {
 		page.Changes = slices.DeleteFunc(page.Changes, func(c record.Change) bool { return fetched(c.Sequence) })
 		page.Errors = slices.DeleteFunc(page.Errors, func(e *record.RecordError) bool { return fetched(e.Sequence) })
-		all.add(f.info.ShardID, &page.Page)
+		found.add(f.info.ShardID, &page.Page)
 	}
-	f.fetched += all.size()
-	f.records.pages = append(all.pages, f.records.pages...)
+	f.fetched += found.size()
+	f.records.pages = append(found.pages, f.records.pages...)
 }
 
-// losses returns the lost ranges with their numbers of records. An event may have had some of these
-// records.
+// losses returns the lost ranges with their estimated numbers of records. The event may have some records of a range.
 func (f *rangeFetch) losses() []loss {
 	ranges := f.allLost()
 	var losses []loss
-	left := f.info.Size - f.fetched
+	remaining := f.info.Size - f.fetched
 	for i, lost := range ranges {
-		n := max(1, left/(len(ranges)-i)) // their positions are unknown: divide them evenly
-		left -= n
-		losses = append(losses, loss{lost, f.info, n})
+		n := max(1, remaining/(len(ranges)-i)) // the positions of lost records are unknown: divide them evenly
+		remaining -= n
+		losses = append(losses, loss{lostRange: lost, info: f.info, records: n})
 	}
 	return losses
 }
 
 // loss is a range of lost records: Lambda discarded their batch, and the stream has trimmed them.
 //
-// The ends of the range are exact. The number is an estimate: Lambda's count, less the fetched
-// records, divided among the losses of the batch. It is only a hint if the event source mapping has
-// filters or a ParallelizationFactor above 1, because the range then holds records of other batches
-// too.
+// The ends of the range are exact. The number of records is an estimate: Lambda's count, minus the fetched records,
+// divided among the losses of the batch. If the event source mapping has filters or a ParallelizationFactor above 1,
+// the range has records of other batches too, and the number is only a hint.
 type loss struct {
 	lostRange
 	info    *batchInfo
@@ -278,14 +279,13 @@ func (l loss) gap() record.Gap {
 	}
 }
 
-// addToSequence returns sequence plus add, and sequence itself if that is not a
-// number.
-func addToSequence(sequence string, add int64) string {
+// addToSequence returns sequence plus add, but at least "0". If sequence is not a number, it returns sequence.
+func addToSequence(sequence string, delta int64) string {
 	n, ok := new(big.Int).SetString(sequence, 10)
 	if !ok {
 		return sequence
 	}
-	if n.Add(n, big.NewInt(add)).Sign() < 0 {
+	if n.Add(n, big.NewInt(delta)).Sign() < 0 {
 		return "0"
 	}
 	return n.String()

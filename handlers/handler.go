@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// errs makes this package's errors. Their redacted text holds no data.
+// errs makes the errors of this package. Each error has a redacted text for logs.
 const errs = redact.Class("event")
 
 // DynamoDB handles the events of a DynamoDB stream. The package comment lists its answers.
@@ -29,27 +29,26 @@ func DynamoDB(p *pipeline.Pipeline, opts ...Option) lambda.Handler {
 // Kinesis handles the events of a Kinesis data stream that receives a table's changes (Kinesis Data
 // Streams for DynamoDB). The answer names sequence numbers of Kinesis.
 //
-// If records of one event show the same change (the same eventID), the handler delivers the first
-// and counts the others as duplicates. It delivers the changes in the order of their creation,
-// which must have microseconds: if the table's Kinesis destination has milliseconds, no record can
-// be decoded.
+// If records of one event show the same change (the same eventID), the handler delivers the first and counts the others
+// as duplicates. It delivers the changes in the order of their creation times, which must be in microseconds. If the
+// table's Kinesis destination uses milliseconds, no record can be decoded.
 func Kinesis(p *pipeline.Pipeline, opts ...Option) lambda.Handler {
 	return newHandler(p, opts, fromKinesis)
 }
 
-// All handles the events of [DynamoDB], [Kinesis] and [OnFailure], each by the source that it
-// names. An event without a source and without records is a success.
+// All handles the events of [DynamoDB], [Kinesis] and [OnFailure]. The source that an event names decides how it is
+// handled. An event without a source and without records succeeds.
 func All(p *pipeline.Pipeline, opts ...Option) lambda.Handler {
 	return newHandler(p, opts, fromDynamoDB, fromKinesis, fromSQS, fromCommand)
 }
 
 // handler implements every handler of this package.
 type handler struct {
-	p       *pipeline.Pipeline
-	decoder *record.Decoder
-	o       options
-	tel     *telemetry
-	origins []origin // the accepted ones
+	pipeline        *pipeline.Pipeline
+	decoder         *record.Decoder
+	o               options
+	tel             *telemetry
+	acceptedOrigins []origin // accepted origins
 
 	runSlot chan struct{}            // full while a run is in flight
 	lastRun atomic.Pointer[runState] // the latest run
@@ -59,11 +58,11 @@ var _ lambda.Handler = (*handler)(nil)
 
 func newHandler(p *pipeline.Pipeline, opts []Option, origins ...origin) *handler {
 	o := newOptions(opts)
-	return &handler{p: p, decoder: p.Decoder(), o: o, tel: newTelemetry(&o, p.Name()), origins: origins, runSlot: make(chan struct{}, 1)}
+	return &handler{pipeline: p, decoder: p.Decoder(), o: o, tel: newTelemetry(&o, p.Name()), acceptedOrigins: origins, runSlot: make(chan struct{}, 1)}
 }
 
-// Error is an invocation that failed as a whole, so that Lambda brings its event again. Its text is
-// fit for logs. The one failure of another type is that of a process which must be replaced.
+// Error is the error of an invocation that failed completely, so Lambda brings its event again. Logs may show its text.
+// Only if the process must be replaced, the error of an invocation has another type.
 type Error struct {
 	Err error
 }
@@ -78,16 +77,16 @@ func (e *Error) Unwrap() error { return e.Err }
 func (h *handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	now := time.Now()
 	due := h.o.newDeadlines(ctx, now)
-	s := detectEvent(payload)
-	answer, err := h.answer(ctx, due, now, s, payload)
-	h.tel.invoked(ctx, s.origin, &answer, len(payload), err)
+	info := detectEvent(payload)
+	answer, err := h.answer(ctx, due, now, info, payload)
+	h.tel.countInvocation(ctx, info.origin, &answer, len(payload), err)
 	if err != nil {
 		return nil, lambdaError(err)
 	}
 	return answer.json(), nil
 }
 
-// lambdaError makes the error that lambda.Start receives.
+// lambdaError returns the error that lambda.Start receives.
 func lambdaError(err error) error {
 	e := &Error{err}
 	if errors.Is(err, errStuck) { // lambda.Start ends the process only for this type, unwrapped
@@ -96,26 +95,26 @@ func lambdaError(err error) error {
 	return e
 }
 
-func (h *handler) answer(ctx context.Context, due deadlines, now time.Time, s eventInfo, payload []byte) (answer, error) {
-	if err := h.accepts(s); err != nil {
-		// For an event that is not JSON, the syntax error says more.
-		if _, broken := h.decoder.Decode(bytes.Clone(payload)); s.origin == "" && broken != nil {
+func (h *handler) answer(ctx context.Context, due deadlines, now time.Time, info eventInfo, payload []byte) (answer, error) {
+	if err := h.accepts(info); err != nil {
+		// If the event is not JSON, the syntax error is more helpful.
+		if _, broken := h.decoder.Decode(bytes.Clone(payload)); info.origin == "" && broken != nil {
 			err = broken
 		}
 		return answer{}, err
 	}
-	switch s.origin {
+	switch info.origin {
 	case fromCommand:
-		return h.command(ctx, due, s.command)
+		return h.runCommand(ctx, due, info.command)
 	case fromSQS:
 		return h.redriveMessages(ctx, due, payload)
 	}
 	// aws-lambda-go reuses its buffer after the answer, but a sink may keep bytes of the event.
-	return h.records(ctx, due, now, s.origin, bytes.Clone(payload))
+	return h.deliverRecords(ctx, due, now, info.origin, bytes.Clone(payload))
 }
 
-// records delivers the records of a stream's event.
-func (h *handler) records(ctx context.Context, due deadlines, now time.Time, from origin, event []byte) (answer, error) {
+// deliverRecords delivers the records of an event of a stream.
+func (h *handler) deliverRecords(ctx context.Context, due deadlines, now time.Time, from origin, event []byte) (answer, error) {
 	batch, err := h.decodeEvent(event, from)
 	if err != nil {
 		return answer{}, err
@@ -127,8 +126,8 @@ func (h *handler) records(ctx context.Context, due deadlines, now time.Time, fro
 	if a.timedOut, err = h.run(ctx, due, batch.pages...); err != nil {
 		return a, errs.Errorf("the records are not delivered: %w", err)
 	}
-	index, sequence, all := batch.firstUnfinished()
-	if all {
+	index, sequence, allFinished := batch.firstUnfinished()
+	if allFinished {
 		a.finished, a.timedOut = a.records, false
 		return a, nil
 	}
@@ -138,7 +137,7 @@ func (h *handler) records(ctx context.Context, due deadlines, now time.Time, fro
 		return a, errs.Errorf("record %d is not finished and has no sequence number to name it to Lambda, so all of the batch comes again", index)
 	}
 	if a.timedOut && batch.noneFinished() {
-		// If the answer named the first record, Lambda would bring the same event again, whole.
+		// If the answer named the first record, Lambda would bring the same event again, without splitting it.
 		return a, errs.Errorf("%w and none of its %d records is finished, so all of the batch comes again, in halves where the event source mapping has BisectBatchOnFunctionError: where no sink is down, give the function a larger timeout, or the mapping a smaller batch", errDeadline, a.records)
 	}
 	a.failed = []string{sequence}

@@ -5,11 +5,10 @@ import (
 	"strconv"
 )
 
-// CollectLess makes Go collect garbage less often: when it is four times the live memory, and not
-// before the heap reaches three quarters of the function's memory. With Go's defaults a function's
-// small heap is collected every few events on part of one core, which costs a quarter of the
-// handler's time. Call it at the start of main with [os.LookupEnv]. It does nothing if GOGC or
-// GOMEMLIMIT is set, or outside of Lambda.
+// CollectLess makes Go collect garbage less often: only when the garbage is four times the live memory, or when the
+// heap reaches three quarters of the function's memory. With Go's defaults the small heap of a function is collected
+// every few events on a part of one core, which costs a quarter of the handler's time. Call CollectLess at the start of
+// main with [os.LookupEnv]. It does nothing if GOGC or GOMEMLIMIT is set, or outside of Lambda.
 //
 // undo restores Go's settings.
 func CollectLess(env func(name string) (value string, set bool)) (undo func()) {
@@ -17,14 +16,14 @@ func CollectLess(env func(name string) (value string, set bool)) (undo func()) {
 	if !ok {
 		return func() {}
 	}
-	percent, before := debug.SetGCPercent(400), debug.SetMemoryLimit(limit)
+	oldPercent, oldLimit := debug.SetGCPercent(400), debug.SetMemoryLimit(limit)
 	return func() {
-		debug.SetGCPercent(percent)
-		debug.SetMemoryLimit(before)
+		debug.SetGCPercent(oldPercent)
+		debug.SetMemoryLimit(oldLimit)
 	}
 }
 
-// heapLimit returns the limit of the heap in bytes, and false if CollectLess must do nothing.
+// heapLimit returns the limit of the heap in bytes. It returns false if CollectLess must do nothing.
 func heapLimit(env func(string) (string, bool)) (int64, bool) {
 	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
 		if v, _ := env(name); v != "" {

@@ -13,20 +13,19 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// OnFailure handles SQS messages about batches that Lambda discarded. They come from the on-failure
-// destination of an event source mapping: the queue itself, a topic that the queue subscribes to,
-// or a bucket whose notifications (s3:ObjectCreated:*) go to the queue. The handler delivers the
-// records of the batches, and its answer names the messages that are not finished.
+// OnFailure handles SQS messages about batches that Lambda discarded. The messages come from the on-failure destination
+// of an event source mapping: the queue itself, a topic that the queue subscribes to, or a bucket whose notifications
+// (s3:ObjectCreated:*) go to the queue. The handler delivers the records of the batches, and its answer names the
+// messages that are not finished.
 //
-// If the message or its object has the whole event, the handler delivers that. Otherwise it fetches
-// the records from the stream ([WithStreams]). Records that neither the event nor the stream has
-// are lost: the handler logs and stores their gap ([WithGaps]) before the message is finished. If
-// the shard has no records left, the loss is certain 25 hours after the batch; until then the
-// message comes again. A message about anything else fails with a logged reason, for example a dead
-// letter of the pipeline, which `tablewake redrive` delivers.
+// If the message or its object has the whole event, the handler delivers the event. Otherwise it fetches the records
+// from the stream ([WithStreams]). Records that neither the event nor the stream has are lost. The handler logs and
+// stores their gap ([WithGaps]) before the message is finished. If the shard has no records left, the loss is certain
+// 25 hours after the batch; until then the message comes again. A message about something else fails, and the reason is
+// logged. An example is a dead letter of the pipeline, which `tablewake redrive` delivers.
 //
-// Late records are safe for views, aggregates, search and archive, because versions decide there.
-// Notifications and Go sinks see them after later changes of the item.
+// Late records are safe for views, aggregates, search and archive, because these sinks compare versions. Notifications
+// and Go sinks get late records after later changes of the item.
 //
 // The event {"tablewake":"redrive"}, sent by a schedule or by hand, redrives the dead letters of an
 // outage ([WithRedrive]).
@@ -34,8 +33,8 @@ func OnFailure(p *pipeline.Pipeline, opts ...Option) lambda.Handler {
 	return newHandler(p, opts, fromSQS, fromCommand)
 }
 
-// command runs the command that an event names.
-func (h *handler) command(ctx context.Context, due deadlines, name string) (answer, error) {
+// runCommand runs the command that an event names.
+func (h *handler) runCommand(ctx context.Context, due deadlines, name string) (answer, error) {
 	a := answer{command: true}
 	switch {
 	case name != "redrive":
@@ -59,7 +58,7 @@ type sqsEvent struct {
 	} `json:"Records"`
 }
 
-// redriveMessages redrives one message after the other.
+// redriveMessages redrives the messages of an event one after another.
 func (h *handler) redriveMessages(ctx context.Context, due deadlines, payload []byte) (answer, error) {
 	var event sqsEvent
 	if err := json.Unmarshal(payload, &event); err != nil {
@@ -90,26 +89,26 @@ func (h *handler) redriveMessages(ctx context.Context, due deadlines, payload []
 			outcome = gapNoted
 		}
 		a.timedOut = a.timedOut || errors.Is(err, errDeadline)
-		h.tel.message(ctx, outcome, lost)
+		h.tel.countMessage(ctx, outcome, lost)
 	}
 	a.finished = a.records - len(a.failed)
 	return a, nil
 }
 
-// redriveMessage delivers the batches that a message names. lost counts records that are lost.
+// redriveMessage delivers the batches that a message names. lost is the number of lost records.
 func (h *handler) redriveMessage(ctx context.Context, due deadlines, body string) (lost int, err error) {
 	notice, err := parseNotice([]byte(body))
 	if err != nil {
 		return 0, err
 	}
-	for _, at := range notice.objects {
-		record, err := h.readInvocationRecord(ctx, due, at)
+	for _, ref := range notice.objects {
+		record, err := h.readInvocationRecord(ctx, due, ref)
 		if err != nil {
 			return lost, err
 		}
 		n, err := h.deliverDiscarded(ctx, due, record)
 		if lost += n; err != nil {
-			return lost, errs.Errorf("%s: %w", redact.Safe(at.String()), err)
+			return lost, errs.Errorf("%s: %w", redact.Safe(ref.String()), err)
 		}
 	}
 	if notice.record != nil {
@@ -124,7 +123,7 @@ func (h *handler) deliverDiscarded(ctx context.Context, due deadlines, r *invoca
 	if err != nil {
 		return 0, err
 	}
-	// The records that are left come first: the stream may have trimmed them the next time.
+	// Deliver the remaining records first, because the stream may have trimmed them at the next try.
 	if err := h.deliverAll(ctx, due, b); err != nil {
 		return 0, err
 	}
@@ -143,16 +142,16 @@ func (h *handler) storeGap(ctx context.Context, due deadlines, l loss) error {
 		h.logLoss(ctx, l, "records are lost, and no store of gaps is configured: the message stays")
 		return errs.New("records are lost and there is no store of gaps: configure state.table, or give handlers.WithGaps, or delete the message after you noted the loss")
 	}
-	within, cancel := due.context(ctx)
+	storeCtx, cancel := due.context(ctx)
 	defer cancel()
-	if err := h.o.gaps.AddGap(within, l.gap()); err != nil {
+	if err := h.o.gaps.AddGap(storeCtx, l.gap()); err != nil {
 		return errs.Errorf("records are lost, and the gap could not be stored: %w", err)
 	}
 	h.logLoss(ctx, l, "records are lost: Lambda discarded them, and the stream no longer has them")
 	return nil
 }
 
-// deliverAll runs records through the pipeline. Its error names a record that is not finished.
+// deliverAll delivers records through the pipeline. It returns an error unless all of them are finished.
 func (h *handler) deliverAll(ctx context.Context, due deadlines, b *eventRecords) error {
 	if len(b.pages) == 0 {
 		return nil
@@ -161,8 +160,8 @@ func (h *handler) deliverAll(ctx context.Context, due deadlines, b *eventRecords
 	if err != nil {
 		return err
 	}
-	switch index, sequence, all := b.firstUnfinished(); {
-	case all:
+	switch index, sequence, allFinished := b.firstUnfinished(); {
+	case allFinished:
 		return nil
 	case timedOut:
 		return errs.Errorf("record %d of its page (sequence number %s) is not delivered: %w", index, redact.Safe(sequence), errDeadline)
@@ -171,34 +170,34 @@ func (h *handler) deliverAll(ctx context.Context, due deadlines, b *eventRecords
 	}
 }
 
-// Objects reads from S3.
+// Objects reads objects from S3.
 type Objects interface {
-	// GetObject blocks until the whole object is read: its newest version if version is "". The
-	// error wraps [ErrGone] if the object does not exist any more.
+	// GetObject blocks until the whole object is read. If version is "", it reads the newest version. The error wraps
+	// [ErrGone] if the object no longer exists.
 	GetObject(ctx context.Context, bucket, key, version string) ([]byte, error)
 }
 
-// ErrGone is the error for an object that was deleted or has expired.
+// ErrGone is the error for an object that was deleted or that has expired.
 var ErrGone = errs.New("the object is gone")
 
 // readInvocationRecord reads the record of a discarded batch from an object of the on-failure
 // bucket.
-func (h *handler) readInvocationRecord(ctx context.Context, due deadlines, at objectRef) (*invocationRecord, error) {
+func (h *handler) readInvocationRecord(ctx context.Context, due deadlines, ref objectRef) (*invocationRecord, error) {
 	if h.o.objects == nil {
 		return nil, errs.New("the message names an object of S3, and this function does not read S3: give handlers.WithObjects")
 	}
 	ctx, cancel := due.context(ctx)
 	defer cancel()
-	b, err := h.o.objects.GetObject(ctx, at.bucket, at.key, at.version)
+	b, err := h.o.objects.GetObject(ctx, ref.bucket, ref.key, ref.version)
 	switch {
 	case errors.Is(err, ErrGone):
-		return nil, errs.Errorf("%s: %w, and with it the position of its records in the stream: restore it from its versions or a backup, or delete the message; views and indexes of these items are correct again after their next change", redact.Safe(at.String()), ErrGone)
+		return nil, errs.Errorf("%s: %w, and with it the position of its records in the stream: restore it from its versions or a backup, or delete the message; views and indexes of these items are correct again after their next change", redact.Safe(ref.String()), ErrGone)
 	case err != nil:
-		return nil, errs.Errorf("%s: %w", redact.Safe(at.String()), err)
+		return nil, errs.Errorf("%s: %w", redact.Safe(ref.String()), err)
 	}
 	var r invocationRecord
 	if json.Unmarshal(b, &r) != nil || r.DynamoDB == nil && r.Kinesis == nil {
-		return nil, errs.Errorf("%s: this is not the record of a discarded batch: narrow the bucket's notification to the prefix aws/lambda/, and delete the message", redact.Safe(at.String()))
+		return nil, errs.Errorf("%s: this is not the record of a discarded batch: narrow the bucket's notification to the prefix aws/lambda/, and delete the message", redact.Safe(ref.String()))
 	}
 	return &r, nil
 }

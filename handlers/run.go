@@ -12,19 +12,19 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// eventSource is the source of one run. All its pages are there from the start. It revokes what is
-// not finished in time.
+// eventSource is the source of one run. It has all of its pages from the start. It revokes records that are not
+// finished in time.
 type eventSource struct {
-	p         *pipeline.Pipeline
+	pipeline  *pipeline.Pipeline
 	pages     []*pipeline.Page
 	deadlines deadlines
 
-	partitions []string // the partitions of the pages
+	partitions []string // partitions of the pages
 	done       chan struct{}
 	watching   sync.WaitGroup
 
-	// Valid after watching has ended.
-	timedOut    bool // the time was over: unfinished records are revoked
+	// The following fields are valid after watching has ended.
+	timedOut    bool // the time was over, and unfinished records are revoked
 	stoppedHard bool // the run was stopped hard
 }
 
@@ -39,75 +39,75 @@ type runResult struct {
 	err      error
 }
 
-// run delivers pages, which must have trackers. When it returns, the trackers say which records are
-// finished; timedOut reports that the time was over before all were.
+// run delivers pages, which must have trackers. When it returns, the trackers show which records are finished. timedOut
+// reports whether the time was over before all records were finished.
 //
-// A pipeline has one run at a time. If a sink ignores its context, the run does not end in time.
-// run then abandons it and returns; the next invocation waits for the abandoned run.
+// A pipeline has one run at a time. If a sink ignores its context, the run may not end in time. Then the method run
+// abandons it and returns, and the next invocation waits for the abandoned run.
 func (h *handler) run(ctx context.Context, due deadlines, pages ...*pipeline.Page) (timedOut bool, err error) {
 	current, err := h.startRun(ctx, due)
 	if current == nil {
 		return true, err
 	}
-	end := make(chan runResult, 1)
+	results := make(chan runResult, 1)
 	go func() {
 		defer func() { <-h.runSlot }()
-		end <- h.deliver(ctx, due, pages)
+		results <- h.deliver(ctx, due, pages)
 	}()
-	late, cancel := due.timer(due.abandon)
+	abandonTime, cancel := due.timer(due.abandon)
 	defer cancel()
 	select {
-	case e := <-end:
-		return e.timedOut, e.err
-	case <-late:
+	case result := <-results:
+		return result.timedOut, result.err
+	case <-abandonTime:
 		current.abandoned.Store(true)
 		h.o.log.LogAttrs(ctx, slog.LevelError, "a sink or a store did not end though its context did: the answer does not wait for it, and the next invocation does")
 		return true, nil
 	}
 }
 
-// runState is the state of one run.
-type runState struct{ abandoned atomic.Bool } // its invocation did not wait for it
+// runState is the state of one run. abandoned is true if its invocation did not wait for the end of the run.
+type runState struct{ abandoned atomic.Bool }
 
-// errStuck reports that an invocation waited in vain for the abandoned run of an earlier one. No
-// other run can start beside it.
+// errStuck is the error of an invocation in whose time the abandoned run of an earlier invocation did not end. No other
+// run can start until the abandoned run ends.
 var errStuck = errs.New("a sink or a store that an earlier invocation abandoned has not ended within this invocation, and nothing can be delivered before it does: the process must be replaced; make each Write end when its context does")
 
 // startRun waits until no run is in flight. It returns nil if there is no time for another run.
 func (h *handler) startRun(ctx context.Context, due deadlines) (*runState, error) {
-	over, cancel := due.timer(due.revokeSoft)
+	timeOver, cancel := due.timer(due.revokeSoft)
 	defer cancel()
 	if due.pastSoftRevoke(time.Now()) {
 		return nil, nil
 	}
-	before := h.lastRun.Load()
-	wasAbandoned := before != nil && before.abandoned.Load()
+	previous := h.lastRun.Load()
+	wasAbandoned := previous != nil && previous.abandoned.Load()
 	select {
 	case h.runSlot <- struct{}{}:
 		current := &runState{}
 		h.lastRun.Store(current)
 		return current, nil
 	case <-ctx.Done():
-	case <-over:
+	case <-timeOver:
 	}
-	if wasAbandoned && h.lastRun.Load() == before {
+	if wasAbandoned && h.lastRun.Load() == previous {
 		return nil, errStuck
 	}
 	return nil, nil
 }
 
 func (h *handler) deliver(ctx context.Context, due deadlines, pages []*pipeline.Page) runResult {
-	f := &eventSource{p: h.p, pages: pages, deadlines: due}
+	source := &eventSource{pipeline: h.pipeline, pages: pages, deadlines: due}
 	for _, p := range pages {
-		f.partitions = append(f.partitions, p.Partition)
+		source.partitions = append(source.partitions, p.Partition)
 	}
-	err := h.p.Run(ctx, f, nil)
-	f.watching.Wait()
+	err := h.pipeline.Run(ctx, source, nil)
+	source.watching.Wait()
 	_, hard := errors.AsType[*pipeline.StopError](err)
-	if (f.stoppedHard || hard && ctx.Err() != nil) && !pipeline.IsFatal(err) {
+	if (source.stoppedHard || hard && ctx.Err() != nil) && !pipeline.IsFatal(err) {
 		err = nil // the trackers say which records are not finished
 	}
-	return runResult{f.timedOut, err}
+	return runResult{timedOut: source.timedOut, err: err}
 }
 
 // Read returns the next page.
@@ -123,7 +123,7 @@ func (f *eventSource) Read(context.Context) (*pipeline.Page, error) {
 	return page, nil
 }
 
-// Control starts the watch over the deadlines, and ends it when c is nil.
+// Control starts to watch the deadlines. If c is nil, it ends the watch.
 func (f *eventSource) Control(c pipeline.Control) {
 	switch {
 	case f.deadlines.revokeSoft.IsZero():
@@ -135,7 +135,7 @@ func (f *eventSource) Control(c pipeline.Control) {
 	}
 }
 
-// watch revokes soft, revokes hard and stops the run, each at its deadline, until the run ends.
+// watch revokes softly, revokes hard and stops the run, each at its deadline. It returns when the run ends.
 func (f *eventSource) watch(c pipeline.Control) {
 	for _, step := range []struct {
 		at time.Time
@@ -157,10 +157,10 @@ func (f *eventSource) watch(c pipeline.Control) {
 	}
 }
 
-// stopHard stops what continues after a hard revoke, such as a flush.
+// stopHard stops work that continues after a hard revoke, such as a flush.
 func (f *eventSource) stopHard() {
 	f.stoppedHard = true
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errDeadline)
-	f.p.Stop(ctx)
+	f.pipeline.Stop(ctx)
 }

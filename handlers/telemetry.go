@@ -10,16 +10,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/instrument"
 )
 
-// scope is the name of the instrumentation. The name of every metric starts with tablewake.handler.
+// scope is the name of the instrumentation. The names of all metrics start with tablewake.handler.
 const scope = "github.com/tablewake/tablewake/handlers"
 
 // telemetry counts invocations and their results.
 type telemetry struct {
 	invocations metric.Int64Counter
 	records     metric.Int64Counter
-	returned    metric.Int64Counter
+	nacked      metric.Int64Counter
 	bytes       metric.Int64Counter
-	cuts        metric.Int64Counter
+	timeouts    metric.Int64Counter
 	messages    metric.Int64Counter
 	lost        metric.Int64Counter
 	age         metric.Float64Gauge
@@ -30,7 +30,7 @@ type telemetry struct {
 // The outcomes of invocations and of messages.
 const (
 	succeeded = "success"
-	partly    = "partial"
+	partial   = "partial"
 	failed    = "failed"
 
 	redriven = "redriven"
@@ -42,9 +42,9 @@ func newTelemetry(o *options, pipeline string) *telemetry {
 	t := &telemetry{
 		invocations: k.Counter("tablewake.handler.invocations", "{invocation}", "invocations, by source and outcome: success, partial, failed"),
 		records:     k.Counter("tablewake.handler.records", "{record}", "records of streams' events, by source"),
-		returned:    k.Counter("tablewake.handler.returned", "{record}", "records that were given back for Lambda to bring again, by source"),
+		nacked:      k.Counter("tablewake.handler.returned", "{record}", "records that were given back for Lambda to bring again, by source"),
 		bytes:       k.Counter("tablewake.handler.bytes", "By", "bytes of events, by source"),
-		cuts:        k.Counter("tablewake.handler.cuts", "{invocation}", "invocations that gave something back because their time was nearly over, by source"),
+		timeouts:    k.Counter("tablewake.handler.cuts", "{invocation}", "invocations that gave something back because their time was nearly over, by source"),
 		messages:    k.Counter("tablewake.handler.messages", "{message}", "messages of batches that Lambda gave up, by outcome: redriven, gap (records are lost, and that is noted), failed"),
 		lost:        k.Counter("tablewake.handler.lost", "{record}", "records, about, of batches that Lambda gave up and that the stream keeps no more: data loss"),
 		age:         k.Value("tablewake.handler.age", "s", "age of the oldest record of an event when it arrived, by source"),
@@ -55,14 +55,14 @@ func newTelemetry(o *options, pipeline string) *telemetry {
 		o.log.Error("metrics of the handler are incomplete", slog.String("error", err.Error()))
 	}
 	for _, from := range []origin{"", fromDynamoDB, fromKinesis, fromSQS, fromCommand} {
-		for _, outcome := range []string{"", succeeded, partly, failed} {
+		for _, outcome := range []string{"", succeeded, partial, failed} {
 			t.sets[[2]string{string(from), outcome}] = t.newSet(from, outcome)
 		}
 	}
 	return t
 }
 
-// sources are the origins in the attributes of metrics.
+// sources maps origins to the values of the attribute source.
 var sources = map[origin]string{fromDynamoDB: "dynamodb", fromKinesis: "kinesis", fromSQS: "sqs", fromCommand: "command"}
 
 func (t *telemetry) newSet(from origin, outcome string) metric.MeasurementOption {
@@ -77,42 +77,42 @@ func (t *telemetry) newSet(from origin, outcome string) metric.MeasurementOption
 	return metric.WithAttributeSet(attribute.NewSet(attrs...))
 }
 
-// set returns the attributes for an origin and an outcome.
-func (t *telemetry) set(from origin, outcome string) metric.MeasurementOption {
+// attributes returns the attributes for an origin and an outcome.
+func (t *telemetry) attributes(from origin, outcome string) metric.MeasurementOption {
 	if set, ok := t.sets[[2]string{string(from), outcome}]; ok {
 		return set
 	}
 	return t.sets[[2]string{"", outcome}]
 }
 
-// invoked counts an invocation.
-func (t *telemetry) invoked(ctx context.Context, from origin, a *answer, bytes int, err error) {
+// countInvocation counts an invocation.
+func (t *telemetry) countInvocation(ctx context.Context, from origin, a *answer, bytes int, err error) {
 	outcome := succeeded
 	switch {
 	case err != nil || a.records > 0 && a.finished == 0:
 		outcome = failed
 	case a.finished < a.records:
-		outcome = partly
+		outcome = partial
 	}
-	t.invocations.Add(ctx, 1, t.set(from, outcome))
-	t.bytes.Add(ctx, int64(bytes), t.set(from, ""))
+	t.invocations.Add(ctx, 1, t.attributes(from, outcome))
+	t.bytes.Add(ctx, int64(bytes), t.attributes(from, ""))
 	if a.timedOut {
-		t.cuts.Add(ctx, 1, t.set(from, ""))
+		t.timeouts.Add(ctx, 1, t.attributes(from, ""))
 	}
 	if from == fromSQS {
 		return
 	}
 	if a.finished < a.records {
-		t.returned.Add(ctx, int64(a.records-a.finished), t.set(from, ""))
+		t.nacked.Add(ctx, int64(a.records-a.finished), t.attributes(from, ""))
 	}
 	if a.records > 0 {
-		t.records.Add(ctx, int64(a.records), t.set(from, ""))
-		t.age.Record(ctx, a.oldest.Seconds(), t.set(from, ""))
+		t.records.Add(ctx, int64(a.records), t.attributes(from, ""))
+		t.age.Record(ctx, a.oldest.Seconds(), t.attributes(from, ""))
 	}
 }
 
-// message counts a message of SQS.
-func (t *telemetry) message(ctx context.Context, outcome string, lost int) {
+// countMessage counts a message of SQS.
+func (t *telemetry) countMessage(ctx context.Context, outcome string, lost int) {
 	t.messages.Add(ctx, 1, metric.WithAttributes(t.pipeline, attribute.String("outcome", outcome)))
 	if lost > 0 {
 		t.lost.Add(ctx, int64(lost), metric.WithAttributes(t.pipeline))

@@ -5,14 +5,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// window is the tumbling window of an event (Lambda Developer Guide, "Using Lambda to process
-// records with tumbling windows"). The handler ignores its start, its end, and whether this is its
-// last invocation.
+// window is the tumbling window of an event (Lambda Developer Guide, "Using Lambda to process records with tumbling
+// windows"). The handler ignores the start and the end of the window, and whether this is its last invocation.
 type window struct {
 	state []byte // JSON
 }
 
-// readWindow reads the window of a decoded event, nil if it has none, and the shard of its records.
+// readWindow returns the window of a decoded event, and the shard of its records. w is nil if the event has no window.
 // The cursor must be at the start of the event.
 func readWindow(c *jsoncursor.Cursor, page *record.Page) (w *window, shard string) {
 	var state []byte
@@ -34,8 +33,8 @@ func readWindow(c *jsoncursor.Cursor, page *record.Page) (w *window, shard strin
 	return w, shard
 }
 
-// skipRecords skips the array of records by the lengths of the page's records, because they are
-// most of the event's bytes.
+// skipRecords skips the array of records. It uses the lengths of the page's records, because they are most of the
+// event's bytes.
 func skipRecords(c *jsoncursor.Cursor, page *record.Page) {
 	if !c.Take('[') {
 		return

@@ -10,39 +10,39 @@ import (
 )
 
 // API is the DynamoDB Streams API. Every method blocks until the service answers or ctx is done, and is safe for
-// concurrent use. Errors are [*Error]. [pipeline.Retryable] reports the transient ones; errors.Is finds
+// concurrent use. Errors are [*Error]. [pipeline.Retryable] reports whether an error is transient; errors.Is finds
 // [ErrExpiredIterator], [ErrTrimmed], [ErrNotFound] and [ErrDenied].
 type API interface {
 	// ListStreams returns one page of the account's streams. If table is not "", it returns only the streams of that
-	// table. after is the After of the page before, "" for the first page.
+	// table. after is StreamPage.After of the previous page; "" for the first page.
 	ListStreams(ctx context.Context, table, after string) (StreamPage, error)
 
-	// DescribeStream returns one page of a stream's shards: at most 100 shards a page. An account has 10 calls a second.
+	// DescribeStream returns one page of a stream's shards: at most 100 shards. An account may make 10 calls a second.
 	DescribeStream(ctx context.Context, q DescribeQuery) (StreamDescription, error)
 
 	// GetShardIterator returns an iterator at a position of a shard. The iterator is valid for 15 minutes.
 	GetShardIterator(ctx context.Context, at ShardPosition) (string, error)
 
-	// GetRecords returns the next page of a shard: at most 1,000 records or 1 MB. With an error the page may have the
-	// complete records before the point where the response broke. Such a page is never Ended, and the caller uses the
-	// same iterator again.
+	// GetRecords returns the next page of a shard: at most 1,000 records or 1 MB. If a response broke off, it returns
+	// an error and a page with the complete records before the break. Such a page is never Ended, and the caller uses
+	// the same iterator again.
 	GetRecords(ctx context.Context, q RecordsQuery) (record.GetRecordsPage, error)
 }
 
 // StreamPage is one page of ListStreams.
 type StreamPage struct {
 	Streams []StreamRef
-	After   string // "" on the last page
+	After   string // argument for the next page; "" on the last page
 }
 
 // StreamRef names a stream.
 type StreamRef struct {
 	ARN   string
 	Table string
-	Label string // when the stream was enabled: 2026-01-02T03:04:05.678, so text order is time order
+	Label string // when the stream was enabled, as 2026-01-02T03:04:05.678: text order is time order
 }
 
-// StreamFromARN returns the stream of an ARN. If the ARN is not one of a stream, Table and Label are empty.
+// StreamFromARN returns the stream with an ARN. If arn is not the ARN of a stream, Table and Label are empty.
 func StreamFromARN(arn string) StreamRef {
 	_, rest, _ := strings.Cut(arn, ":table/")
 	table, label, _ := strings.Cut(rest, "/stream/")
@@ -52,8 +52,8 @@ func StreamFromARN(arn string) StreamRef {
 // DescribeQuery requests one page of a stream's shards.
 type DescribeQuery struct {
 	StreamARN  string
-	After      string // the After of the page before. Default: from the first shard
-	ChildrenOf string // only the children of this shard. Default: all shards
+	After      string // StreamDescription.After of the previous page. Default: from the first shard
+	ChildrenOf string // id of a shard: lists only its children. Default: all shards
 }
 
 // StreamDescription is one page of DescribeStream.
@@ -63,7 +63,7 @@ type StreamDescription struct {
 	ViewType record.ViewType
 	Created  time.Time // UTC; zero if the service does not report it
 	Shards   []Shard
-	After    string // "" on the last page
+	After    string // DescribeQuery.After for the next page; "" on the last page
 }
 
 // StreamStatus is the state of a stream. A disabled stream gets no more records, and stays readable for 24 hours.
@@ -80,7 +80,7 @@ const (
 // Shard is one shard of a stream as the service lists it.
 type Shard struct {
 	ID     string
-	Parent string // "" if there is none; an expired parent is no longer listed
+	Parent string // id of the parent; "" if there is none. An expired parent is no longer listed
 	First  string // first sequence number
 	Last   string // last sequence number; "" while the shard is open
 }
@@ -88,7 +88,7 @@ type Shard struct {
 // Open reports whether the shard is listed as open. A shard with a child is closed, even if it is listed as open.
 func (s Shard) Open() bool { return s.Last == "" }
 
-// ShardTime returns when a shard was created. A shard id has that time in milliseconds:
+// ShardTime returns the creation time of a shard from its id, which holds the time in milliseconds:
 // shardId-00000001414576573621-f55eea83. ok is false for ids of another form.
 func ShardTime(id string) (at time.Time, ok bool) {
 	const prefix, digits = "shardId-", 20
@@ -103,7 +103,7 @@ func ShardTime(id string) (at time.Time, ok bool) {
 	return time.UnixMilli(ms).UTC(), true
 }
 
-// IteratorType is where in a shard an iterator starts.
+// IteratorType is the kind of position at which an iterator starts.
 type IteratorType string
 
 // The positions that an iterator can start at.
@@ -113,25 +113,26 @@ const (
 	AtSequence    IteratorType = "AT_SEQUENCE_NUMBER"    // at ShardPosition.Sequence
 	AfterSequence IteratorType = "AFTER_SEQUENCE_NUMBER" // after ShardPosition.Sequence
 
-	// AtTimestamp is at the first record created at ShardPosition.Time or later. If the stream has dropped records
-	// of that time, the iterator is at the oldest record left, and nothing shows it (API reference, GetShardIterator).
-	// The service refuses a time in the future. DynamoDB Local does not know this type; the error is not transient.
+	// AtTimestamp is at the first record created at ShardPosition.Time or later. If the stream has dropped records of
+	// that time, the iterator is at the oldest record left, and the response does not show that (API reference,
+	// GetShardIterator). The service refuses a time in the future. DynamoDB Local does not know this type, and returns
+	// an error that is not transient.
 	AtTimestamp IteratorType = "AT_TIMESTAMP"
 )
 
-// ShardPosition is where in a shard an iterator starts.
+// ShardPosition is a position in a shard, at which an iterator starts.
 type ShardPosition struct {
 	StreamARN string
 	Shard     string
 	Type      IteratorType
 	Sequence  string    // for AtSequence and AfterSequence
-	Time      time.Time // for AtTimestamp, to the millisecond
+	Time      time.Time // for AtTimestamp, with a precision of 1 ms
 }
 
 // RecordsQuery requests the next page of a shard.
 type RecordsQuery struct {
 	Iterator  string
-	StreamARN string // stream of the iterator: records do not name it, and their versions need it
+	StreamARN string // stream of the iterator; the versions of changes need it, and records do not name it
 	Shard     string // shard of the iterator
-	Limit     int    // most records of the page, up to 1,000. Default: the service decides
+	Limit     int    // maximum number of records in the page, up to 1,000. Default: the service decides
 }

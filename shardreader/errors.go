@@ -7,11 +7,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// The kinds of an [Error] that is not transient. See the errors of GetRecords and GetShardIterator in the DynamoDB
-// Streams API reference.
+// The kinds of errors that are not transient. See the errors of GetRecords and GetShardIterator in the DynamoDB Streams
+// API reference.
 var (
-	// ErrExpiredIterator: the iterator is older than 15 minutes. The caller requests a new one after the last sequence
-	// number that it read.
+	// ErrExpiredIterator: the iterator is older than 15 minutes. The caller requests a new iterator after the last
+	// sequence number that it read.
 	ErrExpiredIterator = errs.New("the shard iterator has expired")
 	// ErrTrimmed: the position is older than 24 hours. The records between the position and the oldest record left are
 	// lost.
@@ -26,9 +26,9 @@ var (
 type Error struct {
 	Op      string // ListStreams, DescribeStream, GetShardIterator, GetRecords
 	Subject string // the table, the stream, or the shard of a stream
-	Kind    error  // ErrExpiredIterator, ErrTrimmed, ErrNotFound or ErrDenied; nil for all others
+	Kind    error  // ErrExpiredIterator, ErrTrimmed, ErrNotFound or ErrDenied; nil for other errors
 	Err     error  // the cause
-	Hint    string // what the operator can do; "" if there is nothing
+	Hint    string // advice to the operator; "" if there is none
 }
 
 var _ redact.Redacted = (*Error)(nil)
@@ -41,7 +41,8 @@ func (e *Error) Error() string {
 	return e.text(e.Err.Error())
 }
 
-// Redacted returns Error with the code or type of the cause instead of its text, because a server wrote that text.
+// Redacted returns the text of Error with the code or type of the cause instead of the cause's text, which comes from a
+// server.
 func (e *Error) Redacted() string {
 	if e.Err == nil {
 		return e.text("")

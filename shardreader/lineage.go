@@ -1,20 +1,20 @@
 package shardreader
 
-// lineage decides which shards may be read: a child only after its parent. It visits a shard only when the shard is listed
-// and when its parent is finished.
+// lineage decides which shards may be read: a child may be read after its parent. To stay fast, it visits a shard only
+// when the shard is listed, and when its parent is finished.
 type lineage struct {
 	nodes      map[string]*shardNode
-	order      []string                // as listed
-	children   map[string][]*shardNode // by parent id; the parent need not be listed
-	candidates []*shardNode            // shards that ready checks
+	order      []string                // shard ids, in the order of the listing
+	children   map[string][]*shardNode // by parent id; the parent may be unlisted
+	candidates []*shardNode            // shards that the next call of ready checks
 }
 
 type shardNode struct {
 	Shard
-	started, done bool
+	started, finished bool
 }
 
-// add adds listed shards. Of a known shard it only updates Last.
+// add adds listed shards. If a shard is known, add only updates its Last.
 func (l *lineage) add(shards []Shard) {
 	if l.nodes == nil {
 		l.nodes, l.children = make(map[string]*shardNode), make(map[string][]*shardNode)
@@ -34,15 +34,15 @@ func (l *lineage) add(shards []Shard) {
 	}
 }
 
-// ready returns the shards that may be read now and were not returned before: those whose parent is finished or no longer
-// listed.
+// ready returns the shards that may be read now and were not returned before. A shard may be read if its parent is
+// finished or no longer listed.
 func (l *lineage) ready() []Shard {
 	var ready []Shard
-	for _, n := range l.candidates {
-		if p, ok := l.nodes[n.Parent]; !n.started && (!ok || p.done) {
-			n.started = true
-			ready = append(ready, n.Shard)
-		} // else finish of its parent makes it a candidate again
+	for _, node := range l.candidates {
+		if parent, ok := l.nodes[node.Parent]; !node.started && (!ok || parent.finished) {
+			node.started = true
+			ready = append(ready, node.Shard)
+		} // if the parent is not finished, its finish makes the shard a candidate again
 	}
 	l.candidates = nil
 	return ready
@@ -50,28 +50,28 @@ func (l *lineage) ready() []Shard {
 
 // finish marks a shard as read to its end.
 func (l *lineage) finish(id string) {
-	l.nodes[id].done = true
+	l.nodes[id].finished = true
 	l.candidates = append(l.candidates, l.children[id]...)
 }
 
-// skip marks a shard as one that is not read, and whose children need not wait for it.
+// skip marks a shard that is not read. Its children do not wait for it.
 func (l *lineage) skip(id string) {
 	l.nodes[id].started = true
 	l.finish(id)
 }
 
-// childless reports whether a finished shard has no listed child, or no shard is listed at all. A later listing of an
-// enabled stream has more.
+// childless reports whether a finished shard has no listed child, or no shard is listed at all. If the stream is
+// enabled, a later listing has more shards.
 func (l *lineage) childless() bool {
 	for id, n := range l.nodes {
-		if n.done && len(l.children[id]) == 0 {
+		if n.finished && len(l.children[id]) == 0 {
 			return true
 		}
 	}
 	return len(l.nodes) == 0
 }
 
-// open reports whether a shard may get more records: it is listed as open and has no child.
+// open reports whether a shard may get more records. Such a shard is listed as open and has no child.
 func (l *lineage) open(id string) bool {
 	return l.nodes[id].Open() && len(l.children[id]) == 0
 }

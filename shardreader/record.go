@@ -18,12 +18,12 @@ type RecordOptions struct {
 	API    API    // required
 	Source string // required: a table's name or ARN (its newest stream), or a stream's ARN
 
-	// Idle makes a recording continue until no record came for this long.
-	// Default (0): it ends at the records that were the newest at its start.
+	// Idle makes a recording continue until no record was received for this long. Default (0): the recording ends at
+	// the records that were the newest at its start.
 	Idle time.Duration
 
 	// EmptyPages is the number of empty pages in a row after which an open shard counts as read up to its newest
-	// record. The service returns empty pages in the middle of a shard too, and gives no other sign. Default: 20
+	// record. One page is not enough, because the service returns empty pages in the middle of a shard too. Default: 20
 	EmptyPages int
 
 	// Mask masks the records. It leaves out records that cannot be decoded, because their sensitive attributes are
@@ -32,13 +32,13 @@ type RecordOptions struct {
 
 	Poll time.Duration // pause after an empty page of an open shard. Default: 250ms
 
-	Calls    int                  // calls of the API at once. Default: 8
-	Attempts int                  // tries of a call with transient errors, in addition to the API's own. Default: 8
-	Backoff  pipeline.Backoff     // between tries
+	Calls    int                  // maximum number of API calls in flight. Default: 8
+	Attempts int                  // maximum number of tries of a call; the API may add its own retries. Default: 8
+	Backoff  pipeline.Backoff     // pauses between tries
 	Progress func(RecordProgress) // called after every page, never concurrently. Default: not called
 }
 
-// RecordProgress has the counts of a recording so far.
+// RecordProgress holds the counts of a recording so far.
 type RecordProgress struct {
 	Records    int64
 	Bytes      int64 // bytes written
@@ -50,20 +50,21 @@ type RecordProgress struct {
 type Recording struct {
 	Stream StreamRef
 	RecordProgress
-	Undecodable int64        // those of Records that cannot be decoded, and are written unchanged
-	Masked      int64        // those of Records with a masked attribute
-	LeftOut     int64        // not in Records: they cannot be decoded, and RecordOptions.Mask is set
-	EmptyMaps   int64        // values {} that were read as empty maps: DynamoDB Local sends them
+	Undecodable int64        // number of Records that cannot be decoded; they are written unchanged
+	Masked      int64        // number of Records with a masked attribute
+	LeftOut     int64        // number of other records, which were left out: they cannot be decoded, and RecordOptions.Mask is set
+	EmptyMaps   int64        // number of values {} that were read as empty maps; DynamoDB Local sends such values
 	Gaps        []record.Gap // records that the stream had dropped already
 }
 
-// Record copies a stream to w. Each line is the JSON of one record, with the stream's ARN as eventSourceARN: replay needs
-// the ARN for the table and the versions of the changes. Parents come before their children, so that the changes of an item
-// keep their order.
+// Record copies a stream to w. Each line is the JSON of one record, with the stream's ARN as eventSourceARN. Replay
+// takes the table and the versions of the changes from the ARN. Parents come before their children, so that the changes
+// of an item keep their order.
 //
-// Record starts at the oldest record. Without Idle, an open shard ends before the first record that was written after the
-// start. If no such record comes, it ends after EmptyPages empty pages. Records that the stream has dropped are in
-// Recording.Gaps and are not an error. After an error w has only a part of the records.
+// Record starts at the oldest record. Without Idle, it reads an open shard up to the first record that was written
+// after the start. If no such record comes, it reads the shard until EmptyPages empty pages have come in a row. Records
+// that the stream has dropped are in Recording.Gaps, and are not an error. After an error w has only a part of the
+// records.
 func Record(ctx context.Context, w io.Writer, o RecordOptions) (Recording, error) {
 	switch {
 	case o.API == nil:
@@ -98,7 +99,7 @@ func Record(ctx context.Context, w io.Writer, o RecordOptions) (Recording, error
 	return r.writer.recording, err
 }
 
-// recorder reads all shards of a stream, each in a goroutine of its own.
+// recorder reads all shards of a stream, each shard in its own goroutine.
 type recorder struct {
 	o         RecordOptions
 	api       API
@@ -110,43 +111,43 @@ type recorder struct {
 // shardEnd is the result of the reading of a shard.
 type shardEnd struct {
 	shard  string
-	closed bool // it was read to its end, so it may have children
+	closed bool // the shard was read to its end, so it may have children
 	err    error
 }
 
-// run returns once every shard is read or one has failed.
+// run returns once every shard is read, or a shard has failed.
 func (r *recorder) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if err := r.list(ctx); err != nil {
 		return err
 	}
-	var tails map[string]string // with Idle the recording has no end
+	var newestIters map[string]string // nil with Idle: then no position ends the recording
 	if r.o.Idle == 0 {
 		var err error
-		if tails, err = newestIterators(ctx, r.api, r.writer.recording.Stream.ARN, &r.lineage); err != nil {
+		if newestIters, err = newestIterators(ctx, r.api, r.writer.recording.Stream.ARN, &r.lineage); err != nil {
 			return err
 		}
 	}
-	var first error
+	var firstErr error
 	for running := 0; ; running-- {
 		for _, s := range r.lineage.ready() {
-			if first != nil {
+			if firstErr != nil {
 				break
 			}
 			running++
-			reader := &shardReader{recorder: r, shard: s.ID, open: r.lineage.open(s.ID), newestIterator: tails[s.ID]}
+			reader := &shardReader{recorder: r, shard: s.ID, open: r.lineage.open(s.ID), newestIterator: newestIters[s.ID]}
 			go func() { r.shardEnds <- reader.run(ctx) }()
 		}
 		if running == 0 {
-			return first
+			return firstErr
 		}
 		end := <-r.shardEnds
 		if end.err == nil {
 			end.err = r.finish(ctx, end)
 		}
-		if end.err != nil && first == nil {
-			first = end.err
+		if end.err != nil && firstErr == nil {
+			firstErr = end.err
 			cancel()
 		}
 	}
@@ -174,8 +175,9 @@ func (r *recorder) finish(ctx context.Context, end shardEnd) error {
 	return nil
 }
 
-// newestIterators returns an iterator after the newest record of each open shard. Records after it were written later. A
-// shard has none if its position is trimmed or the shard is gone: reading it shows which.
+// newestIterators returns, by shard id, an iterator after the newest record of each open shard. Records after the
+// iterator are written later. A shard has no iterator if its position is trimmed, or if the shard is gone. Reading the
+// shard shows which is true.
 func newestIterators(ctx context.Context, api API, streamARN string, l *lineage) (map[string]string, error) {
 	newest := make(map[string]string)
 	for _, id := range l.order {

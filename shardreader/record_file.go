@@ -41,7 +41,7 @@ func RecordFile(ctx context.Context, path string, o RecordOptions) (Recording, e
 	return recording, nil
 }
 
-// compressor returns a writer to w that compresses by the suffix of the path.
+// compressor returns a writer that compresses as the suffix of path says, and writes to w.
 func compressor(w io.Writer, path string) (io.WriteCloser, error) {
 	switch filepath.Ext(path) {
 	case ".gz":

@@ -14,9 +14,9 @@ type shardReader struct {
 	*recorder
 	shard          string
 	open           bool
-	newestIterator string // iterator after the newest record at the start; "" if it is unknown or not needed
-	stopAt         string // sequence number of the first record after the start, once it is known
-	hasGap         bool   // records were dropped before they were read; the record at stopAt may be one of them
+	newestIterator string // iterator after the newest record at the start; "" if unknown or no longer needed
+	stopAt         string // sequence number of the first record written after the start; "" while unknown
+	hasGap         bool   // records were dropped before they were read, perhaps also the record at stopAt
 
 	iterator     string
 	lastSequence string // sequence number of the last record read
@@ -51,12 +51,13 @@ func (s *shardReader) run(ctx context.Context) shardEnd {
 	}
 }
 
-// isPastStop reports whether the record at stopAt was read before it was known to be that: no later one may come.
+// isPastStop reports whether the record at stopAt was already read. That happens if it was read before stopAt was
+// known. The reader must not wait for a later record then, because there may be none.
 func (s *shardReader) isPastStop() bool {
 	return s.stopAt != "" && s.lastSequence != "" && record.CompareSequence(s.lastSequence, s.stopAt) >= 0
 }
 
-// isFinished reports whether an open shard that returns empty pages was read far enough.
+// isFinished reports whether an open shard has returned enough empty pages, or was idle for long enough.
 func (s *shardReader) isFinished() bool {
 	switch {
 	case !s.open || s.emptyPages == 0:
@@ -67,7 +68,7 @@ func (s *shardReader) isFinished() bool {
 	return (s.stopAt == "" || s.hasGap) && s.emptyPages >= s.o.EmptyPages
 }
 
-// findStop searches the first record that was written after the start. It sets stopAt once there is one.
+// findStop searches for the first record that was written after the start. If there is one, it sets stopAt.
 func (s *shardReader) findStop(ctx context.Context) error {
 	if s.newestIterator == "" {
 		return nil
@@ -76,7 +77,7 @@ func (s *shardReader) findStop(ctx context.Context) error {
 	at := ShardPosition{StreamARN: s.arn(), Shard: s.shard}
 	switch {
 	case errors.Is(err, ErrExpiredIterator):
-		at.Type = Latest // a later record ends the recording as well: more is recorded
+		at.Type = Latest // a later record ends the recording too; then more records are recorded
 	case errors.Is(err, ErrTrimmed):
 		at.Type = TrimHorizon // all records left were written after the start
 	case errors.Is(err, ErrNotFound):
@@ -90,7 +91,7 @@ func (s *shardReader) findStop(ctx context.Context) error {
 		switch {
 		case errors.Is(err, ErrNotFound):
 			s.newestIterator, err = "", nil
-		case err == nil && at.Type == TrimHorizon: // a record after the start exists: stopAt must be known before records are written
+		case err == nil && at.Type == TrimHorizon: // a record after the start exists: find stopAt before writing records
 			if err = pipeline.Sleep(ctx, s.o.Poll); err == nil {
 				return s.findStop(ctx)
 			}
@@ -145,14 +146,15 @@ func (s *shardReader) read(ctx context.Context) (page record.GetRecordsPage, gon
 	}
 }
 
-// surelyKept is the age up to which a stream keeps all records: an hour less than the retention, because clocks differ.
-const surelyKept = 23 * time.Hour
+// safeRetention is the age up to which a stream keeps all records. It is an hour less than the retention, because
+// clocks differ.
+const safeRetention = 23 * time.Hour
 
-// isYoung reports whether the shard is younger than the retention. Such a shard has lost no records: a position that is
-// refused as trimmed is below its first record.
+// isYoung reports whether the shard is younger than safeRetention. Such a shard has lost no records. If the stream
+// refuses its first position as trimmed, the position is below the first record.
 func (s *shardReader) isYoung() bool {
-	made, ok := ShardTime(s.shard)
-	return ok && time.Since(made) < surelyKept
+	created, ok := ShardTime(s.shard)
+	return ok && time.Since(created) < safeRetention
 }
 
 // write writes the records of a page up to stopAt, and reports whether it reached stopAt.

@@ -16,12 +16,13 @@ import (
 // recordLine is one record of a page.
 type recordLine struct {
 	raw         []byte
-	sequence    string // "" if it cannot be decoded
+	sequence    string // "" if the sequence number cannot be decoded
 	undecodable bool
-	change      *record.Change // nil if it is undecodable
+	change      *record.Change // nil if the record is undecodable
 }
 
-// mask masks the line. ok is false if the line must be left out: its sensitive attributes are unknown.
+// mask masks the line. masked reports whether that changed the line. ok is false if the line must be left out, because
+// its sensitive attributes are unknown.
 func (l *recordLine) mask(m *mask.Mask) (masked, ok bool) {
 	if m == nil || l.change == nil {
 		return false, m == nil
@@ -34,28 +35,28 @@ func (l *recordLine) mask(m *mask.Mask) (masked, ok bool) {
 // records returns the records of a page in their order, also those that cannot be decoded.
 func records(p *record.Page) iter.Seq[recordLine] {
 	return func(yield func(recordLine) bool) {
-		errs := p.Errors
+		undecodable := p.Errors
 		for i := range p.Changes {
 			c := &p.Changes[i]
-			for len(errs) > 0 && errs[0].Index < int(c.Index) {
-				if !yield(recordLine{errs[0].Raw, errs[0].Sequence, true, nil}) {
+			for len(undecodable) > 0 && undecodable[0].Index < int(c.Index) {
+				if !yield(recordLine{raw: undecodable[0].Raw, sequence: undecodable[0].Sequence, undecodable: true}) {
 					return
 				}
-				errs = errs[1:]
+				undecodable = undecodable[1:]
 			}
-			if !yield(recordLine{c.Raw, c.Sequence, false, c}) {
+			if !yield(recordLine{raw: c.Raw, sequence: c.Sequence, change: c}) {
 				return
 			}
 		}
-		for _, e := range errs {
-			if !yield(recordLine{e.Raw, e.Sequence, true, nil}) {
+		for _, e := range undecodable {
+			if !yield(recordLine{raw: e.Raw, sequence: e.Sequence, undecodable: true}) {
 				return
 			}
 		}
 	}
 }
 
-// recordWriter writes the pages of all shards, and counts. It is safe for concurrent use.
+// recordWriter writes the pages of all shards, and counts their records. It is safe for concurrent use.
 type recordWriter struct {
 	mu         sync.Mutex // guards the fields below
 	w          io.Writer
@@ -63,7 +64,7 @@ type recordWriter struct {
 	mask       *mask.Mask
 	recording  Recording
 	progress   func(RecordProgress)
-	lastRecord time.Time // when the last record came; before the first, the start
+	lastRecord time.Time // when the last record was received; before the first one, when the recording started
 }
 
 func (w *recordWriter) write(lines []recordLine, emptyMaps int) error {
@@ -107,7 +108,7 @@ func (w *recordWriter) addGap(g record.Gap) {
 	w.recording.Gaps = append(w.recording.Gaps, g)
 }
 
-// noteShards adds to the finished shards, and sets the number of known ones.
+// noteShards adds done to the number of finished shards, and sets the number of known shards.
 func (w *recordWriter) noteShards(done, known int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -146,7 +147,7 @@ func appendRecord(b *bytes.Buffer, raw []byte, arn string) error {
 	return nil
 }
 
-// namesStream reports whether a record has an eventSourceARN.
+// namesStream reports whether the JSON of a record has an eventSourceARN.
 func namesStream(line []byte) bool {
 	if !bytes.Contains(line, []byte(`"eventSourceARN"`)) {
 		return false

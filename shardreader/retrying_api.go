@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// retryingAPI is an API that retries transient errors and bounds the calls at once. It drops the incomplete page of a
-// broken response, because the next try returns the whole page.
+// retryingAPI is an API that retries transient errors and limits the number of calls in flight. It drops the incomplete
+// page of a broken response, because the next try returns the whole page.
 type retryingAPI struct {
 	api       API
 	slots     chan struct{}

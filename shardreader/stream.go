@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// FindStream returns the stream with the ARN name, or the newest stream of the table with that name or ARN.
+// FindStream returns the stream whose ARN is name, or the newest stream of the table whose name or ARN is name.
 func FindStream(ctx context.Context, api API, name string) (StreamRef, error) {
 	refs, err := FindStreams(ctx, api, name)
 	if err != nil {
@@ -17,9 +17,9 @@ func FindStream(ctx context.Context, api API, name string) (StreamRef, error) {
 	return refs[len(refs)-1], nil
 }
 
-// FindStreams returns the stream with the ARN name, or all streams of the table with that name or ARN, the newest last. It
-// returns at least one stream or an error. A table has several streams if its stream was disabled and enabled again: the
-// old ones stay readable for 24 hours.
+// FindStreams returns the stream whose ARN is name, or all streams of the table whose name or ARN is name, the newest
+// last. It returns at least one stream or an error. A table has several streams if its stream was disabled and enabled
+// again: an old stream stays readable for 24 hours.
 func FindStreams(ctx context.Context, api API, name string) ([]StreamRef, error) {
 	if strings.HasPrefix(name, "arn:") {
 		ref := StreamFromARN(name)
@@ -58,18 +58,18 @@ func FindStreams(ctx context.Context, api API, name string) ([]StreamRef, error)
 	return refs, nil
 }
 
-// ListShards returns the description of a stream with all of its shards, from all pages.
+// ListShards reads all pages of DescribeStream. It returns the description of the stream with all of its shards.
 func ListShards(ctx context.Context, api API, streamARN string) (StreamDescription, error) {
-	all, err := api.DescribeStream(ctx, DescribeQuery{StreamARN: streamARN})
-	for after := all.After; err == nil && after != ""; {
+	d, err := api.DescribeStream(ctx, DescribeQuery{StreamARN: streamARN})
+	for after := d.After; err == nil && after != ""; {
 		var page StreamDescription
 		page, err = api.DescribeStream(ctx, DescribeQuery{StreamARN: streamARN, After: after})
 		if err == nil && page.After == after {
 			err = errs.Errorf("DescribeStream %s: the page behind shard %s names that shard again", redact.Safe(streamARN), redact.Safe(after))
 		}
-		all.Shards = append(all.Shards, page.Shards...)
+		d.Shards = append(d.Shards, page.Shards...)
 		after = page.After
 	}
-	all.After = ""
-	return all, err
+	d.After = ""
+	return d, err
 }

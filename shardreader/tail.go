@@ -15,35 +15,36 @@ type TailOptions struct {
 	API    API    // required
 	Stream string // required: a stream's ARN
 
-	// Started is called once, when each open shard has its position: every later change is read. shards is the number
-	// of these shards. Default: not called
+	// Started is called once, when the position in each open shard is known. Every later change is read. shards is the
+	// number of open shards. Default: not called
 	Started func(shards int)
 
-	// Retryable reports whether a failed call is tried again, and after which wait at least. Default:
+	// Retryable reports whether a failed call is tried again, and the minimum wait before that. Default:
 	// [pipeline.Retryable]
 	Retryable func(error) (after time.Duration, ok bool)
 
-	Attempts int // tries of a call in a row, in addition to the API's own. Default: 8
+	Attempts int // maximum number of tries of a call; the API may add its own retries. Default: 8
 }
 
-// readPause is the time from one GetRecords call of a shard to the next, so that a tail leaves the throughput of the
-// shard to the consumers of the stream.
+// readPause is the time between two GetRecords calls of a shard. It leaves the throughput of the shard to the consumers
+// of the stream.
 const readPause = time.Second
 
-// relistPause is the time before the children of a shard that ended are listed. It doubles up to relistMost while none
-// is listed.
+// relistPause is the time between the end of a shard and the listing of its children. It doubles up to maxRelistPause while
+// no child is listed.
 const (
-	relistPause = time.Second
-	relistMost  = time.Minute
+	relistPause    = time.Second
+	maxRelistPause = time.Minute
 )
 
 // Tail yields the records that are written to a stream from now on. A page has records of one shard, and the pages of a
-// parent come before those of its children. Tail calls GetRecords of a shard at most once a second, keeps no position, and
-// writes nothing. The pages own their bytes.
-// Every page has records, but the page of an error.
+// parent come before the pages of its children. Tail calls GetRecords of a shard at most once a second, keeps no
+// position, and writes nothing. The pages own their bytes. Every page has records, except the empty page that comes
+// with an error.
 //
-// The sequence ends after a disabled stream is read to its end, and with the error of ctx or of a call. If the stream
-// has dropped records that the tail has not read yet, or may have because a shard could not be read for 23 hours, that error is [ErrTrimmed] or [ErrNotFound].
+// The sequence ends after a disabled stream is read to its end, or with the error of ctx or of a call. The error is
+// [ErrTrimmed] or [ErrNotFound] if the stream has dropped records that the tail has not read yet. It is also
+// [ErrTrimmed] if a shard could not be read for 23 hours, so that the stream may have dropped records.
 func Tail(ctx context.Context, o TailOptions) iter.Seq2[*record.Page, error] {
 	if o.Retryable == nil {
 		o.Retryable = pipeline.Retryable
@@ -75,16 +76,16 @@ func Tail(ctx context.Context, o TailOptions) iter.Seq2[*record.Page, error] {
 	}
 }
 
-// tailer reads the newest shards of a stream and their descendants, each in a goroutine of its own.
+// tailer reads the open shards of a stream and their descendants, each shard in its own goroutine.
 type tailer struct {
 	o       TailOptions
-	api     API // retries
+	api     API // API that retries
 	pages   chan *record.Page
 	lineage lineage
 	status  StreamStatus
 }
 
-// run returns once all shards of a disabled stream are read, or one has failed. Its goroutines have ended then.
+// run returns once all shards of a disabled stream are read, or a shard has failed. Then its goroutines have ended.
 func (t *tailer) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	ends := make(chan shardEnd)
@@ -95,7 +96,7 @@ func (t *tailer) run(ctx context.Context) error {
 			<-ends
 		}
 	}()
-	began := time.Now()
+	start := time.Now()
 	newest, err := t.begin(ctx)
 	if err != nil {
 		return err
@@ -105,7 +106,7 @@ func (t *tailer) run(ctx context.Context) error {
 			running++
 			r := &tailReader{tailer: t, shard: s.ID, start: TrimHorizon, iterator: newest[s.ID], readAt: time.Now()}
 			if r.iterator != "" {
-				r.start, r.readAt = Latest, began
+				r.start, r.readAt = Latest, start
 			}
 			go func() { ends <- shardEnd{shard: s.ID, err: r.run(ctx)} }()
 		}
@@ -128,14 +129,14 @@ func (t *tailer) run(ctx context.Context) error {
 			if err := t.list(ctx); err != nil {
 				return err
 			}
-			pause = min(2*pause, relistMost)
+			pause = min(2*pause, maxRelistPause)
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// begin takes the position of each open shard. Shards that are closed already are not read.
+// begin returns, by shard id, iterators after the newest records of the open shards. Closed shards are not read.
 func (t *tailer) begin(ctx context.Context) (newest map[string]string, err error) {
 	if err := t.list(ctx); err != nil {
 		return nil, err

@@ -15,16 +15,16 @@ type tailReader struct {
 	*tailer
 	shard        string
 	start        IteratorType // Latest or TrimHorizon
-	iterator     string       // of the next page; "": at position
-	lastSequence string       // of the last record read
-	readAt       time.Time    // of the last GetRecords call that succeeded; before the first one, of the reader's start
+	iterator     string       // iterator of the next page; "" if a new one must be requested at position()
+	lastSequence string       // sequence number of the last record read; "" if there is none
+	readAt       time.Time    // time of the last successful GetRecords call; before the first one, of the reader's start
 }
 
 // run reads the shard to its end. It calls GetRecords at most once in readPause, also after a failure.
 func (r *tailReader) run(ctx context.Context) error {
 	for failures := 0; ; {
 		if r.iterator == "" {
-			if since := time.Since(r.readAt); r.lastSequence == "" && since > surelyKept {
+			if since := time.Since(r.readAt); r.lastSequence == "" && since > safeRetention {
 				return fmt.Errorf("shard %s could not be read for %s, and the stream may have dropped records of it: %w", r.shard, since.Round(time.Minute), ErrTrimmed)
 			}
 			var err error
@@ -54,19 +54,19 @@ func (r *tailReader) run(ctx context.Context) error {
 	}
 }
 
-// position returns where the next page begins, without an iterator.
+// position returns the position at which the next page begins.
 func (r *tailReader) position() ShardPosition {
 	at := ShardPosition{StreamARN: r.o.Stream, Shard: r.shard, Type: r.start}
 	switch {
 	case r.lastSequence != "":
 		at.Type, at.Sequence = AfterSequence, r.lastSequence
-	case r.start == Latest: // no record came up to readAt
+	case r.start == Latest: // no record was written up to readAt
 		at.Type, at.Time = AtTimestamp, r.readAt.Truncate(time.Second)
 	}
 	return at
 }
 
-// afterFailure reports whether the next call can succeed after the error of GetRecords, and after which wait.
+// afterFailure reports whether to call GetRecords again after err, and the minimum wait before that.
 func (r *tailReader) afterFailure(err error) (after time.Duration, ok bool) {
 	switch {
 	case errors.Is(err, ErrExpiredIterator): // the process was suspended

@@ -19,7 +19,7 @@ import (
 // minReadTable is the shortest timeout of a read of the whole lease table.
 const minReadTable = 10 * time.Second
 
-// makeCall makes a call that the coordinator requested. The coordinator bounds the number of calls at once.
+// makeCall starts a call that the coordinator requested. The coordinator limits the number of calls in flight.
 func (c *Consumer) makeCall(a coordinator.Action) {
 	api, table := c.o.API, c.o.Table
 	shortTimeout := c.o.Coordinator.Lease / 3
@@ -70,7 +70,7 @@ func (c *Consumer) makeCall(a coordinator.Action) {
 	case coordinator.MarkBegun:
 		c.writeTable("storing that a stream was begun", neededLater, a.Call, shortTimeout, func(ctx context.Context) error { return table.Begin(ctx, a.Stream) })
 	case coordinator.WriteHeartbeat:
-		// A heartbeat that hangs leaves time for two more before two thirds of the lease have passed.
+		// The timeout is short: after a heartbeat that hangs, two more fit into two thirds of the lease time.
 		c.writeTable("writing the heartbeat", neededAtStart, a.Call, c.o.Coordinator.Lease/6, func(ctx context.Context) error { return table.Heartbeat(ctx, a.Member) })
 	case coordinator.RemoveMember:
 		c.writeTable("removing a consumer's row", cleanupOnly, a.Call, shortTimeout, func(ctx context.Context) error { return table.Leave(ctx, a.Consumer) })
@@ -106,7 +106,7 @@ func callStreams[T any](c *Consumer, op, target string, f func(context.Context) 
 	}, event)
 }
 
-// startCall starts a call in a goroutine. The coordinator receives exactly one result: what f returns, the panic of f
+// startCall starts a call in a goroutine. The coordinator receives exactly one result: the result of f, the panic of f
 // as an error, or a transient error after the timeout, even if f ignores its context.
 func startCall[T any](c *Consumer, name, target string, importance callImportance, timeout time.Duration, f func(context.Context) (T, error), event func(T, error) coordinator.Event) {
 	c.goPooled(func() {

@@ -11,41 +11,42 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// callImportance decides what follows if calls of one name fail permanently.
+// callImportance defines the reaction if calls of one name fail permanently.
 type callImportance int
 
 const (
-	// neededAtStart calls must succeed before anything is read. If none ever succeeded, the configuration is wrong and
-	// reading ends at once. Otherwise it ends after maxDenied.
+	// neededAtStart calls must succeed before anything is read. If a call fails and none of its name ever succeeded,
+	// the configuration is wrong and reading ends at once. Otherwise reading ends after maxDenied.
 	neededAtStart callImportance = iota
-	// neededLater calls may fail for a while: reading ends after maxDenied.
+	// neededLater calls may fail for some time. Reading ends after maxDenied.
 	neededLater
-	// cleanupOnly calls remove rows that are no longer needed. Their failure is logged once, and reading continues.
+	// cleanupOnly calls remove rows that are no longer needed. A failure is logged once, and reading continues.
 	cleanupOnly
 )
 
 const (
-	// maxDenied is how long a call may fail permanently: credentials expire and are renewed, and permissions are
-	// changed back.
+	// maxDenied is how long a call may fail permanently before reading ends. Meanwhile expired credentials may be
+	// renewed and permissions restored.
 	maxDenied = pipeline.DeniedFor
 
-	// unrelatedAfter is the time between two failures after which they are unrelated: a failed call is retried sooner.
+	// unrelatedAfter is the pause between two failures from which on they are unrelated. A failed call is retried
+	// sooner, so a longer pause means that the call succeeded or was not made.
 	unrelatedAfter = 90 * time.Second
 )
 
-// deniedSpan has the times of the first and the last permanent failure of a callKey, without a success or a pause between
-// them.
+// deniedSpan holds the times of the first and the last of several permanent failures of a callKey. No success and no
+// pause of unrelatedAfter lies between them.
 type deniedSpan struct{ first, last time.Duration }
 
-// callKey is the name of a call, and its table or stream; "" for calls of the lease table.
+// callKey identifies calls by name and target. The target is the table or the stream; "" for calls of the lease table.
 type callKey struct{ call, target string }
 
-// noteCallResult ends reading if calls fail permanently for too long. Each stream is counted separately: the rights may be
-// missing on only one of several streams.
+// noteCallResult ends reading if calls fail permanently for too long. It counts each target separately, because the
+// rights may be missing on only one of several streams.
 func (c *Consumer) noteCallResult(name, target string, importance callImportance, err error) {
 	permanent := err != nil && (pipeline.IsFatal(err) || errors.Is(err, shardreader.ErrDenied))
 	if err != nil && !permanent {
-		return // a transient failure neither proves that the call can succeed nor that it cannot
+		return // a transient failure shows nothing about the rights
 	}
 	c.mu.Lock()
 	key, now := callKey{name, target}, c.now()
@@ -60,7 +61,7 @@ func (c *Consumer) noteCallResult(name, target string, importance callImportance
 		c.workedCalls[name] = true
 		delete(c.failures, key)
 	}
-	worked := c.workedCalls[name]
+	everWorked := c.workedCalls[name]
 	c.mu.Unlock()
 	switch {
 	case !permanent:
@@ -68,7 +69,7 @@ func (c *Consumer) noteCallResult(name, target string, importance callImportance
 		if !seen {
 			c.log.LogAttrs(c.ctx, slog.LevelWarn, "a cleanup call is denied: its row stays", slog.String("call", name), slog.String("error", redact.LogText(err)))
 		}
-	case importance == neededAtStart && !worked, now-span.first >= maxDenied:
+	case importance == neededAtStart && !everWorked, now-span.first >= maxDenied:
 		c.fail(fmt.Errorf("%s: %w", name, err))
 	}
 }

@@ -26,7 +26,7 @@ const (
 // A consumer that still reads stops softly first: the pipeline finishes its pages, and the leases are released. If ctx
 // ends before that, the stop becomes hard: the partitions are revoked, and the leases are released at their durable
 // checkpoints. A hard stop takes at most two seconds, and at most a third of the lease time. The error reports leases
-// and calls that are left. Close is safe for repeated and concurrent calls.
+// that may not be released, and calls that have not ended. Close is safe for repeated and concurrent calls.
 func (c *Consumer) Close(ctx context.Context) error {
 	c.closeMu.Lock()
 	defer c.closeMu.Unlock()
@@ -35,7 +35,7 @@ func (c *Consumer) Close(ctx context.Context) error {
 	}
 	c.closed = true
 	c.leave()
-	c.startOnce.Do(c.markStopped) // the loop never started, and will not start any more
+	c.startOnce.Do(c.markStopped) // if the loop never started, it cannot start any more
 	err := c.waitStopped(ctx)
 	c.cancel(errClosed)
 	if !c.waitGoroutines() {
@@ -70,17 +70,18 @@ func (c *Consumer) waitStopped(ctx context.Context) error {
 	return fmt.Errorf("stopped hard, and some leases may not be released: other consumers take them after %v: %w", c.o.Coordinator.Lease, context.Cause(ctx))
 }
 
-// waitGoroutines waits for the loop and the calls. It returns false if some do not end in time.
+// waitGoroutines waits for the goroutines of the loop and the calls. It returns false if some do not end within
+// goroutineGrace.
 func (c *Consumer) waitGoroutines() bool {
-	all := make(chan struct{})
+	ended := make(chan struct{})
 	go func() {
 		c.goroutines.Wait()
-		close(all)
+		close(ended)
 	}()
 	t := time.NewTimer(goroutineGrace)
 	defer t.Stop()
 	select {
-	case <-all:
+	case <-ended:
 		return true
 	case <-t.C:
 		return false

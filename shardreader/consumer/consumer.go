@@ -14,8 +14,9 @@ import (
 
 // Consumer is the source of one run of a pipeline. Use [New].
 //
-// One goroutine, the loop, gives events of calls, timers and the pipeline to the coordinator. Only Read gives it an event
-// itself: taking a page from the queue and reporting that must be one step, or the coordinator could drop the page between.
+// One goroutine, the loop, gives events of calls, timers and the pipeline to the coordinator. Only Read gives an event
+// to the coordinator itself: it takes a page from the queue and reports that in one step. Otherwise the coordinator
+// could drop the page between the two.
 //
 // No call of the pipeline or of a store is made under a lock, because the pipeline calls Pause under its own locks.
 type Consumer struct {
@@ -26,12 +27,12 @@ type Consumer struct {
 	wakeLoop   chan struct{} // wakes the loop; capacity 1
 	pageQueued chan struct{} // wakes Read; capacity 1
 
-	ctx        context.Context // for the calls and the loop
+	ctx        context.Context // context of the calls and the loop
 	cancel     context.CancelCauseFunc
 	startOnce  sync.Once
 	stopped    chan struct{} // closed when the coordinator has released everything
 	goroutines sync.WaitGroup
-	idleCalls  chan func() // hands a call to a goroutine that waits for one
+	idleCalls  chan func() // hands a call to an idle goroutine of the pool
 	closeMu    sync.Mutex
 	closed     bool
 	closeErr   error // result of Close
@@ -44,16 +45,16 @@ type Consumer struct {
 	mu          sync.Mutex // guards the fields below; never held together with inMu
 	coordinator *coordinator.Coordinator
 	queue       queue                // pages that Read has not returned
-	actions     []coordinator.Action // for the loop to do
+	actions     []coordinator.Action // actions that the loop must perform
 
-	forgets []coordinator.Action // Forget actions that wait until the pipeline has the pages that Read returned
+	forgets []coordinator.Action // Forget actions that wait for the next Read: then the pipeline has all earlier pages
 
 	control       pipeline.Control   // nil while there is no run
 	readCtx       context.Context    // the context of the last Read
 	leaving       bool               // Read returns no more pages
 	fatal         error              // the error that ended reading
 	atEnd         *coordinator.AtEnd // the last AtEnd action; nil before the first
-	workedCalls   map[string]bool    // calls that succeeded once, by name
+	workedCalls   map[string]bool    // names of calls that have succeeded at least once
 	failures      map[callKey]deniedSpan
 	stoppedClosed bool // stopped is closed
 }
@@ -71,12 +72,12 @@ func New(o Options) (*Consumer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
-	w, err := coordinator.New(o.Coordinator)
+	coord, err := coordinator.New(o.Coordinator)
 	if err != nil {
 		return nil, fmt.Errorf("consumer: %w", err)
 	}
 	c := &Consumer{
-		o: o, coordinator: w, started: time.Now(),
+		o: o, coordinator: coord, started: time.Now(),
 		log:         o.Logger.With(slog.String("worker", o.Coordinator.ID)),
 		wakeLoop:    make(chan struct{}, 1),
 		pageQueued:  make(chan struct{}, 1),
@@ -94,8 +95,8 @@ func New(o Options) (*Consumer, error) {
 	return c, nil
 }
 
-// AtEnd returns the last report that all streams are read to their ends; false before the first. Such reports need
-// coordinator.Options.Idle.
+// AtEnd returns the last report that all streams are read to their ends. It returns false before the first report. The
+// coordinator reports that only if coordinator.Options.Idle is set.
 func (c *Consumer) AtEnd() (coordinator.AtEnd, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -118,7 +119,7 @@ func (c *Consumer) startLoop() {
 	})
 }
 
-// sendEvent queues an event for the loop. It blocks only for moments: inMu is never held during a step.
+// sendEvent queues an event for the loop. It does not block for long, because inMu is never held during a step.
 func (c *Consumer) sendEvent(e coordinator.Event) {
 	c.inMu.Lock()
 	c.inbox = append(c.inbox, e)
@@ -148,12 +149,12 @@ func (c *Consumer) loop() {
 		if c.coordinator.Wake() <= c.now() {
 			c.step(coordinator.Tick{})
 		}
-		out := c.actions
+		actions := c.actions
 		c.actions = nil
 		wake := c.coordinator.Wake() - c.now()
 		c.mu.Unlock()
 		clear(events)
-		c.perform(out)
+		c.perform(actions)
 		c.lastStep.Store(int64(c.now()))
 		if c.isStopped() {
 			return
@@ -168,8 +169,8 @@ func (c *Consumer) loop() {
 	}
 }
 
-// step gives an event to the coordinator. It applies actions on the queue at once, and leaves the others to the loop.
-// The caller holds mu.
+// step gives an event to the coordinator. It performs actions on the queue at once, and leaves other actions to the
+// loop. The caller holds mu.
 func (c *Consumer) step(e coordinator.Event) {
 	for _, a := range c.coordinator.Step(c.now(), e) {
 		switch a := a.(type) {

@@ -13,7 +13,7 @@
 //
 // # Stopping
 //
-// A consumer is the source and the committer of one [pipeline.Pipeline.Run], and is closed after it:
+// A consumer is the source and the committer of one [pipeline.Pipeline.Run]. Close it after Run:
 //
 //	err = p.Run(ctx, c, c)
 //	err = errors.Join(err, c.Close(context.WithoutCancel(ctx)))
@@ -21,6 +21,6 @@
 // When the pipeline stops reading (ctx is done, Stop was called, or a stage failed), the consumer stops polling. It still
 // sends heartbeats and writes checkpoints, and releases each lease once all records read of its shard are durable. After
 // Run no more records become durable, so the remaining leases are released at their checkpoints. [Consumer.Close] waits
-// for that. After a soft stop the next owners of the leases repeat no record. A hard stop is [pipeline.Pipeline.Stop] with
-// a context that ends: it releases the leases at their durable checkpoints too.
+// until all leases are released. After a soft stop the next owners of the leases repeat no record. If the context of
+// [pipeline.Pipeline.Stop] ends, the stop is hard: it also releases the leases at their durable checkpoints.
 package consumer

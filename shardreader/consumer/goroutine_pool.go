@@ -1,8 +1,9 @@
 package consumer
 
-// goPooled runs a call in a goroutine, and does not wait for it. The goroutine then waits for the next call, because its
+// goPooled runs call in a goroutine, and does not wait for it. The goroutine is used again for later calls, because its
 // stack has already grown: a consumer of thousands of shards makes thousands of calls a second. The goroutines end when
-// the coordinator has stopped or the consumer is closed. The coordinator bounds their number: it bounds the calls at once.
+// the coordinator has stopped or the consumer is closed. There are no more goroutines than calls in flight, and the
+// coordinator limits these calls.
 func (c *Consumer) goPooled(call func()) {
 	select {
 	case c.idleCalls <- call:
@@ -16,7 +17,7 @@ func (c *Consumer) goPooled(call func()) {
 	}
 }
 
-// nextPooled waits for the next call. It returns nil if no more calls follow.
+// nextPooled waits for the next call. It returns nil when the coordinator has stopped or the consumer is closed.
 func (c *Consumer) nextPooled() func() {
 	select {
 	case call := <-c.idleCalls:

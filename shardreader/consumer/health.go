@@ -9,26 +9,26 @@ import (
 )
 
 const (
-	// A shard is stuck if stuckFailures calls failed in a row and no page came for stuckAfter. An idle shard has empty
-	// pages, and a shard that waits for the pipeline has no failed calls.
+	// A shard is stuck if stuckFailures calls failed in a row and no page was received for stuckAfter. An idle shard is
+	// not stuck, because it has empty pages. A shard that waits for the pipeline has no failed calls.
 	stuckAfter    = time.Minute
 	stuckFailures = 3
 
-	// The loop is stalled after stalledLeases lease times without a round, and not before minStalled.
+	// The loop is stalled if it completed no round for stalledLeases lease times, and for at least minStalled.
 	stalledLeases = 3
 	minStalled    = 30 * time.Second
 )
 
 // Health is the state of a consumer, for health checks.
 type Health struct {
-	// Live reports whether the process itself works. If it does not, only a restart helps. Failures of the stream, of
-	// the lease table or of a sink do not change it.
+	// Live reports whether the process itself works. If it is false, only a restart helps. Failures of the stream, of
+	// the lease table or of a sink do not change Live.
 	Live bool
 
 	// Ready reports whether heartbeats and the lease table work, and all assigned shards are read.
 	Ready bool
 
-	Reasons []string // why it is not Live or not Ready
+	Reasons []string // why the consumer is not Live or not Ready
 	Stuck   []string // ids of assigned shards that cannot be read
 }
 
@@ -46,11 +46,11 @@ func (c *Consumer) Health() Health {
 		h.Ready = false
 		h.Reasons = append(h.Reasons, fmt.Sprintf(format, args...))
 	}
-	stepped := time.Duration(c.lastStep.Load())
-	if still := c.now() - stepped; stepped > 0 && still > max(minStalled, stalledLeases*c.o.Coordinator.Lease) && !c.isStopped() {
-		// No lock is taken here: its holder may hang.
+	lastStep := time.Duration(c.lastStep.Load())
+	if stalledFor := c.now() - lastStep; lastStep > 0 && stalledFor > max(minStalled, stalledLeases*c.o.Coordinator.Lease) && !c.isStopped() {
+		// Take no lock here, because its holder may hang.
 		h.Live, h.Ready = false, false
-		h.Reasons = append(h.Reasons, fmt.Sprintf("nothing was done for %v", still.Round(time.Second)))
+		h.Reasons = append(h.Reasons, fmt.Sprintf("nothing was done for %v", stalledFor.Round(time.Second)))
 		return h
 	}
 	c.mu.Lock()
@@ -63,7 +63,7 @@ func (c *Consumer) Health() Health {
 	case leaving:
 		unready("it is stopping")
 		return h
-	case stepped == 0:
+	case lastStep == 0:
 		unready("nothing is read yet")
 		return h
 	}

@@ -21,11 +21,11 @@ import (
 
 // Options configure a consumer.
 type Options struct {
-	API   shardreader.API   // required. Its client should try a call at most twice: the coordinator retries too, and spreads retries over all shards
+	API   shardreader.API   // required. Its client should try a call at most twice, because the coordinator retries too and spreads the retries
 	Table leases.Table      // required
 	Gaps  pipeline.GapStore // required
 
-	// Coordinator has the options of the coordinator. Default of its Name: the host name. Default of its ID: the name
+	// Coordinator holds the options of the coordinator. Its Name defaults to the host name. Its ID defaults to the Name
 	// with a random suffix.
 	Coordinator coordinator.Options
 
@@ -34,11 +34,12 @@ type Options struct {
 	Meter       metric.MeterProvider // Default: the global provider
 	Pipeline    string               // name of the pipeline, an attribute of every metric. Default: none
 
-	// Unrepaired returns the number of noted gaps that are not repaired, for a metric. It must not block. Default: no metric.
+	// Unrepaired returns the number of noted gaps that are not repaired. A metric reports it. Unrepaired must not
+	// block. Default: no metric.
 	Unrepaired func() int64
 }
 
-// clockMargin is how far this machine's clock may be ahead of the clock of the records.
+// clockMargin is the maximum time by which this machine's clock may be ahead of the clock of the records.
 const clockMargin = 5 * time.Minute
 
 // withDefaults returns o with the defaults, or an error that names the wrong field.
@@ -68,8 +69,8 @@ func (o Options) withDefaults() (Options, error) {
 		o.Coordinator.ID = o.Coordinator.Name + "-" + hex.EncodeToString(b[:])
 	}
 	if s := &o.Coordinator.Start; s.Latest && s.Time.IsZero() {
-		// If a consumer disappears before its first record of a shard, the next one starts at this time: LATEST would
-		// skip the records between. Clocks differ, so the time is a little earlier.
+		// If a consumer disappears before its first record of a shard, the next consumer starts at this time, because
+		// LATEST would skip records. The time is a little earlier than now, because clocks differ.
 		s.Time = time.Now().Add(-clockMargin)
 	}
 	o.Coordinator.Lease = cmp.Or(o.Coordinator.Lease, 6*time.Second)

@@ -6,18 +6,18 @@ import (
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
-// revocation has the partitions that are revoked for one cause.
+// revocation holds the partitions that are revoked for one cause.
 type revocation struct {
 	cause      error
 	partitions []string
 }
 
-// perform performs the actions of the coordinator. Revokes come first: a lease must not be released while the pipeline may
-// still write its records. The caller holds no lock.
-func (c *Consumer) perform(out []coordinator.Action) {
+// perform performs the actions of the coordinator. It performs Revoke actions first, because a lease must not be
+// released while the pipeline may still write its records. The caller holds no lock.
+func (c *Consumer) perform(actions []coordinator.Action) {
 	var revokes []revocation
 	var drain, forget []string
-	for _, a := range out {
+	for _, a := range actions {
 		switch a := a.(type) {
 		case coordinator.Revoke:
 			if n := len(revokes); n == 0 || !errors.Is(a.Cause, revokes[n-1].cause) {
@@ -45,7 +45,7 @@ func (c *Consumer) perform(out []coordinator.Action) {
 			control.Forget(forget...)
 		}
 	}
-	for _, a := range out {
+	for _, a := range actions {
 		switch a := a.(type) {
 		case coordinator.Revoke, coordinator.Drain, coordinator.Forget:
 		case coordinator.Log:

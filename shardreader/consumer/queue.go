@@ -6,21 +6,21 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// queue has the delivered pages that the pipeline has not taken, in order. Operations on one partition do not visit the
-// pages of other partitions, because there can be thousands. Use newQueue.
+// queue holds the delivered pages that the pipeline has not taken, in order. Operations on one partition do not visit
+// the pages of other partitions, because there can be thousands of partitions. Use newQueue.
 type queue struct {
-	pages       list.List                  // of *pipeline.Page
+	pages       list.List                  // elements are *pipeline.Page
 	byPartition map[string][]*list.Element // elements of pages by partition
 	bytes       int64                      // size of all pages
-	paused      map[string]bool            // partitions whose pages pop leaves here
+	paused      map[string]bool            // partitions whose pages pop skips
 }
 
 func newQueue() queue {
 	return queue{byPartition: make(map[string][]*list.Element), paused: make(map[string]bool)}
 }
 
-// pause makes pop skip the pages of a partition, or return them again. Otherwise these pages would use the memory that the
-// pipeline has left for other partitions.
+// pause makes pop skip the pages of a partition, or return them again. The pages of a paused partition would use memory
+// that the pipeline needs for other partitions.
 func (q *queue) pause(partition string, paused bool) {
 	if paused {
 		q.paused[partition] = true
@@ -34,8 +34,8 @@ func (q *queue) push(page *pipeline.Page) {
 	q.bytes += int64(page.Bytes)
 }
 
-// pop removes and returns the oldest page whose partition is not paused; nil if there is none. It also visits the older
-// paused pages, which are few.
+// pop removes and returns the oldest page whose partition is not paused; nil if there is none. It visits older pages of
+// paused partitions, but there are few.
 func (q *queue) pop() *pipeline.Page {
 	oldest := q.pages.Front()
 	for oldest != nil && q.paused[oldest.Value.(*pipeline.Page).Partition] {
@@ -45,10 +45,10 @@ func (q *queue) pop() *pipeline.Page {
 		return nil
 	}
 	page := q.remove(oldest)
-	of := q.byPartition[page.Partition]
-	of[0] = nil // the element keeps the page in memory
-	if left := of[1:]; len(left) > 0 {
-		q.byPartition[page.Partition] = left
+	elements := q.byPartition[page.Partition]
+	elements[0] = nil // the element would keep the page in memory
+	if remaining := elements[1:]; len(remaining) > 0 {
+		q.byPartition[page.Partition] = remaining
 	} else {
 		delete(q.byPartition, page.Partition)
 	}

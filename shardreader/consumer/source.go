@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
-// Read implements [pipeline.Source]. It returns io.EOF once the consumer is leaving, and an error once it cannot
-// continue, as without credentials or a lease table.
+// Read implements [pipeline.Source]. It returns io.EOF once the consumer is leaving. It returns another error once the
+// consumer cannot continue, for example without credentials or a lease table.
 func (c *Consumer) Read(ctx context.Context) (*pipeline.Page, error) {
 	c.startReading(ctx)
 	for {
@@ -24,26 +24,27 @@ func (c *Consumer) Read(ctx context.Context) (*pipeline.Page, error) {
 	}
 }
 
-// startReading starts the consumer, and makes it leave once ctx ends, even if the pipeline is full and does not call Read.
+// startReading starts the consumer. The consumer leaves once ctx ends, even if the pipeline is full and does not call
+// Read.
 func (c *Consumer) startReading(ctx context.Context) {
 	c.mu.Lock()
-	known := c.readCtx == ctx
+	isStarted := c.readCtx == ctx
 	c.readCtx = ctx
 	c.mu.Unlock()
-	if known {
+	if isStarted {
 		return
 	}
 	context.AfterFunc(ctx, c.leave)
 	c.startLoop()
 }
 
-// nextPage takes the oldest page, if there is one. The coordinator learns of it at once, so that it never drops a page
-// that the pipeline has.
+// nextPage takes the oldest page from the queue; nil if there is none. It reports that to the coordinator at once, so
+// that the coordinator never drops a page that the pipeline has.
 func (c *Consumer) nextPage(ctx context.Context) (*pipeline.Page, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if len(c.forgets) > 0 {
-		// The pipeline has each page that was returned before: no page of these partitions follows.
+		// The pipeline has every page that was returned before, and no page of these partitions follows.
 		c.actions = append(c.actions, c.forgets...)
 		c.forgets = nil
 		signal(c.wakeLoop)
@@ -76,7 +77,7 @@ func (c *Consumer) leave() {
 	signal(c.pageQueued)
 }
 
-// fail ends reading with an error. It also notifies the pipeline, which does not call Read while it has no room.
+// fail ends reading with an error. It also notifies the pipeline, which does not call Read while its memory is full.
 func (c *Consumer) fail(err error) {
 	c.mu.Lock()
 	first := c.fatal == nil && !c.leaving
@@ -98,8 +99,8 @@ func (c *Consumer) Commit(_ context.Context, partition string, p pipeline.Positi
 	return nil
 }
 
-// Pause implements [pipeline.Pauser]. Read returns no page of a paused partition, and the coordinator requests
-// none.
+// Pause implements [pipeline.Pauser]. Read returns no page of a paused partition, and the coordinator requests no page
+// of it.
 func (c *Consumer) Pause(partition string, paused bool) {
 	c.mu.Lock()
 	c.queue.pause(partition, paused)

@@ -20,7 +20,7 @@ import (
 // scope names the instrumentation. Every metric is called tablewake.reader.*.
 const scope = "github.com/tablewake/tablewake/shardreader/consumer"
 
-// telemetry has the metrics of a consumer. Gauges by table have the value of the table's worst shard.
+// telemetry holds the metrics of a consumer. A gauge by table reports the value of the table's worst shard.
 type telemetry struct {
 	pipeline     []attribute.KeyValue // the attribute pipeline; empty without Options.Pipeline
 	calls        metric.Int64Counter
@@ -30,10 +30,10 @@ type telemetry struct {
 	registration metric.Registration
 
 	mu            sync.Mutex
-	attributeSets map[labels]metric.MeasurementOption // the sets that were used
+	attributeSets map[labels]metric.MeasurementOption // all sets that were used so far
 }
 
-// labels are the attributes of a measurement without the pipeline: name, value, name, value.
+// labels are the attributes of a measurement, as name, value, name, value. The attribute pipeline is not among them.
 type labels [4]string
 
 func newTelemetry(c *Consumer) (*telemetry, error) {
@@ -52,8 +52,8 @@ func newTelemetry(c *Consumer) (*telemetry, error) {
 	return t, k.Err()
 }
 
-// attributes returns the attribute set of a measurement. It is created once, because thousands of calls a second are
-// counted.
+// attributes returns the attribute set of a measurement. It creates each set once, because thousands of calls a second
+// are counted.
 func (t *telemetry) attributes(l labels) metric.MeasurementOption {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -69,48 +69,48 @@ func (t *telemetry) attributes(l labels) metric.MeasurementOption {
 	return o
 }
 
-// registerGauges registers the gauges, which read the consumer's status.
+// registerGauges registers the gauges. They read the consumer's status.
 func (t *telemetry) registerGauges(c *Consumer, k *instrument.Maker) {
 	lag := k.Reading("tablewake.reader.lag", "s", "age of the oldest record that is not durable in every sink, 0 where nothing is left, by table")
 	age := k.Reading("tablewake.reader.age", "s", "age of the last record read, of shards that have newer ones, by table")
 	loss := k.Reading("tablewake.reader.loss", "h", "hours until the stream drops records that are not durable in every sink, by table")
-	held := k.Number("tablewake.reader.leases", "{lease}", "leases that this consumer has, by table")
+	leases := k.Number("tablewake.reader.leases", "{lease}", "leases that this consumer has, by table")
 	stopped := k.Number("tablewake.reader.stopped", "{shard}", "shards that this consumer reads no further, by table")
 	forecast := k.Reading("tablewake.reader.forecast", "{call}", "GetRecords calls that this consumer makes in 30 days at the rate of late")
 	prefetch := k.Number("tablewake.reader.prefetched", "By", "bytes of pages that were read and that the pipeline did not take yet")
 	contact := k.Number("tablewake.reader.contact", "1", "1 while the others know that this consumer lives, else 0")
 	unwritten := k.Reading("tablewake.reader.unwritten", "s", "for how long a checkpoint could not be written, or the lease table not be read; 0 where that is no longer than a lease lasts")
 	unrepaired := k.Number("tablewake.reader.unrepaired", "{gap}", "noted gaps whose sinks are not repaired, at the last look (on_gap: repair)")
-	mine := t.attributes(labels{})
+	noLabels := t.attributes(labels{})
 	t.registration = k.Observe(func(_ context.Context, o metric.Observer) error {
 		s := c.Status()
-		for table, v := range lagByTable(s, time.Now(), c.o.Coordinator.Retention) {
-			of := t.attributes(labels{"table", table})
-			o.ObserveFloat64(lag, v.lag.Seconds(), of)
-			o.ObserveFloat64(age, v.age.Seconds(), of)
-			o.ObserveFloat64(loss, max(0, (c.o.Coordinator.Retention-v.lag).Hours()), of)
-			o.ObserveInt64(held, v.leases, of)
-			o.ObserveInt64(stopped, v.stopped, of)
+		for table, measured := range lagByTable(s, time.Now(), c.o.Coordinator.Retention) {
+			tableLabels := t.attributes(labels{"table", table})
+			o.ObserveFloat64(lag, measured.lag.Seconds(), tableLabels)
+			o.ObserveFloat64(age, measured.age.Seconds(), tableLabels)
+			o.ObserveFloat64(loss, max(0, (c.o.Coordinator.Retention-measured.lag).Hours()), tableLabels)
+			o.ObserveInt64(leases, measured.leases, tableLabels)
+			o.ObserveInt64(stopped, measured.stopped, tableLabels)
 		}
-		o.ObserveFloat64(forecast, s.Member.Calls, mine)
+		o.ObserveFloat64(forecast, s.Member.Calls, noLabels)
 		c.mu.Lock()
 		bytes := c.queue.bytes
 		c.mu.Unlock()
-		o.ObserveInt64(prefetch, bytes, mine)
+		o.ObserveInt64(prefetch, bytes, noLabels)
 		n := int64(0)
 		if s.Contact {
 			n = 1
 		}
-		o.ObserveInt64(contact, n, mine)
-		o.ObserveFloat64(unwritten, max(s.Unwritten, s.Unseen).Seconds(), mine)
+		o.ObserveInt64(contact, n, noLabels)
+		o.ObserveFloat64(unwritten, max(s.Unwritten, s.Unseen).Seconds(), noLabels)
 		if c.o.Unrepaired != nil {
-			o.ObserveInt64(unrepaired, c.o.Unrepaired(), mine)
+			o.ObserveInt64(unrepaired, c.o.Unrepaired(), noLabels)
 		}
 		return nil
-	}, lag, age, loss, held, stopped, forecast, prefetch, contact, unwritten, unrepaired)
+	}, lag, age, loss, leases, stopped, forecast, prefetch, contact, unwritten, unrepaired)
 }
 
-// tableLag is the lag of a table.
+// tableLag holds the measurements of a table.
 type tableLag struct {
 	lag, age        time.Duration // values of the worst shard
 	leases, stopped int64
@@ -138,8 +138,8 @@ func lagByTable(s coordinator.Status, now time.Time, retention time.Duration) ma
 	return tables
 }
 
-// Lag returns the greatest lag of the tables in s, a status of this consumer: tablewake.reader.lag, which is the age of the
-// oldest record that is not durable in every sink.
+// Lag returns the greatest lag of the tables in s, a status of this consumer. The lag is the age of the oldest record
+// that is not durable in every sink, as in the metric tablewake.reader.lag.
 func (c *Consumer) Lag(s coordinator.Status) time.Duration {
 	var lag time.Duration
 	for _, v := range lagByTable(s, time.Now(), c.o.Coordinator.Retention) {
@@ -148,8 +148,8 @@ func (c *Consumer) Lag(s coordinator.Status) time.Duration {
 	return lag
 }
 
-// lagOf returns the age of the oldest record that is not durable in every sink. The lag is 0 if all records of the shard
-// are read and durable, whatever their age.
+// lagOf returns the age of the oldest record of a shard that is not durable in every sink. It returns 0 if all records
+// are read and durable.
 func lagOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration) time.Duration {
 	if p.Pending > 0 && !p.Oldest.IsZero() {
 		return max(0, now.Sub(p.Oldest))
@@ -157,8 +157,8 @@ func lagOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration
 	return ageOf(p, now, retention)
 }
 
-// ageOf returns the age of the last record read if the shard may have newer ones, else 0. If the shard was never read and
-// its reads fail, it is the retention.
+// ageOf returns the age of the last record read if the shard may have newer records, else 0. If the shard was never
+// read and its reads fail, ageOf returns the retention.
 func ageOf(p coordinator.PartitionStatus, now time.Time, retention time.Duration) time.Duration {
 	switch {
 	case !p.Opened && p.Failures < stuckFailures && p.Stopped == "":
@@ -177,7 +177,7 @@ func (t *telemetry) countCall(ctx context.Context, op string, err error) {
 }
 
 func outcome(err error) string {
-	_, again := pipeline.Retryable(err)
+	_, retryable := pipeline.Retryable(err)
 	switch {
 	case err == nil:
 		return "ok"
@@ -189,7 +189,7 @@ func outcome(err error) string {
 		return "not_found"
 	case errors.Is(err, shardreader.ErrDenied):
 		return "denied"
-	case again:
+	case retryable:
 		return "transient"
 	}
 	return "error"
@@ -199,12 +199,12 @@ func (t *telemetry) countRecords(ctx context.Context, stream string, page *recor
 	if page == nil || len(page.Changes)+len(page.Errors) == 0 {
 		return
 	}
-	of := t.attributes(labels{"table", shardreader.StreamFromARN(stream).Table})
-	t.records.Add(ctx, int64(len(page.Changes)+len(page.Errors)), of)
-	t.bytes.Add(ctx, int64(page.Bytes), of)
+	tableLabels := t.attributes(labels{"table", shardreader.StreamFromARN(stream).Table})
+	t.records.Add(ctx, int64(len(page.Changes)+len(page.Errors)), tableLabels)
+	t.bytes.Add(ctx, int64(page.Bytes), tableLabels)
 }
 
-// countGap counts a gap once: when it is found, and not when its end is found.
+// countGap counts a gap when it is found. It does not count the gap again when its end is found.
 func (t *telemetry) countGap(ctx context.Context, g record.Gap) {
 	if g.Before == "" {
 		t.gaps.Add(ctx, 1, t.attributes(labels{"table", shardreader.StreamFromARN(g.StreamARN).Table}))

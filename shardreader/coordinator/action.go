@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Action is an output of a coordinator. Actions with a Call are calls, and may run concurrently: a coordinator never
+// Action is an output of a coordinator. Actions with a Call are calls. Calls may run concurrently: a coordinator never
 // has two writes of one lease in flight.
 type Action interface{ action() }
 
@@ -64,7 +64,7 @@ type (
 		Old leases.Lease
 	}
 
-	// WriteHeartbeat writes the consumer's own row: its heartbeat.
+	// WriteHeartbeat writes the consumer's own row, which holds its heartbeat.
 	WriteHeartbeat struct {
 		Call
 		Member leases.Member
@@ -82,42 +82,42 @@ type (
 		Stream string // ARN
 	}
 
-	// ReserveCall takes the right to make one call of a quota, such as [DescribeQuota].
+	// ReserveCall takes the right to make one call of a quota, such as [DescribeQuota]. Seen is the count of the quota
+	// that the coordinator saw last; -1 if it saw none.
 	ReserveCall struct {
 		Call
 		Quota string
 		Seen  int64
 	}
 
-	// NoteGap makes a gap durable. The same stream, shard and After again replaces what is noted.
+	// NoteGap makes a gap durable. It replaces a noted gap with the same stream, shard and After.
 	NoteGap struct {
 		Call
 		Gap   record.Gap
-		Again bool // it was noted and logged before: its end may have changed
+		Again bool // the gap was noted and logged before, but its end may have changed
 	}
 )
 
 // DescribeQuota is the quota of DescribeStream calls, which the whole account shares.
 const DescribeQuota = "describe-stream"
 
-// Actions for the pipeline. A partition is one assignment of a shard:
-// when the shard is assigned again later, its partition has another name.
+// Actions for the pipeline. A partition is one assignment of a shard. If the shard is assigned again later, its
+// partition has another name.
 type (
 	// Deliver hands a page to the pipeline, after the pages that were delivered before.
 	Deliver struct{ Page *pipeline.Page }
 
-	// Drop removes the pages of a partition that the pipeline did not take, as if they were never delivered.
+	// Drop removes the pages of a partition that the pipeline has not taken, as if they were never delivered.
 	Drop struct{ Partition string }
 
 	// Drain requests that the pages of a partition are written without waiting for more.
 	Drain struct{ Partition string }
 
-	// Forget ends a partition. It was revoked, or all that the pipeline
-	// took of it is acknowledged.
+	// Forget ends a partition. The partition was revoked, or all pages that the pipeline took are acknowledged.
 	Forget struct{ Partition string }
 
-	// Revoke revokes a partition: pages of it that were not taken are dropped, and
-	// writes in flight are cancelled, with Cause. Nothing of it is acknowledged any more.
+	// Revoke revokes a partition. Its pages that were not taken are dropped. Its writes in flight are cancelled with
+	// Cause. None of its pages is acknowledged after that.
 	Revoke struct {
 		Partition string
 		Cause     error
@@ -134,8 +134,8 @@ type (
 	}
 
 	// AtEnd reports that the sources are read to their ends: all records written before Before, by the coordinator's
-	// clock, are checkpointed. Stopped maps the exceptions, by shard, to the reasons; the descendants of these shards are
-	// unread too. The coordinator continues.
+	// clock, are checkpointed. Stopped lists the exceptions: it maps stopped shards to reasons, and the descendants of
+	// these shards are unread too. The coordinator continues.
 	AtEnd struct {
 		Before  time.Duration
 		Stopped map[string]string

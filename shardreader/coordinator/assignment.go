@@ -12,51 +12,51 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// phase is what this consumer does with a shard that is assigned to it. Only enter changes it.
+// phase is what this consumer does with a shard that is assigned to it. Only the method enter changes it.
 //
 //	phase         requests  next phase    when
-//	(open)                  reading       the lease bears no stop; or that a gap was passed (on_gap: stop) or the shard was
-//	                                      gone (on_gap: continue)
-//	                        confirming    it stopped at a gap, or passed one (on_gap: continue): the gap is noted again, as
-//	                                      its end may have changed
-//	                        stopped       it stopped for another reason, and was not reset since
-//	reading       yes       confirming    records were lost; or the first record is found and is to become durable; or
-//	                                      the shard is not found
-//	                        probing       the stream refuses the start position, and old records were not to be read
+//	(open)                  reading       Lease.Stopped is empty, PassedGap (on_gap: stop) or StoppedGone (on_gap:
+//	                                      continue)
+//	                        confirming    Lease.Stopped is StoppedAtGap, or PassedGap (on_gap: continue): the gap is
+//	                                      noted again, because its end may have changed
+//	                        stopped       Lease.Stopped is another reason, and no operator has reset it
+//	reading       yes       confirming    records were lost; or the first record is found, and is made durable; or the
+//	                                      shard is not found
+//	                        probing       the stream refuses the start position, and reading starts at a time
 //	                        stopped       a record is below the shard's start
 //	                        ended         the last page is delivered
-//	probing       yes       reading       the oldest record left is older than the start: none is lost
-//	                        confirming    it is not, or there is none: records were lost; or the shard is not found
+//	probing       yes       reading       the oldest record left is older than the start: no record is lost
+//	                        confirming    no record left is that old: records were lost; or the shard is not found
 //	                        stopped       as for reading
 //	confirming    no        reading       the first record, or the extent of a gap, is durable
 //	                        afterGap      a gap is durable (on_gap: continue)
 //	                        stoppedAtGap  a gap is durable (on_gap: stop)
-//	                        stopped       the extent of a gap is durable, or that the shard is gone (on_gap: stop)
-//	                        ended         that the shard is gone is durable (on_gap: continue); or the page that ends a
-//	                                      gap is also the last one
-//	                        (the former)  a shard that was not found is listed
-//	                        confirming    it is not listed: that it is gone is to become durable
+//	                        stopped       the extent of a gap, or the loss of the shard, is durable (on_gap: stop)
+//	                        ended         the loss of the shard is durable (on_gap: continue); or the page that ends a
+//	                                      gap is also the last page
+//	                        (the former)  a listing has the shard that was not found
+//	                        confirming    a listing lacks the shard that was not found: its loss is made durable
 //	afterGap      yes       confirming    the first record after the gap is found; or the shard is not found
-//	                        reading       the shard ended, and nothing follows the gap; then ended
+//	                        reading       the shard ended, and no record follows the gap; then ended
 //	                        stopped       as for reading
 //	stoppedAtGap  yes       confirming    as for afterGap; the record is not delivered
-//	                        stopped       the shard ended, and nothing follows the gap; or as for reading
+//	                        stopped       the shard ended, and no record follows the gap; or as for reading
 //	ended         no        stopped       a child starts at or below the last record
-//	                        confirming    the shard is listed no more, and its children are not known
+//	                        confirming    the shard is no longer listed, and its children are unknown
 //	stopped       no
 //	draining      no
 //
-// A shard that is not found, and whose descendants were read further, becomes ended at once. Each phase becomes draining
-// when another consumer gets the lease or this one leaves, and each ends with close: when the lease is lost or released,
-// or says that the shard is read to its end.
+// If a shard is not found, and a descendant of it was read, the shard becomes ended at once. Any phase becomes draining
+// when another consumer gets the lease, or when this consumer leaves. Any phase ends with close: when the lease is lost
+// or released, or has the checkpoint SHARD_END.
 type phase uint8
 
 const (
 	reading      phase = iota // pages are requested and delivered
-	probing                   // pages are requested from the oldest record left, to find whether the gap is one
-	confirming                // a gap or the first record is being made durable, or a shard that is not found is listed
-	afterGap                  // pages are requested from the oldest record left, and delivered: the first one ends the gap
-	stoppedAtGap              // pages are requested from there to find that record, and not delivered
+	probing                   // pages are requested from the oldest record left, to find whether records are lost
+	confirming                // a gap or the first record is being made durable, or a listing looks for a shard that was not found
+	afterGap                  // pages are requested from the oldest record left, and delivered: the first record ends the gap
+	stoppedAtGap              // as afterGap, but the pages are not delivered
 	stopped                   // the shard is read no further
 	ended                     // the last page is delivered
 	draining                  // the lease is handed over once the pipeline has finished
@@ -67,7 +67,7 @@ func (ph phase) requests() bool {
 	return ph == reading || ph == probing || ph == afterGap || ph == stoppedAtGap
 }
 
-// enter changes the phase. Nothing but close follows draining.
+// enter changes the phase. A draining assignment keeps its phase until close.
 func (a *assignment) enter(to phase) {
 	if a.phase != draining {
 		a.phase = to
@@ -77,13 +77,13 @@ func (a *assignment) enter(to phase) {
 	}
 }
 
-// assignment is one shard while its lease is this consumer's, from open to close.
+// assignment is one shard while this consumer owns its lease, from open to close.
 type assignment struct {
-	name       string // of the partition
+	name       string // name of the partition
 	row        *row
 	phase      phase
-	stopReason string      // why the shard is stopped; "": it is not
-	gap        *record.Gap // in probing, afterGap and stoppedAtGap: the gap whose first record after it is unknown
+	stopReason string      // why the shard is stopped; "" if it is not
+	gap        *record.Gap // gap whose end is sought, in probing, afterGap and stoppedAtGap; else nil
 
 	// Requests.
 	poll          pollState
@@ -91,20 +91,20 @@ type assignment struct {
 	expectedBytes int64         // expected size of the next page, in bytes
 	paused        bool          // the pipeline requested a pause
 	failures      tries         // failed calls in a row
-	notFoundCalls int           // those of them that say that there is no such shard
+	notFoundCalls int           // calls in a row that did not find the shard
 	readFailure   readFailure   // since when calls fail, and why
 	lastResult    time.Duration // when the last page came; before the first one, when the shard was opened
 
 	// How far the shard is read.
-	pos        leases.Checkpoint // after the last record delivered
+	pos        leases.Checkpoint // position after the last record delivered
 	posTime    time.Time         // creation time of that record, to the second; zero: unknown
 	start      startState
 	emptyPages emptyPages
 
 	pages     pages
 	durable   durable
-	search    *childSearch // nil until the last page is delivered
-	successor string       // in draining: consumer id of the successor; "": any
+	search    *childSearch // search for the shard's children; nil until the last page is delivered
+	successor string       // in draining: consumer id of the successor; "" for any consumer
 	load      load
 	lag       lag
 }
@@ -121,22 +121,22 @@ const (
 
 // startState is how reading began.
 type startState struct {
-	answered bool // a page came, with records or not
-	refused  bool // the stream refused the start position: an unread shard begins at the oldest record left
-	noTime   bool // the stream takes no time as a position, or may have dropped records of that time
-	atLatest bool // reading began at LATEST: no record is too old
-	reached  bool // a page had a record that is not too old
+	gotPage         bool // a page was received, with records or not
+	positionRefused bool // the stream refused the start position: reading begins at the oldest record left
+	timeUnusable    bool // the start time cannot be the position: the stream refused it, or may have dropped records of that time
+	atLatest        bool // reading began at LATEST: no record is dropped as too old
+	reached         bool // a page had a record of the start time or later
 }
 
-// emptyPages are the empty pages in a row.
+// emptyPages describes the empty pages in a row.
 type emptyPages struct {
-	count  int
-	record bool                    // a record was read before them
-	sent   [endPages]time.Duration // when the requests of the last ones were sent, the oldest first; 0: fewer came
+	count       int
+	afterRecord bool                    // a record was read before the empty pages
+	sent        [endPages]time.Duration // when the requests of the last endPages empty pages were sent, the oldest first; 0 if there are fewer
 }
 
-// reset forgets the pages; record reports whether a record ended them.
-func (e *emptyPages) reset(record bool) { *e = emptyPages{record: record} }
+// reset forgets the empty pages. afterRecord reports whether a record was read.
+func (e *emptyPages) reset(afterRecord bool) { *e = emptyPages{afterRecord: afterRecord} }
 
 // add notes an empty page; sent is when its request was sent.
 func (e *emptyPages) add(sent time.Duration) {
@@ -144,18 +144,19 @@ func (e *emptyPages) add(sent time.Duration) {
 	e.sent[endPages-1] = sent
 }
 
-// shardIsEmpty reports whether an empty page means that the shard has no record now: the first ones do not.
-func (e *emptyPages) shardIsEmpty() bool { return e.record || e.count > eagerPages }
+// shardIsEmpty reports whether the empty pages mean that the shard has no record now. The first eagerPages empty pages
+// of a shard do not.
+func (e *emptyPages) shardIsEmpty() bool { return e.afterRecord || e.count > eagerPages }
 
 // enoughForEnd reports whether the last endPages pages in a row were empty.
 func (e *emptyPages) enoughForEnd() bool { return e.sent[0] > 0 }
 
-// pages are what the pipeline has of an assignment.
+// pages describes the pages of an assignment that are not acknowledged.
 type pages struct {
 	inFlight     []pageInFlight    // delivered and not acknowledged
-	untakenSizes []int64           // bytes of each page of inFlight that the pipeline has not taken: the last ones
+	untakenSizes []int64           // sizes in bytes of the last pages of inFlight, which the pipeline has not taken
 	records      int64             // number of records in inFlight
-	untakenBytes int64             // bytes read that the pipeline has not taken, also of a page that waits for the lease
+	untakenBytes int64             // bytes that the pipeline has not taken; includes a page that waits for saveFirst
 	lastPos      leases.Checkpoint // position of the last delivered page
 	repeated     int               // pages in a row with lastPos as their position
 	flushed      bool              // a Drain was sent after the last record
@@ -165,10 +166,10 @@ type pages struct {
 type pageInFlight struct {
 	pos        pipeline.Position
 	checkpoint leases.Checkpoint // the lease's checkpoint once the page is acknowledged
-	newest     time.Time         // creation time of its last record
-	oldest     time.Time         // and of its first one
+	newest     time.Time         // creation time of the last record
+	oldest     time.Time         // creation time of the first record
 	records    int64
-	end        bool // the last page of the shard
+	end        bool // this is the last page of the shard
 }
 
 // endPosition is the position of a shard's last page.
@@ -206,7 +207,7 @@ func (c *Coordinator) close(a *assignment) {
 	c.emit(Forget{a.name})
 }
 
-// addUntaken adds to the bytes of an assignment that the pipeline has not taken.
+// addUntaken adds bytes, which may be negative, to the bytes of an assignment that the pipeline has not taken.
 func (c *Coordinator) addUntaken(a *assignment, bytes int64) {
 	a.pages.untakenBytes += bytes
 	c.untakenBytes += bytes
@@ -232,7 +233,7 @@ func (e Paused) handle(c *Coordinator) {
 // isOpen reports whether a is still the assignment of its shard.
 func (a *assignment) isOpen() bool { return a.row.assignment == a }
 
-// keepsLease reports whether a is still the assignment of its shard, and is not handed over.
+// keepsLease reports whether a is still the assignment of its shard, and is not being handed over.
 func (a *assignment) keepsLease() bool { return a.isOpen() && a.phase != draining }
 
 // stopShard stops a shard.
@@ -264,7 +265,7 @@ func (e PageTaken) handle(c *Coordinator) {
 	c.queueCall(a)
 }
 
-// handle notes the position up to which the pipeline is finished.
+// handle notes the position up to which the pipeline has acknowledged a partition.
 func (e Acked) handle(c *Coordinator) {
 	a := c.assignments[e.Partition]
 	if a == nil {
@@ -288,19 +289,19 @@ func (e Acked) handle(c *Coordinator) {
 
 // dropUntaken removes the delivered pages that the pipeline did not take.
 func (c *Coordinator) dropUntaken(a *assignment) {
-	g := &a.pages
-	if len(g.untakenSizes) == 0 {
+	p := &a.pages
+	if len(p.untakenSizes) == 0 {
 		return
 	}
-	for _, n := range g.untakenSizes {
+	for _, n := range p.untakenSizes {
 		c.addUntaken(a, -n)
 	}
-	kept := len(g.inFlight) - len(g.untakenSizes)
-	for _, page := range g.inFlight[kept:] {
-		g.records -= page.records
+	taken := len(p.inFlight) - len(p.untakenSizes)
+	for _, page := range p.inFlight[taken:] {
+		p.records -= page.records
 	}
-	g.inFlight, g.untakenSizes = g.inFlight[:kept], nil
-	if kept == 0 || !g.inFlight[kept-1].end {
+	p.inFlight, p.untakenSizes = p.inFlight[:taken], nil
+	if taken == 0 || !p.inFlight[taken-1].end {
 		a.search = nil
 	}
 	c.emit(Drop{a.name})

@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// A consumer requests a lease because of its load at most once in loadRequestEvery. To get its fair number, it requests up
-// to maxRequests leases at once.
+// A consumer requests a lease because of its load at most once in loadRequestEvery. To get its fair number of leases,
+// it requests up to maxRequests leases at once.
 const (
 	loadRequestEvery = 30 * time.Second
 	maxRequests      = 16
 )
 
-// leaseShares are the leases that consumers should read now.
+// leaseShares describes how the consumers share the leases that should be read now.
 type leaseShares struct {
-	others    []string          // live consumers but this one
+	others    []string          // live consumers except this one
 	owned     map[string][]*row // leases of the others, by consumer id
 	ownCount  int               // number of leases of this consumer
-	fairCount int               // number of leases of each consumer, if all had as many
+	fairCount int               // number of leases of each consumer if all had equally many, rounded up
 	free      []*row            // leases that this consumer may take
 }
 
@@ -64,13 +64,14 @@ func (c *Coordinator) leaseShares() leaseShares {
 	s.fairCount = (active + len(live) - 1) / len(live)
 	// Each consumer begins at another index, so that two seldom take the same lease.
 	if n := len(s.free); n > 0 {
-		at := n * self / len(live)
-		s.free = append(s.free[at:n:n], s.free[:at]...)
+		start := n * self / len(live)
+		s.free = append(s.free[start:n:n], s.free[:start]...)
 	}
 	return s
 }
 
-// requestLeases requests leases of others, unless an earlier request waits.
+// requestLeases requests leases of other consumers, unless an earlier request waits. It always requests leases that are
+// pinned to this consumer.
 func (c *Coordinator) requestLeases(s leaseShares) {
 	waits := false
 	for _, id := range s.others {
@@ -86,57 +87,61 @@ func (c *Coordinator) requestLeases(s leaseShares) {
 	}
 }
 
-// requestByCount requests the idlest leases of the consumers with the most leases, up to the fair number. Each move must
-// make the numbers more even. It reports whether it requested any.
-func (c *Coordinator) requestByCount(s leaseShares) (asked bool) {
-	left := make(map[string]int, len(s.others))
+// requestByCount requests the least busy leases of the consumers with the most leases, up to the fair number. Each move
+// must make the numbers more even. It reports whether it requested a lease.
+func (c *Coordinator) requestByCount(s leaseShares) (requested bool) {
+	remaining := make(map[string]int, len(s.others))
 	for _, id := range s.others {
-		left[id] = len(s.owned[id])
+		remaining[id] = len(s.owned[id])
 	}
 	for n := s.ownCount; n < s.fairCount && n-s.ownCount < maxRequests && len(s.others) > 0; n++ {
-		most := slices.MaxFunc(s.others, func(a, b string) int { return cmp.Compare(left[a], left[b]) })
-		r := cheapest(s.owned[most], func(r *row) float64 { return r.Load })
-		if left[most] < n+2 || r == nil {
+		largest := slices.MaxFunc(s.others, func(a, b string) int { return cmp.Compare(remaining[a], remaining[b]) })
+		r := cheapest(s.owned[largest], func(r *row) float64 { return r.Load })
+		if remaining[largest] < n+2 || r == nil {
 			break
 		}
-		left[most]--
+		remaining[largest]--
 		c.requestLease(r)
-		asked = true
+		requested = true
 	}
-	return asked
+	return requested
 }
 
 // requestByLoad requests a lease of the busiest consumer if the move makes the loads of both more even.
 func (c *Coordinator) requestByLoad(s leaseShares) {
-	own := 0.0
+	ownLoad := 0.0
 	for a := range c.allAssignments() {
-		own += a.row.Load
+		ownLoad += a.row.Load
 	}
-	busiest, most, least, all := "", 0.0, own, own
+	busiest, mostLoad, leastLoad, totalLoad := "", 0.0, ownLoad, ownLoad
 	for _, id := range s.others {
 		load := 0.0
 		for _, r := range s.owned[id] {
 			load += r.Load
 		}
-		all += load
-		least = min(least, load)
-		if load > most {
-			busiest, most = id, load
+		totalLoad += load
+		leastLoad = min(leastLoad, load)
+		if load > mostLoad {
+			busiest, mostLoad = id, load
 		}
 	}
-	even, has := all/float64(len(s.others)+1), s.owned[busiest]
-	if least < own || busiest == "" || most-own < even/2 || len(has) < 2 || s.ownCount > len(has) {
+	average, candidates := totalLoad/float64(len(s.others)+1), s.owned[busiest]
+	difference := mostLoad - ownLoad
+	if busiest == "" || leastLoad < ownLoad || difference < average/2 {
+		return // this consumer is not the least busy one, or the loads are even enough
+	}
+	if len(candidates) < 2 || s.ownCount > len(candidates) {
 		return
 	}
-	// The one nearest to half of the difference.
-	r := cheapest(has, func(r *row) float64 { return math.Abs(r.Load - (most-own)/2) })
-	if r != nil && r.Load > even/10 && r.Load < (most-own)*0.8 {
+	// The lease whose load is nearest to half of the difference.
+	r := cheapest(candidates, func(r *row) float64 { return math.Abs(r.Load - difference/2) })
+	if r != nil && r.Load > average/10 && r.Load < difference*0.8 {
 		c.loadRequested = c.now
 		c.requestLease(r)
 	}
 }
 
-// cheapest returns the row with the lowest cost among those that may be requested; nil if there is none.
+// cheapest returns the row with the lowest cost among the rows that may be requested; nil if there is none.
 func cheapest(rows []*row, cost func(*row) float64) (best *row) {
 	for _, r := range rows {
 		if !r.busy && r.RequestedBy == "" && r.Pinned == "" && (best == nil || cost(r) < cost(best)) {

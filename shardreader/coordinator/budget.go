@@ -8,33 +8,34 @@ import (
 
 const month = 30 * 24 * time.Hour
 
-// budget limits the GetRecords calls of this consumer to its part of the fleet's.
+// budget limits the GetRecords calls of this consumer to its share of the fleet's budget.
 type budget struct {
-	tokens     float64
+	tokens     float64 // calls that may be made now
 	refilledAt time.Duration
 	started    bool
-	waiting    bool
+	waiting    bool          // a timer runs until a call may be made
 	searchedAt time.Duration // when endangered shards were last searched
-	exceededAt time.Duration // when the budget was last passed; 0: never
+	exceededAt time.Duration // when a call was last made beyond the budget; 0 if never
 
-	// The smoothed rate, in calls a second.
-	calls     int64
-	rate      float64
+	// The measurement of the rate.
+	calls     int64   // calls since rateSince
+	rate      float64 // calls a second, smoothed
 	rateSince time.Duration
 }
 
-// callShare is the number of calls a second that this consumer may make: its part of the shards.
+// callShare returns the number of calls a second that this consumer may make. Its share of the budget is its share of
+// the shards.
 func (c *Coordinator) callShare() float64 {
-	mine := len(c.assignments)
-	active := max(c.rows.unended, mine)
+	own := len(c.assignments)
+	active := max(c.rows.unended, own)
 	if active == 0 {
 		return 0
 	}
-	return float64(c.o.CallsPerMonth) / month.Seconds() * float64(mine) / float64(active)
+	return float64(c.o.CallsPerMonth) / month.Seconds() * float64(own) / float64(active)
 }
 
-// mayCall takes a call from the budget. If the budget is used up, a timer tries again. Lost records are worse than a higher
-// bill: a shard that lags by a quarter of the retention is read even if the budget is used up.
+// mayCall takes a call from the budget, and reports whether the call may be made. If not, a timer makes calls possible
+// again. An endangered shard is read even if the budget is used up, because lost records are worse than a higher bill.
 func (c *Coordinator) mayCall(a *assignment) bool {
 	b := &c.budget
 	if c.o.CallsPerMonth == 0 || c.endCheckWaits(a) {
@@ -44,11 +45,11 @@ func (c *Coordinator) mayCall(a *assignment) bool {
 		return false
 	}
 	rate := c.callShare()
-	most := max(10, rate*60)
+	maxTokens := max(10, rate*60)
 	if !b.started {
-		b.started, b.tokens = true, min(most, 10+float64(len(c.assignments)))
+		b.started, b.tokens = true, min(maxTokens, 10+float64(len(c.assignments)))
 	} else {
-		b.tokens = min(most, b.tokens+rate*(c.now-b.refilledAt).Seconds())
+		b.tokens = min(maxTokens, b.tokens+rate*(c.now-b.refilledAt).Seconds())
 	}
 	b.refilledAt = c.now
 	switch {
@@ -71,11 +72,12 @@ func (c *Coordinator) mayCall(a *assignment) bool {
 	return false
 }
 
-// endangered reports whether a shard is read so late that the stream may soon drop unread records.
+// endangered reports whether a shard lags by more than a quarter of the retention, so that the stream may soon drop
+// unread records.
 func (c *Coordinator) endangered(a *assignment) bool { return a.lag.delay(c.now) > c.o.Retention/4 }
 
-// queueEndangered queues the first endangered shard before all others while the budget allows no call, and reports
-// whether there is one. It searches once a second.
+// queueEndangered moves the first endangered shard to the head of the queue, and reports whether there is one. It is
+// called while the budget allows no call. It searches at most once a second.
 func (c *Coordinator) queueEndangered() bool {
 	if c.now-c.budget.searchedAt < time.Second {
 		return false
@@ -111,13 +113,14 @@ func (b *budget) updateRate(now time.Duration) {
 	b.calls, b.rateSince = 0, now
 }
 
-// perMonth is the number of calls a month at the smoothed rate. It is at most this consumer's share of the budget,
-// unless the budget was passed: calls that were saved up and are spent at the start do not count.
+// perMonth returns the number of calls a month at the smoothed rate. It returns at most this consumer's share of the
+// budget, because saved calls may be spent in a burst. If calls were made beyond the budget, it returns the full
+// number.
 func (c *Coordinator) perMonth() float64 {
 	b := &c.budget
 	b.updateRate(c.now)
 	calls := b.rate * month.Seconds()
-	if over := b.exceededAt > 0 && c.now-b.exceededAt < time.Minute; c.o.CallsPerMonth > 0 && !over {
+	if exceeded := b.exceededAt > 0 && c.now-b.exceededAt < time.Minute; c.o.CallsPerMonth > 0 && !exceeded {
 		calls = min(calls, c.callShare()*month.Seconds())
 	}
 	return calls

@@ -25,13 +25,13 @@ func routeResult[E Event](c *Coordinator, call Call, e E) {
 // tries counts the failed tries of a call.
 type tries int
 
-// next returns how long to wait before the next try after err: a backoff of up to most, and at least the time that the
-// server requests.
-func (n *tries) next(c *Coordinator, most time.Duration, err error) time.Duration {
+// next returns the time to wait before the next try after err: a backoff of up to longest, but at least the time that
+// the server requests.
+func (n *tries) next(c *Coordinator, longest time.Duration, err error) time.Duration {
 	server, _ := pipeline.Retryable(err)
-	d := c.backoff(int(*n), most, server)
+	wait := c.backoff(int(*n), longest, server)
 	*n++
-	return d
+	return wait
 }
 
 func transient(err error) bool {

@@ -7,19 +7,19 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// durable is the position up to which an assignment is acknowledged, and when its lease was written.
+// durable is the position up to which an assignment is acknowledged, with the state of the lease's writes.
 type durable struct {
-	checkpoint    leases.Checkpoint // after the last acknowledged record
+	checkpoint    leases.Checkpoint // position after the last acknowledged record
 	time          time.Time         // creation time of that record
 	shardEnd      bool              // the last page is acknowledged
-	stopReason    string            // becomes Lease.Stopped once stopAt is durable
+	stopReason    string            // Lease.Stopped once stopAt is durable
 	stopAt        leases.Checkpoint
 	savedAt       time.Duration // when the lease was last written
 	saveScheduled bool          // a timer will call save
-	unsavedSince  time.Duration // since when the lease lacks the durable position; 0: it has it
+	unsavedSince  time.Duration // since when the lease lacks the durable position; 0 if it has the position
 }
 
-// dueStopReason is the Lease.Stopped of a lease that has all that is durable.
+// dueStopReason returns the value that Lease.Stopped should have at the durable position.
 func (d *durable) dueStopReason() string {
 	if d.checkpoint != d.stopAt {
 		return ""
@@ -27,12 +27,12 @@ func (d *durable) dueStopReason() string {
 	return d.stopReason
 }
 
-// isSaved reports whether the lease has all that is durable.
+// isSaved reports whether the lease has the durable position and its stop reason.
 func (a *assignment) isSaved() bool {
 	return a.durable.checkpoint == a.row.Checkpoint && a.durable.dueStopReason() == a.row.Stopped
 }
 
-// finished reports whether the shard is read to its end, and all of it is durable.
+// finished reports whether the shard is read to its end, and all of its records are durable.
 func (a *assignment) finished() bool { return a.phase == ended && a.durable.shardEnd }
 
 // currentLease returns the lease of an assignment with its durable position and load.
@@ -45,14 +45,14 @@ func (c *Coordinator) currentLease(a *assignment) leases.Lease {
 	return l
 }
 
-// saveStop writes the reason of a stop into the lease once all records that were read are durable.
+// saveStop writes why a shard stopped into its lease, once all records that were read are durable.
 func (c *Coordinator) saveStop(a *assignment, why string) {
 	a.durable.stopReason, a.durable.stopAt = why, a.pos
 	c.save(a)
 }
 
-// save writes the durable position of an assignment into its lease: at most once in Options.Checkpoint, but at once if the
-// lease is handed over or the shard is finished.
+// save writes the durable position of an assignment into its lease, at most once in Options.Checkpoint. It writes at
+// once if the lease is handed over or the shard is finished.
 func (c *Coordinator) save(a *assignment) {
 	r, d := a.row, &a.durable
 	switch {
@@ -92,10 +92,10 @@ func (c *Coordinator) saveLater(a *assignment) {
 	})
 }
 
-// load is how busy an assignment is.
+// load measures how busy an assignment is.
 type load struct {
 	rate     float64       // bytes a second, smoothed
-	bytes    int64         // read since measured
+	bytes    int64         // bytes read since measured
 	measured time.Duration // when rate was last updated
 }
 
@@ -112,7 +112,7 @@ func (l *load) update(now time.Duration) {
 	l.bytes, l.measured = 0, now
 }
 
-// saveIdleLoads writes the load of shards that were busy and became idle: no checkpoint writes it.
+// saveIdleLoads writes the load of shards that were busy and became idle. Without records, no checkpoint writes it.
 func (c *Coordinator) saveIdleLoads() {
 	for a := range c.allAssignments() {
 		r := a.row

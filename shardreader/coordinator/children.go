@@ -11,46 +11,46 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// childless is how long the children of an ended shard are searched before it counts as having none. The service lists
-// them when it closes the shard, or soon after; leaseSync finds a child that is listed even later. lateChild is the
-// same for a disabled stream, whose shards get no new children.
+// childlessAfter is how long the children of an ended shard are searched before the shard counts as childless. The
+// service lists children when it closes the shard, or soon after. leaseSync finds a child that is listed even later.
+// disabledChildlessAfter is the same time for a disabled stream, whose shards get no new children.
 const (
 	childlessAfter         = 2 * time.Minute
 	disabledChildlessAfter = 15 * time.Second
 )
 
 // DescribeStream allows few calls a second. If more calls wait than a listing of the whole stream takes, ended shards
-// share one listing: thousands end together when a stream is disabled, and a call for each would take a quarter of an
-// hour.
+// share one listing. Thousands of shards end together when a stream is disabled, and a call for each shard would take a
+// quarter of an hour.
 const (
-	fewDescribes  = 8
-	shardsPerPage = 100 // shards that a call lists
+	fewDescribes  = 8   // queued calls up to which each ended shard gets its own call
+	shardsPerPage = 100 // shards that one call lists
 )
 
-// childSearch finds the children of a shard that ended, and makes their leases.
+// childSearch finds the children of a shard that ended, and creates their leases.
 type childSearch struct {
 	*assignment
 	stage        childStage
-	since        time.Duration
-	endedFor     time.Duration // how long before the listing the shard had ended
+	began        time.Duration
+	endedFor     time.Duration // time between the end of the shard and the begin of the listing
 	tries        tries
 	children     []shardreader.Shard
-	severed      []shardreader.Shard // of the last listing, if the shard is gone
-	createsLeft  int                 // leases that are being created
-	createFailed bool                // one of them could not be created
+	severed      []shardreader.Shard // severedShards of the last listing, if the shard is gone
+	createsLeft  int                 // number of leases that are being created
+	createFailed bool                // a lease could not be created
 }
 
-// childStage is how far the children of a shard are.
+// childStage is the progress of a childSearch.
 type childStage uint8
 
 const (
-	childrenSought  childStage = iota // the search runs
-	childrenKnown                     // they have no leases yet
-	childrenCreated                   // their leases are being made
-	childrenLeased                    // they have leases: the shard's own lease may end
+	searchingChildren childStage = iota // the children are searched
+	childrenKnown                       // the children are known, and have no leases yet
+	creatingLeases                      // the children's leases are being created
+	childrenLeased                      // the children have leases: the shard's own lease may end
 )
 
-// begin requests the children.
+// begin requests the children of the shard.
 func (s *childSearch) begin(c *Coordinator) {
 	if len(c.quota.queue) > max(fewDescribes, c.rows.len()/shardsPerPage) {
 		s.list(c)
@@ -78,7 +78,7 @@ func (s *childSearch) described(c *Coordinator, d shardreader.StreamDescription,
 
 // list lists the whole stream, because some servers do not filter by parent.
 func (s *childSearch) list(c *Coordinator) {
-	s.endedFor = c.now - s.since // now: the listing may take long
+	s.endedFor = c.now - s.began // now: the listing may take long
 	c.list(s.row.Stream, s.isOpen, func(l *listing, err error) { s.listed(c, l, err) })
 }
 
@@ -103,7 +103,8 @@ func (s *childSearch) listed(c *Coordinator, l *listing, err error) {
 	}
 }
 
-// shardGone handles a shard that is listed no more before its children are known: their records may be lost.
+// shardGone handles a shard that is no longer listed before its children are known. The records of the children may be
+// lost.
 func (s *childSearch) shardGone(c *Coordinator) {
 	switch {
 	case c.descendantWasRead(s.row.Shard):
@@ -113,8 +114,8 @@ func (s *childSearch) shardGone(c *Coordinator) {
 	}
 }
 
-// severedShards are listed shards without a lease whose parent has no lease and is not listed. They may descend from a
-// shard that is gone, by way of shards that no consumer has seen.
+// severedShards returns the listed shards without a lease whose parent has no lease and is not listed. They may descend
+// from a shard that is gone. The shards between the two were never listed to this fleet.
 func (c *Coordinator) severedShards(l *listing) (severed []shardreader.Shard) {
 	above := c.ancestors(l, anyLease)
 	for _, s := range l.shards {
@@ -140,8 +141,8 @@ func (s *childSearch) found(c *Coordinator, children []shardreader.Shard) {
 	c.save(s.assignment)
 }
 
-// finish ends a shard whose records are all acknowledged. It makes the leases of the children first, so that a crash
-// leaves no shard unread, and then ends the shard's own lease.
+// finish ends a shard whose records are all acknowledged. It creates the leases of the children first, so that a crash
+// leaves no shard unread. Then it ends the shard's own lease.
 func (c *Coordinator) finish(a *assignment) {
 	switch s := a.search; s.stage {
 	case childrenKnown:
@@ -169,7 +170,7 @@ func (s *childSearch) endedLease(l leases.Lease) leases.Lease {
 	return l
 }
 
-// endSaved continues after the lease says that the shard was read to its end.
+// endSaved continues after the end of a shard is written into its lease.
 func (c *Coordinator) endSaved(r *row, a *assignment) {
 	if a.isOpen() {
 		c.close(a)
@@ -185,8 +186,8 @@ func (c *Coordinator) endSaved(r *row, a *assignment) {
 	}
 }
 
-// childBelow returns a child whose sequence numbers are not above those of the shard, or nil. Versions depend on that
-// order.
+// childBelow returns a child whose sequence numbers are not above those of the shard, or nil if there is none. Versions
+// depend on the order of sequence numbers.
 func (s *childSearch) childBelow() *shardreader.Shard {
 	for i, child := range s.children {
 		if s.pos.Kind == leases.Sequence && child.First != "" && record.CompareSequence(child.First, s.pos.Sequence) <= 0 {
@@ -196,13 +197,13 @@ func (s *childSearch) childBelow() *shardreader.Shard {
 	return nil
 }
 
-// createLeases makes the leases of the children.
+// createLeases creates the leases of the children.
 func (s *childSearch) createLeases(c *Coordinator) {
 	a := s.assignment
-	s.stage, s.createsLeft, s.createFailed = childrenCreated, 1, false
+	s.stage, s.createsLeft, s.createFailed = creatingLeases, 1, false
 	for _, child := range s.children {
 		if c.rows.hasChild(child.ID) {
-			continue // a child of it has a lease: it was read
+			continue // a child of this child has a lease: this child was read
 		}
 		l := leases.Lease{Shard: child.ID, Stream: a.row.Stream, Parents: []string{child.Parent}, First: child.First}
 		if !a.start.reached && a.row.Checkpoint.Kind != leases.Latest {
@@ -217,7 +218,7 @@ func (s *childSearch) createLeases(c *Coordinator) {
 	s.written(c, nil)
 }
 
-// written counts a finished creation of a child's lease; err is not nil if it failed.
+// written counts a finished creation of a child's lease; err is nil if it succeeded.
 func (s *childSearch) written(c *Coordinator, err error) {
 	s.createFailed = s.createFailed || err != nil
 	if s.createsLeft--; s.createsLeft > 0 || !s.isOpen() {

@@ -2,5 +2,5 @@ package coordinator
 
 import "github.com/tablewake/tablewake/pipeline/redact"
 
-// errs makes the errors of this package, which say of themselves what a log may.
+// errs makes the errors of this package. Each error has a redacted text for logs.
 const errs = redact.Class("stream")

@@ -18,7 +18,7 @@ type Coordinator struct {
 	lastCall Call
 	logged   map[string]bool // topics of logOnce
 
-	leaving      bool // Shutdown came
+	leaving      bool // Shutdown was received
 	leavingSince time.Duration
 	stopped      bool
 
@@ -42,9 +42,9 @@ type Coordinator struct {
 	sendingHeartbeat bool
 	lastHeartbeat    time.Duration // when the last successful heartbeat was sent
 	hadHeartbeat     bool
-	pastHeartbeats   []pastHeartbeat // recent successful ones
-	suspended        bool            // heartbeatFresh was false since the last success: every assignment was revoked
-	resumedAt        time.Duration   // when it became true again
+	pastHeartbeats   []pastHeartbeat // recent successful heartbeats
+	suspended        bool            // heartbeats failed for too long: every assignment was revoked
+	resumedAt        time.Duration   // when heartbeats became fresh again
 
 	// Writes of leases.
 	toTake         []*row                  // leases to take
@@ -61,9 +61,9 @@ type Coordinator struct {
 	openCount     int                    // assignments opened so far
 	callQueue     []*assignment          // assignments that wait for a call
 	streamCalls   int                    // calls of assignments in flight
-	reservedBytes int64                  // expected bytes of their pages
-	untakenBytes  int64                  // bytes of pages that the pipeline has not taken, delivered or not yet
-	pausedBytes   int64                  // part of untakenBytes: paused assignments
+	reservedBytes int64                  // expected bytes of the pages of calls in flight
+	untakenBytes  int64                  // bytes of the pages that were read and that the pipeline has not taken
+	pausedBytes   int64                  // part of untakenBytes that belongs to paused assignments
 	budget        budget
 	lastRecord    time.Duration // when a record was last delivered
 	tableOutage   outage        // the lease table cannot be read or written
@@ -76,13 +76,13 @@ type Coordinator struct {
 	sync            *leaseSync // nil while none runs
 	syncTimer       resettableTimer
 	syncSucceeded   bool // a leaseSync succeeded
-	syncBegun       bool // a leaseSync was begun since this consumer leads
+	syncBegun       bool // a leaseSync was begun since this consumer became the leader
 	childlessLeases int  // ended leases without children, at the last refresh
 
 	// The end, if Options.Idle requests it.
 	endCheck     *endCheck     // nil while none runs
-	nextEndCheck time.Duration // when the next one may begin
-	unreadReason string        // what is unread; "" if nothing is known to be
+	nextEndCheck time.Duration // when the next endCheck may begin
+	unreadReason string        // why the streams are not read to their ends; "" if no reason is known
 }
 
 // New checks the options and returns a coordinator. It does nothing before its first Step.
@@ -126,7 +126,7 @@ func New(o Options) (*Coordinator, error) {
 		listers:       make(map[string]*streamLister),
 		logged:        make(map[string]bool),
 	}
-	c.quota.seen = -1
+	c.quota.seenCount = -1
 	for _, s := range o.Sources {
 		if (s.Table == "") == (s.Stream == "") {
 			return nil, errors.New("coordinator: each of Options.Sources names either a table or a stream")

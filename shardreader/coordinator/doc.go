@@ -9,17 +9,17 @@
 //   - A shard is read only after every record of its parents is durable. A shard ends only if the stream said so in a
 //     complete page.
 //   - A checkpoint never passes a record that is not acknowledged.
-//   - Records that the stream dropped before they were read are a gap. It is durable and logged as soon as the stream
-//     shows it, even if nothing is left of the shard, and before any later record is delivered.
-//   - A consumer whose heartbeats fail reads nothing, and has the
-//     pipeline's writes stopped before another one may take its leases.
+//   - Records that the stream dropped before they were read are a gap. The gap is stored and logged as soon as the
+//     stream shows it, even if the shard has no records left. No later record is delivered before that.
+//   - A consumer whose heartbeats fail reads nothing. It stops the pipeline's writes before another consumer may take
+//     its leases.
 //
 // Where to find what:
 //   - Step: coordinator.go. The inputs and outputs: event.go, action.go. Calls and their results: calls.go, timers.go.
-//   - The fleet: heartbeat.go, fleet.go (the lease table is read), rows.go (what is known of it), lease.go and
-//     leasewrite.go (leases are taken and written), balance.go, handover.go, stop.go.
-//   - One shard: assignment.go (its phases), poll.go (calls), page.go (pages), gap.go, checkpoint.go, children.go (its
-//     end), budget.go.
+//   - The fleet: heartbeat.go, fleet.go (reads the lease table), rows.go (the leases as last read), lease.go and
+//     leasewrite.go (take and write leases), balance.go, handover.go, stop.go.
+//   - One shard: assignment.go (its phases), poll.go (calls), page.go (pages), gap.go, checkpoint.go, children.go (the
+//     end of the shard), budget.go.
 //   - The topology of streams and shards: streams.go, listing.go, quota.go (DescribeStream calls), plan.go (leases that
 //     should exist), sync.go.
 //   - The end of all streams: end.go, unread.go. Reports: status.go, outage.go.

@@ -8,36 +8,37 @@ import (
 )
 
 const (
-	// endPages is the number of empty pages in a row after which a shard counts as read to its end: the
-	// service returns some empty pages before records.
+	// endPages is the number of empty pages in a row after which a shard counts as read to its end. It is more than
+	// one, because the service returns some empty pages before records.
 	endPages = 5
 
-	// keptHeartbeats is the number of heartbeats whose times are kept: endPages empty pages take fewer.
+	// keptHeartbeats is the number of heartbeats whose times are kept. Fewer are sent during endPages empty pages.
 	keptHeartbeats = 600
 
-	relistAfter = 30 * time.Second // an endCheck that waits for other consumers lists the streams again
-	endRetry    = 2 * time.Second  // after a listing that failed
+	relistAfter = 30 * time.Second // an endCheck that waits for other consumers lists the streams again after this time
+	endRetry    = 2 * time.Second  // pause after a listing that failed
 )
 
-// endCheck checks whether everything is read. It uses only results of calls that were sent after it began: the listed
-// streams, the lease table, and the empty pages of each shard, whichever consumer reads it.
+// endCheck checks whether the fleet has read everything. It uses only results of calls that were sent after it began:
+// listings of the streams, reads of the lease table, and empty pages of each shard, whichever consumer reads the shard.
 type endCheck struct {
 	began      time.Duration    // when it began
 	tableRead  time.Duration    // when the read of the lease table with these heartbeats was sent
 	heartbeats map[string]int64 // last heartbeat of each consumer in that read
-	listedAt   time.Duration    // when the last listing ended; 0: none did yet
+	listedAt   time.Duration    // when the last listing ended; 0 if none has
 	streams    map[string]*listing
 	found      map[string]*listing // by the listing in flight; nil: none is
 }
 
-// pastHeartbeat is a written heartbeat, and when its write was confirmed.
+// pastHeartbeat is the number of a written heartbeat, and the time at which its write was confirmed.
 type pastHeartbeat struct {
 	number int64
 	at     time.Duration
 }
 
-// atEnd returns when the first of the last endPages empty pages was requested, if all of the shard is
-// checkpointed. For a stopped shard it returns now. It returns false if there is, or may be, more to do.
+// atEnd returns true if all records of the shard are checkpointed, and the time since when it had no more records: when
+// the first of the last endPages empty pages was requested. For a stopped shard that time is now. atEnd returns false
+// if there may be more to read or to write.
 func (a *assignment) atEnd(now time.Duration) (time.Duration, bool) {
 	switch {
 	case !a.drained() || a.row.busy || !a.isSaved():
@@ -50,8 +51,8 @@ func (a *assignment) atEnd(now time.Duration) (time.Duration, bool) {
 	return a.emptyPages.sent[0], true
 }
 
-// endCheckWaits reports whether the check for the end waits for empty pages of a shard. Those pages are few, and the
-// budget does not count them.
+// endCheckWaits reports whether the check for the end waits for empty pages of a shard. The budget does not limit these
+// calls, because they are few.
 func (c *Coordinator) endCheckWaits(a *assignment) bool {
 	if c.o.Idle == 0 || c.leaving || !c.isQuiet() || a.phase == stoppedAtGap {
 		return false
@@ -62,15 +63,16 @@ func (c *Coordinator) endCheckWaits(a *assignment) bool {
 // isQuiet reports whether no record came for Options.Idle.
 func (c *Coordinator) isQuiet() bool { return c.now-max(c.lastRecord, c.firstRefresh) >= c.o.Idle }
 
-// shardEnds is how far this consumer's shards are checkpointed.
+// shardEnds describes how far this consumer's shards are checkpointed.
 type shardEnds struct {
-	all   int64    // heartbeat: all records that were in the shards before it are checkpointed; 0: there is none
-	quiet int64    // the same without the busy shards
+	all   int64    // number of a heartbeat: all records older than it are checkpointed; 0 if there is no such heartbeat
+	quiet int64    // as all, but ignores the shards of busy
 	busy  []string // shards that are not read and checkpointed to their ends, sorted
 }
 
 func (c *Coordinator) shardEnds() (e shardEnds) {
-	// A lease can belong to this consumer although the result of its write was lost: only a read of the table shows it.
+	// This consumer may own a lease without knowing it, if the result of a write was lost. Only a read of the table
+	// shows such a lease.
 	since := c.refreshSent
 	if !c.refreshed || c.taking > 0 || len(c.creating) > 0 {
 		return shardEnds{}
@@ -97,7 +99,7 @@ func (c *Coordinator) shardEnds() (e shardEnds) {
 	return e
 }
 
-// heartbeatBefore returns the newest heartbeat that was confirmed at that time or before; 0 if none is known.
+// heartbeatBefore returns the newest heartbeat that was confirmed at the time at or before; 0 if none is known.
 func (c *Coordinator) heartbeatBefore(at time.Duration) int64 {
 	for _, b := range slices.Backward(c.pastHeartbeats) {
 		if b.at <= at {
@@ -139,13 +141,13 @@ func (c *Coordinator) checkEnd() {
 	}
 	c.flushIdle()
 	s := c.newUnreadSearch(e)
-	why := s.all()
-	c.unreadReason = why
+	unread := s.all()
+	c.unreadReason = unread
 	switch {
 	case s.moved:
-		c.endCheck = nil // the heartbeat of the lease's owner may be older than the move: the check begins again
-	case why != "" && c.now-e.listedAt < relistAfter:
-	case why != "":
+		c.endCheck = nil // the lease's owner may not have sent a heartbeat since the move: the check begins again
+	case unread != "" && c.now-e.listedAt < relistAfter:
+	case unread != "":
 		e.list(c)
 	default:
 		c.endCheck, c.nextEndCheck = nil, c.now+c.o.Idle
@@ -153,7 +155,7 @@ func (c *Coordinator) checkEnd() {
 	}
 }
 
-// flushIdle drains the shards that have an empty page or are stopped: the sinks write their incomplete batches.
+// flushIdle drains the shards that have no more records or are stopped, so that the sinks write incomplete batches.
 func (c *Coordinator) flushIdle() {
 	for a := range c.allAssignments() {
 		if !a.drained() && !a.pages.flushed && (a.emptyPages.enoughForEnd() || a.stopReason != "") {
@@ -163,7 +165,7 @@ func (c *Coordinator) flushIdle() {
 	}
 }
 
-// beginEndCheck begins an endCheck: only requests from now on count.
+// beginEndCheck begins an endCheck. Only requests that are sent from now on count.
 func (c *Coordinator) beginEndCheck() {
 	c.endCheck = &endCheck{began: max(1, c.now)}
 	for a := range c.allAssignments() {

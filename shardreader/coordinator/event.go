@@ -9,34 +9,34 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Event is an input of a coordinator. Each action with a Call gets one event with the same Call, in any order, also after
-// [Stopped]. If a call never returns, the caller sends the event with a transient error.
+// Event is an input of a coordinator. For each action with a Call the caller sends one event with the same Call, in any
+// order, also after [Stopped]. If a call never returns, the caller sends the event with a transient error.
 type Event interface{ handle(c *Coordinator) }
 
 // Call is the number of a call, and of its result.
 type Call uint64
 
 type (
-	// Tick reports that time passed: it is sent at Coordinator.Wake, and may be sent at any time.
+	// Tick reports that time passed. It must be sent at Coordinator.Wake, and may be sent at any time.
 	Tick struct{}
 
-	// Shutdown begins a soft stop: the pages that are read are drained and checkpointed, and the leases released.
+	// Shutdown begins a soft stop: the pages that were read are drained and checkpointed, and the leases are released.
 	Shutdown struct{}
 
 	// PipelineEnded reports that the pipeline ended: it acknowledges no more pages. The coordinator stops as after
 	// Shutdown, and releases the leases at their durable positions.
 	PipelineEnded struct{}
 
-	// Acked reports that a partition is durable up to a position of a page of it.
+	// Acked reports that a partition is durable up to the page with Position.
 	Acked struct {
 		Partition string
 		Position  pipeline.Position
 	}
 
-	// PageTaken reports that the pipeline took the oldest page of a partition that it was given by Deliver.
+	// PageTaken reports that the pipeline took the oldest delivered page of a partition.
 	PageTaken struct{ Partition string }
 
-	// Paused reports that a partition must not be read temporarily, or may be read again.
+	// Paused reports that reading of a partition must pause, or may continue.
 	Paused struct {
 		Partition string
 		Paused    bool
@@ -61,7 +61,7 @@ type (
 		Call
 		Iterator string
 		Err      error
-		At       time.Time // as that of Read
+		At       time.Time // as GetRecordsResult.At
 	}
 
 	// GetRecordsResult answers GetRecords. With an error the records are ignored.
@@ -69,7 +69,7 @@ type (
 		Call
 		Records record.GetRecordsPage
 		Err     error
-		At      time.Time // when it came, by the clock that dates records; zero: unknown
+		At      time.Time // when the result came, by the clock that dates records; zero: unknown
 	}
 
 	// ReadTableResult answers ReadTable.
@@ -85,7 +85,7 @@ type (
 		Err error
 	}
 
-	// ReserveCallResult answers Reserve.
+	// ReserveCallResult answers ReserveCall. Count is the quota's count now. OK reports whether the right was taken.
 	ReserveCallResult struct {
 		Call
 		Count int64

@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// knownConsumer is a consumer, as the last refresh found it.
+// knownConsumer is the row of a consumer, as the last refresh found it.
 type knownConsumer struct {
 	leases.Member
 	heartbeatSince time.Duration // when its present heartbeat was first seen
@@ -19,11 +19,11 @@ type knownConsumer struct {
 
 // alive reports whether a consumer counts as alive. Another consumer counts as gone once refreshes found its heartbeat
 // unchanged for longer than Options.Lease.
-func (c *Coordinator) alive(worker string) bool {
-	if worker == c.o.ID {
+func (c *Coordinator) alive(id string) bool {
+	if id == c.o.ID {
 		return c.heartbeatFresh()
 	}
-	consumer := c.consumers[worker]
+	consumer := c.consumers[id]
 	return consumer != nil && c.refreshSent-consumer.heartbeatSince <= c.o.Lease
 }
 
@@ -32,7 +32,7 @@ func (c *Coordinator) heartbeatFresh() bool {
 	return c.hadHeartbeat && c.now-c.lastHeartbeat <= c.o.Lease*2/3
 }
 
-// liveConsumers are the consumers that take leases, by consumer id.
+// liveConsumers returns the sorted ids of the consumers that take leases.
 func (c *Coordinator) liveConsumers() []string {
 	var live []string
 	if c.heartbeatFresh() && !c.leaving {
@@ -47,13 +47,13 @@ func (c *Coordinator) liveConsumers() []string {
 	return live
 }
 
-// leads reports whether this consumer is the one that lists the streams.
+// leads reports whether this consumer leads the fleet. Only the leader lists the streams.
 func (c *Coordinator) leads() bool {
 	live := c.liveConsumers()
 	return c.refreshed && len(live) > 0 && live[0] == c.o.ID
 }
 
-// refreshLeases reads the table, now or as soon as the refresh in flight is over.
+// refreshLeases reads the table now. If a refresh is in flight, the next one follows it soon.
 func (c *Coordinator) refreshLeases() {
 	c.refreshTimer.number++
 	if c.refreshing || c.stopped {
@@ -78,7 +78,7 @@ func (c *Coordinator) tableRead(sent time.Duration, number int, e ReadTableResul
 		c.handleSnapshot(sent, e.Snapshot)
 	}
 	if len(c.refreshWaiters) > 0 && e.Err == nil {
-		c.refreshLeases() // for what was requested while this one was in flight
+		c.refreshLeases() // for the waiters that came while this refresh was in flight
 		return
 	}
 	if c.refreshTimer.number > number {
@@ -87,7 +87,7 @@ func (c *Coordinator) tableRead(sent time.Duration, number int, e ReadTableResul
 	c.refreshTimer.reset(c, c.jitter(next), c.refreshLeases)
 }
 
-// refreshWaiter waits for a refresh.
+// refreshWaiter waits for a refresh that is sent at since or later.
 type refreshWaiter struct {
 	since time.Duration
 	do    func()
@@ -99,7 +99,7 @@ func (c *Coordinator) afterRefresh(do func()) {
 	c.refreshLeases()
 }
 
-// refreshEvery is the time between two refreshes: longer if there is much to read.
+// refreshEvery returns the time between two refreshes. It is longer if there are many leases.
 func (c *Coordinator) refreshEvery() time.Duration {
 	return max(c.o.ReadEvery, min(10*time.Second, time.Duration(c.rows.len())*time.Millisecond))
 }
@@ -112,22 +112,22 @@ func (c *Coordinator) handleSnapshot(sent time.Duration, s leases.Snapshot) {
 	c.refreshSent, c.refreshed = sent, true
 	c.updateConsumers(s.Members)
 	c.updateBroken(s.Broken)
-	for _, stream := range s.Begun {
-		c.begunStreams[stream] = true
+	for _, arn := range s.Begun {
+		c.begunStreams[arn] = true
 	}
 	c.updateLeases(sent, s.Leases)
 	if c.leaving {
 		c.releaseUnassigned()
 		return
 	}
-	all := c.refreshWaiters
+	waiters := c.refreshWaiters
 	c.refreshWaiters = nil
-	for _, a := range all {
-		if sent < a.since {
-			c.refreshWaiters = append(c.refreshWaiters, a)
+	for _, waiter := range waiters {
+		if sent < waiter.since {
+			c.refreshWaiters = append(c.refreshWaiters, waiter)
 			continue
 		}
-		a.do()
+		waiter.do()
 	}
 	c.detectForeign()
 	c.openOwned()
@@ -140,7 +140,7 @@ func (c *Coordinator) handleSnapshot(sent time.Duration, s leases.Snapshot) {
 	c.checkEnd()
 }
 
-// leadFleet does the work of the one consumer that leads the fleet.
+// leadFleet does the work that only the leading consumer does.
 func (c *Coordinator) leadFleet() {
 	c.removeDeadConsumers()
 	childless := 0
@@ -178,11 +178,12 @@ func (c *Coordinator) updateConsumers(members []leases.Member) {
 	}
 }
 
-// updateLeases updates the leases, except those that this consumer wrote after the read was sent: these rows are newer.
+// updateLeases updates the rows from a read of the table that was sent at the time sent. It skips rows that this
+// consumer wrote later, because they are newer than the read.
 func (c *Coordinator) updateLeases(sent time.Duration, ls []leases.Lease) {
 	byShard := func(l leases.Lease, shard string) int { return cmp.Compare(l.Shard, shard) }
 	for _, r := range c.rows.all() {
-		if _, there := slices.BinarySearchFunc(ls, r.Shard, byShard); !there && !r.busy && sent >= r.writtenAt {
+		if _, found := slices.BinarySearchFunc(ls, r.Shard, byShard); !found && !r.busy && sent >= r.writtenAt {
 			c.removeRow(r)
 		}
 	}
@@ -196,7 +197,8 @@ func (c *Coordinator) updateLeases(sent time.Duration, ls []leases.Lease) {
 	}
 }
 
-// updateBroken notes the damaged rows. No consumer reads their shards, nor their descendants, until the rows are repaired.
+// updateBroken notes the damaged rows. Until they are repaired, no consumer reads their shards and the descendants of
+// these shards.
 func (c *Coordinator) updateBroken(rows []leases.Broken) {
 	broken := make(map[string]bool, len(rows))
 	for _, b := range rows {
@@ -217,13 +219,14 @@ func (c *Coordinator) addRow(l leases.Lease) *row {
 	r := &row{Lease: l, unchangedSince: c.now}
 	if _, waits := c.unbegunShards[l.Shard]; waits {
 		delete(c.unbegunShards, l.Shard)
-		c.syncSoon() // an operator may have created it: leaseSync creates the other leases of its stream
+		c.syncSoon() // an operator may have created the lease: leaseSync creates the other leases of its stream
 	}
 	c.rows.add(r)
 	return r
 }
 
-// updateRow updates a lease; at is when it was like that. A lease that changed its owner or counter is lost.
+// updateRow updates a lease; at is the time at which the table had the content l. If the owner or the counter has
+// changed, this consumer has lost the lease.
 func (c *Coordinator) updateRow(r *row, l leases.Lease, at time.Duration) {
 	r.knownAt = at
 	changed := r.Owner != l.Owner || r.Counter != l.Counter
@@ -236,7 +239,7 @@ func (c *Coordinator) updateRow(r *row, l leases.Lease, at time.Duration) {
 	}
 }
 
-// removeRow removes a lease that is gone.
+// removeRow removes a lease that is no longer in the table.
 func (c *Coordinator) removeRow(r *row) {
 	if r.assignment != nil {
 		c.loseLease(r.assignment)

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Why a shard is read no further, as status shows it.
+// The reasons why a shard is read no further, as status shows them.
 const (
 	StoppedAtGap    = "records were lost before they were read, and the shard is read no further (on_gap: stop)"
 	StoppedGone     = "the shard disappeared before it was read to its end, and its descendants are not read (on_gap: stop)"
@@ -21,19 +21,20 @@ const (
 	StoppedContrary = "the shard holds a sequence number below the one that it starts with: its records may be older than its parent's, so it is read no further"
 )
 
-// PassedGap is what a lease bears instead if reading continues after a gap (on_gap: continue or repair) and no
-// record was found there yet: the gap is noted and logged, and the next reader of the shard does not log it again.
+// PassedGap is the Lease.Stopped of a shard whose reading continues after a gap (on_gap: continue or repair), until a
+// record after the gap is found. It shows the next reader of the shard that the gap is already noted and logged.
 const PassedGap = "records were lost before they were read, and reading goes on behind them (on_gap: continue or repair)"
 
-// handleTrimmed handles a position that the stream refuses as older than what it keeps.
+// handleTrimmed handles a position that the stream refuses as older than its oldest record. at is the time of the
+// result.
 //
-// A shard that was read has lost records. An unread shard may have lost none: its first sequence number need not be
-// that of a record.
+// If records of the shard were read before, later records are lost. If not, the shard may have lost none, because its
+// first sequence number need not belong to a record.
 func (c *Coordinator) handleTrimmed(a *assignment, at time.Time) {
 	unread := a.pos.Kind != leases.Sequence
 	if a.phase != reading || unread && (a.row.First == "" || c.isYoung(a.row, at) || c.keepsStart(a, at)) {
-		// A gap is noted already, or nothing is lost: all records that are left come after the position.
-		a.start.refused = true
+		// The gap is noted already, or no record is lost: reading begins at the oldest record left.
+		a.start.positionRefused = true
 		c.queueCallIn(a, a.failures.next(c, maxBackoff, nil))
 		return
 	}
@@ -45,32 +46,33 @@ func (c *Coordinator) handleTrimmed(a *assignment, at time.Time) {
 	c.noteLost(a, g)
 }
 
-// isYoung reports whether a shard is so young that the stream still keeps all of its records. It goes by the time in the
-// shard's id, or, if that has none, by a listing that lacked the shard. at is the time now, zero if it is unknown.
+// isYoung reports whether a shard is so young that the stream still keeps all of its records. The age is known from the
+// time in the shard's id. If the id has no time, it is known from the last listing without the shard. at is the present
+// time; zero if unknown.
 func (c *Coordinator) isYoung(r *row, at time.Time) bool {
-	keeps := c.surelyKept()
-	if made, ok := shardreader.ShardTime(r.Shard); ok {
-		return !at.IsZero() && at.Sub(made) < keeps
+	safe := c.safeRetention()
+	if created, ok := shardreader.ShardTime(r.Shard); ok {
+		return !at.IsZero() && at.Sub(created) < safe
 	}
 	l := c.listers[r.Stream]
 	if l == nil {
 		return false
 	}
 	lacked, ok := l.lacked[r.Shard]
-	return ok && c.now-lacked < keeps
+	return ok && c.now-lacked < safe
 }
 
-// surelyKept is the age up to which the stream keeps all records: less than the retention, because clocks differ and
-// listings are late.
-func (c *Coordinator) surelyKept() time.Duration { return c.o.Retention - c.o.Retention/24 }
+// safeRetention returns the age up to which the stream keeps all records. It is less than the retention, because clocks
+// differ and listings are late.
+func (c *Coordinator) safeRetention() time.Duration { return c.o.Retention - c.o.Retention/24 }
 
 // keepsStart reports whether the stream keeps all records that were created after the time at which the reading of a
-// shard starts. at is the time now, zero if it is unknown.
+// shard starts. at is the present time; zero if unknown.
 func (c *Coordinator) keepsStart(a *assignment, at time.Time) bool {
-	return !a.row.From.IsZero() && !at.IsZero() && at.Sub(a.row.From) < c.surelyKept()
+	return !a.row.From.IsZero() && !at.IsZero() && at.Sub(a.row.From) < c.safeRetention()
 }
 
-// seekOldest reads from the oldest record that is left, to find the first one after a gap.
+// seekOldest enters the phase ph, which reads from the oldest record left, to find the first record after the gap g.
 func (c *Coordinator) seekOldest(a *assignment, g record.Gap, ph phase) {
 	a.enter(ph)
 	a.gap = &g
@@ -79,7 +81,7 @@ func (c *Coordinator) seekOldest(a *assignment, g record.Gap, ph phase) {
 	c.queueCall(a)
 }
 
-// seekGapEnd searches the first record after a durable gap.
+// seekGapEnd begins the search for the first record after a durable gap.
 func (c *Coordinator) seekGapEnd(a *assignment, g record.Gap) {
 	if a.stopReason != "" {
 		c.seekOldest(a, g, stoppedAtGap)
@@ -88,8 +90,8 @@ func (c *Coordinator) seekGapEnd(a *assignment, g record.Gap) {
 	c.seekOldest(a, g, afterGap)
 }
 
-// endProbe decides by the oldest record that is left whether the lost records belong to the requested range. If no
-// record is left, they do. It reports whether the page is to be read.
+// endProbe compares the oldest record left with the time at which reading starts. If the record is older, no requested
+// record is lost: endProbe returns true, and the page is read. Otherwise, or if no record is left, it notes the gap.
 func (c *Coordinator) endProbe(a *assignment, page *record.Page) bool {
 	if len(page.Changes) > 0 && page.Changes[0].Time.Before(a.row.From) {
 		a.enter(reading)
@@ -100,13 +102,13 @@ func (c *Coordinator) endProbe(a *assignment, page *record.Page) bool {
 	return false
 }
 
-// resumeStop continues with a shard whose lease says that it stopped, or that a gap was logged.
+// resumeStop enters the phase that follows from Lease.Stopped.
 func (c *Coordinator) resumeStop(a *assignment) {
 	why := a.row.Stopped
 	atGap := why == StoppedAtGap || why == PassedGap
 	switch {
 	case why == "", c.o.OnGap == Stop && why == PassedGap, c.o.OnGap == Continue && why == StoppedGone:
-		return // it is read again, which finds a stop that still applies
+		return // reading finds the stop again if it still applies
 	case c.o.OnGap == Continue && atGap:
 		c.saveStop(a, PassedGap)
 	default:
@@ -160,7 +162,7 @@ func (c *Coordinator) completeGap(a *assignment, page *record.Page) {
 	})
 }
 
-// leaveGap enters the phase that follows once the end of a gap is known.
+// leaveGap enters the phase that follows when the end of a gap is known.
 func (a *assignment) leaveGap() {
 	if a.stopReason != "" {
 		a.enter(stopped)
@@ -172,7 +174,7 @@ func (a *assignment) leaveGap() {
 // checkMissing handles a shard that is not found and of which not all was read.
 func (c *Coordinator) checkMissing(a *assignment) {
 	if c.descendantWasRead(a.row.Shard) {
-		c.endWithoutPage(a) // it was read before its descendants
+		c.endWithoutPage(a) // the shard was read to its end before its descendants
 		return
 	}
 	from := a.phase
@@ -189,7 +191,7 @@ func (c *Coordinator) checkMissing(a *assignment) {
 	})
 }
 
-// noteGone notes that a shard is gone, and that its last records, or its children, were not read.
+// noteGone notes the gap that a shard leaves which is gone before its last records, or its children, were read.
 func (c *Coordinator) noteGone(a *assignment) {
 	g := c.gapAfter(a)
 	g.Whole, g.UnknownExtent = true, true
@@ -217,7 +219,7 @@ func (c *Coordinator) endWithoutPage(a *assignment) {
 	a.stopReason = ""
 	switch {
 	case a.phase == draining:
-	case a.search != nil: // its last page is delivered, its children were sought
+	case a.search != nil: // the last page is delivered, and the search for children has run
 		a.enter(ended)
 		a.search.found(c, a.search.severed)
 	default:

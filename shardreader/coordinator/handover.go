@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// handOver begins to drain the leases that others request.
+// handOver begins to drain the leases that other consumers request.
 func (c *Coordinator) handOver() {
 	live := c.liveConsumers()
 	for a := range c.allAssignments() {
@@ -15,10 +15,10 @@ func (c *Coordinator) handOver() {
 		if a.phase == draining || r.busy || r.RequestedBy == "" && r.Pinned == "" {
 			continue
 		}
-		to := c.successor(r, live)
+		successor := c.successor(r, live)
 		switch {
-		case to != "":
-			c.drain(a, to)
+		case successor != "":
+			c.drain(a, successor)
 		case r.RequestedBy != "":
 			next := r.Clone()
 			next.RequestedBy = ""
@@ -27,7 +27,7 @@ func (c *Coordinator) handOver() {
 	}
 }
 
-// successor returns the consumer that should get a lease of this one; "" if there is none.
+// successor returns the consumer that should get a lease of this consumer; "" if there is none.
 func (c *Coordinator) successor(r *row, live []string) string {
 	if id := c.pinnedElsewhere(r, live); id != "" {
 		return id
@@ -40,7 +40,8 @@ func (c *Coordinator) successor(r *row, live []string) string {
 
 func (c *Coordinator) pinnedHere(r *row) bool { return r.Pinned != "" && r.Pinned == c.o.Name }
 
-// pinnedElsewhere returns the live consumer of another name that a lease is pinned to; "" if there is none.
+// pinnedElsewhere returns the id of the live consumer that a lease is pinned to, unless that is this consumer; "" if
+// there is none.
 func (c *Coordinator) pinnedElsewhere(r *row, live []string) string {
 	if r.Pinned == "" || r.Pinned == c.o.Name {
 		return ""
@@ -53,14 +54,13 @@ func (c *Coordinator) pinnedElsewhere(r *row, live []string) string {
 	return ""
 }
 
-// drain stops the reading of an assignment and lets the pipeline write what it has, so that the lease can be handed
-// over.
-func (c *Coordinator) drain(a *assignment, to string) {
+// drain stops the reading of an assignment and has the pipeline write its pages, so that the lease can be handed over.
+func (c *Coordinator) drain(a *assignment, successor string) {
 	if a.phase == draining {
 		return
 	}
 	a.enter(draining)
-	a.successor = to
+	a.successor = successor
 	c.dropUntaken(a)
 	c.emit(Drain{a.name})
 	c.after(c.o.Handover, func() {
@@ -77,15 +77,15 @@ func (c *Coordinator) revokeAndRelease(a *assignment) {
 	r := a.row
 	next := c.currentLease(a)
 	c.revoke(a, ErrHandedOver)
-	if !r.busy { // else the lease is opened again, or lost, after the write in flight
+	if !r.busy { // if it is busy, the lease is opened again, or lost, after the write in flight
 		c.release(r, next, a.successor)
 	}
 }
 
-// release removes the owner of a lease. Its successor may take it before the others. It does not become the owner here:
-// it may be gone already.
-func (c *Coordinator) release(r *row, next leases.Lease, to string) {
-	next.Owner, next.RequestedBy = "", to
+// release removes the owner of a lease. The consumer to may take it before other consumers do. It does not become the
+// owner here, because it may be gone already.
+func (c *Coordinator) release(r *row, next leases.Lease, successor string) {
+	next.Owner, next.RequestedBy = "", successor
 	next.Counter++
 	c.writeLease(&leaseWrite{reason: releaseLease, row: r, next: next})
 }

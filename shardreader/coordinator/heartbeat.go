@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// sendHeartbeat writes this consumer's row, so that others count it as alive.
+// sendHeartbeat writes this consumer's row, so that other consumers count this one as alive.
 func (c *Coordinator) sendHeartbeat() {
 	if c.sendingHeartbeat || c.stopped {
 		return
@@ -47,7 +47,7 @@ func (c *Coordinator) heartbeatWritten(number int64, sent time.Duration, err err
 	}
 }
 
-// checkHeartbeat revokes all assignments once the others may soon count this consumer as gone.
+// checkHeartbeat revokes all assignments if other consumers may soon count this consumer as gone.
 func (c *Coordinator) checkHeartbeat() {
 	if !c.hadHeartbeat || c.heartbeatFresh() || c.suspended {
 		return

@@ -7,8 +7,8 @@ func (c *Coordinator) isKnown(r *row) bool { return c.rows.byID(r.Shard) == r }
 
 func (c *Coordinator) isOwn(r *row) bool { return r.Owner == c.o.ID }
 
-// parentsDone reports whether every parent of a shard was read to its end: its lease
-// says so, or it was removed, which happens only then.
+// parentsDone reports whether every parent of a shard was read to its end: the parent's lease has ended, or was
+// removed. Only an ended lease is removed.
 func (c *Coordinator) parentsDone(r *row) bool {
 	for _, id := range r.Parents {
 		if p := c.rows.byID(id); p != nil && !p.Ended() || c.broken[id] {
@@ -44,12 +44,12 @@ func (c *Coordinator) isFree(r *row) bool {
 
 // isRequested reports whether a recent request gives another consumer the first right to take a lease.
 func (c *Coordinator) isRequested(r *row) bool {
-	other := r.RequestedBy != "" && r.RequestedBy != c.o.ID && c.alive(r.RequestedBy) && !c.consumers[r.RequestedBy].Leaving
-	return other && c.now-r.unchangedSince <= 4*c.o.ReadEvery
+	requestedByOther := r.RequestedBy != "" && r.RequestedBy != c.o.ID && c.alive(r.RequestedBy) && !c.consumers[r.RequestedBy].Leaving
+	return requestedByOther && c.now-r.unchangedSince <= 4*c.o.ReadEvery
 }
 
-// detectForeign reports another application: it raises counters of leases whose owners are unknown to this fleet. No lease
-// is taken while they rise.
+// detectForeign sets foreignActive: another application raises the counters of leases whose owners are unknown to this
+// fleet. No lease is taken while these counters rise.
 func (c *Coordinator) detectForeign() {
 	c.foreignActive = false
 	for _, r := range c.rows.all() {
@@ -94,15 +94,15 @@ func (c *Coordinator) tryOpen(r *row) {
 	case r.confirmedAt >= c.resumedAt:
 		c.open(r)
 	default:
-		// Heartbeats had stopped, so another consumer may be taking the lease now. Only a write that succeeds shows
-		// that none does.
+		// Heartbeats had stopped, so another consumer may be taking the lease now. Only a successful write shows that
+		// no consumer does.
 		next := r.Clone()
 		next.Counter++
 		c.writeLease(&leaseWrite{reason: confirmLease, row: r, next: next})
 	}
 }
 
-// loseLease revokes an assignment whose lease belongs to another consumer now.
+// loseLease revokes an assignment whose lease this consumer has lost.
 func (c *Coordinator) loseLease(a *assignment) {
 	c.log(slog.LevelWarn, "lost a lease", shardAttr(a.row.Shard), slog.String("owner", a.row.Owner))
 	c.revoke(a, ErrLeaseLost)

@@ -13,28 +13,29 @@ const (
 	maxWriteBackoff = 2 * time.Second // longest backoff of a write
 )
 
-// writeReason is why a lease is written. It decides whether the write is tried again, and what follows it.
+// writeReason is the reason why a lease is written. It decides whether the write is tried again, and what follows.
 type writeReason uint8
 
 const (
-	takeLease      writeReason = iota // this consumer becomes its owner
-	confirmLease                      // this consumer still is, although its heartbeats had stopped
-	requestLease                      // this consumer requests it of its owner
-	declineRequest                    // this consumer owns it and removes a request
-	releaseLease                      // it is handed over
+	takeLease      writeReason = iota // this consumer becomes the owner
+	confirmLease                      // this consumer checks that it is still the owner after its heartbeats had stopped
+	requestLease                      // this consumer requests the lease from its owner
+	declineRequest                    // this consumer is the owner and removes the request of another consumer
+	releaseLease                      // this consumer hands the lease over
 	saveLoad
 	saveCheckpoint
-	saveFirst   // the first record of the shard, which was not known
-	saveEnd     // the shard is read to its end
-	setStream   // another application made it, and named no stream
-	makeLease   // create a missing lease
-	removeLease // it is no longer needed
+	saveFirst   // the first record of the shard was found
+	saveEnd     // the shard was read to its end
+	setStream   // another application created the lease, and named no stream
+	makeLease   // the lease is missing
+	removeLease // the lease is no longer needed
 )
 
 // leaseWrite is a write of a lease.
 //
-// If the result of a write is lost, it is unknown whether the write happened. Writes of mustRetry are sent again until the
-// result is known. A conflict with a row that is already as it should be means that an earlier try has succeeded.
+// If the result of a write is lost, it is unknown whether the write happened. If mustRetry returns true, the write is
+// sent again until its result is known. A conflict with a row that already has the new content means that an earlier
+// try has succeeded.
 type leaseWrite struct {
 	reason     writeReason
 	row        *row          // nil for makeLease
@@ -109,7 +110,7 @@ func (op *leaseWrite) send(c *Coordinator) {
 	}
 }
 
-// mustRetry reports whether the write is sent again until its result is known.
+// mustRetry reports whether the write must be sent again until its result is known.
 func (op *leaseWrite) mustRetry(c *Coordinator) bool {
 	switch op.reason {
 	case releaseLease:
@@ -119,7 +120,10 @@ func (op *leaseWrite) mustRetry(c *Coordinator) bool {
 	case saveFirst:
 		return op.assignment.keepsLease()
 	case makeLease:
-		return op.assignment != nil && op.assignment.keepsLease() || op.assignment == nil && c.staying() && c.heartbeatFresh()
+		if op.assignment != nil {
+			return op.assignment.keepsLease()
+		}
+		return c.staying() && c.heartbeatFresh()
 	}
 	return false
 }
@@ -144,7 +148,7 @@ func (op *leaseWrite) answered(c *Coordinator, err error) {
 	}
 }
 
-// retry sends the write once more, after a while.
+// retry sends the write once more after a backoff.
 func (op *leaseWrite) retry(c *Coordinator, err error) {
 	shard := op.next.Shard
 	topic, text := "swap ", "a lease cannot be written and is tried again"
@@ -174,8 +178,8 @@ func (op *leaseWrite) succeeded(c *Coordinator) {
 	}
 }
 
-// finish does what follows the write of a known lease: err is nil if it happened, a *leases.Conflict if it was refused,
-// and another error if that is unknown.
+// finish continues after the write of a known lease. err is nil if the write happened, a *leases.Conflict if it was
+// refused, and another error if its result is unknown.
 func (op *leaseWrite) finish(c *Coordinator, err error) {
 	r, a := op.row, op.assignment
 	c.rows.written(r, c.now)
@@ -200,7 +204,7 @@ func (op *leaseWrite) finish(c *Coordinator, err error) {
 	}
 }
 
-// afterSuccess does what follows a write that happened.
+// afterSuccess continues after a write that happened.
 func (op *leaseWrite) afterSuccess(c *Coordinator) {
 	r, checkpoint := op.row, slog.String("checkpoint", op.next.Checkpoint.String())
 	switch op.reason {
@@ -208,7 +212,7 @@ func (op *leaseWrite) afterSuccess(c *Coordinator) {
 		c.log(slog.LevelInfo, "took a lease", shardAttr(r.Shard), checkpoint)
 		c.tryOpen(r)
 	case confirmLease:
-		c.tryOpen(r) // if it did not happen, the next refresh tries again
+		c.tryOpen(r) // without a success, the next refresh tries again
 	case releaseLease:
 		c.log(slog.LevelInfo, "released a lease", shardAttr(r.Shard), slog.String("to", op.next.RequestedBy), checkpoint)
 	case saveCheckpoint:
@@ -224,7 +228,7 @@ func (op *leaseWrite) afterSuccess(c *Coordinator) {
 	}
 }
 
-// handleConflict handles the conflict of a write.
+// handleConflict updates a row if err is a conflict: another consumer has changed or removed the lease.
 func (c *Coordinator) handleConflict(r *row, err error) {
 	conflict, ok := leases.AsConflict(err)
 	switch {
@@ -239,13 +243,13 @@ func (c *Coordinator) handleConflict(r *row, err error) {
 	}
 }
 
-// leaseExists adds a lease that was missing and exists now; here reports whether this write made it.
-func (op *leaseWrite) leaseExists(c *Coordinator, now leases.Lease, here bool) {
+// leaseExists adds a lease that was missing and exists now. createdHere reports whether this write created it.
+func (op *leaseWrite) leaseExists(c *Coordinator, existing leases.Lease, createdHere bool) {
 	r := c.rows.byID(op.next.Shard)
 	if r == nil {
-		r = c.addRow(now)
+		r = c.addRow(existing)
 		r.writtenAt, r.knownAt, r.confirmedAt = c.now, c.now, c.now
-		if here && now.Checkpoint.Kind == leases.Latest {
+		if createdHere && existing.Checkpoint.Kind == leases.Latest {
 			r.fresh = true
 			c.after(5*time.Second, func() { r.fresh = false })
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// listing is all shards of a stream, as DescribeStream listed them.
+// listing holds all shards of a stream, as DescribeStream listed them.
 type listing struct {
 	status   shardreader.StreamStatus
 	shards   []shardreader.Shard
@@ -27,7 +27,7 @@ func newListing(status shardreader.StreamStatus, shards []shardreader.Shard) *li
 	return l
 }
 
-// shard returns a shard as it is listed; the zero Shard if it is not listed, or if l is nil.
+// shard returns a listed shard. It returns the zero Shard if the shard is not listed, or if l is nil.
 func (l *listing) shard(id string) (s shardreader.Shard) {
 	if l.has(id) {
 		return l.shards[l.byID[id]]
@@ -49,15 +49,15 @@ func (l *listing) hasOpen() bool { return slices.ContainsFunc(l.shards, shardrea
 // parent returns the listed parent of a shard; "" if there is none.
 func (l *listing) parent(shard string) string { return l.shard(shard).Parent }
 
-// markAncestors adds the ancestors of a shard to above.
-func (l *listing) markAncestors(shard string, above map[string]bool) {
-	for shard = l.parent(shard); shard != "" && !above[shard]; shard = l.parent(shard) {
-		above[shard] = true
+// markAncestors adds the ancestors of a shard to ancestors.
+func (l *listing) markAncestors(shard string, ancestors map[string]bool) {
+	for shard = l.parent(shard); shard != "" && !ancestors[shard]; shard = l.parent(shard) {
+		ancestors[shard] = true
 	}
 }
 
 // aboveParent reports whether the sequence numbers of a shard are above those of its parent, as far as the listing
-// shows them. Versions depend on that order.
+// shows them. Versions depend on the order of sequence numbers.
 func (l *listing) aboveParent(s shardreader.Shard) bool {
 	last := l.shard(s.Parent).Last
 	return s.First == "" || last == "" || record.CompareSequence(s.First, last) > 0
@@ -69,7 +69,7 @@ type listRequest struct {
 	done   func(l *listing, err error)
 }
 
-// streamLister lists one stream. Requests that come meanwhile share the next listing.
+// streamLister lists one stream. Requests that come during a listing share the next one.
 type streamLister struct {
 	stream  string
 	running bool
@@ -80,18 +80,18 @@ type streamLister struct {
 	sent   time.Duration // when its first request was made
 	shards []shardreader.Shard
 	seen   map[string]bool // pages that were requested
-	after  string          // the page that is requested now
+	after  string          // start of the page that is requested now
 	tries  tries
 
 	began  time.Duration            // when the last complete listing began
 	lacked map[string]time.Duration // for each listed shard: when the last listing without it began
 }
 
-// beforeAll is longer than any stream keeps a record.
-const beforeAll = 100 * 365 * 24 * time.Hour
+// longAgo is longer than the retention of any stream.
+const longAgo = 100 * 365 * 24 * time.Hour
 
 const (
-	listTries    = 6 // how often a page of a listing is tried again before the listing fails
+	listRetries  = 6 // number of retries of a page before the listing fails
 	initialTries = 1 // start value of tries: the first backoff is twice the usual one
 )
 
@@ -123,7 +123,7 @@ func (l *streamLister) requestPage(c *Coordinator, after string) {
 		func(d shardreader.StreamDescription, err error) { l.described(c, d, err) })
 }
 
-// wanted reports whether the listing is still wanted. If not, it ends.
+// wanted reports whether a waiter still wants the listing. If none does, wanted ends the listing.
 func (l *streamLister) wanted(c *Coordinator) bool {
 	if slices.ContainsFunc(l.waiting, func(r listRequest) bool { return r.wanted() }) {
 		return true
@@ -147,7 +147,7 @@ func (l *streamLister) described(c *Coordinator, d shardreader.StreamDescription
 		err = errs.New("DescribeStream names the same page of shards twice")
 	}
 	switch {
-	case err != nil && transient(err) && l.tries < initialTries+listTries:
+	case err != nil && transient(err) && l.tries < initialTries+listRetries:
 		c.after(l.tries.next(c, maxBackoff, err), func() {
 			if l.wanted(c) {
 				l.requestPage(c, l.after)
@@ -175,17 +175,17 @@ func (l *streamLister) finish(c *Coordinator, got *listing, err error) {
 	}
 }
 
-// noteLacked notes for each new shard when the last listing without it began.
+// noteLacked notes for each new shard when the last listing without the shard began.
 func (l *streamLister) noteLacked() {
-	before := l.began
+	lastWithout := l.began
 	if l.lacked == nil {
-		before = -beforeAll // no listing is known that lacks these shards
+		lastWithout = -longAgo // no listing is known that lacks these shards
 	}
 	lacked := make(map[string]time.Duration, len(l.shards))
 	for _, s := range l.shards {
 		at, known := l.lacked[s.ID]
 		if !known {
-			at = before
+			at = lastWithout
 		}
 		lacked[s.ID] = at
 	}

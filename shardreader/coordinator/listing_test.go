@@ -147,8 +147,8 @@ func TestStreamLister_Errors(t *testing.T) {
 		want string
 	}{
 		"denied":    {[]error{errors.New("denied")}, "denied"},
-		"transient": {slices.Repeat([]error{busy}, listTries), "a"},
-		"too often": {slices.Repeat([]error{busy}, listTries+1), busy.Error()},
+		"transient": {slices.Repeat([]error{busy}, listRetries), "a"},
+		"too often": {slices.Repeat([]error{busy}, listRetries+1), busy.Error()},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newListerRig(t)

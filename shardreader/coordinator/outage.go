@@ -6,40 +6,40 @@ import (
 )
 
 const (
-	outageLogEvery = time.Minute      // between two lines about an outage that lasts
-	failingAfter   = 10 * time.Second // how long the reads of a shard fail before that is reported: throttling is often shorter
-	failingCalls   = 3                // how many reads in a row fail before that is reported
+	outageLogEvery = time.Minute      // time between two log lines about one outage
+	failingAfter   = 10 * time.Second // how long the reads of a shard fail before the failure is reported: throttling is often shorter
+	failingCalls   = 3                // number of failed reads in a row before the failure is reported
 )
 
-// outage is the state of the log lines about a long failure.
+// outage controls the log lines about a long failure.
 type outage struct {
-	loggedAt  time.Duration // when the last line was logged; 0: it does not fail
-	since     time.Duration // when it began to fail
-	err       error         // of the last call that failed
+	loggedAt  time.Duration // when the last line was logged; 0 if there is no failure
+	since     time.Duration // when the failure began
+	err       error         // error of the last call that failed
 	recovered bool          // a failed shard was read again after the last line
 }
 
-// update reports whether to log the failure now, and whether to log its end.
-func (o *outage) update(now time.Duration, fails bool) (down, up bool) {
+// update reports whether to log the failure now, or its end. fails reports whether the failure lasts.
+func (o *outage) update(now time.Duration, fails bool) (logFailure, logEnd bool) {
 	switch {
 	case !fails:
-		up, o.loggedAt = o.loggedAt > 0, 0
+		logEnd, o.loggedAt = o.loggedAt > 0, 0
 	case o.loggedAt == 0 || now-o.loggedAt >= outageLogEvery:
-		down, o.loggedAt = true, max(1, now)
+		logFailure, o.loggedAt = true, max(1, now)
 	}
-	return down, up
+	return logFailure, logEnd
 }
 
-// logTableOutage logs once a minute that the lease table is out of reach, and once that it is in reach again. Heartbeats do
-// not show that: they go to another table.
+// logTableOutage logs once a minute that the lease table is out of reach, and logs the end of the outage. Heartbeats do
+// not show an outage of the lease table, because they are written to another table.
 func (c *Coordinator) logTableOutage(s survey) {
 	unseen := c.tableUnreadFor()
-	down, up := c.tableOutage.update(c.now, s.lateFor > 0 || unseen > 0)
-	if up {
+	logFailure, logEnd := c.tableOutage.update(c.now, s.lateFor > 0 || unseen > 0)
+	if logEnd {
 		c.tableOutage.err = nil
 		c.log(slog.LevelInfo, "the lease table is read and written again")
 	}
-	if !down {
+	if !logFailure {
 		return
 	}
 	var attrs []slog.Attr
@@ -59,7 +59,7 @@ func roundedAttr(key string, d time.Duration) slog.Attr {
 	return slog.Duration(key, d.Round(time.Second))
 }
 
-// tableUnreadFor is how long the lease table could not be read; 0 up to the lease time and two refreshes.
+// tableUnreadFor returns for how long the lease table could not be read; 0 up to the lease time and two refreshes.
 func (c *Coordinator) tableUnreadFor() time.Duration {
 	if age := c.now - c.refreshSent; c.refreshed && age > c.o.Lease+2*c.refreshEvery() {
 		return age
@@ -67,34 +67,34 @@ func (c *Coordinator) tableUnreadFor() time.Duration {
 	return 0
 }
 
-// logReadOutage logs once a minute that the reads of these assignments fail, and once that shards are read again.
-func (c *Coordinator) logReadOutage(all []*assignment) {
+// logReadOutage logs once a minute that the reads of these assignments fail, and logs when shards are read again.
+func (c *Coordinator) logReadOutage(failing []*assignment) {
 	first := c.readOutage.loggedAt == 0
-	down, up := c.readOutage.update(c.now, len(all) > 0)
+	logFailure, logEnd := c.readOutage.update(c.now, len(failing) > 0)
 	switch {
-	case up && c.readOutage.recovered: // else the shards that failed went to other consumers
+	case logEnd && c.readOutage.recovered: // if none recovered, the failing shards went to other consumers
 		c.log(slog.LevelInfo, "shards are read again", roundedAttr("down", c.now-c.readOutage.since))
-	case down:
-		a := all[0]
+	case logFailure:
+		a := failing[0]
 		if first {
 			c.readOutage.since = a.readFailure.since
 		}
-		c.log(slog.LevelError, "shards cannot be read: calls fail, and are tried again", slog.Int("shards", len(all)), slog.String("first", a.row.Shard),
+		c.log(slog.LevelError, "shards cannot be read: calls fail, and are tried again", slog.Int("shards", len(failing)), slog.String("first", a.row.Shard),
 			roundedAttr("age", c.now-a.readFailure.since), slog.Int("attempts", int(a.failures)), errAttr(a.readFailure.err))
 	}
-	if down || len(all) == 0 {
+	if logFailure || len(failing) == 0 {
 		c.readOutage.recovered = false
 	}
 }
 
-// readFailure describes the failed reads of a shard since its last successful one.
+// readFailure describes the failed reads of a shard since its last successful read.
 type readFailure struct {
-	since time.Duration // when the first one failed; 0: none did
-	at    time.Time     // the same, by the wall clock
-	err   error         // of the last one
+	since time.Duration // when the first read failed; 0 if none failed
+	at    time.Time     // since, by the wall clock
+	err   error         // error of the last failed read
 }
 
-// failsForLong reports whether the reads of an assignment fail for so long that logs and heartbeats report it.
+// failsForLong reports whether the reads of an assignment have failed long enough for logs and heartbeats to report it.
 func (a *assignment) failsForLong(now time.Duration) bool {
 	f := a.readFailure
 	lasts := f.since > 0 && a.failures >= failingCalls && now-f.since >= failingAfter

@@ -12,13 +12,13 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// receivedPage is a page of GetRecords, and when its request was sent.
+// receivedPage is a page of GetRecords with the time at which its request was sent.
 type receivedPage struct {
 	record.GetRecordsPage
 	sent time.Duration
 }
 
-func (h *receivedPage) records() int { return len(h.Page.Changes) + len(h.Page.Errors) }
+func (p *receivedPage) records() int { return len(p.Page.Changes) + len(p.Page.Errors) }
 
 // receive handles a complete page.
 func (c *Coordinator) receive(a *assignment, page *receivedPage) {
@@ -30,13 +30,13 @@ func (c *Coordinator) receive(a *assignment, page *receivedPage) {
 	if !c.checkOrder(a, page.Page) {
 		return
 	}
-	switch some := page.records() > 0; {
-	case a.phase == probing && (some || page.Ended || a.emptyPages.count >= eagerPages) && !c.endProbe(a, page.Page):
+	switch hasRecords := page.records() > 0; {
+	case a.phase == probing && (hasRecords || page.Ended || a.emptyPages.count >= eagerPages) && !c.endProbe(a, page.Page):
 		return
-	case a.phase == reading && some && c.startUnknown(a) && firstSequence(page.Page) != "":
+	case a.phase == reading && hasRecords && c.startUnknown(a) && firstSequence(page.Page) != "":
 		c.saveFirst(a, page)
 		return
-	case (a.phase == afterGap || a.phase == stoppedAtGap) && (some || page.Ended):
+	case (a.phase == afterGap || a.phase == stoppedAtGap) && (hasRecords || page.Ended):
 		if c.completeGap(a, page.Page); a.stopReason != "" {
 			return
 		}
@@ -62,17 +62,17 @@ func (c *Coordinator) accept(a *assignment, page *receivedPage) {
 	c.planNextCall(a, records)
 }
 
-// startUnknown reports whether the oldest record of an unread shard is unknown.
+// startUnknown reports whether nothing of a shard was read, and its oldest record is unknown.
 func (c *Coordinator) startUnknown(a *assignment) bool {
 	return a.pos.Kind == leases.TrimHorizon && a.row.First == "" && a.row.From.IsZero()
 }
 
-// saveFirst writes the first sequence number of a shard into its lease. If the stream drops the first record before a
-// checkpoint, the lease shows the gap.
+// saveFirst writes the sequence number of the first record of a shard into its lease. If the stream drops this record
+// before a checkpoint, the lease shows the gap.
 func (c *Coordinator) saveFirst(a *assignment, page *receivedPage) {
 	r := a.row
 	a.enter(confirming)
-	c.addUntaken(a, int64(page.Page.Bytes)) // each shard may hold one page back while thousands of leases are created
+	c.addUntaken(a, int64(page.Page.Bytes)) // while thousands of leases are created, each shard may have a page that waits for its write
 	if r.busy {
 		c.after(firstPause, func() { c.resumePage(a, page) })
 		return
@@ -94,8 +94,8 @@ func (c *Coordinator) resumePage(a *assignment, page *receivedPage) {
 	}
 }
 
-// checkOrder removes the records of a page that were read before. A record below the shard's start stops the shard:
-// versions depend on the order of sequence numbers.
+// checkOrder removes the records of a page that were read before. It stops the shard and returns false if a record is
+// below the shard's start, because versions depend on the order of sequence numbers.
 func (c *Coordinator) checkOrder(a *assignment, page *record.Page) bool {
 	first := firstSequence(page)
 	switch {
@@ -109,7 +109,7 @@ func (c *Coordinator) checkOrder(a *assignment, page *record.Page) bool {
 	return true
 }
 
-// dropKnown removes the records up to a sequence number, which were read before.
+// dropKnown removes the records up to the sequence number upTo, which were read before.
 func dropKnown(page *record.Page, upTo string) {
 	known := func(seq string) bool { return seq != "" && record.CompareSequence(seq, upTo) <= 0 }
 	before := len(page.Changes) + len(page.Errors)
@@ -124,14 +124,14 @@ func (a *assignment) dropTooOld(page *record.Page) {
 	if from.IsZero() || a.start.atLatest {
 		return
 	}
-	from = from.Truncate(time.Second) // as precise as records are
+	from = from.Truncate(time.Second) // record times have this precision
 	page.Changes = slices.DeleteFunc(page.Changes, func(change record.Change) bool {
 		return !change.Time.IsZero() && change.Time.Before(from)
 	})
 	a.start.reached = a.start.reached || len(page.Changes) > 0
 }
 
-// advance moves the position after a page.
+// advance moves the position to the end of a page.
 func (a *assignment) advance(page *record.Page) {
 	if last := lastSequence(page); last != "" {
 		a.pos = leases.After(last)
@@ -141,7 +141,7 @@ func (a *assignment) advance(page *record.Page) {
 	}
 }
 
-// lastTime returns the creation time of the newest record of a page; zero if it is unknown.
+// lastTime returns the creation time of the newest record of a page, or zero if it is unknown.
 func lastTime(page *record.Page) (last time.Time) {
 	for _, change := range slices.Backward(page.Changes) {
 		if !change.Time.IsZero() {
@@ -155,21 +155,21 @@ func lastTime(page *record.Page) (last time.Time) {
 func (c *Coordinator) deliverLast(a *assignment, page *record.Page) {
 	a.enter(ended)
 	c.deliver(a, page, true)
-	// Children wait for this shard: its records should not wait for a batch to fill.
+	// The children wait for this shard, so its records do not wait for a full batch.
 	c.emit(Drain{a.name})
-	a.search = &childSearch{assignment: a, since: c.now}
+	a.search = &childSearch{assignment: a, began: c.now}
 	a.search.begin(c)
 }
 
 // deliver delivers a page to the pipeline.
 func (c *Coordinator) deliver(a *assignment, decoded *record.Page, end bool) {
-	g := &a.pages
+	p := &a.pages
 	page := &pipeline.Page{Page: *decoded, Partition: a.name, End: end, Position: pipeline.Position(a.pos.String())}
-	if a.pos == g.lastPos { // the records of the page have no sequence number
-		g.repeated++
-		page.Position += pipeline.Position("+" + strconv.Itoa(g.repeated))
+	if a.pos == p.lastPos { // the records of the page have no sequence number
+		p.repeated++
+		page.Position += pipeline.Position("+" + strconv.Itoa(p.repeated))
 	} else {
-		g.lastPos, g.repeated = a.pos, 0
+		p.lastPos, p.repeated = a.pos, 0
 	}
 	if end {
 		page.Position = endPosition
@@ -179,10 +179,12 @@ func (c *Coordinator) deliver(a *assignment, decoded *record.Page, end bool) {
 	if len(page.Changes) > 0 {
 		oldest = second(page.Changes[0].Time)
 	}
-	g.inFlight = append(g.inFlight, pageInFlight{page.Position, a.pos, a.posTime, oldest, records, end})
-	g.untakenSizes = append(g.untakenSizes, int64(page.Bytes))
-	g.records += records
-	g.flushed = false
+	p.inFlight = append(p.inFlight, pageInFlight{
+		pos: page.Position, checkpoint: a.pos, newest: a.posTime, oldest: oldest, records: records, end: end,
+	})
+	p.untakenSizes = append(p.untakenSizes, int64(page.Bytes))
+	p.records += records
+	p.flushed = false
 	if records > 0 {
 		c.lastRecord = c.now
 	}
@@ -190,26 +192,26 @@ func (c *Coordinator) deliver(a *assignment, decoded *record.Page, end bool) {
 	c.emit(Deliver{page})
 }
 
-// firstSequence and lastSequence are the lowest and highest sequence numbers of a page's records, decoded or not; "" if
-// none is known. They are copies, because a string of a page keeps the whole page in memory.
+// firstSequence and lastSequence return the lowest and the highest sequence number of a page's records, decoded or not.
+// They return "" if none is known. The strings are copies, because a string of a page keeps the whole page in memory.
 func firstSequence(page *record.Page) string { return extremeSequence(page, 0, -1) }
 
 func lastSequence(page *record.Page) string { return extremeSequence(page, len(page.Changes)-1, +1) }
 
-// extremeSequence is the lowest (-1) or highest (+1) sequence number of a change of a page, and of the records that are not
-// decoded.
-func extremeSequence(page *record.Page, change, sign int) string {
+// extremeSequence returns the lowest (sign -1) or highest (sign +1) sequence number. It compares the change with the
+// index change and the records that are not decoded.
+func extremeSequence(page *record.Page, index, sign int) string {
 	seq := ""
-	see := func(s string) {
+	consider := func(s string) {
 		if s != "" && (seq == "" || record.CompareSequence(s, seq)*sign > 0) {
 			seq = s
 		}
 	}
 	if len(page.Changes) > 0 {
-		see(page.Changes[change].Sequence)
+		consider(page.Changes[index].Sequence)
 	}
 	for _, e := range page.Errors {
-		see(e.Sequence)
+		consider(e.Sequence)
 	}
 	return strings.Clone(seq)
 }

@@ -8,52 +8,56 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// plan is what leaseSync does after a listing of a stream.
+// plan holds the changes that leaseSync makes after a listing of a stream.
 type plan struct {
-	create          []leases.Lease      // missing leases; no records are lost before them
-	below           []shardreader.Shard // shards without a lease whose sequence numbers are not above their parents'
-	unknown         []leases.Lease      // missing leases; records before them may be lost
-	unreadAncestors []shardreader.Shard // without a lease, although a descendant has one: they may not have been read to their ends
+	create          []leases.Lease      // missing leases of shards before which no records are lost
+	belowParent     []shardreader.Shard // shards without a lease, whose sequence numbers are not above those of their parents
+	unknownGap      []leases.Lease      // missing leases of shards before which records may be lost
+	unreadAncestors []shardreader.Shard // shards without a lease that have a descendant with a lease: they may not have been read to their ends
 	remove          []*row              // ended leases that are no longer needed
 	drained         bool                // every shard of the stream was read to its end, and no more will come
 }
 
 // unleasedShards returns the shards that have no lease and should have one.
 func (p plan) unleasedShards() (shards []string) {
-	for _, l := range slices.Concat(p.create, p.unknown) {
+	for _, l := range slices.Concat(p.create, p.unknownGap) {
 		shards = append(shards, l.Shard)
 	}
-	for _, s := range p.below {
+	for _, s := range p.belowParent {
 		shards = append(shards, s.ID)
 	}
 	return shards
 }
 
-// keepEnded is how many lease times an ended lease is kept. A late call could create the lease again, and no call takes so
-// long.
-const keepEnded = 10
+// endedLeaseTimes is the number of lease times for which an ended lease is kept. A late call could create a removed lease
+// again. No call takes that long.
+const endedLeaseTimes = 10
 
 // planLeases compares the leases with a listing.
 //
-// It creates leases for shards whose parent was read to its end, and for the oldest shards of a lineage without leases;
-// never for an ancestor of a leased shard. If the stream was not begun, reading starts with the shards whose parent is
-// missing. If it was begun, records before such a shard may be lost. They may also be lost if the stream follows one that
-// was read, because all of it was to be read, if reading had begun with a shard that is no longer listed, and if it starts
-// at a time of the missing parent.
-func (c *Coordinator) planLeases(arn string, l *listing, begin bool, start Start) plan {
-	pl := planner{c: c, listing: l, begin: begin, start: start, above: c.ancestors(l, anyLease), movedPast: c.ancestors(l, movedOn)}
-	pl.unendedUnlisted = begin && c.rows.any(func(r *row) bool { return r.Stream == arn && !r.Ended() && !l.has(r.Shard) })
-	if begin {
+// It creates leases for shards whose parent was read to its end, and for the oldest shards of a lineage without leases.
+// It creates no lease for an ancestor of a shard with a lease.
+//
+// unbegun reports whether the stream was not begun. Then reading starts with the shards whose parent is not listed.
+// Records before such a shard may be lost in each of these cases:
+//   - The stream was begun.
+//   - The stream follows a stream that was read, so all of it should be read.
+//   - A lease that has not ended belongs to an unlisted shard, which may be an ancestor.
+//   - Reading starts at a time that belongs to the unlisted parent.
+func (c *Coordinator) planLeases(arn string, l *listing, unbegun bool, start Start) plan {
+	pl := planner{c: c, listing: l, unbegun: unbegun, start: start, ancestors: c.ancestors(l, anyLease), ancestorsOfMoved: c.ancestors(l, movedOn)}
+	pl.unendedUnlisted = unbegun && c.rows.any(func(r *row) bool { return r.Stream == arn && !r.Ended() && !l.has(r.Shard) })
+	if unbegun {
 		for id := range start.Sequences {
-			l.markAncestors(id, pl.above)
+			l.markAncestors(id, pl.ancestors)
 		}
 	}
 	for _, s := range l.shards {
 		switch {
 		case c.rows.byID(s.ID) != nil, c.broken[s.ID], c.broken[s.Parent]:
-		case !pl.above[s.ID]:
+		case !pl.ancestors[s.ID]:
 			pl.planUnleased(arn, s)
-		case !begin && !pl.movedPast[s.ID]:
+		case !unbegun && !pl.ancestorsOfMoved[s.ID]:
 			pl.plan.unreadAncestors = append(pl.plan.unreadAncestors, s)
 		}
 	}
@@ -63,17 +67,17 @@ func (c *Coordinator) planLeases(arn string, l *listing, begin bool, start Start
 
 // planner makes a plan.
 type planner struct {
-	c               *Coordinator
-	listing         *listing
-	begin           bool
-	start           Start
-	above           map[string]bool // shards that have a descendant with a lease
-	movedPast       map[string]bool // those whose descendant's lease moved on
-	unendedUnlisted bool            // a shard is listed no more whose lease has not ended: who comes after it may be unknown
-	plan            plan
+	c                *Coordinator
+	listing          *listing
+	unbegun          bool
+	start            Start
+	ancestors        map[string]bool // shards that have a descendant with a lease
+	ancestorsOfMoved map[string]bool // shards that have a descendant whose lease moved on
+	unendedUnlisted  bool            // a lease that has not ended belongs to an unlisted shard, whose descendants may be unknown
+	plan             plan
 }
 
-// planUnleased decides what is done for a shard that has no lease, and no descendant with one.
+// planUnleased adds a shard to the plan that has no lease, and no descendant with a lease.
 func (pl *planner) planUnleased(arn string, s shardreader.Shard) {
 	lease := leases.Lease{Shard: s.ID, Stream: arn, First: s.First}
 	if s.Parent != "" {
@@ -81,36 +85,36 @@ func (pl *planner) planUnleased(arn string, s shardreader.Shard) {
 	}
 	parent := pl.c.rows.byID(s.Parent)
 	switch at := pl.start.Sequences[s.ID]; {
-	case pl.begin && at != "":
-		lease.First = at // records from there on that the stream dropped are a gap
+	case pl.unbegun && at != "":
+		lease.First = at // if the stream dropped records from this number on, they are a gap
 		lease.Checkpoint.Kind = leases.AtTime
 		pl.create(lease)
 	case !pl.listing.aboveParent(s):
-		pl.plan.below = append(pl.plan.below, s)
+		pl.plan.belowParent = append(pl.plan.belowParent, s)
 	case parent != nil && parent.Ended():
 		pl.create(inheritStart(lease, parent))
-	case parent != nil: // the owner of the parent's lease makes this one
-	case pl.begin && pl.start.Latest && (len(pl.listing.children[s.ID]) > 0 || pl.c.hasLeasedAncestor(pl.listing, s.ID)):
-	case pl.begin && pl.start.Latest && !pl.mayFollowUnended(s):
+	case parent != nil: // the owner of the parent's lease creates the lease
+	case pl.unbegun && pl.start.Latest && (len(pl.listing.children[s.ID]) > 0 || pl.c.hasLeasedAncestor(pl.listing, s.ID)):
+	case pl.unbegun && pl.start.Latest && !pl.mayFollowUnended(s):
 		pl.create(startLease(lease, pl.start))
-	case pl.begin && pl.start.Latest:
-		pl.plan.unknown = append(pl.plan.unknown, lease)
-	case pl.listing.has(s.Parent) && pl.above[s.Parent]:
-		pl.create(lease) // the parent is done and its lease removed: a child that came late
+	case pl.unbegun && pl.start.Latest:
+		pl.plan.unknownGap = append(pl.plan.unknownGap, lease)
+	case pl.listing.has(s.Parent) && pl.ancestors[s.Parent]:
+		pl.create(lease) // the parent was read and its lease removed; the child was listed late
 	case pl.listing.has(s.Parent): // the parent comes first
-	case pl.begin && pl.startsInParent(s):
-		pl.plan.unknown = append(pl.plan.unknown, startLease(lease, pl.start))
-	case pl.begin && !pl.mayFollowUnended(s) && (s.Parent == "" || !pl.start.following):
+	case pl.unbegun && pl.startsInParent(s):
+		pl.plan.unknownGap = append(pl.plan.unknownGap, startLease(lease, pl.start))
+	case pl.unbegun && !pl.mayFollowUnended(s) && (s.Parent == "" || !pl.start.following):
 		pl.create(startLease(lease, pl.start))
 	case s.Parent == "":
 		pl.create(lease)
 	default:
-		pl.plan.unknown = append(pl.plan.unknown, lease)
+		pl.plan.unknownGap = append(pl.plan.unknownGap, lease)
 	}
 }
 
-// mayFollowUnended reports whether a shard may come after one whose lease has not ended, by way of shards that are
-// listed no more.
+// mayFollowUnended reports whether a shard may descend from a shard whose lease has not ended. The shards between the
+// two are no longer listed.
 func (pl *planner) mayFollowUnended(s shardreader.Shard) bool {
 	for pl.listing.has(s.Parent) {
 		s = pl.listing.shard(s.Parent)
@@ -118,9 +122,9 @@ func (pl *planner) mayFollowUnended(s shardreader.Shard) bool {
 	return pl.unendedUnlisted && s.Parent != ""
 }
 
-// startsInParent reports whether the time at which the reading starts is before a shard was created, whose parent is
-// listed no more: what the parent had of that time is lost. The oldest shards of a listing have such parents, and as a
-// rule they are older than the start.
+// startsInParent reports whether reading starts at a time before s was created. The parent of s is no longer listed, so
+// the parent's records from that time on are lost. The oldest shards of a listing have such parents, but most of these
+// shards are older than the start time.
 func (pl *planner) startsInParent(s shardreader.Shard) bool {
 	created, ok := shardreader.ShardTime(s.ID)
 	return ok && s.Parent != "" && !pl.start.Time.IsZero() && created.After(pl.start.Time)
@@ -131,10 +135,10 @@ func (pl *planner) create(l leases.Lease) { pl.plan.create = append(pl.plan.crea
 // ended decides whether the stream was read to its end, and which leases are no longer needed.
 func (pl *planner) ended(arn string) {
 	c, p := pl.c, &pl.plan
-	p.drained = pl.listing.status == shardreader.Disabled && len(p.create) == 0 && len(p.unknown) == 0 && len(p.below) == 0
+	p.drained = pl.listing.status == shardreader.Disabled && len(p.create) == 0 && len(p.unknownGap) == 0 && len(p.belowParent) == 0
 	for _, s := range pl.listing.shards {
 		r := c.rows.byID(s.ID)
-		p.drained = p.drained && !c.broken[s.ID] && (pl.above[s.ID] || r != nil && r.Ended())
+		p.drained = p.drained && !c.broken[s.ID] && (pl.ancestors[s.ID] || r != nil && r.Ended())
 	}
 	for _, r := range c.rows.all() {
 		if r.Stream != arn {
@@ -142,13 +146,13 @@ func (pl *planner) ended(arn string) {
 		}
 		p.drained = p.drained && r.Ended()
 		unowned := !r.busy && (r.Owner == "" || c.consumers[r.Owner] == nil)
-		if r.Ended() && unowned && c.now-r.unchangedSince > keepEnded*c.o.Lease && pl.isUnneeded(r) {
+		if r.Ended() && unowned && c.now-r.unchangedSince > endedLeaseTimes*c.o.Lease && pl.isUnneeded(r) {
 			p.remove = append(p.remove, r)
 		}
 	}
 }
 
-// hasLeasedAncestor reports whether an ancestor of a shard has a lease, so that the shard is read after it.
+// hasLeasedAncestor reports whether an ancestor of a shard has a lease. The shard is read after that ancestor.
 func (c *Coordinator) hasLeasedAncestor(l *listing, shard string) bool {
 	for shard = l.parent(shard); shard != ""; shard = l.parent(shard) {
 		if c.rows.byID(shard) != nil {
@@ -158,8 +162,8 @@ func (c *Coordinator) hasLeasedAncestor(l *listing, shard string) bool {
 	return false
 }
 
-// startLease returns the lease of a shard with which the reading of a stream starts. Records dropped before that are
-// not a gap, unless they were created at the time where reading is to start, or later.
+// startLease returns l as the lease of a shard with which the reading of a stream starts. Records that the stream
+// dropped before are not a gap, unless they were created at the start time or later.
 func startLease(l leases.Lease, start Start) leases.Lease {
 	switch {
 	case start.following:
@@ -191,30 +195,30 @@ func second(t time.Time) time.Time {
 	return t.UTC().Truncate(time.Second)
 }
 
-// isUnneeded reports whether an ended lease may be removed: each child of it has moved past its
-// start, or nothing is left that could need it.
+// isUnneeded reports whether an ended lease may be removed. Its children must have moved past their starts, or need no
+// lease. If no child is known, the shard must no longer be listed.
 func (pl *planner) isUnneeded(r *row) bool {
-	kids := slices.Clone(r.Children)
+	children := slices.Clone(r.Children)
 	for _, child := range pl.listing.children[r.Shard] {
-		kids = append(kids, child.ID)
+		children = append(children, child.ID)
 	}
-	if len(kids) == 0 {
+	if len(children) == 0 {
 		return !pl.listing.has(r.Shard)
 	}
-	return !slices.ContainsFunc(kids, func(id string) bool {
+	return !slices.ContainsFunc(children, func(id string) bool {
 		child := pl.c.rows.byID(id)
-		return child != nil && !wasRead(child) || child == nil && !pl.above[id] && pl.listing.has(id)
+		return child != nil && !wasRead(child) || child == nil && !pl.ancestors[id] && pl.listing.has(id)
 	})
 }
 
-// ancestors are the shards that have a descendant with such a lease. Parents are those that leases name, and those of
-// the listing if there is one. A damaged row counts as such a lease.
-func (c *Coordinator) ancestors(l *listing, such func(*row) bool) map[string]bool {
-	above := make(map[string]bool)
+// ancestors returns the shards that have a descendant with a lease for which matches is true, or with a damaged row.
+// Parents are known from leases and, if l is not nil, from the listing.
+func (c *Coordinator) ancestors(l *listing, matches func(*row) bool) map[string]bool {
+	found := make(map[string]bool)
 	var up func(shard string)
 	up = func(shard string) {
-		for ; shard != "" && !above[shard]; shard = l.parent(shard) {
-			above[shard] = true
+		for ; shard != "" && !found[shard]; shard = l.parent(shard) {
+			found[shard] = true
 			if r := c.rows.byID(shard); r != nil {
 				for _, parent := range r.Parents {
 					up(parent)
@@ -223,7 +227,7 @@ func (c *Coordinator) ancestors(l *listing, such func(*row) bool) map[string]boo
 		}
 	}
 	for _, r := range c.rows.all() {
-		if !such(r) {
+		if !matches(r) {
 			continue
 		}
 		for _, parent := range r.Parents {
@@ -234,17 +238,17 @@ func (c *Coordinator) ancestors(l *listing, such func(*row) bool) map[string]boo
 	for shard := range c.broken {
 		up(l.parent(shard))
 	}
-	return above
+	return found
 }
 
 func anyLease(*row) bool { return true }
 
-// movedOn reports whether a lease is past its start, or never had to wait for its
-// ancestors: they were read, or were not to be read.
+// movedOn reports whether the ancestors of a shard need no reading: its lease is past the start, or begins at LATEST or
+// at a time.
 func movedOn(r *row) bool { return r.Checkpoint.Kind != leases.TrimHorizon }
 
-// descendantWasRead reports whether the lease of a descendant of a shard has moved past
-// its start, which happens only when the shard itself was read to its end.
+// descendantWasRead reports whether the lease of a child of a shard has moved past its start. That happens only after
+// the shard itself was read to its end.
 func (c *Coordinator) descendantWasRead(shard string) bool {
 	return slices.ContainsFunc(c.rows.children[shard], wasRead)
 }

@@ -11,15 +11,16 @@ import (
 )
 
 const (
-	firstPause       = 50 * time.Millisecond // after the first empty page
-	eagerPages       = 20                    // first empty pages that do not prove that the shard has no record
+	firstPause       = 50 * time.Millisecond // pause after the first empty page
+	eagerPages       = 20                    // number of first empty pages of a shard that do not prove that it has no record
 	maxBackoff       = 20 * time.Second      // longest backoff of a failing call
 	minExpectedBytes = 16 << 10              // smallest expected size of the next page
-	maxUntakenPages  = 2                     // most pages of a shard that wait for the pipeline
-	maxNotFoundCalls = 4                     // calls in a row with "not found" before a listing decides: some servers list a new shard before it can be read
+	maxUntakenPages  = 2                     // most pages of a shard that the pipeline has not taken
+	maxNotFoundCalls = 4                     // after this many "not found" in a row a listing decides: some servers list a new shard before it can be read
 )
 
-// queueCall queues an assignment for its next call; dispatch makes the call once memory is free.
+// queueCall queues an assignment for its next call, unless it may not call now. dispatch makes the call once memory is
+// free.
 func (c *Coordinator) queueCall(a *assignment) {
 	if a.poll != idle || !c.canCall(a) {
 		return
@@ -41,8 +42,8 @@ func (c *Coordinator) queueCallIn(a *assignment, d time.Duration) {
 	c.later(d, &timer{poll: a})
 }
 
-// dispatch makes the queued calls that fit into Options.MaxCalls, Options.Prefetch and the budget. The first is the
-// assignment that has waited longest, or one that is about to lose records if the budget is used up.
+// dispatch makes the queued calls that fit into Options.MaxCalls, Options.Prefetch and the budget, in the order of the
+// queue. If the budget is used up, an assignment that is about to lose records comes first.
 func (c *Coordinator) dispatch() {
 	for len(c.callQueue) > 0 && c.streamCalls < c.o.MaxCalls && c.heartbeatFresh() {
 		a := c.callQueue[0]
@@ -84,30 +85,30 @@ func (c *Coordinator) hasRoom(a *assignment) bool {
 // iteratorRequest is a call of GetShardIterator.
 type iteratorRequest struct {
 	assignment *assignment
-	checked    bool // it requests the first sequence number of the shard, which a trimmed stream refuses
-	atTime     bool // it requests the time at which reading starts
+	atFirst    bool // the position is the first sequence number of the shard; a trimmed stream refuses it
+	atTime     bool // the position is the time at which reading starts
 }
 
 // requestIterator requests an iterator at the position from which reading continues.
 func (c *Coordinator) requestIterator(a *assignment) {
 	at := shardreader.ShardPosition{StreamARN: a.row.Stream, Shard: a.row.Shard}
 	op := iteratorRequest{assignment: a}
-	a.start.atLatest = a.start.atLatest && a.start.refused
+	a.start.atLatest = a.start.atLatest && a.start.positionRefused
 	switch {
 	case a.phase != reading:
 		at.Type = shardreader.TrimHorizon
 	case a.pos.Kind == leases.Sequence:
 		at.Type, at.Sequence = shardreader.AfterSequence, a.pos.Sequence
-	case a.start.refused:
+	case a.start.positionRefused:
 		at.Type = shardreader.TrimHorizon
 	case a.pos.Kind == leases.Latest && (a.row.fresh || a.row.From.IsZero()):
 		at.Type, a.start.atLatest = shardreader.Latest, true
-	case !a.row.From.IsZero() && !a.start.noTime:
-		// A second earlier, because the records of a second are not in the order of their times.
+	case !a.row.From.IsZero() && !a.start.timeUnusable:
+		// One second earlier, because the records of one second are not ordered by their times.
 		at.Type, at.Time, op.atTime = shardreader.AtTimestamp, a.row.From.Add(-time.Second), true
 	case a.row.First != "":
-		// TRIM_HORIZON would start at the oldest record left, and hide that older records are gone.
-		at.Type, at.Sequence, op.checked = shardreader.AtSequence, a.row.First, true
+		// TRIM_HORIZON would start at the oldest record left, and hide the loss of older records.
+		at.Type, at.Sequence, op.atFirst = shardreader.AtSequence, a.row.First, true
 	default:
 		at.Type = shardreader.TrimHorizon
 	}
@@ -123,12 +124,13 @@ func (c *Coordinator) iteratorCame(op iteratorRequest, e GetShardIteratorResult)
 	if e.Err == nil && e.Iterator == "" {
 		e.Err = pipeline.Transient(errNoIterator)
 	}
+	unusable := e.Err == nil && !c.keepsStart(a, e.At) || e.Err != nil && isInvalid(e.Err)
 	switch {
-	case op.atTime && (e.Err == nil && !c.keepsStart(a, e.At) || e.Err != nil && isInvalid(e.Err)):
-		// The stream may have dropped records of that time, and the iterator hides it: the first sequence number of
-		// the shard shows it. Or the server does not know such iterators, or refuses a time in the future. What was
-		// created before that time is read and dropped then.
-		a.start.noTime = true
+	case op.atTime && unusable:
+		// The stream may have dropped records of the start time. The iterator hides that, but the first sequence number
+		// of the shard shows it. Or the server does not know iterators at a time, or refuses a time in the future.
+		// Without the time, records created before it are read and dropped.
+		a.start.timeUnusable = true
 		c.queueCall(a)
 	case e.Err == nil:
 		a.iterator = e.Iterator
@@ -137,8 +139,8 @@ func (c *Coordinator) iteratorCame(op iteratorRequest, e GetShardIteratorResult)
 			a.row.fresh = false // reading has begun: a second LATEST, after an expired iterator, would skip records
 		}
 		c.queueCall(a)
-	case op.checked && isInvalid(e.Err):
-		a.start.refused = true
+	case op.atFirst && isInvalid(e.Err):
+		a.start.positionRefused = true
 		c.queueCall(a)
 	default:
 		c.readFailed(a, e.Err, e.At)
@@ -147,7 +149,8 @@ func (c *Coordinator) iteratorCame(op iteratorRequest, e GetShardIteratorResult)
 
 var errNoIterator = errs.New("the answer holds no iterator")
 
-// isInvalid reports whether the stream refuses a position as invalid: the error has no kind and is not transient.
+// isInvalid reports whether err means that the stream refuses a position as invalid: err has no kind and is not
+// transient.
 func isInvalid(err error) bool {
 	return !transient(err) && !errors.Is(err, shardreader.ErrTrimmed) && !errors.Is(err, shardreader.ErrNotFound) &&
 		!errors.Is(err, shardreader.ErrDenied)
@@ -180,14 +183,14 @@ func (c *Coordinator) pageCame(a *assignment, sent time.Duration, e GetRecordsRe
 	if a.failures > 0 {
 		delete(c.logged, "read "+a.name)
 	}
-	a.failures, a.notFoundCalls, a.start.answered, a.lastResult = 0, 0, true, c.now
+	a.failures, a.notFoundCalls, a.start.gotPage, a.lastResult = 0, 0, true, c.now
 	c.noteReadSuccess(a)
 	a.lag.setAge(e)
 	c.receive(a, &receivedPage{e.Records, sent})
 }
 
-// callBegan and callEnded count the calls of a shard in flight. A shard is opened again only after the calls of
-// its former assignment have returned: a stream allows at most two readers of a shard.
+// callBegan and callEnded count the calls of a shard in flight. A shard is opened again only after the calls of its
+// former assignment have returned, because a stream allows at most two readers of a shard.
 func (c *Coordinator) callBegan(a *assignment) {
 	a.poll = calling
 	a.row.calls++
@@ -239,8 +242,8 @@ func (c *Coordinator) readFailed(a *assignment, err error, at time.Time) {
 	a.failures++
 }
 
-// planNextCall plans the next call after a page: at once after records, and after an empty page with a pause
-// that grows.
+// planNextCall plans the next call after a page. After records it comes at once. After an empty page it comes after a
+// pause, which grows with the number of empty pages.
 func (c *Coordinator) planNextCall(a *assignment, records int) {
 	if records > 0 {
 		a.emptyPages.reset(true)
@@ -249,31 +252,31 @@ func (c *Coordinator) planNextCall(a *assignment, records int) {
 		return
 	}
 	a.emptyPages.count++
-	most := c.o.MaxIdle
+	longest := c.o.MaxIdle
 	if a.emptyPages.shardIsEmpty() {
 		a.lag.behindFrom = 0
 	} else {
-		most = min(most, 2*firstPause)
+		longest = min(longest, 2*firstPause)
 	}
-	d := most
+	pause := longest
 	if a.emptyPages.count < 16 {
-		d = min(most, firstPause<<(a.emptyPages.count-1))
+		pause = min(longest, firstPause<<(a.emptyPages.count-1))
 	}
 	if c.endCheckWaits(a) {
-		d = min(d, firstPause)
+		pause = min(pause, firstPause)
 	}
-	c.queueCallIn(a, c.jitter(d))
+	c.queueCallIn(a, c.jitter(pause))
 }
 
 // lag is how late the records of an assignment are read.
 type lag struct {
 	lastRecord time.Duration // when the last page with records came
-	age        time.Duration // of the newest record of the last page, when it was read
+	age        time.Duration // age of the newest record of the last page, when the page was read
 	known      bool          // age is known
-	behindFrom time.Duration // since when records may be unread; 0: none are
+	behindFrom time.Duration // since when records may be unread; 0 if none is
 }
 
-// setAge notes the age of the newest record of a page.
+// setAge stores the age of the newest record of a page.
 func (l *lag) setAge(e GetRecordsResult) {
 	if e.Records.Page == nil || e.At.IsZero() {
 		return
@@ -291,8 +294,8 @@ func (l *lag) noteRecords(now time.Duration) {
 	}
 }
 
-// delay returns the age of the records that are read now. If their age is unknown, it is the time since records may be
-// unread.
+// delay returns the age of the records that are read now. If the age is unknown, delay returns the time for which
+// records may have been unread.
 func (l *lag) delay(now time.Duration) time.Duration {
 	switch {
 	case l.behindFrom == 0:

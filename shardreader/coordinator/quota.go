@@ -7,19 +7,19 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// maxReservation is the longest a reservation may take. After a slower one, the call could coincide with calls of other
-// consumers that waited for it.
+// maxReservation is the longest time that a reservation may take. After a slower reservation, the call could coincide
+// with a call of another consumer, which saw the count unchanged meanwhile.
 const maxReservation = 200 * time.Millisecond
 
-// quota spaces the DescribeStream calls of the whole fleet. All consumers share a count. Before each call a consumer
-// raises it, after the count was unchanged for describeSpace. So the whole fleet makes one call in that time,
-// and no clock is compared with another.
+// quota spaces the DescribeStream calls of the whole fleet. All consumers share a count. A consumer waits until the
+// count was unchanged for describeSpace, raises it, and makes one call. So the whole fleet makes one call in that time,
+// and no two clocks are compared.
 type quota struct {
 	queue              []describeRequest
-	seen               int64         // the count, as it was last seen; -1 before
-	since              time.Duration // since when this consumer sees it unchanged
+	seenCount          int64         // the count that this consumer saw last; -1 if none
+	unchangedSince     time.Duration // since when this consumer sees the count unchanged
 	busy               bool          // a reservation or a call is in flight
-	timer              bool
+	timerRuns          bool          // a timer for the next call runs
 	fastestReservation time.Duration
 	tries              tries
 }
@@ -42,44 +42,44 @@ func (c *Coordinator) pumpDescribe() {
 	for len(q.queue) > 0 && !q.queue[0].wanted() {
 		q.queue = q.queue[1:]
 	}
-	if q.busy || q.timer || len(q.queue) == 0 || c.stopped {
+	if q.busy || q.timerRuns || len(q.queue) == 0 || c.stopped {
 		return
 	}
-	if wait := q.since + c.describeSpace() - c.now; q.seen >= 0 && wait > 0 {
+	if wait := q.unchangedSince + c.describeSpace() - c.now; q.seenCount >= 0 && wait > 0 {
 		c.pumpDescribeIn(wait)
 		return
 	}
 	q.busy = true
 	sent := c.now
-	c.emit(ReserveCall{newCall(c, func(e ReserveCallResult) { c.reserved(sent, e) }), DescribeQuota, q.seen})
+	c.emit(ReserveCall{newCall(c, func(e ReserveCallResult) { c.reserved(sent, e) }), DescribeQuota, q.seenCount})
 }
 
-// describeSpace is the time between two calls.
+// describeSpace returns the time between two calls of the fleet.
 func (c *Coordinator) describeSpace() time.Duration {
 	return time.Duration(float64(time.Second) / c.o.DescribeRate)
 }
 
 func (c *Coordinator) pumpDescribeIn(d time.Duration) {
-	c.quota.timer = true
-	c.after(d, func() { c.quota.timer = false })
+	c.quota.timerRuns = true
+	c.after(d, func() { c.quota.timerRuns = false })
 }
 
 // reserved handles the result of taking the right to one call, which was requested at a time.
 func (c *Coordinator) reserved(sent time.Duration, e ReserveCallResult) {
 	q := &c.quota
-	q.busy, q.since = false, c.now
+	q.busy, q.unchangedSince = false, c.now
 	took := c.now - sent
 	if e.Err != nil {
 		c.logOnce("quota", slog.LevelWarn, "the count of DescribeStream calls cannot be read: new shards wait for it",
 			errAttr(e.Err))
-		q.seen = -1
+		q.seenCount = -1
 		c.pumpDescribeIn(q.tries.next(c, maxBackoff, e.Err))
 		return
 	}
 	if q.fastestReservation == 0 || took < q.fastestReservation {
 		q.fastestReservation = max(took, 1)
 	}
-	q.seen = e.Count
+	q.seenCount = e.Count
 	switch {
 	case e.OK && took <= max(maxReservation, 2*q.fastestReservation) && len(q.queue) > 0:
 		if took > maxReservation {
@@ -89,7 +89,7 @@ func (c *Coordinator) reserved(sent time.Duration, e ReserveCallResult) {
 		q.tries = 0
 		c.callDescribe()
 	case e.Count == 0:
-		q.since = c.now - c.describeSpace() // no call was ever made
+		q.unchangedSince = c.now - c.describeSpace() // no call was ever made
 	}
 }
 

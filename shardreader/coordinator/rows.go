@@ -11,32 +11,32 @@ import (
 )
 
 // rows are the leases that a consumer knows. A fleet may read tens of thousands of shards, so work for one lease never
-// visits them all: the counts are kept when a lease changes. Only work for all leases (a refresh, a listing, a
-// heartbeat, a stop) visits each of them, and does so once.
+// visits all leases: each change of a lease updates the counts. Only work for all leases (a refresh, a listing, a
+// heartbeat, a stop) visits each lease, and visits it once.
 type rows struct {
-	owner    string // this consumer
+	owner    string // consumer id of this consumer
 	byShard  map[string]*row
-	children map[string][]*row // rows by the shard that they name as parent
+	children map[string][]*row // maps a shard to the rows that name it as a parent
 	sorted   []*row            // by shard; nil if it is out of date
 
-	unended   int           // number of leases without a SHARD_END
+	unended   int           // number of leases without the checkpoint SHARD_END
 	own       int           // number of leases of this consumer
 	busy      int           // number of rows that are being written
-	lastWrite time.Duration // when the last result of a write of any row came
-	walked    int           // rows that all has returned so far: tests bound this work
+	lastWrite time.Duration // when the result of the last write of any row came
+	walked    int           // number of rows that the method all has returned so far; tests limit it
 }
 
 // row is a lease as this consumer knows it.
 type row struct {
 	leases.Lease
-	unchangedSince time.Duration // when this consumer first saw its owner and counter
-	writtenAt      time.Duration // when the last result of a write of it came
-	knownAt        time.Duration // the last time at which the table had the row like this
-	confirmedAt    time.Duration // when a write of it last succeeded: no other consumer had taken it
-	busy           bool          // it is being written
-	fresh          bool          // this consumer created it at LATEST less than 5 s ago, and has not read it
-	assignment     *assignment   // nil if this consumer does not read it
-	calls          int           // calls of the stream in flight for it, also of former assignments
+	unchangedSince time.Duration // when this consumer first saw the present owner and counter
+	writtenAt      time.Duration // when the result of the last write of this row came
+	knownAt        time.Duration // last time at which the table is known to have had this content
+	confirmedAt    time.Duration // when a write of this row last succeeded: no other consumer had taken the lease
+	busy           bool          // a write of this row is in flight or queued
+	fresh          bool          // this consumer created the lease at LATEST less than 5 s ago, and has not read the shard
+	assignment     *assignment   // nil if this consumer does not read the shard
+	calls          int           // calls of the stream in flight for the shard, also of former assignments
 }
 
 // byID returns the lease of a shard; nil if none is known.
@@ -53,8 +53,8 @@ func (s *rows) all() []*row {
 	return s.sorted
 }
 
-// any reports whether a lease matches.
-func (s *rows) any(such func(*row) bool) bool { return slices.ContainsFunc(s.all(), such) }
+// any reports whether matches is true for a lease.
+func (s *rows) any(matches func(*row) bool) bool { return slices.ContainsFunc(s.all(), matches) }
 
 // hasChild reports whether a lease names a shard as its parent.
 func (s *rows) hasChild(shard string) bool { return len(s.children[shard]) > 0 }
@@ -73,7 +73,7 @@ func (s *rows) remove(r *row) {
 	s.unlink(r)
 }
 
-// change updates a lease, which may have been forgotten before.
+// change updates a lease. The row may have been removed before.
 func (s *rows) change(r *row, l leases.Lease) {
 	if s.byShard[r.Shard] != r {
 		r.Lease = l
@@ -119,11 +119,11 @@ func (s *rows) link(r *row) {
 
 func (s *rows) unlink(r *row) {
 	for _, parent := range r.Parents {
-		left := slices.DeleteFunc(s.children[parent], func(other *row) bool { return other == r })
-		if len(left) == 0 {
+		remaining := slices.DeleteFunc(s.children[parent], func(other *row) bool { return other == r })
+		if len(remaining) == 0 {
 			delete(s.children, parent)
 		} else {
-			s.children[parent] = left
+			s.children[parent] = remaining
 		}
 	}
 }

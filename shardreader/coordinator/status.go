@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// maxReported is the most shards in each of Member.Behind and Member.Failing.
+// maxReported is the maximum number of shards in each of Member.Behind, Member.Failing and Member.Busy.
 const maxReported = 200
 
 // survey is the state of all assignments, gathered in one pass.
@@ -18,9 +18,9 @@ type survey struct {
 	pending    int64 // records
 	stopped    map[string]string
 	behind     []*assignment // assignments that may have unread records
-	failing    []*assignment // those of failsForLong, the longest first
-	lateFor    time.Duration // how long a due checkpoint could not be written; 0 if not longer than Options.Lease and Options.Checkpoint
-	lateShards int           // shards with such a checkpoint
+	failing    []*assignment // assignments for which failsForLong is true, the longest failure first
+	lateFor    time.Duration // how long a due checkpoint could not be written; 0 up to Options.Lease + Options.Checkpoint
+	lateShards int           // number of shards with such a checkpoint
 }
 
 func (c *Coordinator) survey() survey {
@@ -31,7 +31,7 @@ func (c *Coordinator) survey() survey {
 		if a.stopReason != "" {
 			s.stopped[a.row.Shard] = a.stopReason
 		}
-		if a.lag.behindFrom > 0 || a.stopReason != "" || !a.start.answered {
+		if a.lag.behindFrom > 0 || a.stopReason != "" || !a.start.gotPage {
 			s.behind = append(s.behind, a)
 		}
 		if a.failsForLong(c.now) {
@@ -82,46 +82,46 @@ func nilIfEmpty[K comparable, V any](m map[K]V) map[K]V {
 
 // PartitionStatus is the status of an assignment.
 type PartitionStatus struct {
-	Name       string // of the partition
+	Name       string // name of the partition
 	Shard      string
 	Stream     string
 	Checkpoint string    // durable
 	Last       time.Time // creation time of the last record delivered; zero if there was none
-	Acked      time.Time // of the last one that is durable in all sinks
-	Oldest     time.Time // of the oldest one delivered and not acknowledged; zero if there is none
-	Opened     bool      // a page came since reading began
+	Acked      time.Time // creation time of the last record that is durable in all sinks
+	Oldest     time.Time // creation time of the oldest record delivered and not acknowledged; zero if there is none
+	Opened     bool      // a page was received since reading began
 	Behind     bool      // there may be records that are not read yet
 	Pending    int64     // records delivered and not acknowledged
-	Failures   int       // calls that failed in a row
-	Failing    time.Time // when the first of them failed; zero if there is none
-	Error      string    // of the last of them, as in the log
+	Failures   int       // number of failed calls in a row
+	Failing    time.Time // when the first of these calls failed; zero if there is none
+	Error      string    // error of the last of these calls, as in the log
 
-	// Answered is when the last page came, empty or not, by the coordinator's clock. Before the first page it is when
-	// reading began.
+	// Answered is the time of the last page, empty or not, by the coordinator's clock. Before the first page it is the
+	// time at which reading began.
 	Answered time.Duration
 
 	Paused   bool    // the pipeline requested a pause
-	Ended    bool    // it was read to its end
-	Draining bool    // it is being handed over
-	Stopped  string  // why it is read no further; "" if it is read
+	Ended    bool    // the shard was read to its end
+	Draining bool    // the lease is being handed over
+	Stopped  string  // why the shard is read no further; "" if it is read
 	Load     float64 // bytes a second
 }
 
 // Status is the status of a consumer, and of the fleet as it sees it.
 type Status struct {
 	Member     leases.Member
-	Contact    bool // its heartbeats succeed
-	Leads      bool // it lists the streams
-	Seen       bool // it has read the table
-	SeenAt     time.Duration
-	Live       int               // consumers that take leases
-	Active     int               // leases that a consumer should read now
-	Orphans    int               // those of them without an owner, or whose owner is gone
-	Unbegun    map[string]int    // shards that it does not begin, as records may be lost before them, by their stream's ARN
-	Synced     bool              // the streams were listed, by this consumer, or by another one that leads
+	Contact    bool              // the consumer's heartbeats succeed
+	Leads      bool              // the consumer leads the fleet: it lists the streams
+	Seen       bool              // the consumer has read the lease table
+	SeenAt     time.Duration     // when the last successful read of the lease table was sent
+	Live       int               // number of consumers that take leases
+	Active     int               // number of leases that some consumer should read now
+	Orphans    int               // number of these leases without an owner, or whose owner is gone
+	Unbegun    map[string]int    // number of shards that are not begun, as records before them may be lost, by stream ARN
+	Synced     bool              // the streams were listed, by this consumer or by another leader
 	Unwritten  time.Duration     // how long a due checkpoint could not be written; 0 up to about Options.Lease
 	Unseen     time.Duration     // how long the lease table could not be read; 0 up to about Options.Lease
-	Unread     string            // what is unread, as far as is known, if Options.Idle is set
+	Unread     string            // why the streams are not read to their ends, as far as is known, if Options.Idle is set
 	Partitions []PartitionStatus // by shard
 }
 
@@ -156,7 +156,7 @@ func (a *assignment) status() PartitionStatus {
 	s := PartitionStatus{
 		Name: a.name, Shard: r.Shard, Stream: r.Stream, Checkpoint: r.Checkpoint.String(),
 		Last: a.posTime, Acked: a.durable.time, Pending: a.pages.records,
-		Opened: a.start.answered, Behind: a.lag.behindFrom > 0 || !a.start.answered || a.phase == confirming,
+		Opened: a.start.gotPage, Behind: a.lag.behindFrom > 0 || !a.start.gotPage || a.phase == confirming,
 		Failures: int(a.failures), Failing: a.readFailure.at, Answered: a.lastResult,
 		Paused: a.paused, Ended: a.search != nil, Draining: a.phase == draining, Stopped: a.stopReason, Load: a.load.rate,
 	}

@@ -4,8 +4,8 @@ import (
 	"log/slog"
 )
 
-// shutdown begins a soft stop: nothing more is read or taken, and each lease is released once its records that were
-// read are durable.
+// shutdown begins a soft stop. No shard is read and no lease is taken any more. Each lease is released once the records
+// that were read of its shard are durable.
 func (c *Coordinator) shutdown() {
 	if c.leaving {
 		return
@@ -60,7 +60,7 @@ func (c *Coordinator) checkStopped() {
 		if c.refreshSent < wrote || c.refreshSent < c.leavingSince || len(c.creating) > 0 {
 			if c.now-max(wrote, c.leavingSince) < 2*c.o.Lease {
 				if !c.refreshing && !c.refreshFailed {
-					c.refreshLeases() // a write may have happened although its result was lost
+					c.refreshLeases() // a write may have happened, although its result was lost
 				}
 				return
 			} // the table cannot be read: the result of the write stays unknown
@@ -68,9 +68,9 @@ func (c *Coordinator) checkStopped() {
 		c.stopped = true
 		c.emit(RemoveMember{newCall(c, func(WriteResult) { c.emit(Stopped{}) }), c.o.ID})
 	case c.hadHeartbeat && c.now-c.leavingSince < c.o.Lease:
-		// If heartbeats succeed again, it releases what it still has.
+		// If heartbeats succeed again, this consumer releases its leases.
 	default:
-		// The others see that its heartbeat is unchanged.
+		// The other consumers see that the heartbeat is unchanged.
 		c.stopped = true
 		c.emit(Stopped{})
 	}

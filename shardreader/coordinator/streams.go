@@ -20,7 +20,7 @@ type source struct {
 // stream is one stream of a source. A table has several streams while a disabled one can still be read.
 type stream struct {
 	arn, label string
-	begun      bool // a consumer made the leases that its reading starts with
+	begun      bool // a consumer created the first leases of the stream
 	gone       bool // it is not listed any more
 }
 
@@ -69,7 +69,7 @@ func (op *streamSearch) answered(c *Coordinator, e ListStreamsResult) {
 		err = errs.New("ListStreams names the same page twice")
 	}
 	switch {
-	case err != nil && transient(err) && op.tries < initialTries+listTries:
+	case err != nil && transient(err) && op.tries < initialTries+listRetries:
 		c.after(op.tries.next(c, maxBackoff, err), func() { op.send(c) })
 		return
 	case err != nil:
@@ -89,7 +89,7 @@ func (op *streamSearch) answered(c *Coordinator, e ListStreamsResult) {
 	op.finish(c, op.complete(c))
 }
 
-// complete compares the streams of the source with the complete list.
+// complete updates the streams of the source after its complete list was read.
 func (op *streamSearch) complete(c *Coordinator) error {
 	s := op.source
 	for _, st := range s.streams {
@@ -155,7 +155,8 @@ func (c *Coordinator) isBegun(st *stream) bool {
 	return st.begun || c.begunStreams[st.arn] || c.rows.any(func(r *row) bool { return r.Stream == st.arn })
 }
 
-// firstBegun returns the first stream of a source that is read: the oldest that was begun, else the newest.
+// firstBegun returns the index of the first stream of a source that is read: the oldest stream that was begun, or the
+// newest stream if none was.
 func (c *Coordinator) firstBegun(s *source) int {
 	if i := slices.IndexFunc(s.streams, c.isBegun); i >= 0 {
 		return i
@@ -163,7 +164,8 @@ func (c *Coordinator) firstBegun(s *source) int {
 	return len(s.streams) - 1
 }
 
-// follows reports whether a stream of the table was read before the i-th. Neither has the changes between the two.
+// follows reports whether a stream of the table was read before the i-th stream of s. Neither of the two streams has
+// the changes of the time between them.
 func (c *Coordinator) follows(s *source, i int) bool {
 	if slices.ContainsFunc(s.streams[:i], c.isBegun) {
 		return true
@@ -176,7 +178,7 @@ func (c *Coordinator) follows(s *source, i int) bool {
 	return false
 }
 
-// allRead reports whether all leases of a stream are read to their ends.
+// allRead reports whether all leases of a stream have ended.
 func (c *Coordinator) allRead(st *stream) bool {
 	return !c.rows.any(func(r *row) bool { return r.Stream == st.arn && !r.Ended() })
 }

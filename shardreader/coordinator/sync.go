@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// followEvery is the time between two listings of the streams while a stream is read to its end and another may replace
-// it.
+// followEvery is the time between two listings of the streams while a stream is read to its end, and another stream may
+// replace it.
 const followEvery = 15 * time.Second
 
 // leaseSync compares the leases with the listed streams, one source after the other. Only the leading consumer does that.
@@ -22,20 +22,20 @@ const followEvery = 15 * time.Second
 // leases of another application. Then, from the first stream that is read, it lists the stream, reads the lease table again,
 // because other consumers may have made leases since, and writes the plan.
 //
-// A stream is begun once the one before it was read to its end, so that the changes of an item keep their order if the
+// A stream is begun once the stream before it was read to its end. So the changes of an item keep their order if the
 // table's stream is switched off and on.
 type leaseSync struct {
-	source     int // index in Coordinator.sources
-	index      int // index in the source's streams
-	stream     *stream
-	start      Start // of the stream
-	list       *listing
-	plan       plan
-	writesLeft int           // writes in flight
-	err        error         // the first of those that failed
-	written    func()        // continues after all of them succeeded
-	next       time.Duration // from this leaseSync to the next one
-	failed     bool
+	sourceIndex int // index in Coordinator.sources
+	streamIndex int // index in the source's streams
+	stream      *stream
+	start       Start // start of the stream
+	list        *listing
+	plan        plan
+	writesLeft  int           // writes in flight
+	err         error         // error of the first write that failed
+	written     func()        // continues after all writes succeeded
+	nextIn      time.Duration // time from this leaseSync to the next one
+	failed      bool
 }
 
 // syncSoon begins a leaseSync early, if this consumer leads.
@@ -49,20 +49,20 @@ func (c *Coordinator) beginSync() {
 		return
 	}
 	if !c.leads() {
-		c.syncBegun = false // it begins one at once when it leads again
+		c.syncBegun = false // this consumer begins a leaseSync at once when it leads again
 		return
 	}
 	c.syncBegun = true
-	c.sync = &leaseSync{next: c.o.SyncEvery}
+	c.sync = &leaseSync{nextIn: c.o.SyncEvery}
 	c.sync.findStreams(c)
 }
 
-// findStreams begins with the next source.
+// findStreams begins the work for the next source, or ends the leaseSync after the last one.
 func (s *leaseSync) findStreams(c *Coordinator) {
-	if s.source == len(c.sources) {
+	if s.sourceIndex == len(c.sources) {
 		c.sync = nil
 		c.syncSucceeded = c.syncSucceeded || !s.failed
-		c.syncIn(s.next)
+		c.syncIn(s.nextIn)
 		return
 	}
 	c.findStreams(s.currentSource(c), func(err error) {
@@ -75,13 +75,13 @@ func (s *leaseSync) findStreams(c *Coordinator) {
 			for _, st := range s.currentSource(c).streams {
 				st.begun = c.begunStreams[st.arn]
 			}
-			s.index = 0
+			s.streamIndex = 0
 			s.setStreams(c)
 		})
 	})
 }
 
-func (s *leaseSync) currentSource(c *Coordinator) *source { return c.sources[s.source] }
+func (s *leaseSync) currentSource(c *Coordinator) *source { return c.sources[s.sourceIndex] }
 
 // sourceDone ends the work for a source.
 func (s *leaseSync) sourceDone(c *Coordinator, err error) {
@@ -89,14 +89,14 @@ func (s *leaseSync) sourceDone(c *Coordinator, err error) {
 		s.failed = true
 		c.logOnce("sync", slog.LevelWarn, "a stream cannot be listed and is tried again", errAttr(err))
 		after, _ := pipeline.Retryable(err)
-		s.next = min(s.next, max(2*time.Second, after))
+		s.nextIn = min(s.nextIn, max(2*time.Second, after))
 	} else {
 		delete(c.logged, "sync")
 	}
 	if src := s.currentSource(c); !c.rows.any(func(r *row) bool { return !r.Ended() && c.belongs(r, src) }) {
-		s.next = min(s.next, followEvery)
+		s.nextIn = min(s.nextIn, followEvery)
 	}
-	s.source++
+	s.sourceIndex++
 	s.findStreams(c)
 }
 
@@ -106,11 +106,11 @@ func (c *Coordinator) staying() bool { return !c.leaving && !c.stopped }
 // that lists their shard, and the newest for a shard that none lists.
 func (s *leaseSync) setStreams(c *Coordinator) {
 	src := s.currentSource(c)
-	if s.index == len(src.streams) || !c.hasForeignLeases(src) {
+	if s.streamIndex == len(src.streams) || !c.hasForeignLeases(src) {
 		s.firstStream(c)
 		return
 	}
-	s.stream, s.list = src.streams[s.index], nil
+	s.stream, s.list = src.streams[s.streamIndex], nil
 	if s.stream.gone {
 		s.setStream(c)
 		return
@@ -124,10 +124,10 @@ func (s *leaseSync) setStreams(c *Coordinator) {
 	})
 }
 
-// setStream finds the leases that get the stream. The stream is marked as begun before they name it.
+// setStream finds the leases that get the stream. The stream is marked as begun before the leases name it.
 func (s *leaseSync) setStream(c *Coordinator) {
 	src := s.currentSource(c)
-	newest := s.index == len(src.streams)-1
+	newest := s.streamIndex == len(src.streams)-1
 	var rows []*row
 	for _, r := range c.rows.all() {
 		if r.Stream == "" && c.belongs(r, src) && !r.busy && (s.list.has(r.Shard) || newest && !r.Ended()) {
@@ -135,7 +135,7 @@ func (s *leaseSync) setStream(c *Coordinator) {
 		}
 	}
 	nextStream := func() {
-		s.index++
+		s.streamIndex++
 		s.setStreams(c)
 	}
 	if len(rows) == 0 {
@@ -194,34 +194,34 @@ func (s *leaseSync) writeEnded(c *Coordinator) func(error) {
 
 // firstStream continues with the first stream that is read.
 func (s *leaseSync) firstStream(c *Coordinator) {
-	s.index, s.start = c.firstBegun(s.currentSource(c)), c.o.Start
-	if s.currentSource(c).streams[s.index].begun {
+	s.streamIndex, s.start = c.firstBegun(s.currentSource(c)), c.o.Start
+	if s.currentSource(c).streams[s.streamIndex].begun {
 		s.start = Start{}
 	}
 	s.listStream(c)
 }
 
-// streamDone continues with the next stream, if this one was read to its end.
+// streamDone continues with the next stream if this stream was read to its end, as drained reports.
 func (s *leaseSync) streamDone(c *Coordinator, drained bool) {
 	if !drained {
 		s.sourceDone(c, nil)
 		return
 	}
-	s.index++
+	s.streamIndex++
 	s.start = Start{}
 	s.listStream(c)
 }
 
 func (s *leaseSync) listStream(c *Coordinator) {
 	src := s.currentSource(c)
-	if s.index == len(src.streams) {
+	if s.streamIndex == len(src.streams) {
 		s.sourceDone(c, nil)
 		return
 	}
-	if c.follows(src, s.index) {
+	if c.follows(src, s.streamIndex) {
 		s.start = Start{following: true}
 	}
-	s.stream = src.streams[s.index]
+	s.stream = src.streams[s.streamIndex]
 	if s.stream.gone {
 		s.streamDone(c, c.allRead(s.stream))
 		return
@@ -253,7 +253,7 @@ func (s *leaseSync) planStream(c *Coordinator, l *listing) {
 			return
 		}
 		// An operator who makes a lease has the stream read nevertheless.
-		unread := slices.Concat(s.plan.create, s.plan.unknown)
+		unread := slices.Concat(s.plan.create, s.plan.unknownGap)
 		for _, lease := range unread {
 			c.unbegunShards[lease.Shard] = unbegunShard{s.stream.arn, StoppedBetween}
 		}
@@ -274,7 +274,7 @@ func (s *leaseSync) apply(c *Coordinator) {
 	for _, r := range p.remove {
 		c.writeLease(&leaseWrite{reason: removeLease, row: r})
 	}
-	for _, child := range p.below {
+	for _, child := range p.belowParent {
 		c.logOnce("below "+child.ID, slog.LevelError, StoppedBelow,
 			slog.String("stream", arn), slog.String("child", child.ID), slog.String("start", child.First))
 		c.unbegunShards[child.ID] = unbegunShard{arn, StoppedBelow}
@@ -290,7 +290,7 @@ func (s *leaseSync) apply(c *Coordinator) {
 		s.writesLeft++
 		c.createLease(&leaseWrite{next: l, done: s.writeEnded(c)})
 	}
-	for _, l := range p.unknown {
+	for _, l := range p.unknownGap {
 		s.writesLeft++
 		g := unknownIn(arn, l.Shard)
 		if created, ok := shardreader.ShardTime(l.Shard); ok && !l.From.IsZero() {
@@ -309,15 +309,15 @@ func (s *leaseSync) apply(c *Coordinator) {
 	s.writeEnded(c)(nil)
 }
 
-// unbegunShard is why a shard is not begun: usually, records before it may be lost.
+// unbegunShard is a shard that is not begun, with the reason. Usually records before it may be lost.
 type unbegunShard struct{ stream, reason string }
 
 func unknownIn(stream, shard string) record.Gap {
 	return record.Gap{StreamARN: stream, Shard: shard, UnknownExtent: true}
 }
 
-// gapBetween is the gap before a stream that follows one that was read. Neither has the changes of the time between
-// them, when the table had no stream.
+// gapBetween returns the gap before a stream that follows a stream that was read. Neither stream has the changes of the
+// time between them, when the table had no stream.
 func (c *Coordinator) gapBetween(st *stream) record.Gap {
 	g := record.Gap{StreamARN: st.arn, UnknownExtent: true}
 	for _, r := range c.rows.all() {

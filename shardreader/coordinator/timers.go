@@ -5,17 +5,18 @@ import (
 	"time"
 )
 
-// timers are functions to call later, in the order of their times, then of their numbers. due is a heap.
+// timers holds the timers in a heap, ordered by time and then by number.
 type timers struct {
-	due  []*timer
-	made uint64
+	due        []*timer
+	lastNumber uint64
 }
 
-// timer calls a function or queues an assignment. Each idle shard has a timer for its next poll, which needs no function.
+// timer calls a function, or queues an assignment for its next call. Each idle shard has a timer: without a function it
+// is small.
 type timer struct {
 	at     time.Duration
 	number uint64
-	do     func() // nil: poll
+	call   func() // function to call; nil if poll is queued
 	poll   *assignment
 }
 
@@ -44,11 +45,11 @@ func (t *timers) Pop() any {
 	return x
 }
 
-// runTimers runs the timers that are due, also those that become due meanwhile.
+// runTimers runs the timers that are due, also timers that become due meanwhile.
 func (c *Coordinator) runTimers() {
 	for t := &c.timers; len(t.due) > 0 && t.due[0].at <= c.now; {
-		if next := heap.Pop(t).(*timer); next.do != nil {
-			next.do()
+		if next := heap.Pop(t).(*timer); next.call != nil {
+			next.call()
 		} else {
 			c.wake(next.poll)
 		}
@@ -66,27 +67,27 @@ func (c *Coordinator) wake(a *assignment) {
 // resettableTimer is a timer that can be set again before it is due.
 type resettableTimer struct{ number int }
 
-// reset calls f once d has passed, unless the timer is reset before.
+// reset calls f once d has passed, unless the timer is reset again before.
 func (a *resettableTimer) reset(c *Coordinator, d time.Duration, f func()) {
 	a.number++
-	no := a.number
+	number := a.number
 	c.after(d, func() {
-		if a.number == no {
+		if a.number == number {
 			f()
 		}
 	})
 }
 
 // after calls f once d has passed: in a later step, or in this one if d is 0.
-func (c *Coordinator) after(d time.Duration, f func()) { c.later(d, &timer{do: f}) }
+func (c *Coordinator) after(d time.Duration, f func()) { c.later(d, &timer{call: f}) }
 
 func (c *Coordinator) later(d time.Duration, t *timer) {
-	c.timers.made++
-	t.at, t.number = c.now+d, c.timers.made
+	c.timers.lastNumber++
+	t.at, t.number = c.now+d, c.timers.lastNumber
 	heap.Push(&c.timers, t)
 }
 
-// jitter is a time between d/2 and d.
+// jitter returns a random time between d/2 and d.
 func (c *Coordinator) jitter(d time.Duration) time.Duration {
 	if d <= 1 {
 		return d
@@ -94,11 +95,12 @@ func (c *Coordinator) jitter(d time.Duration) time.Duration {
 	return d/2 + time.Duration(c.o.Rand.Int64N(int64(d/2)+1))
 }
 
-// backoff is the pause after attempts that failed in a row: at least the time that the server requests.
-func (c *Coordinator) backoff(attempt int, most, server time.Duration) time.Duration {
-	d := most
+// backoff returns the pause after attempt failures in a row: up to longest, but at least server, the time that the
+// server requests.
+func (c *Coordinator) backoff(attempt int, longest, server time.Duration) time.Duration {
+	d := longest
 	if attempt < 16 {
-		d = min(most, 100*time.Millisecond<<attempt)
+		d = min(longest, 100*time.Millisecond<<attempt)
 	}
 	return max(server, c.jitter(d))
 }

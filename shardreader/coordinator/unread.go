@@ -8,13 +8,13 @@ import (
 )
 
 // unreadSearch decides whether the tables are read to their ends. It compares the listed streams and shards with the
-// leases of all consumers, the positions of their readers and the pending records. Its methods return what is unread,
-// "" if nothing is.
+// leases of all consumers, the positions of their readers and the pending records. Its methods return a text that says
+// what is unread, or "" if nothing is.
 type unreadSearch struct {
 	c       *Coordinator
-	check   *endCheck         // nil: only leases is called, and the age of what is known does not matter
-	unbegun map[string]string // shards that are not begun, with the reasons of the leading consumer
-	stopped map[string]string // stopped shards that were found, with the reasons
+	check   *endCheck         // nil if only the method leases is called; then the age of the known state does not matter
+	unbegun map[string]string // reasons of the leading consumer why shards are not begun, by shard
+	stopped map[string]string // reasons of the stopped shards that were found, by shard
 	moved   bool              // a lease was moved or checkpointed after the check read the table
 }
 
@@ -64,7 +64,7 @@ func (s *unreadSearch) leases() string {
 			s.stopped[r.Shard] = r.Stopped
 		case r.Stream == "":
 			why = "the stream of shard " + r.Shard + " is not known yet"
-		case !c.parentsDone(r): // its unfinished parents are checked instead
+		case !c.parentsDone(r): // the unfinished parents are checked instead
 		case c.isOwn(r):
 			why = s.ownShard(r)
 		default:
@@ -77,7 +77,7 @@ func (s *unreadSearch) leases() string {
 	return ""
 }
 
-// staysStopped reports whether a shard's lease stops it.
+// staysStopped reports whether the Lease.Stopped of a shard keeps it from being read.
 func (c *Coordinator) staysStopped(r *row) bool {
 	switch r.Stopped {
 	case "", PassedGap:
@@ -144,7 +144,7 @@ func (s *unreadSearch) streams(src *source) string {
 		case why != "":
 			return why
 		case stops:
-			return "" // the streams after it wait until an operator resets it
+			return "" // later streams wait until an operator resets the stopped shards
 		case i < len(streams)-1 && !c.planLeases(st.arn, l, false, Start{}).drained && !(st.gone && c.allRead(st)):
 			return "stream " + st.arn + " is not read to its end, and a newer one follows it"
 		}
@@ -152,7 +152,7 @@ func (s *unreadSearch) streams(src *source) string {
 	return ""
 }
 
-// stream checks the listed shards of a stream. stops reports whether some are stopped.
+// stream checks the listed shards of a stream. stops reports whether some shards are stopped.
 func (s *unreadSearch) stream(st *stream, l *listing) (why string, stops bool) {
 	c := s.c
 	if emptied := len(l.shards) == 0 && l.status == shardreader.Disabled; !c.begunStreams[st.arn] && !emptied {
@@ -164,7 +164,7 @@ func (s *unreadSearch) stream(st *stream, l *listing) (why string, stops bool) {
 		}
 		return why, stops
 	}
-	// The leases include those of shards that are no longer listed.
+	// Leases of shards that are no longer listed count too.
 	stops = c.rows.any(func(r *row) bool { return r.Stream == st.arn && !r.Ended() && c.staysStopped(r) })
 	for _, shard := range c.planLeases(st.arn, l, false, Start{}).unleasedShards() {
 		if !s.noteUnbegun(shard) {
@@ -184,7 +184,7 @@ func (s *unreadSearch) stream(st *stream, l *listing) (why string, stops bool) {
 	return "", stops
 }
 
-// noteUnbegun reports whether a consumer gave a reason why a shard is not begun. It then counts the shard as stopped.
+// noteUnbegun reports whether a consumer gave a reason why a shard is not begun. If so, it counts the shard as stopped.
 func (s *unreadSearch) noteUnbegun(shard string) bool {
 	why, ok := s.unbegun[shard]
 	if ok {

@@ -8,47 +8,48 @@ import (
 	"time"
 )
 
-// Lease is the right to read a shard, and how far it was read.
+// Lease is the right to read a shard, with the position up to which the shard was read.
 //
-// Fields marked "own" are not part of Amazon's KCL. They are zero in rows that another
-// application wrote. The tags are the JSON of leases/file, which writes shard and checkpoint itself.
+// Fields marked "own" are not part of Amazon's KCL. They are zero in rows that another application wrote. The tags are
+// the JSON of leases/file, which writes shard and checkpoint itself.
 type Lease struct {
 	Shard      string     `json:"-"` // shard id
 	Checkpoint Checkpoint `json:"-"`
 
-	// Owner is the id of the consumer that reads the shard; "" if the lease is free. Counter rises with
-	// every change of Owner or Checkpoint. A Swap is conditional on both.
+	// Owner is the id of the consumer that reads the shard; "" if the lease is free. Counter rises with every change of
+	// Owner or Checkpoint. A Swap is conditional on Owner and Counter.
 	Owner   string `json:"owner,omitempty"`
 	Counter int64  `json:"counter"`
 
-	// Stream is the ARN of the stream; own. If it is "", the listing of a stream's shards tells.
+	// Stream is the ARN of the stream; own. If it is "", the stream is the one that lists the shard.
 	Stream string `json:"stream,omitempty"`
 
-	// Parents and Children are sets of shard ids, sorted when they are read. Children is set together with
-	// the checkpoint ShardEnd.
+	// Parents and Children are sets of shard ids. A Read returns them sorted. Children is set together with the
+	// checkpoint ShardEnd.
 	Parents  []string `json:"parents,omitempty"`
 	Children []string `json:"children,omitempty"`
 
-	// Switches counts changes of owner since the last checkpoint. The Table counts; a Swap ignores the field.
+	// Switches is the number of changes of the owner since the last checkpoint. The Table counts them; a Swap ignores
+	// the field.
 	Switches int64 `json:"switches,omitempty"`
 
-	// First is the first sequence number of the shard, as its stream lists it; own. From is for the checkpoints
-	// Latest and AtTime: records created before it are skipped; own. Time is the creation time of the record
-	// at the checkpoint, to the second. It changes only together with the checkpoint; own.
+	// First is the first sequence number of the shard, as the stream lists it; own. From is the time at which reading
+	// starts, for the checkpoints Latest and AtTime; own. Records created before From are skipped. Time is the creation
+	// time of the record at the checkpoint, to the second; own. It changes only together with the checkpoint.
 	First string    `json:"first,omitempty"`
 	From  time.Time `json:"from,omitzero"`
 	Time  time.Time `json:"time,omitzero"`
 
-	RequestedBy string `json:"wanted,omitempty"` // consumer that asks the owner for the lease; own, stored as "wanted"
-	Pinned      string `json:"pinned,omitempty"` // Member.Name of the consumer that should read it, whatever the balance; own
+	RequestedBy string `json:"wanted,omitempty"` // id of the consumer that requests the lease from its owner; own, stored as "wanted"
+	Pinned      string `json:"pinned,omitempty"` // Member.Name of the consumer that should read the shard, even if it has more leases than others; own
 
-	// Stopped is the reason why the shard is not read past its checkpoint; "" if it is read. It belongs to that
-	// checkpoint: the next one clears it; own.
+	// Stopped is the reason why the shard is not read past its checkpoint; "" if it is read; own. Stopped belongs to
+	// the checkpoint: the next checkpoint clears it.
 	Stopped string  `json:"stopped,omitempty"`
 	Load    float64 `json:"load,omitempty"` // recent bytes per second, written by the owner with its checkpoint
 
-	// Opaque belongs to the Table, for example the key of the row if that is not the shard id.
-	// Callers pass it back unchanged.
+	// Opaque belongs to the Table. It may be the key of the row, if the key is not the shard id. Callers pass it back
+	// unchanged.
 	Opaque string `json:"opaque,omitempty"`
 }
 
@@ -69,16 +70,15 @@ func (l Lease) stored() Lease {
 	return l
 }
 
-// storable returns f, or 0 if not every store has such a number: NaN, infinities, and what
-// DynamoDB's range excludes.
+// storable returns f, or 0 if some store cannot store f: NaN, infinities, and numbers outside DynamoDB's range.
 func storable(f float64) float64 {
-	if a := math.Abs(f); a > 1e-90 && a < 1e90 {
+	if magnitude := math.Abs(f); magnitude > 1e-90 && magnitude < 1e90 {
 		return f
 	}
 	return 0
 }
 
-// sortedSet returns a sorted copy without duplicates; nil if it is empty.
+// sortedSet returns a sorted copy of names without duplicates; nil if names is empty.
 func sortedSet(names []string) []string {
 	if len(names) == 0 {
 		return nil
@@ -95,13 +95,13 @@ func toSecond(t time.Time) time.Time {
 	return time.Unix(t.Unix(), 0).UTC()
 }
 
-// Ended reports whether the shard was read to its end, and all its records are durable.
+// Ended reports whether the shard was read to its end, and all of its records are durable.
 func (l Lease) Ended() bool { return l.Checkpoint.Kind == ShardEnd }
 
 // Kind is the kind of a checkpoint.
 type Kind uint8
 
-// The kinds of checkpoints. With the first three no record was read yet: they say where to start.
+// The kinds of checkpoints. The first three are start positions: no record of the shard was read yet.
 const (
 	TrimHorizon Kind = iota // start at the oldest record
 	Latest                  // start at the newest record, or at Lease.From if that is set
@@ -110,14 +110,14 @@ const (
 	ShardEnd                // read to the end
 )
 
-// Checkpoint is how far a shard was read. All records up to it are durable in every sink.
+// Checkpoint is the position up to which a shard was read. All records up to it are durable in every sink.
 type Checkpoint struct {
 	Kind     Kind
 	Sequence string // sequence number of the last record; set for the kind Sequence only
 	Sub      int64  // KCL's subsequence number; this program writes 0
 }
 
-// After returns the checkpoint after the record with this sequence number.
+// After returns the checkpoint after the record with a sequence number.
 func After(sequence string) Checkpoint { return Checkpoint{Kind: Sequence, Sequence: sequence} }
 
 // String returns the checkpoint as KCL writes it: TRIM_HORIZON, LATEST, AT_TIMESTAMP,

@@ -7,47 +7,49 @@ import (
 	"time"
 )
 
-// Member is the row of one consumer, which it writes with every heartbeat. The other consumers and `status` read it.
-// The tags are the JSON of leases/file, which writes the maps itself.
+// Member is the row of one consumer. The consumer writes it with every heartbeat; the other consumers and `status` read
+// it. The tags are the JSON of leases/file, which writes the maps itself.
 type Member struct {
 	Worker    string `json:"worker"`         // consumer id, unique to the process
-	Name      string `json:"name,omitempty"` // stays the same over restarts; Lease.Pinned names it. Default: Worker
-	Heartbeat int64  `json:"beat"`           // number of the heartbeat; rises by each
+	Name      string `json:"name,omitempty"` // name that stays the same over restarts; Lease.Pinned refers to it. Default: Worker
+	Heartbeat int64  `json:"beat"`           // number of the heartbeat; rises by 1 with each
 
-	Leaving bool    `json:"leaving,omitempty"` // it releases its leases, and takes none
-	Leases  int     `json:"leases"`            // number of leases that it owns, without ended ones
+	Leaving bool    `json:"leaving,omitempty"` // the consumer releases its leases, and takes none
+	Leases  int     `json:"leases"`            // number of leases that the consumer owns, without ended leases
 	Load    float64 `json:"load"`              // recent bytes per second
 	Calls   float64 `json:"calls"`             // GetRecords calls a month, at the recent rate
-	Pending int64   `json:"pending"`           // records read and not yet durable everywhere
+	Pending int64   `json:"pending"`           // number of records that were read and are not durable in every sink
 
-	// AtEnd is the number of an earlier heartbeat. The consumer has read everything that its shards got
-	// before that heartbeat, and has written the checkpoints. 0 means unknown.
+	// AtEnd is the number of an earlier heartbeat. The consumer has read and checkpointed all records that were in its
+	// shards before that heartbeat. 0 means unknown.
 	AtEnd int64 `json:"at_end,omitempty"`
 
-	// Busy has the shards that the consumer has not read and checkpointed to their ends: at most 200. All its other shards
-	// are read and checkpointed up to what they got before heartbeat Quiet, the number of an earlier heartbeat. 0 means
-	// unknown.
+	// Busy lists at most 200 shards that the consumer has not read and checkpointed to their ends. Quiet is the number
+	// of an earlier heartbeat. The consumer has read and checkpointed all records that were in its other shards before
+	// that heartbeat. 0 means unknown.
 	Busy  []string `json:"busy,omitempty"`
 	Quiet int64    `json:"quiet,omitempty"`
 
-	// Routes is a digest of the sinks that the consumer writes to. A backfill begins only if every live consumer
-	// has the digest of its file: one with an older file would acknowledge changes that the new sink misses.
+	// Routes is a digest of the sinks that the consumer writes to. A backfill begins only if every live consumer has
+	// the digest of the backfill's configuration. A consumer with an older file would acknowledge changes that the new
+	// sink misses.
 	Routes string `json:"routes,omitempty"`
 
-	// Behind maps shards to the creation time of the last record read; the zero time if none was read.
-	// It has the shards whose newest record the consumer has not reached, as far as it knows: at most 200,
-	// the oldest first. All its other shards are read up to their newest record.
+	// Behind maps shards to the creation time of the last record read; zero if no record was read. It has the shards
+	// whose newest record the consumer may not have read. If there are more than 200, it has the shards with the oldest
+	// times. All other shards of the consumer are read up to their newest record.
 	Behind map[string]time.Time `json:"-"`
 
-	// Stopped maps shards that the consumer stopped reading to the reason. A table may store only the
-	// first 1,000 by name, and only the beginning of a reason.
+	// Stopped maps each shard that the consumer stopped reading to the reason. A table may store only the first 1,000
+	// shards by name, and only the beginning of a reason.
 	Stopped map[string]string `json:"-"`
 
-	// Failing has shards whose reads fail and are retried: at most 200, those that fail longest.
+	// Failing has the shards whose reads fail and are retried. If there are more than 200, it has the shards that have
+	// failed for the longest time.
 	Failing map[string]ReadFailure `json:"-"`
 }
 
-// ReadFailure describes a shard that cannot be read: all calls since Since failed.
+// ReadFailure describes a shard that cannot be read. All calls since the time Since have failed.
 type ReadFailure struct {
 	Since time.Time `json:"since"`
 	Class string    `json:"class"` // class of the last error

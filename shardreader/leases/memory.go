@@ -9,21 +9,21 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Memory is a [Table] in memory. It is the reference for every other table, and leases/file builds
-// on it. Create one with [NewMemory]. It is safe for concurrent use and starts no goroutines.
+// Memory is a [Table] in memory. It is the reference for every other table, and leases/file uses it. Create one with
+// [NewMemory]. It is safe for concurrent use and starts no goroutines.
 type Memory struct {
-	mu      sync.Mutex
-	leases  map[string]Lease  // by shard
-	members map[string]Member // by worker
-	quotas  map[string]int64  // count by name
-	begun   map[string]bool   // by ARN of the stream
+	mu           sync.Mutex
+	leases       map[string]Lease  // by shard
+	members      map[string]Member // by Worker
+	quotas       map[string]int64  // count by name
+	begunStreams map[string]bool   // by ARN of the stream
 }
 
 var _ Table = (*Memory)(nil)
 
 // NewMemory returns a table with the leases, members and begun streams of s.
 func NewMemory(s Snapshot) *Memory {
-	m := &Memory{leases: make(map[string]Lease), members: make(map[string]Member), quotas: make(map[string]int64), begun: make(map[string]bool)}
+	m := &Memory{leases: make(map[string]Lease), members: make(map[string]Member), quotas: make(map[string]int64), begunStreams: make(map[string]bool)}
 	for _, l := range s.Leases {
 		m.leases[l.Shard] = l.stored()
 	}
@@ -31,12 +31,12 @@ func NewMemory(s Snapshot) *Memory {
 		m.members[member.Worker] = member.stored()
 	}
 	for _, stream := range s.Begun {
-		m.begun[stream] = true
+		m.begunStreams[stream] = true
 	}
 	return m
 }
 
-// Read implements [Table]. Unlike that of other tables, its snapshot is atomic.
+// Read implements [Table]. Its snapshot is atomic; other tables do not guarantee that.
 func (m *Memory) Read(ctx context.Context) (Snapshot, error) {
 	return m.read(ctx, func(s *Snapshot) {
 		s.Leases = make([]Lease, 0, len(m.leases))
@@ -46,8 +46,8 @@ func (m *Memory) Read(ctx context.Context) (Snapshot, error) {
 	})
 }
 
-// ReadShards is Read with the leases of these shards only. Shards without a lease are skipped. The cost
-// does not depend on the number of other leases.
+// ReadShards returns the same as Read, but only the leases of these shards. Shards without a lease are skipped. The
+// cost does not depend on the number of other leases.
 func (m *Memory) ReadShards(ctx context.Context, shards []string) (Snapshot, error) {
 	return m.read(ctx, func(s *Snapshot) {
 		for _, shard := range shards {
@@ -59,13 +59,13 @@ func (m *Memory) ReadShards(ctx context.Context, shards []string) (Snapshot, err
 }
 
 func (m *Memory) read(ctx context.Context, addLeases func(*Snapshot)) (s Snapshot, err error) {
-	err = m.locked(ctx, func() error {
+	err = m.withLock(ctx, func() error {
 		addLeases(&s)
 		s.Members = make([]Member, 0, len(m.members))
 		for _, member := range m.members {
 			s.Members = append(s.Members, member.Clone())
 		}
-		s.Begun = slices.Collect(maps.Keys(m.begun))
+		s.Begun = slices.Collect(maps.Keys(m.begunStreams))
 		return nil
 	})
 	s.Sort()
@@ -77,9 +77,9 @@ func (m *Memory) Create(ctx context.Context, l Lease) error {
 	if l.Shard == "" {
 		return pipeline.Permanent(errs.New("leases: a lease without a shard"))
 	}
-	return m.locked(ctx, func() error {
-		if now, ok := m.leases[l.Shard]; ok {
-			return &Conflict{Now: now.Clone()}
+	return m.withLock(ctx, func() error {
+		if existing, ok := m.leases[l.Shard]; ok {
+			return &Conflict{Now: existing.Clone()}
 		}
 		m.leases[l.Shard] = l.stored()
 		return nil
@@ -88,7 +88,7 @@ func (m *Memory) Create(ctx context.Context, l Lease) error {
 
 // Swap implements [Table].
 func (m *Memory) Swap(ctx context.Context, old, next Lease) error {
-	return m.locked(ctx, func() error {
+	return m.withLock(ctx, func() error {
 		row, err := m.match(old)
 		if err != nil {
 			return err
@@ -100,7 +100,7 @@ func (m *Memory) Swap(ctx context.Context, old, next Lease) error {
 
 // Delete implements [Table].
 func (m *Memory) Delete(ctx context.Context, old Lease) error {
-	return m.locked(ctx, func() error {
+	return m.withLock(ctx, func() error {
 		_, err := m.match(old)
 		if c, ok := AsConflict(err); ok && c.Gone {
 			return nil
@@ -117,16 +117,16 @@ func (m *Memory) Heartbeat(ctx context.Context, member Member) error {
 	if member.Worker == "" {
 		return pipeline.Permanent(errs.New("leases: a member without a worker"))
 	}
-	return m.locked(ctx, func() error {
+	return m.withLock(ctx, func() error {
 		m.members[member.Worker] = member.stored()
 		return nil
 	})
 }
 
 // Leave implements [Table].
-func (m *Memory) Leave(ctx context.Context, worker string) error {
-	return m.locked(ctx, func() error {
-		delete(m.members, worker)
+func (m *Memory) Leave(ctx context.Context, consumer string) error {
+	return m.withLock(ctx, func() error {
+		delete(m.members, consumer)
 		return nil
 	})
 }
@@ -136,15 +136,15 @@ func (m *Memory) Begin(ctx context.Context, stream string) error {
 	if stream == "" {
 		return pipeline.Permanent(errs.New("leases: a stream without a name is begun"))
 	}
-	return m.locked(ctx, func() error {
-		m.begun[stream] = true
+	return m.withLock(ctx, func() error {
+		m.begunStreams[stream] = true
 		return nil
 	})
 }
 
 // Reserve implements [Table].
 func (m *Memory) Reserve(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error) {
-	err = m.locked(ctx, func() error {
+	err = m.withLock(ctx, func() error {
 		if ok = m.quotas[quota] == seen; ok {
 			m.quotas[quota]++
 		}
@@ -154,7 +154,7 @@ func (m *Memory) Reserve(ctx context.Context, quota string, seen int64) (count i
 	return count, ok, err
 }
 
-func (m *Memory) locked(ctx context.Context, f func() error) error {
+func (m *Memory) withLock(ctx context.Context, f func() error) error {
 	if ctx.Err() != nil {
 		return pipeline.Transient(context.Cause(ctx))
 	}
@@ -163,7 +163,7 @@ func (m *Memory) locked(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// match returns the row of old's shard. The error is a *Conflict unless it has old's Owner and Counter.
+// match returns the row of old's shard. If the row does not have old's Owner and Counter, the error is a *Conflict.
 func (m *Memory) match(old Lease) (Lease, error) {
 	row, ok := m.leases[old.Shard]
 	switch {
@@ -175,8 +175,17 @@ func (m *Memory) match(old Lease) (Lease, error) {
 	return row, nil
 }
 
-// merge returns the row l with the differences between old and next.
+// merge copies to l each field in which next differs from old. The other fields of l stay: another writer may have
+// changed them.
 func (l Lease) merge(old, next Lease) Lease {
+	setIfChanged(&l.Stream, old.Stream, next.Stream)
+	setIfChanged(&l.Owner, old.Owner, next.Owner)
+	setIfChanged(&l.Counter, old.Counter, next.Counter)
+	setIfChanged(&l.Checkpoint, old.Checkpoint, next.Checkpoint)
+	setIfChanged(&l.First, old.First, next.First)
+	setIfChanged(&l.RequestedBy, old.RequestedBy, next.RequestedBy)
+	setIfChanged(&l.Pinned, old.Pinned, next.Pinned)
+	setIfChanged(&l.Load, old.Load, next.Load)
 	if !slices.Equal(old.Parents, next.Parents) {
 		l.Parents = next.Parents
 	}
@@ -186,22 +195,18 @@ func (l Lease) merge(old, next Lease) Lease {
 	if !old.From.Equal(next.From) {
 		l.From = next.From
 	}
-	if !old.Time.Equal(next.Time) || old.Checkpoint != next.Checkpoint {
+
+	// Time and Stopped belong to the checkpoint. With a new checkpoint they are copied even if they are the same in old
+	// and next, because the values in l belong to the former checkpoint.
+	moved := old.Checkpoint != next.Checkpoint
+	if moved || !old.Time.Equal(next.Time) {
 		l.Time = next.Time
 	}
-	if old.Stopped != next.Stopped || old.Checkpoint != next.Checkpoint {
+	if moved || old.Stopped != next.Stopped {
 		l.Stopped = next.Stopped
 	}
-	setIfChanged(&l.Stream, old.Stream, next.Stream)
-	setIfChanged(&l.Owner, old.Owner, next.Owner)
-	setIfChanged(&l.Counter, old.Counter, next.Counter)
-	setIfChanged(&l.Checkpoint, old.Checkpoint, next.Checkpoint)
-	setIfChanged(&l.First, old.First, next.First)
-	setIfChanged(&l.RequestedBy, old.RequestedBy, next.RequestedBy)
-	setIfChanged(&l.Pinned, old.Pinned, next.Pinned)
-	setIfChanged(&l.Load, old.Load, next.Load)
 	switch {
-	case old.Checkpoint != next.Checkpoint:
+	case moved:
 		l.Switches = 0
 	case old.Owner != "" && next.Owner != "" && old.Owner != next.Owner:
 		l.Switches++

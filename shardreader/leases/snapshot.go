@@ -14,8 +14,8 @@ func (s *Snapshot) Sort() {
 	slices.SortFunc(s.Broken, func(a, b Broken) int { return strings.Compare(a.Shard, b.Shard) })
 }
 
-// Consumed returns the number of shards that tablewake has read, in part or to their end, and the first
-// of them. Leases of another application do not count until a tablewake consumer has written a checkpoint.
+// Consumed returns the number n of shards that tablewake has read, in part or to their end, and the first of these
+// shards. A lease of another application counts only after a tablewake consumer has written a checkpoint.
 func (s Snapshot) Consumed() (first string, n int) {
 	for _, l := range s.Leases {
 		wasRead := l.Checkpoint.Kind == Sequence || l.Checkpoint.Kind == ShardEnd
@@ -30,9 +30,9 @@ func (s Snapshot) Consumed() (first string, n int) {
 	return first, n
 }
 
-// Foreign returns the lease owners without a member row, sorted. They are KCL workers of another
-// application, dead or alive, or consumers whose rows have expired. [Moving] reports which of them are alive.
-// Ended leases are ignored: KCL never clears their last owner.
+// Foreign returns the lease owners without a member row, sorted. They are KCL workers of another application, dead or
+// alive, or consumers whose rows have expired. [Moving] returns the owners among them that are alive. Foreign ignores
+// ended leases, because KCL never clears the last owner of an ended lease.
 func (s Snapshot) Foreign() []string {
 	owners := make(map[string]bool)
 	for _, l := range s.Leases {
@@ -46,9 +46,9 @@ func (s Snapshot) Foreign() []string {
 	return slices.Sorted(maps.Keys(owners))
 }
 
-// Moving returns the foreign owners that changed a lease between two reads, sorted. A KCL
-// application renews its leases every few seconds, idle or not. If two reads some time apart show
-// no moving owner, the application is stopped, and its leases can be taken.
+// Moving returns the foreign owners that changed a lease between two reads, sorted. A KCL application renews its leases
+// every few seconds, even if it is idle. If two reads some time apart show no moving owner, the application has
+// stopped, and its leases can be taken.
 func Moving(before, after Snapshot) []string {
 	foreign := after.Foreign()
 	earlier := make(map[string]Lease, len(before.Leases))

@@ -5,44 +5,43 @@ import (
 	"errors"
 )
 
-// Table stores leases and members. Its methods block until the store answers or ctx is
-// done. They are safe for concurrent use, and keep no slice or map of their caller. [pipeline.Retryable] reports
-// which errors are transient, [pipeline.IsFatal] which errors no retry can mend. After a transient
-// error of a write it is unknown whether the write happened.
+// Table stores leases and members. Its methods block until the store answers or ctx is done. They are safe for
+// concurrent use, and keep no slice or map of their caller. [pipeline.Retryable] reports whether an error is transient,
+// and [pipeline.IsFatal] whether no retry can succeed. After a transient error of a write it is unknown whether the
+// write happened.
 type Table interface {
-	// Read returns all rows. Each lease and member is as it was at some time
-	// between call and answer; the snapshot as a whole is not atomic.
+	// Read returns all rows. Each row has the content that it had at some time during the call. Different rows may have
+	// been read at different times, so the snapshot need not be atomic.
 	Read(ctx context.Context) (Snapshot, error)
 
-	// Create adds a lease. If the shard has one already, the error is a *Conflict.
+	// Create adds a lease. If the shard already has a lease, the error is a *Conflict.
 	Create(ctx context.Context, l Lease) error
 
-	// Swap changes a lease from old, which its writer has read, to next. If the row does not have
-	// old's Owner and Counter, the error is a *Conflict with the row as it is. The
-	// caller sets next.Counter: above old's if owner or checkpoint change. Only the
-	// differences between old and next are written, so that all other attributes of the
-	// row stay, unknown ones too. Shard and Opaque do not change. The Table counts Switches.
+	// Swap changes a lease from old, which the caller has read, to next. If the row does not have old's Owner and
+	// Counter, the error is a *Conflict with the present row. The caller sets next.Counter, which must be above old's
+	// if the owner or the checkpoint changes. Swap writes only the differences between old and next. All other
+	// attributes of the row stay, also attributes that this program does not know. Shard and Opaque do not change. The
+	// Table counts Switches.
 	Swap(ctx context.Context, old, next Lease) error
 
-	// Delete removes a lease. If the row does not have old's Owner and Counter, the error is a
-	// *Conflict. A missing row is not an error.
+	// Delete removes a lease. If the row does not have old's Owner and Counter, the error is a *Conflict. A missing row
+	// is not an error.
 	Delete(ctx context.Context, old Lease) error
 
-	// Heartbeat writes the row of a consumer, which replaces the row of its last heartbeat.
+	// Heartbeat writes the row of a consumer. It replaces the row of the consumer's last heartbeat.
 	Heartbeat(ctx context.Context, m Member) error
 
 	// Leave removes the row of a consumer. A missing row is not an error.
 	Leave(ctx context.Context, worker string) error
 
-	// Begin stores that the first leases of a stream were created. Later shards of the stream are then
-	// never mistaken for its first. The mark is never removed; Begin is idempotent.
+	// Begin marks a stream as begun: its first leases were created. So later shards of the stream are never mistaken
+	// for its first shards. The mark is never removed; Begin is idempotent.
 	Begin(ctx context.Context, stream string) error
 
-	// Reserve takes the right to make one call of a quota that all consumers share.
-	// If the quota's count is seen, Reserve raises it by one, and returns it with ok. Otherwise
-	// it returns the present count without ok. A caller reserves again only if the
-	// count did not change for as long as one call may take: this spaces calls out without a
-	// common clock.
+	// Reserve takes the right to make one call of a quota that all consumers share. If the quota's count equals seen,
+	// Reserve raises the count by 1, and returns it with ok true. Otherwise it returns the present count with ok false.
+	// A caller reserves again only if the count did not change for as long as one call may take. This spaces the calls
+	// without a common clock.
 	Reserve(ctx context.Context, quota string, seen int64) (count int64, ok bool, err error)
 }
 
@@ -51,19 +50,19 @@ type Snapshot struct {
 	Leases  []Lease  // sorted by Shard
 	Members []Member // sorted by Worker
 	Begun   []string // ARNs of the streams of all Begin calls, sorted
-	Broken  []Broken // rows that cannot be read, sorted by Shard
+	Broken  []Broken // rows of leases that cannot be read, sorted by Shard
 }
 
-// Broken is a damaged row of a lease. The shard has a lease, but its content is unknown: no consumer may
-// treat the shard as one without a lease.
+// Broken is a damaged row of a lease. The shard has a lease, but the content of the lease is unknown. So no consumer
+// may treat the shard as a shard without a lease.
 type Broken struct {
-	Shard string // the shard id, or the key of the row if it does not tell the shard
+	Shard string // the shard id, or the key of the row if the shard id is unknown
 	Why   string // what is wrong with the row
 }
 
 // Conflict is the error of a write whose condition failed: another writer has changed the lease.
 type Conflict struct {
-	Now  Lease // the row as it is
+	Now  Lease // the present row
 	Gone bool  // there is no row
 }
 
@@ -84,8 +83,8 @@ func (c *Conflict) Redacted() string { return c.Error() }
 // Describe returns the class "conflict".
 func (c *Conflict) Describe() (class, field string) { return "conflict", "" }
 
-// Did reports whether the row is as next would make it. Then an earlier attempt of the same Swap or
-// Create has succeeded, and only its answer was lost.
+// Did reports whether the present row has the owner, counter and checkpoint of next. Then an earlier attempt of the
+// same Swap or Create has succeeded, and only its answer was lost.
 func (c *Conflict) Did(next Lease) bool {
 	return !c.Gone && c.Now.Owner == next.Owner && c.Now.Counter == next.Counter && c.Now.Checkpoint == next.Checkpoint
 }

@@ -5,13 +5,15 @@ import (
 	"time"
 )
 
-// Unpassed returns, sorted, the shards that may have records made before at that a sink has not stored. seen has the
-// heartbeats of the consumers that the caller saw at that time or later ([Snapshot.Heartbeats]).
+// Unpassed returns, sorted, the shards that may have records created before at that a sink has not stored. seen holds
+// the heartbeats of the consumers ([Snapshot.Heartbeats]) from a read of the table at the time at or later.
 //
-// A shard has passed the time if it was read to its end; if the record at its checkpoint was made after the time,
-// since a shard's records have the order of their times; or if its consumer says that it had checkpointed all that the
-// shard had, in a heartbeat sent after seen. A shard with a parent that is not read to its end is not listed: its
-// records come after those of the parent.
+// A shard has passed the time in each of these cases:
+//   - It was read to its end.
+//   - The record at its checkpoint was created after the time. The records of a shard are ordered by their times.
+//   - Its consumer reported that all records of the shard were checkpointed, in a heartbeat sent after those of seen.
+//
+// A shard with a parent that is not read to its end is not listed, because its records come after those of the parent.
 func (s Snapshot) Unpassed(at time.Time, seen map[string]int64) []string {
 	unended := make(map[string]bool)
 	for _, l := range s.Leases {
@@ -23,13 +25,13 @@ func (s Snapshot) Unpassed(at time.Time, seen map[string]int64) []string {
 	}
 	var unpassed []string
 	for _, l := range s.Leases {
-		m, known := members[l.Owner]
-		beat, watched := seen[l.Owner]
+		m, hasMember := members[l.Owner]
+		seenBeat, wasSeen := seen[l.Owner]
 		switch {
 		case l.Ended():
 		case slices.ContainsFunc(l.Parents, func(p string) bool { return unended[p] }):
 		case l.Time.After(at):
-		case known && watched && m.Quiet > beat+1 && !slices.Contains(m.Busy, l.Shard): // the heartbeat after beat may have been on its way
+		case hasMember && wasSeen && m.Quiet > seenBeat+1 && !slices.Contains(m.Busy, l.Shard): // + 1: the heartbeat after seenBeat may have been in flight
 		default:
 			unpassed = append(unpassed, l.Shard)
 		}
@@ -38,7 +40,7 @@ func (s Snapshot) Unpassed(at time.Time, seen map[string]int64) []string {
 	return unpassed
 }
 
-// Heartbeats returns the number of each consumer's last heartbeat.
+// Heartbeats returns the number of each consumer's last heartbeat, by consumer id.
 func (s Snapshot) Heartbeats() map[string]int64 {
 	beats := make(map[string]int64, len(s.Members))
 	for _, m := range s.Members {

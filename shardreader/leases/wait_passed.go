@@ -8,24 +8,25 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// passedInterval is the time between two looks at the leases.
+// passedInterval is the time between two reads of the leases.
 const passedInterval = 2 * time.Second
 
-// WaitPassed blocks until every shard is read past a time, and what was read is durable, as read tells. clockSkew is how
-// much clocks may differ. It calls tell with what it waits for, whenever that changes.
+// WaitPassed blocks until every shard is read past the time at, and all records before that time are durable. It calls
+// read for the present leases. clockSkew is the maximum difference between clocks. WaitPassed calls tell with a text
+// that says what it waits for, whenever the text changes.
 func WaitPassed(ctx context.Context, read func(ctx context.Context) (Snapshot, error), at time.Time, clockSkew time.Duration, tell func(text string)) error {
 	if err := pipeline.Sleep(ctx, time.Until(at)); err != nil {
 		return err
 	}
-	seen, err := read(ctx)
+	first, err := read(ctx)
 	if err != nil {
 		return err
 	}
-	since := seen.Heartbeats()
-	told := ""
+	firstHeartbeats := first.Heartbeats()
+	lastText := ""
 	for {
-		now, err := read(ctx)
-		if _, again := pipeline.Retryable(err); again {
+		snapshot, err := read(ctx)
+		if _, transient := pipeline.Retryable(err); transient {
 			tell("the leases cannot be read, and are read again: " + err.Error())
 			if err := pipeline.Sleep(ctx, passedInterval); err != nil {
 				return err
@@ -35,28 +36,28 @@ func WaitPassed(ctx context.Context, read func(ctx context.Context) (Snapshot, e
 		if err != nil {
 			return err
 		}
-		shards := now.Unpassed(at.Add(clockSkew), since)
+		shards := snapshot.Unpassed(at.Add(clockSkew), firstHeartbeats)
 		text := ""
 		switch {
-		case len(now.Leases) == 0:
+		case len(snapshot.Leases) == 0:
 			text = "waiting for a consumer: none has begun to read the stream"
 		case len(shards) == 0:
 			return nil
-		case len(now.Members) == 0:
+		case len(snapshot.Members) == 0:
 			text = "waiting for a consumer: none runs"
 		default:
 			text = fmt.Sprintf("waiting until %d shards are read past %s, first %s", len(shards), at.Format(time.RFC3339), shards[0])
-			if shard, why := now.firstStopped(shards); shard != "" {
+			if shard, why := snapshot.firstStopped(shards); shard != "" {
 				text += fmt.Sprintf("; %s is read no further: %s", shard, why)
 			}
 		}
-		if text != told {
-			told = text
+		if text != lastText {
+			lastText = text
 			tell(text)
 		}
-		for id, beat := range now.Heartbeats() { // a consumer that came later proves it from its own heartbeats
-			if _, known := since[id]; !known {
-				since[id] = beat
+		for id, number := range snapshot.Heartbeats() { // for a new consumer, only heartbeats after its first one count
+			if _, known := firstHeartbeats[id]; !known {
+				firstHeartbeats[id] = number
 			}
 		}
 		if err := pipeline.Sleep(ctx, passedInterval); err != nil {
@@ -65,11 +66,12 @@ func WaitPassed(ctx context.Context, read func(ctx context.Context) (Snapshot, e
 	}
 }
 
-// firstStopped returns the first of the shards that a running consumer stopped reading, and why; "" if there is none.
+// firstStopped returns the first of the shards that a running consumer stopped reading, with the reason; "" if there is
+// none.
 func (s Snapshot) firstStopped(shards []string) (shard, why string) {
 	for _, shard := range shards {
 		for _, m := range s.Members {
-			if why, is := m.Stopped[shard]; is {
+			if why, stopped := m.Stopped[shard]; stopped {
 				return shard, why
 			}
 		}

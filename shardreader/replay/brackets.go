@@ -2,8 +2,8 @@ package replay
 
 import "bytes"
 
-// noteUnclosed notes the brackets that the failed scan left open: a scan from one of them would fail again. It leaves
-// out the bracket of an event, whose Records can be read although its end is missing.
+// noteUnclosed notes the brackets that the failed scan left open, because a scan from one of them would fail again. It
+// does not note the bracket of an event: the Records of an event can be read although its end is missing.
 func (d *documents) noteUnclosed() {
 	for n, at := range d.scan.stack {
 		if n+1 < len(d.scan.stack) && opensRecords(d.w.buf[:d.scan.stack[n+1]+1]) {
@@ -32,13 +32,13 @@ func (d *documents) isUnclosed(i int) bool {
 // opensRecords reports whether b ends with the opening bracket of an event's Records.
 func opensRecords(b []byte) bool {
 	const space = " \t\r\n"
-	b, array := bytes.CutSuffix(b, []byte{'['})
-	b, named := bytes.CutSuffix(bytes.TrimRight(b, space), []byte{':'})
-	return array && named && bytes.HasSuffix(bytes.TrimRight(b, space), []byte(`"Records"`))
+	b, hasBracket := bytes.CutSuffix(b, []byte{'['})
+	b, hasColon := bytes.CutSuffix(bytes.TrimRight(b, space), []byte{':'})
+	return hasBracket && hasColon && bytes.HasSuffix(bytes.TrimRight(b, space), []byte(`"Records"`))
 }
 
-// checkClosed returns errOpen for an element that is not a record itself but contains whole records or events. Such
-// an element lacks its closing bracket, and a bracket of an outer array or event closed it instead.
+// checkClosed returns errOpen if the element that ends at end is not a record, but contains whole records or events.
+// Such an element lacks its closing bracket: a bracket of an outer array or event closed it instead.
 func (d *documents) checkClosed(end int) error {
 	if c := d.w.buf[0]; d.within == betweenDocuments && !d.uncertain || c != '[' && c != '{' {
 		return nil
@@ -46,34 +46,35 @@ func (d *documents) checkClosed(end int) error {
 	if _, hasRecords := d.classify(0, end); !hasRecords {
 		return nil
 	}
-	d.at = 0
+	d.failedAt = 0
 	return errOpen
 }
 
-// bracket is an object or array that classify has entered and not left.
+// bracket is an object or array that is open in classify.
 type bracket struct {
-	at        int
+	index     int
 	object    bool
-	name      []byte // of the current member, in an object
-	isRecord  bool   // it is a record or an event
-	hasRecord bool   // a record or an event is in it
+	name      []byte // name of the current member; nil in an array
+	isRecord  bool   // the object is a record or an event
+	hasRecord bool   // the object or array contains a record or an event
 }
 
-// classify reports whether the object or array from i to end, which is valid JSON, is a whole record or event, or
-// otherwise contains some. It notes inner brackets of the latter kind, unless they are in a record. A part of a record
-// is never mistaken for a record: each value in it has a type tag. classify reads each byte once.
+// classify classifies the object or array from i to end, which is valid JSON. isRecord reports whether it is a whole
+// record or event. hasRecords reports whether it is not, but contains records or events. classify also notes inner
+// brackets that are no records but contain records as unclosed, unless they are in a record. A part of a record is
+// never mistaken for a record, because each value in it has a type tag. classify reads each byte once.
 func (d *documents) classify(i, end int) (isRecord, hasRecords bool) {
 	b := d.w.buf[:end]
 	var stack [8]bracket
 	open := stack[:0]
 	var inner []int
-	named := false // whether the next string is the name of a member
+	nameNext := false // whether the next string is the name of a member
 	for i < end {
 		c := b[i]
 		switch c {
 		case '{', '[':
-			open = append(open, bracket{at: i, object: c == '{'})
-			named = c == '{'
+			open = append(open, bracket{index: i, object: c == '{'})
+			nameNext = c == '{'
 		case '}', ']':
 			closed := open[len(open)-1]
 			open = open[:len(open)-1]
@@ -81,7 +82,7 @@ func (d *documents) classify(i, end int) (isRecord, hasRecords bool) {
 			if len(open) > 0 {
 				open[len(open)-1].hasRecord = open[len(open)-1].hasRecord || closed.hasRecord || closed.isRecord
 				if hasRecords {
-					inner = append(inner, closed.at)
+					inner = append(inner, closed.index)
 				}
 				break
 			}
@@ -92,13 +93,13 @@ func (d *documents) classify(i, end int) (isRecord, hasRecords bool) {
 			}
 			return closed.isRecord, hasRecords
 		case ',':
-			named = open[len(open)-1].object
+			nameNext = open[len(open)-1].object
 		case '"':
 			to, _ := scanString(b, i)
-			if named {
+			if nameNext {
 				open[len(open)-1].name = b[i+1 : to-1]
 				noteName(open, b[skipSpace(b, skipSpace(b, to)+1):])
-				named = false
+				nameNext = false
 			}
 			i = to
 			continue
@@ -108,13 +109,13 @@ func (d *documents) classify(i, end int) (isRecord, hasRecords bool) {
 	return false, false
 }
 
-// noteName marks the innermost two objects as a record or an event if the name of the current member shows it. value is
-// the text after the name.
+// noteName marks one of the innermost two objects as a record or an event if the name of the current member shows that.
+// value is the text after the name.
 func noteName(open []bracket, value []byte) {
-	in := &open[len(open)-1]
-	name := string(in.name)
+	current := &open[len(open)-1]
+	name := string(current.name)
 	if name == "Records" && value[0] == '[' {
-		in.isRecord = true
+		current.isRecord = true
 	}
 	if len(open) < 2 {
 		return

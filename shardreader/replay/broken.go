@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// FileError is a fault in a file. Everything else of the file was delivered.
+// FileError is a fault in a file. The rest of the file was delivered.
 type FileError struct {
 	File   string
-	Offset int64 // of the fault: bytes from the start, decompressed
-	Line   int64 // line of Offset, 1-based
-	Unread int64 // bytes from Offset on that were not read; 0 if none or unknown
+	Offset int64 // offset of the fault in the decompressed file
+	Line   int64 // line number of Offset, from 1
+	Unread int64 // number of bytes from Offset on that were not read; 0 if none or unknown
 	More   int   // number of other positions in the file with the same error
 	Err    error
 }
@@ -24,10 +24,10 @@ func (e *FileError) Error() string {
 	return text
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *FileError) Unwrap() error { return e.Err }
 
-// BrokenError ends a replay of broken files. Everything that could be read was delivered.
+// BrokenError ends a replay of broken files. All records that could be read were delivered.
 type BrokenError struct {
 	Files []*FileError // at least one
 }
@@ -61,9 +61,9 @@ func (e *BrokenError) Unwrap() []error {
 // LocationError is the error of a record, with the record's location in the inputs.
 type LocationError struct {
 	File   string
-	Line   int64 // of Offset, 1-based
-	Offset int64 // of the record, or of the first broken byte; from the start of the file, decompressed
-	Record int64 // number in its array or event, 1-based; 0 if the record is a document itself
+	Line   int64 // line number of Offset, from 1
+	Offset int64 // offset of the record or of the first broken byte, in the decompressed file
+	Record int64 // number of the record in its array or event, from 1; 0 if the record is a document itself
 	Err    error
 }
 
@@ -78,5 +78,5 @@ func (e *LocationError) Location() string {
 	return fmt.Sprintf("%s:%d (byte %d)", e.File, e.Line, e.Offset)
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *LocationError) Unwrap() error { return e.Err }

@@ -6,54 +6,53 @@ import (
 	"io"
 )
 
-// documents splits a stream of JSON documents into records without decoding them. A document is an array, an
-// event or a record; any layout is allowed. It has one record in memory at a time, so an array or event can have
-// any size.
+// documents splits a sequence of JSON documents into records without decoding them. A document is an array, an event or
+// a record, in any layout. Only one record is in memory at a time, so an array or event can have any size.
 //
-// Broken text is returned as a record with the reason, up to where reading continues; see skipBroken. Errors
-// that cost no record are in faults.
+// Broken text, up to the place where reading continues, is returned as a record with the reason; see skipBroken. Errors
+// without a lost record are in faults.
 type documents struct {
 	w            *window
 	scan         scanner
 	within       nesting
 	expect       expectation
-	number       int64              // of the last record, in its array or event
+	number       int64              // number of the last record in its array or event
 	unclosed     map[int64]struct{} // offsets of brackets that are never closed
 	lastUnclosed int64              // the largest offset in unclosed
 	faults       []*fault
-	uncertain    bool // within is a guess, since brackets were missing
+	uncertain    bool // within is a guess, because brackets were missing
 
-	last, lastLine int64 // position after the last token
+	tokenEnd, tokenEndLine int64 // position after the last token
 
-	start int // index of the value being scanned
-	at    int // index at which the last scan failed
+	valueStart int // index of the value that is scanned
+	failedAt   int // index at which the last scan failed
 }
 
-// expectation is what must come next in the innermost array.
+// expectation defines which token must come next in the innermost array.
 type expectation uint8
 
 const (
-	comma   expectation = iota // or the array's end
-	first                      // a value, or the array's end
-	another                    // a value
-	either                     // any of these: the text before was broken
+	wantComma   expectation = iota // a comma, or the array's end
+	wantFirst                      // a value, or the array's end, at the start of an array
+	wantAnother                    // a value, after a comma
+	wantAny                        // any of these, because the text before was broken
 )
 
-// savedRecord is one record as it is in the file.
+// savedRecord is the text of one record in a file.
 type savedRecord struct {
 	raw    []byte
 	offset int64
 	line   int64
-	number int64  // in its array or event, 1-based; 0: it is a document by itself
-	broken *fault // what is wrong with raw; nil: raw is valid JSON
+	number int64  // number in its array or event, from 1; 0 if the record is a document itself
+	broken *fault // fault of raw; nil if raw is valid JSON
 }
 
 // fault is a position at which the JSON is broken.
 type fault struct {
 	offset, line int64
 	err          error
-	unread       int64 // bytes from there that are not read
-	more         int   // other positions in the file with the same error
+	unread       int64 // number of bytes from offset on that are not read
+	repeats      int   // number of other positions in the file with the same error
 }
 
 func (f *fault) Error() string { return f.err.Error() }
@@ -71,7 +70,7 @@ var (
 	errOpen    = errs.New("broken JSON: nothing closes this bracket")
 )
 
-// next returns the next record, and io.EOF after the last.
+// next returns the next record, and io.EOF after the last record.
 func (d *documents) next() (savedRecord, error) {
 	for {
 		c, ok := d.peek()
@@ -88,43 +87,43 @@ func (d *documents) next() (savedRecord, error) {
 	}
 }
 
-// step reads one token: a bracket, a comma or a whole record. found reports whether it is a record.
+// step reads one token: a bracket, a comma or a whole record. found reports whether the token is a record.
 func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
 	nested := d.within != betweenDocuments
 	switch {
 	case c == ',':
-		if !nested || d.expect == first || d.expect == another {
+		if !nested || d.expect == wantFirst || d.expect == wantAnother {
 			d.addFault(errComma)
 		}
-		d.w.take(1)
-		d.expect = another
+		d.w.consume(1)
+		d.expect = wantAnother
 		return savedRecord{}, false, nil
 	case c == ']' && nested:
-		if d.expect == another {
+		if d.expect == wantAnother {
 			d.addFault(errComma)
 		}
-		d.w.take(1)
+		d.w.consume(1)
 		return savedRecord{}, false, d.endArray()
-	case c == '[' && (!nested || d.expect == comma || !d.isUnclosed(0) && d.startsWithRecord()):
+	case c == '[' && (!nested || d.expect == wantComma || !d.isUnclosed(0) && d.startsWithRecord()):
 		if nested {
 			d.addFault(errNoEnd)
 			d.uncertain = true
 		}
-		d.w.take(1)
-		d.within, d.expect, d.number = inArray, first, 0
+		d.w.consume(1)
+		d.within, d.expect, d.number = inArray, wantFirst, 0
 		return savedRecord{}, false, nil
 	case c == '{':
-		if nested && d.expect == comma {
+		if nested && d.expect == wantComma {
 			if d.guessNesting() {
 				d.addFault(errNoComma)
 			}
 		}
 		return d.object()
-	case nested && d.expect == comma:
+	case nested && d.expect == wantComma:
 		return savedRecord{}, false, d.syntaxError(0)
 	}
 	if d.isUnclosed(0) {
-		d.at = 0
+		d.failedAt = 0
 		return savedRecord{}, false, errOpen
 	}
 	end, err := d.scanValue(0)
@@ -134,48 +133,49 @@ func (d *documents) step(c byte) (r savedRecord, found bool, err error) {
 	if err != nil {
 		return savedRecord{}, false, err
 	}
-	return d.take(end), true, nil
+	return d.takeRecord(end), true, nil
 }
 
 // peek skips white space, and byte order marks between documents, and returns the next byte without consuming it.
 func (d *documents) peek() (byte, bool) {
-	d.last, d.lastLine = d.w.offset, d.w.line
+	d.tokenEnd, d.tokenEndLine = d.w.offset, d.w.line
 	for {
-		c, ok := d.w.space()
-		if c != mark[0] {
+		c, ok := d.w.nextNonSpace()
+		if c != byteOrderMark[0] {
 			return c, ok
 		}
-		if d.w.fillTo(len(mark)); !bytes.HasPrefix(d.w.buf, mark) {
+		if d.w.fillTo(len(byteOrderMark)); !bytes.HasPrefix(d.w.buf, byteOrderMark) {
 			return c, ok
 		}
-		if d.within != betweenDocuments { // a file begins here: the one before was cut short
+		if d.within != betweenDocuments { // another file begins here: the file before it was truncated
 			d.addFault(errNoEnd)
 			d.within, d.uncertain = betweenDocuments, true
 		}
 		indent := d.w.indent
-		d.w.take(len(mark))
+		d.w.consume(len(byteOrderMark))
 		d.w.indent = indent
 	}
 }
 
-var mark = []byte("\ufeff")
+var byteOrderMark = []byte("\ufeff")
 
-// end returns the error at the end of the input. It adds a fault if an array or event is still open there.
+// end returns the error at the end of the input. It adds a fault if an array or event is still open.
 func (d *documents) end() error {
 	if errors.Is(d.w.err, errInterrupted) {
 		return d.w.err
 	}
 	if d.w.err != nil || d.within != betweenDocuments {
-		d.faults = append(d.faults, &fault{offset: d.last, line: d.lastLine, err: d.w.growError()})
+		d.faults = append(d.faults, &fault{offset: d.tokenEnd, line: d.tokenEndLine, err: d.w.growError()})
 		d.w.err, d.within = nil, betweenDocuments
 	}
 	return io.EOF
 }
 
-// object reads the next object. found is true for a record; an event is entered.
+// object reads the next object. found reports whether it is a record. Of an event, object reads only the start, up to
+// its first record.
 func (d *documents) object() (r savedRecord, found bool, err error) {
 	if d.isUnclosed(0) {
-		d.at = 0
+		d.failedAt = 0
 		return savedRecord{}, false, errOpen
 	}
 	end, event, err := d.scanObject(0)
@@ -186,8 +186,8 @@ func (d *documents) object() (r savedRecord, found bool, err error) {
 	case err != nil:
 		return savedRecord{}, false, err
 	case event:
-		d.w.take(end)
-		d.expect = first
+		d.w.consume(end)
+		d.expect = wantFirst
 		if d.within == inArray {
 			d.within = inArrayOfEvent
 		} else {
@@ -195,13 +195,13 @@ func (d *documents) object() (r savedRecord, found bool, err error) {
 		}
 		return savedRecord{}, false, nil
 	}
-	return d.take(end), true, nil
+	return d.takeRecord(end), true, nil
 }
 
-// endArray continues after the end of an array. If it was the Records of an event, endArray also skips the rest of
-// the event.
+// endArray continues after the end of an array. If the array was the Records of an event, endArray also skips the rest
+// of the event.
 func (d *documents) endArray() error {
-	d.expect = comma
+	d.expect = wantComma
 	if d.within == inArray {
 		d.within = betweenDocuments
 		return nil
@@ -216,7 +216,7 @@ func (d *documents) endArray() error {
 			return nil // end reports it
 		}
 		if c == '}' {
-			d.w.take(1)
+			d.w.consume(1)
 			d.within = outer
 			return nil
 		}
@@ -228,44 +228,45 @@ func (d *documents) endArray() error {
 		end, records, err := d.scanMember()
 		switch {
 		case records:
-			d.w.take(end)
-			d.expect = first
+			d.w.consume(end)
+			d.expect = wantFirst
 			return nil
 		case err == nil:
-			d.w.take(end)
+			d.w.consume(end)
 			continue
-		case d.at == len(d.w.buf):
-			d.w.take(d.at) // end reports it
+		case d.failedAt == len(d.w.buf):
+			d.w.consume(d.failedAt) // end reports it
 			return nil
 		}
-		d.within, d.expect, d.uncertain = outer, either, true
+		d.within, d.expect, d.uncertain = outer, wantAny, true
 		return err
 	}
 }
 
-// take consumes a record that ends at end.
-func (d *documents) take(end int) savedRecord {
+// takeRecord consumes and returns a record that ends at end.
+func (d *documents) takeRecord(end int) savedRecord {
 	r := d.newRecord()
-	r.raw = d.w.take(end)
+	r.raw = d.w.consume(end)
 	return r
 }
 
-// newRecord returns the record that begins here, without its text.
+// newRecord returns a record at the present position, without its text.
 func (d *documents) newRecord() savedRecord {
 	r := savedRecord{offset: d.w.offset, line: d.w.line}
 	if d.within != betweenDocuments {
 		d.number++
 		r.number = d.number
 	}
-	d.expect = comma
+	d.expect = wantComma
 	return r
 }
 
-// addFault adds a fault that costs no record. Of several with one error it keeps the first, and counts the others.
+// addFault adds a fault without a lost record. If there are several with the same error, it keeps the first and counts
+// the others.
 func (d *documents) addFault(err error) {
 	for _, f := range d.faults {
 		if errors.Is(f.err, err) {
-			f.more++
+			f.repeats++
 			return
 		}
 	}

@@ -12,26 +12,26 @@ import (
 // file reads one input in blocks.
 type file struct {
 	inputs.File
-	w     *window
-	docs  documents
-	block int
-	close func()
+	w          *window
+	docs       documents
+	blockBytes int
+	close      func()
 }
 
-// block is a sequence of whole records, copied out of a file and not yet decoded. It is either a part of the
-// file (lines), or an array that was built of records.
+// block is a sequence of whole records that was copied from a file and is not decoded. It is either a part of the file
+// (lines), or an array that was built from records.
 type block struct {
-	file   string
-	lines  bool // bytes are lines of the file; otherwise an array of records
-	bytes  []byte
-	offset int64               // of the first byte in the file; for lines only
-	line   int64               // of the first byte; for lines only
-	starts []start             // of each record of the array
-	broken map[int]savedRecord // broken text by index; the array has a 0 there
-	next   inputPosition
+	file    string
+	isLines bool // bytes are lines of the file; if false, bytes are an array of records
+	bytes   []byte
+	offset  int64               // offset of the first byte in the file; for lines only
+	line    int64               // line number of the first byte; for lines only
+	starts  []start             // start of each record of the array
+	broken  map[int]savedRecord // broken text by index of the record; the array has a 0 at its place
+	next    inputPosition
 }
 
-// start is where a record of a block begins.
+// start is the position at which a record of a block begins.
 type start struct {
 	inBlock int
 	inFile  int64
@@ -55,8 +55,8 @@ func (b *block) add(r savedRecord) {
 	b.bytes = append(b.bytes, '0')
 }
 
-// openFile returns the file that reads in from a position. r is the content on disk. The file closes r with
-// closeRaw, also if openFile fails.
+// openFile returns a file that reads in, beginning at from. r is the content on disk. Closing the file calls closeRaw
+// to close r. If openFile fails, it calls closeRaw itself.
 func openFile(in inputs.File, r io.Reader, closeRaw func(), interruptible func(io.Reader) io.Reader, blockBytes, maxRecord int, from inputPosition) (*file, error) {
 	plain, closeUnpacker, err := inputs.Decompress(r)
 	if err != nil {
@@ -69,14 +69,14 @@ func openFile(in inputs.File, r io.Reader, closeRaw func(), interruptible func(i
 		memory = int(min(int64(blockBytes), in.Size+1)) // the window grows if the content was compressed
 	}
 	f := &file{
-		File:  in,
-		block: blockBytes,
-		w:     &window{r: plain, block: memory, maxRecord: maxRecord, offset: from.Offset, line: from.Line},
-		close: func() { closeUnpacker(); closeRaw() },
+		File:       in,
+		blockBytes: blockBytes,
+		w:          &window{r: plain, blockBytes: memory, maxRecord: maxRecord, offset: from.Offset, line: from.Line},
+		close:      func() { closeUnpacker(); closeRaw() },
 	}
 	f.docs = documents{w: f.w, within: from.Within, number: from.Record}
 	if from.Offset > 0 {
-		f.docs.expect, f.w.indent = either, -1
+		f.docs.expect, f.w.indent = wantAny, -1
 	}
 	_, err = io.CopyN(io.Discard, plain, from.Offset)
 	if errors.Is(err, io.EOF) {
@@ -89,7 +89,7 @@ func openFile(in inputs.File, r io.Reader, closeRaw func(), interruptible func(i
 	return f, nil
 }
 
-// next returns the next block, and io.EOF at the end. A *fault means that the file was refused, unread.
+// next returns the next block, and io.EOF at the end. A *fault means that the file was refused, and nothing was read.
 func (f *file) next() (*block, error) {
 	if f.docs.within == atFileStart {
 		if err := f.recognize(); err != nil {
@@ -97,36 +97,36 @@ func (f *file) next() (*block, error) {
 		}
 	}
 	if f.docs.within == betweenDocuments {
-		f.w.fillTo(f.block)
-		if n, ends := f.w.lines(f.block); n > 0 {
+		f.w.fillTo(f.blockBytes)
+		if n, ends := f.w.wholeLines(f.blockBytes); n > 0 {
 			return f.takeLines(n, ends), nil
 		}
 	}
 	return f.nextRecords()
 }
 
-// takeLines returns a block of the next n bytes, which are whole lines with this number of line ends.
+// takeLines returns a block of the next n bytes. They must be whole lines; ends is the number of line ends.
 func (f *file) takeLines(n, ends int) *block {
-	b := &block{file: f.Path, lines: true, offset: f.w.offset, line: f.w.line}
-	b.bytes = f.w.takeLines(n, ends)
-	if len(b.bytes) < f.block/2 {
+	b := &block{file: f.Path, isLines: true, offset: f.w.offset, line: f.w.line}
+	b.bytes = f.w.consumeLines(n, ends)
+	if len(b.bytes) < f.blockBytes/2 {
 		b.bytes = bytes.Clone(b.bytes) // a short slice would keep the whole block in memory
 	}
 	b.next = f.position()
 	return b
 }
 
-// nextRecords returns a block of records of documents.
+// nextRecords returns a block with an array of the next records.
 func (f *file) nextRecords() (*block, error) {
-	size := f.block + f.block/8 // the last record usually ends after the block size
+	size := f.blockBytes + f.blockBytes/8 // the last record usually ends after the block size
 	if f.w.eof {
 		size = min(size, len(f.w.buf)+1)
 	}
 	b := &block{file: f.Path, bytes: make([]byte, 0, size)}
-	for len(b.bytes) < f.block {
+	for len(b.bytes) < f.blockBytes {
 		r, err := f.docs.next()
 		if errors.Is(err, io.EOF) && len(b.starts) > 0 {
-			break // the next call gets it again
+			break // the next call gets io.EOF again
 		}
 		if err != nil {
 			return nil, err
@@ -138,7 +138,7 @@ func (f *file) nextRecords() (*block, error) {
 	return b, nil
 }
 
-// position returns where reading continues.
+// position returns the position at which reading continues.
 func (f *file) position() inputPosition {
 	return inputPosition{
 		File:   f.Path,

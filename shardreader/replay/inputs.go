@@ -6,7 +6,7 @@ import (
 )
 
 // interruptibleReader reads from a pipe or terminal until a context is done. Each read runs in a goroutine. If the
-// context ends first, the goroutine lives on until bytes or the end arrive, and the next read gets them.
+// context ends first, the goroutine keeps running until bytes or the end arrive. The next read returns these bytes.
 type interruptibleReader struct {
 	r    io.Reader
 	buf  []byte     // written by the goroutine while it runs
@@ -16,7 +16,7 @@ type interruptibleReader struct {
 	err  error
 }
 
-// errInterrupted is the error of read if ctx is done before bytes arrive.
+// errInterrupted is returned by read if ctx is done before bytes arrive.
 var errInterrupted = errs.New("reading was interrupted")
 
 func (a *interruptibleReader) read(ctx context.Context, p []byte) (int, error) {

@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 )
 
-// The methods of this file scan the window from an index, and read more of the file as needed. They consume nothing.
+// The methods in this file scan the window from an index on, and read more of the file if needed. They consume nothing.
 
-// scanObject scans the object at i. If the object is an event, which has an array named Records, end is the index
-// after the opening bracket of that array. For any other object it is the index after the object.
+// scanObject scans the object at i. event reports whether the object is an event: it has an array named Records. For an
+// event, end is the index after the opening bracket of that array. For another object, end is the index after the
+// object.
 func (d *documents) scanObject(i int) (end int, event bool, err error) {
-	d.start = i
+	d.valueStart = i
 	i++
 	for n := 0; ; n++ {
 		if i, err = d.skipSpace(i); err != nil {
@@ -19,14 +20,14 @@ func (d *documents) scanObject(i int) (end int, event bool, err error) {
 		if n == 0 && d.w.buf[i] == '}' {
 			return i + 1, false, nil
 		}
-		name, at, err := d.scanName(i)
+		name, valueAt, err := d.scanName(i)
 		if err != nil {
 			return 0, false, err
 		}
-		if string(name) == "Records" && d.w.buf[at] == '[' {
-			return at + 1, true, nil
+		if string(name) == "Records" && d.w.buf[valueAt] == '[' {
+			return valueAt + 1, true, nil
 		}
-		if i, err = d.scanValue(at); err != nil {
+		if i, err = d.scanValue(valueAt); err != nil {
 			return 0, false, err
 		}
 		if i, err = d.skipSpace(i); err != nil {
@@ -43,40 +44,40 @@ func (d *documents) scanObject(i int) (end int, event bool, err error) {
 	}
 }
 
-// scanMember scans a comma and the member after it, in an event after its Records. If the member is a second array
-// named Records, it returns the index after the opening bracket, and true.
+// scanMember scans a comma and the member after it, in the rest of an event after its Records. records reports whether
+// the member is a second array named Records. Then end is the index after the opening bracket of that array.
 func (d *documents) scanMember() (end int, records bool, err error) {
-	d.start = 0
+	d.valueStart = 0
 	i, err := d.skipSpace(1)
 	if err != nil {
 		return 0, false, err
 	}
-	name, at, err := d.scanName(i)
+	name, valueAt, err := d.scanName(i)
 	if err != nil {
 		return 0, false, err
 	}
 	if string(name) == "Records" {
 		d.addFault(errRecords)
-		if d.w.buf[at] == '[' {
-			return at + 1, true, nil
+		if d.w.buf[valueAt] == '[' {
+			return valueAt + 1, true, nil
 		}
 	}
-	end, err = d.scanValue(at)
+	end, err = d.scanValue(valueAt)
 	return end, false, err
 }
 
 // scanValue scans the value at i, and returns the index after it.
 func (d *documents) scanValue(i int) (int, error) {
 	if i == 0 {
-		d.start = 0
+		d.valueStart = 0
 	}
 	for {
 		end, st := d.scan.value(d.w.buf, i)
-		// A number at the end of the buffer can have more digits in the file.
+		// A number at the end of the buffer may have more digits in the file.
 		if st == done && (end < len(d.w.buf) || d.w.eof) {
 			return end, nil
 		}
-		if st != bad && d.w.grow(d.start) {
+		if st != bad && d.w.grow(d.valueStart) {
 			continue
 		}
 		d.noteUnclosed()
@@ -88,13 +89,13 @@ func (d *documents) scanValue(i int) (int, error) {
 }
 
 // scanName returns the member name at i, and the index of its value.
-func (d *documents) scanName(i int) (name []byte, at int, err error) {
+func (d *documents) scanName(i int) (name []byte, valueAt int, err error) {
 	for {
-		at, st := scanName(d.w.buf, i)
+		valueAt, st := scanName(d.w.buf, i)
 		if st == bad {
-			return nil, 0, d.syntaxError(at)
+			return nil, 0, d.syntaxError(valueAt)
 		}
-		if st == done && at < len(d.w.buf) {
+		if st == done && valueAt < len(d.w.buf) {
 			end, _ := scanString(d.w.buf, i)
 			name = d.w.buf[i+1 : end-1]
 			if bytes.IndexByte(name, '\\') >= 0 {
@@ -104,9 +105,9 @@ func (d *documents) scanName(i int) (name []byte, at int, err error) {
 				}
 				name = []byte(text)
 			}
-			return name, at, nil
+			return name, valueAt, nil
 		}
-		if !d.w.grow(d.start) {
+		if !d.w.grow(d.valueStart) {
 			return nil, 0, d.cutError()
 		}
 	}
@@ -118,14 +119,14 @@ func (d *documents) skipSpace(i int) (int, error) {
 		if i = skipSpace(d.w.buf, i); i < len(d.w.buf) {
 			return i, nil
 		}
-		if !d.w.grow(d.start) {
+		if !d.w.grow(d.valueStart) {
 			return 0, d.cutError()
 		}
 	}
 }
 
 func (d *documents) syntaxError(i int) error {
-	d.at = i
+	d.failedAt = i
 	switch c := d.w.buf[i]; {
 	case c == '\n' || c == '\r':
 		return errLineEnd
@@ -139,6 +140,6 @@ func (d *documents) syntaxError(i int) error {
 }
 
 func (d *documents) cutError() error {
-	d.at = len(d.w.buf)
+	d.failedAt = len(d.w.buf)
 	return d.w.growError()
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// page returns a page of the block. The pipeline's preparers call its Decode.
+// page returns the page of a block. The pipeline's preparers call its Decode.
 func (s *Source) page(b *block) *pipeline.Page {
 	decoder := s.decoder
 	return &pipeline.Page{
@@ -25,9 +25,10 @@ func (s *Source) page(b *block) *pipeline.Page {
 	}
 }
 
-// decode decodes the block. If its lines are broken, it decodes and returns a block with an array of the same records.
+// decode decodes the block, and returns the block that the page refers to. If lines are broken, that is a new block
+// with an array of the same records.
 func (b *block) decode(decoder *record.Decoder) (*block, *record.Page) {
-	if b.lines {
+	if b.isLines {
 		if p := b.decodeLines(decoder); p != nil {
 			return b, p
 		}
@@ -36,8 +37,8 @@ func (b *block) decode(decoder *record.Decoder) (*block, *record.Page) {
 	return b, b.decodeRecords(decoder)
 }
 
-// decodeLines decodes lines. If the JSON of a line is broken, it returns nil: split then finds the records
-// after the broken text on the same line.
+// decodeLines decodes lines. If the JSON of a line is broken, it returns nil. Then split finds the records after the
+// broken text on the same line.
 func (b *block) decodeLines(decoder *record.Decoder) *record.Page {
 	p := decoder.DecodeLines(b.bytes)
 	line, at := b.line, int64(0)
@@ -53,30 +54,30 @@ func (b *block) decodeLines(decoder *record.Decoder) *record.Page {
 	return p
 }
 
-// split returns a block with an array of the records of lines.
+// split returns a block with an array of the records of b's lines.
 func (b *block) split() *block {
 	d := documents{within: betweenDocuments, w: &window{
 		buf: b.bytes, maxRecord: maxRecordBytes, offset: b.offset, line: b.line, eof: true, cutErr: errLineCut,
 	}}
-	out := &block{file: b.file}
+	records := &block{file: b.file}
 	for {
-		known := len(d.faults)
+		knownFaults := len(d.faults)
 		r, err := d.next()
-		for _, f := range d.faults[known:] {
-			out.add(savedRecord{offset: f.offset, line: f.line, broken: f})
+		for _, f := range d.faults[knownFaults:] {
+			records.add(savedRecord{offset: f.offset, line: f.line, broken: f})
 		}
 		if err != nil {
-			out.bytes = append(out.bytes, ']')
-			return out
+			records.bytes = append(records.bytes, ']')
+			return records
 		}
-		out.add(r)
+		records.add(r)
 	}
 }
 
 var errLineCut = errs.New("the line ends in the middle of a document")
 
-// decodeRecords decodes an array. The positions of its records are known, so a record with
-// broken JSON does not stop the decoding of the rest.
+// decodeRecords decodes an array. The positions of the records are known, so a record with broken JSON does not stop
+// the decoding of the other records.
 func (b *block) decodeRecords(decoder *record.Decoder) *record.Page {
 	p, err := decoder.Decode(b.bytes)
 	for from := 0; err != nil; {
@@ -118,7 +119,7 @@ func (b *block) raw(i int) []byte {
 	return b.bytes[b.starts[i].inBlock : end-1] // without the comma or bracket after it
 }
 
-// appendPage appends the result q of an array that begins with record from of the block.
+// appendPage appends q to p. q is the page of an array that begins with the record from of the block.
 func appendPage(p, q *record.Page, from int) {
 	for _, c := range q.Changes {
 		c.Index += int32(from)

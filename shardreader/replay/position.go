@@ -6,11 +6,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// inputPosition is where reading continues: after a record, or at the start of a file. As JSON it is a [pipeline.Position].
+// inputPosition is a position at which reading continues: after a record, or at the start of a file. Its JSON is a
+// [pipeline.Position].
 type inputPosition struct {
 	File   string  `json:"file"`
-	Offset int64   `json:"offset"` // bytes from the start of the file, decompressed
-	Line   int64   `json:"line"`   // line of Offset, 1-based
+	Offset int64   `json:"offset"` // offset in the decompressed file
+	Line   int64   `json:"line"`   // line number of Offset, from 1
 	Record int64   `json:"record"` // number of records before Offset in its array or event
 	Within nesting `json:"within"` // arrays and events around Offset
 }
@@ -20,7 +21,7 @@ type nesting string
 
 const (
 	atFileStart      nesting = ""          // the content is not recognized yet
-	betweenDocuments nesting = "documents" // not within a document
+	betweenDocuments nesting = "documents" // in no document
 	inArray          nesting = "array"     // in an array of records
 	inEvent          nesting = "event"
 	inArrayOfEvent   nesting = "array/event" // in the Records of an event, which is in an array

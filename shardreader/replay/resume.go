@@ -6,29 +6,29 @@ import (
 	"fmt"
 )
 
-// skipBroken consumes broken text up to where reading continues, which is the first of:
-//   - the next whole record or event, except in the rest of the line if that line is a document of its own;
-//   - the next line with the indentation of the broken text's first line, unless it begins with a quote, a closing
-//     bracket, a comma or a colon: in a file with one record a line, a broken line costs itself alone.
+// skipBroken consumes broken text up to the place where reading continues. That is the first of these places:
+//   - The next whole record or event. If the broken line is a document of its own, the rest of the line does not count.
+//   - The next line with the indentation of the first broken line, unless it begins with a quote, a closing bracket, a
+//     comma or a colon. So in a file with one record per line, only the broken line itself is lost.
 //
-// A string ends with its line, so a cut string hides no record. The text is returned as a record with the
-// reason. If the text is over the bound, it becomes a fault instead, and found is false.
-func (d *documents) skipBroken(why error) (r savedRecord, found bool, err error) {
-	if errors.Is(why, errInterrupted) {
-		return savedRecord{}, false, why
+// A string ends with its line, so a truncated string hides no record. The text is returned as a record with the reason
+// why. If the text is too large, it becomes a fault instead, and found is false.
+func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err error) {
+	if errors.Is(cause, errInterrupted) {
+		return savedRecord{}, false, cause
 	}
-	indent, failed := d.w.indent, d.at
+	indent, failedAt := d.w.indent, d.failedAt
 	r = d.newRecord()
-	d.expect = either
-	end, whole := d.resume(indent)
+	d.expect = wantAny
+	end, hasRecord := d.resume(indent)
 	if errors.Is(d.w.err, errInterrupted) {
 		return savedRecord{}, false, d.w.err
 	}
 	if end == len(d.w.buf) { // the end of the file: report the last byte that is not white space
 		end = len(bytes.TrimRight(d.w.buf, " \t\r\n"))
 	}
-	text := d.w.take(end)
-	if whole {
+	text := d.w.consume(end)
+	if hasRecord {
 		d.guessNesting()
 	} else if d.w.indent >= 0 {
 		d.w.indent = indent
@@ -36,33 +36,33 @@ func (d *documents) skipBroken(why error) (r savedRecord, found bool, err error)
 	if d.lastUnclosed < d.w.offset {
 		d.unclosed = nil
 	}
-	if d.w.err != nil && errors.Is(why, d.w.err) {
+	if d.w.err != nil && errors.Is(cause, d.w.err) {
 		return savedRecord{}, false, nil // end reports it
 	}
 	r.broken = &fault{offset: r.offset, line: r.line, unread: d.w.offset - r.offset}
 	if int64(len(text)) < r.broken.unread || len(text) > d.w.maxRecord/8 {
-		r.broken.err = fmt.Errorf("%w; up to line %d nothing is read: mend it, and replay the file again", why, d.w.line)
+		r.broken.err = fmt.Errorf("%w; up to line %d nothing is read: mend it, and replay the file again", cause, d.w.line)
 		d.faults = append(d.faults, r.broken)
 		return savedRecord{}, false, nil
 	}
 	if r.raw = bytes.TrimRight(text, " \t\r\n"); d.within != betweenDocuments {
 		r.raw = bytes.TrimRight(bytes.TrimSuffix(r.raw, []byte(",")), " \t\r\n")
 	}
-	before := r.raw[:min(failed, len(r.raw))]
+	before := r.raw[:min(failedAt, len(r.raw))]
 	r.broken.offset += int64(len(before))
 	r.broken.line += int64(bytes.Count(before, newline))
-	r.broken.err = fmt.Errorf("%w; %d bytes up to line %d are not read: mend them, and replay them", why, len(r.raw), r.line+int64(bytes.Count(r.raw, newline)))
+	r.broken.err = fmt.Errorf("%w; %d bytes up to line %d are not read: mend them, and replay them", cause, len(r.raw), r.line+int64(bytes.Count(r.raw, newline)))
 	return r, true, nil
 }
 
-// resume returns the index at which reading continues after broken text; see skipBroken. whole reports whether a
-// whole record or event begins there. If the text is over the bound, resume consumes what it has skipped.
-func (d *documents) resume(indent int) (end int, whole bool) {
-	// A line that is a document of its own is skipped whole, unless it begins with a closing bracket.
-	alone := indent >= 0 && d.within == betweenDocuments && !d.uncertain && bytes.IndexByte([]byte("]}"), d.w.buf[0]) < 0
+// resume returns the index at which reading continues after broken text; see skipBroken. whole reports whether a whole
+// record or event begins at that index. If the text is too large, resume consumes the text that it has skipped.
+func (d *documents) resume(indent int) (end int, hasRecord bool) {
+	// A line that is a document of its own is skipped completely, unless it begins with a closing bracket.
+	inOwnLine := indent >= 0 && d.within == betweenDocuments && !d.uncertain && bytes.IndexByte([]byte("]}"), d.w.buf[0]) < 0
 	for i := 1; ; {
 		if i > d.w.maxRecord {
-			d.w.take(i)
+			d.w.consume(i)
 			i = 0
 		}
 		if i >= len(d.w.buf) {
@@ -72,17 +72,17 @@ func (d *documents) resume(indent int) (end int, whole bool) {
 		}
 		switch d.w.buf[i] {
 		case '{':
-			if alone {
+			if inOwnLine {
 				i++
 				break
 			}
-			next, whole := d.recordAt(i)
-			if whole {
+			next, hasRecord := d.recordAt(i)
+			if hasRecord {
 				return i, true
 			}
 			i = next
 		case '\n':
-			alone = false
+			inOwnLine = false
 			from := i + 1
 			for i = from; ; i++ {
 				if i >= len(d.w.buf) {
@@ -98,9 +98,9 @@ func (d *documents) resume(indent int) (end int, whole bool) {
 			}
 			if i-from == indent && bytes.IndexByte([]byte("\"}],:"), d.w.buf[i]) < 0 {
 				if d.w.buf[i] == '{' {
-					_, whole = d.recordAt(i)
+					_, hasRecord = d.recordAt(i)
 				}
-				return i, whole
+				return i, hasRecord
 			}
 		default:
 			i++
@@ -108,9 +108,9 @@ func (d *documents) resume(indent int) (end int, whole bool) {
 	}
 }
 
-// recordAt reports whether a whole record or event begins with the brace at i. If none does, next is where the
-// search continues. It does not scan again from a bracket that is known to be unclosed.
-func (d *documents) recordAt(i int) (next int, whole bool) {
+// recordAt reports whether a whole record or event begins with the brace at i. If not, next is the index at which the
+// search continues. recordAt does not scan from a bracket that is known to be unclosed.
+func (d *documents) recordAt(i int) (next int, hasRecord bool) {
 	if d.isUnclosed(i) {
 		return i + 1, false
 	}
@@ -130,24 +130,24 @@ func (d *documents) recordAt(i int) (next int, whole bool) {
 	return end, false
 }
 
-// startsWithRecord reports whether the array here begins with a whole record. Inside an array a record is expected
-// here, so such an array means that the end of the outer one is missing.
+// startsWithRecord reports whether the array at the present position begins with a whole record. If such an array is
+// found where a record of an outer array is expected, the end of the outer array is missing.
 func (d *documents) startsWithRecord() bool {
-	d.start = 0
+	d.valueStart = 0
 	i, err := d.skipSpace(1)
 	if err != nil || d.w.buf[i] != '{' {
 		return false
 	}
-	_, whole := d.recordAt(i)
-	return whole
+	_, hasRecord := d.recordAt(i)
+	return hasRecord
 }
 
-// guessNesting guesses within from the next record or event and the byte after it: the text before is broken, and may
-// have hidden brackets. If the record is broken too, it keeps within and returns false.
-func (d *documents) guessNesting() (sound bool) {
-	d.expect = another
-	was := d.within
-	defer func() { d.uncertain = d.uncertain || d.within != was }()
+// guessNesting sets within by a guess, because broken text before may have hidden brackets. It guesses from the next
+// record or event and the byte after it. If that record is broken too, it does not change within, and returns false.
+func (d *documents) guessNesting() (ok bool) {
+	d.expect = wantAnother
+	oldWithin := d.within
+	defer func() { d.uncertain = d.uncertain || d.within != oldWithin }()
 	end, event, err := d.scanObject(0)
 	if event && d.within == inArrayOfEvent {
 		d.within = inArray

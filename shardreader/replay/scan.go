@@ -10,21 +10,21 @@ type status uint8
 
 const (
 	done       status = iota
-	incomplete        // the value continues after the bytes
+	incomplete        // the value continues after the end of the bytes
 	bad               // syntax error
 )
 
-// scanner finds the end of JSON values and checks their syntax. It does not check UTF-8, duplicate names or
-// the content of records: the decoder does.
+// scanner finds the end of JSON values and checks their syntax. It does not check UTF-8, duplicate names or the content
+// of records, because the decoder checks them.
 type scanner struct {
-	stack []int // indexes of the open '{' and '['; a failed scan leaves them
+	stack []int // indexes of the open '{' and '['; kept after a failed scan
 }
 
 // maxDepth is the maximum nesting of JSON, as in the decoder.
 const maxDepth = 1000
 
-// value scans the JSON value at b[i]. It returns the index after the value (done), or the index of the
-// syntax error (bad). A number at the end of b is done, although it may continue: the caller checks that.
+// value scans the JSON value at b[i]. It returns the index after the value (done), or the index of the syntax error
+// (bad). For a number at the end of b it returns done, although the number may continue. The caller must check that.
 func (s *scanner) value(b []byte, i int) (int, status) {
 	s.stack = s.stack[:0]
 	var st status
@@ -98,7 +98,7 @@ func (s *scanner) value(b []byte, i int) (int, status) {
 	}
 }
 
-// scanName scans a member name, its colon and white space. It returns the index of the value.
+// scanName scans a member name, its colon and white space. It returns the index of the member's value.
 func scanName(b []byte, i int) (int, status) {
 	if i >= len(b) {
 		return i, incomplete
@@ -122,7 +122,7 @@ func scanName(b []byte, i int) (int, status) {
 func scanString(b []byte, i int) (int, status) {
 	for i++; i < len(b); i++ {
 		for i+8 <= len(b) {
-			stop := stops(binary.LittleEndian.Uint64(b[i:]))
+			stop := stopMask(binary.LittleEndian.Uint64(b[i:]))
 			if stop != 0 {
 				i += bits.TrailingZeros64(stop) / 8
 				break
@@ -162,9 +162,9 @@ func scanString(b []byte, i int) (int, status) {
 	return i, incomplete
 }
 
-// stops sets the highest bit of the first byte of w that is a quote, a backslash or a control
-// character. It may set bits of later bytes by mistake.
-func stops(w uint64) uint64 {
+// stopMask returns a word with the highest bit of the first byte that is a quote, a backslash or a control character in
+// w. It may also set bits of later bytes that are none of these. It returns 0 if there is no such byte.
+func stopMask(w uint64) uint64 {
 	const ones = 0x0101010101010101
 	quote, slash := w^ones*'"', w^ones*'\\'
 	return ((quote-ones)&^quote | (slash-ones)&^slash | (w-ones*' ')&^w) & (ones << 7)

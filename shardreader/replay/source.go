@@ -14,36 +14,36 @@ import (
 	"github.com/tablewake/tablewake/shardreader/internal/inputs"
 )
 
-// Partition is the partition of all records: one, so that the order of the files is kept.
+// Partition is the partition of all records. There is only one, so that the order of the files is kept.
 const Partition = "replay"
 
 // Options configure a Source.
 type Options struct {
-	Paths      []string                     // files, folders (recursively, in the order of names) and "-", standard input; at least one
-	Stdin      io.Reader                    // what "-" reads. Default: os.Stdin
-	Decoder    record.DecoderOptions        // how records become changes
+	Paths      []string                     // required: files, folders (recursively, in the order of names) and "-" for standard input
+	Stdin      io.Reader                    // standard input. Default: os.Stdin
+	Decoder    record.DecoderOptions        // options of the decoder
 	From       pipeline.Position            // position at which an earlier replay of the same paths ended. Default: the start
-	BlockBytes int                          // size of the blocks that files are cut into. Default: 1 MiB
-	Skipped    func(path string, why error) // called for each file of a folder that has no stream records. Default: nothing is called
+	BlockBytes int                          // size of the blocks into which files are split. Default: 1 MiB
+	Skipped    func(path string, why error) // called for each file of a folder that has no stream records. Default: not called
 }
 
-// Source reads saved records. One goroutine may call Read, any may call Progress.
+// Source reads saved records. Only one goroutine may call Read; any goroutine may call Progress.
 type Source struct {
 	o         Options
 	decoder   *record.Decoder
-	inputs    []inputs.File // not yet opened
-	from      inputPosition // in the first of inputs
-	maxRecord int           // largest record, in bytes
-	file      *file         // open, or nil
+	inputs    []inputs.File // files that are not opened yet
+	from      inputPosition // position in inputs[0] at which reading begins
+	maxRecord int           // maximum size of a record, in bytes
+	file      *file         // the open file; nil if there is none
 	broken    []*FileError
 	streams   streamNames
 
-	total   int64
-	read    atomic.Int64
-	files   int
-	opened  atomic.Int64
-	stdin   *interruptibleReader
-	reading context.Context // of the running Read
+	totalBytes  int64
+	bytesRead   atomic.Int64
+	fileCount   int
+	filesOpened atomic.Int64
+	stdin       *interruptibleReader
+	readCtx     context.Context // context of the running Read
 }
 
 var _ pipeline.Source = (*Source)(nil)
@@ -76,11 +76,11 @@ func Open(o Options) (*Source, error) {
 		inputs:    files,
 		from:      inputPosition{Line: 1},
 		maxRecord: maxRecordBytes,
-		files:     len(files),
+		fileCount: len(files),
 		stdin:     &interruptibleReader{r: o.Stdin},
 	}
 	for _, in := range files {
-		s.total += in.Size
+		s.totalBytes += in.Size
 	}
 	if o.From != "" {
 		if err := s.seek(o.From); err != nil {
@@ -99,25 +99,25 @@ func (s *Source) seek(p pipeline.Position) error {
 	for i, in := range s.inputs {
 		if in.Path == from.File {
 			s.inputs, s.from = s.inputs[i:], from
-			s.opened.Store(int64(i))
+			s.filesOpened.Store(int64(i))
 			return nil
 		}
-		s.read.Add(in.Size)
+		s.bytesRead.Add(in.Size)
 	}
 	return errs.Errorf("the position to go on from is in %s, which is not among the files", from.File)
 }
 
-// Read returns the next block of records, undecoded. At the end it returns io.EOF, or a *BrokenError if
-// files were broken.
+// Read returns the next block of records. The caller decodes it with Page.Decode. At the end Read returns io.EOF, or a
+// *BrokenError if files were broken.
 func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
-	s.reading = ctx
+	s.readCtx = ctx
 	for {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
 		if s.file == nil {
 			if len(s.inputs) == 0 {
-				return nil, s.end()
+				return nil, s.endError()
 			}
 			s.open()
 			continue
@@ -135,11 +135,12 @@ func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 	}
 }
 
-// checkReadable returns an error if a regular file cannot be opened. Others, such as a pipe, can be opened only once.
+// checkReadable returns an error if a regular file cannot be opened. It skips other files: a pipe can be opened only
+// once.
 func checkReadable(files []inputs.File) error {
 	for _, in := range files {
 		if info, err := os.Stat(in.Path); err != nil || !info.Mode().IsRegular() {
-			continue // it is standard input, or Read reports it
+			continue // standard input, or an error that Read reports
 		}
 		f, err := os.Open(in.Path)
 		if err != nil {
@@ -150,14 +151,14 @@ func checkReadable(files []inputs.File) error {
 	return nil
 }
 
-// open opens the next file. A file that cannot be opened is noted in broken.
+// open opens the next file. If the file cannot be opened, open notes that in broken.
 func (s *Source) open() {
 	in, from := s.inputs[0], s.from
 	s.inputs, s.from = s.inputs[1:], inputPosition{Line: 1}
-	s.opened.Add(1)
+	s.filesOpened.Add(1)
 	raw, closeRaw, err := s.openRaw(in)
 	if err == nil {
-		s.file, err = openFile(in, &countingReader{raw, &s.read}, closeRaw, s.interruptible, s.o.BlockBytes, s.maxRecord, from)
+		s.file, err = openFile(in, &countingReader{raw, &s.bytesRead}, closeRaw, s.interruptible, s.o.BlockBytes, s.maxRecord, from)
 	}
 	if err != nil && !errors.Is(err, errInterrupted) {
 		s.broken = append(s.broken, &FileError{File: in.Path, Offset: from.Offset, Line: from.Line, Err: err})
@@ -166,7 +167,7 @@ func (s *Source) open() {
 
 func (s *Source) openRaw(in inputs.File) (io.Reader, func(), error) {
 	if in.Path == "-" {
-		return readerFunc(func(p []byte) (int, error) { return s.stdin.read(s.reading, p) }), func() {}, nil
+		return readerFunc(func(p []byte) (int, error) { return s.stdin.read(s.readCtx, p) }), func() {}, nil
 	}
 	f, err := os.Open(in.Path)
 	if err != nil {
@@ -187,13 +188,13 @@ func (s *Source) endFile(err error) {
 		}
 	}
 	for _, e := range faults {
-		s.broken = append(s.broken, &FileError{File: f.Path, Offset: e.offset, Line: e.line, Unread: e.unread, More: e.more, Err: e.err})
+		s.broken = append(s.broken, &FileError{File: f.Path, Offset: e.offset, Line: e.line, Unread: e.unread, More: e.repeats, Err: e.err})
 	}
 	f.close()
 	s.file = nil
 }
 
-func (s *Source) end() error {
+func (s *Source) endError() error {
 	if len(s.broken) > 0 {
 		return &BrokenError{Files: s.broken}
 	}
@@ -212,20 +213,20 @@ func (s *Source) Close() error {
 
 // Progress is the progress of a replay.
 type Progress struct {
-	Bytes, TotalBytes int64 // on disk; TotalBytes excludes standard input
-	Files, TotalFiles int   // opened files, and all files
+	Bytes, TotalBytes int64 // bytes on disk that were read, and all bytes except standard input
+	Files, TotalFiles int   // number of opened files, and of all files
 }
 
 // Progress returns the progress so far. It is safe for concurrent use.
 func (s *Source) Progress() Progress {
-	return Progress{Bytes: s.read.Load(), TotalBytes: s.total, Files: int(s.opened.Load()), TotalFiles: s.files}
+	return Progress{Bytes: s.bytesRead.Load(), TotalBytes: s.totalBytes, Files: int(s.filesOpened.Load()), TotalFiles: s.fileCount}
 }
 
-// interruptible returns a reader that fails when the context of the running Read is done. A few compressed
-// bytes may expand to very many.
+// interruptible returns a reader of r that fails when the context of the running Read is done. That is checked often,
+// because a few compressed bytes may expand to very many.
 func (s *Source) interruptible(r io.Reader) io.Reader {
 	return readerFunc(func(p []byte) (int, error) {
-		if s.reading.Err() != nil {
+		if s.readCtx.Err() != nil {
 			return 0, errInterrupted
 		}
 		return r.Read(p)

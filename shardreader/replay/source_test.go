@@ -435,14 +435,14 @@ func TestSource_GivenUpOnALongFile(t *testing.T) {
 	s = open(t, Options{Paths: []string{path}})
 	reads := 0
 	ctx, cancel = context.WithCancelCause(t.Context())
-	s.reading = ctx
+	s.readCtx = ctx
 	r := s.interruptible(readerFunc(func(p []byte) (int, error) {
 		if reads++; reads == 3 {
 			cancel(stop)
 		}
 		return len(p), nil
 	}))
-	w := &window{r: r, block: 100, maxRecord: maxRecordBytes}
+	w := &window{r: r, blockBytes: 100, maxRecord: maxRecordBytes}
 	if w.fillTo(1 << 30); !errors.Is(w.err, errInterrupted) || reads != 3 {
 		t.Errorf("%v after %d reads", w.err, reads)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// StreamError ends a replay in which only some records name their stream. A version
-// without a stream is older than any with one, so changes would be lost.
+// StreamError ends a replay in which only some records name their stream. A version without a stream is older than any
+// version with a stream, so changes would be lost.
 type StreamError struct {
 	Unnamed string // location of a record without a stream
 	Named   string // location of a record with a stream
@@ -20,7 +20,7 @@ func (e *StreamError) Error() string {
 	return fmt.Sprintf("%s: the record does not name its stream, and the record at %s does, so their versions cannot be compared: name the stream with --stream-arn", e.Unnamed, e.Named)
 }
 
-// Redacted returns Error without the locations: names of archive objects contain values.
+// Redacted returns Error without the locations, because the names of archive objects contain values.
 func (e *StreamError) Redacted() string {
 	return "a record does not name its stream, and another one does, so their versions cannot be compared: name the stream with --stream-arn"
 }
@@ -28,13 +28,13 @@ func (e *StreamError) Redacted() string {
 // Describe returns the class of this package's errors.
 func (e *StreamError) Describe() (class, field string) { return string(errs), "" }
 
-// streamNames checks that either all records name their stream or none. It is safe for concurrent use.
+// streamNames checks that either all records name their stream, or no record does. It is safe for concurrent use.
 type streamNames struct {
 	mu             sync.Mutex
-	unnamed, named string // locations of the first record of each kind
+	unnamed, named string // locations of the first record without a stream, and with a stream
 }
 
-// check returns a *StreamError if some records of all pages name their stream and others do not.
+// check returns a *StreamError if, in all pages so far, some records name their stream and others do not.
 func (s *streamNames) check(p *record.Page, location func(c *record.Change) string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +57,7 @@ func (s *streamNames) check(p *record.Page, location func(c *record.Change) stri
 // location returns the location of a change of the block.
 func (b *block) location(c *record.Change) string {
 	at := LocationError{File: b.file}
-	if b.lines {
+	if b.isLines {
 		offset := max(bytes.Index(b.bytes, c.Raw), 0)
 		at.Line, at.Offset = b.line+int64(bytes.Count(b.bytes[:offset], newline)), b.offset+int64(offset)
 	} else {

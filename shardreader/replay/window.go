@@ -10,23 +10,23 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// maxRecordBytes limits a record, line or envelope. The largest record of a stream
-// (two images of 400 KB, in base64) is far smaller.
+// maxRecordBytes limits the size of a record, a line, or the text of an event outside its records. The largest record
+// of a stream (two images of 400 KB, in base64) is far smaller.
 const maxRecordBytes = 64 << 20
 
-// window is the part of a file that is in memory: bytes that are read and not yet
-// consumed. Consumed bytes belong to the caller and are never overwritten.
+// window is the part of a file that is in memory: bytes that were read and not consumed. Consumed bytes belong to the
+// caller and are never overwritten.
 type window struct {
-	r         io.Reader
-	block     int    // bytes to read at a time
-	maxRecord int    // largest text that is scanned at once, in bytes
-	buf       []byte // read, not consumed
-	offset    int64  // of buf[0] in the file, decompressed
-	line      int64  // of buf[0], 1-based
-	indent    int    // length of the white space before buf[0] on its line; -1 if other text is before it
-	eof       bool   // the file ends after buf
-	err       error  // read error that ended the file; nil for a plain end
-	cutErr    error  // error if the file ends within a document. Default: errCut
+	r          io.Reader
+	blockBytes int    // minimum capacity of buf, in bytes
+	maxRecord  int    // maximum size of text that is scanned as one value, in bytes
+	buf        []byte // bytes that were read and not consumed
+	offset     int64  // offset of buf[0] in the decompressed file
+	line       int64  // line number of buf[0], from 1
+	indent     int    // length of the white space before buf[0] on its line; -1 if other text is before buf[0]
+	eof        bool   // the file ends after buf
+	err        error  // read error that ended the file; nil if it ended with io.EOF
+	cutErr     error  // error if the file ends within a document. Default: errCut
 }
 
 // fill reads at least one more byte, unless the file ends.
@@ -35,7 +35,7 @@ func (w *window) fill() {
 		return
 	}
 	if len(w.buf) == cap(w.buf) {
-		grown := make([]byte, len(w.buf), max(w.block, 2*len(w.buf)))
+		grown := make([]byte, len(w.buf), max(w.blockBytes, 2*len(w.buf)))
 		copy(grown, w.buf)
 		w.buf = grown
 	}
@@ -56,8 +56,8 @@ func (w *window) fillTo(n int) {
 	}
 }
 
-// grow doubles the bytes in memory from i on, so that repeated scans read each byte twice on average.
-// It returns false at the end of the file, or if there are more than maxRecord bytes.
+// grow doubles the number of bytes in memory from i on, so that repeated scans read each byte twice on average. It
+// returns false at the end of the file, or if there are more than maxRecord bytes.
 func (w *window) grow(i int) bool {
 	n := len(w.buf)
 	if n-i > w.maxRecord {
@@ -75,23 +75,23 @@ func (w *window) growError() error {
 	case w.eof:
 		return cmp.Or(w.cutErr, errCut)
 	}
-	return errs.Errorf("more than %s without the end of a record", redact.Safe(size(w.maxRecord)))
+	return errs.Errorf("more than %s without the end of a record", redact.Safe(sizeText(w.maxRecord)))
 }
 
-func size(n int) string {
+func sizeText(n int) string {
 	if n%(1<<20) == 0 {
 		return fmt.Sprintf("%d MiB", n>>20)
 	}
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// take consumes and returns n bytes.
-func (w *window) take(n int) []byte {
-	return w.takeLines(n, bytes.Count(w.buf[:n], newline))
+// consume consumes and returns n bytes.
+func (w *window) consume(n int) []byte {
+	return w.consumeLines(n, bytes.Count(w.buf[:n], newline))
 }
 
-// takeLines is take for n bytes with a known number of line ends.
-func (w *window) takeLines(n, ends int) []byte {
+// consumeLines consumes and returns n bytes with a known number of line ends.
+func (w *window) consumeLines(n, ends int) []byte {
 	b := w.buf[:n:n]
 	w.buf = w.buf[n:]
 	w.offset += int64(n)
@@ -105,8 +105,9 @@ func (w *window) takeLines(n, ends int) []byte {
 	return b
 }
 
-// space consumes white space, and returns the next byte without consuming it; false at the end.
-func (w *window) space() (byte, bool) {
+// nextNonSpace consumes white space, and returns the next byte without consuming it. It returns false at the end of the
+// file.
+func (w *window) nextNonSpace() (byte, bool) {
 	for {
 		if n := skipSpace(w.buf, 0); n > 0 {
 			indent := w.indent
@@ -115,7 +116,7 @@ func (w *window) space() (byte, bool) {
 			} else if indent >= 0 {
 				indent += n
 			}
-			w.take(n)
+			w.consume(n)
 			w.indent = indent
 		}
 		if len(w.buf) > 0 {
@@ -128,11 +129,11 @@ func (w *window) space() (byte, bool) {
 	}
 }
 
-// lines returns the size and number of the whole lines at the start of the window, up to limit bytes. Each of them
-// begins and ends like an object, and a line that begins a document follows.
-// No document can continue over such a line end: valid JSON continues after a value with a
-// comma or a closing bracket. The last line of a file is never included.
-func (w *window) lines(limit int) (end, ends int) {
+// wholeLines returns the size and number of the whole lines at the start of the window, up to limit bytes, that are
+// documents of their own. Each of these lines begins and ends like an object, and the next line begins like a document.
+// No document can continue over such a line end, because valid JSON continues after a value with a comma or a closing
+// bracket. The last line of a file is never included.
+func (w *window) wholeLines(limit int) (end, ends int) {
 	b := w.buf[:min(limit, len(w.buf))]
 	for ; ; ends++ {
 		n := bytes.IndexByte(b[end:], '\n')

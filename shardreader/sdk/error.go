@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// newError returns an error of the SDK as a [shardreader.Error]. The codes are those of the DynamoDB Streams API reference
-// and its common errors.
+// newError returns an error of the SDK as a [shardreader.Error]. The error codes are from the DynamoDB Streams API
+// reference, with its common errors.
 func newError(ctx context.Context, op, subject string, err error) *shardreader.Error {
 	e := &shardreader.Error{Op: op, Subject: subject, Err: awserr.WithoutOperation(err)}
 	if ctx.Err() != nil {

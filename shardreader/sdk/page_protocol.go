@@ -12,19 +12,19 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// maxBody bounds the body of a response, in bytes. A page has at most 1 MB of data; its JSON, with base64 and type tags, is
-// much smaller than this bound.
+// maxBody is the maximum size of the body of a response, in bytes. A page has at most 1 MB of data. Its JSON, with
+// base64 and type tags, is much smaller than maxBody.
 const maxBody = 64 << 20
 
-// pageProtocol replaces the SDK's protocol for one GetRecords call. It decodes the body of a 2xx response, and leaves all
-// else to the SDK's protocol. The SDK calls it once per attempt; page is the page of the last attempt.
+// pageProtocol replaces the SDK's protocol for one GetRecords call. It decodes the body of a 2xx response, and leaves
+// other responses to the SDK's protocol. The SDK calls it once per attempt. page is the page of the last attempt.
 type pageProtocol struct {
 	smithyhttp.ClientProtocol
 	decoder *record.Decoder
 	page    record.GetRecordsPage
 }
 
-// wrap is an option of one call: it puts p before the SDK's protocol.
+// wrap is an option of one call. It replaces the SDK's protocol by p.
 func (p *pageProtocol) wrap(o *dynamodbstreams.Options) {
 	p.ClientProtocol, o.Protocol = o.Protocol, p
 }
@@ -47,7 +47,8 @@ func (p *pageProtocol) DeserializeResponse(ctx context.Context, schema *smithy.O
 	return nil
 }
 
-// brokenResponse is a 2xx response that is not complete or not valid. The SDK retries the request, with the same iterator.
+// brokenResponse is the error of a 2xx response that is incomplete or invalid. The SDK retries the request with the
+// same iterator.
 type brokenResponse struct{ err error }
 
 func (e *brokenResponse) Error() string        { return "broken answer: " + e.err.Error() }

@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// Streams is the Streams API over the AWS SDK. It is safe for concurrent use.
+// Streams implements the Streams API with the AWS SDK. It is safe for concurrent use.
 type Streams struct {
 	client  *dynamodbstreams.Client
 	decoder *record.Decoder
@@ -22,7 +22,8 @@ type Streams struct {
 
 var _ shardreader.API = (*Streams)(nil)
 
-// New returns an API over the SDK's client. o has the options of the decoder; each query replaces its StreamARN and Shard.
+// New returns an API that uses the SDK's client. o holds the options of the decoder. Each query replaces the StreamARN
+// and Shard of o.
 func New(client *dynamodbstreams.Client, o record.DecoderOptions) *Streams {
 	return &Streams{client: client, decoder: record.NewDecoder(o)}
 }
@@ -112,7 +113,8 @@ func (s *Streams) GetShardIterator(ctx context.Context, at shardreader.ShardPosi
 	if err != nil {
 		e := newError(ctx, "GetShardIterator", shardSubject(at.Shard, at.StreamARN), err)
 		if at.Type == shardreader.AtTimestamp && awserr.Code(err) == "InternalFailure" && ctx.Err() == nil {
-			// DynamoDB Local answers so instead of refusing the type. Its code for other failures is InternalServerError.
+			// DynamoDB Local returns this code instead of refusing the type. Its code for other failures is
+			// InternalServerError.
 			return "", &shardreader.Error{
 				Op: e.Op, Subject: e.Subject, Err: awserr.WithoutOperation(err), Hint: "a server that does not know AT_TIMESTAMP is read from TRIM_HORIZON",
 			}
@@ -148,5 +150,6 @@ func nilIfEmpty(s string) *string {
 // sendOnce turns off the retries of the SDK for a call whose caller has another way.
 func sendOnce(o *dynamodbstreams.Options) { o.RetryMaxAttempts = 1 }
 
-// keepRequestBody keeps the request body of a call open: net/http may still send it after the response has come.
+// keepRequestBody keeps the request body of a call open, because net/http may still send it after the response was
+// received.
 func keepRequestBody(o *dynamodbstreams.Options) { o.HTTPClient = awshttp.KeepBody(o.HTTPClient) }

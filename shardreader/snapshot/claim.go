@@ -12,18 +12,18 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// part is a part of the snapshot as this process knows it. Source.mu guards the fields below Part.
+// part is the state of a part of the snapshot, as this process knows it. Source.mu guards the fields below Part.
 type part struct {
 	Part
-	stored  state.Part   // as last read or written; the zero Part if it is not stored
-	renewed time.Time    // when this process first saw stored.Counter
-	stale   bool         // stored is out of date: another process has written the part
-	claim   *claimedPart // of this process; nil if there is none
-	losses  int          // how often a claim of this process was taken over
-	err     error        // why this process cannot read the part
+	stored      state.Part   // content of the store as last read or written; the zero Part if the part is not stored
+	counterSeen time.Time    // when this process first saw stored.Counter
+	stale       bool         // stored is out of date: another process has written the part
+	claim       *claimedPart // claim of this process; nil if there is none
+	losses      int          // number of claims of this process that were taken over
+	err         error        // why this process cannot read the part
 }
 
-// spreadClaims rotates the parts, so that processes begin with different ones.
+// spreadClaims rotates the parts, so that processes begin with different parts.
 func (s *Source) spreadClaims() {
 	if len(s.parts) == 0 {
 		return
@@ -47,7 +47,7 @@ func (s *Source) claimParts() {
 		}
 		wait, err := s.claimMore()
 		if err != nil && s.ctx.Err() == nil {
-			if _, again := pipeline.Retryable(err); !again {
+			if _, retryable := pipeline.Retryable(err); !retryable {
 				s.fail(err)
 				return
 			}
@@ -58,12 +58,12 @@ func (s *Source) claimParts() {
 	}
 }
 
-// claimMore claims parts until enough are read at once, and returns how long to wait before the next try.
+// claimMore claims parts until this process reads Concurrency parts. It returns the wait before the next try.
 func (s *Source) claimMore() (wait time.Duration, err error) {
-	usual := s.o.ClaimTime / 3
+	renewEvery := s.o.ClaimTime / 3
 	if s.lastListed().IsZero() {
 		if err := s.list(); err != nil {
-			return usual, err
+			return renewEvery, err
 		}
 	}
 	for s.wantsMore() {
@@ -73,27 +73,27 @@ func (s *Source) claimMore() (wait time.Duration, err error) {
 				return soon, nil
 			}
 			if err := s.list(); err != nil {
-				return usual, err
+				return renewEvery, err
 			}
 			if p = s.claimable(); p == nil {
-				return usual, nil
+				return renewEvery, nil
 			}
 		}
 		if err := s.claim(p); err != nil {
-			return usual, err
+			return renewEvery, err
 		}
 	}
-	others := usual // between two looks at the progress of others
+	listEvery := renewEvery // time between two readings of the progress of other processes
 	if len(s.parts) > fewParts {
-		others = 2 * s.o.ClaimTime
+		listEvery = 2 * s.o.ClaimTime
 	}
-	if time.Since(s.lastListed()) >= others {
-		return usual, s.list()
+	if time.Since(s.lastListed()) >= listEvery {
+		return renewEvery, s.list()
 	}
-	return usual, nil
+	return renewEvery, nil
 }
 
-// fewParts is how many parts are listed often: one request of DynamoDB returns so many.
+// fewParts is the number of parts up to which all parts are listed often. One DynamoDB request returns that many.
 const fewParts = 1000
 
 func (s *Source) lastListed() time.Time {
@@ -102,7 +102,8 @@ func (s *Source) lastListed() time.Time {
 	return s.listed
 }
 
-// maxEnded is how many parts may wait for their last writes. Each of them is renewed.
+// maxEnded is the maximum number of claimed parts that wait for their last writes. The claim on each of these parts is
+// renewed.
 const maxEnded = 64
 
 // wantsMore reports whether fewer parts are read than Concurrency allows.
@@ -121,7 +122,7 @@ func (s *Source) wantsMore() bool {
 	return n < s.o.Concurrency && len(s.claimed) < s.o.Concurrency+maxEnded
 }
 
-// nextList returns when the parts are listed again to find one to claim.
+// nextList returns when to list the parts again, to find a part to claim.
 func (s *Source) nextList() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,8 +134,8 @@ func (s *Source) nextList() time.Time {
 	return s.listed.Add(s.o.ClaimTime / 3)
 }
 
-// claimable returns a part without an owner, or with one that is dead; nil if there is none. A part of this owner
-// without a claim is what remains of a claim whose answer was lost.
+// claimable returns a part without an owner, or whose owner no longer renews its claim; nil if there is none. A part
+// may have this owner without a claim if the answer of an earlier write was lost.
 func (s *Source) claimable() *part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,7 +143,7 @@ func (s *Source) claimable() *part {
 		if p.claim != nil || p.stale || p.err != nil || p.stored.Done {
 			continue
 		}
-		if p.stored.Owner == "" || p.stored.Owner == s.o.Owner || time.Since(p.renewed) >= s.o.ClaimTime {
+		if p.stored.Owner == "" || p.stored.Owner == s.o.Owner || time.Since(p.counterSeen) >= s.o.ClaimTime {
 			return p
 		}
 	}
@@ -167,22 +168,22 @@ func (s *Source) list() error {
 	defer s.mu.Unlock()
 	isFirst := s.listed.IsZero()
 	s.listed = now
-	known := false
+	anyStored := false
 	for _, p := range s.parts {
-		p.stale = false // a part that is not listed is not stored
-		known = known || p.stored != (state.Part{})
+		p.stale = false // an unlisted part is not stored
+		anyStored = anyStored || p.stored != (state.Part{})
 	}
-	// The process that ends a backfill removes the parts, all of which are done by then.
-	s.removed = known && len(stored) == 0 && len(s.claimed) == 0
-	for _, is := range stored {
-		p := s.byID[is.ID]
+	// The process that ends a backfill removes the parts. All of them are done by then.
+	s.removed = anyStored && len(stored) == 0 && len(s.claimed) == 0
+	for _, row := range stored {
+		p := s.byID[row.ID]
 		if p.claim != nil {
-			continue // its own writes are newer
+			continue // the writes of this process are newer
 		}
-		if is.Counter != p.stored.Counter || is.Owner != p.stored.Owner {
-			p.renewed = now
+		if row.Counter != p.stored.Counter || row.Owner != p.stored.Owner {
+			p.counterSeen = now
 		}
-		p.stored = is
+		p.stored = row
 	}
 	if isFirst {
 		s.addParts(&s.earlier)
@@ -190,15 +191,15 @@ func (s *Source) list() error {
 	return nil
 }
 
-// claim makes this process the owner of a part, unless another one was faster.
+// claim makes this process the owner of a part, unless another process was faster.
 func (s *Source) claim(p *part) error {
 	s.mu.Lock()
-	was := p.stored
+	old := p.stored
 	s.mu.Unlock()
-	now := state.Part{Run: s.o.Run, ID: p.ID, Owner: s.o.Owner, Counter: was.Counter + 1, Position: was.Position, Items: was.Items}
+	next := state.Part{Run: s.o.Run, ID: p.ID, Owner: s.o.Owner, Counter: old.Counter + 1, Position: old.Position, Items: old.Items}
 	ctx, cancel := context.WithTimeout(s.ctx, s.o.ClaimTime)
 	defer cancel()
-	ok, err := s.o.Backfills.SetPart(ctx, was, now)
+	ok, err := s.o.Backfills.SetPart(ctx, old, next)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err != nil || !ok {
@@ -208,11 +209,11 @@ func (s *Source) claim(p *part) error {
 		}
 		return err
 	}
-	p.stored = now
-	if was.Owner != "" && was.Owner != s.o.Owner {
+	p.stored = next
+	if old.Owner != "" && old.Owner != s.o.Owner {
 		s.log.LogAttrs(s.ctx, slog.LevelInfo, "a part was taken over: its owner did not renew its claim",
-			slog.String("part", p.ID), slog.String("owner", was.Owner), slog.Int64("items", was.Items))
+			slog.String("part", p.ID), slog.String("owner", old.Owner), slog.Int64("items", old.Items))
 	}
-	s.read(p)
+	s.startReading(p)
 	return nil
 }

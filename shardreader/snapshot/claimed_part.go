@@ -16,57 +16,56 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// phase is what a process does with a part that it claimed. It goes down this list.
+// phase is the phase of a claimed part. A part passes through the phases in this order, and may skip some.
 type phase uint8
 
 const (
-	reading phase = iota // its reader has more
+	reading phase = iota // the reader has more pages
 	ended                // Read has returned its last page
-	failed               // its reader failed, and part.err has the error. It is given free once its pages are written
-	gone                 // it is done, lost or given free: Source.claimed does not have it
+	failed               // the reader failed with part.err. The part is released once its pages are written
+	gone                 // the part is done, lost or released: it is not in Source.claimed
 )
 
 // claimedPart is a part that this process reads.
 type claimedPart struct {
 	*part
-	name   string          // of the partition
-	ctx    context.Context // ends when the part is gone, or the source is closed
+	name   string          // name of the partition
+	ctx    context.Context // ends when the part is gone or the source is closed
 	cancel context.CancelCauseFunc
-	taken  chan struct{} // a page was taken
+	taken  chan struct{} // receives a value when a page is taken
 
-	storing chan struct{} // has an element during a write of the part
+	storeSlot chan struct{} // holds a value during a write of the part
 
-	// Source.mu guards what follows.
-	phase   phase
-	page    *pipeline.Page // read ahead, for Read
-	read    int64          // bytes of the part up to the end of page, as stored; 0 if unknown
-	paused  bool
-	drained bool
-	pages   []returnedPage // returned by Read and not committed
-	first   int64          // number of pages[0]
+	// Source.mu guards the fields below.
+	phase       phase
+	page        *pipeline.Page // page that was read ahead for Read; nil if there is none
+	readBytes   int64          // stored bytes of the part up to the end of page; 0 if unknown
+	paused      bool
+	drained     bool           // Control.Drain was called
+	pages       []returnedPage // pages that Read returned and that are not committed
+	firstNumber int64          // number of pages[0]
 
-	// Everything before position is written.
-	position pipeline.Position
-	items    int64
-	bytes    int64 // as stored; 0 if unknown
-	done     bool
+	position pipeline.Position // all pages up to this position are written
+	items    int64             // items that are written
+	bytes    int64             // stored bytes up to position; 0 if unknown
+	done     bool              // all pages are written
 }
 
-// returnedPage is a page of a part. Its number in the part is its position for the pipeline.
+// returnedPage is a page of a part. Its position for the pipeline is its number in the part.
 type returnedPage struct {
-	position pipeline.Position // of the reader
-	items    *atomic.Int64     // known after it was decoded
-	bytes    int64             // of the part up to the end of the page, as stored; 0 if unknown
+	position pipeline.Position // position of the reader after the page
+	items    *atomic.Int64     // number of items; known once the page is decoded
+	bytes    int64             // stored bytes of the part up to the end of the page; 0 if unknown
 	end      bool
 }
 
-// read starts to read a part that was claimed. The caller holds mu.
-func (s *Source) read(p *part) {
+// startReading starts to read a part that was claimed. The caller holds mu.
+func (s *Source) startReading(p *part) {
 	c := &claimedPart{
-		part: p, name: p.ID, taken: make(chan struct{}, 1), storing: make(chan struct{}, 1), first: 1,
+		part: p, name: p.ID, taken: make(chan struct{}, 1), storeSlot: make(chan struct{}, 1), firstNumber: 1,
 		position: pipeline.Position(p.stored.Position), items: p.stored.Items,
 	}
-	if p.losses > 0 { // a run must not see the name of a revoked partition again
+	if p.losses > 0 { // a run must not get the name of a revoked partition again
 		c.name = fmt.Sprintf("%s~%d", p.ID, p.losses)
 	}
 	c.ctx, c.cancel = context.WithCancelCause(s.ctx)
@@ -81,7 +80,7 @@ func (s *Source) read(p *part) {
 	s.work.Go(func() { s.renew(c) })
 }
 
-// readPages reads a part to its end. Read gets the pages.
+// readPages reads a part to its end, and hands the pages to Read.
 func (s *Source) readPages(c *claimedPart, from pipeline.Position) (err error) {
 	s.o.Throttle(c.ctx)
 	r, err := s.o.Snapshot.Open(c.ctx, c.ID, from)
@@ -92,15 +91,15 @@ func (s *Source) readPages(c *claimedPart, from pipeline.Position) (err error) {
 	counter, _ := r.(ByteCounter)
 	for {
 		page, err := r.Read(c.ctx)
-		read := int64(0)
+		readBytes := int64(0)
 		if counter != nil {
-			read = counter.StoredBytes()
+			readBytes = counter.StoredBytes()
 		}
-		if page != nil && !s.offer(c, page, read) {
+		if page != nil && !s.offer(c, page, readBytes) {
 			return nil
 		}
 		if errors.Is(err, io.EOF) {
-			s.offer(c, &pipeline.Page{End: true}, read)
+			s.offer(c, &pipeline.Page{End: true}, readBytes)
 			return nil
 		}
 		if err != nil {
@@ -110,14 +109,14 @@ func (s *Source) readPages(c *claimedPart, from pipeline.Position) (err error) {
 	}
 }
 
-// offer gives a page to Read, and blocks until it is taken. It returns false if the part is not read on.
-func (s *Source) offer(c *claimedPart, page *pipeline.Page, read int64) bool {
+// offer gives a page to Read, and blocks until Read takes it. It returns false if the part is read no further.
+func (s *Source) offer(c *claimedPart, page *pipeline.Page, readBytes int64) bool {
 	s.mu.Lock()
 	if c.phase != reading {
 		s.mu.Unlock()
 		return false
 	}
-	c.page, c.read = page, read
+	c.page, c.readBytes = page, readBytes
 	s.mu.Unlock()
 	signal(s.changed)
 	select {
@@ -133,7 +132,7 @@ func (s *Source) take(c *claimedPart) *pipeline.Page {
 	page := c.page
 	c.page = nil
 	signal(c.taken)
-	returned := returnedPage{position: page.Position, items: new(atomic.Int64), bytes: c.read, end: page.End}
+	returned := returnedPage{position: page.Position, items: new(atomic.Int64), bytes: c.readBytes, end: page.End}
 	if decode := page.Decode; decode != nil {
 		page.Decode = func() (*record.Page, error) {
 			decoded, err := decode()
@@ -147,7 +146,7 @@ func (s *Source) take(c *claimedPart) *pipeline.Page {
 	}
 	c.pages = append(c.pages, returned)
 	page.Partition = c.name
-	page.Position = pipeline.Position(strconv.FormatInt(c.first+int64(len(c.pages))-1, 10))
+	page.Position = pipeline.Position(strconv.FormatInt(c.firstNumber+int64(len(c.pages))-1, 10))
 	if page.End {
 		c.phase = ended
 		signal(s.wakeClaims)
@@ -155,14 +154,14 @@ func (s *Source) take(c *claimedPart) *pipeline.Page {
 	return page
 }
 
-// commit notes that the pages up to number n are written. settled reports whether the part must be stored at once: it is
-// done, or it has failed and everything that was read of it is written. The caller holds mu.
+// commit notes that the pages up to number n are written. settled reports whether the part must be stored at once: the
+// part is done, or it has failed and all pages that were read are written. The caller holds mu.
 func (s *Source) commit(c *claimedPart, n int64) (settled bool) {
-	for ; c.first <= n && len(c.pages) > 0; c.first++ {
+	for ; c.firstNumber <= n && len(c.pages) > 0; c.firstNumber++ {
 		p := c.pages[0]
 		c.pages = c.pages[1:]
 		c.items += p.items.Load()
-		s.own += p.items.Load()
+		s.ownItems += p.items.Load()
 		c.bytes = p.bytes
 		if c.done = p.end; !p.end {
 			c.position = p.position
@@ -171,8 +170,8 @@ func (s *Source) commit(c *claimedPart, n int64) (settled bool) {
 	return c.done || c.phase == failed && len(c.pages) == 0
 }
 
-// failPart notes that a part cannot be read. Another process may be able to read it, and this one waits for the parts of
-// others. So it must not keep the part, or two processes would wait for each other. settled is as for commit.
+// failPart notes that a part cannot be read. The part must be released, because another process may be able to read it.
+// If each of two processes kept a part, they would wait for each other. settled is as for commit.
 func (s *Source) failPart(c *claimedPart, err error) (settled bool) {
 	s.mu.Lock()
 	if c.phase != reading || c.ctx.Err() != nil {
@@ -194,7 +193,7 @@ func (s *Source) failPart(c *claimedPart, err error) (settled bool) {
 	return settled
 }
 
-// releaseFailed gives a failed part free. If the store fails, the next renewal does it.
+// releaseFailed releases a failed part. If the write fails, the next renewal releases it.
 func (s *Source) releaseFailed(c *claimedPart) {
 	ctx, cancel := context.WithTimeout(c.ctx, s.o.ClaimTime/2)
 	defer cancel()
@@ -203,7 +202,7 @@ func (s *Source) releaseFailed(c *claimedPart) {
 	}
 }
 
-// renew renews the claim on a part while the part is not gone, and stores its position.
+// renew renews the claim on a part, and stores its position, until the part is gone.
 func (s *Source) renew(c *claimedPart) {
 	t := time.NewTicker(s.o.ClaimTime / 6)
 	defer t.Stop()
@@ -227,12 +226,13 @@ func (s *Source) logStoreFailed(c *claimedPart, err error) {
 		slog.String("part", c.ID), slog.String("error", redact.LogText(err)))
 }
 
-// store writes how far a part is. It gives the part free if it is done, if it has failed and everything that was read of
-// it is written, or if release is set. If another process has taken the part over, it is lost, and that is no error.
+// store writes the position of a part, which also renews the claim. It releases the part if the part is done, if the
+// part has failed and all pages that were read are written, or if release is set. If another process has taken the part
+// over, the part is lost. That is not an error.
 func (s *Source) store(ctx context.Context, c *claimedPart, release bool) error {
 	select {
-	case c.storing <- struct{}{}:
-		defer func() { <-c.storing }()
+	case c.storeSlot <- struct{}{}:
+		defer func() { <-c.storeSlot }()
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
@@ -241,27 +241,27 @@ func (s *Source) store(ctx context.Context, c *claimedPart, release bool) error 
 		s.mu.Unlock()
 		return nil
 	}
-	was := c.stored
-	now := state.Part{
-		Run: s.o.Run, ID: c.ID, Owner: s.o.Owner, Counter: was.Counter + 1,
+	old := c.stored
+	next := state.Part{
+		Run: s.o.Run, ID: c.ID, Owner: s.o.Owner, Counter: old.Counter + 1,
 		Position: string(c.position), Items: c.items, Done: c.done,
 	}
 	release = release || c.done || c.phase == failed && len(c.pages) == 0
 	s.mu.Unlock()
 	if release {
-		now.Owner = ""
+		next.Owner = ""
 	}
-	ok, err := s.o.Backfills.SetPart(ctx, was, now)
+	ok, err := s.o.Backfills.SetPart(ctx, old, next)
 	if err != nil {
 		return fmt.Errorf("storing part %s of backfill %s: %w", c.ID, s.o.Run, err)
 	}
-	if !ok { // or an earlier write succeeded and its answer was lost: claimable then returns the part again
+	if !ok { // if an earlier write succeeded and its answer was lost, claimable returns the part again
 		s.lose(c)
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c.stored = now; now.Owner == "" {
+	if c.stored = next; next.Owner == "" {
 		s.remove(c)
 	}
 	return nil

@@ -7,9 +7,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/expr"
 )
 
-// Covers reports whether it is certain that the narrowing leaves out no item for which when is true. A sink with this
-// condition is then complete. It compares texts, prefixes and BOOLs alone, and is false if it cannot tell. A nil when is
-// true for all items.
+// Covers reports whether it is certain that the narrowing selects every item for which when is true. Then a sink with
+// this condition is complete. Covers compares only texts, prefixes and BOOLs, and returns false if it cannot decide. A
+// nil when is true for all items.
 func (n *Narrowing) Covers(when *expr.Item) bool {
 	if n == nil {
 		return true
@@ -27,7 +27,7 @@ func (n *Narrowing) Covers(when *expr.Item) bool {
 	return n.filter == nil || when.String() == n.filter.String() || implies(clause, n.filter.Clause())
 }
 
-// implies reports whether it is certain that b is true for each item for which a is true. Both read one image.
+// implies reports whether it is certain that b is true for each image for which a is true.
 func implies(a, b expr.Clause) bool {
 	implied := func(part expr.Clause) bool { return implies(part, b) }
 	implying := func(part expr.Clause) bool { return implies(a, part) }

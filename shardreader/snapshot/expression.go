@@ -21,14 +21,13 @@ type Expression struct {
 const (
 	maxExpression = 4096 // bytes of the text
 	maxOperators  = 300
-	maxOperands   = 100 // of IN
+	maxOperands   = 100 // operands of IN
 )
 
 // Expression returns a filter expression that is true for each item that the narrowing selects, and for each item for
-// which Match fails. It can be true for others: what CEL compares but DynamoDB does not is left out. So Match decides
-// after it, and the expression only saves the transfer. A read costs the same capacity with it.
-//
-// A part that is too long for DynamoDB is left out too.
+// which Match returns an error. It may be true for other items too, because it leaves out conditions that DynamoDB
+// cannot compare or that are too long for it. So the caller also calls Match. The expression saves the transfer of
+// items, but no read capacity.
 func (n *Narrowing) Expression() Expression {
 	if n == nil {
 		return Expression{}
@@ -40,20 +39,20 @@ func (n *Narrowing) Expression() Expression {
 	if n.filter != nil {
 		parts = append(parts, conjuncts(n.filter.Clause())...)
 	}
-	w := &expressionWriter{e: Expression{Names: map[string]string{}, Values: map[string]item.Value{}}, names: map[string]string{}}
+	w := &expressionWriter{expression: Expression{Names: map[string]string{}, Values: map[string]item.Value{}}, names: map[string]string{}}
 	if n.keyPrefix != nil {
 		w.add(func() string { return w.keyStarts(n.key, n.prefix) })
 	}
 	for _, p := range parts {
 		w.add(func() string { return w.clause(p, false) })
 	}
-	if w.e.Text == "" {
+	if w.expression.Text == "" {
 		return Expression{}
 	}
-	return w.e
+	return w.expression
 }
 
-// typeClause is true for the items of one of the types. There is at least one.
+// typeClause returns a clause that is true for items of one of the types. There must be at least one type.
 func (n *Narrowing) typeClause() expr.Clause {
 	types := expr.Clause{Kind: expr.AnyOf}
 	for _, t := range n.types {
@@ -62,7 +61,7 @@ func (n *Narrowing) typeClause() expr.Clause {
 	return types
 }
 
-// conjuncts returns the parts that must all be true.
+// conjuncts returns clauses that are all true exactly if c is true.
 func conjuncts(c expr.Clause) []expr.Clause {
 	if c.Kind != expr.AllOf {
 		return []expr.Clause{c}
@@ -74,47 +73,49 @@ func conjuncts(c expr.Clause) []expr.Clause {
 	return parts
 }
 
-// expressionWriter makes the text of an expression. The text "" is true for every item.
+// expressionWriter writes the text of an expression. The text "" is true for every item.
 type expressionWriter struct {
-	e         Expression
-	names     map[string]string // placeholders by attribute
-	operators int
+	expression Expression
+	names      map[string]string // placeholders by attribute
+	operators  int
 }
 
-// add adds a part that must be true, unless the expression would be larger than DynamoDB allows.
+// add adds a part that must be true. It leaves the part out if the expression would be larger than DynamoDB allows.
 func (w *expressionWriter) add(part func() string) {
-	w.e.Text = cmp.Or(w.attempt(func() string {
+	w.expression.Text = cmp.Or(w.attempt(func() string {
 		text := part()
-		if text != "" && w.e.Text != "" {
+		if text != "" && w.expression.Text != "" {
 			w.operators++
-			text = w.e.Text + " AND " + text
+			text = w.expression.Text + " AND " + text
 		}
 		if len(text) > maxExpression || w.operators > maxOperators {
 			return ""
 		}
 		return text
-	}), w.e.Text)
+	}), w.expression.Text)
 }
 
-// attempt forgets the placeholders of a part that has no text: DynamoDB refuses those that are not used.
+// attempt returns the text of a part. If the text is "", it removes the placeholders of the part, because DynamoDB
+// refuses unused placeholders.
 func (w *expressionWriter) attempt(part func() string) string {
-	before := *w
-	before.e.Names, before.e.Values, before.names = maps.Clone(w.e.Names), maps.Clone(w.e.Values), maps.Clone(w.names)
+	saved := *w
+	saved.expression.Names, saved.expression.Values, saved.names = maps.Clone(w.expression.Names), maps.Clone(w.expression.Values), maps.Clone(w.names)
 	text := part()
 	if text == "" {
-		*w = before
+		*w = saved
 	}
 	return text
 }
 
-// clause returns the text for the items for which c is true or fails; with opposite, for which it is false or fails.
+// clause returns a text that is true for each item for which c is true or fails. If opposite is set, the text is true
+// for each item for which c is false or fails.
 func (w *expressionWriter) clause(c expr.Clause, opposite bool) string {
 	return w.attempt(func() string { return w.write(c, opposite) })
 }
 
 func (w *expressionWriter) write(c expr.Clause, opposite bool) string {
 	switch c.Kind {
-	case expr.AllOf, expr.AnyOf: // in CEL a deciding part decides even if another part fails
+	case expr.AllOf, expr.AnyOf: // in CEL a part that decides the result does so even if another part fails
 		return w.combine(c.Parts, (c.Kind == expr.AllOf) != opposite, opposite)
 	case expr.NotOf:
 		return w.clause(c.Parts[0], !opposite)
@@ -123,9 +124,9 @@ func (w *expressionWriter) write(c expr.Clause, opposite bool) string {
 	case expr.TextStarts:
 		return w.textStarts(c, opposite)
 	case expr.FlagIs:
-		text := w.call("%s = %s", w.name(c.Attribute), w.value(item.BoolValue(c.Flag)))
+		text := w.comparison("%s = %s", w.name(c.Attribute), w.value(item.BoolValue(c.Flag)))
 		if opposite {
-			text = w.not(c.Attribute, text)
+			text = w.negate(c.Attribute, text)
 		}
 		return text
 	}
@@ -153,7 +154,8 @@ func (w *expressionWriter) combine(parts []expr.Clause, every, opposite bool) st
 	return "(" + strings.Join(texts, " OR ") + ")"
 }
 
-// textIn compares with each text. An empty text cannot be compared with a key.
+// textIn returns a text that compares an attribute with each of the texts. DynamoDB cannot compare a key with an empty
+// text.
 func (w *expressionWriter) textIn(c expr.Clause, opposite bool) string {
 	if len(c.Texts) == 0 || len(c.Texts) > maxOperands {
 		return ""
@@ -166,42 +168,44 @@ func (w *expressionWriter) textIn(c expr.Clause, opposite bool) string {
 		}
 		values = append(values, w.value(item.StringValue(s)))
 	}
-	text := w.call("%s IN (%s)", name, strings.Join(values, ", "))
+	text := w.comparison("%s IN (%s)", name, strings.Join(values, ", "))
 	if opposite {
-		text = w.not(c.Attribute, text)
+		text = w.negate(c.Attribute, text)
 	}
 	return text
 }
 
-// textStarts compares with a prefix. startsWith fails for a value that is not an S, and Match must see the item.
+// textStarts returns a text that compares an attribute with a prefix. It is also true for a value that is not an S:
+// CEL's startsWith fails for such a value, so Match must get the item.
 func (w *expressionWriter) textStarts(c expr.Clause, opposite bool) string {
 	prefix := c.Texts[0]
 	if prefix == "" {
 		return ""
 	}
 	name := w.name(c.Attribute)
-	text := w.call("begins_with(%s, %s)", name, w.value(item.StringValue(prefix)))
+	text := w.comparison("begins_with(%s, %s)", name, w.value(item.StringValue(prefix)))
 	if opposite {
-		return w.not(c.Attribute, text)
+		return w.negate(c.Attribute, text)
 	}
 	w.operators += 4
 	return fmt.Sprintf("(%s OR attribute_exists(%s) AND NOT attribute_type(%s, %s))", text, name, name, w.value(item.StringValue("S")))
 }
 
-// keyStarts compares a key attribute, an S or a B, with a prefix.
+// keyStarts returns a text that compares a key attribute, an S or a B, with a prefix.
 func (w *expressionWriter) keyStarts(attribute, prefix string) string {
 	name := w.name(attribute)
 	w.operators += 2
 	return fmt.Sprintf("(begins_with(%s, %s) OR begins_with(%s, %s))", name, w.value(item.StringValue(prefix)), name, w.value(item.BinaryValue([]byte(prefix))))
 }
 
-// not is true if the attribute is absent, whatever DynamoDB compares an absent attribute to.
-func (w *expressionWriter) not(attribute, text string) string {
+// negate returns the opposite of text. It is true if the attribute is absent, independent of DynamoDB's rules for
+// absent attributes.
+func (w *expressionWriter) negate(attribute, text string) string {
 	w.operators += 3
 	return fmt.Sprintf("(attribute_not_exists(%s) OR NOT %s)", w.name(attribute), text)
 }
 
-func (w *expressionWriter) call(format string, args ...any) string {
+func (w *expressionWriter) comparison(format string, args ...any) string {
 	w.operators++
 	return fmt.Sprintf(format, args...)
 }
@@ -212,13 +216,13 @@ func (w *expressionWriter) name(attribute string) string {
 		return p
 	}
 	p := fmt.Sprintf("#n%d", len(w.names))
-	w.names[attribute], w.e.Names[p] = p, attribute
+	w.names[attribute], w.expression.Names[p] = p, attribute
 	return p
 }
 
 // value returns the placeholder of a value.
 func (w *expressionWriter) value(v item.Value) string {
-	p := fmt.Sprintf(":v%d", len(w.e.Values))
-	w.e.Values[p] = v
+	p := fmt.Sprintf(":v%d", len(w.expression.Values))
+	w.expression.Values[p] = v
 	return p
 }

@@ -16,32 +16,34 @@ import (
 
 // NarrowingOptions select items. An item must meet all options that are set.
 type NarrowingOptions struct {
-	// Types are alternatives. "Order" selects the items whose attribute Type is the S Order, and "kind=Order" names
-	// another attribute. A type with = in it is written with its attribute. Default: all types
+	// Types are alternatives. "Order" selects the items whose attribute Type is the string Order, and "kind=Order" the
+	// items whose attribute kind is the string Order. A type that contains = must be written with its attribute.
+	// Default: all types
 	Types []string
 
-	KeyPrefix    string // the partition key, an S or a B, starts with it. Default: all keys
+	KeyPrefix    string // prefix of the partition key, an S or a B. Default: all keys
 	PartitionKey string // name of the partition key; KeyPrefix needs it
 
 	Filter string   // CEL expression over item. Default: all items
-	Env    expr.Env // of Filter
+	Env    expr.Env // environment of Filter
 }
 
-// Narrowing selects a part of a table's items for a first filling. A nil Narrowing selects all items. It is a
+// Narrowing selects the items of a table that a first filling reads. A nil Narrowing selects all items. It is a
 // [pipeline.Condition] for the changes of a snapshot, and is safe for concurrent use.
 //
-// A sink that is filled from a narrowed snapshot is complete only if it takes no item that the narrowing leaves out: its
-// `when`, entities and filters must be as narrow or narrower. Otherwise an item that was left out is missing until the
-// stream shows a change of it. A narrowing that is too wide only costs time, because the sink decides again.
+// A sink that is filled from a narrowed snapshot is complete only if the narrowing selects every item that the sink
+// takes: the sink's `when`, entities and filters must be as narrow or narrower. Otherwise an item that was not selected
+// is missing until the stream shows a change of it. A narrowing that is too wide only costs time, because the sink
+// decides again.
 //
-// What was left out is never deleted from the sink: a snapshot shows no absence. So a narrowing is for a sink that is
-// empty, or was filled with the same narrowing.
+// A filling never deletes items that are not selected, because a snapshot does not show absent items. So use a
+// narrowing only for a sink that is empty, or that was filled with the same narrowing.
 //
-// A line of an incremental export is selected if its old or its new image meets the options, because an item that leaves
-// the selection must leave the sink. A line that lacks its old image is always selected, unless its key is not.
+// A line of an incremental export is selected if its old or its new image meets the options, because an item that
+// leaves the selection must leave the sink. A line without an old image is selected if its key is selected.
 type Narrowing struct {
 	types     []entityType
-	keyPrefix pipeline.Condition // nil: all keys
+	keyPrefix pipeline.Condition // nil selects all keys
 	prefix    string
 	key       string // name of the partition key
 	filter    *expr.Item
@@ -49,16 +51,16 @@ type Narrowing struct {
 
 var _ pipeline.Condition = (*Narrowing)(nil)
 
-// entityType are the items whose attribute is an S with one of the names.
+// entityType selects the items whose attribute is an S with one of the names.
 type entityType struct {
 	attribute string
 	names     []string // sorted
 }
 
-// defaultTypeAttribute has the type of an item, unless a type names another attribute.
+// defaultTypeAttribute is the attribute with the type of an item, unless a type names another attribute.
 const defaultTypeAttribute = "Type"
 
-// NewNarrowing returns nil if o selects all items. The error names the field of o.
+// NewNarrowing returns the narrowing of o; nil if o selects all items. The error names the field of o.
 func NewNarrowing(o NarrowingOptions) (*Narrowing, error) {
 	n := &Narrowing{}
 	for _, t := range o.Types {
@@ -88,10 +90,10 @@ func NewNarrowing(o NarrowingOptions) (*Narrowing, error) {
 	return n, nil
 }
 
-// newEntityType reads "NAME" or "ATTRIBUTE=NAME".
+// newEntityType parses "NAME" or "ATTRIBUTE=NAME".
 func newEntityType(t string) (attribute, name string, err error) {
-	attribute, name, named := strings.Cut(t, "=")
-	if !named {
+	attribute, name, hasAttribute := strings.Cut(t, "=")
+	if !hasAttribute {
 		attribute, name = defaultTypeAttribute, t
 	}
 	if attribute == "" || name == "" {
@@ -101,17 +103,18 @@ func newEntityType(t string) (attribute, name string, err error) {
 }
 
 func (n *Narrowing) addType(attribute, name string) {
-	i := slices.IndexFunc(n.types, func(of entityType) bool { return of.attribute == attribute })
+	i := slices.IndexFunc(n.types, func(t entityType) bool { return t.attribute == attribute })
 	if i < 0 {
 		n.types, i = append(n.types, entityType{attribute: attribute}), len(n.types)
 	}
-	of := &n.types[i]
-	if at, found := slices.BinarySearch(of.names, name); !found {
-		of.names = slices.Insert(of.names, at, name)
+	t := &n.types[i]
+	if pos, found := slices.BinarySearch(t.names, name); !found {
+		t.names = slices.Insert(t.names, pos, name)
 	}
 }
 
-// Match reports whether the change is selected. An error is permanent: Filter fails for an image.
+// Match reports whether the change is selected. It returns an error if Filter fails for an image; the error is
+// permanent.
 func (n *Narrowing) Match(c *record.Change) (bool, error) {
 	if n == nil {
 		return true, nil
@@ -124,12 +127,12 @@ func (n *Narrowing) Match(c *record.Change) (bool, error) {
 	if c.Op != record.Snapshot && !c.ViewType.HasOld() {
 		return true, nil
 	}
-	is, err := n.matchImage(c.New)
-	if is {
+	newMatches, err := n.matchImage(c.New)
+	if newMatches {
 		return true, nil
 	}
-	was, oldErr := n.matchImage(c.Old)
-	if was {
+	oldMatches, oldErr := n.matchImage(c.Old)
+	if oldMatches {
 		return true, nil
 	}
 	return false, cmp.Or(err, oldErr)
@@ -151,7 +154,8 @@ func (t entityType) match(m item.Image) bool {
 	return ok && slices.Contains(t.names, s)
 }
 
-// String is canonical: two narrowings with the same text select the same items. It is "" for all items.
+// String returns a canonical text: two narrowings with the same text select the same items. The text is "" if all items
+// are selected.
 func (n *Narrowing) String() string {
 	if n == nil {
 		return ""

@@ -17,7 +17,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// PartStore keeps how far the parts of a backfill are read. A [state.Backfills] is one, and defines the methods.
+// PartStore stores the owners and positions of the parts of a backfill. [state.Backfills] implements it, and defines
+// the methods.
 type PartStore interface {
 	Parts(ctx context.Context, run string) iter.Seq2[state.Part, error]
 	SetPart(ctx context.Context, was, now state.Part) (bool, error)
@@ -28,39 +29,40 @@ type SourceOptions struct {
 	Snapshot  Snapshot  // required
 	Backfills PartStore // required
 	Run       string    // required: id of the backfill in Backfills
-	Owner     string    // required: id of this process. No other process may ever have it
+	Owner     string    // required: id of this process. No other process may ever use the same id
 
-	Concurrency int                       // number of parts that are read at once. Default: 4
-	ClaimTime   time.Duration             // a claim that is not renewed for this time is taken over; it is equal in all processes. Default: 30s
+	Concurrency int                       // number of parts that are read concurrently. Default: 4
+	ClaimTime   time.Duration             // a claim that is not renewed for this time is taken over. All processes must have the same time. Default: 30s
 	Throttle    func(ctx context.Context) // blocks until the next page of a part may be read; called concurrently. Default: nothing blocks
 	Logger      *slog.Logger              // Default: discards
 }
 
-// Source reads the parts of a snapshot that this process claims. Its partitions are parts; "ID~n" is the part ID,
-// claimed again after it was lost. It serves one run of a pipeline, and the caller must close it after the run.
+// Source reads the parts of a snapshot that this process claims. Its partitions are parts. The partition "ID~n" is the
+// part ID that was lost and claimed again. A Source serves one run of a pipeline, and the caller must close it after
+// the run.
 type Source struct {
 	o     SourceOptions
 	log   *slog.Logger
 	parts []*part // in the order in which this process claims them
 	byID  map[string]*part
 
-	ctx        context.Context // of all goroutines; Close ends it
+	ctx        context.Context // context of all goroutines; Close ends it
 	cancel     context.CancelCauseFunc
 	work       sync.WaitGroup
 	wakeClaims chan struct{} // a part may be claimed
-	changed    chan struct{} // Read should look again
+	changed    chan struct{} // wakes Read after a change
 
 	mu        sync.Mutex
 	control   pipeline.Control
 	started   bool
-	leaving   bool           // nothing more is claimed
-	fatal     error          // ends Read
-	claimed   []*claimedPart // parts of this process that are not done
-	turn      int            // index in claimed of the part whose page comes next
+	leaving   bool           // no more parts are claimed
+	fatal     error          // error that ends Read; nil if there is none
+	claimed   []*claimedPart // claimed parts that are not gone
+	nextIndex int            // index in claimed of the part whose page comes next
 	forgets   []string       // lost partitions, for [pipeline.Control.Forget]
-	listed    time.Time      // when the parts were listed last
-	earlier   Progress       // when the parts were listed first
-	own       int64          // items that this process read, and that are written
+	listed    time.Time      // when the parts were last listed
+	earlier   Progress       // progress when the parts were first listed
+	ownItems  int64          // number of items that this process read, and that are written
 	removed   bool           // another process read all parts to their end, and removed the backfill
 	closeOnce sync.Once
 	closeErr  error
@@ -73,7 +75,7 @@ var (
 	_ pipeline.Controlled = (*Source)(nil)
 )
 
-// NewSource checks the options. It makes no calls. An error names the option.
+// NewSource returns a source. It makes no calls. An error names the wrong option.
 func NewSource(o SourceOptions) (*Source, error) {
 	o.Concurrency, o.ClaimTime = cmp.Or(o.Concurrency, 4), cmp.Or(o.ClaimTime, 30*time.Second)
 	switch {
@@ -110,8 +112,9 @@ func NewSource(o SourceOptions) (*Source, error) {
 	return s, nil
 }
 
-// Read returns the next page of a part that this process claimed, in turns. It returns io.EOF once all parts are done,
-// by this process or by others. If parts cannot be read, it returns their errors once the other parts are done.
+// Read returns the next page of a part that this process claimed; the claimed parts take turns. It returns io.EOF once
+// this process or other processes have finished all parts. If parts cannot be read, Read returns their errors once the
+// other parts are done.
 func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 	s.start(ctx)
 	for {
@@ -126,7 +129,7 @@ func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 	}
 }
 
-// start starts the claims, and ends them with ctx.
+// start begins to claim parts. When ctx ends, no more parts are claimed.
 func (s *Source) start(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +141,7 @@ func (s *Source) start(ctx context.Context) {
 	s.work.Go(s.claimParts)
 }
 
-// leave ends the claiming of further parts.
+// leave ends the claiming of parts.
 func (s *Source) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,8 +163,8 @@ func (s *Source) nextPage(ctx context.Context) (*pipeline.Page, error) {
 	return page, err
 }
 
-// takePage returns the next page, if there is one. If nothing can follow, it returns the partitions that are read to
-// their end: other processes may wait until they are written. The caller holds mu.
+// takePage returns the next page, if there is one. If all claimed parts are read to their ends, it returns their
+// partitions as drains, because other processes may wait until they are written. The caller holds mu.
 func (s *Source) takePage(ctx context.Context) (page *pipeline.Page, drains []string, err error) {
 	switch {
 	case s.fatal != nil:
@@ -173,8 +176,8 @@ func (s *Source) takePage(ctx context.Context) (page *pipeline.Page, drains []st
 	}
 	active := false
 	for range s.claimed {
-		s.turn = (s.turn + 1) % len(s.claimed)
-		c := s.claimed[s.turn]
+		s.nextIndex = (s.nextIndex + 1) % len(s.claimed)
+		c := s.claimed[s.nextIndex]
 		if c.page != nil && !c.paused {
 			return s.take(c), nil, nil
 		}
@@ -188,46 +191,47 @@ func (s *Source) takePage(ctx context.Context) (page *pipeline.Page, drains []st
 			}
 		}
 	}
-	return nil, drains, s.end()
+	return nil, drains, s.result()
 }
 
-// end returns nil while parts are neither done nor failed. The caller holds mu.
-func (s *Source) end() error {
+// result returns io.EOF if all parts are done, and an error if the other parts have failed. It returns nil while a part
+// is neither done nor failed. The caller holds mu.
+func (s *Source) result() error {
 	if s.removed {
 		return io.EOF
 	}
-	var failed []*part
+	var failedParts []*part
 	for _, p := range s.parts {
 		switch {
 		case p.stored.Done:
 		case p.err != nil:
-			failed = append(failed, p)
+			failedParts = append(failedParts, p)
 		default:
 			return nil
 		}
 	}
-	if len(failed) == 0 {
+	if len(failedParts) == 0 {
 		return io.EOF
 	}
-	slices.SortFunc(failed, func(a, b *part) int { return cmp.Compare(a.ID, b.ID) })
-	all := make([]error, len(failed))
-	for i, p := range failed {
-		all[i] = p.err
+	slices.SortFunc(failedParts, func(a, b *part) int { return cmp.Compare(a.ID, b.ID) })
+	causes := make([]error, len(failedParts))
+	for i, p := range failedParts {
+		causes[i] = p.err
 	}
-	return errs.Errorf("%d of %d parts were not read to their end, and the others are done: %w", len(failed), len(s.parts), errors.Join(all...))
+	return errs.Errorf("%d of %d parts were not read to their end, and the others are done: %w", len(failedParts), len(s.parts), errors.Join(causes...))
 }
 
 // Pause implements [pipeline.Pauser].
 func (s *Source) Pause(partition string, paused bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if c := s.named(partition); c != nil {
+	if c := s.claimedPartOf(partition); c != nil {
 		c.paused = paused
 		signal(s.changed)
 	}
 }
 
-// Commit implements [pipeline.Committer]. It stores the end of a part at once. The other positions are stored when the
+// Commit implements [pipeline.Committer]. It stores the end of a part at once. Other positions are stored when the
 // claim is renewed.
 func (s *Source) Commit(ctx context.Context, partition string, p pipeline.Position) error {
 	n, err := strconv.ParseInt(string(p), 10, 64)
@@ -235,7 +239,7 @@ func (s *Source) Commit(ctx context.Context, partition string, p pipeline.Positi
 		return pipeline.Fatal(errs.Errorf("not a position of this source: %q", p))
 	}
 	s.mu.Lock()
-	c := s.named(partition)
+	c := s.claimedPartOf(partition)
 	settled := c != nil && s.commit(c, n)
 	s.mu.Unlock()
 	if !settled {
@@ -244,8 +248,8 @@ func (s *Source) Commit(ctx context.Context, partition string, p pipeline.Positi
 	return s.store(ctx, c, false)
 }
 
-// named returns the claimed part of a partition, nil if it is lost or done. The caller holds mu.
-func (s *Source) named(partition string) *claimedPart {
+// claimedPartOf returns the claimed part of a partition; nil if the part is lost or done. The caller holds mu.
+func (s *Source) claimedPartOf(partition string) *claimedPart {
 	for _, c := range s.claimed {
 		if c.name == partition {
 			return c
@@ -278,7 +282,7 @@ func (s *Source) fail(err error) {
 	}
 }
 
-// Close stores how far each part is written, and gives the parts free. Call it after the run has ended. If ctx ends
+// Close stores the position of each claimed part, and releases the parts. Call it after the run has ended. If ctx ends
 // first, other processes take the parts over after the claim time.
 func (s *Source) Close(ctx context.Context) error {
 	s.closeOnce.Do(func() {
@@ -287,13 +291,13 @@ func (s *Source) Close(ctx context.Context) error {
 		s.mu.Lock()
 		open := slices.Clone(s.claimed)
 		s.mu.Unlock()
-		failed := make([]error, len(open))
-		var stores sync.WaitGroup
+		storeErrs := make([]error, len(open))
+		var wg sync.WaitGroup
 		for i, c := range open {
-			stores.Go(func() { failed[i] = s.store(ctx, c, true) })
+			wg.Go(func() { storeErrs[i] = s.store(ctx, c, true) })
 		}
-		stores.Wait()
-		if err := errors.Join(failed...); err != nil {
+		wg.Wait()
+		if err := errors.Join(storeErrs...); err != nil {
 			s.closeErr = fmt.Errorf("some parts are still claimed: they are taken over after %v: %w", s.o.ClaimTime, err)
 		}
 	})
@@ -302,30 +306,30 @@ func (s *Source) Close(ctx context.Context) error {
 
 var errClosed = errs.New("the source is closed")
 
-// Progress is how far all processes of a backfill are, as last seen.
+// Progress is the progress of all processes of a backfill, as last seen.
 type Progress struct {
-	Items      int64 // that are written
-	TotalItems int64 // of the snapshot; -1 if unknown
-	Bytes      int64 // of Items, as stored; estimated for a part that is not done
-	TotalBytes int64 // of TotalItems; -1 if unknown
-	Parts      int   // that are done
+	Items      int64 // items that are written
+	TotalItems int64 // items of the snapshot; -1 if unknown
+	Bytes      int64 // stored bytes of Items; estimated for parts that are not done
+	TotalBytes int64 // stored bytes of TotalItems; -1 if unknown
+	Parts      int   // parts that are done
 
-	EarlierItems, EarlierBytes int64 // of Items and Bytes, what was written before this process began
+	EarlierItems, EarlierBytes int64 // the parts of Items and Bytes that were written before this process began
 	Own                        int64 // items that this process read, and that are written
 }
 
-// Progress returns the progress. It is safe for concurrent use.
+// Progress returns the progress of the backfill. It is safe for concurrent use.
 func (s *Source) Progress() Progress {
 	info := s.o.Snapshot.Info()
 	p := Progress{TotalItems: info.Items, TotalBytes: info.Bytes}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p.EarlierItems, p.EarlierBytes, p.Own = s.earlier.Items, s.earlier.Bytes, s.own
+	p.EarlierItems, p.EarlierBytes, p.Own = s.earlier.Items, s.earlier.Bytes, s.ownItems
 	s.addParts(&p)
 	return p
 }
 
-// addParts adds how far the parts are. The caller holds mu.
+// addParts adds the progress of all parts to p. The caller holds mu.
 func (s *Source) addParts(p *Progress) {
 	for _, part := range s.parts {
 		items, bytes := part.stored.Items, int64(0)
@@ -345,7 +349,7 @@ func (s *Source) addParts(p *Progress) {
 	}
 }
 
-// signal wakes the receiver of a channel with one element.
+// signal wakes the receiver of a channel with capacity 1.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -10,40 +10,40 @@ import (
 
 var _ shardreader.API = (*Server)(nil)
 
-// describedCall is a call with the subject of its errors.
+// describedCall is a call with the subject for its errors.
 type describedCall struct {
 	Call
 	subject string
 }
 
-func (c describedCall) failed(err error) *shardreader.Error {
+func (c describedCall) errorOf(err error) *shardreader.Error {
 	return &shardreader.Error{Op: c.Op, Subject: c.subject, Err: err}
 }
 
-// call runs an operation with the answer T. A fault may break the answer.
+// call runs an operation that returns T. A fault may break the answer. wire returns the answer as in HTTP.
 func call[T any](ctx context.Context, s *Server, c describedCall, wire func(T) map[string]any, do func() (T, *failure)) (T, error) {
 	var none T
-	out, fault, err := begin(ctx, s, c, do)
+	out, fault, err := execute(ctx, s, c, do)
 	switch {
 	case err != nil:
 		return none, err
 	case fault.Cut != nil:
-		return none, c.failed(pipeline.Transient(fault.Cut))
+		return none, c.errorOf(pipeline.Transient(fault.Cut))
 	case fault.Body != nil:
-		// A changed answer counts as broken, whatever the SDK would read from it.
-		whole := bodyOf(wire(out)).bytes()
-		if string(fault.Body(whole)) != string(bodyOf(wire(out)).bytes()) {
-			return none, c.failed(pipeline.Transient(errBroken))
+		// A changed answer counts as broken, even if the SDK could read it.
+		unbroken := bodyOf(wire(out)).bytes()
+		if string(fault.Body(unbroken)) != string(bodyOf(wire(out)).bytes()) {
+			return none, c.errorOf(pipeline.Transient(errBroken))
 		}
 	}
 	return out, nil
 }
 
-// begin runs an operation, or the fault that replaces it.
-func begin[T any](ctx context.Context, s *Server, c describedCall, do func() (T, *failure)) (out T, fault Fault, err error) {
+// execute runs an operation. A fault may replace the operation.
+func execute[T any](ctx context.Context, s *Server, c describedCall, do func() (T, *failure)) (out T, fault Fault, err error) {
 	var f *failure
 	if ctx.Err() != nil {
-		return out, fault, c.failed(context.Cause(ctx))
+		return out, fault, c.errorOf(context.Cause(ctx))
 	}
 	func() {
 		s.mu.Lock()
@@ -55,18 +55,18 @@ func begin[T any](ctx context.Context, s *Server, c describedCall, do func() (T,
 	}()
 	if fault.Delay > 0 {
 		if err := s.o.Sleep(ctx, fault.Delay); err != nil {
-			return out, fault, c.failed(err)
+			return out, fault, c.errorOf(err)
 		}
 	}
 	switch {
 	case fault.Err != nil:
-		return out, fault, c.failed(pipeline.Transient(fault.Err))
+		return out, fault, c.errorOf(pipeline.Transient(fault.Err))
 	case f == nil:
 		return out, fault, nil
 	}
-	e := c.failed(f)
+	e := c.errorOf(f)
 	switch code := f.code; {
-	case f == errNoTimestamps: // package sdk takes it for permanent, too
+	case f == errNoTimestamps: // permanent, as in package sdk
 	case code == "ExpiredIteratorException":
 		e.Kind = shardreader.ErrExpiredIterator
 	case code == "TrimmedDataAccessException":

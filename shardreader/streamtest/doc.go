@@ -1,22 +1,19 @@
-// Package streamtest is a DynamoDB Streams API in memory, for tests and benchmarks.
-// Its shards split, roll over, close, expire and disappear. Listings may be
-// late, iterators expire, pages may be empty in the middle of a
+// Package streamtest implements the DynamoDB Streams API in memory, for tests and benchmarks. Its shards split, roll
+// over, close, expire and disappear. Listings may be late, iterators expire, pages may be empty in the middle of a
 // shard, quotas apply, and calls fail or return broken answers on demand.
 //
-// A [Server] is a [shardreader.API], an [http.RoundTripper] for the AWS SDK's
-// client, and an [http.Handler]. [Server.As] identifies one of several readers. Records
-// are written to a shard ([Stream.Put]) or to a [Table], which creates the records of
-// puts and deletes as DynamoDB does. A Table keeps its items, so that a test can compare them
-// with the content of a sink.
+// A [Server] is a [shardreader.API], an [http.RoundTripper] for the AWS SDK's client, and an [http.Handler].
+// [Server.As] identifies one of several readers. A test writes records to a shard ([Stream.Put]), or items to a
+// [Table], which writes the records of puts and deletes as DynamoDB does. A Table keeps its items, so that a test can
+// compare them with the content of a sink.
 //
-// A server starts no goroutine. Its answers depend only on the calls so far
-// and on [Options.Now]. By default that is the clock of package time, so the server works in
-// the bubbles of testing/synctest if no socket is involved.
+// A server starts no goroutine. Its answers depend only on the calls so far and on [Options.Now]. By default that is
+// the clock of package time, so the server works in the bubbles of testing/synctest if it uses no socket.
 //
-// Some behavior of the service is unknown, and chosen freely here: the shard
-// of a key, the distance of sequence numbers, and the exact time when a
-// record is removed after 24 hours. The service's promises about them hold.
+// Some behavior of the service is unknown, and this package defines it: the shard of a key, the distance between
+// sequence numbers, and the exact time when a record is removed after 24 hours. The documented promises of the service
+// hold.
 //
-// A call goes through Reader (or Server.answer for HTTP), Server.begin, which counts it and picks its fault, and the
-// function of its operation in operations.go. Read server.go, stream.go, shard.go and operations.go in this order.
+// The call chain: Reader (Server.answer for HTTP) → Server.begin, which counts the call and chooses its fault → the
+// function of the operation in operations.go. Read server.go, stream.go, shard.go and operations.go in this order.
 package streamtest

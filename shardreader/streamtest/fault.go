@@ -12,17 +12,17 @@ import (
 // Fault makes one call fail or return a changed answer. The zero Fault changes nothing.
 type Fault struct {
 	Code   string              // error code of the answer, such as ThrottlingException
-	Status int                 // HTTP status of that error. Default: 500 for InternalServerError, 503 for ServiceUnavailable, else 400
+	Status int                 // HTTP status of the error. Default: 500 for InternalServerError, 503 for ServiceUnavailable, else 400
 	Err    error               // the connection fails with this error
 	Body   func([]byte) []byte // changes the body of the answer
 	Cut    error               // reading the body fails with this error, after the bytes that Body returns
-	Delay  time.Duration       // delay of the answer or error; its content is that at the time of the call
+	Delay  time.Duration       // delay of the answer or error, which is determined before the delay
 }
 
 // Call describes a call of the server.
 type Call struct {
 	Op            string // ListStreams, DescribeStream, GetShardIterator, GetRecords
-	N             int    // number of the call among those of its operation, from 1
+	N             int    // number of the call of this operation, from 1
 	Reader        string // name of the reader, see Server.As; may be ""
 	Stream, Shard string // stream ARN and shard id of the request; may be ""
 	Time          time.Time
@@ -36,17 +36,17 @@ func (s *Server) Fail(op string, faults ...Fault) {
 	o.faults = append(o.faults, faults...)
 }
 
-// FailWhen sets a function that chooses the fault of each call without a fault of [Server.Fail];
-// nil removes it. Calls of choose are serialized. choose must not call the server.
+// FailWhen sets a function that chooses the fault of each call that has no fault of [Server.Fail]. nil removes the
+// function. The server calls choose for one call at a time. choose must not call the server.
 func (s *Server) FailWhen(choose func(Call) Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.failing = choose
+	s.chooseFault = choose
 }
 
-// Sometimes returns a function for [Server.FailWhen]. Each call gets one of the faults with this
-// probability. The seed, the operation and the number of a call decide, so the order of
-// different operations does not matter.
+// Sometimes returns a function for [Server.FailWhen]. Each call gets one of the faults with this probability. The fault
+// depends only on the seed, the operation and the number of the call, so the order of different operations does not
+// matter.
 func Sometimes(seed uint64, probability float64, faults ...Fault) func(Call) Fault {
 	return func(c Call) Fault {
 		r := rand.New(rand.NewPCG(seed^hash(c.Op), uint64(c.N)))
@@ -57,7 +57,7 @@ func Sometimes(seed uint64, probability float64, faults ...Fault) func(Call) Fau
 	}
 }
 
-// Faults returns the usual faults by name: throttled, limited,
+// Faults returns the usual faults by name.
 func Faults() map[string]Fault {
 	return map[string]Fault{
 		"throttled":   {Code: "ThrottlingException"},
@@ -88,7 +88,7 @@ var ErrReset = fmt.Errorf("read: %w", errors.New("connection reset by peer"))
 // errBroken is the error of an unreadable answer.
 var errBroken = errors.New("the answer was broken on its way")
 
-// failure returns the error answer of the fault, or nil.
+// failure returns the error answer of the fault; nil if it has no Code.
 func (f Fault) failure() *failure {
 	if f.Code == "" {
 		return nil
@@ -104,7 +104,7 @@ func (f Fault) failure() *failure {
 	return &failure{code: f.Code, message: "injected", status: status}
 }
 
-// change returns the body with the change of the fault.
+// change returns the body after the change of the fault.
 func (f Fault) change(b body) body {
 	if f.Body == nil {
 		return b

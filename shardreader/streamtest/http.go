@@ -56,7 +56,7 @@ func (s *Server) roundTrip(req *http.Request, name string) (*http.Response, erro
 	return resp, nil
 }
 
-// ServeHTTP implements [http.Handler]. For a fault with Err it closes the connection.
+// ServeHTTP implements [http.Handler]. If the fault of a call has Err, ServeHTTP closes the connection.
 func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	in, err := io.ReadAll(req.Body)
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 }
 
-// accessKey returns the access key of the request's signature, or "".
+// accessKey returns the access key of the request's signature; "" if there is none.
 func accessKey(req *http.Request) string {
 	_, credential, _ := strings.Cut(req.Header.Get("Authorization"), "Credential=")
 	key, _, _ := strings.Cut(credential, "/")
@@ -99,17 +99,17 @@ func (s *Server) delay(ctx context.Context, f Fault) error {
 	return s.o.Sleep(ctx, f.Delay)
 }
 
-// answer executes a request, and returns status and body with the fault of the call.
+// answer executes a request. It returns the status, the body and the fault of the call.
 func (s *Server) answer(req *http.Request, name string, in []byte) (status int, b body, fault Fault) {
 	c := Call{Op: strings.TrimPrefix(req.Header.Get("X-Amz-Target"), "DynamoDBStreams_20120810."), Reader: name}
 	var r request
-	var wrong *failure
+	var parseFailure *failure
 	if err := json.Unmarshal(in, &r); err != nil {
-		wrong = &failure{code: "SerializationException", message: "the request is no JSON that belongs to this operation"}
+		parseFailure = &failure{code: "SerializationException", message: "the request is no JSON that belongs to this operation"}
 	}
 	c.Stream, c.Shard = r.StreamArn, r.ShardID
-	if wrong == nil && c.Op == "GetRecords" {
-		r.iterator, wrong = parseIterator(r.ShardIterator)
+	if parseFailure == nil && c.Op == "GetRecords" {
+		r.iterator, parseFailure = parseIterator(r.ShardIterator)
 		c.Stream, c.Shard = r.iterator.stream, r.iterator.shard
 	}
 	var encode func() body
@@ -119,8 +119,8 @@ func (s *Server) answer(req *http.Request, name string, in []byte) (status int, 
 		fault = s.begin(c)
 		switch f = fault.failure(); {
 		case f != nil || fault.Err != nil:
-		case wrong != nil:
-			f = wrong
+		case parseFailure != nil:
+			f = parseFailure
 		default:
 			encode, f = s.run(c.Op, r)
 		}
@@ -135,13 +135,13 @@ func (s *Server) answer(req *http.Request, name string, in []byte) (status int, 
 	return http.StatusOK, b, fault
 }
 
-// run executes an operation. encode returns the body, and needs no lock.
+// run executes an operation. encode returns the body of the answer, and is called without the lock.
 func (s *Server) run(op string, r request) (encode func() body, f *failure) {
-	has, bound := s.o.PageShards, 100
+	serverLimit, bound := s.o.PageShards, 100
 	if op == "GetRecords" {
-		has, bound = s.o.PageRecords, 1000
+		serverLimit, bound = s.o.PageRecords, 1000
 	}
-	limit, f := r.limit(has, bound)
+	limit, f := r.limit(serverLimit, bound)
 	if f != nil {
 		return nil, f
 	}

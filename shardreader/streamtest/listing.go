@@ -10,8 +10,8 @@ import (
 func (st *Stream) Shards() []string {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
-	st.age()
-	return names(st.shards)
+	st.dropExpiredShards()
+	return shardIDs(st.shards)
 }
 
 // Open returns the ids of the open shards, sorted by their key ranges.
@@ -27,49 +27,49 @@ func (st *Stream) Open() []string {
 	return ids
 }
 
-// Hide removes shards from DescribeStream until [Stream.Show]. They can still be
-// read by id: the service's listings are late in the same way.
+// Hide removes shards from DescribeStream until [Stream.Show]. They can still be read by id, as if the listing were
+// late.
 func (st *Stream) Hide(shardIDs ...string) { st.hide(true, shardIDs) }
 
-// Show lists shards again, and ends [Options.ListDelay] for them.
+// Show lists shards again, even if their [Options.ListDelay] is not over.
 func (st *Stream) Show(shardIDs ...string) { st.hide(false, shardIDs) }
 
 func (st *Stream) hide(hidden bool, shardIDs []string) {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
 	for _, id := range shardIDs {
-		sh := st.must(id)
+		sh := st.mustFind(id)
 		if sh.hidden = hidden; !hidden {
-			sh.listed = time.Time{}
+			sh.listedFrom = time.Time{}
 		}
 	}
 }
 
-// ListOpen lists shards without an end, even if they are closed, until it is called with false.
-// The service does so with a parent for a while after its child is listed.
+// ListOpen with open true lists shards as open, even if they are closed, until it is called with false. The service
+// lists a parent as open for some time after its child is listed.
 func (st *Stream) ListOpen(open bool, shardIDs ...string) {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
 	for _, id := range shardIDs {
-		st.must(id).open = open
+		st.mustFind(id).listedOpen = open
 	}
 }
 
-// ShardState is the real state of a shard, whatever the stream lists.
+// ShardState is the real state of a shard, which may differ from the listed state.
 type ShardState struct {
 	shardreader.Shard
 	Records int       // number of records ever written
 	Trimmed int       // number of trimmed records
-	Oldest  string    // sequence number of the oldest record that is not trimmed, or ""
-	Newest  string    // sequence number of the newest record ever written, or ""
-	Written time.Time // time of the newest record; may be zero
+	Oldest  string    // sequence number of the oldest record that is not trimmed; "" if there is none
+	Newest  string    // sequence number of the newest record ever written; "" if there is none
+	Written time.Time // time of the newest record; zero if there is none
 }
 
 // States returns the state of each shard, oldest first.
 func (st *Stream) States() []ShardState {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
-	st.age()
+	st.dropExpiredShards()
 	states := make([]ShardState, len(st.shards))
 	for i, sh := range st.shards {
 		states[i] = st.state(sh)
@@ -81,15 +81,15 @@ func (st *Stream) States() []ShardState {
 func (st *Stream) State(shardID string) ShardState {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
-	return st.state(st.must(shardID))
+	return st.state(st.mustFind(shardID))
 }
 
 func (st *Stream) state(sh *shard) ShardState {
-	sh, _ = st.find(sh.id) // ages it
+	sh, _ = st.find(sh.id) // trims old records
 	s := ShardState{
 		Shard:   shardreader.Shard{ID: sh.id, Parent: sh.parent, First: sh.first.text()},
 		Records: len(sh.records),
-		Trimmed: sh.horizon,
+		Trimmed: sh.trimmedCount,
 	}
 	if sh.closed() {
 		s.Last = sh.last().text()
@@ -97,8 +97,8 @@ func (st *Stream) state(sh *shard) ShardState {
 	if n := len(sh.records); n > 0 {
 		s.Newest, s.Written = sh.records[n-1].number.text(), time.Unix(0, sh.records[n-1].at).UTC()
 	}
-	if sh.horizon < len(sh.records) {
-		s.Oldest = sh.records[sh.horizon].number.text()
+	if sh.trimmedCount < len(sh.records) {
+		s.Oldest = sh.records[sh.trimmedCount].number.text()
 	}
 	return s
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// listStreams returns one page. The caller holds the lock, as for all functions of this file.
+// listStreams returns one page of streams. The caller holds the lock, as for all functions in this file.
 func (s *Server) listStreams(table, after string, limit int) (shardreader.StreamPage, *failure) {
 	var page shardreader.StreamPage
-	s.forget()
+	s.dropExpired()
 	skip := after != ""
 	for _, st := range s.streams {
 		if skip {
@@ -38,30 +38,30 @@ func (s *Server) describeStream(q shardreader.DescribeQuery, limit int) (shardre
 		return shardreader.StreamDescription{}, f
 	}
 	d := shardreader.StreamDescription{StreamRef: st.ref, Status: st.status, ViewType: st.view, Created: st.enabled}
-	from := st.shards
+	shards := st.shards
 	if q.ChildrenOf != "" {
 		switch s.o.ChildFilter {
 		case FilterHonoured:
-			from = st.children[q.ChildrenOf]
+			shards = st.children[q.ChildrenOf]
 		case FilterEmpty:
-			from = nil
+			shards = nil
 		case FilterRefused:
 			return shardreader.StreamDescription{}, invalid("Unsupported parameter: ShardFilter")
 		}
 	}
-	at, step := 0, 1
+	index, step := 0, 1
 	if s.o.NewestFirst {
-		at, step = len(from)-1, -1
+		index, step = len(shards)-1, -1
 	}
-	if q.After != "" { // ids sort by time, so an id that is gone still has a position
-		var there bool
-		at, there = slices.BinarySearchFunc(from, q.After, func(sh *shard, id string) int { return strings.Compare(sh.id, id) })
-		if there || step < 0 {
-			at += step
+	if q.After != "" { // ids are ordered by time, so the id of a removed shard still has a position
+		var found bool
+		index, found = slices.BinarySearchFunc(shards, q.After, func(sh *shard, id string) int { return strings.Compare(sh.id, id) })
+		if found || step < 0 {
+			index += step
 		}
 	}
-	for now := s.o.Now(); at >= 0 && at < len(from); at += step {
-		sh, ok := from[at].listing(&s.o, now)
+	for now := s.o.Now(); index >= 0 && index < len(shards); index += step {
+		sh, ok := shards[index].listing(&s.o, now)
 		if !ok {
 			continue
 		}
@@ -86,11 +86,11 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 	if at.Sequence != "" && (at.Type == shardreader.TrimHorizon || at.Type == shardreader.Latest || at.Type == shardreader.AtTimestamp) {
 		return "", invalid("One or more parameter values were invalid: SequenceNumber should not be passed for this iterator type")
 	}
-	it := iterator{stream: at.StreamARN, shard: at.Shard, made: s.o.Now()}
-	below := len(sh.records) == 0 // the position is before the first record, also of those to come
+	it := iterator{stream: at.StreamARN, shard: at.Shard, created: s.o.Now()}
+	beforeFirst := len(sh.records) == 0 // the position is before the first record, which may not exist yet
 	switch at.Type {
 	case shardreader.TrimHorizon:
-		it.index = sh.horizon
+		it.index = sh.trimmedCount
 	case shardreader.Latest:
 		it.index = len(sh.records)
 	case shardreader.AtSequence, shardreader.AfterSequence:
@@ -102,12 +102,12 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 			return "", invalid("One or more parameter values were invalid: Invalid SequenceNumber: it is not of shard %s", at.Shard)
 		}
 		it.index = sh.indexFrom(n)
-		below = below || n < sh.records[0].number && (at.Type == shardreader.AtSequence || n+1 < sh.records[0].number)
-		held := it.index // with StrictTrim, the record at the position itself must exist
+		beforeFirst = beforeFirst || n < sh.records[0].number && (at.Type == shardreader.AtSequence || n+1 < sh.records[0].number)
+		recordIndex := it.index // with StrictTrim, the record at this position must not be trimmed
 		if at.Type == shardreader.AfterSequence && it.index < len(sh.records) && sh.records[it.index].number == n {
 			it.index++
 		}
-		if it.index < sh.horizon || s.o.StrictTrim && held < sh.horizon {
+		if it.index < sh.trimmedCount || s.o.StrictTrim && recordIndex < sh.trimmedCount {
 			return "", trimmed("the sequence number")
 		}
 	case shardreader.AtTimestamp:
@@ -123,13 +123,13 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 	default:
 		return "", invalid("Value '%s' at 'shardIteratorType' failed to satisfy constraint: Member must satisfy enum value set: [AFTER_SEQUENCE_NUMBER, LATEST, AT_SEQUENCE_NUMBER, AT_TIMESTAMP, TRIM_HORIZON]", at.Type)
 	}
-	if below && s.o.RefuseBelow {
+	if beforeFirst && s.o.RefuseBelow {
 		it.index = belowAll
 	}
 	return it.String(), nil
 }
 
-// errNoTimestamps is the answer of a server that does not know AT_TIMESTAMP.
+// errNoTimestamps is the error answer of a server that does not know AT_TIMESTAMP.
 var errNoTimestamps = &failure{
 	code: "InternalFailure", message: "The request processing has failed because of an unknown error, exception or failure.", status: http.StatusInternalServerError,
 }
@@ -146,19 +146,19 @@ func (s *Server) getRecords(it iterator, limit int) (body, *failure) {
 	}
 	now := s.o.Now()
 	switch {
-	case now.Sub(it.made) > s.o.IteratorLife:
+	case now.Sub(it.created) > s.o.IteratorLife:
 		return nil, &failure{code: "ExpiredIteratorException", message: "Iterator expired: it is too old"}
 	case it.index == belowAll && len(sh.records) == 0:
-	case it.index < sh.horizon:
+	case it.index < sh.trimmedCount:
 		return nil, trimmed("the iterator")
 	}
-	next := iterator{stream: it.stream, shard: it.shard, index: it.index, made: now}
-	var room [2][]byte
-	parts := room[:0]
+	next := iterator{stream: it.stream, shard: it.shard, index: it.index, created: now}
+	var backing [2][]byte
+	parts := backing[:0]
 	switch {
 	case it.index == belowAll:
-	case it.empty < s.o.EmptyPages && it.index < len(sh.records):
-		next.empty = it.empty + 1
+	case it.emptyPages < s.o.EmptyPages && it.index < len(sh.records):
+		next.emptyPages = it.emptyPages + 1
 	default:
 		parts, next.index = sh.page(parts, it.index, limit, s.o.PageBytes)
 	}
@@ -178,16 +178,16 @@ func (s *Server) getRecords(it iterator, limit int) (body, *failure) {
 	return append(b, append(next.append(end), `"}`...)), nil
 }
 
-// iterator is a position for GetRecords. Its text has fields separated by |, and
-// no character that JSON escapes.
+// iterator is a position for GetRecords. The fields of its text are separated by |. The text has no character that must
+// be escaped in JSON.
 type iterator struct {
 	stream, shard string
-	index         int // of the next record, counting trimmed records; or belowAll
-	empty         int // number of empty pages returned here so far
-	made          time.Time
+	index         int // index of the next record, including trimmed records; or belowAll
+	emptyPages    int // number of empty pages returned at this position so far
+	created       time.Time
 }
 
-// belowAll is the position before the first record of a shard, see [Options.RefuseBelow].
+// belowAll is the index of a position before the first record of a shard; see [Options.RefuseBelow].
 const belowAll = -1
 
 func (i iterator) String() string { return string(i.append(make([]byte, 0, 160))) }
@@ -196,20 +196,20 @@ func (i iterator) append(dst []byte) []byte {
 	dst = append(append(dst, i.stream...), "|1|"...)
 	dst = append(append(dst, i.shard...), '|')
 	dst = append(strconv.AppendInt(dst, int64(i.index), 10), '|')
-	dst = append(strconv.AppendInt(dst, int64(i.empty), 10), '|')
-	return strconv.AppendInt(dst, i.made.UnixNano(), 10)
+	dst = append(strconv.AppendInt(dst, int64(i.emptyPages), 10), '|')
+	return strconv.AppendInt(dst, i.created.UnixNano(), 10)
 }
 
 func parseIterator(text string) (iterator, *failure) {
-	f := strings.Split(text, "|")
-	if len(f) != 6 || f[1] != "1" {
+	fields := strings.Split(text, "|")
+	if len(fields) != 6 || fields[1] != "1" {
 		return iterator{}, invalid("Invalid ShardIterator")
 	}
-	index, err1 := strconv.Atoi(f[3])
-	empty, err2 := strconv.Atoi(f[4])
-	made, err3 := strconv.ParseInt(f[5], 10, 64)
+	index, err1 := strconv.Atoi(fields[3])
+	emptyPages, err2 := strconv.Atoi(fields[4])
+	created, err3 := strconv.ParseInt(fields[5], 10, 64)
 	if err1 != nil || err2 != nil || err3 != nil || index < belowAll {
 		return iterator{}, invalid("Invalid ShardIterator")
 	}
-	return iterator{stream: f[0], shard: f[2], index: index, empty: empty, made: time.Unix(0, made)}, nil
+	return iterator{stream: fields[0], shard: fields[2], index: index, emptyPages: emptyPages, created: time.Unix(0, created)}, nil
 }

@@ -2,7 +2,7 @@ package streamtest
 
 import "time"
 
-// operation has the statistics and faults of one operation.
+// operation holds the statistics and faults of one operation.
 type operation struct {
 	calls  int
 	peak   int
@@ -10,27 +10,27 @@ type operation struct {
 	faults []Fault
 }
 
-// Calls returns the number of calls of an operation so far, including failed ones.
+// Calls returns the number of calls of an operation so far, including failed calls.
 func (s *Server) Calls(op string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.operation(op).calls
 }
 
-// Peak returns the largest number of calls of an operation in any one second, including failed ones. The
-// service's quotas limit this number.
+// Peak returns the largest number of calls of an operation in any one second, including failed calls. The service's
+// quotas limit this number.
 func (s *Server) Peak(op string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.operation(op).peak
 }
 
-// MostReaders returns the largest number of readers ([Server.As]) that called GetRecords of one shard in any
-// one second, and that shard.
+// MostReaders returns the largest number of readers ([Server.As]) that called GetRecords of one shard in any one
+// second, and the id of that shard.
 func (s *Server) MostReaders() (n int, shardID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.most, s.where
+	return s.maxReaders, s.maxReadersShard
 }
 
 // operation returns the entry of an operation. The caller holds the lock, here and below.
@@ -49,11 +49,11 @@ func (s *Server) begin(c Call) Fault {
 	o := s.operation(c.Op)
 	o.calls++
 	c.N = o.calls
-	at, old := c.Time.UnixNano(), 0
-	for old < len(o.recent) && o.recent[old] <= at-int64(time.Second) {
-		old++
+	at, expired := c.Time.UnixNano(), 0
+	for expired < len(o.recent) && o.recent[expired] <= at-int64(time.Second) {
+		expired++
 	}
-	o.recent = append(o.recent[old:], at)
+	o.recent = append(o.recent[expired:], at)
 	o.peak = max(o.peak, len(o.recent))
 	readers := s.countReaders(c)
 	switch {
@@ -65,13 +65,13 @@ func (s *Server) begin(c Call) Fault {
 		return Fault{Code: "LimitExceededException"}
 	case s.o.ShardReaders > 0 && readers > s.o.ShardReaders:
 		return Fault{Code: "ThrottlingException"}
-	case s.failing != nil:
-		return s.failing(c)
+	case s.chooseFault != nil:
+		return s.chooseFault(c)
 	}
 	return Fault{}
 }
 
-// countReaders returns the number of readers of the call's shard in the last second.
+// countReaders returns the number of readers of the call's shard in the last second, including the reader of c.
 func (s *Server) countReaders(c Call) (readers int) {
 	if c.Op != "GetRecords" || c.Reader == "" {
 		return 0
@@ -81,17 +81,17 @@ func (s *Server) countReaders(c Call) (readers int) {
 		return 0
 	}
 	sh := st.byID[c.Shard]
-	if sh.seen == nil {
-		sh.seen = make(map[string]time.Time)
+	if sh.lastReads == nil {
+		sh.lastReads = make(map[string]time.Time)
 	}
-	sh.seen[c.Reader] = c.Time
-	for name, last := range sh.seen {
+	sh.lastReads[c.Reader] = c.Time
+	for name, last := range sh.lastReads {
 		if c.Time.Sub(last) >= time.Second {
-			delete(sh.seen, name)
+			delete(sh.lastReads, name)
 		}
 	}
-	if len(sh.seen) > s.most {
-		s.most, s.where = len(sh.seen), sh.id
+	if len(sh.lastReads) > s.maxReaders {
+		s.maxReaders, s.maxReadersShard = len(sh.lastReads), sh.id
 	}
-	return len(sh.seen)
+	return len(sh.lastReads)
 }

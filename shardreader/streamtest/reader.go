@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// Reader is a server with the calls of one named reader.
+// Reader makes the calls of one named reader.
 type Reader struct {
 	server *Server
 	name   string
@@ -20,11 +20,10 @@ var (
 	_ http.RoundTripper = (*Reader)(nil)
 )
 
-// As returns the server for a reader of this name. Over HTTP the name is the access
-// key of the request's signature.
+// As returns a reader of this name. Over HTTP the name is the access key of the request's signature.
 func (s *Server) As(name string) *Reader { return &Reader{server: s, name: name} }
 
-// RoundTrip answers a request of the AWS SDK in process.
+// RoundTrip answers a request of the AWS SDK without a connection.
 func (r *Reader) RoundTrip(req *http.Request) (*http.Response, error) {
 	return r.server.roundTrip(req, r.name)
 }
@@ -56,11 +55,11 @@ func (r *Reader) GetShardIterator(ctx context.Context, at shardreader.ShardPosit
 // GetRecords implements [shardreader.API].
 func (r *Reader) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (record.GetRecordsPage, error) {
 	s := r.server
-	it, wrong := parseIterator(q.Iterator)
+	it, parseFailure := parseIterator(q.Iterator)
 	c := describedCall{Call{Op: "GetRecords", Reader: r.name, Stream: it.stream, Shard: it.shard}, "shard " + q.Shard}
-	b, fault, err := begin(ctx, s, c, func() (body, *failure) {
-		if wrong != nil {
-			return nil, wrong
+	b, fault, err := execute(ctx, s, c, func() (body, *failure) {
+		if parseFailure != nil {
+			return nil, parseFailure
 		}
 		limit := s.o.PageRecords
 		if q.Limit > 0 {
@@ -72,12 +71,12 @@ func (r *Reader) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (re
 		return record.GetRecordsPage{}, err
 	}
 	if fault.Cut != nil {
-		return record.GetRecordsPage{}, c.failed(pipeline.Transient(fault.Cut))
+		return record.GetRecordsPage{}, c.errorOf(pipeline.Transient(fault.Cut))
 	}
 	answer, err := s.decoder.ForShard(q.StreamARN, q.Shard).DecodeGetRecords(fault.change(b).bytes())
 	if err != nil {
 		answer.NextIterator, answer.Ended = "", false
-		return answer, c.failed(pipeline.Transient(err))
+		return answer, c.errorOf(pipeline.Transient(err))
 	}
 	return answer, nil
 }

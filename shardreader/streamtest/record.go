@@ -7,17 +7,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Record is a record to put. Images and keys are DynamoDB JSON. The stream's view type decides
-// which images are sent.
+// Record is a record to put. Images and keys are DynamoDB JSON. The stream's view type defines which images are sent.
 type Record struct {
 	Event     string // Default: INSERT without Old, REMOVE without New, otherwise MODIFY
 	Keys      string // required, unless Raw is set
 	Old, New  string // Default: none
-	Principal string // PrincipalId of a userIdentity of a service. Default: none
-	Raw       string // the whole record as it is sent, with a sequence number of its own
+	Principal string // PrincipalId of the userIdentity, whose Type is Service. Default: no userIdentity
+	Raw       string // whole record as it is sent; it must contain a sequence number. Default: made from the other fields
 }
 
-// append appends the JSON of the record in GetRecords.
+// append appends the JSON that GetRecords returns for the record.
 func (r Record) append(dst []byte, n sequence, second int64, view record.ViewType) []byte {
 	if r.Raw != "" {
 		return append(dst, r.Raw...)
@@ -63,7 +62,7 @@ func (r Record) append(dst []byte, n sequence, second int64, view record.ViewTyp
 	return append(dst, '}')
 }
 
-// appendID appends an event id: 32 hexadecimal digits, unique to the record.
+// appendID appends an event id: 32 hexadecimal digits that are unique to the record.
 func appendID(dst []byte, n sequence) []byte {
 	x := uint64(n)
 	for range 2 {

@@ -9,64 +9,63 @@ import (
 func (st *Stream) Trim(shardID string, n int) {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
-	sh := st.must(shardID)
-	sh.trim(sh.horizon + n)
+	sh := st.mustFind(shardID)
+	sh.trim(sh.trimmedCount + n)
 }
 
-// TrimBefore removes the records that were written before a time, from each shard.
+// TrimBefore removes from each shard the records that were written before a time.
 func (st *Stream) TrimBefore(before time.Time) {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
 	for _, sh := range st.shards {
-		sh.age(before.UnixNano())
+		sh.trimBefore(before.UnixNano())
 	}
 }
 
-// Drop removes a shard with its records. If it was open, a new child takes over its
-// keys at the next write to one of them.
+// Drop removes a shard with its records. If the shard was open, the next write to one of its keys creates a child,
+// which takes over the keys.
 func (st *Stream) Drop(shardID string) {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
-	st.must(shardID).gone = true
-	st.sweep()
+	st.mustFind(shardID).gone = true
+	st.removeGone()
 }
 
-// DropEnded removes all closed shards. The remaining shards have parents
-// that are not found.
+// DropEnded removes all closed shards. The parents of the remaining shards are not found any more.
 func (st *Stream) DropEnded() {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
-	for _, sh := range st.closing {
+	for _, sh := range st.closedShards {
 		sh.gone = true
 	}
-	st.closing = nil
-	st.sweep()
+	st.closedShards = nil
+	st.removeGone()
 }
 
-// age removes shards that closed longer ago than the retention, since all their records are
-// older. The caller holds the lock, here and below.
-func (st *Stream) age() {
+// dropExpiredShards removes shards that closed longer ago than the retention, because all of their records are older
+// than the retention. The caller holds the lock, here and below.
+func (st *Stream) dropExpiredShards() {
 	n := 0
-	for n < len(st.closing) && (st.closing[n].gone || st.server.expired(st.closing[n].ended)) {
-		st.closing[n].gone = true
+	for n < len(st.closedShards) && (st.closedShards[n].gone || st.server.expired(st.closedShards[n].ended)) {
+		st.closedShards[n].gone = true
 		n++
 	}
 	if n > 0 {
-		st.closing = st.closing[n:]
-		st.sweep()
+		st.closedShards = st.closedShards[n:]
+		st.removeGone()
 	}
 }
 
-// sweep removes gone shards from the indexes.
-func (st *Stream) sweep() {
+// removeGone removes gone shards from the fields of the stream.
+func (st *Stream) removeGone() {
 	isGone := func(sh *shard) bool { return sh.gone }
 	for _, sh := range st.shards {
 		if !sh.gone {
 			continue
 		}
 		delete(st.byID, sh.id)
-		if beside := slices.DeleteFunc(st.children[sh.parent], isGone); len(beside) > 0 {
-			st.children[sh.parent] = beside
+		if siblings := slices.DeleteFunc(st.children[sh.parent], isGone); len(siblings) > 0 {
+			st.children[sh.parent] = siblings
 		} else {
 			delete(st.children, sh.parent)
 		}

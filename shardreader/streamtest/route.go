@@ -9,9 +9,9 @@ import (
 // keyRange is a range of key hashes; both ends are included.
 type keyRange struct{ from, to uint64 }
 
-var whole = keyRange{0, ^uint64(0)}
+var fullRange = keyRange{0, ^uint64(0)}
 
-// split divides a range into n.
+// split divides a range into n ranges.
 func (r keyRange) split(n int) []keyRange {
 	if n < 1 {
 		panic("streamtest: a split into no shard")
@@ -39,8 +39,8 @@ func hash(key string) uint64 {
 	return x ^ x>>33
 }
 
-// Owner returns the open shard of a key's records. Over time, each shard of a key
-// is a descendant of the one before. The key is any text that identifies the item.
+// Owner returns the open shard of a key's records. Over time, each shard of a key is a descendant of the key's former
+// shard. The key is any text that identifies the item.
 func (st *Stream) Owner(key string) string {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
@@ -51,7 +51,7 @@ func (st *Stream) Owner(key string) string {
 	return sh.id
 }
 
-// owner returns the open shard of a key; nil in a disabled stream. If that shard was dropped, owner adds a
+// owner returns the open shard of a key; nil in a disabled stream. If that shard was dropped, owner adds and returns a
 // child of it. The caller holds the lock, here and below.
 func (st *Stream) owner(key string) *shard {
 	if len(st.writable) == 0 {

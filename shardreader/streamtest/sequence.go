@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// sequence is a sequence number minus a base that makes numbers as long as the
-// service's. Soon after the first ones they get one digit longer. This reveals readers that
-// compare them as text.
+// sequence is a sequence number minus a base. The base makes sequence numbers as long as those of the service. Soon
+// after the first sequence numbers they become one digit longer. This reveals readers that compare them as text.
 type sequence uint64
 
 const (
@@ -18,7 +17,7 @@ const (
 	sequenceStep  sequence = 7
 )
 
-// text returns the digits, at least 21.
+// text returns the sequence number, which has at least 21 digits.
 func (n sequence) text() string { return string(n.append(nil)) }
 
 func (n sequence) append(dst []byte) []byte {
@@ -33,8 +32,8 @@ func (n sequence) append(dst []byte) []byte {
 	return append(dst, digits[:]...)
 }
 
-// parseSequence parses digits. Numbers outside the server's range become
-// the least or the greatest sequence.
+// parseSequence parses a sequence number. A number outside the server's range becomes the lowest or the highest
+// sequence.
 func parseSequence(text string) (n sequence, ok bool) {
 	if text == "" || len(text) > 40 || strings.Trim(text, "0123456789") != "" {
 		return 0, false

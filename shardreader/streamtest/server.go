@@ -13,35 +13,35 @@ import (
 
 // Server is a Streams API in memory. It is safe for concurrent use.
 type Server struct {
-	nobody  // calls of the server itself have no reader name
-	o       Options
-	decoder *record.Decoder
+	unnamedReader // makes calls of the server itself, without a reader name
+	o             Options
+	decoder       *record.Decoder
 
-	mu      sync.Mutex // guards the fields below, and all streams and tables
-	streams []*Stream  // oldest first
-	byARN   map[string]*Stream
-	labels  map[string]time.Time // label of the newest stream ever, by table
-	tables  map[string]*Table
-	minted  sequence
-	shards  int // number of shards ever created, for their ids
-	calls   map[string]*operation
-	failing func(Call) Fault
-	most    int    // see MostReaders
-	where   string // shard of most
+	mu              sync.Mutex // guards the fields below, and all streams and tables
+	streams         []*Stream  // oldest first
+	byARN           map[string]*Stream
+	labels          map[string]time.Time // label of the newest stream so far, by table
+	tables          map[string]*Table
+	lastSequence    sequence // last sequence number that next returned
+	shards          int      // number of shards created so far, for their ids
+	calls           map[string]*operation
+	chooseFault     func(Call) Fault // function of FailWhen; may be nil
+	maxReaders      int              // number that MostReaders returns
+	maxReadersShard string           // shard that MostReaders returns
 }
 
-type nobody = Reader
+type unnamedReader = Reader
 
 // New returns a server without streams.
 func New(o Options) *Server {
 	s := &Server{
-		o:       o.withDefaults(),
-		decoder: record.NewDecoder(o.Decoder),
-		byARN:   make(map[string]*Stream),
-		labels:  make(map[string]time.Time),
-		tables:  make(map[string]*Table),
-		calls:   make(map[string]*operation),
-		minted:  firstSequence,
+		o:            o.withDefaults(),
+		decoder:      record.NewDecoder(o.Decoder),
+		byARN:        make(map[string]*Stream),
+		labels:       make(map[string]time.Time),
+		tables:       make(map[string]*Table),
+		calls:        make(map[string]*operation),
+		lastSequence: firstSequence,
 	}
 	s.server = s
 	return s
@@ -53,12 +53,12 @@ type StreamOptions struct {
 	View   record.ViewType // Default: NewAndOldImages
 }
 
-// AddStream enables a stream, with one open shard and both images, on a table.
+// AddStream enables a stream on a table. The stream has one open shard, and records with both images.
 func (s *Server) AddStream(table string) *Stream { return s.Enable(table, StreamOptions{}) }
 
-// Enable enables a stream on a table. Its label is the time, at least a second after the
-// label of the table's last stream. It does not disable the table's other streams:
-// call [Stream.Disable] first, since a real table has one enabled stream.
+// Enable enables a stream on a table. The label is the present time, but at least one second after the label of the
+// table's last stream. Enable does not disable the table's other streams. Call [Stream.Disable] first, because a real
+// table has at most one enabled stream.
 func (s *Server) Enable(table string, o StreamOptions) *Stream {
 	if table == "" || strings.Trim(table, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != "" {
 		panic(fmt.Sprintf("streamtest: %q cannot be a table's name", table))
@@ -69,8 +69,8 @@ func (s *Server) Enable(table string, o StreamOptions) *Stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	enabled := s.o.Now().UTC().Truncate(time.Millisecond)
-	if before, ok := s.labels[table]; ok && before.Add(time.Second).After(enabled) {
-		enabled = before.Add(time.Second)
+	if lastLabel, ok := s.labels[table]; ok && lastLabel.Add(time.Second).After(enabled) {
+		enabled = lastLabel.Add(time.Second)
 	}
 	label := enabled.Format("2006-01-02T15:04:05.000")
 	st := &Stream{
@@ -89,7 +89,7 @@ func (s *Server) Enable(table string, o StreamOptions) *Stream {
 	s.streams = append(s.streams, st)
 	s.byARN[st.ref.ARN] = st
 	s.labels[table] = enabled
-	for _, r := range whole.split(max(o.Shards, 1)) {
+	for _, r := range fullRange.split(max(o.Shards, 1)) {
 		st.writable = append(st.writable, st.addShard("", r))
 	}
 	if t := s.tables[table]; t != nil {
@@ -102,26 +102,26 @@ func (s *Server) Enable(table string, o StreamOptions) *Stream {
 func (s *Server) Streams() []*Stream {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.forget()
+	s.dropExpired()
 	return slices.Clone(s.streams)
 }
 
-// stream returns the stream of an ARN. The caller holds the lock, here and below.
+// stream returns the stream with an ARN. The caller holds the lock, here and below.
 func (s *Server) stream(arn string) (*Stream, *failure) {
 	st := s.byARN[arn]
 	if st != nil && s.expired(st.disabled) {
-		s.forget()
+		s.dropExpired()
 		st = nil
 	}
 	if st == nil {
 		return nil, notFound("Requested resource not found: Stream: %s not found", arn)
 	}
-	st.age()
+	st.dropExpiredShards()
 	return st, nil
 }
 
-// forget removes streams that were disabled longer ago than the retention.
-func (s *Server) forget() {
+// dropExpired removes streams that were disabled longer ago than the retention.
+func (s *Server) dropExpired() {
 	s.streams = slices.DeleteFunc(s.streams, func(st *Stream) bool {
 		gone := s.expired(st.disabled)
 		if gone {
@@ -131,15 +131,15 @@ func (s *Server) forget() {
 	})
 }
 
-// expired reports whether the retention after a time is over. The zero time has no end.
+// expired reports whether the retention after the time ended is over. It returns false for the zero time.
 func (s *Server) expired(ended time.Time) bool {
 	return !ended.IsZero() && s.o.Now().Sub(ended) > s.o.Retention
 }
 
-// next returns a new sequence number.
-func (s *Server) next() sequence {
-	s.minted += sequenceStep
-	return s.minted
+// nextSequence returns a new sequence number.
+func (s *Server) nextSequence() sequence {
+	s.lastSequence += sequenceStep
+	return s.lastSequence
 }
 
 // failure is an error answer.

@@ -8,32 +8,32 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// shard stores its records as GetRecords sends them, joined by
-// commas, so that a page is a range of bytes that needs no copy.
+// shard stores its records as GetRecords sends them, joined by commas. So a page is a range of bytes, and needs no
+// copy.
 type shard struct {
 	id, parent string
 	keys       keyRange
-	first      sequence // number at which the shard starts
-	back       sequence // difference between the server's numbers and the shard's
+	first      sequence // sequence number at which the shard starts
+	offset     sequence // sequence numbers of the shard are lower than those of the server by this difference
 
-	listed   time.Time // time from which the shard is listed; zero: always
-	hidden   bool
-	open     bool      // listed as open, even if it ended
-	ended    time.Time // zero if the shard is open
-	gone     bool
-	horizon  int // number of trimmed records
-	records  []stored
-	blocks   [][]byte // never moved or reallocated, so readers need no lock; nil when trimmed
-	released int      // number of nil blocks
+	listedFrom   time.Time // time from which on the shard is listed; zero if always
+	hidden       bool      // the shard is not listed
+	listedOpen   bool      // the shard is listed as open, even if it has ended
+	ended        time.Time // when the shard ended; zero if it is open
+	gone         bool      // the shard was dropped or has expired
+	trimmedCount int       // number of trimmed records
+	records      []storedRecord
+	blocks       [][]byte // never moved or reallocated, so readers need no lock; trimmed blocks are nil
+	released     int      // number of nil blocks
 
-	seen map[string]time.Time // time of the last GetRecords by reader
+	lastReads map[string]time.Time // time of the last GetRecords call, by reader
 }
 
-type stored struct {
+type storedRecord struct {
 	number   sequence
 	at       int64 // time of the write, Unix nanoseconds
 	block    int32
-	from, to uint32 // range in the block
+	from, to uint32 // range of bytes in the block
 }
 
 const (
@@ -44,9 +44,9 @@ const (
 func (sh *shard) closed() bool { return !sh.ended.IsZero() }
 
 // next returns the sequence number of the next record.
-func (sh *shard) next(s *Server) sequence { return s.next() - sh.back }
+func (sh *shard) next(s *Server) sequence { return s.nextSequence() - sh.offset }
 
-// append adds a record. text appends its JSON to a block.
+// append adds a record. text appends the JSON of the record to a block.
 func (sh *shard) append(n sequence, at int64, text func(dst []byte) []byte) {
 	last := len(sh.blocks) - 1
 	var grown []byte
@@ -59,7 +59,7 @@ func (sh *shard) append(n sequence, at int64, text func(dst []byte) []byte) {
 	}
 	from := len(grown)
 	grown = text(grown)
-	if cap(grown) != free { // the block was too small: keep it, and begin another with the record
+	if cap(grown) != free { // the block was too small: keep it, and begin another block with the record
 		record := grown[from:]
 		grown = make([]byte, 0, max(min(2*free, largeBlock), smallBlock, len(record)))
 		grown, from = append(grown, record...), 0
@@ -67,11 +67,11 @@ func (sh *shard) append(n sequence, at int64, text func(dst []byte) []byte) {
 		last++
 	}
 	sh.blocks[last] = grown
-	sh.records = append(sh.records, stored{number: n, at: at, block: int32(last), from: uint32(from), to: uint32(len(grown))})
+	sh.records = append(sh.records, storedRecord{number: n, at: at, block: int32(last), from: uint32(from), to: uint32(len(grown))})
 }
 
-// page returns records from index i on, as byte ranges that the caller joins with
-// commas, and the index after them.
+// page appends to dst the records from the index from on, as byte ranges that the caller joins with commas. It also
+// returns the index after these records.
 func (sh *shard) page(dst [][]byte, from, limit, size int) (parts [][]byte, next int) {
 	next = from
 	for next < len(sh.records) && next-from < limit {
@@ -99,45 +99,45 @@ func (sh *shard) page(dst [][]byte, from, limit, size int) (parts [][]byte, next
 
 // trim removes the records before n.
 func (sh *shard) trim(n int) {
-	sh.horizon = min(max(sh.horizon, n), len(sh.records))
+	sh.trimmedCount = min(max(sh.trimmedCount, n), len(sh.records))
 	keep := len(sh.blocks) - 1 // the last block takes more records
-	if sh.horizon < len(sh.records) {
-		keep = int(sh.records[sh.horizon].block)
+	if sh.trimmedCount < len(sh.records) {
+		keep = int(sh.records[sh.trimmedCount].block)
 	}
 	for ; sh.released < keep; sh.released++ {
 		sh.blocks[sh.released] = nil
 	}
 }
 
-// age trims the records that were written before a time.
-func (sh *shard) age(before int64) {
-	n := sh.horizon
+// trimBefore trims the records that were written before a time.
+func (sh *shard) trimBefore(before int64) {
+	n := sh.trimmedCount
 	for n < len(sh.records) && sh.records[n].at < before {
 		n++
 	}
-	if n > sh.horizon {
+	if n > sh.trimmedCount {
 		sh.trim(n)
 	}
 }
 
-// indexFrom returns the index of the first record with a number of at least n.
+// indexFrom returns the index of the first record whose sequence number is at least n.
 func (sh *shard) indexFrom(n sequence) int {
-	i, _ := slices.BinarySearchFunc(sh.records, n, func(r stored, n sequence) int { return cmp.Compare(r.number, n) })
+	i, _ := slices.BinarySearchFunc(sh.records, n, func(r storedRecord, n sequence) int { return cmp.Compare(r.number, n) })
 	return i
 }
 
-// indexAt returns the index of the oldest record left whose creation time is not before a time. Creation times are
+// indexAt returns the index of the oldest record left whose creation time is not before the time at. Creation times are
 // whole seconds.
 func (sh *shard) indexAt(at time.Time) int {
 	from := at.UnixNano()
-	i := sh.horizon
+	i := sh.trimmedCount
 	for i < len(sh.records) && sh.records[i].at-sh.records[i].at%int64(time.Second) < from {
 		i++
 	}
 	return i
 }
 
-// last returns the last number of a closed shard.
+// last returns the last sequence number of a closed shard.
 func (sh *shard) last() sequence {
 	if len(sh.records) == 0 {
 		return sh.first
@@ -145,13 +145,13 @@ func (sh *shard) last() sequence {
 	return sh.records[len(sh.records)-1].number
 }
 
-// listing returns the shard as DescribeStream lists it. ok is false if it is not listed.
+// listing returns the shard as DescribeStream lists it. ok is false if the shard is not listed.
 func (sh *shard) listing(o *Options, now time.Time) (s shardreader.Shard, ok bool) {
-	if sh.hidden || now.Before(sh.listed) {
+	if sh.hidden || now.Before(sh.listedFrom) {
 		return s, false
 	}
 	s = shardreader.Shard{ID: sh.id, Parent: sh.parent, First: sh.first.text()}
-	if sh.closed() && !sh.open && !now.Before(sh.ended.Add(o.CloseDelay)) {
+	if sh.closed() && !sh.listedOpen && !now.Before(sh.ended.Add(o.CloseDelay)) {
 		s.Last = sh.last().text()
 	}
 	return s, true

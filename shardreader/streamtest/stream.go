@@ -9,22 +9,21 @@ import (
 	"github.com/tablewake/tablewake/shardreader"
 )
 
-// Stream is one stream of a [Server]. Its methods panic if the shard that they are given does not
-// exist.
+// Stream is one stream of a [Server]. Its methods panic if a shard that is passed to them does not exist.
 type Stream struct {
-	server  *Server // whose lock guards all below
+	server  *Server // its lock guards the fields below
 	ref     shardreader.StreamRef
 	status  shardreader.StreamStatus
 	view    record.ViewType
 	enabled time.Time
 
-	disabled time.Time           // zero while it is enabled
-	shards   []*shard            // sorted by creation, and so by id
-	byID     map[string]*shard   // by id
-	children map[string][]*shard // by id of the parent
-	writable []*shard            // open shards, sorted by key range
-	closing  []*shard            // closed shards, oldest first
-	last     int64               // creation time of the newest shard, Unix milliseconds
+	disabled     time.Time           // zero while the stream is enabled
+	shards       []*shard            // sorted by creation time, and so by id
+	byID         map[string]*shard   // by id
+	children     map[string][]*shard // by id of the parent
+	writable     []*shard            // open shards, sorted by key range
+	closedShards []*shard            // closed shards, oldest first
+	lastCreated  int64               // creation time of the newest shard, Unix milliseconds
 }
 
 // ARN returns the ARN of the stream.
@@ -37,7 +36,7 @@ func (st *Stream) Table() string { return st.ref.Table }
 func (st *Stream) Put(shardID string, records ...Record) []string {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
-	sh := st.must(shardID)
+	sh := st.mustFind(shardID)
 	if sh.closed() {
 		panic("streamtest: Put into the closed shard " + shardID)
 	}
@@ -55,57 +54,53 @@ func (st *Stream) append(sh *shard, r Record) sequence {
 	return n
 }
 
-// Split closes a shard, and opens n children that share its keys. It returns
-// their ids.
+// Split closes a shard, and opens n children that share its keys. It returns the ids of the children.
 func (st *Stream) Split(shardID string, n int) []string {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
-	return names(st.split(st.must(shardID), n))
+	return shardIDs(st.split(st.mustFind(shardID), n))
 }
 
-// Rollover closes a shard and opens one child. The service does so with each
-// shard every few hours.
+// Rollover closes a shard, opens one child and returns its id. The service rolls each shard over every few hours.
 func (st *Stream) Rollover(shardID string) string { return st.Split(shardID, 1)[0] }
 
-// SplitBelow is Split with children whose sequence numbers start below the
-// parent's. The service never does that, and versions depend on it: a reader must
-// notice and stop.
+// SplitBelow is like Split, but the sequence numbers of the children start below those of the parent. The service never
+// does that, and versions depend on the order. So a reader must notice it and stop.
 func (st *Stream) SplitBelow(shardID string, n int) []string {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
-	parent := st.must(shardID)
+	parent := st.mustFind(shardID)
 	children := st.split(parent, n)
 	for _, sh := range children {
-		sh.back = sh.first - parent.first + 100*sequenceStep
-		sh.first -= sh.back
+		sh.offset = sh.first - parent.first + 100*sequenceStep
+		sh.first -= sh.offset
 	}
-	return names(children)
+	return shardIDs(children)
 }
 
 func (st *Stream) split(parent *shard, n int) []*shard {
 	if parent.closed() {
 		panic("streamtest: Split of the closed shard " + parent.id)
 	}
-	at := st.writableIndex(parent)
+	index := st.writableIndex(parent)
 	st.close(parent)
-	var made []*shard
+	var children []*shard
 	for _, r := range parent.keys.split(n) {
-		made = append(made, st.addShard(parent.id, r))
+		children = append(children, st.addShard(parent.id, r))
 	}
-	st.writable = slices.Insert(st.writable, at, made...)
-	return made
+	st.writable = slices.Insert(st.writable, index, children...)
+	return children
 }
 
 // close closes an open shard.
 func (st *Stream) close(sh *shard) {
-	at := st.writableIndex(sh)
-	st.writable = slices.Delete(st.writable, at, at+1)
+	index := st.writableIndex(sh)
+	st.writable = slices.Delete(st.writable, index, index+1)
 	sh.ended = st.server.o.Now()
-	st.closing = append(st.closing, sh)
+	st.closedShards = append(st.closedShards, sh)
 }
 
-// Disable closes the stream and its shards. They stay readable until the
-// retention is over.
+// Disable closes the stream and its shards. They stay readable until the retention is over.
 func (st *Stream) Disable() {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
@@ -116,15 +111,15 @@ func (st *Stream) Disable() {
 	for _, sh := range st.writable {
 		sh.ended = st.disabled
 	}
-	st.closing = append(st.closing, st.writable...)
+	st.closedShards = append(st.closedShards, st.writable...)
 	st.writable = nil
 	if t := st.server.tables[st.ref.Table]; t != nil && t.stream == st {
 		t.stream = nil
 	}
 }
 
-// SetStatus changes only the reported status: a stream is
-// ENABLING before it has records, and DISABLING while its shards are still open.
+// SetStatus changes only the reported status. For example, a stream is ENABLING before it has records, and DISABLING
+// while its shards are still open.
 func (st *Stream) SetStatus(status shardreader.StreamStatus) {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
@@ -143,15 +138,15 @@ func (st *Stream) Delete() {
 func (st *Stream) addShard(parent string, keys keyRange) *shard {
 	now := st.server.o.Now()
 	st.server.shards++
-	st.last = max(st.last+1, now.UnixMilli())
+	st.lastCreated = max(st.lastCreated+1, now.UnixMilli())
 	sh := &shard{
-		id:     fmt.Sprintf("shardId-%020d-%08x", st.last, st.server.shards),
+		id:     fmt.Sprintf("shardId-%020d-%08x", st.lastCreated, st.server.shards),
 		parent: parent,
 		keys:   keys,
-		first:  st.server.next(),
+		first:  st.server.nextSequence(),
 	}
 	if parent != "" && st.server.o.ListDelay > 0 {
-		sh.listed = now.Add(st.server.o.ListDelay)
+		sh.listedFrom = now.Add(st.server.o.ListDelay)
 	}
 	st.shards = append(st.shards, sh)
 	st.byID[sh.id] = sh
@@ -161,15 +156,15 @@ func (st *Stream) addShard(parent string, keys keyRange) *shard {
 
 func (st *Stream) find(shardID string) (*shard, *failure) {
 	if sh := st.byID[shardID]; sh != nil {
-		sh.age(st.server.o.Now().Add(-st.server.o.Retention).UnixNano())
+		sh.trimBefore(st.server.o.Now().Add(-st.server.o.Retention).UnixNano())
 		return sh, nil
 	}
 	return nil, notFound("Requested resource not found: Shard: %s in Stream: %s not found", shardID, st.ref.ARN)
 }
 
-// must returns a shard, and panics if it does not exist.
-func (st *Stream) must(shardID string) *shard {
-	st.age()
+// mustFind returns a shard, and panics if it does not exist.
+func (st *Stream) mustFind(shardID string) *shard {
+	st.dropExpiredShards()
 	sh, f := st.find(shardID)
 	if f != nil {
 		panic("streamtest: " + f.Error())
@@ -177,7 +172,7 @@ func (st *Stream) must(shardID string) *shard {
 	return sh
 }
 
-func names(shards []*shard) []string {
+func shardIDs(shards []*shard) []string {
 	ids := make([]string, len(shards))
 	for i, sh := range shards {
 		ids[i] = sh.id

@@ -10,20 +10,19 @@ import (
 	"strings"
 )
 
-// Table is a DynamoDB table whose writes go to its newest enabled stream. The
-// records have old and new images, and go to the shard that owns the item. So
-// they are in order for each item, from parents to children. A Table is safe for
-// concurrent use.
+// Table is a DynamoDB table. Its writes create records in its newest enabled stream. The records have old and new
+// images, and are in the shard that owns the item. So the records of each item are in order, from parents to children.
+// A Table is safe for concurrent use.
 type Table struct {
-	server *Server // whose lock guards the rest
-	name   string  // never changes, as the key attributes
-	keys   []string
+	server *Server           // its lock guards stream and items
+	name   string            // never changes
+	keys   []string          // names of the key attributes; never change
 	stream *Stream           // nil if no stream is enabled
 	items  map[string]string // by key
 }
 
-// Table returns the table of this name. If it does not exist yet, it is created with these key attributes, by default
-// PK and SK.
+// Table returns the table of this name. If the table does not exist yet, Table creates it with these key attributes, by
+// default PK and SK.
 func (s *Server) Table(name string, keys ...string) *Table {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,16 +53,14 @@ func (s *Server) keysOf(table string) []string {
 // Name returns the name of the table.
 func (t *Table) Name() string { return t.name }
 
-// Written is the record of a write. It is zero if the
-// write changed nothing, or no stream is enabled.
+// Written identifies the record of a write. It is zero if the write changed nothing, or if no stream is enabled.
 type Written struct {
 	Shard, Sequence string
 	Event           string // INSERT, MODIFY, REMOVE
 }
 
-// Put writes an item in DynamoDB JSON: {"PK":{"S":"a"},...}. If it equals the
-// stored item, no record is written. Items in another spelling
-// (1.0 for 1, a set in another order) are not equal.
+// Put writes an item in DynamoDB JSON: {"PK":{"S":"a"},...}. If it equals the stored item, no record is written. Items
+// with another spelling (1.0 for 1, a set in another order) are not equal.
 func (t *Table) Put(item string) (Written, error) {
 	attributes, key, err := t.parse(item)
 	if err != nil {
@@ -72,10 +69,10 @@ func (t *Table) Put(item string) (Written, error) {
 	return t.write(key, encodeItem(attributes), ""), nil
 }
 
-// Delete removes the item of a key in DynamoDB JSON. It ignores other attributes.
+// Delete removes the item with a key in DynamoDB JSON. It ignores other attributes in key.
 func (t *Table) Delete(key string) (Written, error) { return t.remove(key, "") }
 
-// Expire removes the item of a key like a TTL delete.
+// Expire removes the item with a key. The record is that of a TTL delete.
 func (t *Table) Expire(key string) (Written, error) { return t.remove(key, "dynamodb.amazonaws.com") }
 
 func (t *Table) remove(key, principal string) (Written, error) {
@@ -86,7 +83,7 @@ func (t *Table) remove(key, principal string) (Written, error) {
 	return t.write(key, "", principal), nil
 }
 
-// Item returns the stored item of a key.
+// Item returns the stored item with a key.
 func (t *Table) Item(key string) (item string, ok bool) {
 	_, key, err := t.parse(key)
 	if err != nil {
@@ -166,13 +163,13 @@ func (t *Table) parse(text string) (item map[string]any, key string, err error) 
 	return item, encodeItem(attributes), nil
 }
 
-// encodeItem returns equal JSON for equal items: members are sorted by name.
+// encodeItem returns the JSON of an item, with members sorted by name. So equal items have equal JSON.
 func encodeItem(item map[string]any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(item); err != nil {
-		panic(err) // what came from JSON
+		panic(err) // cannot happen: the item was decoded from JSON
 	}
 	return string(bytes.TrimRight(b.Bytes(), "\n"))
 }

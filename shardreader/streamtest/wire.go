@@ -15,14 +15,14 @@ type request struct {
 	ShardFilter                        *struct{ ShardID, Type string }
 	ShardID, SequenceNumber            string
 	ShardIteratorType                  shardreader.IteratorType
-	Timestamp                          float64 // Unix seconds, to the millisecond
+	Timestamp                          float64 // Unix seconds, with a precision of 1 ms
 	ShardIterator                      string
 	Limit                              *int
 
 	iterator iterator // parsed ShardIterator
 }
 
-// limit returns the request's limit, or the server's if that is lower. bound is the service's maximum.
+// limit returns the request's limit, or serverLimit if it is lower. bound is the service's maximum.
 func (r request) limit(serverLimit, bound int) (int, *failure) {
 	switch {
 	case r.Limit == nil:
@@ -90,13 +90,13 @@ func wireDescription(d shardreader.StreamDescription, keys []string) map[string]
 
 func wireShards(d shardreader.StreamDescription) map[string]any { return wireDescription(d, nil) }
 
-// body is an HTTP body in parts, which are not copied.
+// body is an HTTP body in parts. The parts are not copied.
 type body [][]byte
 
 func bodyOf(v any) body {
 	b, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // texts and numbers
+		panic(err) // cannot happen: v has only texts and numbers
 	}
 	return body{b}
 }
@@ -109,10 +109,10 @@ func (b body) size() int {
 	return n
 }
 
-// bytes returns the joined body.
+// bytes returns the body with its parts joined.
 func (b body) bytes() []byte { return bytes.Join(b, nil) }
 
-// reader reads a body, and then fails with err if that is set.
+// reader reads a body. At the end it returns err, or io.EOF if err is nil.
 type reader struct {
 	parts body
 	err   error
@@ -137,11 +137,11 @@ func (r *reader) Read(p []byte) (n int, err error) {
 
 func (r *reader) Close() error { return nil }
 
-// quote writes a text as JSON.
+// quote appends a text as a JSON string.
 func quote(dst []byte, text string) []byte {
 	b, err := json.Marshal(text)
 	if err != nil {
-		panic(err) // a text
+		panic(err) // cannot happen: text is a string
 	}
 	return append(dst, b...)
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// Decompress returns a reader of the decompressed content of r, and a function that frees it. It knows gzip with
-// several members and zstd with several frames by their first bytes. Other content is unchanged. Its errors name the
-// format and what to do, but errors of r are unchanged.
+// Decompress returns a reader of the decompressed content of r, and a function that frees the reader. It recognizes
+// gzip with several members and zstd with several frames by their first bytes, and does not change other content.
+// Errors of the decompression name the format and say what to do. Errors of r are unchanged.
 func Decompress(r io.Reader) (io.Reader, func(), error) {
 	raw := &rawReader{r: r}
 	b := bufio.NewReaderSize(raw, 64<<10)
@@ -46,10 +46,10 @@ func Decompress(r io.Reader) (io.Reader, func(), error) {
 	return b, func() {}, nil
 }
 
-// errTrailingData means bytes after the end of gzip data that are not another member.
+// errTrailingData means that other bytes than a gzip member follow the end of gzip data.
 var errTrailingData = errs.New("other bytes after the end")
 
-// gzipMembers decompresses gzip members, one after another.
+// gzipMembers decompresses gzip members one after another.
 type gzipMembers struct {
 	packed *bufio.Reader
 	z      *gzip.Reader
@@ -60,7 +60,7 @@ func (m *gzipMembers) Read(p []byte) (int, error) {
 		n, err := m.z.Read(p)
 		if n > 0 || !errors.Is(err, io.EOF) {
 			if errors.Is(err, io.EOF) {
-				err = nil // the next Read returns it
+				err = nil // the next Read returns io.EOF
 			}
 			return n, err
 		}
@@ -102,7 +102,7 @@ func (u unpackErrors) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// rawReader remembers the last error of r: it is not an error of the format.
+// rawReader stores the last error of r, to distinguish it from errors of the format.
 type rawReader struct {
 	r   io.Reader
 	err error

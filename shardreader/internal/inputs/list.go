@@ -9,13 +9,12 @@ import (
 
 // File is one file to read, or standard input.
 type File struct {
-	Path  string // as given, or a path below the given folder; "-" is standard input
-	Named bool   // the user named the file; otherwise it was found in a folder
+	Path  string // path as given, or a path below a given folder; "-" is standard input
+	Named bool   // the user named the file; if false, the file was found in a folder
 	Size  int64  // bytes on disk; 0 for standard input
 }
 
-// List resolves paths to files. Folders are read recursively, sorted by name, without
-// hidden files.
+// List returns the files of paths. Folders are read recursively, sorted by name, without hidden files.
 func List(paths []string) ([]File, error) {
 	var files []File
 	for _, p := range paths {

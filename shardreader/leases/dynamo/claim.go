@@ -12,12 +12,12 @@ import (
 	state "github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
-// attrPipeline holds the pipeline that owns the lease table.
+// attrPipeline is the attribute with the name of the pipeline that owns the lease table.
 const attrPipeline = "pipeline"
 
-// Claim reserves the lease table for this pipeline. If another pipeline of the same state table
-// has claimed it, the error is fatal. Two pipelines do not see each other's members: each would
-// take the other's shards, and skip what the other has read.
+// Claim reserves the lease table for this pipeline. If another pipeline with the same state table has claimed it, the
+// error is fatal. Two pipelines do not see each other's members: each would take the shards of the other, and skip the
+// records that the other has read.
 func (t *Table) Claim(ctx context.Context) error {
 	row := Item{attrPK: text(sharedLeases + escaped(t.o.Table)), attrSK: text("-"), attrPipeline: text(t.o.Pipeline)}
 	_, err := send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{
@@ -27,11 +27,11 @@ func (t *Table) Claim(ctx context.Context) error {
 		ExpressionAttributeValues:           Item{":p": row[attrPipeline]},
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}, noRetries)
-	unmet, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
+	failedCheck, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
 	if !refused {
 		return failed(ctx, "PutItem", t.o.State, err)
 	}
-	r := reader{row: unmet.Item}
+	r := reader{row: failedCheck.Item}
 	return pipeline.Fatal(&state.Error{
 		Op: "Claim", Table: t.o.Table, Action: -1, Detail: "these are the leases of the pipeline " + r.text(attrPipeline) + ", and this one is " + t.o.Pipeline,
 		Hint: "give each pipeline a lease table of its own; where it was renamed, delete the item " + sharedLeases + escaped(t.o.Table) + " of the state table " + t.o.State,

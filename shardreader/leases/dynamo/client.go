@@ -8,8 +8,8 @@ import (
 	state "github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
-// Client is the part of *dynamodb.Client that this package calls. Only [Table.CreateTables] needs the rights
-// for CreateTable, UpdateTimeToLive and DescribeTimeToLive.
+// Client has the methods of *dynamodb.Client that this package calls. Only [Table.CreateTables] needs the rights for
+// CreateTable, UpdateTimeToLive and DescribeTimeToLive.
 type Client interface {
 	state.Client
 

@@ -34,14 +34,14 @@ func (t *Table) CreateTables(ctx context.Context) error {
 	return t.Check(ctx)
 }
 
-// Check waits until both tables are active, and finds out the lease table's [Form]. The error is fatal
-// if a table is missing or has another key. A damaged lease is not an error here: [Table.Read] reports it.
+// Check waits until both tables are active, and finds the lease table's [Form]. The error is fatal if a table is
+// missing or has another key. A damaged lease is not an error here, because [Table.Read] reports it.
 func (t *Table) Check(ctx context.Context) error {
 	for _, table := range t.tables() {
 		if err := t.db.Check(ctx, table); err != nil {
 			return err
 		}
 	}
-	_, err := t.known(ctx)
+	_, err := t.knownForm(ctx)
 	return err
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Form is the format of new rows. It is that of the application which wrote the present rows.
+// Form is the format of new rows. New rows have the format of the application that wrote the present rows.
 type Form struct {
 	Version Version
 	Streams bool // rows name their stream: KCL's multi-stream mode
@@ -15,11 +15,11 @@ type Form struct {
 // Version is the version of the KCL that reads and writes the rows.
 type Version uint8
 
-// The versions. The zero Version is for a table without leases.
+// The versions. A table without leases has the zero Version.
 const (
 	Adapter2 Version = iota // dynamodb-streams-kinesis-adapter 2.x on KCL 3, which has two more tables
 	Adapter1                // dynamodb-streams-kinesis-adapter 1.x on KCL 1
-	KCL35                   // KCL 3.5, which has one table for all
+	KCL35                   // KCL 3.5, which has one table for everything
 )
 
 // String returns the common name of the form.
@@ -31,13 +31,13 @@ func (f Form) String() string {
 	return s
 }
 
-// formSigns collects the attributes that reveal the form of the rows.
+// formSigns collects the signs in the rows that reveal their form.
 type formSigns struct {
-	leases                  int
-	entities, hash, streams bool
+	leases                      int // number of rows that are leases
+	entities, hashKeys, streams bool
 }
 
-func (s *formSigns) see(row Item, lease bool) {
+func (s *formSigns) note(row Item, lease bool) {
 	if _, ok := row[attrEntity]; ok {
 		s.entities = true
 	}
@@ -46,26 +46,26 @@ func (s *formSigns) see(row Item, lease bool) {
 	}
 	s.leases++
 	if _, ok := row[attrHashFirst]; ok {
-		s.hash = true
+		s.hashKeys = true
 	}
 	if _, ok := row[attrStreamName]; ok {
 		s.streams = true
 	}
 }
 
-func (s *formSigns) add(t formSigns) {
+func (s *formSigns) merge(t formSigns) {
 	s.leases += t.leases
 	s.entities = s.entities || t.entities
-	s.hash = s.hash || t.hash
+	s.hashKeys = s.hashKeys || t.hashKeys
 	s.streams = s.streams || t.streams
 }
 
-// form returns the form that the rows show. If there are no leases, it is f, the form known so far.
+// form returns the form that the rows show. If there are no leases, it returns f, the form known so far.
 func (s formSigns) form(f Form) Form {
 	if s.leases > 0 {
 		f.Streams = s.streams
 		f.Version = Adapter1
-		if s.hash {
+		if s.hashKeys {
 			f.Version = Adapter2
 		}
 	}
@@ -87,8 +87,8 @@ func (f Form) key(l leases.Lease) (string, error) {
 	return id + ":" + l.Shard, err
 }
 
-// fresh returns the row of a new lease.
-func (f Form) fresh(l leases.Lease) (Item, error) {
+// newRow returns the row of a new lease.
+func (f Form) newRow(l leases.Lease) (Item, error) {
 	l.Opaque = ""
 	key, err := f.key(l)
 	if err != nil {
@@ -98,7 +98,7 @@ func (f Form) fresh(l leases.Lease) (Item, error) {
 	row[attrKey] = text(key)
 	row[attrSwitches] = number(l.Switches)
 	if f.Version != Adapter1 {
-		row[attrHashFirst], row[attrHashLast] = text("0"), text("1") // KCL requires a range of hash keys, which shards of a table's stream do not have
+		row[attrHashFirst], row[attrHashLast] = text("0"), text("1") // KCL requires a range of hash keys, but shards of DynamoDB Streams have none
 	}
 	if f.Version == KCL35 {
 		row[attrEntity] = text(entityLease)
@@ -110,14 +110,13 @@ func (f Form) fresh(l leases.Lease) (Item, error) {
 	return row, nil
 }
 
-// isLease reports whether a row is a lease. A row without entityType is one if it has a counter
-// or a checkpoint.
+// isLease reports whether a row is a lease. A row without entityType is a lease if it has a counter or a checkpoint.
 func isLease(row Item) bool {
-	v, typed := row[attrEntity]
-	if !typed {
-		_, counted := row[attrCounter]
-		_, read := row[attrCheckpoint]
-		return counted || read
+	v, hasType := row[attrEntity]
+	if !hasType {
+		_, hasCounter := row[attrCounter]
+		_, hasCheckpoint := row[attrCheckpoint]
+		return hasCounter || hasCheckpoint
 	}
 	s, ok := v.(*types.AttributeValueMemberS)
 	return ok && s.Value == entityLease

@@ -18,7 +18,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Attributes of the state table. All its rows have the same key attributes and TTL attribute.
+// Attributes of the state table. All rows have the same key attributes and TTL attribute.
 const (
 	attrPK      = "pk"
 	attrSK      = "sk"
@@ -36,38 +36,39 @@ const (
 	attrFailing        = "failing" // map by shard: Unix seconds of the first failure, and the class of the last error
 	attrAtEnd          = "at_end"  // number of a heartbeat; may be absent
 	attrQuiet          = "quiet"   // number of a heartbeat; may be absent
-	attrBusy           = "busy"    // list of shards; may be absent
+	attrBusy           = "busy"    // set of shards; may be absent
 	attrRoutes         = "routes"  // digest; may be absent
 
 	attrCount = "count"
 )
 
-// The limits of a member's row, as an item has at most 400 KB. Only the first shards by name are stored.
+// The limits of a member's row, because an item has at most 400 KB. The row has the first maxStopped stopped shards by
+// name.
 const (
 	maxStopped = 1000
-	maxReason  = 200 // bytes
+	maxReason  = 200 // bytes of a reason or an error class
 )
 
-// begunPrefix begins the sort key of a begun stream. These rows have the partition key of the members,
-// so that one query reads both. An escaped consumer id contains no #.
+// begunPrefix is the prefix of the sort key of a begun stream. The rows of begun streams have the partition key of the
+// members, so that one query reads both. An escaped consumer id contains no #.
 const begunPrefix = "begun#"
 
-// Members reads only the members. It works without the lease table.
+// Members returns the members. It does not read the lease table, which may be missing.
 func (t *Table) Members(ctx context.Context) ([]leases.Member, error) {
 	var s leases.Snapshot
-	if err := t.members(ctx, &s); err != nil {
+	if err := t.readMembers(ctx, &s); err != nil {
 		return nil, err
 	}
 	s.Sort()
 	return s.Members, nil
 }
 
-// members reads the members and the begun streams of this pipeline.
-func (t *Table) members(ctx context.Context, s *leases.Snapshot) error {
+// readMembers reads the members and the begun streams of this pipeline.
+func (t *Table) readMembers(ctx context.Context, s *leases.Snapshot) error {
 	in := &dynamodb.QueryInput{
 		TableName: &t.o.State, ConsistentRead: aws.Bool(true),
 		KeyConditionExpression:    aws.String(attrPK + " = :pk"),
-		ExpressionAttributeValues: Item{":pk": text(t.fleet())},
+		ExpressionAttributeValues: Item{":pk": text(t.fleetKey())},
 	}
 	for {
 		out, err := send(ctx, t, t.o.Client.Query, in, sdkRetries)
@@ -97,7 +98,7 @@ func (t *Table) members(ctx context.Context, s *leases.Snapshot) error {
 
 // Heartbeat implements [leases.Table].
 func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
-	key, err := t.member(m.Worker)
+	key, err := t.memberKey(m.Worker)
 	if err != nil {
 		return err
 	}
@@ -110,7 +111,7 @@ func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
 
 // Leave implements [leases.Table].
 func (t *Table) Leave(ctx context.Context, worker string) error {
-	key, err := t.member(worker)
+	key, err := t.memberKey(worker)
 	if err != nil {
 		return err
 	}
@@ -123,7 +124,7 @@ func (t *Table) Begin(ctx context.Context, stream string) error {
 	if stream == "" {
 		return pipeline.Permanent(errs.New("leases: a stream without a name is begun"))
 	}
-	row := Item{attrPK: text(t.fleet()), attrSK: text(begunPrefix + escaped(stream))}
+	row := Item{attrPK: text(t.fleetKey()), attrSK: text(begunPrefix + escaped(stream))}
 	_, err := send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{TableName: &t.o.State, Item: row}, noRetries)
 	return failed(ctx, "PutItem", t.o.State, err)
 }
@@ -162,21 +163,21 @@ func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count in
 	return r.integer(attrCount), false, nil
 }
 
-// Partition keys of rows that pipelines share. All other partition keys begin with the name of a pipeline.
+// The partition keys of rows that pipelines share. All other partition keys begin with the name of a pipeline.
 const (
 	sharedQuotas = "#quotas"
 	sharedLeases = "#leases#" // followed by the name of the lease table
 )
 
-func (t *Table) fleet() string { return escaped(t.o.Pipeline) + "#workers" }
+func (t *Table) fleetKey() string { return escaped(t.o.Pipeline) + "#workers" }
 
-// member returns the key of a consumer's row.
-func (t *Table) member(worker string) (Item, error) {
+// memberKey returns the key of a consumer's row.
+func (t *Table) memberKey(worker string) (Item, error) {
 	sk := escaped(worker)
 	if sk == "" || len(sk) > 1024 {
 		return nil, pipeline.Permanent(errs.New("leases: a worker's name is 1 to 1,024 bytes"))
 	}
-	return Item{attrPK: text(t.fleet()), attrSK: text(sk)}, nil
+	return Item{attrPK: text(t.fleetKey()), attrSK: text(sk)}, nil
 }
 
 func escaped(name string) string { return string(item.AppendEscaped(nil, name)) }
@@ -207,10 +208,10 @@ func encodeMember(m leases.Member) Item {
 	}
 	shards := slices.Sorted(maps.Keys(m.Stopped))
 	for _, shard := range shards[:min(len(shards), maxStopped)] {
-		stopped[shard] = text(cut(m.Stopped[shard], maxReason))
+		stopped[shard] = text(truncate(m.Stopped[shard], maxReason))
 	}
 	for shard, f := range m.Failing {
-		failing[shard] = stamp(f.Since, cut(f.Class, maxReason))
+		failing[shard] = stamp(f.Since, truncate(f.Class, maxReason))
 	}
 	for name, entries := range map[string]Item{attrBehind: behind, attrStopped: stopped, attrFailing: failing} {
 		if len(entries) > 0 {
@@ -220,8 +221,8 @@ func encodeMember(m leases.Member) Item {
 	return row
 }
 
-// cut returns the first runes of s, at most n bytes.
-func cut(s string, n int) string {
+// truncate returns as many of the first runes of s as fit into n bytes.
+func truncate(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
@@ -231,8 +232,8 @@ func cut(s string, n int) string {
 	return s[:n]
 }
 
-// decodeMember returns the member of a row. Damaged attributes are ignored: only the heartbeat
-// decides anything.
+// decodeMember returns the member of a row. It ignores damaged attributes, because only the heartbeat matters for
+// leases.
 func decodeMember(row Item) leases.Member {
 	r := reader{row: row}
 	worker, err := item.Unescape(r.text(attrSK))
@@ -247,10 +248,10 @@ func decodeMember(row Item) leases.Member {
 	if leaving, ok := row[attrLeaving].(*types.AttributeValueMemberBOOL); ok {
 		m.Leaving = leaving.Value
 	}
-	behind, stopped, failing := r.table(attrBehind), r.table(attrStopped), r.table(attrFailing)
+	behind, stopped, failing := r.entries(attrBehind), r.entries(attrStopped), r.entries(attrFailing)
 	for shard, at := range behind.row {
 		m.Behind[shard] = time.Time{}
-		if _, read := at.(*types.AttributeValueMemberN); read {
+		if _, wasRead := at.(*types.AttributeValueMemberN); wasRead {
 			m.Behind[shard] = behind.time(shard)
 		}
 	}
@@ -265,8 +266,8 @@ func decodeMember(row Item) leases.Member {
 	return m
 }
 
-// table returns a reader of a map attribute. If the attribute is absent, the map is empty.
-func (r *reader) table(name string) *reader {
+// entries returns a reader for the entries of a map attribute. If the attribute is absent, the reader has no entries.
+func (r *reader) entries(name string) *reader {
 	if m, ok := r.row[name].(*types.AttributeValueMemberM); ok {
 		return &reader{row: m.Value}
 	}

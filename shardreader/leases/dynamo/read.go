@@ -10,21 +10,21 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// A table with many rows is scanned in parallel segments. A page is at most 1 MB, about 2,000 rows.
+// A table with many rows is scanned in parallel segments. A page of a scan has at most 1 MB, about 2,000 rows.
 const (
 	rowsPerSegment = 1000
 	maxSegments    = 8
 )
 
-// Read implements [leases.Table]. Each row is read consistently, at its own time. A damaged row
+// Read implements [leases.Table]. Each read of a row is consistent, but rows are read at different times. A damaged row
 // is reported in Snapshot.Broken and does not fail the Read.
 func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 	var s leases.Snapshot
 	var leasesErr, membersErr error
 	var wg sync.WaitGroup
 	var rows segment
-	wg.Go(func() { rows, leasesErr = t.leases(ctx) })
-	wg.Go(func() { membersErr = t.members(ctx, &s) })
+	wg.Go(func() { rows, leasesErr = t.scanLeases(ctx) })
+	wg.Go(func() { membersErr = t.readMembers(ctx, &s) })
 	wg.Wait()
 	for _, err := range []error{leasesErr, membersErr} {
 		if err != nil {
@@ -37,8 +37,8 @@ func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 	return s, nil
 }
 
-// leases scans the lease table, and learns its form.
-func (t *Table) leases(ctx context.Context) (all segment, err error) {
+// scanLeases scans the lease table, and sets the form that its rows show.
+func (t *Table) scanLeases(ctx context.Context) (all segment, err error) {
 	t.mu.Lock()
 	n := min(max(t.rows/rowsPerSegment, 1), maxSegments)
 	t.mu.Unlock()
@@ -54,12 +54,12 @@ func (t *Table) leases(ctx context.Context) (all segment, err error) {
 		}
 		all.leases = append(all.leases, s.leases...)
 		all.broken = append(all.broken, s.broken...)
-		all.signs.add(s.signs)
+		all.signs.merge(s.signs)
 		all.rows += s.rows
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.rows, t.seen, t.form = all.rows, true, all.signs.form(t.form)
+	t.rows, t.formKnown, t.form = all.rows, true, all.signs.form(t.form)
 	return all, nil
 }
 
@@ -84,13 +84,13 @@ func (t *Table) scan(ctx context.Context, s *segment, i, n int) error {
 		for _, row := range out.Items {
 			s.rows++
 			lease := isLease(row)
-			s.signs.see(row, lease)
+			s.signs.note(row, lease)
 			if !lease {
 				continue
 			}
 			l, err := decode(row)
 			if err != nil {
-				s.broken = append(s.broken, leases.Broken{Shard: shardOf(row), Why: err.Error()})
+				s.broken = append(s.broken, leases.Broken{Shard: shardFromRow(row), Why: err.Error()})
 				continue
 			}
 			s.leases = append(s.leases, l)

@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Item is a row in the SDK's type.
+// Item is a row as a type of the SDK.
 type Item = map[string]types.AttributeValue
 
 // Attributes of KCL.
@@ -41,8 +41,8 @@ const (
 	entityLease = "LEASE"
 )
 
-// Attributes of tablewake. KCL keeps them when it writes a checkpoint. So tw_time and tw_stopped name their checkpoint,
-// and are ignored if the row has another one.
+// Attributes of tablewake. KCL does not change them when it writes a checkpoint. So tw_time and tw_stopped contain the
+// checkpoint that they belong to, and are ignored if the row has another checkpoint.
 const (
 	attrStream = "tw_stream" // ARN
 	attrFirst  = "tw_first"
@@ -59,9 +59,9 @@ func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
 }
 
-// decimal returns f as an N, and 0 for numbers outside DynamoDB's range.
+// decimal returns f as a DynamoDB number, or 0 if f is outside DynamoDB's range.
 func decimal(f float64) types.AttributeValue {
-	if a := math.Abs(f); !(a > 1e-100 && a < 1e100) {
+	if magnitude := math.Abs(f); !(magnitude > 1e-100 && magnitude < 1e100) {
 		f = 0
 	}
 	return &types.AttributeValueMemberN{Value: strconv.FormatFloat(f, 'g', -1, 64)}
@@ -136,7 +136,7 @@ func decode(row Item) (leases.Lease, error) {
 			l.Shard = strings.TrimPrefix(l.Opaque, id+":")
 		}
 		if l.Stream == "" {
-			l.Stream = arnOf(id)
+			l.Stream = arnFromIdentifier(id)
 		}
 	}
 	if owner := r.text(attrCheckpointOwner); owner != "" {
@@ -151,8 +151,8 @@ func decode(row Item) (leases.Lease, error) {
 	return l, r.err
 }
 
-// shardOf returns the shard of a damaged row, or the key of the row if the shard is unknown.
-func shardOf(row Item) string {
+// shardFromRow returns the shard of a damaged row, or the key of the row if the shard is unknown.
+func shardFromRow(row Item) string {
 	r := reader{row: row}
 	key, shard := r.text(attrKey), r.text(attrShard)
 	if id := r.text(attrStreamName); shard == "" && id != "" {
@@ -161,29 +161,30 @@ func shardOf(row Item) string {
 	return cmp.Or(shard, key)
 }
 
-// reader reads typed attributes of a row. An absent attribute is the zero value. err is set by the first
-// attribute of a wrong type.
+// reader reads typed attributes of a row. An absent attribute is read as the zero value. The first attribute with a
+// wrong type sets err.
 type reader struct {
 	row Item
 	err error
 }
 
-func (r *reader) wrong(name, want string) {
+func (r *reader) setTypeError(name, want string) {
 	if r.err == nil {
 		key, _ := r.row[attrKey].(*types.AttributeValueMemberS)
-		what := "a row without a leaseKey"
+		row := "a row without a leaseKey"
 		if key != nil {
-			what = "the row " + key.Value
+			row = "the row " + key.Value
 		}
-		r.err = errs.Errorf("%s: %s is not %s", redact.Safe(what), redact.Safe(name), redact.Safe(want))
+		r.err = errs.Errorf("%s: %s is not %s", redact.Safe(row), redact.Safe(name), redact.Safe(want))
 	}
 }
 
-// attr returns an attribute of the type T. ok is false if it is absent or of another type.
+// attr returns an attribute of the type T. ok is false if the attribute is absent or has another type. want describes
+// the type for the error.
 func attr[T types.AttributeValue](r *reader, name, want string) (v T, ok bool) {
-	got, there := r.row[name]
-	if v, ok = got.(T); there && !ok {
-		r.wrong(name, want)
+	got, exists := r.row[name]
+	if v, ok = got.(T); exists && !ok {
+		r.setTypeError(name, want)
 	}
 	return v, ok
 }
@@ -205,7 +206,7 @@ func (r *reader) digits(name string) string {
 func (r *reader) integer(name string) int64 {
 	n, err := strconv.ParseInt(r.digits(name), 10, 64)
 	if err != nil {
-		r.wrong(name, "an integer")
+		r.setTypeError(name, "an integer")
 	}
 	return n
 }
@@ -213,7 +214,7 @@ func (r *reader) integer(name string) int64 {
 func (r *reader) decimal(name string) float64 {
 	f, err := strconv.ParseFloat(r.digits(name), 64)
 	if err != nil {
-		r.wrong(name, "a number")
+		r.setTypeError(name, "a number")
 	}
 	return f
 }
@@ -235,7 +236,7 @@ func (r *reader) set(name string) []string {
 func (r *reader) checkpoint() leases.Checkpoint {
 	c, err := leases.ParseCheckpoint(r.text(attrCheckpoint))
 	if err != nil {
-		r.wrong(attrCheckpoint, "a sequence number, TRIM_HORIZON, LATEST, AT_TIMESTAMP or SHARD_END")
+		r.setTypeError(attrCheckpoint, "a sequence number, TRIM_HORIZON, LATEST, AT_TIMESTAMP or SHARD_END")
 	}
 	c.Sub = r.integer(attrSub)
 	return c

@@ -22,8 +22,8 @@ func identifier(arn string) (string, error) {
 	return "", pipeline.Permanent(errs.Errorf("leases: the leases of this table name their streams, and %s is no ARN of a table's stream", redact.Safe(arn)))
 }
 
-// arnOf is the inverse of identifier; "" if id is not such a name.
-func arnOf(id string) string {
+// arnFromIdentifier is the inverse of identifier. It returns "" if id is not such a name.
+func arnFromIdentifier(id string) string {
 	parts := strings.Split(id, ":")
 	if len(parts) != 3 {
 		return ""
@@ -36,7 +36,7 @@ func arnOf(id string) string {
 	return "arn:" + partition(region) + ":dynamodb:" + region + ":" + name[1] + ":table/" + name[2] + "/stream/" + strings.ReplaceAll(name[3], "_", ":")
 }
 
-// partition returns the AWS partition of a Region, as ARNs have it.
+// partition returns the AWS partition of a Region, as in ARNs.
 func partition(region string) string {
 	for _, p := range [][2]string{
 		{"cn-", "aws-cn"}, {"us-gov-", "aws-us-gov"}, {"us-isob-", "aws-iso-b"}, {"us-isof-", "aws-iso-f"}, {"eu-isoe-", "aws-iso-e"}, {"us-iso-", "aws-iso"}, {"eusc-", "aws-eusc"},

@@ -23,21 +23,21 @@ type Options struct {
 	Table    string        // name of the lease table. Required.
 	State    string        // name of the state table. Required.
 	Pipeline string        // name of the pipeline that the members belong to. Required.
-	Streams  bool          // in a table without leases, new rows name their stream. Default: all leases belong to one stream
-	Timeout  time.Duration // of one call. Default: 2s
+	Streams  bool          // new rows in a table without leases name their stream. Default: all leases belong to one stream
+	Timeout  time.Duration // timeout of one call. Default: 2s
 	Keep     time.Duration // TTL of members' rows after the last heartbeat. Default: 7 days
 }
 
-// Table implements [leases.Table] over a lease table and a state table. It is safe for
-// concurrent use. A write is tried once: after a transient error the caller reads what happened.
+// Table implements [leases.Table] with a lease table and a state table. It is safe for concurrent use. A write is tried
+// once: after a transient error the caller reads the table to find whether the write happened.
 type Table struct {
 	o  Options
 	db *state.DB // creates and checks the tables
 
-	mu   sync.Mutex
-	form Form
-	rows int  // number of rows at the last Read
-	seen bool // form was learned from the rows
+	mu        sync.Mutex
+	form      Form
+	rows      int  // number of rows at the last Read
+	formKnown bool // form was set from the rows of the table
 }
 
 var _ leases.Table = (*Table)(nil)
@@ -74,11 +74,11 @@ func (t *Table) Form() Form {
 
 // Create implements [leases.Table].
 func (t *Table) Create(ctx context.Context, l leases.Lease) error {
-	form, err := t.known(ctx)
+	form, err := t.knownForm(ctx)
 	if err != nil {
 		return err
 	}
-	row, err := form.fresh(l)
+	row, err := form.newRow(l)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (t *Table) Create(ctx context.Context, l leases.Lease) error {
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld,
 	}
 	_, err = send(ctx, t, t.o.Client.PutItem, in, noRetries)
-	return t.answer(ctx, "PutItem", l, err)
+	return t.writeError(ctx, "PutItem", l, err)
 }
 
 // Swap implements [leases.Table].
@@ -110,7 +110,7 @@ func (t *Table) Swap(ctx context.Context, old, next leases.Lease) error {
 	}
 	_, err = send(ctx, t, t.o.Client.UpdateItem, in, noRetries)
 	old.Opaque = key
-	return t.answer(ctx, "UpdateItem", old, err)
+	return t.writeError(ctx, "UpdateItem", old, err)
 }
 
 // Delete implements [leases.Table].
@@ -130,39 +130,39 @@ func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 	}
 	_, err = send(ctx, t, t.o.Client.DeleteItem, in, noRetries)
 	old.Opaque = key
-	err = t.answer(ctx, "DeleteItem", old, err)
+	err = t.writeError(ctx, "DeleteItem", old, err)
 	if c, ok := leases.AsConflict(err); ok && c.Gone {
 		return nil
 	}
 	return err
 }
 
-// key returns the leaseKey of a lease. Leases that were not read have no Opaque: their key depends on the form.
+// key returns the leaseKey of a lease. A lease that was not read has no Opaque, so its key depends on the form.
 func (t *Table) key(ctx context.Context, l leases.Lease) (string, error) {
 	if l.Opaque != "" {
 		return l.Opaque, nil
 	}
-	form, err := t.known(ctx)
+	form, err := t.knownForm(ctx)
 	if err != nil {
 		return "", err
 	}
 	return form.key(l)
 }
 
-// known returns the form of the table, and scans the table if no Read has learned it yet.
-func (t *Table) known(ctx context.Context) (Form, error) {
+// knownForm returns the form of the table. If no Read has set the form yet, knownForm scans the table.
+func (t *Table) knownForm(ctx context.Context) (Form, error) {
 	t.mu.Lock()
-	form, seen := t.form, t.seen
+	form, seen := t.form, t.formKnown
 	t.mu.Unlock()
 	if seen {
 		return form, nil
 	}
-	_, err := t.leases(ctx)
+	_, err := t.scanLeases(ctx)
 	return t.Form(), err
 }
 
-// answer returns the error of a write of l, whose Opaque is its leaseKey. It is a *Conflict if the condition failed.
-func (t *Table) answer(ctx context.Context, op string, l leases.Lease, err error) error {
+// writeError returns the error of a write of l; a *Conflict if the condition failed. l.Opaque must be the leaseKey.
+func (t *Table) writeError(ctx context.Context, op string, l leases.Lease, err error) error {
 	row, refused, err := t.refusal(ctx, op, t.o.Table, Item{attrKey: text(l.Opaque)}, err)
 	switch {
 	case err != nil || !refused:
@@ -177,21 +177,21 @@ func (t *Table) answer(ctx context.Context, op string, l leases.Lease, err error
 	return &leases.Conflict{Now: now}
 }
 
-// refusal returns the row that made the condition of a write fail; nil if there is none. If err is not a failed
-// condition, refused is false and the returned error is err, classified.
+// refusal returns the row that made the condition of a write fail; nil if there is no row. If err is not a failed
+// condition, refused is false, and the returned error is err, marked as transient or fatal.
 func (t *Table) refusal(ctx context.Context, op, table string, key Item, err error) (row Item, refused bool, _ error) {
-	unmet, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
+	failedCheck, refused := errors.AsType[*types.ConditionalCheckFailedException](err)
 	switch {
 	case !refused:
 		return nil, false, failed(ctx, op, table, err)
-	case len(unmet.Item) > 0:
-		return unmet.Item, true, nil
+	case len(failedCheck.Item) > 0:
+		return failedCheck.Item, true, nil
 	}
 	row, err = t.get(ctx, table, key) // there is no row, or the server does not return it
 	return row, true, err
 }
 
-// get reads a row consistently; nil if there is none.
+// get returns a row from a consistent read; nil if there is none.
 func (t *Table) get(ctx context.Context, table string, key Item) (Item, error) {
 	out, err := send(ctx, t, t.o.Client.GetItem, &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: aws.Bool(true)}, sdkRetries)
 	if err != nil {
@@ -225,11 +225,11 @@ func noRetries(o *dynamodb.Options) {
 	sdkRetries(o)
 }
 
-// sdkRetries keeps the client's own retries. An answer is accepted only if it is the service's, not one of a proxy.
+// sdkRetries keeps the client's own retries. It has the client reject an answer of a proxy that does not come from the
+// service.
 func sdkRetries(o *dynamodb.Options) { o.HTTPClient = awshttp.Verify(awshttp.KeepBody(o.HTTPClient)) }
 
-// broken returns the error of a write that met a damaged row. It is transient, since an operator can
-// repair the row.
+// broken returns the error of a write to a damaged row. The error is transient, because an operator can repair the row.
 func (t *Table) broken(op string, err error) error {
 	return pipeline.Transient(&state.Error{Op: op, Table: t.o.Table, Action: -1, Detail: err.Error(), Hint: "repair the row; whoever deletes it loses what was not read of its shard"})
 }

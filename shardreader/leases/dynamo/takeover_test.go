@@ -107,7 +107,7 @@ func (st *story) read(r recorded) {
 			fmt.Sprint(l.Switches) != n(row, "ownerSwitchesSinceCheckpoint") || l.Load != throughput*1024 {
 			st.Errorf("the row\n%v is read as\n%+v", row, l)
 		}
-		if want := arnOf(s(row, "streamName")); l.Stream != want {
+		if want := arnFromIdentifier(s(row, "streamName")); l.Stream != want {
 			st.Errorf("the stream of %s is %q, want %q", l.Shard, l.Stream, want)
 		}
 	}
@@ -292,8 +292,8 @@ func (w world) kcl(t *testing.T, key string, counter int64, u map[string]types.A
 	}
 }
 
-// arnOf is the stream that a streamName stands for, ACCOUNT:REGION$ACCOUNT$TABLE$LABEL:1; "" for none.
-func arnOf(name string) string {
+// arnFromIdentifier is the stream that a streamName stands for, ACCOUNT:REGION$ACCOUNT$TABLE$LABEL:1; "" for none.
+func arnFromIdentifier(name string) string {
 	parts := strings.Split(strings.TrimSuffix(name, ":1"), "$")
 	if len(parts) != 4 {
 		return ""

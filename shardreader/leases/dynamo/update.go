@@ -11,14 +11,14 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// expression builds an update. The zero expression is empty.
+// expression builds the expressions of an update. The zero expression is empty.
 type expression struct {
 	names            map[string]string
 	values           Item
 	set, remove, add []string
 }
 
-// name returns the alias of an attribute, since many names are reserved words.
+// name returns the alias of an attribute. Aliases are needed because many names are reserved words.
 func (e *expression) name(attr string) string {
 	if e.names == nil {
 		e.names = make(map[string]string)
@@ -61,18 +61,18 @@ func (e *expression) changes() string {
 	return strings.Join(parts, " ")
 }
 
-// condition returns the condition that the row has old's owner and counter. An empty owner equals
-// an absent one. While KCL hands a lease over, the owner is in checkpointOwner.
+// condition returns the condition that the row has old's owner and counter. An empty owner equals an absent owner.
+// While KCL hands a lease over, the owner is in checkpointOwner.
 func (e *expression) condition(old leases.Lease) string {
 	owner, handover, counter := e.name(attrOwner), e.name(attrCheckpointOwner), e.name(attrCounter)
 	empty := e.value(text(""))
-	free := func(attr string) string {
+	isEmpty := func(attr string) string {
 		return "(attribute_not_exists(" + attr + ") OR " + attr + " = " + empty + ")"
 	}
-	ownerMatches := "(" + free(owner) + " AND " + free(handover) + ")"
+	ownerMatches := "(" + isEmpty(owner) + " AND " + isEmpty(handover) + ")"
 	if old.Owner != "" {
 		v := e.value(text(old.Owner))
-		ownerMatches = "(" + handover + " = " + v + " OR " + owner + " = " + v + " AND " + free(handover) + ")"
+		ownerMatches = "(" + handover + " = " + v + " OR " + owner + " = " + v + " AND " + isEmpty(handover) + ")"
 	}
 	counterMatches := counter + " = " + e.value(number(old.Counter))
 	if old.Counter == 0 {
@@ -81,7 +81,7 @@ func (e *expression) condition(old leases.Lease) string {
 	return "attribute_exists(" + e.name(attrKey) + ") AND " + ownerMatches + " AND " + counterMatches
 }
 
-// update returns the changes from old to next, and what KCL changes with them.
+// update returns the changes from old to next, with the changes that KCL makes at the same time.
 func update(old, next leases.Lease) *expression {
 	e := new(expression)
 	before, after := encode(old), encode(next)
@@ -93,7 +93,7 @@ func update(old, next leases.Lease) *expression {
 		}
 	}
 	for _, attr := range slices.Sorted(maps.Keys(before)) {
-		if _, stays := after[attr]; !stays && attr != attrCounter {
+		if _, isKept := after[attr]; !isKept && attr != attrCounter {
 			e.drop(attr)
 		}
 	}

@@ -29,13 +29,13 @@ type document struct {
 	Gaps     []gapRow    `json:"gaps"`
 }
 
-// content returns the new content of the file: one line per lease, member and gap.
-func (t *Table) content() ([]byte, error) {
-	s, err := t.rows.ReadShards(context.Background(), t.lines.stale())
+// encode returns the new content of the file: one line per lease, member and gap.
+func (t *Table) encode() ([]byte, error) {
+	s, err := t.rows.ReadShards(context.Background(), t.lines.outdatedShards())
 	if err != nil {
 		return nil, err
 	}
-	if err := t.lines.renew(s.Leases); err != nil {
+	if err := t.lines.encodeOutdated(s.Leases); err != nil {
 		return nil, err
 	}
 	var b writer
@@ -54,12 +54,12 @@ func (t *Table) content() ([]byte, error) {
 	b.WriteString("\n],\n\"members\": [")
 	for i, m := range s.Members {
 		b.line(i)
-		b.value(memberOf(m))
+		b.value(newMemberRow(m))
 	}
 	b.WriteString("\n],\n\"gaps\": [")
 	for i, g := range t.gaps {
 		b.line(i)
-		b.value(gapRowOf(g))
+		b.value(newGapRow(g))
 	}
 	b.WriteString("\n]\n}\n")
 	t.size = b.Len()
@@ -93,7 +93,7 @@ type contents struct {
 	gaps     []state.NotedGap
 }
 
-// load reads a file. A missing file is empty.
+// load reads a file. A missing file has empty contents.
 func load(path string) (contents, error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {

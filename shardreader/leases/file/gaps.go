@@ -13,7 +13,7 @@ import (
 
 var _ state.Gaps = (*Table)(nil)
 
-// AddGap stores a gap, or changes the stored gap of the same stream, shard and After. The file keeps times in whole
+// AddGap stores a gap, or changes the stored gap with the same stream, shard and After. The file has times in whole
 // seconds.
 func (t *Table) AddGap(ctx context.Context, g record.Gap) error {
 	g.From, g.To, g.Found = timeOf(seconds(g.From)), timeOf(seconds(g.To)), timeOf(seconds(g.Found))
@@ -29,21 +29,21 @@ func (t *Table) AddGap(ctx context.Context, g record.Gap) error {
 	})
 }
 
-// SetGapRepair replaces the repair of a gap if its version is unchanged.
+// SetGapRepair replaces the repair of a gap if the version of the repair is unchanged. It reports whether it did.
 func (t *Table) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepair) (bool, error) {
 	r.Exports, r.Sinks = slices.Clone(r.Exports), slices.Clone(r.Sinks)
-	done := false
+	replaced := false
 	err := t.do(ctx, true, func() error {
 		i, found := slices.BinarySearchFunc(t.gaps, g, compareGaps)
 		if found {
-			t.gaps[i], done = t.gaps[i].SetRepair(r)
+			t.gaps[i], replaced = t.gaps[i].SetRepair(r)
 		}
 		return nil
 	})
-	return done && err == nil, err
+	return replaced && err == nil, err
 }
 
-// Gaps yields the gaps as they are when the read begins, sorted by stream, shard and After.
+// Gaps yields the gaps, sorted by stream, shard and After. Gaps that are added during the iteration are not yielded.
 func (t *Table) Gaps(ctx context.Context) iter.Seq2[state.NotedGap, error] {
 	return func(yield func(state.NotedGap, error) bool) {
 		var gaps []state.NotedGap

@@ -8,27 +8,27 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// lines caches the JSON line of each lease. Few leases change between two writes: only their
-// lines are encoded again.
+// lines caches the JSON line of each lease. Few leases change between two writes, and only their lines are encoded
+// again.
 type lines struct {
-	shards  []string          // sorted
-	json    map[string][]byte // line by shard
-	touched map[string]bool   // shards whose lines may be outdated
+	shards   []string          // sorted
+	json     map[string][]byte // line by shard
+	outdated map[string]bool   // shards whose lines may be outdated
 }
 
 func newLines() lines {
-	return lines{json: make(map[string][]byte), touched: make(map[string]bool)}
+	return lines{json: make(map[string][]byte), outdated: make(map[string]bool)}
 }
 
-// touch marks the line of a shard as outdated. Callers call it before they change the lease.
-func (l *lines) touch(shard string) { l.touched[shard] = true }
+// markOutdated marks the line of a shard as outdated. Call it before the lease is changed.
+func (l *lines) markOutdated(shard string) { l.outdated[shard] = true }
 
-// stale returns the shards with outdated lines.
-func (l *lines) stale() []string { return slices.Collect(maps.Keys(l.touched)) }
+// outdatedShards returns the shards with outdated lines.
+func (l *lines) outdatedShards() []string { return slices.Collect(maps.Keys(l.outdated)) }
 
-// renew encodes the outdated lines. now has the leases of those shards; an outdated shard that is not in now has
+// encodeOutdated encodes the outdated lines. now has the leases of those shards; an outdated shard that is not in now has
 // no lease any more, and loses its line.
-func (l *lines) renew(now []leases.Lease) error {
+func (l *lines) encodeOutdated(now []leases.Lease) error {
 	for _, lease := range now {
 		line, err := json.Marshal(leaseRow{lease.Shard, lease.Checkpoint.String(), lease.Checkpoint.Sub, lease})
 		if err != nil {
@@ -39,15 +39,15 @@ func (l *lines) renew(now []leases.Lease) error {
 			l.shards = slices.Insert(l.shards, i, lease.Shard)
 		}
 		l.json[lease.Shard] = line
-		delete(l.touched, lease.Shard)
+		delete(l.outdated, lease.Shard)
 	}
-	for shard := range l.touched {
+	for shard := range l.outdated {
 		if _, known := l.json[shard]; known {
 			i, _ := slices.BinarySearch(l.shards, shard)
 			l.shards = slices.Delete(l.shards, i, i+1)
 			delete(l.json, shard)
 		}
 	}
-	clear(l.touched)
+	clear(l.outdated)
 	return nil
 }

@@ -16,17 +16,17 @@ func TestTable_WriteOfALeaseCostsNothingForTheOthers(t *testing.T) {
 			if err := table.rows.Create(t.Context(), leases.Lease{Shard: fmt.Sprintf("shard-%05d", i)}); err != nil {
 				t.Fatal(err)
 			}
-			table.lines.touch(fmt.Sprintf("shard-%05d", i))
+			table.lines.markOutdated(fmt.Sprintf("shard-%05d", i))
 		}
 		old := leases.Lease{Shard: "shard-00000"}
 		return testing.AllocsPerRun(20, func() {
 			next := old
 			next.Counter++
-			table.lines.touch(old.Shard)
+			table.lines.markOutdated(old.Shard)
 			if err := table.rows.Swap(t.Context(), old, next); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := table.content(); err != nil {
+			if _, err := table.encode(); err != nil {
 				t.Fatal(err)
 			}
 			old = next
@@ -65,7 +65,7 @@ func TestTable_LinesAreTheLeases(t *testing.T) {
 				}
 			}
 		}
-		content, err := table.content()
+		content, err := table.encode()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ type leaseRow struct {
 	leases.Lease
 }
 
-// memberRow is the JSON of a member. In Behind, null replaces the zero time.
+// memberRow is the JSON of a member. Behind has null instead of the zero time.
 type memberRow struct {
 	leases.Member
 	Behind  map[string]*time.Time         `json:"behind,omitempty"`
@@ -25,6 +25,7 @@ type memberRow struct {
 	Failing map[string]leases.ReadFailure `json:"failing,omitempty"`
 }
 
+// gapRow is the JSON of a gap. Its times are in Unix seconds; 0 if unknown.
 type gapRow struct {
 	Stream        string `json:"stream"`
 	Shard         string `json:"shard"`
@@ -52,7 +53,7 @@ func (r leaseRow) lease() (l leases.Lease, err error) {
 	return l, nil
 }
 
-func gapRowOf(g state.NotedGap) gapRow {
+func newGapRow(g state.NotedGap) gapRow {
 	return gapRow{
 		Stream: g.StreamARN, Shard: g.Shard, After: g.After, Before: g.Before, Whole: g.Whole, UnknownExtent: g.UnknownExtent,
 		From: seconds(g.From), To: seconds(g.To), Found: seconds(g.Found),
@@ -82,7 +83,7 @@ func timeOf(seconds int64) time.Time {
 	return time.Unix(seconds, 0).UTC()
 }
 
-func memberOf(m leases.Member) memberRow {
+func newMemberRow(m leases.Member) memberRow {
 	r := memberRow{m, make(map[string]*time.Time, len(m.Behind)), m.Stopped, m.Failing}
 	for shard, t := range m.Behind {
 		r.Behind[shard] = nil

@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// heartheartbeatEvery is the minimum time between two writes of the file that contain only heartbeats.
+// heartbeatEvery is the minimum time between two writes of the file that contain only heartbeats.
 const heartbeatEvery = 10 * time.Second
 
 // Table is a lease table in a file. It is safe for concurrent use, and starts no goroutines.
@@ -23,47 +23,46 @@ type Table struct {
 	pipeline string
 	save     func(path string, content []byte) error
 	lock     *filelock.Lock
-	rows     *leases.Memory // has its own lock; is changed only under mu
+	rows     *leases.Memory // changed only under mu, although it has its own lock
 
-	mu      sync.Mutex
-	gaps    []state.NotedGap // sorted by stream, shard and After
-	lines   lines
-	size    int   // bytes of the last written content
-	changed int64 // number of changes so far
-	saved   int64 // number of changes on disk
-	written time.Time
-	took    time.Duration // duration of the last write
-	batch   *batch        // the write in flight; may be nil
-	closed  bool
+	mu           sync.Mutex
+	gaps         []state.NotedGap // sorted by stream, shard and After
+	lines        lines
+	size         int           // bytes of the last written content
+	changeCount  int64         // number of changes so far
+	savedCount   int64         // number of changes on disk
+	lastWrite    time.Time     // when the last write ended
+	lastDuration time.Duration // duration of the last write
+	batch        *batch        // the write in flight; nil if there is none
+	closed       bool
 }
 
 var _ leases.Table = (*Table)(nil)
 
-// batch is one write of the file. The changes of several callers share it.
+// batch is one write of the file. It may have the changes of several callers.
 type batch struct {
 	done chan struct{} // closed when the write ended; only then upTo and err are valid
 	upTo int64         // number of changes in the written content
 	err  error
 }
 
-// Open opens the file at path and locks it against other processes. If the file is missing, the first write creates
-// it with its folder. Open clears the owners of all leases, since their process has ended. If
-// another process has the file, another pipeline wrote it, or it is damaged, the error says
-// what to do.
+// Open opens the file at path and locks it against other processes. If the file is missing, the first write creates it
+// and its folder. Open clears the owners of all leases, because their process has ended. If another process uses the
+// file, another pipeline wrote it, or it is damaged, the error says what to do.
 func Open(path, pipeline string) (*Table, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
 	}
-	held, err := lock(path)
+	l, err := lock(path)
 	if err != nil {
 		return nil, err
 	}
 	t, err := open(path, pipeline)
 	if err != nil {
-		return nil, errors.Join(err, held.Release())
+		return nil, errors.Join(err, l.Release())
 	}
-	t.lock = held
+	t.lock = l
 	return t, nil
 }
 
@@ -84,13 +83,13 @@ func open(path, name string) (*Table, error) {
 	c.snapshot.Members = nil
 	t := &Table{path: path, pipeline: name, save: replace, rows: leases.NewMemory(c.snapshot), gaps: c.gaps, lines: newLines()}
 	for _, l := range c.snapshot.Leases {
-		t.lines.touch(l.Shard)
+		t.lines.markOutdated(l.Shard)
 	}
 	return t, nil
 }
 
-// ReadUnlocked reads the leases and gaps of the file at path without a lock, so it works while a consumer runs. A
-// missing file is empty.
+// ReadUnlocked returns the leases and gaps of the file at path. It takes no lock, so it works while a consumer runs. A
+// missing file has no leases and no gaps.
 func ReadUnlocked(path string) (leases.Snapshot, []state.NotedGap, error) {
 	c, err := load(path)
 	return c.snapshot, c.gaps, err
@@ -112,7 +111,7 @@ func (t *Table) Read(ctx context.Context) (leases.Snapshot, error) {
 // Create implements [leases.Table].
 func (t *Table) Create(ctx context.Context, l leases.Lease) error {
 	return t.do(ctx, true, func() error {
-		t.lines.touch(l.Shard)
+		t.lines.markOutdated(l.Shard)
 		return t.rows.Create(ctx, l)
 	})
 }
@@ -120,7 +119,7 @@ func (t *Table) Create(ctx context.Context, l leases.Lease) error {
 // Swap implements [leases.Table].
 func (t *Table) Swap(ctx context.Context, old, next leases.Lease) error {
 	return t.do(ctx, true, func() error {
-		t.lines.touch(old.Shard)
+		t.lines.markOutdated(old.Shard)
 		return t.rows.Swap(ctx, old, next)
 	})
 }
@@ -128,7 +127,7 @@ func (t *Table) Swap(ctx context.Context, old, next leases.Lease) error {
 // Delete implements [leases.Table].
 func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 	return t.do(ctx, true, func() error {
-		t.lines.touch(old.Shard)
+		t.lines.markOutdated(old.Shard)
 		return t.rows.Delete(ctx, old)
 	})
 }
@@ -136,7 +135,7 @@ func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 // Heartbeat implements [leases.Table].
 func (t *Table) Heartbeat(ctx context.Context, m leases.Member) error {
 	t.mu.Lock()
-	due := time.Since(t.written) >= heartbeatEvery
+	due := time.Since(t.lastWrite) >= heartbeatEvery
 	t.mu.Unlock()
 	beat := func() error { return t.rows.Heartbeat(ctx, m) }
 	if due {
@@ -168,8 +167,7 @@ func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count in
 	return count, ok, nil
 }
 
-// Close waits for the write in flight and releases the lock. All later calls fail. Closing again
-// does nothing.
+// Close waits for the write in flight and releases the lock. All later calls fail. A second Close does nothing.
 func (t *Table) Close() error {
 	t.mu.Lock()
 	if t.closed {
@@ -185,12 +183,12 @@ func (t *Table) Close() error {
 	return t.lock.Release()
 }
 
-// do runs f, and returns when everything that f could see is on disk: no answer may be
-// undone by a crash. change is set if f changes rows or gaps.
+// do runs f, and returns when all changes that f could see are on disk, so that no crash can undo a returned result.
+// change reports whether f changes rows or gaps.
 func (t *Table) do(ctx context.Context, change bool, f func() error) error {
-	want, err := t.apply(ctx, change, f)
-	if failed := t.durable(ctx, want); failed != nil {
-		return failed
+	changes, err := t.apply(ctx, change, f)
+	if durableErr := t.waitDurable(ctx, changes); durableErr != nil {
+		return durableErr
 	}
 	return err
 }
@@ -203,15 +201,15 @@ func (t *Table) apply(ctx context.Context, change bool, f func() error) (changes
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		return 0, t.isClosed()
+		return 0, t.closedError()
 	}
 	err = f()
 	if change && err == nil {
-		t.changed++
+		t.changeCount++
 	}
-	return t.changed, err
+	return t.changeCount, err
 }
 
-func (t *Table) isClosed() error {
+func (t *Table) closedError() error {
 	return pipeline.Fatal(errs.Errorf("%s is closed", redact.Safe(t.path)))
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// After a write that took d, the next one waits for idle * d, at most maxIdle.
+// After a write that took the time d, the next write waits for idle * d, but at most for maxIdle.
 const (
-	idle    = 4
-	maxIdle = 500 * time.Millisecond
+	idleFactor = 4
+	maxIdle    = 500 * time.Millisecond
 )
 
-// durable waits until the first n changes are on disk. If no write is in flight, the caller writes,
-// for all callers that wait. Changes that arrive during the write are left to the next one.
-func (t *Table) durable(ctx context.Context, n int64) error {
+// waitDurable waits until the first n changes are on disk. If no write is in flight, the caller itself writes, for all
+// callers that wait. The next write contains the changes that arrive during this write.
+func (t *Table) waitDurable(ctx context.Context, n int64) error {
 	for {
 		b, isWriter, err := t.joinBatch(n)
 		if b == nil {
@@ -44,30 +44,30 @@ func (t *Table) durable(ctx context.Context, n int64) error {
 	}
 }
 
-// joinBatch returns the write in flight, or a new one that the caller must run. If the first n changes
-// are on disk already, or the table is closed, b is nil.
+// joinBatch returns the write in flight, or a new write. If isWriter is true, the caller must run it. b is nil if the
+// first n changes are on disk already, or if the table is closed.
 func (t *Table) joinBatch(n int64) (b *batch, isWriter bool, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case t.saved >= n:
+	case t.savedCount >= n:
 		return nil, false, nil
 	case t.batch != nil:
 		return t.batch, false, nil
 	case t.closed:
-		return nil, false, t.isClosed()
+		return nil, false, t.closedError()
 	}
 	t.batch = &batch{done: make(chan struct{})}
 	return t.batch, true, nil
 }
 
-// runBatch writes the file after the pause that follows the last write, and ends b.
+// runBatch writes the file after the pause that must follow the last write, and ends b.
 func (t *Table) runBatch(ctx context.Context, b *batch) {
 	t.mu.Lock()
-	pause := time.Until(t.written.Add(min(idle*t.took, maxIdle)))
+	pause := time.Until(t.lastWrite.Add(min(idleFactor*t.lastDuration, maxIdle)))
 	t.mu.Unlock()
 	if pause <= 0 || pipeline.Sleep(ctx, pause) == nil {
-		t.write(b)
+		t.writeFile(b)
 	}
 	t.mu.Lock()
 	t.batch = nil
@@ -75,7 +75,7 @@ func (t *Table) runBatch(ctx context.Context, b *batch) {
 	close(b.done)
 }
 
-// includes reports whether b has ended, and was to write the first n changes.
+// includes reports whether b has ended and its content had the first n changes. The write may have failed.
 func (b *batch) includes(n int64) bool {
 	select {
 	case <-b.done:
@@ -85,39 +85,39 @@ func (b *batch) includes(n int64) bool {
 	}
 }
 
-// write writes the file with all changes so far, and sets the result of b.
-func (t *Table) write(b *batch) {
+// writeFile writes the file with all changes so far, and sets the result of b.
+func (t *Table) writeFile(b *batch) {
 	t.mu.Lock()
-	begun := time.Now()
-	b.upTo = t.changed
-	content, err := t.content()
+	start := time.Now()
+	b.upTo = t.changeCount
+	content, err := t.encode()
 	t.mu.Unlock()
-	lost := t.lock.Held()
-	if err == nil && lost == nil {
+	lockErr := t.lock.Held()
+	if err == nil && lockErr == nil {
 		err = t.save(t.path, content)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.written = time.Now()
-	t.took = t.written.Sub(begun)
+	t.lastWrite = time.Now()
+	t.lastDuration = t.lastWrite.Sub(start)
 	switch {
-	case lost != nil:
-		b.err = pipeline.Fatal(fmt.Errorf("%w: stop every other process that uses these leases, and start again", lost))
+	case lockErr != nil:
+		b.err = pipeline.Fatal(fmt.Errorf("%w: stop every other process that uses these leases, and start again", lockErr))
 		return
 	case err == nil:
-		t.saved = b.upTo
+		t.savedCount = b.upTo
 	}
-	b.err = failed(t.path, err)
+	b.err = writeError(t.path, err)
 }
 
-// replace replaces the file at path by one with this content, atomically.
+// replace atomically replaces the file at path by a file with this content.
 func replace(path string, content []byte) error {
 	dir, name := filepath.Split(path)
 	return private.WriteFile(path, filepath.Join(dir, "."+name+".new"), content)
 }
 
-// failed classifies the error of a write: fatal if a retry cannot help.
-func failed(path string, err error) error {
+// writeError marks the error of a write as transient, or as fatal if a retry cannot help.
+func writeError(path string, err error) error {
 	hint := ""
 	switch {
 	case err == nil:
@@ -136,7 +136,7 @@ func failed(path string, err error) error {
 type Error struct {
 	Path string
 	Err  error
-	Hint string // what to do; "" if the write is retried
+	Hint string // advice to the operator; "" if the write is retried
 }
 
 var _ redact.Redacted = (*Error)(nil)

@@ -8,18 +8,18 @@ import (
 )
 
 func createOnce(t *testing.T, table leases.Table) {
-	first := create(t, table, full("s"))
-	again := conflict(t, table.Create(t.Context(), leases.Lease{Shard: "s", Owner: "z"}))
-	same(t, "what is in the way", again.Now, first)
-	if again.Gone || again.Did(leases.Lease{Shard: "s", Owner: "z"}) || !again.Did(full("s")) {
+	first := create(t, table, fullLease("s"))
+	again := requireConflict(t, table.Create(t.Context(), leases.Lease{Shard: "s", Owner: "z"}))
+	checkLease(t, "what is in the way", again.Now, first)
+	if again.Gone || again.Did(leases.Lease{Shard: "s", Owner: "z"}) || !again.Did(fullLease("s")) {
 		t.Errorf("%+v", again)
 	}
-	same(t, "the lease", lease(t, table, "s"), first)
+	checkLease(t, "the lease", readLease(t, table, "s"), first)
 }
 
-// A Swap succeeds only if owner and counter are those that its writer knows.
+// A Swap succeeds only if the row has the owner and counter that the caller knows.
 func swapIsConditional(t *testing.T, table leases.Table) {
-	was := create(t, table, leases.Lease{Shard: "s", Owner: "a", Counter: 5, Checkpoint: leases.After("10")})
+	stored := create(t, table, leases.Lease{Shard: "s", Owner: "a", Counter: 5, Checkpoint: leases.After("10")})
 	create(t, table, leases.Lease{Shard: "r", Owner: "a", Counter: 5})
 	for _, old := range []leases.Lease{
 		{Shard: "s", Owner: "b", Counter: 5},
@@ -28,36 +28,36 @@ func swapIsConditional(t *testing.T, table leases.Table) {
 		{Shard: "s", Owner: "a", Counter: 6},
 		{Shard: "s"},
 	} {
-		old.Opaque, old.Checkpoint = was.Opaque, was.Checkpoint
+		old.Opaque, old.Checkpoint = stored.Opaque, stored.Checkpoint
 		next := old
 		next.Owner, next.Counter, next.Checkpoint = "z", 7, leases.After("99")
-		c := conflict(t, table.Swap(t.Context(), old, next))
-		same(t, "what is in the way", c.Now, was)
+		c := requireConflict(t, table.Swap(t.Context(), old, next))
+		checkLease(t, "what is in the way", c.Now, stored)
 		if c.Gone || c.Did(next) {
 			t.Errorf("%+v", c)
 		}
 	}
-	same(t, "the lease", lease(t, table, "s"), was)
+	checkLease(t, "the lease", readLease(t, table, "s"), stored)
 
 	// The checkpoint is not part of the condition.
-	old := was
+	old := stored
 	old.Checkpoint = leases.After("9")
 	next := old
 	next.Owner, next.Counter = "", 6
 	got := swap(t, table, old, next)
-	next.Checkpoint = was.Checkpoint
-	same(t, "a lease that was let go", got, next)
+	next.Checkpoint = stored.Checkpoint
+	checkLease(t, "a lease that was let go", got, next)
 
 	// A condition with an owner fails on a free lease.
 	old = got
 	old.Owner = "a"
-	same(t, "what is in the way", conflict(t, table.Swap(t.Context(), old, next)).Now, got)
+	checkLease(t, "what is in the way", requireConflict(t, table.Swap(t.Context(), old, next)).Now, got)
 	next = got
 	next.Owner, next.Counter = "b", 7
-	same(t, "a lease that was taken", swap(t, table, got, next), next)
-	same(t, "another lease", lease(t, table, "r"), leases.Lease{Shard: "r", Owner: "a", Counter: 5})
+	checkLease(t, "a lease that was taken", swap(t, table, got, next), next)
+	checkLease(t, "another lease", readLease(t, table, "r"), leases.Lease{Shard: "r", Owner: "a", Counter: 5})
 
-	gone := conflict(t, table.Swap(t.Context(), leases.Lease{Shard: "none"}, leases.Lease{Shard: "none", Owner: "a", Counter: 1}))
+	gone := requireConflict(t, table.Swap(t.Context(), leases.Lease{Shard: "none"}, leases.Lease{Shard: "none", Owner: "a", Counter: 1}))
 	if !gone.Gone || gone.Did(leases.Lease{}) {
 		t.Errorf("a lease that never was: %+v", gone)
 	}
@@ -67,18 +67,18 @@ func swapIsConditional(t *testing.T, table leases.Table) {
 }
 
 func deleteIsConditional(t *testing.T, table leases.Table) {
-	was := create(t, table, full("s"))
-	other := create(t, table, full("r"))
+	stored := create(t, table, fullLease("s"))
+	other := create(t, table, fullLease("r"))
 	for _, old := range []leases.Lease{
-		{Shard: "s", Owner: was.Owner, Counter: was.Counter + 1},
-		{Shard: "s", Owner: "z", Counter: was.Counter},
-		{Shard: "s", Counter: was.Counter},
+		{Shard: "s", Owner: stored.Owner, Counter: stored.Counter + 1},
+		{Shard: "s", Owner: "z", Counter: stored.Counter},
+		{Shard: "s", Counter: stored.Counter},
 	} {
-		old.Opaque = was.Opaque
-		same(t, "what is in the way", conflict(t, table.Delete(t.Context(), old)).Now, was)
+		old.Opaque = stored.Opaque
+		checkLease(t, "what is in the way", requireConflict(t, table.Delete(t.Context(), old)).Now, stored)
 	}
 	for range 2 { // a missing row is not an error
-		must(t, table.Delete(t.Context(), was))
+		requireNoError(t, table.Delete(t.Context(), stored))
 	}
 	if err := table.Delete(t.Context(), leases.Lease{Shard: "none", Owner: "a"}); err != nil {
 		t.Error(err)
@@ -86,11 +86,11 @@ func deleteIsConditional(t *testing.T, table leases.Table) {
 	if s := read(t, table); len(s.Leases) != 1 {
 		t.Errorf("after a delete: %+v", s.Leases)
 	}
-	same(t, "another lease", lease(t, table, "r"), other)
-	if c := conflict(t, table.Swap(t.Context(), was, was)); !c.Gone {
+	checkLease(t, "another lease", readLease(t, table, "r"), other)
+	if c := requireConflict(t, table.Swap(t.Context(), stored, stored)); !c.Gone {
 		t.Errorf("a deleted lease: %+v", c)
 	}
-	same(t, "the lease, new", create(t, table, leases.Lease{Shard: "s"}), leases.Lease{Shard: "s"})
+	checkLease(t, "the lease, new", create(t, table, leases.Lease{Shard: "s"}), leases.Lease{Shard: "s"})
 }
 
 func reserveOnce(t *testing.T, table leases.Table) {
@@ -118,18 +118,18 @@ func reserveOnce(t *testing.T, table leases.Table) {
 	}
 }
 
-// A table and its callers share no slices and maps.
-func callersKeepTheirs(t *testing.T, table leases.Table) {
-	given, want := full("s"), full("s")
-	must(t, table.Create(t.Context(), given))
+// A table and its callers do not share slices and maps.
+func callersShareNothing(t *testing.T, table leases.Table) {
+	given, want := fullLease("s"), fullLease("s")
+	requireNoError(t, table.Create(t.Context(), given))
 	given.Parents[0] = "changed"
-	got := lease(t, table, "s")
-	same(t, "a lease whose caller went on", got, want)
+	got := readLease(t, table, "s")
+	checkLease(t, "a lease whose caller went on", got, want)
 	got.Parents[0] = "changed"
-	same(t, "a lease whose reader went on", lease(t, table, "s"), want)
+	checkLease(t, "a lease whose reader went on", readLease(t, table, "s"), want)
 
 	m := leases.Member{Worker: "a", Stopped: map[string]string{"s": "why"}}
-	must(t, table.Heartbeat(t.Context(), m))
+	requireNoError(t, table.Heartbeat(t.Context(), m))
 	m.Stopped["s"] = "changed"
 	read(t, table).Members[0].Stopped["s"] = "changed"
 	if got := read(t, table).Members[0]; got.Stopped["s"] != "why" {
@@ -138,17 +138,17 @@ func callersKeepTheirs(t *testing.T, table leases.Table) {
 }
 
 // A cancelled call returns an error that is not a conflict.
-func cancelledCallSaysSo(t *testing.T, table leases.Table) {
-	l := create(t, table, full("s"))
+func cancelledCallIsTransient(t *testing.T, table leases.Table) {
+	l := create(t, table, fullLease("s"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, readErr := table.Read(ctx)
 	_, _, reserveErr := table.Reserve(ctx, "q", 0)
 	for _, err := range []error{
-		readErr, reserveErr, table.Create(ctx, full("r")), table.Swap(ctx, l, l), table.Delete(ctx, l),
+		readErr, reserveErr, table.Create(ctx, fullLease("r")), table.Swap(ctx, l, l), table.Delete(ctx, l),
 		table.Heartbeat(ctx, leases.Member{Worker: "a"}), table.Leave(ctx, "a"),
 	} {
-		transient(t, err)
+		requireTransient(t, err)
 		if _, ok := leases.AsConflict(err); ok {
 			t.Errorf("a cancelled call is the conflict %v", err)
 		}

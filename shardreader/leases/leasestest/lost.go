@@ -12,9 +12,9 @@ func lostSwap(t *testing.T, table leases.Table, lose func()) {
 	next := l
 	next.Checkpoint, next.Counter, next.Load = leases.After("10"), 2, 3
 	lose()
-	transient(t, table.Swap(t.Context(), l, next))
-	c := conflict(t, table.Swap(t.Context(), l, next))
-	same(t, "what is in the way", c.Now, next)
+	requireTransient(t, table.Swap(t.Context(), l, next))
+	c := requireConflict(t, table.Swap(t.Context(), l, next))
+	checkLease(t, "what is in the way", c.Now, next)
 	if !c.Did(next) {
 		t.Errorf("%+v is not recognised", c.Now)
 	}
@@ -28,23 +28,23 @@ func lostSwap(t *testing.T, table leases.Table, lose func()) {
 	wanted := c.Now
 	wanted.RequestedBy = "b"
 	lose()
-	transient(t, table.Swap(t.Context(), c.Now, wanted))
-	same(t, "a lease that is wanted", swap(t, table, c.Now, wanted), wanted)
+	requireTransient(t, table.Swap(t.Context(), c.Now, wanted))
+	checkLease(t, "a lease that is wanted", swap(t, table, c.Now, wanted), wanted)
 }
 
 func lostCreate(t *testing.T, table leases.Table, lose func()) {
-	l := full("s")
+	l := fullLease("s")
 	lose()
-	transient(t, table.Create(t.Context(), l))
-	if c := conflict(t, table.Create(t.Context(), l)); !c.Did(l) {
+	requireTransient(t, table.Create(t.Context(), l))
+	if c := requireConflict(t, table.Create(t.Context(), l)); !c.Did(l) {
 		t.Errorf("%+v is not recognised", c.Now)
 	}
 }
 
 func lostDelete(t *testing.T, table leases.Table, lose func()) {
-	l := create(t, table, full("s"))
+	l := create(t, table, fullLease("s"))
 	lose()
-	transient(t, table.Delete(t.Context(), l))
+	requireTransient(t, table.Delete(t.Context(), l))
 	if err := table.Delete(t.Context(), l); err != nil {
 		t.Error(err)
 	}
@@ -53,7 +53,7 @@ func lostDelete(t *testing.T, table leases.Table, lose func()) {
 func lostHeartbeat(t *testing.T, table leases.Table, lose func()) {
 	m := leases.Member{Worker: "a", Heartbeat: 1}
 	lose()
-	transient(t, table.Heartbeat(t.Context(), m))
+	requireTransient(t, table.Heartbeat(t.Context(), m))
 	if err := table.Heartbeat(t.Context(), m); err != nil {
 		t.Error(err)
 	}
@@ -62,11 +62,11 @@ func lostHeartbeat(t *testing.T, table leases.Table, lose func()) {
 	}
 }
 
-// A reservation with a lost answer is taken: no other call gets the same count.
+// A reservation whose answer was lost stays taken: no other call gets the same count.
 func lostReserve(t *testing.T, table leases.Table, lose func()) {
 	lose()
 	_, ok, err := table.Reserve(t.Context(), "q", 0)
-	transient(t, err)
+	requireTransient(t, err)
 	if ok {
 		t.Error("a reservation without an answer")
 	}

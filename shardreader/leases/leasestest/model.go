@@ -10,11 +10,11 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// asMemory runs the same random calls on the table and on a [leases.Memory]. After each call, their
-// answers and contents must be equal.
-func asMemory(t *testing.T, table leases.Table) {
+// behavesLikeMemory makes the same random calls of the table and of a [leases.Memory]. After each call, the answers and
+// the contents of both must be equal.
+func behavesLikeMemory(t *testing.T, table leases.Table) {
 	for seed := range uint64(2) {
-		m := &pair{t: t, table: table, model: leases.NewMemory(read(t, table)), dice: rand.New(rand.NewPCG(seed, 1))}
+		m := &comparison{t: t, table: table, model: leases.NewMemory(read(t, table)), rng: rand.New(rand.NewPCG(seed, 1))}
 		for step := range 50 {
 			if what := m.step(); t.Failed() {
 				t.Fatalf("seed %d, step %d: %s", seed, step, what)
@@ -23,46 +23,46 @@ func asMemory(t *testing.T, table leases.Table) {
 	}
 }
 
-type pair struct {
+type comparison struct {
 	t     *testing.T
 	table leases.Table
 	model *leases.Memory
-	dice  *rand.Rand
-	known []leases.Lease // every lease that was ever read, also outdated ones
+	rng   *rand.Rand
+	known []leases.Lease // all leases that were read so far, also outdated ones
 }
 
-func (p *pair) pick(from ...string) string { return from[p.dice.IntN(len(from))] }
+func (p *comparison) pick(from ...string) string { return from[p.rng.IntN(len(from))] }
 
-func (p *pair) set() []string {
-	return []string{"shard-0", "shard-1", "shard-2"}[:p.dice.IntN(4)]
+func (p *comparison) randomSet() []string {
+	return []string{"shard-0", "shard-1", "shard-2"}[:p.rng.IntN(4)]
 }
 
-// random returns old with a few random fields.
-func (p *pair) random(old leases.Lease) leases.Lease {
+// randomChange returns a copy of old with random values in a few fields.
+func (p *comparison) randomChange(old leases.Lease) leases.Lease {
 	l := old
-	for range 1 + p.dice.IntN(4) {
-		switch p.dice.IntN(12) {
+	for range 1 + p.rng.IntN(4) {
+		switch p.rng.IntN(12) {
 		case 0:
 			l.Owner = p.pick("", "a", "b")
 		case 1:
 			l.Checkpoint, _ = leases.ParseCheckpoint(p.pick("TRIM_HORIZON", "LATEST", "AT_TIMESTAMP", "SHARD_END", "1", "22", "333"))
 		case 2:
-			l.Parents = p.set()
+			l.Parents = p.randomSet()
 		case 3:
-			l.Children = p.set()
+			l.Children = p.randomSet()
 		case 4:
 			l.First = p.pick("", "1", "2")
 		case 5:
-			l.From = time.Unix(int64(p.dice.IntN(3)), 0)
+			l.From = time.Unix(int64(p.rng.IntN(3)), 0)
 		case 6:
-			l.Time = time.Unix(int64(p.dice.IntN(3)), 0)
-			l.Checkpoint = leases.After(fmt.Sprint(4444 + p.dice.IntN(100))) // Time changes only with the checkpoint
+			l.Time = time.Unix(int64(p.rng.IntN(3)), 0)
+			l.Checkpoint = leases.After(fmt.Sprint(4444 + p.rng.IntN(100))) // Time changes only with the checkpoint
 		case 7:
 			l.RequestedBy = p.pick("", "a", "b")
 		case 8:
 			l.Pinned = p.pick("", "x")
 		case 9:
-			l.Load = float64(p.dice.IntN(3)) / 3
+			l.Load = float64(p.rng.IntN(3)) / 3
 		case 10:
 			l.Stopped = p.pick("", "records were lost", "its row is damaged")
 		case 11:
@@ -75,70 +75,70 @@ func (p *pair) random(old leases.Lease) leases.Lease {
 	return l
 }
 
-// step makes one call on both, and describes it.
-func (p *pair) step() string {
+// step makes one call of both tables, and returns its description.
+func (p *comparison) step() string {
 	ctx := p.t.Context()
-	switch p.dice.IntN(8) {
+	switch p.rng.IntN(8) {
 	case 0:
-		l := p.random(leases.Lease{Shard: p.pick("shard-0", "shard-1", "shard-2"), Counter: int64(p.dice.IntN(3))})
-		p.same(p.table.Create(ctx, l), p.model.Create(ctx, l))
+		l := p.randomChange(leases.Lease{Shard: p.pick("shard-0", "shard-1", "shard-2"), Counter: int64(p.rng.IntN(3))})
+		p.compare(p.table.Create(ctx, l), p.model.Create(ctx, l))
 		return fmt.Sprintf("Create %+v", l)
 	case 1:
-		old, ok := p.old()
+		old, ok := p.knownLease()
 		if !ok {
 			return "nothing"
 		}
-		p.same(p.table.Delete(ctx, old), p.model.Delete(ctx, old))
+		p.compare(p.table.Delete(ctx, old), p.model.Delete(ctx, old))
 		return fmt.Sprintf("Delete %+v", old)
 	case 2:
-		m := leases.Member{Worker: p.pick("a", "b"), Heartbeat: p.dice.Int64N(9), Leaving: p.dice.IntN(2) == 0, AtEnd: p.dice.Int64N(3)}
-		p.same(p.table.Heartbeat(ctx, m), p.model.Heartbeat(ctx, m))
+		m := leases.Member{Worker: p.pick("a", "b"), Heartbeat: p.rng.Int64N(9), Leaving: p.rng.IntN(2) == 0, AtEnd: p.rng.Int64N(3)}
+		p.compare(p.table.Heartbeat(ctx, m), p.model.Heartbeat(ctx, m))
 		return fmt.Sprintf("Heartbeat %+v", m)
 	case 3:
 		worker := p.pick("a", "b")
-		p.same(p.table.Leave(ctx, worker), p.model.Leave(ctx, worker))
+		p.compare(p.table.Leave(ctx, worker), p.model.Leave(ctx, worker))
 		return "Leave " + worker
 	default:
-		old, ok := p.old()
+		old, ok := p.knownLease()
 		if !ok {
 			return "nothing"
 		}
-		next := p.random(old)
+		next := p.randomChange(old)
 		if next.Owner != old.Owner || next.Checkpoint != old.Checkpoint {
 			next.Counter++
 		}
-		p.same(p.table.Swap(ctx, old, next), p.model.Swap(ctx, old, next))
+		p.compare(p.table.Swap(ctx, old, next), p.model.Swap(ctx, old, next))
 		return fmt.Sprintf("Swap\n%+v to\n%+v", old, next)
 	}
 }
 
-// old returns a known lease, recent or outdated.
-func (p *pair) old() (leases.Lease, bool) {
+// knownLease returns a recent or outdated lease of the table. It returns false if there is none.
+func (p *comparison) knownLease() (leases.Lease, bool) {
 	p.known = append(p.known, read(p.t, p.table).Leases...)
 	if len(p.known) == 0 {
 		return leases.Lease{}, false
 	}
-	return p.known[max(0, len(p.known)-1-p.dice.IntN(6))], true
+	return p.known[max(0, len(p.known)-1-p.rng.IntN(6))], true
 }
 
-// same compares the answers and the contents of both.
-func (p *pair) same(got, want error) {
+// compare compares the answers and the contents of both tables.
+func (p *comparison) compare(got, want error) {
 	p.t.Helper()
-	a, refused := leases.AsConflict(got)
-	b, too := leases.AsConflict(want)
+	a, gotConflict := leases.AsConflict(got)
+	b, wantConflict := leases.AsConflict(want)
 	switch {
-	case refused != too || !refused && (got != nil || want != nil):
+	case gotConflict != wantConflict || !gotConflict && (got != nil || want != nil):
 		p.t.Errorf("the answer is %v, want %v", got, want)
-	case refused && (a.Gone != b.Gone || !p.alike(a.Now, b.Now)):
+	case gotConflict && (a.Gone != b.Gone || !p.equalLeases(a.Now, b.Now)):
 		p.t.Errorf("the conflict is\n%+v, want\n%+v", a, b)
 	}
-	is, must := read(p.t, p.table), read(p.t, p.model)
-	if !slices.EqualFunc(is.Leases, must.Leases, p.alike) || !slices.EqualFunc(is.Members, must.Members, leases.Member.Equal) {
-		p.t.Errorf("it holds\n%+v, want\n%+v", is, must)
+	tableContent, modelContent := read(p.t, p.table), read(p.t, p.model)
+	if !slices.EqualFunc(tableContent.Leases, modelContent.Leases, p.equalLeases) || !slices.EqualFunc(tableContent.Members, modelContent.Members, leases.Member.Equal) {
+		p.t.Errorf("it holds\n%+v, want\n%+v", tableContent, modelContent)
 	}
 }
 
-func (p *pair) alike(a, b leases.Lease) bool {
+func (p *comparison) equalLeases(a, b leases.Lease) bool {
 	a.Opaque, b.Opaque = "", ""
 	return a.Equal(b)
 }

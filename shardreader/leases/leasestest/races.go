@@ -23,7 +23,7 @@ func race(f func(i int)) {
 	wg.Wait()
 }
 
-// Of concurrent Swaps from the same state one wins, and the others get it as the conflict.
+// If several callers swap the same row concurrently, one wins. The others get a conflict with the row of the winner.
 func oneSwapWins(t *testing.T, table leases.Table) {
 	l := create(t, table, leases.Lease{Shard: "s"})
 	for range rounds {
@@ -44,7 +44,7 @@ func oneSwapWins(t *testing.T, table leases.Table) {
 				t.Error(err)
 			}
 		})
-		got := lease(t, table, "s")
+		got := readLease(t, table, "s")
 		if wins.Load() != 1 || got.Owner != fmt.Sprint("w", winner.Load()) || got.Counter != l.Counter+1 {
 			t.Fatalf("%d won, the last of them w%d, and the lease is %+v", wins.Load(), winner.Load(), got)
 		}
@@ -96,7 +96,7 @@ func oneCreateWins(t *testing.T, table leases.Table) {
 }
 
 // Writers of different leases do not disturb each other or readers.
-func besideEachOther(t *testing.T, table leases.Table) {
+func writersDoNotDisturb(t *testing.T, table leases.Table) {
 	race(func(i int) {
 		name := fmt.Sprint("s", i)
 		l := leases.Lease{Shard: name, Owner: name}
@@ -132,7 +132,7 @@ func besideEachOther(t *testing.T, table leases.Table) {
 	}
 	for i, l := range s.Leases {
 		want := leases.Lease{Shard: l.Shard, Owner: l.Shard, Counter: rounds, Checkpoint: leases.After(fmt.Sprint(rounds))}
-		same(t, "the lease", l, want)
+		checkLease(t, "the lease", l, want)
 		if m := s.Members[i]; m.Heartbeat != rounds {
 			t.Errorf("the member is %+v", m)
 		}

@@ -17,18 +17,18 @@ func emptyTable(t *testing.T, table leases.Table) {
 }
 
 func leasesComeBack(t *testing.T, table leases.Table) {
-	want := full("shard-1")
-	same(t, "a full lease", create(t, table, want), want)
+	want := fullLease("shard-1")
+	checkLease(t, "a full lease", create(t, table, want), want)
 	want = leases.Lease{Shard: "shard-2"}
-	same(t, "an empty lease", create(t, table, want), want)
+	checkLease(t, "an empty lease", create(t, table, want), want)
 
 	// Fractions of seconds and duplicates may be lost, nothing else.
-	want = full("shard-3")
+	want = fullLease("shard-3")
 	want.From = want.From.Add(987654321 * time.Nanosecond).In(time.FixedZone("", 3600))
 	slices.Reverse(want.Parents)
 	want.Parents = append(want.Parents, want.Parents[0])
 	got := create(t, table, want)
-	same(t, "a lease in disorder", got, want)
+	checkLease(t, "a lease in disorder", got, want)
 	if got.From.Nanosecond() != 0 || got.From.Location() != time.UTC || !slices.IsSorted(got.Parents) {
 		t.Errorf("a lease is read as %+v", got)
 	}
@@ -46,15 +46,15 @@ func kindsComeBack(t *testing.T, table leases.Table) {
 	} {
 		want := leases.Lease{Shard: fmt.Sprint("shard-", i), Counter: 1, Checkpoint: c}
 		got := create(t, table, want)
-		same(t, "a lease at "+c.String(), got, want)
+		checkLease(t, "a lease at "+c.String(), got, want)
 		// From there to the end.
 		next := got
 		next.Checkpoint, next.Counter = leases.Checkpoint{Kind: leases.ShardEnd}, 2
-		same(t, "a lease that ended", swap(t, table, got, next), next)
+		checkLease(t, "a lease that ended", swap(t, table, got, next), next)
 		// Back again.
 		end := next
 		next.Checkpoint, next.Counter = c, 3
-		same(t, "a lease that was reset", swap(t, table, end, next), next)
+		checkLease(t, "a lease that was reset", swap(t, table, end, next), next)
 	}
 }
 
@@ -63,8 +63,8 @@ func snapshotsAreInOrder(t *testing.T, table leases.Table) {
 	for i := range 30 {
 		name := fmt.Sprintf("shard-%d", (i*7)%30)
 		want = append(want, name)
-		must(t, table.Create(t.Context(), leases.Lease{Shard: name}))
-		must(t, table.Heartbeat(t.Context(), leases.Member{Worker: name}))
+		requireNoError(t, table.Create(t.Context(), leases.Lease{Shard: name}))
+		requireNoError(t, table.Heartbeat(t.Context(), leases.Member{Worker: name}))
 	}
 	slices.Sort(want)
 	s := read(t, table)
@@ -80,7 +80,7 @@ func snapshotsAreInOrder(t *testing.T, table leases.Table) {
 	}
 }
 
-// Only differences are written: other writers' changes stay.
+// A Swap writes only differences, so the changes of other writers stay.
 func swapWritesDifference(t *testing.T, table leases.Table) {
 	a := create(t, table, leases.Lease{Shard: "s", Owner: "a", Counter: 3, First: "1"})
 	wanted := a
@@ -91,18 +91,18 @@ func swapWritesDifference(t *testing.T, table leases.Table) {
 	got := swap(t, table, a, moved)
 	want := moved
 	want.RequestedBy, want.Pinned = "b", "p"
-	same(t, "after two writers", got, want)
+	checkLease(t, "after two writers", got, want)
 }
 
 func swapClears(t *testing.T, table leases.Table) {
-	old := create(t, table, full("s"))
+	old := create(t, table, fullLease("s"))
 	next := leases.Lease{Shard: "s", Opaque: old.Opaque, Counter: old.Counter + 1}
 	got := swap(t, table, old, next)
-	same(t, "a lease that was emptied", got, next)
-	back := full("s")
+	checkLease(t, "a lease that was emptied", got, next)
+	back := fullLease("s")
 	back.Opaque, back.Counter = old.Opaque, got.Counter+1
 	back.Children = []string{"s-2", "s-1"}
-	same(t, "a lease that was filled", swap(t, table, got, back), back)
+	checkLease(t, "a lease that was filled", swap(t, table, got, back), back)
 }
 
 func switchesAreCounted(t *testing.T, table leases.Table) {
@@ -128,13 +128,13 @@ func switchesAreCounted(t *testing.T, table leases.Table) {
 		}
 		got := swap(t, table, l, next)
 		next.Switches = step.want
-		same(t, "after "+step.owner+" "+step.sequence, got, next)
+		checkLease(t, "after "+step.owner+" "+step.sequence, got, next)
 		l = got
 	}
 }
 
 // A stop stays with its checkpoint, whoever owns the lease, until it is replaced or cleared.
-func stopsStay(t *testing.T, table leases.Table) {
+func stopsBelongToCheckpoint(t *testing.T, table leases.Table) {
 	l := create(t, table, leases.Lease{Shard: "s", Owner: "a", Counter: 1, Checkpoint: leases.After("10")})
 	step := func(what string, change func(*leases.Lease)) {
 		t.Helper()
@@ -142,7 +142,7 @@ func stopsStay(t *testing.T, table leases.Table) {
 		change(&next)
 		next.Counter++
 		l = swap(t, table, l, next)
-		same(t, what, l, next)
+		checkLease(t, what, l, next)
 	}
 	step("a shard that stopped", func(l *leases.Lease) { l.Stopped = "records were lost: \"x\" y" })
 	step("a stopped one let go", func(l *leases.Lease) { l.Owner = "" })
@@ -161,7 +161,7 @@ func membersComeBack(t *testing.T, table leases.Table) {
 		Failing: map[string]leases.ReadFailure{"shard-1": {Since: at, Class: "timeout"}, "shard-6": {Since: at}},
 	}
 	for _, m := range []leases.Member{want, {Worker: "idle"}} {
-		must(t, table.Heartbeat(t.Context(), m))
+		requireNoError(t, table.Heartbeat(t.Context(), m))
 	}
 	s := read(t, table)
 	if len(s.Members) != 2 || !s.Members[0].Equal(want) || !s.Members[1].Equal(leases.Member{Worker: "idle"}) {
@@ -170,9 +170,9 @@ func membersComeBack(t *testing.T, table leases.Table) {
 }
 
 // A heartbeat replaces the whole row of its member, and no other row.
-func membersAreWhole(t *testing.T, table leases.Table) {
-	beat := func(m leases.Member) { must(t, table.Heartbeat(t.Context(), m)) }
-	leave := func(worker string) { must(t, table.Leave(t.Context(), worker)) }
+func heartbeatReplacesRow(t *testing.T, table leases.Table) {
+	beat := func(m leases.Member) { requireNoError(t, table.Heartbeat(t.Context(), m)) }
+	leave := func(worker string) { requireNoError(t, table.Leave(t.Context(), worker)) }
 	expect := func(want ...leases.Member) {
 		t.Helper()
 		if got := read(t, table).Members; !slices.EqualFunc(got, want, leases.Member.Equal) {
@@ -196,15 +196,15 @@ func membersAreWhole(t *testing.T, table leases.Table) {
 }
 
 // Infinite, tiny and undefined loads are stored without an error.
-func oddNumbers(t *testing.T, table leases.Table) {
+func oddNumbersAreStored(t *testing.T, table leases.Table) {
 	for i, f := range []float64{1e-200, 5e-324, math.Inf(1), math.NaN(), 1e300, 0.1, 1e-9} {
 		l := leases.Lease{Shard: fmt.Sprint("s", i), Load: f}
 		got := create(t, table, l)
-		same(t, fmt.Sprint("a lease of load ", f), got, l)
+		checkLease(t, fmt.Sprint("a lease of load ", f), got, l)
 		next := got
 		next.Load, next.Counter = 1/f, 1
-		same(t, fmt.Sprint("a lease of load ", 1/f), swap(t, table, got, next), next)
-		must(t, table.Heartbeat(t.Context(), leases.Member{Worker: l.Shard, Load: f, Calls: 1 / f}))
+		checkLease(t, fmt.Sprint("a lease of load ", 1/f), swap(t, table, got, next), next)
+		requireNoError(t, table.Heartbeat(t.Context(), leases.Member{Worker: l.Shard, Load: f, Calls: 1 / f}))
 	}
 }
 
@@ -216,10 +216,10 @@ func begunStays(t *testing.T, table leases.Table) {
 	}
 	l := create(t, table, leases.Lease{Shard: "s", Stream: one})
 	for _, stream := range []string{two, one, two} {
-		must(t, table.Begin(t.Context(), stream))
+		requireNoError(t, table.Begin(t.Context(), stream))
 	}
-	must(t, table.Delete(t.Context(), l))
-	must(t, table.Heartbeat(t.Context(), leases.Member{Worker: "w", Heartbeat: 1}))
+	requireNoError(t, table.Delete(t.Context(), l))
+	requireNoError(t, table.Heartbeat(t.Context(), leases.Member{Worker: "w", Heartbeat: 1}))
 	s := read(t, table)
 	if !slices.Equal(s.Begun, []string{one, two}) || len(s.Members) != 1 || len(s.Leases) != 0 {
 		t.Errorf("snapshot %+v", s)

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// Run checks a table. open returns an empty table, and closes it when its test ends.
+// Run runs the suite. open returns an empty table, and closes it when the test ends.
 func Run(t *testing.T, open func(t *testing.T) leases.Table) {
 	for name, check := range map[string]func(*testing.T, leases.Table){
 		"Empty":                emptyTable,
@@ -20,27 +20,27 @@ func Run(t *testing.T, open func(t *testing.T) leases.Table) {
 		"SwapWritesDifference": swapWritesDifference,
 		"SwapClears":           swapClears,
 		"Switches":             switchesAreCounted,
-		"Stops":                stopsStay,
+		"Stops":                stopsBelongToCheckpoint,
 		"Delete":               deleteIsConditional,
 		"Members":              membersComeBack,
-		"MembersAreWhole":      membersAreWhole,
+		"MembersAreWhole":      heartbeatReplacesRow,
 		"Begin":                begunStays,
 		"Reserve":              reserveOnce,
 		"OneSwapWins":          oneSwapWins,
 		"OneReserveWins":       oneReserveWins,
 		"OneCreateWins":        oneCreateWins,
-		"BesideEachOther":      besideEachOther,
-		"AsMemory":             asMemory,
-		"OddNumbers":           oddNumbers,
-		"CallersKeepTheirs":    callersKeepTheirs,
-		"Cancelled":            cancelledCallSaysSo,
+		"BesideEachOther":      writersDoNotDisturb,
+		"AsMemory":             behavesLikeMemory,
+		"OddNumbers":           oddNumbersAreStored,
+		"CallersKeepTheirs":    callersShareNothing,
+		"Cancelled":            cancelledCallIsTransient,
 	} {
 		t.Run(name, func(t *testing.T) { check(t, open(t)) })
 	}
 }
 
-// RunLost checks that callers recognize writes whose answers were lost. lose makes the next write succeed
-// and lose its answer.
+// RunLost checks that callers recognize writes whose answers were lost. lose makes the next write succeed without an
+// answer.
 func RunLost(t *testing.T, open func(t *testing.T) (table leases.Table, lose func())) {
 	for name, check := range map[string]func(*testing.T, leases.Table, func()){
 		"Swap":      lostSwap,
@@ -56,8 +56,8 @@ func RunLost(t *testing.T, open func(t *testing.T) (table leases.Table, lose fun
 	}
 }
 
-// full returns a lease with all fields set.
-func full(shard string) leases.Lease {
+// fullLease returns a lease with all fields set.
+func fullLease(shard string) leases.Lease {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	return leases.Lease{
 		Shard: shard, Stream: "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.000",
@@ -68,7 +68,7 @@ func full(shard string) leases.Lease {
 	}
 }
 
-func must(t *testing.T, err error) {
+func requireNoError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -78,12 +78,12 @@ func must(t *testing.T, err error) {
 func read(t *testing.T, table leases.Table) leases.Snapshot {
 	t.Helper()
 	s, err := table.Read(t.Context())
-	must(t, err)
+	requireNoError(t, err)
 	return s
 }
 
-// lease returns the lease of a shard.
-func lease(t *testing.T, table leases.Table, shard string) leases.Lease {
+// readLease returns the lease of a shard.
+func readLease(t *testing.T, table leases.Table, shard string) leases.Lease {
 	t.Helper()
 	for _, l := range read(t, table).Leases {
 		if l.Shard == shard {
@@ -96,18 +96,18 @@ func lease(t *testing.T, table leases.Table, shard string) leases.Lease {
 
 func create(t *testing.T, table leases.Table, l leases.Lease) leases.Lease {
 	t.Helper()
-	must(t, table.Create(t.Context(), l))
-	return lease(t, table, l.Shard)
+	requireNoError(t, table.Create(t.Context(), l))
+	return readLease(t, table, l.Shard)
 }
 
 func swap(t *testing.T, table leases.Table, old, next leases.Lease) leases.Lease {
 	t.Helper()
-	must(t, table.Swap(t.Context(), old, next))
-	return lease(t, table, old.Shard)
+	requireNoError(t, table.Swap(t.Context(), old, next))
+	return readLease(t, table, old.Shard)
 }
 
-// same compares two leases. It ignores Opaque, which belongs to the table.
-func same(t *testing.T, what string, got, want leases.Lease) {
+// checkLease compares two leases. It ignores Opaque, which belongs to the table.
+func checkLease(t *testing.T, what string, got, want leases.Lease) {
 	t.Helper()
 	want.Opaque = got.Opaque
 	if !got.Equal(want) {
@@ -115,8 +115,8 @@ func same(t *testing.T, what string, got, want leases.Lease) {
 	}
 }
 
-// conflict fails the test unless err is a conflict, and returns it.
-func conflict(t *testing.T, err error) *leases.Conflict {
+// requireConflict fails the test unless err is a conflict, and returns it.
+func requireConflict(t *testing.T, err error) *leases.Conflict {
 	t.Helper()
 	c, ok := leases.AsConflict(err)
 	if !ok {
@@ -128,8 +128,8 @@ func conflict(t *testing.T, err error) *leases.Conflict {
 	return c
 }
 
-// transient fails the test unless err is transient.
-func transient(t *testing.T, err error) {
+// requireTransient fails the test unless err is transient.
+func requireTransient(t *testing.T, err error) {
 	t.Helper()
 	if _, again := pipeline.Retryable(err); !again {
 		t.Fatalf("%v, want a transient error", err)

@@ -15,17 +15,16 @@ type Call struct {
 	Worker string // for Heartbeat and Leave; otherwise Owner of the lease that the call passes
 }
 
-// Table is a lease table in memory whose calls may fail. Hooks run within the call. They
-// may sleep or call the table's Memory. Set them before the table is used.
-// Table starts no goroutines.
+// Table is a lease table in memory whose calls may fail. Its hooks run during a call. They may sleep or call the
+// table's Memory. Set the hooks before the first call. Table starts no goroutines.
 type Table struct {
 	*leases.Memory
 
-	// Before runs before a call. If it returns an error, the call is not executed and returns that
-	// error, for example [Throttled]. A Before that changes the lease causes a conflict.
+	// Before runs before a call. If it returns an error, for example [Throttled], the call is not executed and returns
+	// the error. If Before changes the lease in Memory, the call may return a conflict.
 	Before func(ctx context.Context, c Call) error
 
-	// After runs after a successful call. Its error is returned to the caller, for example [Lost].
+	// After runs after a successful call. If it returns an error, for example [Lost], the call returns the error.
 	After func(ctx context.Context, c Call) error
 }
 
@@ -109,8 +108,8 @@ func (t *Table) do(ctx context.Context, c Call, f func() error) error {
 	return nil
 }
 
-// Torn returns the snapshot of a Read during which rows changed from before to after. It has the leases
-// of after if late reports true for their shard, and otherwise those of before.
+// Torn returns the snapshot of a Read that is not atomic: rows changed from before to after during the Read. If late
+// returns true for a shard, the snapshot has the lease of after, else the lease of before.
 func Torn(before, after leases.Snapshot, late func(shard string) bool) leases.Snapshot {
 	s := leases.Snapshot{Members: after.Members, Begun: after.Begun}
 	for _, l := range before.Leases {

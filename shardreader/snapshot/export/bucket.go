@@ -18,7 +18,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// S3Client is the part of *s3.Client that reads exports.
+// S3Client has the methods of *s3.Client that this package calls.
 type S3Client interface {
 	GetObject(ctx context.Context, in *s3.GetObjectInput, o ...func(*s3.Options)) (*s3.GetObjectOutput, error)
 	ListObjectsV2(ctx context.Context, in *s3.ListObjectsV2Input, o ...func(*s3.Options)) (*s3.ListObjectsV2Output, error)
@@ -26,22 +26,22 @@ type S3Client interface {
 
 var _ S3Client = (*s3.Client)(nil)
 
-// bucket is the store of the objects of a bucket. Transient failures are repeated until ctx ends.
+// bucket is the store with the objects of a bucket. It retries transient failures until ctx ends.
 type bucket struct {
 	client S3Client
 	name   string
-	retry  func(err error, wait time.Duration)
+	retry  func(err error, wait time.Duration) // called before each retry
 }
 
 func (s *bucket) location(name string) redact.Safe { return redact.Safe("s3://" + s.name + "/" + name) }
 
-// stalled is the time without a byte after which an object is requested again.
-const stalled = 30 * time.Second
+// stallTimeout is the time without a received byte after which an object is requested again.
+const stallTimeout = 30 * time.Second
 
 var errStalled = errs.New("the server sent nothing for too long")
 
-// repeat calls try until it succeeds or fails permanently, or ctx ends.
-func (s *bucket) repeat(ctx context.Context, try func() error) error {
+// withRetry calls try until it succeeds, fails permanently, or ctx ends.
+func (s *bucket) withRetry(ctx context.Context, try func() error) error {
 	return pipeline.Backoff{}.Retry(ctx, s.retry, try)
 }
 
@@ -55,7 +55,7 @@ func (s *bucket) list(ctx context.Context, folder string, yield func(entry)) err
 	}
 	for {
 		var out *s3.ListObjectsV2Output
-		err := s.repeat(ctx, func() (err error) {
+		err := s.withRetry(ctx, func() (err error) {
 			out, err = s.client.ListObjectsV2(ctx, in)
 			return awserr.CallError(ctx, "ListObjectsV2 of "+string(s.location(folder)), err, map[awserr.Kind]string{
 				awserr.Denied:  "allow s3:ListBucket on the bucket",
@@ -79,34 +79,34 @@ func (s *bucket) list(ctx context.Context, folder string, yield func(entry)) err
 
 func (s *bucket) open(ctx context.Context, name string) (file, error) {
 	o := &object{ctx: ctx, store: s, name: name}
-	if err := s.repeat(ctx, o.request); err != nil {
+	if err := s.withRetry(ctx, o.request); err != nil {
 		return nil, err
 	}
 	return o, nil
 }
 
-// object reads an object, over several connections if necessary.
+// object reads an object. If a connection breaks, it continues with another one.
 type object struct {
 	ctx   context.Context
 	store *bucket
 	name  string
 
-	in        io.ReadCloser // nil until it is requested from next on
-	cancel    context.CancelCauseFunc
-	tag       *string
-	next, end int64 // offsets of the next byte, and behind the last
+	body       io.ReadCloser // body of the present request; nil if there is none
+	cancel     context.CancelCauseFunc
+	etagHeader *string
+	next, end  int64 // offset of the next byte, and offset after the last byte
 }
 
-func (o *object) etag() string { return strings.Trim(aws.ToString(o.tag), `"`) }
+func (o *object) etag() string { return strings.Trim(aws.ToString(o.etagHeader), `"`) }
 
-// request requests the object from next on. All requests read the same version of it.
+// request requests the bytes of the object from next on. All requests read the same version of the object.
 func (o *object) request() error {
 	ctx, cancel := context.WithCancelCause(o.ctx)
-	in := &s3.GetObjectInput{Bucket: &o.store.name, Key: &o.name, IfMatch: o.tag}
+	in := &s3.GetObjectInput{Bucket: &o.store.name, Key: &o.name, IfMatch: o.etagHeader}
 	if o.next > 0 {
 		in.Range = aws.String(fmt.Sprintf("bytes=%d-", o.next))
 	}
-	timer := time.AfterFunc(stalled, func() { cancel(errStalled) })
+	timer := time.AfterFunc(stallTimeout, func() { cancel(errStalled) })
 	out, err := o.store.client.GetObject(ctx, in)
 	timer.Stop()
 	if err != nil {
@@ -114,7 +114,7 @@ func (o *object) request() error {
 			err = errStalled
 		}
 		cancel(nil)
-		return o.failed(err)
+		return o.explainError(err)
 	}
 	size := o.next + aws.ToInt64(out.ContentLength)
 	if partial := aws.ToString(out.ContentRange); o.next > 0 && (!strings.HasPrefix(partial, fmt.Sprintf("bytes %d-", o.next)) || size != o.end) {
@@ -122,12 +122,12 @@ func (o *object) request() error {
 		_ = out.Body.Close()
 		return errs.Errorf("the server sent %q instead of the bytes from %d of %d on", redact.Safe(partial), o.next, o.end)
 	}
-	o.in, o.cancel, o.tag, o.end = out.Body, cancel, out.ETag, size
+	o.body, o.cancel, o.etagHeader, o.end = out.Body, cancel, out.ETag, size
 	return nil
 }
 
-// failed explains an error of GetObject.
-func (o *object) failed(err error) error {
+// explainError explains an error of GetObject.
+func (o *object) explainError(err error) error {
 	switch code, status := awserr.Code(err), awserr.Status(err); {
 	case errors.Is(err, errStalled):
 		return pipeline.Transient(err)
@@ -144,7 +144,7 @@ func (o *object) failed(err error) error {
 	})
 }
 
-// Read reads the next bytes. If the connection breaks, it continues where it broke off.
+// Read reads the next bytes. If the connection breaks, it continues after the last received byte.
 func (o *object) Read(p []byte) (n int, err error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -152,22 +152,22 @@ func (o *object) Read(p []byte) (n int, err error) {
 	if o.next >= o.end {
 		return 0, io.EOF // the caller compares the MD5
 	}
-	err = o.store.repeat(o.ctx, func() error {
+	err = o.store.withRetry(o.ctx, func() error {
 		n, err = o.readOnce(p)
 		return err
 	})
 	return n, err
 }
 
-// readOnce reads over one connection. It fails only if it has read nothing.
+// readOnce reads from one connection. It returns an error only if it has read no bytes.
 func (o *object) readOnce(p []byte) (int, error) {
-	if o.in == nil {
+	if o.body == nil {
 		if err := o.request(); err != nil {
 			return 0, err
 		}
 	}
-	timer := time.AfterFunc(stalled, func() { o.cancel(errStalled) })
-	n, err := o.in.Read(p[:min(int64(len(p)), o.end-o.next)])
+	timer := time.AfterFunc(stallTimeout, func() { o.cancel(errStalled) })
+	n, err := o.body.Read(p[:min(int64(len(p)), o.end-o.next)])
 	if !timer.Stop() {
 		err = errStalled
 	}
@@ -175,24 +175,24 @@ func (o *object) readOnce(p []byte) (int, error) {
 	if n > 0 || err == nil {
 		return n, nil // the next Read returns the error
 	}
-	o.shut()
+	o.closeBody()
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
 	return 0, pipeline.Transient(errs.Errorf("export: reading %s broke off at byte %d of %d: %w", o.store.location(o.name), o.next, o.end, err))
 }
 
-func (o *object) shut() {
-	if o.in != nil {
-		o.cancel(nil) // cancel instead of reading the rest
-		_ = o.in.Close()
-		o.in = nil
+func (o *object) closeBody() {
+	if o.body != nil {
+		o.cancel(nil) // the rest of the body is not read
+		_ = o.body.Close()
+		o.body = nil
 	}
 }
 
 // Close closes the connection.
 func (o *object) Close() error {
-	o.shut()
+	o.closeBody()
 	o.end = o.next
 	return nil
 }

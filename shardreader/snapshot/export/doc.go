@@ -1,10 +1,11 @@
 // Package export reads exports of DynamoDB tables to S3, as a [snapshot.Snapshot] whose parts are the data files.
 //
-// [Open] reads the manifests of a full export, and of incremental exports that continue it. Their files are in a bucket,
-// or in a folder with a copy of them. The format is AWS's (Developer Guide, "DynamoDB table export output format"). No
-// damage is silent: the manifests are compared with their checksums, and each data file with the MD5 and the number of
-// items that the manifest states. A reader returns io.EOF only for a complete file.
+// [Open] reads the manifests of a full export, and of incremental exports that continue it. These exports are called
+// layers. Their files are in a bucket, or in a folder with a copy of them. The format is defined by AWS (Developer
+// Guide, "DynamoDB table export output format"). No damage is silent: the manifests are compared with their checksums,
+// and each data file with the MD5 and the number of items in the manifest. A reader returns io.EOF only for a complete
+// file.
 //
-// Read export.go first, then manifest.go, find.go and reader.go. folder.go and bucket.go have the files. request.go
+// Read export.go first, then manifest.go, find.go and reader.go. folder.go and bucket.go open files. request.go
 // requests an export and waits for it.
 package export

@@ -18,25 +18,25 @@ import (
 
 // Options configure an Export.
 type Options struct {
-	// Layers are a full export, and then the incremental exports that continue it, in order of their times. Each is a
-	// folder or s3://BUCKET/PREFIX: the folder of the export itself, its manifest-summary.json, or a folder with exactly
-	// one export below it. Required
+	// Layers names a full export, and then the incremental exports that continue it, in order of their times. Each name
+	// is a folder or s3://BUCKET/PREFIX: the folder of the export itself, its manifest-summary.json, or a folder with
+	// exactly one export below it. Required
 	Layers []string
 
-	// Changes means that Layers is one incremental export, without the full export that it continues: the parts have
-	// the changes of a time, and no other items. Default: false
+	// Changes means that Layers names one incremental export, without the full export that it continues. Then the parts
+	// have only the changes of a period. Default: false
 	Changes bool
 
-	// Decoder has the options of the decoder. Open sets Layer and View. Default of Table: the exported table. The parts
-	// need Keys, which no export names, and StreamARN, EpochZero or Kinesis
+	// Decoder holds the options of the decoder. Open sets Layer and View. Decoder.Table defaults to the exported table.
+	// To open a part, Keys must be set, because an export does not name them, and StreamARN, EpochZero or Kinesis
 	Decoder record.SnapshotOptions
 
-	S3 S3Client // for layers in a bucket
+	S3 S3Client // reads layers in a bucket. Required for such layers
 
-	// Warn is called by Open for a manifest without a checksum file. Default: nothing is called
+	// Warn is called by Open for each manifest without a checksum file. Default: not called
 	Warn func(text string)
 
-	// Retry is called before a failed request to S3 is repeated after wait. It is called concurrently. Default: nothing is
+	// Retry is called when a failed request to S3 will be repeated after wait. It is called concurrently. Default: not
 	// called
 	Retry func(err error, wait time.Duration)
 }
@@ -52,18 +52,18 @@ type Export struct {
 
 var _ snapshot.Snapshot = (*Export)(nil)
 
-// layer is one export.
+// layer is one export: the full export, or an incremental export that continues it.
 type layer struct {
-	store   store
-	folder  string          // with the manifests
-	there   map[string]bool // names of the files in folder
-	warn    func(text string)
-	summary summary
-	files   []*dataFile
-	decoder *record.SnapshotDecoder
+	store     store
+	folder    string          // folder with the manifests
+	fileNames map[string]bool // names of the files in folder
+	warn      func(text string)
+	summary   summary
+	files     []*dataFile
+	decoder   *record.SnapshotDecoder
 }
 
-// location is the folder of the export for messages, and in the canonical name.
+// location returns the folder of the export, for messages and for the canonical name.
 func (l *layer) location() redact.Safe { return l.store.location(l.folder) + "/" }
 
 // Open reads the manifests of the layers, and lists their data files. It reads no items.
@@ -106,27 +106,27 @@ func (e *Export) checkLayers() error {
 		case !l.summary.incremental:
 			return errs.Errorf("export: %s is a full export, and only the first layer can be one: name it alone, or leave it out", l.location())
 		}
-		was := e.layers[i-1]
-		from, to, end := l.summary.from, l.summary.time, was.summary.time
+		previous := e.layers[i-1]
+		from, to, end := l.summary.from, l.summary.time, previous.summary.time
 		switch {
-		case l.summary.TableARN != was.summary.TableARN || l.summary.TableID != "" && was.summary.TableID != "" && l.summary.TableID != was.summary.TableID:
+		case l.summary.TableARN != previous.summary.TableARN || l.summary.TableID != "" && previous.summary.TableID != "" && l.summary.TableID != previous.summary.TableID:
 			return errs.Errorf("export: %s is an export of the table %s (id %s), and %s of %s (id %s): all layers must be of one table, and a table that was created again is another one",
-				l.location(), redact.Safe(l.summary.TableARN), redact.Safe(l.summary.TableID), was.location(), redact.Safe(was.summary.TableARN), redact.Safe(was.summary.TableID))
+				l.location(), redact.Safe(l.summary.TableARN), redact.Safe(l.summary.TableID), previous.location(), redact.Safe(previous.summary.TableARN), redact.Safe(previous.summary.TableID))
 		case from.After(end):
 			return errs.Errorf("export: %s begins at %s, and the layer before it, %s, ends at %s: no layer has the changes between. Name between them an incremental export from %s to %s",
-				l.location(), timeText(from), was.location(), timeText(end), timeText(end.Truncate(time.Second)), timeText(from))
+				l.location(), timeText(from), previous.location(), timeText(end), timeText(end.Truncate(time.Second)), timeText(from))
 		case !to.After(end):
 			return errs.Errorf("export: %s ends at %s, and the layer before it, %s, ends no earlier, at %s: name the layers in order of their times, each once",
-				l.location(), timeText(to), was.location(), timeText(end))
-		case end.Sub(from) >= time.Second: // an incremental export begins at a whole second, and a full one ends between two
+				l.location(), timeText(to), previous.location(), timeText(end))
+		case end.Sub(from) >= time.Second: // an incremental export begins at a whole second, and a full export may end between two seconds
 			return errs.Errorf("export: %s begins at %s, before the end of the layer before it, %s, at %s: the old image of an item that changed in both would not be what the layer before shows, and its former row would stay. Export again from %s",
-				l.location(), timeText(from), was.location(), timeText(end), timeText(end.Truncate(time.Second)))
+				l.location(), timeText(from), previous.location(), timeText(end), timeText(end.Truncate(time.Second)))
 		}
 	}
 	return nil
 }
 
-// checkChanges returns an error unless there is one layer, and it is an incremental export.
+// checkChanges returns an error unless the only layer is an incremental export.
 func (e *Export) checkChanges() error {
 	switch {
 	case len(e.layers) != 1:
@@ -172,19 +172,19 @@ func (e *Export) collect() {
 	e.info.Source = "export " + strings.Join(locations, " ")
 }
 
-// tableName returns the name of the table of an ARN, arn:aws:dynamodb:REGION:ACCOUNT:table/NAME.
+// tableName returns NAME of the ARN arn:aws:dynamodb:REGION:ACCOUNT:table/NAME.
 func tableName(arn string) string {
 	_, name, _ := strings.Cut(arn, ":table/")
 	return name
 }
 
-// Info describes the export. Source has the folders of all layers.
+// Info describes the export. Info.Source has the folders of all layers.
 func (e *Export) Info() snapshot.Info { return e.info }
 
 // Parts returns the data files of all layers: "0/m5thsc5ldmhvkxpfzzfoaliziu.json.gz" is a file of the full export.
 func (e *Export) Parts() []snapshot.Part { return e.parts }
 
-// Open opens a data file after a position: the number of its items that were read.
+// Open opens a data file after a position. The position is the number of items of the file before it.
 func (e *Export) Open(ctx context.Context, id string, from pipeline.Position) (snapshot.Reader, error) {
 	f := e.files[id]
 	if f == nil {

@@ -11,23 +11,23 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// store has files. Names are clean and have slashes, also on other systems.
+// store gives access to files. Names are clean and have slashes on all systems.
 type store interface {
-	// open opens a file. If there is none of that name, the error is errMissing.
+	// open opens a file. If the file does not exist, the error is errMissing.
 	open(ctx context.Context, name string) (file, error)
 
-	// list calls yield for the files and folders in a folder, not for those in its folders. A folder that does not exist
+	// list calls yield for each file and folder in a folder. It does not list subfolders. A folder that does not exist
 	// is empty.
 	list(ctx context.Context, folder string, yield func(entry)) error
 
-	// location is a name as users write it.
+	// location returns a name in the form that users write.
 	location(name string) redact.Safe
 }
 
 // file is an opened file.
 type file interface {
 	io.ReadCloser
-	etag() string // "" unknown
+	etag() string // "" if unknown
 }
 
 // entry is a file or a folder in a folder.
@@ -41,19 +41,19 @@ type entry struct {
 var errMissing = errs.New("there is no such file")
 
 // openLayer finds an export, and reads its manifests.
-func (o *Options) openLayer(ctx context.Context, where string) (*layer, error) {
-	s, folder, err := o.locate(where)
+func (o *Options) openLayer(ctx context.Context, location string) (*layer, error) {
+	files, folder, err := o.locate(location)
 	if err != nil {
 		return nil, err
 	}
 	if path.Base(folder) == summaryFile {
 		folder = path.Dir(folder)
 	}
-	l := &layer{store: s, warn: o.Warn, there: make(map[string]bool)}
-	if l.folder, err = findExport(ctx, s, folder); err != nil {
+	l := &layer{store: files, warn: o.Warn, fileNames: make(map[string]bool)}
+	if l.folder, err = findExport(ctx, files, folder); err != nil {
 		return nil, err
 	}
-	if err := s.list(ctx, l.folder, func(e entry) { l.there[e.base] = !e.folder }); err != nil {
+	if err := files.list(ctx, l.folder, func(e entry) { l.fileNames[e.base] = !e.folder }); err != nil {
 		return nil, errs.Errorf("export: the files of %s: %w", l.location(), err)
 	}
 	if err := l.readSummary(ctx); err != nil {
@@ -65,7 +65,7 @@ func (o *Options) openLayer(ctx context.Context, where string) (*layer, error) {
 	return l, l.findFiles(ctx)
 }
 
-// maxFolders is how many folders are searched for exports.
+// maxFolders is the maximum number of folders that are searched for exports.
 const maxFolders = 1000
 
 // findExport returns the folder of the only export in a folder or below it.
@@ -108,7 +108,7 @@ func findExport(ctx context.Context, s store, root string) (string, error) {
 	return "", errs.Errorf("export: there is no export in %s: no folder in it has a "+summaryFile, s.location(root))
 }
 
-// severalExports is the error of several exports below root.
+// severalExports returns the error for several exports below root.
 func severalExports(s store, root string, folders []string) error {
 	slices.Sort(folders)
 	var names []string
@@ -121,9 +121,9 @@ func severalExports(s store, root string, folders []string) error {
 	return errs.Errorf("export: there are %d exports below %s, name one of them: %s", len(folders), s.location(root), redact.Safe(strings.Join(names, ", ")))
 }
 
-// findFiles finds the data files that the manifest names, and sets their names and sizes. They are in a folder of the
-// export, or for incremental exports in one beside it. The keys of the manifest come last, because a copy can have
-// another prefix.
+// findFiles finds the data files that the manifest lists, and sets their names and sizes. The data folder of a full
+// export is in the folder of the export, and the data folder of an incremental export is beside it. findFiles tries the
+// folders that the manifest names last, because a copy can have another prefix.
 func (l *layer) findFiles(ctx context.Context) error {
 	own, shared := path.Join(l.folder, dataFolder), path.Join(path.Dir(l.folder), dataFolder)
 	folders := []string{own, shared}

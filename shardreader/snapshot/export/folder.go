@@ -12,19 +12,19 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// locate returns the store of a path, and the name of the path in it.
-func (o *Options) locate(where string) (store, string, error) {
-	if rest, ok := strings.CutPrefix(where, "s3://"); ok {
+// locate returns the store of a path, and the name of the path in that store.
+func (o *Options) locate(location string) (store, string, error) {
+	if rest, ok := strings.CutPrefix(location, "s3://"); ok {
 		name, folder, _ := strings.Cut(rest, "/")
 		switch {
 		case name == "":
-			return nil, "", errs.Errorf("export: %s names no bucket: want s3://BUCKET/PREFIX", redact.Safe(where))
+			return nil, "", errs.Errorf("export: %s names no bucket: want s3://BUCKET/PREFIX", redact.Safe(location))
 		case o.S3 == nil:
-			return nil, "", errs.Errorf("export: S3 is nil, and %s is in a bucket", redact.Safe(where))
+			return nil, "", errs.Errorf("export: S3 is nil, and %s is in a bucket", redact.Safe(location))
 		}
 		return &bucket{client: o.S3, name: name, retry: o.Retry}, strings.Trim(path.Clean("/"+folder), "/"), nil
 	}
-	abs, err := filepath.Abs(where)
+	abs, err := filepath.Abs(location)
 	if err == nil {
 		_, err = os.Stat(abs)
 	}
@@ -56,14 +56,14 @@ func (disk) open(_ context.Context, name string) (file, error) {
 }
 
 func (disk) list(_ context.Context, folder string, yield func(entry)) error {
-	in, err := os.ReadDir(filepath.FromSlash(folder))
+	entries, err := os.ReadDir(filepath.FromSlash(folder))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	for _, e := range in {
+	for _, e := range entries {
 		info, err := os.Stat(filepath.Join(filepath.FromSlash(folder), e.Name())) // through links
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

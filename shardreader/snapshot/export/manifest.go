@@ -18,48 +18,48 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// The files of an export, beside its data files.
+// The names of the manifests and of the data folder.
 const (
 	summaryFile = "manifest-summary.json" // DynamoDB writes it last
 	filesFile   = "manifest-files.json"
 	dataFolder  = "data"
 )
 
-// checksumEndings replace .json in the names of checksum files: the first is AWS's documentation's, the second is seen in
-// buckets.
+// checksumEndings are the endings of checksum files. They replace .json. The first is in AWS's documentation, the
+// second was found in buckets.
 var checksumEndings = []string{".checksum", ".md5"}
 
 // summary is the content of manifest-summary.json.
 type summary struct {
 	TableARN     string     `json:"tableArn"`
 	TableID      string     `json:"tableId"`
-	ExportStatus string     `json:"exportStatus"` // not documented: refused if it is there and says that the export is incomplete
-	ExportType   string     `json:"exportType"`   // absent in older exports, which are full
+	ExportStatus string     `json:"exportStatus"` // undocumented; if it is set, it must be COMPLETED
+	ExportType   string     `json:"exportType"`   // absent in older exports, which are full exports
 	ExportTime   *time.Time `json:"exportTime"`
 	FromTime     *time.Time `json:"exportFromTime"` // inclusive
 	ToTime       *time.Time `json:"exportToTime"`   // exclusive
 	OutputFormat string     `json:"outputFormat"`
-	OutputView   string     `json:"outputView"` // of an incremental export
+	OutputView   string     `json:"outputView"` // images of an incremental export
 	ItemCount    *int64     `json:"itemCount"`
 
 	incremental bool
-	from, time  time.Time // items are shown as of time; an incremental export has the changes since from
+	from, time  time.Time // items have the state of time; an incremental export has the changes since from
 	view        record.ViewType
 }
 
-// dataFile is a file with items, one a line.
+// dataFile is a file with one item per line.
 type dataFile struct {
 	layer *layer
-	name  string // in the store
+	name  string // name in the store
 	items int64
-	bytes int64 // as stored
+	bytes int64 // stored size
 	md5   [md5.Size]byte
-	etag  string // of the object that DynamoDB wrote; "" unknown
+	etag  string // ETag of the object that DynamoDB wrote; "" if unknown
 }
 
 func (f *dataFile) base() string { return path.Base(f.name) }
 
-// location is the name of the file for messages.
+// location returns the name of the file for messages.
 func (f *dataFile) location() redact.Safe { return f.layer.store.location(f.name) }
 
 // readSummary reads manifest-summary.json.
@@ -80,7 +80,7 @@ func (l *layer) readSummary(ctx context.Context) error {
 	return nil
 }
 
-// validate refuses what cannot be read, and sets the fields that follow from others.
+// validate returns an error if the export cannot be read. It sets the fields incremental, from, time and view.
 func (s *summary) validate() error {
 	switch {
 	case s.ExportStatus != "" && s.ExportStatus != "COMPLETED":
@@ -121,7 +121,7 @@ func (s *summary) validate() error {
 	return nil
 }
 
-// copyAgain says what to do about damage.
+// copyAgain is the advice for a damaged file.
 const copyAgain = "copy the file again from where DynamoDB wrote it, or export the table again"
 
 // readFiles reads manifest-files.json.
@@ -152,7 +152,7 @@ func (l *layer) readFiles(ctx context.Context) error {
 	return err
 }
 
-// nextFile reads an entry of manifest-files.json. At the end it returns io.EOF.
+// nextFile reads an entry of manifest-files.json. It returns io.EOF after the last entry.
 func nextFile(d *json.Decoder) (*dataFile, error) {
 	var entry struct {
 		Items *int64 `json:"itemCount"`
@@ -177,7 +177,7 @@ func nextFile(d *json.Decoder) (*dataFile, error) {
 	return f, nil
 }
 
-// parseMD5 reads base64, as DynamoDB writes it, or the hexadecimal digits of md5sum.
+// parseMD5 parses an MD5 in base64, as DynamoDB writes it, or in hexadecimal digits, as md5sum writes it.
 func parseMD5(s string) (sum [md5.Size]byte, ok bool) {
 	b, err := base64.StdEncoding.Strict().DecodeString(s)
 	if err != nil || len(b) != md5.Size {
@@ -205,7 +205,7 @@ func (l *layer) readManifest(ctx context.Context, base string, read func(io.Read
 	}
 	compared := false
 	for _, ending := range checksumEndings {
-		if !l.there[name+ending] {
+		if !l.fileNames[name+ending] {
 			continue
 		}
 		want, err := l.readChecksum(ctx, name+ending)

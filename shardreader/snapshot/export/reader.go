@@ -13,26 +13,26 @@ import (
 	"github.com/tablewake/tablewake/shardreader/snapshot/internal/lines"
 )
 
-// blockBytes is the size of the blocks of a large file, decompressed.
+// blockBytes is the decompressed size of a block of a large file.
 const blockBytes = 256 << 10
 
 // reader reads one data file.
 type reader struct {
-	ctx    context.Context // until Close
+	ctx    context.Context // ends with Close
 	cancel context.CancelCauseFunc
 	file   *dataFile
-	items  int64 // finished before the next page
+	items  int64 // number of items before the next page
 	ended  bool
 
 	in    file // nil before the first Read
 	sum   hash.Hash
-	raw   io.Reader // in, which is added to sum
-	free  func()    // of the decompressor
+	raw   io.Reader // reads in, and adds the bytes to sum
+	free  func()    // frees the decompressor
 	lines *lines.Reader
 }
 
-// Read returns the next page. A file that is not the object that DynamoDB wrote is read twice: its MD5 is compared before
-// the first page, because what is written to a sink from a damaged file stays there.
+// Read returns the next page. If the file is not the same object that DynamoDB wrote, it is read twice: Read compares
+// its MD5 before the first page. Otherwise items of a damaged file could be written to a sink and stay there.
 func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 	switch {
 	case ctx.Err() != nil:
@@ -50,7 +50,7 @@ func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 	b, err := r.lines.Next()
 	switch {
 	case errors.Is(err, io.EOF):
-		if err := r.finish(); err != nil {
+		if err := r.verifyFile(); err != nil {
 			return nil, r.explain(err)
 		}
 		r.ended = true
@@ -62,13 +62,13 @@ func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 	return b.Page(r.file.layer.decoder, string(r.file.location()), pipeline.Position(strconv.FormatInt(r.items, 10))), nil
 }
 
-// start opens the file.
+// start opens the file and, if necessary, compares its MD5.
 func (r *reader) start() error {
 	if err := r.open(); err != nil {
 		return err
 	}
 	if tag := r.in.etag(); tag == "" || tag != r.file.etag {
-		if err := r.checkSum(); err != nil {
+		if err := r.verifyMD5(); err != nil {
 			return err
 		}
 		if err := r.in.Close(); err != nil {
@@ -97,8 +97,8 @@ func (r *reader) open() error {
 	return nil
 }
 
-// checkSum reads the rest of the file, and compares its MD5 with the manifest.
-func (r *reader) checkSum() error {
+// verifyMD5 reads the rest of the file, and compares the MD5 of the file with the manifest.
+func (r *reader) verifyMD5() error {
 	if _, err := io.Copy(io.Discard, r.raw); err != nil {
 		return err
 	}
@@ -108,9 +108,9 @@ func (r *reader) checkSum() error {
 	return nil
 }
 
-// finish checks the whole file after its last line.
-func (r *reader) finish() error {
-	if err := r.checkSum(); err != nil {
+// verifyFile compares the MD5 and the number of items of the file with the manifest, after the last line.
+func (r *reader) verifyFile() error {
+	if err := r.verifyMD5(); err != nil {
 		return err
 	}
 	if r.items != r.file.items {
@@ -145,7 +145,7 @@ func (r *reader) Close() error {
 	return in.Close()
 }
 
-// interruptible ends reading with ctx.
+// interruptible is a reader that fails once ctx has ended.
 type interruptible struct {
 	ctx context.Context
 	r   io.Reader

@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/snapshot"
 )
 
-// RequestClient is the part of *dynamodb.Client that requests exports.
+// RequestClient has the methods of *dynamodb.Client that request exports.
 type RequestClient interface {
 	DescribeContinuousBackups(ctx context.Context, in *dynamodb.DescribeContinuousBackupsInput, o ...func(*dynamodb.Options)) (*dynamodb.DescribeContinuousBackupsOutput, error)
 	ExportTableToPointInTime(ctx context.Context, in *dynamodb.ExportTableToPointInTimeInput, o ...func(*dynamodb.Options)) (*dynamodb.ExportTableToPointInTimeOutput, error)
@@ -28,64 +28,65 @@ type RequestClient interface {
 
 var _ RequestClient = (*dynamodb.Client)(nil)
 
-// RequestOptions say what to export.
+// RequestOptions configure the request of an export.
 type RequestOptions struct {
 	TableARN    string
 	Bucket      string
-	BucketOwner string // account of the bucket, if it is another one. Default: the caller's
-	Prefix      string // of the objects. Default: none
+	BucketOwner string // account of the bucket. Default: the caller's account
+	Prefix      string // prefix of the objects. Default: none
 
-	// Time is the time of the export: a floor and its slack, or later. It is rounded up to whole seconds. Required
+	// Time is the time of the export. It is rounded up to whole seconds. For a sink that was added, Time is the sink's
+	// floor plus the clock skew, or later. The floor is the time from which on the stream writes to the sink. Required
 	Time time.Time
 
-	// From makes it an incremental export of what was written since From, in whole seconds, with both images. It
-	// is 15 minutes to 24 hours before Time. Default: a full export
+	// From requests an incremental export of the changes since From, in whole seconds, with both images. From must be
+	// 15 minutes to 24 hours before Time. Default: a full export
 	From time.Time
 
-	// Narrowing is pushed into the export as far as DynamoDB can compare. The caller evaluates it again for each change.
-	// Default: all items
+	// Narrowing selects items. DynamoDB evaluates the conditions that it can compare. The caller must evaluate
+	// Narrowing again for each change. Default: all items
 	Narrowing *snapshot.Narrowing
 
-	// ClientToken makes a repeated request with the same options the same export, for 8 hours.
-	// Default: each Request is a new export
+	// ClientToken makes requests idempotent for 8 hours: a second request with the same options returns the same
+	// export. Default: each Request makes a new export
 	ClientToken string
 
-	// Waiting is called with the latest time that can be exported, while that is before Time. Default: nothing is called
+	// Waiting is called with the latest time that can be exported, while that time is before Time. Default: not called
 	Waiting func(latest time.Time)
 }
 
-// Requested is an export that DynamoDB makes or has made.
+// Requested is a requested export, which may not be complete.
 type Requested struct {
 	ARN          string
 	Path         string // s3://BUCKET/PREFIX/AWSDynamoDB/ID, for Open
 	Complete     bool
-	Time         time.Time // of the export, UTC
-	Items, Bytes int64     // -1 until it is complete
+	Time         time.Time // time of the export, UTC
+	Items, Bytes int64     // -1 until the export is complete
 }
 
-// The time between two looks doubles from firstPoll to longestPoll. DescribeContinuousBackups may be called ten times a
+// The time between two calls doubles from firstPoll to longestPoll. DescribeContinuousBackups may be called ten times a
 // second (API reference).
 const (
 	firstPoll   = time.Second
 	longestPoll = 15 * time.Second
 )
 
-// MinWindow and MaxWindow bound the time of an incremental export (API reference, IncrementalExportSpecification).
+// MinWindow and MaxWindow limit the period of an incremental export (API reference, IncrementalExportSpecification).
 const (
 	MinWindow = 15 * time.Minute
 	MaxWindow = 24 * time.Hour
 )
 
 // Request requests a full or an incremental export of a table in DynamoDB JSON. It first waits until point-in-time
-// recovery covers Time, which usually takes five minutes. It does not wait for the export; see [Wait]. Transient errors
-// are repeated while it waits.
+// recovery covers Time, which usually takes five minutes, and retries transient errors meanwhile. It does not wait for
+// the export; see [Wait].
 func Request(ctx context.Context, client RequestClient, o RequestOptions) (Requested, error) {
 	if err := o.validate(); err != nil {
 		return Requested{}, err
 	}
 	at := o.Time.UTC()
-	if whole := at.Truncate(time.Second); !whole.Equal(at) {
-		at = whole.Add(time.Second)
+	if truncated := at.Truncate(time.Second); !truncated.Equal(at) {
+		at = truncated.Add(time.Second)
 	}
 	if err := waitUntilRecoverable(ctx, client, o, at); err != nil {
 		return Requested{}, err
@@ -93,7 +94,7 @@ func Request(ctx context.Context, client RequestClient, o RequestOptions) (Reque
 	in := &dynamodb.ExportTableToPointInTimeInput{
 		TableArn: aws.String(o.TableARN), S3Bucket: aws.String(o.Bucket), S3BucketOwner: nilIfEmpty(o.BucketOwner), S3Prefix: nilIfEmpty(strings.Trim(o.Prefix, "/")),
 		ExportTime: aws.Time(at), ExportType: types.ExportTypeFullExport, ExportFormat: types.ExportFormatDynamodbJson,
-		ClientToken: nilIfEmpty(o.ClientToken), FilterSpecification: filterOf(o.Narrowing),
+		ClientToken: nilIfEmpty(o.ClientToken), FilterSpecification: filterSpec(o.Narrowing),
 	}
 	if !o.From.IsZero() {
 		in.ExportType, in.ExportTime = types.ExportTypeIncrementalExport, nil
@@ -105,7 +106,7 @@ func Request(ctx context.Context, client RequestClient, o RequestOptions) (Reque
 	if err != nil {
 		return Requested{}, requestError(ctx, "ExportTableToPointInTime of "+o.TableARN, err, o)
 	}
-	return requestedOf(out.ExportDescription), nil
+	return requestedFrom(out.ExportDescription), nil
 }
 
 func (o *RequestOptions) validate() error {
@@ -124,8 +125,8 @@ func (o *RequestOptions) validate() error {
 	return nil
 }
 
-// filterOf is nil if DynamoDB has nothing to compare.
-func filterOf(n *snapshot.Narrowing) *types.FilterSpecification {
+// filterSpec returns the conditions of n that DynamoDB can compare; nil if there is none.
+func filterSpec(n *snapshot.Narrowing) *types.FilterSpecification {
 	e := n.Expression()
 	if e.Text == "" {
 		return nil
@@ -139,7 +140,7 @@ func filterOf(n *snapshot.Narrowing) *types.FilterSpecification {
 	return f
 }
 
-// waitUntilRecoverable blocks until the table can be exported as it was at that time.
+// waitUntilRecoverable blocks until the table can be exported with its state at the time at.
 func waitUntilRecoverable(ctx context.Context, client RequestClient, o RequestOptions, at time.Time) error {
 	return poll(ctx, func() (done bool, err error) {
 		out, err := client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: aws.String(o.TableARN)})
@@ -148,7 +149,7 @@ func waitUntilRecoverable(ctx context.Context, client RequestClient, o RequestOp
 		}
 		d := out.ContinuousBackupsDescription
 		if d == nil || d.PointInTimeRecoveryDescription == nil || d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus != types.PointInTimeRecoveryStatusEnabled {
-			return false, errs.Errorf("export: point-in-time recovery of %s is not enabled, and only such a table can be exported: %s", redact.Safe(o.TableARN), redact.Safe(o.enable()))
+			return false, errs.Errorf("export: point-in-time recovery of %s is not enabled, and only such a table can be exported: %s", redact.Safe(o.TableARN), redact.Safe(o.enableCommand()))
 		}
 		p := d.PointInTimeRecoveryDescription
 		earliest, latest := aws.ToTime(p.EarliestRestorableDateTime).UTC(), aws.ToTime(p.LatestRestorableDateTime).UTC()
@@ -169,13 +170,14 @@ func waitUntilRecoverable(ctx context.Context, client RequestClient, o RequestOp
 	})
 }
 
-// enable is what enables point-in-time recovery.
-func (o *RequestOptions) enable() string {
+// enableCommand returns the command that enables point-in-time recovery.
+func (o *RequestOptions) enableCommand() string {
 	return "aws dynamodb update-continuous-backups --table-name " + cmp.Or(tableName(o.TableARN), o.TableARN) + " --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true"
 }
 
-// Wait waits until DynamoDB has made the export. progress, which may be nil, is called after each look. Transient errors
-// are repeated until ctx is done. A failed export is an error with the service's reason, which wraps [ErrFailed].
+// Wait waits until DynamoDB has completed the export. progress may be nil; it is called after each call of DynamoDB.
+// Wait retries transient errors until ctx is done. If the export failed, the error has the service's reason and wraps
+// [ErrFailed].
 func Wait(ctx context.Context, client RequestClient, arn string, progress func(Requested)) (Requested, error) {
 	var r Requested
 	err := poll(ctx, func() (done bool, err error) {
@@ -187,7 +189,7 @@ func Wait(ctx context.Context, client RequestClient, arn string, progress func(R
 		if d != nil && d.ExportStatus == types.ExportStatusFailed {
 			return false, exportFailed(arn, d)
 		}
-		r = requestedOf(d)
+		r = requestedFrom(d)
 		if progress != nil {
 			progress(r)
 		}
@@ -196,11 +198,11 @@ func Wait(ctx context.Context, client RequestClient, arn string, progress func(R
 	return r, err
 }
 
-// ErrFailed is wrapped by the error of [Wait] if DynamoDB could not make the export. It never completes: request
-// another.
+// ErrFailed is wrapped by the error of [Wait] if DynamoDB could not make the export. The export never completes:
+// request another one.
 var ErrFailed = errs.New("failed")
 
-// exportFailed is the error of an export that DynamoDB could not make.
+// exportFailed returns the error of an export that DynamoDB could not make.
 func exportFailed(arn string, d *types.ExportDescription) error {
 	code, hint := aws.ToString(d.FailureCode), "correct the cause and request another export"
 	switch {
@@ -215,10 +217,10 @@ func exportFailed(arn string, d *types.ExportDescription) error {
 		redact.Safe(code), aws.ToString(d.FailureMessage), redact.Safe(hint))
 }
 
-// poll calls look until it is done. It repeats transient errors, and returns others.
-func poll(ctx context.Context, look func() (done bool, err error)) error {
+// poll calls look until look returns done or an error that is not transient. It returns that error.
+func poll(ctx context.Context, call func() (done bool, err error)) error {
 	for wait := firstPoll; ; wait = min(2*wait, longestPoll) {
-		done, err := look()
+		done, err := call()
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -232,8 +234,8 @@ func poll(ctx context.Context, look func() (done bool, err error)) error {
 	}
 }
 
-// requestedOf reads a description.
-func requestedOf(d *types.ExportDescription) Requested {
+// requestedFrom returns the export of a description.
+func requestedFrom(d *types.ExportDescription) Requested {
 	if d == nil {
 		return Requested{Items: -1, Bytes: -1}
 	}
@@ -264,7 +266,7 @@ func requestError(ctx context.Context, op string, err error, o RequestOptions) e
 	hint := ""
 	switch awserr.Code(err) {
 	case "PointInTimeRecoveryUnavailableException":
-		hint = "enable point-in-time recovery: " + o.enable()
+		hint = "enable point-in-time recovery: " + o.enableCommand()
 	case "InvalidExportTimeException":
 		hint = "point-in-time recovery does not cover the time of the export: it reaches back 35 days at most, and not before it was enabled"
 	case "ExportConflictException":

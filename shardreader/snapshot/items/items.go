@@ -1,5 +1,5 @@
-// Package items reads items from files: JSON lines with an item each, plain or as in an export of DynamoDB. Files may be
-// plain, gzip or zstd; the content decides.
+// Package items reads items from files. Each line is the JSON of an item, plain or as in an export of DynamoDB. Files
+// may be compressed with gzip or zstd, whatever their names.
 package items
 
 import (
@@ -31,20 +31,20 @@ const errs = redact.Class("input")
 
 // Options configure a Snapshot.
 type Options struct {
-	Paths   []string               // required: files, and folders, which are read recursively without hidden files
-	Decoder record.SnapshotOptions // how items become changes; Keys is required
-	Time    time.Time              // every item is as it was then or later. Default: unknown
+	Paths   []string               // required: files and folders. Folders are read recursively, without hidden files
+	Decoder record.SnapshotOptions // options of the decoder; Keys is required
+	Time    time.Time              // every item has the state of this time or later. Default: unknown
 
 	BlockBytes int // size of the pages of a large file. Default: 1 MiB
 }
 
-// Snapshot is the items of files. A part is a file, and its ID is the path of the file.
+// Snapshot reads the items of files. A part is a file, and its ID is the path of the file.
 type Snapshot struct {
 	o       Options
 	decoder *record.SnapshotDecoder
 	info    snapshot.Info
 	parts   []snapshot.Part
-	changed map[string]time.Time // when a file was changed last, by the ID of its part
+	changed map[string]time.Time // when each file was last changed, by the ID of its part
 }
 
 var _ snapshot.Snapshot = (*Snapshot)(nil)
@@ -87,11 +87,12 @@ func errNotFile(name string) error {
 	return errs.Errorf("%s cannot be read twice, and a backfill that was stopped reads again: save the items in a file, and name it", name)
 }
 
-// headSize is how much of a file is in the name of the snapshot.
+// headSize is the number of bytes of a file that determine the name of the snapshot.
 const headSize = 64 << 10
 
-// readHeads reads how the files begin, and makes the name of the snapshot from that: it is another one if the items were
-// written anew. A file that was cut in transit and is copied again has the same beginning.
+// readHeads reads the beginnings of the files, and sets the name of the snapshot to their digest. Files that were
+// written again have another name. A file that was truncated in transit and copied again has the same name, because its
+// beginning is the same.
 func (s *Snapshot) readHeads() error {
 	all, isEmpty := sha256.New(), true
 	for _, part := range s.parts {
@@ -110,7 +111,7 @@ func (s *Snapshot) readHeads() error {
 	return nil
 }
 
-// readHead returns the decompressed beginning of a file, and when the file was changed last.
+// readHead returns the decompressed beginning of a file, and when the file was last changed.
 func readHead(path string) (head []byte, changed time.Time, err error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -141,8 +142,9 @@ func (s *Snapshot) Info() snapshot.Info { return s.info }
 // Parts implements [snapshot.Snapshot].
 func (s *Snapshot) Parts() []snapshot.Part { return s.parts }
 
-// Open implements [snapshot.Snapshot]. A position is the number of items before it and the checksum of the content up to
-// there, as "28,1c291ca3". A file with other content up to there is refused: some items were read from another file.
+// Open implements [snapshot.Snapshot]. A position is the number of items before it and the checksum of the content
+// before it, as "28,1c291ca3". If the file has other content before the position, the reader returns an error, because
+// earlier items were read from another file.
 func (s *Snapshot) Open(_ context.Context, id string, from pipeline.Position) (snapshot.Reader, error) {
 	skip, sum, err := parsePosition(from)
 	if err != nil {
@@ -197,7 +199,7 @@ type reader struct {
 	stored   *countingReader
 	free     func()
 	lines    *lines.Reader
-	items    int64 // before the next block
+	items    int64 // number of items before the next block
 }
 
 // Read implements [snapshot.Reader].
@@ -235,8 +237,8 @@ func (r *reader) end() error {
 	return io.EOF
 }
 
-// recognize returns an error if the first line is not an item. Otherwise each line of a file of another kind would
-// become a dead letter.
+// recognize returns an error if the first line is not an item. Without this check, each line of a file of another kind
+// would become a dead letter.
 func (r *reader) recognize(b lines.Block) error {
 	rest := bytes.TrimLeft(b.Bytes, " \t\r\n")
 	first, _, _ := bytes.Cut(rest, []byte{'\n'})
@@ -252,7 +254,7 @@ func (r *reader) recognize(b lines.Block) error {
 // StoredBytes implements [snapshot.ByteCounter].
 func (r *reader) StoredBytes() int64 { return r.stored.n }
 
-// countingReader counts what it reads.
+// countingReader counts the bytes that it reads.
 type countingReader struct {
 	r io.Reader
 	n int64

@@ -6,58 +6,60 @@ import (
 	"time"
 )
 
-// pageUnits is the capacity that a request is expected to cost: a page of 1 MB, read consistently at a unit for 4 KB.
+// pageUnits is the expected cost of a request, in read units. A request reads a page of 1 MB, and a consistent read
+// costs one unit per 4 KB.
 const pageUnits = 256
 
-// limiter keeps the requests of a process to a rate of read capacity units. The cost of a request is known from its
-// answer. So a request takes the cost of a whole page in advance, which may exceed what is there, and the next request
-// waits until the debt is paid. The answer corrects what was taken. It is safe for concurrent use.
+// limiter limits the read units a second of a process. The cost of a request is unknown until the answer comes. So a
+// request takes the units of a whole page in advance, even if the balance becomes negative. The next request waits
+// until the balance is positive again. The answer corrects the units that were taken. limiter is safe for concurrent
+// use.
 type limiter struct {
-	pace *Pace
-	turn chan struct{} // holds a value while a request waits, so that requests pass one by one
-	more chan struct{} // an answer has returned units
+	pace     *Pace
+	slot     chan struct{} // holds a value while a request waits, so that requests pass one by one
+	returned chan struct{} // receives a value when an answer returns units
 
-	mu      sync.Mutex
-	balance float64 // units; negative is debt
-	at      time.Time
-	spent   float64 // units that all requests have cost
+	mu        sync.Mutex
+	balance   float64   // units that may be spent; negative is debt
+	balanceAt time.Time // time of balance
+	spent     float64   // units that all requests have cost
 }
 
 func newLimiter(pace *Pace) *limiter {
-	return &limiter{pace: pace, turn: make(chan struct{}, 1), more: make(chan struct{}, 1), at: time.Now()}
+	return &limiter{pace: pace, slot: make(chan struct{}, 1), returned: make(chan struct{}, 1), balanceAt: time.Now()}
 }
 
-// take blocks until no debt is left, and takes the units of a page; none without a limit. A call that succeeds is
-// followed by correct, with what it took.
+// take blocks until there is no debt, and takes the units of a page. Without a limit it takes nothing. After a
+// successful take the caller calls correct with the units that were taken.
 func (l *limiter) take(ctx context.Context) (taken float64, err error) {
 	if l.pace.Rate() == 0 {
 		return 0, nil
 	}
 	select {
-	case l.turn <- struct{}{}:
+	case l.slot <- struct{}{}:
 	case <-ctx.Done():
 		return 0, context.Cause(ctx)
 	}
-	defer func() { <-l.turn }()
+	defer func() { <-l.slot }()
 	for {
-		wait := l.debt()
+		wait := l.tryTake()
 		if wait <= 0 {
 			return pageUnits, nil
 		}
 		select {
 		case <-time.After(min(wait, time.Second)): // the rate may rise
-		case <-l.more:
+		case <-l.returned:
 		case <-ctx.Done():
 			return 0, context.Cause(ctx)
 		}
 	}
 }
 
-// debt takes the units of a page if there is no debt, and returns the time until there is none.
-func (l *limiter) debt() time.Duration {
+// tryTake returns the time until there is no debt. If there is none now, it takes the units of a page and returns 0.
+func (l *limiter) tryTake() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	rate := l.fill()
+	rate := l.refill()
 	if l.balance < 0 {
 		return time.Duration(-l.balance/rate*float64(time.Second)) + 1
 	}
@@ -65,30 +67,30 @@ func (l *limiter) debt() time.Duration {
 	return 0
 }
 
-// correct replaces the units that a request took by those that it has cost.
+// correct replaces the units that a request took by the units that the request has cost.
 func (l *limiter) correct(taken, units float64) {
 	l.pace.Used(units)
 	l.mu.Lock()
 	l.spent += units
 	if taken > 0 {
-		l.fill()
+		l.refill()
 		l.balance += taken - units
 	}
 	l.mu.Unlock()
 	if units < taken {
 		select {
-		case l.more <- struct{}{}:
+		case l.returned <- struct{}{}:
 		default:
 		}
 	}
 }
 
-// fill adds the units of the time since the last call. It keeps those of one second at most: what was not used for
-// longer is lost. It returns the rate.
-func (l *limiter) fill() float64 {
+// refill adds the units of the time since the last call, and returns the rate. The balance is at most the units of one
+// second: older unused units expire.
+func (l *limiter) refill() float64 {
 	now, rate := time.Now(), l.pace.Rate()
-	l.balance = min(l.balance+rate*now.Sub(l.at).Seconds(), rate)
-	l.at = now
+	l.balance = min(l.balance+rate*now.Sub(l.balanceAt).Seconds(), rate)
+	l.balanceAt = now
 	return rate
 }
 

@@ -5,48 +5,48 @@ import (
 	"time"
 )
 
-// Pace is a rate of read capacity units a second that gives way: it halves if a request is throttled, and rises again
-// by the same amount each second. It is safe for concurrent use.
+// Pace is an adaptive rate of read units a second. It halves if a request is throttled, and rises again by a constant
+// amount each second. It is safe for concurrent use.
 type Pace struct {
-	most   float64            // 0: no limit until a request is throttled
-	slowed func(rate float64) // may be nil
+	maxRate float64            // maximum rate; 0 if there is no limit until a request is throttled
+	slowed  func(rate float64) // may be nil
 
-	mu     sync.Mutex
-	rate   float64 // at the time of since; 0: no limit
-	step   float64 // by which the rate rises each second
-	since  time.Time
-	halved time.Time // when the rate was halved last
-	second time.Time // when the present second began
-	units  float64   // of the present second
-	before float64   // of the second before it
+	mu            sync.Mutex
+	rate          float64 // rate at the time since; 0 if there is no limit
+	step          float64 // amount by which the rate rises each second
+	since         time.Time
+	halvedAt      time.Time // when the rate was last halved
+	second        time.Time // when the present second began
+	units         float64   // units of the present second
+	previousUnits float64   // units of the previous second
 }
 
 const (
-	leastRate = 1  // read units a second, below which a pace does not fall
-	restoring = 60 // seconds in which a rate rises from nothing to what it was
+	minRate        = 1  // minimum rate, in read units a second
+	restoreSeconds = 60 // seconds in which a rate rises from 0 to its former value
 )
 
-// NewPace returns a pace of units a second at most; 0 is no limit, until the first throttled request sets one at half
-// of what was read in the last second. slowed is called with each lower rate, by one goroutine at a time, and must not
-// call the Pace; nil calls nothing.
-func NewPace(most float64, slowed func(rate float64)) *Pace {
+// NewPace returns a pace of at most maxRate units a second. If maxRate is 0, there is no limit until the first
+// throttled request sets a limit: half of the units that were read in the last second. slowed is called with each lower
+// rate, by one goroutine at a time. It must not call the Pace, and may be nil.
+func NewPace(maxRate float64, slowed func(rate float64)) *Pace {
 	now := time.Now()
-	return &Pace{most: most, rate: most, step: most / restoring, slowed: slowed, since: now, second: now}
+	return &Pace{maxRate: maxRate, rate: maxRate, step: maxRate / restoreSeconds, slowed: slowed, since: now, second: now}
 }
 
-// Rate returns the units a second that may be read at present; 0 is no limit.
+// Rate returns the units a second that may be read now; 0 if there is no limit.
 func (p *Pace) Rate() float64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.restore(time.Now())
 }
 
-// restore raises the rate by what the time since the last call gives, and returns it.
+// restore raises the rate by step for each second since the last call, and returns the rate.
 func (p *Pace) restore(now time.Time) float64 {
 	if p.rate > 0 {
 		p.rate += p.step * now.Sub(p.since).Seconds()
-		if p.most > 0 {
-			p.rate = min(p.rate, p.most)
+		if p.maxRate > 0 {
+			p.rate = min(p.rate, p.maxRate)
 		}
 	}
 	p.since = now
@@ -57,38 +57,38 @@ func (p *Pace) restore(now time.Time) float64 {
 func (p *Pace) Used(units float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.turn(time.Now())
+	p.nextSecond(time.Now())
 	p.units += units
 }
 
-// turn begins another second if the present one is over.
-func (p *Pace) turn(now time.Time) {
+// nextSecond begins a new second if the present second is over.
+func (p *Pace) nextSecond(now time.Time) {
 	switch passed := now.Sub(p.second); {
 	case passed >= 2*time.Second:
-		p.before, p.units, p.second = 0, 0, now
+		p.previousUnits, p.units, p.second = 0, 0, now
 	case passed >= time.Second:
-		p.before, p.units, p.second = p.units, 0, now
+		p.previousUnits, p.units, p.second = p.units, 0, now
 	}
 }
 
-// Throttled halves the rate. Requests that are throttled together count once: a rate that was halved within the last
-// second stays.
+// Throttled halves the rate, unless it was halved within the last second. So several requests that are throttled
+// together halve it once.
 func (p *Pace) Throttled() {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if now.Sub(p.halved) < time.Second {
+	if now.Sub(p.halvedAt) < time.Second {
 		return
 	}
-	p.halved = now
+	p.halvedAt = now
 	rate := p.restore(now)
 	if rate == 0 {
-		p.turn(now)
-		rate = max(p.units, p.before)
-		p.step = rate / restoring
+		p.nextSecond(now)
+		rate = max(p.units, p.previousUnits)
+		p.step = rate / restoreSeconds
 	}
-	p.step = max(p.step, float64(leastRate)/restoring)
-	p.rate = max(rate/2, leastRate)
+	p.step = max(p.step, float64(minRate)/restoreSeconds)
+	p.rate = max(rate/2, minRate)
 	if p.slowed != nil {
 		p.slowed(p.rate)
 	}

@@ -16,22 +16,22 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// pageProtocol replaces the SDK's protocol for one Scan call. It decodes the body of a 2xx response, and leaves all else
-// to the SDK's protocol. The SDK calls it once per attempt; page is the page of the last attempt.
+// pageProtocol replaces the SDK's protocol for one Scan call. It decodes the body of a 2xx response, and leaves other
+// responses to the SDK's protocol. The SDK calls it once per attempt. page is the page of the last attempt.
 type pageProtocol struct {
 	smithyhttp.ClientProtocol
 	decoder *record.SnapshotDecoder
 	page    record.ScanPage
 }
 
-// wrap is an option of one call: it puts p before the SDK's protocol.
+// wrap is an option of one call. It replaces the SDK's protocol by p.
 func (p *pageProtocol) wrap(o *dynamodb.Options) {
 	p.ClientProtocol, o.Protocol = o.Protocol, p
 	o.HTTPClient = awshttp.KeepBody(o.HTTPClient)
 }
 
-// DeserializeResponse decodes a page into p.page. Of out, which the reader ignores, it sets the consumed capacity, for
-// middleware that counts the cost of calls.
+// DeserializeResponse decodes a page into p.page. In out it sets only the consumed capacity, for middleware that counts
+// the cost of calls. The reader ignores out.
 func (p *pageProtocol) DeserializeResponse(ctx context.Context, schema *smithy.OperationSchema, registry *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
 	p.page = record.ScanPage{}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
@@ -50,7 +50,7 @@ func (p *pageProtocol) DeserializeResponse(ctx context.Context, schema *smithy.O
 	return nil
 }
 
-// cost is the consumed capacity, or an estimate: a consistent read of 4 KB is a unit.
+// cost returns the consumed capacity of a page. If it is unknown, cost estimates one unit per 4 KB.
 func cost(p record.ScanPage) float64 {
 	if p.Units < 0 {
 		return math.Ceil(float64(p.Page.Bytes) / 4096)

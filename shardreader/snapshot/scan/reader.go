@@ -22,54 +22,54 @@ const endPosition pipeline.Position = "end"
 
 // reader reads one segment.
 type reader struct {
-	s       *Scan
+	scan    *Scan
 	id      string
 	segment int32
-	start   map[string]types.AttributeValue // ExclusiveStartKey; nil: the start
+	start   map[string]types.AttributeValue // ExclusiveStartKey; nil at the start of the segment
 	ended   bool
 }
 
-// Read returns the next page of up to 1 MB. It waits for read capacity, and repeats a failed request until ctx is done,
-// unless the failure is permanent. A page may be empty: a narrowing can leave out all its items.
+// Read returns the next page of up to 1 MB. It waits for read capacity, and retries a failed request until ctx is done,
+// unless the failure is permanent. A page is empty if the narrowing selects none of its items.
 func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 	if r.ended {
 		return nil, io.EOF
 	}
 	var page record.ScanPage
-	err := retries.Retry(ctx, r.s.failed, func() (err error) {
+	err := retries.Retry(ctx, r.scan.onRetry, func() (err error) {
 		page, err = r.request(ctx)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return r.next(page)
+	return r.toPage(page)
 }
 
-// Close has nothing to free.
+// Close does nothing.
 func (r *reader) Close() error { return nil }
 
-// request sends one request, which the SDK may repeat a few times.
+// request sends one request. The SDK may retry it a few times.
 func (r *reader) request(ctx context.Context) (record.ScanPage, error) {
-	taken, err := r.s.limiter.take(ctx)
+	taken, err := r.scan.limiter.take(ctx)
 	if err != nil {
 		return record.ScanPage{}, err
 	}
 	in := &dynamodb.ScanInput{
-		TableName: aws.String(r.s.o.Table), ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-		Segment: aws.Int32(r.segment), TotalSegments: aws.Int32(int32(r.s.o.Segments)), ExclusiveStartKey: r.start,
+		TableName: aws.String(r.scan.o.Table), ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		Segment: aws.Int32(r.segment), TotalSegments: aws.Int32(int32(r.scan.o.Segments)), ExclusiveStartKey: r.start,
 	}
-	if r.s.o.PageItems > 0 {
-		in.Limit = aws.Int32(int32(r.s.o.PageItems))
+	if r.scan.o.PageItems > 0 {
+		in.Limit = aws.Int32(int32(r.scan.o.PageItems))
 	}
-	if r.s.filter != "" {
-		in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = aws.String(r.s.filter), r.s.names, r.s.values
+	if r.scan.filter != "" {
+		in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = aws.String(r.scan.filter), r.scan.names, r.scan.values
 	}
-	p := &pageProtocol{decoder: r.s.decoder}
-	_, err = r.s.o.Client.Scan(ctx, in, p.wrap)
-	r.s.limiter.correct(taken, cost(p.page))
+	p := &pageProtocol{decoder: r.scan.decoder}
+	_, err = r.scan.o.Client.Scan(ctx, in, p.wrap)
+	r.scan.limiter.correct(taken, cost(p.page))
 	if err != nil {
-		return record.ScanPage{}, awserr.CallError(ctx, fmt.Sprintf("Scan of the table %s, segment %s", r.s.table.Name, r.id), err, map[awserr.Kind]string{
+		return record.ScanPage{}, awserr.CallError(ctx, fmt.Sprintf("Scan of the table %s, segment %s", r.scan.table.Name, r.id), err, map[awserr.Kind]string{
 			awserr.Denied:    "allow dynamodb:Scan on the table",
 			awserr.Missing:   "the table was deleted",
 			awserr.Refused:   "check that the key of the table is still the same, and begin the backfill again",
@@ -79,16 +79,16 @@ func (r *reader) request(ctx context.Context) (record.ScanPage, error) {
 	return p.page, nil
 }
 
-// failed is called before a failed request is repeated.
-func (s *Scan) failed(err error, wait time.Duration) {
+// onRetry is called before a failed request is repeated.
+func (s *Scan) onRetry(err error, wait time.Duration) {
 	if awserr.Throttled(err) {
 		s.limiter.pace.Throttled()
 	}
 	s.o.Retry(err, wait)
 }
 
-// next returns a page of the answer, and moves the start of the next request behind it.
-func (r *reader) next(p record.ScanPage) (*pipeline.Page, error) {
+// toPage returns the page of an answer, and moves the start of the next request to the end of the page.
+func (r *reader) toPage(p record.ScanPage) (*pipeline.Page, error) {
 	page := &pipeline.Page{
 		Position: endPosition,
 		Page:     record.Page{Bytes: p.Page.Bytes},
@@ -99,15 +99,15 @@ func (r *reader) next(p record.ScanPage) (*pipeline.Page, error) {
 		return page, nil
 	}
 	var err error
-	if r.start, err = r.s.startKey(p.LastKey); err != nil {
+	if r.start, err = r.scan.parseStartKey(p.LastKey); err != nil {
 		return nil, errs.Errorf("scan: segment %s: LastEvaluatedKey: %w", r.id, err)
 	}
 	page.Position = pipeline.Position(p.LastKey)
 	return page, nil
 }
 
-// startKey reads a LastEvaluatedKey.
-func (s *Scan) startKey(doc []byte) (map[string]types.AttributeValue, error) {
+// parseStartKey parses a LastEvaluatedKey.
+func (s *Scan) parseStartKey(doc []byte) (map[string]types.AttributeValue, error) {
 	m, err := item.Parse(doc)
 	if err != nil {
 		return nil, err
@@ -123,5 +123,5 @@ func (s *Scan) startKey(doc []byte) (map[string]types.AttributeValue, error) {
 	return sdkvalue.Item(m), nil
 }
 
-// retries is the wait before a request is repeated, after the SDK's own tries.
+// retries defines the pauses before a request is repeated, after the SDK's own retries.
 var retries = pipeline.Backoff{Base: 100 * time.Millisecond, Max: 20 * time.Second}

@@ -23,36 +23,37 @@ import (
 // Options configure a Scan.
 type Options struct {
 	Client Client
-	Table  string // name or ARN
+	Table  string // name or ARN of the table
 
-	// Segments is the number of parts, 1 to 1,000,000. All processes of a backfill need the same. DynamoDB divides by a
-	// hash of the key, so segments differ in size, and many small ones spread the work better. Default: 16
+	// Segments is the number of parts, 1 to 1,000,000. All processes of a backfill must have the same number. DynamoDB
+	// divides the table by a hash of the key, so segments differ in size. Many small segments distribute the work
+	// better. Default: 16
 	Segments int
 
-	// RCU is the read capacity, in units a second, that this process uses at most. Two processes with 100 use 200. A
-	// page of 1 MB costs 256 units. It is halved if a request is throttled, and rises again slowly ([Pace]). Default: no
-	// limit until then
+	// RCU is the maximum read capacity of this process, in units a second. Two processes with 100 use 200. A page of 1
+	// MB costs 256 units. The rate is halved if a request is throttled, and rises again slowly ([Pace]). Default: no
+	// limit until a request is throttled
 	RCU float64
 
-	// Slowed is called with each lower rate, by one goroutine at a time. Default: nothing is called
+	// Slowed is called with each lower rate, by one goroutine at a time. Default: not called
 	Slowed func(rate float64)
 
-	// Time is a time before the first request of the backfill, of any process: every item is shown as it was then or
+	// Time is a time before the first request of the backfill by any process. Every item has the state of this time or
 	// later. Required
 	Time time.Time
 
-	// PageItems is the most items of a page. Default: as many as 1 MB has
+	// PageItems is the maximum number of items in a page. Default: as many as fit into 1 MB
 	PageItems int
 
-	// Decoder has the options of the decoder. Keys and Table are the table's. Default of StreamARN: the table's newest
-	// stream, unless EpochZero or Kinesis is set
+	// Decoder holds the options of the decoder. Keys and Table default to those of the table. StreamARN defaults to the
+	// table's newest stream, unless EpochZero or Kinesis is set
 	Decoder record.SnapshotOptions
 
-	// Narrowing is pushed into the requests as far as DynamoDB can compare. The caller evaluates it again for each change.
-	// Default: all items
+	// Narrowing selects items. DynamoDB evaluates the conditions that it can compare. The caller must evaluate
+	// Narrowing again for each change. Default: all items
 	Narrowing *snapshot.Narrowing
 
-	// Retry is called before a failed request is repeated after wait. It is called concurrently. Default: nothing is called
+	// Retry is called when a failed request will be repeated after wait. It is called concurrently. Default: not called
 	Retry func(err error, wait time.Duration)
 }
 
@@ -65,7 +66,7 @@ type Scan struct {
 	table   Table
 	decoder *record.SnapshotDecoder
 	limiter *limiter
-	width   int // digits of a segment's number
+	width   int // number of digits of a segment's number
 
 	filter string // FilterExpression; "" if none
 	names  map[string]string
@@ -103,7 +104,7 @@ func New(ctx context.Context, o Options) (*Scan, error) {
 	return s, nil
 }
 
-// Units returns the read units that the requests have taken so far.
+// Units returns the read units that all requests have cost so far.
 func (s *Scan) Units() float64 { return s.limiter.spentUnits() }
 
 func (o *Options) validate() error {
@@ -124,7 +125,7 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// setDecoder completes the options of the decoder by those of the table.
+// setDecoder completes the options of the decoder from the description of the table.
 func (o *Options) setDecoder(table Table) error {
 	d := &o.Decoder
 	if d.Keys != nil && !slices.Equal(d.Keys, table.Keys) {
@@ -141,25 +142,25 @@ func (o *Options) setDecoder(table Table) error {
 	return nil
 }
 
-// Table returns the description of the table, of the time of New.
+// Table returns the description of the table, which New read.
 func (s *Scan) Table() Table { return s.table }
 
-// Info describes the scan. Items and Bytes are approximate (see [Table]). They are those of the whole table, so Items is -1
-// if the scan is narrowed. A table for which DynamoDB has counted nothing yet has -1, too.
+// Info describes the scan. Items and Bytes are the approximate counts of the whole table (see [Table]). Items is -1 if
+// the scan is narrowed. Both are -1 if DynamoDB has not counted the table yet.
 func (s *Scan) Info() snapshot.Info {
 	begun := s.o.Time.UTC()
 	source := fmt.Sprintf("scan %s segments %d begun %s", s.table.ARN, s.o.Segments, begun.Format(time.RFC3339))
 	if n := s.o.Narrowing.String(); n != "" {
 		source += " " + n
 	}
-	items, bytes := s.counted()
+	items, bytes := s.tableCounts()
 	return snapshot.Info{
 		Source: source, Time: begun, From: begun, TableARN: s.table.ARN, View: record.NewAndOldImages,
 		Items: items, Bytes: bytes,
 	}
 }
 
-func (s *Scan) counted() (items, bytes int64) {
+func (s *Scan) tableCounts() (items, bytes int64) {
 	items, bytes = s.table.Items, s.table.Bytes
 	if items <= 0 || bytes <= 0 {
 		return -1, -1
@@ -170,19 +171,20 @@ func (s *Scan) counted() (items, bytes int64) {
 	return items, bytes
 }
 
-// Parts returns the segments: "0000/0016" is the first of 16. Items and Bytes are estimated for segments of one size.
+// Parts returns the segments: "0000/0016" is the first of 16. Items and Bytes are estimates: the total divided by the
+// number of segments.
 func (s *Scan) Parts() []snapshot.Part {
 	parts := make([]snapshot.Part, s.o.Segments)
-	items, bytes := s.counted()
-	of := snapshot.Part{Items: share(items, int64(s.o.Segments)), Bytes: share(bytes, int64(s.o.Segments))}
+	items, bytes := s.tableCounts()
+	estimate := snapshot.Part{Items: share(items, int64(s.o.Segments)), Bytes: share(bytes, int64(s.o.Segments))}
 	for i := range parts {
-		parts[i] = of
+		parts[i] = estimate
 		parts[i].ID = s.id(i)
 	}
 	return parts
 }
 
-// share is a part of total, rounded up; -1 if total is unknown.
+// share returns total divided by parts, rounded up; -1 if total is unknown.
 func share(total, parts int64) int64 {
 	if total < 0 {
 		return -1
@@ -194,20 +196,21 @@ func (s *Scan) id(segment int) string {
 	return fmt.Sprintf("%0*d/%0*d", s.width, segment, s.width, s.o.Segments)
 }
 
-// Open opens a segment after a position: the LastEvaluatedKey of a page, as DynamoDB's JSON, or "end" after the last page.
+// Open opens a segment after a position. The position is the LastEvaluatedKey of a page in DynamoDB's JSON, or "end"
+// after the last page.
 func (s *Scan) Open(ctx context.Context, id string, from pipeline.Position) (snapshot.Reader, error) {
 	number, _, _ := strings.Cut(id, "/")
 	segment, err := strconv.Atoi(number)
 	if err != nil || segment < 0 || segment >= s.o.Segments || s.id(segment) != id {
 		return nil, errs.Errorf("scan: there is no part %q: the segments are %s to %s", id, s.id(0), s.id(s.o.Segments-1))
 	}
-	r := &reader{s: s, id: id, segment: int32(segment)}
+	r := &reader{scan: s, id: id, segment: int32(segment)}
 	switch from {
 	case "":
 	case endPosition:
 		r.ended = true
 	default:
-		if r.start, err = s.startKey([]byte(from)); err != nil {
+		if r.start, err = s.parseStartKey([]byte(from)); err != nil {
 			return nil, errs.Errorf("scan: segment %s: the position to go on from: %w", id, err)
 		}
 	}

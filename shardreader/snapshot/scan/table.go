@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/awshttp"
 )
 
-// Client is the part of *dynamodb.Client that this package calls.
+// Client has the methods of *dynamodb.Client that this package calls.
 type Client interface {
 	DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput, o ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
 	Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
@@ -27,14 +27,15 @@ type Table struct {
 	StreamARN string    // ARN of the newest stream, enabled or not; "" if the table never had one
 	Streams   bool      // the newest stream is enabled
 	Keys      []string  // names of the key attributes, partition key first
-	KeyTypes  []string  // their types, S, N or B, in the same order
+	KeyTypes  []string  // types of Keys, in the same order: S, N or B
 	Created   time.Time // UTC
 
 	// DynamoDB counts items and bytes about every six hours, so both are approximate (API reference, TableDescription).
 	Items, Bytes int64
 }
 
-// Describe describes the table with that name or ARN. The table must be one that can be read: active, or being updated.
+// Describe describes the table whose name or ARN is table. It returns an error if the table cannot be read, because it
+// is being created or deleted, for example.
 func Describe(ctx context.Context, client Client, table string) (Table, error) {
 	op := "DescribeTable of " + table
 	out, err := client.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String(table)}, checkAnswers)
@@ -69,7 +70,7 @@ func Describe(ctx context.Context, client Client, table string) (Table, error) {
 	return t, nil
 }
 
-// typeOf returns the type of an attribute of the table's definition; "" if it has none.
+// typeOf returns the type of an attribute in the table's definition; "" if it is not defined.
 func typeOf(d *types.TableDescription, name string) string {
 	for _, a := range d.AttributeDefinitions {
 		if aws.ToString(a.AttributeName) == name {
@@ -79,7 +80,7 @@ func typeOf(d *types.TableDescription, name string) string {
 	return ""
 }
 
-// checkAnswers is an option of each call: an answer must be DynamoDB's, or the SDK retries.
+// checkAnswers is an option of each call. The SDK retries if an answer does not come from DynamoDB, but from a proxy.
 func checkAnswers(o *dynamodb.Options) {
 	o.HTTPClient = awshttp.Verify(awshttp.KeepBody(o.HTTPClient))
 }

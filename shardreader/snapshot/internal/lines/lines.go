@@ -1,4 +1,4 @@
-// Package lines cuts a file into blocks of whole lines, which are decoded concurrently.
+// Package lines splits a file into blocks of whole lines. The blocks can be decoded concurrently.
 package lines
 
 import (
@@ -14,56 +14,56 @@ import (
 	"github.com/tablewake/tablewake/shardreader/replay"
 )
 
-// errs creates the errors of this package. They carry a redacted text, which logs may contain.
+// errs makes the errors of this package. Each error has a redacted text for logs.
 const errs = redact.Class("input")
 
-// MaxLine is the maximum length of a line. An item has 400 KB at most; its JSON is several times as long if it is
-// binary or escaped.
+// MaxLine is the maximum length of a line in bytes. An item has at most 400 KB. Its JSON is several times as long if it
+// has binary values or escapes.
 const MaxLine = 64 << 20
 
-// Reader cuts a file into blocks.
+// Reader splits a file into blocks.
 type Reader struct {
-	r      io.Reader
-	size   int    // of the next block: blocks grow, because many files are small
-	max    int    // size of a block of a large file
-	rest   []byte // read, and not returned yet
-	skip   int64  // items not to return
-	offset int64  // of rest in the file
-	line   int64  // of rest, 1-based
-	err    error  // what ended r
+	r          io.Reader
+	size       int    // size of the next block; blocks grow, because many files are small
+	maxSize    int    // size of a block of a large file
+	unreturned []byte // bytes that were read and not returned yet
+	skip       int64  // number of items that are still to be skipped
+	offset     int64  // offset of rest in the file
+	line       int64  // line number of rest, from 1
+	err        error  // error of r; io.EOF at its end
 
-	sum     uint32 // checksum of the content up to the last item that was returned or left out
-	pending []byte // white space after that
-	wantSum string // sum after the items not to return; "" is any
+	sum     uint32 // checksum of the content up to the last item that was returned or skipped
+	pending []byte // white space after that item
+	wantSum string // expected sum after the skipped items; "" if any sum is accepted
 }
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// New returns a reader of the lines of r in blocks of about size bytes. It leaves out the first skip items.
+// New returns a reader of the lines of r in blocks of about size bytes. It skips the first skip items.
 func New(r io.Reader, size int, skip int64) *Reader {
-	return &Reader{r: r, size: min(size, 64<<10), max: size, skip: skip, line: 1}
+	return &Reader{r: r, size: min(size, 64<<10), maxSize: size, skip: skip, line: 1}
 }
 
-// Expect makes Next return ErrReplaced unless the items that are left out end with a Sum. Call it before Next.
+// Expect makes Next return ErrReplaced unless sum is the checksum after the skipped items. Call it before Next.
 func (r *Reader) Expect(sum string) { r.wantSum = sum }
 
 // Block has whole lines of a file.
 type Block struct {
-	Bytes  []byte // not used again by the reader
+	Bytes  []byte // the reader does not use the bytes again
 	Items  int64  // number of lines that are not blank
-	Offset int64  // of the first byte in the decompressed file
-	Line   int64  // of the first byte, 1-based
+	Offset int64  // offset of the first byte in the decompressed file
+	Line   int64  // line number of the first byte, from 1
 	Sum    string // checksum of the decompressed content up to the last item of the block
 }
 
-// ErrReplaced means that the items that are left out are not those that were read before.
+// ErrReplaced means that the skipped items are not the items that were read before.
 var ErrReplaced = errs.New("the items that were read from the file before are others now")
 
-// ErrShort means that the file has fewer items than were to be left out.
+// ErrShort means that the file has fewer items than were to be skipped.
 var ErrShort = errs.New("the file has fewer items now than were read from it before")
 
-// Next returns the next block with items. After the last it returns io.EOF, or ErrShort. An error of the file comes
-// after the whole lines before it.
+// Next returns the next block with items. After the last block it returns io.EOF, or ErrShort. If reading the file
+// fails, Next first returns the whole lines before the failure, and then the error.
 func (r *Reader) Next() (Block, error) {
 	for {
 		b, err := r.next()
@@ -74,11 +74,11 @@ func (r *Reader) Next() (Block, error) {
 			return Block{}, err
 		}
 		if r.skip > 0 {
-			if b = r.cut(b); r.skip == 0 && r.wantSum != "" && r.wantSum != r.sumText() {
+			if b = r.skipItems(b); r.skip == 0 && r.wantSum != "" && r.wantSum != r.sumText() {
 				return Block{}, ErrReplaced
 			}
 		}
-		r.add(b.Bytes)
+		r.addToSum(b.Bytes)
 		if b.Items > 0 {
 			b.Sum = r.sumText()
 			return b, nil
@@ -86,11 +86,11 @@ func (r *Reader) Next() (Block, error) {
 	}
 }
 
-// next returns the next lines, also if they are blank.
+// next returns the next block, even if all of its lines are blank.
 func (r *Reader) next() (Block, error) {
-	buf := make([]byte, len(r.rest), max(r.size, 2*len(r.rest)))
-	copy(buf, r.rest)
-	r.rest = nil
+	buf := make([]byte, len(r.unreturned), max(r.size, 2*len(r.unreturned)))
+	copy(buf, r.unreturned)
+	r.unreturned = nil
 	end := bytes.LastIndexByte(buf, '\n') + 1
 	for r.err == nil && len(buf) < r.size || r.err == nil && end == 0 {
 		if len(buf) == cap(buf) {
@@ -112,34 +112,34 @@ func (r *Reader) next() (Block, error) {
 	if end == 0 {
 		return Block{}, r.err
 	}
-	b := Block{Bytes: buf[:end:end], Items: count(buf[:end]), Offset: r.offset, Line: r.line}
-	r.rest = buf[end:]
-	r.size = min(4*r.size, r.max)
+	b := Block{Bytes: buf[:end:end], Items: countItems(buf[:end]), Offset: r.offset, Line: r.line}
+	r.unreturned = buf[end:]
+	r.size = min(4*r.size, r.maxSize)
 	r.offset += int64(end)
 	r.line += int64(bytes.Count(b.Bytes, []byte{'\n'}))
 	return b, nil
 }
 
-// cut leaves out items of a block.
-func (r *Reader) cut(b Block) Block {
+// skipItems removes the items of a block that are to be skipped.
+func (r *Reader) skipItems(b Block) Block {
 	if b.Items <= r.skip {
 		r.skip -= b.Items
-		r.add(b.Bytes)
+		r.addToSum(b.Bytes)
 		return Block{}
 	}
 	for r.skip > 0 {
 		end := bytes.IndexByte(b.Bytes, '\n') + 1
-		n := count(b.Bytes[:end])
-		r.add(b.Bytes[:end])
+		n := countItems(b.Bytes[:end])
+		r.addToSum(b.Bytes[:end])
 		b.Bytes, b.Items, b.Offset, b.Line = b.Bytes[end:], b.Items-n, b.Offset+int64(end), b.Line+1
 		r.skip -= n
 	}
 	return b
 }
 
-// add adds content to the checksum. White space counts once something follows it, so that the checksum after an item does
-// not depend on where a block ends.
-func (r *Reader) add(b []byte) {
+// addToSum adds content to the checksum. White space is added only when other content follows. So the checksum after an
+// item does not depend on the end of a block.
+func (r *Reader) addToSum(b []byte) {
 	content := bytes.TrimRight(b, " \t\r\n")
 	if len(content) > 0 {
 		r.sum = crc32.Update(crc32.Update(r.sum, castagnoli, r.pending), castagnoli, content)
@@ -150,8 +150,8 @@ func (r *Reader) add(b []byte) {
 
 func (r *Reader) sumText() string { return fmt.Sprintf("%08x", r.sum) }
 
-// count returns the number of lines that are not blank.
-func count(b []byte) int64 {
+// countItems returns the number of lines that are not blank.
+func countItems(b []byte) int64 {
 	n := int64(0)
 	for len(b) > 0 {
 		end := bytes.IndexByte(b, '\n')
@@ -166,7 +166,7 @@ func count(b []byte) int64 {
 	return n
 }
 
-// Page returns the page of the block at a position. Its errors name the file and the line.
+// Page returns the page of the block with a position. Its errors name the file and the line.
 func (b Block) Page(d *record.SnapshotDecoder, file string, position pipeline.Position) *pipeline.Page {
 	return &pipeline.Page{
 		Position: position,
