@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// stream has the parts of the ARN of a DynamoDB stream:
-// arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/LABEL.
+// streamARN has the parts of the ARN of a DynamoDB stream: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/LABEL.
 type stream struct {
 	arn, region, table string
 	epoch              uint64 // the label's time in Unix seconds
-	err                error  // set if arn is not the ARN of a stream
+	err                error  // set if arn is not the ARN of a stream; the fields may then be empty
 }
 
 var errStreamARN = errs.New("want the ARN of a stream: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/YYYY-MM-DDThh:mm:ss.sss")
 
-// parseStream reads arn. With err set it has the parts before the invalid one.
+// parseStreamARN parses arn. If err is set, only the valid leading parts are filled.
 func parseStream(arn string) stream {
 	s := stream{arn: arn, err: errStreamARN}
 	parts := strings.SplitN(arn, ":", 6)
@@ -42,15 +41,17 @@ func parseStream(arn string) stream {
 	return s
 }
 
-// CheckStreamARN returns nil if arn is the ARN of a DynamoDB stream, or else an error with the right form.
+// CheckStreamARN returns an error that shows the right form if arn is not the ARN of a DynamoDB stream.
 func CheckStreamARN(arn string) error { return parseStream(arn).err }
 
-// streamCache keeps the parsed ARNs of a page. Most pages have one. The texts are copies and do not refer to the page.
+// streamCache keeps the parsed ARNs of a page. Most pages have one ARN. The texts are copies and do not refer to the
+// page.
 type streamCache struct{ known []stream }
 
 // maxStreams bounds the search. The records of a page belong to few tables.
 const maxStreams = 8
 
+// find returns the parts of arn. It parses arn if the cache does not have it.
 func (s *streamCache) find(arn string) *stream {
 	for i := range s.known {
 		if s.known[i].arn == arn {

@@ -49,7 +49,8 @@ func (r *recordReader) kinesisSequence(i int) int {
 	return next
 }
 
-// readKinesis reads the record inside a Kinesis event. c has the fields of the event.
+// readKinesis reads the record inside a Kinesis event. At the call, c has the fields of the event; then it has those of
+// the record.
 func (r *recordReader) readKinesis(c *Change) bool {
 	outer := *c
 	data, sequence := r.data, r.sequence
@@ -98,7 +99,7 @@ func (r *recordReader) readKinesisData(c *Change) bool {
 	return i >= 0
 }
 
-// validateKinesis is validate for a record of Kinesis Data Streams for DynamoDB.
+// validateKinesis does the same as validate, for a record of Kinesis Data Streams for DynamoDB.
 func (r *recordReader) validateKinesis(c *Change) bool {
 	r.setOperation(c)
 	switch {
@@ -134,6 +135,7 @@ func (r *recordReader) validateKinesis(c *Change) bool {
 	return true
 }
 
+// microseconds returns the creation time of a Kinesis record in microseconds since 1970, or snapshotMicroseconds.
 func (r *recordReader) microseconds() (int64, error) {
 	if len(r.time) == 0 {
 		return 0, errMissing

@@ -6,9 +6,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// DecodeLines reads JSON lines: each has a record, or an event or an array of records. The page keeps b, which the caller
+// DecodeLines reads JSON lines: each is a record, an event, or an array of records. The page keeps b, which the caller
 // must not change. Lines may be blank and may end in CR LF; a byte order mark before the first line is skipped. A line
-// with invalid grammar is a RecordError of the page, which wraps a *FramingError. The next lines are read.
+// with invalid grammar becomes a RecordError of the page, which wraps a *FramingError, and the next lines are read.
 func (d *Decoder) DecodeLines(b []byte) *Page {
 	r := d.newReader(b)
 	defer d.release(r)
@@ -28,7 +28,7 @@ func (r *recordReader) lines(b []byte) {
 	}
 }
 
-// readLine reads the last line of b, from at on.
+// readLine reads the line from i to the end of b.
 func (r *recordReader) readLine(b []byte, at int) {
 	input := r.Input
 	r.Input = b
@@ -51,7 +51,7 @@ func (r *recordReader) readLine(b []byte, at int) {
 	}
 }
 
-// rejectLine adds the rest of a line from i to the errors. In an array or an event the rest starts after the last complete
+// rejectLine adds the line from i to the errors. In an array or an event, it adds only the rest after the last complete
 // record.
 func (r *recordReader) rejectLine(i int) {
 	if i < r.recordStart && r.recordStart < len(r.Input) {

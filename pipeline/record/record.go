@@ -30,11 +30,11 @@ var (
 // rawRecord has the fields of a record that are decoded once all fields are known.
 type rawRecord struct {
 	seen      fields
-	precision string     // of a Kinesis record's creation time
+	precision string     // unit of a Kinesis record's creation time
 	time      []byte     // creation time, as written
-	data      string     // of a Kinesis event: the record in base64
-	sequence  string     // of a Kinesis event
-	metadata  item.Image // of a line of an incremental export
+	data      string     // base64 of the record in a Kinesis event
+	sequence  string     // sequence number of a Kinesis event
+	metadata  item.Image // Metadata of a line of an incremental export
 	ownKeys   bool       // the bytes of Keys are in the arena, not in the page
 }
 
@@ -44,23 +44,23 @@ type recordReader struct {
 	rawRecord
 	o             *DecoderOptions
 	defaultStream *stream          // stream of o.StreamARN; nil if there is none
-	snapshot      *SnapshotDecoder // reads lines of a snapshot; nil: records
-	form          lineForm         // of the line that is being read
+	snapshot      *SnapshotDecoder // decoder of a snapshot's lines; nil if the input has records
+	form          lineForm         // form of the line that is being read
 	page          *Page
 	streams       streamCache
 	scratch       Change // the change that is being read while page.Changes is full
 	partial       bool   // skip invalid fields instead of failing
-	size          int    // bytes of the whole input; Input may be its first lines only
+	size          int    // bytes of the whole input; Input may be only its first lines
 	start         int    // position of the first record
 	recordStart   int    // position of the record that is being read, or after the last one
 
-	// Predictions from the record before.
+	// Predictions from the previous record.
 	previous             *Change         // nil if there is none
-	previousRegion       string          // as written: the Region of a change may come from the stream's ARN
-	recordFields         previousFields  // of the record's object
-	streamFields         previousFields  // of the object under dynamodb
-	otherFields          previousFields  // of any other object; always empty
-	equalShift, equalEnd int             // the input up to equalEnd equals the bytes equalShift earlier
+	previousRegion       string          // awsRegion as written; the change's Region may come from the ARN instead
+	recordFields         previousFields  // fields of the record's object
+	streamFields         previousFields  // fields of the object under dynamodb
+	otherFields          previousFields  // fields of any other object; always empty
+	equalShift, equalEnd int             // each byte up to equalEnd equals the byte equalShift positions before it
 	keyAttrs             [2]ddbjson.Attr // scratch memory of setItemKeys
 	keyIndexes           [2][2]int       // indexes of the key attributes in the new and the old image
 }
@@ -73,8 +73,8 @@ func (r *recordReader) fields(i int, c *Change) int {
 	return r.object(i, c, recordField, &r.recordFields)
 }
 
-// object reads the fields of an object, and keeps their positions in o. null is an object without fields. fieldOf returns
-// the field of a name.
+// object reads the fields of an object, and keeps their positions in previous. null is an object without fields.
+// fieldOf returns the field of a name.
 func (r *recordReader) object(i int, c *Change, fieldOf func(name []byte) field, o *previousFields) int {
 	switch r.Peek(i) {
 	case 'n':
@@ -125,7 +125,7 @@ func (r *recordReader) object(i int, c *Change, fieldOf func(name []byte) field,
 	return i
 }
 
-// skipInvalid returns the position after the invalid field at i, or -1 unless the reader reads a partial record.
+// skipInvalid skips the invalid field at i if skipInvalidFields is set. Otherwise it returns -1.
 func (r *recordReader) skipInvalid(i int) int {
 	if !r.partial {
 		return -1
@@ -133,7 +133,7 @@ func (r *recordReader) skipInvalid(i int) int {
 	return r.SkipValue(i)
 }
 
-// noteField marks a field as seen. It fails if the record had the field before.
+// noteField marks a field as seen. It fails if the field was already seen.
 func (r *recordReader) noteField(f field, i int) bool {
 	if r.seen.has(f) {
 		r.Fail(i, errFieldTwo)
@@ -250,13 +250,13 @@ func (r *recordReader) imageField(i int, to *item.Image, similar item.Image) int
 // the record before.
 func (r *recordReader) similarImage(other item.Image, f field) item.Image {
 	switch {
-	case r.AllowEmptyMaps: // each {} must be scanned, to be counted
+	case r.AllowEmptyMaps: // a prediction would skip the values {}, which must be counted
 		return item.Image{}
 	case other.Exists() || r.previous == nil:
 		return other
 	case f == fieldKeys:
 		return r.previous.Keys
-	case f == fieldNew && r.previous.New.Exists() || !r.previous.Old.Exists():
+	case (f == fieldNew && r.previous.New.Exists()) || !r.previous.Old.Exists():
 		return r.previous.New
 	}
 	return r.previous.Old
@@ -292,7 +292,7 @@ func (r *recordReader) sizeField(i int, c *Change) int {
 	return next
 }
 
-// timeField keeps the creation time as written: its unit is known only after the whole record was read.
+// timeField keeps the creation time as written. Its unit is known only at the end of the record.
 func (r *recordReader) timeField(i int) int {
 	next := 0
 	switch r.Peek(i) {
@@ -319,8 +319,8 @@ func (r *recordReader) timeField(i int) int {
 // lastSecond is the end of the year 9999.
 const lastSecond = 253402300799
 
-// creationTime reads seconds, which the service and its tools write as 1764000000, 1.764E9 or 1764000000.0, or the text
-// that the AWS CLI prints.
+// creationTime parses Unix seconds (the service and its tools write 1764000000, 1.764E9 or 1764000000.0) or RFC 3339
+// text, as the AWS CLI prints it.
 func creationTime(text []byte) (time.Time, error) {
 	if len(text) == 10 && allDigits(ddbjson.View(text)) {
 		sec := int64(0)

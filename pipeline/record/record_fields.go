@@ -23,7 +23,7 @@ const (
 	fieldSize
 	fieldView
 	fieldMetadata
-	fieldType // from here on a field may be repeated: the last one counts
+	fieldType // this field and the following ones may be repeated; the last value counts
 	fieldPrincipal
 	fieldData
 	fieldKinesisSequence
@@ -84,7 +84,7 @@ func streamField(name []byte) field {
 	return fieldOther
 }
 
-// identityField returns the field of a name under userIdentity, in the spelling of Lambda or of the Streams API.
+// identityField returns the field of a name under userIdentity. Lambda and the Streams API spell the names differently.
 func identityField(name []byte) field {
 	switch string(name) {
 	case "type", "Type":

@@ -44,7 +44,7 @@ func (r *recordReader) setOperation(c *Change) {
 	}
 }
 
-// setStream sets the stream of the change, and from it the table, the region and the version.
+// setStream sets the stream of the change, and the table, the Region and the version that follow from the stream.
 func (r *recordReader) setStream(c *Change) bool {
 	s := r.defaultStream
 	if c.StreamARN != "" {
@@ -90,8 +90,8 @@ func (r *recordReader) checkFields(c *Change) bool {
 	return true
 }
 
-// checkImages rejects a record whose images do not fit its operation and its view type. A MODIFY without its new image
-// could be mistaken for a removal.
+// checkImages rejects a record whose images do not fit its operation and its view type. Otherwise a MODIFY that lacks
+// its new image could be mistaken for a removal.
 func (r *recordReader) checkImages(c *Change) bool {
 	hasOld, hasNew := c.Op == Modify || c.Op == Remove, c.Op == Insert || c.Op == Modify
 	switch {
@@ -108,13 +108,13 @@ func (r *recordReader) checkImages(c *Change) bool {
 	return true
 }
 
-// checkKeys rejects an image with other key attributes than Keys.
+// checkKeys rejects an image whose key attributes differ from Keys.
 func (r *recordReader) checkKeys(c *Change) bool {
 	return r.checkImageKeys(c, &c.New, &r.keyIndexes[0], "dynamodb.NewImage") && r.checkImageKeys(c, &c.Old, &r.keyIndexes[1], "dynamodb.OldImage")
 }
 
-// checkImageKeys compares the key attributes of an image with Keys. indexes predicts where they are: mostly where they
-// were in the record before.
+// checkImageKeys compares the key attributes of image with Keys. indexes predicts their indexes in image, which are
+// mostly those of the previous record.
 func (r *recordReader) checkImageKeys(c *Change, m *item.Image, indexes *[2]int, path string) bool {
 	if !m.Exists() {
 		return true
@@ -137,7 +137,7 @@ func (r *recordReader) checkImageKeys(c *Change, m *item.Image, indexes *[2]int,
 	return true
 }
 
-// setKey builds the canonical key in the page's arena.
+// setKey sets the canonical key. Its memory is in the page's arena.
 func (r *recordReader) setKey(c *Change) bool {
 	table := ""
 	if r.o.TableInKey {
