@@ -28,7 +28,7 @@ type DecoderOptions struct {
 // the start of the next record is unknown.
 type Decoder struct {
 	o             DecoderOptions
-	defaultStream *stream    // stream of o.StreamARN; nil if there is none
+	defaultStream *streamARN // stream of o.StreamARN; nil if there is none
 	readers       *sync.Pool // *recordReader values, so that the next page reuses their scratch memory
 }
 
@@ -49,11 +49,11 @@ func (d *Decoder) ForShard(streamARN, shard string) *Decoder {
 }
 
 // parseDefaultStream parses arn. It returns nil if arn is empty.
-func parseDefaultStream(arn string) *stream {
+func parseDefaultStream(arn string) *streamARN {
 	if arn == "" {
 		return nil
 	}
-	s := parseStream(arn)
+	s := parseStreamARN(arn)
 	return &s
 }
 

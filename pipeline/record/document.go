@@ -77,16 +77,16 @@ func (r *recordReader) answer(notObject error, field func(name []byte, at int) i
 
 // members reads the object at i. For each member it calls field with the position of the value. field reads the value,
 // and returns the position after it.
-func (r *recordReader) members(i int, field func(name []byte, at int) int) int {
+func (r *recordReader) members(i int, field func(name []byte, valueAt int) int) int {
 	if i = r.Space(i + 1); r.Peek(i) == '}' {
 		return i + 1
 	}
 	for done := false; !done; {
-		name, at := r.Field(i)
-		if at < 0 {
+		name, valueAt := r.Field(i)
+		if valueAt < 0 {
 			return -1
 		}
-		next := field(name, at)
+		next := field(name, valueAt)
 		if next < 0 {
 			return -1
 		}
@@ -106,7 +106,7 @@ func (r *recordReader) envelopeField(name []byte, i int, e *envelope) int {
 			break
 		}
 		if e.hasIterator {
-			return r.Fail(i, errFieldTwo)
+			return r.Fail(i, errDuplicateField)
 		}
 		e.hasIterator = true
 		next := r.textField(i, &e.nextIterator)
@@ -124,11 +124,11 @@ func (r *recordReader) envelopeField(name []byte, i int, e *envelope) int {
 
 // arrayOnce reads the array of records at i and sets found. It fails if found is already set: an object has one array
 // of records.
-func (r *recordReader) arrayOnce(i int, has *bool, notArray error) int {
-	if *has {
-		return r.Fail(i, errFieldTwo)
+func (r *recordReader) arrayOnce(i int, found *bool, notArray error) int {
+	if *found {
+		return r.Fail(i, errDuplicateField)
 	}
-	*has = true
+	*found = true
 	if r.Peek(i) != '[' {
 		return r.Fail(i, notArray)
 	}
@@ -153,7 +153,7 @@ func (r *recordReader) array(i int) int {
 
 // readRecord reads a record and adds it to the changes or the errors of the page. If mayBeEnvelope is set and the
 // object is an envelope of records, it fails with errEnvelope.
-func (r *recordReader) readRecord(i int, orEnvelope bool) int {
+func (r *recordReader) readRecord(i int, mayBeEnvelope bool) int {
 	p := r.page
 	if r.recordStart = i; r.index() == 0 {
 		r.start = i
@@ -177,7 +177,7 @@ func (r *recordReader) readRecord(i int, orEnvelope bool) int {
 	r.forgetPrevious()
 	*c = Change{}
 	r.EmptyMaps = emptyMaps
-	if orEnvelope && errors.Is(r.Err, errEnvelope) {
+	if mayBeEnvelope && errors.Is(r.Err, errEnvelope) {
 		return -1
 	}
 	return r.reject(i)
@@ -188,9 +188,9 @@ func (r *recordReader) readRecord(i int, orEnvelope bool) int {
 func (r *recordReader) addChange(c *Change, next int) {
 	p, arena := r.page, &r.Arena
 	arena.EndRecord(len(c.Raw), next-r.start, r.size-next)
-	if !arena.IsOpen() {
+	if !arena.IsOpen() { // the first record is in scratch memory: move it into the arena
 		arena.Open()
-		if r.ownKeys {
+		if r.keysInArena {
 			c.Keys = item.Indexed(arena.KeepBytes(c.Keys.Bytes()), c.Keys.Index())
 		}
 		for _, m := range []*item.Image{&c.Keys, &c.Old, &c.New} {
@@ -267,12 +267,12 @@ func (r *recordReader) index() int { return len(r.page.Changes) + len(r.page.Err
 // recoverKey sets the key and the version of e, as far as they are valid in the record at i.
 func (r *recordReader) recoverKey(i int, e *RecordError) {
 	err, at, emptyMaps := r.Err, r.ErrAt, r.EmptyMaps
-	defer func() { r.Err, r.ErrAt, r.EmptyMaps, r.partial = err, at, emptyMaps, false }()
+	defer func() { r.Err, r.ErrAt, r.EmptyMaps, r.skipInvalidFields = err, at, emptyMaps, false }()
 	if !r.Arena.IsOpen() {
 		r.Arena.OpenEmpty()
 	}
 	var c Change
-	r.partial, r.rawRecord = true, rawRecord{}
+	r.skipInvalidFields, r.rawRecord = true, rawRecord{}
 	if r.snapshot != nil {
 		r.recoverLine(i, &c)
 	} else {

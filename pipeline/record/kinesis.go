@@ -44,7 +44,7 @@ func (r *recordReader) kinesisSequence(i int) int {
 	next := r.textField(i, &r.sequence)
 	if next >= 0 && (len(r.sequence) > kinesisSequenceWidth || !allDigits(r.sequence)) {
 		r.sequence = ""
-		return r.Fail(i, errSequenceK)
+		return r.Fail(i, errKinesisSequence)
 	}
 	return next
 }
@@ -120,7 +120,7 @@ func (r *recordReader) validateKinesis(c *Change) bool {
 	}
 	c.Version = kinesisVersion(uint64(us), c.Sequence)
 	if c.StreamARN != "" {
-		c.StreamARN = r.streams.find(c.StreamARN).arn
+		c.StreamARN = r.streams.parse(c.StreamARN).arn
 	}
 	if c.Table == "" {
 		c.Table = r.o.Table

@@ -18,36 +18,36 @@ func (d *Decoder) DecodeLines(b []byte) *Page {
 
 // lines reads the lines of b.
 func (r *recordReader) lines(b []byte) {
-	for at := byteOrderMark(b); at < len(b); {
+	for start := byteOrderMark(b); start < len(b); {
 		end := len(b)
-		if n := bytes.IndexByte(b[at:], '\n'); n >= 0 {
-			end = at + n
+		if n := bytes.IndexByte(b[start:], '\n'); n >= 0 {
+			end = start + n
 		}
-		r.readLine(b[:end], at)
-		at = end + 1
+		r.readLine(b[:end], start)
+		start = end + 1
 	}
 }
 
 // readLine reads the line from i to the end of b.
-func (r *recordReader) readLine(b []byte, at int) {
+func (r *recordReader) readLine(b []byte, i int) {
 	input := r.Input
 	r.Input = b
 	defer func() { r.Input = input }()
-	for at = r.Space(at); at < len(b); at = r.Space(at) {
+	for i = r.Space(i); i < len(b); i = r.Space(i) {
 		next := -1
-		switch c := b[at]; {
+		switch c := b[i]; {
 		case r.snapshot != nil:
-			next = r.lineRecord(at)
+			next = r.lineRecord(i)
 		case c == '{' || c == '[':
-			next = r.document(at)
+			next = r.document(i)
 		default:
-			r.Fail(at, errRecord) // one error for the line, not one for each token
+			r.Fail(i, errRecord) // one error for the line, not one for each token
 		}
 		if next < 0 {
-			r.rejectLine(at)
+			r.rejectLine(i)
 			return
 		}
-		at = next
+		i = next
 	}
 }
 

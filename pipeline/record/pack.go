@@ -156,11 +156,11 @@ func (r *Unpacker) Unpack(b []byte, c *Change) (rest []byte, err error) {
 		s := &r.scan
 		s.Input, s.AllowEmptyMaps = u.part(), true
 		start := s.Space(0)
-		as, next := s.Item(start, nil, nil)
+		attrs, next := s.Item(start, nil, nil)
 		if next < 0 || u.invalid {
 			return nil, ErrPacked
 		}
-		*image = item.Indexed(s.Input[start:next], as)
+		*image = item.Indexed(s.Input[start:next], attrs)
 	}
 	if u.invalid {
 		return nil, ErrPacked

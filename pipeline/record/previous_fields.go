@@ -25,38 +25,38 @@ type previousField struct {
 
 // align makes f the field of entry n. If f has a later entry, align deletes the entries before it; otherwise it inserts
 // an entry. So the prediction continues after a field that only one of the two records has.
-func (o *previousFields) align(n int, f field) {
-	for i := n; i < len(*o); i++ {
-		if (*o)[i].field == f {
-			*o = slices.Delete(*o, n, i)
+func (p *previousFields) align(n int, f field) {
+	for i := n; i < len(*p); i++ {
+		if (*p)[i].field == f {
+			*p = slices.Delete(*p, n, i)
 			return
 		}
 	}
-	*o = slices.Insert(*o, n, previousField{field: f})
+	*p = slices.Insert(*p, n, previousField{field: f})
 }
 
 // equalBytes returns the number of bytes from position i on that equal the bytes from position earlier on.
-func (r *recordReader) equalBytes(i, before int) int {
-	if shift := i - before; shift != r.equalShift || i >= r.equalEnd {
-		r.equalShift, r.equalEnd = shift, i+simd.Same(r.Input[i:], r.Input[before:])
+func (r *recordReader) equalBytes(i, earlier int) int {
+	if distance := i - earlier; distance != r.equalDistance || i >= r.equalEnd {
+		r.equalDistance, r.equalEnd = distance, i+simd.Same(r.Input[i:], r.Input[earlier:])
 	}
 	return max(r.equalEnd-i, 0)
 }
 
 // takeEqualFields copies the fields from i on that equal those of the previous record. n is the entry of the first
 // field. It returns the position and the entry of the next field. If done is set, the object ended before next.
-func (r *recordReader) takeEqualFields(o previousFields, i, n int, c *Change) (next, entry int, done bool) {
-	same := r.equalBytes(i, o[n].start)
-	for n < len(o) {
-		f := &o[n]
+func (r *recordReader) takeEqualFields(previous previousFields, i, n int, c *Change) (next, entry int, done bool) {
+	equal := r.equalBytes(i, previous[n].start)
+	for n < len(previous) {
+		f := &previous[n]
 		size := f.end - f.start
 		// The next name's quote must be equal, too. Then the whole field is equal.
-		if same < size || same == size && !f.last || !r.copyField(f.field, c) {
+		if equal < size || equal == size && !f.last || !r.copyField(f.field, c) {
 			break
 		}
 		f.value += i - f.start
 		f.start, f.end = i, i+size
-		i, same = i+size, same-size
+		i, equal = i+size, equal-size
 		n++
 		if f.last {
 			return i, n, true

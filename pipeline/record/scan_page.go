@@ -28,7 +28,7 @@ var (
 // items before the error. LastKey is then nil although the segment has not ended.
 func (d *SnapshotDecoder) DecodeScan(b []byte) (ScanPage, error) {
 	r := d.newReader(b)
-	defer d.d.release(r)
+	defer d.records.release(r)
 	r.form = plainForm
 	a := scanAnswer{ScanPage: ScanPage{Page: r.page, Units: -1}, count: -1}
 	field := func(name []byte, i int) int { return r.scanField(name, i, &a) }
@@ -80,7 +80,7 @@ func (r *recordReader) scanField(name []byte, i int, a *scanAnswer) int {
 // lastKey reads LastEvaluatedKey, an object with attributes or null.
 func (r *recordReader) lastKey(i int, a *scanAnswer) int {
 	if a.LastKey != nil {
-		return r.Fail(i, errFieldTwo)
+		return r.Fail(i, errDuplicateField)
 	}
 	if r.Peek(i) == 'n' {
 		return r.Word(i, "null")

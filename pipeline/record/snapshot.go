@@ -39,7 +39,7 @@ type SnapshotOptions struct {
 // The path of a [RecordError] starts with Item, Keys, NewImage, OldImage or Metadata. In a line that is an item itself,
 // it also starts with Item.
 type SnapshotDecoder struct {
-	d        *Decoder
+	records  *Decoder
 	o        SnapshotOptions
 	sequence string
 	keysErr  error // set if o.Keys cannot be the names of a key
@@ -74,7 +74,7 @@ func NewSnapshotDecoder(o SnapshotOptions) *SnapshotDecoder {
 	if o.Kinesis {
 		o.StreamARN = ""
 	}
-	d.d = NewDecoder(o.DecoderOptions)
+	d.records = NewDecoder(o.DecoderOptions)
 	return d
 }
 
@@ -84,13 +84,13 @@ func NewSnapshotDecoder(o SnapshotOptions) *SnapshotDecoder {
 // is invalid, the error wraps a *FramingError.
 func (d *SnapshotDecoder) DecodeLines(b []byte) *Page {
 	r := d.newReader(b)
-	defer d.d.release(r)
+	defer d.records.release(r)
 	r.lines(b)
 	return r.page
 }
 
 func (d *SnapshotDecoder) newReader(b []byte) *recordReader {
-	r := d.d.newReader(b)
+	r := d.records.newReader(b)
 	r.snapshot = d
 	return r
 }
@@ -222,7 +222,7 @@ func (r *recordReader) itemLine(i int, c *Change) int {
 			isFirst = false
 			return r.imageField(at, &c.New, r.similarImage(item.Image{}, fieldNew))
 		case string(name) == "Item":
-			return r.Fail(at, errFieldTwo)
+			return r.Fail(at, errDuplicateField)
 		}
 		return r.SkipValue(at)
 	})
@@ -314,25 +314,25 @@ func (r *recordReader) setItemKeys(c *Change) bool {
 		return r.failField("", r.snapshot.keysErr)
 	}
 	names := r.snapshot.o.Keys
-	doc, as := c.New.Bytes(), c.New.Index()
+	doc, attrs := c.New.Bytes(), c.New.Index()
 	for k, name := range names {
 		i := r.keyIndexes[0][k]
-		if i >= len(as) || as[i].Text(doc) != name {
-			for i = 0; i < len(as) && as[i].Text(doc) != name; {
+		if i >= len(attrs) || attrs[i].Text(doc) != name {
+			for i = 0; i < len(attrs) && attrs[i].Text(doc) != name; {
 				i++
 			}
-			if i == len(as) {
+			if i == len(attrs) {
 				return r.failKey(name, errKeyMissing)
 			}
 			r.keyIndexes[0][k] = i
 		}
-		if as[i].Tag() > ddbjson.TagB {
+		if attrs[i].Tag() > ddbjson.TagB {
 			return r.failKey(name, errKeyType)
 		}
 	}
-	keys, index := ddbjson.AppendPicked(r.Arena.KeyBuffer(), r.keyAttrs[:0], doc, as, r.keyIndexes[0][:len(names)])
+	keys, index := ddbjson.AppendPicked(r.Arena.KeyBuffer(), r.keyAttrs[:0], doc, attrs, r.keyIndexes[0][:len(names)])
 	c.Keys = item.Indexed(r.Arena.KeepBytes(keys), r.Arena.Keep(index))
-	r.ownKeys = true
+	r.keysInArena = true
 	return true
 }
 

@@ -48,7 +48,7 @@ func (r *recordReader) setOperation(c *Change) {
 func (r *recordReader) setStream(c *Change) bool {
 	s := r.defaultStream
 	if c.StreamARN != "" {
-		s = r.streams.find(c.StreamARN)
+		s = r.streams.parse(c.StreamARN)
 	}
 	epoch := uint64(0)
 	switch {
@@ -97,9 +97,9 @@ func (r *recordReader) checkImages(c *Change) bool {
 	switch {
 	case c.Op == Unknown || c.Op == Snapshot:
 	case c.Old.Exists() && !hasOld:
-		return r.failField("dynamodb.OldImage", errNoSuch)
+		return r.failField("dynamodb.OldImage", errUnexpectedImage)
 	case c.New.Exists() && !hasNew:
-		return r.failField("dynamodb.NewImage", errNoSuch)
+		return r.failField("dynamodb.NewImage", errUnexpectedImage)
 	case !c.Old.Exists() && hasOld && c.ViewType.HasOld():
 		return r.failField("dynamodb.OldImage", errNoImage)
 	case !c.New.Exists() && hasNew && c.ViewType.HasNew():
@@ -115,23 +115,23 @@ func (r *recordReader) checkKeys(c *Change) bool {
 
 // checkImageKeys compares the key attributes of image with Keys. indexes predicts their indexes in image, which are
 // mostly those of the previous record.
-func (r *recordReader) checkImageKeys(c *Change, m *item.Image, indexes *[2]int, path string) bool {
-	if !m.Exists() {
+func (r *recordReader) checkImageKeys(c *Change, image *item.Image, indexes *[2]int, path string) bool {
+	if !image.Exists() {
 		return true
 	}
-	keys, as := c.Keys.Bytes(), c.Keys.Index()
-	doc, in := m.Bytes(), m.Index()
-	for k := range min(len(as), len(indexes)) {
+	keyDoc, keyAttrs := c.Keys.Bytes(), c.Keys.Index()
+	imageDoc, imageAttrs := image.Bytes(), image.Index()
+	for k := range min(len(keyAttrs), len(indexes)) {
 		i := indexes[k]
-		if i >= len(in) || !in[i].SameName(doc, as[k], keys) {
-			i = slices.IndexFunc(in, func(a ddbjson.Attr) bool { return a.SameName(doc, as[k], keys) })
+		if i >= len(imageAttrs) || !imageAttrs[i].SameName(imageDoc, keyAttrs[k], keyDoc) {
+			i = slices.IndexFunc(imageAttrs, func(a ddbjson.Attr) bool { return a.SameName(imageDoc, keyAttrs[k], keyDoc) })
 			if i < 0 {
 				continue
 			}
 			indexes[k] = i
 		}
-		if !c.Keys.ValueAt(k).Equal(m.ValueAt(i)) {
-			return r.failField(string(ddbjson.AppendMember([]byte(path), in[i].Text(doc))), errOtherItem)
+		if !c.Keys.ValueAt(k).Equal(image.ValueAt(i)) {
+			return r.failField(string(ddbjson.AppendMember([]byte(path), imageAttrs[i].Text(imageDoc))), errOtherItem)
 		}
 	}
 	return true
@@ -143,11 +143,11 @@ func (r *recordReader) setKey(c *Change) bool {
 	if r.o.TableInKey {
 		table = c.Table
 	}
-	key, at, err := item.AppendKey(r.Arena.KeyBuffer(), table, c.Keys)
+	key, invalid, err := item.AppendKey(r.Arena.KeyBuffer(), table, c.Keys)
 	if err != nil {
 		path := []byte("dynamodb.Keys")
-		if at >= 0 {
-			path = ddbjson.AppendMember(path, c.Keys.Index()[at].Text(c.Keys.Bytes()))
+		if invalid >= 0 {
+			path = ddbjson.AppendMember(path, c.Keys.Index()[invalid].Text(c.Keys.Bytes()))
 		}
 		return r.failField(string(path), err)
 	}

@@ -21,7 +21,7 @@ const (
 // AttrRanges is an unpacked [Attr]: ranges of the item's bytes.
 type AttrRanges struct {
 	nameStart, NameEnd int // without quotes
-	From, To           int // the value; an S, an N or a B without its quotes
+	From, To           int // range of the value's content; an S, an N or a B without its quotes
 	tag                Tag
 	escaped            bool // the name has an escape
 }
@@ -88,8 +88,8 @@ func (a Attr) Text(doc []byte) string {
 	return View(a.RawName(doc))
 }
 
-// AttrAt returns the ranges of attribute i; as is the whole index of the item doc. The ranges are as in [AttrRanges],
-// but in registers: this is faster.
+// AttrAt returns the ranges of attribute i; attrs is the whole index of the item doc. The ranges are those of
+// [AttrRanges], but as separate results, which the compiler keeps in registers.
 func AttrAt(doc []byte, as []Attr, i int) (nameStart, nameEnd, from, to int) {
 	a := as[i]
 	if a.Far() {

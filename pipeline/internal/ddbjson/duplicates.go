@@ -11,10 +11,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
-// nameTable finds duplicate names in a map, or duplicate texts in a set. It compares up to 16 names with each other and
-// hashes more, so that the cost of a name does not depend on their number.
+// nameTable finds duplicate names in a map, or duplicate texts in a set. It compares up to 16 names with each other.
+// More names are hashed, so the cost of a name does not depend on their number.
 type nameTable struct {
-	slots []uint16 // hash table: index of a name, from 1; 0 is free
+	slots []uint16 // hash table: 1 + the index of a name; 0 if the slot is free
 	// The hash is random, so that the writers of items cannot choose names that collide.
 	seed maphash.Seed
 	keys [2]uint64
@@ -25,7 +25,7 @@ const (
 	manyNames = 1<<16 - 1
 )
 
-// duplicate returns the index of the first attribute whose name another one before it has, or -1. escaped means that some
+// duplicate returns the index of the first attribute whose name repeats an earlier one, or -1. If escaped is set, some
 // name has an escape.
 func (t *nameTable) duplicate(doc []byte, as []Attr, escaped bool) int {
 	if escaped || len(as) > manyNames {
@@ -54,8 +54,8 @@ func (t *nameTable) duplicate(doc []byte, as []Attr, escaped bool) int {
 	return -1
 }
 
-// duplicateHashed is duplicate for many names. The table has eight slots for each name, so that few names share a slot:
-// the processor mispredicts the branch for a taken slot.
+// duplicateHashed does the same as duplicate, for many names. The table has eight slots for each name, so that few
+// names share a slot: the processor mispredicts the branch of an occupied slot.
 func (t *nameTable) duplicateHashed(doc []byte, as []Attr) int {
 	size := 256
 	for size < 8*len(as) {
@@ -84,7 +84,8 @@ func (t *nameTable) duplicateHashed(doc []byte, as []Attr) int {
 	return -1
 }
 
-// hash reads a name of up to 16 bytes, as most are, as two words. from starts with the name.
+// hash returns the hash of name. text starts with name. Most names have up to 16 bytes: they are read from text as two
+// words.
 func (t *nameTable) hash(from, name []byte) uint32 {
 	n := len(name)
 	if n > 16 {
@@ -105,7 +106,8 @@ func (t *nameTable) hash(from, name []byte) uint32 {
 	return uint32(h ^ l)
 }
 
-// duplicateText is duplicate for names with escapes, and for more names than fit the table. Real items have neither.
+// duplicateText does the same as duplicate, for names with escapes, and for more than maxHashed names. Real items have
+// neither.
 func duplicateText(doc []byte, as []Attr) int {
 	seen := make(map[string]bool, len(as))
 	for i := range as {
@@ -118,7 +120,7 @@ func duplicateText(doc []byte, as []Attr) int {
 	return -1
 }
 
-// duplicateNumber returns the index of the first number that equals one before it, or -1.
+// duplicateNumber returns the index of the first number that equals an earlier one, or -1.
 func duplicateNumber(ds []decimal.Decimal) int {
 	if len(ds) <= fewNames {
 		for i, d := range ds {

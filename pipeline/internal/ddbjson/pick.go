@@ -1,7 +1,7 @@
 package ddbjson
 
-// AppendPicked appends the attributes at the positions picks of a checked item, as an object of their own. It returns
-// the object's index, appended to index.
+// AppendPicked appends an object with some attributes of the checked item doc: those with the numbers picks in its
+// index attrs. It also appends the index of the object to index.
 func AppendPicked(dst []byte, index []Attr, doc []byte, as []Attr, picks []int) ([]byte, []Attr) {
 	start := len(dst)
 	dst = append(dst, '{')
@@ -11,7 +11,7 @@ func AppendPicked(dst []byte, index []Attr, doc []byte, as []Attr, picks []int) 
 		}
 		nameStart, nameEnd, from, to := AttrAt(doc, as, i)
 		end := to
-		if as[i].Tag() <= TagB { // the quote; an attribute of {} has no tag of these
+		if as[i].Tag() <= TagB { // the quote; {} has another tag
 			end++
 		}
 		end = Closed(doc, end)

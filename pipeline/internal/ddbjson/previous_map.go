@@ -2,14 +2,14 @@ package ddbjson
 
 import "encoding/binary"
 
-// previousMap is the text of a nested map of scalars without its values. Addresses, or the lines of an order, have the
-// names and types of the one before, so one comparison checks all that is between two values.
+// previousMap holds the text of a nested map of scalars, without the values. Consecutive addresses, or lines of an
+// order, have the same names and types, so one comparison checks all the text between two values.
 //
-// This is a prediction: a map that does not match is scanned from its start. Maps with nested maps are not kept, so
-// that nothing is scanned three times. Without it decoding takes 1.06 times as long (BenchmarkDecoder of package
-// record, which has three such maps in an image).
+// This is a prediction: a map that does not match is scanned from its start. Maps with nested maps are not kept,
+// because their parts could be scanned three times. Without the prediction, decoding takes 1.06 times as long
+// (BenchmarkDecoder of package record, which has three such maps in an image).
 type previousMap struct {
-	start  uint64 // first eight bytes after the brace, none of them in a value; 0: nothing is kept
+	start  uint64 // first eight bytes after the brace, which precede every value; 0 if no map is kept
 	misses int    // maps since the last match
 	text   []byte // the text before, between and after the values; a copy
 	values []mapValue
@@ -21,7 +21,7 @@ type mapValue struct {
 	tag     Tag
 }
 
-// previousMaps has one slot for each hash of a map's start.
+// previousMaps has one slot for each hash of a map's first bytes.
 type previousMaps [1 << mapHashBits]previousMap
 
 const (
@@ -29,7 +29,7 @@ const (
 	maxMapText  = 1 << 14 // bytes of text; a map with more is not kept
 )
 
-// slot returns the slot of the maps that start with w.
+// slot returns the slot of the maps that start with the eight bytes w.
 func (ms *previousMaps) slot(w uint64) *previousMap {
 	return &ms[w*0x9e3779b97f4a7c15>>(64-mapHashBits)]
 }
@@ -55,7 +55,7 @@ func (s *Scanner) nestedMap(i, depth int) int {
 	return next
 }
 
-// matchMap returns the position after the map at i if it matches m, or else -1.
+// matchMap returns the position after the map at i if the map matches m, or -1.
 func (s *Scanner) matchMap(m *previousMap, i int) int {
 	at := 0
 	for _, v := range m.values {
@@ -79,7 +79,7 @@ func (s *Scanner) matchMap(m *previousMap, i int) int {
 	return s.matchText(i, m.text[at:])
 }
 
-// matchText returns the position after text if it is at i, or else -1.
+// matchText returns the position after text if the input has text at i, or -1.
 func (s *Scanner) matchText(i int, text []byte) int {
 	if end := i + len(text); end <= len(s.Input) && string(s.Input[i:end]) == string(text) {
 		return end
@@ -87,7 +87,7 @@ func (s *Scanner) matchText(i int, text []byte) int {
 	return -1
 }
 
-// keepMap puts the checked map from i to next, with the members as, into the slot m. If the maps of two forms share a
+// keepMap stores the checked map from i to next, with the index attrs, in the slot m. If maps of two forms share a
 // slot, the more frequent form keeps it.
 func (s *Scanner) keepMap(m *previousMap, as []Attr, i, next int) {
 	if m.misses++; len(as) == 0 || m.start != 0 && m.misses < 2 {
@@ -101,7 +101,7 @@ func (s *Scanner) keepMap(m *previousMap, as []Attr, i, next int) {
 	m.start, m.misses, m.text, m.values = 0, 0, m.text[:0], m.values[:0]
 	doc, at := s.Input[s.origin:next], i-s.origin
 	for n, a := range as {
-		if a.Tag() == TagNULL { // the value is always true: part of the text
+		if a.Tag() == TagNULL { // the value is always true, so it is part of the text
 			continue
 		}
 		_, _, from, to := AttrAt(doc, as, n)

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/simd"
 )
 
-// Item reads the object of an item's attributes and returns its index, which counts from i. doc and attrs are the bytes
-// and the index of a similar item that was read before, or nil.
+// Item reads the object of an item's attributes and returns its index. Positions in the index count from i. doc and
+// attrs are the bytes and the index of a similar item that was read before, or nil.
 func (s *Scanner) Item(i int, doc []byte, attrs []Attr) (as []Attr, next int) {
 	s.origin, s.stack = i, s.stack[:0]
 	s.previous.start(doc, attrs)
@@ -17,7 +17,7 @@ func (s *Scanner) Item(i int, doc []byte, attrs []Attr) (as []Attr, next int) {
 	if next < 0 {
 		return nil, -1
 	}
-	if uint64(next-i) > math.MaxUint32 { // an empty item with white space
+	if uint64(next-i) > math.MaxUint32 { // an empty item with white space; members checks all others
 		return nil, s.Fail(i, errHuge)
 	}
 	return s.Arena.Keep(s.stack), next
@@ -82,8 +82,8 @@ func (s *Scanner) members(i, depth int) int {
 	return s.checkNames(i, base)
 }
 
-// memberHead reads a member from the first byte of its name up to the content of its value, which starts at at, before
-// white space. at is -1 if the head is invalid.
+// memberHead reads a member from the first byte of its name up to the content of its value. content is the position of
+// the content or of white space before it, or -1 if the head is invalid.
 func (s *Scanner) memberHead(name int) (nameEnd, at int, tag Tag, escaped bool) {
 	b, escapes := s.Input, s.Escapes
 	nameEnd = -1

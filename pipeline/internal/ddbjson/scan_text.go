@@ -49,7 +49,7 @@ func (s *Scanner) Text(i int) int {
 // shortText is the number of eight-byte words after which a text counts as long.
 const shortText = 3
 
-// special checks the escape or the non-ASCII text at i.
+// special checks the escape or the non-ASCII text at i, and returns the position after it.
 func (s *Scanner) special(i int) int {
 	switch c := s.Peek(i); {
 	case c == '\\':
@@ -96,7 +96,7 @@ func (s *Scanner) escape(i int) int {
 	return i + 12
 }
 
-// hexRune returns the number of the escape \uXXXX at i.
+// hexRune returns the UTF-16 code unit of the escape \uXXXX at i.
 func hexRune(b []byte, i int) (rune, bool) {
 	if i+6 > len(b) || b[i] != '\\' || b[i+1] != 'u' {
 		return 0, false
@@ -160,8 +160,8 @@ func DecimalOf(raw []byte) decimal.Decimal {
 	return d
 }
 
-// base64 checks a B from the byte after its opening quote, and returns the position of the closing quote. The unused bits
-// of the last letter must be zero, so that different texts are different bytes.
+// base64 checks a B from the byte after its opening quote, and returns the position of the closing quote. The unused
+// bits of the last letter must be zero, so that different texts have different bytes.
 func (s *Scanner) base64(i int) int {
 	b := s.Input
 	j := i
@@ -188,7 +188,7 @@ func (s *Scanner) base64(i int) int {
 	if end < 0 {
 		return -1
 	}
-	if text := TextOf(s.Input[i:end]); len(text) != end-i { // it has escapes, as encoders write for '/' and '='
+	if text := TextOf(s.Input[i:end]); len(text) != end-i { // it has escapes: some encoders escape '/' and '='
 		_, err := strictBase64.AppendDecode(nil, text)
 		if err == nil && !bytes.ContainsAny(text, "\r\n") { // the decoder skips line breaks
 			return end

@@ -23,13 +23,14 @@ const (
 	TagBS
 )
 
-// compactTag is {"?": with any tag of one letter. All encoders of AWS write it without white space.
+// compactTag is {"?": with any tag of one letter, after compactMask removed the letter. All encoders of AWS write it
+// without white space.
 const (
 	compactTag  = '{' | '"'<<8 | '"'<<24 | ':'<<32
 	compactMask = 0xff_ff_00_ff_ff
 )
 
-// Value reads one attribute value, as {"S":"x"}. from and to are the range of its content, a string without quotes.
+// Value reads one attribute value, as {"S":"x"}. from and to are the range of its content; a string has no quotes.
 func (s *Scanner) Value(i, depth int) (tag Tag, from, to, next int) {
 	tag, at := s.shortTag(i), i+shortTagLen
 	if tag == NoTag {
@@ -41,7 +42,8 @@ func (s *Scanner) Value(i, depth int) (tag Tag, from, to, next int) {
 	return tag &^ emptyMap, from, to, next
 }
 
-// shortTag returns the tag of the value at i if it has one letter and no white space, as in {"S":. Else it returns NoTag.
+// shortTag returns the tag of the value at i if the tag has one letter and no white space, as in {"S":. Otherwise it
+// returns NoTag.
 func (s *Scanner) shortTag(i int) Tag {
 	if uint(i)+8 > uint(len(s.Input)) {
 		return NoTag
@@ -53,13 +55,13 @@ func (s *Scanner) shortTag(i int) Tag {
 	return shortTags[byte(w>>16)]
 }
 
-// shortTagLen is the length of {"S": and the others of one letter.
+// shortTagLen is the length of {"S": and of the other tags of one letter.
 const shortTagLen = 5
 
 var shortTags = [256]Tag{'S': TagS, 'N': TagN, 'B': TagB, 'M': TagM, 'L': TagL}
 
-// content reads the content of a value from at, and the brace that closes the value. from and to are the range of the
-// content, a string without quotes.
+// content reads the content at i of a value, and the brace that closes the value. from and to are the range of the
+// content; a string has no quotes.
 func (s *Scanner) content(tag Tag, at, depth int) (from, to, next int) {
 	if s.Peek(at) <= ' ' && tag&emptyMap == 0 {
 		at = s.Space(at)
@@ -108,7 +110,7 @@ func (s *Scanner) content(tag Tag, at, depth int) (from, to, next int) {
 			next = s.Fail(at, errWantNull)
 		}
 		from, to = at, next
-	default: // {}, whose end is at
+	default: // {}, which ends at i
 		return bytes.LastIndexByte(s.Input[:at], '{'), at, at
 	}
 	if to < 0 {
@@ -126,10 +128,10 @@ func (s *Scanner) content(tag Tag, at, depth int) (from, to, next int) {
 	return from, to, next + 1
 }
 
-// emptyMap is set in the tag of {}, with TagM.
+// emptyMap is added to TagM in the tag of {}.
 const emptyMap = 0x80
 
-// tag reads {"TAG": and returns the position after the colon. Of {} it reads both braces.
+// tag reads {"TAG": and returns the position after the colon. For {}, it reads both braces.
 func (s *Scanner) tag(i int) (Tag, int) {
 	if s.Peek(i) != '{' {
 		return NoTag, s.Fail(i, errValue)

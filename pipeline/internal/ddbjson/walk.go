@@ -20,7 +20,7 @@ func skipSpace(b []byte, i int) int {
 }
 
 // StringEnd returns the position of the closing quote of the string whose text starts at i. Most texts are short, so it
-// first reads eight bytes at a time: that is faster than the call of a search.
+// first reads eight bytes at a time, which is faster than the call of a search function.
 func StringEnd(b []byte, i int) int {
 	for short := i + 48; i < short && uint(i)+8 <= uint(len(b)); {
 		stop := simd.Stops(binary.LittleEndian.Uint64(b[i:]))
@@ -70,8 +70,8 @@ func TagAt(b []byte, i int) (tag Tag, at int) {
 	return tag, skipSpace(b, skipSpace(b, end+1)+1)
 }
 
-// MemberAt reads a member whose name has its quote at i. It returns the range of the name, the start of the value, and
-// its tag and content as [TagAt] does.
+// MemberAt reads a member whose name has its opening quote at i. It returns the range of the name, the start of the
+// value, and its tag and content as [TagAt] does.
 func MemberAt(b []byte, i int) (from, to, value int, tag Tag, at int) {
 	from = i + 1
 	to = StringEnd(b, from)
@@ -83,8 +83,8 @@ func MemberAt(b []byte, i int) (from, to, value int, tag Tag, at int) {
 	return from, to, value, tag, at
 }
 
-// CompactTagAt returns the tag of a member whose name ends with the quote at at, if compact JSON such as ":{"S": follows.
-// Else it returns NoTag.
+// CompactTagAt returns the tag of a member whose name ends before the position quote, if there is compact JSON such as
+// ":{"S": at quote. Otherwise it returns NoTag.
 func CompactTagAt(b []byte, at int) Tag {
 	if at+8 > len(b) {
 		return NoTag
@@ -96,10 +96,10 @@ func CompactTagAt(b []byte, at int) Tag {
 	return shortTags[byte(w>>32)]
 }
 
-// CompactTagLen is the distance from that quote to the content.
+// CompactTagLen is the distance from the quote after the name to the content, in the JSON that [CompactTagAt] accepts.
 const CompactTagLen = len(`":{"S":`)
 
-// ContentEnd returns the position after the content at at, which has this tag.
+// ContentEnd returns the position after the content at i of a value with this tag.
 func ContentEnd(b []byte, tag Tag, at int) int {
 	switch tag {
 	case TagS, TagN, TagB:
@@ -143,7 +143,7 @@ func ValueEnd(b []byte, i int) int {
 	return Closed(b, ContentEnd(b, tag, at))
 }
 
-// Closed returns the position after the brace that closes a value whose content ends at i.
+// AfterBrace returns the position after the brace that closes a value. The content of the value ends at i.
 func Closed(b []byte, i int) int {
 	if b[i] != '}' {
 		i = skipSpace(b, i)
@@ -151,8 +151,8 @@ func Closed(b []byte, i int) int {
 	return i + 1
 }
 
-// Inside returns the position of the first member or element after the bracket at i; of the closing bracket if there is
-// none.
+// FirstInside returns the position of the first member or element after the bracket at i. If there is none, it returns
+// the position of the closing bracket.
 func Inside(b []byte, i int) int {
 	if i++; b[i] <= ' ' {
 		i = skipSpace(b, i)
@@ -160,8 +160,8 @@ func Inside(b []byte, i int) int {
 	return i
 }
 
-// Next returns the position of the next member or element after the one that ends at i; of the closing bracket if there
-// is none.
+// Next returns the position of the next member or element after the one that ends at i. If there is none, it returns
+// the position of the closing bracket.
 func Next(b []byte, i int) int {
 	if b[i] <= ' ' {
 		i = skipSpace(b, i)
@@ -172,7 +172,7 @@ func Next(b []byte, i int) int {
 	return Inside(b, i)
 }
 
-// MemberName reads a name that has its quote at i. It returns the range of the name and the start of the value.
+// MemberName reads a name that has its opening quote at i. It returns the range of the name and the start of the value.
 func MemberName(b []byte, i int) (from, to, value int) {
 	from = i + 1
 	to = StringEnd(b, from)
