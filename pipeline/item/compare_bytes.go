@@ -13,7 +13,7 @@ import (
 func equalAttrs(a, b *Image, i, j int) (n, end int) {
 	doc, as := a.Bytes(), a.Index()
 	first := as[i].NameStart()
-	end = first + simd.Same(doc[first:], b.Bytes()[b.Index()[j].NameStart():])
+	end = first + simd.EqualPrefix(doc[first:], b.Bytes()[b.Index()[j].NameStart():])
 	// If the next name starts with equal bytes, the value before it is equal.
 	for i+n+1 < len(as) && as[i+n+1].NameStart() < end {
 		n++

@@ -30,7 +30,7 @@ func (w *plainWriter) content(dst []byte, kind ddbjson.Tag, at int) ([]byte, int
 		return append(dst, b[at:end]...), end
 	case ddbjson.TagM:
 		dst = append(dst, '{')
-		i := ddbjson.Inside(b, at)
+		i := ddbjson.FirstInside(b, at)
 		for first := true; b[i] == '"'; first = false {
 			if !first {
 				dst = append(dst, ',')
@@ -42,7 +42,7 @@ func (w *plainWriter) content(dst []byte, kind ddbjson.Tag, at int) ([]byte, int
 		return append(dst, '}'), i + 1
 	case ddbjson.TagL, ddbjson.TagSS, ddbjson.TagNS, ddbjson.TagBS:
 		dst = append(dst, '[')
-		i := ddbjson.Inside(b, at)
+		i := ddbjson.FirstInside(b, at)
 		for first := true; b[i] != ']'; first = false {
 			if !first {
 				dst = append(dst, ',')
@@ -72,7 +72,7 @@ func (w *plainWriter) tagged(dst []byte, kind ddbjson.Tag, at int) ([]byte, int)
 		return append(dst, "{}"...), at
 	}
 	dst, end := w.content(dst, kind, at)
-	return dst, ddbjson.Closed(w.b, end)
+	return dst, ddbjson.AfterBrace(w.b, end)
 }
 
 // name appends a member's name and a colon; from and to are the quotes of the name.

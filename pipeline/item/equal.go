@@ -84,7 +84,7 @@ const fewMembers = 16
 // skipEqual moves the walkers of two maps past the members before the first different byte. The byte after each such
 // member is equal too, so that both walkers stop at the same kind of byte and not one at white space.
 func skipEqual(x, y *walker) {
-	end := x.i + simd.Same(x.b[x.i:], y.b[y.i:])
+	end := x.i + simd.EqualPrefix(x.b[x.i:], y.b[y.i:])
 	for i := x.i; i < end && x.b[i] == '"'; {
 		_, _, at := ddbjson.MemberName(x.b, i)
 		if i = ddbjson.Next(x.b, ddbjson.ValueEnd(x.b, at)); i < end {

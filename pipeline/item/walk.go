@@ -27,7 +27,7 @@ func readValue(b []byte, i int) (Value, int) {
 	if tag <= ddbjson.TagB {
 		from, to = from+1, end-1
 	}
-	return Value{raw: b[from:to:to], kind: Kind(tag)}, ddbjson.Closed(b, end)
+	return Value{raw: b[from:to:to], kind: Kind(tag)}, ddbjson.AfterBrace(b, end)
 }
 
 var emptyMap = []byte("{}")
@@ -58,7 +58,7 @@ type walker struct {
 	i int // position of the next member or element, or of the closing bracket
 }
 
-func walk(b []byte) walker { return walker{b, ddbjson.Inside(b, 0)} }
+func walk(b []byte) walker { return walker{b, ddbjson.FirstInside(b, 0)} }
 
 // member returns the next member of a map with its name as written, or false after the last.
 func (w *walker) member() (name []byte, v Value, ok bool) {

@@ -51,7 +51,7 @@ type streamCache struct{ known []streamARN }
 // maxStreams bounds the search. The records of a page belong to few tables.
 const maxStreams = 8
 
-// find returns the parts of arn. It parses arn if the cache does not have it.
+// parse returns the parts of arn. It parses arn if the cache does not have it.
 func (s *streamCache) parse(arn string) *streamARN {
 	for i := range s.known {
 		if s.known[i].arn == arn {

@@ -38,7 +38,7 @@ func (p *previousFields) align(n int, f field) {
 // equalBytes returns the number of bytes from position i on that equal the bytes from position earlier on.
 func (r *recordReader) equalBytes(i, earlier int) int {
 	if distance := i - earlier; distance != r.equalDistance || i >= r.equalEnd {
-		r.equalDistance, r.equalEnd = distance, i+simd.Same(r.Input[i:], r.Input[earlier:])
+		r.equalDistance, r.equalEnd = distance, i+simd.EqualPrefix(r.Input[i:], r.Input[earlier:])
 	}
 	return max(r.equalEnd-i, 0)
 }

@@ -9,16 +9,16 @@ import "unsafe"
 type attrArena struct {
 	piece []Attr
 	used  int // attributes of piece that are in use. Moving a pointer instead is slow while the GC marks
-	kept  int // attributes handed out so far; a key counts as the attributes that its memory could hold
+	taken int // attributes handed out so far; a key counts as the attributes that its memory could hold
 
 	// The first record of a page is decoded into scratch, because the size of the page's pieces is not known yet.
 	open    bool
 	scratch []Attr
 
-	page, past pageStats // of this page, and of earlier pages
-	left       int       // bytes of the page from the current record on; once the record has ended, bytes after it
-	last       int       // records of the previous page
-	steady     int       // records of each of the two previous pages if they are equally many, else 0
+	page, past      pageStats // of this page, and of earlier pages
+	bytesLeft       int       // bytes of the page from the current record on; once the record has ended, bytes after it
+	previousRecords int       // records of the previous page
+	steadyRecords   int       // records of each of the two previous pages if they are equally many, else 0
 }
 
 const (
@@ -28,17 +28,17 @@ const (
 )
 
 // BeginRecord is called before each record. bytesLeft is the number of bytes of the page from the record on.
-func (a *attrArena) BeginRecord(left int) {
-	if a.left = left; !a.open {
-		a.piece, a.used, a.kept = a.scratch, 0, 0
+func (a *attrArena) BeginRecord(bytesLeft int) {
+	if a.bytesLeft = bytesLeft; !a.open {
+		a.piece, a.used, a.taken = a.scratch, 0, 0
 	}
 }
 
 // EndRecord is called after each valid record. size is the number of bytes of the record, read that of the page's
 // records so far, and bytesLeft that of the rest of the page.
-func (a *attrArena) EndRecord(size, read, left int) {
-	a.left = left
-	a.page.add(size, read, a.kept)
+func (a *attrArena) EndRecord(size, read, bytesLeft int) {
+	a.bytesLeft = bytesLeft
+	a.page.add(size, read, a.taken)
 }
 
 // IsOpen reports whether the page's memory exists.
@@ -47,27 +47,27 @@ func (a *attrArena) IsOpen() bool { return a.open }
 // Open allocates memory for the page. Indexes and keys that were kept before are in scratch memory, so the caller must
 // keep them again.
 func (a *attrArena) Open() {
-	need := a.kept
+	need := a.taken
 	if need > len(a.scratch) && need <= maxScratch {
 		a.scratch = make([]Attr, need+need/8)
 	}
-	a.open, a.kept = true, 0
+	a.open, a.taken = true, 0
 	a.grow(need)
 }
 
 // OpenEmpty allocates memory for the page. The caller has nothing to keep again.
 func (a *attrArena) OpenEmpty() {
-	a.kept = 0
+	a.taken = 0
 	a.Open()
 }
 
 // Keep copies an index into the arena.
-func (a *attrArena) Keep(as []Attr) []Attr {
-	if len(as) > len(a.piece)-a.used {
-		a.grow(len(as))
+func (a *attrArena) Keep(attrs []Attr) []Attr {
+	if len(attrs) > len(a.piece)-a.used {
+		a.grow(len(attrs))
 	}
-	copy(a.piece[a.used:], as)
-	return a.take(len(as))
+	copy(a.piece[a.used:], attrs)
+	return a.take(len(attrs))
 }
 
 // KeyBuffer returns free memory of the arena. The caller appends a key to it and calls KeepKey.
@@ -97,8 +97,8 @@ func (a *attrArena) KeepBytes(key []byte) []byte {
 // that the reader requested. So if the two previous pages had the same number of records, and the prediction from the
 // bytes is close to it, this page is expected to have this number, too.
 func (a *attrArena) ExpectedRecords() int {
-	n := a.page.with(a.past).expectedRecords(a.left)
-	if rest := a.steady - a.page.records; rest >= 0 && max(n-rest, rest-n) <= a.steady/8 {
+	n := a.page.mergedWith(a.past).expectedRecords(a.bytesLeft)
+	if rest := a.steadyRecords - a.page.records; rest >= 0 && max(n-rest, rest-n) <= a.steadyRecords/8 {
 		return rest
 	}
 	return n
@@ -106,9 +106,9 @@ func (a *attrArena) ExpectedRecords() int {
 
 // nextPage returns the arena for the next page. The pieces stay with the page of a.
 func (a *attrArena) nextPage() attrArena {
-	next := attrArena{scratch: a.scratch, past: a.past.then(a.page), last: a.page.records}
-	if next.last == a.last {
-		next.steady = a.last
+	next := attrArena{scratch: a.scratch, past: a.past.nextPast(a.page), previousRecords: a.page.records}
+	if next.previousRecords == a.previousRecords {
+		next.steadyRecords = a.previousRecords
 	}
 	return next
 }
@@ -116,7 +116,7 @@ func (a *attrArena) nextPage() attrArena {
 func (a *attrArena) take(n int) []Attr {
 	from := a.used
 	a.used += n
-	a.kept += n
+	a.taken += n
 	return a.piece[from:a.used:a.used]
 }
 
@@ -124,7 +124,7 @@ func (a *attrArena) take(n int) []Attr {
 func (a *attrArena) grow(need int) {
 	expected := 0
 	if a.open {
-		expected = a.page.with(a.past).expectedAttrs(a.ExpectedRecords()) - (a.kept - a.page.kept)
+		expected = a.page.mergedWith(a.past).expectedAttrs(a.ExpectedRecords()) - (a.taken - a.page.arenaAttrs)
 	}
 	a.piece, a.used = make([]Attr, max(need, min(expected, largestPiece))), 0
 }

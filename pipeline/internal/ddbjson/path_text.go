@@ -65,10 +65,10 @@ const (
 
 // Locate returns the path of the byte at position target, as dynamodb.NewImage.Address.Lines[2], in the JSON document
 // that starts at from and has this context. It reads the document again, up to the first syntax error.
-func (s *Scanner) Locate(from, at int, where InputContext) string {
+func (s *Scanner) Locate(from, target int, context InputContext) string {
 	err, path, errAt := s.Err, s.ErrPath, s.ErrAt
 	defer func() { s.Err, s.ErrPath, s.ErrAt = err, path, errAt }()
-	return truncatePath(s.appendPathTo(nil, s.Space(from), at, where))
+	return truncatePath(s.appendPathTo(nil, s.Space(from), target, context))
 }
 
 // maxPathText bounds a path in an error: the sender chooses the names of attributes, which may have any length.
@@ -86,29 +86,29 @@ func truncatePath(path []byte) string {
 }
 
 // appendPathTo appends the path from the value at i to the byte at target.
-func (s *Scanner) appendPathTo(path []byte, i, at int, where InputContext) []byte {
+func (s *Scanner) appendPathTo(path []byte, i, target int, context InputContext) []byte {
 	opening := s.Peek(i)
 	if opening != '{' && opening != '[' {
 		return path
 	}
 	i = s.Space(i + 1)
-	for n := 0; i >= 0 && i <= at; n++ {
+	for n := 0; i >= 0 && i <= target; n++ {
 		var name []byte
 		start := i
 		if opening == '{' {
 			if name, i = s.Field(i); i < 0 {
-				return appendBrokenName(path, s.nameBefore(start), where)
+				return appendBrokenName(path, s.brokenMemberName(start), context)
 			}
 		}
 		end := s.SkipValue(i)
-		if end < 0 || at < end {
+		if end < 0 || target < end {
 			switch {
 			case opening == '[':
 				path = AppendElement(path, n)
-			case where != InValue:
+			case context != InValue:
 				path = AppendMember(path, string(name))
 			}
-			return s.appendPathTo(path, i, at, childContext(where, name))
+			return s.appendPathTo(path, i, target, childContext(context, name))
 		}
 		done := false
 		if i, done = s.Separator(end, opening+2); done {
@@ -118,32 +118,32 @@ func (s *Scanner) appendPathTo(path []byte, i, at int, where InputContext) []byt
 	return path
 }
 
-// nameBefore returns the name at i of a member that has a syntax error after its name. It returns nil if the name is
+// brokenMemberName returns the name at i of a member that has a syntax error after its name. It returns nil if the name is
 // broken, too.
-func (s *Scanner) nameBefore(i int) []byte {
+func (s *Scanner) brokenMemberName(i int) []byte {
 	if s.Peek(i) != '"' {
 		return nil
 	}
-	lax := s.lax
-	s.lax = true
+	grammarOnly := s.grammarOnly
+	s.grammarOnly = true
 	end := s.Text(i + 1)
-	s.lax = lax
+	s.grammarOnly = grammarOnly
 	if end < 0 {
 		return nil
 	}
 	return TextOf(s.Input[i+1 : end])
 }
 
-func appendBrokenName(path, name []byte, where InputContext) []byte {
-	if name == nil || where == InValue {
+func appendBrokenName(path, name []byte, context InputContext) []byte {
+	if name == nil || context == InValue {
 		return path
 	}
 	return AppendMember(path, string(name))
 }
 
 // childContext returns the context of the value under name.
-func childContext(where InputContext, name []byte) InputContext {
-	switch where {
+func childContext(context InputContext, name []byte) InputContext {
+	switch context {
 	case InRecord:
 		if string(name) == "dynamodb" {
 			return inStream

@@ -37,7 +37,7 @@ func (ms *previousMaps) slot(w uint64) *previousMap {
 // nestedMap reads a map inside an item, as members does.
 func (s *Scanner) nestedMap(i, depth int) int {
 	b, base := s.Input, len(s.stack)
-	if s.maps == nil || s.lax || depth > maxNesting || uint(i)+9 > uint(len(b)) {
+	if s.maps == nil || s.grammarOnly || depth > maxNesting || uint(i)+9 > uint(len(b)) {
 		return s.members(i, depth)
 	}
 	start := binary.LittleEndian.Uint64(b[i+1:])
@@ -57,12 +57,12 @@ func (s *Scanner) nestedMap(i, depth int) int {
 
 // matchMap returns the position after the map at i if the map matches m, or -1.
 func (s *Scanner) matchMap(m *previousMap, i int) int {
-	at := 0
+	textStart := 0
 	for _, v := range m.values {
-		if i = s.matchText(i, m.text[at:v.textEnd]); i < 0 {
+		if i = s.matchText(i, m.text[textStart:v.textEnd]); i < 0 {
 			return -1
 		}
-		switch at = int(v.textEnd); v.tag {
+		switch textStart = int(v.textEnd); v.tag {
 		case TagS:
 			i = s.Text(i)
 		case TagN:
@@ -76,7 +76,7 @@ func (s *Scanner) matchMap(m *previousMap, i int) int {
 			return -1
 		}
 	}
-	return s.matchText(i, m.text[at:])
+	return s.matchText(i, m.text[textStart:])
 }
 
 // matchText returns the position after text if the input has text at i, or -1.
@@ -89,31 +89,31 @@ func (s *Scanner) matchText(i int, text []byte) int {
 
 // keepMap stores the checked map from i to next, with the index attrs, in the slot m. If maps of two forms share a
 // slot, the more frequent form keeps it.
-func (s *Scanner) keepMap(m *previousMap, as []Attr, i, next int) {
-	if m.misses++; len(as) == 0 || m.start != 0 && m.misses < 2 {
+func (s *Scanner) keepMap(m *previousMap, attrs []Attr, i, next int) {
+	if m.misses++; len(attrs) == 0 || m.start != 0 && m.misses < 2 {
 		return
 	}
-	for _, a := range as {
+	for _, a := range attrs {
 		if a.Tag() > TagNULL || a.Far() {
 			return
 		}
 	}
 	m.start, m.misses, m.text, m.values = 0, 0, m.text[:0], m.values[:0]
-	doc, at := s.Input[s.origin:next], i-s.origin
-	for n, a := range as {
+	doc, docPos := s.Input[s.origin:next], i-s.origin
+	for n, a := range attrs {
 		if a.Tag() == TagNULL { // the value is always true, so it is part of the text
 			continue
 		}
-		_, _, from, to := AttrAt(doc, as, n)
-		if len(m.text)+from-at > maxMapText {
+		_, _, from, to := AttrAt(doc, attrs, n)
+		if len(m.text)+from-docPos > maxMapText {
 			return
 		}
-		m.text = append(m.text, doc[at:from]...)
+		m.text = append(m.text, doc[docPos:from]...)
 		m.values = append(m.values, mapValue{uint16(len(m.text)), a.Tag()})
-		at = to
+		docPos = to
 	}
-	if len(m.text)+len(doc)-at <= maxMapText {
-		m.text = append(m.text, doc[at:]...)
+	if len(m.text)+len(doc)-docPos <= maxMapText {
+		m.text = append(m.text, doc[docPos:]...)
 		m.start = binary.LittleEndian.Uint64(s.Input[i+1:])
 	}
 }

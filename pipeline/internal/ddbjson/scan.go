@@ -22,8 +22,8 @@ const maxNesting = 32
 //
 // The zero Scanner reads one document. A decoder of pages uses [NewPageScanner] and [Scanner.Recycle].
 type Scanner struct {
-	Input []byte
-	lax   bool // neither UTF-8 nor surrogates are checked
+	Input       []byte
+	grammarOnly bool // neither UTF-8 nor surrogates are checked
 
 	Err     error
 	ErrAt   int    // position of Err
@@ -82,11 +82,11 @@ var (
 )
 
 // Fail sets the error, which is at position i, and returns -1. After the end of the input, the error is ErrEnd.
-func (s *Scanner) Fail(at int, err error) int {
-	if at >= len(s.Input) && !errors.Is(err, errHuge) {
+func (s *Scanner) Fail(i int, err error) int {
+	if i >= len(s.Input) && !errors.Is(err, errHuge) {
 		err = ErrEnd
 	}
-	s.ErrAt, s.Err, s.ErrPath = at, err, ""
+	s.ErrAt, s.Err, s.ErrPath = i, err, ""
 	return -1
 }
 
@@ -144,10 +144,10 @@ func (s *Scanner) Separator(i int, closing byte) (next int, done bool) {
 
 // Failure returns Err with its position and path, for a document of this context. It is for input other than records:
 // the error of a record is a record.RecordError.
-func (s *Scanner) Failure(where InputContext) error {
+func (s *Scanner) Failure(context InputContext) error {
 	path := s.ErrPath
 	if path == "" {
-		path = s.Locate(0, s.ErrAt, where)
+		path = s.Locate(0, s.ErrAt, context)
 	}
 	if path == "" {
 		return fmt.Errorf("DynamoDB JSON, byte %d: %w", s.ErrAt, s.Err)

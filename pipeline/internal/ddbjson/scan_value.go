@@ -32,13 +32,13 @@ const (
 
 // Value reads one attribute value, as {"S":"x"}. from and to are the range of its content; a string has no quotes.
 func (s *Scanner) Value(i, depth int) (tag Tag, from, to, next int) {
-	tag, at := s.shortTag(i), i+shortTagLen
+	tag, content := s.shortTag(i), i+shortTagLen
 	if tag == NoTag {
-		if tag, at = s.tag(i); at < 0 {
+		if tag, content = s.tag(i); content < 0 {
 			return NoTag, 0, 0, -1
 		}
 	}
-	from, to, next = s.content(tag, at, depth)
+	from, to, next = s.content(tag, content, depth)
 	return tag &^ emptyMap, from, to, next
 }
 
@@ -62,56 +62,56 @@ var shortTags = [256]Tag{'S': TagS, 'N': TagN, 'B': TagB, 'M': TagM, 'L': TagL}
 
 // content reads the content at i of a value, and the brace that closes the value. from and to are the range of the
 // content; a string has no quotes.
-func (s *Scanner) content(tag Tag, at, depth int) (from, to, next int) {
-	if s.Peek(at) <= ' ' && tag&emptyMap == 0 {
-		at = s.Space(at)
+func (s *Scanner) content(tag Tag, i, depth int) (from, to, next int) {
+	if s.Peek(i) <= ' ' && tag&emptyMap == 0 {
+		i = s.Space(i)
 	}
 	switch tag { // S, N and B are separate: one more branch for each costs 2 % of the time of a record
 	case TagS:
-		if s.Peek(at) != '"' {
-			return 0, 0, s.Fail(at, ErrWantString)
+		if s.Peek(i) != '"' {
+			return 0, 0, s.Fail(i, ErrWantString)
 		}
-		from = at + 1
+		from = i + 1
 		to = s.Text(from)
 		next = to + 1
 	case TagN:
-		if s.Peek(at) != '"' {
-			return 0, 0, s.Fail(at, ErrWantString)
+		if s.Peek(i) != '"' {
+			return 0, 0, s.Fail(i, ErrWantString)
 		}
-		from = at + 1
+		from = i + 1
 		to = s.number(from)
 		next = to + 1
 	case TagB:
-		if s.Peek(at) != '"' {
-			return 0, 0, s.Fail(at, ErrWantString)
+		if s.Peek(i) != '"' {
+			return 0, 0, s.Fail(i, ErrWantString)
 		}
-		from = at + 1
+		from = i + 1
 		to = s.base64(from)
 		next = to + 1
 	case TagM:
 		base := len(s.stack)
-		next = s.nestedMap(at, depth+1)
+		next = s.nestedMap(i, depth+1)
 		if next < 0 {
 			return 0, 0, -1
 		}
 		s.stack = s.stack[:base]
-		from, to = at, next
+		from, to = i, next
 	case TagL:
-		next = s.elements(at, depth+1)
-		from, to = at, next
+		next = s.elements(i, depth+1)
+		from, to = i, next
 	case TagSS, TagNS, TagBS:
-		next = s.set(at, tag)
-		from, to = at, next
+		next = s.set(i, tag)
+		from, to = i, next
 	case TagBOOL:
-		next = s.literal(at)
-		from, to = at, next
+		next = s.literal(i)
+		from, to = i, next
 	case TagNULL:
-		if next = s.literal(at); next == at+5 {
-			next = s.Fail(at, errWantNull)
+		if next = s.literal(i); next == i+5 {
+			next = s.Fail(i, errWantNull)
 		}
-		from, to = at, next
+		from, to = i, next
 	default: // {}, which ends at i
-		return bytes.LastIndexByte(s.Input[:at], '{'), at, at
+		return bytes.LastIndexByte(s.Input[:i], '{'), i, i
 	}
 	if to < 0 {
 		return 0, 0, -1

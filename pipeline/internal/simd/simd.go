@@ -9,10 +9,10 @@ import (
 
 // PlainPrefix returns the number of bytes at the start of b that are plain text in a JSON string: printable ASCII
 // except quotes and backslashes.
-func Plain(b []byte) int { return plain(b) }
+func PlainPrefix(b []byte) int { return plain(b) }
 
 // EqualPrefix returns the length of the longest common prefix of a and b.
-func Same(a, b []byte) int {
+func EqualPrefix(a, b []byte) int {
 	n := min(len(a), len(b))
 	return same(a[:n], b[:n])
 }
