@@ -6,18 +6,18 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// Difference is one path with different values in the old and the new image.
+// Difference is one path with its different values in the old and the new image.
 type Difference struct {
 	Path     string
 	Old, New Value // absent if the image does not have the path
 }
 
-// Differences iterates over the attributes that differ by meaning between a and b, and those that only one of them has:
-// in the order of a, then the attributes that only b has. Each attribute is one Difference; [Difference.Inside] returns
-// the differences inside it. The aws:rep:* attributes of legacy global tables are left out.
+// Differences iterates over the attributes that differ by meaning between a and b, or that only one of them has. It
+// yields the attributes of a in the order of a, then the attributes that only b has. Each attribute is one Difference;
+// [Difference.Inside] returns the differences inside it. The aws:rep:* attributes of legacy global tables are left out.
 //
-// It allocates nothing for images whose attributes have a similar order, as the images of a record do. It allocates a
-// path for a name that needs quotes.
+// It allocates nothing if the attributes of the images have a similar order, as in the two images of a record, except a
+// path for each name that needs quotes.
 func Differences(a, b Image) iter.Seq2[string, Difference] {
 	return func(yield func(string, Difference) bool) {
 		p := differing(a, b)
@@ -32,8 +32,8 @@ func Differences(a, b Image) iter.Seq2[string, Difference] {
 }
 
 // Inside iterates over the paths inside d whose values differ by meaning: members of maps by name, elements of lists by
-// index, sets as a whole. If the values are not both maps or both lists, d itself is the only one. A path that only one
-// side has is one Difference, with everything below it.
+// index, sets as a whole. If the values are not both maps or both lists, it yields only d itself. A path that only one
+// side has is one Difference, which includes everything below the path.
 func (d Difference) Inside() iter.Seq[Difference] {
 	return func(yield func(Difference) bool) {
 		w := insideWalk{path: []byte(d.Path), yield: yield}
@@ -41,8 +41,8 @@ func (d Difference) Inside() iter.Seq[Difference] {
 	}
 }
 
-// Diff returns the paths with values that differ by meaning between a and b, sorted by path: of each of the [Differences]
-// the differences inside it.
+// Diff returns the paths whose values differ by meaning between a and b, sorted by path. It is [Difference.Inside] of
+// each of the [Differences].
 func Diff(a, b Image) []Difference {
 	var found []Difference
 	w := insideWalk{yield: func(d Difference) bool { found = append(found, d); return true }}
@@ -52,9 +52,9 @@ func Diff(a, b Image) []Difference {
 	return found
 }
 
-// insideWalk walks two values that differ. Its methods return false to end the walk, when yield did.
+// insideWalk walks two values that differ. Its methods return false to end the walk, after yield returned false.
 type insideWalk struct {
-	path  []byte // of the current values
+	path  []byte // path of the current values
 	yield func(Difference) bool
 }
 

@@ -15,7 +15,7 @@ type plainWriter struct {
 // doubleDigits is the number of significant digits that every double keeps.
 const doubleDigits = 15
 
-// content appends the content at at, which has the tag kind, and returns the position after it.
+// content appends the content at start, of a value with the tag kind. It returns the position after the content.
 func (w *plainWriter) content(dst []byte, kind ddbjson.Tag, at int) ([]byte, int) {
 	b := w.b
 	switch kind {
@@ -66,7 +66,7 @@ func (w *plainWriter) value(dst []byte, i int) ([]byte, int) {
 	return w.tagged(dst, kind, at)
 }
 
-// tagged appends a value from its tag and the position of its content, as [ddbjson.TagAt] returns them.
+// tagged appends the value with the tag kind whose content starts at start, as [ddbjson.TagAt] returns them.
 func (w *plainWriter) tagged(dst []byte, kind ddbjson.Tag, at int) ([]byte, int) {
 	if kind == ddbjson.NoTag {
 		return append(dst, "{}"...), at
@@ -75,7 +75,7 @@ func (w *plainWriter) tagged(dst []byte, kind ddbjson.Tag, at int) ([]byte, int)
 	return dst, ddbjson.AfterBrace(w.b, end)
 }
 
-// name appends a member's name and a colon; from and to are the quotes of the name.
+// name appends a member's name and a colon. from and to are the positions of the name's quotes.
 func (w *plainWriter) name(dst []byte, from, to int) []byte {
 	if w.b[to+1] == ':' {
 		return appendPiece(dst, w.b, from, to+2)
@@ -83,7 +83,7 @@ func (w *plainWriter) name(dst []byte, from, to int) []byte {
 	return append(appendPiece(dst, w.b, from, to+1), ':')
 }
 
-// number appends an N.
+// number appends the N between the positions from and to.
 func (w *plainWriter) number(dst []byte, from, to int) []byte {
 	raw := w.b[from:to]
 	canonical, digits, fraction := measure(raw)
@@ -119,7 +119,7 @@ func (w *plainWriter) item(dst []byte, m Image) []byte {
 	return append(dst, '}')
 }
 
-// document appends a value that is not part of another one.
+// document appends a value that is not part of another value.
 func (w *plainWriter) document(dst []byte, v Value) []byte {
 	switch v.kind {
 	case KindS, KindB:
@@ -136,8 +136,8 @@ func (w *plainWriter) document(dst []byte, v Value) []byte {
 	}
 }
 
-// appendPiece is append(dst, b[from:to]...), faster for short pieces. If both slices have 32 bytes, it copies 32 bytes
-// without a call; the next piece overwrites the bytes after the end.
+// appendPiece does the same as append(dst, b[from:to]...), but faster for short pieces. If both slices have 32 bytes,
+// it copies 32 bytes without a call. The next piece overwrites the bytes after to.
 func appendPiece(dst, b []byte, from, to int) []byte {
 	const most = 32
 	n := len(dst)

@@ -9,9 +9,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// Image is an item as one record shows it. The zero Image means that the record has no such image (Exists is false); an
-// image without attributes exists and is empty. Images are immutable and safe for concurrent use. Getters allocate only
-// for names with escapes.
+// Image is the state of an item in one record. The zero Image means that the record has no such image: Exists returns
+// false. An image without attributes exists and is empty. Images are immutable and safe for concurrent use. Getters
+// allocate only for names with escapes.
 type Image struct { // pointers and 32-bit lengths instead of slices: a Change has three images
 	doc   *byte         // first byte of the JSON object; nil if there is no image
 	first *ddbjson.Attr // first entry of the index
@@ -19,8 +19,8 @@ type Image struct { // pointers and 32-bit lengths instead of slices: a Change h
 	n     uint32        // entries of the index
 }
 
-// Indexed returns the image of a JSON object with its index, which a [ddbjson.Scanner] made. The image keeps both. It is
-// for the decoder; [Parse] reads JSON.
+// Indexed returns the image with the JSON object doc and its index, which a [ddbjson.Scanner] made. The image keeps
+// both. Indexed is for decoders; [Parse] reads JSON.
 func Indexed(doc []byte, as []ddbjson.Attr) Image {
 	return Image{doc: unsafe.SliceData(doc), first: unsafe.SliceData(as), size: uint32(len(doc)), n: uint32(len(as))}
 }
@@ -43,7 +43,7 @@ func (m Image) Exists() bool { return m.doc != nil }
 // Len is the number of attributes.
 func (m Image) Len() int { return int(m.n) }
 
-// Get returns the attribute of that name, or false if there is none.
+// Get returns the attribute with this name, or false if there is none.
 func (m Image) Get(name string) (Value, bool) {
 	if name == "" {
 		return m.find(name)
@@ -64,7 +64,8 @@ func (m Image) Get(name string) (Value, bool) {
 	return Value{}, false
 }
 
-// find is Get for names that are empty or have escapes, and for far attributes.
+// find does the same as Get. It also finds names that are empty or have escapes, and attributes that are
+// [ddbjson.Attr.Far].
 func (m *Image) find(name string) (Value, bool) {
 	doc, as := m.Bytes(), m.Index()
 	for i, a := range as {

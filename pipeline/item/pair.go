@@ -7,31 +7,32 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// pair has the values of two maps under one name, or of two lists at one index. One of them may be absent.
+// pair has the values of two maps under one name, or of two lists at one index. One of the values may be absent.
 type pair struct {
-	name     string // in maps
+	name     string // name in the maps; "" for lists
 	old, new Value
 }
 
-// pairs iterates over the attributes that two images do not have in common by meaning: first in the order of the old
-// image, then the attributes that only the new image has. It leaves out the attributes that replication adds.
+// pairs iterates over the attributes that differ by meaning between two images, or that only one of them has. It first
+// yields the attributes of the old image in its order, then the attributes that only the new image has. It leaves out
+// the attributes that replication adds.
 type pairs struct {
 	from, to Image
-	added    bool // second round: from is the new image, and only attributes that the old one lacks are returned
-	at       int  // attribute of from in the current pair
-	peer     int  // attribute of to in the current pair, or -1
-	expected int  // attribute of to where the name of the next attribute is expected
-	both     int  // attributes that both images have
+	added    bool // second round: from is the new image, and only attributes that the old image lacks are yielded
+	at       int  // index in from of the current pair's attribute
+	peer     int  // index in to of the current pair's attribute, or -1
+	expected int  // index in to at which the next attribute of from is expected
+	both     int  // number of attributes that both images have
 	moved    nameSearch
 }
 
-// differing returns the iterator, before its first pair.
+// differing returns an iterator that is before its first pair.
 func differing(old, new Image) pairs { return pairs{from: old, to: new, at: -1} }
 
-// next goes to the next pair. It returns false after the last one.
+// next moves to the next pair. It returns false after the last pair.
 func (p *pairs) next() bool {
 	for p.at++; p.at < p.from.Len(); p.at++ {
-		differ := false // known without a comparison by meaning
+		differ := false // the values differ; a comparison by meaning is not needed
 		p.peer = -1
 		if p.expected < p.to.Len() {
 			n, end := equalAttrs(&p.from, &p.to, p.at, p.expected)
@@ -39,7 +40,9 @@ func (p *pairs) next() bool {
 			if p.at == p.from.Len() {
 				break
 			}
-			if x := p.from.Index()[p.at]; p.expected < p.to.Len() && end > x.NameStart()+len(x.RawName(p.from.Bytes())) { // the names are equal
+			x := p.from.Index()[p.at]
+			hasEqualName := p.expected < p.to.Len() && end > x.NameStart()+len(x.RawName(p.from.Bytes()))
+			if hasEqualName {
 				p.peer = p.expected
 				differ = surelyDiffer(p.from.Bytes(), end, p.to.Bytes(), end-x.NameStart()+p.to.Index()[p.expected].NameStart())
 			}
@@ -90,13 +93,13 @@ func differingByName(old, new Image) []pair {
 	return ps
 }
 
-// nameSearch finds attributes that are not where they are expected.
+// nameSearch finds attributes that are not at the expected index.
 type nameSearch struct {
-	steps int            // attributes compared in vain
-	index map[string]int // built after many steps: an item may have tens of thousands of attributes
+	steps int            // number of attributes compared without success
+	index map[string]int // index by name, built after many steps: an item may have tens of thousands of attributes
 }
 
-// find returns the index of the attribute of that name, or -1. It searches from one index on, then before that index.
+// find returns the index of the attribute with this name, or -1. It searches from the index from on, then before it.
 func (s *nameSearch) find(m *Image, from int, name string) int {
 	n := m.Len()
 	if s.steps > 64+16*n {
@@ -127,12 +130,12 @@ func (s *nameSearch) find(m *Image, from int, name string) int {
 	return -1
 }
 
-// differingMembers returns the members that two maps do not have in common by meaning, sorted by name. A value of another
-// kind has no members.
+// differingMembers returns the members that differ by meaning between two maps, or that only one of them has, sorted by
+// name. A value of another kind has no members.
 func differingMembers(old, new Value) []pair {
 	var ps []pair
 	x, y := membersFrom(old), membersFrom(new)
-	for { // both maps mostly have one order
+	for { // the members of both maps are mostly in the same order
 		afterX, afterY := x, y
 		name, v, ok := afterX.member()
 		other, w, otherOK := afterY.member()
@@ -162,8 +165,8 @@ func membersFrom(v Value) walker {
 	return walk(v.raw)
 }
 
-// pairUp pairs the remaining members of two maps by sorting them: a map may have tens of thousands of members, and each
-// lookup by name is a scan.
+// pairUp pairs the remaining members of two maps by name. It sorts them, because a map may have tens of thousands of
+// members, and each lookup by name is a scan.
 func pairUp(old, new walker) []pair {
 	var ps []pair
 	for name, v, ok := old.member(); ok; name, v, ok = old.member() {
@@ -184,20 +187,20 @@ func pairUp(old, new walker) []pair {
 	return merged
 }
 
-// elementPairs iterates over the elements that differ by meaning between two lists, and those that only the longer list
-// has.
+// elementPairs iterates over the elements that differ by meaning between two lists, and the elements that only the
+// longer list has.
 type elementPairs struct {
 	pair
-	index int // of the current pair in the lists
+	index int // index of the current pair in the lists
 	x, y  walker
 }
 
-// differingElements returns the iterator before its first pair. A value of another kind has no elements.
+// differingElements returns an iterator that is before its first pair. A value of another kind has no elements.
 func differingElements(old, new Value) elementPairs {
 	return elementPairs{index: -1, x: elementsFrom(old), y: elementsFrom(new)}
 }
 
-// next goes to the next pair. It returns false after the last one.
+// next moves to the next pair. It returns false after the last pair.
 func (p *elementPairs) next() bool {
 	for {
 		var ok, otherOK bool

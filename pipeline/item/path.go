@@ -9,9 +9,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// Path is the path of one value of an image: Address.Lines[0].sku, ["first-name"].Tags[2]. An identifier has letters,
-// digits and _, and does not start with a digit. Other names are in brackets and quotes, with Go's escapes. The zero Path
-// is the path of no value.
+// Path is the path of one value of an image: Address.Lines[0].sku, ["first-name"].Tags[2]. A name without quotes
+// consists of letters, digits and _, and does not start with a digit. Other names are in brackets and quotes, with Go's
+// escapes. The zero Path is not the path of any value.
 type Path struct {
 	segs []pathSegment
 	text string
@@ -30,7 +30,7 @@ type PathError struct {
 	Message string
 }
 
-// Error names the path, the column and what is wrong there.
+// Error names the path, the column and the problem.
 func (e *PathError) Error() string {
 	return fmt.Sprintf("path %q, column %d: %s", e.Path, e.Column, e.Message)
 }
@@ -78,7 +78,8 @@ func (p Path) Segments() iter.Seq2[string, int] {
 	}
 }
 
-// cutSegment cuts the first segment off a path. first means that the path starts with s. problem describes an error, or is "".
+// cutSegment cuts the first segment from s, the rest of a path. If first is set, s is the whole path. problem describes
+// an error, or is "".
 func cutSegment(s string, first bool) (seg pathSegment, rest, problem string) {
 	switch {
 	case s == "":
@@ -93,7 +94,7 @@ func cutSegment(s string, first bool) (seg pathSegment, rest, problem string) {
 	return pathSegment{}, "", afterName
 }
 
-// afterName says what may follow a segment of a path, and how a name with other characters is written.
+// afterName is the message for a wrong character after a segment.
 const afterName = `want '.', '[' or the end; a name with other characters is written ["a:b"]`
 
 func cutName(s string) (pathSegment, string, string) {
@@ -139,7 +140,7 @@ func cutBracket(s string) (pathSegment, string, string) {
 	return pathSegment{index: index}, rest, ""
 }
 
-// step returns the member or element of v.
+// step returns the member or the element of v that seg names.
 func (v Value) step(seg pathSegment) (Value, bool) {
 	if seg.index >= 0 {
 		return v.Index(seg.index)
@@ -189,7 +190,8 @@ func (p Path) Names() ([]string, bool) {
 	return names, true
 }
 
-// CutItem returns the path of a text item.PATH, as rules about entities write it; false for any other text.
+// CutItem returns PATH of a text item.PATH, the form of paths in rules about entities. It returns false for any other
+// text.
 func CutItem(text string) (path string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "item")
 	if !ok || !strings.HasPrefix(rest, ".") && !strings.HasPrefix(rest, "[") {
@@ -198,7 +200,7 @@ func CutItem(text string) (path string, ok bool) {
 	return strings.TrimPrefix(rest, "."), true
 }
 
-// PathText returns the text of a path of names, as [ParsePath] reads it.
+// PathText returns the text of a path of names; [ParsePath] parses it.
 func PathText(names []string) string {
 	var path []byte
 	for _, name := range names {

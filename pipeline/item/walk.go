@@ -2,7 +2,7 @@ package item
 
 import "github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 
-// valueOf returns the value of attribute i; as is the whole index of the item doc.
+// valueOf returns the value of attribute i; attrs is the whole index of the item doc.
 func valueOf(doc []byte, as []ddbjson.Attr, i int) Value {
 	a := as[i]
 	from, to := a.NameStart()+a.NameLen()+a.Gap(), len(doc)
@@ -32,7 +32,7 @@ func readValue(b []byte, i int) (Value, int) {
 
 var emptyMap = []byte("{}")
 
-// eachMember calls yield for the members of a map, with their names as written, until yield returns false.
+// eachMember calls yield for each member of a map, with its name as written, until yield returns false.
 func eachMember(b []byte, yield func(name []byte, v Value) bool) {
 	for w := walk(b); ; {
 		name, v, ok := w.member()
@@ -42,7 +42,7 @@ func eachMember(b []byte, yield func(name []byte, v Value) bool) {
 	}
 }
 
-// eachElement calls yield for the elements of a list or the members of a set, until yield returns false.
+// eachElement calls yield for each element of a list or member of a set, until yield returns false.
 func eachElement(b []byte, kind Kind, yield func(v Value) bool) {
 	for w := walk(b); ; {
 		v, ok := w.element(kind)
