@@ -49,9 +49,9 @@ func (v Value) AppendCanonical(dst []byte) []byte {
 // appendCanonicalSet appends the elements of a set in the order of their canonical bytes.
 func (v Value) appendCanonicalSet(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(v.Len()))
-	begin := len(dst)
-	var room [16][2]int
-	elements := room[:0] // start and end in dst
+	setStart := len(dst)
+	var buffer [16][2]int
+	elements := buffer[:0] // start and end in dst
 	for _, e := range v.Elements() {
 		start := len(dst)
 		dst = e.AppendCanonical(dst)
@@ -66,7 +66,7 @@ func (v Value) appendCanonicalSet(dst []byte) []byte {
 	for _, e := range elements {
 		dst = append(dst, dst[e[0]:e[1]]...)
 	}
-	return dst[:begin+copy(dst[begin:], dst[end:])]
+	return dst[:setStart+copy(dst[setStart:], dst[end:])]
 }
 
 // appendSized appends the length of text, then text.

@@ -11,14 +11,14 @@ import (
 // equalAttrs returns the number n of attributes that have equal bytes, from attribute i of a and attribute j of b on.
 // end is the position in a of the first different byte.
 func equalAttrs(a, b *Image, i, j int) (n, end int) {
-	doc, as := a.Bytes(), a.Index()
-	first := as[i].NameStart()
+	doc, attrs := a.Bytes(), a.Index()
+	first := attrs[i].NameStart()
 	end = first + simd.EqualPrefix(doc[first:], b.Bytes()[b.Index()[j].NameStart():])
 	// If the next name starts with equal bytes, the value before it is equal.
-	for i+n+1 < len(as) && as[i+n+1].NameStart() < end {
+	for i+n+1 < len(attrs) && attrs[i+n+1].NameStart() < end {
 		n++
 	}
-	if i+n < len(as) && ddbjson.AttrValueEnd(doc, as, i+n) < end { // the byte after the value is equal, too
+	if i+n < len(attrs) && ddbjson.AttrValueEnd(doc, attrs, i+n) < end { // the byte after the value is equal, too
 		n++
 	}
 	return n, end

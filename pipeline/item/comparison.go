@@ -55,7 +55,7 @@ func (w *comparison) images(segs []Segment, old, new Image) bool {
 		if EqualButReplicated(old, new) {
 			return false
 		}
-		return w.differs(old.Value(), new.Value())
+		return w.handleDifference(old.Value(), new.Value())
 	default:
 		if w.yield != nil { // sorted by name, because the ids of events depend on the order
 			for _, p := range differingByName(old, new) {
@@ -81,7 +81,7 @@ func (w *comparison) values(segs []Segment, old, new Value) bool {
 		return false
 	}
 	if len(segs) == 0 || segs[0].Wild == wholeSubtree {
-		return !old.Equal(new) && w.differs(old, new)
+		return !old.Equal(new) && w.handleDifference(old, new)
 	}
 	seg, rest := segs[0], segs[1:]
 	switch {
@@ -113,10 +113,10 @@ func (w *comparison) member(name string, rest []Segment, old, new Value) bool {
 	if w.yield == nil {
 		return w.values(rest, old, new)
 	}
-	here := len(w.path)
+	pathLen := len(w.path)
 	w.path = ddbjson.AppendMember(w.path, name)
 	stop := w.values(rest, old, new)
-	w.path = w.path[:here]
+	w.path = w.path[:pathLen]
 	return stop
 }
 
@@ -124,15 +124,15 @@ func (w *comparison) element(i int, rest []Segment, old, new Value) bool {
 	if w.yield == nil {
 		return w.values(rest, old, new)
 	}
-	here := len(w.path)
+	pathLen := len(w.path)
 	w.path = ddbjson.AppendElement(w.path, i)
 	stop := w.values(rest, old, new)
-	w.path = w.path[:here]
+	w.path = w.path[:pathLen]
 	return stop
 }
 
-// differs handles a difference at the current path.
-func (w *comparison) differs(old, new Value) bool {
+// handleDifference handles a difference at the current path.
+func (w *comparison) handleDifference(old, new Value) bool {
 	if w.yield == nil {
 		return true
 	}

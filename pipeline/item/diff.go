@@ -59,18 +59,18 @@ type insideWalk struct {
 }
 
 func (w *insideWalk) member(p pair) bool {
-	here := len(w.path)
+	pathLen := len(w.path)
 	w.path = ddbjson.AppendMember(w.path, p.name)
 	more := w.values(p.old, p.new)
-	w.path = w.path[:here]
+	w.path = w.path[:pathLen]
 	return more
 }
 
 func (w *insideWalk) element(i int, p pair) bool {
-	here := len(w.path)
+	pathLen := len(w.path)
 	w.path = ddbjson.AppendElement(w.path, i)
 	more := w.values(p.old, p.new)
-	w.path = w.path[:here]
+	w.path = w.path[:pathLen]
 	return more
 }
 

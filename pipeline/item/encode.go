@@ -38,7 +38,7 @@ func (v Value) AppendJSON(dst []byte) []byte {
 // search indexes and JavaScript. A double loses digits of a decimal with more than 15 significant digits, so such a
 // decimal becomes a JSON string. Integers are JSON numbers with all their digits.
 func (v Value) AppendJSONForDoubles(dst []byte) []byte {
-	w := plainWriter{doubles: true}
+	w := plainWriter{forDoubles: true}
 	return w.document(dst, v)
 }
 
@@ -69,7 +69,7 @@ func (m Image) appendPlain(dst []byte, doubles bool) []byte {
 	if !m.Exists() {
 		return append(dst, "null"...)
 	}
-	w := plainWriter{b: m.Bytes(), doubles: doubles}
+	w := plainWriter{b: m.Bytes(), forDoubles: doubles}
 	return w.item(dst, m)
 }
 

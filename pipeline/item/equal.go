@@ -43,8 +43,8 @@ func (m Image) Equal(n Image) bool {
 	}
 	for i := 0; i < m.Len(); i++ {
 		// The two images of a record mostly have their attributes in the same order.
-		same, _ := equalAttrs(&m, &n, i, i)
-		if i += same; i == m.Len() {
+		equal, _ := equalAttrs(&m, &n, i, i)
+		if i += equal; i == m.Len() {
 			break
 		}
 		if !m.Index()[i].SameName(m.Bytes(), n.Index()[i], n.Bytes()) {
@@ -86,8 +86,8 @@ const fewMembers = 16
 func skipEqual(x, y *walker) {
 	end := x.i + simd.EqualPrefix(x.b[x.i:], y.b[y.i:])
 	for i := x.i; i < end && x.b[i] == '"'; {
-		_, _, at := ddbjson.MemberName(x.b, i)
-		if i = ddbjson.Next(x.b, ddbjson.ValueEnd(x.b, at)); i < end {
+		_, _, value := ddbjson.MemberName(x.b, i)
+		if i = ddbjson.Next(x.b, ddbjson.ValueEnd(x.b, value)); i < end {
 			x.i, y.i = i, y.i+i-x.i
 		}
 	}

@@ -14,7 +14,7 @@ import (
 func AppendEscaped[T string | []byte](dst []byte, text T) []byte {
 	for start := 0; ; {
 		i := start
-		for i < len(text) && unescaped(text[i]) {
+		for i < len(text) && needsNoEscape(text[i]) {
 			i++
 		}
 		dst = append(dst, text[start:i]...)
@@ -28,7 +28,7 @@ func AppendEscaped[T string | []byte](dst []byte, text T) []byte {
 }
 
 // needsNoEscape reports whether b is its own encoding.
-func unescaped(b byte) bool { return plainBytes[b] }
+func needsNoEscape(b byte) bool { return plainBytes[b] }
 
 // plainBytes has true for each byte that needs no escape.
 var plainBytes = func() (set [256]bool) {
@@ -41,14 +41,14 @@ var plainBytes = func() (set [256]bool) {
 // Unescape decodes text that [AppendEscaped] wrote. It also accepts escapes of bytes that need none, such as %2E for a
 // dot in object keys. The error names the position of the first invalid byte, 0-based.
 func Unescape(s string) (string, error) {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7f || !unescaped(byte(r)) }) {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7f || !needsNoEscape(byte(r)) }) {
 		return s, nil
 	}
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {
-		case unescaped(c):
+		case needsNoEscape(c):
 			b = append(b, c)
 		case c == '%' && i+2 < len(s) && hexDigit(s[i+1]) >= 0 && hexDigit(s[i+2]) >= 0:
 			b = append(b, byte(hexDigit(s[i+1])<<4|hexDigit(s[i+2])))

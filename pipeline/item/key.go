@@ -39,25 +39,25 @@ func AppendKey(dst []byte, table string, keys Image) ([]byte, int, error) {
 		dst = append(AppendEscaped(dst, table), '!')
 	}
 	first, second := 0, -1
-	doc, as := keys.Bytes(), keys.Index()
-	switch len(as) {
+	doc, attrs := keys.Bytes(), keys.Index()
+	switch len(attrs) {
 	case 0:
 		return nil, -1, errNoKeys
 	case 1:
 	case 2:
 		second = 1
-		if as[0].Text(doc) > as[1].Text(doc) {
+		if attrs[0].Text(doc) > attrs[1].Text(doc) {
 			first, second = 1, 0
 		}
 	default:
 		return nil, 2, errManyKeys
 	}
-	dst, err := AppendKeyValue(dst, valueOf(doc, as, first))
+	dst, err := AppendKeyValue(dst, valueOf(doc, attrs, first))
 	if err != nil {
 		return nil, first, err
 	}
 	if second >= 0 {
-		if dst, err = AppendKeyValue(append(dst, ','), valueOf(doc, as, second)); err != nil {
+		if dst, err = AppendKeyValue(append(dst, ','), valueOf(doc, attrs, second)); err != nil {
 			return nil, second, err
 		}
 	}

@@ -17,43 +17,43 @@ type pair struct {
 // yields the attributes of the old image in its order, then the attributes that only the new image has. It leaves out
 // the attributes that replication adds.
 type pairs struct {
-	from, to Image
-	added    bool // second round: from is the new image, and only attributes that the old image lacks are yielded
-	at       int  // index in from of the current pair's attribute
-	peer     int  // index in to of the current pair's attribute, or -1
-	expected int  // index in to at which the next attribute of from is expected
-	both     int  // number of attributes that both images have
-	moved    nameSearch
+	from, to  Image
+	added     bool // second round: from is the new image, and only attributes that the old image lacks are yielded
+	fromIndex int  // index in from of the current pair's attribute
+	toIndex   int  // index in to of the current pair's attribute, or -1
+	expected  int  // index in to at which the next attribute of from is expected
+	common    int  // number of attributes that both images have
+	names     nameSearch
 }
 
 // differing returns an iterator that is before its first pair.
-func differing(old, new Image) pairs { return pairs{from: old, to: new, at: -1} }
+func differing(old, new Image) pairs { return pairs{from: old, to: new, fromIndex: -1} }
 
 // next moves to the next pair. It returns false after the last pair.
 func (p *pairs) next() bool {
-	for p.at++; p.at < p.from.Len(); p.at++ {
+	for p.fromIndex++; p.fromIndex < p.from.Len(); p.fromIndex++ {
 		differ := false // the values differ; a comparison by meaning is not needed
-		p.peer = -1
+		p.toIndex = -1
 		if p.expected < p.to.Len() {
-			n, end := equalAttrs(&p.from, &p.to, p.at, p.expected)
-			p.at, p.expected, p.both = p.at+n, p.expected+n, p.both+n
-			if p.at == p.from.Len() {
+			n, end := equalAttrs(&p.from, &p.to, p.fromIndex, p.expected)
+			p.fromIndex, p.expected, p.common = p.fromIndex+n, p.expected+n, p.common+n
+			if p.fromIndex == p.from.Len() {
 				break
 			}
-			x := p.from.Index()[p.at]
+			x := p.from.Index()[p.fromIndex]
 			hasEqualName := p.expected < p.to.Len() && end > x.NameStart()+len(x.RawName(p.from.Bytes()))
 			if hasEqualName {
-				p.peer = p.expected
+				p.toIndex = p.expected
 				differ = surelyDiffer(p.from.Bytes(), end, p.to.Bytes(), end-x.NameStart()+p.to.Index()[p.expected].NameStart())
 			}
 		}
-		if p.peer < 0 {
-			p.peer = p.moved.find(&p.to, p.expected, p.name())
+		if p.toIndex < 0 {
+			p.toIndex = p.names.find(&p.to, p.expected, p.name())
 		}
-		if p.peer >= 0 {
-			p.both++
-			p.expected = p.peer + 1
-			if p.added || !differ && p.from.ValueAt(p.at).Equal(p.to.ValueAt(p.peer)) {
+		if p.toIndex >= 0 {
+			p.common++
+			p.expected = p.toIndex + 1
+			if p.added || !differ && p.from.ValueAt(p.fromIndex).Equal(p.to.ValueAt(p.toIndex)) {
 				continue
 			}
 		}
@@ -61,22 +61,22 @@ func (p *pairs) next() bool {
 			return true
 		}
 	}
-	if p.added || p.both == p.to.Len() {
+	if p.added || p.common == p.to.Len() {
 		return false
 	}
-	*p = pairs{from: p.to, to: p.from, added: true, at: -1}
+	*p = pairs{from: p.to, to: p.from, added: true, fromIndex: -1}
 	return p.next()
 }
 
-func (p *pairs) name() string { return p.from.name(p.at) }
+func (p *pairs) name() string { return p.from.name(p.fromIndex) }
 
 func (p *pairs) values() (old, new Value) {
-	old = p.from.ValueAt(p.at)
+	old = p.from.ValueAt(p.fromIndex)
 	switch {
 	case p.added:
 		return new, old
-	case p.peer >= 0:
-		new = p.to.ValueAt(p.peer)
+	case p.toIndex >= 0:
+		new = p.to.ValueAt(p.toIndex)
 	}
 	return old, new
 }
@@ -100,7 +100,7 @@ type nameSearch struct {
 }
 
 // find returns the index of the attribute with this name, or -1. It searches from the index from on, then before it.
-func (s *nameSearch) find(m *Image, from int, name string) int {
+func (s *nameSearch) find(m *Image, start int, name string) int {
 	n := m.Len()
 	if s.steps > 64+16*n {
 		if s.index == nil {
@@ -109,20 +109,20 @@ func (s *nameSearch) find(m *Image, from int, name string) int {
 				s.index[m.name(i)] = i
 			}
 		}
-		if at, ok := s.index[name]; ok {
-			return at
+		if pos, ok := s.index[name]; ok {
+			return pos
 		}
 		return -1
 	}
 	for i := range n {
-		at := from + i
-		if at >= n {
-			at -= n
+		pos := start + i
+		if pos >= n {
+			pos -= n
 		}
-		if a := m.Index()[at]; len(name) == a.NameLen() || !a.Plain() {
+		if a := m.Index()[pos]; len(name) == a.NameLen() || !a.Plain() {
 			if a.Text(m.Bytes()) == name {
 				s.steps += i
-				return at
+				return pos
 			}
 		}
 	}

@@ -93,7 +93,7 @@ func (p Pattern) Root() (string, bool) {
 
 type patternParser struct {
 	src  string
-	at   int
+	pos  int
 	segs []Segment
 }
 
@@ -101,18 +101,18 @@ func (p *patternParser) parse() error {
 	if p.src == "" {
 		return p.fail("is empty")
 	}
-	for first := true; p.at < len(p.src); first = false {
+	for first := true; p.pos < len(p.src); first = false {
 		if n := len(p.segs); n > 0 && p.segs[n-1].Wild == wholeSubtree {
 			return p.fail("** takes in everything below: nothing may follow it")
 		}
 		var err error
 		switch {
-		case p.src[p.at] == '[':
+		case p.src[p.pos] == '[':
 			err = p.bracket(first)
 		case first:
 			err = p.member()
-		case p.src[p.at] == '.':
-			p.at++
+		case p.src[p.pos] == '.':
+			p.pos++
 			err = p.member()
 		default:
 			err = p.fail(afterName)
@@ -126,14 +126,14 @@ func (p *patternParser) parse() error {
 
 // member reads a name, * or **.
 func (p *patternParser) member() error {
-	rest := p.src[p.at:]
+	rest := p.src[p.pos:]
 	switch {
 	case strings.HasPrefix(rest, "**"):
-		p.at += 2
+		p.pos += 2
 		p.segs = append(p.segs, Segment{Wild: wholeSubtree})
 		return nil
 	case strings.HasPrefix(rest, "*"):
-		p.at++
+		p.pos++
 		p.segs = append(p.segs, Segment{Wild: AnyMember})
 		return nil
 	}
@@ -144,16 +144,16 @@ func (p *patternParser) member() error {
 	if n == 0 {
 		return p.fail(`want a name, * or **; write other names as ["first-name"]`)
 	}
-	p.at += n
+	p.pos += n
 	p.segs = append(p.segs, Segment{Name: rest[:n], Index: -1})
 	return nil
 }
 
 // bracket reads ["name"], [0] or [*].
 func (p *patternParser) bracket(first bool) error {
-	start := p.at
-	p.at++
-	rest := p.src[p.at:]
+	start := p.pos
+	p.pos++
+	rest := p.src[p.pos:]
 	if strings.HasPrefix(rest, `"`) {
 		quoted, err := strconv.QuotedPrefix(rest)
 		if err != nil {
@@ -163,16 +163,16 @@ func (p *patternParser) bracket(first bool) error {
 		if err != nil || name == "" {
 			return p.fail("the quoted name is empty or unsound")
 		}
-		p.at += len(quoted)
+		p.pos += len(quoted)
 		p.segs = append(p.segs, Segment{Name: name, Index: -1})
 		return p.close(start)
 	}
 	if first {
-		p.at = start
+		p.pos = start
 		return p.fail("an item is no list: start with a name")
 	}
 	if strings.HasPrefix(rest, "*") {
-		p.at++
+		p.pos++
 		p.segs = append(p.segs, Segment{Wild: AnyElement})
 		return p.close(start)
 	}
@@ -184,19 +184,19 @@ func (p *patternParser) bracket(first bool) error {
 	if err != nil {
 		return p.fail(`want an index, * or a quoted name behind '['`)
 	}
-	p.at += n
+	p.pos += n
 	p.segs = append(p.segs, Segment{Index: index})
 	return p.close(start)
 }
 
 func (p *patternParser) close(start int) error {
-	if !strings.HasPrefix(p.src[p.at:], "]") {
+	if !strings.HasPrefix(p.src[p.pos:], "]") {
 		return p.fail(fmt.Sprintf("want ']' for the '[' of column %d", start+1))
 	}
-	p.at++
+	p.pos++
 	return nil
 }
 
 func (p *patternParser) fail(message string) error {
-	return &PatternError{Pattern: p.src, Column: p.at + 1, Message: message}
+	return &PatternError{Pattern: p.src, Column: p.pos + 1, Message: message}
 }

@@ -3,11 +3,11 @@ package item
 import "github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 
 // valueOf returns the value of attribute i; attrs is the whole index of the item doc.
-func valueOf(doc []byte, as []ddbjson.Attr, i int) Value {
-	a := as[i]
+func valueOf(doc []byte, attrs []ddbjson.Attr, i int) Value {
+	a := attrs[i]
 	from, to := a.NameStart()+a.NameLen()+a.Gap(), len(doc)
-	if i+1 < len(as) {
-		to = as[i+1].NameStart()
+	if i+1 < len(attrs) {
+		to = attrs[i+1].NameStart()
 	}
 	if to -= a.Tail(); a.Far() {
 		e := a.Unpack(doc)
@@ -65,9 +65,9 @@ func (w *walker) member() (name []byte, v Value, ok bool) {
 	if w.b[w.i] == '}' {
 		return nil, Value{}, false
 	}
-	from, to, at := ddbjson.MemberName(w.b, w.i)
-	v, at = readValue(w.b, at)
-	w.i = ddbjson.Next(w.b, at)
+	from, to, end := ddbjson.MemberName(w.b, w.i)
+	v, end = readValue(w.b, end)
+	w.i = ddbjson.Next(w.b, end)
 	return w.b[from:to], v, true
 }
 
@@ -76,13 +76,13 @@ func (w *walker) element(kind Kind) (v Value, ok bool) {
 	if w.b[w.i] == ']' {
 		return Value{}, false
 	}
-	at := 0
+	next := 0
 	if kind == KindL {
-		v, at = readValue(w.b, w.i)
+		v, next = readValue(w.b, w.i)
 	} else {
 		end := ddbjson.StringEnd(w.b, w.i+1)
-		v, at = Value{raw: w.b[w.i+1 : end : end], kind: Kind(ddbjson.MemberTag(ddbjson.Tag(kind)))}, end+1
+		v, next = Value{raw: w.b[w.i+1 : end : end], kind: Kind(ddbjson.MemberTag(ddbjson.Tag(kind)))}, end+1
 	}
-	w.i = ddbjson.Next(w.b, at)
+	w.i = ddbjson.Next(w.b, next)
 	return v, true
 }

@@ -22,9 +22,9 @@ func Name(got string, candidates []string) string {
 
 // edits returns the optimal string alignment distance of a and b, in bytes.
 func edits(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
+	twoRowsUp, rowAbove, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range rowAbove {
+		rowAbove[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
 		row[0] = i
@@ -33,14 +33,14 @@ func edits(a, b string) int {
 			if a[i-1] == b[j-1] {
 				cost = 0
 			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			row[j] = min(rowAbove[j]+1, row[j-1]+1, rowAbove[j-1]+cost)
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
+				row[j] = min(row[j], twoRowsUp[j-2]+1)
 			}
 		}
-		before, last, row = last, row, before
+		twoRowsUp, rowAbove, row = rowAbove, row, twoRowsUp
 	}
-	return last[len(b)]
+	return rowAbove[len(b)]
 }
 
 func abs(n int) int {
