@@ -14,7 +14,7 @@ import (
 )
 
 // Read reads {"settings": ..., "mappings": ...}, or the value of mappings alone. It returns empty maps for an empty
-// file, and an error for a mapping that a sink's index cannot have.
+// file. It returns an error for a mapping that the index of a sink cannot have.
 func Read(file json.RawMessage) (settings, mappings map[string]any, err error) {
 	settings, mappings = map[string]any{}, map[string]any{}
 	if len(file) > 0 {
@@ -70,8 +70,8 @@ func split(file json.RawMessage) (settings, mappings map[string]any, err error) 
 	return settings, mappings, err
 }
 
-// CheckScaledFloat returns nil if the mapping may store the attribute at path, or a number inside it, as scaled_float;
-// else an error with the reason. rename has the names of renamed fields by path.
+// CheckScaledFloat returns nil if the mapping may store the attribute at path, or a number inside it, as scaled_float.
+// Otherwise it returns an error with the reason. rename maps the paths of renamed fields to their new names.
 func CheckScaledFloat(mappings map[string]any, path string, rename map[string]string) error {
 	fieldPath, err := FieldPath(path, rename)
 	if err != nil {
@@ -109,7 +109,7 @@ func CheckScaledFloat(mappings map[string]any, path string, rename map[string]st
 	return nil
 }
 
-// hasScaledFloat reports whether a type anywhere inside is scaled_float.
+// hasScaledFloat reports whether v, or a value inside it, has the type scaled_float.
 func hasScaledFloat(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -131,7 +131,7 @@ func dottedField(mappings map[string]any, fieldPath []string) (map[string]any, b
 	return field, ok
 }
 
-// FieldPath returns the names of the field that holds an attribute in documents.
+// FieldPath returns the path, as names, of the document field that holds the attribute at path.
 func FieldPath(path string, rename map[string]string) ([]string, error) {
 	original, err := names(path)
 	if err != nil {
@@ -163,7 +163,7 @@ func names(path string) ([]string, error) {
 	return memberNames, nil
 }
 
-// Object returns a member that is an object; nil if the member is missing or null.
+// Object returns a member that is an object. It returns nil if the member is missing or null.
 func Object(parent map[string]any, name string) (map[string]any, error) {
 	v, ok := parent[name]
 	if !ok || v == nil {

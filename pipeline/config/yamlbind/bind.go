@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/nearest"
 )
 
-// Maker is a struct that needs more work once its fields are bound: Made does that.
+// Maker is a struct whose method Made is called after its fields are bound.
 type Maker interface {
 	Made(f *File, v *Value)
 }
@@ -21,12 +21,12 @@ type Binder interface {
 	Bind(f *File, v *Value)
 }
 
-// SchemaMaker is a [Binder] that knows the JSON Schema of its value, and its name under $defs.
+// SchemaMaker is a [Binder] that returns the JSON Schema of its value, and the schema's name under $defs.
 type SchemaMaker interface {
 	Schema() (ref string, schema map[string]any)
 }
 
-// bind checks the value against the rule and stores it in dst; outer is the struct around dst. If dst is not valid, the
+// bind checks the value against the rule and stores it in dst. outer is the struct around dst. If dst is not valid, the
 // value is only checked. A wrong value has no data, or lacks entries.
 func (f *File) bind(v *Value, r *Rule, dst, outer reflect.Value) {
 	v.Rule = r
@@ -71,7 +71,7 @@ func (f *File) bind(v *Value, r *Rule, dst, outer reflect.Value) {
 	}
 }
 
-// fieldOf is a field of a struct. It is not valid if the struct is not valid, or if field is nil.
+// fieldOf returns a field of the struct dst. The result is not valid if dst is not valid, or if field is nil.
 func fieldOf(dst reflect.Value, field []int) reflect.Value {
 	if !dst.IsValid() || field == nil {
 		return reflect.Value{}
@@ -87,7 +87,7 @@ func (v *Value) store(dst reflect.Value) {
 	data := reflect.ValueOf(v.Data)
 	switch text := v.Text(); {
 	case v.Rule.Kind.AsWritten && dst.Kind() == reflect.String:
-		dst.SetString(v.Source) // also if the text is wrong
+		dst.SetString(v.Source) // even if the text is wrong
 	case v.Data == nil || data.IsZero():
 	case dst.Kind() == reflect.Bool && v.Rule.Words != nil:
 		dst.SetBool(text == v.Rule.yes)
@@ -153,8 +153,8 @@ func (f *File) object(v *Value, dst, outer reflect.Value) {
 	}
 }
 
-// bindMeant binds a member that is probably the key k under a wrong name, which is reported. It reports nothing else about it:
-// it keeps what refers to the key from being wrong too.
+// bindMisspelled binds the member m, which is probably the key k with a wrong name. The wrong name is already reported,
+// so problems in m are not. Because m is bound, references to k cause no further problems.
 func (f *File) bindMeant(v, m *Value, k Key, dst, outer reflect.Value) {
 	before := len(f.Problems)
 	meant := &Value{Field: Join(v.Field, k.Name), Name: k.Name, Key: m.Key, Node: m.Node, Alias: m.Alias, depth: m.depth}
@@ -163,7 +163,7 @@ func (f *File) bindMeant(v, m *Value, k Key, dst, outer reflect.Value) {
 	f.Problems = f.Problems[:before]
 }
 
-// missing is the hint for a required key that is missing.
+// missingHint returns the hint for a required key that is missing.
 func (k Key) missing() string {
 	switch {
 	case k.add != "":
@@ -190,8 +190,8 @@ func (f *File) group(v *Value, g group) {
 	f.FailIf(len(have) == 0 && !g.optional, v, cmp.Or(g.add, "add one"), "wants one of the keys %s", Enumerate(g.keys, "or"))
 }
 
-// hint is the hint for an unknown key: to indent it under the key that it belongs to, or to write the nearest known
-// key.
+// unknownKeyHint returns the hint for an unknown key: to indent it under the key that it belongs to, or to write the
+// nearest known key.
 func (r *Rule) hint(beside []*Value, name string) string {
 	for _, m := range beside {
 		if kind, known := r.key(m.Name); known && r.below {
@@ -213,7 +213,8 @@ func (r *Rule) hint(beside []*Value, name string) string {
 	return "did you mean " + near + "?"
 }
 
-// near returns the key that an unknown name probably is: tabel, TableName or table:NAME for table; "" if there is none.
+// nearestKey returns the key that was probably meant by an unknown name: table for tabel, TableName or table:NAME. It
+// returns "" if there is none.
 func (r *Rule) near(name string) string {
 	for _, key := range r.keyNames() {
 		if strings.HasPrefix(name, key+":") || len(key) > 3 && strings.HasPrefix(strings.ToLower(name), key) {
@@ -223,7 +224,7 @@ func (r *Rule) near(name string) string {
 	return nearest.Name(name, r.keyNames())
 }
 
-// meant returns the member that is probably the key under a wrong name; nil if there is none.
+// misspelled returns the member that is probably key with a wrong name, or nil if there is none.
 func (r *Rule) meant(members []*Value, key string) *Value {
 	i := slices.IndexFunc(members, func(m *Value) bool {
 		_, known := r.key(m.Name)
@@ -266,15 +267,15 @@ func (f *File) notEmpty(v *Value, kind yaml.Kind) {
 	f.FailIf(v.Node.Kind == kind && len(v.Node.Content) == 0 && !v.Rule.empty, v, "add an entry or remove the key", "is empty")
 }
 
-// reserve allocates n elements, so that their addresses never change.
+// reserve allocates the memory of n elements at once, so the addresses of the elements never change.
 func reserve(dst reflect.Value, n int) {
 	if dst.IsValid() && dst.Kind() == reflect.Slice {
 		dst.Set(reflect.MakeSlice(dst.Type(), 0, n))
 	}
 }
 
-// entry binds an entry of v to the next element of a slice, or to an element of a map. Unreadable entries are dropped,
-// unless they are text.
+// entry binds the entry e of v to the next element of a slice, or to an element of a map. Unreadable entries are
+// dropped, except texts.
 func (f *File) entry(v, e *Value, dst reflect.Value) {
 	var to reflect.Value
 	switch {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// layout explains a line that is not YAML by its colons and its indentation. It returns a hint with a 1-based column; "" if it
-// finds no reason.
+// layout explains, by colons and indentation, why a line is not YAML. It returns a hint and a 1-based column. The hint
+// is "" if it finds no reason.
 func (f *File) layout(line int) (column int, hint string) {
 	if column := f.colonInText(line); column > 0 {
 		return column, f.colonHint(line, column)
@@ -39,7 +39,7 @@ func (f *File) layout(line int) (column int, hint string) {
 	return indent + 1, ""
 }
 
-// columns names the columns next to an indentation in which lines begin that are open, the deepest first.
+// columns names the columns of the open lines that are nearest to an indentation, the deepest first.
 func (f *File) columns(opened []int, indent int) string {
 	var near []string
 	for i, line := range opened {
@@ -51,12 +51,12 @@ func (f *File) columns(opened []int, indent int) string {
 	return strings.Join(near, ", or ")
 }
 
-// colonHint is the hint to quote the text at a 1-based place.
+// colonHint returns the hint to quote the text at a 1-based line and column.
 func (f *File) colonHint(line, column int) string {
 	return "quote a text that has a colon: " + Quoted(f.written(line, column))
 }
 
-// openedBraces returns how many braces and brackets a line opens and does not close.
+// openedBraces returns the number of braces and brackets that a line opens, minus those that it closes.
 func (f *File) openedBraces(line int) int {
 	rs, n := []rune(f.line(line)), 0
 	for i := 0; i < len(rs); i++ {
@@ -78,7 +78,8 @@ func (f *File) indent(line int) int {
 	return len(text) - len(strings.TrimLeft(text, " "))
 }
 
-// above returns the number of the last line before this one that is neither empty nor a comment; 0 if there is none.
+// lineAbove returns the number of the nearest line before this one that is neither empty nor a comment. It returns 0 if
+// there is none.
 func (f *File) above(line int) int {
 	for line--; line > 0; line-- {
 		if text := strings.TrimSpace(f.line(line)); text != "" && text[0] != '#' {
@@ -88,7 +89,8 @@ func (f *File) above(line int) int {
 	return 0
 }
 
-// opened returns the lines whose columns a line after this one can begin in, the deepest first.
+// openLines returns the lines that are still open after this line, the deepest first. The next line can begin in the
+// column of each of them.
 func (f *File) opened(line int) []int {
 	var lines []int
 	for ; line > 0; line = f.above(line) {
@@ -99,7 +101,7 @@ func (f *File) opened(line int) []int {
 	return lines
 }
 
-// ends reports whether a value is finished in its line.
+// endsInLine reports whether a value ends in its line.
 func ends(value string) bool {
 	value, _, _ = strings.Cut(value, " #")
 	value = strings.TrimSpace(value)
@@ -107,8 +109,8 @@ func ends(value string) bool {
 		strings.Count(value, "{")+strings.Count(value, "[") <= strings.Count(value, "}")+strings.Count(value, "]")
 }
 
-// colonInText returns the 1-based column of an unquoted text of the line that has a colon and a space, which make another key
-// of it; 0 if there is none.
+// colonInText returns the 1-based column of the first unquoted text of the line that contains a colon and a space. YAML
+// reads such a text as another key. It returns 0 if there is none.
 func (f *File) colonInText(line int) int {
 	rs := []rune(f.line(line))
 	value := 0 // column of the value after the last key; 0 in a key

@@ -12,13 +12,13 @@ func (f *File) FailWithin(v *Value, line, column int, message, hint string) {
 	f.At(line, column, v.Field, message, hint)
 }
 
-// WarnWithin notes a warning like FailWithin.
+// WarnWithin notes a warning at a line and column of a scalar's text, both 1-based.
 func (f *File) WarnWithin(v *Value, line, column int, message, hint string) {
 	line, column = f.within(v.Node, line, column)
 	f.Warnings = append(f.Warnings, Problem{f.name, line, column, v.Field, message, hint})
 }
 
-// within returns the line and column in the file of a line and column of a scalar's text, all 1-based. If the file
+// within maps a line and a column of a scalar's text to a line and a column of the file, all 1-based. If the file
 // spells the text differently (an escape, the environment, folded lines), it returns the beginning of the scalar.
 func (f *File) within(n *yaml.Node, line, column int) (int, int) {
 	switch {
@@ -71,7 +71,7 @@ func (f *File) spelled(n *yaml.Node) (columns []int, text string) {
 	return columns, b.String()
 }
 
-// withinLiteral is within for a block scalar, whose text begins in the next line, after its indentation.
+// withinLiteral does the same as within, for a block scalar. Its text begins in the next line, after the indentation.
 func (f *File) withinLiteral(n *yaml.Node, line, column int) (int, int) {
 	for l := n.Line + 1; l <= len(f.lines); l++ {
 		if text := strings.TrimLeft(f.line(l), " "); text != "" {

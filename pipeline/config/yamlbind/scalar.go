@@ -33,17 +33,17 @@ func (f *File) scalar(v *Value) {
 		f.Fail(v, "", "wants %s, not %s", v.Rule.wants(), f.Found(n))
 		return
 	}
-	parts, bad := f.expand(n.Value)
-	for _, b := range bad {
-		if secret && strings.HasSuffix(b[0], "is not set") {
-			b[1] = "set it; a default would stand in the file"
+	parts, problems := f.expand(n.Value)
+	for _, p := range problems {
+		if secret && strings.HasSuffix(p.message, "is not set") {
+			p.hint = "set it; a default would stand in the file"
 		}
 		if v.Rule.Kind.Braces {
-			b[1] += "; for a placeholder, write " + Quoted(strings.ReplaceAll(n.Value, "${", "{"))
+			p.hint += "; for a placeholder, write " + Quoted(strings.ReplaceAll(n.Value, "${", "{"))
 		}
-		f.Fail(v, b[1], "%s", b[0])
+		f.Fail(v, p.hint, "%s", p.message)
 	}
-	if len(bad) > 0 {
+	if len(problems) > 0 {
 		return
 	}
 	v.Source, v.Env = join(parts)
@@ -60,20 +60,20 @@ func (f *File) scalar(v *Value) {
 	}
 }
 
-// Text reads v as text that is not empty. It returns "", after a problem, if v is not such text.
+// Text reads v as text that is not empty. If v is not such text, it notes a problem and returns "".
 func (f *File) Text(v *Value) string {
 	f.bind(v, &Rule{Kind: basic.Named["text"]}, reflect.Value{}, reflect.Value{})
 	return v.Text()
 }
 
-// fits reports whether the scalar has a YAML type that its rule takes. A value of the environment is text in YAML, and
+// fits reports whether the scalar has a YAML type that its rule accepts. A value of the environment is text in YAML. It
 // fits if its form is right.
 func (v *Value) fits(is Resolved) bool {
 	k := v.Rule.Kind
 	return k.Takes == nil || slices.Contains(k.Takes, is) || v.Env && k.env != nil && k.env.MatchString(v.Source)
 }
 
-// misfit is the hint for a scalar that does not fit.
+// misfitHint returns the hint for a scalar that does not fit.
 func (f *File) misfit(v *Value, is Resolved) string {
 	textual := slices.Contains(v.Rule.Kind.Takes, IsText)
 	switch {
@@ -120,7 +120,7 @@ func readWord(f *File, v *Value, _ []Part) any {
 	return v.Source
 }
 
-// wordHint is the hint for an unknown word, which may be meant as a key of the object that the word replaces.
+// wordHint returns the hint for an unknown word. The word may be meant as a key of the object that it replaces.
 func (r *Rule) wordHint(got string) string {
 	hint := Hint(got, r.Words, "the words here are")
 	if r.object == nil || len(r.object.Keys) == 0 {
@@ -140,7 +140,7 @@ func readInteger(f *File, v *Value, _ []Part) any {
 	switch most := v.Rule.most; {
 	case err != nil:
 		f.Fail(v, "", "%s is too large", v.Source)
-	case most == 1 && i != most: // only the version has this limit
+	case most == 1 && i != most: // only the key version has this limit
 		f.Fail(v, fmt.Sprintf("write %d", most), "%d is not known; this version reads %d", i, most)
 	case i < 1:
 		f.Fail(v, "", "%d is less than 1", i)
@@ -152,7 +152,8 @@ func readInteger(f *File, v *Value, _ []Part) any {
 	return nil
 }
 
-// base is the base of an integer in YAML 1.2: 8 for 0o17, 0 for 0x1f (its prefix decides), else 10, also for 017.
+// base returns the base of an integer in YAML 1.2: 8 for 0o17, 0 for 0x1f (ParseInt then reads the prefix), otherwise
+// 10, even for 017.
 func base(s string) int {
 	switch {
 	case strings.HasPrefix(s, "0o"):
@@ -180,7 +181,8 @@ func readRate(f *File, v *Value, parts []Part) any {
 	return d.Float64()
 }
 
-// readScalar returns the text of a scalar of any type but null: a number as it is spelled, a boolean as true or false.
+// readScalar returns the text of a scalar of any type except null: a number as it is spelled, a boolean as true or
+// false.
 func readScalar(f *File, v *Value, _ []Part) any {
 	text := v.Source
 	switch is := Resolve(v.Node); {

@@ -32,7 +32,7 @@ func Schema(r *Rule, title, description string) []byte {
 	return b.Bytes()
 }
 
-// schemer makes a schema. It collects the rules that are used in several places under $defs.
+// schemer makes a schema. It collects rules that are used in several places under $defs.
 type schemer struct {
 	defs map[string]any
 }
@@ -83,7 +83,8 @@ func (s schemer) inline(r *Rule) map[string]any {
 	return map[string]any{"anyOf": []any{s.rule(r.scalar), s.object(r)}}
 }
 
-// scalarSchema returns the schema of a scalar. It allows text with ${NAME} too: the schema cannot check the variable.
+// scalarSchema returns the schema of a scalar. It also allows text with ${NAME}, because the schema cannot check the
+// variable.
 func (r *Rule) scalarSchema() map[string]any {
 	m := maps.Clone(r.Kind.Schema)
 	switch {
@@ -138,7 +139,7 @@ func (g group) schema() map[string]any {
 	return map[string]any{"oneOf": alternatives}
 }
 
-// defaultValue is the default in the JSON type of the key's value.
+// defaultValue returns the default in the JSON type of the key's value.
 func (k Key) defaultValue() any {
 	var v any
 	if k.Rule.Kind.env != nil && json.Unmarshal([]byte(k.Def), &v) == nil { // a number or a boolean
