@@ -16,14 +16,14 @@ import (
 func (f *File) document(b []byte) *yaml.Node {
 	if i := invalidUTF8(b); i >= 0 {
 		line := 1 + bytes.Count(b[:i], []byte("\n"))
-		f.At(line, 1, "", "byte "+strconv.Itoa(i)+" is not UTF-8", "save the file as UTF-8")
+		f.FailAt(line, 1, "", "byte "+strconv.Itoa(i)+" is not UTF-8", "save the file as UTF-8")
 		return nil
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(b))
 	var doc yaml.Node
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
-		f.At(1, 1, "", "the file is empty", f.o.Words.Empty)
+		f.FailAt(1, 1, "", "the file is empty", f.o.Words.Empty)
 		return nil
 	case err != nil:
 		f.syntax(err)
@@ -32,7 +32,7 @@ func (f *File) document(b []byte) *yaml.Node {
 	var second yaml.Node
 	switch err := dec.Decode(&second); {
 	case err == nil:
-		f.At(second.Line, second.Column, "", "a second YAML document begins here", f.o.Words.Second)
+		f.FailAt(second.Line, second.Column, "", "a second YAML document begins here", f.o.Words.Second)
 		return nil
 	case !errors.Is(err, io.EOF):
 		f.syntax(err)
@@ -68,18 +68,18 @@ func (f *File) syntax(err error) {
 	}
 	if f.lines != nil {
 		if len(f.lines) <= maxSearched {
-			line = 1 + f.readable()
+			line = 1 + f.readableLines()
 		}
 		line = min(max(line, 1), len(f.lines))
-		line, column, hint = f.explained(line)
+		line, column, hint = f.findMistake(line)
 	}
-	f.At(max(line, 1), column, "", "not YAML: "+message, hint)
+	f.FailAt(max(line, 1), column, "", "not YAML: "+message, hint)
 }
 
 // findMistake returns the line and the column of the mistake that makes a line not YAML. The mistake may be in a later
 // line, inside braces or brackets that begin in this line. The hint is "" if no reason is found.
-func (f *File) explained(line int) (at, column int, hint string) {
-	for _, at := range []int{line, f.above(line)} {
+func (f *File) findMistake(line int) (at, column int, hint string) {
+	for _, at := range []int{line, f.lineAbove(line)} {
 		if strings.HasPrefix(strings.TrimSpace(f.line(at)), "//") {
 			return at, f.indent(at) + 1, "a comment begins with #"
 		}
@@ -102,7 +102,7 @@ func (f *File) explained(line int) (at, column int, hint string) {
 }
 
 // readableLines returns the number of lines of the longest beginning of the file that is YAML.
-func (f *File) readable() int {
+func (f *File) readableLines() int {
 	for n := len(f.lines) - 1; n > 0; n-- {
 		var doc yaml.Node
 		if yaml.Unmarshal([]byte(strings.Join(f.lines[:n], "\n")+"\n"), &doc) == nil {

@@ -42,8 +42,8 @@ type Kinds struct {
 	Types map[reflect.Type]*Kind
 }
 
-// of returns the kind of a field, or nil if the field is not a scalar.
-func (ks Kinds) of(t reflect.Type, tag reflect.StructTag) *Kind {
+// kindOf returns the kind of a field, or nil if the field is not a scalar.
+func (ks Kinds) kindOf(t reflect.Type, tag reflect.StructTag) *Kind {
 	if k := t.Kind(); (k == reflect.Slice || k == reflect.Map) && ks.Types[t] == nil {
 		return nil
 	}

@@ -13,27 +13,27 @@ func (f *File) layout(line int) (column int, hint string) {
 		return column, f.colonHint(line, column)
 	}
 	indent := f.indent(line)
-	above := f.above(line)
+	above := f.lineAbove(line)
 	if above == 0 {
 		return indent + 1, ""
 	}
 	text := strings.TrimSpace(f.line(line))
 	if deeper := indent > f.indent(above); deeper {
-		if key, value, ok := strings.Cut(strings.TrimSpace(f.line(above)), ": "); ok && ends(value) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(f.line(above)), ": "); ok && endsInLine(value) {
 			return indent + 1, fmt.Sprintf("it is indented deeper than line %d, and %s has a value there: begin both in one column, or write nothing after %[2]s:", above, key)
 		}
 		return indent + 1, ""
 	}
-	opened := f.opened(above)
-	at := slices.IndexFunc(opened, func(l int) bool { return f.indent(l) == indent })
+	opened := f.openLines(above)
+	openIndex := slices.IndexFunc(opened, func(l int) bool { return f.indent(l) == indent })
 	switch {
-	case at < 0 && len(opened) > 0:
+	case openIndex < 0 && len(opened) > 0:
 		return indent + 1, "no line above begins in this column: begin it in " + f.columns(opened, indent)
-	case at >= 0 && !strings.HasPrefix(text, "-") && strings.HasPrefix(strings.TrimSpace(f.line(opened[at])), "- "):
-		return indent + 1, fmt.Sprintf("line %d in the same column begins a list: remove its -, where entries have names", opened[at])
-	case at >= 0 && strings.HasPrefix(text, "- ") && !strings.HasPrefix(strings.TrimSpace(f.line(opened[at])), "-"):
-		return indent + 1, fmt.Sprintf("- begins an entry of a list, and line %d in the same column is a key: remove the -, or indent the list", opened[at])
-	case at >= 0 && !strings.HasPrefix(text, "-") && !strings.Contains(text, ": ") && !strings.HasSuffix(text, ":"):
+	case openIndex >= 0 && !strings.HasPrefix(text, "-") && strings.HasPrefix(strings.TrimSpace(f.line(opened[openIndex])), "- "):
+		return indent + 1, fmt.Sprintf("line %d in the same column begins a list: remove its -, where entries have names", opened[openIndex])
+	case openIndex >= 0 && strings.HasPrefix(text, "- ") && !strings.HasPrefix(strings.TrimSpace(f.line(opened[openIndex])), "-"):
+		return indent + 1, fmt.Sprintf("- begins an entry of a list, and line %d in the same column is a key: remove the -, or indent the list", opened[openIndex])
+	case openIndex >= 0 && !strings.HasPrefix(text, "-") && !strings.Contains(text, ": ") && !strings.HasSuffix(text, ":"):
 		return indent + 1, "write a colon and a space behind the key"
 	}
 	return indent + 1, ""
@@ -80,7 +80,7 @@ func (f *File) indent(line int) int {
 
 // lineAbove returns the number of the nearest line before this one that is neither empty nor a comment. It returns 0 if
 // there is none.
-func (f *File) above(line int) int {
+func (f *File) lineAbove(line int) int {
 	for line--; line > 0; line-- {
 		if text := strings.TrimSpace(f.line(line)); text != "" && text[0] != '#' {
 			return line
@@ -91,9 +91,9 @@ func (f *File) above(line int) int {
 
 // openLines returns the lines that are still open after this line, the deepest first. The next line can begin in the
 // column of each of them.
-func (f *File) opened(line int) []int {
+func (f *File) openLines(line int) []int {
 	var lines []int
-	for ; line > 0; line = f.above(line) {
+	for ; line > 0; line = f.lineAbove(line) {
 		if len(lines) == 0 || f.indent(line) < f.indent(lines[len(lines)-1]) {
 			lines = append(lines, line)
 		}
@@ -102,7 +102,7 @@ func (f *File) opened(line int) []int {
 }
 
 // endsInLine reports whether a value ends in its line.
-func ends(value string) bool {
+func endsInLine(value string) bool {
 	value, _, _ = strings.Cut(value, " #")
 	value = strings.TrimSpace(value)
 	return value != "" && !strings.ContainsAny(value[:1], "|>&") &&

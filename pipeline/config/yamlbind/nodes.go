@@ -52,7 +52,7 @@ func (f *File) count(v *Value, depth int) (tooLarge bool) {
 // keys, and merge keys.
 func (f *File) Members(v *Value) []*Value {
 	if v.Node.Kind != yaml.MappingNode {
-		f.Fail(v, f.asMapping(v), "wants a mapping, not %s", f.Found(v.Node))
+		f.Fail(v, f.mappingHint(v), "wants a mapping, not %s", f.Found(v.Node))
 		return nil
 	}
 	var members []*Value
@@ -63,9 +63,9 @@ func (f *File) Members(v *Value) []*Value {
 		line, twice := first[k.Value]
 		switch {
 		case k.Kind != yaml.ScalarNode:
-			f.At(k.Line, k.Column, v.Field, "a key is a name, not "+f.Found(k), f.quoteHint(k.Line, k.Column))
+			f.FailAt(k.Line, k.Column, v.Field, "a key is a name, not "+f.Found(k), f.quoteHint(k.Line, k.Column))
 		case k.Value == "<<" && Resolve(k) == IsText && k.Style == 0:
-			f.At(k.Line, k.Column, v.Field, "YAML 1.2 has no merge keys", f.o.Words.Merge)
+			f.FailAt(k.Line, k.Column, v.Field, "YAML 1.2 has no merge keys", f.o.Words.Merge)
 		case twice:
 			f.FailKey(m, "remove one of them", "the key stands twice, first in line %d", line)
 		default:
@@ -76,8 +76,8 @@ func (f *File) Members(v *Value) []*Value {
 	return members
 }
 
-// asMapping returns the hint for a value that should be a mapping.
-func (f *File) asMapping(v *Value) string {
+// mappingHint returns the hint for a value that should be a mapping.
+func (f *File) mappingHint(v *Value) string {
 	r, text := v.Rule, v.Node.Kind == yaml.ScalarNode && plainText.MatchString(v.Node.Value)
 	switch key := r.mainKey(); {
 	case r == nil:
@@ -173,7 +173,7 @@ func (f *File) expanded(v *Value, n *yaml.Node, depth int) *yaml.Node {
 	case yaml.ScalarNode:
 		parts, problems := f.expand(n.Value)
 		for _, p := range problems {
-			f.At(n.Line, n.Column, v.Field, p.message, p.hint)
+			f.FailAt(n.Line, n.Column, v.Field, p.message, p.hint)
 		}
 		var env bool
 		if out.Value, env = join(parts); env || out.Value != n.Value {

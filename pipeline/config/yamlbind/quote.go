@@ -66,12 +66,12 @@ func (f *File) misread(key, n *yaml.Node) (message, hint string, ok bool) {
 		return "curly quotes are no quotes of YAML", "write " + Quoted(strings.Trim(n.Value, curlyQuotes)), true
 	case n.Value == "" && key != nil:
 		line, after := f.line(key.Line), key.Column-1+len([]rune(key.Value))
-		if rest := string(tail([]rune(line), after)); startsText(strings.TrimLeft(rest, ": ")) {
+		if rest := string(runesFrom([]rune(line), after)); startsText(strings.TrimLeft(rest, ": ")) {
 			at := after + 1 + strings.Index(rest, "#")
 			return "wants text, and YAML made a comment of it", f.quoteHint(key.Line, at), true
 		}
 	case n.Value != "":
-		rest := string(tail([]rune(f.line(n.Line)), n.Column-1+len([]rune(n.Value))))
+		rest := string(runesFrom([]rune(f.line(n.Line)), n.Column-1+len([]rune(n.Value))))
 		if cut := strings.TrimLeft(rest, " "); strings.HasPrefix(cut, "#{") || strings.HasPrefix(cut, "#[") {
 			return "YAML made a comment of what stands behind " + Quoted(n.Value), "quote the whole: " + Quoted(n.Value+strings.TrimRight(rest, " ")), true
 		}
@@ -90,13 +90,13 @@ func lastRune(s string) rune {
 }
 
 // curlyHint returns the hint for a text in curly quotes that begins at start.
-func curly(rs []rune, start int) string {
-	text, _, _ := strings.Cut(strings.TrimLeft(string(rs[start:]), curlyQuotes), string(closing[rs[start]]))
+func curlyHint(rs []rune, start int) string {
+	text, _, _ := strings.Cut(strings.TrimLeft(string(rs[start:]), curlyQuotes), string(closingQuote[rs[start]]))
 	return "curly quotes are no quotes of YAML: write " + Quoted(text)
 }
 
 // closingQuote maps an opening curly quote to its closing one.
-var closing = map[rune]rune{'‘': '’', '’': '’', '“': '”', '”': '”'}
+var closingQuote = map[rune]rune{'‘': '’', '’': '’', '“': '”', '”': '”'}
 
 // unclosed matches a quoted text that contains the next key of the line: the quote before this key is missing.
 var unclosed = regexp.MustCompile(`^(.*?), *[A-Za-z_][A-Za-z0-9_-]*: *$`)
@@ -121,7 +121,7 @@ func startsText(s string) bool {
 	return len(s) > 1 && s[0] == '#' && s[1] != ' ' && s[1] != '#'
 }
 
-func tail(rs []rune, from int) []rune {
+func runesFrom(rs []rune, from int) []rune {
 	return rs[min(max(from, 0), len(rs)):]
 }
 
@@ -142,7 +142,7 @@ func (f *File) unquoted(line int) (column int, hint string) {
 			if open := i-start < 2 || rs[i-1] != r; open && line < len(f.lines) && beginsKey.MatchString(f.line(line+1)) {
 				return start + 1, "the closing quote is missing: write " + Quoted(withoutClosing(strings.TrimSpace(string(rs[start+1:]))))
 			}
-			if rest := strings.TrimLeft(string(tail(rs, i)), " "); rest != "" && !strings.ContainsRune(",]}:#", []rune(rest)[0]) {
+			if rest := strings.TrimLeft(string(runesFrom(rs, i)), " "); rest != "" && !strings.ContainsRune(",]}:#", []rune(rest)[0]) {
 				if m := unclosed.FindStringSubmatch(string(rs[start+1 : i-1])); m != nil {
 					return start + 1, "the closing quote is missing: write " + Quoted(withoutClosing(m[1]))
 				}
@@ -159,7 +159,7 @@ func (f *File) unquoted(line int) (column int, hint string) {
 		case r == '#':
 			return indent + 1, ""
 		case isCurly(r):
-			return i + 1, curly(rs, i)
+			return i + 1, curlyHint(rs, i)
 		default: // a plain scalar
 			start, bad := i, strings.ContainsRune("*@`%!&|>", r)
 			for depth := 0; i < len(rs); i++ {

@@ -54,9 +54,9 @@ func (f *File) scalar(v *Value) {
 	case secret:
 		f.Fail(v, "write ${NAME}, or quote it", "wants text, not %s", is)
 	case v.Env:
-		f.Fail(v, f.misfit(v, is), "wants %s, not what the environment gave", v.Rule.wants())
+		f.Fail(v, f.misfitHint(v, is), "wants %s, not what the environment gave", v.Rule.wants())
 	default:
-		f.Fail(v, f.misfit(v, is), "wants %s, not %s", v.Rule.wants(), f.Found(n))
+		f.Fail(v, f.misfitHint(v, is), "wants %s, not %s", v.Rule.wants(), f.Found(n))
 	}
 }
 
@@ -74,7 +74,7 @@ func (v *Value) fits(is Resolved) bool {
 }
 
 // misfitHint returns the hint for a scalar that does not fit.
-func (f *File) misfit(v *Value, is Resolved) string {
+func (f *File) misfitHint(v *Value, is Resolved) string {
 	textual := slices.Contains(v.Rule.Kind.Takes, IsText)
 	switch {
 	case is == IsInteger && v.Rule.Kind.units != "":
@@ -136,8 +136,8 @@ func (r *Rule) wordHint(got string) string {
 func readBoolean(_ *File, v *Value, _ []Part) any { return strings.EqualFold(v.Source, "true") }
 
 func readInteger(f *File, v *Value, _ []Part) any {
-	i, err := strconv.ParseInt(strings.Replace(v.Source, "0o", "0", 1), base(v.Source), 64)
-	switch most := v.Rule.most; {
+	i, err := strconv.ParseInt(strings.Replace(v.Source, "0o", "0", 1), integerBase(v.Source), 64)
+	switch most := v.Rule.max; {
 	case err != nil:
 		f.Fail(v, "", "%s is too large", v.Source)
 	case most == 1 && i != most: // only the key version has this limit
@@ -152,9 +152,9 @@ func readInteger(f *File, v *Value, _ []Part) any {
 	return nil
 }
 
-// base returns the base of an integer in YAML 1.2: 8 for 0o17, 0 for 0x1f (ParseInt then reads the prefix), otherwise
+// integerBase returns the base of an integer in YAML 1.2: 8 for 0o17, 0 for 0x1f (ParseInt then reads the prefix), otherwise
 // 10, even for 017.
-func base(s string) int {
+func integerBase(s string) int {
 	switch {
 	case strings.HasPrefix(s, "0o"):
 		return 8
@@ -219,7 +219,7 @@ func readSize(f *File, v *Value, _ []Part) any {
 		f.Fail(v, "write a whole number and one of B, KB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (of 1024)", "%s is no size", Quoted(v.Source))
 		return nil
 	}
-	n, err := scaled(m[1], sizeUnits[m[2]])
+	n, err := multiply(m[1], sizeUnits[m[2]])
 	switch {
 	case err != nil:
 		f.Fail(v, "", "%s is too large", v.Source)
@@ -243,7 +243,7 @@ func readDuration(f *File, v *Value, _ []Part) any {
 		f.Fail(v, "write a whole number and one of ms, s, m, h, d", "%s is no duration", Quoted(v.Source))
 		return nil
 	}
-	n, err := scaled(m[1], int64(durationUnits[m[2]]))
+	n, err := multiply(m[1], int64(durationUnits[m[2]]))
 	if err != nil {
 		f.Fail(v, "", "%s is too long", v.Source)
 		return nil
@@ -251,8 +251,8 @@ func readDuration(f *File, v *Value, _ []Part) any {
 	return time.Duration(n)
 }
 
-// scaled multiplies a number by a unit. It fails if the result exceeds int64.
-func scaled(digits string, unit int64) (int64, error) {
+// multiply multiplies a number by a unit. It fails if the result exceeds int64.
+func multiply(digits string, unit int64) (int64, error) {
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err == nil && n > math.MaxInt64/unit {
 		err = strconv.ErrRange

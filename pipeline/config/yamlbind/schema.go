@@ -58,7 +58,7 @@ func (s schemer) inline(r *Rule) map[string]any {
 		return map[string]any{}
 	case ListShape:
 		list := map[string]any{"type": "array", "minItems": 1, "items": s.rule(r.elem)}
-		if r.single {
+		if r.mayBeSingle {
 			return map[string]any{"anyOf": []any{s.rule(r.elem), list}}
 		}
 		return list
@@ -94,8 +94,8 @@ func (r *Rule) scalarSchema() map[string]any {
 		return m
 	case r.Words != nil:
 		m["enum"] = r.Words
-	case r.most != 0:
-		m["maximum"] = r.most
+	case r.max != 0:
+		m["maximum"] = r.max
 	}
 	return map[string]any{"anyOf": []any{m, map[string]any{"$ref": "#/$defs/env"}}}
 }
