@@ -67,4 +67,4 @@ func (c *checker) failOnServersIf(bad bool, at any, hint, format string, args ..
 }
 
 // soundEntries reports whether the file has the field, a map, and could read all of its entries: n.
-func (c *checker) soundEntries(at any, n int) bool { return n > 0 && len(c.Of(at).All()) == n }
+func (c *checker) soundEntries(at any, n int) bool { return n > 0 && len(c.ValueOf(at).All()) == n }

@@ -70,7 +70,7 @@ func (c *checker) checkForEach(s *Sink) {
 	c.checkCollection(&v.ForEach, s.Scope)
 	c.FailIf(c.Has(&v.InPlace) && v.InPlace, &v.InPlace, "remove it", "with for_each the item guards its rows, and they leave no tombstones")
 	c.FailIf(c.Has(&v.Collision), &v.Collision, "remove it", "with for_each each row belongs to one item")
-	key := c.Of(&v.Key)
+	key := c.ValueOf(&v.Key)
 	switch identity := slices.ContainsFunc(v.Key, func(col Column) bool { return col.Template.HasIdentity() }); {
 	case !c.soundEntries(key, len(v.Key)): // the binding has reported it
 	case !identity:
@@ -128,7 +128,7 @@ func (c *checker) checkCollection(of **ForEach, scope *entity.Scope) {
 
 // elementsAt returns the value of the path.
 func (c *checker) elementsAt(e **ForEach) *value {
-	v := c.Of(e)
+	v := c.ValueOf(e)
 	return cmp.Or(v.Get("path"), v)
 }
 

@@ -63,7 +63,7 @@ func (c *checker) checkRules() {
 
 // checkLinger bounds how long a change may wait for others: a waiting change holds the checkpoint back.
 func (c *checker) checkLinger(wait *time.Duration) {
-	e := c.Of(wait)
+	e := c.ValueOf(wait)
 	c.FailIf(yamlbind.As[time.Duration](e) > pipeline.MaxLinger, wait, "write 1h or less",
 		"%s is longer than an hour, and a change that waits holds the checkpoint back: after a crash the stream may have dropped it", e.Written())
 }
@@ -92,7 +92,7 @@ func (c *checker) checkEvents() {
 		if s.Notify == nil {
 			continue
 		}
-		for j, e := range c.Of(&s.Notify.Events).All() {
+		for j, e := range c.ValueOf(&s.Notify.Events).All() {
 			name := e.Text()
 			if name == "" {
 				continue // the binding has reported it

@@ -15,7 +15,7 @@ func (c *checker) checkAggregate(s *Sink) {
 	if a.ForEach == "" {
 		c.refuseElements(a)
 	}
-	if values := c.Of(&a.Values).All(); len(values) == len(a.Values) {
+	if values := c.ValueOf(&a.Values).All(); len(values) == len(a.Values) {
 		for i, av := range a.Values {
 			c.checkValueKind(c.scopeOf(s), av, values[i])
 		}
@@ -29,12 +29,12 @@ func (c *checker) checkAggregate(s *Sink) {
 func (c *checker) refuseElements(a *Aggregate) {
 	const message = "there are no elements without for_each"
 	const hint = `add for_each: PATH of the list; an attribute named each is written ["each"]`
-	for _, col := range c.Of(&a.Group).All() {
+	for _, col := range c.ValueOf(&a.Group).All() {
 		if t := templateOf(col); t != nil && len(t.EachPaths()) > 0 {
 			c.Fail(col, hint, "{%s}: %s", t.EachPaths()[0], message)
 		}
 	}
-	for _, e := range c.Of(&a.Values).All() {
+	for _, e := range c.ValueOf(&a.Values).All() {
 		for _, operand := range e.All() {
 			if _, each := cutEachPrefix(operand.Source); each {
 				c.Fail(operand, hint, "%s: %s", operand.Source, message)
@@ -72,6 +72,6 @@ func (c *checker) checkShardKey(a *Aggregate) {
 		return
 	}
 	if kind, declared := c.cfg.Attributes[path]; declared && kind != item.KindS {
-		c.Fail(c.Of(&a.Group).Entries[0], "put it into a text, as in '"+path+"#{"+path+"}', or write shards: 1", "shards put ~0, ~1, ... behind the partition key, and %s is declared %s", path, kind)
+		c.Fail(c.ValueOf(&a.Group).Entries[0], "put it into a text, as in '"+path+"#{"+path+"}', or write shards: 1", "shards put ~0, ~1, ... behind the partition key, and %s is declared %s", path, kind)
 	}
 }

@@ -34,7 +34,7 @@ func (c *checker) checkArchive(a *Archive) {
 	if a.Format != "parquet" {
 		c.Refuse(&a.Columns, "write format: parquet, or remove it", "columns are of Parquet")
 	}
-	for _, e := range c.Of(&a.Columns).All() {
+	for _, e := range c.ValueOf(&a.Columns).All() {
 		switch {
 		case slices.Contains(fixedColumns, e.Name):
 			c.Fail(e, "take another name", "every Parquet object has a column %q", e.Name)
@@ -42,7 +42,7 @@ func (c *checker) checkArchive(a *Archive) {
 			c.Fail(e, "write 1 to 255 lowercase letters, digits and _", "%s is no name of a column that query engines take as it is", yamlbind.Quoted(e.Name))
 		}
 	}
-	if e := c.Of(&a.Roll.Age); c.Sound(e) && yamlbind.As[time.Duration](e) == 0 {
+	if e := c.ValueOf(&a.Roll.Age); c.Sound(e) && yamlbind.As[time.Duration](e) == 0 {
 		c.Fail(e, "write 1s to 1h, or remove the key for 5m", "an object gathers changes for some time")
 	}
 	if a.PerItem {
@@ -58,7 +58,7 @@ func (c *checker) checkArchive(a *Archive) {
 func (c *checker) checkLogLayout(a *Archive) {
 	c.Refuse(&a.Key, "write layout: per_item, or partition: for the folders of the log", "an object key is of layout per_item")
 	c.Refuse(&a.RawNames, "write layout: per_item, or remove it", "names of objects are of layout per_item")
-	for _, e := range c.Of(&a.Tags).All() {
+	for _, e := range c.ValueOf(&a.Tags).All() {
 		if t := templateOf(e); t != nil && !t.OfTable() {
 			c.Fail(e, "write text and {@table} only, or layout: per_item", "an object of the log holds many changes, and has one value of a tag")
 		}
@@ -67,7 +67,7 @@ func (c *checker) checkLogLayout(a *Archive) {
 
 func (c *checker) checkPerItemLayout(a *Archive) {
 	for _, field := range []any{&a.Partition, &a.Roll, &a.Format} {
-		if e := c.Of(field); e != nil {
+		if e := c.ValueOf(field); e != nil {
 			c.Fail(e, "remove it, or write layout: log", "%q is of layout log", e.Name)
 		}
 	}
@@ -184,7 +184,7 @@ func (c *checker) checkTags(a *Archive) {
 	forbidden := func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" +-=._:/@", r)
 	}
-	for _, e := range c.Of(&a.Tags).All() {
+	for _, e := range c.ValueOf(&a.Tags).All() {
 		c.FailIf(e.Name == "" || utf8.RuneCountInString(e.Name) > maxTagKey || strings.HasPrefix(e.Name, "aws:") || strings.ContainsFunc(e.Name, forbidden), e, "write 1 to 128 letters, digits, spaces and + - = . _ : / @, not beginning with aws:",
 			"%s is no key of a tag", yamlbind.Quoted(e.Name))
 	}

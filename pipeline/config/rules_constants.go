@@ -19,7 +19,7 @@ var inBraces = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 // returns what is known of the items of a scope.
 func (c *checker) checkConstants(shapesOf func(*entity.Scope) []*entity.Shape) {
 	for _, s := range c.sinks {
-		v, sc := c.Of(s), c.scopeOf(s)
+		v, sc := c.ValueOf(s), c.scopeOf(s)
 		if v == nil {
 			continue
 		}
@@ -63,7 +63,7 @@ func (c *checker) checkConstantsIn(v *value, isName func(string) bool) {
 
 // checkOneRow warns of a view whose items all have one row.
 func (c *checker) checkOneRow(v *View) {
-	key := c.Of(&v.Key).All()
+	key := c.ValueOf(&v.Key).All()
 	if len(key) == 0 || v.ForEach != nil {
 		return
 	}
@@ -94,7 +94,7 @@ func (c *checker) failMisreads(sc *entity.Scope, name string) bool {
 // 'RES#{ResId}'. The rules that read the name are right. Without plain, a text counts only if it looks like a placeholder: the
 // name may be an attribute. It returns false if the key has no such text.
 func (c *checker) failMisread(e *Entity, name string, plain bool) bool {
-	for _, k := range c.Of(&e.Key).All() {
+	for _, k := range c.ValueOf(&e.Key).All() {
 		p := yamlbind.As[*entity.Pattern](k)
 		if p == nil || name == "" {
 			continue
@@ -134,7 +134,7 @@ func startsWithWord(text string) bool {
 
 // checkPatterns warns of patterns of keys whose text looks like a placeholder: they match items that have that text.
 func (c *checker) checkPatterns() {
-	for _, e := range c.Of(&c.cfg.Entities).All() {
+	for _, e := range c.ValueOf(&c.cfg.Entities).All() {
 		for _, k := range e.Get("key").All() {
 			p := yamlbind.As[*entity.Pattern](k)
 			if p == nil || c.misread[k] {
@@ -151,7 +151,7 @@ func (c *checker) checkPatterns() {
 
 // checkComparedTexts warns of detectors that compare with a text in braces, which is no template there, or with a list.
 func (c *checker) checkComparedTexts() {
-	for _, d := range c.Of(&c.cfg.Detectors).All() {
+	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
 		for _, name := range []string{"from", "to"} {
 			e := d.Get(name)
 			c.checkComparedType(d, e)
@@ -184,7 +184,7 @@ func (c *checker) checkComparedType(d, e *value) {
 // checkDates refuses dates of attributes that are declared, and neither text nor numbers.
 func (c *checker) checkDates() {
 	for _, s := range c.sinks {
-		if v := c.Of(s); v != nil && !c.wrongOf(s) {
+		if v := c.ValueOf(s); v != nil && !c.wrongOf(s) {
 			c.checkDatesIn(v, c.scopeOf(s))
 		}
 	}
@@ -209,7 +209,7 @@ func (c *checker) checkDatesIn(v *value, sc *entity.Scope) {
 
 // checkMembers refuses detectors of members of attributes that are declared and no sets: they never raise an event.
 func (c *checker) checkMembers() {
-	for _, d := range c.Of(&c.cfg.Detectors).All() {
+	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
 		for _, name := range []string{"added", "removed"} {
 			path := yamlbind.As[item.Path](d.Get(name))
 			if d.Get(name) == nil || path.Root() != path.String() || c.unsureAt(d.Field) {
@@ -226,7 +226,7 @@ func (c *checker) checkMembers() {
 
 // checkThresholds refuses thresholds of attributes that are declared and no numbers: they are never crossed.
 func (c *checker) checkThresholds() {
-	for _, d := range c.Of(&c.cfg.Detectors).All() {
+	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
 		path := yamlbind.As[item.Path](d.Get("attribute"))
 		if path.Root() != path.String() || d.Get("below") == nil && d.Get("above") == nil || c.unsureAt(d.Field) {
 			continue

@@ -20,11 +20,11 @@ const maxKeyAttributes = 2
 func (c *checker) checkEntities() {
 	for i := range c.cfg.Entities {
 		e := &c.cfg.Entities[i]
-		key := c.Of(&e.Key)
+		key := c.ValueOf(&e.Key)
 		c.FailIf(len(key.All()) > maxKeyAttributes, key, "keep the partition key and the sort key", "a table has one or two key attributes, not %d", len(key.All()))
 		bound := e.entity().Names()
 		sound := c.soundEntries(key, len(e.Key))
-		for j, v := range c.Of(&e.Unique).All() {
+		for j, v := range c.ValueOf(&e.Unique).All() {
 			name := v.Text()
 			unbound := name != "" && sound && !slices.Contains(bound, name)
 			if unbound && c.failMisread(e, name, true) {
@@ -83,7 +83,7 @@ func mostFrequent[T any](all []T, name func(T) string) (typical T) {
 
 // checkKeyShapes checks that key attributes of a declared type other than S have patterns that can hold.
 func (c *checker) checkKeyShapes(e *Entity) {
-	for _, v := range c.Of(&e.Key).All() {
+	for _, v := range c.ValueOf(&e.Key).All() {
 		p, kind := yamlbind.As[*entity.Pattern](v), c.cfg.Attributes[v.Name]
 		if s := e.Attributes.shape; s != nil && s.Member(v.Name) != nil {
 			kind = s.Member(v.Name).Kind
@@ -227,7 +227,7 @@ func (c *checker) unsure(name string) bool {
 
 // wrongOf reports whether the `of` of a sink names what is no entity, or an entity that is unsure.
 func (c *checker) wrongOf(s *Sink) bool {
-	return slices.ContainsFunc(c.Of(&s.Of).All(), func(v *value) bool { return v.Data == nil || c.unsure(v.Text()) })
+	return slices.ContainsFunc(c.ValueOf(&s.Of).All(), func(v *value) bool { return v.Data == nil || c.unsure(v.Text()) })
 }
 
 // wrongUnique reports whether an entity of the scope has `unique` names that its key does not bind.
@@ -348,7 +348,7 @@ func (c *checker) bindAttributes(s *Sink) {
 		return
 	}
 	s.Notify.Attributes = nil
-	for _, e := range c.Of(&s.Notify.Attributes).All() {
+	for _, e := range c.ValueOf(&s.Notify.Attributes).All() {
 		path, ok := e.Data.(item.Path)
 		if b := sc.Binding(e.Source); b != nil {
 			s.Notify.Bound = append(s.Notify.Bound, b)
@@ -384,7 +384,7 @@ func (c *checker) bindValues(s *Sink) {
 	if s.Scope == nil {
 		return
 	}
-	at := c.Of(&s.Aggregate.Values)
+	at := c.ValueOf(&s.Aggregate.Values)
 	for i := range s.Aggregate.Values {
 		v := &s.Aggregate.Values[i]
 		if v.Of == "count" || v.Each {

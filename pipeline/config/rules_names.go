@@ -64,18 +64,18 @@ func (c *checker) checkNames() {
 // eachReader checks every part of the file that reads attributes. of returns how to check what reads items of the scope.
 func (c *checker) eachReader(of func(*entity.Scope) *nameCheck) {
 	for _, at := range []any{&c.cfg.Filters, &c.cfg.Sensitive} {
-		if v := c.Of(at); v != nil {
+		if v := c.ValueOf(at); v != nil {
 			of(nil).check(v, nil)
 		}
 	}
 	for _, s := range c.sinks {
-		if v := c.Of(s); v != nil && len(v.Entries) == 1 {
+		if v := c.ValueOf(s); v != nil && len(v.Entries) == 1 {
 			if kind := v.Entries[0]; !c.wrongOf(s) {
 				of(c.scopeOf(s)).check(kind, kind.Get("for_each"))
 			}
 		}
 	}
-	for _, d := range c.Of(&c.cfg.Detectors).All() {
+	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
 		if !c.unsureAt(d.Field) {
 			of(c.scopeAt(d.Field)).check(d, nil)
 		}
@@ -92,7 +92,7 @@ func (c *checker) knownShapes(sc *entity.Scope) []*entity.Shape {
 		top.Members = append(top.Members, entity.Member{Name: name, Shape: &entity.Shape{Kind: c.cfg.Attributes[name]}})
 	}
 	if len(entities) == 0 { // the file does not name the key otherwise
-		for _, name := range c.keyPrefixes(c.Of(&c.cfg.Filters), nil) {
+		for _, name := range c.keyPrefixes(c.ValueOf(&c.cfg.Filters), nil) {
 			top.Members = append(top.Members, entity.Member{Name: name, Shape: &entity.Shape{Kind: item.KindS}})
 		}
 	}

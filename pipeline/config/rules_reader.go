@@ -19,7 +19,7 @@ const maxIdle = 5 * time.Minute
 
 // checkConsumer checks the keys of the consumer: polling and leases.
 func (c *checker) checkConsumer() {
-	if e := c.Of(&c.cfg.Source.Polling.MaxIdle); c.Sound(e) {
+	if e := c.ValueOf(&c.cfg.Source.Polling.MaxIdle); c.Sound(e) {
 		switch idle := yamlbind.As[time.Duration](e); {
 		case idle <= 0:
 			c.Fail(e, "write a duration such as 5s; 50ms polls eagerly", "an idle shard is asked after a pause")
@@ -34,7 +34,7 @@ func (c *checker) checkConsumer() {
 	}
 	c.refuseRows(&l.Table, "leases")
 	c.checkTableNameLength(&l.Table)
-	if e := c.Of(&l.Duration); c.Sound(e) && (yamlbind.As[time.Duration](e) < minLease || l.Duration > maxLease) {
+	if e := c.ValueOf(&l.Duration); c.Sound(e) && (yamlbind.As[time.Duration](e) < minLease || l.Duration > maxLease) {
 		c.Fail(e, "write 3s to 5m; 6s is the default", "a consumer must be able to show within it that it lives, and what dies is replaced only after it")
 	}
 	switch own := "give leases a table of their own"; {
@@ -68,7 +68,7 @@ func (c *checker) checkGapRepair() {
 	if len(names) == 0 {
 		return
 	}
-	for i, e := range c.Of(&src.RepairSinks).All() {
+	for i, e := range c.ValueOf(&src.RepairSinks).All() {
 		name := e.Text()
 		if name == "" {
 			continue // the binding has reported it
@@ -86,7 +86,7 @@ func (c *checker) checkKinesis() {
 	if !c.Sound(&src.Kinesis) {
 		return
 	}
-	c.FailIf(c.Of(src).Get("table") == nil, &src.Kinesis, "write source: {table: NAME, kinesis: ARN}",
+	c.FailIf(c.ValueOf(src).Get("table") == nil, &src.Kinesis, "write source: {table: NAME, kinesis: ARN}",
 		"wants the name of the one table that writes to it")
 	for _, field := range []any{&src.Start, &src.OnGap, &src.Polling, &c.cfg.Leases} {
 		c.Refuse(field, "remove it: where a Lambda begins is its event source mapping's to say", "is of the table's own stream, and the source is a Kinesis stream")

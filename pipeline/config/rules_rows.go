@@ -60,7 +60,7 @@ const ownAttributePrefix = "_tw"
 // checkRows checks the key and the table of the rows of a sink.
 func (c *checker) checkRows(s *Sink) {
 	r, _ := rowsOf(s)
-	key, others, keys := c.Of(r.key), c.Of(r.attributes).All(), *r.key
+	key, others, keys := c.ValueOf(r.key), c.ValueOf(r.attributes).All(), *r.key
 	c.checkTableNameLength(r.table)
 	if c.soundKey(r) {
 		c.checkKeyTypes(r)
@@ -262,7 +262,7 @@ func (c *checker) checkKeyTypes(r rows) {
 		}
 		for i, theirs := range c.keyTypes(o) {
 			if mine := types[i]; mine != unknownKeyType && theirs != unknownKeyType && mine != theirs {
-				c.failOnServers(c.Of(r.key).Entries[i], "make both a text, or both the attribute itself",
+				c.failOnServers(c.ValueOf(r.key).Entries[i], "make both a text, or both the attribute itself",
 					"a key attribute of a table has one type: it is %s here, and %s in the %s %s of the same table", mine, theirs, o.noun, o.sink.Name)
 				return
 			}

@@ -115,7 +115,7 @@ func (c *checker) checkMapping(s *Search) {
 		c.Fail(&s.Mapping, "correct the file", "the mapping cannot be used: %v", err)
 		return
 	}
-	for _, e := range c.Of(&s.Fields.Numbers).All() {
+	for _, e := range c.ValueOf(&s.Fields.Numbers).All() {
 		if e.Text() != "scaled_float" || memberNames(e.Name) == nil {
 			continue
 		}
@@ -130,13 +130,13 @@ const maxHashDepth = 8
 
 // checkFields checks that the fields of a document do not contradict each other.
 func (c *checker) checkFields(f *Fields) {
-	included, excluded := make(map[string]bool), c.Of(&f.Exclude).All()
-	for _, e := range c.Of(&f.Include).All() {
+	included, excluded := make(map[string]bool), c.ValueOf(&f.Exclude).All()
+	for _, e := range c.ValueOf(&f.Include).All() {
 		field := c.joinedNames(e, e.Source)
 		included[field] = true
 		c.refuseVersionField(e, field, "remove it")
 	}
-	for _, e := range c.Of(&f.Hash).All() {
+	for _, e := range c.ValueOf(&f.Hash).All() {
 		field := c.joinedNames(e, e.Source)
 		for _, x := range excluded {
 			if outer := joinNames(memberNames(x.Source)); outer != "" && (field == outer || strings.HasPrefix(field, outer+"\x00")) {
@@ -153,11 +153,11 @@ func (c *checker) checkFields(f *Fields) {
 			c.Fail(e, "remove one of them", "%s is included too", yamlbind.Quoted(e.Source))
 		}
 	}
-	for _, e := range c.Of(&f.Numbers).All() {
+	for _, e := range c.ValueOf(&f.Numbers).All() {
 		c.fieldNames(e, e.Name)
 	}
 	renamed := make(map[string]string) // attribute path by the joined new name
-	for _, e := range c.Of(&f.Rename).All() {
+	for _, e := range c.ValueOf(&f.Rename).All() {
 		names := c.fieldNames(e, e.Name)
 		if names == nil {
 			continue
@@ -179,9 +179,9 @@ func (c *checker) checkRenamed(sink *Sink) {
 		return
 	}
 	source := func(e *value) string { return e.Source }
-	included, excluded := texts(c.Of(&f.Include).All(), source), texts(c.Of(&f.Exclude).All(), source)
-	renamed := texts(c.Of(&f.Rename).All(), func(e *value) string { return e.Name })
-	for _, e := range c.Of(&f.Rename).All() {
+	included, excluded := texts(c.ValueOf(&f.Include).All(), source), texts(c.ValueOf(&f.Exclude).All(), source)
+	renamed := texts(c.ValueOf(&f.Rename).All(), func(e *value) string { return e.Name })
+	for _, e := range c.ValueOf(&f.Rename).All() {
 		name := e.Text()
 		left := len(included) > 0 && !slices.Contains(included, name) || slices.Contains(excluded, name) || slices.Contains(renamed, name)
 		if len(memberNames(e.Name)) != 1 || left {

@@ -24,7 +24,7 @@ func (c *checker) checkSensitive() {
 		return
 	}
 	for _, s := range c.sinks {
-		for _, e := range c.Of(&s.AllowSensitive).All() {
+		for _, e := range c.ValueOf(&s.AllowSensitive).All() {
 			switch {
 			case e.Data == nil, c.undeclared[e]: // it is reported
 			case mask == nil:
@@ -88,7 +88,7 @@ func (c *checker) checkHMACKey() {
 		}
 	}
 	users = slices.DeleteFunc(users, func(at any) bool { return !c.Has(at) })
-	key := c.Of(&c.cfg.HMACKey)
+	key := c.ValueOf(&c.cfg.HMACKey)
 	if key == nil {
 		for _, user := range users {
 			c.Fail(user, "add hmac_key: '${TABLEWAKE_HMAC_KEY}' at the top, and keep it secret", "it needs a secret, and the file has no hmac_key")
@@ -136,23 +136,23 @@ func (c *checker) checkReads(s *Sink, hidden hiddenPaths) {
 	case s.Aggregate != nil:
 		c.checkAggregateReads(s, hidden)
 	case s.Search != nil:
-		c.checkTemplateReads(c.Of(&s.Search.Index), "", hidden)
+		c.checkTemplateReads(c.ValueOf(&s.Search.Index), "", hidden)
 		if e := s.Search.ForEach; e != nil {
 			c.checkPathOfElements(&s.Search.ForEach, hidden)
 			if e.By != "" && !s.Search.HashID {
 				c.checkElementRead(c.elementsAt(&s.Search.ForEach), e.Path, e.By, hidden)
 			}
 		}
-		for _, e := range c.Of(&s.Search.Fields.Include).All() {
+		for _, e := range c.ValueOf(&s.Search.Fields.Include).All() {
 			if hidden.hidesValue(e.Source) && !covered(e.Source, patternsOf(s.Search.Fields.Hash)) {
 				c.checkPathRead(e, e.Source, hidden)
 			}
 		}
 	case s.Archive != nil && !s.Archive.Masked: // a masked archive masks the values in its object names too
-		c.checkTemplateReads(c.Of(&s.Archive.Key), "", hidden)
-		c.checkTemplateReads(c.Of(&s.Archive.Partition), "", hidden)
+		c.checkTemplateReads(c.ValueOf(&s.Archive.Key), "", hidden)
+		c.checkTemplateReads(c.ValueOf(&s.Archive.Partition), "", hidden)
 	case s.Notify != nil:
-		for _, e := range c.Of(&s.Notify.Attributes).All() {
+		for _, e := range c.ValueOf(&s.Notify.Attributes).All() {
 			for _, path := range readAs(e.Source, c.scopeOf(s)) {
 				c.checkPathRead(e, path, hidden)
 			}
@@ -167,7 +167,7 @@ func (c *checker) checkViewReads(v *View, hidden hiddenPaths) {
 		path, by = v.ForEach.Path, v.ForEach.By
 		c.checkPathOfElements(&v.ForEach, hidden)
 	}
-	for _, e := range slices.Concat(c.Of(&v.Key).All(), c.Of(&v.Attributes).All()) {
+	for _, e := range slices.Concat(c.ValueOf(&v.Key).All(), c.ValueOf(&v.Attributes).All()) {
 		c.checkTemplateReads(e, path, hidden)
 		if t := templateOf(e); t != nil && t.ReadsIdentity() && by != "" {
 			c.checkElementRead(e, path, by, hidden)
@@ -204,10 +204,10 @@ func (c *checker) checkElementRead(v *value, path, rest string, hidden hiddenPat
 
 func (c *checker) checkAggregateReads(s *Sink, hidden hiddenPaths) {
 	a := s.Aggregate
-	for _, e := range c.Of(&a.Group).All() {
+	for _, e := range c.ValueOf(&a.Group).All() {
 		c.checkTemplateReads(e, a.ForEach, hidden)
 	}
-	for _, e := range c.Of(&a.Values).All() {
+	for _, e := range c.ValueOf(&a.Values).All() {
 		for _, operand := range e.All() {
 			paths := readAs(operand.Source, s.Scope)
 			if rest, each := cutEachPrefix(operand.Source); each && a.ForEach != "" {
@@ -219,7 +219,7 @@ func (c *checker) checkAggregateReads(s *Sink, hidden hiddenPaths) {
 		}
 	}
 	if c.Has(&a.ForEach) && hidden.hidesValue(a.ForEach) {
-		c.checkPathRead(c.Of(&a.ForEach), a.ForEach, hidden)
+		c.checkPathRead(c.ValueOf(&a.ForEach), a.ForEach, hidden)
 	}
 }
 
@@ -247,7 +247,7 @@ func (c *checker) checkPathRead(v *value, path string, hidden hiddenPaths) {
 
 // warnMaskedEvents warns of events whose old and new values are masked.
 func (c *checker) warnMaskedEvents(n *Notify, hidden hiddenPaths) {
-	for _, e := range c.Of(&n.Events).All() {
+	for _, e := range c.ValueOf(&n.Events).All() {
 		i := slices.IndexFunc(c.cfg.Detectors, func(d Detector) bool { return d.Name == e.Text() })
 		if i < 0 {
 			continue

@@ -87,7 +87,7 @@ func (c *checker) checkDeadLetters() {
 		c.Warn(&d.Dir, "give dead_letters a bucket or a queue; or write leases: {file: PATH} where one consumer is all",
 			"leases in a table are for consumers on several hosts, and a folder is one host's: each would keep letters that the others, and a redrive there, do not see")
 	}
-	if e := c.Of(&d.MaxHold); c.Sound(e) {
+	if e := c.ValueOf(&d.MaxHold); c.Sound(e) {
 		switch hold := yamlbind.As[time.Duration](e); {
 		case hold <= 0:
 			c.Fail(e, "write a duration such as 12h", "a change must be tried for some time before it is given up")

@@ -4,7 +4,7 @@ package config
 // two items can claim a row: they could be in different shards.
 func (c *checker) checkViewShards(s *Sink) {
 	v := s.View
-	key := c.Of(&v.Key)
+	key := c.ValueOf(&v.Key)
 	if !c.soundEntries(key, len(v.Key)) {
 		return // the binding has reported it
 	}

@@ -37,9 +37,9 @@ func (cfg *Config) CheckSample(items []item.Image) Problems {
 		c.Warn(&cfg.Source.TTLAttribute, hint, "%s", message)
 	}
 	c.checkConstants(s.shapesOf)
-	c.checkKeyPrefixes(c.Of(&cfg.Filters), items)
+	c.checkKeyPrefixes(c.ValueOf(&cfg.Filters), items)
 	for _, sink := range c.sinks {
-		c.checkKeyPrefixes(c.Of(&sink.Filters), items)
+		c.checkKeyPrefixes(c.ValueOf(&sink.Filters), items)
 	}
 	found := slices.Clone(c.Warnings[before:])
 	c.Warnings = c.Warnings[:before]

@@ -22,7 +22,7 @@ import (
 // "hmac_key"). Two files have the same settings if the sink writes the same with both: a default may be written or left
 // out. The sink's speed and its destination are not included. Secrets are included as digests.
 func (c *checker) settings(s *Sink) map[string]string {
-	kind := c.Of(s).Entries[0]
+	kind := c.ValueOf(s).Entries[0]
 	m := make(settings)
 	m.add(kind.Name, kind)
 
@@ -32,7 +32,7 @@ func (c *checker) settings(s *Sink) map[string]string {
 	}
 	m.set("filters", c.canonicalFilters(c.cfg.Filters))
 	m.set(kind.Name+".filters", c.canonicalFilters(s.Filters))
-	m.addDetectors(s, c.Of(&c.cfg.Detectors))
+	m.addDetectors(s, c.ValueOf(&c.cfg.Detectors))
 	m.addSensitive(c.cfg, s)
 	m.addEntities(c, s)
 	switch {
@@ -134,12 +134,12 @@ func (m settings) addDetectors(s *Sink, detect *value) {
 // addEntities adds the entities that decide what the sink gets and how its rows are guarded.
 func (m settings) addEntities(c *checker, s *Sink) {
 	var names []string
-	if c.readsEntity(c.Of(s)) {
+	if c.readsEntity(c.ValueOf(s)) {
 		names = texts(c.cfg.Entities, func(e Entity) string { return e.Name })
 	}
 	for at, of := range c.of {
 		detector, isDetector := strings.CutPrefix(at, "detect.")
-		if strings.HasPrefix(at, "filters[") || strings.HasPrefix(at+".", c.Of(s).Field+".") ||
+		if strings.HasPrefix(at, "filters[") || strings.HasPrefix(at+".", c.ValueOf(s).Field+".") ||
 			isDetector && (s.Custom != nil || s.Notify != nil && slices.Contains(s.Notify.Events, detector)) {
 			names = append(names, of...)
 		}
@@ -150,12 +150,12 @@ func (m settings) addEntities(c *checker, s *Sink) {
 			continue
 		}
 		at := yamlbind.Join("entities", e.Name)
-		m.add(at+".key", c.Of(&e.Key))
+		m.add(at+".key", c.ValueOf(&e.Key))
 		if e.When != nil {
-			m.add(at+".when", c.Of(&e.When))
+			m.add(at+".when", c.ValueOf(&e.When))
 		}
 		if s.View != nil && len(e.Unique) > 0 {
-			m.add(at+".unique", c.Of(&e.Unique))
+			m.add(at+".unique", c.ValueOf(&e.Unique))
 		}
 	}
 }

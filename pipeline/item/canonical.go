@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// AppendCanonical appends bytes that are the same for values that are Equal, and only for them: the kind, then each part
-// after its length. Masked texts and saved digests are made of them, so they never change.
+// AppendCanonical appends the kind of v, then each part of v after its length. Two values have the same canonical bytes
+// if and only if they are Equal. Masked texts and saved digests are made from these bytes, so they never change.
 func (v Value) AppendCanonical(dst []byte) []byte {
 	dst = append(dst, byte(v.Kind()))
 	switch v.Kind() {
@@ -49,9 +49,9 @@ func (v Value) AppendCanonical(dst []byte) []byte {
 // appendCanonicalSet appends the elements of a set in the order of their canonical bytes.
 func (v Value) appendCanonicalSet(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(v.Len()))
-	begin := len(dst)
-	var room [16][2]int
-	elements := room[:0] // start and end in dst
+	setStart := len(dst)
+	var buffer [16][2]int
+	elements := buffer[:0] // start and end in dst
 	for _, e := range v.Elements() {
 		start := len(dst)
 		dst = e.AppendCanonical(dst)
@@ -66,10 +66,10 @@ func (v Value) appendCanonicalSet(dst []byte) []byte {
 	for _, e := range elements {
 		dst = append(dst, dst[e[0]:e[1]]...)
 	}
-	return dst[:begin+copy(dst[begin:], dst[end:])]
+	return dst[:setStart+copy(dst[setStart:], dst[end:])]
 }
 
-// appendSized appends the length of text and text.
+// appendSized appends the length of text, then text.
 func appendSized[T string | []byte](dst []byte, text T) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }

@@ -5,28 +5,28 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/simd"
 )
 
-// One encoder wrote both images of a record, so most of their bytes are equal. Equal bytes have equal attributes. The
-// images are therefore compared as bytes up to the first difference, and by meaning from there.
+// One encoder wrote both images of a record, so most of their bytes are equal. Attributes with equal bytes are equal.
+// So the images are compared as bytes up to the first difference, and by meaning from there.
 
-// equalAttrs returns how many attributes have equal bytes, from attribute i of a and attribute j of b on. end is the
-// position of the first different byte in a.
+// equalAttrs returns the number n of attributes that have equal bytes, from attribute i of a and attribute j of b on.
+// end is the position in a of the first different byte.
 func equalAttrs(a, b *Image, i, j int) (n, end int) {
-	doc, as := a.Bytes(), a.Index()
-	first := as[i].NameStart()
-	end = first + simd.Same(doc[first:], b.Bytes()[b.Index()[j].NameStart():])
+	doc, attrs := a.Bytes(), a.Index()
+	first := attrs[i].NameStart()
+	end = first + simd.EqualPrefix(doc[first:], b.Bytes()[b.Index()[j].NameStart():])
 	// If the next name starts with equal bytes, the value before it is equal.
-	for i+n+1 < len(as) && as[i+n+1].NameStart() < end {
+	for i+n+1 < len(attrs) && attrs[i+n+1].NameStart() < end {
 		n++
 	}
-	if i+n < len(as) && ddbjson.AttrValueEnd(doc, as, i+n) < end { // the byte after the value is equal too
+	if i+n < len(attrs) && ddbjson.AttrValueEnd(doc, attrs, i+n) < end { // the byte after the value is equal, too
 		n++
 	}
 	return n, end
 }
 
-// surelyDiffer reports whether two attributes differ by meaning. Their bytes are equal up to a[p] and b[q], the first
-// difference. True is certain: the difference is in the text of an S, or in an N with another value. False means that the
-// attributes must be compared by meaning. Maps and lists differ if a value inside differs.
+// surelyDiffer reports whether two attributes certainly differ by meaning. Their bytes first differ at a[p] and b[q].
+// It returns true if this difference is in the text of an S, or in an N whose value differs; the S or the N can be
+// inside a map or a list. If it returns false, the attributes must be compared by meaning.
 func surelyDiffer(a []byte, p int, b []byte, q int) bool {
 	if p >= len(a) || q >= len(b) || a[p] == '\\' || b[q] == '\\' {
 		return false
@@ -35,8 +35,8 @@ func surelyDiffer(a []byte, p int, b []byte, q int) bool {
 		if a[i] != '"' {
 			continue
 		}
-		// A quote after these bytes opens a text: inside texts quotes are escaped, and a member's name has other bytes
-		// before its quote.
+		// A quote after these bytes opens a text: a quote inside a text is escaped, and other bytes precede the quote
+		// of a member's name.
 		switch string(a[i-5 : i]) {
 		case `{"S":`:
 			return true

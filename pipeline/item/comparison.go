@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// DifferAt reports whether two images differ by meaning at a path that matches one of the patterns. A path that only one
-// of them has counts.
+// DifferAt reports whether two images differ by meaning at a path that matches one of the patterns. A path that only
+// one of the images has is a difference.
 func DifferAt(patterns []Pattern, old, new Image) bool {
 	var w comparison
 	for _, p := range patterns {
@@ -20,7 +20,7 @@ func DifferAt(patterns []Pattern, old, new Image) bool {
 	return false
 }
 
-// DifferencesAt iterates over the differences of [DifferAt], each path once, in the order of the patterns.
+// DifferencesAt iterates over the paths that make [DifferAt] return true: each path once, in the order of the patterns.
 func DifferencesAt(patterns []Pattern, old, new Image) iter.Seq[Difference] {
 	return func(yield func(Difference) bool) {
 		w := comparison{yield: yield, seen: map[string]bool{}}
@@ -32,15 +32,15 @@ func DifferencesAt(patterns []Pattern, old, new Image) iter.Seq[Difference] {
 	}
 }
 
-// comparison walks the paths that match a pattern in two images at once. Its methods return true to end the walk: without
-// yield at the first difference, with yield when yield returns false.
+// comparison walks two images at the same time, at the paths that match a pattern. Its methods return true to end the
+// walk. If yield is nil, the walk ends at the first difference. Otherwise it ends when yield returns false.
 type comparison struct {
 	yield func(Difference) bool
 	seen  map[string]bool // yielded paths: patterns may overlap; nil: they cannot
 	path  []byte          // path of the current values; unused without yield
 }
 
-// images compares two items. segs are the remaining segments of the pattern, in all methods.
+// images compares two items. In all methods, segs are the remaining segments of the pattern.
 func (w *comparison) images(segs []Segment, old, new Image) bool {
 	if len(segs) == 0 {
 		return false
@@ -58,9 +58,9 @@ func (w *comparison) images(segs []Segment, old, new Image) bool {
 		if EqualButReplicated(old, new) {
 			return false
 		}
-		return w.differs(old.Value(), new.Value())
+		return w.handleDifference(old.Value(), new.Value())
 	default:
-		if w.yield != nil { // sorted by name: the ids of events depend on the order
+		if w.yield != nil { // sorted by name, because the ids of events depend on the order
 			for _, p := range differingByName(old, new) {
 				if w.member(p.name, rest, p.old, p.new) {
 					return true
@@ -84,7 +84,7 @@ func (w *comparison) values(segs []Segment, old, new Value) bool {
 		return false
 	}
 	if len(segs) == 0 || segs[0].Wild == wholeSubtree {
-		return !old.Equal(new) && w.differs(old, new)
+		return !old.Equal(new) && w.handleDifference(old, new)
 	}
 	seg, rest := segs[0], segs[1:]
 	inside := seg.Wild == allInside && old.kind == new.kind
@@ -108,7 +108,7 @@ func (w *comparison) values(segs []Segment, old, new Value) bool {
 		}
 		return false
 	case seg.Wild == allInside:
-		return w.differs(old, new)
+		return w.handleDifference(old, new)
 	case seg.Index >= 0:
 		return w.element(seg.Index, rest, listElement(old, seg.Index), listElement(new, seg.Index))
 	default:
@@ -119,27 +119,27 @@ func (w *comparison) values(segs []Segment, old, new Value) bool {
 }
 
 func (w *comparison) member(name string, rest []Segment, old, new Value) bool {
-	here := len(w.path)
+	pathLen := len(w.path)
 	if w.yield != nil {
 		w.path = ddbjson.AppendMember(w.path, name)
 	}
 	stop := w.values(rest, old, new)
-	w.path = w.path[:here]
+	w.path = w.path[:pathLen]
 	return stop
 }
 
 func (w *comparison) element(i int, rest []Segment, old, new Value) bool {
-	here := len(w.path)
+	pathLen := len(w.path)
 	if w.yield != nil {
 		w.path = ddbjson.AppendElement(w.path, i)
 	}
 	stop := w.values(rest, old, new)
-	w.path = w.path[:here]
+	w.path = w.path[:pathLen]
 	return stop
 }
 
-// differs handles a difference at the current path.
-func (w *comparison) differs(old, new Value) bool {
+// handleDifference handles a difference at the current path.
+func (w *comparison) handleDifference(old, new Value) bool {
 	if w.yield == nil {
 		return true
 	}
@@ -153,7 +153,8 @@ func (w *comparison) differs(old, new Value) bool {
 	return !w.yield(Difference{path, old, new})
 }
 
-// listElement returns an element of an L. A set has no elements with an index: its order means nothing.
+// listElement returns element i of an L, or an absent value. The members of a set have no index, because their order
+// has no meaning.
 func listElement(v Value, i int) Value {
 	if v.kind != KindL {
 		return Value{}
@@ -172,5 +173,5 @@ func EqualButReplicated(a, b Image) bool {
 	return !p.next()
 }
 
-// Replicated reports whether the name is that of an aws:rep:* attribute.
+// Replicated reports whether name is the name of an aws:rep:* attribute.
 func Replicated(name string) bool { return strings.HasPrefix(name, replicationPrefix) }

@@ -6,7 +6,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// Difference is one path with different values in the old and the new image.
+// Difference is one path with its different values in the old and the new image.
 type Difference struct {
 	Path     string
 	Old, New Value // absent if the image does not have the path
@@ -16,8 +16,8 @@ type Difference struct {
 // in the order of a, then the attributes that only b has. Each attribute is one Difference; [Diff] looks inside it. The
 // aws:rep:* attributes of legacy global tables are left out.
 //
-// It allocates nothing for images whose attributes have a similar order, as the images of a record do. It allocates a
-// path for a name that needs quotes.
+// It allocates nothing if the attributes of the images have a similar order, as in the two images of a record, except a
+// path for each name that needs quotes.
 func Differences(a, b Image) iter.Seq2[string, Difference] {
 	return func(yield func(string, Difference) bool) {
 		p := differing(a, b)

@@ -34,15 +34,15 @@ func (v Value) AppendJSON(dst []byte) []byte {
 	return w.document(dst, v)
 }
 
-// AppendJSONForDoubles appends v as [Value.AppendJSON] does, for readers that store decimals as doubles, such as search
-// indexes and JavaScript. A decimal with more than 15 significant digits loses digits as a double, so it becomes a JSON
-// string. Integers are JSON numbers with all their digits.
+// AppendJSONForDoubles does the same as [Value.AppendJSON], but for readers that store decimals as doubles, such as
+// search indexes and JavaScript. A double loses digits of a decimal with more than 15 significant digits, so such a
+// decimal becomes a JSON string. Integers are JSON numbers with all their digits.
 func (v Value) AppendJSONForDoubles(dst []byte) []byte {
-	w := plainWriter{doubles: true}
+	w := plainWriter{forDoubles: true}
 	return w.document(dst, v)
 }
 
-// String is v as DynamoDB JSON, for people; "absent" for the zero Value.
+// String returns v as DynamoDB JSON, for people. It returns "absent" for the zero Value.
 func (v Value) String() string {
 	if !v.Exists() {
 		return v.kind.String()
@@ -69,7 +69,7 @@ func (m Image) appendPlain(dst []byte, doubles bool) []byte {
 	if !m.Exists() {
 		return append(dst, "null"...)
 	}
-	w := plainWriter{b: m.Bytes(), doubles: doubles}
+	w := plainWriter{b: m.Bytes(), forDoubles: doubles}
 	return w.item(dst, m)
 }
 

@@ -8,41 +8,41 @@ import (
 
 // plainWriter appends plain JSON in one pass over DynamoDB JSON. It copies strings with their escapes.
 type plainWriter struct {
-	b       []byte // DynamoDB JSON
-	doubles bool   // a decimal that loses digits as a double becomes a string
+	b          []byte // DynamoDB JSON
+	forDoubles bool   // a decimal that loses digits as a double becomes a string
 }
 
 // doubleDigits is the number of significant digits that every double keeps.
 const doubleDigits = 15
 
-// content appends the content at at, which has the tag kind, and returns the position after it.
-func (w *plainWriter) content(dst []byte, kind ddbjson.Tag, at int) ([]byte, int) {
+// content appends the content at start, of a value with the tag kind. It returns the position after the content.
+func (w *plainWriter) content(dst []byte, kind ddbjson.Tag, start int) ([]byte, int) {
 	b := w.b
 	switch kind {
 	case ddbjson.TagS, ddbjson.TagB:
-		end := ddbjson.StringEnd(b, at+1) + 1
-		return appendPiece(dst, b, at, end), end
+		end := ddbjson.StringEnd(b, start+1) + 1
+		return appendPiece(dst, b, start, end), end
 	case ddbjson.TagN:
-		end := ddbjson.StringEnd(b, at+1)
-		return w.number(dst, at+1, end), end + 1
+		end := ddbjson.StringEnd(b, start+1)
+		return w.number(dst, start+1, end), end + 1
 	case ddbjson.TagBOOL:
-		end := ddbjson.ContentEnd(b, kind, at)
-		return append(dst, b[at:end]...), end
+		end := ddbjson.ContentEnd(b, kind, start)
+		return append(dst, b[start:end]...), end
 	case ddbjson.TagM:
 		dst = append(dst, '{')
-		i := ddbjson.Inside(b, at)
+		i := ddbjson.FirstInside(b, start)
 		for first := true; b[i] == '"'; first = false {
 			if !first {
 				dst = append(dst, ',')
 			}
-			_, to, _, kind, at := ddbjson.MemberAt(b, i)
-			dst, i = w.tagged(w.name(dst, i, to), kind, at)
+			_, to, _, kind, start := ddbjson.MemberAt(b, i)
+			dst, i = w.tagged(w.name(dst, i, to), kind, start)
 			i = ddbjson.Next(b, i)
 		}
 		return append(dst, '}'), i + 1
 	case ddbjson.TagL, ddbjson.TagSS, ddbjson.TagNS, ddbjson.TagBS:
 		dst = append(dst, '[')
-		i := ddbjson.Inside(b, at)
+		i := ddbjson.FirstInside(b, start)
 		for first := true; b[i] != ']'; first = false {
 			if !first {
 				dst = append(dst, ',')
@@ -56,26 +56,26 @@ func (w *plainWriter) content(dst []byte, kind ddbjson.Tag, at int) ([]byte, int
 		}
 		return append(dst, ']'), i + 1
 	default:
-		return append(dst, "null"...), ddbjson.ContentEnd(b, kind, at)
+		return append(dst, "null"...), ddbjson.ContentEnd(b, kind, start)
 	}
 }
 
 // value appends the value at i, as {"S":"x"}, and returns the position after it.
 func (w *plainWriter) value(dst []byte, i int) ([]byte, int) {
-	kind, at := ddbjson.TagAt(w.b, i)
-	return w.tagged(dst, kind, at)
+	kind, start := ddbjson.TagAt(w.b, i)
+	return w.tagged(dst, kind, start)
 }
 
-// tagged appends a value from its tag and the position of its content, as [ddbjson.TagAt] returns them.
-func (w *plainWriter) tagged(dst []byte, kind ddbjson.Tag, at int) ([]byte, int) {
+// tagged appends the value with the tag kind whose content starts at start, as [ddbjson.TagAt] returns them.
+func (w *plainWriter) tagged(dst []byte, kind ddbjson.Tag, start int) ([]byte, int) {
 	if kind == ddbjson.NoTag {
-		return append(dst, "{}"...), at
+		return append(dst, "{}"...), start
 	}
-	dst, end := w.content(dst, kind, at)
-	return dst, ddbjson.Closed(w.b, end)
+	dst, end := w.content(dst, kind, start)
+	return dst, ddbjson.AfterBrace(w.b, end)
 }
 
-// name appends a member's name and a colon; from and to are the quotes of the name.
+// name appends a member's name and a colon. from and to are the positions of the name's quotes.
 func (w *plainWriter) name(dst []byte, from, to int) []byte {
 	if w.b[to+1] == ':' {
 		return appendPiece(dst, w.b, from, to+2)
@@ -83,15 +83,15 @@ func (w *plainWriter) name(dst []byte, from, to int) []byte {
 	return append(appendPiece(dst, w.b, from, to+1), ':')
 }
 
-// number appends an N.
+// number appends the N between the positions from and to.
 func (w *plainWriter) number(dst []byte, from, to int) []byte {
 	raw := w.b[from:to]
 	canonical, digits, fraction := measure(raw)
-	if canonical && (digits <= doubleDigits || fraction == 0 || !w.doubles) {
+	if canonical && (digits <= doubleDigits || fraction == 0 || !w.forDoubles) {
 		return appendPiece(dst, w.b, from, to)
 	}
 	d := ddbjson.DecimalOf(raw)
-	if significant, exponent := d.Digits(); w.doubles && exponent < len(significant) && len(significant) > doubleDigits {
+	if significant, exponent := d.Digits(); w.forDoubles && exponent < len(significant) && len(significant) > doubleDigits {
 		return append(d.Append(append(dst, '"')), '"')
 	}
 	return d.Append(dst)
@@ -100,14 +100,14 @@ func (w *plainWriter) number(dst []byte, from, to int) []byte {
 // item appends an image by its index.
 func (w *plainWriter) item(dst []byte, m Image) []byte {
 	dst = append(dst, '{')
-	as := m.Index()
-	for i := range as {
+	attrs := m.Index()
+	for i := range attrs {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		name, nameEnd, from, to := ddbjson.AttrAt(w.b, as, i)
-		dst = w.name(dst, name-1, nameEnd)
-		switch kind := as[i].Tag(); kind {
+		nameStart, nameEnd, from, to := ddbjson.AttrAt(w.b, attrs, i)
+		dst = w.name(dst, nameStart-1, nameEnd)
+		switch kind := attrs[i].Tag(); kind {
 		case ddbjson.TagS, ddbjson.TagB:
 			dst = appendPiece(dst, w.b, from-1, to+1)
 		case ddbjson.TagN:
@@ -119,7 +119,7 @@ func (w *plainWriter) item(dst []byte, m Image) []byte {
 	return append(dst, '}')
 }
 
-// document appends a value that is not part of another one.
+// document appends a value that is not part of another value.
 func (w *plainWriter) document(dst []byte, v Value) []byte {
 	switch v.kind {
 	case KindS, KindB:
@@ -136,15 +136,15 @@ func (w *plainWriter) document(dst []byte, v Value) []byte {
 	}
 }
 
-// appendPiece is append(dst, b[from:to]...), faster for short pieces. If both slices have 32 bytes, it copies 32 bytes
-// without a call; the next piece overwrites the bytes after the end.
+// appendPiece does the same as append(dst, b[from:to]...), but faster for short pieces. If both slices have 32 bytes,
+// it copies 32 bytes without a call. The next piece overwrites the bytes after to.
 func appendPiece(dst, b []byte, from, to int) []byte {
-	const most = 32
+	const size = 32
 	n := len(dst)
-	if to-from > most || from+most > len(b) || n+most > cap(dst) {
+	if to-from > size || from+size > len(b) || n+size > cap(dst) {
 		return append(dst, b[from:to]...)
 	}
-	src, out := b[from:from+most], dst[n:n+most]
+	src, out := b[from:from+size], dst[n:n+size]
 	u0, u1 := binary.NativeEndian.Uint64(src), binary.NativeEndian.Uint64(src[8:])
 	u2, u3 := binary.NativeEndian.Uint64(src[16:]), binary.NativeEndian.Uint64(src[24:])
 	binary.NativeEndian.PutUint64(out, u0)

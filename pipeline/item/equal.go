@@ -9,9 +9,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/simd"
 )
 
-// Equal reports whether two values are equal by meaning. They have one kind; maps are compared by name, lists in order,
-// sets without order, numbers by value (1, 1.0 and 1e0 are equal), texts and binaries without their escapes. Absent
-// equals absent.
+// Equal reports whether two values are equal by meaning. Values of different kinds are not equal. Maps are compared by
+// name, lists in order, sets without order, numbers by value (1, 1.0 and 1e0 are equal), texts and binaries without
+// their escapes. Two absent values are equal.
 func (v Value) Equal(w Value) bool {
 	if v.kind != w.kind {
 		return false
@@ -30,21 +30,21 @@ func (v Value) Equal(w Value) bool {
 		return equalElements(walk(v.raw), walk(w.raw), KindL)
 	case KindSS, KindNS, KindBS:
 		return equalSets(v, w)
-	default: // a BOOL with other bytes is another value
+	default: // a BOOL with different bytes has a different value
 		return v.kind == KindNULL || v.kind == Absent
 	}
 }
 
-// Equal reports whether two images have equal attributes, in any order. An image that does not exist equals only another
-// one that does not exist.
+// Equal reports whether two images have equal attributes, in any order. An image that does not exist equals only an
+// image that does not exist.
 func (m Image) Equal(n Image) bool {
 	if m.Exists() != n.Exists() || m.n != n.n {
 		return false
 	}
 	for i := 0; i < m.Len(); i++ {
-		// The images of a record mostly have their attributes in one order.
-		same, _ := equalAttrs(&m, &n, i, i)
-		if i += same; i == m.Len() {
+		// The two images of a record mostly have their attributes in the same order.
+		equal, _ := equalAttrs(&m, &n, i, i)
+		if i += equal; i == m.Len() {
 			break
 		}
 		if !m.Index()[i].SameName(m.Bytes(), n.Index()[i], n.Bytes()) {
@@ -81,19 +81,19 @@ func appendMembers(ms []namedValue, w walker) []namedValue {
 // fewMembers is the number of members that are sorted without allocation.
 const fewMembers = 16
 
-// skipEqual moves the walkers of two maps past the members before the first different byte. The byte after each such
-// member is equal too, so that both walkers stop at the same kind of byte and not one at white space.
+// skipEqual moves the walkers of two maps past the members before the first different byte. It passes a member only if
+// the byte after it is equal, too. Otherwise one walker could stop at white space.
 func skipEqual(x, y *walker) {
-	end := x.i + simd.Same(x.b[x.i:], y.b[y.i:])
+	end := x.i + simd.EqualPrefix(x.b[x.i:], y.b[y.i:])
 	for i := x.i; i < end && x.b[i] == '"'; {
-		_, _, at := ddbjson.MemberName(x.b, i)
-		if i = ddbjson.Next(x.b, ddbjson.ValueEnd(x.b, at)); i < end {
+		_, _, value := ddbjson.MemberName(x.b, i)
+		if i = ddbjson.Next(x.b, ddbjson.ValueEnd(x.b, value)); i < end {
 			x.i, y.i = i, y.i+i-x.i
 		}
 	}
 }
 
-// equalMaps compares members in the order of the page, and sorts them from the first different name on.
+// equalMaps compares members in the order of the page. From the first different name on, it sorts the members first.
 func equalMaps(x, y walker) bool {
 	for {
 		skipEqual(&x, &y)
@@ -122,7 +122,7 @@ func equalMaps(x, y walker) bool {
 	return slices.EqualFunc(a, b, func(x, y namedValue) bool { return x.name == y.name && x.value.Equal(y.value) })
 }
 
-// equalElements compares lists, or sets in the order of the page.
+// equalElements compares two lists. It also compares two sets, in the order of the page.
 func equalElements(x, y walker, kind Kind) bool {
 	for {
 		v, ok := x.element(kind)
@@ -136,8 +136,8 @@ func equalElements(x, y walker, kind Kind) bool {
 	}
 }
 
-// equalSets compares sets in the order of the page, then sorted. Members are distinct, so equal sets are equal lists once
-// they are sorted.
+// equalSets compares two sets in the order of the page. If they differ, it compares them sorted: members are distinct,
+// so equal sets are then equal lists.
 func equalSets(v, w Value) bool {
 	n := v.Len()
 	if n != w.Len() {

@@ -9,12 +9,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// AppendEscaped appends text percent-encoded: all bytes except A-Z a-z 0-9 _ . - become % and two upper-case hex digits.
-// Canonical keys, the template function esc and object keys use this encoding. [Unescape] decodes it.
+// AppendEscaped appends text in percent-encoding: all bytes except A-Z a-z 0-9 _ . - become % and two upper-case hex
+// digits. Canonical keys, the template function esc and object keys use this encoding. [Unescape] decodes it.
 func AppendEscaped[T string | []byte](dst []byte, text T) []byte {
 	for start := 0; ; {
 		i := start
-		for i < len(text) && unescaped(text[i]) {
+		for i < len(text) && needsNoEscape(text[i]) {
 			i++
 		}
 		dst = append(dst, text[start:i]...)
@@ -27,8 +27,8 @@ func AppendEscaped[T string | []byte](dst []byte, text T) []byte {
 	}
 }
 
-// unescaped reports whether escaped text has b as it is.
-func unescaped(b byte) bool { return plainBytes[b] }
+// needsNoEscape reports whether b is its own encoding.
+func needsNoEscape(b byte) bool { return plainBytes[b] }
 
 // plainBytes has true for each byte that needs no escape.
 var plainBytes = func() (set [256]bool) {
@@ -38,17 +38,17 @@ var plainBytes = func() (set [256]bool) {
 	return set
 }()
 
-// Unescape decodes what [AppendEscaped] wrote. It also reads escapes of bytes that need none (%2E for a dot), as in object
-// keys. The error names the first invalid byte, 0-based.
+// Unescape decodes text that [AppendEscaped] wrote. It also accepts escapes of bytes that need none, such as %2E for a
+// dot in object keys. The error names the position of the first invalid byte, 0-based.
 func Unescape(s string) (string, error) {
-	if !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7f || !unescaped(byte(r)) }) {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r > 0x7f || !needsNoEscape(byte(r)) }) {
 		return s, nil
 	}
 	b := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		c := s[i]
 		switch {
-		case unescaped(c):
+		case needsNoEscape(c):
 			b = append(b, c)
 		case c == '%' && i+2 < len(s) && hexDigit(s[i+1]) >= 0 && hexDigit(s[i+2]) >= 0:
 			b = append(b, byte(hexDigit(s[i+1])<<4|hexDigit(s[i+2])))
@@ -60,14 +60,14 @@ func Unescape(s string) (string, error) {
 	return string(b), nil
 }
 
-// hexDigit is the value of an upper-case hex digit, or -1.
+// hexDigit returns the value of an upper-case hex digit, or -1.
 func hexDigit(c byte) int {
 	return strings.IndexByte(ddbjson.UpperHex, c)
 }
 
 // AppendPrintable appends text for a terminal. Runes that control the terminal, or that mislead readers, become JSON
-// escapes (\u001b), so that JSON keeps its meaning: controls (C0 except tab and newline, DEL, C1), direction marks, and
-// invisible separators and tags. Invalid UTF-8 becomes U+FFFD.
+// escapes (\u001b), which do not change the meaning of JSON. These runes are controls (C0 except tab and newline, DEL,
+// C1), direction marks, and invisible separators and tags. Invalid UTF-8 becomes U+FFFD.
 func AppendPrintable(dst []byte, text []byte) []byte {
 	for i := 0; i < len(text); {
 		if b := text[i]; b < utf8.RuneSelf {

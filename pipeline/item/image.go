@@ -9,9 +9,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// Image is an item as one record shows it. The zero Image means that the record has no such image (Exists is false); an
-// image without attributes exists and is empty. Images are immutable and safe for concurrent use. Getters allocate only
-// for names with escapes.
+// Image is the state of an item in one record. The zero Image means that the record has no such image: Exists returns
+// false. An image without attributes exists and is empty. Images are immutable and safe for concurrent use. Getters
+// allocate only for names with escapes.
 type Image struct { // pointers and 32-bit lengths instead of slices: a Change has three images
 	doc   *byte         // first byte of the JSON object; nil if there is no image
 	first *ddbjson.Attr // first entry of the index
@@ -19,10 +19,10 @@ type Image struct { // pointers and 32-bit lengths instead of slices: a Change h
 	n     uint32        // entries of the index
 }
 
-// Indexed returns the image of a JSON object with its index, which a [ddbjson.Scanner] made. The image keeps both. It is
-// for the decoder; [Parse] reads JSON.
-func Indexed(doc []byte, as []ddbjson.Attr) Image {
-	return Image{doc: unsafe.SliceData(doc), first: unsafe.SliceData(as), size: uint32(len(doc)), n: uint32(len(as))}
+// Indexed returns the image with the JSON object doc and its index, which a [ddbjson.Scanner] made. The image keeps
+// both. Indexed is for decoders; [Parse] reads JSON.
+func Indexed(doc []byte, attrs []ddbjson.Attr) Image {
+	return Image{doc: unsafe.SliceData(doc), first: unsafe.SliceData(attrs), size: uint32(len(doc)), n: uint32(len(attrs))}
 }
 
 // Bytes is the item's JSON object, nil if there is no image. The caller must not change it.
@@ -43,14 +43,14 @@ func (m Image) Exists() bool { return m.doc != nil }
 // Len is the number of attributes.
 func (m Image) Len() int { return int(m.n) }
 
-// Get returns the attribute of that name, or false if there is none.
+// Get returns the attribute with this name, or false if there is none.
 func (m Image) Get(name string) (Value, bool) {
 	if name == "" {
 		return m.find(name)
 	}
 	// Most names of one length differ in their first byte. Comparing that byte takes no call.
-	doc, as := m.Bytes(), m.Index()
-	for i, a := range as {
+	doc, attrs := m.Bytes(), m.Index()
+	for i, a := range attrs {
 		if !a.Plain() {
 			return m.find(name)
 		}
@@ -58,18 +58,19 @@ func (m Image) Get(name string) (Value, bool) {
 			continue
 		}
 		if from := a.NameStart(); doc[from] == name[0] && string(doc[from:from+len(name)]) == name {
-			return valueOf(doc, as, i), true
+			return valueOf(doc, attrs, i), true
 		}
 	}
 	return Value{}, false
 }
 
-// find is Get for names that are empty or have escapes, and for far attributes.
+// find does the same as Get. It also finds names that are empty or have escapes, and attributes that are
+// [ddbjson.Attr.Far].
 func (m *Image) find(name string) (Value, bool) {
-	doc, as := m.Bytes(), m.Index()
-	for i, a := range as {
+	doc, attrs := m.Bytes(), m.Index()
+	for i, a := range attrs {
 		if a.Text(doc) == name {
-			return valueOf(doc, as, i), true
+			return valueOf(doc, attrs, i), true
 		}
 	}
 	return Value{}, false
@@ -106,9 +107,9 @@ func (m Image) At(p Path) (Value, bool) {
 // All iterates over the attributes, in the order of the page.
 func (m Image) All() iter.Seq2[string, Value] {
 	return func(yield func(string, Value) bool) {
-		doc, as := m.Bytes(), m.Index()
-		for i, a := range as {
-			if !yield(a.Text(doc), valueOf(doc, as, i)) {
+		doc, attrs := m.Bytes(), m.Index()
+		for i, a := range attrs {
+			if !yield(a.Text(doc), valueOf(doc, attrs, i)) {
 				return
 			}
 		}
@@ -128,11 +129,11 @@ func (m Image) Value() Value {
 func Parse(b []byte) (Image, error) {
 	s := ddbjson.Scanner{Input: b}
 	start := s.Space(0)
-	as, end := s.Item(start, nil, nil)
+	attrs, end := s.Item(start, nil, nil)
 	if end >= 0 {
 		next := s.Space(end)
 		if next == len(b) {
-			return Indexed(b[start:end], as), nil
+			return Indexed(b[start:end], attrs), nil
 		}
 		s.Fail(next, ddbjson.ErrTrailing)
 	}
@@ -145,11 +146,11 @@ func Of(v Value) (Image, bool) {
 		return Image{}, false
 	}
 	s := ddbjson.Scanner{Input: v.raw, AllowEmptyMaps: true}
-	as, next := s.Item(0, nil, nil)
+	attrs, next := s.Item(0, nil, nil)
 	if next < 0 {
 		return Image{}, false
 	}
-	return Indexed(v.raw[:next], as), true
+	return Indexed(v.raw[:next], attrs), true
 }
 
 // Clone returns a copy of m that does not refer to its page, so that the page can be freed.

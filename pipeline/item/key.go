@@ -12,9 +12,9 @@ import (
 )
 
 // Key is the canonical key of an item: its key attributes sorted by name, joined by ','. An S is percent-encoded
-// ([AppendEscaped]), an N is '+' and the canonical decimal, a B is '=' and base64url without padding. If a pipeline reads
-// several tables, the key starts with the table's name (percent-encoded) and '!'. Different items have different keys,
-// and [Key.Decode] decodes a key. Lanes, document ids, templates, event ids and archive names are built from it.
+// ([AppendEscaped]), an N is '+' and the canonical decimal, a B is '=' and base64url without padding. If a pipeline
+// reads several tables, the key starts with the table's name (percent-encoded) and '!'. Different items have different
+// keys, and [Key.Decode] decodes a key. Lanes, document ids, templates, event ids and archive names use keys.
 type Key string
 
 // The errors of key attributes.
@@ -25,45 +25,47 @@ var (
 	errKeyEmpty = errs.New("a key attribute is empty")
 )
 
-// MakeKey returns the canonical key of the key attributes in keys: one or two, of kind S, N or B, not empty. The key
-// starts with table unless table is "".
+// MakeKey returns the canonical key of the key attributes in keys. There must be one or two, of kind S, N or B, and not
+// empty. The key starts with table unless table is "".
 func MakeKey(table string, keys Image) (Key, error) {
 	b, _, err := AppendKey(nil, table, keys)
 	return Key(b), err
 }
 
-// AppendKey appends what [MakeKey] returns. With an error it also returns the index of the invalid attribute, or -1.
+// AppendKey appends the key that [MakeKey] returns. With an error it also returns the index of the invalid attribute,
+// or -1.
 func AppendKey(dst []byte, table string, keys Image) ([]byte, int, error) {
 	if table != "" {
 		dst = append(AppendEscaped(dst, table), '!')
 	}
 	first, second := 0, -1
-	doc, as := keys.Bytes(), keys.Index()
-	switch len(as) {
+	doc, attrs := keys.Bytes(), keys.Index()
+	switch len(attrs) {
 	case 0:
 		return nil, -1, errNoKeys
 	case 1:
 	case 2:
 		second = 1
-		if as[0].Text(doc) > as[1].Text(doc) {
+		if attrs[0].Text(doc) > attrs[1].Text(doc) {
 			first, second = 1, 0
 		}
 	default:
 		return nil, 2, errManyKeys
 	}
-	dst, err := AppendKeyValue(dst, valueOf(doc, as, first))
+	dst, err := AppendKeyValue(dst, valueOf(doc, attrs, first))
 	if err != nil {
 		return nil, first, err
 	}
 	if second >= 0 {
-		if dst, err = AppendKeyValue(append(dst, ','), valueOf(doc, as, second)); err != nil {
+		if dst, err = AppendKeyValue(append(dst, ','), valueOf(doc, attrs, second)); err != nil {
 			return nil, second, err
 		}
 	}
 	return dst, -1, nil
 }
 
-// AppendKeyValue appends one value as a [Key] has it. It is an error if v is not an S, an N or a B, or if it is empty.
+// AppendKeyValue appends one value in the form that it has in a [Key]. It returns an error if v is not an S, an N or a
+// B, or if v is empty.
 func AppendKeyValue(dst []byte, v Value) ([]byte, error) {
 	if len(v.raw) == 0 {
 		return nil, errKeyEmpty
@@ -90,8 +92,8 @@ func AppendKeyValue(dst []byte, v Value) ([]byte, error) {
 	return nil, errKeyKind
 }
 
-// Decode returns the table ("" if the key has none) and the values, sorted by the names of their attributes. It is an
-// error if [MakeKey] cannot have made the key.
+// Decode returns the table ("" if the key has none) and the values, sorted by the names of their attributes. It returns
+// an error if the key cannot come from [MakeKey].
 func (k Key) Decode() (table string, values []Value, err error) {
 	rest := string(k)
 	if prefix, afterTable, ok := strings.Cut(rest, "!"); ok {
@@ -138,7 +140,7 @@ func decodeKeyValue(part string) (Value, error) {
 	return StringValue(text), err
 }
 
-// decodeEscaped rejects escapes of bytes that need none: each item has only one key.
+// decodeEscaped decodes escaped text. It rejects escapes of bytes that need none, because each item has only one key.
 func decodeEscaped(s string) (string, error) {
 	text, err := Unescape(s)
 	if err == nil && (text == "" || string(AppendEscaped(nil, text)) != s) {

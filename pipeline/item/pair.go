@@ -7,50 +7,53 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// pair has the values of two maps under one name, or of two lists at one index. One of them may be absent.
+// pair has the values of two maps under one name, or of two lists at one index. One of the values may be absent.
 type pair struct {
-	name     string // in maps
+	name     string // name in the maps; "" for lists
 	old, new Value
 }
 
-// pairs iterates over the attributes that two images do not have in common by meaning: first in the order of the old
-// image, then the attributes that only the new image has. It leaves out the attributes that replication adds.
+// pairs iterates over the attributes that differ by meaning between two images, or that only one of them has. It first
+// yields the attributes of the old image in its order, then the attributes that only the new image has. It leaves out
+// the attributes that replication adds.
 type pairs struct {
-	from, to Image
-	added    bool // second round: from is the new image, and only attributes that the old one lacks are returned
-	at       int  // attribute of from in the current pair
-	peer     int  // attribute of to in the current pair, or -1
-	expected int  // attribute of to where the name of the next attribute is expected
-	both     int  // attributes that both images have
-	moved    nameSearch
+	from, to  Image
+	added     bool // second round: from is the new image, and only attributes that the old image lacks are yielded
+	fromIndex int  // index in from of the current pair's attribute
+	toIndex   int  // index in to of the current pair's attribute, or -1
+	expected  int  // index in to at which the next attribute of from is expected
+	common    int  // number of attributes that both images have
+	names     nameSearch
 }
 
-// differing returns the iterator, before its first pair.
-func differing(old, new Image) pairs { return pairs{from: old, to: new, at: -1} }
+// differing returns an iterator that is before its first pair.
+func differing(old, new Image) pairs { return pairs{from: old, to: new, fromIndex: -1} }
 
-// next goes to the next pair. It returns false after the last one.
+// next moves to the next pair. It returns false after the last pair.
 func (p *pairs) next() bool {
-	for p.at++; p.at < p.from.Len(); p.at++ {
-		differ := false // known without a comparison by meaning
-		p.peer = -1
+	for p.fromIndex++; p.fromIndex < p.from.Len(); p.fromIndex++ {
+		differ := false // the values differ; a comparison by meaning is not needed
+		p.toIndex = -1
 		if p.expected < p.to.Len() {
-			n, end := equalAttrs(&p.from, &p.to, p.at, p.expected)
-			p.at, p.expected, p.both = p.at+n, p.expected+n, p.both+n
-			if p.at == p.from.Len() {
+			n, end := equalAttrs(&p.from, &p.to, p.fromIndex, p.expected)
+			p.fromIndex, p.expected, p.common = p.fromIndex+n, p.expected+n, p.common+n
+			if p.fromIndex == p.from.Len() {
 				break
 			}
-			if x := p.from.Index()[p.at]; p.expected < p.to.Len() && end > x.NameStart()+len(x.RawName(p.from.Bytes())) { // the names are equal
-				p.peer = p.expected
+			x := p.from.Index()[p.fromIndex]
+			hasEqualName := p.expected < p.to.Len() && end > x.NameStart()+len(x.RawName(p.from.Bytes()))
+			if hasEqualName {
+				p.toIndex = p.expected
 				differ = surelyDiffer(p.from.Bytes(), end, p.to.Bytes(), end-x.NameStart()+p.to.Index()[p.expected].NameStart())
 			}
 		}
-		if p.peer < 0 {
-			p.peer = p.moved.find(&p.to, p.expected, p.name())
+		if p.toIndex < 0 {
+			p.toIndex = p.names.find(&p.to, p.expected, p.name())
 		}
-		if p.peer >= 0 {
-			p.both++
-			p.expected = p.peer + 1
-			if p.added || !differ && p.from.ValueAt(p.at).Equal(p.to.ValueAt(p.peer)) {
+		if p.toIndex >= 0 {
+			p.common++
+			p.expected = p.toIndex + 1
+			if p.added || !differ && p.from.ValueAt(p.fromIndex).Equal(p.to.ValueAt(p.toIndex)) {
 				continue
 			}
 		}
@@ -58,22 +61,22 @@ func (p *pairs) next() bool {
 			return true
 		}
 	}
-	if p.added || p.both == p.to.Len() {
+	if p.added || p.common == p.to.Len() {
 		return false
 	}
-	*p = pairs{from: p.to, to: p.from, added: true, at: -1}
+	*p = pairs{from: p.to, to: p.from, added: true, fromIndex: -1}
 	return p.next()
 }
 
-func (p *pairs) name() string { return p.from.name(p.at) }
+func (p *pairs) name() string { return p.from.name(p.fromIndex) }
 
 func (p *pairs) values() (old, new Value) {
-	old = p.from.ValueAt(p.at)
+	old = p.from.ValueAt(p.fromIndex)
 	switch {
 	case p.added:
 		return new, old
-	case p.peer >= 0:
-		new = p.to.ValueAt(p.peer)
+	case p.toIndex >= 0:
+		new = p.to.ValueAt(p.toIndex)
 	}
 	return old, new
 }
@@ -90,14 +93,14 @@ func differingByName(old, new Image) []pair {
 	return ps
 }
 
-// nameSearch finds attributes that are not where they are expected.
+// nameSearch finds attributes that are not at the expected index.
 type nameSearch struct {
-	steps int            // attributes compared in vain
-	index map[string]int // built after many steps: an item may have tens of thousands of attributes
+	steps int            // number of attributes compared without success
+	index map[string]int // index by name, built after many steps: an item may have tens of thousands of attributes
 }
 
-// find returns the index of the attribute of that name, or -1. It searches from one index on, then before that index.
-func (s *nameSearch) find(m *Image, from int, name string) int {
+// find returns the index of the attribute with this name, or -1. It searches from the index from on, then before it.
+func (s *nameSearch) find(m *Image, start int, name string) int {
 	n := m.Len()
 	if s.steps > 64+16*n {
 		if s.index == nil {
@@ -106,20 +109,20 @@ func (s *nameSearch) find(m *Image, from int, name string) int {
 				s.index[m.name(i)] = i
 			}
 		}
-		if at, ok := s.index[name]; ok {
-			return at
+		if pos, ok := s.index[name]; ok {
+			return pos
 		}
 		return -1
 	}
 	for i := range n {
-		at := from + i
-		if at >= n {
-			at -= n
+		pos := start + i
+		if pos >= n {
+			pos -= n
 		}
-		if a := m.Index()[at]; len(name) == a.NameLen() || !a.Plain() {
+		if a := m.Index()[pos]; len(name) == a.NameLen() || !a.Plain() {
 			if a.Text(m.Bytes()) == name {
 				s.steps += i
-				return at
+				return pos
 			}
 		}
 	}
@@ -127,12 +130,12 @@ func (s *nameSearch) find(m *Image, from int, name string) int {
 	return -1
 }
 
-// differingMembers returns the members that two maps do not have in common by meaning, sorted by name. A value of another
-// kind has no members.
+// differingMembers returns the members that differ by meaning between two maps, or that only one of them has, sorted by
+// name. A value of another kind has no members.
 func differingMembers(old, new Value) []pair {
 	var ps []pair
 	x, y := membersFrom(old), membersFrom(new)
-	for { // both maps mostly have one order
+	for { // the members of both maps are mostly in the same order
 		afterX, afterY := x, y
 		name, v, ok := afterX.member()
 		other, w, otherOK := afterY.member()
@@ -162,8 +165,8 @@ func membersFrom(v Value) walker {
 	return walk(v.raw)
 }
 
-// pairUp pairs the remaining members of two maps by sorting them: a map may have tens of thousands of members, and each
-// lookup by name is a scan.
+// pairUp pairs the remaining members of two maps by name. It sorts them, because a map may have tens of thousands of
+// members, and each lookup by name is a scan.
 func pairUp(old, new walker) []pair {
 	var ps []pair
 	for name, v, ok := old.member(); ok; name, v, ok = old.member() {
@@ -184,20 +187,20 @@ func pairUp(old, new walker) []pair {
 	return merged
 }
 
-// elementPairs iterates over the elements that differ by meaning between two lists, and those that only the longer list
-// has.
+// elementPairs iterates over the elements that differ by meaning between two lists, and the elements that only the
+// longer list has.
 type elementPairs struct {
 	pair
-	index int // of the current pair in the lists
+	index int // index of the current pair in the lists
 	x, y  walker
 }
 
-// differingElements returns the iterator before its first pair. A value of another kind has no elements.
+// differingElements returns an iterator that is before its first pair. A value of another kind has no elements.
 func differingElements(old, new Value) elementPairs {
 	return elementPairs{index: -1, x: elementsFrom(old), y: elementsFrom(new)}
 }
 
-// next goes to the next pair. It returns false after the last one.
+// next moves to the next pair. It returns false after the last pair.
 func (p *elementPairs) next() bool {
 	for {
 		var ok, otherOK bool

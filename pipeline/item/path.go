@@ -7,9 +7,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// Path is the path of one value of an image: Address.Lines[0].sku, ["first-name"].Tags[2]. An identifier has letters,
-// digits and _, and does not start with a digit. Other names are in brackets and quotes, with Go's escapes. The zero Path
-// is the path of no value.
+// Path is the path of one value of an image: Address.Lines[0].sku, ["first-name"].Tags[2]. A name without quotes
+// consists of letters, digits and _, and does not start with a digit. Other names are in brackets and quotes, with Go's
+// escapes. The zero Path is not the path of any value.
 type Path struct {
 	segs []Segment // without wildcards
 	text string
@@ -22,7 +22,7 @@ type PathError struct {
 	Message string
 }
 
-// Error names the path, the column and what is wrong there.
+// Error names the path, the column and the problem.
 func (e *PathError) Error() string {
 	return fmt.Sprintf("path %q, column %d: %s", e.Path, e.Column, e.Message)
 }
@@ -87,7 +87,8 @@ func (p Path) Names() ([]string, bool) {
 	return names, true
 }
 
-// CutItem returns the path of a text item.PATH, as rules about entities write it; false for any other text.
+// CutItem returns PATH of a text item.PATH, the form of paths in rules about entities. It returns false for any other
+// text.
 func CutItem(text string) (path string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "item")
 	if !ok || !strings.HasPrefix(rest, ".") && !strings.HasPrefix(rest, "[") {
@@ -96,7 +97,7 @@ func CutItem(text string) (path string, ok bool) {
 	return strings.TrimPrefix(rest, "."), true
 }
 
-// PathText returns the text of a path of names, as [ParsePath] reads it.
+// PathText returns the text of a path of names; [ParsePath] parses it.
 func PathText(names []string) string {
 	var path []byte
 	for _, name := range names {

@@ -27,7 +27,7 @@ type Pattern struct {
 type Segment struct {
 	Wild  Wildcard
 	Name  string
-	Index int // of an element; -1 if the segment is a name
+	Index int // index of an element; -1 if the segment is a name
 }
 
 // Wildcard is the kind of a [Segment] that is not a name or an index.
@@ -62,7 +62,7 @@ type PatternError struct {
 	Message string
 }
 
-// Error names the pattern, the column and what is wrong there.
+// Error names the pattern, the column and the problem.
 func (e *PatternError) Error() string {
 	return fmt.Sprintf("pattern %q, column %d: %s", e.Pattern, e.Column, e.Message)
 }
@@ -76,8 +76,8 @@ func ParsePattern(s string) (Pattern, error) {
 	return Pattern{segs: segs, text: s}, nil
 }
 
-// Segments returns the segments of the pattern. ** at the end is left out, since a value includes all below it; the
-// pattern ** alone is one AnyMember.
+// Segments returns the segments of the pattern. It leaves out ** at the end, because a value includes everything below
+// it. For the pattern ** alone, it returns one AnyMember.
 func (p Pattern) Segments() []Segment {
 	last := len(p.segs) - 1
 	switch {
@@ -89,13 +89,13 @@ func (p Pattern) Segments() []Segment {
 	return p.segs[:last]
 }
 
-// String is the pattern as it was written.
+// String returns the pattern as it was written.
 func (p Pattern) String() string { return p.text }
 
 // IsZero reports whether p is the zero Pattern.
 func (p Pattern) IsZero() bool { return len(p.segs) == 0 }
 
-// Root is the name of the attribute that p starts with, or false if p starts with a wildcard.
+// Root returns the name of the attribute that p starts with, or false if p starts with a wildcard.
 func (p Pattern) Root() (string, bool) {
 	if p.IsZero() || p.segs[0].Wild != NoWildcard {
 		return "", false

@@ -1,7 +1,7 @@
 package item
 
-// Shard returns the shard of a text, from 0 to shards-1: the FNV-1a hash of its bytes in 64 bits, modulo shards. Stored
-// keys hold the result, so it never changes.
+// Shard returns the shard of a text, from 0 to shards-1: the 64-bit FNV-1a hash of its bytes, modulo shards. Stored
+// keys contain the result, so it never changes.
 func Shard(text string, shards int) int {
 	const (
 		offset = 14695981039346656037

@@ -44,16 +44,16 @@ var kindNames = [...]string{"absent", "S", "N", "B", "BOOL", "NULL", "M", "L", "
 // The decoder has checked every value completely, so a getter fails only for a value of another kind. Texts without
 // escapes are ranges of the page. Texts with escapes, binaries and decimals are built at each call.
 type Value struct {
-	raw  []byte // S, N, B: the bytes between the quotes; else the JSON under the type tag
+	raw  []byte // bytes between the quotes of an S, an N or a B; JSON under the type tag of any other kind
 	kind Kind
 }
 
-// RawValue returns the value of checked bytes, as [Value.Raw] returns them. It keeps raw. For other input there are
-// [ParseValue], [StringValue] and others.
+// RawValue returns the value with the checked bytes raw, in the form that [Value.Raw] returns. It keeps raw. For other
+// input, use [ParseValue], [StringValue] and similar functions.
 func RawValue(kind Kind, raw []byte) Value { return Value{raw: raw, kind: kind} }
 
-// Raw returns the bytes of v in the page: of an S, an N or a B the bytes between the quotes, with escapes; of any other
-// kind the JSON under the type tag. The caller must not change them.
+// Raw returns the bytes of v in the page. For an S, an N or a B they are the bytes between the quotes, with escapes.
+// For any other kind they are the JSON under the type tag. The caller must not change them.
 func (v Value) Raw() []byte { return v.raw }
 
 // Kind is the type of v, Absent for the zero Value.
@@ -65,7 +65,7 @@ func (v Value) Exists() bool { return v.kind != Absent }
 // IsNull reports whether v is a NULL.
 func (v Value) IsNull() bool { return v.kind == KindNULL }
 
-// Text is the text of an S; it may be empty. False for any other kind.
+// Text returns the text of an S, which may be empty. It returns false for any other kind.
 func (v Value) Text() (string, bool) {
 	if v.kind != KindS {
 		return "", false
@@ -73,7 +73,7 @@ func (v Value) Text() (string, bool) {
 	return ddbjson.View(ddbjson.TextOf(v.raw)), true
 }
 
-// Number is the exact value of an N. False for any other kind.
+// Number returns the exact value of an N. It returns false for any other kind.
 func (v Value) Number() (decimal.Decimal, bool) {
 	if v.kind != KindN {
 		return decimal.Decimal{}, false
@@ -81,7 +81,7 @@ func (v Value) Number() (decimal.Decimal, bool) {
 	return ddbjson.DecimalOf(v.raw), true
 }
 
-// Int64 is the value of an N that is an integer and fits. False for any other value.
+// Int64 returns the value of an N that is an integer and fits into an int64. It returns false for any other value.
 func (v Value) Int64() (int64, bool) {
 	d, ok := v.Number()
 	if !ok {
@@ -90,7 +90,7 @@ func (v Value) Int64() (int64, bool) {
 	return d.Int64()
 }
 
-// Float64 is the nearest float64 of an N. False for any other kind.
+// Float64 returns the nearest float64 of an N. It returns false for any other kind.
 func (v Value) Float64() (float64, bool) {
 	d, ok := v.Number()
 	if !ok {
@@ -99,12 +99,12 @@ func (v Value) Float64() (float64, bool) {
 	return d.Float64(), true
 }
 
-// Bool is the value of a BOOL. False for any other kind.
+// Bool returns the value of a BOOL. It returns false for any other kind.
 func (v Value) Bool() (value, ok bool) {
 	return v.kind == KindBOOL && v.raw[0] == 't', v.kind == KindBOOL
 }
 
-// Bytes returns the bytes of a B in new memory; they may be empty. False for any other kind.
+// Bytes returns the bytes of a B in new memory; they may be empty. It returns false for any other kind.
 func (v Value) Bytes() ([]byte, bool) {
 	if v.kind != KindB {
 		return nil, false
@@ -115,8 +115,8 @@ func (v Value) Bytes() ([]byte, bool) {
 	return b, true
 }
 
-// Len is the number of members of an M or a set, of elements of an L, or of bytes of an S or a B. It is 0 for any other
-// kind.
+// Len returns the number of members of an M or a set, of elements of an L, or of bytes of an S or a B. It returns 0 for
+// any other kind.
 func (v Value) Len() int {
 	n := 0
 	switch v.kind {
@@ -154,8 +154,8 @@ func (v Value) Get(name string) (Value, bool) {
 	return found, found.Exists()
 }
 
-// Index returns element i of an L, from 0, or member i of a set as an S, an N or a B, in the order of the page. It returns
-// false if there is none, or if v is neither.
+// Index returns element i of an L, or member i of a set as an S, an N or a B. i counts from 0, in the order of the
+// page. Index returns false if there is no such element, or if v is neither an L nor a set.
 func (v Value) Index(i int) (Value, bool) {
 	var found Value
 	if v.isList() && i >= 0 {
@@ -213,8 +213,8 @@ func ParseValue(b []byte) (Value, error) {
 	return Value{}, s.Failure(ddbjson.InValue)
 }
 
-// StringValue returns s as an S. Invalid UTF-8 becomes U+FFFD. If s needs no escapes in JSON, the value refers to its bytes:
-// clone a text of a page that must outlive the page.
+// StringValue returns s as an S. Invalid UTF-8 becomes U+FFFD. If s needs no escapes in JSON, the value refers to the
+// bytes of s. So clone s if it is a text of a page and the value must outlive the page.
 func StringValue(s string) Value {
 	if ddbjson.IsRaw(s) {
 		return Value{raw: unsafe.Slice(unsafe.StringData(s), len(s)), kind: KindS}

@@ -2,12 +2,12 @@ package item
 
 import "github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 
-// valueOf returns the value of attribute i; as is the whole index of the item doc.
-func valueOf(doc []byte, as []ddbjson.Attr, i int) Value {
-	a := as[i]
+// valueOf returns the value of attribute i; attrs is the whole index of the item doc.
+func valueOf(doc []byte, attrs []ddbjson.Attr, i int) Value {
+	a := attrs[i]
 	from, to := a.NameStart()+a.NameLen()+a.Gap(), len(doc)
-	if i+1 < len(as) {
-		to = as[i+1].NameStart()
+	if i+1 < len(attrs) {
+		to = attrs[i+1].NameStart()
 	}
 	if to -= a.Tail(); a.Far() {
 		e := a.Unpack(doc)
@@ -27,12 +27,12 @@ func readValue(b []byte, i int) (Value, int) {
 	if tag <= ddbjson.TagB {
 		from, to = from+1, end-1
 	}
-	return Value{raw: b[from:to:to], kind: Kind(tag)}, ddbjson.Closed(b, end)
+	return Value{raw: b[from:to:to], kind: Kind(tag)}, ddbjson.AfterBrace(b, end)
 }
 
 var emptyMap = []byte("{}")
 
-// eachMember calls yield for the members of a map, with their names as written, until yield returns false.
+// eachMember calls yield for each member of a map, with its name as written, until yield returns false.
 func eachMember(b []byte, yield func(name []byte, v Value) bool) {
 	for w := walk(b); ; {
 		name, v, ok := w.member()
@@ -42,7 +42,7 @@ func eachMember(b []byte, yield func(name []byte, v Value) bool) {
 	}
 }
 
-// eachElement calls yield for the elements of a list or the members of a set, until yield returns false.
+// eachElement calls yield for each element of a list or member of a set, until yield returns false.
 func eachElement(b []byte, kind Kind, yield func(v Value) bool) {
 	for w := walk(b); ; {
 		v, ok := w.element(kind)
@@ -58,16 +58,16 @@ type walker struct {
 	i int // position of the next member or element, or of the closing bracket
 }
 
-func walk(b []byte) walker { return walker{b, ddbjson.Inside(b, 0)} }
+func walk(b []byte) walker { return walker{b, ddbjson.FirstInside(b, 0)} }
 
 // member returns the next member of a map with its name as written, or false after the last.
 func (w *walker) member() (name []byte, v Value, ok bool) {
 	if w.b[w.i] == '}' {
 		return nil, Value{}, false
 	}
-	from, to, at := ddbjson.MemberName(w.b, w.i)
-	v, at = readValue(w.b, at)
-	w.i = ddbjson.Next(w.b, at)
+	from, to, end := ddbjson.MemberName(w.b, w.i)
+	v, end = readValue(w.b, end)
+	w.i = ddbjson.Next(w.b, end)
 	return w.b[from:to], v, true
 }
 
@@ -76,13 +76,13 @@ func (w *walker) element(kind Kind) (v Value, ok bool) {
 	if w.b[w.i] == ']' {
 		return Value{}, false
 	}
-	at := 0
+	next := 0
 	if kind == KindL {
-		v, at = readValue(w.b, w.i)
+		v, next = readValue(w.b, w.i)
 	} else {
 		end := ddbjson.StringEnd(w.b, w.i+1)
-		v, at = Value{raw: w.b[w.i+1 : end : end], kind: Kind(ddbjson.MemberTag(ddbjson.Tag(kind)))}, end+1
+		v, next = Value{raw: w.b[w.i+1 : end : end], kind: Kind(ddbjson.MemberTag(ddbjson.Tag(kind)))}, end+1
 	}
-	w.i = ddbjson.Next(w.b, at)
+	w.i = ddbjson.Next(w.b, next)
 	return v, true
 }

@@ -6,19 +6,18 @@ import (
 	"time"
 )
 
-// stream has the parts of the ARN of a DynamoDB stream:
-// arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/LABEL.
-type stream struct {
+// streamARN has the parts of the ARN of a DynamoDB stream: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/LABEL.
+type streamARN struct {
 	arn, region, table string
 	epoch              uint64 // the label's time in Unix seconds
-	err                error  // set if arn is not the ARN of a stream
+	err                error  // set if arn is not the ARN of a stream; the fields may then be empty
 }
 
 var errStreamARN = errs.New("want the ARN of a stream: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/YYYY-MM-DDThh:mm:ss.sss")
 
-// parseStream reads arn. With err set it has the parts before the invalid one.
-func parseStream(arn string) stream {
-	s := stream{arn: arn, err: errStreamARN}
+// parseStreamARN parses arn. If err is set, only the valid leading parts are filled.
+func parseStreamARN(arn string) streamARN {
+	s := streamARN{arn: arn, err: errStreamARN}
 	parts := strings.SplitN(arn, ":", 6)
 	if len(parts) != 6 || parts[0] != "arn" {
 		return s
@@ -33,25 +32,27 @@ func parseStream(arn string) stream {
 	if !ok || name == "" {
 		return s
 	}
-	at, err := time.Parse("2006-01-02T15:04:05.999999999", label)
-	if err != nil || at.Unix() < 0 {
+	labelTime, err := time.Parse("2006-01-02T15:04:05.999999999", label)
+	if err != nil || labelTime.Unix() < 0 {
 		s.err = fmt.Errorf("the stream's label is no time: %w", errStreamARN)
 		return s
 	}
-	s.epoch, s.err = uint64(at.Unix()), nil
+	s.epoch, s.err = uint64(labelTime.Unix()), nil
 	return s
 }
 
-// CheckStreamARN returns nil if arn is the ARN of a DynamoDB stream, or else an error with the right form.
-func CheckStreamARN(arn string) error { return parseStream(arn).err }
+// CheckStreamARN returns an error that shows the right form if arn is not the ARN of a DynamoDB stream.
+func CheckStreamARN(arn string) error { return parseStreamARN(arn).err }
 
-// streamCache keeps the parsed ARNs of a page. Most pages have one. The texts are copies and do not refer to the page.
-type streamCache struct{ known []stream }
+// streamCache keeps the parsed ARNs of a page. Most pages have one ARN. The texts are copies and do not refer to the
+// page.
+type streamCache struct{ known []streamARN }
 
 // maxStreams bounds the search. The records of a page belong to few tables.
 const maxStreams = 8
 
-func (s *streamCache) find(arn string) *stream {
+// parse returns the parts of arn. It parses arn if the cache does not have it.
+func (s *streamCache) parse(arn string) *streamARN {
 	for i := range s.known {
 		if s.known[i].arn == arn {
 			return &s.known[i]
@@ -60,6 +61,6 @@ func (s *streamCache) find(arn string) *stream {
 	if len(s.known) == maxStreams {
 		s.known = s.known[1:]
 	}
-	s.known = append(s.known, parseStream(strings.Clone(arn)))
+	s.known = append(s.known, parseStreamARN(strings.Clone(arn)))
 	return &s.known[len(s.known)-1]
 }

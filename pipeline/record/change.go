@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Operation is what happened to the item.
+// Operation is the kind of a change.
 type Operation uint8
 
 // The operations. INSERT, MODIFY and REMOVE are the API's (Streams API reference,
@@ -17,7 +17,7 @@ const (
 	Insert
 	Modify
 	Remove
-	Snapshot // a backfilled state of the item: older than every write of its stream, raises no events
+	Snapshot // a backfilled state of the item. It is older than every write of its stream, and raises no events
 )
 
 // String is INSERT, MODIFY, REMOVE, SNAPSHOT or UNKNOWN.
@@ -77,7 +77,7 @@ var ttlIdentity = Identity{Type: "Service", PrincipalID: "dynamodb.amazonaws.com
 type Change struct {
 	Op        Operation
 	ViewType  ViewType // from the record; ViewUnknown if it has none
-	Backfill  bool     // from a snapshot: Raw is its line or its item, and no record
+	Backfill  bool     // the change comes from a snapshot; Raw is then a line or an item, not a record
 	Index     int32    // position of the record in its page, 0-based
 	EventName string   // as sent
 	Key       item.Key // canonical
@@ -92,40 +92,40 @@ type Change struct {
 	Region    string
 	Shard     string // "" if the source does not know it
 	Identity  Identity
-	SizeBytes int64  // SizeBytes of the record
+	SizeBytes int64  // SizeBytes as sent
 	Raw       []byte // the record's JSON; see RecordJSON
 }
 
-// Removed reports whether the item is gone: a REMOVE, or an unknown operation with an old image and without a new one, as
-// TTL deletes of DynamoDB Local are.
+// Removed reports whether the item is gone: the change is a REMOVE, or an unknown operation with an old image and
+// without a new one. TTL deletes of DynamoDB Local have an unknown operation.
 func (c *Change) Removed() bool {
 	return c.Op == Remove || c.Op == Unknown && c.Old.Exists() && !c.New.Exists()
 }
 
-// Inserted reports whether the item did not exist before the change, by the record: an INSERT, or an unknown operation
-// without an old image though the records of its stream have old images.
+// Inserted reports whether, according to the record, the item did not exist before the change. The change is an INSERT,
+// or an unknown operation without an old image in a stream whose records have old images.
 func (c *Change) Inserted() bool {
 	return c.Op == Insert || c.Op == Unknown && !c.Old.Exists() && c.ViewType.HasOld()
 }
 
-// FoundNoItem reports whether the item certainly did not exist before the change, so that a sink has nothing of it. A sink
-// that receives no TTL deletes does not know that of an INSERT: an item with the same key may have expired, and its output
-// may be stored, or wait in dead letters.
+// FoundNoItem reports whether the item certainly did not exist before the change, so a sink has no output of it. If a
+// sink receives no TTL deletes (noTTLDeletes), an INSERT does not prove that: an item with the same key may have
+// expired, and its output may still be stored, or wait in dead letters.
 func (c *Change) FoundNoItem(noTTLDeletes bool) bool {
 	return c.Op == Snapshot || c.Inserted() && !noTTLDeletes
 }
 
-// CameAndWent reports whether the item existed only within the time of an incremental export, which shows it as a REMOVE
-// without images.
+// CameAndWent reports whether the item was inserted and removed within the time of one incremental export. The export
+// shows such an item as a REMOVE without images.
 func (c *Change) CameAndWent() bool {
 	return c.Op == Remove && !c.Old.Exists() && c.ViewType.HasOld()
 }
 
-// maxLayerDigits is the length of the longest number of a layer. Sequence numbers of a stream have at least 21 digits.
+// maxLayerDigits is the maximum length of a layer's number. Sequence numbers of a stream have at least 21 digits.
 const maxLayerDigits = 6
 
-// FromSnapshot reports whether the change comes from a snapshot, also if it went through dead letters since then: its
-// sequence number is that of a layer ([SnapshotOptions]).
+// FromSnapshot reports whether the change comes from a snapshot, even if it was a dead letter since then. The sequence
+// number of such a change is the number of a layer (see [SnapshotOptions]).
 func (c *Change) FromSnapshot() bool { return c.Backfill || len(c.Sequence) <= maxLayerDigits }
 
 // TTLDelete reports whether DynamoDB's TTL process removed the item in this Region.

@@ -30,7 +30,8 @@ func (c *Change) Clone() *Change {
 // rangeMover maps ranges of one buffer to a copy of it.
 type rangeMover struct{ from, to []byte }
 
-// bytes returns the range of the copy for b, or a new copy of b if b is not a range of the original.
+// bytes returns the part of the copy that corresponds to b. If b is not a range of the original, it returns a new copy
+// of b.
 func (m rangeMover) bytes(b []byte) []byte {
 	if len(b) == 0 || len(m.from) == 0 {
 		return bytes.Clone(b)

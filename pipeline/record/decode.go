@@ -28,8 +28,8 @@ type DecoderOptions struct {
 // the start of the next record is unknown.
 type Decoder struct {
 	o             DecoderOptions
-	defaultStream *stream    // stream of o.StreamARN; nil if there is none
-	readers       *sync.Pool // of *recordReader: the next page uses the scratch memory again
+	defaultStream *streamARN // stream of o.StreamARN; nil if there is none
+	readers       *sync.Pool // *recordReader values, so that the next page reuses their scratch memory
 }
 
 // NewDecoder returns a decoder. If o.StreamARN is not the ARN of a stream, every record that needs it is an error.
@@ -39,7 +39,7 @@ func NewDecoder(o DecoderOptions) *Decoder {
 	return d
 }
 
-// ForShard returns a decoder for the records of a shard. It has the other options of d and shares the memory of d.
+// ForShard returns a decoder for the records of a shard. It has all other options of d, and shares its memory pool.
 func (d *Decoder) ForShard(streamARN, shard string) *Decoder {
 	sd := &Decoder{o: d.o, defaultStream: d.defaultStream, readers: d.readers}
 	if sd.o.StreamARN, sd.o.Shard = streamARN, shard; streamARN != d.o.StreamARN {
@@ -48,12 +48,12 @@ func (d *Decoder) ForShard(streamARN, shard string) *Decoder {
 	return sd
 }
 
-// parseDefaultStream returns nil for an empty ARN.
-func parseDefaultStream(arn string) *stream {
+// parseDefaultStream parses arn. It returns nil if arn is empty.
+func parseDefaultStream(arn string) *streamARN {
 	if arn == "" {
 		return nil
 	}
-	s := parseStream(arn)
+	s := parseStreamARN(arn)
 	return &s
 }
 
@@ -113,30 +113,30 @@ func byteOrderMark(b []byte) int {
 type Page struct {
 	Changes    []Change
 	Errors     []*RecordError // records that could not be decoded; their Index orders them among the changes
-	Duplicates int            // records left out: the source has delivered them before
+	Duplicates int            // records left out because the source delivered them before
 	Bytes      int            // bytes of the input, which the changes keep in memory
 	EmptyMaps  int            // {} that were accepted as the empty map (DecoderOptions.DynamoDBLocal)
 }
 
-// RecordError is the error of one record that could not be decoded: a record with valid grammar and invalid content, or a
-// line with invalid grammar among JSON lines.
+// RecordError is the error of one record that could not be decoded. The record has valid grammar and invalid content,
+// or it is a line with invalid grammar among JSON lines.
 type RecordError struct {
-	Index    int        // of the record in its page, 0-based
-	Offset   int64      // of the record in the input of its page, in bytes
-	Path     string     // of the error in the record: dynamodb.NewImage.Address.Lines[2]
+	Index    int        // index of the record in its page, 0-based
+	Offset   int64      // offset of the record in the input of its page, in bytes
+	Path     string     // path of the error in the record, as dynamodb.NewImage.Address.Lines[2]
 	Key      item.Key   // "" if the keys could not be decoded
 	Keys     item.Image // key attributes; absent if Key is ""
 	Sequence string     // "" if it could not be decoded
 	Version  Version
 	Raw      []byte
-	Snapshot *SnapshotOptions // of the decoder, if it is a line or an item of a snapshot; nil for a record. Read only
+	Snapshot *SnapshotOptions // options of the decoder of a snapshot; nil for a record. Read only
 	Err      error
 }
 
 // Error names the record, the path and the problem. It has no data.
 func (e *RecordError) Error() string { return e.text(e.Path, e.Err) }
 
-// Redacted is Error with the path up to the attribute: names inside maps may be data.
+// Redacted is Error with the path shortened to the attribute, because names inside maps may be data.
 func (e *RecordError) Redacted() string { return e.text(e.attribute(), redact.SafeText(e.Err)) }
 
 // Describe returns the class and the path up to the attribute.
@@ -155,7 +155,7 @@ func (e *RecordError) Unwrap() error { return e.Err }
 // FramingError is the error of input with invalid JSON grammar.
 type FramingError struct {
 	Offset int64 // bytes from the start of the input
-	Index  int   // of the record with the error
+	Index  int   // index of the record with the error
 	Err    error
 }
 
@@ -164,7 +164,7 @@ func (e *FramingError) Error() string {
 	return fmt.Sprintf("record %d, byte %d of the input: %v", e.Index, e.Offset, e.Err)
 }
 
-// Redacted is Error: it has no data.
+// Redacted is Error with the redacted text of Err.
 func (e *FramingError) Redacted() string {
 	return fmt.Sprintf("record %d, byte %d of the input: %s", e.Index, e.Offset, redact.SafeText(e.Err))
 }
@@ -175,7 +175,7 @@ func (e *FramingError) Describe() (class, field string) { return "syntax", "" }
 // Unwrap returns Err.
 func (e *FramingError) Unwrap() error { return e.Err }
 
-// attribute returns the path up to the attribute of the item. Names inside maps may be data, and logs do not show them.
+// attribute returns Path up to the attribute of the item. Logs show no names inside maps, because they may be data.
 func (e *RecordError) attribute() string {
 	if image, p, ok := e.ImagePath(); ok {
 		return string(ddbjson.JoinPath([]byte(image), string(ddbjson.AppendMember(nil, p.Root()))))

@@ -1,13 +1,13 @@
-// Package record decodes the records of a stream into Changes. It reads the Streams API, Lambda events, Kinesis events and
-// saved lines. It decodes the items of a table, too: lines of exports and answers of Scan.
+// Package record decodes the records of a stream into Changes. It reads answers of the Streams API, Lambda events,
+// Kinesis events and saved lines. It also decodes the items of a table: lines of exports and answers of Scan.
 //
-// A [Decoder] returns a [Page] with changes and with the records that could not be decoded. [Decoder.Decode] calls document,
-// which calls readRecord for each record. readRecord calls readChange: object reads the fields, validate checks them
-// together. addChange or reject then adds the record to the page.
+// A [Decoder] returns a [Page] with changes and with the records that could not be decoded. [Decoder.Decode] calls
+// document, which calls readRecord for each record. readRecord calls readChange. There, object reads the fields, and
+// validate checks them together. Then addChange or reject adds the record to the page.
 //
-// A [SnapshotDecoder] shares readRecord: lineFields reads the line or the item instead of object, and validateLine checks
-// it instead of validate. Each such change is older than all records of its item.
+// A [SnapshotDecoder] shares readRecord. Its lineFields replaces object, and its validateLine replaces validate. Each
+// change of a snapshot is older than all records of its item.
 //
-// Read change.go and decode.go, then document.go, record.go and validate.go, then snapshot.go. previous_fields.go predicts a record from the
-// one before; only speed depends on it.
+// Read change.go and decode.go, then document.go, record.go and validate.go, then snapshot.go. previous_fields.go
+// predicts a record from the previous one; only speed depends on it.
 package record

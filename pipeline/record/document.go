@@ -8,9 +8,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// envelope has the fields of an event or of a GetRecords answer beside its records.
+// envelope has the fields of an event or of a GetRecords answer, without its records.
 type envelope struct {
-	getRecords   bool   // set by the caller: a GetRecords answer, so NextShardIterator is read
+	getRecords   bool   // the input is a GetRecords answer, so NextShardIterator is read; set by the caller
 	hasRecords   bool   // there is a field Records
 	hasIterator  bool   // there is a field NextShardIterator, null or not
 	nextIterator string // NextShardIterator
@@ -48,8 +48,9 @@ func (r *recordReader) envelope(i int, e *envelope) int {
 	return r.members(i, func(name []byte, at int) int { return r.envelopeField(name, at, e) })
 }
 
-// answer reads the whole input, an answer of a service: an object whose fields field reads, as for members. check
-// returns what is wrong with all fields together. Another value fails with notObject.
+// answer reads the whole input, which is the answer of a service: one object. It calls field for each member, as
+// members does. Then it calls check, which returns an error if the fields do not fit together. Input that is not an
+// object fails with notObject.
 func (r *recordReader) answer(notObject error, field func(name []byte, at int) int, check func() error) error {
 	i, start := -1, r.Space(0)
 	switch {
@@ -74,17 +75,18 @@ func (r *recordReader) answer(notObject error, field func(name []byte, at int) i
 	return nil
 }
 
-// members reads the object at i. field reads the value of a field at an index, and returns the index after it.
-func (r *recordReader) members(i int, field func(name []byte, at int) int) int {
+// members reads the object at i. For each member it calls field with the position of the value. field reads the value,
+// and returns the position after it.
+func (r *recordReader) members(i int, field func(name []byte, valueAt int) int) int {
 	if i = r.Space(i + 1); r.Peek(i) == '}' {
 		return i + 1
 	}
 	for done := false; !done; {
-		name, at := r.Field(i)
-		if at < 0 {
+		name, valueAt := r.Field(i)
+		if valueAt < 0 {
 			return -1
 		}
-		next := field(name, at)
+		next := field(name, valueAt)
 		if next < 0 {
 			return -1
 		}
@@ -104,7 +106,7 @@ func (r *recordReader) envelopeField(name []byte, i int, e *envelope) int {
 			break
 		}
 		if e.hasIterator {
-			return r.Fail(i, errFieldTwo)
+			return r.Fail(i, errDuplicateField)
 		}
 		e.hasIterator = true
 		next := r.textField(i, &e.nextIterator)
@@ -120,12 +122,13 @@ func (r *recordReader) envelopeField(name []byte, i int, e *envelope) int {
 	return r.SkipValue(i)
 }
 
-// arrayOnce reads the only array of records of an object. has notes that it is there.
-func (r *recordReader) arrayOnce(i int, has *bool, notArray error) int {
-	if *has {
-		return r.Fail(i, errFieldTwo)
+// arrayOnce reads the array of records at i and sets found. It fails if found is already set: an object has one array
+// of records.
+func (r *recordReader) arrayOnce(i int, found *bool, notArray error) int {
+	if *found {
+		return r.Fail(i, errDuplicateField)
 	}
-	*has = true
+	*found = true
 	if r.Peek(i) != '[' {
 		return r.Fail(i, notArray)
 	}
@@ -148,9 +151,9 @@ func (r *recordReader) array(i int) int {
 	return i
 }
 
-// readRecord reads a record and adds it to the changes or the errors of the page. With orEnvelope it fails with
-// errEnvelope if the object is an envelope of records.
-func (r *recordReader) readRecord(i int, orEnvelope bool) int {
+// readRecord reads a record and adds it to the changes or the errors of the page. If mayBeEnvelope is set and the
+// object is an envelope of records, it fails with errEnvelope.
+func (r *recordReader) readRecord(i int, mayBeEnvelope bool) int {
 	p := r.page
 	if r.recordStart = i; r.index() == 0 {
 		r.start = i
@@ -174,19 +177,20 @@ func (r *recordReader) readRecord(i int, orEnvelope bool) int {
 	r.forgetPrevious()
 	*c = Change{}
 	r.EmptyMaps = emptyMaps
-	if orEnvelope && errors.Is(r.Err, errEnvelope) {
+	if mayBeEnvelope && errors.Is(r.Err, errEnvelope) {
 		return -1
 	}
 	return r.reject(i)
 }
 
-// addChange adds c, the record up to next, to the page. c is its next free element, or r.scratch.
+// addChange adds c to the page. The record of c ends at next. c is the next free element of page.Changes, or r.scratch
+// if there is none.
 func (r *recordReader) addChange(c *Change, next int) {
 	p, arena := r.page, &r.Arena
 	arena.EndRecord(len(c.Raw), next-r.start, r.size-next)
-	if !arena.IsOpen() {
+	if !arena.IsOpen() { // the first record is in scratch memory: move it into the arena
 		arena.Open()
-		if r.ownKeys {
+		if r.keysInArena {
 			c.Keys = item.Indexed(arena.KeepBytes(c.Keys.Bytes()), c.Keys.Index())
 		}
 		for _, m := range []*item.Image{&c.Keys, &c.Old, &c.New} {
@@ -249,7 +253,7 @@ func (r *recordReader) reject(i int) int {
 	return next
 }
 
-// pathAt is the path of the error in the record at i.
+// pathAt returns the path of the error in the record at i.
 func (r *recordReader) pathAt(i int) string {
 	if r.snapshot != nil {
 		return r.linePath(i)
@@ -257,18 +261,18 @@ func (r *recordReader) pathAt(i int) string {
 	return r.Locate(i, r.ErrAt, ddbjson.InRecord)
 }
 
-// index is the index of the next record.
+// index returns the index of the next record.
 func (r *recordReader) index() int { return len(r.page.Changes) + len(r.page.Errors) }
 
-// recoverKey reads the key and the version of an invalid record, as far as they are valid.
+// recoverKey sets the key and the version of e, as far as they are valid in the record at i.
 func (r *recordReader) recoverKey(i int, e *RecordError) {
 	err, at, emptyMaps := r.Err, r.ErrAt, r.EmptyMaps
-	defer func() { r.Err, r.ErrAt, r.EmptyMaps, r.partial = err, at, emptyMaps, false }()
+	defer func() { r.Err, r.ErrAt, r.EmptyMaps, r.skipInvalidFields = err, at, emptyMaps, false }()
 	if !r.Arena.IsOpen() {
 		r.Arena.OpenEmpty()
 	}
 	var c Change
-	r.partial, r.rawRecord = true, rawRecord{}
+	r.skipInvalidFields, r.rawRecord = true, rawRecord{}
 	if r.snapshot != nil {
 		r.recoverLine(i, &c)
 	} else {

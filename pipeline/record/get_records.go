@@ -14,10 +14,10 @@ var (
 	errIterator = errs.New("NextShardIterator is an empty text")
 )
 
-// DecodeGetRecords reads a GetRecords answer: an object with an array of Records and a NextShardIterator, which is null or
-// absent if the shard has ended. The page keeps b, which the caller must not change. An empty or incomplete body is a
-// *FramingError and never Ended, as is a body with trailing data or without Records. The page then has the records before
-// the error.
+// DecodeGetRecords reads a GetRecords answer: an object with an array of Records and a NextShardIterator, which is null
+// or absent if the shard has ended. The page keeps b, which the caller must not change. A body that is empty or
+// incomplete, has trailing data or lacks Records is a *FramingError, and never Ended. The page then has the records
+// before the error.
 func (d *Decoder) DecodeGetRecords(b []byte) (GetRecordsPage, error) {
 	r := d.newReader(b)
 	defer d.release(r)

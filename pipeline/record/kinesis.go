@@ -33,12 +33,13 @@ func (r *recordReader) kinesisSequence(i int) int {
 	next := r.textField(i, &r.sequence)
 	if next >= 0 && (len(r.sequence) > kinesisSequenceWidth || !allDigits(r.sequence)) {
 		r.sequence = ""
-		return r.Fail(i, errSequenceK)
+		return r.Fail(i, errKinesisSequence)
 	}
 	return next
 }
 
-// readKinesis reads the record inside a Kinesis event. c has the fields of the event.
+// readKinesis reads the record inside a Kinesis event. At the call, c has the fields of the event; then it has those of
+// the record.
 func (r *recordReader) readKinesis(c *Change) bool {
 	outer := *c
 	data, sequence := r.data, r.sequence
@@ -87,7 +88,7 @@ func (r *recordReader) readKinesisData(c *Change) bool {
 	return i >= 0
 }
 
-// validateKinesis is validate for a record of Kinesis Data Streams for DynamoDB.
+// validateKinesis does the same as validate, for a record of Kinesis Data Streams for DynamoDB.
 func (r *recordReader) validateKinesis(c *Change) bool {
 	r.setOperation(c)
 	switch {
@@ -108,7 +109,7 @@ func (r *recordReader) validateKinesis(c *Change) bool {
 	}
 	c.Version = kinesisVersion(uint64(us), c.Sequence)
 	if c.StreamARN != "" {
-		c.StreamARN = r.streams.find(c.StreamARN).arn
+		c.StreamARN = r.streams.parse(c.StreamARN).arn
 	}
 	if c.Table == "" {
 		c.Table = r.o.Table
@@ -123,6 +124,7 @@ func (r *recordReader) validateKinesis(c *Change) bool {
 	return true
 }
 
+// microseconds returns the creation time of a Kinesis record in microseconds since 1970, or snapshotMicroseconds.
 func (r *recordReader) microseconds() (int64, error) {
 	if len(r.time) == 0 {
 		return 0, errMissing

@@ -6,9 +6,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// DecodeLines reads JSON lines: each has a record, or an event or an array of records. The page keeps b, which the caller
+// DecodeLines reads JSON lines: each is a record, an event, or an array of records. The page keeps b, which the caller
 // must not change. Lines may be blank and may end in CR LF; a byte order mark before the first line is skipped. A line
-// with invalid grammar is a RecordError of the page, which wraps a *FramingError. The next lines are read.
+// with invalid grammar becomes a RecordError of the page, which wraps a *FramingError, and the next lines are read.
 func (d *Decoder) DecodeLines(b []byte) *Page {
 	r := d.newReader(b)
 	defer d.release(r)
@@ -18,40 +18,40 @@ func (d *Decoder) DecodeLines(b []byte) *Page {
 
 // lines reads the lines of b.
 func (r *recordReader) lines(b []byte) {
-	for at := byteOrderMark(b); at < len(b); {
+	for start := byteOrderMark(b); start < len(b); {
 		end := len(b)
-		if n := bytes.IndexByte(b[at:], '\n'); n >= 0 {
-			end = at + n
+		if n := bytes.IndexByte(b[start:], '\n'); n >= 0 {
+			end = start + n
 		}
-		r.readLine(b[:end], at)
-		at = end + 1
+		r.readLine(b[:end], start)
+		start = end + 1
 	}
 }
 
-// readLine reads the last line of b, from at on.
-func (r *recordReader) readLine(b []byte, at int) {
+// readLine reads the line from i to the end of b.
+func (r *recordReader) readLine(b []byte, i int) {
 	input := r.Input
 	r.Input = b
 	defer func() { r.Input = input }()
-	for at = r.Space(at); at < len(b); at = r.Space(at) {
+	for i = r.Space(i); i < len(b); i = r.Space(i) {
 		next := -1
-		switch c := b[at]; {
+		switch c := b[i]; {
 		case r.snapshot != nil:
-			next = r.lineRecord(at)
+			next = r.lineRecord(i)
 		case c == '{' || c == '[':
-			next = r.document(at)
+			next = r.document(i)
 		default:
-			r.Fail(at, errRecord) // one error for the line, not one for each token
+			r.Fail(i, errRecord) // one error for the line, not one for each token
 		}
 		if next < 0 {
-			r.rejectLine(at)
+			r.rejectLine(i)
 			return
 		}
-		at = next
+		i = next
 	}
 }
 
-// rejectLine adds the rest of a line from i to the errors. In an array or an event the rest starts after the last complete
+// rejectLine adds the line from i to the errors. In an array or an event, it adds only the rest after the last complete
 // record.
 func (r *recordReader) rejectLine(i int) {
 	if i < r.recordStart && r.recordStart < len(r.Input) {

@@ -12,8 +12,9 @@ import (
 // ErrPacked means that [AppendPacked] did not write these bytes.
 var ErrPacked = errs.New("packed changes are broken")
 
-// AppendPacked appends a change so that [Unpacker.Unpack] returns an equal change: the raw record, then each part, as a
-// range of the record if possible. The record alone is not enough: sources also make changes without a record.
+// AppendPacked appends a change in a form from which [Unpacker.Unpack] makes an equal change. It writes the raw record,
+// then each part; a part that lies in the record is written as a range of it. The record alone is not enough: sources
+// also make changes without a record.
 func AppendPacked(dst []byte, c *Change) []byte {
 	p := packWriter{dst: appendPart(dst, c.Raw), raw: c.Raw}
 	op := byte(c.Op)
@@ -48,7 +49,7 @@ func AppendPacked(dst []byte, c *Change) []byte {
 // packedBackfill is set in the operation of a packed change with Backfill.
 const packedBackfill = 0x80
 
-// changeTexts returns the texts of a change.
+// changeTexts returns pointers to the texts of a change.
 func changeTexts(c *Change) [11]*string {
 	return [...]*string{
 		&c.EventName, (*string)(&c.Key), &c.Version.sequence, &c.Sequence, &c.EventID, &c.StreamARN, &c.Table,
@@ -82,7 +83,7 @@ func appendPart(dst, b []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
-// packReader reads what packWriter wrote. Its results refer to b.
+// packReader reads the bytes that packWriter wrote. Its results refer to b.
 type packReader struct {
 	b       []byte
 	raw     []byte // the record
@@ -155,11 +156,11 @@ func (r *Unpacker) Unpack(b []byte, c *Change) (rest []byte, err error) {
 		s := &r.scan
 		s.Input, s.AllowEmptyMaps = u.part(), true
 		start := s.Space(0)
-		as, next := s.Item(start, nil, nil)
+		attrs, next := s.Item(start, nil, nil)
 		if next < 0 || u.invalid {
 			return nil, ErrPacked
 		}
-		*image = item.Indexed(s.Input[start:next], as)
+		*image = item.Indexed(s.Input[start:next], attrs)
 	}
 	if u.invalid {
 		return nil, ErrPacked

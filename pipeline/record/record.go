@@ -11,58 +11,58 @@ import (
 
 // The errors of a record's fields.
 var (
-	errRecord       = errs.New("want a record: an object with eventName and dynamodb")
-	errEnvelope     = errs.New("an envelope of records, within a record")
-	errFieldTwo     = errs.New("stands twice in the record")
-	errMissing      = errs.New("is missing")
-	errObject       = errs.New("want an object")
-	errSequence     = errs.New("want a sequence number of up to 40 digits")
-	errSequenceK    = errs.New("want a sequence number of up to 60 digits")
-	errCreationTime = errs.New("want a time from 1970 to 9999: seconds since 1970, or RFC 3339")
-	errSize         = errs.New("want a number of bytes")
-	errNoImage      = errs.New("is missing, though the operation and the view type have it")
-	errNoSuch       = errs.New("contradicts the operation, which has no such image")
-	errOtherItem    = errs.New("contradicts dynamodb.Keys: the image is of another item")
-	errNoARN        = errs.New("the record names no stream, and its version needs one: give the stream's ARN with --stream-arn")
-	errNoTable      = errs.New("the record names no table, and keys of several tables need one: give the stream's ARN with --stream-arn")
+	errRecord          = errs.New("want a record: an object with eventName and dynamodb")
+	errEnvelope        = errs.New("an envelope of records, within a record")
+	errDuplicateField  = errs.New("stands twice in the record")
+	errMissing         = errs.New("is missing")
+	errObject          = errs.New("want an object")
+	errSequence        = errs.New("want a sequence number of up to 40 digits")
+	errKinesisSequence = errs.New("want a sequence number of up to 60 digits")
+	errCreationTime    = errs.New("want a time from 1970 to 9999: seconds since 1970, or RFC 3339")
+	errSize            = errs.New("want a number of bytes")
+	errNoImage         = errs.New("is missing, though the operation and the view type have it")
+	errUnexpectedImage = errs.New("contradicts the operation, which has no such image")
+	errOtherItem       = errs.New("contradicts dynamodb.Keys: the image is of another item")
+	errNoARN           = errs.New("the record names no stream, and its version needs one: give the stream's ARN with --stream-arn")
+	errNoTable         = errs.New("the record names no table, and keys of several tables need one: give the stream's ARN with --stream-arn")
 )
 
 // rawRecord has the fields of a record that are decoded once all fields are known.
 type rawRecord struct {
-	seen      fields
-	precision string     // of a Kinesis record's creation time
-	time      []byte     // creation time, as written
-	data      string     // of a Kinesis event: the record in base64
-	sequence  string     // of a Kinesis event
-	metadata  item.Image // of a line of an incremental export
-	ownKeys   bool       // the bytes of Keys are in the arena, not in the page
+	seen        fields
+	precision   string     // unit of a Kinesis record's creation time
+	time        []byte     // creation time, as written
+	data        string     // base64 of the record in a Kinesis event
+	sequence    string     // sequence number of a Kinesis event
+	metadata    item.Image // Metadata of a line of an incremental export
+	keysInArena bool       // the bytes of Keys are in the arena, not in the page
 }
 
 // recordReader reads the records of one page.
 type recordReader struct {
 	ddbjson.Scanner
 	rawRecord
-	o             *DecoderOptions
-	defaultStream *stream          // stream of o.StreamARN; nil if there is none
-	snapshot      *SnapshotDecoder // reads lines of a snapshot; nil: records
-	form          lineForm         // of the line that is being read
-	page          *Page
-	streams       streamCache
-	scratch       Change // the change that is being read while page.Changes is full
-	partial       bool   // skip invalid fields instead of failing
-	size          int    // bytes of the whole input; Input may be its first lines only
-	start         int    // position of the first record
-	recordStart   int    // position of the record that is being read, or after the last one
+	o                 *DecoderOptions
+	defaultStream     *streamARN       // stream of o.StreamARN; nil if there is none
+	snapshot          *SnapshotDecoder // decoder of a snapshot's lines; nil if the input has records
+	form              lineForm         // form of the line that is being read
+	page              *Page
+	streams           streamCache
+	scratch           Change // the change that is being read while page.Changes is full
+	skipInvalidFields bool
+	size              int // bytes of the whole input; Input may be only its first lines
+	start             int // position of the first record
+	recordStart       int // position of the record that is being read, or after the last one
 
-	// Predictions from the record before.
-	previous             *Change         // nil if there is none
-	previousRegion       string          // as written: the Region of a change may come from the stream's ARN
-	recordFields         previousFields  // of the record's object
-	streamFields         previousFields  // of the object under dynamodb
-	otherFields          previousFields  // of any other object; always empty
-	equalShift, equalEnd int             // the input up to equalEnd equals the bytes equalShift earlier
-	keyAttrs             [2]ddbjson.Attr // scratch memory of setItemKeys
-	keyIndexes           [2][2]int       // indexes of the key attributes in the new and the old image
+	// Predictions from the previous record.
+	previous                *Change         // nil if there is none
+	previousRegion          string          // awsRegion as written; the change's Region may come from the ARN instead
+	recordFields            previousFields  // fields of the record's object
+	streamFields            previousFields  // fields of the object under dynamodb
+	otherFields             previousFields  // fields of any other object; always empty
+	equalDistance, equalEnd int             // each byte up to equalEnd equals the byte equalDistance before it
+	keyAttrs                [2]ddbjson.Attr // scratch memory of setItemKeys
+	keyIndexes              [2][2]int       // indexes of the key attributes in the new and the old image
 }
 
 // fields reads the object of a record into c. A field that is null counts as absent.
@@ -73,9 +73,9 @@ func (r *recordReader) fields(i int, c *Change) int {
 	return r.object(i, c, recordNames, &r.recordFields)
 }
 
-// object reads the fields of an object, and keeps their positions in o. null is an object without fields. names has
+// object reads the fields of an object, and keeps their positions in previous. null is an object without fields. names has
 // the field of a name.
-func (r *recordReader) object(i int, c *Change, names map[string]field, o *previousFields) int {
+func (r *recordReader) object(i int, c *Change, names map[string]field, previous *previousFields) int {
 	switch r.Peek(i) {
 	case 'n':
 		return r.Word(i, "null")
@@ -88,55 +88,55 @@ func (r *recordReader) object(i int, c *Change, names map[string]field, o *previ
 	}
 	n := 0
 	for done := false; !done; n++ {
-		f, at := fieldOther, 0
-		if n < len(*o) {
-			if i, n, done = r.takeEqualFields(*o, i, n, c); done {
+		f, valueAt := fieldOther, 0
+		if n < len(*previous) {
+			if i, n, done = r.takeEqualFields(*previous, i, n, c); done {
 				break
 			}
-			if n < len(*o) {
-				if p := &(*o)[n]; r.equalBytes(i, p.start) > p.value-p.start {
-					f, at = p.field, i+p.value-p.start
+			if n < len(*previous) {
+				if predicted := &(*previous)[n]; r.equalBytes(i, predicted.start) > predicted.value-predicted.start {
+					f, valueAt = predicted.field, i+predicted.value-predicted.start
 				}
 			}
 		}
 		start := i
-		if at == 0 {
+		if valueAt == 0 {
 			var name []byte
-			if name, at = r.Field(i); at < 0 {
+			if name, valueAt = r.Field(i); valueAt < 0 {
 				return -1
 			}
 			f = names[string(name)]
 		}
-		next := r.readField(f, at, c)
+		next := r.readField(f, valueAt, c)
 		if next < 0 {
-			if next = r.skipInvalid(at); next < 0 {
+			if next = r.skipInvalid(valueAt); next < 0 {
 				return -1
 			}
 		}
 		if i, done = r.Separator(next, '}'); i < 0 {
 			return -1
 		}
-		if n == len(*o) || (*o)[n].field != f {
-			o.align(n, f)
+		if n == len(*previous) || (*previous)[n].field != f {
+			previous.align(n, f)
 		}
-		(*o)[n] = previousField{start: start, value: at, end: i, field: f, last: done}
+		(*previous)[n] = previousField{start: start, value: valueAt, end: i, field: f, last: done}
 	}
-	*o = (*o)[:n]
+	*previous = (*previous)[:n]
 	return i
 }
 
-// skipInvalid returns the position after the invalid field at i, or -1 unless the reader reads a partial record.
+// skipInvalid skips the invalid field at i if skipInvalidFields is set. Otherwise it returns -1.
 func (r *recordReader) skipInvalid(i int) int {
-	if !r.partial {
+	if !r.skipInvalidFields {
 		return -1
 	}
 	return r.SkipValue(i)
 }
 
-// noteField marks a field as seen. It fails if the record had the field before.
+// noteField marks a field as seen. It fails if the field was already seen.
 func (r *recordReader) noteField(f field, i int) bool {
 	if r.seen.has(f) {
-		r.Fail(i, errFieldTwo)
+		r.Fail(i, errDuplicateField)
 		return false
 	}
 	r.seen.add(f)
@@ -230,24 +230,24 @@ func (r *recordReader) imageField(i int, to *item.Image, similar item.Image) int
 	if r.Peek(i) == 'n' {
 		return r.Word(i, "null")
 	}
-	as, next := r.Item(i, similar.Bytes(), similar.Index())
+	attrs, next := r.Item(i, similar.Bytes(), similar.Index())
 	if next >= 0 {
-		*to = item.Indexed(r.Input[i:next], as)
+		*to = item.Indexed(r.Input[i:next], attrs)
 	}
 	return next
 }
 
 // similarImage returns an image that the image f probably resembles: the other image of the record, or else an image of
-// the record before.
+// the previous record.
 func (r *recordReader) similarImage(other item.Image, f field) item.Image {
 	switch {
-	case r.AllowEmptyMaps: // each {} must be scanned, to be counted
+	case r.AllowEmptyMaps: // a prediction would skip the values {}, which must be counted
 		return item.Image{}
 	case other.Exists() || r.previous == nil:
 		return other
 	case f == fieldKeys:
 		return r.previous.Keys
-	case f == fieldNew && r.previous.New.Exists() || !r.previous.Old.Exists():
+	case (f == fieldNew && r.previous.New.Exists()) || !r.previous.Old.Exists():
 		return r.previous.New
 	}
 	return r.previous.Old
@@ -283,7 +283,7 @@ func (r *recordReader) sizeField(i int, c *Change) int {
 	return next
 }
 
-// timeField keeps the creation time as written: its unit is known only after the whole record was read.
+// timeField keeps the creation time as written. Its unit is known only at the end of the record.
 func (r *recordReader) timeField(i int) int {
 	next := 0
 	switch r.Peek(i) {
@@ -307,11 +307,11 @@ func (r *recordReader) timeField(i int) int {
 	return next
 }
 
-// lastSecond is the end of the year 9999.
-const lastSecond = 253402300799
+// maxUnixSecond is the last second of the year 9999.
+const maxUnixSecond = 253402300799
 
-// creationTime reads seconds, which the service and its tools write as 1764000000, 1.764E9 or 1764000000.0, or the text
-// that the AWS CLI prints.
+// creationTime parses Unix seconds (the service and its tools write 1764000000, 1.764E9 or 1764000000.0) or RFC 3339
+// text, as the AWS CLI prints it.
 func creationTime(text []byte) (time.Time, error) {
 	if len(text) == 10 && allDigits(ddbjson.View(text)) {
 		sec := int64(0)
@@ -321,13 +321,13 @@ func creationTime(text []byte) (time.Time, error) {
 		return time.Unix(sec, 0).UTC(), nil
 	}
 	if t, err := time.Parse(time.RFC3339Nano, ddbjson.View(text)); err == nil {
-		if sec := t.Unix(); sec < 0 || sec > lastSecond { // not a time that a record can have in seconds
+		if sec := t.Unix(); sec < 0 || sec > maxUnixSecond { // not a time that a record can have in seconds
 			return time.Time{}, errCreationTime
 		}
 		return t.UTC(), nil
 	}
 	sec, err := strconv.ParseFloat(ddbjson.View(text), 64)
-	if err != nil || sec < 0 || sec > lastSecond {
+	if err != nil || sec < 0 || sec > maxUnixSecond {
 		return time.Time{}, errCreationTime
 	}
 	whole, fraction := math.Modf(sec)

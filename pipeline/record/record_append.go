@@ -13,9 +13,10 @@ import (
 // it. Replays refuse such a record, since the earlier changes of its item are missing.
 const NewestOnly = "tablewakeNewestOnly"
 
-// RecordJSON returns the record of the change: Raw, or for a change from a snapshot, a record that decodes to it. The
-// record of an item that was inserted and removed within one incremental export has the view type NEW_IMAGE: a decoder
-// refuses a REMOVE that lacks its old image. With Kinesis it lacks the time, since the time would be the version.
+// RecordJSON returns the record of the change. This is Raw, or for a change from a snapshot, a record that decodes to
+// the change. Two such records differ from their changes. An item that was inserted and removed within one incremental
+// export gets the view type NEW_IMAGE, because decoders refuse a REMOVE that lacks its old image. With Kinesis the
+// record has the time 0, because the time of a Kinesis record is its version.
 func (c *Change) RecordJSON() []byte {
 	if !c.Backfill {
 		return c.Raw

@@ -23,7 +23,7 @@ const (
 	fieldSize
 	fieldView
 	fieldMetadata
-	fieldType // from here on a field may be repeated: the last one counts
+	fieldType // this field and the following ones may be repeated; the last value counts
 	fieldPrincipal
 	fieldData
 	fieldKinesisSequence

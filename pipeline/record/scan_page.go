@@ -23,12 +23,12 @@ var (
 	errItemCount = errs.New("the answer has another number of items than its Count")
 )
 
-// DecodeScan reads an answer of Scan. The page and LastKey keep b, which the caller must not change. An empty or
-// incomplete body is a *FramingError, as is a body with trailing data, without Items, or with another Count: LastKey is
-// then nil, and the segment has not ended. The page then has the items before the error.
+// DecodeScan reads an answer of Scan. The page and LastKey keep b, which the caller must not change. A body that is
+// empty or incomplete, has trailing data, lacks Items or has another Count is a *FramingError. The page then has the
+// items before the error. LastKey is then nil although the segment has not ended.
 func (d *SnapshotDecoder) DecodeScan(b []byte) (ScanPage, error) {
 	r := d.newReader(b)
-	defer d.d.release(r)
+	defer d.records.release(r)
 	r.form = plainForm
 	a := scanAnswer{ScanPage: ScanPage{Page: r.page, Units: -1}, count: -1}
 	field := func(name []byte, i int) int { return r.scanField(name, i, &a) }
@@ -80,7 +80,7 @@ func (r *recordReader) scanField(name []byte, i int, a *scanAnswer) int {
 // lastKey reads LastEvaluatedKey, an object with attributes or null.
 func (r *recordReader) lastKey(i int, a *scanAnswer) int {
 	if a.LastKey != nil {
-		return r.Fail(i, errFieldTwo)
+		return r.Fail(i, errDuplicateField)
 	}
 	if r.Peek(i) == 'n' {
 		return r.Word(i, "null")

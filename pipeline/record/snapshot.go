@@ -12,28 +12,34 @@ import (
 
 // SnapshotOptions configure a [SnapshotDecoder].
 type SnapshotOptions struct {
-	// DecoderOptions are as for records. StreamARN is the stream whose changes are newer than the snapshot: items have
-	// its epoch, table and Region. Without it EpochZero must be set.
+	// DecoderOptions have the same meaning as for records. StreamARN is the stream that continues after the snapshot.
+	// It supplies the epoch, the table and the Region of the items. Without StreamARN, EpochZero must be set.
 	DecoderOptions
 
-	Keys    []string // names of the key attributes, partition key first. Items need them; changes name their own
-	Layer   int      // number of the incremental export behind the full one, and sequence number of its changes. Default: 0, a full export or a scan
+	// Keys are the names of the key attributes, partition key first. Items need them. The lines of an incremental export
+	// have their own.
+	Keys []string
+
+	// Layer is the position in the chain of exports: 1 for the first incremental export. It is the sequence number of the
+	// changes. Default: 0, a full export or a scan.
+	Layer int
+
 	View    ViewType // images of the lines of an incremental export: NewImage or NewAndOldImages. Default: NewAndOldImages
 	Kinesis bool     // the changes after the snapshot come from Kinesis Data Streams for DynamoDB; StreamARN is not parsed
 }
 
-// SnapshotDecoder decodes the lines of exports, lines with an item each, and the answers of Scan. It is safe for
+// SnapshotDecoder decodes the lines of exports, lines with one item each, and the answers of Scan. It is safe for
 // concurrent use.
 //
 // An item becomes a change with Op [Snapshot] and the item as New. A line of an incremental export becomes an INSERT, a
-// MODIFY or a REMOVE. Its version is the epoch of the stream and, as sequence number, the layer: real sequence numbers
-// are larger, so every change of the stream is newer. With Kinesis it is microsecond 0. Raw is the line, or the item;
-// [Change.RecordJSON] makes a record of it.
+// MODIFY or a REMOVE. Its version has the epoch of the stream, and the layer as sequence number. Real sequence numbers
+// are larger, so every change of the stream is newer. With Kinesis the epoch is microsecond 0. Raw is the line, or the
+// item; [Change.RecordJSON] makes a record from it.
 //
-// The path of a [RecordError] starts with Item, Keys, NewImage, OldImage or Metadata. It starts with Item in a line that
-// is an item, too.
+// The path of a [RecordError] starts with Item, Keys, NewImage, OldImage or Metadata. In a line that is an item itself,
+// it also starts with Item.
 type SnapshotDecoder struct {
-	d        *Decoder
+	records  *Decoder
 	o        SnapshotOptions
 	sequence string
 	keysErr  error // set if o.Keys cannot be the names of a key
@@ -59,7 +65,7 @@ const (
 	plainForm                  // the item itself
 )
 
-// NewSnapshotDecoder returns a decoder. As with [NewDecoder], wrong options make every line that needs them an error.
+// NewSnapshotDecoder returns a decoder. As with [NewDecoder], a line that needs an invalid option is an error.
 func NewSnapshotDecoder(o SnapshotOptions) *SnapshotDecoder {
 	d := &SnapshotDecoder{o: o, sequence: strconv.Itoa(o.Layer)}
 	if n := len(o.Keys); n < 1 || n > 2 || n == 2 && o.Keys[0] == o.Keys[1] {
@@ -68,7 +74,7 @@ func NewSnapshotDecoder(o SnapshotOptions) *SnapshotDecoder {
 	if o.Kinesis {
 		o.StreamARN = ""
 	}
-	d.d = NewDecoder(o.DecoderOptions)
+	d.records = NewDecoder(o.DecoderOptions)
 	return d
 }
 
@@ -78,18 +84,18 @@ func NewSnapshotDecoder(o SnapshotOptions) *SnapshotDecoder {
 // is invalid, the error wraps a *FramingError.
 func (d *SnapshotDecoder) DecodeLines(b []byte) *Page {
 	r := d.newReader(b)
-	defer d.d.release(r)
+	defer d.records.release(r)
 	r.lines(b)
 	return r.page
 }
 
 func (d *SnapshotDecoder) newReader(b []byte) *recordReader {
-	r := d.d.newReader(b)
+	r := d.records.newReader(b)
 	r.snapshot = d
 	return r
 }
 
-// snapshotOptions returns the options of lines; nil if the reader reads records.
+// snapshotOptions returns the options of the snapshot's decoder, or nil if the reader reads records.
 func (r *recordReader) snapshotOptions() *SnapshotOptions {
 	if r.snapshot == nil {
 		return nil
@@ -122,7 +128,7 @@ func (r *recordReader) checkLineStart(i int) error {
 }
 
 // lineFormAt returns the form of the object at i. An item can have attributes with the names of an export's fields, so
-// the first value decides: a field has attributes, and an attribute has a type tag.
+// the first value decides: a field of an export contains attributes, and an attribute contains a type tag.
 func (r *recordReader) lineFormAt(i int) lineForm {
 	i = r.Space(i + 1)
 	if r.Peek(i) != '"' {
@@ -139,7 +145,7 @@ func (r *recordReader) lineFormAt(i int) lineForm {
 	case lineNames[string(name)] != fieldOther:
 		form = changeForm
 	}
-	empty := r.AllowEmptyMaps && r.Peek(at) == '{' && r.Peek(r.Space(at+1)) == '}' // the empty map, as DynamoDB Local writes it
+	empty := r.AllowEmptyMaps && r.Peek(at) == '{' && r.Peek(r.Space(at+1)) == '}' // the empty map of DynamoDB Local
 	if form != plainForm && (empty || !r.hasAttributes(at)) {
 		form = plainForm
 	}
@@ -147,7 +153,8 @@ func (r *recordReader) lineFormAt(i int) lineForm {
 }
 
 // hasAttributes reports whether the object at i has attributes, {NAME:{TAG:...}}, and is not a value, {TAG:...}. null
-// counts as an object with attributes.
+// counts as an object with attributes. So does invalid input: it is then read as the line of an export, and that
+// reading reports the error with its path.
 func (r *recordReader) hasAttributes(i int) bool {
 	switch r.Peek(i) {
 	case 'n':
@@ -167,14 +174,14 @@ func (r *recordReader) hasAttributes(i int) bool {
 	if tag == ddbjson.NoTag {
 		return true
 	}
-	if r.Peek(at) != '{' { // what follows a tag, but for M
+	if r.Peek(at) != '{' { // only the tag M is followed by an object
 		return false
 	}
 	next := r.SkipValue(at)
 	if next < 0 {
 		return true
 	}
-	if _, done := r.Separator(next, '}'); !done { // a value has one tag only
+	if _, done := r.Separator(next, '}'); !done { // a value has only one tag
 		return true
 	}
 	return tag != ddbjson.TagM || !r.hasAttributes(at)
@@ -191,7 +198,7 @@ func (r *recordReader) lineFields(i int, c *Change) int {
 	return r.imageField(i, &c.New, r.similarImage(item.Image{}, fieldNew))
 }
 
-// itemLine reads {"Item":{...}}. The first member is Item, and others are not read.
+// itemLine reads {"Item":{...}}. The first member is Item. It skips other members, but a second Item is an error.
 func (r *recordReader) itemLine(i int, c *Change) int {
 	isFirst := true
 	return r.members(i, func(name []byte, at int) int {
@@ -200,13 +207,13 @@ func (r *recordReader) itemLine(i int, c *Change) int {
 			isFirst = false
 			return r.imageField(at, &c.New, r.similarImage(item.Image{}, fieldNew))
 		case string(name) == "Item":
-			return r.Fail(at, errFieldTwo)
+			return r.Fail(at, errDuplicateField)
 		}
 		return r.SkipValue(at)
 	})
 }
 
-// validateLine sets the fields of c that follow from the others, and from the options. It returns false if one is
+// validateLine sets the fields of c that follow from other fields and from the options. It returns false if a field is
 // missing or invalid.
 func (r *recordReader) validateLine(c *Change) bool {
 	if !r.setLineVersion(c) {
@@ -231,14 +238,14 @@ func (r *recordReader) validateLine(c *Change) bool {
 	return ok
 }
 
-// setLineVersion sets the stream of the change, and from it the table, the Region and the version.
+// setLineVersion sets the stream of the change, and the table, the Region and the version that follow from the stream.
 func (r *recordReader) setLineVersion(c *Change) bool {
 	s := r.snapshot
 	c.Backfill, c.Sequence = true, s.sequence
 	if s.o.Kinesis {
 		c.StreamARN, c.Table, c.Version = s.o.StreamARN, s.o.Table, kinesisVersion(snapshotMicroseconds, s.sequence)
 	} else if !r.setStream(c) {
-		r.ErrPath = "" // the option is wrong, and no field of the line
+		r.ErrPath = "" // StreamARN is invalid, not the line
 		return false
 	}
 	if c.Table == "" && r.o.TableInKey {
@@ -258,7 +265,7 @@ func (r *recordReader) setLineChange(c *Change) bool {
 		return r.failField("Keys", errMissing)
 	case hasOld && hasNew:
 		c.Op = Modify
-	case hasNew && r.snapshot.o.View == NewImage: // an insert looks like that, too
+	case hasNew && r.snapshot.o.View == NewImage: // or an insert: it looks the same
 		c.Op, c.ViewType = Modify, NewImage
 	case hasNew:
 		c.Op = Insert
@@ -266,7 +273,7 @@ func (r *recordReader) setLineChange(c *Change) bool {
 		c.Op = Remove
 	case r.snapshot.o.View == NewImage:
 		c.Op, c.ViewType = Remove, NewImage
-	default: // the item was inserted and removed after the layer before
+	default: // the item was inserted and removed since the previous export
 		c.Op = Remove
 	}
 	c.EventName = c.Op.String()
@@ -286,31 +293,31 @@ func (r *recordReader) setLineChange(c *Change) bool {
 	return true
 }
 
-// setItemKeys makes the image of the key attributes from the item. keyIndexes predicts where they are.
+// setItemKeys sets Keys to the key attributes of the item. keyIndexes predicts their indexes.
 func (r *recordReader) setItemKeys(c *Change) bool {
 	if r.snapshot.keysErr != nil {
 		return r.failField("", r.snapshot.keysErr)
 	}
 	names := r.snapshot.o.Keys
-	doc, as := c.New.Bytes(), c.New.Index()
+	doc, attrs := c.New.Bytes(), c.New.Index()
 	for k, name := range names {
 		i := r.keyIndexes[0][k]
-		if i >= len(as) || as[i].Text(doc) != name {
-			for i = 0; i < len(as) && as[i].Text(doc) != name; {
+		if i >= len(attrs) || attrs[i].Text(doc) != name {
+			for i = 0; i < len(attrs) && attrs[i].Text(doc) != name; {
 				i++
 			}
-			if i == len(as) {
+			if i == len(attrs) {
 				return r.failKey(name, errKeyMissing)
 			}
 			r.keyIndexes[0][k] = i
 		}
-		if as[i].Tag() > ddbjson.TagB {
+		if attrs[i].Tag() > ddbjson.TagB {
 			return r.failKey(name, errKeyType)
 		}
 	}
-	keys, index := ddbjson.AppendPicked(r.Arena.KeyBuffer(), r.keyAttrs[:0], doc, as, r.keyIndexes[0][:len(names)])
+	keys, index := ddbjson.AppendPicked(r.Arena.KeyBuffer(), r.keyAttrs[:0], doc, attrs, r.keyIndexes[0][:len(names)])
 	c.Keys = item.Indexed(r.Arena.KeepBytes(keys), r.Arena.Keep(index))
-	r.ownKeys = true
+	r.keysInArena = true
 	return true
 }
 
@@ -334,8 +341,8 @@ func (r *recordReader) recoverLine(i int, c *Change) {
 	}
 }
 
-// recoverItemKeys reads the key attributes of the item at i, up to invalid grammar. An attribute that is there twice is
-// no key.
+// recoverItemKeys reads the key attributes of the item at i, up to invalid grammar. A repeated key attribute leaves
+// Keys unset.
 func (r *recordReader) recoverItemKeys(i int, c *Change) {
 	names := r.snapshot.o.Keys
 	keys, found := []byte{'{'}, 0
@@ -355,7 +362,7 @@ func (r *recordReader) recoverItemKeys(i int, c *Change) {
 	}
 }
 
-// linePath is the path of the error in the line at i.
+// linePath returns the path of the error in the line at i.
 func (r *recordReader) linePath(i int) string {
 	if r.form != plainForm {
 		return r.Locate(i, r.ErrAt, ddbjson.InLine)
@@ -367,8 +374,9 @@ func (r *recordReader) linePath(i int) string {
 	return path
 }
 
-// LineError decodes an undecodable line of a snapshot again, without the names of its key. It returns the error if its
-// path is in an item and in text, the error's text. It returns false for any other line, and for a record.
+// LineError decodes an undecodable line of a snapshot again, without the names of its key attributes. text is the text
+// of the first decoding's error. LineError returns the new error if it has a path and text mentions this path. It
+// returns false for any other line, and for a record.
 func LineError(line []byte, text string) (*RecordError, bool) {
 	for _, local := range []bool{false, true} {
 		o := SnapshotOptions{DecoderOptions: DecoderOptions{EpochZero: true, DynamoDBLocal: local}, Layer: 1}

@@ -39,11 +39,11 @@ func (r *recordReader) setOperation(c *Change) {
 	}
 }
 
-// setStream sets the stream of the change, and from it the table, the region and the version.
+// setStream sets the stream of the change, and the table, the Region and the version that follow from the stream.
 func (r *recordReader) setStream(c *Change) bool {
 	s := r.defaultStream
 	if c.StreamARN != "" {
-		s = r.streams.find(c.StreamARN)
+		s = r.streams.parse(c.StreamARN)
 	}
 	epoch := uint64(0)
 	switch {
@@ -85,16 +85,16 @@ func (r *recordReader) checkFields(c *Change) bool {
 	return true
 }
 
-// checkImages rejects a record whose images do not fit its operation and its view type. A MODIFY without its new image
-// could be mistaken for a removal.
+// checkImages rejects a record whose images do not fit its operation and its view type. Otherwise a MODIFY that lacks
+// its new image could be mistaken for a removal.
 func (r *recordReader) checkImages(c *Change) bool {
 	hasOld, hasNew := c.Op == Modify || c.Op == Remove, c.Op == Insert || c.Op == Modify
 	switch {
 	case c.Op == Unknown || c.Op == Snapshot:
 	case c.Old.Exists() && !hasOld:
-		return r.failField("dynamodb.OldImage", errNoSuch)
+		return r.failField("dynamodb.OldImage", errUnexpectedImage)
 	case c.New.Exists() && !hasNew:
-		return r.failField("dynamodb.NewImage", errNoSuch)
+		return r.failField("dynamodb.NewImage", errUnexpectedImage)
 	case !c.Old.Exists() && hasOld && c.ViewType.HasOld():
 		return r.failField("dynamodb.OldImage", errNoImage)
 	case !c.New.Exists() && hasNew && c.ViewType.HasNew():
@@ -103,46 +103,46 @@ func (r *recordReader) checkImages(c *Change) bool {
 	return true
 }
 
-// checkKeys rejects an image with other key attributes than Keys.
+// checkKeys rejects an image whose key attributes differ from Keys.
 func (r *recordReader) checkKeys(c *Change) bool {
 	return r.checkImageKeys(c, &c.New, &r.keyIndexes[0], "dynamodb.NewImage") && r.checkImageKeys(c, &c.Old, &r.keyIndexes[1], "dynamodb.OldImage")
 }
 
-// checkImageKeys compares the key attributes of an image with Keys. indexes predicts where they are: mostly where they
-// were in the record before.
-func (r *recordReader) checkImageKeys(c *Change, m *item.Image, indexes *[2]int, path string) bool {
-	if !m.Exists() {
+// checkImageKeys compares the key attributes of image with Keys. indexes predicts their indexes in image, which are
+// mostly those of the previous record.
+func (r *recordReader) checkImageKeys(c *Change, image *item.Image, indexes *[2]int, path string) bool {
+	if !image.Exists() {
 		return true
 	}
-	keys, as := c.Keys.Bytes(), c.Keys.Index()
-	doc, in := m.Bytes(), m.Index()
-	for k := range min(len(as), len(indexes)) {
+	keyDoc, keyAttrs := c.Keys.Bytes(), c.Keys.Index()
+	imageDoc, imageAttrs := image.Bytes(), image.Index()
+	for k := range min(len(keyAttrs), len(indexes)) {
 		i := indexes[k]
-		if i >= len(in) || !in[i].SameName(doc, as[k], keys) {
-			i = slices.IndexFunc(in, func(a ddbjson.Attr) bool { return a.SameName(doc, as[k], keys) })
+		if i >= len(imageAttrs) || !imageAttrs[i].SameName(imageDoc, keyAttrs[k], keyDoc) {
+			i = slices.IndexFunc(imageAttrs, func(a ddbjson.Attr) bool { return a.SameName(imageDoc, keyAttrs[k], keyDoc) })
 			if i < 0 {
 				continue
 			}
 			indexes[k] = i
 		}
-		if !c.Keys.ValueAt(k).Equal(m.ValueAt(i)) {
-			return r.failField(string(ddbjson.AppendMember([]byte(path), in[i].Text(doc))), errOtherItem)
+		if !c.Keys.ValueAt(k).Equal(image.ValueAt(i)) {
+			return r.failField(string(ddbjson.AppendMember([]byte(path), imageAttrs[i].Text(imageDoc))), errOtherItem)
 		}
 	}
 	return true
 }
 
-// setKey builds the canonical key in the page's arena.
+// setKey sets the canonical key. Its memory is in the page's arena.
 func (r *recordReader) setKey(c *Change) bool {
 	table := ""
 	if r.o.TableInKey {
 		table = c.Table
 	}
-	key, at, err := item.AppendKey(r.Arena.KeyBuffer(), table, c.Keys)
+	key, invalid, err := item.AppendKey(r.Arena.KeyBuffer(), table, c.Keys)
 	if err != nil {
 		path := []byte("dynamodb.Keys")
-		if at >= 0 {
-			path = ddbjson.AppendMember(path, c.Keys.Index()[at].Text(c.Keys.Bytes()))
+		if invalid >= 0 {
+			path = ddbjson.AppendMember(path, c.Keys.Index()[invalid].Text(c.Keys.Bytes()))
 		}
 		return r.failField(string(path), err)
 	}

@@ -16,7 +16,7 @@ import (
 // The epoch of a stream is the time in its label, in seconds: a stream that was enabled later wins. Records of Kinesis
 // Data Streams for DynamoDB have no order of their own, so their epoch is the creation time in microseconds.
 type Version struct {
-	epoch    uint64 // seconds; for Kinesis, kinesisBit and microseconds
+	epoch    uint64 // Unix seconds; for Kinesis, Unix microseconds and kinesisBit
 	sequence string // decimal digits without leading zeros; "0" is older than every write
 }
 
@@ -54,8 +54,8 @@ func (v Version) Compare(w Version) int {
 // IsZero reports whether v is the zero Version. No change has it.
 func (v Version) IsZero() bool { return v == Version{} }
 
-// Epoch is the time in the stream's label in Unix seconds, or 0 if the stream is unknown. For Kinesis it is the creation
-// time in microseconds.
+// Epoch returns the time in the stream's label in Unix seconds, or 0 if the stream is unknown. For Kinesis it returns
+// the creation time in microseconds.
 func (v Version) Epoch() uint64 { return v.epoch &^ kinesisBit }
 
 // Kinesis reports whether v belongs to a record of Kinesis Data Streams for DynamoDB.
@@ -73,8 +73,9 @@ func (v Version) Append(dst []byte) []byte {
 	return appendPadded(dst, []byte(v.sequence), sequenceWidth)
 }
 
-// String is v as a text of fixed width, so that texts have the order of their versions: 10 digits of epoch and 40 digits
-// of sequence number; for Kinesis, the letter k, 16 digits of microseconds and 60 digits of sequence number.
+// String returns v as a text of fixed width, so texts sort as their versions do. The text has 10 digits of epoch and 40
+// digits of sequence number. For Kinesis it has the letter k, 16 digits of microseconds and 60 digits of sequence
+// number.
 func (v Version) String() string {
 	var buf [80]byte
 	return string(v.Append(buf[:0]))
@@ -88,7 +89,7 @@ func appendPadded(dst, digits []byte, width int) []byte {
 	return append(dst, digits...)
 }
 
-// ParseVersion reads what [Version.String] writes.
+// ParseVersion parses a text that [Version.String] returned.
 func ParseVersion(s string) (Version, error) {
 	digits, kinesis := strings.CutPrefix(s, "k")
 	split, want := epochWidth, epochWidth+sequenceWidth
@@ -114,7 +115,7 @@ func CompareSequence(a, b string) int {
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b))
 }
 
-// trimZeros returns a number without leading zeros; "0" for zero.
+// trimZeros removes leading zeros. It returns "0" for zero.
 func trimZeros(digits string) string {
 	for len(digits) > 1 && digits[0] == '0' {
 		digits = digits[1:]

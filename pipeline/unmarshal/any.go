@@ -10,7 +10,7 @@ func (d *imageDecoder) any(tag ddbjson.Tag, at int) (out any, next int) {
 		return d.anyMembers(nil, at)
 	case ddbjson.TagL:
 		l := make([]any, d.count(tag, at))
-		i := ddbjson.Inside(d.doc, at)
+		i := ddbjson.FirstInside(d.doc, at)
 		for x := range l {
 			elemTag, elemAt := ddbjson.TagAt(d.doc, i)
 			l[x], i = d.anyValue(elemTag, elemAt)
@@ -45,7 +45,7 @@ func (d *imageDecoder) anyValue(tag ddbjson.Tag, at int) (out any, next int) {
 		return map[string]any{}, at
 	}
 	out, next = d.any(tag, at)
-	return out, ddbjson.Closed(d.doc, next)
+	return out, ddbjson.AfterBrace(d.doc, next)
 }
 
 // anyMembers stores the members of an M in m. It makes m if m is nil.
@@ -53,7 +53,7 @@ func (d *imageDecoder) anyMembers(m map[string]any, at int) (out map[string]any,
 	if m == nil {
 		m = make(map[string]any, d.count(ddbjson.TagM, at))
 	}
-	i := ddbjson.Inside(d.doc, at)
+	i := ddbjson.FirstInside(d.doc, at)
 	for d.doc[i] == '"' {
 		from, to, _, tag, at := ddbjson.MemberAt(d.doc, i)
 		name := d.texts.copy(d.doc[from:to])
@@ -66,7 +66,7 @@ func (d *imageDecoder) anyMembers(m map[string]any, at int) (out map[string]any,
 // anySet reads the members of a set, each by read, which gets a member without its quotes.
 func anySet[T any](d *imageDecoder, tag ddbjson.Tag, at int, read func(raw []byte) T) (out any, next int) {
 	set := make([]T, d.count(tag, at))
-	i := ddbjson.Inside(d.doc, at)
+	i := ddbjson.FirstInside(d.doc, at)
 	for x := range set {
 		end := ddbjson.StringEnd(d.doc, i+1)
 		set[x] = read(d.doc[i+1 : end])

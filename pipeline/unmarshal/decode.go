@@ -64,7 +64,7 @@ func (d *imageDecoder) value(p *typePlan, tag ddbjson.Tag, i, at int, dst target
 	if next, err = d.content(p, tag, at, dst); err != nil {
 		return 0, err
 	}
-	return ddbjson.Closed(d.doc, next), nil
+	return ddbjson.AfterBrace(d.doc, next), nil
 }
 
 // content decodes the content of a value with this tag.
@@ -193,7 +193,7 @@ func (d *imageDecoder) list(p *typePlan, tag ddbjson.Tag, at int, dst target) (n
 	default:
 		return 0, p.mismatch(tag, nil)
 	}
-	i := ddbjson.Inside(d.doc, at)
+	i := ddbjson.FirstInside(d.doc, at)
 	for x := range n {
 		elem := first.element(x, p.elem.size)
 		if tag == ddbjson.TagL {
@@ -229,7 +229,7 @@ func resize(s reflect.Value, n int) target {
 // count is the number of members or elements.
 func (d *imageDecoder) count(tag ddbjson.Tag, at int) (n int) {
 	b := d.doc
-	i := ddbjson.Inside(b, at)
+	i := ddbjson.FirstInside(b, at)
 	for b[i] != ']' && b[i] != '}' {
 		switch tag {
 		case ddbjson.TagM:
@@ -259,7 +259,7 @@ func (d *imageDecoder) members(p *typePlan, at int, dst target) (next int, err e
 	default:
 		return 0, p.mismatch(ddbjson.TagM, nil)
 	}
-	i := ddbjson.Inside(d.doc, at)
+	i := ddbjson.FirstInside(d.doc, at)
 	for d.doc[i] == '"' {
 		from, to, start, tag, at := ddbjson.MemberAt(d.doc, i)
 		f := p.fields.find(d.doc[from:to])
@@ -290,7 +290,7 @@ func (d *imageDecoder) mapMembers(p *typePlan, at int, dst target) (next int, er
 		m.Set(reflect.MakeMapWithSize(p.typ, d.count(ddbjson.TagM, at)))
 	}
 	key, elem := newTarget(p.key.typ), newTarget(p.elem.typ)
-	i := ddbjson.Inside(d.doc, at)
+	i := ddbjson.FirstInside(d.doc, at)
 	for d.doc[i] == '"' {
 		from, to, start, tag, at := ddbjson.MemberAt(d.doc, i)
 		if err := d.mapKey(p, d.doc[from:to], key); err != nil {

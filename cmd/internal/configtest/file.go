@@ -93,7 +93,7 @@ func (f *File) Made(r *yamlbind.File, v *fileValue) {
 	for _, e := range v.Get("tests").All() {
 		name := e.Get("name").Text()
 		if line := names[name]; line > 0 && name != "" {
-			r.At(e.Node.Line, e.Node.Column, e.Field+".name", yamlbind.Quoted(name)+" is the name of the test in line "+strconv.Itoa(line)+" too", "give each test a name of its own")
+			r.FailAt(e.Node.Line, e.Node.Column, e.Field+".name", yamlbind.Quoted(name)+" is the name of the test in line "+strconv.Itoa(line)+" too", "give each test a name of its own")
 		}
 		names[name] = e.Node.Line
 	}
@@ -165,7 +165,7 @@ func (r *parseContext) table(f *yamlbind.File, v *fileValue, n *yaml.Node, name 
 	}
 	known := slices.Contains(have, name)
 	if !known {
-		f.At(n.Line, n.Column, v.Field, "the source of the configuration has no table "+yamlbind.Quoted(name), yamlbind.Hint(name, have, "its tables are"))
+		f.FailAt(n.Line, n.Column, v.Field, "the source of the configuration has no table "+yamlbind.Quoted(name), yamlbind.Hint(name, have, "its tables are"))
 	}
 	return known
 }

@@ -162,7 +162,7 @@ func (s *step) itemKeys(f *yamlbind.File, v *fileValue) {
 			continue
 		}
 		for _, k := range keys {
-			key, at := image.get(k), *f.Of(image)
+			key, at := image.get(k), *f.ValueOf(image)
 			if key.kind == item.Absent {
 				f.Fail(&at, "", "the key attribute %s is missing", k)
 				continue
@@ -184,7 +184,7 @@ func (s *step) itemKeys(f *yamlbind.File, v *fileValue) {
 func knownEntities(f *yamlbind.File, of *[]string) bool {
 	for i, name := range *of {
 		if _, err := contextOf(f).cfg.ScopeOf(name); err != nil {
-			f.Fail(f.Of(of).All()[i], "", "%v", err)
+			f.Fail(f.ValueOf(of).All()[i], "", "%v", err)
 			return false
 		}
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // Read reads {"settings": ..., "mappings": ...}, or the value of mappings alone. It returns empty maps for an empty
-// file, and an error for a mapping that a sink's index cannot have.
+// file. It returns an error for a mapping that the index of a sink cannot have.
 func Read(file json.RawMessage) (settings, mappings map[string]any, err error) {
 	settings, mappings = map[string]any{}, map[string]any{}
 	if len(file) > 0 {
@@ -31,7 +31,7 @@ func Read(file json.RawMessage) (settings, mappings map[string]any, err error) {
 			return nil, nil, errors.New("it maps _tw, which is where a document keeps its version: leave it out")
 		}
 	}
-	if _, says := mappings["_source"]; says {
+	if _, hasSource := mappings["_source"]; hasSource {
 		return nil, nil, errors.New("it says _source: documents are kept as they were written, because their versions are read there; leave it out")
 	}
 	if _, err := Object(mappings, "_meta"); err != nil {
@@ -46,32 +46,32 @@ func split(file json.RawMessage) (settings, mappings map[string]any, err error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	whole, ok := v.(map[string]any)
+	object, ok := v.(map[string]any)
 	if !ok {
 		return nil, nil, errors.New("it is no JSON object")
 	}
-	_, hasSettings := whole["settings"]
-	_, hasMappings := whole["mappings"]
+	_, hasSettings := object["settings"]
+	_, hasMappings := object["mappings"]
 	if !hasSettings && !hasMappings {
-		return map[string]any{}, whole, nil
+		return map[string]any{}, object, nil
 	}
-	for name := range whole {
+	for name := range object {
 		if name != "settings" && name != "mappings" {
 			return nil, nil, fmt.Errorf("%q stands beside settings and mappings: these two are what an index is made of", name)
 		}
 	}
-	if settings, err = Object(whole, "settings"); err != nil {
+	if settings, err = Object(object, "settings"); err != nil {
 		return nil, nil, err
 	}
-	mappings, err = Object(whole, "mappings")
+	mappings, err = Object(object, "mappings")
 	if mappings == nil {
 		mappings = map[string]any{}
 	}
 	return settings, mappings, err
 }
 
-// CheckScaledFloat returns nil if the mapping may store the attribute at path, or a number inside it, as scaled_float;
-// else an error with the reason. rename has the names of renamed fields by path.
+// CheckScaledFloat returns nil if the mapping may store the attribute at path, or a number inside it, as scaled_float.
+// Otherwise it returns an error with the reason. rename maps the paths of renamed fields to their new names.
 func CheckScaledFloat(mappings map[string]any, path string, rename map[string]string) error {
 	fieldPath, err := FieldPath(path, rename)
 	if err != nil {
@@ -88,7 +88,7 @@ func CheckScaledFloat(mappings map[string]any, path string, rename map[string]st
 			inner, ok = dottedField(mappings, fieldPath)
 		}
 		if !ok {
-			if _, rules := mappings["dynamic_templates"]; rules {
+			if _, hasTemplates := mappings["dynamic_templates"]; hasTemplates {
 				return nil // only the server knows the fields that a dynamic template maps
 			}
 			return fmt.Errorf("the mapping does not map %s so", strings.Join(fieldPath, "."))
@@ -109,7 +109,7 @@ func CheckScaledFloat(mappings map[string]any, path string, rename map[string]st
 	return nil
 }
 
-// hasScaledFloat reports whether a type anywhere inside is scaled_float.
+// hasScaledFloat reports whether v, or a value inside it, has the type scaled_float.
 func hasScaledFloat(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
@@ -131,15 +131,15 @@ func dottedField(mappings map[string]any, fieldPath []string) (map[string]any, b
 	return field, ok
 }
 
-// FieldPath returns the names of the field that holds an attribute in documents.
+// FieldPath returns the path, as names, of the document field that holds the attribute at path.
 func FieldPath(path string, rename map[string]string) ([]string, error) {
-	original, err := names(path)
+	original, err := pathNames(path)
 	if err != nil {
 		return nil, err
 	}
 	renamed := slices.Clone(original)
 	for from, to := range rename {
-		prefix, err := names(from)
+		prefix, err := pathNames(from)
 		if err != nil {
 			return nil, err
 		}
@@ -150,8 +150,8 @@ func FieldPath(path string, rename map[string]string) ([]string, error) {
 	return renamed, nil
 }
 
-// names returns the names of a path. A path to an element of a list is an error.
-func names(path string) ([]string, error) {
+// pathNames returns the names of a path. A path to an element of a list is an error.
+func pathNames(path string) ([]string, error) {
 	p, err := item.ParsePath(path)
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func names(path string) ([]string, error) {
 	return memberNames, nil
 }
 
-// Object returns a member that is an object; nil if the member is missing or null.
+// Object returns a member that is an object. It returns nil if the member is missing or null.
 func Object(parent map[string]any, name string) (map[string]any, error) {
 	v, ok := parent[name]
 	if !ok || v == nil {

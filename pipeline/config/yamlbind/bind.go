@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/nearest"
 )
 
-// Maker is a struct that needs more work once its fields are bound: Made does that.
+// Maker is a struct whose method Made is called after its fields are bound.
 type Maker interface {
 	Made(f *File, v *Value)
 }
@@ -21,17 +21,17 @@ type Binder interface {
 	Bind(f *File, v *Value)
 }
 
-// SchemaMaker is a [Binder] that knows the JSON Schema of its value, and its name under $defs.
+// SchemaMaker is a [Binder] that returns the JSON Schema of its value, and the schema's name under $defs.
 type SchemaMaker interface {
 	Schema() (ref string, schema map[string]any)
 }
 
-// bind checks the value against the rule and stores it in dst; outer is the struct around dst. If dst is not valid, the
+// bind checks the value against the rule and stores it in dst. outer is the struct around dst. If dst is not valid, the
 // value is only checked. A wrong value has no data, or lacks entries.
 func (f *File) bind(v *Value, r *Rule, dst, outer reflect.Value) {
 	v.Rule = r
 	if dst.IsValid() {
-		f.places[dst.Addr().Interface()] = v
+		f.values[dst.Addr().Interface()] = v
 		switch {
 		case r.Shape == AnyShape:
 		case dst.Kind() == reflect.Map:
@@ -39,21 +39,21 @@ func (f *File) bind(v *Value, r *Rule, dst, outer reflect.Value) {
 		case dst.Kind() == reflect.Pointer && r.Shape == ObjectShape:
 			dst.Set(reflect.New(dst.Type().Elem()))
 			dst = dst.Elem()
-			f.places[dst.Addr().Interface()] = v
+			f.values[dst.Addr().Interface()] = v
 		}
 	}
 	if !f.Enter(v) {
 		return
 	}
 	if r.scalar != nil && (v.Node.Kind != yaml.MappingNode || len(r.Keys) == 0) {
-		dst, r = fieldOf(dst, r.at), r.scalar
+		dst, r = fieldOf(dst, r.scalarField), r.scalar
 		v.Rule = r
 	}
 	switch scalar := v.Node.Kind == yaml.ScalarNode; {
 	case scalar && r.word != "" && v.Node.Value == r.word:
 		v.Data, v.Source = r.word, r.word
 		return
-	case scalar && r.single:
+	case scalar && r.mayBeSingle:
 		v.Node = &yaml.Node{Kind: yaml.SequenceNode, Line: v.Node.Line, Column: v.Node.Column, Content: []*yaml.Node{v.Node}}
 	}
 	switch r.Shape {
@@ -71,7 +71,7 @@ func (f *File) bind(v *Value, r *Rule, dst, outer reflect.Value) {
 	}
 }
 
-// fieldOf is a field of a struct. It is not valid if the struct is not valid, or if field is nil.
+// fieldOf returns a field of the struct dst. The result is not valid if dst is not valid, or if field is nil.
 func fieldOf(dst reflect.Value, field []int) reflect.Value {
 	if !dst.IsValid() || field == nil {
 		return reflect.Value{}
@@ -87,10 +87,10 @@ func (v *Value) store(dst reflect.Value) {
 	data := reflect.ValueOf(v.Data)
 	switch text := v.Text(); {
 	case v.Rule.Kind.AsWritten && dst.Kind() == reflect.String:
-		dst.SetString(v.Source) // also if the text is wrong
+		dst.SetString(v.Source) // even if the text is wrong
 	case v.Data == nil || data.IsZero():
 	case dst.Kind() == reflect.Bool && v.Rule.Words != nil:
-		dst.SetBool(text == v.Rule.yes)
+		dst.SetBool(text == v.Rule.trueWord)
 	case dst.Kind() == reflect.Uint8: // a word
 		dst.SetUint(uint64(1 + slices.Index(v.Rule.Words, text)))
 	default:
@@ -101,13 +101,13 @@ func (v *Value) store(dst reflect.Value) {
 // defaults fills the fields of an object with their defaults.
 func (r *Rule) defaults(dst reflect.Value) {
 	for _, k := range r.Keys {
-		if k.outer {
+		if k.bindsOuter {
 			continue
 		}
 		switch to := fieldOf(dst, k.field); {
 		case !to.IsValid():
-		case k.Rule.def != "":
-			v := &Value{Rule: k.Rule, Source: k.Rule.def}
+		case k.Rule.defaultText != "":
+			v := &Value{Rule: k.Rule, Source: k.Rule.defaultText}
 			v.Data = k.Rule.Kind.Read(nil, v, nil)
 			v.store(to)
 		case to.Kind() == reflect.Struct && k.Rule.Shape == ObjectShape:
@@ -119,26 +119,26 @@ func (r *Rule) defaults(dst reflect.Value) {
 // object binds a mapping of known keys.
 func (f *File) object(v *Value, dst, outer reflect.Value) {
 	r := v.Rule
-	if r.defaults(dst); dst.IsValid() && r.line != nil {
-		fieldOf(dst, r.line).SetInt(int64(v.Node.Line))
+	if r.defaults(dst); dst.IsValid() && r.lineField != nil {
+		fieldOf(dst, r.lineField).SetInt(int64(v.Node.Line))
 	}
 	members := f.Members(v)
 	if v.Node.Kind != yaml.MappingNode {
 		return
 	}
-	v.Entries = f.Known(members, r.keyNames(), func(name string) string { return r.hint(members, name) })
+	v.Entries = f.Known(members, r.keyNames(), func(name string) string { return r.unknownKeyHint(members, name) })
 	unknown := len(v.Entries) < len(members)
 	for _, k := range r.Keys {
 		to := dst
-		if k.outer {
+		if k.bindsOuter {
 			to = outer
 		}
 		if m := v.Get(k.Name); m != nil {
 			f.bind(m, k.Rule, fieldOf(to, k.field), dst)
-		} else if m := r.meant(members, k.Name); m != nil {
-			f.bindMeant(v, m, k, fieldOf(to, k.field), dst)
+		} else if m := r.misspelled(members, k.Name); m != nil {
+			f.bindMisspelled(v, m, k, fieldOf(to, k.field), dst)
 		} else {
-			f.FailIf(k.required, v, k.missing(), "the key %q is missing", k.Name)
+			f.FailIf(k.required, v, k.missingHint(), "the key %q is missing", k.Name)
 		}
 	}
 	for _, g := range r.groups {
@@ -153,9 +153,9 @@ func (f *File) object(v *Value, dst, outer reflect.Value) {
 	}
 }
 
-// bindMeant binds a member that is probably the key k under a wrong name, which is reported. It reports nothing else about it:
-// it keeps what refers to the key from being wrong too.
-func (f *File) bindMeant(v, m *Value, k Key, dst, outer reflect.Value) {
+// bindMisspelled binds the member m, which is probably the key k with a wrong name. The wrong name is already reported,
+// so problems in m are not. Because m is bound, references to k cause no further problems.
+func (f *File) bindMisspelled(v, m *Value, k Key, dst, outer reflect.Value) {
 	before := len(f.Problems)
 	meant := &Value{Field: Join(v.Field, k.Name), Name: k.Name, Key: m.Key, Node: m.Node, Alias: m.Alias, depth: m.depth}
 	v.Entries = append(v.Entries, meant)
@@ -163,11 +163,11 @@ func (f *File) bindMeant(v, m *Value, k Key, dst, outer reflect.Value) {
 	f.Problems = f.Problems[:before]
 }
 
-// missing is the hint for a required key that is missing.
-func (k Key) missing() string {
+// missingHint returns the hint for a required key that is missing.
+func (k Key) missingHint() string {
 	switch {
-	case k.add != "":
-		return k.add
+	case k.addHint != "":
+		return k.addHint
 	case k.form != "":
 		return "add " + k.Name + ": " + k.form
 	case k.Rule.Words != nil:
@@ -187,14 +187,14 @@ func (f *File) group(v *Value, g group) {
 		}
 	}
 	f.FailIf(len(have) > 1, v, "keep one of them", "%s cannot stand together", Enumerate(have, "and"))
-	f.FailIf(len(have) == 0 && !g.optional, v, cmp.Or(g.add, "add one"), "wants one of the keys %s", Enumerate(g.keys, "or"))
+	f.FailIf(len(have) == 0 && !g.optional, v, cmp.Or(g.addHint, "add one"), "wants one of the keys %s", Enumerate(g.keys, "or"))
 }
 
-// hint is the hint for an unknown key: to indent it under the key that it belongs to, or to write the nearest known
-// key.
-func (r *Rule) hint(beside []*Value, name string) string {
-	for _, m := range beside {
-		if kind, known := r.key(m.Name); known && r.below {
+// unknownKeyHint returns the hint for an unknown key: to indent it under the key that it belongs to, or to write the
+// nearest known key.
+func (r *Rule) unknownKeyHint(members []*Value, name string) string {
+	for _, m := range members {
+		if kind, known := r.key(m.Name); known && r.hasKeysBelow {
 			if _, is := kind.Rule.key(name); is {
 				return "put it under `" + kind.Name + "`"
 			}
@@ -203,7 +203,7 @@ func (r *Rule) hint(beside []*Value, name string) string {
 	if r.scalar != nil && slices.Contains(r.scalar.Words, name) {
 		return "write " + name + " alone"
 	}
-	near := r.near(name)
+	near := r.nearestKey(name)
 	switch value, glued := strings.CutPrefix(name, near+":"); {
 	case near == "":
 		return Hint(name, r.keyNames(), "the keys here are")
@@ -213,8 +213,9 @@ func (r *Rule) hint(beside []*Value, name string) string {
 	return "did you mean " + near + "?"
 }
 
-// near returns the key that an unknown name probably is: tabel, TableName or table:NAME for table; "" if there is none.
-func (r *Rule) near(name string) string {
+// nearestKey returns the key that was probably meant by an unknown name: table for tabel, TableName or table:NAME. It
+// returns "" if there is none.
+func (r *Rule) nearestKey(name string) string {
 	for _, key := range r.keyNames() {
 		if strings.HasPrefix(name, key+":") || len(key) > 3 && strings.HasPrefix(strings.ToLower(name), key) {
 			return key
@@ -223,11 +224,11 @@ func (r *Rule) near(name string) string {
 	return nearest.Name(name, r.keyNames())
 }
 
-// meant returns the member that is probably the key under a wrong name; nil if there is none.
-func (r *Rule) meant(members []*Value, key string) *Value {
+// misspelled returns the member that is probably key with a wrong name, or nil if there is none.
+func (r *Rule) misspelled(members []*Value, key string) *Value {
 	i := slices.IndexFunc(members, func(m *Value) bool {
 		_, known := r.key(m.Name)
-		return !known && r.near(m.Name) == key
+		return !known && r.nearestKey(m.Name) == key
 	})
 	if i < 0 {
 		return nil
@@ -263,18 +264,18 @@ func (f *File) list(v *Value, dst reflect.Value) {
 }
 
 func (f *File) notEmpty(v *Value, kind yaml.Kind) {
-	f.FailIf(v.Node.Kind == kind && len(v.Node.Content) == 0 && !v.Rule.empty, v, "add an entry or remove the key", "is empty")
+	f.FailIf(v.Node.Kind == kind && len(v.Node.Content) == 0 && !v.Rule.mayBeEmpty, v, "add an entry or remove the key", "is empty")
 }
 
-// reserve allocates n elements, so that their addresses never change.
+// reserve allocates the memory of n elements at once, so the addresses of the elements never change.
 func reserve(dst reflect.Value, n int) {
 	if dst.IsValid() && dst.Kind() == reflect.Slice {
 		dst.Set(reflect.MakeSlice(dst.Type(), 0, n))
 	}
 }
 
-// entry binds an entry of v to the next element of a slice, or to an element of a map. Unreadable entries are dropped,
-// unless they are text.
+// entry binds the entry e of v to the next element of a slice, or to an element of a map. Unreadable entries are
+// dropped, except texts.
 func (f *File) entry(v, e *Value, dst reflect.Value) {
 	var to reflect.Value
 	switch {
@@ -286,7 +287,7 @@ func (f *File) entry(v, e *Value, dst reflect.Value) {
 		to = dst.Index(dst.Len() - 1)
 		to.SetZero()
 	}
-	if name := fieldOf(to, v.Rule.elem.named); name.IsValid() {
+	if name := fieldOf(to, v.Rule.elem.nameField); name.IsValid() {
 		name.SetString(e.Name)
 	}
 	f.bind(e, v.Rule.elem, to, reflect.Value{})

@@ -282,8 +282,8 @@ func TestOf(t *testing.T) {
 		f.Refuse(c.field, "remove it", "is of no use")
 	}
 	f.WarnIf(true, s.Spare, "", "is empty")
-	f.FailKey(f.Of(&s.Till), "", "has a %s", "key")
-	f.FailWithin(f.Of(&s.Name), 1, 3, "has an r", "")
+	f.FailKey(f.ValueOf(&s.Till), "", "has a %s", "key")
+	f.FailWithin(f.ValueOf(&s.Name), 1, 3, "has an r", "")
 	f.FailIf(false, &s.Name, "", "is not reported")
 	f.Problems.Sort()
 	want := `shop.yaml:2:7: name: is of no use; remove it

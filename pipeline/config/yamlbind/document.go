@@ -12,18 +12,18 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// document reads the only YAML document of the file. It returns nil, after a problem, if none can be read.
+// document reads the only YAML document of the file. If it cannot read one, it notes a problem and returns nil.
 func (f *File) document(b []byte) *yaml.Node {
 	if i := invalidUTF8(b); i >= 0 {
 		line := 1 + bytes.Count(b[:i], []byte("\n"))
-		f.At(line, 1, "", "byte "+strconv.Itoa(i)+" is not UTF-8", "save the file as UTF-8")
+		f.FailAt(line, 1, "", "byte "+strconv.Itoa(i)+" is not UTF-8", "save the file as UTF-8")
 		return nil
 	}
 	dec := yaml.NewDecoder(bytes.NewReader(b))
 	var doc yaml.Node
 	switch err := dec.Decode(&doc); {
 	case errors.Is(err, io.EOF):
-		f.At(1, 1, "", "the file is empty", f.o.Words.Empty)
+		f.FailAt(1, 1, "", "the file is empty", f.o.Words.Empty)
 		return nil
 	case err != nil:
 		f.syntax(err)
@@ -32,7 +32,7 @@ func (f *File) document(b []byte) *yaml.Node {
 	var second yaml.Node
 	switch err := dec.Decode(&second); {
 	case err == nil:
-		f.At(second.Line, second.Column, "", "a second YAML document begins here", f.o.Words.Second)
+		f.FailAt(second.Line, second.Column, "", "a second YAML document begins here", f.o.Words.Second)
 		return nil
 	case !errors.Is(err, io.EOF):
 		f.syntax(err)
@@ -40,7 +40,7 @@ func (f *File) document(b []byte) *yaml.Node {
 	return doc.Content[0]
 }
 
-// invalidUTF8 is the offset of the first byte that is not UTF-8, or -1.
+// invalidUTF8 returns the offset of the first byte that is not UTF-8, or -1.
 func invalidUTF8(b []byte) int {
 	for i := 0; i < len(b); {
 		r, n := utf8.DecodeRune(b[i:])
@@ -52,14 +52,14 @@ func invalidUTF8(b []byte) int {
 	return -1
 }
 
-// maxSearched is the most lines of a file in which the line of an error is searched: the search reads the file again
-// for each line after the error.
+// maxSearched is the maximum number of lines of a file in which the line of an error is searched. The search reads the
+// file again for each line after the error.
 const maxSearched = 500
 
 var yamlLine = regexp.MustCompile(`^yaml: (?:line (\d+): )?`)
 
-// syntax reports an error of the YAML parser. The parser names the line roughly or not at all, so syntax searches it:
-// it follows the longest beginning of the file that can be read.
+// syntax reports an error of the YAML parser. The parser names the line roughly or not at all. So syntax searches for
+// it: the longest beginning of the file that can be read ends before it.
 func (f *File) syntax(err error) {
 	message, line, column, hint := err.Error(), 1, 1, ""
 	if m := yamlLine.FindStringSubmatch(message); m != nil {
@@ -68,18 +68,18 @@ func (f *File) syntax(err error) {
 	}
 	if f.lines != nil {
 		if len(f.lines) <= maxSearched {
-			line = 1 + f.readable()
+			line = 1 + f.readableLines()
 		}
 		line = min(max(line, 1), len(f.lines))
-		line, column, hint = f.explained(line)
+		line, column, hint = f.findMistake(line)
 	}
-	f.At(max(line, 1), column, "", "not YAML: "+message, hint)
+	f.FailAt(max(line, 1), column, "", "not YAML: "+message, hint)
 }
 
-// explained returns the place of a mistake that makes a line, or the braces and brackets that begin in it, not YAML. The hint
-// is "" if no reason is found.
-func (f *File) explained(line int) (at, column int, hint string) {
-	for _, at := range []int{line, f.above(line)} {
+// findMistake returns the line and the column of the mistake that makes a line not YAML. The mistake may be in a later
+// line, inside braces or brackets that begin in this line. The hint is "" if no reason is found.
+func (f *File) findMistake(line int) (at, column int, hint string) {
+	for _, at := range []int{line, f.lineAbove(line)} {
 		if strings.HasPrefix(strings.TrimSpace(f.line(at)), "//") {
 			return at, f.indent(at) + 1, "a comment begins with #"
 		}
@@ -101,8 +101,8 @@ func (f *File) explained(line int) (at, column int, hint string) {
 	return line, column, hint
 }
 
-// readable is the number of lines of the longest beginning of the file that is YAML.
-func (f *File) readable() int {
+// readableLines returns the number of lines of the longest beginning of the file that is YAML.
+func (f *File) readableLines() int {
 	for n := len(f.lines) - 1; n > 0; n-- {
 		var doc yaml.Node
 		if yaml.Unmarshal([]byte(strings.Join(f.lines[:n], "\n")+"\n"), &doc) == nil {

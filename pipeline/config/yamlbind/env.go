@@ -15,58 +15,78 @@ type Part struct {
 // Identifier is the form of a name that needs no quotes.
 var Identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
+// reference is a ${NAME} or ${NAME:-default} of a scalar.
+type reference struct {
+	name, def  string
+	hasDefault bool
+	valid      bool // the brace is closed, and name can name a variable
+}
+
+// envProblem is the problem of a reference that cannot be read.
+type envProblem struct{ message, hint string }
+
 // expand splits a scalar at each ${NAME} and ${NAME:-default}, and reads the variables; $${ is the text ${. The default
-// replaces a variable that is not set, or is empty. bad has a message and a hint for each that cannot be read.
-func (f *File) expand(s string) (parts []Part, bad [][2]string) {
+// replaces a variable that is not set, or is empty. There is one problem for each reference that cannot be read.
+func (f *File) expand(s string) (parts []Part, problems []envProblem) {
 	if f.o.Getenv == nil {
 		return []Part{{Text: s}}, nil
 	}
-	var text strings.Builder
+	text := ""
+	for rest, found := s, true; found; {
+		var before string
+		var ref reference
+		before, ref, rest, found = cutReference(rest)
+		text += before
+		switch {
+		case !found:
+			continue
+		case !ref.valid:
+			problems = append(problems, envProblem{"${" + ref.name + "} is no name of an environment variable", "write ${NAME} or ${NAME:-default}, and $${ for the text ${"})
+			continue
+		}
+		value, set := f.o.Getenv(ref.name)
+		usesDefault := value == "" && ref.hasDefault
+		switch {
+		case usesDefault:
+			value = ref.def
+		case !set:
+			problems = append(problems, envProblem{"the environment variable " + ref.name + " is not set", "set it, or give a default as in ${" + ref.name + ":-default}; where the text ${" + ref.name + "} is meant, write $${" + ref.name + "}"})
+			continue
+		}
+		if text != "" {
+			parts = append(parts, Part{Text: text})
+			text = ""
+		}
+		parts = append(parts, Part{Text: value, Env: true, Default: usesDefault})
+	}
+	if text != "" {
+		parts = append(parts, Part{Text: text})
+	}
+	return parts, problems
+}
+
+// cutReference cuts s at its first reference. before is the text before the reference; in it, $${ is replaced by ${. rest
+// is the text after the reference. If s has no reference, found is false, and before is all of s.
+func cutReference(s string) (before string, ref reference, rest string, found bool) {
 	for {
 		i := strings.Index(s, "${")
 		if i < 0 {
-			break
+			return before + s, reference{}, "", false
 		}
-		if i > 0 && s[i-1] == '$' {
-			text.WriteString(s[:i-1] + "${")
+		if isEscaped := i > 0 && s[i-1] == '$'; isEscaped {
+			before += s[:i-1] + "${"
 			s = s[i+2:]
 			continue
 		}
-		text.WriteString(s[:i])
+		before += s[:i]
 		inside, rest, closed := strings.Cut(s[i+2:], "}")
-		name, def, hasDefault := strings.Cut(inside, ":-")
-		if !closed || !Identifier.MatchString(name) {
-			if !closed {
-				rest = ""
-			}
-			bad = append(bad, [2]string{"${" + name + "} is no name of an environment variable", "write ${NAME} or ${NAME:-default}, and $${ for the text ${"})
-			s = rest
-			continue
-		}
-		s = rest
-		value, set := f.o.Getenv(name)
-		byDefault := value == "" && hasDefault
-		switch {
-		case byDefault:
-			value = def
-		case !set:
-			bad = append(bad, [2]string{"the environment variable " + name + " is not set", "set it, or give a default as in ${" + name + ":-default}; where the text ${" + name + "} is meant, write $${" + name + "}"})
-			continue
-		}
-		if text.Len() > 0 {
-			parts = append(parts, Part{Text: text.String()})
-			text.Reset()
-		}
-		parts = append(parts, Part{Text: value, Env: true, Default: byDefault})
+		ref.name, ref.def, ref.hasDefault = strings.Cut(inside, ":-")
+		ref.valid = closed && Identifier.MatchString(ref.name)
+		return before, ref, rest, true
 	}
-	text.WriteString(s)
-	if text.Len() > 0 {
-		parts = append(parts, Part{Text: text.String()})
-	}
-	return parts, bad
 }
 
-// join returns the parts as plain text, and whether the environment gave some of it.
+// join returns the parts as plain text. env reports whether some of it comes from the environment.
 func join(parts []Part) (text string, env bool) {
 	for _, p := range parts {
 		text, env = text+p.Text, env || p.Env

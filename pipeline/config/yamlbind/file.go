@@ -6,41 +6,41 @@ import (
 	"strings"
 )
 
-// Words are the hints that differ from one kind of file to another.
+// Words are the hints that differ between kinds of files.
 type Words struct {
-	Empty  string // for an empty file
-	Second string // for a second document
-	Tag    string // for a YAML tag. Default: to remove it
-	Merge  string // for a merge key
-	Values bool   // problems repeat the wrong numbers and booleans, and the text to quote
+	Empty  string // hint for an empty file
+	Second string // hint for a second document
+	Tag    string // hint for a YAML tag. Default: to remove it
+	Merge  string // hint for a merge key
+	Values bool   // problems may repeat wrong numbers and booleans, and the text to quote
 }
 
 // Options define how a file is read.
 type Options struct {
 	Words    Words
-	MaxNodes int                         // most values of the file, with its aliases expanded
+	MaxNodes int                         // maximum number of values of the file, with its aliases expanded
 	Getenv   func(string) (string, bool) // value of ${NAME}; nil: ${NAME} is plain text
-	Owner    any                         // for hooks and kinds, which get it by [Owner]
+	Owner    any                         // context for hooks and kinds, which read it with [Owner]
 }
 
 // File is a YAML file while it is read, with its values and problems.
 type File struct {
-	Problems Problems // they make the file unusable
-	Warnings Problems // they do not
+	Problems Problems // errors: they make the file unusable
+	Warnings Problems
 
 	name string
 	text []byte
 	o    Options
 
-	places map[any]*Value // by the address of the field that the value is bound to
-	lines  []string       // nil if problems repeat nothing of the file
-	nodes  int            // values so far, with aliases expanded
-	large  bool           // a problem says that the file is too large
+	values map[any]*Value // values by the address of the field that they are bound to
+	lines  []string       // lines of the file; nil if problems may not repeat its text
+	nodes  int            // number of values so far, with aliases expanded
+	large  bool           // there is already a problem that says that the file is too large
 }
 
 // New returns a file of these bytes. name is its name in messages.
 func New(name string, b []byte, o Options) *File {
-	f := &File{name: name, text: b, o: o, places: make(map[any]*Value)}
+	f := &File{name: name, text: b, o: o, values: make(map[any]*Value)}
 	if o.Words.Values {
 		f.lines = strings.Split(string(b), "\n")
 	}
@@ -57,66 +57,66 @@ func (f *File) Read(r *Rule, out any) {
 // Owner returns [Options.Owner].
 func Owner[T any](f *File) T { return f.o.Owner.(T) }
 
-// Name is the name of the file in messages.
+// Name returns the name of the file in messages.
 func (f *File) Name() string { return f.name }
 
-// At notes a problem.
-func (f *File) At(line, column int, field, message, hint string) {
+// FailAt notes a problem at a line and a column.
+func (f *File) FailAt(line, column int, field, message, hint string) {
 	f.Problems = append(f.Problems, Problem{f.name, line, column, field, message, hint})
 }
 
-// Of returns the value that is bound to a field, by the field's address; nil if the file does not have it. at may also
-// be the value itself.
-func (f *File) Of(at any) *Value {
-	if v, ok := at.(*Value); ok {
+// ValueOf returns the value that is bound to a field, or nil if the file does not have the field. field is the address
+// of the field, or the value itself.
+func (f *File) ValueOf(field any) *Value {
+	if v, ok := field.(*Value); ok {
 		return v
 	}
-	return f.places[at]
+	return f.values[field]
 }
 
 // Has reports whether the file has the field.
-func (f *File) Has(at any) bool { return f.Of(at) != nil }
+func (f *File) Has(field any) bool { return f.ValueOf(field) != nil }
 
-// Sound reports whether the file has the field and could read its data.
-func (f *File) Sound(at any) bool { return f.Has(at) && f.Of(at).Data != nil }
+// Sound reports whether the file has the field and its data is valid.
+func (f *File) Sound(field any) bool { return f.Has(field) && f.ValueOf(field).Data != nil }
 
 // Problem returns a problem at a field or a value.
-func (f *File) Problem(at any, hint, format string, args ...any) Problem {
-	v := f.Of(at)
+func (f *File) Problem(field any, hint, format string, args ...any) Problem {
+	v := f.ValueOf(field)
 	return Problem{f.name, v.Node.Line, v.Node.Column, v.Field, fmt.Sprintf(format, args...), hint}
 }
 
 // Fail notes a problem at a field or a value.
-func (f *File) Fail(at any, hint, format string, args ...any) {
-	f.Problems = append(f.Problems, f.Problem(at, hint, format, args...))
+func (f *File) Fail(field any, hint, format string, args ...any) {
+	f.Problems = append(f.Problems, f.Problem(field, hint, format, args...))
 }
 
 // FailKey notes a problem at the key of a value.
 func (f *File) FailKey(v *Value, hint, format string, args ...any) {
-	f.At(v.Key.Line, v.Key.Column, v.Field, fmt.Sprintf(format, args...), hint)
+	f.FailAt(v.Key.Line, v.Key.Column, v.Field, fmt.Sprintf(format, args...), hint)
 }
 
 // FailIf notes a problem if bad is true.
-func (f *File) FailIf(bad bool, at any, hint, format string, args ...any) {
-	if bad {
-		f.Fail(at, hint, format, args...)
+func (f *File) FailIf(holds bool, field any, hint, format string, args ...any) {
+	if holds {
+		f.Fail(field, hint, format, args...)
 	}
 }
 
 // Refuse notes a problem if the file has the field.
-func (f *File) Refuse(at any, hint, format string, args ...any) {
-	f.FailIf(f.Has(at), at, hint, format, args...)
+func (f *File) Refuse(field any, hint, format string, args ...any) {
+	f.FailIf(f.Has(field), field, hint, format, args...)
 }
 
 // Warn notes a warning.
-func (f *File) Warn(at any, hint, format string, args ...any) {
-	f.Warnings = append(f.Warnings, f.Problem(at, hint, format, args...))
+func (f *File) Warn(field any, hint, format string, args ...any) {
+	f.Warnings = append(f.Warnings, f.Problem(field, hint, format, args...))
 }
 
 // WarnIf notes a warning if holds is true.
-func (f *File) WarnIf(holds bool, at any, hint, format string, args ...any) {
+func (f *File) WarnIf(holds bool, field any, hint, format string, args ...any) {
 	if holds {
-		f.Warn(at, hint, format, args...)
+		f.Warn(field, hint, format, args...)
 	}
 }
 

@@ -13,35 +13,37 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Kind is how a scalar is written.
+// Kind is the form of a scalar.
 type Kind struct {
-	Ref       string         // name under $defs; ""
-	Wants     string         // in words
-	Schema    map[string]any // of the text without ${NAME}; nil: any text
-	Takes     []Resolved     // the YAML types that it may have; nil: any scalar
-	AsWritten bool           // a string field gets the text as it is written
-	Braces    bool           // {NAME} is a placeholder in it
+	Ref       string         // name under $defs; "" if it is not there
+	Wants     string         // the form in words
+	Schema    map[string]any // schema of the text, without ${NAME}; nil for any text
+	Takes     []Resolved     // YAML types that it may have; nil for any scalar
+	AsWritten bool           // a string field gets the text as written, even if it is wrong
+	Braces    bool           // the text may have placeholders {NAME}
 	Read      Reader
 
-	// Instead is the hint for a mapping or a list in place of the text; nil or "": to quote it.
+	// Instead returns the hint for a mapping or a list in place of the text. If Instead is nil or returns "", the hint
+	// is to quote the text.
 	Instead func(n *yaml.Node) string
 
-	env    *regexp.Regexp // form of a value of the environment; nil: any
-	units  string         // hint for a number N without its unit; ""
-	secret bool           // no problem repeats it
+	env    *regexp.Regexp // form of a value of the environment; nil for any
+	units  string         // hint for a number N without its unit; "" if there is none
+	secret bool           // no problem may repeat the text
 }
 
-// Reader makes the data of a scalar. parts is its source before it was joined. After a problem it returns nil.
+// Reader makes the data of a scalar. parts are the pieces of its source. If there is a problem, Reader notes it and
+// returns nil.
 type Reader func(f *File, v *Value, parts []Part) any
 
-// Kinds are kinds of scalars, by the name that a tag gives and by the Go type.
+// Kinds are kinds of scalars: by the name that a tag gives, and by the Go type.
 type Kinds struct {
 	Named map[string]*Kind
 	Types map[reflect.Type]*Kind
 }
 
-// of returns the kind of a field; nil if the field is not a scalar.
-func (ks Kinds) of(t reflect.Type, tag reflect.StructTag) *Kind {
+// kindOf returns the kind of a field, or nil if the field is not a scalar.
+func (ks Kinds) kindOf(t reflect.Type, tag reflect.StructTag) *Kind {
 	if k := t.Kind(); (k == reflect.Slice || k == reflect.Map) && ks.Types[t] == nil {
 		return nil
 	}
@@ -97,7 +99,7 @@ func Textual(wants string, read Reader) *Kind {
 	return &Kind{Wants: wants, Takes: []Resolved{IsText}, Read: read}
 }
 
-// Like returns a kind of text that must match the whole expression; wants describes it in words.
+// Like returns a kind of text. The whole text must match expression; wants describes this in words.
 func Like(ref, expression, wants string, read func(*File, *Value) any) *Kind {
 	form := regexp.MustCompile(`^(?:` + expression + `)$`)
 	k := Textual(wants, func(f *File, v *Value, _ []Part) any {

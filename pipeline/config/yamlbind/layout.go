@@ -6,40 +6,40 @@ import (
 	"strings"
 )
 
-// layout explains a line that is not YAML by its colons and its indentation. It returns a hint with a 1-based column; "" if it
-// finds no reason.
+// layout explains, by colons and indentation, why a line is not YAML. It returns a hint and a 1-based column. The hint
+// is "" if it finds no reason.
 func (f *File) layout(line int) (column int, hint string) {
 	if column := f.colonInText(line); column > 0 {
 		return column, f.colonHint(line, column)
 	}
 	indent := f.indent(line)
-	above := f.above(line)
+	above := f.lineAbove(line)
 	if above == 0 {
 		return indent + 1, ""
 	}
 	text := strings.TrimSpace(f.line(line))
 	if deeper := indent > f.indent(above); deeper {
-		if key, value, ok := strings.Cut(strings.TrimSpace(f.line(above)), ": "); ok && ends(value) {
+		if key, value, ok := strings.Cut(strings.TrimSpace(f.line(above)), ": "); ok && endsInLine(value) {
 			return indent + 1, fmt.Sprintf("it is indented deeper than line %d, and %s has a value there: begin both in one column, or write nothing after %[2]s:", above, key)
 		}
 		return indent + 1, ""
 	}
-	opened := f.opened(above)
-	at := slices.IndexFunc(opened, func(l int) bool { return f.indent(l) == indent })
+	opened := f.openLines(above)
+	openIndex := slices.IndexFunc(opened, func(l int) bool { return f.indent(l) == indent })
 	switch {
-	case at < 0 && len(opened) > 0:
+	case openIndex < 0 && len(opened) > 0:
 		return indent + 1, "no line above begins in this column: begin it in " + f.columns(opened, indent)
-	case at >= 0 && !strings.HasPrefix(text, "-") && strings.HasPrefix(strings.TrimSpace(f.line(opened[at])), "- "):
-		return indent + 1, fmt.Sprintf("line %d in the same column begins a list: remove its -, where entries have names", opened[at])
-	case at >= 0 && strings.HasPrefix(text, "- ") && !strings.HasPrefix(strings.TrimSpace(f.line(opened[at])), "-"):
-		return indent + 1, fmt.Sprintf("- begins an entry of a list, and line %d in the same column is a key: remove the -, or indent the list", opened[at])
-	case at >= 0 && !strings.HasPrefix(text, "-") && !strings.Contains(text, ": ") && !strings.HasSuffix(text, ":"):
+	case openIndex >= 0 && !strings.HasPrefix(text, "-") && strings.HasPrefix(strings.TrimSpace(f.line(opened[openIndex])), "- "):
+		return indent + 1, fmt.Sprintf("line %d in the same column begins a list: remove its -, where entries have names", opened[openIndex])
+	case openIndex >= 0 && strings.HasPrefix(text, "- ") && !strings.HasPrefix(strings.TrimSpace(f.line(opened[openIndex])), "-"):
+		return indent + 1, fmt.Sprintf("- begins an entry of a list, and line %d in the same column is a key: remove the -, or indent the list", opened[openIndex])
+	case openIndex >= 0 && !strings.HasPrefix(text, "-") && !strings.Contains(text, ": ") && !strings.HasSuffix(text, ":"):
 		return indent + 1, "write a colon and a space behind the key"
 	}
 	return indent + 1, ""
 }
 
-// columns names the columns next to an indentation in which lines begin that are open, the deepest first.
+// columns names the columns of the open lines that are nearest to an indentation, the deepest first.
 func (f *File) columns(opened []int, indent int) string {
 	var near []string
 	for i, line := range opened {
@@ -51,12 +51,12 @@ func (f *File) columns(opened []int, indent int) string {
 	return strings.Join(near, ", or ")
 }
 
-// colonHint is the hint to quote the text at a 1-based place.
+// colonHint returns the hint to quote the text at a 1-based line and column.
 func (f *File) colonHint(line, column int) string {
 	return "quote a text that has a colon: " + Quoted(f.written(line, column))
 }
 
-// openedBraces returns how many braces and brackets a line opens and does not close.
+// openedBraces returns the number of braces and brackets that a line opens, minus those that it closes.
 func (f *File) openedBraces(line int) int {
 	rs, n := []rune(f.line(line)), 0
 	for i := 0; i < len(rs); i++ {
@@ -78,8 +78,9 @@ func (f *File) indent(line int) int {
 	return len(text) - len(strings.TrimLeft(text, " "))
 }
 
-// above returns the number of the last line before this one that is neither empty nor a comment; 0 if there is none.
-func (f *File) above(line int) int {
+// lineAbove returns the number of the nearest line before this one that is neither empty nor a comment. It returns 0 if
+// there is none.
+func (f *File) lineAbove(line int) int {
 	for line--; line > 0; line-- {
 		if text := strings.TrimSpace(f.line(line)); text != "" && text[0] != '#' {
 			return line
@@ -88,10 +89,11 @@ func (f *File) above(line int) int {
 	return 0
 }
 
-// opened returns the lines whose columns a line after this one can begin in, the deepest first.
-func (f *File) opened(line int) []int {
+// openLines returns the lines that are still open after this line, the deepest first. The next line can begin in the
+// column of each of them.
+func (f *File) openLines(line int) []int {
 	var lines []int
-	for ; line > 0; line = f.above(line) {
+	for ; line > 0; line = f.lineAbove(line) {
 		if len(lines) == 0 || f.indent(line) < f.indent(lines[len(lines)-1]) {
 			lines = append(lines, line)
 		}
@@ -99,16 +101,16 @@ func (f *File) opened(line int) []int {
 	return lines
 }
 
-// ends reports whether a value is finished in its line.
-func ends(value string) bool {
+// endsInLine reports whether a value ends in its line.
+func endsInLine(value string) bool {
 	value, _, _ = strings.Cut(value, " #")
 	value = strings.TrimSpace(value)
 	return value != "" && !strings.ContainsAny(value[:1], "|>&") &&
 		strings.Count(value, "{")+strings.Count(value, "[") <= strings.Count(value, "}")+strings.Count(value, "]")
 }
 
-// colonInText returns the 1-based column of an unquoted text of the line that has a colon and a space, which make another key
-// of it; 0 if there is none.
+// colonInText returns the 1-based column of the first unquoted text of the line that contains a colon and a space. YAML
+// reads such a text as another key. It returns 0 if there is none.
 func (f *File) colonInText(line int) int {
 	rs := []rune(f.line(line))
 	value := 0 // column of the value after the last key; 0 in a key

@@ -10,10 +10,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/nearest"
 )
 
-// maxDepth bounds how deep a file may nest.
+// maxDepth is the maximum nesting of a file.
 const maxDepth = 128
 
-// Enter follows an alias, and reports whether the value may be read: it has no YAML tag, and the file is not too large.
+// Enter follows an alias. It reports whether the value may be read: the value has no YAML tag, and the file is not too
+// large.
 func (f *File) Enter(v *Value) bool {
 	if tooLarge := f.count(v, v.depth); tooLarge {
 		return false
@@ -33,8 +34,8 @@ func (f *File) Enter(v *Value) bool {
 	return false
 }
 
-// count counts a value, and reports whether the file is too large to be read further. The first such value is a
-// problem.
+// count counts a value, and reports whether the file is too large to be read further. It notes only one problem about
+// this.
 func (f *File) count(v *Value, depth int) (tooLarge bool) {
 	if f.nodes++; f.nodes <= f.o.MaxNodes && depth <= maxDepth {
 		return false
@@ -51,7 +52,7 @@ func (f *File) count(v *Value, depth int) (tooLarge bool) {
 // keys, and merge keys.
 func (f *File) Members(v *Value) []*Value {
 	if v.Node.Kind != yaml.MappingNode {
-		f.Fail(v, f.asMapping(v), "wants a mapping, not %s", f.Found(v.Node))
+		f.Fail(v, f.mappingHint(v), "wants a mapping, not %s", f.Found(v.Node))
 		return nil
 	}
 	var members []*Value
@@ -62,9 +63,9 @@ func (f *File) Members(v *Value) []*Value {
 		line, twice := first[k.Value]
 		switch {
 		case k.Kind != yaml.ScalarNode:
-			f.At(k.Line, k.Column, v.Field, "a key is a name, not "+f.Found(k), f.quoteHint(k.Line, k.Column))
+			f.FailAt(k.Line, k.Column, v.Field, "a key is a name, not "+f.Found(k), f.quoteHint(k.Line, k.Column))
 		case k.Value == "<<" && Resolve(k) == IsText && k.Style == 0:
-			f.At(k.Line, k.Column, v.Field, "YAML 1.2 has no merge keys", f.o.Words.Merge)
+			f.FailAt(k.Line, k.Column, v.Field, "YAML 1.2 has no merge keys", f.o.Words.Merge)
 		case twice:
 			f.FailKey(m, "remove one of them", "the key stands twice, first in line %d", line)
 		default:
@@ -75,8 +76,8 @@ func (f *File) Members(v *Value) []*Value {
 	return members
 }
 
-// asMapping is the hint for a value that is no mapping.
-func (f *File) asMapping(v *Value) string {
+// mappingHint returns the hint for a value that should be a mapping.
+func (f *File) mappingHint(v *Value) string {
 	r, text := v.Rule, v.Node.Kind == yaml.ScalarNode && plainText.MatchString(v.Node.Value)
 	switch key := r.mainKey(); {
 	case r == nil:
@@ -93,14 +94,14 @@ func (f *File) asMapping(v *Value) string {
 	return ""
 }
 
-// maxListed is the most keys that a hint about a wrong shape lists.
+// maxListed is the maximum number of keys that a hint about a wrong shape lists.
 const maxListed = 12
 
 // plainText is text that needs no quotes in braces.
 var plainText = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_./-]*$`)
 
-// mainKey returns the key of an object that a text in its place is probably for: the first that is required, or of a group, if
-// its value is text; "" if there is none.
+// mainKey returns the key whose value was probably meant by a text in place of the object. This is the first key that
+// is required, or is the first of a group, if its value is text. It returns "" if there is none.
 func (r *Rule) mainKey() string {
 	if r == nil || r.Shape != ObjectShape {
 		return ""
@@ -115,7 +116,7 @@ func (r *Rule) mainKey() string {
 	return r.Keys[i].Name
 }
 
-// asElement returns a text as the element of a list: the word that it probably is, or the text in quotes.
+// asElement returns a text as the element of a list: the word that it probably means, or the text in quotes.
 func (r *Rule) asElement(text string) string {
 	if r == nil || r.elem == nil || r.elem.Words == nil {
 		return Quoted(text)
@@ -170,15 +171,15 @@ func (f *File) expanded(v *Value, n *yaml.Node, depth int) *yaml.Node {
 	}
 	switch n.Kind {
 	case yaml.ScalarNode:
-		parts, bad := f.expand(n.Value)
-		for _, b := range bad {
-			f.At(n.Line, n.Column, v.Field, b[0], b[1])
+		parts, problems := f.expand(n.Value)
+		for _, p := range problems {
+			f.FailAt(n.Line, n.Column, v.Field, p.message, p.hint)
 		}
 		var env bool
 		if out.Value, env = join(parts); env || out.Value != n.Value {
 			out.Tag, out.Style = "!!str", yaml.DoubleQuotedStyle
 		} else if out.Style == 0 && Resolve(n) == IsText {
-			out.Tag = "!!str" // also if YAML 1.1 has a type for it: 2006-01-02
+			out.Tag = "!!str" // even if YAML 1.1 has a type for it: 2006-01-02
 		}
 	case yaml.MappingNode:
 		for _, m := range f.Members(&Value{Field: v.Field, Node: n}) {

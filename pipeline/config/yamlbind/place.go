@@ -8,22 +8,22 @@ import (
 
 // FailWithin notes a problem at a line and column of a scalar's text, both 1-based.
 func (f *File) FailWithin(v *Value, line, column int, message, hint string) {
-	line, column = f.within(v.Node, line, column)
-	f.At(line, column, v.Field, message, hint)
+	line, column = f.positionInFile(v.Node, line, column)
+	f.FailAt(line, column, v.Field, message, hint)
 }
 
-// WarnWithin notes a warning like FailWithin.
+// WarnWithin notes a warning at a line and column of a scalar's text, both 1-based.
 func (f *File) WarnWithin(v *Value, line, column int, message, hint string) {
-	line, column = f.within(v.Node, line, column)
+	line, column = f.positionInFile(v.Node, line, column)
 	f.Warnings = append(f.Warnings, Problem{f.name, line, column, v.Field, message, hint})
 }
 
-// within returns the line and column in the file of a line and column of a scalar's text, all 1-based. If the file
+// positionInFile maps a line and a column of a scalar's text to a line and a column of the file, all 1-based. If the file
 // spells the text differently (an escape, the environment, folded lines), it returns the beginning of the scalar.
-func (f *File) within(n *yaml.Node, line, column int) (int, int) {
+func (f *File) positionInFile(n *yaml.Node, line, column int) (int, int) {
 	switch {
 	case n.Style&yaml.LiteralStyle != 0:
-		return f.withinLiteral(n, line, column)
+		return f.positionInLiteral(n, line, column)
 	case n.Style&yaml.FoldedStyle != 0 || line != 1 || column < 1:
 		return n.Line, n.Column
 	}
@@ -39,7 +39,7 @@ func (f *File) within(n *yaml.Node, line, column int) (int, int) {
 
 // spelled reads a scalar of one line from the file: its text, and the 1-based column of each character.
 func (f *File) spelled(n *yaml.Node) (columns []int, text string) {
-	rs := tail([]rune(f.line(n.Line)), n.Column-1)
+	rs := runesFrom([]rune(f.line(n.Line)), n.Column-1)
 	var b strings.Builder
 	take := func(i int) {
 		columns = append(columns, n.Column+i)
@@ -71,8 +71,8 @@ func (f *File) spelled(n *yaml.Node) (columns []int, text string) {
 	return columns, b.String()
 }
 
-// withinLiteral is within for a block scalar, whose text begins in the next line, after its indentation.
-func (f *File) withinLiteral(n *yaml.Node, line, column int) (int, int) {
+// positionInLiteral does the same as within, for a block scalar. Its text begins in the next line, after the indentation.
+func (f *File) positionInLiteral(n *yaml.Node, line, column int) (int, int) {
 	for l := n.Line + 1; l <= len(f.lines); l++ {
 		if text := strings.TrimLeft(f.line(l), " "); text != "" {
 			return n.Line + line, len(f.line(l)) - len(text) + column

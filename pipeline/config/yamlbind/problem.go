@@ -19,7 +19,7 @@ type Problem struct {
 	Hint    string `json:"hint,omitempty"`  // what to do; may be ""
 }
 
-// String is "file:line:column: field: message; hint".
+// String returns "file:line:column: field: message; hint".
 func (p Problem) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:%d:%d: ", p.File, p.Line, p.Column)
@@ -52,8 +52,8 @@ func (ps Problems) Sort() {
 	})
 }
 
-// Hint returns the hint of a [Problem] about an unknown name: "did you mean x?" if one of the names is near, else all
-// of them after a beginning such as "the keys here are".
+// Hint returns the hint of a [Problem] about an unknown name: "did you mean x?" if one of the names is near. Otherwise
+// it lists all names after the words all, such as "the keys here are".
 func Hint(got string, names []string, all string) string {
 	if near := nearest.Name(got, names); near != "" {
 		return "did you mean " + near + "?"
@@ -76,7 +76,7 @@ func Join(field, name string) string {
 	return field + "." + name
 }
 
-// Enumerate joins names as in "a, b and c", where "and" is last.
+// Enumerate joins names as in "a, b and c". last is the last conjunction, such as "and".
 func Enumerate(names []string, last string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")

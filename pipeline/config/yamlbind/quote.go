@@ -8,8 +8,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// written returns the text of the file from a 1-based place up to its likely end: the end of the line, a comment, or a
-// comma or bracket of the collection around it. It is what the writer meant before YAML split it.
+// written returns the text of the file from a 1-based line and column up to its likely end: the end of the line, a
+// comment, or a comma or bracket of the collection around it. YAML may have split this text; the writer probably meant
+// it as one text.
 func (f *File) written(line, column int) string {
 	rest := []rune(f.line(line))
 	if column < 1 || column > len(rest) {
@@ -43,7 +44,7 @@ func Quoted(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
 }
 
-// quoteHint is the hint to quote the text at a 1-based place.
+// quoteHint returns the hint to quote the text at a 1-based line and column.
 func (f *File) quoteHint(line, column int) string {
 	if w := f.written(line, column); w != "" {
 		return "quote it: " + Quoted(w)
@@ -51,8 +52,8 @@ func (f *File) quoteHint(line, column int) string {
 	return "quote it"
 }
 
-// misread describes text that YAML read as something else, or cut short: {path} as a mapping, ["name"] as a list, #text
-// as a comment. key is the node of the value's key, nil in lists.
+// misread describes text that YAML shortened, or read as something else: {path} as a mapping, ["name"] as a list, #text
+// as a comment. key is the node of the value's key; nil in lists.
 func (f *File) misread(key, n *yaml.Node) (message, hint string, ok bool) {
 	switch {
 	case n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0:
@@ -65,12 +66,12 @@ func (f *File) misread(key, n *yaml.Node) (message, hint string, ok bool) {
 		return "curly quotes are no quotes of YAML", "write " + Quoted(strings.Trim(n.Value, curlyQuotes)), true
 	case n.Value == "" && key != nil:
 		line, after := f.line(key.Line), key.Column-1+len([]rune(key.Value))
-		if rest := string(tail([]rune(line), after)); startsText(strings.TrimLeft(rest, ": ")) {
+		if rest := string(runesFrom([]rune(line), after)); startsText(strings.TrimLeft(rest, ": ")) {
 			at := after + 1 + strings.Index(rest, "#")
 			return "wants text, and YAML made a comment of it", f.quoteHint(key.Line, at), true
 		}
 	case n.Value != "":
-		rest := string(tail([]rune(f.line(n.Line)), n.Column-1+len([]rune(n.Value))))
+		rest := string(runesFrom([]rune(f.line(n.Line)), n.Column-1+len([]rune(n.Value))))
 		if cut := strings.TrimLeft(rest, " "); strings.HasPrefix(cut, "#{") || strings.HasPrefix(cut, "#[") {
 			return "YAML made a comment of what stands behind " + Quoted(n.Value), "quote the whole: " + Quoted(n.Value+strings.TrimRight(rest, " ")), true
 		}
@@ -88,22 +89,23 @@ func lastRune(s string) rune {
 	return r
 }
 
-// curly is the hint for a text in curly quotes, which begins at an index.
-func curly(rs []rune, start int) string {
-	text, _, _ := strings.Cut(strings.TrimLeft(string(rs[start:]), curlyQuotes), string(closing[rs[start]]))
+// curlyHint returns the hint for a text in curly quotes that begins at start.
+func curlyHint(rs []rune, start int) string {
+	text, _, _ := strings.Cut(strings.TrimLeft(string(rs[start:]), curlyQuotes), string(closingQuote[rs[start]]))
 	return "curly quotes are no quotes of YAML: write " + Quoted(text)
 }
 
-// closing is the curly quote that ends a text, by the one that begins it.
-var closing = map[rune]rune{'‘': '’', '’': '’', '“': '”', '”': '”'}
+// closingQuote maps an opening curly quote to its closing one.
+var closingQuote = map[rune]rune{'‘': '’', '’': '’', '“': '”', '”': '”'}
 
-// unclosed finds, in what a line quotes, the beginning of the next key: the quote before it is missing.
+// unclosed matches a quoted text that contains the next key of the line: the quote before this key is missing.
 var unclosed = regexp.MustCompile(`^(.*?), *[A-Za-z_][A-Za-z0-9_-]*: *$`)
 
-// beginsKey is a line with a key: a quoted text of the line above does not go on in it.
+// beginsKey matches a line that begins with a key, so a quoted text of the line above does not continue in it.
 var beginsKey = regexp.MustCompile(`^ *(- +)?[A-Za-z_][A-Za-z0-9_-]*:( |$)`)
 
-// withoutClosing cuts off the braces and brackets at the end of a text that close nothing in it: those around the text.
+// withoutClosing removes the closing braces and brackets at the end of a text that have no opening one in the text.
+// They belong to the collection around it.
 func withoutClosing(text string) string {
 	for _, pair := range []string{"{}", "[]"} {
 		for strings.HasSuffix(text, pair[1:]) && strings.Count(text, pair[1:]) > strings.Count(text, pair[:1]) {
@@ -113,17 +115,18 @@ func withoutClosing(text string) string {
 	return text
 }
 
-// startsText reports whether a comment was probably meant as text: people write a space after the #.
+// startsText reports whether the comment s was probably meant as text. In real comments, people write a space after the
+// #.
 func startsText(s string) bool {
 	return len(s) > 1 && s[0] == '#' && s[1] != ' ' && s[1] != '#'
 }
 
-func tail(rs []rune, from int) []rune {
+func runesFrom(rs []rune, from int) []rune {
 	return rs[min(max(from, 0), len(rs)):]
 }
 
-// unquoted searches a line that is not YAML for text that people forget to quote: a template, a path or ${NAME}. It
-// returns the 1-based column and a hint.
+// unquoted searches a line that is not YAML for a text that people forget to quote: a template, a path or ${NAME}. It
+// returns the 1-based column of the text, and a hint.
 func (f *File) unquoted(line int) (column int, hint string) {
 	rs := []rune(f.line(line))
 	indent := len(rs) - len([]rune(strings.TrimLeft(string(rs), " ")))
@@ -139,7 +142,7 @@ func (f *File) unquoted(line int) (column int, hint string) {
 			if open := i-start < 2 || rs[i-1] != r; open && line < len(f.lines) && beginsKey.MatchString(f.line(line+1)) {
 				return start + 1, "the closing quote is missing: write " + Quoted(withoutClosing(strings.TrimSpace(string(rs[start+1:]))))
 			}
-			if rest := strings.TrimLeft(string(tail(rs, i)), " "); rest != "" && !strings.ContainsRune(",]}:#", []rune(rest)[0]) {
+			if rest := strings.TrimLeft(string(runesFrom(rs, i)), " "); rest != "" && !strings.ContainsRune(",]}:#", []rune(rest)[0]) {
 				if m := unclosed.FindStringSubmatch(string(rs[start+1 : i-1])); m != nil {
 					return start + 1, "the closing quote is missing: write " + Quoted(withoutClosing(m[1]))
 				}
@@ -156,8 +159,8 @@ func (f *File) unquoted(line int) (column int, hint string) {
 		case r == '#':
 			return indent + 1, ""
 		case isCurly(r):
-			return i + 1, curly(rs, i)
-		default: // a plain scalar, up to what ends it
+			return i + 1, curlyHint(rs, i)
+		default: // a plain scalar
 			start, bad := i, strings.ContainsRune("*@`%!&|>", r)
 			for depth := 0; i < len(rs); i++ {
 				switch r := rs[i]; {
@@ -175,7 +178,7 @@ func (f *File) unquoted(line int) (column int, hint string) {
 				}
 			}
 			if bad && start > 0 && rs[start-1] == '{' && flow > 0 {
-				return start, f.quoteHint(line, start) // {@key}: the brace is meant too
+				return start, f.quoteHint(line, start) // {@key}: the brace belongs to the text
 			}
 			if bad {
 				return start + 1, "quote templates, paths and ${...}: " + Quoted(strings.TrimSpace(string(rs[start:i])))
@@ -185,7 +188,7 @@ func (f *File) unquoted(line int) (column int, hint string) {
 	return indent + 1, ""
 }
 
-// pastQuote is the index after the quoted scalar that begins at i.
+// pastQuote returns the index after the quoted scalar that begins at i.
 func pastQuote(rs []rune, i int) int {
 	mark := rs[i]
 	for i++; i < len(rs); i++ {

@@ -24,31 +24,31 @@ const (
 // the comparison of files use it.
 type Rule struct {
 	Shape   Shape
-	Kind    *Kind    // of a scalar
-	Words   []string // allowed words of a scalar; nil: any
-	Keys    []Key    // of an object
-	Name    *Rule    // of a map's names; nil: any text
-	Ordered bool     // of a map: the order of its entries counts
-	Each    bool     // of a template: {each.path} is allowed
-	Shard   bool     // of a template: {@shard} is allowed
+	Kind    *Kind    // kind of a scalar
+	Words   []string // allowed words of a scalar; nil for any
+	Keys    []Key    // keys of an object
+	Name    *Rule    // rule of a map's names; nil for any text
+	Ordered bool     // the order of a map's entries counts
+	Each    bool     // {each.path} is allowed in a template
+	Shard   bool     // {@shard} is allowed in a template
 
-	ref    string // name under $defs, for a rule that is used in several places
-	yes    string // the word for which a bool is true
-	most   int64  // of an integer: the largest; 0: any
-	def    string // the default of a field, as it would be written
-	groups []group
-	below  bool           // of an object: some of its keys are written inside the objects of others
-	line   []int          // of an object: the field for its line
-	scalar *Rule          // of an object: the scalar that may replace it; nil: none
-	at     []int          // the field of that scalar
-	named  []int          // of an object: the field for its name in a map; nil: it is not in a map
-	elem   *Rule          // of a list or map: an entry
-	empty  bool           // of a list or map: it may be empty
-	single bool           // of a list: an entry alone is a list of one
-	word   string         // of a map: the word that may replace it; "": none
-	form   string         // of a map: how it is written, for hints
-	object *Rule          // of a scalar that may replace an object: the object
-	schema map[string]any // of AnyShape; nil: any value
+	ref          string // name under $defs, for a rule that is used in several places
+	trueWord     string // word for which a bool is true
+	max          int64  // largest allowed integer; 0 for any
+	defaultText  string // default of a field, as it would be written
+	groups       []group
+	hasKeysBelow bool           // some keys of the object are written inside the objects of other keys
+	lineField    []int          // index of the field for the object's line
+	scalar       *Rule          // scalar that may replace the object; nil if there is none
+	scalarField  []int          // index of the field for this scalar
+	nameField    []int          // index of the field for the object's name in a map; nil if it is not in a map
+	elem         *Rule          // rule of an entry of a list or a map
+	mayBeEmpty   bool           // the list or map may be empty
+	mayBeSingle  bool           // an entry alone counts as a list with one entry
+	word         string         // word that may replace the map; "" if there is none
+	form         string         // form of a map, for hints
+	object       *Rule          // object that the scalar may replace
+	schema       map[string]any // schema of AnyShape; nil for any value
 }
 
 // Key is one key of an object.
@@ -56,64 +56,71 @@ type Key struct {
 	Name  string
 	Rule  *Rule
 	Doc   string // one sentence, for the schema
-	Def   string // the default, as it would be written
-	Apart bool   // has no effect on the output, or only by its effect on other keys
+	Def   string // default, as it would be written
+	Apart bool   // no direct effect on the output: the key is not part of the fingerprint
 
-	add      string // the hint if it is required and missing
-	form     string // how its value is written, for hints
-	required bool
-	outer    bool  // bound to the struct around the struct of the object that has the key
-	field    []int // nil: bound to no field
+	addHint    string // hint if it is required and missing
+	form       string // form of its value, for hints
+	required   bool
+	bindsOuter bool  // bound to the struct around the struct of the object that has the key
+	field      []int // index of its field; nil if it is not bound to a field
 }
 
-// group is a set of keys of which exactly one is given, or at most one.
+// group is a set of keys. The file must have exactly one of them, or at most one.
 type group struct {
 	keys     []string
-	optional bool   // at most one
-	add      string // the hint if none is given
+	optional bool   // at most one: the file may have none
+	addHint  string // hint if the file has none
 }
 
-// RuleOf returns the rule of a type. Its scalars have these kinds, or those that every file has.
+// RuleOf returns the rule of a type. Its scalars have the kinds of every file, and kinds.
 func RuleOf(t reflect.Type, kinds Kinds) *Rule {
 	rs := rules{Kinds{maps.Clone(basic.Named), maps.Clone(basic.Types)}, make(map[reflect.Type]*Rule)}
 	maps.Copy(rs.kinds.Named, kinds.Named)
 	maps.Copy(rs.kinds.Types, kinds.Types)
-	return rs.of(t, "")
+	return rs.ruleOf(t, "")
 }
 
-// rules makes rules. It keeps those of structs, which may contain themselves.
+// rules makes rules. It keeps the rules of structs, because a struct may contain itself.
 type rules struct {
 	kinds Kinds
 	known map[reflect.Type]*Rule
 }
 
-// of makes the rule of a field's type. The tags of the field are:
+// ruleOf makes the rule of a field's type. The tags of the field are:
 //
 //	key:"NAME,OPTION,..."  the key; "*" is the name of a map's entry, "=" a scalar that replaces a mapping, "@" the line,
 //	                       "+" the keys of another struct
-//	doc:"..." def:"..."    its sentence in the schema, and its default
+//	doc:"..." def:"..."    the key's sentence in the schema, and its default
 //	is:"KIND"              the kind of a scalar, if not that of the Go type
-//	words:"a,b" yes:"b"    the allowed words, and the one for which a bool is true
+//	words:"a,b" yes:"b"    the allowed words, and the word for which a bool is true
 //	max:"256"              the largest integer
-//	form:"..."             how the value is written, in the hint if it is missing, or is no mapping
-//	add:"..."              the hint if a required key, or each key of a group, is missing. Default: its form, words or sentence
-//	ref:"NAME"             its name under $defs, which a struct that contains itself needs
+//	form:"..."             the form of the value, for the hint if it is missing, or is not a mapping
+//	add:"..."              the hint if a required key, or every key of a group, is missing. Default: form, words or doc
+//	ref:"NAME"             the name under $defs, which a struct that contains itself needs
 //	below:"KEY,..."        the key is written inside the objects of these keys
 //	or:"WORD"              of a map: the word that may replace it; it is the data of the value
-//	one:"a,b" most:"a,b"   of a blank field: exactly one of the keys is given, or at most one
+//	one:"a,b" most:"a,b"   of a blank field: the file has exactly one of these keys, or at most one
 //
-// The options are required, apart, ordered (of a map), empty (of lists and maps), single (of a list: an entry alone is a
-// list of one), first (of a key below others: it is read before theirs), each and shard (of templates) and late (the user
-// of the struct applies the default).
-func (rs rules) of(t reflect.Type, tag reflect.StructTag) *Rule {
+// The options of a key are:
+//
+//	required     the file must have the key
+//	apart        the key has no direct effect on the output: it is not part of the fingerprint
+//	late         the field stays zero if the file lacks the key; the code that uses the field applies the default
+//	ordered      of a map: the order of its entries counts
+//	empty        of a list or a map: it may be empty
+//	single       of a list: an entry alone counts as a list with one entry
+//	first        of a key below others: it is read before their keys
+//	each, shard  of a template: {each.path}, {@shard} are allowed
+func (rs rules) ruleOf(t reflect.Type, tag reflect.StructTag) *Rule {
 	_, options, _ := strings.Cut(tag.Get("key"), ",")
-	if k := rs.kinds.of(t, tag); k != nil {
-		r := &Rule{Kind: k, ref: k.Ref, yes: tag.Get("yes"), Each: strings.Contains(options, "each"), Shard: strings.Contains(options, "shard")}
+	if k := rs.kinds.kindOf(t, tag); k != nil {
+		r := &Rule{Kind: k, ref: k.Ref, trueWord: tag.Get("yes"), Each: strings.Contains(options, "each"), Shard: strings.Contains(options, "shard")}
 		if words := tag.Get("words"); words != "" {
 			r.Words = strings.Split(words, ",")
 		}
-		if r.most, _ = strconv.ParseInt(tag.Get("max"), 10, 64); !strings.Contains(options, "late") {
-			r.def = tag.Get("def")
+		if r.max, _ = strconv.ParseInt(tag.Get("max"), 10, 64); !strings.Contains(options, "late") {
+			r.defaultText = tag.Get("def")
 		}
 		return r
 	}
@@ -125,23 +132,23 @@ func (rs rules) of(t reflect.Type, tag reflect.StructTag) *Rule {
 		}
 		return r
 	case t.Kind() == reflect.Pointer:
-		return rs.of(t.Elem(), tag)
+		return rs.ruleOf(t.Elem(), tag)
 	case t.Kind() == reflect.Struct:
 		return rs.object(t)
 	}
-	elem := rs.of(t.Elem(), tag)
-	r := &Rule{Shape: ListShape, ref: tag.Get("ref"), elem: elem, Ordered: strings.Contains(options, "ordered"), empty: strings.Contains(options, "empty")}
-	r.single, r.word = strings.Contains(options, "single"), tag.Get("or")
-	if t.Kind() == reflect.Map || elem.named != nil {
+	elem := rs.ruleOf(t.Elem(), tag)
+	r := &Rule{Shape: ListShape, ref: tag.Get("ref"), elem: elem, Ordered: strings.Contains(options, "ordered"), mayBeEmpty: strings.Contains(options, "empty")}
+	r.mayBeSingle, r.word = strings.Contains(options, "single"), tag.Get("or")
+	if t.Kind() == reflect.Map || elem.nameField != nil {
 		r.Shape, r.Name = MapShape, elem.Name
 	}
 	if names := tag.Get("names"); names != "" {
 		r.Name = &Rule{Kind: rs.kinds.Named[names]}
 	}
 	if each, shard := strings.Contains(options, "each"), strings.Contains(options, "shard"); each || shard {
-		whole, scalar := *elem, *elem.scalar
-		scalar.Each, scalar.Shard, whole.scalar = each, shard, &scalar
-		r.elem = &whole
+		copied, scalar := *elem, *elem.scalar
+		scalar.Each, scalar.Shard, copied.scalar = each, shard, &scalar
+		r.elem = &copied
 	}
 	return r
 }
@@ -173,18 +180,18 @@ func (rs rules) fields(r *Rule, t reflect.Type) {
 		case "+":
 			rs.fields(r, f.Type)
 		case "@":
-			r.line = f.Index
+			r.lineField = f.Index
 		case "=":
-			r.scalar = rs.of(f.Type, f.Tag)
+			r.scalar = rs.ruleOf(f.Type, f.Tag)
 			if r.scalar.object = r; f.Name != "_" {
-				r.at = f.Index
+				r.scalarField = f.Index
 			}
 		case "*":
-			if r.named = f.Index; f.Tag.Get("is") != "" {
-				r.Name = rs.of(f.Type, f.Tag)
+			if r.nameField = f.Index; f.Tag.Get("is") != "" {
+				r.Name = rs.ruleOf(f.Type, f.Tag)
 			}
 		default:
-			k := Key{Name: name, Rule: rs.of(f.Type, f.Tag), Doc: f.Tag.Get("doc"), Def: f.Tag.Get("def"), add: f.Tag.Get("add"), form: f.Tag.Get("form")}
+			k := Key{Name: name, Rule: rs.ruleOf(f.Type, f.Tag), Doc: f.Tag.Get("doc"), Def: f.Tag.Get("def"), addHint: f.Tag.Get("add"), form: f.Tag.Get("form")}
 			if k.Rule.Shape == MapShape {
 				k.Rule.form = k.form
 			}
@@ -197,20 +204,21 @@ func (rs rules) fields(r *Rule, t reflect.Type) {
 	}
 }
 
-// add adds a key to the object, or to the objects of the keys that below names: before their own if first is true.
+// add adds a key to the object. If below names keys, it adds the key to their objects instead: before their own keys if
+// first is true.
 func (r *Rule) add(k Key, below string, first bool) {
 	if below == "" {
 		r.Keys = append(r.Keys, k)
 		return
 	}
-	k.outer, r.below = true, true
-	for _, of := range r.Keys {
-		if slices.Contains(strings.Split(below, ","), of.Name) {
-			at := len(of.Rule.Keys)
+	k.bindsOuter, r.hasKeysBelow = true, true
+	for _, parent := range r.Keys {
+		if slices.Contains(strings.Split(below, ","), parent.Name) {
+			position := len(parent.Rule.Keys)
 			if first {
-				at = 0
+				position = 0
 			}
-			of.Rule.Keys = slices.Insert(of.Rule.Keys, at, k)
+			parent.Rule.Keys = slices.Insert(parent.Rule.Keys, position, k)
 		}
 	}
 }

@@ -33,17 +33,17 @@ func (f *File) scalar(v *Value) {
 		f.Fail(v, "", "wants %s, not %s", v.Rule.wants(), f.Found(n))
 		return
 	}
-	parts, bad := f.expand(n.Value)
-	for _, b := range bad {
-		if secret && strings.HasSuffix(b[0], "is not set") {
-			b[1] = "set it; a default would stand in the file"
+	parts, problems := f.expand(n.Value)
+	for _, p := range problems {
+		if secret && strings.HasSuffix(p.message, "is not set") {
+			p.hint = "set it; a default would stand in the file"
 		}
 		if v.Rule.Kind.Braces {
-			b[1] += "; for a placeholder, write " + Quoted(strings.ReplaceAll(n.Value, "${", "{"))
+			p.hint += "; for a placeholder, write " + Quoted(strings.ReplaceAll(n.Value, "${", "{"))
 		}
-		f.Fail(v, b[1], "%s", b[0])
+		f.Fail(v, p.hint, "%s", p.message)
 	}
-	if len(bad) > 0 {
+	if len(problems) > 0 {
 		return
 	}
 	v.Source, v.Env = join(parts)
@@ -54,27 +54,27 @@ func (f *File) scalar(v *Value) {
 	case secret:
 		f.Fail(v, "write ${NAME}, or quote it", "wants text, not %s", is)
 	case v.Env:
-		f.Fail(v, f.misfit(v, is), "wants %s, not what the environment gave", v.Rule.wants())
+		f.Fail(v, f.misfitHint(v, is), "wants %s, not what the environment gave", v.Rule.wants())
 	default:
-		f.Fail(v, f.misfit(v, is), "wants %s, not %s", v.Rule.wants(), f.Found(n))
+		f.Fail(v, f.misfitHint(v, is), "wants %s, not %s", v.Rule.wants(), f.Found(n))
 	}
 }
 
-// Text reads v as text that is not empty. It returns "", after a problem, if v is not such text.
+// Text reads v as text that is not empty. If v is not such text, it notes a problem and returns "".
 func (f *File) Text(v *Value) string {
 	f.bind(v, &Rule{Kind: basic.Named["text"]}, reflect.Value{}, reflect.Value{})
 	return v.Text()
 }
 
-// fits reports whether the scalar has a YAML type that its rule takes. A value of the environment is text in YAML, and
+// fits reports whether the scalar has a YAML type that its rule accepts. A value of the environment is text in YAML. It
 // fits if its form is right.
 func (v *Value) fits(is Resolved) bool {
 	k := v.Rule.Kind
 	return k.Takes == nil || slices.Contains(k.Takes, is) || v.Env && k.env != nil && k.env.MatchString(v.Source)
 }
 
-// misfit is the hint for a scalar that does not fit.
-func (f *File) misfit(v *Value, is Resolved) string {
+// misfitHint returns the hint for a scalar that does not fit.
+func (f *File) misfitHint(v *Value, is Resolved) string {
 	textual := slices.Contains(v.Rule.Kind.Takes, IsText)
 	switch {
 	case is == IsInteger && v.Rule.Kind.units != "":
@@ -120,7 +120,7 @@ func readWord(f *File, v *Value, _ []Part) any {
 	return v.Source
 }
 
-// wordHint is the hint for an unknown word, which may be meant as a key of the object that the word replaces.
+// wordHint returns the hint for an unknown word. The word may be meant as a key of the object that it replaces.
 func (r *Rule) wordHint(got string) string {
 	hint := Hint(got, r.Words, "the words here are")
 	if r.object == nil || len(r.object.Keys) == 0 {
@@ -136,11 +136,11 @@ func (r *Rule) wordHint(got string) string {
 func readBoolean(_ *File, v *Value, _ []Part) any { return strings.EqualFold(v.Source, "true") }
 
 func readInteger(f *File, v *Value, _ []Part) any {
-	i, err := strconv.ParseInt(strings.Replace(v.Source, "0o", "0", 1), base(v.Source), 64)
-	switch most := v.Rule.most; {
+	i, err := strconv.ParseInt(strings.Replace(v.Source, "0o", "0", 1), integerBase(v.Source), 64)
+	switch most := v.Rule.max; {
 	case err != nil:
 		f.Fail(v, "", "%s is too large", v.Source)
-	case most == 1 && i != most: // only the version has this limit
+	case most == 1 && i != most: // only the key version has this limit
 		f.Fail(v, fmt.Sprintf("write %d", most), "%d is not known; this version reads %d", i, most)
 	case i < 1:
 		f.Fail(v, "", "%d is less than 1", i)
@@ -152,8 +152,9 @@ func readInteger(f *File, v *Value, _ []Part) any {
 	return nil
 }
 
-// base is the base of an integer in YAML 1.2: 8 for 0o17, 0 for 0x1f (its prefix decides), else 10, also for 017.
-func base(s string) int {
+// integerBase returns the base of an integer in YAML 1.2: 8 for 0o17, 0 for 0x1f (ParseInt then reads the prefix), otherwise
+// 10, even for 017.
+func integerBase(s string) int {
 	switch {
 	case strings.HasPrefix(s, "0o"):
 		return 8
@@ -180,7 +181,8 @@ func readRate(f *File, v *Value, parts []Part) any {
 	return d.Float64()
 }
 
-// readScalar returns the text of a scalar of any type but null: a number as it is spelled, a boolean as true or false.
+// readScalar returns the text of a scalar of any type except null: a number as it is spelled, a boolean as true or
+// false.
 func readScalar(f *File, v *Value, _ []Part) any {
 	text := v.Source
 	switch is := Resolve(v.Node); {
@@ -217,7 +219,7 @@ func readSize(f *File, v *Value, _ []Part) any {
 		f.Fail(v, "write a whole number and one of B, KB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (of 1024)", "%s is no size", Quoted(v.Source))
 		return nil
 	}
-	n, err := scaled(m[1], sizeUnits[m[2]])
+	n, err := multiply(m[1], sizeUnits[m[2]])
 	switch {
 	case err != nil:
 		f.Fail(v, "", "%s is too large", v.Source)
@@ -241,7 +243,7 @@ func readDuration(f *File, v *Value, _ []Part) any {
 		f.Fail(v, "write a whole number and one of ms, s, m, h, d", "%s is no duration", Quoted(v.Source))
 		return nil
 	}
-	n, err := scaled(m[1], int64(durationUnits[m[2]]))
+	n, err := multiply(m[1], int64(durationUnits[m[2]]))
 	if err != nil {
 		f.Fail(v, "", "%s is too long", v.Source)
 		return nil
@@ -249,8 +251,8 @@ func readDuration(f *File, v *Value, _ []Part) any {
 	return time.Duration(n)
 }
 
-// scaled multiplies a number by a unit. It fails if the result exceeds int64.
-func scaled(digits string, unit int64) (int64, error) {
+// multiply multiplies a number by a unit. It fails if the result exceeds int64.
+func multiply(digits string, unit int64) (int64, error) {
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err == nil && n > math.MaxInt64/unit {
 		err = strconv.ErrRange

@@ -32,7 +32,7 @@ func Schema(r *Rule, title, description string) []byte {
 	return b.Bytes()
 }
 
-// schemer makes a schema. It collects the rules that are used in several places under $defs.
+// schemer makes a schema. It collects rules that are used in several places under $defs.
 type schemer struct {
 	defs map[string]any
 }
@@ -58,7 +58,7 @@ func (s schemer) inline(r *Rule) map[string]any {
 		return map[string]any{}
 	case ListShape:
 		list := map[string]any{"type": "array", "minItems": 1, "items": s.rule(r.elem)}
-		if r.single {
+		if r.mayBeSingle {
 			return map[string]any{"anyOf": []any{s.rule(r.elem), list}}
 		}
 		return list
@@ -83,7 +83,8 @@ func (s schemer) inline(r *Rule) map[string]any {
 	return map[string]any{"anyOf": []any{s.rule(r.scalar), s.object(r)}}
 }
 
-// scalarSchema returns the schema of a scalar. It allows text with ${NAME} too: the schema cannot check the variable.
+// scalarSchema returns the schema of a scalar. It also allows text with ${NAME}, because the schema cannot check the
+// variable.
 func (r *Rule) scalarSchema() map[string]any {
 	m := maps.Clone(r.Kind.Schema)
 	switch {
@@ -93,8 +94,8 @@ func (r *Rule) scalarSchema() map[string]any {
 		return m
 	case r.Words != nil:
 		m["enum"] = r.Words
-	case r.most != 0:
-		m["maximum"] = r.most
+	case r.max != 0:
+		m["maximum"] = r.max
 	}
 	return map[string]any{"anyOf": []any{m, map[string]any{"$ref": "#/$defs/env"}}}
 }
@@ -138,7 +139,7 @@ func (g group) schema() map[string]any {
 	return map[string]any{"oneOf": alternatives}
 }
 
-// defaultValue is the default in the JSON type of the key's value.
+// defaultValue returns the default in the JSON type of the key's value.
 func (k Key) defaultValue() any {
 	var v any
 	if k.Rule.Kind.env != nil && json.Unmarshal([]byte(k.Def), &v) == nil { // a number or a boolean

@@ -7,25 +7,25 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Value is a value in the file. The methods of a nil value, and of a wrong one, return zero values, so that callers
-// need no checks.
+// Value is a value in the file. The methods of a nil value, and of a wrong value, return zero values, so callers need
+// no checks.
 type Value struct {
-	Field   string     // sinks.orders.view.key.PK
-	Name    string     // the last part of Field; of a list's element its number
-	Key     *yaml.Node // its key in the mapping around it; nil in lists
+	Field   string     // full name, as sinks.orders.view.key.PK
+	Name    string     // last part of Field; number of an element of a list
+	Key     *yaml.Node // node of its key in the mapping around it; nil in lists
 	Node    *yaml.Node
-	Alias   bool // it is an alias, or inside of one
+	Alias   bool // the value is an alias, or inside an alias
 	Rule    *Rule
-	Data    any      // of a scalar: string, int64, bool, time.Duration, *template.Template, ...
-	Source  string   // of a scalar: its text, expanded
-	Env     bool     // of a scalar: the environment gave some of it
-	Default bool     // of a scalar: a default in the file gave some of it, since a variable is not set
-	Entries []*Value // of an object or map: in the order of the file; of a list: its elements
+	Data    any      // data of a scalar: string, int64, bool, time.Duration, *template.Template, ...; nil if it is wrong
+	Source  string   // expanded text of a scalar
+	Env     bool     // some of a scalar's text comes from the environment
+	Default bool     // some of a scalar's text comes from a default in the file, because a variable is not set
+	Entries []*Value // entries of an object or a map, in the order of the file; elements of a list
 
 	depth int
 }
 
-// Member returns the value n under a key of the mapping v.
+// Member returns the value n, which is under key in the mapping v.
 func (v *Value) Member(key, n *yaml.Node) *Value {
 	return &Value{Field: Join(v.Field, key.Value), Name: key.Value, Key: key, Node: n, Alias: v.Alias, depth: v.depth + 1}
 }
@@ -35,7 +35,7 @@ func (v *Value) element(i int) *Value {
 	return &Value{Field: fmt.Sprintf("%s[%d]", v.Field, i), Name: fmt.Sprint(i), Node: v.Node.Content[i], Alias: v.Alias, depth: v.depth + 1}
 }
 
-// Get returns the entry of that name, or nil.
+// Get returns the entry with this name, or nil.
 func (v *Value) Get(name string) *Value {
 	if v == nil || v.Rule.Shape == ListShape {
 		return nil
@@ -55,7 +55,7 @@ func (v *Value) All() []*Value {
 	return v.Entries
 }
 
-// As returns the value's data if that is a T, else the zero T.
+// As returns the value's data if it is a T. Otherwise it returns the zero T.
 func As[T any](v *Value) (t T) {
 	if v != nil {
 		t, _ = v.Data.(T)
@@ -74,10 +74,10 @@ func Valid[T any](v *Value) []T {
 	return ts
 }
 
-// Text returns the data of a scalar if that is text, else "".
+// Text returns the data of a scalar if it is text. Otherwise it returns "".
 func (v *Value) Text() string { return As[string](v) }
 
-// Written returns the scalar's text, expanded, also if it is wrong; "" for a nil value.
+// Written returns the scalar's expanded text, even if it is wrong. It returns "" for a nil value.
 func (v *Value) Written() string {
 	if v == nil {
 		return ""

@@ -21,7 +21,7 @@ const (
 // AttrRanges is an unpacked [Attr]: ranges of the item's bytes.
 type AttrRanges struct {
 	nameStart, NameEnd int // without quotes
-	From, To           int // the value; an S, an N or a B without its quotes
+	From, To           int // range of the value's content; an S, an N or a B without its quotes
 	tag                Tag
 	escaped            bool // the name has an escape
 }
@@ -88,30 +88,30 @@ func (a Attr) Text(doc []byte) string {
 	return View(a.RawName(doc))
 }
 
-// AttrAt returns the ranges of attribute i; as is the whole index of the item doc. The ranges are as in [AttrRanges],
-// but in registers: this is faster.
-func AttrAt(doc []byte, as []Attr, i int) (nameStart, nameEnd, from, to int) {
-	a := as[i]
+// AttrAt returns the ranges of attribute i; attrs is the whole index of the item doc. The ranges are those of
+// [AttrRanges], but as separate results, which the compiler keeps in registers.
+func AttrAt(doc []byte, attrs []Attr, i int) (nameStart, nameEnd, from, to int) {
+	a := attrs[i]
 	if a.Far() {
 		r := a.Unpack(doc)
 		return r.nameStart, r.NameEnd, r.From, r.To
 	}
 	nameStart, to = a.NameStart(), len(doc)
-	if i+1 < len(as) {
-		to = as[i+1].NameStart()
+	if i+1 < len(attrs) {
+		to = attrs[i+1].NameStart()
 	}
 	nameEnd = nameStart + a.NameLen()
 	return nameStart, nameEnd, nameEnd + a.Gap(), to - a.Tail()
 }
 
 // AttrValueEnd is the position after the value of attribute i.
-func AttrValueEnd(doc []byte, as []Attr, i int) int {
-	a := as[i]
+func AttrValueEnd(doc []byte, attrs []Attr, i int) int {
+	a := attrs[i]
 	switch {
 	case a.Far():
 		return a.Unpack(doc).To
-	case i+1 < len(as):
-		return as[i+1].NameStart() - a.Tail()
+	case i+1 < len(attrs):
+		return attrs[i+1].NameStart() - a.Tail()
 	}
 	return len(doc) - a.Tail()
 }
@@ -121,12 +121,12 @@ func (a Attr) Unpack(doc []byte) AttrRanges {
 	r := AttrRanges{nameStart: a.NameStart(), tag: a.Tag(), escaped: a.escaped()}
 	_, nameEnd, value := MemberName(doc, r.nameStart-1)
 	r.NameEnd = nameEnd
-	tag, at := TagAt(doc, value)
+	tag, content := TagAt(doc, value)
 	if tag == NoTag { // {}
-		r.From, r.To = value, at
+		r.From, r.To = value, content
 		return r
 	}
-	r.From, r.To = at, ContentEnd(doc, tag, at)
+	r.From, r.To = content, ContentEnd(doc, tag, content)
 	if tag <= TagB {
 		r.From, r.To = r.From+1, r.To-1
 	}

@@ -11,40 +11,40 @@ import (
 	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
-// nameTable finds duplicate names in a map, or duplicate texts in a set. It compares up to 16 names with each other and
-// hashes more, so that the cost of a name does not depend on their number.
+// nameTable finds duplicate names in a map, or duplicate texts in a set. It compares up to 16 names with each other.
+// More names are hashed, so the cost of a name does not depend on their number.
 type nameTable struct {
-	slots []uint16 // hash table: index of a name, from 1; 0 is free
+	slots []uint16 // hash table: 1 + the index of a name; 0 if the slot is free
 	// The hash is random, so that the writers of items cannot choose names that collide.
 	seed maphash.Seed
 	keys [2]uint64
 }
 
 const (
-	fewNames  = 16
-	manyNames = 1<<16 - 1
+	maxCompared = 16
+	maxHashed   = 1<<16 - 1
 )
 
-// duplicate returns the index of the first attribute whose name another one before it has, or -1. escaped means that some
+// duplicate returns the index of the first attribute whose name repeats an earlier one, or -1. If escaped is set, some
 // name has an escape.
-func (t *nameTable) duplicate(doc []byte, as []Attr, escaped bool) int {
-	if escaped || len(as) > manyNames {
-		return duplicateText(doc, as)
+func (t *nameTable) duplicate(doc []byte, attrs []Attr, escaped bool) int {
+	if escaped || len(attrs) > maxHashed {
+		return duplicateText(doc, attrs)
 	}
-	if len(as) > fewNames {
-		return t.duplicateHashed(doc, as)
+	if len(attrs) > maxCompared {
+		return t.duplicateHashed(doc, attrs)
 	}
 	// Most names differ in length, first or last byte. Only names that share all three are compared.
 	var seen uint64
-	for i := range as {
-		name := as[i].RawName(doc)
+	for i := range attrs {
+		name := attrs[i].RawName(doc)
 		bit := uint64(1)
 		if n := len(name); n > 0 {
 			bit = 1 << ((n + 7*int(name[0]) + 5*int(name[n-1])) & 63)
 		}
 		if seen&bit != 0 {
 			for e := range i {
-				if bytes.Equal(as[e].RawName(doc), name) {
+				if bytes.Equal(attrs[e].RawName(doc), name) {
 					return i
 				}
 			}
@@ -54,11 +54,11 @@ func (t *nameTable) duplicate(doc []byte, as []Attr, escaped bool) int {
 	return -1
 }
 
-// duplicateHashed is duplicate for many names. The table has eight slots for each name, so that few names share a slot:
-// the processor mispredicts the branch for a taken slot.
-func (t *nameTable) duplicateHashed(doc []byte, as []Attr) int {
+// duplicateHashed does the same as duplicate, for many names. The table has eight slots for each name, so that few
+// names share a slot: the processor mispredicts the branch of an occupied slot.
+func (t *nameTable) duplicateHashed(doc []byte, attrs []Attr) int {
 	size := 256
-	for size < 8*len(as) {
+	for size < 8*len(attrs) {
 		size *= 2
 	}
 	if len(t.slots) < size {
@@ -70,32 +70,33 @@ func (t *nameTable) duplicateHashed(doc []byte, as []Attr) int {
 	}
 	slots := t.slots[:size]
 	clear(slots)
-	for i := range as {
-		name := as[i].RawName(doc)
-		at := int(t.hash(doc[as[i].NameStart():], name)) & (size - 1)
-		for slots[at] != 0 {
-			if bytes.Equal(as[slots[at]-1].RawName(doc), name) {
+	for i := range attrs {
+		name := attrs[i].RawName(doc)
+		slot := int(t.hash(doc[attrs[i].NameStart():], name)) & (size - 1)
+		for slots[slot] != 0 {
+			if bytes.Equal(attrs[slots[slot]-1].RawName(doc), name) {
 				return i
 			}
-			at = (at + 1) & (size - 1)
+			slot = (slot + 1) & (size - 1)
 		}
-		slots[at] = uint16(i + 1)
+		slots[slot] = uint16(i + 1)
 	}
 	return -1
 }
 
-// hash reads a name of up to 16 bytes, as most are, as two words. from starts with the name.
-func (t *nameTable) hash(from, name []byte) uint32 {
+// hash returns the hash of name. text starts with name. Most names have up to 16 bytes: they are read from text as two
+// words.
+func (t *nameTable) hash(text, name []byte) uint32 {
 	n := len(name)
 	if n > 16 {
 		return uint32(maphash.Bytes(t.seed, name))
 	}
 	var words [16]byte // for a name at the end of the item
-	if len(from) < len(words) {
-		copy(words[:], from)
-		from = words[:]
+	if len(text) < len(words) {
+		copy(words[:], text)
+		text = words[:]
 	}
-	low, high := binary.LittleEndian.Uint64(from), binary.LittleEndian.Uint64(from[8:])
+	low, high := binary.LittleEndian.Uint64(text), binary.LittleEndian.Uint64(text[8:])
 	if n <= 8 {
 		low, high = low&(1<<(8*n)-1), 0
 	} else {
@@ -105,11 +106,12 @@ func (t *nameTable) hash(from, name []byte) uint32 {
 	return uint32(h ^ l)
 }
 
-// duplicateText is duplicate for names with escapes, and for more names than fit the table. Real items have neither.
-func duplicateText(doc []byte, as []Attr) int {
-	seen := make(map[string]bool, len(as))
-	for i := range as {
-		name := as[i].Text(doc)
+// duplicateText does the same as duplicate, for names with escapes, and for more than maxHashed names. Real items have
+// neither.
+func duplicateText(doc []byte, attrs []Attr) int {
+	seen := make(map[string]bool, len(attrs))
+	for i := range attrs {
+		name := attrs[i].Text(doc)
 		if seen[name] {
 			return i
 		}
@@ -118,9 +120,9 @@ func duplicateText(doc []byte, as []Attr) int {
 	return -1
 }
 
-// duplicateNumber returns the index of the first number that equals one before it, or -1.
+// duplicateNumber returns the index of the first number that equals an earlier one, or -1.
 func duplicateNumber(ds []decimal.Decimal) int {
-	if len(ds) <= fewNames {
+	if len(ds) <= maxCompared {
 		for i, d := range ds {
 			if slices.Contains(ds[:i], d) {
 				return i

@@ -3,47 +3,47 @@ package ddbjson
 import "math"
 
 // pageStats holds the sizes of records, to predict how much memory the rest of a page needs. Pages of a stream resemble
-// each other: with the prediction a page takes a tenth more memory than its changes need
-// (TestPagesTakeWhatTheirChangesNeed of package record).
+// each other: with the prediction, a page wastes at most about 10 % of its memory (TestPagesTakeWhatTheirChangesNeed of
+// package record).
 type pageStats struct {
-	records int
-	bytes   int // of the records, with the bytes between them
-	kept    int // attributes in the arena, see attrArena
+	records    int
+	bytes      int // bytes of the records and between them
+	arenaAttrs int // attributes in the arena; see attrArena.taken
 
-	sizes, squares float64 // sums of the records' sizes in bytes, and of the squares of these sizes
+	sumSize, sumSquares float64 // sums of the records' sizes in bytes, and of the squares of these sizes
 }
 
 const (
-	fewRecords  = 4       // fewer records predict little
-	someRecords = 32      // this many records of a page predict its rest without the pages before
-	pastRecords = 128     // the past counts this many records, or one page
-	maxExpected = 1 << 16 // records
+	minSample     = 4       // fewer records predict little about the next ones
+	enoughRecords = 32      // from this many records on, a page alone predicts its rest
+	maxPast       = 128     // a past of more records is halved before a page is added
+	maxExpected   = 1 << 16 // records
 )
 
-// add counts a record of size bytes. read is the number of bytes of the page's records so far, and kept the attributes
-// that they have in the arena.
-func (s *pageStats) add(size, read, kept int) {
+// add counts a record of size bytes. read is the number of bytes of the page's records so far, and arenaAttrs the
+// number of attributes in the arena.
+func (s *pageStats) add(size, read, arenaAttrs int) {
 	s.records++
-	s.bytes, s.kept = read, kept
-	s.sizes += float64(size)
-	s.squares += float64(size) * float64(size)
+	s.bytes, s.arenaAttrs = read, arenaAttrs
+	s.sumSize += float64(size)
+	s.sumSquares += float64(size) * float64(size)
 }
 
-// expectedRecords predicts the number of records in the next left bytes. It rather predicts one too many: one too few
-// means that all records of the page are copied.
-func (s pageStats) expectedRecords(left int) int {
+// expectedRecords predicts the number of records in the next bytesLeft bytes. It rounds up and adds two standard
+// deviations, because an underestimate makes the reader copy all records of the page.
+func (s pageStats) expectedRecords(bytesLeft int) int {
 	if s.records == 0 {
 		return 0
 	}
-	n := float64(left) / float64(s.bytes) * float64(s.records)
+	n := float64(bytesLeft) / float64(s.bytes) * float64(s.records)
 	if n < 0.5 { // the bytes that close the page
 		return 0
 	}
-	if s.records < fewRecords {
-		return int(min(math.Ceil(n), fewRecords))
+	if s.records < minSample {
+		return int(min(math.Ceil(n), minSample))
 	}
-	mean := s.sizes / float64(s.records)
-	deviation := math.Sqrt(max(s.squares/float64(s.records)-mean*mean, 0)) / mean
+	mean := s.sumSize / float64(s.records)
+	deviation := math.Sqrt(max(s.sumSquares/float64(s.records)-mean*mean, 0)) / mean
 	return int(min(math.Ceil(n+2*deviation*math.Sqrt(n)), maxExpected))
 }
 
@@ -52,27 +52,37 @@ func (s pageStats) expectedAttrs(n int) int {
 	if s.records == 0 {
 		return 0
 	}
-	return (s.kept*n + s.records - 1) / s.records
+	return (s.arenaAttrs*n + s.records - 1) / s.records
 }
 
-// with returns s with the stats of the pages before, if s has few records and theirs have similar sizes.
-func (s pageStats) with(past pageStats) pageStats {
-	if s.records >= someRecords || past.records == 0 {
+// mergedWith returns the sum of s and past if s has few records and the records of past have similar sizes. Otherwise
+// it returns s.
+func (s pageStats) mergedWith(past pageStats) pageStats {
+	if s.records >= enoughRecords || past.records == 0 {
 		return s
 	}
-	if ratio := s.sizes * float64(past.records) / (past.sizes * float64(max(s.records, 1))); s.records > 0 && (ratio < 0.5 || ratio > 2) {
+	ratio := s.sumSize * float64(past.records) / (past.sumSize * float64(max(s.records, 1))) // of the mean sizes
+	if s.records > 0 && (ratio < 0.5 || ratio > 2) {
 		return s
 	}
-	return pageStats{s.records + past.records, s.bytes + past.bytes, s.kept + past.kept, s.sizes + past.sizes, s.squares + past.squares}
+	return pageStats{
+		records: s.records + past.records, bytes: s.bytes + past.bytes, arenaAttrs: s.arenaAttrs + past.arenaAttrs,
+		sumSize: s.sumSize + past.sumSize, sumSquares: s.sumSquares + past.sumSquares,
+	}
 }
 
-// then returns the past for the page after page, where s is the past of page. Older pages count less.
-func (s pageStats) then(page pageStats) pageStats {
-	if s.records > pastRecords {
-		s = pageStats{s.records / 2, s.bytes / 2, s.kept / 2, s.sizes / 2, s.squares / 2}
+// nextPast returns the past for the page after page. s is the past of page. If page has enough records, or records of
+// other sizes than s, page alone is the new past. Otherwise page is added to s, which is halved before if it has more
+// than maxPast records: so older pages count less.
+func (s pageStats) nextPast(page pageStats) pageStats {
+	if s.records > maxPast {
+		s = pageStats{
+			records: s.records / 2, bytes: s.bytes / 2, arenaAttrs: s.arenaAttrs / 2,
+			sumSize: s.sumSize / 2, sumSquares: s.sumSquares / 2,
+		}
 	}
 	if page.records == 0 {
 		return s
 	}
-	return page.with(s)
+	return page.mergedWith(s)
 }

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// IsBare reports whether a path can have name without quotes.
+// IsBare reports whether name needs no quotes in a path.
 func IsBare(name string) bool {
 	for i := range len(name) {
 		if !BareNameByte(name[i], i == 0) {
@@ -15,12 +15,12 @@ func IsBare(name string) bool {
 	return name != ""
 }
 
-// BareNameByte reports whether an unquoted name can have b; first means that b is its first byte.
+// BareNameByte reports whether an unquoted name can contain b. If first is set, b is its first byte.
 func BareNameByte(b byte, first bool) bool {
 	return b == '_' || 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || !first && '0' <= b && b <= '9'
 }
 
-// AppendMember appends the member of a map to the text of a path.
+// AppendMember appends a step to the text of a path: the member name of a map.
 func AppendMember(path []byte, name string) []byte {
 	if !IsBare(name) {
 		path = append(path, '[')
@@ -33,7 +33,7 @@ func AppendMember(path []byte, name string) []byte {
 	return append(path, name...)
 }
 
-// AppendElement appends the element of a list to the text of a path.
+// AppendElement appends a step to the text of a path: element i of a list.
 func AppendElement(path []byte, i int) []byte {
 	path = append(path, '[')
 	path = strconv.AppendInt(path, int64(i), 10)
@@ -48,8 +48,8 @@ func JoinPath(parent []byte, relative string) []byte {
 	return append(parent, relative...)
 }
 
-// InputContext says which object of a record a position belongs to. It decides whether a name there is part of a path,
-// a type tag, or neither.
+// InputContext is the object of a record that a position belongs to. It decides whether a name in the object is part of
+// a path, a type tag, or neither.
 type InputContext uint8
 
 // The objects of a record.
@@ -63,12 +63,12 @@ const (
 	inList                // the elements of an L
 )
 
-// Locate returns the path of the byte at, as dynamodb.NewImage.Address.Lines[2], in the JSON document that starts at
-// from. The context of that document is where. It reads the document again, up to the first syntax error.
-func (s *Scanner) Locate(from, at int, where InputContext) string {
+// Locate returns the path of the byte at position target, as dynamodb.NewImage.Address.Lines[2], in the JSON document
+// that starts at from and has this context. It reads the document again, up to the first syntax error.
+func (s *Scanner) Locate(from, target int, context InputContext) string {
 	err, path, errAt := s.Err, s.ErrPath, s.ErrAt
 	defer func() { s.Err, s.ErrPath, s.ErrAt = err, path, errAt }()
-	return truncatePath(s.appendPathTo(nil, s.Space(from), at, where))
+	return truncatePath(s.appendPathTo(nil, s.Space(from), target, context))
 }
 
 // maxPathText bounds a path in an error: the sender chooses the names of attributes, which may have any length.
@@ -85,30 +85,30 @@ func truncatePath(path []byte) string {
 	return string(path[:cut]) + "..."
 }
 
-// appendPathTo appends the path from the value at i to the byte at.
-func (s *Scanner) appendPathTo(path []byte, i, at int, where InputContext) []byte {
+// appendPathTo appends the path from the value at i to the byte at target.
+func (s *Scanner) appendPathTo(path []byte, i, target int, context InputContext) []byte {
 	opening := s.Peek(i)
 	if opening != '{' && opening != '[' {
 		return path
 	}
 	i = s.Space(i + 1)
-	for n := 0; i >= 0 && i <= at; n++ {
+	for n := 0; i >= 0 && i <= target; n++ {
 		var name []byte
 		start := i
 		if opening == '{' {
 			if name, i = s.Field(i); i < 0 {
-				return appendBrokenName(path, s.nameBefore(start), where)
+				return appendBrokenName(path, s.brokenMemberName(start), context)
 			}
 		}
 		end := s.SkipValue(i)
-		if end < 0 || at < end {
+		if end < 0 || target < end {
 			switch {
 			case opening == '[':
 				path = AppendElement(path, n)
-			case where != InValue:
+			case context != InValue:
 				path = AppendMember(path, string(name))
 			}
-			return s.appendPathTo(path, i, at, childContext(where, name))
+			return s.appendPathTo(path, i, target, childContext(context, name))
 		}
 		done := false
 		if i, done = s.Separator(end, opening+2); done {
@@ -118,31 +118,32 @@ func (s *Scanner) appendPathTo(path []byte, i, at int, where InputContext) []byt
 	return path
 }
 
-// nameBefore returns the name at i, for a member with a syntax error after its name; nil if the name is broken too.
-func (s *Scanner) nameBefore(i int) []byte {
+// brokenMemberName returns the name at i of a member that has a syntax error after its name. It returns nil if the name is
+// broken, too.
+func (s *Scanner) brokenMemberName(i int) []byte {
 	if s.Peek(i) != '"' {
 		return nil
 	}
-	lax := s.lax
-	s.lax = true
+	grammarOnly := s.grammarOnly
+	s.grammarOnly = true
 	end := s.Text(i + 1)
-	s.lax = lax
+	s.grammarOnly = grammarOnly
 	if end < 0 {
 		return nil
 	}
 	return TextOf(s.Input[i+1 : end])
 }
 
-func appendBrokenName(path, name []byte, where InputContext) []byte {
-	if name == nil || where == InValue {
+func appendBrokenName(path, name []byte, context InputContext) []byte {
+	if name == nil || context == InValue {
 		return path
 	}
 	return AppendMember(path, string(name))
 }
 
 // childContext returns the context of the value under name.
-func childContext(where InputContext, name []byte) InputContext {
-	switch where {
+func childContext(context InputContext, name []byte) InputContext {
+	switch context {
 	case InRecord:
 		if string(name) == "dynamodb" {
 			return inStream

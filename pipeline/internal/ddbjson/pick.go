@@ -1,23 +1,23 @@
 package ddbjson
 
-// AppendPicked appends the attributes at the positions picks of a checked item, as an object of their own. It returns
-// the object's index, appended to index.
-func AppendPicked(dst []byte, index []Attr, doc []byte, as []Attr, picks []int) ([]byte, []Attr) {
+// AppendPicked appends an object with some attributes of the checked item doc: those with the numbers picks in its
+// index attrs. It also appends the index of the object to index.
+func AppendPicked(dst []byte, index []Attr, doc []byte, attrs []Attr, picks []int) ([]byte, []Attr) {
 	start := len(dst)
 	dst = append(dst, '{')
 	for n, i := range picks {
 		if n > 0 {
 			dst = append(dst, ',')
 		}
-		nameStart, nameEnd, from, to := AttrAt(doc, as, i)
+		nameStart, nameEnd, from, to := AttrAt(doc, attrs, i)
 		end := to
-		if as[i].Tag() <= TagB { // the quote; an attribute of {} has no tag of these
+		if attrs[i].Tag() <= TagB { // the quote; {} has another tag
 			end++
 		}
-		end = Closed(doc, end)
+		end = AfterBrace(doc, end)
 		shift := len(dst) + 1 - start - nameStart
 		dst = append(dst, doc[nameStart-1:end]...)
-		r := AttrRanges{nameStart + shift, nameEnd + shift, from + shift, to + shift, as[i].Tag(), as[i].escaped()}
+		r := AttrRanges{nameStart + shift, nameEnd + shift, from + shift, to + shift, attrs[i].Tag(), attrs[i].escaped()}
 		next := len(dst) - start + 1 // the closing brace
 		if n+1 < len(picks) {
 			next++ // the comma and the quote

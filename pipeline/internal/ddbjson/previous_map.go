@@ -2,14 +2,14 @@ package ddbjson
 
 import "encoding/binary"
 
-// previousMap is the text of a nested map of scalars without its values. Addresses, or the lines of an order, have the
-// names and types of the one before, so one comparison checks all that is between two values.
+// previousMap holds the text of a nested map of scalars, without the values. Consecutive addresses, or lines of an
+// order, have the same names and types, so one comparison checks all the text between two values.
 //
-// This is a prediction: a map that does not match is scanned from its start. Maps with nested maps are not kept, so
-// that nothing is scanned three times. Without it decoding takes 1.06 times as long (BenchmarkDecoder of package
-// record, which has three such maps in an image).
+// This is a prediction: a map that does not match is scanned from its start. Maps with nested maps are not kept,
+// because their parts could be scanned three times. Without the prediction, decoding takes 1.06 times as long
+// (BenchmarkDecoder of package record, which has three such maps in an image).
 type previousMap struct {
-	start  uint64 // first eight bytes after the brace, none of them in a value; 0: nothing is kept
+	start  uint64 // first eight bytes after the brace, which precede every value; 0 if no map is kept
 	misses int    // maps since the last match
 	text   []byte // the text before, between and after the values; a copy
 	values []mapValue
@@ -21,7 +21,7 @@ type mapValue struct {
 	tag     Tag
 }
 
-// previousMaps has one slot for each hash of a map's start.
+// previousMaps has one slot for each hash of a map's first bytes.
 type previousMaps [1 << mapHashBits]previousMap
 
 const (
@@ -29,7 +29,7 @@ const (
 	maxMapText  = 1 << 14 // bytes of text; a map with more is not kept
 )
 
-// slot returns the slot of the maps that start with w.
+// slot returns the slot of the maps that start with the eight bytes w.
 func (ms *previousMaps) slot(w uint64) *previousMap {
 	return &ms[w*0x9e3779b97f4a7c15>>(64-mapHashBits)]
 }
@@ -37,7 +37,7 @@ func (ms *previousMaps) slot(w uint64) *previousMap {
 // nestedMap reads a map inside an item, as members does.
 func (s *Scanner) nestedMap(i, depth int) int {
 	b, base := s.Input, len(s.stack)
-	if s.maps == nil || s.lax || depth > maxNesting || uint(i)+9 > uint(len(b)) {
+	if s.maps == nil || s.grammarOnly || depth > maxNesting || uint(i)+9 > uint(len(b)) {
 		return s.members(i, depth)
 	}
 	start := binary.LittleEndian.Uint64(b[i+1:])
@@ -55,14 +55,14 @@ func (s *Scanner) nestedMap(i, depth int) int {
 	return next
 }
 
-// matchMap returns the position after the map at i if it matches m, or else -1.
+// matchMap returns the position after the map at i if the map matches m, or -1.
 func (s *Scanner) matchMap(m *previousMap, i int) int {
-	at := 0
+	textStart := 0
 	for _, v := range m.values {
-		if i = s.matchText(i, m.text[at:v.textEnd]); i < 0 {
+		if i = s.matchText(i, m.text[textStart:v.textEnd]); i < 0 {
 			return -1
 		}
-		switch at = int(v.textEnd); v.tag {
+		switch textStart = int(v.textEnd); v.tag {
 		case TagS:
 			i = s.Text(i)
 		case TagN:
@@ -76,10 +76,10 @@ func (s *Scanner) matchMap(m *previousMap, i int) int {
 			return -1
 		}
 	}
-	return s.matchText(i, m.text[at:])
+	return s.matchText(i, m.text[textStart:])
 }
 
-// matchText returns the position after text if it is at i, or else -1.
+// matchText returns the position after text if the input has text at i, or -1.
 func (s *Scanner) matchText(i int, text []byte) int {
 	if end := i + len(text); end <= len(s.Input) && string(s.Input[i:end]) == string(text) {
 		return end
@@ -87,33 +87,33 @@ func (s *Scanner) matchText(i int, text []byte) int {
 	return -1
 }
 
-// keepMap puts the checked map from i to next, with the members as, into the slot m. If the maps of two forms share a
+// keepMap stores the checked map from i to next, with the index attrs, in the slot m. If maps of two forms share a
 // slot, the more frequent form keeps it.
-func (s *Scanner) keepMap(m *previousMap, as []Attr, i, next int) {
-	if m.misses++; len(as) == 0 || m.start != 0 && m.misses < 2 {
+func (s *Scanner) keepMap(m *previousMap, attrs []Attr, i, next int) {
+	if m.misses++; len(attrs) == 0 || m.start != 0 && m.misses < 2 {
 		return
 	}
-	for _, a := range as {
+	for _, a := range attrs {
 		if a.Tag() > TagNULL || a.Far() {
 			return
 		}
 	}
 	m.start, m.misses, m.text, m.values = 0, 0, m.text[:0], m.values[:0]
-	doc, at := s.Input[s.origin:next], i-s.origin
-	for n, a := range as {
-		if a.Tag() == TagNULL { // the value is always true: part of the text
+	doc, docPos := s.Input[s.origin:next], i-s.origin
+	for n, a := range attrs {
+		if a.Tag() == TagNULL { // the value is always true, so it is part of the text
 			continue
 		}
-		_, _, from, to := AttrAt(doc, as, n)
-		if len(m.text)+from-at > maxMapText {
+		_, _, from, to := AttrAt(doc, attrs, n)
+		if len(m.text)+from-docPos > maxMapText {
 			return
 		}
-		m.text = append(m.text, doc[at:from]...)
+		m.text = append(m.text, doc[docPos:from]...)
 		m.values = append(m.values, mapValue{uint16(len(m.text)), a.Tag()})
-		at = to
+		docPos = to
 	}
-	if len(m.text)+len(doc)-at <= maxMapText {
-		m.text = append(m.text, doc[at:]...)
+	if len(m.text)+len(doc)-docPos <= maxMapText {
+		m.text = append(m.text, doc[docPos:]...)
 		m.start = binary.LittleEndian.Uint64(s.Input[i+1:])
 	}
 }

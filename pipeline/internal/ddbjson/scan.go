@@ -8,34 +8,34 @@ import (
 	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
-// maxNesting is how deep DynamoDB nests maps and lists (Developer Guide, "Service,
-// account, and table quotas": nested attribute depth).
+// maxNesting is the maximum depth of maps and lists in DynamoDB (Developer Guide, "Service, account, and table quotas":
+// nested attribute depth).
 const maxNesting = 32
 
 // Scanner checks and indexes DynamoDB JSON in one pass. Its methods take a start position and return the position after
-// the element that they read. They return -1 if the element is invalid; Fail has then set Err and ErrAt. Nothing is
-// copied. Unescaping, base64 and decimals are left to the reader of a value, but their input is checked here, so that
-// no later step can fail.
+// the element that they read. If the element is invalid, they call Fail, which sets Err and ErrAt, and return -1.
+// Nothing is copied. The reader of a value unescapes texts, and decodes base64 and numbers. The scanner checks their
+// input, so no later step can fail.
 //
 // The scanner is fast for valid input only. For invalid input the caller reads the record again, to find the class and
 // the path of the error.
 //
 // The zero Scanner reads one document. A decoder of pages uses [NewPageScanner] and [Scanner.Recycle].
 type Scanner struct {
-	Input []byte
-	lax   bool // check the grammar only, neither UTF-8 nor surrogates
+	Input       []byte
+	grammarOnly bool // neither UTF-8 nor surrogates are checked
 
 	Err     error
 	ErrAt   int    // position of Err
 	ErrPath string // set instead of ErrAt for a missing field, which has no position
 
-	origin   int           // position that the index counts from
-	stack    []Attr        // attributes of the maps, and members of the sets, that are being read
+	origin   int           // position in Input of the item; positions in the index count from it
+	stack    []Attr        // attributes of the maps that are being read, and members of the set
 	Escapes  int           // strings with escapes so far
 	previous previousImage // prediction for the item that is being read
 	maps     *previousMaps // predictions for nested maps; nil if there are none
 
-	AllowEmptyMaps bool // {} is the empty map
+	AllowEmptyMaps bool // {} is accepted as the empty map
 	EmptyMaps      int  // number of {} so far
 
 	Arena   attrArena
@@ -43,11 +43,11 @@ type Scanner struct {
 	numbers []decimal.Decimal // members of the set that is being read
 }
 
-// NewPageScanner returns a Scanner that predicts nested maps from the maps before.
+// NewPageScanner returns a Scanner that predicts nested maps from earlier maps.
 func NewPageScanner() Scanner { return Scanner{maps: new(previousMaps)} }
 
-// Recycle returns a Scanner for the next page. It has the scratch memory of s and none of its page. It returns false if
-// that memory has become too large to keep.
+// Recycle returns a Scanner for the next page. It has the scratch memory of s, and does not refer to the page of s.
+// Recycle returns false if the scratch memory is too large to keep.
 func (s *Scanner) Recycle() (next Scanner, ok bool) {
 	if cap(s.stack) > maxScratch || len(s.names.slots) > 8*maxScratch || cap(s.numbers) > maxScratch {
 		return Scanner{}, false
@@ -81,12 +81,12 @@ var (
 	errHuge       = errs.New("an item of more than 4 GiB")
 )
 
-// Fail sets the error of a position, and returns -1.
-func (s *Scanner) Fail(at int, err error) int {
-	if at >= len(s.Input) && !errors.Is(err, errHuge) {
+// Fail sets the error, which is at position i, and returns -1. After the end of the input, the error is ErrEnd.
+func (s *Scanner) Fail(i int, err error) int {
+	if i >= len(s.Input) && !errors.Is(err, errHuge) {
 		err = ErrEnd
 	}
-	s.ErrAt, s.Err, s.ErrPath = at, err, ""
+	s.ErrAt, s.Err, s.ErrPath = i, err, ""
 	return -1
 }
 
@@ -122,8 +122,8 @@ func (s *Scanner) colon(i int) int {
 	return i
 }
 
-// Separator reads what follows a member or an element. After a comma next is the start of the next member. After the
-// closing bracket done is true.
+// Separator reads the comma or the closing bracket after a member or an element. After a comma, next is the start of
+// the next member or element. After the closing bracket, done is true.
 func (s *Scanner) Separator(i int, closing byte) (next int, done bool) {
 	c := s.Peek(i)
 	if c <= ' ' {
@@ -142,12 +142,12 @@ func (s *Scanner) Separator(i int, closing byte) (next int, done bool) {
 	return s.Fail(i, ErrToken), false
 }
 
-// Failure returns Err with its position and path, for a document of the context where. It is for input other than records,
-// whose errors are of type record.RecordError.
-func (s *Scanner) Failure(where InputContext) error {
+// Failure returns Err with its position and path, for a document of this context. It is for input other than records:
+// the error of a record is a record.RecordError.
+func (s *Scanner) Failure(context InputContext) error {
 	path := s.ErrPath
 	if path == "" {
-		path = s.Locate(0, s.ErrAt, where)
+		path = s.Locate(0, s.ErrAt, context)
 	}
 	if path == "" {
 		return fmt.Errorf("DynamoDB JSON, byte %d: %w", s.ErrAt, s.Err)
@@ -155,7 +155,7 @@ func (s *Scanner) Failure(where InputContext) error {
 	return fmt.Errorf("DynamoDB JSON, byte %d, %s: %w", s.ErrAt, path, s.Err)
 }
 
-// View returns b as a string without a copy: pages are immutable.
+// View returns b as a string, without a copy. This is safe because pages are immutable.
 func View(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 // ErrTrailing means that something follows the document.

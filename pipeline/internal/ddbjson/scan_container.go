@@ -8,16 +8,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/simd"
 )
 
-// Item reads the object of an item's attributes and returns its index, which counts from i. doc and attrs are the bytes
-// and the index of a similar item that was read before, or nil.
-func (s *Scanner) Item(i int, doc []byte, attrs []Attr) (as []Attr, next int) {
+// Item reads the object of an item's attributes and returns its index. Positions in the index count from i. doc and
+// attrs are the bytes and the index of a similar item that was read before, or nil.
+func (s *Scanner) Item(i int, doc []byte, attrs []Attr) (index []Attr, next int) {
 	s.origin, s.stack = i, s.stack[:0]
 	s.previous.start(doc, attrs)
 	next = s.members(i, 0)
 	if next < 0 {
 		return nil, -1
 	}
-	if uint64(next-i) > math.MaxUint32 { // an empty item with white space
+	if uint64(next-i) > math.MaxUint32 { // an empty item with white space; members checks all others
 		return nil, s.Fail(i, errHuge)
 	}
 	return s.Arena.Keep(s.stack), next
@@ -41,24 +41,24 @@ func (s *Scanner) members(i, depth int) int {
 			return s.Fail(i, ErrToken)
 		}
 		var tag Tag
-		var nameEnd, at int
+		var nameEnd, content int
 		escaped := false
 		if depth == 0 && s.previous.expects() {
 			if i, done = s.takeEqual(i); done {
 				break
 			}
-			nameEnd, at, tag, escaped = s.previous.expectedHead(i)
+			nameEnd, content, tag, escaped = s.previous.expectedHead(i)
 		}
-		name := i + 1
+		nameStart := i + 1
 		if tag == NoTag {
-			if nameEnd, at, tag, escaped = s.memberHead(name); at < 0 {
+			if nameEnd, content, tag, escaped = s.memberHead(nameStart); content < 0 {
 				return -1
 			}
 			if depth == 0 {
-				s.previous.align(b[name:nameEnd])
+				s.previous.align(b[nameStart:nameEnd])
 			}
 		}
-		from, to, next := s.content(tag, at, depth)
+		from, to, next := s.content(tag, content, depth)
 		if next < 0 {
 			return -1
 		}
@@ -70,11 +70,11 @@ func (s *Scanner) members(i, depth int) int {
 		if next = i; !done {
 			next++ // after the quote
 		}
-		o := s.origin
-		if uint64(next-o) > math.MaxUint32 {
-			return s.Fail(o, errHuge)
+		origin := s.origin
+		if uint64(next-origin) > math.MaxUint32 {
+			return s.Fail(origin, errHuge)
 		}
-		s.stack = append(s.stack, AttrRanges{name - o, nameEnd - o, from - o, to - o, tag &^ emptyMap, escaped}.pack(next-o))
+		s.stack = append(s.stack, AttrRanges{nameStart - origin, nameEnd - origin, from - origin, to - origin, tag &^ emptyMap, escaped}.pack(next-origin))
 	}
 	if depth == 0 && s.previous.ordered {
 		return i
@@ -82,32 +82,32 @@ func (s *Scanner) members(i, depth int) int {
 	return s.checkNames(i, base)
 }
 
-// memberHead reads a member from the first byte of its name up to the content of its value, which starts at at, before
-// white space. at is -1 if the head is invalid.
-func (s *Scanner) memberHead(name int) (nameEnd, at int, tag Tag, escaped bool) {
+// memberHead reads a member from the first byte of its name up to the content of its value. content is the position of
+// the content or of white space before it, or -1 if the head is invalid.
+func (s *Scanner) memberHead(nameStart int) (nameEnd, content int, tag Tag, escaped bool) {
 	b, escapes := s.Input, s.Escapes
 	nameEnd = -1
-	if name+8 <= len(b) { // most names end within eight bytes
-		nameEnd = name + bits.TrailingZeros64(simd.Stops(binary.LittleEndian.Uint64(b[name:])))>>3
+	if nameStart+8 <= len(b) { // most names end within eight bytes
+		nameEnd = nameStart + bits.TrailingZeros64(simd.Stops(binary.LittleEndian.Uint64(b[nameStart:])))>>3
 	}
 	if uint(nameEnd) >= uint(len(b)) || b[nameEnd] != '"' {
-		if nameEnd = s.Text(name); nameEnd < 0 {
+		if nameEnd = s.Text(nameStart); nameEnd < 0 {
 			return 0, -1, NoTag, false
 		}
 	}
 	escaped = s.Escapes != escapes
-	at = nameEnd + 2
-	if at >= len(b) || b[nameEnd+1] != ':' || b[at] <= ' ' {
-		if at = s.colon(nameEnd + 1); at < 0 {
+	content = nameEnd + 2
+	if content >= len(b) || b[nameEnd+1] != ':' || b[content] <= ' ' {
+		if content = s.colon(nameEnd + 1); content < 0 {
 			return 0, -1, NoTag, false
 		}
 	}
-	if tag = s.shortTag(at); tag != NoTag {
-		at += shortTagLen
+	if tag = s.shortTag(content); tag != NoTag {
+		content += shortTagLen
 	} else {
-		tag, at = s.tag(at)
+		tag, content = s.tag(content)
 	}
-	return nameEnd, at, tag, escaped
+	return nameEnd, content, tag, escaped
 }
 
 // checkNames returns i if the attributes on the stack from base on have different names.

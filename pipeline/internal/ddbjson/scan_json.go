@@ -6,10 +6,10 @@ const maxDepth = 1000
 // SkipValue reads any JSON value and checks its grammar only. It is for fields that no caller reads, and for records with
 // valid grammar and invalid content.
 func (s *Scanner) SkipValue(i int) int {
-	lax, escapes := s.lax, s.Escapes
-	s.lax = true
+	grammarOnly, escapes := s.grammarOnly, s.Escapes
+	s.grammarOnly = true
 	i = s.skip(i, 0)
-	s.lax, s.Escapes = lax, escapes
+	s.grammarOnly, s.Escapes = grammarOnly, escapes
 	return i
 }
 

@@ -22,7 +22,7 @@ func (s *Scanner) Text(i int) int {
 				short++
 				continue
 			}
-			if i += simd.Plain(b[i:]); i == len(b) {
+			if i += simd.PlainPrefix(b[i:]); i == len(b) {
 				break
 			}
 		} else {
@@ -31,13 +31,13 @@ func (s *Scanner) Text(i int) int {
 		if b[i] == '"' {
 			return i
 		}
-		if i = s.special(i); i < 0 {
+		if i = s.checkSpecial(i); i < 0 {
 			return -1
 		}
 	}
 	for ; s.Peek(i) != '"'; i++ { // the last bytes of the input
 		if c := s.Peek(i); c < ' ' || c == '\\' || c >= utf8.RuneSelf {
-			if i = s.special(i); i < 0 {
+			if i = s.checkSpecial(i); i < 0 {
 				return -1
 			}
 			i--
@@ -49,22 +49,22 @@ func (s *Scanner) Text(i int) int {
 // shortText is the number of eight-byte words after which a text counts as long.
 const shortText = 3
 
-// special checks the escape or the non-ASCII text at i.
-func (s *Scanner) special(i int) int {
+// checkSpecial checks the escape or the non-ASCII text at i, and returns the position after it.
+func (s *Scanner) checkSpecial(i int) int {
 	switch c := s.Peek(i); {
 	case c == '\\':
-		return s.escape(i)
+		return s.checkEscape(i)
 	case c >= utf8.RuneSelf:
-		return s.runes(i)
+		return s.checkRunes(i)
 	}
 	return s.Fail(i, errControl)
 }
 
-// runes checks UTF-8 up to the next ASCII byte.
-func (s *Scanner) runes(i int) int {
+// checkRunes checks UTF-8 up to the next ASCII byte.
+func (s *Scanner) checkRunes(i int) int {
 	for s.Peek(i) >= utf8.RuneSelf {
 		r, size := utf8.DecodeRune(s.Input[i:])
-		if r == utf8.RuneError && size == 1 && !s.lax {
+		if r == utf8.RuneError && size == 1 && !s.grammarOnly {
 			return s.Fail(i, ErrUTF8)
 		}
 		i += size
@@ -72,8 +72,8 @@ func (s *Scanner) runes(i int) int {
 	return i
 }
 
-// escape checks one escape, or both escapes of a surrogate pair.
-func (s *Scanner) escape(i int) int {
+// checkEscape checks one escape, or both escapes of a surrogate pair.
+func (s *Scanner) checkEscape(i int) int {
 	s.Escapes++
 	switch s.Peek(i + 1) {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
@@ -86,7 +86,7 @@ func (s *Scanner) escape(i int) int {
 	if !ok {
 		return s.Fail(i, errEscape)
 	}
-	if !utf16.IsSurrogate(r) || s.lax {
+	if !utf16.IsSurrogate(r) || s.grammarOnly {
 		return i + 6
 	}
 	low, ok := hexRune(s.Input, i+6)
@@ -96,7 +96,7 @@ func (s *Scanner) escape(i int) int {
 	return i + 12
 }
 
-// hexRune returns the number of the escape \uXXXX at i.
+// hexRune returns the UTF-16 code unit of the escape \uXXXX at i.
 func hexRune(b []byte, i int) (rune, bool) {
 	if i+6 > len(b) || b[i] != '\\' || b[i+1] != 'u' {
 		return 0, false
@@ -160,8 +160,8 @@ func DecimalOf(raw []byte) decimal.Decimal {
 	return d
 }
 
-// base64 checks a B from the byte after its opening quote, and returns the position of the closing quote. The unused bits
-// of the last letter must be zero, so that different texts are different bytes.
+// base64 checks a B from the byte after its opening quote, and returns the position of the closing quote. The unused
+// bits of the last letter must be zero, so that different texts have different bytes.
 func (s *Scanner) base64(i int) int {
 	b := s.Input
 	j := i
@@ -188,7 +188,7 @@ func (s *Scanner) base64(i int) int {
 	if end < 0 {
 		return -1
 	}
-	if text := TextOf(s.Input[i:end]); len(text) != end-i { // it has escapes, as encoders write for '/' and '='
+	if text := TextOf(s.Input[i:end]); len(text) != end-i { // it has escapes: some encoders escape '/' and '='
 		_, err := strictBase64.AppendDecode(nil, text)
 		if err == nil && !bytes.ContainsAny(text, "\r\n") { // the decoder skips line breaks
 			return end

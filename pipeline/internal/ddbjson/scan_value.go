@@ -23,25 +23,27 @@ const (
 	TagBS
 )
 
-// compactTag is {"?": with any tag of one letter. All encoders of AWS write it without white space.
+// compactTag is {"?": with any tag of one letter, after compactMask removed the letter. All encoders of AWS write it
+// without white space.
 const (
 	compactTag  = '{' | '"'<<8 | '"'<<24 | ':'<<32
 	compactMask = 0xff_ff_00_ff_ff
 )
 
-// Value reads one attribute value, as {"S":"x"}. from and to are the range of its content, a string without quotes.
+// Value reads one attribute value, as {"S":"x"}. from and to are the range of its content; a string has no quotes.
 func (s *Scanner) Value(i, depth int) (tag Tag, from, to, next int) {
-	tag, at := s.shortTag(i), i+shortTagLen
+	tag, content := s.shortTag(i), i+shortTagLen
 	if tag == NoTag {
-		if tag, at = s.tag(i); at < 0 {
+		if tag, content = s.tag(i); content < 0 {
 			return NoTag, 0, 0, -1
 		}
 	}
-	from, to, next = s.content(tag, at, depth)
+	from, to, next = s.content(tag, content, depth)
 	return tag &^ emptyMap, from, to, next
 }
 
-// shortTag returns the tag of the value at i if it has one letter and no white space, as in {"S":. Else it returns NoTag.
+// shortTag returns the tag of the value at i if the tag has one letter and no white space, as in {"S":. Otherwise it
+// returns NoTag.
 func (s *Scanner) shortTag(i int) Tag {
 	if uint(i)+8 > uint(len(s.Input)) {
 		return NoTag
@@ -53,63 +55,63 @@ func (s *Scanner) shortTag(i int) Tag {
 	return shortTags[byte(w>>16)]
 }
 
-// shortTagLen is the length of {"S": and the others of one letter.
+// shortTagLen is the length of {"S": and of the other tags of one letter.
 const shortTagLen = 5
 
 var shortTags = [256]Tag{'S': TagS, 'N': TagN, 'B': TagB, 'M': TagM, 'L': TagL}
 
-// content reads the content of a value from at, and the brace that closes the value. from and to are the range of the
-// content, a string without quotes.
-func (s *Scanner) content(tag Tag, at, depth int) (from, to, next int) {
-	if s.Peek(at) <= ' ' && tag&emptyMap == 0 {
-		at = s.Space(at)
+// content reads the content at i of a value, and the brace that closes the value. from and to are the range of the
+// content; a string has no quotes.
+func (s *Scanner) content(tag Tag, i, depth int) (from, to, next int) {
+	if s.Peek(i) <= ' ' && tag&emptyMap == 0 {
+		i = s.Space(i)
 	}
 	switch tag { // S, N and B are separate: one more branch for each costs 2 % of the time of a record
 	case TagS:
-		if s.Peek(at) != '"' {
-			return 0, 0, s.Fail(at, ErrWantString)
+		if s.Peek(i) != '"' {
+			return 0, 0, s.Fail(i, ErrWantString)
 		}
-		from = at + 1
+		from = i + 1
 		to = s.Text(from)
 		next = to + 1
 	case TagN:
-		if s.Peek(at) != '"' {
-			return 0, 0, s.Fail(at, ErrWantString)
+		if s.Peek(i) != '"' {
+			return 0, 0, s.Fail(i, ErrWantString)
 		}
-		from = at + 1
+		from = i + 1
 		to = s.number(from)
 		next = to + 1
 	case TagB:
-		if s.Peek(at) != '"' {
-			return 0, 0, s.Fail(at, ErrWantString)
+		if s.Peek(i) != '"' {
+			return 0, 0, s.Fail(i, ErrWantString)
 		}
-		from = at + 1
+		from = i + 1
 		to = s.base64(from)
 		next = to + 1
 	case TagM:
 		base := len(s.stack)
-		next = s.nestedMap(at, depth+1)
+		next = s.nestedMap(i, depth+1)
 		if next < 0 {
 			return 0, 0, -1
 		}
 		s.stack = s.stack[:base]
-		from, to = at, next
+		from, to = i, next
 	case TagL:
-		next = s.elements(at, depth+1)
-		from, to = at, next
+		next = s.elements(i, depth+1)
+		from, to = i, next
 	case TagSS, TagNS, TagBS:
-		next = s.set(at, tag)
-		from, to = at, next
+		next = s.set(i, tag)
+		from, to = i, next
 	case TagBOOL:
-		next = s.literal(at)
-		from, to = at, next
+		next = s.literal(i)
+		from, to = i, next
 	case TagNULL:
-		if next = s.literal(at); next == at+5 {
-			next = s.Fail(at, errWantNull)
+		if next = s.literal(i); next == i+5 {
+			next = s.Fail(i, errWantNull)
 		}
-		from, to = at, next
-	default: // {}, whose end is at
-		return bytes.LastIndexByte(s.Input[:at], '{'), at, at
+		from, to = i, next
+	default: // {}, which ends at i
+		return bytes.LastIndexByte(s.Input[:i], '{'), i, i
 	}
 	if to < 0 {
 		return 0, 0, -1
@@ -126,10 +128,10 @@ func (s *Scanner) content(tag Tag, at, depth int) (from, to, next int) {
 	return from, to, next + 1
 }
 
-// emptyMap is set in the tag of {}, with TagM.
+// emptyMap is added to TagM in the tag of {}.
 const emptyMap = 0x80
 
-// tag reads {"TAG": and returns the position after the colon. Of {} it reads both braces.
+// tag reads {"TAG": and returns the position after the colon. For {}, it reads both braces.
 func (s *Scanner) tag(i int) (Tag, int) {
 	if s.Peek(i) != '{' {
 		return NoTag, s.Fail(i, errValue)

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/simd"
 )
 
-// TextOf returns the text of a checked JSON string without escapes: raw itself if it has none.
+// TextOf returns the checked JSON string raw without its escapes. It returns raw itself if raw has no escapes.
 func TextOf(raw []byte) []byte {
 	first := bytes.IndexByte(raw, '\\')
 	if first < 0 {
@@ -83,7 +83,7 @@ func TextLen(raw []byte) int {
 	}
 }
 
-// SameText reports whether two checked strings are equal without their escapes.
+// SameText reports whether two checked strings are equal after unescaping.
 func SameText(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -102,7 +102,7 @@ func SameText(a, b []byte) bool {
 	return len(a) == len(b)
 }
 
-// firstRune returns the first rune of a checked string, and the length of its spelling.
+// firstRune returns the first rune of a checked string, and the number of bytes that spell it.
 func firstRune(raw []byte) (r rune, size int) {
 	if raw[0] == '\\' {
 		return escapedRune(raw)

@@ -20,7 +20,7 @@ func skipSpace(b []byte, i int) int {
 }
 
 // StringEnd returns the position of the closing quote of the string whose text starts at i. Most texts are short, so it
-// first reads eight bytes at a time: that is faster than the call of a search.
+// first reads eight bytes at a time, which is faster than the call of a search function.
 func StringEnd(b []byte, i int) int {
 	for short := i + 48; i < short && uint(i)+8 <= uint(len(b)); {
 		stop := simd.Stops(binary.LittleEndian.Uint64(b[i:]))
@@ -50,15 +50,15 @@ func StringEnd(b []byte, i int) int {
 
 // TagAt reads the tag of the value at i, as {"S":"x"}, and returns the start of its content: a quote, a bracket or a
 // literal. For {}, the empty map, the tag is NoTag and the position is after it.
-func TagAt(b []byte, i int) (tag Tag, at int) {
+func TagAt(b []byte, i int) (tag Tag, content int) {
 	if i+8 <= len(b) {
 		w := binary.LittleEndian.Uint64(b[i:])
 		if w&compactMask == compactTag {
 			if tag = shortTags[byte(w>>16)]; tag != NoTag {
-				if at = i + 5; b[at] <= ' ' {
-					at = skipSpace(b, at)
+				if content = i + 5; b[content] <= ' ' {
+					content = skipSpace(b, content)
 				}
-				return tag, at
+				return tag, content
 			}
 		}
 	}
@@ -70,63 +70,63 @@ func TagAt(b []byte, i int) (tag Tag, at int) {
 	return tag, skipSpace(b, skipSpace(b, end+1)+1)
 }
 
-// MemberAt reads a member whose name has its quote at i. It returns the range of the name, the start of the value, and
-// its tag and content as [TagAt] does.
-func MemberAt(b []byte, i int) (from, to, value int, tag Tag, at int) {
+// MemberAt reads a member whose name has its opening quote at i. It returns the range of the name, the start of the
+// value, and its tag and content as [TagAt] does.
+func MemberAt(b []byte, i int) (from, to, value int, tag Tag, content int) {
 	from = i + 1
 	to = StringEnd(b, from)
 	if tag = CompactTagAt(b, to); tag != NoTag {
 		return from, to, to + 2, tag, to + CompactTagLen
 	}
 	from, to, value = MemberName(b, i)
-	tag, at = TagAt(b, value)
-	return from, to, value, tag, at
+	tag, content = TagAt(b, value)
+	return from, to, value, tag, content
 }
 
-// CompactTagAt returns the tag of a member whose name ends with the quote at at, if compact JSON such as ":{"S": follows.
-// Else it returns NoTag.
-func CompactTagAt(b []byte, at int) Tag {
-	if at+8 > len(b) {
+// CompactTagAt returns the tag of a member whose name ends before the position quote, if there is compact JSON such as
+// ":{"S": at quote. Otherwise it returns NoTag.
+func CompactTagAt(b []byte, quote int) Tag {
+	if quote+8 > len(b) {
 		return NoTag
 	}
-	w := binary.LittleEndian.Uint64(b[at:])
+	w := binary.LittleEndian.Uint64(b[quote:])
 	if w&(compactMask<<16|0xffff) != compactTag<<16|':'<<8|'"' || w>>56 <= ' ' {
 		return NoTag
 	}
 	return shortTags[byte(w>>32)]
 }
 
-// CompactTagLen is the distance from that quote to the content.
+// CompactTagLen is the distance from the quote after the name to the content, in the JSON that [CompactTagAt] accepts.
 const CompactTagLen = len(`":{"S":`)
 
-// ContentEnd returns the position after the content at at, which has this tag.
-func ContentEnd(b []byte, tag Tag, at int) int {
+// ContentEnd returns the position after the content at i of a value with this tag.
+func ContentEnd(b []byte, tag Tag, i int) int {
 	switch tag {
 	case TagS, TagN, TagB:
-		return StringEnd(b, at+1) + 1
+		return StringEnd(b, i+1) + 1
 	case TagBOOL, TagNULL:
-		if b[at] == 'f' {
-			return at + 5
+		if b[i] == 'f' {
+			return i + 5
 		}
-		return at + 4
+		return i + 4
 	case TagM:
-		i := Inside(b, at)
+		i := FirstInside(b, i)
 		for b[i] == '"' {
 			_, _, _, tag, i = MemberAt(b, i)
 			if tag != NoTag {
-				i = Closed(b, ContentEnd(b, tag, i))
+				i = AfterBrace(b, ContentEnd(b, tag, i))
 			}
 			i = Next(b, i)
 		}
 		return i + 1
 	case TagL:
-		i := Inside(b, at)
+		i := FirstInside(b, i)
 		for b[i] != ']' {
 			i = Next(b, ValueEnd(b, i))
 		}
 		return i + 1
 	default:
-		i := Inside(b, at)
+		i := FirstInside(b, i)
 		for b[i] != ']' {
 			i = Next(b, StringEnd(b, i+1)+1)
 		}
@@ -140,28 +140,28 @@ func ValueEnd(b []byte, i int) int {
 	if tag == NoTag {
 		return at
 	}
-	return Closed(b, ContentEnd(b, tag, at))
+	return AfterBrace(b, ContentEnd(b, tag, at))
 }
 
-// Closed returns the position after the brace that closes a value whose content ends at i.
-func Closed(b []byte, i int) int {
+// AfterBrace returns the position after the brace that closes a value. The content of the value ends at i.
+func AfterBrace(b []byte, i int) int {
 	if b[i] != '}' {
 		i = skipSpace(b, i)
 	}
 	return i + 1
 }
 
-// Inside returns the position of the first member or element after the bracket at i; of the closing bracket if there is
-// none.
-func Inside(b []byte, i int) int {
+// FirstInside returns the position of the first member or element after the bracket at i. If there is none, it returns
+// the position of the closing bracket.
+func FirstInside(b []byte, i int) int {
 	if i++; b[i] <= ' ' {
 		i = skipSpace(b, i)
 	}
 	return i
 }
 
-// Next returns the position of the next member or element after the one that ends at i; of the closing bracket if there
-// is none.
+// Next returns the position of the next member or element after the one that ends at i. If there is none, it returns
+// the position of the closing bracket.
 func Next(b []byte, i int) int {
 	if b[i] <= ' ' {
 		i = skipSpace(b, i)
@@ -169,10 +169,10 @@ func Next(b []byte, i int) int {
 	if b[i] != ',' {
 		return i
 	}
-	return Inside(b, i)
+	return FirstInside(b, i)
 }
 
-// MemberName reads a name that has its quote at i. It returns the range of the name and the start of the value.
+// MemberName reads a name that has its opening quote at i. It returns the range of the name and the start of the value.
 func MemberName(b []byte, i int) (from, to, value int) {
 	from = i + 1
 	to = StringEnd(b, from)

@@ -1,12 +1,12 @@
-// Package nearest finds the name that was meant by one that is not known: the
-// "did you mean" of every error that names an unknown key, function or attribute.
+// Package nearest finds the known name that is most similar to an unknown one. Errors about unknown keys, functions and
+// attributes suggest it ("did you mean").
 package nearest
 
 import "strings"
 
-// Name is the candidate with the fewest edits (insert, delete, replace, swap of
-// neighbours; case is free) from got, or "" where none is near enough to be what was meant: one
-// edit in three letters. Of equals, the first.
+// Name returns the candidate that needs the fewest edits to become got; the first one, if several need equally few. An
+// edit inserts, deletes or replaces a letter, or swaps two neighbours; upper and lower case are equal. One edit for
+// each three letters of got is allowed, and at least one. If every candidate needs more, Name returns "".
 func Name(got string, candidates []string) string {
 	best, least := "", max(1, len(got)/3)+1
 	for _, c := range candidates {
@@ -20,11 +20,11 @@ func Name(got string, candidates []string) string {
 	return best
 }
 
-// edits is the optimal string alignment distance of a and b, in bytes.
+// edits returns the optimal string alignment distance of a and b, in bytes.
 func edits(a, b string) int {
-	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
+	twoRowsUp, rowAbove, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range rowAbove {
+		rowAbove[j] = j
 	}
 	for i := 1; i <= len(a); i++ {
 		row[0] = i
@@ -33,14 +33,14 @@ func edits(a, b string) int {
 			if a[i-1] == b[j-1] {
 				cost = 0
 			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+cost)
+			row[j] = min(rowAbove[j]+1, row[j-1]+1, rowAbove[j-1]+cost)
 			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
+				row[j] = min(row[j], twoRowsUp[j-2]+1)
 			}
 		}
-		before, last, row = last, row, before
+		twoRowsUp, rowAbove, row = rowAbove, row, twoRowsUp
 	}
-	return last[len(b)]
+	return rowAbove[len(b)]
 }
 
 func abs(n int) int {

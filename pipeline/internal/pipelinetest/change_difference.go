@@ -2,7 +2,7 @@ package pipelinetest
 
 import "github.com/tablewake/tablewake/pipeline/record"
 
-// ChangeDifference names a part that differs between two changes, apart from their raw bytes. It returns "" if they are
+// ChangeDifference names a part in which two changes differ. It ignores their raw bytes. It returns "" if they are
 // equal.
 func ChangeDifference(a, b *record.Change) string {
 	switch {

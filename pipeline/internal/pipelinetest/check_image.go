@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// CheckImage fails the test unless all getters of an image agree with each other.
+// CheckImage fails the test if the getters of an image contradict each other.
 func CheckImage(t *testing.T, m item.Image) {
 	t.Helper()
 	again, err := item.Parse(m.AppendDynamoDBJSON(nil))

@@ -1,3 +1,3 @@
-// Package pipelinetest has what the tests of the packages below pipeline share: generators of DynamoDB JSON (generate.go),
-// sample records (input.go), short forms of items and events (plain_item.go), and checks.
+// Package pipelinetest has helpers for the tests of the packages below pipeline: generators of DynamoDB JSON
+// (generate.go), sample records (input.go), short forms of items and events (plain_item.go), and checks.
 package pipelinetest

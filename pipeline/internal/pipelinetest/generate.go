@@ -23,7 +23,7 @@ var texts = rapid.OneOf(
 	rapid.SampledFrom([]string{"", `"`, `\`, "\x00", "\u2028", "Zürich", "日本語のテキスト", "🦊🦊", "a\"b\\c/d\b\f\n\r\t", "<&>", "1"}),
 )
 
-// Quote returns a text as a JSON string, in one draw of ten with an escape for every rune.
+// Quote returns a text as a JSON string. In one draw of ten, every rune is escaped.
 func (g DynamoJSON) Quote(s string) string {
 	escapeAll := rapid.IntRange(0, 9).Draw(g.T, "escapes") == 0
 	var b strings.Builder
@@ -117,7 +117,7 @@ func (g DynamoJSON) Value(depth int) string {
 	return "{" + g.Space() + `"` + kind + `"` + g.Space() + ":" + g.Space() + payload + g.Space() + "}"
 }
 
-// Item draws an item of n attributes and the attributes extra.
+// Item draws an item with n attributes and the attributes extra.
 func (g DynamoJSON) Item(n, depth int, extra ...string) string {
 	names := rapid.SliceOfNDistinct(rapid.OneOf(rapid.StringMatching(`[A-Za-z][A-Za-z0-9_-]{0,11}`), rapid.StringN(1, 8, -1)), n, n, rapid.ID).Draw(g.T, "names")
 	var members []string
@@ -227,7 +227,7 @@ func DrawItem(t *rapid.T, depth int) map[string]types.AttributeValue {
 	item := map[string]types.AttributeValue{}
 	for _, name := range names {
 		if name == "ſ" && item["s"] != nil || name == "s" && item["ſ"] != nil {
-			continue // equal for strings.EqualFold
+			continue // the two names are equal for strings.EqualFold
 		}
 		item[name] = DrawAttribute(t, depth)
 	}

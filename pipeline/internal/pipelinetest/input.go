@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Records as the services send them. MicrosecondRecord is the data of a Kinesis event.
+// Records in the form that the services send. MicrosecondRecord is the data of a Kinesis event.
 const (
 	Insert = `{"eventID":"07784dc1e1f7e3a0d4aa4d4b7b42c9f8","eventName":"INSERT","eventVersion":"1.1","eventSource":"aws:dynamodb","awsRegion":"eu-west-1",` +
 		`"dynamodb":{"ApproximateCreationDateTime":1795251660,"Keys":{"PK":{"S":"USER#1"},"SK":{"S":"PROFILE"}},` +
@@ -27,7 +27,7 @@ const (
 )
 
 const (
-	// KinesisARN is the stream of KinesisEvent.
+	// KinesisARN is the stream ARN of KinesisEvent.
 	KinesisARN = "arn:aws:kinesis:us-east-1:123456789012:stream/music"
 	// KinesisSequence is the sequence number of KinesisEvent.
 	KinesisSequence = "49590338271490256608559692538361571095921575989136588898"
@@ -48,5 +48,5 @@ func With(record, old, new string) string {
 	return strings.Replace(record, old, new, 1)
 }
 
-// StreamARN is the stream of the records.
+// StreamARN is the stream ARN of the records.
 const StreamARN = "arn:aws:dynamodb:eu-west-1:123456789012:table/shop/stream/2026-11-21T09:00:00.000"

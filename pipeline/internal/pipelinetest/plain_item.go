@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// PlainItem reads an image from plain JSON, to keep tests short: texts are S, numbers N, {"SS":[...]}, {"NS":[...]} and
-// {"BS":[...]} sets, {"B":"..."} binaries, other objects M, arrays L. "" is an image that does not exist.
+// PlainItem reads an image from plain JSON, to keep tests short. Strings become S, numbers N, arrays L, objects M.
+// {"SS":[...]}, {"NS":[...]}, {"BS":[...]} and {"B":"..."} stay as written. "" is an image that does not exist.
 func PlainItem(t testing.TB, doc string) item.Image {
 	t.Helper()
 	if doc == "" {
@@ -69,7 +69,8 @@ func dynamoDBJSON(v any) any {
 	}
 }
 
-// PlainChange returns a change from one [PlainItem] to another. An INSERT has no old item, a REMOVE no new one.
+// PlainChange returns a change from the [PlainItem] old to the [PlainItem] new. An INSERT has no old item, a REMOVE has
+// no new item.
 func PlainChange(t testing.TB, old, new string) *record.Change {
 	t.Helper()
 	c := &record.Change{

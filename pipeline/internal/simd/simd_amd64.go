@@ -2,10 +2,10 @@ package simd
 
 import "golang.org/x/sys/cpu"
 
-// vector is the number of bytes that the vector instructions take at once.
+// vector is the number of bytes that one vector instruction reads.
 const vector = 32
 
-// What is left behind the last whole vector is read by the portable form.
+// The portable form reads the bytes after the last whole vector.
 
 func plain(b []byte) int {
 	i := 0
@@ -29,12 +29,12 @@ func same(a, b []byte) int {
 	return i + samePortable(a[i:], b[i:])
 }
 
-// plainAVX2 is Plain of the n bytes at b, n being a multiple of vector and not 0.
+// plainAVX2 does the same as PlainPrefix for the n bytes at b. n is a positive multiple of vector.
 //
 //go:noescape
 func plainAVX2(b *byte, n int) int
 
-// sameAVX2 is Same of the n bytes at a and b, n being a multiple of vector and not 0.
+// sameAVX2 does the same as EqualPrefix for the n bytes at a and at b. n is a positive multiple of vector.
 //
 //go:noescape
 func sameAVX2(a, b *byte, n int) int

@@ -12,7 +12,7 @@ var forms = []struct {
 	plain func(b []byte) int
 	same  func(a, b []byte) int
 }{
-	{"vector", Plain, Same},
+	{"vector", PlainPrefix, EqualPrefix},
 	{"portable", plainPortable, samePortable},
 }
 
@@ -79,7 +79,7 @@ func TestSame(t *testing.T) {
 			}
 		}
 	}
-	if got := Same([]byte("abcdef"), []byte("abc")); got != 3 {
+	if got := EqualPrefix([]byte("abcdef"), []byte("abc")); got != 3 {
 		t.Errorf("of different lengths: %d", got)
 	}
 }
