@@ -1,0 +1,9 @@
+package expr
+
+import (
+	"testing"
+
+	"github.com/tablewake/tablewake/test/testmain"
+)
+
+func TestMain(m *testing.M) { testmain.Run(m) }
