@@ -6,12 +6,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// templateSource joins the parts of a template. It escapes values of the environment, so that they are literal text. A
-// problem is returned if such a value is inside a placeholder but not in the argument of a function.
+// templateSource joins the parts of a template. It escapes values of the environment, so that they are literal text. If
+// such a value is inside a placeholder, but not in the argument of a function, it returns a problem.
 func templateSource(parts []yamlbind.Part) (src, problem string) {
 	var b strings.Builder
-	inside, argument := false, false // inside a placeholder; inside a function's argument
-	var quote byte                   // inside ["..."] of a path: its quote; else 0
+	inside, argument := false, false // the position is inside a placeholder; inside a function's argument
+	var quote byte                   // quote of the ["..."] around the position; 0 if there is none
 	for _, p := range parts {
 		if p.Env {
 			switch {
@@ -57,11 +57,12 @@ func templateSource(parts []yamlbind.Part) (src, problem string) {
 	return b.String(), ""
 }
 
-// expressionSource joins the parts of an expression. A value of the environment is text: inside a string literal a part
-// of the literal, elsewhere a string literal of its own. A problem is returned if it is inside a raw string literal.
+// expressionSource joins the parts of an expression. Values of the environment are text: inside a string literal they
+// become a part of the literal, elsewhere a string literal of their own. If a value is inside a raw string literal, it
+// returns a problem.
 func expressionSource(parts []yamlbind.Part) (src, problem string) {
 	var b strings.Builder
-	var quote byte // of the string literal around; 0: none
+	var quote byte // quote of the string literal around the position; 0 if there is none
 	raw := false
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, `'`, `\'`, "\n", `\n`, "\r", `\r`, "\t", `\t`)
 	for _, p := range parts {

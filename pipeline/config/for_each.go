@@ -18,10 +18,10 @@ type ForEach struct {
 	_    string `key:"=" is:"elements"`
 	Path string `key:"path,required" form:"PATH" is:"elements" doc:"List, set or map whose elements have an entry each."`
 	By   string `key:"by" is:"path" doc:"Path inside an element of what identifies it. Default: its position in a list, its value in a set, its name in a map."`
-	Max  int    `key:"max,late" max:"5000" def:"500" doc:"The most elements that an item may have."` // 0: the default
+	Max  int    `key:"max,late" max:"5000" def:"500" doc:"The most elements that an item may have."` // 0 for the default
 }
 
-// Spec returns the elements; nil if there is no for_each.
+// Spec returns the specification of the elements, or nil if there is no for_each.
 func (e *ForEach) Spec() *elements.Spec {
 	if e == nil {
 		return nil
@@ -33,17 +33,17 @@ func (e *ForEach) Spec() *elements.Spec {
 	return &elements.Spec{Path: p, By: e.By, Max: e.Max}
 }
 
-// made sets the path of the short form.
+// made sets the path if the file has the short form, for_each: PATH.
 func (e *ForEach) made(v *value) {
 	if e != nil && v != nil && v.Rule.Shape == yamlbind.ScalarShape {
 		e.Path = v.Source
 	}
 }
 
-// readElements reads the path of elements, and notes that the keys beside for_each may read them.
+// readElements reads the path of elements, and records that the keys beside for_each may read the elements.
 func readElements(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) any {
 	c := yamlbind.Owner[*checker](f)
-	c.forEach[v.Field[:strings.LastIndex(v.Field, ".for_each")]] = true
+	c.forEach[objectPath(v.Field, ".for_each")] = true
 	if list, all := strings.CutSuffix(v.Source, "[*]"); all {
 		f.Fail(v, "write "+list, "for_each names the list itself, and means all its elements")
 		return nil
@@ -53,7 +53,7 @@ func readElements(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) an
 
 // hasElements reports whether the value of a field is in a sink with for_each.
 func (c *checker) hasElements(field string) bool {
-	for at := field; at != ""; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
+	for at := field; at != ""; at = parentField(at) {
 		if c.forEach[at] {
 			return true
 		}
@@ -61,7 +61,8 @@ func (c *checker) hasElements(field string) bool {
 	return false
 }
 
-// checkForEach checks that the key of each row has the item and the element, and that no other key is about one row an item.
+// checkForEach checks that the key of each row identifies the item and the element. It refuses keys that only make
+// sense with one row for each item.
 func (c *checker) checkForEach(s *Sink) {
 	v := s.View
 	if v.ForEach == nil {
@@ -85,7 +86,7 @@ func (v *View) hasItem() bool {
 	return v.Unique() != nil || slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() || len(c.Template.EscPaths()) > 0 })
 }
 
-// checkElementDocuments checks the elements of a search sink that have a document each.
+// checkElementDocuments checks a search sink whose elements have a document each.
 func (c *checker) checkElementDocuments(sink *Sink) {
 	s := sink.Search
 	if s.ForEach == nil {
@@ -126,14 +127,14 @@ func (c *checker) checkCollection(of **ForEach, scope *entity.Scope) {
 	}
 }
 
-// elementsAt returns the value of the path.
+// elementsAt returns the value of the path in for_each.
 func (c *checker) elementsAt(e **ForEach) *value {
 	v := c.ValueOf(e)
 	return cmp.Or(v.Get("path"), v)
 }
 
-// elementsOf returns the pattern of the elements at a path as the shapes declare it: of a list or a set, or of a map; "" if
-// there are none.
+// elementsOf returns the pattern of the elements at a path: path[*] if the shapes declare a list or a set, path.* if
+// they declare a map. It returns "" if there are no elements.
 func elementsOf(shapes []*entity.Shape, path string) string {
 	for _, pattern := range []string{path + "[*]", path + ".*"} {
 		if p, err := item.ParsePattern(pattern); err == nil && entity.Find(shapes, p.Segments()) == nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// maxMapping is the largest mapping file, in bytes.
+// maxMapping is the maximum size of a mapping file, in bytes.
 const maxMapping = 1 << 20
 
-// readMapping reads the JSON file that v names, and returns it compacted.
+// readMapping reads the JSON file that v names, and returns it in compact form.
 func readMapping(f *yamlbind.File, v *value, parts []yamlbind.Part) any {
 	path, ok := yamlbind.ReadText(f, v, parts).(string)
 	if !ok {
@@ -39,7 +39,7 @@ func readMapping(f *yamlbind.File, v *value, parts []yamlbind.Part) any {
 	}
 	var compact bytes.Buffer
 	if json.Compact(&compact, b) != nil {
-		return nil // it was read above
+		return nil // cannot happen: the JSON was parsed above
 	}
 	return json.RawMessage(compact.Bytes())
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// inBraces is a name in braces within the text of a template. The file spells it with two braces.
+// inBraces matches a name in braces within the text of a template. The file spells it with two braces.
 var inBraces = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// checkConstants warns of constants where a template was probably meant: hotel: HotelId instead of '{HotelId}'. shapesOf
-// returns what is known of the items of a scope.
+// checkConstants warns of constants where a template was probably meant, as hotel: HotelId instead of hotel:
+// '{HotelId}'. shapesOf returns the known shapes of the items of a scope.
 func (c *checker) checkConstants(shapesOf func(*entity.Scope) []*entity.Shape) {
 	for _, s := range c.sinks {
 		v, sc := c.ValueOf(s), c.scopeOf(s)
@@ -61,7 +61,7 @@ func (c *checker) checkConstantsIn(v *value, isName func(string) bool) {
 	}
 }
 
-// checkOneRow warns of a view whose items all have one row.
+// checkOneRow warns of a view in which all items share one row.
 func (c *checker) checkOneRow(v *View) {
 	key := c.ValueOf(&v.Key).All()
 	if len(key) == 0 || v.ForEach != nil {
@@ -77,10 +77,11 @@ func (c *checker) checkOneRow(v *View) {
 	c.Warn(&v.Key, "read the item in it, as in {@key}", "its texts are constant: all items are one row")
 }
 
-// placeholder is a placeholder of another language within the text of a pattern.
+// placeholder matches a placeholder of another language within the text of a pattern.
 var placeholder = regexp.MustCompile(`\{[A-Za-z_]\w*\}|<[A-Za-z_]\w*>|(?:^|[#/|])[:$][A-Za-z_]\w*|\*`)
 
-// failMisreads reports a name that a rule reads as one of a key in the scope, and that is a plain text in it.
+// failMisreads calls failMisread for the entities of the scope, until one of them has the name as a text in its key. It
+// returns false if there is none.
 func (c *checker) failMisreads(sc *entity.Scope, name string) bool {
 	for _, of := range sc.Entities() {
 		if i := slices.IndexFunc(c.cfg.Entities, func(e Entity) bool { return e.Name == of.Name }); i >= 0 && c.failMisread(&c.cfg.Entities[i], name, of.Attributes != nil) {
@@ -90,9 +91,10 @@ func (c *checker) failMisreads(sc *entity.Scope, name string) bool {
 	return false
 }
 
-// failMisread reports, once for each pattern, a key that has the name as a text: 'RES#ResId' or 'RES#{{ResId}}' instead of
-// 'RES#{ResId}'. The rules that read the name are right. Without plain, a text counts only if it looks like a placeholder: the
-// name may be an attribute. It returns false if the key has no such text.
+// failMisread reports a key of e that has the name as a text, as 'RES#ResId' or 'RES#{{ResId}}' instead of
+// 'RES#{ResId}'. The rules that read the name are then right, and the key is wrong. It notes one problem for each
+// pattern. If plain is false, the name may be an attribute, so a text counts only if it looks like a placeholder. It
+// returns false if the key has no such text.
 func (c *checker) failMisread(e *Entity, name string, plain bool) bool {
 	for _, k := range c.ValueOf(&e.Key).All() {
 		p := yamlbind.As[*entity.Pattern](k)
@@ -132,7 +134,8 @@ func startsWithWord(text string) bool {
 	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// checkPatterns warns of patterns of keys whose text looks like a placeholder: they match items that have that text.
+// checkPatterns warns of patterns of keys with a text that looks like a placeholder: such a pattern matches only items
+// with this text.
 func (c *checker) checkPatterns() {
 	for _, e := range c.ValueOf(&c.cfg.Entities).All() {
 		for _, k := range e.Get("key").All() {
@@ -149,7 +152,8 @@ func (c *checker) checkPatterns() {
 	}
 }
 
-// checkComparedTexts warns of detectors that compare with a text in braces, which is no template there, or with a list.
+// checkComparedTexts warns of detectors that compare with a list, or with a text in braces, which is not a template
+// there.
 func (c *checker) checkComparedTexts() {
 	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
 		for _, name := range []string{"from", "to"} {
@@ -165,7 +169,7 @@ func (c *checker) checkComparedTexts() {
 	}
 }
 
-// checkComparedType refuses a value that an attribute of the declared type never is: 5 is a number, and "5" a text.
+// checkComparedType refuses a value that an attribute of the declared type never has: 5 is a number, and "5" is a text.
 func (c *checker) checkComparedType(d, e *value) {
 	path := yamlbind.As[item.Path](d.Get("attribute"))
 	if e == nil || e.Env || e.Text() == "*" || path.Root() != path.String() || c.unsureAt(d.Field) {
@@ -181,7 +185,7 @@ func (c *checker) checkComparedType(d, e *value) {
 	}
 }
 
-// checkDates refuses dates of attributes that are declared, and neither text nor numbers.
+// checkDates refuses dates of attributes whose declared type is neither text nor a number.
 func (c *checker) checkDates() {
 	for _, s := range c.sinks {
 		if v := c.ValueOf(s); v != nil && !c.wrongOf(s) {
@@ -207,7 +211,8 @@ func (c *checker) checkDatesIn(v *value, sc *entity.Scope) {
 	}
 }
 
-// checkMembers refuses detectors of members of attributes that are declared and no sets: they never raise an event.
+// checkMembers refuses detectors of set members if the declared type of the attribute is not a set: they never raise an
+// event.
 func (c *checker) checkMembers() {
 	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
 		for _, name := range []string{"added", "removed"} {
@@ -224,7 +229,7 @@ func (c *checker) checkMembers() {
 	}
 }
 
-// checkThresholds refuses thresholds of attributes that are declared and no numbers: they are never crossed.
+// checkThresholds refuses thresholds of attributes whose declared type is not a number: they are never crossed.
 func (c *checker) checkThresholds() {
 	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
 		path := yamlbind.As[item.Path](d.Get("attribute"))

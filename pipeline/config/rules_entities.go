@@ -13,10 +13,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// maxKeyAttributes is the most key attributes of a table.
+// maxKeyAttributes is the maximum number of key attributes of a table.
 const maxKeyAttributes = 2
 
-// checkEntities checks each entity, and that no item can be of two.
+// checkEntities checks each entity, and that no item can belong to two entities.
 func (c *checker) checkEntities() {
 	for i := range c.cfg.Entities {
 		e := &c.cfg.Entities[i]
@@ -43,8 +43,7 @@ func (c *checker) checkEntities() {
 
 func keyAttribute(k KeyPattern) string { return k.Attribute }
 
-// checkOneKey checks that the key attributes of an entity can be those of one table with the key attributes that most entities
-// have.
+// checkOneKey checks that one table can have the key attributes of the entity and those that most entities have.
 func (c *checker) checkOneKey(e *Entity) {
 	if len(c.cfg.Source.Tables) > 1 {
 		return
@@ -56,7 +55,8 @@ func (c *checker) checkOneKey(e *Entity) {
 		"a table has one key, and that of other entities has %s", yamlbind.Enumerate(typical, "and"))
 }
 
-// typicalKey returns the names of the key attributes that most entities have, of several the first.
+// typicalKey returns the names of the key attributes that most entities have; the first names, if several are equally
+// frequent.
 func (c *checker) typicalKey() (typical []string) {
 	count, most := make(map[string]int), 0
 	key := func(e *Entity) []string { return texts(e.Key, keyAttribute) }
@@ -71,7 +71,8 @@ func (c *checker) typicalKey() (typical []string) {
 	return typical
 }
 
-// checkKeyShapes checks that key attributes of a declared type other than S have patterns that can hold.
+// checkKeyShapes checks that the pattern of a key attribute of the declared type N or B can match: it must bind the
+// whole value.
 func (c *checker) checkKeyShapes(e *Entity) {
 	for _, v := range c.ValueOf(&e.Key).All() {
 		p, kind := yamlbind.As[*entity.Pattern](v), c.cfg.Attributes[v.Name]
@@ -83,7 +84,7 @@ func (c *checker) checkKeyShapes(e *Entity) {
 	}
 }
 
-// checkOverlap checks that no item can be of both entities.
+// checkOverlap checks that no item can belong to both entities.
 func (c *checker) checkOverlap(a, b *Entity) {
 	x, y := a.entity(), b.entity()
 	if !c.soundEntries(&a.Key, len(x.Key)) || !c.soundEntries(&b.Key, len(y.Key)) {
@@ -111,7 +112,8 @@ func example(c entity.Comparison) string {
 	return ", with the key " + c.Example
 }
 
-// exclude reports whether two expressions certainly never hold for one item: they compare an attribute with different texts.
+// exclude reports whether two expressions certainly never hold for the same item, because they compare an attribute
+// with different texts.
 func exclude(a, b expr.Clause) bool {
 	for _, x := range factors(a) {
 		for _, y := range factors(b) {
@@ -127,7 +129,7 @@ func exclude(a, b expr.Clause) bool {
 	return false
 }
 
-// factors returns the clauses that must all be true.
+// factors returns the clauses that must all be true for c to be true.
 func factors(c expr.Clause) []expr.Clause {
 	if c.Kind != expr.AllOf {
 		return []expr.Clause{c}
@@ -139,8 +141,8 @@ func factors(c expr.Clause) []expr.Clause {
 	return all
 }
 
-// shapesOf returns the shapes of the items of a scope. It returns nil if one of the entities declares no attributes, or is
-// wrong.
+// shapesOf returns the shapes of the items of a scope. It returns nil if one of the entities is broken or declares no
+// attributes.
 func (c *checker) shapesOf(sc *entity.Scope) []*entity.Shape {
 	var shapes []*entity.Shape
 	for _, e := range sc.Entities() {
@@ -152,8 +154,8 @@ func (c *checker) shapesOf(sc *entity.Scope) []*entity.Shape {
 	return shapes
 }
 
-// declaredKind returns the type of an attribute at the top level of the items of a scope; item.Absent if it is not declared,
-// or the entities declare several.
+// declaredKind returns the declared type of a top-level attribute of the items of a scope. It returns item.Absent if
+// the type is not declared, or if the entities declare different types.
 func (c *checker) declaredKind(sc *entity.Scope, name string) item.Kind {
 	shapes := c.shapesOf(sc)
 	if shapes == nil {
@@ -179,8 +181,8 @@ func (c *checker) declaredKind(sc *entity.Scope, name string) item.Kind {
 	return kind
 }
 
-// shapeOf returns what the file declares of an entity's items: its attributes, those of the key, and those of `attributes` at
-// the top.
+// shapeOf returns the declared shape of an entity's items: the attributes of the entity, of its key, of `attributes` at
+// the top, and of the TTL.
 func (c *checker) shapeOf(e *entity.Entity) *entity.Shape {
 	s := &entity.Shape{Kind: item.KindM}
 	if e.Attributes != nil {
@@ -205,7 +207,8 @@ func (c *checker) shapeOf(e *entity.Entity) *entity.Shape {
 	return s
 }
 
-// unsure reports whether what an entity has is unknown, because its key or its attributes are wrong.
+// isBroken reports whether the names of an entity are unknown, because there is no such entity, or because its key or
+// its attributes are wrong.
 func (c *checker) unsure(name string) bool {
 	i := slices.IndexFunc(c.cfg.Entities, func(e Entity) bool { return e.Name == name })
 	if i < 0 {
@@ -215,7 +218,7 @@ func (c *checker) unsure(name string) bool {
 	return !c.soundEntries(&e.Key, len(e.Key)) || e.Attributes.wrong
 }
 
-// wrongOf reports whether the `of` of a sink names what is no entity, or an entity that is unsure.
+// hasBrokenOf reports whether the `of` of a sink names an unknown or broken entity.
 func (c *checker) wrongOf(s *Sink) bool {
 	return slices.ContainsFunc(c.ValueOf(&s.Of).All(), func(v *value) bool { return v.Data == nil || c.unsure(v.Text()) })
 }
@@ -227,10 +230,9 @@ func (c *checker) wrongUnique(sc *entity.Scope) bool {
 	})
 }
 
-// unsureAt reports whether the value of a field is about an entity that is unknown or unsure: which names it can read is
-// unknown.
+// isBrokenAt reports whether the field uses an unknown or broken entity. The names that it can read are then unknown.
 func (c *checker) unsureAt(field string) bool {
-	for at := field; at != ""; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
+	for at := field; at != ""; at = parentField(at) {
 		if c.wrongOfs[at] {
 			return true
 		}
@@ -244,12 +246,12 @@ func (c *checker) unsureAt(field string) bool {
 	return false
 }
 
-// unsureEntities reports whether an entity is unsure.
+// hasBrokenEntity reports whether any entity is broken.
 func (c *checker) unsureEntities() bool {
 	return slices.ContainsFunc(c.cfg.Entities, func(e Entity) bool { return c.unsure(e.Name) })
 }
 
-// exprEnv returns what the expression at v can read.
+// exprEnv returns the names that the expression at v can read, with their types.
 func (c *checker) exprEnv(v *value) expr.Env {
 	env := expr.Env{Attributes: c.cfg.Attributes, Scope: c.scopeAt(v.Field), Each: c.hasElements(v.Field), Unknown: c.unknownHint}
 	shapes := c.shapesOf(env.Scope)
@@ -269,7 +271,8 @@ func (c *checker) exprEnv(v *value) expr.Env {
 	return env
 }
 
-// unknownHint says what a name that an expression does not know is; "" if the file does not have it.
+// unknownHint returns a hint for a name that an expression does not know but the file has. It returns "" if the file
+// does not have the name.
 func (c *checker) unknownHint(name string) string {
 	if c.entitySet().Named(name) != nil {
 		return name + " is an entity: write item.NAME for an attribute of it, or new.NAME in a condition of changes"
@@ -277,7 +280,7 @@ func (c *checker) unknownHint(name string) string {
 	return c.boundHint(name)
 }
 
-// boundHint says how to read a name that the keys of entities bind; "" if none does.
+// boundHint returns a hint how to read a name that the keys of entities bind. It returns "" if no key binds it.
 func (c *checker) boundHint(name string) string {
 	var of []string
 	for _, e := range c.entitySet().All() {
@@ -295,7 +298,8 @@ func (c *checker) boundHint(name string) string {
 	return fmt.Sprintf("only beside `of: %s` it is the name that the key binds", list)
 }
 
-// declareHint says which line declares a name.
+// declareHint returns a hint that shows the line that declares a name. inside is the path of the map that contains the
+// name; "" for an attribute.
 func declareHint(sc *entity.Scope, inside, name string) string {
 	where := "the attributes of " + sc.String()
 	if inside != "" {
@@ -304,8 +308,8 @@ func declareHint(sc *entity.Scope, inside, name string) string {
 	return fmt.Sprintf("add `%s: S` (or its type) to %s", name, where)
 }
 
-// scopeOf returns the entities that a sink is about. A notify sink without `of` is about those of its events, if all of them
-// are about entities.
+// scopeOf returns the entities of a sink. A notify sink without `of` has the entities of its events, if all its events
+// have entities.
 func (c *checker) scopeOf(s *Sink) *entity.Scope {
 	names := c.cfg.EventEntities(s)
 	if s.Scope != nil || len(names) == 0 {
@@ -314,8 +318,8 @@ func (c *checker) scopeOf(s *Sink) *entity.Scope {
 	return c.entitySet().Scope(names...)
 }
 
-// EventEntities returns the names of the entities that the events of a notify sink are about; none if an event is about every
-// item.
+// EventEntities returns the names of the entities of a notify sink's events. It returns none if an event can come from
+// every item.
 func (cfg *Config) EventEntities(s *Sink) []string {
 	if s.Notify == nil {
 		return nil
@@ -331,7 +335,7 @@ func (cfg *Config) EventEntities(s *Sink) []string {
 	return names
 }
 
-// bindAttributes finds the names that keys bind among the attributes of events, and the paths written as item.PATH.
+// bindAttributes resolves the attributes of events: names that keys bind, and paths written as item.PATH.
 func (c *checker) bindAttributes(s *Sink) {
 	sc := c.scopeOf(s)
 	if sc == nil {
@@ -357,7 +361,7 @@ func (c *checker) bindAttributes(s *Sink) {
 	}
 }
 
-// splitByName returns the names of the entities of a scope whose keys bind a name, and of the others.
+// splitByName returns the names of the scope's entities: those whose keys bind the name, and the others.
 func splitByName(sc *entity.Scope, name string) (bound, free []string) {
 	for _, e := range sc.Entities() {
 		if slices.Contains(e.Names(), name) {
@@ -369,7 +373,7 @@ func splitByName(sc *entity.Scope, name string) (bound, free []string) {
 	return bound, free
 }
 
-// bindValues finds the names that keys bind among the values of an aggregate, and the paths written as item.PATH.
+// bindValues resolves the values of an aggregate: names that keys bind, and paths written as item.PATH.
 func (c *checker) bindValues(s *Sink) {
 	if s.Scope == nil {
 		return
@@ -388,7 +392,7 @@ func (c *checker) bindValues(s *Sink) {
 	}
 }
 
-// itemPath returns path for item.path; "" for any other text.
+// itemPath returns PATH for item.PATH. It returns "" for any other text.
 func itemPath(text string) string {
 	path, _ := item.CutItem(text)
 	return path

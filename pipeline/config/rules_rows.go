@@ -10,17 +10,17 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// rows are the rows of a view or an aggregate: both write into a table by a key.
+// rows describes the rows of a view or an aggregate. Both write rows with a key into a table.
 type rows struct {
 	sink           *Sink
 	noun           string // "view" or "aggregate"
 	table          *Table
 	key            *[]Column
-	attributes     any // the field of the attributes beside the key
+	attributes     any // address of the field with the attributes beside the key
 	attributeNames []string
 }
 
-// rowsOf returns the rows of a sink; false if the sink is not a view or an aggregate.
+// rowsOf returns the rows of a sink. It returns false if the sink is neither a view nor an aggregate.
 func rowsOf(s *Sink) (rows, bool) {
 	switch {
 	case s.View != nil:
@@ -35,7 +35,7 @@ func rowsOf(s *Sink) (rows, bool) {
 	return rows{}, false
 }
 
-// earlierRows returns the rows of the sinks before r in the file, without those with a wrong key.
+// earlierRows returns the rows of the sinks before r in the file, except rows with a wrong key.
 func (c *checker) earlierRows(r rows) []rows {
 	var rs []rows
 	for _, s := range c.sinks {
@@ -49,7 +49,7 @@ func (c *checker) earlierRows(r rows) []rows {
 	return rs
 }
 
-// soundKey reports whether the key can be that of a row. A problem says why others cannot.
+// hasValidKey reports whether rows can have the key of r. If not, a problem says why.
 func (c *checker) soundKey(r rows) bool {
 	return c.soundEntries(r.key, len(*r.key)) && len(*r.key) <= maxKeyAttributes
 }
@@ -80,7 +80,7 @@ func (c *checker) checkRows(s *Sink) {
 		case !col.Template.Ambiguous() || s.View != nil && (s.View.hasKey() || s.View.Unique() != nil): // rows of different items differ
 		case r.noun == "aggregate":
 			c.warnAmbiguous(key.Entries[i], "different groups may come to the same text, and count as one")
-		case unnamed != "": // reported below
+		case unnamed != "": // the warning below reports it
 		default:
 			c.warnAmbiguous(key.Entries[i], "different items may come to the same text")
 		}
@@ -93,8 +93,8 @@ func (c *checker) checkRows(s *Sink) {
 	c.refuseSelfFeeding(r)
 }
 
-// unnamedIn returns a name that identifies the items of a view and that the key of their rows lacks; "" if there is none. An
-// attribute in the key may tell items apart, unless it is a date.
+// unnamedIn returns a name that identifies items of a view but is missing in the key of their rows. It returns "" if
+// there is none. An attribute in the key may distinguish items, unless it is a date.
 func unnamedIn(s *Sink) string {
 	if s.View == nil || s.View.ForEach != nil || s.View.Collision != "dead_letter" || s.View.hasKey() {
 		return ""
@@ -128,7 +128,7 @@ func unnamedIn(s *Sink) string {
 	return ""
 }
 
-// rowsIn returns the rows of a table, without those with a wrong key.
+// rowsIn returns the rows of a table, except rows with a wrong key.
 func (c *checker) rowsIn(table string) []rows {
 	var rs []rows
 	for _, s := range c.sinks {
@@ -139,7 +139,7 @@ func (c *checker) rowsIn(table string) []rows {
 	return rs
 }
 
-// typicalRows returns the first rows of a table with the key attributes that most of its rows have.
+// typicalRows returns the first rows with the key attributes that most rows of a table have.
 func (c *checker) typicalRows(table string) (typical rows) {
 	in, count, most := c.rowsIn(table), make(map[string]int), 0
 	for _, r := range in {
@@ -153,7 +153,7 @@ func (c *checker) typicalRows(table string) (typical rows) {
 	return typical
 }
 
-// checkSharedTable checks that the sinks of one table have the same key attributes and different rows.
+// checkSharedTable checks that all sinks of one table have the same key attributes and different rows.
 func (c *checker) checkSharedTable(r rows) {
 	var colliding []string
 	typical, ours := c.typicalRows(r.table.Name), columnNames(*r.key)
@@ -203,13 +203,13 @@ func (c *checker) isSource(table string) bool {
 	return slices.Contains(texts(c.cfg.Source.Tables, tableName), table)
 }
 
-// refuseSelfFeeding refuses rows in a source table if the sink could read them as items.
+// refuseSelfFeeding refuses rows in a source table if the sink could read its rows as items.
 func (c *checker) refuseSelfFeeding(r rows) {
 	when := r.sink.WhenItem
 	if r.ofNoEntity() || c.wrongOf(r.sink) {
 		return
 	}
-	if !c.isSource(r.table.Name) || when == nil && c.Has(&r.sink.WhenItem) { // a wrong `when` is reported already
+	if !c.isSource(r.table.Name) || when == nil && c.Has(&r.sink.WhenItem) { // a wrong `when` is already reported
 		return
 	}
 	hint := "give the " + r.noun + " a table of its own, or a `when` that its rows do not meet"
@@ -234,8 +234,8 @@ func (c *checker) refuseSelfFeeding(r rows) {
 	}
 }
 
-// ofNoEntity reports whether no row can have the key of an entity that the sink is about: the fixed texts at the beginning
-// differ.
+// ofNoEntity reports whether no row can have the key of an entity of the sink, because the fixed texts at their
+// beginnings differ.
 func (r rows) ofNoEntity() bool {
 	return r.sink.Scope != nil && !slices.ContainsFunc(r.sink.Scope.Entities(), func(e *entity.Entity) bool {
 		return !slices.ContainsFunc(e.Key, func(k entity.KeyPattern) bool {
@@ -250,12 +250,13 @@ func (r rows) ofNoEntity() bool {
 	})
 }
 
-// prefixesDiffer reports whether texts that begin with p and q certainly differ. A literal is a whole text.
+// prefixesDiffer reports whether two texts certainly differ. p and q are their prefixes. If pLiteral is set, p is the
+// whole text; so for q.
 func prefixesDiffer(p, q string, pLiteral, qLiteral bool) bool {
 	return (pLiteral || !strings.HasPrefix(q, p)) && (qLiteral || !strings.HasPrefix(p, q)) && (p != q || !pLiteral || !qLiteral)
 }
 
-// minTableName is the shortest name of a DynamoDB table.
+// minTableName is the minimum length of a DynamoDB table's name.
 const minTableName = 3
 
 func (c *checker) checkTableNameLength(t *Table) {
@@ -266,7 +267,7 @@ func (c *checker) checkTableNameLength(t *Table) {
 	}
 }
 
-// checkKeyTypes checks that the sinks of one table have the same types of key attributes.
+// checkKeyTypes checks that all sinks of one table have the same types of key attributes.
 func (c *checker) checkKeyTypes(r rows) {
 	types := c.keyTypes(r)
 	for _, o := range c.earlierRows(r) {
@@ -302,8 +303,8 @@ func (c *checker) keyTypes(r rows) []item.Kind {
 	return types
 }
 
-// KeyType returns the type of the key attributes that a template makes of items of the scope; the zero Kind if the file does
-// not declare it. An attribute of a type that no key has is declared as that type.
+// KeyType returns the type of a key attribute that the template makes for items of the scope. It returns the zero Kind
+// if the file does not declare the type. It returns the declared type even if a key cannot have it.
 func (cfg *Config) KeyType(sc *entity.Scope, t *template.Template) item.Kind {
 	path, whole := t.Path()
 	if b := t.Bound(); b != nil {
@@ -327,7 +328,8 @@ func (cfg *Config) KeyType(sc *entity.Scope, t *template.Template) item.Kind {
 // reservedPrefixes are the prefixes of the tables that embedded stores use internally.
 var reservedPrefixes = []string{"_tw_", "_tws_", "sqlite_"}
 
-// checkTableName checks the name for the embedded store: some names are reserved, and names are case-insensitive.
+// checkTableName checks the name of the table for the embedded store. Some names are reserved, and names are
+// case-insensitive.
 func (c *checker) checkTableName(r rows) {
 	lower := strings.ToLower(r.table.Name)
 	c.FailIf(lower == "tables" || slices.ContainsFunc(reservedPrefixes, func(prefix string) bool { return strings.HasPrefix(lower, prefix) }), r.table, "give the table another name",
@@ -340,7 +342,7 @@ func (c *checker) checkTableName(r rows) {
 	}
 }
 
-// maxKeyName is the longest name of a DynamoDB key attribute, in bytes.
+// maxKeyName is the maximum length of a DynamoDB key attribute's name, in bytes.
 const maxKeyName = 255
 
 // checkAttributeNames checks the names of the key attributes and of the other attributes of a row.

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// minHMACKey is the shortest secret, in bytes: 128 bits.
+// minHMACKey is the minimum length of the secret, in bytes: 128 bits.
 const minHMACKey = 16
 
 // checkSensitive checks that sensitive attributes reach only sinks that allow them, and that the file has a secret if
@@ -26,7 +26,7 @@ func (c *checker) checkSensitive() {
 	for _, s := range c.sinks {
 		for _, e := range c.ValueOf(&s.AllowSensitive).All() {
 			switch {
-			case e.Data == nil, c.undeclared[e]: // it is reported
+			case e.Data == nil, c.undeclared[e]: // already reported
 			case mask == nil:
 				c.Fail(e, "remove it, or add sensitive: [...] at the top", "the file has no sensitive attributes")
 			case !mask.Hides(e.Source):
@@ -44,15 +44,15 @@ func (c *checker) checkSensitive() {
 		}
 		if left := mask.Except(s.AllowSensitive); left != nil {
 			hidden, before := hiddenPaths{left, s.AllowSensitive}, len(c.Problems)
-			if c.checkReads(s, hidden); len(c.Problems) == before { // what allows a value allows it as a key
+			if c.checkReads(s, hidden); len(c.Problems) == before { // a path that allows a value also allows it in the key
 				c.checkKeys(s, hidden)
 			}
 		}
 	}
 }
 
-// checkKeys refuses a sink that stores the keys of items if an entity of it has a hidden key attribute. Other key
-// attributes are unknown before the first change.
+// checkKeys refuses a sink that stores the keys of items if one of its entities has a hidden key attribute. The key
+// attributes of items without an entity are unknown before the first change.
 func (c *checker) checkKeys(s *Sink, hidden hiddenPaths) {
 	hint := "add allow_sensitive: ['%s'] to the sink"
 	switch {
@@ -76,7 +76,7 @@ func (c *checker) checkKeys(s *Sink, hidden hiddenPaths) {
 	}
 }
 
-// checkHMACKey checks the secret. The file must have one exactly if a key of the file needs one.
+// checkHMACKey checks the secret. The file must have a secret if a key of the file needs one, and only then.
 func (c *checker) checkHMACKey() {
 	users := []any{&c.cfg.Sensitive}
 	for _, s := range c.sinks {
@@ -114,7 +114,7 @@ func (c *checker) checkHMACKey() {
 // hiddenPaths are the sensitive paths that a sink does not allow.
 type hiddenPaths struct {
 	mask    *mask.Mask
-	allowed []item.Pattern // by the sink
+	allowed []item.Pattern // patterns that the sink allows
 }
 
 // hidesValue reports whether the whole value at the path is hidden, not only a part of the value.
@@ -122,7 +122,7 @@ func (h hiddenPaths) hidesValue(path string) bool {
 	return covered(path, h.mask.Patterns()) && !covered(path, h.allowed)
 }
 
-// covered reports whether the patterns match every path that path matches; path may be a pattern itself.
+// covered reports whether the patterns match every path that path matches. path can be a pattern itself.
 func covered(path string, patterns []item.Pattern) bool {
 	m, err := mask.New(patternsOf([]string{path}), []byte("any"))
 	return err == nil && m != nil && m.Except(patterns) == nil
@@ -148,7 +148,7 @@ func (c *checker) checkReads(s *Sink, hidden hiddenPaths) {
 				c.checkPathRead(e, e.Source, hidden)
 			}
 		}
-	case s.Archive != nil && !s.Archive.Masked: // a masked archive masks the values in its object names too
+	case s.Archive != nil && !s.Archive.Masked: // a masked archive also masks the values in its object names
 		c.checkTemplateReads(c.ValueOf(&s.Archive.Key), "", hidden)
 		c.checkTemplateReads(c.ValueOf(&s.Archive.Partition), "", hidden)
 	case s.Notify != nil:
@@ -175,8 +175,8 @@ func (c *checker) checkViewReads(v *View, hidden hiddenPaths) {
 	}
 }
 
-// readAs returns the paths of the item that a path of a sink about entities reads: those of the key if it is a name that keys
-// bind.
+// readPaths returns the paths of the item that are read for a path in a sink. If path is a name that the keys of the
+// scope bind, these are the paths of the key attributes.
 func readAs(path string, sc *entity.Scope) []string {
 	switch b := sc.Binding(path); {
 	case b != nil:
@@ -193,7 +193,7 @@ func (c *checker) checkPathOfElements(of **ForEach, hidden hiddenPaths) {
 	}
 }
 
-// checkElementRead refuses a hidden path in the elements of a list or of a map.
+// checkElementRead refuses rest, a path in the elements of the list or map at path, if it is hidden.
 func (c *checker) checkElementRead(v *value, path, rest string, hidden hiddenPaths) {
 	if read := within(path+".*", rest); hidden.mask.Hides(read) && !hidden.mask.Hides(element(path, rest)) {
 		c.checkPathRead(v, read, hidden)
@@ -223,8 +223,8 @@ func (c *checker) checkAggregateReads(s *Sink, hidden hiddenPaths) {
 	}
 }
 
-// checkTemplateReads refuses a template that reads a hidden path. forEach is the list of the elements {each}; "" if
-// there is no list.
+// checkTemplateReads refuses a template that reads a hidden path. forEach is the path of the list whose elements are
+// {each}; "" if there is no list.
 func (c *checker) checkTemplateReads(v *value, forEach string, hidden hiddenPaths) {
 	t := templateOf(v)
 	if t == nil {
@@ -259,10 +259,10 @@ func (c *checker) warnMaskedEvents(n *Notify, hidden hiddenPaths) {
 	}
 }
 
-// element returns the pattern of a path in every element of a list.
+// element returns the pattern of the path rest in every element of a list.
 func element(list, rest string) string { return within(list+"[*]", rest) }
 
-// within returns the pattern of a path inside the values of a pattern.
+// within returns the pattern of the path rest inside the values that pattern matches.
 func within(pattern, rest string) string {
 	if rest != "" && rest[0] != '[' {
 		rest = "." + rest

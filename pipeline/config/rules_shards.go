@@ -1,7 +1,7 @@
 package config
 
-// checkViewShards checks that the shards of a view and the {@shard} of its partition key belong together, and that no
-// two items can claim a row: they could be in different shards.
+// checkViewShards checks that a view has both shards and a {@shard} in its partition key, or neither. With shards, two
+// items must not be able to claim the same row, because they could be in different shards.
 func (c *checker) checkViewShards(s *Sink) {
 	v := s.View
 	key := c.ValueOf(&v.Key)

@@ -10,8 +10,9 @@ import (
 
 const stateHint = "say it in the `when` of each state sink, or put the filter under the sinks that are about changes"
 
-// checkStateFilters refuses filters that could drop a change by which an item leaves one of the sinks. It leaves Go code
-// to the program that has it. where describes the filters' position in a message, as in "above the state sink orders".
+// checkStateFilters refuses filters that could drop the change with which an item leaves one of the sinks. Filters in
+// Go code are checked by the program that has the code. where describes the position of the filters in a message, as
+// "above the state sink orders".
 func (c *checker) checkStateFilters(fs []Filter, where string, sinks []*Sink) {
 	for _, f := range fs {
 		code, isGo := f.Filter.(*GoFilter)
@@ -28,11 +29,12 @@ func (c *checker) checkStateFilters(fs []Filter, where string, sinks []*Sink) {
 	}
 }
 
-// checkTTLFilter checks a filter that drops TTL deletes. It refuses the filter if an aggregate retracts expired items, or if
-// only the old image of a delete tells a sink which documents go. Else it warns of the effect on the sinks.
+// checkTTLFilter checks a filter that drops TTL deletes. It refuses the filter if an aggregate retracts expired items,
+// or if a sink finds the documents to remove only by the old image of a delete. Otherwise it warns of the effect on the
+// sinks.
 func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
 	stay, replaced := false, false
-	var beside []string // sinks in which nothing tells where the row or document of an expired item is
+	var beside []string // sinks that cannot find the row or document of an expired item
 	for _, s := range sinks {
 		switch {
 		case s.Search != nil && s.Search.ForEach != nil:
@@ -58,7 +60,7 @@ func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
 		"TTL deletes are dropped %s: an item that comes back under an expired one's key counts in its place", where)
 }
 
-// missedChanges describes the changes that a state sink would miss.
+// missedChanges describes the changes that a state sink would miss because of the filter action.
 func missedChanges(action *value) string {
 	drop := action.Name == "drop"
 	const otherwise = "a delete, or a change that makes an item leave, would be missed where the condition judges it otherwise " +
@@ -71,8 +73,12 @@ func missedChanges(action *value) string {
 		return "every change but those would be missed"
 	case word == "probable_ttl":
 		return "deletes of expired items would be missed, by users too, and what is made of them would stay"
-	default: // no_change, replication_echoes
+	case word == "no_change" || word == "replication_echoes":
 		return "a state sink must see every version, and takes the same one again at no harm"
+	case word == "ttl_deletes":
+		return "" // checkTTLFilter reports its effect
+	default:
+		panic("config: missedChanges does not know the condition " + word)
 	}
 	f := conditionKey(action)
 	if f == nil {
@@ -100,7 +106,7 @@ func missedChanges(action *value) string {
 	}
 }
 
-// checkView checks the rows and the shards of a view, and warns of an on_collision without effect.
+// checkView checks the rows and the shards of a view. It warns of an on_collision that has no effect.
 func (c *checker) checkView(s *Sink) {
 	c.checkRows(s)
 	c.checkForEach(s)
@@ -147,7 +153,7 @@ func (c *checker) checkTransactionReach(s *Sink) {
 	}
 }
 
-// regionAndAccount returns the part eu-central-1:123456789012 of an ARN; "" if the text is not an ARN.
+// regionAndAccount returns the part eu-central-1:123456789012 of an ARN. It returns "" if the text is not an ARN.
 func regionAndAccount(arn string) string {
 	parts := strings.SplitN(arn, ":", 6)
 	if len(parts) < 6 {
@@ -156,7 +162,8 @@ func regionAndAccount(arn string) string {
 	return parts[3] + ":" + parts[4]
 }
 
-// wantState notes that the file names no state table, and what a sink keeps there.
+// wantState notes the problem that the file names no state table although a sink needs it. One problem names all these
+// sinks.
 func (c *checker) wantState(s *Sink, at any, hint, message string) {
 	c.stateless = append(c.stateless, s.Name)
 	if len(c.stateless) == 1 {

@@ -11,9 +11,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// CheckSample checks the names of attributes in the file against items of the table. It returns a warning for each name that
-// no item of the sample has, for each entity that no item is of, and for constants that are names of attributes. What
-// Warnings says is not repeated. The file must be one that [Parse] has read.
+// CheckSample checks the names of attributes in the file against items of the table. It returns a warning for each name
+// that no item of the sample has, for each entity without items, and for constants that are names of attributes. It
+// does not repeat Warnings. [Parse] must have read the file.
 func (cfg *Config) CheckSample(items []item.Image) Problems {
 	c := cfg.checker
 	before := len(c.Warnings)
@@ -47,7 +47,7 @@ func (cfg *Config) CheckSample(items []item.Image) Problems {
 	return found
 }
 
-// checkKeyPrefixes warns of prefixes in filters with which no key of the sample begins.
+// checkKeyPrefixes warns of key prefixes in filters if no key of the sample begins with them.
 func (c *checker) checkKeyPrefixes(v *value, items []item.Image) {
 	for _, e := range v.All() {
 		if e.Name != "key_prefix" {
@@ -73,8 +73,8 @@ func (c *checker) checkKeyPrefixes(v *value, items []item.Image) {
 	}
 }
 
-// keyTexts returns the texts with which the patterns of a key attribute begin, in quotes, and whether a key of one can begin
-// with the prefix.
+// keyTexts returns the quoted texts with which the patterns of a key attribute begin. possible reports whether a key of
+// one of the patterns can begin with prefix.
 func (c *checker) keyTexts(attribute, prefix string) (texts []string, possible bool) {
 	for i := range c.cfg.Entities {
 		for _, k := range c.cfg.Entities[i].Key {
@@ -91,13 +91,13 @@ func (c *checker) keyTexts(attribute, prefix string) (texts []string, possible b
 	return texts, possible
 }
 
-// learned is what a sample has.
+// learned has the shapes of a sample's items.
 type learned struct {
-	all      *entity.Shape // nil: the sample is empty
+	all      *entity.Shape // shape of all items; nil if the sample is empty
 	byEntity map[string]*entity.Shape
 }
 
-// learn returns what the items have. entities may be nil.
+// learn returns the shapes of the items. entities may be nil.
 func learn(entities *entity.Set, items []item.Image) learned {
 	s := learned{byEntity: make(map[string]*entity.Shape)}
 	var all entity.Sampled
@@ -122,7 +122,7 @@ func learn(entities *entity.Set, items []item.Image) learned {
 	return s
 }
 
-// shapesOf returns the shapes of the items of a scope; nil if the sample has none of one of the entities.
+// shapesOf returns the shapes of the items of a scope. It returns nil if the sample lacks items of one of the entities.
 func (s learned) shapesOf(sc *entity.Scope) []*entity.Shape {
 	if sc == nil && s.all != nil {
 		return []*entity.Shape{s.all}
@@ -137,7 +137,7 @@ func (s learned) shapesOf(sc *entity.Scope) []*entity.Shape {
 	return shapes
 }
 
-// notInSample says what no item of a sample has, and what to write.
+// notInSample returns the message and the hint for a name that no item of a sample has.
 func notInSample(u *entity.Undeclared, sc *entity.Scope) (message, hint string) {
 	of := "item"
 	if sc != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// kinds are the scalars that only this file has.
+// kinds are the kinds of scalars that only tablewake.yaml has.
 var kinds = yamlbind.Kinds{
 	Named: map[string]*yamlbind.Kind{
 		"name":     yamlbind.Like("name", `[A-Za-z][A-Za-z0-9_-]{0,63}`, "a name (a letter, then letters, digits, _ or -; 64 at most)", yamlbind.AsText),
@@ -47,21 +47,21 @@ const tableARN = `arn:[a-z0-9-]+:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_
 
 func readTable(_ *yamlbind.File, v *yamlbind.Value) any { return parseTable(v.Source) }
 
-// braced returns the kind of a text with placeholders.
+// braced marks k as the kind of a text with placeholders.
 func braced(k *yamlbind.Kind) *yamlbind.Kind {
 	k.Braces = true
 	return k
 }
 
-// expressionKind returns the kind of an expression about root: item or new.
+// expressionKind returns the kind of an expression. root is its main variable, for hints: item or new.
 func expressionKind(root string, read yamlbind.Reader) *yamlbind.Kind {
 	k := yamlbind.Textual("an expression", read)
 	k.Instead = func(n *yaml.Node) string { return comparison(root, n) }
 	return k
 }
 
-// comparison is the hint for a mapping or a list in place of an expression: {Status: paid} or [item.Status == "paid"]. It is ""
-// for others.
+// comparison returns the hint for a mapping or a list in place of an expression, as {Status: paid} or [item.Status ==
+// "paid"]. It returns "" for other values.
 func comparison(root string, n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.SequenceNode && len(n.Content) == 1 && n.Content[0].Kind == yaml.ScalarNode:
@@ -86,10 +86,10 @@ func pathKind(read yamlbind.Reader) *yamlbind.Kind {
 	return k
 }
 
-// inBracesAlone is a path written as a placeholder of a template.
+// inBracesAlone matches a path that is written as a placeholder of a template.
 var inBracesAlone = regexp.MustCompile(`^\{([A-Za-z_][A-Za-z0-9_.]*)\}$`)
 
-// readPath returns the reader of a path. About entities, item.PATH is a path as PATH is.
+// readPath returns the reader of a path. Beside an `of`, item.PATH means the same as PATH.
 func readPath[T any](parse func(string) (T, error)) yamlbind.Reader {
 	read := yamlbind.Parsed(parse)
 	return func(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) any {
@@ -105,7 +105,7 @@ func readPath[T any](parse func(string) (T, error)) yamlbind.Reader {
 	}
 }
 
-// readsNames reports whether a path may be a name that a key binds.
+// readsNames reports whether v may be a name that a key binds, instead of a path.
 func readsNames(v *value) bool {
 	return strings.Contains(v.Field, ".notify.attributes") || strings.Contains(v.Field, ".aggregate.values")
 }
@@ -151,7 +151,7 @@ func expression[T any](compileExpr func(*expr.Env, string) (T, error)) yamlbind.
 		}
 		c := yamlbind.Owner[*checker](f)
 		if c.unsureAt(v.Field) {
-			return nil // the wrong `of`, or the wrong entity, is reported
+			return nil // the wrong `of`, or the wrong entity, is already reported
 		}
 		env := c.exprEnv(v)
 		misread := false
@@ -161,7 +161,7 @@ func expression[T any](compileExpr func(*expr.Env, string) (T, error)) yamlbind.
 		}
 		t, err := compileExpr(&env, src)
 		if err != nil && misread {
-			return nil // the key is reported
+			return nil // the key is already reported
 		}
 		return compile(f, v, src, func(string) (T, error) { return t, err })
 	}
