@@ -38,34 +38,36 @@ var words = yamlbind.Words{
 type checker struct {
 	*yamlbind.File
 	cfg       *Config
-	read      func(path string) ([]byte, error)
+	readFile  func(path string) ([]byte, error)
 	localOnly Problems            // problems for [Config.LocalOnly]
 	notLive   Problems            // problems for [Config.NotLive]
 	sinks     []*Sink             // sinks with exactly one kind, in the order of the file
-	of        map[string][]string // names of each `of`, by the field of the object that has it
+	ofNames   map[string][]string // names of each `of`, by the field of the object that has it
 	forEach   map[string]bool     // fields of the sinks with for_each
 
-	wrongOfs       map[string]bool // fields of the objects with an `of` that names an unknown entity
+	wrongOfFields  map[string]bool // fields of the objects with an `of` that names an unknown entity
 	stateless      []string        // sinks that need a state table, which the file does not name
 	firstStateless int             // index in localOnly of the problem about them
 
-	constants  map[*value]bool // templates with a warning that they are constants
-	undeclared map[*value]bool // values with a problem that they are not declared
-	misread    map[*value]bool // patterns of keys with a problem that they lack a placeholder
+	constants        map[*value]bool // templates with a warning that they are constants
+	undeclared       map[*value]bool // values with a problem that they are not declared
+	lacksPlaceholder map[*value]bool // patterns of keys with a problem that they lack a placeholder
 }
 
 // failOnServers notes a problem for [Config.LocalOnly]: the file can run with embedded stores, but not on real servers.
-func (c *checker) failOnServers(at any, hint, format string, args ...any) {
-	c.localOnly = append(c.localOnly, c.Problem(at, hint, format, args...))
+func (c *checker) failOnServers(field any, hint, format string, args ...any) {
+	c.localOnly = append(c.localOnly, c.Problem(field, hint, format, args...))
 }
 
 // failOnServersIf calls failOnServers if holds is true.
-func (c *checker) failOnServersIf(bad bool, at any, hint, format string, args ...any) {
-	if bad {
-		c.failOnServers(at, hint, format, args...)
+func (c *checker) failOnServersIf(holds bool, field any, hint, format string, args ...any) {
+	if holds {
+		c.failOnServers(field, hint, format, args...)
 	}
 }
 
 // hasAllEntries reports whether the file has the field, a map, and all its entries could be read. n is the number of
 // entries that were read.
-func (c *checker) soundEntries(at any, n int) bool { return n > 0 && len(c.ValueOf(at).All()) == n }
+func (c *checker) hasAllEntries(field any, n int) bool {
+	return n > 0 && len(c.ValueOf(field).All()) == n
+}

@@ -232,8 +232,8 @@ func ParseFrom(name string, b []byte, getenv func(string) (string, bool), read f
 	}
 	cfg := &Config{File: name}
 	c := &checker{
-		cfg: cfg, read: read, of: make(map[string][]string), forEach: make(map[string]bool),
-		wrongOfs: make(map[string]bool), undeclared: make(map[*value]bool), constants: make(map[*value]bool), misread: make(map[*value]bool),
+		cfg: cfg, readFile: read, ofNames: make(map[string][]string), forEach: make(map[string]bool),
+		wrongOfFields: make(map[string]bool), undeclared: make(map[*value]bool), constants: make(map[*value]bool), lacksPlaceholder: make(map[*value]bool),
 	}
 	c.File = yamlbind.New(name, b, yamlbind.Options{Words: words, MaxNodes: maxNodes, Getenv: getenv, Owner: c})
 	if c.Read(grammar(), cfg); c.Has(cfg) {

@@ -66,23 +66,23 @@ func (cfg *Config) ScopeOf(name string) (*entity.Scope, error) {
 }
 
 // toEntity converts e to an [entity.Entity].
-func (e *Entity) entity() *entity.Entity {
-	made := &entity.Entity{Name: e.Name, Unique: e.Unique, Attributes: e.Attributes.shape}
+func (e *Entity) toEntity() *entity.Entity {
+	converted := &entity.Entity{Name: e.Name, Unique: e.Unique, Attributes: e.Attributes.shape}
 	for _, k := range e.Key {
 		if k.Pattern != nil {
-			made.Key = append(made.Key, entity.KeyPattern(k))
+			converted.Key = append(converted.Key, entity.KeyPattern(k))
 		}
 	}
 	if e.When != nil {
-		made.When = e.When
+		converted.When = e.When
 	}
-	return made
+	return converted
 }
 
 // Shapes are the declared attributes of an entity, with their types.
 type Shapes struct {
-	shape *entity.Shape // nil if any attributes are allowed
-	wrong bool          // a type is wrong
+	shape   *entity.Shape // nil if any attributes are allowed
+	invalid bool          // a type is wrong
 }
 
 // shapeKinds are the types that a shape can name.
@@ -107,7 +107,7 @@ func (*Shapes) Schema() (ref string, schema map[string]any) {
 func (s *Shapes) Bind(f *yamlbind.File, v *value) {
 	before := len(f.Problems)
 	shape := readShape(f, v)
-	s.wrong = len(f.Problems) > before
+	s.invalid = len(f.Problems) > before
 	if shape != nil && shape.Members == nil {
 		f.Fail(v, "write {Status: S, Total: N}", "wants the attributes of an item with their types")
 		return
@@ -161,11 +161,11 @@ func readPattern(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any {
 }
 
 // readEntityName reads the name of an entity under `of`, and records that the keys beside `of` use this entity.
-func readOf(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any {
+func readEntityName(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any {
 	c := yamlbind.Owner[*checker](f)
 	names := texts(c.cfg.Entities, func(e Entity) string { return e.Name })
-	at := objectPath(v.Field, ".of[")
-	c.wrongOfs[at] = c.wrongOfs[at] || !slices.Contains(names, v.Source)
+	object := objectPath(v.Field, ".of[")
+	c.wrongOfFields[object] = c.wrongOfFields[object] || !slices.Contains(names, v.Source)
 	switch {
 	case len(names) == 0:
 		f.Fail(v, fmt.Sprintf("add entities: {%s: {key: {PK: 'PATTERN'}}} at the top", v.Source), "the file has no entities")
@@ -177,11 +177,11 @@ func readOf(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any {
 		f.Fail(v, yamlbind.Hint(v.Source, names, "entities has"), "no entity is named %s", yamlbind.Quoted(v.Source))
 		return nil
 	}
-	if slices.Contains(c.of[at], v.Source) {
+	if slices.Contains(c.ofNames[object], v.Source) {
 		f.Fail(v, "remove one of them", "%s stands twice", yamlbind.Quoted(v.Source))
 		return nil
 	}
-	c.of[at] = append(c.of[at], v.Source)
+	c.ofNames[object] = append(c.ofNames[object], v.Source)
 	return v.Source
 }
 
@@ -197,7 +197,7 @@ func (c *checker) entitySet() *entity.Set {
 	if c.cfg.entities == nil && len(c.cfg.Entities) > 0 {
 		var es []*entity.Entity
 		for i := range c.cfg.Entities {
-			es = append(es, c.cfg.Entities[i].entity())
+			es = append(es, c.cfg.Entities[i].toEntity())
 		}
 		c.cfg.entities = entity.NewSet(es...)
 	}
@@ -207,13 +207,13 @@ func (c *checker) entitySet() *entity.Set {
 // scopeAt returns the entities of the nearest `of`: in the object of the field, or in an enclosing object. It returns nil
 // if there is no `of`; the field then uses any item.
 func (c *checker) scopeAt(field string) *entity.Scope {
-	for at := field; at != ""; at = parentField(at) {
-		if names := c.of[at]; len(names) > 0 {
+	for parent := field; parent != ""; parent = parentField(parent) {
+		if names := c.ofNames[parent]; len(names) > 0 {
 			return c.entitySet().Scope(names...)
 		}
 	}
 	if strings.HasPrefix(field, "entities.") && len(c.cfg.Entities) > 0 { // a condition inside `entities` uses the entity that was just read
-		e := c.cfg.Entities[len(c.cfg.Entities)-1].entity()
+		e := c.cfg.Entities[len(c.cfg.Entities)-1].toEntity()
 		return entity.NewSet(e).Scope(e.Name)
 	}
 	return nil

@@ -10,14 +10,14 @@ import (
 // such a value is inside a placeholder, but not in the argument of a function, it returns a problem.
 func templateSource(parts []yamlbind.Part) (src, problem string) {
 	var b strings.Builder
-	inside, argument := false, false // the position is inside a placeholder; inside a function's argument
-	var quote byte                   // quote of the ["..."] around the position; 0 if there is none
+	inPlaceholder, inArgument := false, false // the position is inside a placeholder; inside a function's argument
+	var quote byte                            // quote of the ["..."] around the position; 0 if there is none
 	for _, p := range parts {
 		if p.Env {
 			switch {
-			case !inside:
+			case !inPlaceholder:
 				b.WriteString(strings.NewReplacer("{", "{{", "}", "}}").Replace(p.Text))
-			case argument:
+			case inArgument:
 				b.WriteString(strings.NewReplacer(`\`, `\\`, "|", `\|`, "}", `\}`, ":", `\:`).Replace(p.Text))
 			default:
 				return "", "${...} stands within a placeholder, and the environment gives text only"
@@ -28,14 +28,14 @@ func templateSource(parts []yamlbind.Part) (src, problem string) {
 			ch := p.Text[i]
 			b.WriteByte(ch)
 			switch {
-			case !inside && ch == '{':
+			case !inPlaceholder && ch == '{':
 				if i+1 < len(p.Text) && p.Text[i+1] == '{' {
 					b.WriteByte('{')
 					i++
 				} else {
-					inside, argument = true, false
+					inPlaceholder, inArgument = true, false
 				}
-			case !inside:
+			case !inPlaceholder:
 			case ch == '\\' && i+1 < len(p.Text):
 				i++
 				b.WriteByte(p.Text[i])
@@ -43,14 +43,14 @@ func templateSource(parts []yamlbind.Part) (src, problem string) {
 				if ch == quote {
 					quote = 0
 				}
-			case ch == '"' && !argument && i > 0 && p.Text[i-1] == '[':
+			case ch == '"' && !inArgument && i > 0 && p.Text[i-1] == '[':
 				quote = ch
 			case ch == '|':
-				argument = false
+				inArgument = false
 			case ch == ':':
-				argument = true
+				inArgument = true
 			case ch == '}':
-				inside = false
+				inPlaceholder = false
 			}
 		}
 	}

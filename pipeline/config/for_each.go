@@ -33,8 +33,8 @@ func (e *ForEach) Spec() *elements.Spec {
 	return &elements.Spec{Path: p, By: e.By, Max: e.Max}
 }
 
-// made sets the path if the file has the short form, for_each: PATH.
-func (e *ForEach) made(v *value) {
+// setPath sets the path if the file has the short form, for_each: PATH.
+func (e *ForEach) setPath(v *value) {
 	if e != nil && v != nil && v.Rule.Shape == yamlbind.ScalarShape {
 		e.Path = v.Source
 	}
@@ -53,8 +53,8 @@ func readElements(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) an
 
 // hasElements reports whether the value of a field is in a sink with for_each.
 func (c *checker) hasElements(field string) bool {
-	for at := field; at != ""; at = parentField(at) {
-		if c.forEach[at] {
+	for parent := field; parent != ""; parent = parentField(parent) {
+		if c.forEach[parent] {
 			return true
 		}
 	}
@@ -73,10 +73,10 @@ func (c *checker) checkForEach(s *Sink) {
 	c.FailIf(c.Has(&v.Collision), &v.Collision, "remove it", "with for_each each row belongs to one item")
 	key := c.ValueOf(&v.Key)
 	switch identity := slices.ContainsFunc(v.Key, func(col Column) bool { return col.Template.HasIdentity() }); {
-	case !c.soundEntries(key, len(v.Key)): // the binding has reported it
+	case !c.hasAllEntries(key, len(v.Key)): // the binding has reported it
 	case !identity:
 		c.Fail(key, "put {@each} into it, as in '{@key}#{@each}'", "with for_each the key of a row must identify its element, by an {@each} whose end is certain")
-	case !v.hasItem() && !c.wrongOf(s) && !c.wrongUnique(s.Scope):
+	case !v.hasItem() && !c.hasBrokenOf(s) && !c.hasWrongUnique(s.Scope):
 		c.Fail(key, "put {@key} into it, as in '{@key}#{@each}'; or all key attributes with |esc, or the names that `unique` of the entity says, where their ends are certain", "with for_each the key of a row must identify its item")
 	}
 }
@@ -106,23 +106,23 @@ func (c *checker) checkReadsNoElement(field any, t *template.Template) {
 }
 
 // checkCollection checks the declared type of an attribute whose elements have entries.
-func (c *checker) checkCollection(of **ForEach, scope *entity.Scope) {
-	e := *of
+func (c *checker) checkCollection(field **ForEach, scope *entity.Scope) {
+	e := *field
 	p, err := item.ParsePath(e.Path)
 	if err != nil {
 		return
 	}
-	at, kind := c.elementsAt(of), c.cfg.Attributes[p.Root()]
+	path, kind := c.elementsAt(field), c.cfg.Attributes[p.Root()]
 	if p.Root() != e.Path && `["`+p.Root()+`"]` != e.Path {
 		kind = 0 // only top-level attributes are declared there
 	}
 	sets := kind == item.KindSS || kind == item.KindNS || kind == item.KindBS
-	c.FailIf(kind != 0 && kind != item.KindL && kind != item.KindM && kind != item.KindNULL && !sets, at, "name a list, a set or a map", "%s is declared %s", e.Path, kind)
+	c.FailIf(kind != 0 && kind != item.KindL && kind != item.KindM && kind != item.KindNULL && !sets, path, "name a list, a set or a map", "%s is declared %s", e.Path, kind)
 	c.FailIf(sets && e.By != "", &e.By, "remove it", "the elements of a set are their own identity")
 	shapes := c.shapesOf(scope)
 	if shapes != nil && kind == 0 && elementsOf(shapes, e.Path) == "" {
 		if inside, err := item.ParsePattern(e.Path); err == nil && entity.Find(shapes, inside.Segments()) == nil { // else it is reported as undeclared
-			c.Fail(at, "name a list, a set or a map", "%s has no elements, as %s declares it", e.Path, scope)
+			c.Fail(path, "name a list, a set or a map", "%s has no elements, as %s declares it", e.Path, scope)
 		}
 	}
 }

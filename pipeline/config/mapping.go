@@ -19,7 +19,7 @@ func readMapping(f *yamlbind.File, v *value, parts []yamlbind.Part) any {
 	if !ok {
 		return nil
 	}
-	b, err := yamlbind.Owner[*checker](f).read(path)
+	b, err := yamlbind.Owner[*checker](f).readFile(path)
 	if err != nil {
 		f.Fail(v, "write its path, from the folder that this file is in", "the mapping cannot be read: %v", err)
 		return nil
@@ -30,11 +30,11 @@ func readMapping(f *yamlbind.File, v *value, parts []yamlbind.Part) any {
 		err = errors.New("it is null")
 	}
 	if err != nil {
-		where := ""
+		position := ""
 		if e, ok := errors.AsType[*json.SyntaxError](err); ok {
-			where = fmt.Sprintf(" at line %d", 1+bytes.Count(b[:e.Offset], []byte("\n")))
+			position = fmt.Sprintf(" at line %d", 1+bytes.Count(b[:e.Offset], []byte("\n")))
 		}
-		f.Fail(v, "write what the index API takes, as in {\"properties\": {\"Name\": {\"type\": \"text\"}}}", "%s is no JSON object%s: %v", path, where, err)
+		f.Fail(v, "write what the index API takes, as in {\"properties\": {\"Name\": {\"type\": \"text\"}}}", "%s is no JSON object%s: %v", path, position, err)
 		return nil
 	}
 	var compact bytes.Buffer

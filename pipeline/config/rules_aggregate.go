@@ -9,7 +9,7 @@ import (
 func (c *checker) checkAggregate(s *Sink) {
 	a := s.Aggregate
 	if c.cfg.State == nil {
-		c.wantState(s, a, "add state: {table: NAME}", "what it remembers of items is in the state table, and the file names none")
+		c.reportMissingState(s, a, "add state: {table: NAME}", "what it remembers of items is in the state table, and the file names none")
 	}
 	c.checkRows(s)
 	if a.ForEach == "" {

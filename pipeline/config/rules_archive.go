@@ -87,8 +87,8 @@ func (c *checker) checkPerItemLayout(a *Archive) {
 	}
 }
 
-func (c *checker) warnAmbiguous(at any, what string) {
-	c.Warn(at, "put a text between the placeholders that they cannot hold, or escape them with |esc", "parts of it could run together: %s", what)
+func (c *checker) warnAmbiguous(field any, problem string) {
+	c.Warn(field, "put a text between the placeholders that they cannot hold, or escape them with |esc", "parts of it could run together: %s", problem)
 }
 
 // maxPrefix is the maximum length of an archive's prefix, in bytes. An S3 object name has at most 1,024 bytes. The part

@@ -39,23 +39,23 @@ func (c *checker) checkConstantsIn(v *value, isName func(string) bool) {
 		return
 	}
 	text, constant := t.Prefix()
-	last := text[strings.LastIndexAny(text, "#/|")+1:]
-	if name := strings.Trim(last, "$<>:%"); constant && name != "" && isName(name) {
-		before := text[:len(text)-len(last)]
+	lastPart := text[strings.LastIndexAny(text, "#/|")+1:]
+	if name := strings.Trim(lastPart, "$<>:%"); constant && name != "" && isName(name) {
+		prefix := text[:len(text)-len(lastPart)]
 		c.constants[v] = true
-		c.Warn(v, "write "+yamlbind.Quoted(before+"{"+item.PathText([]string{name})+"}")+" for its value", "it is the text %s, and not the value that an item has there", text)
+		c.Warn(v, "write "+yamlbind.Quoted(prefix+"{"+item.PathText([]string{name})+"}")+" for its value", "it is the text %s, and not the value that an item has there", text)
 		return
 	}
-	if constant && slices.Contains(ownNames, strings.TrimPrefix(last, "@")) && strings.HasPrefix(last, "@") {
+	if constant && slices.Contains(builtinNames, strings.TrimPrefix(lastPart, "@")) && strings.HasPrefix(lastPart, "@") {
 		c.constants[v] = true
-		c.Warn(v, "write "+yamlbind.Quoted(text[:len(text)-len(last)]+"{"+last+"}")+" for its value", "it is the text %s, the same for every item", text)
+		c.Warn(v, "write "+yamlbind.Quoted(text[:len(text)-len(lastPart)]+"{"+lastPart+"}")+" for its value", "it is the text %s, the same for every item", text)
 		return
 	}
 	for _, literal := range t.Literals() {
 		if m := inBraces.FindStringSubmatch(literal); m != nil && (isName(m[1]) || constant && m[0] == text) {
 			c.constants[v] = true
-			whole := strings.ReplaceAll(v.Source, "{"+m[0]+"}", m[0])
-			c.Warn(v, "write "+yamlbind.Quoted(whole)+" for its value", "it is the text %s: two braces are a brace of the text", m[0])
+			corrected := strings.ReplaceAll(v.Source, "{"+m[0]+"}", m[0])
+			c.Warn(v, "write "+yamlbind.Quoted(corrected)+" for its value", "it is the text %s: two braces are a brace of the text", m[0])
 			return
 		}
 	}
@@ -95,14 +95,14 @@ func (c *checker) failMisreads(sc *entity.Scope, name string) bool {
 // 'RES#{ResId}'. The rules that read the name are then right, and the key is wrong. It notes one problem for each
 // pattern. If plain is false, the name may be an attribute, so a text counts only if it looks like a placeholder. It
 // returns false if the key has no such text.
-func (c *checker) failMisread(e *Entity, name string, plain bool) bool {
+func (c *checker) failMisread(e *Entity, name string, mayBePlain bool) bool {
 	for _, k := range c.ValueOf(&e.Key).All() {
 		p := yamlbind.As[*entity.Pattern](k)
 		if p == nil || name == "" {
 			continue
 		}
 		forms := []string{"{{" + name + "}}", "<" + name + ">", "${{" + name + "}}", "$" + name, ":" + name}
-		if plain && len(p.Names()) == 0 {
+		if mayBePlain && len(p.Names()) == 0 {
 			forms = append(forms, name)
 		}
 		for _, written := range forms {
@@ -110,8 +110,8 @@ func (c *checker) failMisread(e *Entity, name string, plain bool) bool {
 			if !has || endsInWord(before) || startsWithWord(after) || strings.HasSuffix(before, "{") {
 				continue
 			}
-			if !c.misread[k] {
-				c.misread[k] = true
+			if !c.lacksPlaceholder[k] {
+				c.lacksPlaceholder[k] = true
 				text := "it has no placeholder where rules read %s"
 				if strings.HasPrefix(written, "{{") {
 					text = "two braces are a brace of the text, and rules read %s"
@@ -140,7 +140,7 @@ func (c *checker) checkPatterns() {
 	for _, e := range c.ValueOf(&c.cfg.Entities).All() {
 		for _, k := range e.Get("key").All() {
 			p := yamlbind.As[*entity.Pattern](k)
-			if p == nil || c.misread[k] {
+			if p == nil || c.lacksPlaceholder[k] {
 				continue
 			}
 			for _, literal := range p.Literals() {
@@ -172,15 +172,15 @@ func (c *checker) checkComparedTexts() {
 // checkComparedType refuses a value that an attribute of the declared type never has: 5 is a number, and "5" is a text.
 func (c *checker) checkComparedType(d, e *value) {
 	path := yamlbind.As[item.Path](d.Get("attribute"))
-	if e == nil || e.Env || e.Text() == "*" || path.Root() != path.String() || c.unsureAt(d.Field) {
+	if e == nil || e.Env || e.Text() == "*" || path.Root() != path.String() || c.isBrokenAt(d.Field) {
 		return
 	}
-	is, kind := yamlbind.Resolve(e.Node), c.declaredKind(c.scopeAt(d.Field), path.Root())
-	number := is == yamlbind.IsInteger || is == yamlbind.IsFloat
+	yamlType, kind := yamlbind.Resolve(e.Node), c.declaredKind(c.scopeAt(d.Field), path.Root())
+	isNumber := yamlType == yamlbind.IsInteger || yamlType == yamlbind.IsFloat
 	switch {
-	case kind == item.KindS && number:
+	case kind == item.KindS && isNumber:
 		c.Fail(e, "quote it: "+yamlbind.Quoted(e.Node.Value), "%s is a number, and %s is declared S: the two are never equal", e.Node.Value, path)
-	case kind == item.KindN && is == yamlbind.IsText:
+	case kind == item.KindN && yamlType == yamlbind.IsText:
 		c.Fail(e, "write a number without quotes", "%s is a text, and %s is declared N: the two are never equal", yamlbind.Quoted(e.Node.Value), path)
 	}
 }
@@ -188,7 +188,7 @@ func (c *checker) checkComparedType(d, e *value) {
 // checkDates refuses dates of attributes whose declared type is neither text nor a number.
 func (c *checker) checkDates() {
 	for _, s := range c.sinks {
-		if v := c.ValueOf(s); v != nil && !c.wrongOf(s) {
+		if v := c.ValueOf(s); v != nil && !c.hasBrokenOf(s) {
 			c.checkDatesIn(v, c.scopeOf(s))
 		}
 	}
@@ -217,7 +217,7 @@ func (c *checker) checkMembers() {
 	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
 		for _, name := range []string{"added", "removed"} {
 			path := yamlbind.As[item.Path](d.Get(name))
-			if d.Get(name) == nil || path.Root() != path.String() || c.unsureAt(d.Field) {
+			if d.Get(name) == nil || path.Root() != path.String() || c.isBrokenAt(d.Field) {
 				continue
 			}
 			switch kind := c.declaredKind(c.scopeAt(d.Field), path.Root()); kind {
@@ -233,7 +233,7 @@ func (c *checker) checkMembers() {
 func (c *checker) checkThresholds() {
 	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
 		path := yamlbind.As[item.Path](d.Get("attribute"))
-		if path.Root() != path.String() || d.Get("below") == nil && d.Get("above") == nil || c.unsureAt(d.Field) {
+		if path.Root() != path.String() || d.Get("below") == nil && d.Get("above") == nil || c.isBrokenAt(d.Field) {
 			continue
 		}
 		if kind := c.declaredKind(c.scopeAt(d.Field), path.Root()); kind != item.Absent && kind != item.KindN {

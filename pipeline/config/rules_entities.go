@@ -22,8 +22,8 @@ func (c *checker) checkEntities() {
 		e := &c.cfg.Entities[i]
 		key := c.ValueOf(&e.Key)
 		c.FailIf(len(key.All()) > maxKeyAttributes, key, "keep the partition key and the sort key", "a table has one or two key attributes, not %d", len(key.All()))
-		bound := e.entity().Names()
-		sound := c.soundEntries(key, len(e.Key))
+		bound := e.toEntity().Names()
+		sound := c.hasAllEntries(key, len(e.Key))
 		for j, v := range c.ValueOf(&e.Unique).All() {
 			name := v.Text()
 			unbound := name != "" && sound && !slices.Contains(bound, name)
@@ -86,8 +86,8 @@ func (c *checker) checkKeyShapes(e *Entity) {
 
 // checkOverlap checks that no item can belong to both entities.
 func (c *checker) checkOverlap(a, b *Entity) {
-	x, y := a.entity(), b.entity()
-	if !c.soundEntries(&a.Key, len(x.Key)) || !c.soundEntries(&b.Key, len(y.Key)) {
+	x, y := a.toEntity(), b.toEntity()
+	if !c.hasAllEntries(&a.Key, len(x.Key)) || !c.hasAllEntries(&b.Key, len(y.Key)) {
 		return // a wrong key is reported already
 	}
 	both := entity.Compare(x, y)
@@ -146,7 +146,7 @@ func factors(c expr.Clause) []expr.Clause {
 func (c *checker) shapesOf(sc *entity.Scope) []*entity.Shape {
 	var shapes []*entity.Shape
 	for _, e := range sc.Entities() {
-		if e.Attributes == nil || c.unsure(e.Name) {
+		if e.Attributes == nil || c.isBroken(e.Name) {
 			return nil
 		}
 		shapes = append(shapes, c.shapeOf(e))
@@ -209,46 +209,46 @@ func (c *checker) shapeOf(e *entity.Entity) *entity.Shape {
 
 // isBroken reports whether the names of an entity are unknown, because there is no such entity, or because its key or
 // its attributes are wrong.
-func (c *checker) unsure(name string) bool {
+func (c *checker) isBroken(name string) bool {
 	i := slices.IndexFunc(c.cfg.Entities, func(e Entity) bool { return e.Name == name })
 	if i < 0 {
 		return true
 	}
 	e := &c.cfg.Entities[i]
-	return !c.soundEntries(&e.Key, len(e.Key)) || e.Attributes.wrong
+	return !c.hasAllEntries(&e.Key, len(e.Key)) || e.Attributes.invalid
 }
 
 // hasBrokenOf reports whether the `of` of a sink names an unknown or broken entity.
-func (c *checker) wrongOf(s *Sink) bool {
-	return slices.ContainsFunc(c.ValueOf(&s.Of).All(), func(v *value) bool { return v.Data == nil || c.unsure(v.Text()) })
+func (c *checker) hasBrokenOf(s *Sink) bool {
+	return slices.ContainsFunc(c.ValueOf(&s.Of).All(), func(v *value) bool { return v.Data == nil || c.isBroken(v.Text()) })
 }
 
-// wrongUnique reports whether an entity of the scope has `unique` names that its key does not bind.
-func (c *checker) wrongUnique(sc *entity.Scope) bool {
+// hasWrongUnique reports whether an entity of the scope has `unique` names that its key does not bind.
+func (c *checker) hasWrongUnique(sc *entity.Scope) bool {
 	return slices.ContainsFunc(sc.Entities(), func(e *entity.Entity) bool {
 		return slices.ContainsFunc(e.Unique, func(name string) bool { return !slices.Contains(e.Names(), name) })
 	})
 }
 
 // isBrokenAt reports whether the field uses an unknown or broken entity. The names that it can read are then unknown.
-func (c *checker) unsureAt(field string) bool {
-	for at := field; at != ""; at = parentField(at) {
-		if c.wrongOfs[at] {
+func (c *checker) isBrokenAt(field string) bool {
+	for parent := field; parent != ""; parent = parentField(parent) {
+		if c.wrongOfFields[parent] {
 			return true
 		}
-		if names := c.of[at]; len(names) > 0 {
-			return slices.ContainsFunc(names, c.unsure)
+		if names := c.ofNames[parent]; len(names) > 0 {
+			return slices.ContainsFunc(names, c.isBroken)
 		}
 	}
 	if rest, ok := strings.CutPrefix(field, "entities."); ok {
-		return c.unsure(strings.TrimSuffix(rest, ".when"))
+		return c.isBroken(strings.TrimSuffix(rest, ".when"))
 	}
 	return false
 }
 
 // hasBrokenEntity reports whether any entity is broken.
-func (c *checker) unsureEntities() bool {
-	return slices.ContainsFunc(c.cfg.Entities, func(e Entity) bool { return c.unsure(e.Name) })
+func (c *checker) hasBrokenEntity() bool {
+	return slices.ContainsFunc(c.cfg.Entities, func(e Entity) bool { return c.isBroken(e.Name) })
 }
 
 // exprEnv returns the names that the expression at v can read, with their types.
@@ -282,18 +282,18 @@ func (c *checker) unknownHint(name string) string {
 
 // boundHint returns a hint how to read a name that the keys of entities bind. It returns "" if no key binds it.
 func (c *checker) boundHint(name string) string {
-	var of []string
+	var entities []string
 	for _, e := range c.entitySet().All() {
 		if slices.Contains(e.Names(), name) {
-			of = append(of, e.Name)
+			entities = append(entities, e.Name)
 		}
 	}
-	if of == nil {
+	if entities == nil {
 		return ""
 	}
-	list := of[0]
-	if len(of) > 1 {
-		list = "[" + strings.Join(of, ", ") + "]"
+	list := entities[0]
+	if len(entities) > 1 {
+		list = "[" + strings.Join(entities, ", ") + "]"
 	}
 	return fmt.Sprintf("only beside `of: %s` it is the name that the key binds", list)
 }
@@ -301,11 +301,11 @@ func (c *checker) boundHint(name string) string {
 // declareHint returns a hint that shows the line that declares a name. inside is the path of the map that contains the
 // name; "" for an attribute.
 func declareHint(sc *entity.Scope, inside, name string) string {
-	where := "the attributes of " + sc.String()
+	place := "the attributes of " + sc.String()
 	if inside != "" {
-		where = inside + " in " + where
+		place = inside + " in " + place
 	}
-	return fmt.Sprintf("add `%s: S` (or its type) to %s", name, where)
+	return fmt.Sprintf("add `%s: S` (or its type) to %s", name, place)
 }
 
 // scopeOf returns the entities of a sink. A notify sink without `of` has the entities of its events, if all its events
@@ -378,7 +378,7 @@ func (c *checker) bindValues(s *Sink) {
 	if s.Scope == nil {
 		return
 	}
-	at := c.ValueOf(&s.Aggregate.Values)
+	fields := c.ValueOf(&s.Aggregate.Values)
 	for i := range s.Aggregate.Values {
 		v := &s.Aggregate.Values[i]
 		if v.Of == "count" || v.Each {
@@ -388,7 +388,7 @@ func (c *checker) bindValues(s *Sink) {
 			v.Path = cmp.Or(itemPath(v.Path), v.Path)
 			continue
 		}
-		c.FailIf(v.Of == "sum" && v.Bound.IsText(), at.Get(v.Name), "sum an attribute, or count the distinct texts", "%s is a part of a key, which is text", v.Path)
+		c.FailIf(v.Of == "sum" && v.Bound.IsText(), fields.Get(v.Name), "sum an attribute, or count the distinct texts", "%s is a part of a key, which is text", v.Path)
 	}
 }
 

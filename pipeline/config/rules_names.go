@@ -16,10 +16,10 @@ import (
 
 // nameCheck checks the names of attributes that a part of the file reads.
 type nameCheck struct {
-	c      *checker
-	shapes []*entity.Shape // shapes that the items can have; nil if they can have any attributes
-	scope  *entity.Scope   // entities that the part uses; nil for any item
-	list   string          // pattern of the elements {each}; "" if there are none, or if they are unknown
+	c           *checker
+	shapes      []*entity.Shape // shapes that the items can have; nil if they can have any attributes
+	scope       *entity.Scope   // entities that the part uses; nil for any item
+	eachPattern string          // pattern of the elements {each}; "" if there are none, or if they are unknown
 
 	// report reports the first part of a path that the shapes do not have. line and column are the position of the path
 	// in an expression; 0 for the beginning of v.
@@ -38,8 +38,8 @@ func (c *checker) checkNames() {
 				if u.Path == "" && c.failMisreads(sc, u.Name) {
 					return
 				}
-				message, hint := c.undeclaredIn(u, sc)
-				c.FailWithin(v, line, column, message, n.meant(v, u, hint))
+				message, hint := c.undeclaredInScope(u, sc)
+				c.FailWithin(v, line, column, message, n.refineHint(v, u, hint))
 				c.undeclared[v] = true
 			}
 			return n
@@ -53,7 +53,7 @@ func (c *checker) checkNames() {
 				warned[name] = true
 				c.undeclared[v] = true
 				message, hint := c.undeclaredMessage(u)
-				c.WarnWithin(v, line, column, message, n.meant(v, u, hint))
+				c.WarnWithin(v, line, column, message, n.refineHint(v, u, hint))
 			}
 		}
 		return n
@@ -63,22 +63,22 @@ func (c *checker) checkNames() {
 
 // eachReader checks every part of the file that reads attributes. newCheck returns the check of a part that reads items
 // of a scope.
-func (c *checker) eachReader(of func(*entity.Scope) *nameCheck) {
+func (c *checker) eachReader(newCheck func(*entity.Scope) *nameCheck) {
 	for _, at := range []any{&c.cfg.Filters, &c.cfg.Sensitive} {
 		if v := c.ValueOf(at); v != nil {
-			of(nil).check(v, nil)
+			newCheck(nil).check(v, nil)
 		}
 	}
 	for _, s := range c.sinks {
 		if v := c.ValueOf(s); v != nil && len(v.Entries) == 1 {
-			if kind := v.Entries[0]; !c.wrongOf(s) {
-				of(c.scopeOf(s)).check(kind, kind.Get("for_each"))
+			if kind := v.Entries[0]; !c.hasBrokenOf(s) {
+				newCheck(c.scopeOf(s)).check(kind, kind.Get("for_each"))
 			}
 		}
 	}
 	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
-		if !c.unsureAt(d.Field) {
-			of(c.scopeAt(d.Field)).check(d, nil)
+		if !c.isBrokenAt(d.Field) {
+			newCheck(c.scopeAt(d.Field)).check(d, nil)
 		}
 	}
 }
@@ -102,7 +102,7 @@ func (c *checker) knownShapes(sc *entity.Scope) []*entity.Shape {
 		complete = complete && (e.Attributes != nil || len(c.cfg.Attributes) > 0)
 		shapes = append(shapes, c.shapeOf(e))
 	}
-	if !complete || c.unsureEntities() {
+	if !complete || c.hasBrokenEntity() {
 		return nil
 	}
 	top.Members = append(top.Members, entity.Member{Name: c.cfg.Source.TTLAttribute, Shape: &entity.Shape{Kind: item.KindN}})
@@ -144,7 +144,7 @@ func (c *checker) checkTTLName() {
 	}
 	slices.Sort(known)
 	if near := nearest.Name(ttl, known); near != "" && !slices.Contains(known, ttl) {
-		c.Warn(&c.cfg.Source.TTLAttribute, "did you mean "+near+"? Or "+c.declareAnywhere("N", ttl), "%s is not among the declared attributes", yamlbind.Quoted(ttl))
+		c.Warn(&c.cfg.Source.TTLAttribute, "did you mean "+near+"? Or "+c.declareHintAnywhere("N", ttl), "%s is not among the declared attributes", yamlbind.Quoted(ttl))
 	}
 }
 
@@ -158,16 +158,16 @@ func (n *nameCheck) check(v, list *value) {
 	if p := list.Get("path"); p != nil {
 		path = p.Written()
 	}
-	n.list = n.elements(path)
+	n.eachPattern = n.elementsPattern(path)
 	check := func(v *value, read string) {
 		if rest, each := cutEachPrefix(read); each && path != "" {
-			if n.list == "" || n.mapForList(v, path, rest) {
+			if n.eachPattern == "" || n.mapForList(v, path, rest) {
 				return
 			}
-			read = within(n.list, rest)
+			read = joinPattern(n.eachPattern, rest)
 		}
 		if p, err := item.ParsePattern(read); err == nil {
-			n.path(v, p.Segments())
+			n.checkPath(v, p.Segments())
 		}
 	}
 	var walk func(v *value)
@@ -178,9 +178,9 @@ func (n *nameCheck) check(v, list *value) {
 				check(v, p)
 			}
 		case *expr.Item:
-			n.expression(v, fromItem(d.ReadPaths(), n.list))
+			n.checkExpression(v, fromItem(d.ReadPaths(), n.eachPattern))
 		case *expr.Change:
-			n.expression(v, d.ReadPaths())
+			n.checkExpression(v, d.ReadPaths())
 		case item.Path:
 			if strings.HasSuffix(v.Field, ".for_each.by") {
 				check(v, "each"+map[bool]string{true: v.Source, false: "." + v.Source}[strings.HasPrefix(v.Source, "[")])
@@ -202,7 +202,7 @@ func (n *nameCheck) check(v, list *value) {
 				check(e, cmp.Or(documentField(v, e.Name, n.shapes, path), e.Name))
 			}
 			if (v.Name == "entity" || v.Name == "key_prefix") && strings.Contains(v.Field, "filters[") {
-				n.path(e, []item.Segment{{Name: e.Name, Index: -1}})
+				n.checkPath(e, []item.Segment{{Name: e.Name, Index: -1}})
 			}
 			walk(e)
 		}
@@ -212,21 +212,21 @@ func (n *nameCheck) check(v, list *value) {
 
 // elementsPattern returns the pattern of the elements at a path. It returns "" if they are unknown, because a problem
 // says that the path is wrong, or that it is not a list.
-func (n *nameCheck) elements(path string) string {
+func (n *nameCheck) elementsPattern(path string) string {
 	if path == "" {
 		return ""
 	}
 	_, err := item.ParsePath(path)
 	p, _ := item.ParsePattern(path)
-	of := elementsOf(n.shapes, path)
-	if err != nil || entity.Find(n.shapes, p.Segments()) != nil || of == "" && n.c.shapesOf(n.scope) != nil {
+	pattern := elementsOf(n.shapes, path)
+	if err != nil || entity.Find(n.shapes, p.Segments()) != nil || pattern == "" && n.c.shapesOf(n.scope) != nil {
 		return ""
 	}
-	return cmp.Or(of, path+"[*]")
+	return cmp.Or(pattern, path+"[*]")
 }
 
 // checkPath reports the first part of a path that the shapes do not have.
-func (n *nameCheck) path(v *value, path []item.Segment) {
+func (n *nameCheck) checkPath(v *value, path []item.Segment) {
 	if u := n.firstUndeclared(path); u != nil {
 		n.report(v, 0, 0, u)
 	}
@@ -243,10 +243,10 @@ func (n *nameCheck) firstUndeclared(path []item.Segment) *entity.Undeclared {
 // mapForList reports a map that is read as if it were one element of a list: its declaration probably lacks the
 // brackets of a list.
 func (n *nameCheck) mapForList(v *value, path, rest string) bool {
-	if n.c.shapesOf(n.scope) == nil || !strings.HasSuffix(n.list, ".*") || rest == "" || !n.declares(within(path, rest)) || n.declares(within(n.list, rest)) {
+	if n.c.shapesOf(n.scope) == nil || !strings.HasSuffix(n.eachPattern, ".*") || rest == "" || !n.declares(joinPattern(path, rest)) || n.declares(joinPattern(n.eachPattern, rest)) {
 		return false
 	}
-	n.list = "" // its elements are unknown
+	n.eachPattern = "" // its elements are unknown
 	n.c.Fail(v, "declare a list of such maps in brackets, as "+path+": [{...}]", "%s is declared as a map, and each of its values is an element", path)
 	return true
 }
@@ -258,7 +258,7 @@ func (n *nameCheck) declares(path string) bool {
 }
 
 // checkExpression checks the paths that an expression reads. A name that it reads twice is reported once.
-func (n *nameCheck) expression(v *value, paths []expr.ReadPath) {
+func (n *nameCheck) checkExpression(v *value, paths []expr.ReadPath) {
 	reported := make(map[string]bool)
 	for _, p := range paths {
 		u := n.firstUndeclared(p.Segments)
@@ -281,13 +281,13 @@ func documentField(v *value, path string, shapes []*entity.Shape, forEach string
 	pattern := ""
 	for i, name := range names {
 		if name = item.PathText([]string{name}); i > 0 {
-			name = within(pattern, name)
+			name = joinPattern(pattern, name)
 		}
 		if pattern = name; i == len(names)-1 {
 			break
 		}
-		if of := elementsOf(shapes, pattern); strings.HasSuffix(of, "[*]") || of != "" && pattern == forEach {
-			pattern = of
+		if elements := elementsOf(shapes, pattern); strings.HasSuffix(elements, "[*]") || elements != "" && pattern == forEach {
+			pattern = elements
 		}
 	}
 	return pattern

@@ -42,7 +42,7 @@ func (c *checker) earlierRows(r rows) []rows {
 		if s == r.sink {
 			break
 		}
-		if o, ok := rowsOf(s); ok && c.soundKey(o) {
+		if o, ok := rowsOf(s); ok && c.hasValidKey(o) {
 			rs = append(rs, o)
 		}
 	}
@@ -50,8 +50,8 @@ func (c *checker) earlierRows(r rows) []rows {
 }
 
 // hasValidKey reports whether rows can have the key of r. If not, a problem says why.
-func (c *checker) soundKey(r rows) bool {
-	return c.soundEntries(r.key, len(*r.key)) && len(*r.key) <= maxKeyAttributes
+func (c *checker) hasValidKey(r rows) bool {
+	return c.hasAllEntries(r.key, len(*r.key)) && len(*r.key) <= maxKeyAttributes
 }
 
 // ownAttributePrefix is the prefix of the attributes that tablewake adds to a row.
@@ -62,17 +62,17 @@ func (c *checker) checkRows(s *Sink) {
 	r, _ := rowsOf(s)
 	key, others, keys := c.ValueOf(r.key), c.ValueOf(r.attributes).All(), *r.key
 	c.checkTableNameLength(r.table)
-	if c.soundKey(r) {
+	if c.hasValidKey(r) {
 		c.checkKeyTypes(r)
 	}
 	c.FailIf(len(key.All()) > maxKeyAttributes, key, "keep the partition key and the sort key",
 		"a row's key has one or two attributes, not %d", len(key.All()))
 	c.checkAttributeNames(key, others)
 	c.checkTableName(r)
-	if !c.soundKey(r) {
+	if !c.hasValidKey(r) {
 		return
 	}
-	unnamed := unnamedIn(s)
+	missing := missingName(s)
 	for i, col := range keys {
 		c.FailIf(!col.Template.Stable(), key.Entries[i], "make it of the item, {@key} and {@table}",
 			"it differs from change to change of an item, and the row of an older one could not be found again")
@@ -80,12 +80,12 @@ func (c *checker) checkRows(s *Sink) {
 		case !col.Template.Ambiguous() || s.View != nil && (s.View.hasKey() || s.View.Unique() != nil): // rows of different items differ
 		case r.noun == "aggregate":
 			c.warnAmbiguous(key.Entries[i], "different groups may come to the same text, and count as one")
-		case unnamed != "": // the warning below reports it
+		case missing != "": // the warning below reports it
 		default:
 			c.warnAmbiguous(key.Entries[i], "different items may come to the same text")
 		}
 	}
-	c.WarnIf(unnamed != "", key.Entries[len(keys)-1], "add {"+unnamed+"} (or {@key})", "several items can have this row: its key lacks what tells them apart")
+	c.WarnIf(missing != "", key.Entries[len(keys)-1], "add {"+missing+"} (or {@key})", "several items can have this row: its key lacks what tells them apart")
 	c.checkSharedTable(r)
 	if r.table.Name == "" {
 		return // the binding has reported it
@@ -93,24 +93,24 @@ func (c *checker) checkRows(s *Sink) {
 	c.refuseSelfFeeding(r)
 }
 
-// unnamedIn returns a name that identifies items of a view but is missing in the key of their rows. It returns "" if
+// missingName returns a name that identifies items of a view but is missing in the key of their rows. It returns "" if
 // there is none. An attribute in the key may distinguish items, unless it is a date.
-func unnamedIn(s *Sink) string {
+func missingName(s *Sink) string {
 	if s.View == nil || s.View.ForEach != nil || s.View.Collision != "dead_letter" || s.View.hasKey() {
 		return ""
 	}
 	var bound []string
-	reads := false
+	namesItem := false
 	for _, col := range s.View.Key {
 		bound = append(bound, col.Template.BoundNames()...)
 		dates := col.Template.DatePaths()
-		other := slices.ContainsFunc(col.Template.ItemPaths(), func(path string) bool { return !slices.Contains(dates, path) })
-		if other && !col.Template.Ambiguous() {
+		hasAttribute := slices.ContainsFunc(col.Template.ItemPaths(), func(path string) bool { return !slices.Contains(dates, path) })
+		if hasAttribute && !col.Template.Ambiguous() {
 			return ""
 		}
-		reads = reads || col.Template.NamesItem()
+		namesItem = namesItem || col.Template.NamesItem()
 	}
-	if !reads {
+	if !namesItem {
 		return ""
 	}
 	for _, e := range s.Scope.Entities() {
@@ -132,7 +132,7 @@ func unnamedIn(s *Sink) string {
 func (c *checker) rowsIn(table string) []rows {
 	var rs []rows
 	for _, s := range c.sinks {
-		if r, ok := rowsOf(s); ok && r.table.Name == table && c.soundKey(r) {
+		if r, ok := rowsOf(s); ok && r.table.Name == table && c.hasValidKey(r) {
 			rs = append(rs, r)
 		}
 	}
@@ -141,11 +141,11 @@ func (c *checker) rowsIn(table string) []rows {
 
 // typicalRows returns the first rows with the key attributes that most rows of a table have.
 func (c *checker) typicalRows(table string) (typical rows) {
-	in, count, most := c.rowsIn(table), make(map[string]int), 0
-	for _, r := range in {
+	tableRows, count, most := c.rowsIn(table), make(map[string]int), 0
+	for _, r := range tableRows {
 		count[columnNames(*r.key)]++
 	}
-	for _, r := range in {
+	for _, r := range tableRows {
 		if n := count[columnNames(*r.key)]; n > most {
 			typical, most = r, n
 		}
@@ -192,9 +192,9 @@ func sameKey(a, b []Column) bool {
 func mayCollide(a, b []Column) bool {
 	return !slices.ContainsFunc(a, func(x Column) bool {
 		i := slices.IndexFunc(b, func(y Column) bool { return y.Name == x.Name })
-		p, pLiteral := x.Template.Prefix()
-		q, qLiteral := b[i].Template.Prefix()
-		return prefixesDiffer(p, q, pLiteral, qLiteral)
+		aPrefix, aIsWhole := x.Template.Prefix()
+		bPrefix, bIsWhole := b[i].Template.Prefix()
+		return prefixesDiffer(aPrefix, bPrefix, aIsWhole, bIsWhole)
 	})
 }
 
@@ -206,7 +206,7 @@ func (c *checker) isSource(table string) bool {
 // refuseSelfFeeding refuses rows in a source table if the sink could read its rows as items.
 func (c *checker) refuseSelfFeeding(r rows) {
 	when := r.sink.WhenItem
-	if r.ofNoEntity() || c.wrongOf(r.sink) {
+	if r.ofNoEntity() || c.hasBrokenOf(r.sink) {
 		return
 	}
 	if !c.isSource(r.table.Name) || when == nil && c.Has(&r.sink.WhenItem) { // a wrong `when` is already reported
@@ -250,10 +250,10 @@ func (r rows) ofNoEntity() bool {
 	})
 }
 
-// prefixesDiffer reports whether two texts certainly differ. p and q are their prefixes. If pLiteral is set, p is the
+// prefixesDiffer reports whether two texts certainly differ. p and q are their prefixes. If pIsWhole is set, p is the
 // whole text; so for q.
-func prefixesDiffer(p, q string, pLiteral, qLiteral bool) bool {
-	return (pLiteral || !strings.HasPrefix(q, p)) && (qLiteral || !strings.HasPrefix(p, q)) && (p != q || !pLiteral || !qLiteral)
+func prefixesDiffer(p, q string, pIsWhole, qIsWhole bool) bool {
+	return (pIsWhole || !strings.HasPrefix(q, p)) && (qIsWhole || !strings.HasPrefix(p, q)) && (p != q || !pIsWhole || !qIsWhole)
 }
 
 // minTableName is the minimum length of a DynamoDB table's name.

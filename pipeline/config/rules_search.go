@@ -176,7 +176,7 @@ func (c *checker) checkFields(f *Fields) {
 // checkRenamed warns if an attribute is renamed to the name of another attribute that the document has, too.
 func (c *checker) checkRenamed(sink *Sink) {
 	f := &sink.Search.Fields
-	if sink.Search.ForEach != nil || c.wrongOf(sink) {
+	if sink.Search.ForEach != nil || c.hasBrokenOf(sink) {
 		return
 	}
 	source := func(e *value) string { return e.Source }
@@ -184,8 +184,8 @@ func (c *checker) checkRenamed(sink *Sink) {
 	renamed := texts(c.ValueOf(&f.Rename).All(), func(e *value) string { return e.Name })
 	for _, e := range c.ValueOf(&f.Rename).All() {
 		name := e.Text()
-		left := len(included) > 0 && !slices.Contains(included, name) || slices.Contains(excluded, name) || slices.Contains(renamed, name)
-		if len(memberNames(e.Name)) != 1 || left {
+		isAbsent := len(included) > 0 && !slices.Contains(included, name) || slices.Contains(excluded, name) || slices.Contains(renamed, name)
+		if len(memberNames(e.Name)) != 1 || isAbsent {
 			continue
 		}
 		declared := slices.ContainsFunc(c.declaredShapes(c.scopeOf(sink)), func(s *entity.Shape) bool { return s.Member(name) != nil })

@@ -42,9 +42,9 @@ func (c *checker) checkSensitive() {
 				c.Warn(&a.Masked, "remove it, or add sensitive: [...] at the top", "the file has no sensitive attributes: nothing is masked")
 			}
 		}
-		if left := mask.Except(s.AllowSensitive); left != nil {
-			hidden, before := hiddenPaths{left, s.AllowSensitive}, len(c.Problems)
-			if c.checkReads(s, hidden); len(c.Problems) == before { // a path that allows a value also allows it in the key
+		if hiddenMask := mask.Except(s.AllowSensitive); hiddenMask != nil {
+			hidden, problems := hiddenPaths{hiddenMask, s.AllowSensitive}, len(c.Problems)
+			if c.checkReads(s, hidden); len(c.Problems) == problems { // a path that allows a value also allows it in the key
 				c.checkKeys(s, hidden)
 			}
 		}
@@ -62,11 +62,11 @@ func (c *checker) checkKeys(s *Sink, hidden hiddenPaths) {
 	default:
 		return
 	}
-	of := c.scopeOf(s).Entities()
-	if of == nil {
-		of = c.entitySet().All()
+	entities := c.scopeOf(s).Entities()
+	if entities == nil {
+		entities = c.entitySet().All()
 	}
-	for _, e := range of {
+	for _, e := range entities {
 		for _, k := range e.Key {
 			if path := item.PathText([]string{k.Attribute}); hidden.hidesValue(path) {
 				c.Fail(s, fmt.Sprintf(hint, path), "the key attribute %s is sensitive, and the sink stores the keys of items", k.Attribute)
@@ -119,11 +119,11 @@ type hiddenPaths struct {
 
 // hidesValue reports whether the whole value at the path is hidden, not only a part of the value.
 func (h hiddenPaths) hidesValue(path string) bool {
-	return covered(path, h.mask.Patterns()) && !covered(path, h.allowed)
+	return isCovered(path, h.mask.Patterns()) && !isCovered(path, h.allowed)
 }
 
-// covered reports whether the patterns match every path that path matches. path can be a pattern itself.
-func covered(path string, patterns []item.Pattern) bool {
+// isCovered reports whether the patterns match every path that path matches. path can be a pattern itself.
+func isCovered(path string, patterns []item.Pattern) bool {
 	m, err := mask.New(patternsOf([]string{path}), []byte("any"))
 	return err == nil && m != nil && m.Except(patterns) == nil
 }
@@ -144,7 +144,7 @@ func (c *checker) checkReads(s *Sink, hidden hiddenPaths) {
 			}
 		}
 		for _, e := range c.ValueOf(&s.Search.Fields.Include).All() {
-			if hidden.hidesValue(e.Source) && !covered(e.Source, patternsOf(s.Search.Fields.Hash)) {
+			if hidden.hidesValue(e.Source) && !isCovered(e.Source, patternsOf(s.Search.Fields.Hash)) {
 				c.checkPathRead(e, e.Source, hidden)
 			}
 		}
@@ -153,7 +153,7 @@ func (c *checker) checkReads(s *Sink, hidden hiddenPaths) {
 		c.checkTemplateReads(c.ValueOf(&s.Archive.Partition), "", hidden)
 	case s.Notify != nil:
 		for _, e := range c.ValueOf(&s.Notify.Attributes).All() {
-			for _, path := range readAs(e.Source, c.scopeOf(s)) {
+			for _, path := range readPaths(e.Source, c.scopeOf(s)) {
 				c.checkPathRead(e, path, hidden)
 			}
 		}
@@ -177,7 +177,7 @@ func (c *checker) checkViewReads(v *View, hidden hiddenPaths) {
 
 // readPaths returns the paths of the item that are read for a path in a sink. If path is a name that the keys of the
 // scope bind, these are the paths of the key attributes.
-func readAs(path string, sc *entity.Scope) []string {
+func readPaths(path string, sc *entity.Scope) []string {
 	switch b := sc.Binding(path); {
 	case b != nil:
 		return b.Attributes()
@@ -187,19 +187,19 @@ func readAs(path string, sc *entity.Scope) []string {
 	return []string{path}
 }
 
-func (c *checker) checkPathOfElements(of **ForEach, hidden hiddenPaths) {
-	if hidden.hidesValue((*of).Path) {
-		c.checkPathRead(c.elementsAt(of), (*of).Path, hidden)
+func (c *checker) checkPathOfElements(field **ForEach, hidden hiddenPaths) {
+	if hidden.hidesValue((*field).Path) {
+		c.checkPathRead(c.elementsAt(field), (*field).Path, hidden)
 	}
 }
 
 // checkElementRead refuses rest, a path in the elements of the list or map at path, if it is hidden.
 func (c *checker) checkElementRead(v *value, path, rest string, hidden hiddenPaths) {
-	if read := within(path+".*", rest); hidden.mask.Hides(read) && !hidden.mask.Hides(element(path, rest)) {
+	if read := joinPattern(path+".*", rest); hidden.mask.Hides(read) && !hidden.mask.Hides(elementPattern(path, rest)) {
 		c.checkPathRead(v, read, hidden)
 		return
 	}
-	c.checkPathRead(v, element(path, rest), hidden)
+	c.checkPathRead(v, elementPattern(path, rest), hidden)
 }
 
 func (c *checker) checkAggregateReads(s *Sink, hidden hiddenPaths) {
@@ -209,9 +209,9 @@ func (c *checker) checkAggregateReads(s *Sink, hidden hiddenPaths) {
 	}
 	for _, e := range c.ValueOf(&a.Values).All() {
 		for _, operand := range e.All() {
-			paths := readAs(operand.Source, s.Scope)
+			paths := readPaths(operand.Source, s.Scope)
 			if rest, each := cutEachPrefix(operand.Source); each && a.ForEach != "" {
-				paths = []string{element(a.ForEach, rest)}
+				paths = []string{elementPattern(a.ForEach, rest)}
 			}
 			for _, path := range paths {
 				c.checkPathRead(operand, path, hidden)
@@ -259,11 +259,11 @@ func (c *checker) warnMaskedEvents(n *Notify, hidden hiddenPaths) {
 	}
 }
 
-// element returns the pattern of the path rest in every element of a list.
-func element(list, rest string) string { return within(list+"[*]", rest) }
+// elementPattern returns the pattern of the path rest in every element of a list.
+func elementPattern(list, rest string) string { return joinPattern(list+"[*]", rest) }
 
-// within returns the pattern of the path rest inside the values that pattern matches.
-func within(pattern, rest string) string {
+// joinPattern returns the pattern of the path rest inside the values that pattern matches.
+func joinPattern(pattern, rest string) string {
 	if rest != "" && rest[0] != '[' {
 		rest = "." + rest
 	}

@@ -31,19 +31,19 @@ func (c *checker) checkState() {
 }
 
 // refuseRows refuses rows of sinks in the table t, which is the table of what: "state" or "leases".
-func (c *checker) refuseRows(t *Table, what string) {
-	var in []rows
+func (c *checker) refuseRows(t *Table, usedBy string) {
+	var conflicting []rows
 	for _, s := range c.sinks {
 		if r, ok := rowsOf(s); ok && t.Name != "" && r.table.Name == t.Name {
-			in = append(in, r)
+			conflicting = append(conflicting, r)
 		}
 	}
-	switch names := texts(in, func(r rows) string { return r.sink.Name }); len(in) {
+	switch names := texts(conflicting, func(r rows) string { return r.sink.Name }); len(conflicting) {
 	case 0:
 	case 1:
-		c.Fail(in[0].table, "give the rows a table of their own", "%s is the table of %s", yamlbind.Quoted(t.Name), what)
+		c.Fail(conflicting[0].table, "give the rows a table of their own", "%s is the table of %s", yamlbind.Quoted(t.Name), usedBy)
 	default:
-		c.Fail(t, "write another name here", "it is the table of %s, and %s write their rows into it", what, yamlbind.Enumerate(names, "and"))
+		c.Fail(t, "write another name here", "it is the table of %s, and %s write their rows into it", usedBy, yamlbind.Enumerate(names, "and"))
 	}
 }
 

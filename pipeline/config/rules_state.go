@@ -33,30 +33,30 @@ func (c *checker) checkStateFilters(fs []Filter, where string, sinks []*Sink) {
 // or if a sink finds the documents to remove only by the old image of a delete. Otherwise it warns of the effect on the
 // sinks.
 func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
-	stay, replaced := false, false
-	var beside []string // sinks that cannot find the row or document of an expired item
+	rowsStay, countsReplaced := false, false
+	var leftovers []string // sinks that cannot find the row or document of an expired item
 	for _, s := range sinks {
 		switch {
 		case s.Search != nil && s.Search.ForEach != nil:
 			c.Fail(f.action, "remove the filter, or for_each", "TTL deletes are dropped %s, and only they tell %s which documents an expired item had: if it came back, they would stay beside the new ones", where, s.Name)
 			return
 		case s.Aggregate == nil:
-			stay = true
+			rowsStay = true
 			if !s.LocatedByKey() && (s.Search != nil || s.View.RowsGuardThemselves()) {
-				beside = append(beside, s.Name)
+				leftovers = append(leftovers, s.Name)
 			}
 		case s.Aggregate.KeepOnTTL:
-			replaced = true
+			countsReplaced = true
 		default:
 			c.Fail(f.action, "write on_ttl_delete: keep there, or remove the filter", "TTL deletes are dropped %s, and %s is to retract what expired items counted for (on_ttl_delete: retract): it would never see them", where, s.Name)
 			return
 		}
 	}
-	c.WarnIf(stay, f.action, "remove the filter where expired items should go",
+	c.WarnIf(rowsStay, f.action, "remove the filter where expired items should go",
 		"TTL deletes are dropped %s: rows and documents of expired items stay", where)
-	c.WarnIf(len(beside) > 0, f.action, "remove the filter, or make row keys and names of indexes of the item's key alone",
-		"TTL deletes are dropped %s: an expired item that comes back with other attributes leaves its old row or document in %s beside the new one", where, yamlbind.Enumerate(beside, "and"))
-	c.WarnIf(replaced, f.action, "remove the filter: on_ttl_delete: keep lets expired items count on, and new ones beside them",
+	c.WarnIf(len(leftovers) > 0, f.action, "remove the filter, or make row keys and names of indexes of the item's key alone",
+		"TTL deletes are dropped %s: an expired item that comes back with other attributes leaves its old row or document in %s beside the new one", where, yamlbind.Enumerate(leftovers, "and"))
+	c.WarnIf(countsReplaced, f.action, "remove the filter: on_ttl_delete: keep lets expired items count on, and new ones beside them",
 		"TTL deletes are dropped %s: an item that comes back under an expired one's key counts in its place", where)
 }
 
@@ -123,33 +123,33 @@ func (c *checker) checkView(s *Sink) {
 // DynamoDB transaction covers one account and one Region.
 func (c *checker) checkTransactionReach(s *Sink) {
 	v := s.View
-	rows, state := regionAndAccount(v.Table.ARN), ""
+	rowsPlace, statePlace := regionAndAccount(v.Table.ARN), ""
 	if c.cfg.State != nil {
-		state = regionAndAccount(c.cfg.State.Table.ARN)
+		statePlace = regionAndAccount(c.cfg.State.Table.ARN)
 	}
-	var at any = &v.InPlace
-	if !c.Has(at) {
-		at = v
+	var field any = &v.InPlace
+	if !c.Has(field) {
+		field = v
 	}
 	const inPlace = "write tombstones: in_place, for readers that leave tombstones out"
-	apart := v.RowsMayGuardThemselves() && !v.InPlace
+	separateTombstones := v.RowsMayGuardThemselves() && !v.InPlace
 	switch {
 	case c.cfg.State == nil && v.ForEach != nil:
-		c.wantState(s, v, "add state: {table: NAME}", "which rows an item has is in the state table, and the file names none")
-	case c.cfg.State == nil && apart:
-		c.wantState(s, at, "add state: {table: NAME}, or "+inPlace, "the tombstones of its rows are in the state table, and the file names none")
+		c.reportMissingState(s, v, "add state: {table: NAME}", "which rows an item has is in the state table, and the file names none")
+	case c.cfg.State == nil && separateTombstones:
+		c.reportMissingState(s, field, "add state: {table: NAME}, or "+inPlace, "the tombstones of its rows are in the state table, and the file names none")
 	case c.cfg.State == nil && !(v.InPlace && v.RowsGuardThemselves()):
-		c.wantState(s, at, "add state: {table: NAME}, or put {@key} into the row's key and "+inPlace, "its rows are guarded by item, or may be, in the state table, and the file names none")
-	case rows == "" || state == "" || rows == state:
-	case apart:
-		c.Fail(at, "give both tables one account and one Region, or "+inPlace,
-			"the tombstones of its rows would be in another account or Region than the rows (%s and %s), and no transaction reaches both", state, rows)
+		c.reportMissingState(s, field, "add state: {table: NAME}, or put {@key} into the row's key and "+inPlace, "its rows are guarded by item, or may be, in the state table, and the file names none")
+	case rowsPlace == "" || statePlace == "" || rowsPlace == statePlace:
+	case separateTombstones:
+		c.Fail(field, "give both tables one account and one Region, or "+inPlace,
+			"the tombstones of its rows would be in another account or Region than the rows (%s and %s), and no transaction reaches both", statePlace, rowsPlace)
 	case v.ForEach != nil:
 		c.Fail(&v.Table, "give both tables one account and one Region",
-			"which rows an item has would be in another account or Region than the rows (%s and %s), and no transaction reaches both", state, rows)
+			"which rows an item has would be in another account or Region than the rows (%s and %s), and no transaction reaches both", statePlace, rowsPlace)
 	case !v.RowsGuardThemselves():
 		c.Fail(&v.Table, "give both tables one account and one Region, or put {@key} into the row's key",
-			"its rows are guarded by item, or may be, and the guards would be in another account or Region (%s and %s), where no transaction reaches both", state, rows)
+			"its rows are guarded by item, or may be, and the guards would be in another account or Region (%s and %s), where no transaction reaches both", statePlace, rowsPlace)
 	}
 }
 
@@ -162,12 +162,12 @@ func regionAndAccount(arn string) string {
 	return parts[3] + ":" + parts[4]
 }
 
-// wantState notes the problem that the file names no state table although a sink needs it. One problem names all these
+// reportMissingState notes the problem that the file names no state table although a sink needs it. One problem names all these
 // sinks.
-func (c *checker) wantState(s *Sink, at any, hint, message string) {
+func (c *checker) reportMissingState(s *Sink, field any, hint, message string) {
 	c.stateless = append(c.stateless, s.Name)
 	if len(c.stateless) == 1 {
-		c.failOnServers(at, hint, "%s", message)
+		c.failOnServers(field, hint, "%s", message)
 		c.firstStateless = len(c.localOnly) - 1
 		return
 	}

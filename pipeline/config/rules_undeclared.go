@@ -20,7 +20,7 @@ func (c *checker) undeclaredMessage(u *entity.Undeclared) (message, hint string)
 	case u.Path != "":
 		message, hint = fmt.Sprintf("%s is declared without %s", u.Path, yamlbind.Quoted(u.Name)), fmt.Sprintf("add `%s: S` (or its type) to %s", u.Name, u.Path)
 	default:
-		message, hint = yamlbind.Quoted(u.Name)+" is not among the declared attributes", c.declareAnywhere("S", u.Name)
+		message, hint = yamlbind.Quoted(u.Name)+" is not among the declared attributes", c.declareHintAnywhere("S", u.Name)
 	}
 	near := nearest.Name(u.Name, u.Known)
 	switch bound := c.boundHint(u.Name); {
@@ -46,17 +46,17 @@ func wrongKindMessage(u *entity.Undeclared, declared string) (message, hint stri
 	return "", ""
 }
 
-// declareAnywhere returns a hint to declare an attribute beside the attributes that the file already declares.
-func (c *checker) declareAnywhere(kind, name string) string {
-	where := "`attributes`"
+// declareHintAnywhere returns a hint to declare an attribute beside the attributes that the file already declares.
+func (c *checker) declareHintAnywhere(kind, name string) string {
+	place := "`attributes`"
 	if len(c.cfg.Attributes) == 0 {
-		where = "the attributes of its entity"
+		place = "the attributes of its entity"
 	}
-	return fmt.Sprintf("add `%s: %s` (or its type) to %s", name, kind, where)
+	return fmt.Sprintf("add `%s: %s` (or its type) to %s", name, kind, place)
 }
 
-// undeclaredIn returns the message and the hint for a name that the entities of a scope do not declare.
-func (c *checker) undeclaredIn(u *entity.Undeclared, sc *entity.Scope) (message, hint string) {
+// undeclaredInScope returns the message and the hint for a name that the entities of a scope do not declare.
+func (c *checker) undeclaredInScope(u *entity.Undeclared, sc *entity.Scope) (message, hint string) {
 	message, hint = wrongKindMessage(u, fmt.Sprintf("%s is of type %s in %s", u.Path, u.Kind, sc))
 	switch {
 	case message != "":
@@ -105,17 +105,17 @@ func (c *checker) declaredBy(name string) (only string) {
 }
 
 // builtinNames are built-in names of templates. People often forget their @.
-var ownNames = []string{"key", "version", "time", "table", "entity"}
+var builtinNames = []string{"key", "version", "time", "table", "entity"}
 
 // refineHint returns a better hint for a name that is not declared, if it is a likely mistake. Otherwise it returns
 // hint.
-func (n *nameCheck) meant(v *value, u *entity.Undeclared, hint string) string {
+func (n *nameCheck) refineHint(v *value, u *entity.Undeclared, hint string) string {
 	isTemplate := templateOf(v) != nil
 	switch {
 	case u.Path != "":
 	case isTemplate && (u.Name == "new" || u.Name == "old"):
 		return "write the path without " + u.Name + ".: a template reads one item"
-	case isTemplate && slices.Contains(ownNames, u.Name):
+	case isTemplate && slices.Contains(builtinNames, u.Name):
 		return "write {@" + u.Name + "}. Or " + hint
 	case slices.Contains(n.elementNames(), u.Name) && v.Name != "index" && v.Name != "routing": // these two read the item, not the element
 		each := "each." + u.Name
@@ -131,7 +131,7 @@ func (n *nameCheck) meant(v *value, u *entity.Undeclared, hint string) string {
 
 // elementNames returns the names that are declared in the elements {each}.
 func (n *nameCheck) elementNames() []string {
-	p, err := item.ParsePattern(n.list)
+	p, err := item.ParsePattern(n.eachPattern)
 	if err != nil {
 		return nil
 	}

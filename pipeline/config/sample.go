@@ -17,7 +17,7 @@ import (
 func (cfg *Config) CheckSample(items []item.Image) Problems {
 	c := cfg.checker
 	before := len(c.Warnings)
-	s := learn(cfg.entities, items)
+	s := sampleShapesOf(cfg.entities, items)
 	warned := make(map[string]bool)
 	for i := range cfg.Entities {
 		e := &cfg.Entities[i]
@@ -55,12 +55,12 @@ func (c *checker) checkKeyPrefixes(v *value, items []item.Image) {
 			continue
 		}
 		for _, p := range e.All() {
-			begins := func(m item.Image) bool {
+			hasPrefix := func(m item.Image) bool {
 				at, _ := m.Get(p.Name)
 				text, ok := at.Text()
 				return ok && strings.HasPrefix(text, p.Text())
 			}
-			if p.Text() == "" || slices.ContainsFunc(items, begins) {
+			if p.Text() == "" || slices.ContainsFunc(items, hasPrefix) {
 				continue
 			}
 			hint := "correct it, or give a sample that has one"
@@ -91,15 +91,15 @@ func (c *checker) keyTexts(attribute, prefix string) (texts []string, possible b
 	return texts, possible
 }
 
-// learned has the shapes of a sample's items.
-type learned struct {
+// sampleShapes has the shapes of a sample's items.
+type sampleShapes struct {
 	all      *entity.Shape // shape of all items; nil if the sample is empty
 	byEntity map[string]*entity.Shape
 }
 
-// learn returns the shapes of the items. entities may be nil.
-func learn(entities *entity.Set, items []item.Image) learned {
-	s := learned{byEntity: make(map[string]*entity.Shape)}
+// sampleShapesOf returns the shapes of the items. entities may be nil.
+func sampleShapesOf(entities *entity.Set, items []item.Image) sampleShapes {
+	s := sampleShapes{byEntity: make(map[string]*entity.Shape)}
 	var all entity.Sampled
 	byEntity := make(map[string]*entity.Sampled)
 	for _, m := range items {
@@ -123,7 +123,7 @@ func learn(entities *entity.Set, items []item.Image) learned {
 }
 
 // shapesOf returns the shapes of the items of a scope. It returns nil if the sample lacks items of one of the entities.
-func (s learned) shapesOf(sc *entity.Scope) []*entity.Shape {
+func (s sampleShapes) shapesOf(sc *entity.Scope) []*entity.Shape {
 	if sc == nil && s.all != nil {
 		return []*entity.Shape{s.all}
 	}
@@ -139,18 +139,18 @@ func (s learned) shapesOf(sc *entity.Scope) []*entity.Shape {
 
 // notInSample returns the message and the hint for a name that no item of a sample has.
 func notInSample(u *entity.Undeclared, sc *entity.Scope) (message, hint string) {
-	of := "item"
+	items := "item"
 	if sc != nil {
-		of = sc.String()
+		items = sc.String()
 	}
 	name := yamlbind.Quoted(u.Name)
 	switch {
 	case u.Name == "":
-		message = fmt.Sprintf("%s of each %s of the sample is of type %s, and has no such elements", u.Path, of, u.Kind)
+		message = fmt.Sprintf("%s of each %s of the sample is of type %s, and has no such elements", u.Path, items, u.Kind)
 	case u.Path != "":
-		message = fmt.Sprintf("no %s of the sample has %s in %s", of, name, u.Path)
+		message = fmt.Sprintf("no %s of the sample has %s in %s", items, name, u.Path)
 	default:
-		message = fmt.Sprintf("no %s of the sample has %s", of, name)
+		message = fmt.Sprintf("no %s of the sample has %s", items, name)
 	}
 	if near := nearest.Name(u.Name, u.Known); near != "" {
 		return message, "did you mean " + near + "?"

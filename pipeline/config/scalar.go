@@ -24,7 +24,7 @@ var kinds = yamlbind.Kinds{
 		"name":     yamlbind.Like("name", `[A-Za-z][A-Za-z0-9_-]{0,63}`, "a name (a letter, then letters, digits, _ or -; 64 at most)", yamlbind.AsText),
 		"bucket":   yamlbind.Like("bucket", `[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?`, "an S3 bucket's name (3 to 63 of a-z, 0-9, . and -)", yamlbind.AsText),
 		"stream":   yamlbind.Like("", tableARN+`/stream/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+`, "a stream's ARN", readTable),
-		"entity":   yamlbind.Textual("the name of an entity", readOf),
+		"entity":   yamlbind.Textual("the name of an entity", readEntityName),
 		"path":     pathKind(readPath(item.ParsePath)),
 		"elements": pathKind(readElements),
 		"kinesis":  yamlbind.Like("", `arn:[a-z0-9-]+:kinesis:.+`, "a Kinesis stream's ARN", yamlbind.AsText),
@@ -32,10 +32,10 @@ var kinds = yamlbind.Kinds{
 	Types: map[reflect.Type]*yamlbind.Kind{
 		reflect.TypeFor[Table]():              yamlbind.Like("table", `[A-Za-z0-9_.-]{1,255}|`+tableARN, "a table's name or ARN", readTable),
 		reflect.TypeFor[Start]():              yamlbind.Like("", `trim_horizon|latest|[0-9]{4}-[0-9]{2}-[0-9]{2}T.+`, "trim_horizon, latest or a time as 2026-01-31T12:00:00Z", readStart),
-		reflect.TypeFor[*template.Template](): braced(yamlbind.Textual("a template", readTemplate)),
+		reflect.TypeFor[*template.Template](): withBraces(yamlbind.Textual("a template", readTemplate)),
 		reflect.TypeFor[*expr.Item]():         expressionKind("item", expression((*expr.Env).CompileItem)),
 		reflect.TypeFor[*expr.Change]():       expressionKind("new", expression((*expr.Env).CompileChange)),
-		reflect.TypeFor[*entity.Pattern]():    braced(yamlbind.Textual("a pattern", readPattern)),
+		reflect.TypeFor[*entity.Pattern]():    withBraces(yamlbind.Textual("a pattern", readPattern)),
 		reflect.TypeFor[item.Path]():          pathKind(readPath(item.ParsePath)),
 		reflect.TypeFor[item.Pattern]():       yamlbind.Textual("a path", readPath(item.ParsePattern)),
 		reflect.TypeFor[json.RawMessage]():    yamlbind.Textual("text", readMapping),
@@ -47,8 +47,8 @@ const tableARN = `arn:[a-z0-9-]+:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_
 
 func readTable(_ *yamlbind.File, v *yamlbind.Value) any { return parseTable(v.Source) }
 
-// braced marks k as the kind of a text with placeholders.
-func braced(k *yamlbind.Kind) *yamlbind.Kind {
+// withBraces marks k as the kind of a text with placeholders.
+func withBraces(k *yamlbind.Kind) *yamlbind.Kind {
 	k.Braces = true
 	return k
 }
@@ -56,13 +56,13 @@ func braced(k *yamlbind.Kind) *yamlbind.Kind {
 // expressionKind returns the kind of an expression. root is its main variable, for hints: item or new.
 func expressionKind(root string, read yamlbind.Reader) *yamlbind.Kind {
 	k := yamlbind.Textual("an expression", read)
-	k.Instead = func(n *yaml.Node) string { return comparison(root, n) }
+	k.Instead = func(n *yaml.Node) string { return comparisonHint(root, n) }
 	return k
 }
 
-// comparison returns the hint for a mapping or a list in place of an expression, as {Status: paid} or [item.Status ==
+// comparisonHint returns the hint for a mapping or a list in place of an expression, as {Status: paid} or [item.Status ==
 // "paid"]. It returns "" for other values.
-func comparison(root string, n *yaml.Node) string {
+func comparisonHint(root string, n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.SequenceNode && len(n.Content) == 1 && n.Content[0].Kind == yaml.ScalarNode:
 		return "write it without brackets: " + yamlbind.Quoted(n.Content[0].Value)
@@ -150,7 +150,7 @@ func expression[T any](compileExpr func(*expr.Env, string) (T, error)) yamlbind.
 			return nil
 		}
 		c := yamlbind.Owner[*checker](f)
-		if c.unsureAt(v.Field) {
+		if c.isBrokenAt(v.Field) {
 			return nil // the wrong `of`, or the wrong entity, is already reported
 		}
 		env := c.exprEnv(v)

@@ -138,7 +138,7 @@ func (m settings) addEntities(c *checker, s *Sink) {
 	if c.readsEntity(c.ValueOf(s)) {
 		names = texts(c.cfg.Entities, func(e Entity) string { return e.Name })
 	}
-	for at, of := range c.of {
+	for at, of := range c.ofNames {
 		detector, isDetector := strings.CutPrefix(at, "detect.")
 		if strings.HasPrefix(at, "filters[") || strings.HasPrefix(at+".", c.ValueOf(s).Field+".") ||
 			isDetector && (s.Custom != nil || s.Notify != nil && slices.Contains(s.Notify.Events, detector)) {
@@ -197,8 +197,8 @@ func hiddenText(hiddenMask *mask.Mask, s *Sink) string {
 	if s.Search != nil {
 		hidden = slices.DeleteFunc(hidden, func(p item.Pattern) bool {
 			hides, err := mask.New([]item.Pattern{p}, []byte("any"))
-			taken := s.Search.Fields.Include == nil || slices.ContainsFunc(s.Search.Fields.Include, hides.Hides)
-			return err == nil && !taken || covered(p.String(), patternsOf(s.Search.Fields.Hash))
+			isTaken := s.Search.Fields.Include == nil || slices.ContainsFunc(s.Search.Fields.Include, hides.Hides)
+			return err == nil && !isTaken || isCovered(p.String(), patternsOf(s.Search.Fields.Hash))
 		})
 	}
 	remaining, err := mask.New(hidden, []byte("any"))

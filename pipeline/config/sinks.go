@@ -142,7 +142,7 @@ type View struct {
 
 // Made sets AllAttributes, and the path of ForEach.
 func (v *View) Made(_ *yamlbind.File, at *value) {
-	v.ForEach.made(at.Get("for_each"))
+	v.ForEach.setPath(at.Get("for_each"))
 	v.AllAttributes = at.Get("attributes").Text() == "all"
 }
 
@@ -250,7 +250,7 @@ type Search struct {
 }
 
 // Made sets the path of ForEach.
-func (s *Search) Made(_ *yamlbind.File, at *value) { s.ForEach.made(at.Get("for_each")) }
+func (s *Search) Made(_ *yamlbind.File, at *value) { s.ForEach.setPath(at.Get("for_each")) }
 
 // Fields is what a document holds, by the paths of attributes.
 type Fields struct {
