@@ -13,7 +13,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// canonical returns a scalar in canonical form: equal values have equal texts, however the file spells them.
+// canonical returns a scalar in canonical form: equal values have equal texts, even if the file spells them
+// differently.
 func canonical(v *value) string {
 	switch d := v.Data.(type) {
 	case Table:
@@ -52,7 +53,7 @@ func texts[T any](list []T, text func(T) string) []string {
 	return all
 }
 
-// canonicalPattern returns a pattern in canonical form. A ** at its end has no effect, and is left out.
+// canonicalPattern returns a pattern in canonical form. It leaves out ** at the end, which has no effect.
 func canonicalPattern(p item.Pattern) string {
 	if text, cut := strings.CutSuffix(p.String(), ".**"); cut {
 		return canonicalPath(text)
@@ -74,7 +75,7 @@ func (c *checker) canonicalFilters(fs []Filter) string {
 	return joinSet(conditions)
 }
 
-// canonicalCondition returns a condition in canonical form. v is a condition, or a filter's drop or keep.
+// canonicalCondition returns a condition in canonical form. v is a condition, or the drop or keep of a filter.
 func (c *checker) canonicalCondition(v *value) string {
 	if v.Text() == "probable_ttl" {
 		return "probable_ttl by " + c.cfg.Source.TTLAttribute
@@ -97,8 +98,8 @@ func (c *checker) canonicalCondition(v *value) string {
 	return f.Name + " (" + joinSet(parts) + ")"
 }
 
-// canonicalValue returns any value in canonical form: a scalar, [a, b], {name: v}, or key v for each key of an object.
-// Lists and maps are sorted.
+// canonicalValue returns any value in canonical form. The form is a scalar, [a, b] for a list, {name: v} for a map, and
+// "key v" for each key of an object. Lists and maps are sorted.
 func canonicalValue(v *value) string {
 	var parts []string
 	if v.Rule.Shape == yamlbind.ObjectShape {

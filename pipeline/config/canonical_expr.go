@@ -29,7 +29,7 @@ func needsSpace(a, b string) bool {
 	switch {
 	case slices.Contains([]string{")", "]", ",", "."}, b), slices.Contains([]string{"(", "[", ".", "!"}, a):
 		return false
-	case b == "(" || b == "[": // of a call or an index
+	case b == "(" || b == "[": // a call or an index has no space before it
 		return a == "in" || !inWord(a[0]) && a != ")" && a != "]" && a[0] != '"' && a[0] != '\''
 	}
 	return true
@@ -38,7 +38,7 @@ func needsSpace(a, b string) bool {
 // longOperators are the operators of two characters.
 var longOperators = []string{"==", "!=", "<=", ">=", "&&", "||"}
 
-// cutToken cuts the first token off an expression. The token is "" if the expression begins with space or a comment.
+// cutToken cuts the first token from an expression. The token is "" if the expression begins with space or a comment.
 func cutToken(s string) (token, rest string) {
 	end := 1
 	switch {

@@ -16,7 +16,7 @@ type Problems = yamlbind.Problems
 // value is a value in the file.
 type value = yamlbind.Value
 
-// grammar is the rule of the file.
+// grammar returns the rule of the file.
 var grammar = sync.OnceValue(func() *yamlbind.Rule { return yamlbind.RuleOf(reflect.TypeFor[Config](), kinds) })
 
 // Schema returns the JSON Schema (draft 2020-12) of the file. It is generated from [Config].
@@ -24,7 +24,7 @@ func Schema() []byte {
 	return yamlbind.Schema(grammar(), "tablewake.yaml", "A tablewake pipeline: one file for Lambda, consumer and replay.")
 }
 
-// maxNodes is the most values of a file, with its aliases expanded.
+// maxNodes is the maximum number of values of a file, with its aliases expanded.
 const maxNodes = 20_000
 
 var words = yamlbind.Words{
@@ -34,37 +34,40 @@ var words = yamlbind.Words{
 	Values: true,
 }
 
-// checker is a file while it is read, and checked by the rules between keys.
+// checker is a file while it is read and while the rules between keys are checked.
 type checker struct {
 	*yamlbind.File
 	cfg       *Config
-	read      func(path string) ([]byte, error)
-	localOnly Problems
-	notLive   Problems            // for [Config.NotLive]
-	sinks     []*Sink             // those with exactly one kind, in the order of the file
-	of        map[string][]string // the names of `of`, by the field of the object that it stands in
-	forEach   map[string]bool     // the fields of the sinks with for_each
+	readFile  func(path string) ([]byte, error)
+	localOnly Problems            // problems for [Config.LocalOnly]
+	notLive   Problems            // problems for [Config.NotLive]
+	sinks     []*Sink             // sinks with exactly one kind, in the order of the file
+	ofNames   map[string][]string // names of each `of`, by the field of the object that has it
+	forEach   map[string]bool     // fields of the sinks with for_each
 
-	wrongOfs       map[string]bool // the fields of the objects with an `of` that names no entity
-	stateless      []string        // sinks that want a state table
-	firstStateless int             // the problem about them, among localOnly
+	wrongOfFields  map[string]bool // fields of the objects with an `of` that names an unknown entity
+	stateless      []string        // sinks that need a state table, which the file does not name
+	firstStateless int             // index in localOnly of the problem about them
 
-	constants  map[*value]bool // templates that a warning says are constants
-	undeclared map[*value]bool // values that a problem says are not declared
-	misread    map[*value]bool // patterns of keys that a problem says lack a placeholder
+	constants        map[*value]bool // templates with a warning that they are constants
+	undeclared       map[*value]bool // values with a problem that they are not declared
+	lacksPlaceholder map[*value]bool // patterns of keys with a problem that they lack a placeholder
 }
 
 // failOnServers notes a problem for [Config.LocalOnly]: the file can run with embedded stores, but not on real servers.
-func (c *checker) failOnServers(at any, hint, format string, args ...any) {
-	c.localOnly = append(c.localOnly, c.Problem(at, hint, format, args...))
+func (c *checker) failOnServers(field any, hint, format string, args ...any) {
+	c.localOnly = append(c.localOnly, c.Problem(field, hint, format, args...))
 }
 
-// failOnServersIf notes such a problem if bad is true.
-func (c *checker) failOnServersIf(bad bool, at any, hint, format string, args ...any) {
-	if bad {
-		c.failOnServers(at, hint, format, args...)
+// failOnServersIf calls failOnServers if holds is true.
+func (c *checker) failOnServersIf(holds bool, field any, hint, format string, args ...any) {
+	if holds {
+		c.failOnServers(field, hint, format, args...)
 	}
 }
 
-// soundEntries reports whether the file has the field, a map, and could read all of its entries: n.
-func (c *checker) soundEntries(at any, n int) bool { return n > 0 && len(c.ValueOf(at).All()) == n }
+// hasAllEntries reports whether the file has the field, a map, and all its entries could be read. n is the number of
+// entries that were read.
+func (c *checker) hasAllEntries(field any, n int) bool {
+	return n > 0 && len(c.ValueOf(field).All()) == n
+}

@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Config is a file that was read, checked and compiled. The order of its fields is the order of reading: attributes
-// come before the expressions, which are checked against their types.
+// Config is a file that was read, checked and compiled. Fields are read in this order: attributes come before
+// expressions, because expressions are checked against the types of the attributes.
 type Config struct {
 	File        string               // name given to Parse
 	_           int                  `key:"version,required" form:"1" max:"1" doc:"Version of the file's format."`
@@ -28,17 +28,17 @@ type Config struct {
 	Leases      *Leases              `key:"leases" doc:"Where consumers agree on who reads which shard, and keep how far they came."`
 	State       *State               `key:"state" doc:"What sinks remember of items."`
 	HMACKey     string               `key:"hmac_key" is:"secret" doc:"Secret behind masked values, hashed fields and hashed ids; 16 bytes at least."`
-	Sensitive   []item.Pattern       `key:"sensitive" doc:"Paths that are masked and reach no sink unless it says so; ** for a subtree."` // none without HMACKey
+	Sensitive   []item.Pattern       `key:"sensitive" doc:"Paths that are masked and reach no sink unless it says so; ** for a subtree."` // empty without HMACKey
 	Filters     []Filter             `key:"filters" ref:"filters" doc:"What to drop before any sink, in order; each drop is counted by its name."`
 	Detectors   []Detector           `key:"detect" form:"{NAME: {op: [INSERT]}}" doc:"Events to raise, by name."`
 	Sinks       []Sink               `key:"sinks,required" form:"{NAME: {view: {table: NAME, key: {PK: '{@key}'}}}}" doc:"Where changes go, by name."` // at least one
 	DeadLetters *DeadLetters         `key:"dead_letters" doc:"Where what cannot be delivered goes."`
 	Metrics     Metrics              `key:"metrics" words:"emf,otlp,none" doc:"How metrics leave the process. Default: emf on Lambda, else otlp."`
-	Warnings    Problems             // allowed, but possibly not intended
-	LocalOnly   Problems             // the file can run with embedded stores, but not on real servers
-	NotLive     Problems             // what no run with real servers starts with: names of tables, a secret that stands in the file
+	Warnings    Problems             // problems that are allowed, but possibly not intended
+	LocalOnly   Problems             // problems that allow runs with embedded stores, but not on real servers
+	NotLive     Problems             // problems that stop each start with real servers: names of tables, a secret in the file
 
-	entities *entity.Set // nil if the file has none
+	entities *entity.Set // nil if the file has no entities
 	checker  *checker    // for CheckSample
 }
 
@@ -53,7 +53,7 @@ type Source struct {
 	Line          int      `key:"@"`
 	_             Table    `key:"table" doc:"Name or ARN of the table."`
 	_             Table    `key:"stream" is:"stream" doc:"ARN of the table's stream."`
-	Tables        []Table  `key:"tables" doc:"Several tables; canonical keys then hold the table's name."` // also of table and stream
+	Tables        []Table  `key:"tables" doc:"Several tables; canonical keys then hold the table's name."` // includes the table of the keys table and stream
 	TTLAttribute  string   `key:"ttl_attribute" doc:"Attribute of the table's TTL, epoch seconds."`
 	DynamoDBLocal bool     `key:"emulator" words:"dynamodb-local" yes:"dynamodb-local" doc:"Records come from DynamoDB Local: {} is the empty map."`
 	Start         Start    `key:"start" def:"trim_horizon" doc:"Where a stream is begun that nobody has read before."`
@@ -72,12 +72,12 @@ func (s *Source) Made(_ *yamlbind.File, v *value) {
 	}
 }
 
-// OnGap is what a consumer does about lost records. The zero OnGap is OnGapStop.
+// OnGap is the action of a consumer after lost records. The zero OnGap is OnGapStop.
 type OnGap string
 
-// What a consumer can do about lost records.
+// The actions after lost records.
 const (
-	OnGapStop     OnGap = "stop"     // the shard and its descendants are read no further
+	OnGapStop     OnGap = "stop"     // reading of the shard and its descendants stops
 	OnGapContinue OnGap = "continue" // reading continues after the gap
 	OnGapRepair   OnGap = "repair"   // reading continues, and the consumer audits and repairs the sinks
 )
@@ -111,7 +111,7 @@ func (cfg *Config) SinksToRepair() []string {
 
 // Table is a DynamoDB table.
 type Table struct {
-	Name      string // also if the file has an ARN
+	Name      string // set even if the file has an ARN
 	ARN       string // "" if the file has a name or a stream's ARN
 	StreamARN string // "" if the file has no stream's ARN
 }
@@ -129,10 +129,10 @@ func parseTable(text string) Table {
 	return Table{Name: text}
 }
 
-// Start is where the first read of a stream begins. The zero Start is its oldest record.
+// Start is the position at which the first read of a stream begins. The zero Start is its oldest record.
 type Start struct {
-	Latest bool      // at the newest records
-	Time   time.Time // at the first record created then or later, UTC; zero: not set
+	Latest bool      // begin at the newest records
+	Time   time.Time // begin at the first record created at this time or later, UTC; zero if not set
 }
 
 // Polling defines how often shards are read.
@@ -141,16 +141,16 @@ type Polling struct {
 	CallsPerMonth int64         `key:"calls_per_month" doc:"Budget of GetRecords calls of all consumers together, in 30 days. Default: none."`
 }
 
-// Leases is where consumers agree on who reads which shard: a table or a file.
+// Leases is the table or the file in which consumers agree on who reads which shard.
 type Leases struct {
 	_        any           `one:"table,file"`
 	Line     int           `key:"@"`
 	Table    Table         `key:"table" doc:"DynamoDB table of leases, which Amazon's KCL can take over. Not used by --local, whose folder holds them."`
-	File     string        `key:"file" doc:"File of leases, for one process."` // as it is written
+	File     string        `key:"file" doc:"File of leases, for one process."` // as written in the file
 	Duration time.Duration `key:"duration" def:"6s" doc:"How long a consumer may be silent before others take its shards; 3s to 5m."`
 }
 
-// State is the DynamoDB table in which sinks keep what they must remember about items.
+// State is the DynamoDB table in which sinks remember versions, rows and contributions of items.
 type State struct {
 	Line           int           `key:"@"`
 	Table          Table         `key:"table,required" form:"NAME" doc:"DynamoDB table of guards, contributions and quarantine, of consumers and gaps. Not used by --local, whose folder holds them."`
@@ -163,9 +163,9 @@ type Connection struct {
 	Line       int    `key:"@"`
 	OpenSearch string `key:"opensearch,required" form:"https://HOST" doc:"URL of the OpenSearch cluster."`
 	Auth       string `key:"auth" words:"sigv4,basic,none" def:"sigv4" doc:"How requests are signed."`
-	Region     string `key:"region" doc:"AWS Region that requests are signed for."` // "": that of the process
+	Region     string `key:"region" doc:"AWS Region that requests are signed for."` // "": the Region of the process
 	AssumeRole string `key:"assume_role" doc:"ARN of the role to assume."`
-	CA         string `key:"ca" doc:"File of the certificate authority."` // "": the system's
+	CA         string `key:"ca" doc:"File of the certificate authority."` // "": the authorities of the system
 	User       string `key:"user" doc:"User of basic authentication."`
 	Password   string `key:"password" is:"secret" doc:"Password of basic authentication, by ${ENV} or reference."`
 }
@@ -185,7 +185,7 @@ type DeadLetters struct {
 	BlockUndecodable bool          `key:"undecodable" words:"dead_letter,block" yes:"block" def:"dead_letter" doc:"What becomes of a record that cannot be decoded."`
 }
 
-// Metrics is how the process exports its metrics.
+// Metrics is the way in which the process exports its metrics.
 type Metrics string
 
 // The ways to export metrics.
@@ -218,7 +218,8 @@ func Parse(name string, b []byte, getenv func(string) (string, bool)) (*Config, 
 	})
 }
 
-// isRecords reports whether the first line of a file is a record or an item in JSON.
+// isRecords reports whether the first line of a file is JSON of a record or an item, so the file is not a
+// configuration.
 func isRecords(b []byte) bool {
 	line, _, _ := bytes.Cut(bytes.TrimSpace(b), []byte("\n"))
 	var first map[string]json.RawMessage
@@ -233,16 +234,16 @@ func isRecords(b []byte) bool {
 	return false
 }
 
-// ParseFrom is like [Parse] for a file outside a folder, such as an object in a bucket. read returns the content of a
-// file by its path as the configuration spells it.
+// ParseFrom does the same as [Parse] for a file that is not in a folder, such as an object in a bucket. read returns
+// the content of a file by its path, which is spelled as in the configuration.
 func ParseFrom(name string, b []byte, getenv func(string) (string, bool), read func(path string) ([]byte, error)) (*Config, error) {
 	if isRecords(b) {
 		return nil, Problems{{File: name, Line: 1, Column: 1, Message: "this is no configuration: it is a file of records", Hint: "name the configuration with -c, and the records without it, or with --sample"}}
 	}
 	cfg := &Config{File: name}
 	c := &checker{
-		cfg: cfg, read: read, of: make(map[string][]string), forEach: make(map[string]bool),
-		wrongOfs: make(map[string]bool), undeclared: make(map[*value]bool), constants: make(map[*value]bool), misread: make(map[*value]bool),
+		cfg: cfg, readFile: read, ofNames: make(map[string][]string), forEach: make(map[string]bool),
+		wrongOfFields: make(map[string]bool), undeclared: make(map[*value]bool), constants: make(map[*value]bool), lacksPlaceholder: make(map[*value]bool),
 	}
 	c.File = yamlbind.New(name, b, yamlbind.Options{Words: words, MaxNodes: maxNodes, Getenv: getenv, Owner: c})
 	if c.Read(grammar(), cfg); c.Has(cfg) {
@@ -252,7 +253,7 @@ func ParseFrom(name string, b []byte, getenv func(string) (string, bool), read f
 		c.Problems.Sort()
 		return nil, c.Problems
 	}
-	c.entitySet()
+	c.entitySet() // sets cfg.entities
 	for i := range cfg.Sinks {
 		cfg.Sinks[i].Settings = c.settings(&cfg.Sinks[i])
 	}

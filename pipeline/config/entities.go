@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Entity is one entry of `entities`: a kind of item, which the key of the item shows. The order of its fields is the order of
-// reading: the condition is checked against the names of the key and the attributes.
+// Entity is one entry of `entities`: a kind of item, recognised by its key. Fields are read in this order, because When
+// needs Key and Attributes.
 type Entity struct {
 	Name string `key:"*" is:"name"`
 	Line int    `key:"@"`
@@ -32,8 +32,9 @@ type KeyPattern struct {
 	Pattern   *entity.Pattern `key:"="`
 }
 
-// TableKey returns the names of the key attributes of the source table, as the entities name them; nil if the file has several
-// tables, or if no entities name two: a table may have a sort key that no entity names.
+// TableKey returns the names of the source table's key attributes if the entities declare both of them. It returns nil
+// if the file has several tables. It also returns nil if the entities declare another number of names than two: a table
+// may have a sort key that no entity names.
 func (cfg *Config) TableKey() []string {
 	if len(cfg.Source.Tables) > 1 {
 		return nil
@@ -55,7 +56,7 @@ func (cfg *Config) TableKey() []string {
 // EntitySet returns the entities of the file; nil if it has none.
 func (cfg *Config) EntitySet() *entity.Set { return cfg.entities }
 
-// ScopeOf returns the scope of the entity with this name. The error of an unknown name has the nearest one.
+// ScopeOf returns the scope of the entity with this name. The error for an unknown name suggests the nearest one.
 func (cfg *Config) ScopeOf(name string) (*entity.Scope, error) {
 	if cfg.entities.Named(name) == nil {
 		known := texts(cfg.Entities, func(e Entity) string { return e.Name })
@@ -64,34 +65,39 @@ func (cfg *Config) ScopeOf(name string) (*entity.Scope, error) {
 	return cfg.entities.Scope(name), nil
 }
 
-// entity returns the entity for package entity.
-func (e *Entity) entity() *entity.Entity {
-	made := &entity.Entity{Name: e.Name, Unique: e.Unique, Attributes: e.Attributes.shape}
+// toEntity converts e to an [entity.Entity].
+func (e *Entity) toEntity() *entity.Entity {
+	converted := &entity.Entity{Name: e.Name, Unique: e.Unique, Attributes: e.Attributes.shape}
 	for _, k := range e.Key {
 		if k.Pattern != nil {
-			made.Key = append(made.Key, entity.KeyPattern(k))
+			converted.Key = append(converted.Key, entity.KeyPattern(k))
 		}
 	}
 	if e.When != nil {
-		made.When = e.When
+		converted.When = e.When
 	}
-	return made
+	return converted
 }
 
-// Shapes are declared attributes.
+// Shapes are the declared attributes of an entity, with their types.
 type Shapes struct {
-	shape *entity.Shape // nil: any attributes
-	wrong bool          // a type is wrong
+	shape   *entity.Shape // nil if any attributes are allowed
+	invalid bool          // a type is wrong
 }
 
-// shapeKinds are the names of types.
-var shapeKinds = []string{"S", "N", "B", "BOOL", "NULL", "M", "L", "SS", "NS", "BS"}
+// shapeKinds are the types that a shape can name.
+var shapeKinds = []item.Kind{
+	item.KindS, item.KindN, item.KindB, item.KindBOOL, item.KindNULL, item.KindM, item.KindL, item.KindSS, item.KindNS, item.KindBS,
+}
+
+// shapeKindNames are the names of shapeKinds, in the same order.
+var shapeKindNames = texts(shapeKinds, item.Kind.String)
 
 // Schema implements [yamlbind.SchemaMaker].
 func (*Shapes) Schema() (ref string, schema map[string]any) {
 	self := map[string]any{"$ref": "#/$defs/shape"}
 	return "shape", map[string]any{"anyOf": []any{
-		map[string]any{"enum": shapeKinds},
+		map[string]any{"enum": shapeKindNames},
 		map[string]any{"type": "array", "minItems": 1, "maxItems": 1, "items": self},
 		map[string]any{"type": "object", "minProperties": 1, "additionalProperties": self},
 	}}
@@ -101,7 +107,7 @@ func (*Shapes) Schema() (ref string, schema map[string]any) {
 func (s *Shapes) Bind(f *yamlbind.File, v *value) {
 	before := len(f.Problems)
 	shape := readShape(f, v)
-	s.wrong = len(f.Problems) > before
+	s.invalid = len(f.Problems) > before
 	if shape != nil && shape.Members == nil {
 		f.Fail(v, "write {Status: S, Total: N}", "wants the attributes of an item with their types")
 		return
@@ -110,8 +116,8 @@ func (s *Shapes) Bind(f *yamlbind.File, v *value) {
 	v.Data = *s
 }
 
-// readShape reads a type, a list of one type, or a mapping of types. It returns nil after a problem; of a wrong member the
-// shape has only the others.
+// readShape reads a type, a list of one type, or a mapping of types. It returns nil after a problem. An invalid member
+// is left out of the shape.
 func readShape(f *yamlbind.File, v *value) *entity.Shape {
 	if !f.Enter(v) {
 		return nil
@@ -134,16 +140,12 @@ func readShape(f *yamlbind.File, v *value) *entity.Shape {
 		}
 		return &entity.Shape{Kind: item.KindL, Elem: readShape(f, elements[0])}
 	}
-	i := slices.Index(shapeKinds, v.Node.Value)
+	i := slices.Index(shapeKindNames, v.Node.Value)
 	if i < 0 {
-		f.Fail(v, yamlbind.Hint(v.Node.Value, shapeKinds, "types are"), "%s is no type of an attribute", yamlbind.Quoted(v.Node.Value))
+		f.Fail(v, yamlbind.Hint(v.Node.Value, shapeKindNames, "types are"), "%s is no type of an attribute", yamlbind.Quoted(v.Node.Value))
 		return nil
 	}
-	kind := item.Absent
-	for kind.String() != shapeKinds[i] {
-		kind++
-	}
-	return &entity.Shape{Kind: kind}
+	return &entity.Shape{Kind: shapeKinds[i]}
 }
 
 // readPattern reads the pattern of a key attribute.
@@ -158,12 +160,12 @@ func readPattern(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any {
 	return nil
 }
 
-// readOf reads the name of an entity under `of`, and notes that the keys beside it are about that entity.
-func readOf(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any {
+// readEntityName reads the name of an entity under `of`, and records that the keys beside `of` use this entity.
+func readEntityName(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any {
 	c := yamlbind.Owner[*checker](f)
 	names := texts(c.cfg.Entities, func(e Entity) string { return e.Name })
-	at := v.Field[:strings.LastIndex(v.Field, ".of[")]
-	c.wrongOfs[at] = c.wrongOfs[at] || !slices.Contains(names, v.Source)
+	object := objectPath(v.Field, ".of[")
+	c.wrongOfFields[object] = c.wrongOfFields[object] || !slices.Contains(names, v.Source)
 	switch {
 	case len(names) == 0:
 		f.Fail(v, fmt.Sprintf("add entities: {%s: {key: {PK: 'PATTERN'}}} at the top", v.Source), "the file has no entities")
@@ -175,36 +177,43 @@ func readOf(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any {
 		f.Fail(v, yamlbind.Hint(v.Source, names, "entities has"), "no entity is named %s", yamlbind.Quoted(v.Source))
 		return nil
 	}
-	if slices.Contains(c.of[at], v.Source) {
+	if slices.Contains(c.ofNames[object], v.Source) {
 		f.Fail(v, "remove one of them", "%s stands twice", yamlbind.Quoted(v.Source))
 		return nil
 	}
-	c.of[at] = append(c.of[at], v.Source)
+	c.ofNames[object] = append(c.ofNames[object], v.Source)
 	return v.Source
 }
 
-// entitySet returns the entities, which are read before everything that is about them; nil if there are none.
+// objectPath returns the field of the object that contains field. rest is the beginning of the rest of field, as ".of[".
+func objectPath(field, rest string) string { return field[:strings.LastIndex(field, rest)] }
+
+// parentField returns the field around field, or "" if there is none.
+func parentField(field string) string { return field[:max(0, strings.LastIndexAny(field, ".["))] }
+
+// entitySet returns the entities, or nil if there are none. The first call builds the set: all entities were read then,
+// because the keys that use them come after `entities`.
 func (c *checker) entitySet() *entity.Set {
 	if c.cfg.entities == nil && len(c.cfg.Entities) > 0 {
 		var es []*entity.Entity
 		for i := range c.cfg.Entities {
-			es = append(es, c.cfg.Entities[i].entity())
+			es = append(es, c.cfg.Entities[i].toEntity())
 		}
 		c.cfg.entities = entity.NewSet(es...)
 	}
 	return c.cfg.entities
 }
 
-// scopeAt returns the entities that the value of a field is about: those of the nearest `of` beside it or above it. Nil: it
-// is about any item.
+// scopeAt returns the entities of the nearest `of`: in the object of the field, or in an enclosing object. It returns nil
+// if there is no `of`; the field then uses any item.
 func (c *checker) scopeAt(field string) *entity.Scope {
-	for at := field; at != ""; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
-		if names := c.of[at]; len(names) > 0 {
+	for parent := field; parent != ""; parent = parentField(parent) {
+		if names := c.ofNames[parent]; len(names) > 0 {
 			return c.entitySet().Scope(names...)
 		}
 	}
-	if strings.HasPrefix(field, "entities.") && len(c.cfg.Entities) > 0 { // `when` of the entity that is read
-		e := c.cfg.Entities[len(c.cfg.Entities)-1].entity()
+	if strings.HasPrefix(field, "entities.") && len(c.cfg.Entities) > 0 { // a condition inside `entities` uses the entity that was just read
+		e := c.cfg.Entities[len(c.cfg.Entities)-1].toEntity()
 		return entity.NewSet(e).Scope(e.Name)
 	}
 	return nil

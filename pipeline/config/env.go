@@ -6,18 +6,18 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// templateSource joins the parts of a template. It escapes values of the environment, so that they are literal text. A
-// problem is returned if such a value is inside a placeholder but not in the argument of a function.
+// templateSource joins the parts of a template. It escapes values of the environment, so that they are literal text. If
+// such a value is inside a placeholder, but not in the argument of a function, it returns a problem.
 func templateSource(parts []yamlbind.Part) (src, problem string) {
 	var b strings.Builder
-	inside, argument := false, false // inside a placeholder; inside a function's argument
-	var quote byte                   // inside ["..."] of a path: its quote; else 0
+	inPlaceholder, inArgument := false, false // the position is inside a placeholder; inside a function's argument
+	var quote byte                            // quote of the ["..."] around the position; 0 if there is none
 	for _, p := range parts {
 		if p.Env {
 			switch {
-			case !inside:
+			case !inPlaceholder:
 				b.WriteString(strings.NewReplacer("{", "{{", "}", "}}").Replace(p.Text))
-			case argument:
+			case inArgument:
 				b.WriteString(strings.NewReplacer(`\`, `\\`, "|", `\|`, "}", `\}`, ":", `\:`).Replace(p.Text))
 			default:
 				return "", "${...} stands within a placeholder, and the environment gives text only"
@@ -28,14 +28,14 @@ func templateSource(parts []yamlbind.Part) (src, problem string) {
 			ch := p.Text[i]
 			b.WriteByte(ch)
 			switch {
-			case !inside && ch == '{':
+			case !inPlaceholder && ch == '{':
 				if i+1 < len(p.Text) && p.Text[i+1] == '{' {
 					b.WriteByte('{')
 					i++
 				} else {
-					inside, argument = true, false
+					inPlaceholder, inArgument = true, false
 				}
-			case !inside:
+			case !inPlaceholder:
 			case ch == '\\' && i+1 < len(p.Text):
 				i++
 				b.WriteByte(p.Text[i])
@@ -43,25 +43,26 @@ func templateSource(parts []yamlbind.Part) (src, problem string) {
 				if ch == quote {
 					quote = 0
 				}
-			case ch == '"' && !argument && i > 0 && p.Text[i-1] == '[':
+			case ch == '"' && !inArgument && i > 0 && p.Text[i-1] == '[':
 				quote = ch
 			case ch == '|':
-				argument = false
+				inArgument = false
 			case ch == ':':
-				argument = true
+				inArgument = true
 			case ch == '}':
-				inside = false
+				inPlaceholder = false
 			}
 		}
 	}
 	return b.String(), ""
 }
 
-// expressionSource joins the parts of an expression. A value of the environment is text: inside a string literal a part
-// of the literal, elsewhere a string literal of its own. A problem is returned if it is inside a raw string literal.
+// expressionSource joins the parts of an expression. Values of the environment are text: inside a string literal they
+// become a part of the literal, elsewhere a string literal of their own. If a value is inside a raw string literal, it
+// returns a problem.
 func expressionSource(parts []yamlbind.Part) (src, problem string) {
 	var b strings.Builder
-	var quote byte // of the string literal around; 0: none
+	var quote byte // quote of the string literal around the position; 0 if there is none
 	raw := false
 	escape := strings.NewReplacer(`\`, `\\`, `"`, `\"`, `'`, `\'`, "\n", `\n`, "\r", `\r`, "\t", `\t`)
 	for _, p := range parts {

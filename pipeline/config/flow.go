@@ -15,9 +15,9 @@ import (
 
 // Filter is one entry of `filters`.
 type Filter struct {
-	Name   string          // its drops are counted by this name
-	Line   int             // of the entry in the file
-	Filter pipeline.Filter // a [*GoFilter] if it is Go code
+	Name   string          // name by which its drops are counted
+	Line   int             // line of the entry in the file
+	Filter pipeline.Filter // the filter; a [*GoFilter] if it is Go code
 
 	_      any            `one:"drop,keep,func"`
 	_      namedCondition `key:"drop" doc:"Drops what meets the condition."`
@@ -26,13 +26,13 @@ type Filter struct {
 	action *value         // drop, keep or func
 }
 
-// dropsTTLDeletes reports whether the filter drops all TTL deletes and nothing else. State sinks allow no other filter
-// that drops TTL deletes by more than keys.
+// dropsTTLDeletes reports whether the filter drops all TTL deletes and nothing else. Of the filters that read more than
+// keys, state sinks allow only this one.
 func (f Filter) dropsTTLDeletes() bool {
 	return f.action.Name == "drop" && f.action.Text() == "ttl_deletes"
 }
 
-// DropsTTLDeletes reports whether a state sink of the file receives no TTL deletes, because a filter above it or under it
+// DropsTTLDeletes reports whether the state sink s receives no TTL deletes, because a filter of the file or of the sink
 // drops them.
 func (cfg *Config) DropsTTLDeletes(s Sink) bool {
 	return slices.ContainsFunc(cfg.Filters, Filter.dropsTTLDeletes) || slices.ContainsFunc(s.Filters, Filter.dropsTTLDeletes)
@@ -45,7 +45,7 @@ type namedCondition struct {
 	_ condition `key:"+"`
 }
 
-// condition is a word, or a mapping of one key.
+// condition is a word, or a mapping with one key.
 type condition struct {
 	_ any                 `ref:"condition" one:"op,of,key_prefix,entity,changed,unchanged,expr,any,all,not"`
 	_ string              `key:"=" words:"ttl_deletes,probable_ttl,replication_echoes,no_change"`
@@ -61,8 +61,8 @@ type condition struct {
 	_ *condition          `key:"not" doc:"The condition is not met."`
 }
 
-// filters returns the filters of a list. The default name of a filter is that of its condition: ttl_deletes,
-// drop_changed, keep_op.
+// filters returns the filters of a list. A filter without a name is named for its condition: ttl_deletes, drop_changed,
+// keep_op.
 func (c *checker) filters(v *value) []Filter {
 	var fs []Filter
 	names := make(map[string]int)
@@ -97,7 +97,7 @@ func (c *checker) filters(v *value) []Filter {
 		case "drop":
 			f.Filter = rules.Drop(f.Name, cond)
 		case "func":
-			f.Filter = &GoFilter{Func: action.Text(), name: f.Name, at: c.Problem(action, "", "")}
+			f.Filter = &GoFilter{Func: action.Text(), name: f.Name, place: c.Problem(action, "", "")}
 		}
 		fs = append(fs, f)
 	}
@@ -115,7 +115,8 @@ func defaultFilterName(action *value) string {
 	return "keep_" + word
 }
 
-// conditionKey returns the key of a condition that is not its name: op, any, expr, ... It returns nil for a word.
+// conditionKey returns the key that defines a condition: op, any, expr, ... It skips the key name. It returns nil for a
+// word.
 func conditionKey(v *value) *value {
 	for _, e := range v.All() {
 		if e.Name != "name" {
@@ -125,7 +126,7 @@ func conditionKey(v *value) *value {
 	return nil
 }
 
-// condition returns the condition of a word or a mapping; nil if a problem has been reported.
+// condition returns the condition of a word or a mapping. It returns nil if a problem was reported.
 func (c *checker) condition(v *value) pipeline.Condition {
 	ttl, f := c.cfg.Source.TTLAttribute, conditionKey(v)
 	switch word := v.Text(); {
@@ -169,7 +170,7 @@ func (c *checker) condition(v *value) pipeline.Condition {
 	return nil
 }
 
-// operationsOf returns the operations of a list.
+// operationsOf returns the operations that a list names.
 func operationsOf(v *value) (ops []record.Operation) {
 	for op := record.Unknown; op <= record.Snapshot; op++ {
 		if v.Holds(op.String()) {
@@ -207,9 +208,9 @@ type Detector struct {
 	_        any                `most:"below,above"`
 	Name     string             `key:"*" is:"name"`
 	Line     int                `key:"@"`
-	Detector pipeline.Detector  // nil if Func is set
-	When     pipeline.Condition // of a Func detector, with its entities; nil: every change. In other detectors, Detector has the condition
-	Of       []string           `key:"of,single" is:"entity" doc:"Only changes of items of these entities."` // none: of every item
+	Detector pipeline.Detector  // with its condition; nil if Func is set
+	When     pipeline.Condition // condition of a Func detector, with its entities; else nil
+	Of       []string           `key:"of,single" is:"entity" doc:"Only changes of items of these entities."` // empty: of every item
 
 	_    []string        `key:"op" words:"INSERT,MODIFY,REMOVE" doc:"The operation is one of these."`
 	_    item.Path       `key:"attribute" doc:"A value that changes: any way, from, to, or across a threshold."`
@@ -222,10 +223,10 @@ type Detector struct {
 	_    item.Path       `key:"disappeared" doc:"The path existed before and does not now."`
 	_    item.Path       `key:"added" doc:"A set has a new member."`
 	_    item.Path       `key:"removed" doc:"A set has lost a member."`
-	Func string          `key:"func" is:"name" doc:"A Go function given to Assemble."` // its name
+	Func string          `key:"func" is:"name" doc:"A Go function given to Assemble."`
 	_    *expr.Change    `key:"when" doc:"Only of changes that meet this: CEL over old, new, op, keys, time and ttl."`
 
-	paths []string // patterns of the values in its events
+	paths []string // patterns of the paths whose values are in its events
 }
 
 // Made sets the pipeline's detector.
@@ -256,7 +257,7 @@ func (d *Detector) Made(f *yamlbind.File, v *value) {
 	}
 }
 
-// detectorKinds are the keys of a detector that say what it detects, beside attribute.
+// detectorKinds are the keys of a detector that define the detected change, except attribute.
 var detectorKinds = []string{"op", "changed", "appeared", "disappeared", "added", "removed", "func"}
 
 func (c *checker) detector(v *value) pipeline.Detector {

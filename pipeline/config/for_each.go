@@ -18,10 +18,10 @@ type ForEach struct {
 	_    string `key:"=" is:"elements"`
 	Path string `key:"path,required" form:"PATH" is:"elements" doc:"List, set or map whose elements have an entry each."`
 	By   string `key:"by" is:"path" doc:"Path inside an element of what identifies it. Default: its position in a list, its value in a set, its name in a map."`
-	Max  int    `key:"max,late" max:"5000" def:"500" doc:"The most elements that an item may have."` // 0: the default
+	Max  int    `key:"max,late" max:"5000" def:"500" doc:"The most elements that an item may have."` // 0 for the default
 }
 
-// Spec returns the elements; nil if there is no for_each.
+// Spec returns the specification of the elements, or nil if there is no for_each.
 func (e *ForEach) Spec() *elements.Spec {
 	if e == nil {
 		return nil
@@ -33,17 +33,17 @@ func (e *ForEach) Spec() *elements.Spec {
 	return &elements.Spec{Path: p, By: e.By, Max: e.Max}
 }
 
-// made sets the path of the short form.
-func (e *ForEach) made(v *value) {
+// setPath sets the path if the file has the short form, for_each: PATH.
+func (e *ForEach) setPath(v *value) {
 	if e != nil && v != nil && v.Rule.Shape == yamlbind.ScalarShape {
 		e.Path = v.Source
 	}
 }
 
-// readElements reads the path of elements, and notes that the keys beside for_each may read them.
+// readElements reads the path of elements, and records that the keys beside for_each may read the elements.
 func readElements(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) any {
 	c := yamlbind.Owner[*checker](f)
-	c.forEach[v.Field[:strings.LastIndex(v.Field, ".for_each")]] = true
+	c.forEach[objectPath(v.Field, ".for_each")] = true
 	if list, all := strings.CutSuffix(v.Source, "[*]"); all {
 		f.Fail(v, "write "+list, "for_each names the list itself, and means all its elements")
 		return nil
@@ -53,15 +53,16 @@ func readElements(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) an
 
 // hasElements reports whether the value of a field is in a sink with for_each.
 func (c *checker) hasElements(field string) bool {
-	for at := field; at != ""; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
-		if c.forEach[at] {
+	for parent := field; parent != ""; parent = parentField(parent) {
+		if c.forEach[parent] {
 			return true
 		}
 	}
 	return false
 }
 
-// checkForEach checks that the key of each row has the item and the element, and that no other key is about one row an item.
+// checkForEach checks that the key of each row identifies the item and the element. It refuses keys that only make
+// sense with one row for each item.
 func (c *checker) checkForEach(s *Sink) {
 	v := s.View
 	if v.ForEach == nil {
@@ -72,10 +73,10 @@ func (c *checker) checkForEach(s *Sink) {
 	c.FailIf(c.Has(&v.Collision), &v.Collision, "remove it", "with for_each each row belongs to one item")
 	key := c.ValueOf(&v.Key)
 	switch identity := slices.ContainsFunc(v.Key, func(col Column) bool { return col.Template.HasIdentity() }); {
-	case !c.soundEntries(key, len(v.Key)): // the binding has reported it
+	case !c.hasAllEntries(key, len(v.Key)): // the binding has reported it
 	case !identity:
 		c.Fail(key, "put {@each} into it, as in '{@key}#{@each}'", "with for_each the key of a row must identify its element, by an {@each} whose end is certain")
-	case !v.hasItem() && !c.wrongOf(s) && !c.wrongUnique(s.Scope):
+	case !v.hasItem() && !c.hasBrokenOf(s) && !c.hasWrongUnique(s.Scope):
 		c.Fail(key, "put {@key} into it, as in '{@key}#{@each}'; or all key attributes with |esc, or the names that `unique` of the entity says, where their ends are certain", "with for_each the key of a row must identify its item")
 	}
 }
@@ -85,7 +86,7 @@ func (v *View) hasItem() bool {
 	return v.Unique() != nil || slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() || len(c.Template.EscPaths()) > 0 })
 }
 
-// checkElementDocuments checks the elements of a search sink that have a document each.
+// checkElementDocuments checks a search sink whose elements have a document each.
 func (c *checker) checkElementDocuments(sink *Sink) {
 	s := sink.Search
 	if s.ForEach == nil {
@@ -105,35 +106,35 @@ func (c *checker) checkReadsNoElement(field any, t *template.Template) {
 }
 
 // checkCollection checks the declared type of an attribute whose elements have entries.
-func (c *checker) checkCollection(of **ForEach, scope *entity.Scope) {
-	e := *of
+func (c *checker) checkCollection(field **ForEach, scope *entity.Scope) {
+	e := *field
 	p, err := item.ParsePath(e.Path)
 	if err != nil {
 		return
 	}
-	at, kind := c.elementsAt(of), c.cfg.Attributes[p.Root()]
+	path, kind := c.elementsAt(field), c.cfg.Attributes[p.Root()]
 	if p.Root() != e.Path && `["`+p.Root()+`"]` != e.Path {
 		kind = 0 // only top-level attributes are declared there
 	}
 	sets := kind == item.KindSS || kind == item.KindNS || kind == item.KindBS
-	c.FailIf(kind != 0 && kind != item.KindL && kind != item.KindM && kind != item.KindNULL && !sets, at, "name a list, a set or a map", "%s is declared %s", e.Path, kind)
+	c.FailIf(kind != 0 && kind != item.KindL && kind != item.KindM && kind != item.KindNULL && !sets, path, "name a list, a set or a map", "%s is declared %s", e.Path, kind)
 	c.FailIf(sets && e.By != "", &e.By, "remove it", "the elements of a set are their own identity")
 	shapes := c.shapesOf(scope)
 	if shapes != nil && kind == 0 && elementsOf(shapes, e.Path) == "" {
 		if inside, err := item.ParsePattern(e.Path); err == nil && entity.Find(shapes, inside.Segments()) == nil { // else it is reported as undeclared
-			c.Fail(at, "name a list, a set or a map", "%s has no elements, as %s declares it", e.Path, scope)
+			c.Fail(path, "name a list, a set or a map", "%s has no elements, as %s declares it", e.Path, scope)
 		}
 	}
 }
 
-// elementsAt returns the value of the path.
+// elementsAt returns the value of the path in for_each.
 func (c *checker) elementsAt(e **ForEach) *value {
 	v := c.ValueOf(e)
 	return cmp.Or(v.Get("path"), v)
 }
 
-// elementsOf returns the pattern of the elements at a path as the shapes declare it: of a list or a set, or of a map; "" if
-// there are none.
+// elementsOf returns the pattern of the elements at a path: path[*] if the shapes declare a list or a set, path.* if
+// they declare a map. It returns "" if there are no elements.
 func elementsOf(shapes []*entity.Shape, path string) string {
 	for _, pattern := range []string{path + "[*]", path + ".*"} {
 		if p, err := item.ParsePattern(pattern); err == nil && entity.Find(shapes, p.Segments()) == nil {

@@ -7,28 +7,28 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// GoFilter stands for a filter that is Go code of a program: `func: NAME`. The program replaces it with that code.
+// GoFilter is the placeholder of a filter that is Go code: `func: NAME`. The program replaces it with the code.
 type GoFilter struct {
-	Func       string   // its name
-	StateSinks *Problem // refuses code that reads more than keys, before state sinks; nil: it may read images
+	Func       string   // name of the code
+	StateSinks *Problem // problem of code that reads more than keys before state sinks; nil if the code may read images
 
-	name string // its drops are counted by it
-	at   Problem
+	name  string // name by which its drops are counted
+	place Problem
 }
 
 var _ pipeline.Named = (*GoFilter)(nil)
 
-// Name is the reason that its drops are counted under.
+// Name returns the name by which its drops are counted.
 func (g *GoFilter) Name() string { return g.name }
 
-// Check fails: the code is not in the file.
+// Check always fails, because the code is not in the file.
 func (g *GoFilter) Check(*record.Change) (pipeline.Verdict, error) {
 	return pipeline.Verdict{}, fmt.Errorf("the filter %s is Go code, which this pipeline does not have", g.Func)
 }
 
 // Problem returns a problem of the filter.
 func (g *GoFilter) Problem(message, hint string) Problem {
-	p := g.at
+	p := g.place
 	p.Message, p.Hint = message, hint
 	return p
 }

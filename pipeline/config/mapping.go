@@ -10,16 +10,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// maxMapping is the largest mapping file, in bytes.
+// maxMapping is the maximum size of a mapping file, in bytes.
 const maxMapping = 1 << 20
 
-// readMapping reads the JSON file that v names, and returns it compacted.
+// readMapping reads the JSON file that v names, and returns it in compact form.
 func readMapping(f *yamlbind.File, v *value, parts []yamlbind.Part) any {
 	path, ok := yamlbind.ReadText(f, v, parts).(string)
 	if !ok {
 		return nil
 	}
-	b, err := yamlbind.Owner[*checker](f).read(path)
+	b, err := yamlbind.Owner[*checker](f).readFile(path)
 	if err != nil {
 		f.Fail(v, "write its path, from the folder that this file is in", "the mapping cannot be read: %v", err)
 		return nil
@@ -30,16 +30,16 @@ func readMapping(f *yamlbind.File, v *value, parts []yamlbind.Part) any {
 		err = errors.New("it is null")
 	}
 	if err != nil {
-		where := ""
+		position := ""
 		if e, ok := errors.AsType[*json.SyntaxError](err); ok {
-			where = fmt.Sprintf(" at line %d", 1+bytes.Count(b[:e.Offset], []byte("\n")))
+			position = fmt.Sprintf(" at line %d", 1+bytes.Count(b[:e.Offset], []byte("\n")))
 		}
-		f.Fail(v, "write what the index API takes, as in {\"properties\": {\"Name\": {\"type\": \"text\"}}}", "%s is no JSON object%s: %v", path, where, err)
+		f.Fail(v, "write what the index API takes, as in {\"properties\": {\"Name\": {\"type\": \"text\"}}}", "%s is no JSON object%s: %v", path, position, err)
 		return nil
 	}
 	var compact bytes.Buffer
 	if json.Compact(&compact, b) != nil {
-		return nil // it was read above
+		return nil // cannot happen: the JSON was parsed above
 	}
 	return json.RawMessage(compact.Bytes())
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// checkRules checks the rules between keys: no state sink misses a delete, no sink feeds itself, and each name refers
-// to something that exists.
+// checkRules checks the rules between keys: a state sink misses no delete, a sink does not feed itself, and each name
+// refers to something that exists.
 func (c *checker) checkRules() {
 	c.checkEntities()
 	c.checkNames()
@@ -61,7 +61,7 @@ func (c *checker) checkRules() {
 	c.checkSensitive()
 }
 
-// checkLinger bounds how long a change may wait for others: a waiting change holds the checkpoint back.
+// checkLinger bounds the time that a change may wait for other changes, because a waiting change delays the checkpoint.
 func (c *checker) checkLinger(wait *time.Duration) {
 	e := c.ValueOf(wait)
 	c.FailIf(yamlbind.As[time.Duration](e) > pipeline.MaxLinger, wait, "write 1h or less",
@@ -82,11 +82,12 @@ func (c *checker) checkNotify(n *Notify) {
 
 var regionName = regexp.MustCompile(`^[a-z]{2,}(-[a-z]+)+-[0-9]+$`)
 
-// checkEvents checks that each event of a notify sink has a detector. It warns of detectors whose events no sink gets.
+// checkEvents checks that each event of a notify sink has a detector. It warns of detectors whose events no sink
+// receives.
 func (c *checker) checkEvents() {
 	names := texts(c.cfg.Detectors, func(d Detector) string { return d.Name })
 	used := make(map[string]bool)
-	custom := false // a custom sink gets every event
+	custom := false // there is a custom sink, which receives every event
 	for _, s := range c.sinks {
 		custom = custom || s.Custom != nil
 		if s.Notify == nil {

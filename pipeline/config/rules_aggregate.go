@@ -9,7 +9,7 @@ import (
 func (c *checker) checkAggregate(s *Sink) {
 	a := s.Aggregate
 	if c.cfg.State == nil {
-		c.wantState(s, a, "add state: {table: NAME}", "what it remembers of items is in the state table, and the file names none")
+		c.reportMissingState(s, a, "add state: {table: NAME}", "what it remembers of items is in the state table, and the file names none")
 	}
 	c.checkRows(s)
 	if a.ForEach == "" {
@@ -59,8 +59,8 @@ func (c *checker) checkValueKind(sc *entity.Scope, av AggregateValue, v *value) 
 	}
 }
 
-// checkShardKey refuses a partition key that is not text by its declared type: the shard number is
-// appended to its text.
+// checkShardKey refuses a partition key whose declared type is not text, because the shard number is appended to its
+// text.
 func (c *checker) checkShardKey(a *Aggregate) {
 	paths := a.Group[0].Template.Paths()
 	if len(paths) != 1 || a.Group[0].Template.String() != "{"+paths[0]+"}" {

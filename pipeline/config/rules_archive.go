@@ -13,10 +13,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// maxTags is the most tags of an S3 object.
+// maxTags is the maximum number of tags of an S3 object.
 const maxTags = 10
 
-// maxColumnName is the longest column name in Athena.
+// maxColumnName is the maximum length of a column name in Athena.
 const maxColumnName = 255
 
 // fixedColumns are the columns of every Parquet object.
@@ -87,12 +87,12 @@ func (c *checker) checkPerItemLayout(a *Archive) {
 	}
 }
 
-func (c *checker) warnAmbiguous(at any, what string) {
-	c.Warn(at, "put a text between the placeholders that they cannot hold, or escape them with |esc", "parts of it could run together: %s", what)
+func (c *checker) warnAmbiguous(field any, problem string) {
+	c.Warn(field, "put a text between the placeholders that they cannot hold, or escape them with |esc", "parts of it could run together: %s", problem)
 }
 
-// maxPrefix is the longest prefix of an archive, in bytes. An S3 object name has at most 1,024 bytes. The log's own
-// part of the name has 150.
+// maxPrefix is the maximum length of an archive's prefix, in bytes. An S3 object name has at most 1,024 bytes. The part
+// of the name that the log adds has 150 bytes.
 const maxPrefix = 400
 
 // checkObjectNames checks the text that the file contributes to object names.
@@ -123,7 +123,7 @@ func (c *checker) checkObjectNames(a *Archive) {
 	}
 }
 
-// objectNameProblem returns what is wrong with an object name; "" if it is valid.
+// objectNameProblem describes the problem of an object name. It returns "" if the name is valid.
 func objectNameProblem(name string) string {
 	switch {
 	case !utf8.ValidString(name):
@@ -148,7 +148,7 @@ func objectNameProblem(name string) string {
 	return ""
 }
 
-// minBucketName is the shortest name of an S3 bucket.
+// minBucketName is the minimum length of an S3 bucket's name.
 const minBucketName = 3
 
 // checkBucket checks S3's rules for a bucket name that go beyond its characters.
@@ -176,7 +176,7 @@ func (c *checker) checkBucket(bucket *string) {
 		"%s %s: no S3 bucket has such a name", yamlbind.Quoted(name), problem)
 }
 
-// maxTagKey is the longest key of an object tag, in characters.
+// maxTagKey is the maximum length of an object tag's key, in characters.
 const maxTagKey = 128
 
 // checkTags checks the keys of an archive's tags.

@@ -12,11 +12,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// inBraces is a name in braces within the text of a template. The file spells it with two braces.
+// inBraces matches a name in braces within the text of a template. The file spells it with two braces.
 var inBraces = regexp.MustCompile(`\{([A-Za-z_][A-Za-z0-9_]*)\}`)
 
-// checkConstants warns of constants where a template was probably meant: hotel: HotelId instead of '{HotelId}'. shapesOf
-// returns what is known of the items of a scope.
+// checkConstants warns of constants where a template was probably meant, as hotel: HotelId instead of hotel:
+// '{HotelId}'. shapesOf returns the known shapes of the items of a scope.
 func (c *checker) checkConstants(shapesOf func(*entity.Scope) []*entity.Shape) {
 	for _, s := range c.sinks {
 		v, sc := c.ValueOf(s), c.scopeOf(s)
@@ -39,29 +39,29 @@ func (c *checker) checkConstantsIn(v *value, isName func(string) bool) {
 		return
 	}
 	text, constant := t.Prefix()
-	last := text[strings.LastIndexAny(text, "#/|")+1:]
-	if name := strings.Trim(last, "$<>:%"); constant && name != "" && isName(name) {
-		before := text[:len(text)-len(last)]
+	lastPart := text[strings.LastIndexAny(text, "#/|")+1:]
+	if name := strings.Trim(lastPart, "$<>:%"); constant && name != "" && isName(name) {
+		prefix := text[:len(text)-len(lastPart)]
 		c.constants[v] = true
-		c.Warn(v, "write "+yamlbind.Quoted(before+"{"+item.PathText([]string{name})+"}")+" for its value", "it is the text %s, and not the value that an item has there", text)
+		c.Warn(v, "write "+yamlbind.Quoted(prefix+"{"+item.PathText([]string{name})+"}")+" for its value", "it is the text %s, and not the value that an item has there", text)
 		return
 	}
-	if constant && slices.Contains(ownNames, strings.TrimPrefix(last, "@")) && strings.HasPrefix(last, "@") {
+	if constant && slices.Contains(builtinNames, strings.TrimPrefix(lastPart, "@")) && strings.HasPrefix(lastPart, "@") {
 		c.constants[v] = true
-		c.Warn(v, "write "+yamlbind.Quoted(text[:len(text)-len(last)]+"{"+last+"}")+" for its value", "it is the text %s, the same for every item", text)
+		c.Warn(v, "write "+yamlbind.Quoted(text[:len(text)-len(lastPart)]+"{"+lastPart+"}")+" for its value", "it is the text %s, the same for every item", text)
 		return
 	}
 	for _, literal := range t.Literals() {
 		if m := inBraces.FindStringSubmatch(literal); m != nil && (isName(m[1]) || constant && m[0] == text) {
 			c.constants[v] = true
-			whole := strings.ReplaceAll(v.Source, "{"+m[0]+"}", m[0])
-			c.Warn(v, "write "+yamlbind.Quoted(whole)+" for its value", "it is the text %s: two braces are a brace of the text", m[0])
+			corrected := strings.ReplaceAll(v.Source, "{"+m[0]+"}", m[0])
+			c.Warn(v, "write "+yamlbind.Quoted(corrected)+" for its value", "it is the text %s: two braces are a brace of the text", m[0])
 			return
 		}
 	}
 }
 
-// checkOneRow warns of a view whose items all have one row.
+// checkOneRow warns of a view in which all items share one row.
 func (c *checker) checkOneRow(v *View) {
 	key := c.ValueOf(&v.Key).All()
 	if len(key) == 0 || v.ForEach != nil {
@@ -77,10 +77,11 @@ func (c *checker) checkOneRow(v *View) {
 	c.Warn(&v.Key, "read the item in it, as in {@key}", "its texts are constant: all items are one row")
 }
 
-// placeholder is a placeholder of another language within the text of a pattern.
+// placeholder matches a placeholder of another language within the text of a pattern.
 var placeholder = regexp.MustCompile(`\{[A-Za-z_]\w*\}|<[A-Za-z_]\w*>|(?:^|[#/|])[:$][A-Za-z_]\w*|\*`)
 
-// failMisreads reports a name that a rule reads as one of a key in the scope, and that is a plain text in it.
+// failMisreads calls failMisread for the entities of the scope, until one of them has the name as a text in its key. It
+// returns false if there is none.
 func (c *checker) failMisreads(sc *entity.Scope, name string) bool {
 	for _, of := range sc.Entities() {
 		if i := slices.IndexFunc(c.cfg.Entities, func(e Entity) bool { return e.Name == of.Name }); i >= 0 && c.failMisread(&c.cfg.Entities[i], name, of.Attributes != nil) {
@@ -90,17 +91,18 @@ func (c *checker) failMisreads(sc *entity.Scope, name string) bool {
 	return false
 }
 
-// failMisread reports, once for each pattern, a key that has the name as a text: 'RES#ResId' or 'RES#{{ResId}}' instead of
-// 'RES#{ResId}'. The rules that read the name are right. Without plain, a text counts only if it looks like a placeholder: the
-// name may be an attribute. It returns false if the key has no such text.
-func (c *checker) failMisread(e *Entity, name string, plain bool) bool {
+// failMisread reports a key of e that has the name as a text, as 'RES#ResId' or 'RES#{{ResId}}' instead of
+// 'RES#{ResId}'. The rules that read the name are then right, and the key is wrong. It notes one problem for each
+// pattern. If plain is false, the name may be an attribute, so a text counts only if it looks like a placeholder. It
+// returns false if the key has no such text.
+func (c *checker) failMisread(e *Entity, name string, mayBePlain bool) bool {
 	for _, k := range c.ValueOf(&e.Key).All() {
 		p := yamlbind.As[*entity.Pattern](k)
 		if p == nil || name == "" {
 			continue
 		}
 		forms := []string{"{{" + name + "}}", "<" + name + ">", "${{" + name + "}}", "$" + name, ":" + name}
-		if plain && len(p.Names()) == 0 {
+		if mayBePlain && len(p.Names()) == 0 {
 			forms = append(forms, name)
 		}
 		for _, written := range forms {
@@ -108,8 +110,8 @@ func (c *checker) failMisread(e *Entity, name string, plain bool) bool {
 			if !has || endsInWord(before) || startsWithWord(after) || strings.HasSuffix(before, "{") {
 				continue
 			}
-			if !c.misread[k] {
-				c.misread[k] = true
+			if !c.lacksPlaceholder[k] {
+				c.lacksPlaceholder[k] = true
 				text := "it has no placeholder where rules read %s"
 				if strings.HasPrefix(written, "{{") {
 					text = "two braces are a brace of the text, and rules read %s"
@@ -132,12 +134,13 @@ func startsWithWord(text string) bool {
 	return r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
-// checkPatterns warns of patterns of keys whose text looks like a placeholder: they match items that have that text.
+// checkPatterns warns of patterns of keys with a text that looks like a placeholder: such a pattern matches only items
+// with this text.
 func (c *checker) checkPatterns() {
 	for _, e := range c.ValueOf(&c.cfg.Entities).All() {
 		for _, k := range e.Get("key").All() {
 			p := yamlbind.As[*entity.Pattern](k)
-			if p == nil || c.misread[k] {
+			if p == nil || c.lacksPlaceholder[k] {
 				continue
 			}
 			for _, literal := range p.Literals() {
@@ -149,7 +152,8 @@ func (c *checker) checkPatterns() {
 	}
 }
 
-// checkComparedTexts warns of detectors that compare with a text in braces, which is no template there, or with a list.
+// checkComparedTexts warns of detectors that compare with a list, or with a text in braces, which is not a template
+// there.
 func (c *checker) checkComparedTexts() {
 	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
 		for _, name := range []string{"from", "to"} {
@@ -165,26 +169,26 @@ func (c *checker) checkComparedTexts() {
 	}
 }
 
-// checkComparedType refuses a value that an attribute of the declared type never is: 5 is a number, and "5" a text.
+// checkComparedType refuses a value that an attribute of the declared type never has: 5 is a number, and "5" is a text.
 func (c *checker) checkComparedType(d, e *value) {
 	path := yamlbind.As[item.Path](d.Get("attribute"))
-	if e == nil || e.Env || e.Text() == "*" || path.Root() != path.String() || c.unsureAt(d.Field) {
+	if e == nil || e.Env || e.Text() == "*" || path.Root() != path.String() || c.isBrokenAt(d.Field) {
 		return
 	}
-	is, kind := yamlbind.Resolve(e.Node), c.declaredKind(c.scopeAt(d.Field), path.Root())
-	number := is == yamlbind.IsInteger || is == yamlbind.IsFloat
+	yamlType, kind := yamlbind.Resolve(e.Node), c.declaredKind(c.scopeAt(d.Field), path.Root())
+	isNumber := yamlType == yamlbind.IsInteger || yamlType == yamlbind.IsFloat
 	switch {
-	case kind == item.KindS && number:
+	case kind == item.KindS && isNumber:
 		c.Fail(e, "quote it: "+yamlbind.Quoted(e.Node.Value), "%s is a number, and %s is declared S: the two are never equal", e.Node.Value, path)
-	case kind == item.KindN && is == yamlbind.IsText:
+	case kind == item.KindN && yamlType == yamlbind.IsText:
 		c.Fail(e, "write a number without quotes", "%s is a text, and %s is declared N: the two are never equal", yamlbind.Quoted(e.Node.Value), path)
 	}
 }
 
-// checkDates refuses dates of attributes that are declared, and neither text nor numbers.
+// checkDates refuses dates of attributes whose declared type is neither text nor a number.
 func (c *checker) checkDates() {
 	for _, s := range c.sinks {
-		if v := c.ValueOf(s); v != nil && !c.wrongOf(s) {
+		if v := c.ValueOf(s); v != nil && !c.hasBrokenOf(s) {
 			c.checkDatesIn(v, c.scopeOf(s))
 		}
 	}
@@ -207,12 +211,13 @@ func (c *checker) checkDatesIn(v *value, sc *entity.Scope) {
 	}
 }
 
-// checkMembers refuses detectors of members of attributes that are declared and no sets: they never raise an event.
+// checkMembers refuses detectors of set members if the declared type of the attribute is not a set: they never raise an
+// event.
 func (c *checker) checkMembers() {
 	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
 		for _, name := range []string{"added", "removed"} {
 			path := yamlbind.As[item.Path](d.Get(name))
-			if d.Get(name) == nil || path.Root() != path.String() || c.unsureAt(d.Field) {
+			if d.Get(name) == nil || path.Root() != path.String() || c.isBrokenAt(d.Field) {
 				continue
 			}
 			switch kind := c.declaredKind(c.scopeAt(d.Field), path.Root()); kind {
@@ -224,11 +229,11 @@ func (c *checker) checkMembers() {
 	}
 }
 
-// checkThresholds refuses thresholds of attributes that are declared and no numbers: they are never crossed.
+// checkThresholds refuses thresholds of attributes whose declared type is not a number: they are never crossed.
 func (c *checker) checkThresholds() {
 	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
 		path := yamlbind.As[item.Path](d.Get("attribute"))
-		if path.Root() != path.String() || d.Get("below") == nil && d.Get("above") == nil || c.unsureAt(d.Field) {
+		if path.Root() != path.String() || d.Get("below") == nil && d.Get("above") == nil || c.isBrokenAt(d.Field) {
 			continue
 		}
 		if kind := c.declaredKind(c.scopeAt(d.Field), path.Root()); kind != item.Absent && kind != item.KindN {

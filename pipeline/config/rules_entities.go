@@ -13,17 +13,17 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// maxKeyAttributes is the most key attributes of a table.
+// maxKeyAttributes is the maximum number of key attributes of a table.
 const maxKeyAttributes = 2
 
-// checkEntities checks each entity, and that no item can be of two.
+// checkEntities checks each entity, and that no item can belong to two entities.
 func (c *checker) checkEntities() {
 	for i := range c.cfg.Entities {
 		e := &c.cfg.Entities[i]
 		key := c.ValueOf(&e.Key)
 		c.FailIf(len(key.All()) > maxKeyAttributes, key, "keep the partition key and the sort key", "a table has one or two key attributes, not %d", len(key.All()))
-		bound := e.entity().Names()
-		sound := c.soundEntries(key, len(e.Key))
+		bound := e.toEntity().Names()
+		sound := c.hasAllEntries(key, len(e.Key))
 		for j, v := range c.ValueOf(&e.Unique).All() {
 			name := v.Text()
 			unbound := name != "" && sound && !slices.Contains(bound, name)
@@ -43,8 +43,7 @@ func (c *checker) checkEntities() {
 
 func keyAttribute(k KeyPattern) string { return k.Attribute }
 
-// checkOneKey checks that the key attributes of an entity can be those of one table with the key attributes that most entities
-// have.
+// checkOneKey checks that one table can have the key attributes of the entity and those that most entities have.
 func (c *checker) checkOneKey(e *Entity) {
 	if len(c.cfg.Source.Tables) > 1 {
 		return
@@ -81,7 +80,8 @@ func mostFrequent[T any](all []T, name func(T) string) (typical T) {
 	return typical
 }
 
-// checkKeyShapes checks that key attributes of a declared type other than S have patterns that can hold.
+// checkKeyShapes checks that the pattern of a key attribute of the declared type N or B can match: it must bind the
+// whole value.
 func (c *checker) checkKeyShapes(e *Entity) {
 	for _, v := range c.ValueOf(&e.Key).All() {
 		p, kind := yamlbind.As[*entity.Pattern](v), c.cfg.Attributes[v.Name]
@@ -93,10 +93,10 @@ func (c *checker) checkKeyShapes(e *Entity) {
 	}
 }
 
-// checkOverlap checks that no item can be of both entities.
+// checkOverlap checks that no item can belong to both entities.
 func (c *checker) checkOverlap(a, b *Entity) {
-	x, y := a.entity(), b.entity()
-	if !c.soundEntries(&a.Key, len(x.Key)) || !c.soundEntries(&b.Key, len(y.Key)) {
+	x, y := a.toEntity(), b.toEntity()
+	if !c.hasAllEntries(&a.Key, len(x.Key)) || !c.hasAllEntries(&b.Key, len(y.Key)) {
 		return // a wrong key is reported already
 	}
 	both := entity.Compare(x, y)
@@ -121,7 +121,8 @@ func example(c entity.Comparison) string {
 	return ", with the key " + c.Example
 }
 
-// exclude reports whether two expressions certainly never hold for one item: they compare an attribute with different texts.
+// exclude reports whether two expressions certainly never hold for the same item, because they compare an attribute
+// with different texts.
 func exclude(a, b expr.Clause) bool {
 	for _, x := range factors(a) {
 		for _, y := range factors(b) {
@@ -137,7 +138,7 @@ func exclude(a, b expr.Clause) bool {
 	return false
 }
 
-// factors returns the clauses that must all be true.
+// factors returns the clauses that must all be true for c to be true.
 func factors(c expr.Clause) []expr.Clause {
 	if c.Kind != expr.AllOf {
 		return []expr.Clause{c}
@@ -149,12 +150,12 @@ func factors(c expr.Clause) []expr.Clause {
 	return all
 }
 
-// shapesOf returns the shapes of the items of a scope. It returns nil if one of the entities declares no attributes, or is
-// wrong.
+// shapesOf returns the shapes of the items of a scope. It returns nil if one of the entities is broken or declares no
+// attributes.
 func (c *checker) shapesOf(sc *entity.Scope) []*entity.Shape {
 	var shapes []*entity.Shape
 	for _, e := range sc.Entities() {
-		if e.Attributes == nil || c.unsure(e.Name) {
+		if e.Attributes == nil || c.isBroken(e.Name) {
 			return nil
 		}
 		shapes = append(shapes, c.shapeOf(e))
@@ -162,8 +163,8 @@ func (c *checker) shapesOf(sc *entity.Scope) []*entity.Shape {
 	return shapes
 }
 
-// declaredKind returns the type of an attribute at the top level of the items of a scope; item.Absent if it is not declared,
-// or the entities declare several.
+// declaredKind returns the declared type of a top-level attribute of the items of a scope. It returns item.Absent if
+// the type is not declared, or if the entities declare different types.
 func (c *checker) declaredKind(sc *entity.Scope, name string) item.Kind {
 	shapes := c.shapesOf(sc)
 	if shapes == nil {
@@ -189,8 +190,8 @@ func (c *checker) declaredKind(sc *entity.Scope, name string) item.Kind {
 	return kind
 }
 
-// shapeOf returns what the file declares of an entity's items: its attributes, those of the key, and those of `attributes` at
-// the top.
+// shapeOf returns the declared shape of an entity's items: the attributes of the entity, of its key, of `attributes` at
+// the top, and of the TTL.
 func (c *checker) shapeOf(e *entity.Entity) *entity.Shape {
 	s := &entity.Shape{Kind: item.KindM}
 	if e.Attributes != nil {
@@ -215,51 +216,51 @@ func (c *checker) shapeOf(e *entity.Entity) *entity.Shape {
 	return s
 }
 
-// unsure reports whether what an entity has is unknown, because its key or its attributes are wrong.
-func (c *checker) unsure(name string) bool {
+// isBroken reports whether the names of an entity are unknown, because there is no such entity, or because its key or
+// its attributes are wrong.
+func (c *checker) isBroken(name string) bool {
 	i := slices.IndexFunc(c.cfg.Entities, func(e Entity) bool { return e.Name == name })
 	if i < 0 {
 		return true
 	}
 	e := &c.cfg.Entities[i]
-	return !c.soundEntries(&e.Key, len(e.Key)) || e.Attributes.wrong
+	return !c.hasAllEntries(&e.Key, len(e.Key)) || e.Attributes.invalid
 }
 
-// wrongOf reports whether the `of` of a sink names what is no entity, or an entity that is unsure.
-func (c *checker) wrongOf(s *Sink) bool {
-	return slices.ContainsFunc(c.ValueOf(&s.Of).All(), func(v *value) bool { return v.Data == nil || c.unsure(v.Text()) })
+// hasBrokenOf reports whether the `of` of a sink names an unknown or broken entity.
+func (c *checker) hasBrokenOf(s *Sink) bool {
+	return slices.ContainsFunc(c.ValueOf(&s.Of).All(), func(v *value) bool { return v.Data == nil || c.isBroken(v.Text()) })
 }
 
-// wrongUnique reports whether an entity of the scope has `unique` names that its key does not bind.
-func (c *checker) wrongUnique(sc *entity.Scope) bool {
+// hasWrongUnique reports whether an entity of the scope has `unique` names that its key does not bind.
+func (c *checker) hasWrongUnique(sc *entity.Scope) bool {
 	return slices.ContainsFunc(sc.Entities(), func(e *entity.Entity) bool {
 		return slices.ContainsFunc(e.Unique, func(name string) bool { return !slices.Contains(e.Names(), name) })
 	})
 }
 
-// unsureAt reports whether the value of a field is about an entity that is unknown or unsure: which names it can read is
-// unknown.
-func (c *checker) unsureAt(field string) bool {
-	for at := field; at != ""; at = at[:max(0, strings.LastIndexAny(at, ".["))] {
-		if c.wrongOfs[at] {
+// isBrokenAt reports whether the field uses an unknown or broken entity. The names that it can read are then unknown.
+func (c *checker) isBrokenAt(field string) bool {
+	for parent := field; parent != ""; parent = parentField(parent) {
+		if c.wrongOfFields[parent] {
 			return true
 		}
-		if names := c.of[at]; len(names) > 0 {
-			return slices.ContainsFunc(names, c.unsure)
+		if names := c.ofNames[parent]; len(names) > 0 {
+			return slices.ContainsFunc(names, c.isBroken)
 		}
 	}
 	if rest, ok := strings.CutPrefix(field, "entities."); ok {
-		return c.unsure(strings.TrimSuffix(rest, ".when"))
+		return c.isBroken(strings.TrimSuffix(rest, ".when"))
 	}
 	return false
 }
 
-// unsureEntities reports whether an entity is unsure.
-func (c *checker) unsureEntities() bool {
-	return slices.ContainsFunc(c.cfg.Entities, func(e Entity) bool { return c.unsure(e.Name) })
+// hasBrokenEntity reports whether any entity is broken.
+func (c *checker) hasBrokenEntity() bool {
+	return slices.ContainsFunc(c.cfg.Entities, func(e Entity) bool { return c.isBroken(e.Name) })
 }
 
-// exprEnv returns what the expression at v can read.
+// exprEnv returns the names that the expression at v can read, with their types.
 func (c *checker) exprEnv(v *value) expr.Env {
 	env := expr.Env{Attributes: c.cfg.Attributes, Scope: c.scopeAt(v.Field), Each: c.hasElements(v.Field), Unknown: c.unknownHint}
 	shapes := c.shapesOf(env.Scope)
@@ -279,7 +280,8 @@ func (c *checker) exprEnv(v *value) expr.Env {
 	return env
 }
 
-// unknownHint says what a name that an expression does not know is; "" if the file does not have it.
+// unknownHint returns a hint for a name that an expression does not know but the file has. It returns "" if the file
+// does not have the name.
 func (c *checker) unknownHint(name string) string {
 	if c.entitySet().Named(name) != nil {
 		return name + " is an entity: write item.NAME for an attribute of it, or new.NAME in a condition of changes"
@@ -287,35 +289,36 @@ func (c *checker) unknownHint(name string) string {
 	return c.boundHint(name)
 }
 
-// boundHint says how to read a name that the keys of entities bind; "" if none does.
+// boundHint returns a hint how to read a name that the keys of entities bind. It returns "" if no key binds it.
 func (c *checker) boundHint(name string) string {
-	var of []string
+	var entities []string
 	for _, e := range c.entitySet().All() {
 		if slices.Contains(e.Names(), name) {
-			of = append(of, e.Name)
+			entities = append(entities, e.Name)
 		}
 	}
-	if of == nil {
+	if entities == nil {
 		return ""
 	}
-	list := of[0]
-	if len(of) > 1 {
-		list = "[" + strings.Join(of, ", ") + "]"
+	list := entities[0]
+	if len(entities) > 1 {
+		list = "[" + strings.Join(entities, ", ") + "]"
 	}
 	return fmt.Sprintf("only beside `of: %s` it is the name that the key binds", list)
 }
 
-// declareHint says which line declares a name.
+// declareHint returns a hint that shows the line that declares a name. inside is the path of the map that contains the
+// name; "" for an attribute.
 func declareHint(sc *entity.Scope, inside, name string) string {
-	where := "the attributes of " + sc.String()
+	place := "the attributes of " + sc.String()
 	if inside != "" {
-		where = inside + " in " + where
+		place = inside + " in " + place
 	}
-	return fmt.Sprintf("add `%s: S` (or its type) to %s", name, where)
+	return fmt.Sprintf("add `%s: S` (or its type) to %s", name, place)
 }
 
-// scopeOf returns the entities that a sink is about. A notify sink without `of` is about those of its events, if all of them
-// are about entities.
+// scopeOf returns the entities of a sink. A notify sink without `of` has the entities of its events, if all its events
+// have entities.
 func (c *checker) scopeOf(s *Sink) *entity.Scope {
 	names := c.cfg.EventEntities(s)
 	if s.Scope != nil || len(names) == 0 {
@@ -324,8 +327,8 @@ func (c *checker) scopeOf(s *Sink) *entity.Scope {
 	return c.entitySet().Scope(names...)
 }
 
-// EventEntities returns the names of the entities that the events of a notify sink are about; none if an event is about every
-// item.
+// EventEntities returns the names of the entities of a notify sink's events. It returns none if an event can come from
+// every item.
 func (cfg *Config) EventEntities(s *Sink) []string {
 	if s.Notify == nil {
 		return nil
@@ -341,7 +344,7 @@ func (cfg *Config) EventEntities(s *Sink) []string {
 	return names
 }
 
-// bindAttributes finds the names that keys bind among the attributes of events, and the paths written as item.PATH.
+// bindAttributes resolves the attributes of events: names that keys bind, and paths written as item.PATH.
 func (c *checker) bindAttributes(s *Sink) {
 	sc := c.scopeOf(s)
 	if sc == nil {
@@ -367,7 +370,7 @@ func (c *checker) bindAttributes(s *Sink) {
 	}
 }
 
-// splitByName returns the names of the entities of a scope whose keys bind a name, and of the others.
+// splitByName returns the names of the scope's entities: those whose keys bind the name, and the others.
 func splitByName(sc *entity.Scope, name string) (bound, free []string) {
 	for _, e := range sc.Entities() {
 		if slices.Contains(e.Names(), name) {
@@ -379,12 +382,12 @@ func splitByName(sc *entity.Scope, name string) (bound, free []string) {
 	return bound, free
 }
 
-// bindValues finds the names that keys bind among the values of an aggregate, and the paths written as item.PATH.
+// bindValues resolves the values of an aggregate: names that keys bind, and paths written as item.PATH.
 func (c *checker) bindValues(s *Sink) {
 	if s.Scope == nil {
 		return
 	}
-	at := c.ValueOf(&s.Aggregate.Values)
+	fields := c.ValueOf(&s.Aggregate.Values)
 	for i := range s.Aggregate.Values {
 		v := &s.Aggregate.Values[i]
 		if v.Of == "count" || v.Each {
@@ -394,11 +397,11 @@ func (c *checker) bindValues(s *Sink) {
 			v.Path = cmp.Or(itemPath(v.Path), v.Path)
 			continue
 		}
-		c.FailIf(v.Of == "sum" && v.Bound.IsText(), at.Get(v.Name), "sum an attribute, or count the distinct texts", "%s is a part of a key, which is text", v.Path)
+		c.FailIf(v.Of == "sum" && v.Bound.IsText(), fields.Get(v.Name), "sum an attribute, or count the distinct texts", "%s is a part of a key, which is text", v.Path)
 	}
 }
 
-// itemPath returns path for item.path; "" for any other text.
+// itemPath returns PATH for item.PATH. It returns "" for any other text.
 func itemPath(text string) string {
 	path, _ := item.CutItem(text)
 	return path

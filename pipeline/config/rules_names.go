@@ -16,19 +16,19 @@ import (
 
 // nameCheck checks the names of attributes that a part of the file reads.
 type nameCheck struct {
-	c      *checker
-	shapes []*entity.Shape // what the items of the part can have; nil: anything
-	scope  *entity.Scope   // the entities that the part is about; nil: any item
-	list   string          // the pattern of the elements that {each} is; "": there are none, or they are unknown
+	c           *checker
+	shapes      []*entity.Shape // shapes that the items can have; nil if they can have any attributes
+	scope       *entity.Scope   // entities that the part uses; nil for any item
+	eachPattern string          // pattern of the elements {each}; "" if there are none, or if they are unknown
 
-	// report reports the first part of a path that the shapes do not have. line and column are where an expression has
-	// the path; 0 for the beginning of v.
+	// report reports the first part of a path that the shapes do not have. line and column are the position of the path
+	// in an expression; 0 for the beginning of v.
 	report func(v *value, line, column int, u *entity.Undeclared)
 }
 
-// checkNames checks the names of attributes wherever the file declares which ones there are. Beside an `of` whose entities
-// declare all their attributes, a name that is not declared is an error. Elsewhere it is a warning: an item of no entity can
-// have others.
+// checkNames checks the names of attributes in all parts whose attributes the file declares. A name that is not
+// declared is an error beside an `of` whose entities declare all their attributes. Elsewhere it is a warning, because
+// an item without an entity can have other attributes.
 func (c *checker) checkNames() {
 	warned := make(map[string]bool)
 	c.eachReader(func(sc *entity.Scope) *nameCheck {
@@ -38,8 +38,8 @@ func (c *checker) checkNames() {
 				if u.Path == "" && c.failMisreads(sc, u.Name) {
 					return
 				}
-				message, hint := c.undeclaredIn(u, sc)
-				c.FailWithin(v, line, column, message, n.meant(v, u, hint))
+				message, hint := c.undeclaredInScope(u, sc)
+				c.FailWithin(v, line, column, message, n.refineHint(v, u, hint))
 				c.undeclared[v] = true
 			}
 			return n
@@ -52,8 +52,8 @@ func (c *checker) checkNames() {
 			if name := u.Path + "\x00" + u.Name; !warned[name] {
 				warned[name] = true
 				c.undeclared[v] = true
-				message, hint := c.unknown(u)
-				c.WarnWithin(v, line, column, message, n.meant(v, u, hint))
+				message, hint := c.undeclaredMessage(u)
+				c.WarnWithin(v, line, column, message, n.refineHint(v, u, hint))
 			}
 		}
 		return n
@@ -61,29 +61,30 @@ func (c *checker) checkNames() {
 	c.checkTTLName()
 }
 
-// eachReader checks every part of the file that reads attributes. of returns how to check what reads items of the scope.
-func (c *checker) eachReader(of func(*entity.Scope) *nameCheck) {
+// eachReader checks every part of the file that reads attributes. newCheck returns the check of a part that reads items
+// of a scope.
+func (c *checker) eachReader(newCheck func(*entity.Scope) *nameCheck) {
 	for _, at := range []any{&c.cfg.Filters, &c.cfg.Sensitive} {
 		if v := c.ValueOf(at); v != nil {
-			of(nil).check(v, nil)
+			newCheck(nil).check(v, nil)
 		}
 	}
 	for _, s := range c.sinks {
 		if v := c.ValueOf(s); v != nil && len(v.Entries) == 1 {
-			if kind := v.Entries[0]; !c.wrongOf(s) {
-				of(c.scopeOf(s)).check(kind, kind.Get("for_each"))
+			if kind := v.Entries[0]; !c.hasBrokenOf(s) {
+				newCheck(c.scopeOf(s)).check(kind, kind.Get("for_each"))
 			}
 		}
 	}
 	for _, d := range c.ValueOf(&c.cfg.Detectors).All() {
-		if !c.unsureAt(d.Field) {
-			of(c.scopeAt(d.Field)).check(d, nil)
+		if !c.isBrokenAt(d.Field) {
+			newCheck(c.scopeAt(d.Field)).check(d, nil)
 		}
 	}
 }
 
-// knownShapes returns the shapes of the items of a scope whose entities do not all declare their attributes: what the whole
-// file declares of items. It returns nil if that is not all that they can have.
+// knownShapes returns the shapes that the whole file declares. It is for a scope whose entities do not all declare
+// their attributes. It returns nil if items can have more attributes than these.
 func (c *checker) knownShapes(sc *entity.Scope) []*entity.Shape {
 	entities := c.entitySet().All()
 	complete := len(c.cfg.Attributes) > 0 || sc == nil && len(entities) > 0
@@ -101,14 +102,15 @@ func (c *checker) knownShapes(sc *entity.Scope) []*entity.Shape {
 		complete = complete && (e.Attributes != nil || len(c.cfg.Attributes) > 0)
 		shapes = append(shapes, c.shapeOf(e))
 	}
-	if !complete || c.unsureEntities() {
+	if !complete || c.hasBrokenEntity() {
 		return nil
 	}
 	top.Members = append(top.Members, entity.Member{Name: c.cfg.Source.TTLAttribute, Shape: &entity.Shape{Kind: item.KindN}})
 	return shapes
 }
 
-// declaredShapes returns what the file declares of the items of a scope, which need not be all that they have.
+// declaredShapes returns the shapes that the file declares for the items of a scope. The items may have more
+// attributes.
 func (c *checker) declaredShapes(sc *entity.Scope) []*entity.Shape {
 	if shapes := c.shapesOf(sc); shapes != nil {
 		return shapes
@@ -116,7 +118,7 @@ func (c *checker) declaredShapes(sc *entity.Scope) []*entity.Shape {
 	return c.knownShapes(sc)
 }
 
-// keyPrefixes adds the key attributes that filters name.
+// keyPrefixes adds the key attributes that key_prefix filters name.
 func (c *checker) keyPrefixes(v *value, names []string) []string {
 	for _, e := range v.All() {
 		if e.Name == "key_prefix" {
@@ -127,12 +129,12 @@ func (c *checker) keyPrefixes(v *value, names []string) []string {
 	return names
 }
 
-// checkTTLName warns of an attribute of the TTL that is probably a declared one, spelled otherwise. It needs no declaration
-// itself.
+// checkTTLName warns if the TTL attribute is probably a misspelled declared attribute. The TTL attribute itself needs
+// no declaration.
 func (c *checker) checkTTLName() {
 	ttl := c.cfg.Source.TTLAttribute
 	if ttl == "" {
-		return // every name of one letter is near it
+		return // every name of one letter is near ""
 	}
 	known := slices.Collect(maps.Keys(c.cfg.Attributes))
 	for _, e := range c.entitySet().All() {
@@ -142,11 +144,12 @@ func (c *checker) checkTTLName() {
 	}
 	slices.Sort(known)
 	if near := nearest.Name(ttl, known); near != "" && !slices.Contains(known, ttl) {
-		c.Warn(&c.cfg.Source.TTLAttribute, "did you mean "+near+"? Or "+c.declareAnywhere("N", ttl), "%s is not among the declared attributes", yamlbind.Quoted(ttl))
+		c.Warn(&c.cfg.Source.TTLAttribute, "did you mean "+near+"? Or "+c.declareHintAnywhere("N", ttl), "%s is not among the declared attributes", yamlbind.Quoted(ttl))
 	}
 }
 
-// check checks v and everything inside it. list is the `for_each` whose elements {each} is; nil: there is none.
+// check checks v and everything inside it. list is the `for_each` that defines the elements {each}; nil if there is
+// none.
 func (n *nameCheck) check(v, list *value) {
 	if n == nil || n.shapes == nil {
 		return
@@ -155,16 +158,16 @@ func (n *nameCheck) check(v, list *value) {
 	if p := list.Get("path"); p != nil {
 		path = p.Written()
 	}
-	n.list = n.elements(path)
+	n.eachPattern = n.elementsPattern(path)
 	check := func(v *value, read string) {
 		if rest, each := cutEachPrefix(read); each && path != "" {
-			if n.list == "" || n.mapForList(v, path, rest) {
+			if n.eachPattern == "" || n.mapForList(v, path, rest) {
 				return
 			}
-			read = within(n.list, rest)
+			read = joinPattern(n.eachPattern, rest)
 		}
 		if p, err := item.ParsePattern(read); err == nil {
-			n.path(v, p.Segments())
+			n.checkPath(v, p.Segments())
 		}
 	}
 	var walk func(v *value)
@@ -175,9 +178,9 @@ func (n *nameCheck) check(v, list *value) {
 				check(v, p)
 			}
 		case *expr.Item:
-			n.expression(v, fromItem(d.ReadPaths(), n.list))
+			n.checkExpression(v, fromItem(d.ReadPaths(), n.eachPattern))
 		case *expr.Change:
-			n.expression(v, d.ReadPaths())
+			n.checkExpression(v, d.ReadPaths())
 		case item.Path:
 			if strings.HasSuffix(v.Field, ".for_each.by") {
 				check(v, "each"+map[bool]string{true: v.Source, false: "." + v.Source}[strings.HasPrefix(v.Source, "[")])
@@ -199,7 +202,7 @@ func (n *nameCheck) check(v, list *value) {
 				check(e, cmp.Or(documentField(v, e.Name, n.shapes, path), e.Name))
 			}
 			if (v.Name == "entity" || v.Name == "key_prefix") && strings.Contains(v.Field, "filters[") {
-				n.path(e, []item.Segment{{Name: e.Name, Index: -1}})
+				n.checkPath(e, []item.Segment{{Name: e.Name, Index: -1}})
 			}
 			walk(e)
 		}
@@ -207,29 +210,29 @@ func (n *nameCheck) check(v, list *value) {
 	walk(v)
 }
 
-// elements returns the pattern of the elements at a path; "" if they are unknown, because a problem says that the path is
-// wrong, or no list.
-func (n *nameCheck) elements(path string) string {
+// elementsPattern returns the pattern of the elements at a path. It returns "" if they are unknown, because a problem
+// says that the path is wrong, or that it is not a list.
+func (n *nameCheck) elementsPattern(path string) string {
 	if path == "" {
 		return ""
 	}
 	_, err := item.ParsePath(path)
 	p, _ := item.ParsePattern(path)
-	of := elementsOf(n.shapes, path)
-	if err != nil || entity.Find(n.shapes, p.Segments()) != nil || of == "" && n.c.shapesOf(n.scope) != nil {
+	pattern := elementsOf(n.shapes, path)
+	if err != nil || entity.Find(n.shapes, p.Segments()) != nil || pattern == "" && n.c.shapesOf(n.scope) != nil {
 		return ""
 	}
-	return cmp.Or(of, path+"[*]")
+	return cmp.Or(pattern, path+"[*]")
 }
 
-// path checks a path.
-func (n *nameCheck) path(v *value, path []item.Segment) {
+// checkPath reports the first part of a path that the shapes do not have.
+func (n *nameCheck) checkPath(v *value, path []item.Segment) {
 	if u := n.firstUndeclared(path); u != nil {
 		n.report(v, 0, 0, u)
 	}
 }
 
-// firstUndeclared returns the first part of a path that the shapes do not have; nil if they have all of it.
+// firstUndeclared returns the first part of a path that the shapes do not have, or nil if they have the whole path.
 func (n *nameCheck) firstUndeclared(path []item.Segment) *entity.Undeclared {
 	if len(path) > 0 && item.Replicated(path[0].Name) {
 		return nil
@@ -237,13 +240,13 @@ func (n *nameCheck) firstUndeclared(path []item.Segment) *entity.Undeclared {
 	return entity.Find(n.shapes, path)
 }
 
-// mapForList reports a map whose elements are read as if it were one of them: the brackets of a list are forgotten in its
-// declaration.
+// mapForList reports a map that is read as if it were one element of a list: its declaration probably lacks the
+// brackets of a list.
 func (n *nameCheck) mapForList(v *value, path, rest string) bool {
-	if n.c.shapesOf(n.scope) == nil || !strings.HasSuffix(n.list, ".*") || rest == "" || !n.declares(within(path, rest)) || n.declares(within(n.list, rest)) {
+	if n.c.shapesOf(n.scope) == nil || !strings.HasSuffix(n.eachPattern, ".*") || rest == "" || !n.declares(joinPattern(path, rest)) || n.declares(joinPattern(n.eachPattern, rest)) {
 		return false
 	}
-	n.list = "" // its elements are unknown
+	n.eachPattern = "" // its elements are unknown
 	n.c.Fail(v, "declare a list of such maps in brackets, as "+path+": [{...}]", "%s is declared as a map, and each of its values is an element", path)
 	return true
 }
@@ -254,8 +257,8 @@ func (n *nameCheck) declares(path string) bool {
 	return err == nil && entity.Find(n.shapes, p.Segments()) == nil
 }
 
-// expression checks the paths that an expression reads. A name that it reads twice is reported once.
-func (n *nameCheck) expression(v *value, paths []expr.ReadPath) {
+// checkExpression checks the paths that an expression reads. A name that it reads twice is reported once.
+func (n *nameCheck) checkExpression(v *value, paths []expr.ReadPath) {
 	reported := make(map[string]bool)
 	for _, p := range paths {
 		u := n.firstUndeclared(p.Segments)
@@ -267,8 +270,8 @@ func (n *nameCheck) expression(v *value, paths []expr.ReadPath) {
 	}
 }
 
-// documentField returns the pattern of what a path among the fields of a search sink names: a path into a list means all
-// elements, and so does one into the elements of for_each. It returns "" for other paths.
+// documentField returns the pattern that a path among the fields of a search sink means. A path into a list, or into
+// the elements of for_each, means all elements. It returns "" for other paths.
 func documentField(v *value, path string, shapes []*entity.Shape, forEach string) string {
 	p, err := item.ParsePath(path)
 	names, ok := p.Names()
@@ -278,20 +281,20 @@ func documentField(v *value, path string, shapes []*entity.Shape, forEach string
 	pattern := ""
 	for i, name := range names {
 		if name = item.PathText([]string{name}); i > 0 {
-			name = within(pattern, name)
+			name = joinPattern(pattern, name)
 		}
 		if pattern = name; i == len(names)-1 {
 			break
 		}
-		if of := elementsOf(shapes, pattern); strings.HasSuffix(of, "[*]") || of != "" && pattern == forEach {
-			pattern = of
+		if elements := elementsOf(shapes, pattern); strings.HasSuffix(elements, "[*]") || elements != "" && pattern == forEach {
+			pattern = elements
 		}
 	}
 	return pattern
 }
 
-// fromItem returns the paths that an expression reads as paths of the item: those of an element begin at the pattern of all.
-// If there is no pattern, they are left out.
+// fromItem returns the paths that an expression reads, as paths of the item. A path in an element gets the pattern of
+// all elements in front. If there is no such pattern, the path is left out.
 func fromItem(paths []expr.ReadPath, elements string) []expr.ReadPath {
 	if elements == "" {
 		return slices.DeleteFunc(paths, func(p expr.ReadPath) bool { return p.Each })

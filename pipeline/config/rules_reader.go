@@ -7,14 +7,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// Limits of the duration of a lease. A shorter lease is lost in a short pause of the process. A longer lease leaves the
-// shards of a dead consumer unread for that time.
+// Limits of the duration of a lease. A shorter lease would be lost in a short pause of the process. A longer lease
+// would leave the shards of a dead consumer unread for that time.
 const (
 	minLease = 3 * time.Second
 	maxLease = 5 * time.Minute
 )
 
-// maxIdle is the longest pause between two polls. A shard iterator expires after 15 minutes.
+// maxIdle is the maximum pause between two polls. A shard iterator expires after 15 minutes.
 const maxIdle = 5 * time.Minute
 
 // checkConsumer checks the keys of the consumer: polling and leases.
@@ -48,7 +48,8 @@ func (c *checker) checkConsumer() {
 	}
 }
 
-// checkGapRepair checks what on_gap: repair repairs: sinks that are functions of the items of one table.
+// checkGapRepair checks the sinks that on_gap: repair repairs: their output must be a function of the items of one
+// table.
 func (c *checker) checkGapRepair() {
 	src := &c.cfg.Source
 	if src.OnGap != OnGapRepair {
@@ -79,8 +80,8 @@ func (c *checker) checkGapRepair() {
 	}
 }
 
-// checkKinesis refuses keys and sinks that do not fit a Kinesis source. Its records may repeat, and may be in another
-// order than the writes. Their versions are creation times.
+// checkKinesis refuses keys and sinks that do not fit a Kinesis source. Records of Kinesis may repeat, and may have
+// another order than the writes. Their versions are creation times.
 func (c *checker) checkKinesis() {
 	src := &c.cfg.Source
 	if !c.Sound(&src.Kinesis) {

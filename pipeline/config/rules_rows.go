@@ -10,17 +10,17 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// rows are the rows of a view or an aggregate: both write into a table by a key.
+// rows describes the rows of a view or an aggregate. Both write rows with a key into a table.
 type rows struct {
 	sink           *Sink
 	noun           string // "view" or "aggregate"
 	table          *Table
 	key            *[]Column
-	attributes     any // the field of the attributes beside the key
+	attributes     any // address of the field with the attributes beside the key
 	attributeNames []string
 }
 
-// rowsOf returns the rows of a sink; false if the sink is not a view or an aggregate.
+// rowsOf returns the rows of a sink. It returns false if the sink is neither a view nor an aggregate.
 func rowsOf(s *Sink) (rows, bool) {
 	switch {
 	case s.View != nil:
@@ -35,23 +35,23 @@ func rowsOf(s *Sink) (rows, bool) {
 	return rows{}, false
 }
 
-// earlierRows returns the rows of the sinks before r in the file, without those with a wrong key.
+// earlierRows returns the rows of the sinks before r in the file, except rows with a wrong key.
 func (c *checker) earlierRows(r rows) []rows {
 	var rs []rows
 	for _, s := range c.sinks {
 		if s == r.sink {
 			break
 		}
-		if o, ok := rowsOf(s); ok && c.soundKey(o) {
+		if o, ok := rowsOf(s); ok && c.hasValidKey(o) {
 			rs = append(rs, o)
 		}
 	}
 	return rs
 }
 
-// soundKey reports whether the key can be that of a row. A problem says why others cannot.
-func (c *checker) soundKey(r rows) bool {
-	return c.soundEntries(r.key, len(*r.key)) && len(*r.key) <= maxKeyAttributes
+// hasValidKey reports whether rows can have the key of r. If not, a problem says why.
+func (c *checker) hasValidKey(r rows) bool {
+	return c.hasAllEntries(r.key, len(*r.key)) && len(*r.key) <= maxKeyAttributes
 }
 
 // ownAttributePrefix is the prefix of the attributes that tablewake adds to a row.
@@ -62,17 +62,17 @@ func (c *checker) checkRows(s *Sink) {
 	r, _ := rowsOf(s)
 	key, others, keys := c.ValueOf(r.key), c.ValueOf(r.attributes).All(), *r.key
 	c.checkTableNameLength(r.table)
-	if c.soundKey(r) {
+	if c.hasValidKey(r) {
 		c.checkKeyTypes(r)
 	}
 	c.FailIf(len(key.All()) > maxKeyAttributes, key, "keep the partition key and the sort key",
 		"a row's key has one or two attributes, not %d", len(key.All()))
 	c.checkAttributeNames(key, others)
 	c.checkTableName(r)
-	if !c.soundKey(r) {
+	if !c.hasValidKey(r) {
 		return
 	}
-	unnamed := unnamedIn(s)
+	missing := missingName(s)
 	for i, col := range keys {
 		c.FailIf(!col.Template.Stable(), key.Entries[i], "make it of the item, {@key} and {@table}",
 			"it differs from change to change of an item, and the row of an older one could not be found again")
@@ -80,12 +80,12 @@ func (c *checker) checkRows(s *Sink) {
 		case !col.Template.Ambiguous() || s.View != nil && (s.View.hasKey() || s.View.Unique() != nil): // rows of different items differ
 		case r.noun == "aggregate":
 			c.warnAmbiguous(key.Entries[i], "different groups may come to the same text, and count as one")
-		case unnamed != "": // reported below
+		case missing != "": // the warning below reports it
 		default:
 			c.warnAmbiguous(key.Entries[i], "different items may come to the same text")
 		}
 	}
-	c.WarnIf(unnamed != "", key.Entries[len(keys)-1], "add {"+unnamed+"} (or {@key})", "several items can have this row: its key lacks what tells them apart")
+	c.WarnIf(missing != "", key.Entries[len(keys)-1], "add {"+missing+"} (or {@key})", "several items can have this row: its key lacks what tells them apart")
 	c.checkSharedTable(r)
 	if r.table.Name == "" {
 		return // the binding has reported it
@@ -93,24 +93,24 @@ func (c *checker) checkRows(s *Sink) {
 	c.refuseSelfFeeding(r)
 }
 
-// unnamedIn returns a name that identifies the items of a view and that the key of their rows lacks; "" if there is none. An
-// attribute in the key may tell items apart, unless it is a date.
-func unnamedIn(s *Sink) string {
+// missingName returns a name that identifies items of a view but is missing in the key of their rows. It returns "" if
+// there is none. An attribute in the key may distinguish items, unless it is a date.
+func missingName(s *Sink) string {
 	if s.View == nil || s.View.ForEach != nil || s.View.Collision != "dead_letter" || s.View.hasKey() {
 		return ""
 	}
 	var bound []string
-	reads := false
+	namesItem := false
 	for _, col := range s.View.Key {
 		bound = append(bound, col.Template.BoundNames()...)
 		dates := col.Template.DatePaths()
-		other := slices.ContainsFunc(col.Template.ItemPaths(), func(path string) bool { return !slices.Contains(dates, path) })
-		if other && !col.Template.Ambiguous() {
+		hasAttribute := slices.ContainsFunc(col.Template.ItemPaths(), func(path string) bool { return !slices.Contains(dates, path) })
+		if hasAttribute && !col.Template.Ambiguous() {
 			return ""
 		}
-		reads = reads || col.Template.NamesItem()
+		namesItem = namesItem || col.Template.NamesItem()
 	}
-	if !reads {
+	if !namesItem {
 		return ""
 	}
 	for _, e := range s.Scope.Entities() {
@@ -128,11 +128,11 @@ func unnamedIn(s *Sink) string {
 	return ""
 }
 
-// rowsIn returns the rows of a table, without those with a wrong key.
+// rowsIn returns the rows of a table, except rows with a wrong key.
 func (c *checker) rowsIn(table string) []rows {
 	var rs []rows
 	for _, s := range c.sinks {
-		if r, ok := rowsOf(s); ok && r.table.Name == table && c.soundKey(r) {
+		if r, ok := rowsOf(s); ok && r.table.Name == table && c.hasValidKey(r) {
 			rs = append(rs, r)
 		}
 	}
@@ -179,9 +179,9 @@ func sameKey(a, b []Column) bool {
 func mayCollide(a, b []Column) bool {
 	return !slices.ContainsFunc(a, func(x Column) bool {
 		i := slices.IndexFunc(b, func(y Column) bool { return y.Name == x.Name })
-		p, pLiteral := x.Template.Prefix()
-		q, qLiteral := b[i].Template.Prefix()
-		return prefixesDiffer(p, q, pLiteral, qLiteral)
+		aPrefix, aIsWhole := x.Template.Prefix()
+		bPrefix, bIsWhole := b[i].Template.Prefix()
+		return prefixesDiffer(aPrefix, bPrefix, aIsWhole, bIsWhole)
 	})
 }
 
@@ -190,13 +190,13 @@ func (c *checker) isSource(table string) bool {
 	return slices.Contains(texts(c.cfg.Source.Tables, tableName), table)
 }
 
-// refuseSelfFeeding refuses rows in a source table if the sink could read them as items.
+// refuseSelfFeeding refuses rows in a source table if the sink could read its rows as items.
 func (c *checker) refuseSelfFeeding(r rows) {
 	when := r.sink.WhenItem
-	if r.ofNoEntity() || c.wrongOf(r.sink) {
+	if r.ofNoEntity() || c.hasBrokenOf(r.sink) {
 		return
 	}
-	if !c.isSource(r.table.Name) || when == nil && c.Has(&r.sink.WhenItem) { // a wrong `when` is reported already
+	if !c.isSource(r.table.Name) || when == nil && c.Has(&r.sink.WhenItem) { // a wrong `when` is already reported
 		return
 	}
 	hint := "give the " + r.noun + " a table of its own, or a `when` that its rows do not meet"
@@ -221,8 +221,8 @@ func (c *checker) refuseSelfFeeding(r rows) {
 	}
 }
 
-// ofNoEntity reports whether no row can have the key of an entity that the sink is about: the fixed texts at the beginning
-// differ.
+// ofNoEntity reports whether no row can have the key of an entity of the sink, because the fixed texts at their
+// beginnings differ.
 func (r rows) ofNoEntity() bool {
 	return r.sink.Scope != nil && !slices.ContainsFunc(r.sink.Scope.Entities(), func(e *entity.Entity) bool {
 		return !slices.ContainsFunc(e.Key, func(k entity.KeyPattern) bool {
@@ -237,12 +237,13 @@ func (r rows) ofNoEntity() bool {
 	})
 }
 
-// prefixesDiffer reports whether texts that begin with p and q certainly differ. A literal is a whole text.
-func prefixesDiffer(p, q string, pLiteral, qLiteral bool) bool {
-	return (pLiteral || !strings.HasPrefix(q, p)) && (qLiteral || !strings.HasPrefix(p, q)) && (p != q || !pLiteral || !qLiteral)
+// prefixesDiffer reports whether two texts certainly differ. p and q are their prefixes. If pIsWhole is set, p is the
+// whole text; so for q.
+func prefixesDiffer(p, q string, pIsWhole, qIsWhole bool) bool {
+	return (pIsWhole || !strings.HasPrefix(q, p)) && (qIsWhole || !strings.HasPrefix(p, q)) && (p != q || !pIsWhole || !qIsWhole)
 }
 
-// minTableName is the shortest name of a DynamoDB table.
+// minTableName is the minimum length of a DynamoDB table's name.
 const minTableName = 3
 
 func (c *checker) checkTableNameLength(t *Table) {
@@ -253,7 +254,7 @@ func (c *checker) checkTableNameLength(t *Table) {
 	}
 }
 
-// checkKeyTypes checks that the sinks of one table have the same types of key attributes.
+// checkKeyTypes checks that all sinks of one table have the same types of key attributes.
 func (c *checker) checkKeyTypes(r rows) {
 	types := c.keyTypes(r)
 	for _, o := range c.earlierRows(r) {
@@ -289,8 +290,8 @@ func (c *checker) keyTypes(r rows) []item.Kind {
 	return types
 }
 
-// KeyType returns the type of the key attributes that a template makes of items of the scope; the zero Kind if the file does
-// not declare it. An attribute of a type that no key has is declared as that type.
+// KeyType returns the type of a key attribute that the template makes for items of the scope. It returns the zero Kind
+// if the file does not declare the type. It returns the declared type even if a key cannot have it.
 func (cfg *Config) KeyType(sc *entity.Scope, t *template.Template) item.Kind {
 	path, whole := t.Path()
 	if b := t.Bound(); b != nil {
@@ -314,7 +315,8 @@ func (cfg *Config) KeyType(sc *entity.Scope, t *template.Template) item.Kind {
 // reservedPrefixes are the prefixes of the tables that embedded stores use internally.
 var reservedPrefixes = []string{"_tw_", "_tws_", "sqlite_"}
 
-// checkTableName checks the name for the embedded store: some names are reserved, and names are case-insensitive.
+// checkTableName checks the name of the table for the embedded store. Some names are reserved, and names are
+// case-insensitive.
 func (c *checker) checkTableName(r rows) {
 	lower := strings.ToLower(r.table.Name)
 	c.FailIf(lower == "tables" || slices.ContainsFunc(reservedPrefixes, func(prefix string) bool { return strings.HasPrefix(lower, prefix) }), r.table, "give the table another name",
@@ -327,7 +329,7 @@ func (c *checker) checkTableName(r rows) {
 	}
 }
 
-// maxKeyName is the longest name of a DynamoDB key attribute, in bytes.
+// maxKeyName is the maximum length of a DynamoDB key attribute's name, in bytes.
 const maxKeyName = 255
 
 // checkAttributeNames checks the names of the key attributes and of the other attributes of a row.

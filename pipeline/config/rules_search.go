@@ -76,8 +76,8 @@ func (c *checker) checkIndexTemplate(s *Search) {
 	}
 }
 
-// checkRouting checks that a routing consists of key attributes: another attribute may change, and would leave a
-// document on two shards.
+// checkRouting checks that a routing consists of key attributes. Another attribute may change, and the document would
+// then be on two shards.
 func (c *checker) checkRouting(s *Search) {
 	if !s.Routing.Stable() {
 		c.Fail(&s.Routing, "make it of key attributes, {@key} and {@table}", "it differs from change to change of an item, and the document would be in two places")
@@ -96,7 +96,7 @@ func (c *checker) checkRouting(s *Search) {
 	}
 }
 
-// checkServerless refuses mode: exact on OpenSearch Serverless: the mode needs a stored script.
+// checkServerless refuses mode: exact on OpenSearch Serverless, because the mode needs a stored script.
 func (c *checker) checkServerless(s *Search) {
 	i := slices.IndexFunc(c.cfg.Connections, func(conn Connection) bool { return conn.Name == s.Connection })
 	if i < 0 || s.Fast || c.cfg.Connections[i].Auth != "sigv4" {
@@ -107,8 +107,8 @@ func (c *checker) checkServerless(s *Search) {
 		"mode: exact needs a stored script, and OpenSearch Serverless stores none")
 }
 
-// checkMapping checks the mapping file. It must map each number of fields.numbers that is a scaled_float: by default an
-// index stores the number as a float.
+// checkMapping checks the mapping file. It must map each field that fields.numbers declares as scaled_float, because by
+// default an index stores a number as a float.
 func (c *checker) checkMapping(s *Search) {
 	_, mappings, err := indexmap.Read(s.Mapping)
 	if err != nil {
@@ -125,7 +125,8 @@ func (c *checker) checkMapping(s *Search) {
 	}
 }
 
-// maxHashDepth is the most names in a hashed path if the file has sensitive: each name doubles the number of patterns.
+// maxHashDepth is the maximum number of names in a hashed path if the file has sensitive. Each name doubles the number
+// of patterns.
 const maxHashDepth = 8
 
 // checkFields checks that the fields of a document do not contradict each other.
@@ -156,7 +157,7 @@ func (c *checker) checkFields(f *Fields) {
 	for _, e := range c.ValueOf(&f.Numbers).All() {
 		c.fieldNames(e, e.Name)
 	}
-	renamed := make(map[string]string) // attribute path by the joined new name
+	renamed := make(map[string]string) // path of the attribute, by the joined names of the new field
 	for _, e := range c.ValueOf(&f.Rename).All() {
 		names := c.fieldNames(e, e.Name)
 		if names == nil {
@@ -172,10 +173,10 @@ func (c *checker) checkFields(f *Fields) {
 	}
 }
 
-// checkRenamed warns of attributes that take the name of another one, which the document has too.
+// checkRenamed warns if an attribute is renamed to the name of another attribute that the document has, too.
 func (c *checker) checkRenamed(sink *Sink) {
 	f := &sink.Search.Fields
-	if sink.Search.ForEach != nil || c.wrongOf(sink) {
+	if sink.Search.ForEach != nil || c.hasBrokenOf(sink) {
 		return
 	}
 	source := func(e *value) string { return e.Source }
@@ -183,8 +184,8 @@ func (c *checker) checkRenamed(sink *Sink) {
 	renamed := texts(c.ValueOf(&f.Rename).All(), func(e *value) string { return e.Name })
 	for _, e := range c.ValueOf(&f.Rename).All() {
 		name := e.Text()
-		left := len(included) > 0 && !slices.Contains(included, name) || slices.Contains(excluded, name) || slices.Contains(renamed, name)
-		if len(memberNames(e.Name)) != 1 || left {
+		isAbsent := len(included) > 0 && !slices.Contains(included, name) || slices.Contains(excluded, name) || slices.Contains(renamed, name)
+		if len(memberNames(e.Name)) != 1 || isAbsent {
 			continue
 		}
 		declared := slices.ContainsFunc(c.declaredShapes(c.scopeOf(sink)), func(s *entity.Shape) bool { return s.Member(name) != nil })
@@ -196,12 +197,13 @@ func (c *checker) refuseVersionField(e *value, field, hint string) {
 	c.FailIf(field == "_tw", e, hint, "_tw is where a document keeps its version")
 }
 
-// joinedNames returns the names of a path as one string; "", after a problem, if the path names an element of a list.
+// joinedNames returns the names of a path as one string. If the path names an element of a list, it notes a problem and
+// returns "".
 func (c *checker) joinedNames(e *value, path string) string { return joinNames(c.fieldNames(e, path)) }
 
 func joinNames(names []string) string { return strings.Join(names, "\x00") }
 
-// memberNames returns the names of a path; nil if the path is wrong or names an element of a list.
+// memberNames returns the names of a path, or nil if the path is wrong or names an element of a list.
 func memberNames(path string) []string {
 	p, err := item.ParsePath(path)
 	if err != nil {
@@ -211,7 +213,8 @@ func memberNames(path string) []string {
 	return names
 }
 
-// fieldNames returns the names of a path. A path to an element of a list is a problem: a document has all elements.
+// fieldNames returns the names of a path. A path to one element of a list is a problem, because a document has all
+// elements.
 func (c *checker) fieldNames(v *value, path string) []string {
 	p, err := item.ParsePath(path)
 	if err != nil {

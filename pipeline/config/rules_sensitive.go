@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// minHMACKey is the shortest secret, in bytes: 128 bits.
+// minHMACKey is the minimum length of the secret, in bytes: 128 bits.
 const minHMACKey = 16
 
 // checkSensitive checks that sensitive attributes reach only sinks that allow them, and that the file has a secret if
@@ -26,7 +26,7 @@ func (c *checker) checkSensitive() {
 	for _, s := range c.sinks {
 		for _, e := range c.ValueOf(&s.AllowSensitive).All() {
 			switch {
-			case e.Data == nil, c.undeclared[e]: // it is reported
+			case e.Data == nil, c.undeclared[e]: // already reported
 			case mask == nil:
 				c.Fail(e, "remove it, or add sensitive: [...] at the top", "the file has no sensitive attributes")
 			case !mask.Hides(e.Source):
@@ -42,17 +42,17 @@ func (c *checker) checkSensitive() {
 				c.Warn(&a.Masked, "remove it, or add sensitive: [...] at the top", "the file has no sensitive attributes: nothing is masked")
 			}
 		}
-		if left := mask.Except(s.AllowSensitive); left != nil {
-			hidden, before := hiddenPaths{left, s.AllowSensitive}, len(c.Problems)
-			if c.checkReads(s, hidden); len(c.Problems) == before { // what allows a value allows it as a key
+		if hiddenMask := mask.Except(s.AllowSensitive); hiddenMask != nil {
+			hidden, problems := hiddenPaths{hiddenMask, s.AllowSensitive}, len(c.Problems)
+			if c.checkReads(s, hidden); len(c.Problems) == problems { // a path that allows a value also allows it in the key
 				c.checkKeys(s, hidden)
 			}
 		}
 	}
 }
 
-// checkKeys refuses a sink that stores the keys of items if an entity of it has a hidden key attribute. Other key
-// attributes are unknown before the first change.
+// checkKeys refuses a sink that stores the keys of items if one of its entities has a hidden key attribute. The key
+// attributes of items without an entity are unknown before the first change.
 func (c *checker) checkKeys(s *Sink, hidden hiddenPaths) {
 	hint := "add allow_sensitive: ['%s'] to the sink"
 	switch {
@@ -62,11 +62,11 @@ func (c *checker) checkKeys(s *Sink, hidden hiddenPaths) {
 	default:
 		return
 	}
-	of := c.scopeOf(s).Entities()
-	if of == nil {
-		of = c.entitySet().All()
+	entities := c.scopeOf(s).Entities()
+	if entities == nil {
+		entities = c.entitySet().All()
 	}
-	for _, e := range of {
+	for _, e := range entities {
 		for _, k := range e.Key {
 			if path := item.PathText([]string{k.Attribute}); hidden.hidesValue(path) {
 				c.Fail(s, fmt.Sprintf(hint, path), "the key attribute %s is sensitive, and the sink stores the keys of items", k.Attribute)
@@ -76,7 +76,7 @@ func (c *checker) checkKeys(s *Sink, hidden hiddenPaths) {
 	}
 }
 
-// checkHMACKey checks the secret. The file must have one exactly if a key of the file needs one.
+// checkHMACKey checks the secret. The file must have a secret if a key of the file needs one, and only then.
 func (c *checker) checkHMACKey() {
 	users := []any{&c.cfg.Sensitive}
 	for _, s := range c.sinks {
@@ -114,16 +114,16 @@ func (c *checker) checkHMACKey() {
 // hiddenPaths are the sensitive paths that a sink does not allow.
 type hiddenPaths struct {
 	mask    *mask.Mask
-	allowed []item.Pattern // by the sink
+	allowed []item.Pattern // patterns that the sink allows
 }
 
 // hidesValue reports whether the whole value at the path is hidden, not only a part of the value.
 func (h hiddenPaths) hidesValue(path string) bool {
-	return covered(path, h.mask.Patterns()) && !covered(path, h.allowed)
+	return isCovered(path, h.mask.Patterns()) && !isCovered(path, h.allowed)
 }
 
-// covered reports whether the patterns match every path that path matches; path may be a pattern itself.
-func covered(path string, patterns []item.Pattern) bool {
+// isCovered reports whether the patterns match every path that path matches. path can be a pattern itself.
+func isCovered(path string, patterns []item.Pattern) bool {
 	m, err := mask.New(patternsOf([]string{path}), []byte("any"))
 	return err == nil && m != nil && m.Except(patterns) == nil
 }
@@ -144,16 +144,16 @@ func (c *checker) checkReads(s *Sink, hidden hiddenPaths) {
 			}
 		}
 		for _, e := range c.ValueOf(&s.Search.Fields.Include).All() {
-			if hidden.hidesValue(e.Source) && !covered(e.Source, patternsOf(s.Search.Fields.Hash)) {
+			if hidden.hidesValue(e.Source) && !isCovered(e.Source, patternsOf(s.Search.Fields.Hash)) {
 				c.checkPathRead(e, e.Source, hidden)
 			}
 		}
-	case s.Archive != nil && !s.Archive.Masked: // a masked archive masks the values in its object names too
+	case s.Archive != nil && !s.Archive.Masked: // a masked archive also masks the values in its object names
 		c.checkTemplateReads(c.ValueOf(&s.Archive.Key), "", hidden)
 		c.checkTemplateReads(c.ValueOf(&s.Archive.Partition), "", hidden)
 	case s.Notify != nil:
 		for _, e := range c.ValueOf(&s.Notify.Attributes).All() {
-			for _, path := range readAs(e.Source, c.scopeOf(s)) {
+			for _, path := range readPaths(e.Source, c.scopeOf(s)) {
 				c.checkPathRead(e, path, hidden)
 			}
 		}
@@ -175,9 +175,9 @@ func (c *checker) checkViewReads(v *View, hidden hiddenPaths) {
 	}
 }
 
-// readAs returns the paths of the item that a path of a sink about entities reads: those of the key if it is a name that keys
-// bind.
-func readAs(path string, sc *entity.Scope) []string {
+// readPaths returns the paths of the item that are read for a path in a sink. If path is a name that the keys of the
+// scope bind, these are the paths of the key attributes.
+func readPaths(path string, sc *entity.Scope) []string {
 	switch b := sc.Binding(path); {
 	case b != nil:
 		return b.Attributes()
@@ -187,19 +187,19 @@ func readAs(path string, sc *entity.Scope) []string {
 	return []string{path}
 }
 
-func (c *checker) checkPathOfElements(of **ForEach, hidden hiddenPaths) {
-	if hidden.hidesValue((*of).Path) {
-		c.checkPathRead(c.elementsAt(of), (*of).Path, hidden)
+func (c *checker) checkPathOfElements(field **ForEach, hidden hiddenPaths) {
+	if hidden.hidesValue((*field).Path) {
+		c.checkPathRead(c.elementsAt(field), (*field).Path, hidden)
 	}
 }
 
-// checkElementRead refuses a hidden path in the elements of a list or of a map.
+// checkElementRead refuses rest, a path in the elements of the list or map at path, if it is hidden.
 func (c *checker) checkElementRead(v *value, path, rest string, hidden hiddenPaths) {
-	if read := within(path+".*", rest); hidden.mask.Hides(read) && !hidden.mask.Hides(element(path, rest)) {
+	if read := joinPattern(path+".*", rest); hidden.mask.Hides(read) && !hidden.mask.Hides(elementPattern(path, rest)) {
 		c.checkPathRead(v, read, hidden)
 		return
 	}
-	c.checkPathRead(v, element(path, rest), hidden)
+	c.checkPathRead(v, elementPattern(path, rest), hidden)
 }
 
 func (c *checker) checkAggregateReads(s *Sink, hidden hiddenPaths) {
@@ -209,9 +209,9 @@ func (c *checker) checkAggregateReads(s *Sink, hidden hiddenPaths) {
 	}
 	for _, e := range c.ValueOf(&a.Values).All() {
 		for _, operand := range e.All() {
-			paths := readAs(operand.Source, s.Scope)
+			paths := readPaths(operand.Source, s.Scope)
 			if rest, each := cutEachPrefix(operand.Source); each && a.ForEach != "" {
-				paths = []string{element(a.ForEach, rest)}
+				paths = []string{elementPattern(a.ForEach, rest)}
 			}
 			for _, path := range paths {
 				c.checkPathRead(operand, path, hidden)
@@ -223,8 +223,8 @@ func (c *checker) checkAggregateReads(s *Sink, hidden hiddenPaths) {
 	}
 }
 
-// checkTemplateReads refuses a template that reads a hidden path. forEach is the list of the elements {each}; "" if
-// there is no list.
+// checkTemplateReads refuses a template that reads a hidden path. forEach is the path of the list whose elements are
+// {each}; "" if there is no list.
 func (c *checker) checkTemplateReads(v *value, forEach string, hidden hiddenPaths) {
 	t := templateOf(v)
 	if t == nil {
@@ -259,11 +259,11 @@ func (c *checker) warnMaskedEvents(n *Notify, hidden hiddenPaths) {
 	}
 }
 
-// element returns the pattern of a path in every element of a list.
-func element(list, rest string) string { return within(list+"[*]", rest) }
+// elementPattern returns the pattern of the path rest in every element of a list.
+func elementPattern(list, rest string) string { return joinPattern(list+"[*]", rest) }
 
-// within returns the pattern of a path inside the values of a pattern.
-func within(pattern, rest string) string {
+// joinPattern returns the pattern of the path rest inside the values that pattern matches.
+func joinPattern(pattern, rest string) string {
 	if rest != "" && rest[0] != '[' {
 		rest = "." + rest
 	}

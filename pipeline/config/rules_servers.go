@@ -11,10 +11,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config/yamlbind"
 )
 
-// streamRetention is how long DynamoDB Streams keeps a record.
+// streamRetention is the time that DynamoDB Streams keeps a record.
 const streamRetention = 24 * time.Hour
 
-// sourceTableMessage refuses a source table as the table of state or leases.
+// sourceTableMessage is the message for a source table that is also the table of state or leases.
 const sourceTableMessage = "it is a source table: what is written there would come back as changes"
 
 // checkState checks the state table.
@@ -30,25 +30,25 @@ func (c *checker) checkState() {
 	c.checkTableNameLength(&s.Table)
 }
 
-// refuseRows refuses rows in a table that state or leases are in.
-func (c *checker) refuseRows(t *Table, what string) {
-	var in []rows
+// refuseRows refuses rows of sinks in the table t, which is the table of what: "state" or "leases".
+func (c *checker) refuseRows(t *Table, usedBy string) {
+	var conflicting []rows
 	for _, s := range c.sinks {
 		if r, ok := rowsOf(s); ok && t.Name != "" && r.table.Name == t.Name {
-			in = append(in, r)
+			conflicting = append(conflicting, r)
 		}
 	}
-	switch names := texts(in, func(r rows) string { return r.sink.Name }); len(in) {
+	switch names := texts(conflicting, func(r rows) string { return r.sink.Name }); len(conflicting) {
 	case 0:
 	case 1:
-		c.Fail(in[0].table, "give the rows a table of their own", "%s is the table of %s", yamlbind.Quoted(t.Name), what)
+		c.Fail(conflicting[0].table, "give the rows a table of their own", "%s is the table of %s", yamlbind.Quoted(t.Name), usedBy)
 	default:
-		c.Fail(t, "write another name here", "it is the table of %s, and %s write their rows into it", what, yamlbind.Enumerate(names, "and"))
+		c.Fail(t, "write another name here", "it is the table of %s, and %s write their rows into it", usedBy, yamlbind.Enumerate(names, "and"))
 	}
 }
 
-// CheckFunctionLetters returns an error if the dead letters are in a folder, which a Lambda function cannot keep: its folders
-// go with its environment.
+// CheckFunctionLetters returns an error if the dead letters are in a folder. A Lambda function cannot keep a folder:
+// its folders are removed with its environment.
 func (cfg *Config) CheckFunctionLetters() error {
 	if d := cfg.DeadLetters; d != nil && d.Dir != "" {
 		return fmt.Errorf("%s:%d: dead_letters.dir: the folders of a function do not last, nor do dead letters in them: write dead_letters.bucket or dead_letters.queue", cfg.File, d.Line)
@@ -56,7 +56,8 @@ func (cfg *Config) CheckFunctionLetters() error {
 	return nil
 }
 
-// SinkWithoutDeadLetters returns a sink that can refuse a change for good, if the file has no dead letters; else nil.
+// SinkWithoutDeadLetters returns a sink that can refuse a change permanently, if the file has no dead letters.
+// Otherwise it returns nil.
 func (cfg *Config) SinkWithoutDeadLetters() *Sink {
 	i := slices.IndexFunc(cfg.Sinks, func(s Sink) bool { return s.Archive == nil })
 	if cfg.DeadLetters != nil || i < 0 {
@@ -117,12 +118,13 @@ func (c *checker) warnSharedBucket(d *DeadLetters) {
 			c.Warn(&d.Bucket, hint, "sinks.%s.archive.bucket is the same bucket: dead letters hold changes whole and unmasked, and expire, which an archive does not", s.Name)
 		case d.Bucket == "" && d.Queue != "":
 			c.Warn(&d.Queue, hint, "dead letters that are too large for a message go to sinks.%s.archive.bucket: they hold changes whole and unmasked, and expire, which an archive does not", s.Name)
-			return // only the first archive gets them
+			return // only the first archive's bucket gets them
 		}
 	}
 }
 
-// checkConnections checks each connection, and that each search sink names one. It warns of unused connections.
+// checkConnections checks each connection, and that each search sink names an existing one. It warns of unused
+// connections.
 func (c *checker) checkConnections() {
 	used := make(map[string]bool)
 	names := texts(c.cfg.Connections, func(conn Connection) string { return conn.Name })
@@ -166,13 +168,13 @@ func (c *checker) checkAuth(conn *Connection, server *url.URL) {
 		"the password would cross the network in the clear")
 }
 
-// loopback reports whether the host is the local host.
+// loopback reports whether host is the local host.
 func loopback(host string) bool {
 	addr, err := netip.ParseAddr(host)
 	return err == nil && addr.Unmap().IsLoopback() || host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// serverURL parses the URL of a server. It returns nil, after a problem, if the URL is wrong.
+// serverURL parses the URL of a server. If the URL is wrong, it notes a problem and returns nil.
 func (c *checker) serverURL(address *string) *url.URL {
 	if *address == "" {
 		return nil

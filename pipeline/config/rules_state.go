@@ -10,8 +10,9 @@ import (
 
 const stateHint = "say it in the `when` of each state sink, or put the filter under the sinks that are about changes"
 
-// checkStateFilters refuses filters that could drop a change by which an item leaves one of the sinks. It leaves Go code
-// to the program that has it. where describes the filters' position in a message, as in "above the state sink orders".
+// checkStateFilters refuses filters that could drop the change with which an item leaves one of the sinks. Filters in
+// Go code are checked by the program that has the code. where describes the position of the filters in a message, as
+// "above the state sink orders".
 func (c *checker) checkStateFilters(fs []Filter, where string, sinks []*Sink) {
 	for _, f := range fs {
 		code, isGo := f.Filter.(*GoFilter)
@@ -28,37 +29,38 @@ func (c *checker) checkStateFilters(fs []Filter, where string, sinks []*Sink) {
 	}
 }
 
-// checkTTLFilter checks a filter that drops TTL deletes. It refuses the filter if an aggregate retracts expired items, or if
-// only the old image of a delete tells a sink which documents go. Else it warns of the effect on the sinks.
+// checkTTLFilter checks a filter that drops TTL deletes. It refuses the filter if an aggregate retracts expired items,
+// or if a sink finds the documents to remove only by the old image of a delete. Otherwise it warns of the effect on the
+// sinks.
 func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
-	stay, replaced := false, false
-	var beside []string // sinks in which nothing tells where the row or document of an expired item is
+	rowsStay, countsReplaced := false, false
+	var leftovers []string // sinks that cannot find the row or document of an expired item
 	for _, s := range sinks {
 		switch {
 		case s.Search != nil && s.Search.ForEach != nil:
 			c.Fail(f.action, "remove the filter, or for_each", "TTL deletes are dropped %s, and only they tell %s which documents an expired item had: if it came back, they would stay beside the new ones", where, s.Name)
 			return
 		case s.Aggregate == nil:
-			stay = true
+			rowsStay = true
 			if !s.LocatedByKey() && (s.Search != nil || s.View.RowsGuardThemselves()) {
-				beside = append(beside, s.Name)
+				leftovers = append(leftovers, s.Name)
 			}
 		case s.Aggregate.KeepOnTTL:
-			replaced = true
+			countsReplaced = true
 		default:
 			c.Fail(f.action, "write on_ttl_delete: keep there, or remove the filter", "TTL deletes are dropped %s, and %s is to retract what expired items counted for (on_ttl_delete: retract): it would never see them", where, s.Name)
 			return
 		}
 	}
-	c.WarnIf(stay, f.action, "remove the filter where expired items should go",
+	c.WarnIf(rowsStay, f.action, "remove the filter where expired items should go",
 		"TTL deletes are dropped %s: rows and documents of expired items stay", where)
-	c.WarnIf(len(beside) > 0, f.action, "remove the filter, or make row keys and names of indexes of the item's key alone",
-		"TTL deletes are dropped %s: an expired item that comes back with other attributes leaves its old row or document in %s beside the new one", where, yamlbind.Enumerate(beside, "and"))
-	c.WarnIf(replaced, f.action, "remove the filter: on_ttl_delete: keep lets expired items count on, and new ones beside them",
+	c.WarnIf(len(leftovers) > 0, f.action, "remove the filter, or make row keys and names of indexes of the item's key alone",
+		"TTL deletes are dropped %s: an expired item that comes back with other attributes leaves its old row or document in %s beside the new one", where, yamlbind.Enumerate(leftovers, "and"))
+	c.WarnIf(countsReplaced, f.action, "remove the filter: on_ttl_delete: keep lets expired items count on, and new ones beside them",
 		"TTL deletes are dropped %s: an item that comes back under an expired one's key counts in its place", where)
 }
 
-// missedChanges describes the changes that a state sink would miss.
+// missedChanges describes the changes that a state sink would miss because of the filter action.
 func missedChanges(action *value) string {
 	drop := action.Name == "drop"
 	const otherwise = "a delete, or a change that makes an item leave, would be missed where the condition judges it otherwise " +
@@ -71,8 +73,12 @@ func missedChanges(action *value) string {
 		return "every change but those would be missed"
 	case word == "probable_ttl":
 		return "deletes of expired items would be missed, by users too, and what is made of them would stay"
-	default: // no_change, replication_echoes
+	case word == "no_change" || word == "replication_echoes":
 		return "a state sink must see every version, and takes the same one again at no harm"
+	case word == "ttl_deletes":
+		return "" // checkTTLFilter reports its effect
+	default:
+		panic("config: missedChanges does not know the condition " + word)
 	}
 	f := conditionKey(action)
 	if f == nil {
@@ -100,7 +106,7 @@ func missedChanges(action *value) string {
 	}
 }
 
-// checkView checks the rows and the shards of a view, and warns of an on_collision without effect.
+// checkView checks the rows and the shards of a view. It warns of an on_collision that has no effect.
 func (c *checker) checkView(s *Sink) {
 	c.checkRows(s)
 	c.checkForEach(s)
@@ -117,37 +123,37 @@ func (c *checker) checkView(s *Sink) {
 // DynamoDB transaction covers one account and one Region.
 func (c *checker) checkTransactionReach(s *Sink) {
 	v := s.View
-	rows, state := regionAndAccount(v.Table.ARN), ""
+	rowsPlace, statePlace := regionAndAccount(v.Table.ARN), ""
 	if c.cfg.State != nil {
-		state = regionAndAccount(c.cfg.State.Table.ARN)
+		statePlace = regionAndAccount(c.cfg.State.Table.ARN)
 	}
-	var at any = &v.InPlace
-	if !c.Has(at) {
-		at = v
+	var field any = &v.InPlace
+	if !c.Has(field) {
+		field = v
 	}
 	const inPlace = "write tombstones: in_place, for readers that leave tombstones out"
-	apart := v.RowsMayGuardThemselves() && !v.InPlace
+	separateTombstones := v.RowsMayGuardThemselves() && !v.InPlace
 	switch {
 	case c.cfg.State == nil && v.ForEach != nil:
-		c.wantState(s, v, "add state: {table: NAME}", "which rows an item has is in the state table, and the file names none")
-	case c.cfg.State == nil && apart:
-		c.wantState(s, at, "add state: {table: NAME}, or "+inPlace, "the tombstones of its rows are in the state table, and the file names none")
+		c.reportMissingState(s, v, "add state: {table: NAME}", "which rows an item has is in the state table, and the file names none")
+	case c.cfg.State == nil && separateTombstones:
+		c.reportMissingState(s, field, "add state: {table: NAME}, or "+inPlace, "the tombstones of its rows are in the state table, and the file names none")
 	case c.cfg.State == nil && !(v.InPlace && v.RowsGuardThemselves()):
-		c.wantState(s, at, "add state: {table: NAME}, or put {@key} into the row's key and "+inPlace, "its rows are guarded by item, or may be, in the state table, and the file names none")
-	case rows == "" || state == "" || rows == state:
-	case apart:
-		c.Fail(at, "give both tables one account and one Region, or "+inPlace,
-			"the tombstones of its rows would be in another account or Region than the rows (%s and %s), and no transaction reaches both", state, rows)
+		c.reportMissingState(s, field, "add state: {table: NAME}, or put {@key} into the row's key and "+inPlace, "its rows are guarded by item, or may be, in the state table, and the file names none")
+	case rowsPlace == "" || statePlace == "" || rowsPlace == statePlace:
+	case separateTombstones:
+		c.Fail(field, "give both tables one account and one Region, or "+inPlace,
+			"the tombstones of its rows would be in another account or Region than the rows (%s and %s), and no transaction reaches both", statePlace, rowsPlace)
 	case v.ForEach != nil:
 		c.Fail(&v.Table, "give both tables one account and one Region",
-			"which rows an item has would be in another account or Region than the rows (%s and %s), and no transaction reaches both", state, rows)
+			"which rows an item has would be in another account or Region than the rows (%s and %s), and no transaction reaches both", statePlace, rowsPlace)
 	case !v.RowsGuardThemselves():
 		c.Fail(&v.Table, "give both tables one account and one Region, or put {@key} into the row's key",
-			"its rows are guarded by item, or may be, and the guards would be in another account or Region (%s and %s), where no transaction reaches both", state, rows)
+			"its rows are guarded by item, or may be, and the guards would be in another account or Region (%s and %s), where no transaction reaches both", statePlace, rowsPlace)
 	}
 }
 
-// regionAndAccount returns the part eu-central-1:123456789012 of an ARN; "" if the text is not an ARN.
+// regionAndAccount returns the part eu-central-1:123456789012 of an ARN. It returns "" if the text is not an ARN.
 func regionAndAccount(arn string) string {
 	parts := strings.SplitN(arn, ":", 6)
 	if len(parts) < 6 {
@@ -156,11 +162,12 @@ func regionAndAccount(arn string) string {
 	return parts[3] + ":" + parts[4]
 }
 
-// wantState notes that the file names no state table, and what a sink keeps there.
-func (c *checker) wantState(s *Sink, at any, hint, message string) {
+// reportMissingState notes the problem that the file names no state table although a sink needs it. One problem names all these
+// sinks.
+func (c *checker) reportMissingState(s *Sink, field any, hint, message string) {
 	c.stateless = append(c.stateless, s.Name)
 	if len(c.stateless) == 1 {
-		c.failOnServers(at, hint, "%s", message)
+		c.failOnServers(field, hint, "%s", message)
 		c.firstStateless = len(c.localOnly) - 1
 		return
 	}

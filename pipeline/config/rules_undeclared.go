@@ -11,17 +11,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// unknown says what no part of the file declares, and what to write.
-func (c *checker) unknown(u *entity.Undeclared) (message, hint string) {
+// undeclaredMessage returns the message and the hint for a name that no part of the file declares.
+func (c *checker) undeclaredMessage(u *entity.Undeclared) (message, hint string) {
+	message, hint = wrongKindMessage(u, fmt.Sprintf("%s is declared %s", u.Path, u.Kind))
 	switch {
-	case u.Name == "":
-		return fmt.Sprintf("%s is declared %s, and has no such elements", u.Path, u.Kind), "name what is declared there"
-	case u.Path != "" && len(u.Known) == 0:
-		return fmt.Sprintf("%s is declared %s, and has no %s", u.Path, u.Kind, u.Name), "name the attribute itself, or declare it as M"
+	case message != "":
+		return message, hint
 	case u.Path != "":
 		message, hint = fmt.Sprintf("%s is declared without %s", u.Path, yamlbind.Quoted(u.Name)), fmt.Sprintf("add `%s: S` (or its type) to %s", u.Name, u.Path)
 	default:
-		message, hint = yamlbind.Quoted(u.Name)+" is not among the declared attributes", c.declareAnywhere("S", u.Name)
+		message, hint = yamlbind.Quoted(u.Name)+" is not among the declared attributes", c.declareHintAnywhere("S", u.Name)
 	}
 	near := nearest.Name(u.Name, u.Known)
 	switch bound := c.boundHint(u.Name); {
@@ -35,22 +34,33 @@ func (c *checker) unknown(u *entity.Undeclared) (message, hint string) {
 	return message, hint
 }
 
-// declareAnywhere says which line declares an attribute, where the file declares others.
-func (c *checker) declareAnywhere(kind, name string) string {
-	where := "`attributes`"
-	if len(c.cfg.Attributes) == 0 {
-		where = "the attributes of its entity"
-	}
-	return fmt.Sprintf("add `%s: %s` (or its type) to %s", name, kind, where)
-}
-
-// undeclaredIn says what the entities of a scope do not declare, and what to write.
-func (c *checker) undeclaredIn(u *entity.Undeclared, sc *entity.Scope) (message, hint string) {
+// wrongKindMessage returns the message and the hint for elements or members of a value whose type has none. declared
+// describes the type of the value. wrongKindMessage returns "" if the type can have the name.
+func wrongKindMessage(u *entity.Undeclared, declared string) (message, hint string) {
 	switch {
 	case u.Name == "":
-		return fmt.Sprintf("%s is of type %s in %s, and has no such elements", u.Path, u.Kind, sc), "name what is declared there"
+		return declared + ", and has no such elements", "name what is declared there"
 	case u.Path != "" && len(u.Known) == 0:
-		return fmt.Sprintf("%s is of type %s in %s, and has no %s", u.Path, u.Kind, sc, u.Name), "name the attribute itself, or declare it as M"
+		return declared + ", and has no " + u.Name, "name the attribute itself, or declare it as M"
+	}
+	return "", ""
+}
+
+// declareHintAnywhere returns a hint to declare an attribute beside the attributes that the file already declares.
+func (c *checker) declareHintAnywhere(kind, name string) string {
+	place := "`attributes`"
+	if len(c.cfg.Attributes) == 0 {
+		place = "the attributes of its entity"
+	}
+	return fmt.Sprintf("add `%s: %s` (or its type) to %s", name, kind, place)
+}
+
+// undeclaredInScope returns the message and the hint for a name that the entities of a scope do not declare.
+func (c *checker) undeclaredInScope(u *entity.Undeclared, sc *entity.Scope) (message, hint string) {
+	message, hint = wrongKindMessage(u, fmt.Sprintf("%s is of type %s in %s", u.Path, u.Kind, sc))
+	switch {
+	case message != "":
+		return message, hint
 	case u.Path == "":
 		message = fmt.Sprintf("%s is no attribute of %s", yamlbind.Quoted(u.Name), sc)
 		if sc.Binding(u.Name) != nil {
@@ -80,7 +90,7 @@ func (c *checker) undeclaredIn(u *entity.Undeclared, sc *entity.Scope) (message,
 	return message, hint
 }
 
-// declaredBy names the only entity that declares an attribute; "" if none does, or several.
+// declaredBy returns the name of the only entity that declares an attribute. It returns "" if none or several do.
 func (c *checker) declaredBy(name string) (only string) {
 	for _, e := range c.entitySet().All() {
 		switch {
@@ -94,19 +104,20 @@ func (c *checker) declaredBy(name string) (only string) {
 	return only
 }
 
-// ownNames are the names of templates that people write without @.
-var ownNames = []string{"key", "version", "time", "table", "entity"}
+// builtinNames are built-in names of templates. People often forget their @.
+var builtinNames = []string{"key", "version", "time", "table", "entity"}
 
-// meant returns the hint for a name that is not declared: what it was probably meant as, or the hint that it has.
-func (n *nameCheck) meant(v *value, u *entity.Undeclared, hint string) string {
+// refineHint returns a better hint for a name that is not declared, if it is a likely mistake. Otherwise it returns
+// hint.
+func (n *nameCheck) refineHint(v *value, u *entity.Undeclared, hint string) string {
 	isTemplate := templateOf(v) != nil
 	switch {
 	case u.Path != "":
 	case isTemplate && (u.Name == "new" || u.Name == "old"):
 		return "write the path without " + u.Name + ".: a template reads one item"
-	case isTemplate && slices.Contains(ownNames, u.Name):
+	case isTemplate && slices.Contains(builtinNames, u.Name):
 		return "write {@" + u.Name + "}. Or " + hint
-	case slices.Contains(n.elementNames(), u.Name) && v.Name != "index" && v.Name != "routing": // these are of the item
+	case slices.Contains(n.elementNames(), u.Name) && v.Name != "index" && v.Name != "routing": // these two read the item, not the element
 		each := "each." + u.Name
 		if isTemplate {
 			each = "{" + each + "}"
@@ -118,9 +129,9 @@ func (n *nameCheck) meant(v *value, u *entity.Undeclared, hint string) string {
 	return hint
 }
 
-// elementNames returns the names that are declared in the elements.
+// elementNames returns the names that are declared in the elements {each}.
 func (n *nameCheck) elementNames() []string {
-	p, err := item.ParsePattern(n.list)
+	p, err := item.ParsePattern(n.eachPattern)
 	if err != nil {
 		return nil
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// CheckSample checks the names of attributes in the file against items of the table. It returns a warning for each name that
-// no item of the sample has, for each entity that no item is of, and for constants that are names of attributes. What
-// Warnings says is not repeated. The file must be one that [Parse] has read.
+// CheckSample checks the names of attributes in the file against items of the table. It returns a warning for each name
+// that no item of the sample has, for each entity without items, and for constants that are names of attributes. It
+// does not repeat Warnings. [Parse] must have read the file.
 func (cfg *Config) CheckSample(items []item.Image) Problems {
 	c := cfg.checker
 	before := len(c.Warnings)
-	s := learn(cfg.entities, items)
+	s := sampleShapesOf(cfg.entities, items)
 	warned := make(map[string]bool)
 	for i := range cfg.Entities {
 		e := &cfg.Entities[i]
@@ -47,7 +47,7 @@ func (cfg *Config) CheckSample(items []item.Image) Problems {
 	return found
 }
 
-// checkKeyPrefixes warns of prefixes in filters with which no key of the sample begins.
+// checkKeyPrefixes warns of key prefixes in filters if no key of the sample begins with them.
 func (c *checker) checkKeyPrefixes(v *value, items []item.Image) {
 	for _, e := range v.All() {
 		if e.Name != "key_prefix" {
@@ -55,12 +55,12 @@ func (c *checker) checkKeyPrefixes(v *value, items []item.Image) {
 			continue
 		}
 		for _, p := range e.All() {
-			begins := func(m item.Image) bool {
+			hasPrefix := func(m item.Image) bool {
 				at, _ := m.Get(p.Name)
 				text, ok := at.Text()
 				return ok && strings.HasPrefix(text, p.Text())
 			}
-			if p.Text() == "" || slices.ContainsFunc(items, begins) {
+			if p.Text() == "" || slices.ContainsFunc(items, hasPrefix) {
 				continue
 			}
 			hint := "correct it, or give a sample that has one"
@@ -73,8 +73,8 @@ func (c *checker) checkKeyPrefixes(v *value, items []item.Image) {
 	}
 }
 
-// keyTexts returns the texts with which the patterns of a key attribute begin, in quotes, and whether a key of one can begin
-// with the prefix.
+// keyTexts returns the quoted texts with which the patterns of a key attribute begin. possible reports whether a key of
+// one of the patterns can begin with prefix.
 func (c *checker) keyTexts(attribute, prefix string) (texts []string, possible bool) {
 	for i := range c.cfg.Entities {
 		for _, k := range c.cfg.Entities[i].Key {
@@ -91,15 +91,15 @@ func (c *checker) keyTexts(attribute, prefix string) (texts []string, possible b
 	return texts, possible
 }
 
-// learned is what a sample has.
-type learned struct {
-	all      *entity.Shape // nil: the sample is empty
+// sampleShapes has the shapes of a sample's items.
+type sampleShapes struct {
+	all      *entity.Shape // shape of all items; nil if the sample is empty
 	byEntity map[string]*entity.Shape
 }
 
-// learn returns what the items have. entities may be nil.
-func learn(entities *entity.Set, items []item.Image) learned {
-	s := learned{byEntity: make(map[string]*entity.Shape)}
+// sampleShapesOf returns the shapes of the items. entities may be nil.
+func sampleShapesOf(entities *entity.Set, items []item.Image) sampleShapes {
+	s := sampleShapes{byEntity: make(map[string]*entity.Shape)}
 	var all entity.Sampled
 	byEntity := make(map[string]*entity.Sampled)
 	for _, m := range items {
@@ -122,8 +122,8 @@ func learn(entities *entity.Set, items []item.Image) learned {
 	return s
 }
 
-// shapesOf returns the shapes of the items of a scope; nil if the sample has none of one of the entities.
-func (s learned) shapesOf(sc *entity.Scope) []*entity.Shape {
+// shapesOf returns the shapes of the items of a scope. It returns nil if the sample lacks items of one of the entities.
+func (s sampleShapes) shapesOf(sc *entity.Scope) []*entity.Shape {
 	if sc == nil && s.all != nil {
 		return []*entity.Shape{s.all}
 	}
@@ -137,20 +137,20 @@ func (s learned) shapesOf(sc *entity.Scope) []*entity.Shape {
 	return shapes
 }
 
-// notInSample says what no item of a sample has, and what to write.
+// notInSample returns the message and the hint for a name that no item of a sample has.
 func notInSample(u *entity.Undeclared, sc *entity.Scope) (message, hint string) {
-	of := "item"
+	items := "item"
 	if sc != nil {
-		of = sc.String()
+		items = sc.String()
 	}
 	name := yamlbind.Quoted(u.Name)
 	switch {
 	case u.Name == "":
-		message = fmt.Sprintf("%s of each %s of the sample is of type %s, and has no such elements", u.Path, of, u.Kind)
+		message = fmt.Sprintf("%s of each %s of the sample is of type %s, and has no such elements", u.Path, items, u.Kind)
 	case u.Path != "":
-		message = fmt.Sprintf("no %s of the sample has %s in %s", of, name, u.Path)
+		message = fmt.Sprintf("no %s of the sample has %s in %s", items, name, u.Path)
 	default:
-		message = fmt.Sprintf("no %s of the sample has %s", of, name)
+		message = fmt.Sprintf("no %s of the sample has %s", items, name)
 	}
 	if near := nearest.Name(u.Name, u.Known); near != "" {
 		return message, "did you mean " + near + "?"

@@ -18,13 +18,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// kinds are the scalars that only this file has.
+// kinds are the kinds of scalars that only tablewake.yaml has.
 var kinds = yamlbind.Kinds{
 	Named: map[string]*yamlbind.Kind{
 		"name":     yamlbind.Like("name", `[A-Za-z][A-Za-z0-9_-]{0,63}`, "a name (a letter, then letters, digits, _ or -; 64 at most)", yamlbind.AsText),
 		"bucket":   yamlbind.Like("bucket", `[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?`, "an S3 bucket's name (3 to 63 of a-z, 0-9, . and -)", yamlbind.AsText),
 		"stream":   yamlbind.Like("", tableARN+`/stream/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+`, "a stream's ARN", readTable),
-		"entity":   yamlbind.Textual("the name of an entity", readOf),
+		"entity":   yamlbind.Textual("the name of an entity", readEntityName),
 		"path":     pathKind(readPath(item.ParsePath)),
 		"elements": pathKind(readElements),
 		"kinesis":  yamlbind.Like("", `arn:[a-z0-9-]+:kinesis:.+`, "a Kinesis stream's ARN", yamlbind.AsText),
@@ -32,10 +32,10 @@ var kinds = yamlbind.Kinds{
 	Types: map[reflect.Type]*yamlbind.Kind{
 		reflect.TypeFor[Table]():              yamlbind.Like("table", `[A-Za-z0-9_.-]{1,255}|`+tableARN, "a table's name or ARN", readTable),
 		reflect.TypeFor[Start]():              yamlbind.Like("", `trim_horizon|latest|[0-9]{4}-[0-9]{2}-[0-9]{2}T.+`, "trim_horizon, latest or a time as 2026-01-31T12:00:00Z", readStart),
-		reflect.TypeFor[*template.Template](): braced(yamlbind.Textual("a template", readTemplate)),
+		reflect.TypeFor[*template.Template](): withBraces(yamlbind.Textual("a template", readTemplate)),
 		reflect.TypeFor[*expr.Item]():         expressionKind("item", expression((*expr.Env).CompileItem)),
 		reflect.TypeFor[*expr.Change]():       expressionKind("new", expression((*expr.Env).CompileChange)),
-		reflect.TypeFor[*entity.Pattern]():    braced(yamlbind.Textual("a pattern", readPattern)),
+		reflect.TypeFor[*entity.Pattern]():    withBraces(yamlbind.Textual("a pattern", readPattern)),
 		reflect.TypeFor[item.Path]():          pathKind(readPath(item.ParsePath)),
 		reflect.TypeFor[item.Pattern]():       yamlbind.Textual("a path", readPath(item.ParsePattern)),
 		reflect.TypeFor[json.RawMessage]():    yamlbind.Textual("text", readMapping),
@@ -47,22 +47,22 @@ const tableARN = `arn:[a-z0-9-]+:dynamodb:[a-z0-9-]+:[0-9]{12}:table/[A-Za-z0-9_
 
 func readTable(_ *yamlbind.File, v *yamlbind.Value) any { return parseTable(v.Source) }
 
-// braced returns the kind of a text with placeholders.
-func braced(k *yamlbind.Kind) *yamlbind.Kind {
+// withBraces marks k as the kind of a text with placeholders.
+func withBraces(k *yamlbind.Kind) *yamlbind.Kind {
 	k.Braces = true
 	return k
 }
 
-// expressionKind returns the kind of an expression about root: item or new.
+// expressionKind returns the kind of an expression. root is its main variable, for hints: item or new.
 func expressionKind(root string, read yamlbind.Reader) *yamlbind.Kind {
 	k := yamlbind.Textual("an expression", read)
-	k.Instead = func(n *yaml.Node) string { return comparison(root, n) }
+	k.Instead = func(n *yaml.Node) string { return comparisonHint(root, n) }
 	return k
 }
 
-// comparison is the hint for a mapping or a list in place of an expression: {Status: paid} or [item.Status == "paid"]. It is ""
-// for others.
-func comparison(root string, n *yaml.Node) string {
+// comparisonHint returns the hint for a mapping or a list in place of an expression, as {Status: paid} or [item.Status ==
+// "paid"]. It returns "" for other values.
+func comparisonHint(root string, n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.SequenceNode && len(n.Content) == 1 && n.Content[0].Kind == yaml.ScalarNode:
 		return "write it without brackets: " + yamlbind.Quoted(n.Content[0].Value)
@@ -86,10 +86,10 @@ func pathKind(read yamlbind.Reader) *yamlbind.Kind {
 	return k
 }
 
-// inBracesAlone is a path written as a placeholder of a template.
+// inBracesAlone matches a path that is written as a placeholder of a template.
 var inBracesAlone = regexp.MustCompile(`^\{([A-Za-z_][A-Za-z0-9_.]*)\}$`)
 
-// readPath returns the reader of a path. About entities, item.PATH is a path as PATH is.
+// readPath returns the reader of a path. Beside an `of`, item.PATH means the same as PATH.
 func readPath[T any](parse func(string) (T, error)) yamlbind.Reader {
 	read := yamlbind.Parsed(parse)
 	return func(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) any {
@@ -105,7 +105,7 @@ func readPath[T any](parse func(string) (T, error)) yamlbind.Reader {
 	}
 }
 
-// readsNames reports whether a path may be a name that a key binds.
+// readsNames reports whether v may be a name that a key binds, instead of a path.
 func readsNames(v *value) bool {
 	return strings.Contains(v.Field, ".notify.attributes") || strings.Contains(v.Field, ".aggregate.values")
 }
@@ -150,8 +150,8 @@ func expression[T any](compileExpr func(*expr.Env, string) (T, error)) yamlbind.
 			return nil
 		}
 		c := yamlbind.Owner[*checker](f)
-		if c.unsureAt(v.Field) {
-			return nil // the wrong `of`, or the wrong entity, is reported
+		if c.isBrokenAt(v.Field) {
+			return nil // the wrong `of`, or the wrong entity, is already reported
 		}
 		env := c.exprEnv(v)
 		misread := false
@@ -161,7 +161,7 @@ func expression[T any](compileExpr func(*expr.Env, string) (T, error)) yamlbind.
 		}
 		t, err := compileExpr(&env, src)
 		if err != nil && misread {
-			return nil // the key is reported
+			return nil // the key is already reported
 		}
 		return compile(f, v, src, func(string) (T, error) { return t, err })
 	}

@@ -19,8 +19,8 @@ import (
 
 // settings returns the settings that shape the output of a sink, in canonical form, by their path. They include the
 // sink's own keys ("view.key.PK") and keys outside the sink ("source.tables", "filters", "detect.paid", "sensitive",
-// "hmac_key"). Two files have the same settings if the sink writes the same with both: a default may be written or left
-// out. The sink's speed and its destination are not included. Secrets are included as digests.
+// "hmac_key"). Two files have the same settings if the sink writes the same output with both: a default may be written
+// or left out. The sink's speed and its destination are not included. Secrets are included as digests.
 func (c *checker) settings(s *Sink) map[string]string {
 	kind := c.ValueOf(s).Entries[0]
 	m := make(settings)
@@ -28,7 +28,7 @@ func (c *checker) settings(s *Sink) map[string]string {
 
 	m.set("source.tables", joinSet(texts(c.cfg.Source.Tables, tableName)))
 	if c.cfg.Source.Kinesis != "" {
-		m.set("source.kinesis", "versions are times") // the name of the stream has no effect
+		m.set("source.kinesis", "versions are times") // the name of the stream does not change the output
 	}
 	m.set("filters", c.canonicalFilters(c.cfg.Filters))
 	m.set(kind.Name+".filters", c.canonicalFilters(s.Filters))
@@ -41,7 +41,7 @@ func (c *checker) settings(s *Sink) map[string]string {
 		fallthrough
 	case s.View != nil:
 		m.setForEach("view", s.View.ForEach)
-		m.set("view.tombstones", map[bool]string{true: "in_place", false: "apart"}[s.View.InPlace]) // also if the file leaves it out
+		m.set("view.tombstones", map[bool]string{true: "in_place", false: "apart"}[s.View.InPlace]) // even if the file leaves it out
 	case s.Search != nil:
 		m.set("search.fields.include", joinSet(texts(s.Search.Fields.Include, canonicalPath)))
 		m.set("search.mapping", mappingDigest(s.Search.Mapping))
@@ -52,6 +52,7 @@ func (c *checker) settings(s *Sink) map[string]string {
 	return m
 }
 
+// settings are texts in canonical form, by the path of their key.
 type settings map[string]string
 
 func (m settings) set(path, text string) {
@@ -60,7 +61,7 @@ func (m settings) set(path, text string) {
 	}
 }
 
-// add adds the settings of v and of the values inside.
+// add adds the settings of v and of the values inside v.
 func (m settings) add(path string, v *value) {
 	switch v.Rule.Shape {
 	case yamlbind.ObjectShape:
@@ -92,7 +93,7 @@ func (m settings) add(path string, v *value) {
 	}
 }
 
-// setForEach sets the elements of a sink in one form.
+// setForEach sets for_each.path. The short form of for_each gets the same setting.
 func (m settings) setForEach(kind string, e *ForEach) {
 	if e == nil {
 		return
@@ -106,7 +107,7 @@ func isDefault(k yamlbind.Key, e *value) bool {
 	return k.Def != "" && strings.EqualFold(canonical(e), strings.Trim(k.Def, "'"))
 }
 
-// addDigests adds the settings of a custom sink as digests: the settings may contain secrets.
+// addDigests adds the settings of a custom sink as digests, because they may contain secrets.
 func (m settings) addDigests(path string, n *yaml.Node) {
 	if n == nil {
 		return
@@ -122,7 +123,7 @@ func (m settings) addDigests(path string, n *yaml.Node) {
 	m[path] = shortDigest(h.Sum(nil))
 }
 
-// addDetectors adds the detectors whose events the sink gets.
+// addDetectors adds the detectors whose events the sink receives.
 func (m settings) addDetectors(s *Sink, detect *value) {
 	for _, d := range detect.All() {
 		if s.Custom != nil || s.Notify != nil && slices.Contains(s.Notify.Events, d.Name) {
@@ -131,13 +132,13 @@ func (m settings) addDetectors(s *Sink, detect *value) {
 	}
 }
 
-// addEntities adds the entities that decide what the sink gets and how its rows are guarded.
+// addEntities adds the entities that decide which items the sink receives and how its rows are guarded.
 func (m settings) addEntities(c *checker, s *Sink) {
 	var names []string
 	if c.readsEntity(c.ValueOf(s)) {
 		names = texts(c.cfg.Entities, func(e Entity) string { return e.Name })
 	}
-	for at, of := range c.of {
+	for at, of := range c.ofNames {
 		detector, isDetector := strings.CutPrefix(at, "detect.")
 		if strings.HasPrefix(at, "filters[") || strings.HasPrefix(at+".", c.ValueOf(s).Field+".") ||
 			isDetector && (s.Custom != nil || s.Notify != nil && slices.Contains(s.Notify.Events, detector)) {
@@ -190,14 +191,14 @@ func (m settings) addSensitiveRows(cfg *Config, s *Sink) {
 	}
 }
 
-// hiddenText returns the patterns hidden from the sink, and the allowed paths inside those patterns.
+// hiddenText returns the patterns that are hidden from the sink, and the allowed paths inside these patterns.
 func hiddenText(hiddenMask *mask.Mask, s *Sink) string {
 	hidden := hiddenMask.Patterns()
 	if s.Search != nil {
 		hidden = slices.DeleteFunc(hidden, func(p item.Pattern) bool {
 			hides, err := mask.New([]item.Pattern{p}, []byte("any"))
-			taken := s.Search.Fields.Include == nil || slices.ContainsFunc(s.Search.Fields.Include, hides.Hides)
-			return err == nil && !taken || covered(p.String(), patternsOf(s.Search.Fields.Hash))
+			isTaken := s.Search.Fields.Include == nil || slices.ContainsFunc(s.Search.Fields.Include, hides.Hides)
+			return err == nil && !isTaken || isCovered(p.String(), patternsOf(s.Search.Fields.Hash))
 		})
 	}
 	remaining, err := mask.New(hidden, []byte("any"))
@@ -227,7 +228,8 @@ func (m settings) removeAllKinds(ks []string) {
 	delete(m, "archive.kinds")
 }
 
-// mappingDigest returns a digest of a mapping, independent of the order of its names; "" for no mapping.
+// mappingDigest returns a digest of a mapping that does not depend on the order of names. It returns "" if there is no
+// mapping.
 func mappingDigest(mapping json.RawMessage) string {
 	if mapping == nil {
 		return ""

@@ -39,9 +39,9 @@ type Sink struct {
 	NoBackfill     bool           `key:"backfill,apart" words:"wait,none" yes:"none" def:"wait" below:"view,aggregate,search" doc:"What to do when the sink is added to a pipeline that has written before: wait until tablewake backfill fills it, or begin with the changes of now (none)."`
 	AllowSensitive []item.Pattern `key:"allow_sensitive,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Sensitive paths that this sink may hold."`
 
-	Scope *entity.Scope // the entities of Of; nil: every item
+	Scope *entity.Scope // entities of Of; nil for every item
 
-	Settings map[string]string // settings that shape the output, by path: "view.key.PK", and of other parts of the file "source.tables", "filters", "sensitive". Secrets are digests
+	Settings map[string]string // settings that shape the output, by path: "view.key.PK", also of other parts of the file: "source.tables", "filters". Secrets are digests
 }
 
 // Made sets the filters. It empties a sink of several kinds, which is already a problem.
@@ -61,8 +61,8 @@ func (s *Sink) Made(f *yamlbind.File, v *value) {
 	c.sinks = append(c.sinks, s)
 }
 
-// Kept returns the conditions of the changes that the sink gets, in the order of their evaluation, by the reasons that
-// other changes are counted under. A state sink about entities with conditions also has [Sink.ItemCondition].
+// Kept returns the conditions of the changes that the sink receives, in the order of evaluation. Other changes are
+// counted by the name of the condition. A state sink whose entities have conditions also has [Sink.ItemCondition].
 func (s *Sink) Kept() []pipeline.Filter {
 	var kept []pipeline.Filter
 	switch {
@@ -81,7 +81,8 @@ func (s *Sink) Kept() []pipeline.Filter {
 	return kept
 }
 
-// ItemCondition returns the condition of the items that a state sink holds; nil: every item that its filters keep.
+// ItemCondition returns the condition of the items that a state sink holds. It returns nil if the sink holds every item
+// that its filters keep.
 func (s *Sink) ItemCondition() pipeline.ItemCondition {
 	var when pipeline.ItemCondition
 	if s.WhenItem != nil {
@@ -97,8 +98,8 @@ func (s *Sink) ItemCondition() pipeline.ItemCondition {
 // items, and it remembers their versions.
 func (s *Sink) KeepsState() bool { return s.View != nil || s.Aggregate != nil || s.Search != nil }
 
-// LocatedByKey reports whether the key of an item alone tells where the view's row or the search index's document of the
-// item is. Otherwise an image of the item tells it, or the guard of the item.
+// LocatedByKey reports whether the key of an item is enough to find its row in the view, or its document in the search
+// index. Otherwise an image or the guard of the item is needed.
 func (s *Sink) LocatedByKey() bool {
 	switch {
 	case s.View != nil:
@@ -110,7 +111,7 @@ func (s *Sink) LocatedByKey() bool {
 	return false
 }
 
-// Batch bounds one write. Zero values are the pipeline's defaults.
+// Batch bounds one write. A zero value means the default of the pipeline.
 type Batch struct {
 	_      any           `ref:"batch"`
 	Count  int           `key:"count,late" def:"500" doc:"Deliveries."`
@@ -136,17 +137,17 @@ type View struct {
 
 	AllAttributes bool // rows have the attributes of the item; Attributes is empty
 
-	unique []string // names that identify an item of the sink's entity; nil: none
+	unique []string // names that identify an item of the sink's entity; nil if there are none
 }
 
 // Made sets AllAttributes, and the path of ForEach.
 func (v *View) Made(_ *yamlbind.File, at *value) {
-	v.ForEach.made(at.Get("for_each"))
+	v.ForEach.setPath(at.Get("for_each"))
 	v.AllAttributes = at.Get("attributes").Text() == "all"
 }
 
-// RowsGuardThemselves reports whether the key of each row contains its item's {@key}, or the names that identify the item
-// ([View.Unique]). Otherwise rows are guarded by item, or may be. With ForEach they always are.
+// RowsGuardThemselves reports whether the key of each row contains its item's {@key}, or the names that identify the
+// item ([View.Unique]). Otherwise the guard of a row may be a record of its item. With ForEach it always is.
 func (v *View) RowsGuardThemselves() bool {
 	return v.ForEach == nil && (v.hasKey() || v.Unique() != nil)
 }
@@ -156,8 +157,8 @@ func (v *View) hasKey() bool {
 	return slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() })
 }
 
-// Unique returns the names that identify an item, if the key of its row has all of them and nothing else decides who has the
-// row. Two items meet in one row only if the names do not identify them: a collision.
+// Unique returns the names that identify an item, if the key of its row has all of them and nothing else decides which
+// item owns the row. If two items still have the same row, the names do not identify them: this is a collision.
 func (v *View) Unique() []string {
 	if len(v.unique) == 0 || v.hasKey() || v.Collision != "dead_letter" {
 		return nil
@@ -174,8 +175,8 @@ func (v *View) Unique() []string {
 	return v.unique
 }
 
-// RowsMayGuardThemselves reports whether rows guard themselves, or do so at least for some source tables: those whose key
-// attributes are all in the row's key.
+// RowsMayGuardThemselves reports whether rows guard themselves at least for some source tables. These are tables whose
+// key attributes are all in the row's key.
 func (v *View) RowsMayGuardThemselves() bool {
 	return v.RowsGuardThemselves() || v.ForEach == nil && slices.ContainsFunc(v.Key, func(c Column) bool { return len(c.Template.EscPaths()) > 0 })
 }
@@ -194,10 +195,10 @@ type Aggregate struct {
 type AggregateValue struct {
 	Name string `key:"*"` // attribute
 	Of   string // count, sum, min, max or distinct
-	Path string // in the item, or in the element if Each is set; "" for a count, and for the element itself
-	Each bool   // written as each.Path, or each alone
+	Path string // path in the item, or in the element if Each is set; "" for a count, and for the element itself
+	Each bool   // the file has each.Path, or each alone
 
-	Bound *entity.Binding // that keys of the sink's entities have for the name Path; nil: Path is a path
+	Bound *entity.Binding // binding of the name Path in the keys of the sink's entities; nil if Path is a path
 
 	_ string `key:"=" words:"count"`
 	_ string `key:"sum" form:"PATH" is:"path" doc:"Exact sum."`
@@ -224,7 +225,8 @@ func (a *Aggregate) Made(_ *yamlbind.File, v *value) {
 	}
 }
 
-// cutEachPrefix returns the path inside the element: path for each.path, [0].path for each[0].path, "" for each.
+// cutEachPrefix returns the path inside the element: PATH for each.PATH, [0].PATH for each[0].PATH, "" for each. ok is
+// false for any other path.
 func cutEachPrefix(path string) (rest string, ok bool) {
 	rest, ok = strings.CutPrefix(path, "each")
 	if !ok || rest != "" && rest[0] != '.' && rest[0] != '[' {
@@ -248,7 +250,7 @@ type Search struct {
 }
 
 // Made sets the path of ForEach.
-func (s *Search) Made(_ *yamlbind.File, at *value) { s.ForEach.made(at.Get("for_each")) }
+func (s *Search) Made(_ *yamlbind.File, at *value) { s.ForEach.setPath(at.Get("for_each")) }
 
 // Fields is what a document holds, by the paths of attributes.
 type Fields struct {
@@ -285,11 +287,11 @@ type Archive struct {
 	StorageClass string   `key:"storage_class,apart" words:"STANDARD,STANDARD_IA,ONEZONE_IA,INTELLIGENT_TIERING,GLACIER_IR,GLACIER,DEEP_ARCHIVE,REDUCED_REDUNDANCY" doc:"S3 storage class."` // "": the bucket's default
 	KMSKey       string   `key:"kms_key,apart" doc:"KMS key of the objects."`                                                                                                                // id or ARN; "": the bucket's default
 	Tags         []Column `key:"tags,apart" ref:"columns" doc:"Object tags."`
-	Masked       bool     `key:"masked,apart" def:"false" doc:"Sensitive attributes are masked."` // masking does not depend on the key: with it, the file confirms that sensitive attributes are masked
+	Masked       bool     `key:"masked,apart" def:"false" doc:"Sensitive attributes are masked."` // attributes are masked with or without it; it only confirms that this is wanted
 }
 
-// KeepsNewest reports whether an object holds the newest change of its item and replaces older ones. Such an archive is
-// no history: nothing can be rebuilt from it.
+// KeepsNewest reports whether an object holds only the newest change of its item. Such an archive is not a history:
+// nothing can be rebuilt from it.
 func (a *Archive) KeepsNewest() bool { return a.PerItem && a.Key != nil && !a.Key.HasVersion() }
 
 // Made removes the default age of Roll from layout per_item, whose objects never wait.
@@ -299,8 +301,8 @@ func (a *Archive) Made(f *yamlbind.File, _ *value) {
 	}
 }
 
-// Roll defines when an object of the log is closed. Its age bounds how long the archive delays the checkpoint of a
-// table with few changes.
+// Roll defines when an object of the log is closed. Its age bounds the delay of the checkpoint of a table with few
+// changes.
 type Roll struct {
 	Bytes int64         `key:"bytes,late" is:"size" def:"8MiB" doc:"Size of its records, before compression."` // 0: the sink's default
 	Age   time.Duration `key:"age" def:"5m" doc:"How long its first change waits for others; 1h at most. A replay ignores it: the input alone cuts its objects."`
@@ -319,7 +321,7 @@ type Notify struct {
 	Attributes []item.Path `key:"attributes" doc:"Attributes of the item that each event has: of the new image, else the old."`
 	_          string      `key:"format" words:"cloudevents,CloudEvents" def:"cloudevents" doc:"Format of the messages."`
 
-	Bound []*entity.Binding // those of the attributes that are names which the key of an entity binds; Attributes has the others
+	Bound []*entity.Binding // bindings of the attributes that are names in the key of an entity; Attributes has the others
 }
 
 // Custom is a Go sink given to sinks.Assemble by name.

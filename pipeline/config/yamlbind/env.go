@@ -65,8 +65,8 @@ func (f *File) expand(s string) (parts []Part, problems []envProblem) {
 	return parts, problems
 }
 
-// cutReference cuts s at its first reference. before is the text before the reference; in it, $${ is replaced by ${. rest
-// is the text after the reference. If s has no reference, found is false, and before is all of s.
+// cutReference cuts s at its first reference. before is the text before the reference; in it, ${ replaces $${. rest is
+// the text after the reference. If s has no reference, found is false, and before is all of s.
 func cutReference(s string) (before string, ref reference, rest string, found bool) {
 	for {
 		i := strings.Index(s, "${")
