@@ -31,7 +31,7 @@ type Order struct {
 	Tags    []string        `dynamodbav:"tags"`
 	Ok      bool            `dynamodbav:"ok"`
 	X1st    []item.Value    `dynamodbav:"1st"`
-	// There is no field for a,b, because a tag cannot name it.
+	// There is no field for a,b, which a tag cannot name.
 	Address *OrderAddress `dynamodbav:"Address"`
 }
 
