@@ -1,4 +1,4 @@
-// Package disk tells the failures of a disk that pass from those that do not.
+// Package disk distinguishes transient failures of a disk from fatal ones.
 package disk
 
 import (
@@ -14,8 +14,8 @@ import (
 // IsFull is the hint in errors of a full disk.
 const IsFull = "the disk is full: free space and start again, it goes on where it stopped"
 
-// Failed marks the error of a write to a file or folder: fatal, with what to do,
-// if no retry can succeed, and transient otherwise. A nil err stays nil.
+// Failed marks the error of a write to a file or folder. The error is fatal if no retry can succeed; then its text has
+// a hint. Otherwise it is transient. Failed returns nil if err is nil.
 func Failed(err error) error {
 	hint := ""
 	switch {
@@ -37,7 +37,8 @@ func full(err error) bool {
 // probed is the number of bytes that Full writes.
 const probed = 64 << 10
 
-// Full reports whether a folder has no room for a small file. SQLite does not report why a write failed.
+// Full reports whether a folder has no space for a small file. It finds out by writing one. Callers need it because
+// SQLite does not report why a write failed.
 func Full(dir string) bool {
 	f, err := os.CreateTemp(dir, ".room-*")
 	if err != nil {

@@ -8,9 +8,8 @@ import (
 	"iter"
 )
 
-// Lines yields the terminated lines of r without their '\n'; what follows the
-// last one is left out. A line is valid until the next. A pulled error ends the
-// sequence.
+// Lines yields the lines of r without their '\n'. It leaves out a last line that has no '\n'. A line is valid until the
+// next one is pulled. A pulled error ends the sequence.
 func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		br := bufio.NewReaderSize(r, 64<<10)

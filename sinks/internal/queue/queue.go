@@ -1,4 +1,5 @@
-// Package queue has what all who write to SQS queues need: where a queue is, what it takes, and the entries of a call.
+// Package queue is shared by all packages that write to SQS queues. It finds and creates a queue, and it has the limits
+// of a call and the ids of its entries.
 package queue
 
 import (
@@ -63,7 +64,7 @@ func (p *Place) Find(ctx context.Context, client *sqs.Client) error {
 	return err
 }
 
-// In is an option of SQS calls that sends them to the Region of the queue.
+// In is an option of SQS calls. It sends them to the Region of the queue.
 func (p *Place) In(o *sqs.Options) {
 	if p.Region != "" {
 		o.Region = p.Region
@@ -73,8 +74,8 @@ func (p *Place) In(o *sqs.Options) {
 // MaximumMessageSize is the attribute of queues and topics with the maximum size of a message.
 const MaximumMessageSize = "MaximumMessageSize"
 
-// DefaultMaxBytes is a size that every queue, topic and bus accepts in one call, unless it is
-// configured to accept less. It was the quota before 1 MiB.
+// DefaultMaxBytes is the number of bytes that every queue, topic and bus accepts in one call, unless it is configured
+// to accept less. It was the quota before AWS raised the quota to 1 MiB.
 const DefaultMaxBytes = 256 << 10
 
 // MaxBytes returns the maximum message size from the attributes of a queue or topic.
@@ -85,7 +86,7 @@ func MaxBytes(attributes map[string]string) int {
 	return DefaultMaxBytes
 }
 
-// Entries is the maximum number of messages in one call to a queue, a topic or a bus.
+// MaxEntries is the maximum number of messages in one call to a queue, a topic or a bus.
 const Entries = 10
 
 // EntryID returns the id of the entry with index i of a call.
