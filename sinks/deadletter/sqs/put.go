@@ -44,7 +44,7 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 			large = append(large, *l)
 			continue
 		}
-		if len(batch) == queue.Entries || len(batch) > 0 && size+len(body) > s.MaxBytes {
+		if len(batch) == queue.MaxEntries || len(batch) > 0 && size+len(body) > s.MaxBytes {
 			batches, names = append(batches, batch), append(names, batchNames)
 			batch, batchNames, size = nil, nil, 0
 		}
@@ -75,7 +75,7 @@ func (s *Store) send(ctx context.Context, batch []types.SendMessageBatchRequestE
 	}
 	s.mu.Lock()
 	for _, ok := range out.Successful {
-		if i := queue.EntryOf(ok.Id); i >= 0 && i < len(names) {
+		if i := queue.EntryIndex(ok.Id); i >= 0 && i < len(names) {
 			s.sent.Add(names[i])
 		}
 	}

@@ -41,11 +41,11 @@ func openFile(path string) (*file, error) {
 
 // current reports whether the path still has this file, and the file still has all bytes up to end.
 func (l *file) current() (bool, error) {
-	ours, err := l.f.Stat()
-	if err != nil || ours.Size() < l.end {
+	info, err := l.f.Stat()
+	if err != nil || info.Size() < l.end {
 		return false, err
 	}
-	return filelock.Current(l.path, ours)
+	return filelock.Current(l.path, info)
 }
 
 // catchUp passes the lines that were appended since the last call to see. Then it makes the lines durable, because

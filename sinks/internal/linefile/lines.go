@@ -13,12 +13,12 @@ import (
 func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		br := bufio.NewReaderSize(r, 64<<10)
-		var long []byte
+		var longLine []byte
 		for {
 			part, err := br.ReadSlice('\n')
 			switch {
 			case errors.Is(err, bufio.ErrBufferFull):
-				long = append(long, part...)
+				longLine = append(longLine, part...)
 				continue
 			case err == io.EOF:
 				return
@@ -27,14 +27,14 @@ func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 				return
 			}
 			line := part
-			if len(long) > 0 {
-				long = append(long, part...)
-				line = long
+			if len(longLine) > 0 {
+				longLine = append(longLine, part...)
+				line = longLine
 			}
 			if !yield(bytes.TrimSuffix(line, []byte("\n")), nil) {
 				return
 			}
-			long = long[:0]
+			longLine = longLine[:0]
 		}
 	}
 }

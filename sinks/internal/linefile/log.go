@@ -52,20 +52,19 @@ type LogOptions struct {
 	Logger *slog.Logger
 }
 
-// Log is lines in files that any number of processes of a host append to, one at a time.
+// Log appends lines to files. Any number of processes of a host can append to the same files, one at a time.
 //
-// A broken line is set aside: its bytes go to a file FILE.lineN.broken, and blanks replace it. A
-// Log is for one goroutine at a time.
+// A Log sets a broken line aside: it copies the line to a file FILE.lineN.broken, and replaces it by blanks. A Log is
+// for one goroutine at a time.
 type Log struct {
 	o     LogOptions
-	known []string // the files, as they were seen last
-	file  *file    // the last of them; nil: there is none
+	known []string // paths of the files when they were last read
+	file  *file    // the last of the files; nil if there is none
 	lock  *filelock.Lock
 }
 
-// patience is how long Begin waits for the lock, which another process holds while it writes and syncs
-// lines.
-const patience = 30 * time.Second
+// lockTimeout is how long Begin waits for the lock. Another process has the lock while it writes and syncs lines.
+const lockTimeout = 30 * time.Second
 
 // NewLog returns a log that has seen no line.
 func NewLog(o LogOptions) *Log {
@@ -80,9 +79,9 @@ func NewLog(o LogOptions) *Log {
 // when it returns [filelock.ErrInUse], and until ctx is done, when it returns the cause of ctx. It creates a missing
 // folder.
 func (l *Log) Begin(ctx context.Context) (end func(), err error) {
-	lock, err := filelock.Take(ctx, l.o.Lock, filelock.Exclusive, patience)
+	lock, err := filelock.Take(ctx, l.o.Lock, filelock.Exclusive, lockTimeout)
 	if errors.Is(err, filelock.ErrInUse) {
-		err = fmt.Errorf("%w for %s: is that stopped? (`fuser %s` tells which it is)", err, patience, l.o.Lock)
+		err = fmt.Errorf("%w for %s: is that stopped? (`fuser %s` tells which it is)", err, lockTimeout, l.o.Lock)
 	}
 	if err != nil {
 		return nil, err
@@ -102,7 +101,7 @@ func (l *Log) catchUp() error {
 	if err != nil {
 		return err
 	}
-	same, err := l.continues(files)
+	same, err := l.hasKnownFiles(files)
 	if err != nil {
 		return err
 	}
@@ -130,8 +129,8 @@ func (l *Log) catchUp() error {
 	return nil
 }
 
-// continues reports whether files are those that were seen, perhaps with more of them.
-func (l *Log) continues(files []string) (bool, error) {
+// hasKnownFiles reports whether files contains all known files, and the last known file was not replaced.
+func (l *Log) hasKnownFiles(files []string) (bool, error) {
 	for _, path := range l.known {
 		if !slices.Contains(files, path) {
 			return false, nil
@@ -145,14 +144,14 @@ func (l *Log) continues(files []string) (bool, error) {
 
 // open makes the file at path the last file of the log.
 func (l *Log) open(path string) error {
-	before := l.file
+	previous := l.file
 	f, err := openFile(path)
 	if err != nil {
 		return err
 	}
 	l.file = f
-	if before != nil {
-		return before.f.Close()
+	if previous != nil {
+		return previous.f.Close()
 	}
 	return nil
 }
@@ -169,11 +168,11 @@ func (l *Log) Append(lines []byte, n int) (Position, error) {
 	if err := l.file.append(lines, n); err != nil {
 		return Position{}, err
 	}
-	there, err := l.file.current()
+	current, err := l.file.current()
 	if err := errors.Join(err, l.lock.Held()); err != nil {
 		return Position{}, err
 	}
-	if !there {
+	if !current {
 		return Position{}, fmt.Errorf("%s was removed or replaced while it was written", l.file.path)
 	}
 	return Position{l.file.path, l.file.lines}, nil
@@ -216,17 +215,17 @@ func (l *Log) Close() error {
 // because several broken lines may have the same number: a broken last line is cut off, and the next line gets its
 // number.
 func (l *Log) setAside(at Position, line []byte) bool {
-	copied := fmt.Sprintf("%s.line%d.broken", at.File, at.Line)
-	f, err := private.OpenFile(copied, os.O_CREATE|os.O_APPEND|os.O_WRONLY)
+	copyPath := fmt.Sprintf("%s.line%d.broken", at.File, at.Line)
+	f, err := private.OpenFile(copyPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY)
 	if err == nil {
 		_, err = f.Write(append(slices.Clone(line), '\n'))
-		err = errors.Join(err, f.Sync(), f.Close(), SyncDir(filepath.Dir(copied)))
+		err = errors.Join(err, f.Sync(), f.Close(), SyncDir(filepath.Dir(copyPath)))
 	}
 	where := []any{slog.String("file", at.File), slog.Int("line", at.Line)}
 	if err != nil {
 		l.o.Logger.Warn("a broken line is passed over, and cannot be set aside", append(where, slog.String("error", err.Error()))...)
 		return false
 	}
-	l.o.Logger.Warn("a broken line was set aside: mend what it says, or delete it", append(where, slog.String("now_in", copied))...)
+	l.o.Logger.Warn("a broken line was set aside: mend what it says, or delete it", append(where, slog.String("now_in", copyPath))...)
 	return true
 }

@@ -38,20 +38,20 @@ func (p *Place) Create(ctx context.Context, client *sqs.Client, attributes map[s
 	}
 	switch {
 	case p.URL != "":
-		p.named = accountAndName(p.URL)
+		p.expected = accountAndName(p.URL)
 	case p.Account != "":
-		p.named = p.Account + "/" + p.Name
+		p.expected = p.Account + "/" + p.Name
 	}
 	p.URL = *out.QueueUrl
 	return nil
 }
 
-// Own returns an error if Create has created another queue than the one that was named.
-func (p *Place) Own() error {
-	if p.named == "" {
+// CheckAccount returns an error if the configuration names a queue of another account than the one that Create created.
+func (p *Place) CheckAccount() error {
+	if p.expected == "" {
 		return nil
 	}
-	return Elsewhere(accountAndName(p.URL), p.named)
+	return Elsewhere(accountAndName(p.URL), p.expected)
 }
 
 // accountAndName returns the end of a queue's URL: ACCOUNT/NAME.
@@ -97,8 +97,8 @@ func awaitVisible(ctx context.Context, look func(context.Context) error) error {
 		if !Missing(err) {
 			return err
 		}
-		if slept := pipeline.Sleep(ctx, visiblePause); slept != nil {
-			return errors.Join(err, slept)
+		if stopped := pipeline.Sleep(ctx, visiblePause); stopped != nil {
+			return errors.Join(err, stopped)
 		}
 		err = look(ctx)
 	}

@@ -15,10 +15,10 @@ import (
 type Place struct {
 	Name    string
 	URL     string // "" until Find has read it
-	Region  string // "" if it is the client's
-	Account string // "" if it is the client's
+	Region  string // "" for the client's Region
+	Account string // "" for the client's account
 
-	named string // account and name of a created queue in the file; "" if it names no account
+	expected string // "ACCOUNT/NAME" that Create should have created; "" if the configuration names no account
 }
 
 // PlaceOf parses a queue's URL, ARN or name. A URL is
@@ -37,11 +37,11 @@ func PlaceOf(queue string) Place {
 	if !strings.Contains(u.Hostname(), ".amazonaws.") && !strings.HasSuffix(u.Hostname(), ".api.aws") {
 		return place
 	}
-	for i, l := range host[:len(host)-1] {
+	for i, label := range host[:len(host)-1] {
 		switch {
-		case l == "sqs" || l == "sqs-fips":
+		case label == "sqs" || label == "sqs-fips":
 			place.Region = host[i+1]
-		case l == "queue" && i == 1: // the older form
+		case label == "queue" && i == 1: // the older form
 			place.Region = host[0]
 		}
 	}
@@ -87,13 +87,13 @@ func MaxBytes(attributes map[string]string) int {
 }
 
 // MaxEntries is the maximum number of messages in one call to a queue, a topic or a bus.
-const Entries = 10
+const MaxEntries = 10
 
 // EntryID returns the id of the entry with index i of a call.
 func EntryID(i int) string { return "e" + strconv.Itoa(i) }
 
-// EntryOf returns the index of an entry id, -1 for any other id.
-func EntryOf(id *string) int {
+// EntryIndex returns the index in an id that EntryID made; -1 for any other id.
+func EntryIndex(id *string) int {
 	if id == nil || len(*id) != 2 || (*id)[0] != 'e' {
 		return -1
 	}

@@ -45,10 +45,10 @@ func (q *Queue[K]) enter(rows []K) *turn[K] {
 	if q.last == nil {
 		q.last = make(map[K]*turn[K])
 	}
-	var none K
+	var zero K
 	for _, row := range rows {
 		last := q.last[row]
-		if row == none || last == t {
+		if row == zero || last == t {
 			continue
 		}
 		if last != nil {
@@ -85,8 +85,8 @@ func (q *Queue[K]) release(t *turn[K], rows []K) {
 		if q.last[row] != t {
 			continue
 		}
-		if w := t.writerBefore(row); w != nil {
-			q.last[row] = w
+		if earlier := t.writerBefore(row); earlier != nil {
+			q.last[row] = earlier
 		} else {
 			delete(q.last, row)
 		}

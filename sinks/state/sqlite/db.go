@@ -34,9 +34,9 @@ type DB struct {
 	path    string
 	writer  *sql.DB
 	reader  reader
-	witness *witness     // nil: an older copy of the file is not detected
-	opened  disk.Opened  // the file as it was opened for writing
-	free    chan *Writer // holds the Writer while it is not in use; nil if the DB is closed or read-only
+	witness *witness      // nil: an older copy of the file is not detected
+	opened  disk.OpenPath // the file as it was opened for writing
+	free    chan *Writer  // holds the Writer while it is not in use; nil if the DB is closed or read-only
 }
 
 // Open opens the file at path, with the contents that the last process committed.
@@ -102,7 +102,7 @@ func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, e
 	if err := w.prepareFile(ctx); err != nil {
 		return w, err
 	}
-	if db.opened, err = disk.Opening(abs); err != nil || o.Witness == "" {
+	if db.opened, err = disk.NewOpenPath(abs); err != nil || o.Witness == "" {
 		return w, err
 	}
 	db.witness = &witness{path: o.Witness}
@@ -147,7 +147,7 @@ func (db *DB) Write(ctx context.Context, do func(w *Writer) error) error {
 		if w == nil {
 			return db.WrapError("write", errClosed)
 		}
-		if err := db.opened.There(); err != nil {
+		if err := db.opened.Check(); err != nil {
 			return fmt.Errorf("sqlite: %w", err)
 		}
 		return do(w)

@@ -42,7 +42,7 @@ func (db *DB) WrapError(op string, err error) error {
 	case lib.SQLITE_TOOBIG:
 		return wrap("it is larger than the file can take")
 	case lib.SQLITE_FULL:
-		return pipeline.Fatal(wrap(disk.IsFull))
+		return pipeline.Fatal(wrap(disk.FullHint))
 	case lib.SQLITE_IOERR:
 		return pipeline.Fatal(wrap("the disk is full or failed: check it and start again, it goes on where it stopped"))
 	case lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_CANTOPEN, lib.SQLITE_AUTH:
