@@ -68,7 +68,7 @@ func (noRows) Apply(context.Context, view.Target, []view.Mutation) ([]view.Resul
 	return nil, errPlanOnly
 }
 
-func (noRows) Guards(context.Context, view.Target, []item.Key) ([]state.Guard, error) {
+func (noRows) Guards(context.Context, state.Target, []item.Key) ([]state.Guard, error) {
 	return nil, errPlanOnly
 }
 
@@ -98,7 +98,7 @@ func (noMessages) Publish(context.Context, []notify.Message) error { return errP
 
 func (noLetters) Put(context.Context, []pipeline.DeadLetter) error { return errPlanOnly }
 
-func (noGroups) Contributions(context.Context, view.Target, []item.Key) ([]state.Contribution, error) {
+func (noGroups) Contributions(context.Context, state.Target, []item.Key) ([]state.Contribution, error) {
 	return nil, errPlanOnly
 }
 

@@ -18,7 +18,7 @@ func (s *rowSink) lookClaims(ctx context.Context, c *record.Change, rows []plann
 	if err != nil {
 		return nil, err
 	}
-	guards, err := items.Guards(ctx, s.t, []item.Key{c.Key})
+	guards, err := items.Guards(ctx, s.t.State(), []item.Key{c.Key})
 	if err != nil {
 		return nil, err
 	}

@@ -85,12 +85,12 @@ func (s *groupSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry
 func (s *groupSink) keepsExpired() bool { return s.spec.Aggregate.KeepOnTTL }
 
 // contributions lists the contributions of a view or an aggregate.
-func (b *base) contributions(ctx context.Context, store any, t view.Target, l state.Listing) (iter.Seq2[view.ItemContribution, error], error) {
+func (b *base) contributions(ctx context.Context, store any, t view.Target, l state.Listing) (iter.Seq2[state.ItemContribution, error], error) {
 	lister, err := canRead[view.ContributionLister](b, store, "list the contributions of items")
 	if err != nil {
 		return nil, err
 	}
-	return lister.ListContributions(ctx, t, l), nil
+	return lister.ListContributions(ctx, t.State(), l), nil
 }
 
 // storedContributions yields the contributions. It returns false if the sequence ended. A contribution whose item is only
@@ -119,7 +119,7 @@ func (s *groupSink) storedContributions(ctx context.Context, l state.Listing, yi
 
 // yieldShares yields what a contribution adds to its groups. A contribution that does not fit the aggregate adds nothing:
 // Look reports it.
-func (s *groupSink) yieldShares(d *digester, c *view.ItemContribution, yield func(Entry, error) bool) bool {
+func (s *groupSink) yieldShares(d *digester, c *state.ItemContribution, yield func(Entry, error) bool) bool {
 	changes, err := s.aggregate.GroupsOf(c.Item, c.Contribution)
 	if err != nil {
 		return true
@@ -195,7 +195,7 @@ func (s *groupSink) LookShares(ctx context.Context, c *record.Change) ([]Finding
 }
 
 func (s *groupSink) compareContribution(ctx context.Context, c *record.Change, want []state.Share) (Finding, error) {
-	stored, err := s.store.Contributions(ctx, s.t, []item.Key{c.Key})
+	stored, err := s.store.Contributions(ctx, s.t.State(), []item.Key{c.Key})
 	if err != nil {
 		return Finding{}, err
 	}

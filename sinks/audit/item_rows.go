@@ -161,7 +161,7 @@ func (s *itemRowsSink) look(ctx context.Context, c *record.Change, places []Entr
 		if l.planErr != nil || l.plan.op == nil && len(places) == 0 {
 			return l, nil //nolint:nilerr // planErr is of the item
 		}
-		found, err := s.rows.Contributions(ctx, s.t, []item.Key{c.Key})
+		found, err := s.rows.Contributions(ctx, s.t.State(), []item.Key{c.Key})
 		if err != nil {
 			return l, err
 		}

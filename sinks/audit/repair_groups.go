@@ -34,7 +34,7 @@ func (s *groupSink) Repair(ctx context.Context, c *record.Change, f Finding) (Ou
 	if err != nil {
 		return refuse(err)
 	}
-	stored, err := s.store.Contributions(ctx, s.t, []item.Key{c.Key})
+	stored, err := s.store.Contributions(ctx, s.t.State(), []item.Key{c.Key})
 	if err != nil {
 		return Outcome{}, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}

@@ -121,7 +121,7 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 		extra = rowOf(Entry{Kind: f.Kind, Place: f.Place})
 		wrote += ", leave row " + f.Where
 	}
-	guards, err := items.Guards(ctx, s.t, []item.Key{c.Key})
+	guards, err := items.Guards(ctx, s.t.State(), []item.Key{c.Key})
 	if err != nil {
 		return Outcome{}, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}

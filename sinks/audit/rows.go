@@ -158,7 +158,7 @@ func (s *rowSink) storedGuards(ctx context.Context, l state.Listing, yield func(
 	}
 	d := digesters.Get().(*digester)
 	defer digesters.Put(d)
-	for g, err := range lister.ListGuards(ctx, s.t, l) {
+	for g, err := range lister.ListGuards(ctx, s.t.State(), l) {
 		if err != nil {
 			yield(Entry{}, fmt.Errorf("%s: guards: %w", s.spec.Name, err))
 			return

@@ -36,11 +36,12 @@ type RowClaims struct {
 	Waiting  []Claim // the other claims, in no order
 }
 
-// RowClaim is a stored claim on a row.
-type RowClaim struct {
-	Row   Row      // "" if only a digest of it is stored that nothing resolves
-	Item  item.Key // of the claim
-	Claim Claim    // without Source if it cannot be read
+// ItemGuard is the guard of an item, or a claim of one, or a row that one has.
+type ItemGuard struct {
+	Item  item.Key // "" if only a digest of the key is stored, which was too long
+	Guard          // of a claim and of a row: only Row; "" if only a digest of it is stored that nothing resolves
+	Claim *Claim   // a claim. Without Source: one that cannot be read
+	Owns  bool     // Item has Row, by the claims on it
 }
 
 // ContestedRow is a row with waiting claims.
@@ -48,6 +49,20 @@ type ContestedRow struct {
 	Row     Row
 	Owner   item.Key   // of the item that owns the row; "" if none does
 	Waiting []item.Key // of the items whose claims wait, in the order of their bytes
+}
+
+// Tombstone marks a removed row. It is stored apart from the table of rows.
+type Tombstone struct {
+	Version string    // text of the version of the change that removed the row; "" in the zero Tombstone
+	Source  item.Key  // the item that had the row
+	Void    bool      // no row could be made of the change
+	Expires time.Time // when the tombstone may be deleted; zero: never
+}
+
+// Replaces reports whether t is written over a stored tombstone: over an older one, and over a void of its version unless
+// it is void, too.
+func (t *Tombstone) Replaces(stored Tombstone) bool {
+	return stored.Version < t.Version || stored.Version == t.Version && stored.Void && !t.Void
 }
 
 // ItemWrite replaces the guard of one item, and moves its claim from the old row to the new one.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
@@ -15,6 +16,12 @@ type Contribution struct {
 	Since   record.Version // of the change with which the item began to count; a new value separates the item from an expired item of the same key
 	Shares  []Share        // one for each element that counts; empty if the item counts for nothing
 	Void    bool           // the change could not be counted, or is written in part; the same version may replace this contribution
+}
+
+// ItemContribution is the contribution of an item.
+type ItemContribution struct {
+	Item item.Key // "" if only a digest of the key is stored, which was too long
+	Contribution
 }
 
 // Share is what one element of an item counts for in one group.

@@ -78,9 +78,12 @@ func NewNotedGap(g record.Gap, now time.Time) NotedGap {
 	return NotedGap{Gap: g, Repair: GapRepair{Stage: GapOpen, Version: 1}}
 }
 
-// Again returns the gap as a store keeps it after it is noted again, as g. An end that is still unknown may be as late as
+// Again returns the gap as a store keeps it after it is noted again, as g. The zero NotedGap is noted for the first time. An end that is still unknown may be as late as
 // the note, unless the stream surely kept what came after the first one.
 func (n NotedGap) Again(g record.Gap, now time.Time) NotedGap {
+	if n.Repair.Version == 0 {
+		return NewNotedGap(g, now)
+	}
 	switch {
 	case !g.Found.IsZero():
 	case !endsKnown(g) && (endsKnown(n.Gap) || now.After(n.Found.Add(surelyKept))):
@@ -123,9 +126,9 @@ func LastLost(g record.Gap) time.Time {
 	return g.To
 }
 
-// SetRepair returns the gap with the repair r as a store keeps it, and false if r.Version is not the version of the gap.
+// SetRepair returns the gap with the repair r as a store keeps it, and false if r.Version is not the version of the gap, or if the gap is zero.
 func (n NotedGap) SetRepair(r GapRepair) (NotedGap, bool) {
-	if n.Repair.Version != r.Version {
+	if n.Repair.Version != r.Version || r.Version == 0 {
 		return n, false
 	}
 	n.Repair = r

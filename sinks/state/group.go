@@ -18,19 +18,18 @@ type GroupWrite struct {
 
 // ContributionWrite replaces the contribution of one item.
 type ContributionWrite struct {
-	Source  item.Key
-	Was     record.Version // expected version of the stored contribution; zero if there was none
-	WasVoid bool           // expected Void of the stored contribution
-	Now     Contribution
+	Source item.Key
+	Was    Contribution // the stored contribution must have its Version and its Void; zero: there must be none
+	Now    Contribution
 
-	// WasShares are the expected Shares of the stored contribution. A repair keeps the version, so that the version does
-	// not tell whether another repair was first. Default: any shares.
-	WasShares *[]Share
+	// WholeWas means that the stored contribution must also have the Since and the Shares of Was. A repair keeps the version,
+	// so that the version does not tell whether another repair was first. Default: any.
+	WholeWas bool
 }
 
 // Expects reports whether the write replaces a stored contribution.
 func (w *ContributionWrite) Expects(c Contribution) bool {
-	return c.Version == w.Was && c.Void == w.WasVoid && (w.WasShares == nil || slices.EqualFunc(c.Shares, *w.WasShares, Share.Equal))
+	return c.Version == w.Was.Version && c.Void == w.Was.Void && (!w.WholeWas || c.Since == w.Was.Since && slices.EqualFunc(c.Shares, w.Was.Shares, Share.Equal))
 }
 
 // GroupChange changes one row of an aggregate. A new row has zeros. The row is deleted when no share

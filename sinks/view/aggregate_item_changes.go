@@ -90,7 +90,7 @@ func (c *itemChanges) writes() bool {
 
 // write returns the write of the contribution.
 func (c *itemChanges) write() state.ContributionWrite {
-	return state.ContributionWrite{Source: c.key, Was: c.stored.Version, WasVoid: c.stored.Void, Now: c.next}
+	return state.ContributionWrite{Source: c.key, Was: c.stored, Now: c.next}
 }
 
 // settle sets the outcomes of the deliveries in the write, which succeeded, and removes these deliveries.

@@ -52,8 +52,7 @@ func (a *Aggregate) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if err := w.groupByItem(); err != nil {
 		return err
 	}
-	round := func(open []*itemChanges) ([]*itemChanges, error) { return w.round(ctx, open) }
-	if err := runRounds(w.open, round, w.onLost); err != nil {
+	if err := runRounds(ctx, w.open, w.round, w.onLost); err != nil {
 		return fmt.Errorf("aggregate %s: %w", a.target.View, err)
 	}
 	return w.failed.OrNil()
@@ -117,15 +116,8 @@ func (w *aggregateWrite) onLost(lost []*itemChanges, lostRounds int) {
 // round reads, advances and writes each open item once. It returns the items that were lost to other writers. Other
 // items may still be open after it.
 func (w *aggregateWrite) round(ctx context.Context, open []*itemChanges) (lost []*itemChanges, err error) {
-	keys := make([]item.Key, len(open))
-	for i, c := range open {
-		keys[i] = c.key
-	}
-	cs, err := w.store.Contributions(ctx, w.target, keys)
-	if err == nil {
-		err = checkCount(len(cs), len(keys), "items")
-	}
-	if err != nil {
+	cs, err := w.store.Contributions(ctx, w.target.State(), keysOf(open, func(c *itemChanges) item.Key { return c.key }))
+	if cs, err = complete(cs, err, len(open), "items"); err != nil {
 		return nil, err
 	}
 	txs, err := w.planTransactions(open, cs)
@@ -133,10 +125,7 @@ func (w *aggregateWrite) round(ctx context.Context, open []*itemChanges) (lost [
 		return nil, err
 	}
 	rs, err := w.store.Contribute(ctx, w.target, groupWrites(txs))
-	if err != nil {
-		return nil, err
-	}
-	lostTxs, err := handleResults(txs, rs, "writes", w.failTransaction, w.settleTransaction)
+	lostTxs, err := handleResults(txs, rs, err, "writes", w.failTransaction, w.settleTransaction)
 	for _, tx := range lostTxs {
 		lost = append(lost, tx.items...)
 	}

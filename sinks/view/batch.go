@@ -129,6 +129,7 @@ type attempt[O orderedOp] struct {
 	key    int // index of batch.keys
 	op     O
 	joined bool // it is written in one transaction with the attempt before it
+	last   bool // its transaction is the last one of the op
 }
 
 // nextAttempts returns the op with the highest version of each key that is not settled. The slice is valid until
@@ -200,6 +201,15 @@ func (b *batch[O]) fail(k int, err error) {
 	key.settled = true
 	for i := range b.pending(k) {
 		b.ops[i].state, b.ops[i].err = failed, err
+	}
+}
+
+// failLost fails attempts that were lost to other writers too often.
+func (b *batch[O]) failLost(lost []attempt[O], lostRounds int) {
+	for _, a := range lost {
+		if lostRounds > maxLost {
+			b.fail(a.key, pipeline.Transient(raceError{}))
+		}
 	}
 }
 

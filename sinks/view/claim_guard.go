@@ -22,17 +22,21 @@ import (
 //
 // idle means that no change that this write covers requested a row, before or after.
 func (o *ClaimOp) compareWithGuard(g state.Guard, idle bool) guardOutcome {
-	known := !g.Version.IsZero()
-	switch order := o.Claim.Version.Compare(g.Version); {
+	return compareWithStored(o.Claim.Version, o.Row != "", o.changeErr, g.Version, g.Row != "", g.Void, idle)
+}
+
+// compareWithStored compares a change, which requests rows or not, with what is stored of its item. What is void is
+// replaced by the same version, unless no row can be made of it now either. It continues a change that is written in part.
+func compareWithStored(v record.Version, requests bool, changeErr error, stored record.Version, hasRows, void, idle bool) guardOutcome {
+	known, order := !stored.IsZero(), v.Compare(stored)
+	switch continues := void && (hasRows || changeErr == nil); {
 	case known && order < 0:
 		return guardIsNewer
-	case known && order == 0 && g.Void && o.changeErr == nil:
-		return guardChanges
-	case known && order == 0 && g.Row == "":
-		return durableWithoutRow
-	case known && order == 0:
+	case known && order == 0 && !continues && hasRows:
 		return durableWithRow
-	case g.Row == "" && o.Row == "" && idle && !g.Void:
+	case known && order == 0 && !continues:
+		return durableWithoutRow
+	case !hasRows && !requests && idle && !void:
 		return guardNotNeeded
 	default:
 		return guardChanges

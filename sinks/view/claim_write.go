@@ -40,19 +40,14 @@ func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *
 	s.claimMu.RLock()
 	unlock := s.claimMu.RUnlock
 	defer func() { unlock() }()
-	round := func(attempts []attempt[*ClaimOp]) ([]attempt[*ClaimOp], error) { return w.round(ctx, attempts) }
-	err := runRounds(b.nextAttempts, round, func(lost []attempt[*ClaimOp], lostRounds int) {
+	err := runRounds(ctx, b.nextAttempts, w.round, func(lost []attempt[*ClaimOp], lostRounds int) {
 		if lostRounds == 1 {
 			// The winner is most likely another Write of this process, so this Write continues alone.
 			unlock()
 			s.claimMu.Lock()
 			unlock = s.claimMu.Unlock
 		}
-		if lostRounds > maxLost {
-			for _, a := range lost {
-				b.fail(a.key, pipeline.Transient(raceError{}))
-			}
-		}
+		b.failLost(lost, lostRounds)
 	})
 	if err != nil {
 		return err
@@ -82,8 +77,9 @@ type durableClaim struct {
 
 // round tries each attempt once, and returns those that were lost to other writers.
 func (w *claimWrite) round(ctx context.Context, attempts []attempt[*ClaimOp]) (lost []attempt[*ClaimOp], err error) {
-	guards, err := w.guards(ctx, attempts)
-	if err != nil {
+	items := keysOf(attempts, func(a attempt[*ClaimOp]) item.Key { return a.op.Claim.Source })
+	guards, err := w.store.Guards(ctx, w.sink.target.State(), items)
+	if guards, err = complete(guards, err, len(items), "guards"); err != nil {
 		return nil, err
 	}
 	changing := make([]int, 0, len(attempts)) // indexes of attempts
@@ -126,9 +122,6 @@ func (w *claimWrite) commit(ctx context.Context, ws []state.ItemWrite, attempts 
 		return nil, nil
 	}
 	rs, err := w.store.Settle(ctx, w.sink.target, ws)
-	if err != nil {
-		return nil, err
-	}
 	for i := range min(len(rs), len(ws)) {
 		if rs[i].Lost || rs[i].Err != nil {
 			for _, rw := range ws[i].Rows { // later writes that build on it are lost, too
@@ -136,7 +129,7 @@ func (w *claimWrite) commit(ctx context.Context, ws []state.ItemWrite, attempts 
 			}
 		}
 	}
-	return handleResults(attempts, rs, "writes", w.onError, func(a attempt[*ClaimOp], _ Result) { w.setDurable(a, a.op.Row) })
+	return handleResults(attempts, rs, err, "writes", w.onError, func(a attempt[*ClaimOp], _ Result) { w.setDurable(a, a.op.Row) })
 }
 
 func (w *claimWrite) onError(a attempt[*ClaimOp], err error) {
@@ -177,19 +170,6 @@ func (w *claimWrite) settleDurable(ctx context.Context) error {
 	return nil
 }
 
-// guards reads the guards of the items.
-func (w *claimWrite) guards(ctx context.Context, attempts []attempt[*ClaimOp]) ([]state.Guard, error) {
-	items := make([]item.Key, len(attempts))
-	for i, a := range attempts {
-		items[i] = a.op.Claim.Source
-	}
-	guards, err := w.store.Guards(ctx, w.sink.target, items)
-	if err == nil {
-		err = checkCount(len(guards), len(items), "guards")
-	}
-	return guards, err
-}
-
 // readRows reads the claims on the rows that this Write has not read yet.
 func (w *claimWrite) readRows(ctx context.Context, rows []state.Row) error {
 	missing := rows[:0]
@@ -203,10 +183,7 @@ func (w *claimWrite) readRows(ctx context.Context, rows []state.Row) error {
 		return nil
 	}
 	rcs, err := w.store.RowClaims(ctx, w.sink.target, missing)
-	if err == nil {
-		err = checkCount(len(rcs), len(missing), "rows")
-	}
-	if err != nil {
+	if rcs, err = complete(rcs, err, len(missing), "rows"); err != nil {
 		return err
 	}
 	for i := range rcs {

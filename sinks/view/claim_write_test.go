@@ -215,7 +215,7 @@ func TestStrangersAreNotWrittenDown(t *testing.T) {
 	s := newSink(t, byEmail(t, store, ""))
 	user := itemOf("Type=User", "Email=x")
 	outcomesOf(t, s, changes(t, sinktest.Record{EventName: "INSERT", New: user}, sinktest.Record{EventName: "MODIFY", Old: user, New: user})...)
-	if n := len(store.desk(s.Target()).guards); n != 0 || store.calls != 1 {
+	if n := len(store.desk(s.Target().State()).guards); n != 0 || store.calls != 1 {
 		t.Errorf("%d guards after %d calls of the store, want none after one", n, store.calls)
 	}
 }

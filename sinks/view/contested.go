@@ -33,7 +33,7 @@ func (s *Sink) Contested(ctx context.Context, keys []string) iter.Seq2[Contested
 			yield(Contested{}, pipeline.Fatal(errs.Errorf("view %s: its store is no ClaimLister, so that nobody can list the claims that wait", redact.Safe(s.target.View))))
 			return
 		}
-		for r, err := range lister.ContestedRows(ctx, s.target) {
+		for r, err := range lister.ContestedRows(ctx, s.target.State()) {
 			if err != nil {
 				yield(Contested{}, fmt.Errorf("view %s: the claims that wait: %w", s.target.View, err))
 				return

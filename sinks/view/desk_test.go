@@ -28,8 +28,8 @@ type rc struct {
 var _ view.ItemStore = (*shelf)(nil)
 
 // desk is the view's, made where there is none. The caller holds the lock.
-func (s *shelf) desk(t view.Target) *desk {
-	name := t.Name + " " + t.View + " " + t.Pipeline
+func (s *shelf) desk(t state.Target) *desk {
+	name := t.Table + " " + t.View + " " + t.Pipeline
 	d := s.desks[name]
 	if d == nil {
 		d = &desk{guards: make(map[item.Key]state.Guard), rcs: make(map[state.Row]rc)}
@@ -38,7 +38,7 @@ func (s *shelf) desk(t view.Target) *desk {
 	return d
 }
 
-func (s *shelf) Guards(_ context.Context, t view.Target, items []item.Key) ([]state.Guard, error) {
+func (s *shelf) Guards(_ context.Context, t state.Target, items []item.Key) ([]state.Guard, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
@@ -55,7 +55,7 @@ func (s *shelf) RowClaims(_ context.Context, t view.Target, rows []state.Row) ([
 	s.calls++
 	rcs := make([]view.RowClaims, len(rows))
 	for i, row := range rows {
-		have := s.desk(t).rcs[row]
+		have := s.desk(t.State()).rcs[row]
 		rcs[i] = view.RowClaims{RowClaims: state.RowClaims{Row: row, Revision: have.revision, Owner: have.claims[have.holder]}, Foreign: s.foreign[row]}
 		for source, c := range have.claims {
 			if source != have.holder {
@@ -66,7 +66,7 @@ func (s *shelf) RowClaims(_ context.Context, t view.Target, rows []state.Row) ([
 	return rcs, nil
 }
 
-func (s *shelf) ContestedRows(_ context.Context, t view.Target) iter.Seq2[state.ContestedRow, error] {
+func (s *shelf) ContestedRows(_ context.Context, t state.Target) iter.Seq2[state.ContestedRow, error] {
 	return func(yield func(state.ContestedRow, error) bool) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -98,7 +98,7 @@ func (s *shelf) Settle(_ context.Context, t view.Target, ws []state.ItemWrite) (
 		if rs[i].Lost = s.lost(t, w); rs[i].Lost {
 			continue
 		}
-		d := s.desk(t)
+		d := s.desk(t.State())
 		d.guards[w.Source] = w.Guard
 		for _, sw := range w.Rows {
 			d.change(w.Source, sw)
@@ -109,7 +109,7 @@ func (s *shelf) Settle(_ context.Context, t view.Target, ws []state.ItemWrite) (
 }
 
 func (s *shelf) lost(t view.Target, w state.ItemWrite) bool {
-	d := s.desk(t)
+	d := s.desk(t.State())
 	g := d.guards[w.Source]
 	return g.Version != w.Was || g.Void != w.WasVoid || slices.ContainsFunc(w.Rows, func(sw state.RowClaimsWrite) bool { return d.rcs[sw.Row].revision != sw.Was })
 }

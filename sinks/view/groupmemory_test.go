@@ -49,7 +49,7 @@ var (
 func (s *groupMemory) Close() error    { return nil }
 func (s *groupMemory) MaxActions() int { return s.max }
 
-func (s *groupMemory) Contributions(_ context.Context, t view.Target, items []item.Key) ([]state.Contribution, error) {
+func (s *groupMemory) Contributions(_ context.Context, t state.Target, items []item.Key) ([]state.Contribution, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reads++
@@ -102,8 +102,8 @@ func (s *groupMemory) check(ws []state.GroupWrite) error {
 		rows := make(map[state.Row]bool)
 		actions := len(w.Items) + len(w.Groups)
 		for _, c := range w.Items {
-			if items[c.Source] || c.Now.Version.Compare(c.Was) < 0 || c.Now.Version == c.Was && (!c.WasVoid || c.Now.Void) {
-				return fmt.Errorf("item %s is written twice, or from %s to %s", c.Source, c.Was, c.Now.Version)
+			if items[c.Source] || c.Now.Version.Compare(c.Was.Version) < 0 || c.Now.Version == c.Was.Version && (!c.Was.Void || c.Now.Void) {
+				return fmt.Errorf("item %s is written twice, or from %s to %s", c.Source, c.Was.Version, c.Now.Version)
 			}
 			items[c.Source] = true
 		}

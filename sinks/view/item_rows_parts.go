@@ -12,23 +12,10 @@ func (o *ElementRowOp) share() state.Share {
 	return state.Share{Group: o.Row, Values: []string{o.digest}}
 }
 
-// compareWithStored decides what the op changes, given the contribution of its item. idle means that no change that this
-// write covers has rows, before or after.
-func (o *ItemRowsOp) compareWithStored(have *state.Contribution, idle bool) guardOutcome {
-	order := o.Version.Compare(have.Version)
-	known := !have.Version.IsZero()
-	switch goesOn := have.Void && (len(have.Shares) > 0 || o.changeErr == nil); {
-	case known && order < 0:
-		return guardIsNewer
-	case known && order == 0 && !goesOn:
-		return durableWithoutRow
-	case known && order == 0:
-		return guardChanges
-	case len(have.Shares) == 0 && len(o.Rows) == 0 && idle && !have.Void:
-		return guardNotNeeded
-	default:
-		return guardChanges
-	}
+// compareWithContribution decides what the op changes, given the contribution of its item. idle means that no change that
+// this write covers has rows, before or after.
+func (o *ItemRowsOp) compareWithContribution(have *state.Contribution, idle bool) guardOutcome {
+	return compareWithStored(o.Version, len(o.Rows) > 0, o.changeErr, have.Version, len(have.Shares) > 0, have.Void, idle)
 }
 
 // nextPart returns the next transaction that makes the item's rows those of the op, given its contribution, and whether it

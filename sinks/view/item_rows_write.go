@@ -22,16 +22,7 @@ func (s *Sink) writeItemRows(ctx context.Context, ds []pipeline.Delivery, failed
 		return pipeline.Fatal(errs.New("its store is no ItemRowsStore: with for_each an item has several rows"))
 	}
 	w := itemRowsWrite{sink: s, store: store, batch: b}
-	err := runRounds(b.nextAttempts, func(attempts []attempt[*ItemRowsOp]) ([]attempt[*ItemRowsOp], error) {
-		return w.round(ctx, attempts)
-	}, func(lost []attempt[*ItemRowsOp], lostRounds int) {
-		if lostRounds > maxLost {
-			for _, a := range lost {
-				b.fail(a.key, pipeline.Transient(raceError{}))
-			}
-		}
-	})
-	if err != nil {
+	if err := runRounds(ctx, b.nextAttempts, w.round, b.failLost); err != nil {
 		return err
 	}
 	b.setOutcomes(ds, failed)
@@ -45,66 +36,39 @@ type itemRowsWrite struct {
 	batch *batch[*ItemRowsOp]
 }
 
-// itemRowsPart is the transaction of one attempt.
-type itemRowsPart struct {
-	attempt attempt[*ItemRowsOp]
-	last    bool
-}
-
 // round writes one transaction of each attempt, and returns those that were lost to other writers.
 func (w *itemRowsWrite) round(ctx context.Context, attempts []attempt[*ItemRowsOp]) (lost []attempt[*ItemRowsOp], err error) {
-	items := make([]item.Key, len(attempts))
-	for i, a := range attempts {
-		items[i] = a.op.Source
-	}
-	stored, err := w.store.Contributions(ctx, w.sink.target, items)
-	if err == nil {
-		err = checkCount(len(stored), len(items), "items")
-	}
-	if err != nil {
+	items := keysOf(attempts, func(a attempt[*ItemRowsOp]) item.Key { return a.op.Source })
+	stored, err := w.store.Contributions(ctx, w.sink.target.State(), items)
+	if stored, err = complete(stored, err, len(items), "items"); err != nil {
 		return nil, err
 	}
 	var ws []state.ItemRowsWrite
-	var parts []itemRowsPart
+	var writing []attempt[*ItemRowsOp]
 	for i, a := range attempts {
-		switch a.op.compareWithStored(&stored[i], w.batch.allNoEffect(a.key)) {
+		switch a.op.compareWithContribution(&stored[i], w.batch.allNoEffect(a.key)) {
 		case guardIsNewer:
 			w.batch.settle(a.key, superseded, nil)
 		case guardNotNeeded:
 			w.batch.settle(a.key, noEffect, nil)
 		case guardChanges:
-			next, last := a.op.nextPart(&stored[i], w.store.MaxActions())
-			ws, parts = append(ws, next), append(parts, itemRowsPart{a, last})
+			var next state.ItemRowsWrite
+			next, a.last = a.op.nextPart(&stored[i], w.store.MaxActions())
+			ws, writing = append(ws, next), append(writing, a)
 		default:
 			w.batch.settle(a.key, written, nil)
 		}
 	}
-	return w.commit(ctx, ws, parts)
-}
-
-// commit writes the transactions. An attempt that has more to write stays open.
-func (w *itemRowsWrite) commit(ctx context.Context, ws []state.ItemRowsWrite, parts []itemRowsPart) (lost []attempt[*ItemRowsOp], err error) {
 	if len(ws) == 0 {
 		return nil, nil
 	}
 	rs, err := w.store.ReplaceItemRows(ctx, w.sink.target, ws)
-	if err != nil {
-		return nil, err
-	}
-	onSuccess := func(p itemRowsPart, _ Result) {
-		if p.last {
-			w.batch.settle(p.attempt.key, written, nil)
+	onError := func(a attempt[*ItemRowsOp], err error) { failOrRemove(w.batch, a.key, w.sink.showItemRows(err, a.op)) }
+	return handleResults(writing, rs, err, "writes", onError, func(a attempt[*ItemRowsOp], _ Result) {
+		if a.last { // otherwise it stays open
+			w.batch.settle(a.key, written, nil)
 		}
-	}
-	lostParts, err := handleResults(parts, rs, "writes", w.onError, onSuccess)
-	for _, p := range lostParts {
-		lost = append(lost, p.attempt)
-	}
-	return lost, err
-}
-
-func (w *itemRowsWrite) onError(p itemRowsPart, err error) {
-	failOrRemove(w.batch, p.attempt.key, w.sink.showItemRows(err, p.attempt.op))
+	})
 }
 
 // showItemRows adds the row to an error of the store, and masks keys.
@@ -136,21 +100,14 @@ func (o *ItemRowsOp) RepairItemRows(ctx context.Context, store ItemRowsStore, wa
 		next, last := o.nextPart(&have, store.MaxActions())
 		next.Was = was
 		rs, err := store.ReplaceItemRows(ctx, *o.Target, []state.ItemRowsWrite{next})
-		if err == nil {
-			err = checkCount(len(rs), 1, "writes")
+		if rs, err = complete(rs, err, 1, "writes"); err != nil {
+			return Result{}, err
 		}
-		if err != nil || last || rs[0] != (Result{}) {
-			return firstResult(rs), err
+		if last || rs[0] != (Result{}) {
+			return rs[0], nil
 		}
 		was, have = next.Now, next.Now
 	}
-}
-
-func firstResult(rs []Result) (r Result) {
-	if len(rs) > 0 {
-		r = rs[0]
-	}
-	return r
 }
 
 // unknownDigests returns shares in which the rows to write again have a digest that no row has. A row that has no share

@@ -24,15 +24,7 @@ type GuardLister interface {
 	// ListGuards yields the guards of t with a row, all claims of items on rows, and which item has each row that is
 	// claimed, under the rules of [Lister.ListRows]. A guard without a row, void or not, remembers a removal and is left out. A target that was
 	// never written to has none.
-	ListGuards(ctx context.Context, t Target, l state.Listing) iter.Seq2[ItemGuard, error]
-}
-
-// ItemGuard is the guard of an item, or a claim of one, or a row that one has.
-type ItemGuard struct {
-	Item        item.Key     // "" if the store has only a digest of the key, which was too long to be stored
-	state.Guard              // of a claim and of a row: only Row; "" if the store has only a digest of it that nothing resolves
-	Claim       *state.Claim // a claim. Without Source: one that cannot be read
-	Owns        bool         // Item has Row, by the claims on it
+	ListGuards(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemGuard, error]
 }
 
 // ContributionLister is implemented by a [GroupStore] that lists contributions.
@@ -40,13 +32,7 @@ type ContributionLister interface {
 	// ListContributions yields the contributions of t with shares, under the rules of [Lister.ListRows]. A
 	// contribution without shares, void or not, remembers a removal and is left out. A target that was never
 	// written to has no contributions.
-	ListContributions(ctx context.Context, t Target, l state.Listing) iter.Seq2[ItemContribution, error]
-}
-
-// ItemContribution is the contribution of an item.
-type ItemContribution struct {
-	Item item.Key // "" if the store has only a digest of the key, which was too long to be stored
-	state.Contribution
+	ListContributions(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemContribution, error]
 }
 
 // GroupLister is implemented by a [GroupStore] that lists groups.

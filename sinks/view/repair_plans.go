@@ -52,7 +52,7 @@ func (a *Aggregate) RepairContribution(source item.Key, was state.Contribution, 
 		return state.GroupWrite{}, err
 	}
 	w := c.write()
-	w.WasShares = &was.Shares
+	w.WholeWas = true
 	return state.GroupWrite{Items: []state.ContributionWrite{w}, Groups: b.groupChanges()}, nil
 }
 

@@ -1,7 +1,10 @@
 package view
 
 import (
+	"context"
+
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
@@ -11,13 +14,13 @@ const maxLost = 10
 
 // runRounds calls round with the result of next until next returns nothing. After a round that lost writes to other
 // writers it calls onLost with these writes and the number of such rounds so far.
-func runRounds[T any](next func() []T, round func([]T) (lost []T, err error), onLost func(lost []T, lostRounds int)) error {
+func runRounds[T any](ctx context.Context, next func() []T, round func(context.Context, []T) (lost []T, err error), onLost func(lost []T, lostRounds int)) error {
 	for lostRounds := 0; ; {
 		open := next()
 		if len(open) == 0 {
 			return nil
 		}
-		lost, err := round(open)
+		lost, err := round(ctx, open)
 		if err != nil {
 			return err
 		}
@@ -28,10 +31,10 @@ func runRounds[T any](next func() []T, round func([]T) (lost []T, err error), on
 	}
 }
 
-// handleResults calls onError or onSuccess for each write ws[i] with the store's result rs[i]. It returns the
-// writes that were lost to other writers.
-func handleResults[T any](ws []T, rs []Result, what string, onError func(T, error), onSuccess func(T, Result)) (lost []T, err error) {
-	if err := checkCount(len(rs), len(ws), what); err != nil {
+// handleResults calls onError or onSuccess for each write ws[i] with the store's result rs[i], unless the call failed with
+// err. It returns the writes that were lost to other writers.
+func handleResults[T any](ws []T, rs []Result, err error, what string, onError func(T, error), onSuccess func(T, Result)) (lost []T, _ error) {
+	if rs, err = complete(rs, err, len(ws), what); err != nil {
 		return nil, err
 	}
 	for i, r := range rs {
@@ -47,10 +50,19 @@ func handleResults[T any](ws []T, rs []Result, what string, onError func(T, erro
 	return lost, nil
 }
 
-// checkCount returns a fatal error if a store returned another number of results than requested.
-func checkCount(got, want int, what string) error {
-	if got == want {
-		return nil
+// complete returns what a store answered; a fatal error if it is another number of values than requested.
+func complete[T any](got []T, err error, want int, what string) ([]T, error) {
+	if err == nil && len(got) != want {
+		err = pipeline.Fatal(errs.Errorf("the store answered %d of %d %s", len(got), want, redact.Safe(what)))
 	}
-	return pipeline.Fatal(errs.Errorf("the store answered %d of %d %s", got, want, redact.Safe(what)))
+	return got, err
+}
+
+// keysOf returns the key of each value.
+func keysOf[T any](all []T, key func(T) item.Key) []item.Key {
+	keys := make([]item.Key, len(all))
+	for i, v := range all {
+		keys[i] = key(v)
+	}
+	return keys
 }

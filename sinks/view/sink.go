@@ -124,15 +124,12 @@ func (s *Sink) writeRows(ctx context.Context, ds []pipeline.Delivery, failed *pi
 		attempts := next
 		next = func() []attempt[*Op] { return joinMoves(b, attempts()) }
 	}
-	err := runRounds(next, func(attempts []attempt[*Op]) ([]attempt[*Op], error) {
+	err := runRounds(ctx, next, func(ctx context.Context, attempts []attempt[*Op]) ([]attempt[*Op], error) {
 		rs, err := s.store.Apply(ctx, s.target, mutations(b, attempts))
-		if err != nil {
-			return nil, err
-		}
 		onError := func(a attempt[*Op], err error) {
 			failOrRemove(b, a.key, s.showCollision(showForeign(err, s.mask, a.op), a.op))
 		}
-		return handleResults(attempts, rs, "mutations", onError, func(a attempt[*Op], r Result) {
+		return handleResults(attempts, rs, err, "mutations", onError, func(a attempt[*Op], r Result) {
 			state := written
 			if r.Superseded {
 				state = superseded

@@ -55,6 +55,11 @@ type Mutation struct {
 	Joined bool // it removes the old row of the change whose new row is the mutation before it
 }
 
+// TombstoneAt returns the tombstone of the row apart from it, at a version.
+func (m *Mutation) TombstoneAt(v record.Version) *state.Tombstone {
+	return &state.Tombstone{Version: v.String(), Source: m.Source, Void: m.Void}
+}
+
 // Result is the result of one write of a call. The zero Result means that the write is durable, by this delivery or
 // an earlier one.
 type Result struct {
@@ -148,7 +153,7 @@ type Emptier interface {
 // means that the whole call failed. It is marked with pipeline.Transient or pipeline.Fatal.
 type ItemStore interface {
 	// Guards reads the guards of items, in the order of items, consistently. The zero Guard means an unknown item.
-	Guards(ctx context.Context, t Target, items []item.Key) ([]state.Guard, error)
+	Guards(ctx context.Context, t state.Target, items []item.Key) ([]state.Guard, error)
 
 	// RowClaims reads rows with all their claims, in the order of rows, consistently.
 	RowClaims(ctx context.Context, t Target, rows []state.Row) ([]RowClaims, error)
@@ -165,7 +170,7 @@ type ItemStore interface {
 type ClaimLister interface {
 	// ContestedRows yields the rows of a view on which claims wait. It may read the whole state of all sinks. A row whose
 	// claims change meanwhile may be missing, or be as it was. A pulled error ends the sequence.
-	ContestedRows(ctx context.Context, t Target) iter.Seq2[state.ContestedRow, error]
+	ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state.ContestedRow, error]
 }
 
 // RowClaims is a row with all claims on it.
@@ -181,7 +186,7 @@ type RowClaims struct {
 // means that the whole call failed. It is marked with pipeline.Transient or pipeline.Fatal.
 type ItemRowsStore interface {
 	// Contributions is as in [GroupStore].
-	Contributions(ctx context.Context, t Target, items []item.Key) ([]state.Contribution, error)
+	Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error)
 
 	// ReplaceItemRows applies ws, each of them completely or not at all, and returns one Result for each. A write is Lost
 	// if another contribution is stored than it expects: by its version, its Void or its shares. It fails with a
@@ -202,7 +207,7 @@ type ItemRowsStore interface {
 type GroupStore interface {
 	// Contributions reads the contributions of items, in the order of items, consistently. The zero Contribution
 	// means an unknown item.
-	Contributions(ctx context.Context, t Target, items []item.Key) ([]state.Contribution, error)
+	Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error)
 
 	// Contribute applies ws, each of them completely or not at all, and returns one Result for each. A write is
 	// Lost if a contribution (its version, its Void, or its shares if the write expects them) has changed since it was
@@ -238,4 +243,12 @@ type StoredRow struct {
 	Derived   string         // what the store derives from the row for other readers, and does not agree with it; "" if nothing
 	Expires   time.Time      // when a tombstone may be deleted; zero: never
 	Revision  string         // of a repaired row, a text that the repair made; "" if it was not repaired, or if the store needs none
+}
+
+// StoredTombstone returns what a tombstone that is apart from its row is at the row's key.
+func (t Target) StoredTombstone(apart *state.Tombstone) (StoredRow, error) {
+	version, err := record.ParseVersion(apart.Version)
+	return StoredRow{
+		Exists: true, Tombstone: true, Version: version, Source: apart.Source, View: t.View, Pipeline: t.Pipeline, Birth: t.Birth, Expires: apart.Expires,
+	}, err
 }

@@ -133,8 +133,8 @@ func (w *RepairWorld) damageAggregate(a *view.Aggregate) string {
 	if choice == 2 || choice == 5 {
 		return w.damageGroup(a, choice == 5)
 	}
-	var all []view.ItemContribution
-	for c, err := range rows.ListContributions(w.ctx, t, state.Listing{}) {
+	var all []state.ItemContribution
+	for c, err := range rows.ListContributions(w.ctx, t.State(), state.Listing{}) {
 		if err != nil {
 			w.failf("%v", err)
 		}
@@ -152,7 +152,7 @@ func (w *RepairWorld) damageAggregate(a *view.Aggregate) string {
 	}
 	now := c.Contribution
 	now.Shares = now.Shares[:w.rand.IntN(len(now.Shares))]
-	write := state.ContributionWrite{Source: c.Item, Was: c.Version, WasVoid: c.Void, Now: now}
+	write := state.ContributionWrite{Source: c.Item, Was: c.Contribution, Now: now}
 	w.mustChange(rows.Contribute(w.ctx, t, []state.GroupWrite{{Items: []state.ContributionWrite{write}}}))
 	return "a contribution was changed"
 }

@@ -96,10 +96,10 @@ func (w *RepairWorld) repairContributions(ctx context.Context, s RepairableRows,
 	write.Items = slices.Clone(write.Items)
 	it := &write.Items[0]
 	if rules.AnyShares {
-		it.WasShares = nil
+		it.WholeWas = false
 	}
 	if rules.SameVoid {
-		it.Now.Void = it.WasVoid
+		it.Now.Void = it.Was.Void
 	}
 	if rules.Newer {
 		it.Now.Version = w.head()
@@ -108,9 +108,9 @@ func (w *RepairWorld) repairContributions(ctx context.Context, s RepairableRows,
 		it.Now.Version = w.version(epoch, "0")
 	}
 	was := func() error {
-		cs, err := s.Contributions(ctx, t, []item.Key{it.Source})
+		cs, err := s.Contributions(ctx, t.State(), []item.Key{it.Source})
 		if err == nil {
-			it.Was, it.WasVoid, it.WasShares = cs[0].Version, cs[0].Void, nil
+			it.Was, it.WholeWas = cs[0], false
 			it.Now.Version = cs[0].Version
 		}
 		return err
@@ -157,7 +157,7 @@ func (w *RepairWorld) repairClaims(ctx context.Context, s RepairableRows, t view
 		}
 	}
 	was := func() error {
-		guards, err := s.Guards(ctx, t, []item.Key{ws[0].Source})
+		guards, err := s.Guards(ctx, t.State(), []item.Key{ws[0].Source})
 		if err != nil {
 			return err
 		}

@@ -76,7 +76,7 @@ func (s pausedRows) Apply(ctx context.Context, t view.Target, ms []view.Mutation
 	return paused(s.w, func() ([]view.Result, error) { return s.RepairableRows.Apply(ctx, t, ms) })
 }
 
-func (s pausedRows) Guards(ctx context.Context, t view.Target, items []item.Key) ([]state.Guard, error) {
+func (s pausedRows) Guards(ctx context.Context, t state.Target, items []item.Key) ([]state.Guard, error) {
 	return paused(s.w, func() ([]state.Guard, error) { return s.RepairableRows.Guards(ctx, t, items) })
 }
 
@@ -93,7 +93,7 @@ func (s pausedRows) Settle(ctx context.Context, t view.Target, ws []state.ItemWr
 	})
 }
 
-func (s pausedRows) Contributions(ctx context.Context, t view.Target, items []item.Key) ([]state.Contribution, error) {
+func (s pausedRows) Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error) {
 	return paused(s.w, func() ([]state.Contribution, error) { return s.RepairableRows.Contributions(ctx, t, items) })
 }
 
@@ -130,11 +130,11 @@ func (s pausedRows) ListRows(ctx context.Context, t view.Target, l state.Listing
 	return list(s.w, s.RepairableRows.ListRows(ctx, t, l))
 }
 
-func (s pausedRows) ListGuards(ctx context.Context, t view.Target, l state.Listing) iter.Seq2[view.ItemGuard, error] {
+func (s pausedRows) ListGuards(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemGuard, error] {
 	return list(s.w, s.RepairableRows.ListGuards(ctx, t, l))
 }
 
-func (s pausedRows) ListContributions(ctx context.Context, t view.Target, l state.Listing) iter.Seq2[view.ItemContribution, error] {
+func (s pausedRows) ListContributions(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemContribution, error] {
 	return list(s.w, s.RepairableRows.ListContributions(ctx, t, l))
 }
 

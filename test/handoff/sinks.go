@@ -220,7 +220,7 @@ func (w *World) claims(rule view.Collision) (sink, error) {
 			return nil, err
 		}
 		target := s.live.(*view.Sink).Target()
-		for r, err := range w.stores.rows.ContestedRows(ctx, target) {
+		for r, err := range w.stores.rows.ContestedRows(ctx, target.State()) {
 			if err != nil {
 				return nil, err
 			}

@@ -81,6 +81,7 @@ var allowed = map[string][]string{
 	"sinks/internal/disk":             {"pipeline", "pipeline/redact", "pipeline/filelock"},
 	"sinks/internal/fingerprint":      {"pipeline/private", "sinks/state"},
 	"sinks/internal/parallel":         {},
+	"sinks/internal/seq":              {},
 	"sinks/internal/rowqueue":         {"pipeline"},
 	"sinks/internal/queue":            {"pipeline", "pipeline/awserr", "pipeline/redact", "github.com/aws/aws-sdk-go-v2/service/sqs"},
 	"sinks/internal/linefile":         {"pipeline/private", "pipeline/filelock"},

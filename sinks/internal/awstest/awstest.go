@@ -43,12 +43,12 @@ func Config(t testing.TB, env string, tap Tap) aws.Config {
 	}
 	tr := &http.Transport{MaxIdleConnsPerHost: 32}
 	t.Cleanup(tr.CloseIdleConnections)
-	return config(endpoint, &transport{tr, tap})
+	return config(endpoint, Transport(tr, tap))
 }
 
 // Offline returns the configuration of clients without a server. tap answers all their calls.
 func Offline(tap Tap) aws.Config {
-	return config("http://offline.invalid", &transport{nil, tap})
+	return config("http://offline.invalid", Transport(nil, tap))
 }
 
 func config(endpoint string, tr http.RoundTripper) aws.Config {
@@ -63,6 +63,9 @@ func config(endpoint string, tr http.RoundTripper) aws.Config {
 
 // Name returns a random lower-case name that begins with prefix.
 func Name(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()[:12]) }
+
+// Transport returns a transport whose calls the tap sees. tap may be nil.
+func Transport(next http.RoundTripper, tap Tap) http.RoundTripper { return &transport{next, tap} }
 
 type transport struct {
 	next http.RoundTripper

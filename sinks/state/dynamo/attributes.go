@@ -1,56 +1,90 @@
 package dynamo
 
 import (
+	"cmp"
+	"maps"
+	"reflect"
 	"strconv"
 	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// attributes reads the attributes of a stored item. A missing one is the zero value; of a number that is an error.
-type attributes struct {
-	item Item
-	err  error // the first
+// field is an attribute of a note, and the variable that has its value: a text, an integer, a bool or a time.
+type field struct {
+	name string
+	at   any
+	when storedWhen
 }
 
-func (a *attributes) text(name string) string { return Text(a.item, name) }
+// storedWhen is when a note has an attribute.
+type storedWhen bool
 
-func (a *attributes) flag(name string) bool { return isTrue(a.item, name) }
+const (
+	always     storedWhen = false
+	unlessZero storedWhen = true
+)
 
-func (a *attributes) number(name string) int64 {
-	n, err := strconv.ParseInt(Digits(a.item, name), 10, 64)
-	a.note(err)
-	return n
-}
-
-func (a *attributes) time(name string) time.Time {
-	t, err := timeAt(a.item, name)
-	a.note(err)
-	return t
-}
-
-func (a *attributes) note(err error) {
-	if a.err == nil {
-		a.err = err
+// value returns the value of the attribute; nil if the note does not have it.
+func (f field) value() types.AttributeValue {
+	v := reflect.ValueOf(f.at).Elem()
+	at, isTime := v.Interface().(time.Time)
+	switch {
+	case f.when == unlessZero && (v.IsZero() || isTime && at.IsZero()):
+		return nil
+	case isTime:
+		return nanoseconds(at)
+	case v.Kind() == reflect.Bool:
+		return Bool(v.Bool())
+	case v.CanInt():
+		return N(strconv.FormatInt(v.Int(), 10))
+	default:
+		return S(v.String())
 	}
 }
 
-// damaged returns the error of the item, nil if there is none. what describes the item without values.
-func (a *attributes) damaged(db *DB, what string) error {
-	if a.err == nil {
+// parse sets the variable. A missing attribute is the zero value; of a number that is an error.
+func (f field) parse(item Item) (err error) {
+	v := reflect.ValueOf(f.at).Elem()
+	at, isTime := f.at.(*time.Time)
+	switch {
+	case isTime:
+		*at, err = timeAt(item, f.name)
+	case v.Kind() == reflect.Bool:
+		v.SetBool(isTrue(item, f.name))
+	case v.CanInt():
+		var n int64
+		n, err = strconv.ParseInt(Digits(item, f.name), 10, 64)
+		v.SetInt(n)
+	default:
+		v.SetString(Text(item, f.name))
+	}
+	return err
+}
+
+// withFields returns a note with the key and the fields.
+func withFields(key Item, fields []field) Item {
+	item := maps.Clone(key)
+	for _, f := range fields {
+		if v := f.value(); v != nil {
+			item[f.name] = v
+		}
+	}
+	return item
+}
+
+// parseFields sets all fields of a note, and returns the first error.
+func parseFields(item Item, fields []field) (err error) {
+	for _, f := range fields {
+		err = cmp.Or(err, f.parse(item))
+	}
+	return err
+}
+
+// damagedIf returns the error of an item that could not be parsed; nil if err is nil.
+func (db *DB) damagedIf(err error, what string) error {
+	if err == nil {
 		return nil
 	}
-	return db.Damaged(what, a.err)
-}
-
-// setText adds an attribute, unless the text is empty.
-func setText(item Item, name, text string) {
-	if text != "" {
-		item[name] = S(text)
-	}
-}
-
-// setTime adds an attribute, unless the time is zero.
-func setTime(item Item, name string, t time.Time) {
-	if !t.IsZero() {
-		item[name] = nanoseconds(t)
-	}
+	return db.Damaged(what, err)
 }

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"context"
 	"iter"
-	"strconv"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -18,20 +18,6 @@ import (
 const (
 	backfills = "backfills"
 	parts     = "parts"
-)
-
-// Attributes of backfills and parts.
-const (
-	attrSinks    = "sinks"
-	attrSource   = "source"
-	attrFrom     = "from"
-	attrParts    = "parts"
-	attrID       = "id"
-	attrOwner    = "owner"
-	attrCounter  = "counter"
-	attrPosition = "position"
-	attrItems    = "items"
-	attrDone     = "done"
 )
 
 func (s *State) backfillRef(run string) Ref { return s.db.noteRef(s.pipeline, backfills, run) }
@@ -51,22 +37,22 @@ func (s *State) Backfills(ctx context.Context) iter.Seq2[state.Backfill, error] 
 	})
 }
 
-func (s *State) backfill(image Item) (state.Backfill, error) {
-	a := attributes{item: image}
-	b := state.Backfill{
-		Run: a.text(attrRun), Sinks: a.text(attrSinks), Source: a.text(attrSource),
-		Start: a.time(attrBegun), From: a.time(attrFrom), Parts: int(a.number(attrParts)),
+func backfillFields(b *state.Backfill) []field {
+	return []field{
+		{"run", &b.Run, always}, {"sinks", &b.Sinks, always}, {"source", &b.Source, always},
+		{"begun", &b.Start, always}, {"from", &b.From, unlessZero}, {"parts", &b.Parts, always},
 	}
-	return b, a.damaged(s.db, "the backfill "+b.Run)
+}
+
+func (s *State) backfill(image Item) (b state.Backfill, err error) {
+	err = parseFields(image, backfillFields(&b))
+	return b, s.db.damagedIf(err, "the backfill "+b.Run)
 }
 
 // AddBackfill makes one conditional write.
 func (s *State) AddBackfill(ctx context.Context, b state.Backfill) (state.Backfill, error) {
 	ref := s.backfillRef(b.Run)
-	now := with(ref.Key, Item{
-		attrRun: S(b.Run), attrSinks: S(b.Sinks), attrSource: S(b.Source), attrBegun: nanoseconds(b.Start), attrParts: N(strconv.Itoa(b.Parts)),
-	})
-	setTime(now, attrFrom, b.From)
+	now := withFields(ref.Key, backfillFields(&b))
 	if n := SizeOfItem(now); n > MaxItem {
 		return b, TooLarge("the description of a backfill", n)
 	}
@@ -82,11 +68,13 @@ func (s *State) AddBackfill(ctx context.Context, b state.Backfill) (state.Backfi
 func (s *State) RemoveBackfill(ctx context.Context, run string) error {
 	q := s.db.partitionQuery(s.partPartition(run))
 	q.ProjectionExpression = aws.String("pk, sk")
-	err := inBatches(s.db.Query(ctx, q), func(batch []Item) error {
-		return s.db.each(ctx, len(batch), func(i int) error { return s.db.Write(ctx, Delete(s.db.refOf(batch[i]), Condition{})) })
-	})
-	if err != nil {
-		return err
+	for batch, err := range seq.Chunk(s.db.Query(ctx, q), maxKeys) {
+		if err == nil {
+			err = s.db.each(ctx, len(batch), func(i int) error { return s.db.Write(ctx, Delete(s.db.refOf(batch[i]), Condition{})) })
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return s.db.Write(ctx, Delete(s.backfillRef(run), Condition{}))
 }
@@ -96,37 +84,31 @@ func (s *State) Parts(ctx context.Context, run string) iter.Seq2[state.Part, err
 	return parsed(s.db.Query(ctx, s.db.partitionQuery(s.partPartition(run))), s.part)
 }
 
-func (s *State) part(image Item) (state.Part, error) {
-	a := attributes{item: image}
-	p := state.Part{
-		Run: a.text(attrRun), ID: a.text(attrID), Owner: a.text(attrOwner), Counter: a.number(attrCounter),
-		Position: a.text(attrPosition), Items: a.number(attrItems), Done: a.flag(attrDone),
+// partFields returns the fields of a part: those of its key first, which never change.
+func partFields(p *state.Part) []field {
+	return []field{
+		{"run", &p.Run, always}, {"id", &p.ID, always}, {"owner", &p.Owner, always}, {"counter", &p.Counter, always},
+		{"position", &p.Position, always}, {"items", &p.Items, always}, {"done", &p.Done, always},
 	}
-	return p, a.damaged(s.db, "the part "+p.ID+" of the backfill "+p.Run)
 }
 
-func (s *State) partItem(p state.Part) Item {
-	return with(s.partRef(p).Key, Item{
-		attrRun: S(p.Run), attrID: S(p.ID), attrOwner: S(p.Owner), attrCounter: N(strconv.FormatInt(p.Counter, 10)),
-		attrPosition: S(p.Position), attrItems: N(strconv.FormatInt(p.Items, 10)), attrDone: Bool(p.Done),
-	})
+func (s *State) part(image Item) (p state.Part, err error) {
+	err = parseFields(image, partFields(&p))
+	return p, s.db.damagedIf(err, "the part "+p.ID+" of the backfill "+p.Run)
 }
-
-// partAttributes are the attributes of a part that may change.
-var partAttributes = []string{attrOwner, attrCounter, attrPosition, attrItems, attrDone}
 
 // SetPart makes one write on the condition that the part is unchanged.
 func (s *State) SetPart(ctx context.Context, was, now state.Part) (bool, error) {
 	if err := state.CheckSetPart(was, now); err != nil {
 		return false, err
 	}
-	image := s.partItem(now)
+	image := withFields(s.partRef(now).Key, partFields(&now))
 	if n := SizeOfItem(image); n > MaxItem {
 		return false, TooLarge("the position of a part of a backfill", n)
 	}
 	condition := Condition{Text: "attribute_not_exists(pk)"}
 	if was != (state.Part{}) {
-		condition = unchanged(s.partItem(was), partAttributes)
+		condition = unchanged(partFields(&was)[2:])
 	}
 	if done, err := s.db.writeIf(ctx, Put(s.db.table, image, condition)); done || err != nil {
 		return done, err

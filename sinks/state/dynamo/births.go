@@ -11,23 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Attributes of births.
-const (
-	attrTarget = "target"
-	attrBirth  = "birth"
-	attrState  = "state"
-	attrStore  = "store"
-	attrBegun  = "begun"
-	attrFresh  = "fresh"
-
-	attrStage     = "stage"
-	attrFloor     = "floor"
-	attrStream    = "stream"
-	attrRun       = "run"
-	attrReadUntil = "read_until"
-
-	attrLeftOut = "left_out"
-)
+const attrBirth = "birth"
 
 func (s *State) birthRef(b state.Birth) Ref {
 	return s.db.noteRef(s.pipeline, "births", b.Sink, b.Target)
@@ -38,46 +22,32 @@ func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 	return notes(ctx, s, "births", s.birth)
 }
 
-func (s *State) birth(item Item) (b state.Birth, err error) {
-	a := attributes{item: item}
-	b = state.Birth{
-		Sink: a.text(attrSink), Target: a.text(attrTarget), ID: a.text(attrBirth), Made: a.time(attrBorn),
-		State: a.text(attrState), Store: a.text(attrStore), Begun: a.flag(attrBegun), Fresh: a.flag(attrFresh),
-		Floor: a.time(attrFloor), Stream: a.text(attrStream), Run: a.text(attrRun), ReadUntil: a.time(attrReadUntil),
-		LeftOut: a.time(attrLeftOut),
+// birthFields returns the fields of a birth: those of its key first, which never change.
+func birthFields(b *state.Birth) []field {
+	return []field{
+		{"sink", &b.Sink, always}, {"target", &b.Target, always}, {attrBirth, &b.ID, always}, {attrBorn, &b.Made, always},
+		{"state", &b.State, always}, {"store", &b.Store, always}, {"begun", &b.Begun, always}, {"fresh", &b.Fresh, unlessZero},
+		{"stage", &b.Stage, unlessZero}, {"floor", &b.Floor, unlessZero}, {"stream", &b.Stream, unlessZero}, {"run", &b.Run, unlessZero},
+		{"read_until", &b.ReadUntil, unlessZero}, {"left_out", &b.LeftOut, unlessZero},
 	}
-	if b.Stage, err = state.ParseStage(a.text(attrStage)); err != nil {
+}
+
+func (s *State) birth(item Item) (b state.Birth, err error) {
+	damaged := parseFields(item, birthFields(&b))
+	if _, err = state.ParseStage(string(b.Stage)); err != nil {
 		return b, pipeline.Fatal(errs.Errorf("dynamodb: the birth of the sink %s in the table %s: %w", redact.Safe(b.Sink), redact.Safe(s.db.table), err))
 	}
-	if b.ID == "" {
-		a.note(errs.New("it has no birth"))
+	if damaged == nil && b.ID == "" {
+		damaged = errs.New("it has no birth")
 	}
-	if err := a.damaged(s.db, "the birth of the sink "+b.Sink); err != nil {
+	if err := s.db.damagedIf(damaged, "the birth of the sink "+b.Sink); err != nil {
 		return b, err
 	}
 	s.noteBirth(b)
 	return b, nil
 }
 
-func (s *State) birthItem(b state.Birth) Item {
-	item := with(s.birthRef(b).Key, Item{
-		attrSink: S(b.Sink), attrTarget: S(b.Target), attrBirth: S(b.ID), attrState: S(b.State), attrStore: S(b.Store),
-		attrBorn: nanoseconds(b.Made), attrBegun: Bool(b.Begun),
-	})
-	setText(item, attrStage, string(b.Stage))
-	setText(item, attrStream, b.Stream)
-	setText(item, attrRun, b.Run)
-	setTime(item, attrFloor, b.Floor)
-	setTime(item, attrReadUntil, b.ReadUntil)
-	setTime(item, attrLeftOut, b.LeftOut)
-	if b.Fresh {
-		item[attrFresh] = Bool(true)
-	}
-	return item
-}
-
-// birthAttributes are the attributes of a birth that may change.
-var birthAttributes = []string{attrBirth, attrState, attrStore, attrBorn, attrBegun, attrFresh, attrStage, attrFloor, attrStream, attrRun, attrReadUntil, attrLeftOut}
+func (s *State) birthItem(b state.Birth) Item { return withFields(s.birthRef(b).Key, birthFields(&b)) }
 
 // RecordBirth makes one conditional write, and reads the stored birth if another process was first.
 func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, error) {
@@ -94,7 +64,7 @@ func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, er
 
 // SetBirth makes one write on the condition that the birth is unchanged.
 func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (bool, error) {
-	condition := unchanged(s.birthItem(was), birthAttributes)
+	condition := unchanged(birthFields(&was)[2:])
 	a := Put(s.db.table, s.birthItem(now), condition)
 	if now == (state.Birth{}) {
 		a = Delete(s.birthRef(was), condition)

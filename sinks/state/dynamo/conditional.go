@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// unchanged returns the condition that the named attributes of a stored item are as in was: equal, or missing.
-func unchanged(was Item, names []string) Condition {
-	c := Condition{Names: make(map[string]string, len(names)), Values: make(Item, len(names))}
-	terms := make([]string, len(names))
-	for i, name := range names {
+// unchanged returns the condition that a stored item has the fields as they are: equal, or missing.
+func unchanged(fields []field) Condition {
+	c := Condition{Names: make(map[string]string, len(fields)), Values: make(Item, len(fields))}
+	terms := make([]string, len(fields))
+	for i, f := range fields {
 		n := strconv.Itoa(i)
-		c.Names["#a"+n] = name
-		if v, ok := was[name]; ok {
+		c.Names["#a"+n] = f.name
+		if v := f.value(); v != nil {
 			c.Values[":a"+n] = v
 			terms[i] = "#a" + n + " = :a" + n
 		} else {

@@ -1,9 +1,9 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
-	"strconv"
 
 	"github.com/tablewake/tablewake/sinks/state"
 )
@@ -16,13 +16,16 @@ func (db *DB) Fingerprint(ctx context.Context, pipe, sink string) (state.Fingerp
 	if err != nil || item == nil {
 		return state.Fingerprint{}, false, err
 	}
-	a := attributes{item: item}
-	f := state.Fingerprint{Pipeline: pipe, Sink: sink, Birth: a.text(attrBirth), Generation: int(a.number("generation"))}
-	a.note(json.Unmarshal([]byte(a.text("settings")), &f.Settings))
-	if err := a.damaged(db, "a fingerprint of the sink "+sink); err != nil {
+	f := state.Fingerprint{Pipeline: pipe, Sink: sink}
+	err = cmp.Or(parseFields(item, fingerprintFields(&f)), json.Unmarshal([]byte(Text(item, "settings")), &f.Settings))
+	if err := db.damagedIf(err, "a fingerprint of the sink "+sink); err != nil {
 		return state.Fingerprint{}, false, err
 	}
 	return f, true, nil
+}
+
+func fingerprintFields(f *state.Fingerprint) []field {
+	return []field{{attrBirth, &f.Birth, always}, {"generation", &f.Generation, always}}
 }
 
 // SetFingerprint replaces the fingerprint of a sink's output.
@@ -31,7 +34,8 @@ func (db *DB) SetFingerprint(ctx context.Context, f state.Fingerprint) error {
 	if err != nil {
 		return err
 	}
-	return db.put(ctx, db.noteRef(f.Pipeline, "fingerprints", f.Sink), Item{
-		attrBirth: S(f.Birth), "generation": N(strconv.Itoa(f.Generation)), "settings": S(string(settings)),
-	})
+	ref := db.noteRef(f.Pipeline, "fingerprints", f.Sink)
+	item := withFields(ref.Key, fingerprintFields(&f))
+	item["settings"] = S(string(settings))
+	return db.Write(ctx, Put(ref.Table, item, Condition{}))
 }

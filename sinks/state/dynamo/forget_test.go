@@ -74,7 +74,7 @@ func stamped(t *testing.T, db *dynamo.DB, name string, goes bool) {
 	t.Helper()
 	item := key(name)
 	if goes {
-		tombstone := db.SetTombstone(state.Target{}, "row", dynamo.Tombstone{}).Put.Item
+		tombstone := db.SetTombstone(state.Target{}, "row", &state.Tombstone{}).Put.Item
 		item["written"], item["expires"] = tombstone["written"], tombstone["expires"]
 	}
 	if err := db.Write(t.Context(), dynamo.Action{Put: &types.Put{TableName: aws.String(table), Item: item}}); err != nil {

@@ -21,19 +21,8 @@ const attrRepair = "repair"
 // no other process is faster.
 func (s *State) AddGap(ctx context.Context, g record.Gap) error {
 	for {
-		image, err := s.db.getOne(ctx, s.gapRef(g))
-		if err != nil {
-			return err
-		}
-		next := state.NewNotedGap(g, s.db.now())
-		if image != nil {
-			stored, err := s.gap(image)
-			if err != nil {
-				return err
-			}
-			next = stored.Again(g, s.db.now())
-		}
-		if done, err := s.replaceGap(ctx, image, next); done || err != nil {
+		done, err := s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap, bool) { return stored.Again(g, s.db.now()), true })
+		if done || err != nil {
 			return err
 		}
 	}
@@ -41,26 +30,36 @@ func (s *State) AddGap(ctx context.Context, g record.Gap) error {
 
 // SetGapRepair makes one write on the condition that the record is unchanged.
 func (s *State) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepair) (bool, error) {
-	image, err := s.db.getOne(ctx, s.gapRef(g))
-	if err != nil || image == nil {
-		return false, err
-	}
-	stored, err := s.gap(image)
-	if err != nil {
-		return false, err
-	}
-	next, ok := stored.SetRepair(r)
-	if !ok {
-		return false, nil
-	}
-	if done, err := s.replaceGap(ctx, image, next); done || err != nil {
+	var next state.NotedGap
+	tried := false
+	done, err := s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap, bool) {
+		next, tried = stored.SetRepair(r)
+		return next, tried
+	})
+	if done || err != nil || !tried {
 		return done, err
 	}
 	// The first answer may have been lost: then the condition failed on the write itself.
-	if image, err = s.db.getOne(ctx, s.gapRef(g)); err != nil || image == nil {
+	image, err := s.db.getOne(ctx, s.gapRef(g))
+	return err == nil && Text(image, attrRepair) == next.Repair.Text(), err
+}
+
+// changeGap reads the gap with the beginning of g, and writes what change makes of it, if it is still the same. It returns
+// false if it is not, or if change does.
+func (s *State) changeGap(ctx context.Context, g record.Gap, change func(stored state.NotedGap) (state.NotedGap, bool)) (bool, error) {
+	image, err := s.db.getOne(ctx, s.gapRef(g))
+	var stored state.NotedGap
+	if err == nil && image != nil {
+		stored, err = s.gap(image)
+	}
+	if err != nil {
 		return false, err
 	}
-	return Text(image, attrRepair) == next.Repair.Text(), nil
+	next, ok := change(stored)
+	if !ok {
+		return false, nil
+	}
+	return s.replaceGap(ctx, image, next)
 }
 
 // replaceGap writes the record of a gap if the stored one is still was; nil means that there is none. It returns false if
@@ -68,9 +67,10 @@ func (s *State) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepai
 func (s *State) replaceGap(ctx context.Context, was Item, now state.NotedGap) (bool, error) {
 	condition := Condition{Text: "attribute_not_exists(pk)"}
 	if was != nil {
-		condition = unchanged(was, []string{attrRepair})
+		condition = Condition{Text: "#repair = :repair", Names: map[string]string{"#repair": attrRepair}, Values: Item{":repair": was[attrRepair]}}
 	}
-	image := with(s.gapRef(now.Gap).Key, gapItem(now))
+	image := withFields(s.gapRef(now.Gap).Key, gapFields(&now.Gap))
+	image[attrRepair] = S(now.Repair.Text())
 	if n := SizeOfItem(image); n > MaxItem {
 		return false, TooLarge("the record of a gap", n)
 	}
@@ -82,18 +82,12 @@ func (s *State) gapRef(g record.Gap) Ref {
 	return s.db.noteRef(s.pipeline, "gaps", hex.EncodeToString(sum[:]))
 }
 
-func gapItem(g state.NotedGap) Item {
-	item := Item{"stream": S(g.StreamARN), "shard": S(g.Shard), "after": S(g.After), "before": S(g.Before), attrRepair: S(g.Repair.Text())}
-	if g.Whole {
-		item["whole"] = Bool(true)
+func gapFields(g *record.Gap) []field {
+	return []field{
+		{"stream", &g.StreamARN, always}, {"shard", &g.Shard, always}, {"after", &g.After, always}, {"before", &g.Before, always},
+		{"whole", &g.Whole, unlessZero}, {"unknown", &g.UnknownExtent, unlessZero},
+		{"from", &g.From, unlessZero}, {"to", &g.To, unlessZero}, {"found", &g.Found, unlessZero},
 	}
-	if g.UnknownExtent {
-		item["unknown"] = Bool(true)
-	}
-	setTime(item, "from", g.From)
-	setTime(item, "to", g.To)
-	setTime(item, "found", g.Found)
-	return item
 }
 
 // Gaps reads all gaps before it yields the first, to sort them. A pipeline has few.
@@ -103,16 +97,11 @@ func (s *State) Gaps(ctx context.Context) iter.Seq2[state.NotedGap, error] {
 	})
 }
 
-func (s *State) gap(item Item) (state.NotedGap, error) {
-	a := attributes{item: item}
-	g := state.NotedGap{Gap: record.Gap{
-		StreamARN: a.text("stream"), Shard: a.text("shard"), After: a.text("after"), Before: a.text("before"),
-		Whole: a.flag("whole"), UnknownExtent: a.flag("unknown"), From: a.time("from"), To: a.time("to"), Found: a.time("found"),
-	}}
-	repair, err := state.ParseGapRepair(a.text(attrRepair))
-	a.note(err)
+func (s *State) gap(item Item) (g state.NotedGap, err error) {
+	err = parseFields(item, gapFields(&g.Gap))
+	repair, damaged := state.ParseGapRepair(Text(item, attrRepair))
 	g.Repair = repair
-	return g, a.damaged(s.db, "a gap of the shard "+g.Shard)
+	return g, s.db.damagedIf(cmp.Or(err, damaged), "a gap of the shard "+g.Shard)
 }
 
 // isTrue reports whether an attribute is BOOL true.

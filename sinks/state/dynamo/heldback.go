@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -18,10 +19,9 @@ func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
 	if err != nil {
 		return err
 	}
-	return s.db.put(ctx, ref, Item{
-		"consumer": S(h.Consumer), "at": nanoseconds(h.At), "total": N(strconv.Itoa(h.Total)), "worst": S(worst),
-		attrExpires: N(strconv.FormatInt(h.At.Add(state.HeldBackLifetime).Unix(), 10)),
-	})
+	item := withFields(ref.Key, heldBackFields(&h))
+	item["worst"], item[attrExpires] = S(worst), N(strconv.FormatInt(h.At.Add(state.HeldBackLifetime).Unix(), 10))
+	return s.db.Write(ctx, Put(ref.Table, item, Condition{}))
 }
 
 // HeldBack returns the notes of all consumers, in the order of their ids, without expired notes.
@@ -38,9 +38,11 @@ func (s *State) HeldBack(ctx context.Context) ([]state.HeldBack, error) {
 	return all, nil
 }
 
-func (s *State) heldBack(item Item) (state.HeldBack, error) {
-	a := attributes{item: item}
-	h := state.HeldBack{Consumer: a.text("consumer"), At: a.time("at"), Total: int(a.number("total"))}
-	a.note(h.SetBody(a.text("worst")))
-	return h, a.damaged(s.db, "what holds the consumer "+h.Consumer+" back")
+func heldBackFields(h *state.HeldBack) []field {
+	return []field{{"consumer", &h.Consumer, always}, {"at", &h.At, always}, {"total", &h.Total, always}}
+}
+
+func (s *State) heldBack(item Item) (h state.HeldBack, err error) {
+	err = cmp.Or(parseFields(item, heldBackFields(&h)), h.SetBody(Text(item, "worst")))
+	return h, s.db.damagedIf(err, "what holds the consumer "+h.Consumer+" back")
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -91,43 +90,12 @@ func (db *DB) SetContribution(t state.Target, w *state.ContributionWrite) (Actio
 		return Action{}, viewErrs.Errorf("dynamodb: the keys of the rows or groups of the item would be an item of %d bytes "+
 			"in the state table, and DynamoDB takes at most 400 KB (%d): make these keys shorter, or split the item", n, MaxItem)
 	}
-	return Put(db.table, item, over(w.Was, w.WasVoid)), nil
-}
-
-// ExpectShares adds the condition to the action of SetContribution that the stored shares are those that w expects. It
-// reads the contribution, because the shares are stored with Since. It returns false if others are stored.
-func (db *DB) ExpectShares(ctx context.Context, t state.Target, w *state.ContributionWrite, a Action) (bool, error) {
-	stored, err := db.getOne(ctx, db.ContributionRef(t, w.Source))
-	if err != nil {
-		return false, err
+	unchanged := over(w.Was.Version, w.Was.Void)
+	if w.WholeWas && !w.Was.Version.IsZero() {
+		unchanged.Text += " AND #shares = :shares"
+		unchanged.Names["#shares"], unchanged.Values[":shares"] = attrShares, &types.AttributeValueMemberB{Value: w.Was.AppendShares(nil)}
 	}
-	if stored == nil {
-		return w.Expects(state.Contribution{}), nil
-	}
-	c, err := parseContribution(stored)
-	if err != nil {
-		return false, db.Damaged("a contribution", err)
-	}
-	if !w.Expects(c) {
-		return false, nil
-	}
-	*a.Put.ConditionExpression += " AND #shares = :shares"
-	a.Put.ExpressionAttributeNames["#shares"] = attrShares
-	a.Put.ExpressionAttributeValues[":shares"] = stored[attrShares]
-	return true, nil
-}
-
-// ReplaceContribution returns the action that replaces a contribution, on the condition that was is stored as it is, with
-// its shares; zero: none is stored.
-func (db *DB) ReplaceContribution(t state.Target, source item.Key, was, now state.Contribution) (Action, error) {
-	a, err := db.SetContribution(t, &state.ContributionWrite{Source: source, Was: was.Version, WasVoid: was.Void, Now: now})
-	if err != nil || was.Version.IsZero() {
-		return a, err
-	}
-	*a.Put.ConditionExpression += " AND #shares = :shares"
-	a.Put.ExpressionAttributeNames["#shares"] = attrShares
-	a.Put.ExpressionAttributeValues[":shares"] = &types.AttributeValueMemberB{Value: was.AppendShares(nil)}
-	return a, nil
+	return Put(db.table, item, unchanged), nil
 }
 
 // setGuard returns the action that replaces a guard, on the condition of its version. A guard without a row expires.
@@ -178,16 +146,8 @@ func over(was record.Version, void bool) Condition {
 	return c
 }
 
-// Tombstone marks a removed row. It is stored apart from the table of rows.
-type Tombstone struct {
-	Version string
-	Source  item.Key // the item that had the row
-	Void    bool     // no row could be made of the change
-	Expires time.Time
-}
-
 // Tombstones reads the tombstones of rows, 100 in a request; nil for a row without one.
-func (db *DB) Tombstones(ctx context.Context, t state.Target, rows []state.Row) ([]*Tombstone, error) {
+func (db *DB) Tombstones(ctx context.Context, t state.Target, rows []state.Row) ([]*state.Tombstone, error) {
 	refs := make([]Ref, len(rows))
 	for i, row := range rows {
 		refs[i] = db.TombstoneRef(t, row)
@@ -196,12 +156,12 @@ func (db *DB) Tombstones(ctx context.Context, t state.Target, rows []state.Row) 
 	if err != nil {
 		return nil, err
 	}
-	all := make([]*Tombstone, len(rows))
+	all := make([]*state.Tombstone, len(rows))
 	for i, item := range found {
 		if item == nil {
 			continue
 		}
-		all[i] = tombstoneOf(item)
+		all[i] = TombstoneOf(item)
 		if all[i].Expires, err = expires(item); err != nil {
 			return nil, db.Damaged("a tombstone of the view "+t.View, err)
 		}
@@ -209,21 +169,19 @@ func (db *DB) Tombstones(ctx context.Context, t state.Target, rows []state.Row) 
 	return all, nil
 }
 
-func tombstoneOf(image Item) *Tombstone {
-	return &Tombstone{Version: Text(image, attrVersion), Source: item.Key(Text(image, attrItem)), Void: isVoid(image)}
+// TombstoneOf returns the tombstone of a stored item, without Expires.
+func TombstoneOf(image Item) *state.Tombstone {
+	return &state.Tombstone{Version: Text(image, attrVersion), Source: item.Key(Text(image, attrItem)), Void: isVoid(image)}
 }
-
-// TombstoneItem returns the item of a stored tombstone.
-func TombstoneItem(stored Item) item.Key { return tombstoneOf(stored).Source }
 
 // SetTombstone returns the action that writes a tombstone, unless the stored one is newer. A stored one of the same
 // version is replaced only if it is void and now is not.
-func (db *DB) SetTombstone(t state.Target, row state.Row, now Tombstone) Action {
-	return Put(db.table, db.tombstoneItem(db.TombstoneRef(t, row), &now), now.canReplace())
+func (db *DB) SetTombstone(t state.Target, row state.Row, now *state.Tombstone) Action {
+	return Put(db.table, db.tombstoneItem(db.TombstoneRef(t, row), now), canReplace(now))
 }
 
 // tombstoneItem returns a tombstone as it is stored.
-func (db *DB) tombstoneItem(ref Ref, now *Tombstone) Item {
+func (db *DB) tombstoneItem(ref Ref, now *state.Tombstone) Item {
 	item := with(ref.Key, Item{attrVersion: S(now.Version), attrItem: S(string(now.Source))})
 	if now.Void {
 		item[attrVoid] = Bool(true)
@@ -233,13 +191,13 @@ func (db *DB) tombstoneItem(ref Ref, now *Tombstone) Item {
 }
 
 // CheckTombstone returns the action that checks that SetTombstone would write.
-func (db *DB) CheckTombstone(t state.Target, row state.Row, now Tombstone) Action {
-	return Check(db.TombstoneRef(t, row), now.canReplace())
+func (db *DB) CheckTombstone(t state.Target, row state.Row, now *state.Tombstone) Action {
+	return Check(db.TombstoneRef(t, row), canReplace(now))
 }
 
 // ReplaceTombstone returns the action that replaces the tombstone was of a row by now, on the condition that was is still
 // stored; nil means no tombstone. If both are the same pointer, the action only checks the condition.
-func (db *DB) ReplaceTombstone(t state.Target, row state.Row, was, now *Tombstone) (Action, error) {
+func (db *DB) ReplaceTombstone(t state.Target, row state.Row, was, now *state.Tombstone) (Action, error) {
 	unchanged := over(record.Version{}, false)
 	if was != nil {
 		version, err := record.ParseVersion(was.Version)
@@ -259,19 +217,11 @@ func (db *DB) ReplaceTombstone(t state.Target, row state.Row, was, now *Tombston
 }
 
 // canReplace is the condition that the stored tombstone may be replaced by now.
-func (now Tombstone) canReplace() Condition {
+func canReplace(now *state.Tombstone) Condition {
 	c := Condition{Text: "attribute_not_exists(pk) OR version < :v", Values: Item{":v": S(now.Version)}, Old: true}
 	if !now.Void {
 		c.Text += " OR (version = :v AND attribute_exists(#void))"
 		c.Names = map[string]string{"#void": attrVoid}
 	}
 	return c
-}
-
-// CompareStored explains a refusal of SetTombstone or CheckTombstone by the stored item. changed means that the stored
-// tombstone could be replaced, so that it was written after it was read. newer means that it has a newer version.
-func (now Tombstone) CompareStored(stored Item) (changed, newer bool) {
-	old := tombstoneOf(stored)
-	changed = old.Version < now.Version || old.Version == now.Version && old.Void && !now.Void
-	return changed, !changed && old.Version != now.Version
 }

@@ -12,13 +12,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Attributes of marks.
-const (
-	attrSink    = "sink"
-	attrItem    = "item"
-	attrLetters = "letters"
-	attrSince   = "since"
-)
+// attrItem is the key of an item, as a whole.
+const attrItem = "item"
 
 // marks is the kind of marks. All marks of a pipeline are in one partition: there are few, and one read finds whether a
 // sink has any.
@@ -103,8 +98,7 @@ func (s *State) Marks(ctx context.Context, sink string) iter.Seq2[state.Mark, er
 	return parsed(s.db.Query(ctx, s.query(sink)), s.mark)
 }
 
-func (s *State) mark(image Item) (state.Mark, error) {
-	a := attributes{item: image}
-	m := state.Mark{Sink: a.text(attrSink), Key: item.Key(a.text(attrItem)), Letters: a.number(attrLetters), Since: a.time(attrSince)}
-	return m, a.damaged(s.db, "a mark of the sink "+m.Sink)
+func (s *State) mark(image Item) (m state.Mark, err error) {
+	err = parseFields(image, []field{{"sink", &m.Sink, always}, {attrItem, &m.Key, always}, {"letters", &m.Letters, always}, {"since", &m.Since, always}})
+	return m, s.db.damagedIf(err, "a mark of the sink "+m.Sink)
 }

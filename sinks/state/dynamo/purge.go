@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -25,16 +26,21 @@ func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
 		ExpressionAttributeValues: Item{":own": S(string(appendKind(nil, db.pipeline, ""))), ":before": N(strconv.FormatInt(before.UnixNano(), 10))},
 	}
 	var purged atomic.Int64
-	err := inBatches(db.Scan(ctx, in), func(batch []Item) error {
-		return db.each(ctx, len(batch), func(i int) error {
-			deleted, err := db.writeIf(ctx, Delete(db.refOf(batch[i]), Condition{
-				Text: "attribute_exists(expires) AND written = :written", Values: Item{":written": batch[i][attrWritten]},
-			}))
-			if deleted {
-				purged.Add(1)
-			}
-			return err
-		})
-	})
-	return int(purged.Load()), err
+	for batch, err := range seq.Chunk(db.Scan(ctx, in), maxKeys) {
+		if err == nil {
+			err = db.each(ctx, len(batch), func(i int) error {
+				deleted, err := db.writeIf(ctx, Delete(db.refOf(batch[i]), Condition{
+					Text: "attribute_exists(expires) AND written = :written", Values: Item{":written": batch[i][attrWritten]},
+				}))
+				if deleted {
+					purged.Add(1)
+				}
+				return err
+			})
+		}
+		if err != nil {
+			return int(purged.Load()), err
+		}
+	}
+	return int(purged.Load()), nil
 }

@@ -4,22 +4,53 @@ import (
 	"context"
 	"iter"
 	"slices"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/tablewake/tablewake/sinks/internal/seq"
+	"github.com/tablewake/tablewake/sinks/state"
 )
 
 // Query yields the items of a query, read consistently page by page. Items that are written
 // meanwhile may be missing. in.Limit is the size of a page. A pulled error ends the sequence.
 func (db *DB) Query(ctx context.Context, in *dynamodb.QueryInput) iter.Seq2[Item, error] {
+	return itemsOf(db.query(ctx, *in, state.Listing{}))
+}
+
+// page is the answer of one request of a query or a scan.
+type page struct {
+	items []Item
+	next  Item // where the next page begins; empty after the last one
+	used  *types.ConsumedCapacity
+}
+
+// pages yields the pages that read returns, each from where the one before ended. Units are spent as l says.
+func pages(ctx context.Context, l state.Listing, read func(start Item) (page, error)) iter.Seq2[page, error] {
+	return func(yield func(page, error) bool) {
+		p, err := read(nil)
+		for {
+			if err == nil && l.Spend != nil && p.used != nil && p.used.CapacityUnits != nil {
+				err = l.Spend(ctx, *p.used.CapacityUnits)
+			}
+			if !yield(p, err) || err != nil || len(p.next) == 0 {
+				return
+			}
+			p, err = read(p.next)
+		}
+	}
+}
+
+// itemsOf yields the items of pages.
+func itemsOf(pages iter.Seq2[page, error]) iter.Seq2[Item, error] {
 	return func(yield func(Item, error) bool) {
-		for page, err := range db.query(ctx, *in, nil) {
+		for p, err := range pages {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			for _, item := range page.Items {
+			for _, item := range p.items {
 				if !yield(item, nil) {
 					return
 				}
@@ -28,33 +59,25 @@ func (db *DB) Query(ctx context.Context, in *dynamodb.QueryInput) iter.Seq2[Item
 	}
 }
 
-// query yields the pages of a query, read consistently. throttled is that of a [state.Listing].
-func (db *DB) query(ctx context.Context, in dynamodb.QueryInput, throttled func(err error, wait time.Duration)) iter.Seq2[*dynamodb.QueryOutput, error] {
-	return func(yield func(*dynamodb.QueryOutput, error) bool) {
-		in.ConsistentRead = aws.Bool(true)
-		for more := true; more; more = len(in.ExclusiveStartKey) > 0 {
-			out, err := callPatiently(ctx, db, "Query", *in.TableName, &in, db.client.Query, throttled)
-			if !yield(out, err) || err != nil {
-				return
-			}
-			in.ExclusiveStartKey = out.LastEvaluatedKey
+// query yields the pages of a query, read consistently.
+func (db *DB) query(ctx context.Context, in dynamodb.QueryInput, l state.Listing) iter.Seq2[page, error] {
+	in.ConsistentRead = aws.Bool(true)
+	return pages(ctx, l, func(start Item) (page, error) {
+		in.ExclusiveStartKey = start
+		out, err := callPatiently(ctx, db, "Query", *in.TableName, &in, db.client.Query, l.Throttled)
+		if err != nil {
+			return page{}, err
 		}
-	}
+		return page{out.Items, out.LastEvaluatedKey, out.ConsumedCapacity}, nil
+	})
 }
 
 // parsed yields the results of parse. An error ends the sequence.
 func parsed[T any](items iter.Seq2[Item, error], parse func(Item) (T, error)) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for item, err := range items {
-			var v T
-			if err == nil {
-				v, err = parse(item)
-			}
-			if !yield(v, err) || err != nil {
-				return
-			}
-		}
-	}
+	return seq.Map(items, func(item Item) (T, bool, error) {
+		v, err := parse(item)
+		return v, true, err
+	})
 }
 
 // notes yields the notes of a kind of a pipeline, in the order of their sort keys, as Query does.
@@ -99,71 +122,40 @@ func (db *DB) partitionQuery(pk string) *dynamodb.QueryInput {
 
 // Scan yields all items of a table in no order, as Query does.
 func (db *DB) Scan(ctx context.Context, in *dynamodb.ScanInput) iter.Seq2[Item, error] {
-	return func(yield func(Item, error) bool) {
-		s := *in
-		s.ConsistentRead = aws.Bool(true)
-		for page, err := range db.scan(ctx, s, nil) {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, item := range page.Items {
-				if !yield(item, nil) {
-					return
-				}
-			}
-		}
-	}
+	s := *in
+	s.ConsistentRead = aws.Bool(true)
+	return itemsOf(db.scan(ctx, s, state.Listing{}))
 }
 
 // ScanPages calls do with the items of the first pages of a scan until do returns false. It reports
 // whether do saw all items.
 func (db *DB) ScanPages(ctx context.Context, in *dynamodb.ScanInput, pages int, do func(Item) bool) (complete bool, err error) {
-	for page, err := range db.scan(ctx, *in, nil) {
+	for page, err := range db.scan(ctx, *in, state.Listing{}) {
 		if err != nil {
 			return false, err
 		}
-		for _, item := range page.Items {
+		for _, item := range page.items {
 			if !do(item) {
 				return false, nil
 			}
 		}
 		if pages--; pages <= 0 {
-			return len(page.LastEvaluatedKey) == 0, nil
+			return len(page.next) == 0, nil
 		}
 	}
 	return true, nil
 }
 
-// scan yields the pages of a scan. throttled is that of a [state.Listing].
-func (db *DB) scan(ctx context.Context, in dynamodb.ScanInput, throttled func(err error, wait time.Duration)) iter.Seq2[*dynamodb.ScanOutput, error] {
-	return func(yield func(*dynamodb.ScanOutput, error) bool) {
-		for more := true; more; more = len(in.ExclusiveStartKey) > 0 {
-			out, err := callPatiently(ctx, db, "Scan", *in.TableName, &in, db.client.Scan, throttled)
-			if !yield(out, err) || err != nil {
-				return
-			}
-			in.ExclusiveStartKey = out.LastEvaluatedKey
-		}
-	}
-}
-
-// inBatches calls do with up to maxKeys items at a time. It ends with the first error.
-func inBatches(items iter.Seq2[Item, error], do func(batch []Item) error) error {
-	var batch []Item
-	for item, err := range items {
+// scan yields the pages of a scan.
+func (db *DB) scan(ctx context.Context, in dynamodb.ScanInput, l state.Listing) iter.Seq2[page, error] {
+	return pages(ctx, l, func(start Item) (page, error) {
+		in.ExclusiveStartKey = start
+		out, err := callPatiently(ctx, db, "Scan", *in.TableName, &in, db.client.Scan, l.Throttled)
 		if err != nil {
-			return err
+			return page{}, err
 		}
-		if batch = append(batch, item); len(batch) < maxKeys {
-			continue
-		}
-		if err := do(batch); err != nil {
-			return err
-		}
-		batch = batch[:0]
-	}
-	return do(batch)
+		return page{out.Items, out.LastEvaluatedKey, out.ConsumedCapacity}, nil
+	})
 }
 
 // refOf returns the reference to an item of the state table.

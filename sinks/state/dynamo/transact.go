@@ -112,11 +112,6 @@ func (db *DB) writeIf(ctx context.Context, a Action) (bool, error) {
 	return err == nil, err
 }
 
-// put writes an item of the state table.
-func (db *DB) put(ctx context.Context, ref Ref, attributes Item) error {
-	return db.Write(ctx, Put(ref.Table, with(ref.Key, attributes), Condition{}))
-}
-
 // conditions returns the ConditionError that err contains, nil if it has none. A
 // condition that is not met takes precedence over all other reasons of a cancelled transaction,
 // since the actions were made from data that changed.

@@ -27,7 +27,7 @@ WHERE s.row IS NOT NULL OR c.item IS NOT NULL`
 
 	readContested = `SELECT c.row, s.holder, c.item
 FROM "_tws_targets" t JOIN "_tws_claims" c ON c.target = t.id JOIN "_tws_seats" s ON s.target = c.target AND s.row = c.row
-WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND c.item <> s.holder ORDER BY c.row, c.item`
+WHERE ` + isTarget + ` AND c.item <> s.holder ORDER BY c.row, c.item`
 
 	deleteClaim = `DELETE FROM "_tws_claims" WHERE target = ? AND row = ? AND item = ?`
 )
@@ -72,7 +72,7 @@ func (db *DB) ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state
 	}
 	return func(yield func(state.ContestedRow, error) bool) {
 		var row state.ContestedRow
-		for next, err := range Read(ctx, db, readContested, []any{t.Pipeline, t.Table, t.View, t.Birth}, scan) {
+		for next, err := range Read(ctx, db, readContested, targetArgs(t), scan) {
 			switch {
 			case err != nil:
 				yield(state.ContestedRow{}, err)

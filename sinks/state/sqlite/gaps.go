@@ -22,41 +22,28 @@ const (
 
 // AddGap records a gap, or changes the record of a gap with the same beginning.
 func (s *State) AddGap(ctx context.Context, g record.Gap) error {
-	_, err := s.changeGap(ctx, g, func(stored state.NotedGap, found bool) (state.NotedGap, bool) {
-		if !found {
-			return state.NewNotedGap(g, time.Now()), true
-		}
-		return stored.Again(g, time.Now()), true
-	})
+	_, err := s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap, bool) { return stored.Again(g, time.Now()), true })
 	return err
 }
 
 // SetGapRepair replaces the repair of a gap if its version is unchanged.
 func (s *State) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepair) (bool, error) {
-	return s.changeGap(ctx, g, func(stored state.NotedGap, found bool) (state.NotedGap, bool) {
-		if !found {
-			return stored, false
-		}
-		return stored.SetRepair(r)
-	})
+	return s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap, bool) { return stored.SetRepair(r) })
 }
 
 // changeGap reads the gap with the beginning of g, and writes what change makes of it, in one transaction. It returns false if
 // change does.
-func (s *State) changeGap(ctx context.Context, g record.Gap, change func(stored state.NotedGap, found bool) (state.NotedGap, bool)) (done bool, err error) {
+func (s *State) changeGap(ctx context.Context, g record.Gap, change func(stored state.NotedGap) (state.NotedGap, bool)) (done bool, err error) {
 	err = s.db.transact(ctx, func(ctx context.Context, w *Writer) error {
-		var stored state.NotedGap
-		found := false
+		var stored, next state.NotedGap
 		err := w.QueryRows(ctx, oneGap, []any{s.pipeline, g.StreamARN, g.Shard, g.After}, func(rows *sql.Rows) (err error) {
-			found = true
 			stored, err = gap(rows)
 			return err
 		})
 		if err != nil {
 			return err
 		}
-		var next state.NotedGap
-		if next, done = change(stored, found); !done {
+		if next, done = change(stored); !done {
 			return nil
 		}
 		return w.Exec(ctx, writeGap, s.pipeline, next.StreamARN, next.Shard, next.After, next.Before,

@@ -13,13 +13,10 @@ import (
 const (
 	readGroups = `SELECT j.key, g.id, g.shares, g.revision, g.version, g.totals
 FROM "_tws_targets" t CROSS JOIN json_each(?) j CROSS JOIN "_tws_groups" g
-WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND g.target = t.id AND g.row = j.value`
+WHERE ` + isTarget + ` AND g.target = t.id AND g.row = j.value`
 
 	readMembers = `SELECT j.value, m.name, m.value, m.id FROM json_each(?) j CROSS JOIN "_tws_members" m WHERE m."group" = j.value
 ORDER BY j.key, m.name, m.value, m.id`
-
-	listGroups = `SELECT g.row FROM "_tws_targets" t CROSS JOIN "_tws_groups" g
-WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND g.target = t.id`
 )
 
 // StoredGroup is a group as the state has it. Version and Totals are empty if they cannot be read.
@@ -34,7 +31,7 @@ type StoredGroup struct {
 // ReadGroups reads the groups of rows in the transaction of [DB.Snapshot], in the order of rows; nil for a row without a
 // group.
 func (db *DB) ReadGroups(ctx context.Context, tx *sql.Tx, t state.Target, rows []state.Row) ([]*StoredGroup, error) {
-	found, err := tx.QueryContext(ctx, readGroups, JSONArray(rows), t.Pipeline, t.Table, t.View, t.Birth)
+	found, err := tx.QueryContext(ctx, readGroups, append([]any{JSONArray(rows)}, targetArgs(t)...)...)
 	if err != nil {
 		return nil, db.WrapError("read", err)
 	}
@@ -100,8 +97,7 @@ func (db *DB) readMembers(ctx context.Context, tx *sql.Tx, groups []int64, do fu
 
 // ListGroups yields the rows of the groups of a target that the state has, whether the table has them or not.
 func (db *DB) ListGroups(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.Row, error] {
-	q := ListQuery{Select: listGroups, Args: []any{t.Pipeline, t.Table, t.View, t.Birth}, Key: []string{"g.row"}}
-	return List(ctx, db, q, l, func(rows *sql.Rows) (r ListedRow[state.Row], err error) {
+	return listTarget(ctx, db, t, "m.row", `"_tws_groups"`, []string{"m.row"}, l, func(rows *sql.Rows) (r ListedRow[state.Row], err error) {
 		err = rows.Scan(&r.Value)
 		r.Key, r.Size = []any{string(r.Value)}, len(r.Value)
 		return r, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/record"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
@@ -29,9 +30,10 @@ type ListQuery struct {
 
 // ListedRow is a row of a [ListQuery].
 type ListedRow[T any] struct {
-	Value T
-	Key   []any // values of the key's columns: string, []byte or int64
-	Size  int   // of the value, in bytes
+	Value   T
+	Key     []any // values of the key's columns: string, []byte or int64
+	Size    int   // of the value, in bytes
+	LeftOut bool  // the row is read, and is not yielded
 }
 
 // List yields the rows of a segment, page by page. Each page is one state of the file. A segment reads the rows of all
@@ -56,7 +58,7 @@ func List[T any](ctx context.Context, db *DB, q ListQuery, l state.Listing, scan
 					return
 				}
 				read, last = read+1, r.Key
-				if l.Segments <= 1 || l.Has(keyText(r.Key)) {
+				if !r.LeftOut && (l.Segments <= 1 || l.Has(keyText(r.Key))) {
 					page, size = append(page, r.Value), size+r.Size
 				}
 				if size >= pageBytes {
@@ -83,98 +85,87 @@ func keyText(key []any) string {
 	return string(b)
 }
 
-// Listed is what the file remembers of an item.
-type Listed[T any] struct {
-	Item       item.Key
-	Value      T
-	unreadable bool
+// isTarget is the condition that a row t of the targets is the one of [targetArgs].
+const isTarget = `t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ?`
+
+func targetArgs(t state.Target, more ...any) []any {
+	return append([]any{t.Pipeline, t.Table, t.View, t.Birth}, more...)
 }
 
-// ListGuards yields the guards of a target that have a row. A guard that cannot be read is the zero Guard.
-func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[Listed[state.Guard], error] {
-	return listRemembered(ctx, db, t, `"_tws_guards"`, "row", l, func(v record.Version, void bool, row []byte) (state.Guard, error) {
-		return state.Guard{Version: v, Void: void, Row: state.Row(row)}, nil
-	}, func(g state.Guard) bool { return g.Row == "" })
-}
-
-// ListClaims yields the claims of a target on rows. A claim that cannot be read has no Source.
-func (db *DB) ListClaims(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.RowClaim, error] {
+// listTarget lists columns of the rows m of a table that belong to a target.
+func listTarget[T any](
+	ctx context.Context, db *DB, t state.Target, columns, table string, key []string, l state.Listing, scan func(*sql.Rows) (ListedRow[T], error),
+) iter.Seq2[T, error] {
 	q := ListQuery{
-		Select: `SELECT c.row, c.item, c.version, c.time, c.attributes FROM "_tws_targets" t CROSS JOIN "_tws_claims" c
-WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND c.target = t.id`,
-		Args: []any{t.Pipeline, t.Table, t.View, t.Birth}, Key: []string{"c.row", "c.item"},
-	}
-	scan := func(rows *sql.Rows) (r ListedRow[state.RowClaim], err error) {
-		var row, source, version, attributes string
-		var ns int64
-		if err := rows.Scan(&row, &source, &version, &ns, &attributes); err != nil {
-			return r, err
-		}
-		r.Key, r.Size = []any{row, source}, len(row)+len(source)+len(attributes)
-		r.Value.Row, r.Value.Item = state.Row(row), item.Key(source)
-		if c, err := parseClaim(source, version, ns, attributes); err == nil {
-			r.Value.Claim = c
-		}
-		return r, nil
+		Select: "SELECT " + columns + ` FROM "_tws_targets" t CROSS JOIN ` + table + " m WHERE " + isTarget + " AND m.target = t.id",
+		Args:   targetArgs(t), Key: key,
 	}
 	return List(ctx, db, q, l, scan)
 }
 
-// ListOwners yields the claimed rows of a target, with the items that have them.
-func (db *DB) ListOwners(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.RowClaim, error] {
-	q := ListQuery{
-		Select: `SELECT s.row, s.holder FROM "_tws_targets" t CROSS JOIN "_tws_seats" s
-WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND s.target = t.id`,
-		Args: []any{t.Pipeline, t.Table, t.View, t.Birth}, Key: []string{"s.row"},
-	}
-	return List(ctx, db, q, l, func(rows *sql.Rows) (r ListedRow[state.RowClaim], err error) {
+// ListGuards yields the guards of a target that have a row, then the claims of its items, and then its claimed rows. A
+// guard that cannot be read is the zero Guard, and such a claim has no Source.
+func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemGuard, error] {
+	guards := listRemembered(ctx, db, t, guards, l, parseGuard, func(source item.Key, g state.Guard) (state.ItemGuard, bool) {
+		return state.ItemGuard{Item: source, Guard: g}, g.Row == ""
+	})
+	claims := listTarget(ctx, db, t, "m.row, m.item, m.version, m.time, m.attributes", `"_tws_claims"`, []string{"m.row", "m.item"}, l,
+		func(rows *sql.Rows) (r ListedRow[state.ItemGuard], err error) {
+			var row, source, version, attributes string
+			var ns int64
+			if err := rows.Scan(&row, &source, &version, &ns, &attributes); err != nil {
+				return r, err
+			}
+			r.Key, r.Size = []any{row, source}, len(row)+len(source)+len(attributes)
+			r.Value = state.ItemGuard{Item: item.Key(source), Guard: state.Guard{Row: state.Row(row)}, Claim: new(state.Claim)}
+			if c, err := parseClaim(source, version, ns, attributes); err == nil {
+				r.Value.Claim = &c
+			}
+			return r, nil
+		})
+	owners := listTarget(ctx, db, t, "m.row, m.holder", `"_tws_seats"`, []string{"m.row"}, l, func(rows *sql.Rows) (r ListedRow[state.ItemGuard], err error) {
 		var row, owner string
 		err = rows.Scan(&row, &owner)
-		r.Key, r.Size, r.Value = []any{row}, len(row)+len(owner), state.RowClaim{Row: state.Row(row), Item: item.Key(owner)}
+		r.Key, r.Size = []any{row}, len(row)+len(owner)
+		r.Value = state.ItemGuard{Item: item.Key(owner), Guard: state.Guard{Row: state.Row(row)}, Owns: true}
 		return r, err
 	})
+	return seq.Concat(guards, claims, owners)
 }
 
 // ListContributions yields the contributions of a target that have shares. One that cannot be read is the zero
 // Contribution.
-func (db *DB) ListContributions(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[Listed[state.Contribution], error] {
-	return listRemembered(ctx, db, t, `"_tws_contributions"`, "shares", l, parseContribution, func(c state.Contribution) bool { return len(c.Shares) == 0 })
+func (db *DB) ListContributions(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemContribution, error] {
+	return listRemembered(ctx, db, t, contributions, l, parseContribution, func(source item.Key, c state.Contribution) (state.ItemContribution, bool) {
+		return state.ItemContribution{Item: source, Contribution: c}, len(c.Shares) == 0
+	})
 }
 
-// listRemembered yields the guards or contributions of a target that are not empty.
-func listRemembered[T any](
-	ctx context.Context, db *DB, t state.Target, table, value string, l state.Listing, parse func(record.Version, bool, []byte) (T, error), empty func(T) bool,
-) iter.Seq2[Listed[T], error] {
-	q := ListQuery{
-		Select: "SELECT m.item, m.version, m.void, m." + value + ` FROM "_tws_targets" t CROSS JOIN ` + table + ` m
-WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND m.target = t.id`,
-		Args: []any{t.Pipeline, t.Table, t.View, t.Birth}, Key: []string{"m.item"},
-	}
-	scan := func(rows *sql.Rows) (r ListedRow[Listed[T]], err error) {
+// listRemembered yields what a table remembers of the items of a target: what of returns for each, unless that is empty.
+func listRemembered[T, U any](
+	ctx context.Context, db *DB, t state.Target, table rememberedTable, l state.Listing,
+	parse func(record.Version, bool, []byte) (T, error), of func(item.Key, T) (u U, empty bool),
+) iter.Seq2[U, error] {
+	return listTarget(ctx, db, t, "m.item, m.version, m.void, m."+table.value, table.name, []string{"m.item"}, l, func(rows *sql.Rows) (r ListedRow[U], err error) {
 		var source, version string
-		var void bool
+		var void, empty bool
 		var value sql.RawBytes
 		if err := rows.Scan(&source, &version, &void, &value); err != nil {
 			return r, err
 		}
-		r.Key, r.Size, r.Value.Item = []any{source}, len(source)+len(value), item.Key(source)
+		r.Key, r.Size = []any{source}, len(source)+len(value)
+		var parsed, none T
 		v, err := record.ParseVersion(version)
 		if err == nil {
-			r.Value.Value, err = parse(v, void, value)
+			parsed, err = parse(v, void, value)
 		}
-		r.Value.unreadable = err != nil
+		if err != nil {
+			parsed = none
+		}
+		r.Value, empty = of(item.Key(source), parsed)
+		r.LeftOut = empty && err == nil
 		return r, nil
-	}
-	return func(yield func(Listed[T], error) bool) {
-		for v, err := range List(ctx, db, q, l, scan) {
-			if err == nil && !v.unreadable && empty(v.Value) {
-				continue
-			}
-			if !yield(v, err) {
-				return
-			}
-		}
-	}
+	})
 }
 
 // Snapshot runs do, whose reads are all of one state of the file.

@@ -11,11 +11,11 @@ import (
 )
 
 // rememberedTable holds the statements of a table with one entry for each item: a version, whether it is void, and a value.
-type rememberedTable struct{ what, read, insert, update string }
+type rememberedTable struct{ name, value, what, read, insert, update string }
 
 func newRememberedTable(table, value, what string) rememberedTable {
 	return rememberedTable{
-		what:   what,
+		name: table, value: value, what: what,
 		read:   "SELECT j.key, m.version, m.void, m." + value + " FROM json_each(?) j CROSS JOIN " + table + " m WHERE m.target = ? AND m.item = j.value",
 		insert: "INSERT INTO " + table + " (target, item, version, void, " + value + ", written) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
 		update: "UPDATE " + table + " SET version = ?, void = ?, " + value + " = ?, written = ? WHERE target = ? AND item = ? AND version = ? AND void = ?",
@@ -78,10 +78,23 @@ func (w *Writer) replaceRemembered(ctx context.Context, table rememberedTable, t
 }
 
 // Guards reads the guards of items, and returns them in the order of items.
-func (w *Writer) Guards(ctx context.Context, target int64, items []item.Key) ([]state.Guard, error) {
-	return readRemembered(ctx, w, guards, target, items, func(v record.Version, void bool, row []byte) (state.Guard, error) {
-		return state.Guard{Version: v, Void: void, Row: state.Row(row)}, nil
+func (db *DB) Guards(ctx context.Context, t state.Target, items []item.Key) ([]state.Guard, error) {
+	return readTarget(ctx, db, guards, t, items, parseGuard)
+}
+
+// readTarget is readRemembered of a target, with the writing connection: this process writes nothing meanwhile.
+func readTarget[T any](
+	ctx context.Context, db *DB, table rememberedTable, t state.Target, items []item.Key, parse func(v record.Version, void bool, value []byte) (T, error),
+) (all []T, err error) {
+	err = db.WithTarget(ctx, t, func(w *Writer, id int64) error {
+		all, err = readRemembered(context.WithoutCancel(ctx), w, table, id, items, parse)
+		return err
 	})
+	return all, err
+}
+
+func parseGuard(v record.Version, void bool, row []byte) (state.Guard, error) {
+	return state.Guard{Version: v, Void: void, Row: state.Row(row)}, nil
 }
 
 // setGuard replaces the guard of an item as replaceRemembered does.
@@ -91,8 +104,8 @@ func (w *Writer) setGuard(ctx context.Context, target int64, iw *state.ItemWrite
 }
 
 // Contributions reads the contributions of items, and returns them in the order of items.
-func (w *Writer) Contributions(ctx context.Context, target int64, items []item.Key) ([]state.Contribution, error) {
-	return readRemembered(ctx, w, contributions, target, items, parseContribution)
+func (db *DB) Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error) {
+	return readTarget(ctx, db, contributions, t, items, parseContribution)
 }
 
 func parseContribution(v record.Version, void bool, shares []byte) (state.Contribution, error) {
@@ -104,15 +117,15 @@ func parseContribution(v record.Version, void bool, shares []byte) (state.Contri
 // SetContribution replaces the contribution of an item, within a transaction. It returns false, and changes nothing, if
 // the stored contribution is not as expected.
 func (w *Writer) SetContribution(ctx context.Context, target int64, c *state.ContributionWrite) (bool, error) {
-	if c.WasShares != nil {
-		stored, err := w.Contributions(ctx, target, []item.Key{c.Source})
+	if c.WholeWas {
+		stored, err := readRemembered(ctx, w, contributions, target, []item.Key{c.Source}, parseContribution)
 		if err != nil || !c.Expects(stored[0]) {
 			return false, err
 		}
 	}
 	w.buf = c.Now.AppendShares(w.buf[:0])
 	now := remembered{c.Now.Version, c.Now.Void, w.buf, len(c.Now.Shares) == 0}
-	return w.replaceRemembered(ctx, contributions, target, c.Source, c.Was, c.WasVoid, now)
+	return w.replaceRemembered(ctx, contributions, target, c.Source, c.Was.Version, c.Was.Void, now)
 }
 
 // JSONArray returns texts as a JSON array, the argument of json_each.

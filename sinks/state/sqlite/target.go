@@ -12,9 +12,9 @@ func (w *Writer) Target(ctx context.Context, t state.Target) (int64, error) {
 	if id, ok := w.targets[t]; ok {
 		return id, nil
 	}
-	const find = `SELECT id FROM "_tws_targets" WHERE pipeline = ? AND name = ? AND view = ? AND birth = ?`
+	const find = `SELECT id FROM "_tws_targets" t WHERE ` + isTarget
 	ctx = context.WithoutCancel(ctx)
-	key := []any{t.Pipeline, t.Table, t.View, t.Birth}
+	key := targetArgs(t)
 	var id int64
 	found, err := w.QueryRow(ctx, find, key, &id)
 	if err == nil && !found {
@@ -34,6 +34,18 @@ func (w *Writer) Target(ctx context.Context, t state.Target) (int64, error) {
 	return id, nil
 }
 
+// WithTarget calls do with the writing connection and the id of t. Reads of do are consistent: this process writes nothing
+// meanwhile, and each statement sees one state of the file.
+func (db *DB) WithTarget(ctx context.Context, t state.Target, do func(w *Writer, id int64) error) error {
+	return db.Write(ctx, func(w *Writer) error {
+		id, err := w.Target(ctx, t)
+		if err != nil {
+			return err
+		}
+		return do(w, id)
+	})
+}
+
 // Remembers reports whether the file has a guard, contribution or tombstone of a target.
 func (w *Writer) Remembers(ctx context.Context, target int64) (yes bool, err error) {
 	const q = `SELECT EXISTS (SELECT 1 FROM "_tws_guards" WHERE target = ?1) OR EXISTS (SELECT 1 FROM "_tws_contributions" WHERE target = ?1)
@@ -44,9 +56,9 @@ func (w *Writer) Remembers(ctx context.Context, target int64) (yes bool, err err
 
 // RemembersRows reports whether the file has a guard with a row, or a contribution with shares, of a target.
 func (db *DB) RemembersRows(ctx context.Context, t state.Target) (bool, error) {
-	const q = `SELECT EXISTS (SELECT 1 FROM "_tws_targets" AS t WHERE t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ? AND (
+	const q = `SELECT EXISTS (SELECT 1 FROM "_tws_targets" AS t WHERE ` + isTarget + ` AND (
 	EXISTS (SELECT 1 FROM "_tws_guards" AS g WHERE g.target = t.id AND g.written IS NULL) OR
 	EXISTS (SELECT 1 FROM "_tws_contributions" AS c WHERE c.target = t.id AND c.written IS NULL)))`
-	yes, _, err := ReadFirst(ctx, db, q, []any{t.Pipeline, t.Table, t.View, t.Birth}, ScanColumn[bool])
+	yes, _, err := ReadFirst(ctx, db, q, targetArgs(t), ScanColumn[bool])
 	return yes, err
 }

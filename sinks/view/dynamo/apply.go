@@ -151,17 +151,9 @@ func (w *rowWriter) writeInPlace(ctx context.Context, ms []view.Mutation, rs []v
 	}
 }
 
-// putAction returns the put of a row, or of its tombstone in place. The error is that of a row that no item can
-// hold.
+// putAction returns the put of a row, or of its tombstone in place.
 func (w *rowWriter) putAction(m *view.Mutation) (dynamo.Action, error) {
-	row := tableItem(w.target, m, m.Version.String(), w.Expiry().Unix())
-	if err := checkKey(w.target.Table, row); err != nil {
-		return dynamo.Action{}, err
-	}
-	if n := dynamo.SizeOfItem(row); n > dynamo.MaxItem {
-		return dynamo.Action{}, dynamo.TooLarge("the row", n)
-	}
-	return dynamo.Put(w.target.Name, row, w.condition(m)), nil
+	return rowPut(w.target, tableItem(w.target, m, m.Version.String(), w.Expiry().Unix()), w.condition(m))
 }
 
 // refusedResult returns the result of a mutation that the stored item refused.

@@ -89,11 +89,14 @@ func (w *rowWriter) rowsRefused(ctx context.Context, rows []rowWrite, unmet *dyn
 			r = w.refusedResult(u.Item, row.mutation)
 			storedRowRefused[i] = true
 		} else {
-			var changed bool
-			if changed, r.Superseded = tombstone(row.mutation).CompareStored(u.Item); changed {
+			stored, now := dynamo.TombstoneOf(u.Item), row.mutation.TombstoneAt(row.mutation.Version)
+			switch {
+			case now.Replaces(*stored): // it was written after the refusal
 				r.Err = errChanged
-			} else if of := dynamo.TombstoneItem(u.Item); w.target.RefuseOtherItem && !row.mutation.Tombstone && of != row.mutation.Source {
-				r = view.Result{Err: collision(w.target, string(of), row.mutation)}
+			case w.target.RefuseOtherItem && !row.mutation.Tombstone && stored.Source != row.mutation.Source:
+				r.Err = collision(w.target, string(stored.Source), row.mutation)
+			default:
+				r.Superseded = stored.Version != now.Version
 			}
 		}
 		// Either of row and tombstone may be newer than the mutation.
@@ -152,17 +155,10 @@ func (w *rowWriter) setActions(row *rowWrite) error {
 	if err != nil {
 		return err
 	}
-	row.actions[0] = put
-	if !m.Tombstone {
-		row.actions[1] = w.CheckTombstone(w.target.State(), name, tombstone(m))
-		return nil
+	row.actions = [2]dynamo.Action{put, w.CheckTombstone(w.target.State(), name, m.TombstoneAt(m.Version))}
+	if m.Tombstone {
+		row.actions[0] = dynamo.Delete(dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, m.PK, m.SK)}, w.condition(m))
+		row.actions[1] = w.SetTombstone(w.target.State(), name, m.TombstoneAt(m.Version))
 	}
-	row.actions[0] = dynamo.Delete(dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, m.PK, m.SK)}, w.condition(m))
-	row.actions[1] = w.SetTombstone(w.target.State(), name, tombstone(m))
 	return nil
-}
-
-// tombstone returns the tombstone of a mutation. For a put it is the one to check.
-func tombstone(m *view.Mutation) dynamo.Tombstone {
-	return dynamo.Tombstone{Version: m.Version.String(), Source: m.Source, Void: m.Void}
 }

@@ -2,9 +2,7 @@ package dynamo
 
 import (
 	"context"
-	"iter"
 
-	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -14,11 +12,6 @@ var (
 	_ view.ItemStore   = (*Store)(nil)
 	_ view.ClaimLister = (*Store)(nil)
 )
-
-// Guards reads the guards of items.
-func (s *Store) Guards(ctx context.Context, t view.Target, items []item.Key) ([]state.Guard, error) {
-	return s.DB.Guards(ctx, t.State(), items)
-}
 
 // RowClaims reads the claims on rows. For a row without claims it also reads the row itself, which may belong to
 // another sink.
@@ -53,11 +46,6 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 		}
 	}
 	return all, nil
-}
-
-// ContestedRows yields the rows of a view on which claims wait, as view.ClaimLister defines. It scans the state table.
-func (s *Store) ContestedRows(ctx context.Context, t view.Target) iter.Seq2[state.ContestedRow, error] {
-	return s.DB.ContestedRows(ctx, t.State())
 }
 
 // checkOwner returns an error value if a row belongs to another sink, else nil. The second result is the fatal

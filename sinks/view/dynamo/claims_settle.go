@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/redact"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
@@ -19,7 +20,8 @@ func (s *Store) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite)
 	if len(ws) == 0 {
 		return nil, nil
 	}
-	if err := s.beforeWrite(ctx, t, itemsWithRow(ws)); err != nil {
+	withRow := itemsOf(ws, func(w *state.ItemWrite) (item.Key, bool) { return w.Source, w.Guard.Row != "" })
+	if err := s.beforeWrite(ctx, t, withRow); err != nil {
 		return nil, err
 	}
 	rs := make([]view.Result, len(ws))

@@ -25,7 +25,7 @@ func TestConformance(t *testing.T) {
 }
 
 func TestItemRows(t *testing.T) {
-	viewtest.RunItemRows(t, opener[viewtest.ItemRowsStore](t))
+	viewtest.RunItemRows(t, opener[viewtest.StateStore](t))
 }
 
 func TestGroups(t *testing.T) {
@@ -46,5 +46,5 @@ func TestPurge(t *testing.T) {
 }
 
 func TestListers(t *testing.T) {
-	viewtest.RunListers(t, viewtest.ListerSuite{Billed: true, Open: opener[viewtest.ListedStore](t)})
+	viewtest.RunListers(t, opener[viewtest.StateStore](t), true)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/redact"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -27,32 +28,25 @@ const groupChunk = 16
 // ListGroups scans the table of rows, and queries the members of each min, max and distinct of each row in the state
 // table. Members that were written meanwhile may not fit to the row.
 func (s *Store) ListGroups(ctx context.Context, t view.Target, values []view.Value, l state.Listing) iter.Seq2[view.Group, error] {
+	groups := seq.Map(s.list(ctx, t, l), func(image dynamo.Item) (storedGroup, bool, error) {
+		g, err := groupOf(t, values, image)
+		return g, true, err
+	})
 	return func(yield func(view.Group, error) bool) {
-		chunk := make([]storedGroup, 0, groupChunk)
-		flush := func() bool { // false: stop
-			err := s.readMembers(ctx, t, values, chunk, l)
-			for i := range chunk {
-				if !yield(chunk[i].Group, err) || err != nil {
-					return false
-				}
-			}
-			chunk = chunk[:0]
-			return true
-		}
-		for image, err := range s.list(ctx, t, l) {
-			var g storedGroup
+		for chunk, err := range seq.Chunk(groups, groupChunk) {
 			if err == nil {
-				g, err = groupOf(t, values, image)
+				err = s.readMembers(ctx, t, values, chunk, l)
 			}
 			if err != nil {
 				yield(view.Group{}, err)
 				return
 			}
-			if chunk = append(chunk, g); len(chunk) == groupChunk && !flush() {
-				return
+			for i := range chunk {
+				if !yield(chunk[i].Group, nil) {
+					return
+				}
 			}
 		}
-		flush()
 	}
 }
 
@@ -60,13 +54,12 @@ func (s *Store) ListGroups(ctx context.Context, t view.Target, values []view.Val
 // revision is the same.
 func (s *Store) ReadGroups(ctx context.Context, t view.Target, values []view.Value, rows []state.Row) ([]view.Group, error) {
 	groups := make([]view.Group, len(rows))
-	refs := make([]dynamo.Ref, len(rows))
+	refs, err := refsOf(t.Table, rows)
+	if err != nil {
+		return nil, err
+	}
 	left := make([]int, len(rows))
-	for i, row := range rows {
-		var err error
-		if refs[i], err = refOf(t.Table, row); err != nil {
-			return nil, err
-		}
+	for i := range left {
 		left[i] = i
 	}
 	found, err := s.storedGroups(ctx, t, values, refs)
@@ -105,7 +98,7 @@ func (s *Store) ReadGroups(ctx context.Context, t view.Target, values []view.Val
 func (s *Store) storedGroups(ctx context.Context, t view.Target, values []view.Value, refs []dynamo.Ref) ([]storedGroup, error) {
 	images, err := s.views.Get(ctx, refs)
 	if err != nil {
-		return nil, tableError(t, err)
+		return nil, tableError(t.Table, err)
 	}
 	groups := make([]storedGroup, len(images))
 	for i, image := range images {

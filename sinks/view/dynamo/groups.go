@@ -27,7 +27,16 @@ func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupW
 	if len(ws) == 0 {
 		return nil, nil
 	}
-	if err := s.beforeWrite(ctx, t, countedItems(ws)); err != nil {
+	counted := func(yield func(item.Key) bool) {
+		for i := range ws {
+			for key := range itemsOf(ws[i].Items, func(c *state.ContributionWrite) (item.Key, bool) { return c.Source, len(c.Now.Shares) > 0 }) {
+				if !yield(key) {
+					return
+				}
+			}
+		}
+	}
+	if err := s.beforeWrite(ctx, t, counted); err != nil {
 		return nil, err
 	}
 	return runEach(s.DB, len(ws), func(i int) (lost bool, err error) {
@@ -63,17 +72,11 @@ type rowID struct {
 func (c *groupWriter) run(ctx context.Context) (lost bool, err error) {
 	items := make([]dynamo.Action, len(c.write.Items), dynamo.MaxActions)
 	for i := range items {
-		w := &c.write.Items[i]
-		if items[i], err = c.SetContribution(c.stateTarget, w); err != nil {
+		if items[i], err = c.SetContribution(c.stateTarget, &c.write.Items[i]); err != nil {
 			return false, err
 		}
-		if w.WasShares == nil {
-			continue
-		}
-		if expected, err := c.ExpectShares(ctx, c.stateTarget, w, items[i]); err != nil || !expected {
-			return err == nil, err
-		}
 	}
+
 	rows := make([]rowID, len(c.write.Groups))
 	c.groups = make([]groupRowWrite, len(c.write.Groups))
 	for i := range c.groups {
@@ -144,11 +147,6 @@ func (c *groupWriter) groupsRefused(items int, groupEnds []int, unmet *dynamo.Co
 	return false
 }
 
-// Contributions reads the contributions of items.
-func (s *Store) Contributions(ctx context.Context, t view.Target, items []item.Key) ([]state.Contribution, error) {
-	return s.DB.Contributions(ctx, t.State(), items)
-}
-
 // rowError handles the error of a change that cannot be made to a row. The row was read after the contributions,
 // and may not fit to them. So it reads the contributions again: if they have changed, the write is lost; otherwise
 // the row is damaged or belongs to another sink, and rowErr is the error.
@@ -160,7 +158,7 @@ func (c *groupWriter) rowError(ctx context.Context, rowErr error) (lost, again b
 	for i := range keys {
 		keys[i] = c.write.Items[i].Source
 	}
-	cs, err := c.Contributions(ctx, c.target, keys)
+	cs, err := c.Contributions(ctx, c.stateTarget, keys)
 	if err != nil {
 		return false, false, err
 	}

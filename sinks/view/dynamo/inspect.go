@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -22,19 +21,13 @@ var _ view.Inspector = (*Reader)(nil)
 // StoredRows reads the items at the keys of rows, a hundred in one request. An item that no sink wrote has no View.
 // A Reader does not find tombstones that are apart, which are in the state table: see [Store.StoredRows].
 func (r *Reader) StoredRows(ctx context.Context, t view.Target, rows []state.Row) ([]view.StoredRow, error) {
-	refs := make([]dynamo.Ref, len(rows))
-	for i, row := range rows {
-		var err error
-		if refs[i], err = refOf(t.Table, row); err != nil {
-			return nil, err
-		}
-	}
-	items, err := r.views.Get(ctx, refs)
-	if errors.Is(err, dynamo.ErrNoTable) {
-		return nil, fmt.Errorf("dynamodb: %w: %q", view.ErrNoTable, t.Name)
-	}
+	refs, err := refsOf(t.Table, rows)
 	if err != nil {
 		return nil, err
+	}
+	items, err := r.views.Get(ctx, refs)
+	if err != nil {
+		return nil, tableError(t.Table, err)
 	}
 	stored := make([]view.StoredRow, len(rows))
 	for i, item := range items {
@@ -75,14 +68,20 @@ func (s *Store) StoredRows(ctx context.Context, t view.Target, rows []state.Row)
 		if tombstone == nil {
 			continue
 		}
-		stored[i] = view.StoredRow{
-			Exists: true, Tombstone: true, Source: tombstone.Source, View: t.View, Pipeline: t.Pipeline, Birth: t.Birth, Expires: tombstone.Expires,
-		}
-		if stored[i].Version, err = record.ParseVersion(tombstone.Version); err != nil {
+		if stored[i], err = t.StoredTombstone(tombstone); err != nil {
 			return nil, s.Damaged("a tombstone of the view "+t.View, err)
 		}
 	}
 	return stored, nil
+}
+
+// refsOf returns the tables and keys of rows.
+func refsOf(t view.Table, rows []state.Row) (refs []dynamo.Ref, err error) {
+	refs = make([]dynamo.Ref, len(rows))
+	for i := 0; i < len(rows) && err == nil; i++ {
+		refs[i], err = refOf(t, rows[i])
+	}
+	return refs, err
 }
 
 // refOf returns the table and key of a row.

@@ -3,7 +3,6 @@ package dynamo
 import (
 	"context"
 	"errors"
-	"iter"
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
@@ -19,24 +18,14 @@ func (s *Store) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.I
 	if len(ws) == 0 {
 		return nil, nil
 	}
-	if err := s.beforeWrite(ctx, t, itemsWithRows(ws)); err != nil {
+	withRows := itemsOf(ws, func(w *state.ItemRowsWrite) (item.Key, bool) { return w.Source, len(w.Now.Shares) > 0 })
+	if err := s.beforeWrite(ctx, t, withRows); err != nil {
 		return nil, err
 	}
 	return runEach(s.DB, len(ws), func(i int) (lost bool, err error) {
 		w := itemRowsWriter{DB: s.DB, target: t, write: &ws[i]}
 		return w.run(ctx)
 	})
-}
-
-// itemsWithRows yields the items that have a row after the writes.
-func itemsWithRows(ws []state.ItemRowsWrite) iter.Seq[item.Key] {
-	return func(yield func(item.Key) bool) {
-		for i := range ws {
-			if len(ws[i].Now.Shares) > 0 && !yield(ws[i].Source) {
-				return
-			}
-		}
-	}
 }
 
 // itemRowsWriter writes one ItemRowsWrite.
@@ -69,7 +58,7 @@ func (w *itemRowsWriter) run(ctx context.Context) (lost bool, err error) {
 
 // actions returns the put of the contribution, the puts of rows, and then their deletes.
 func (w *itemRowsWriter) actions() ([]dynamo.Action, error) {
-	remembered, err := w.ReplaceContribution(w.target.State(), w.write.Source, w.write.Was, w.write.Now)
+	remembered, err := w.SetContribution(w.target.State(), &state.ContributionWrite{Source: w.write.Source, Was: w.write.Was, WholeWas: true, Now: w.write.Now})
 	actions := append(make([]dynamo.Action, 0, 1+len(w.write.Puts)+len(w.write.Deletes)), remembered)
 	own := withOwner(w.target, "attribute_not_exists(#pk) OR ("+ownerMatches+" AND #tw.#src = :src)", "#pk", w.target.PK, "#src", metaSource)
 	own.Values[":src"] = dynamo.S(string(w.write.Source))
@@ -92,11 +81,7 @@ func (w *itemRowsWriter) putAction(r *state.RowPut, own dynamo.Condition) (dynam
 	}
 	pk, sk, _ := r.Row.Decode() // refOf has decoded it
 	m := view.Mutation{PK: pk, SK: sk, Source: w.write.Source, Attributes: r.Attributes}
-	row := tableItem(w.target, &m, w.write.Now.Version.String(), 0)
-	if n := dynamo.SizeOfItem(row); n > dynamo.MaxItem {
-		return dynamo.Action{}, dynamo.TooLarge("the row", n)
-	}
-	return dynamo.Put(w.target.Name, row, own), nil
+	return rowPut(w.target, tableItem(w.target, &m, w.write.Now.Version.String(), 0), own)
 }
 
 // withoutForeign returns the actions without deletes of rows that belong to another sink or another item. The error is that

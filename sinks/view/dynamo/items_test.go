@@ -4,7 +4,6 @@ import (
 	"context"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/viewtest"
@@ -12,11 +11,6 @@ import (
 
 func TestItems(t *testing.T) {
 	viewtest.RunItems(t, opener[viewtest.StateStore](t))
-}
-
-func (a *anyTable) Guards(ctx context.Context, t view.Target, items []item.Key) ([]state.Guard, error) {
-	t.Table = named(t.Table)
-	return a.Store.Guards(ctx, t, items)
 }
 
 func (a *anyTable) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {

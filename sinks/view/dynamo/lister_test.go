@@ -80,13 +80,13 @@ func TestListers_ChangedByHand(t *testing.T) {
 	broken["version"], broken["shares"] = statedynamo.S(version(t, 1).String()), &types.AttributeValueMemberB{Value: []byte{99}}
 	byHand("state", broken)
 	var remembered []string
-	for g, err := range s.ListGuards(t.Context(), orders, state.Listing{}) {
+	for g, err := range s.ListGuards(t.Context(), orders.State(), state.Listing{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		remembered = append(remembered, fmt.Sprint("guard ", g.Item, " ", g.Version.IsZero(), " ", g.Row))
 	}
-	for c, err := range s.ListContributions(t.Context(), orders, state.Listing{}) {
+	for c, err := range s.ListContributions(t.Context(), orders.State(), state.Listing{}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -136,16 +136,6 @@ func TestReadGroups_Unsteady(t *testing.T) {
 func (a *anyTable) ListRows(ctx context.Context, t view.Target, l state.Listing) iter.Seq2[view.Row, error] {
 	t.Table = named(t.Table)
 	return a.Store.ListRows(ctx, t, l)
-}
-
-func (a *anyTable) ListGuards(ctx context.Context, t view.Target, l state.Listing) iter.Seq2[view.ItemGuard, error] {
-	t.Table = named(t.Table)
-	return a.Store.ListGuards(ctx, t, l)
-}
-
-func (a *anyTable) ListContributions(ctx context.Context, t view.Target, l state.Listing) iter.Seq2[view.ItemContribution, error] {
-	t.Table = named(t.Table)
-	return a.Store.ListContributions(ctx, t, l)
 }
 
 func (a *anyTable) ListGroups(ctx context.Context, t view.Target, vs []view.Value, l state.Listing) iter.Seq2[view.Group, error] {

@@ -93,11 +93,6 @@ func named(t view.Table) view.Table {
 	return t
 }
 
-func (a *anyTable) ContestedRows(ctx context.Context, t view.Target) iter.Seq2[state.ContestedRow, error] {
-	t.Table = named(t.Table)
-	return a.Store.ContestedRows(ctx, t)
-}
-
 // table makes the table of a target where it is missing, with key attributes of the types of a key.
 func (a *anyTable) table(ctx context.Context, t view.Target, pk, sk item.Value) (view.Target, error) {
 	t.Table = named(t.Table)
@@ -140,11 +135,6 @@ func (a *anyTable) StoredRows(ctx context.Context, t view.Target, rows []state.R
 	return a.Store.StoredRows(ctx, t, rows)
 }
 
-func (a *anyTable) Contributions(ctx context.Context, t view.Target, items []item.Key) ([]state.Contribution, error) {
-	t.Table = named(t.Table)
-	return a.Store.Contributions(ctx, t, items)
-}
-
 func (a *anyTable) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.Result, error) {
 	pk, sk := item.StringValue("-"), item.StringValue("-")
 	for _, w := range ws {
@@ -177,4 +167,30 @@ func (a *anyTable) ReplaceItemRows(ctx context.Context, t view.Target, ws []stat
 		return nil, err
 	}
 	return a.Store.ReplaceItemRows(ctx, t, ws)
+}
+
+// inState is the target of the state with its table as it is called here.
+func inState(t state.Target) state.Target {
+	t.Table = named(view.Table{Name: t.Table}).Name
+	return t
+}
+
+func (a *anyTable) Guards(ctx context.Context, t state.Target, items []item.Key) ([]state.Guard, error) {
+	return a.Store.Guards(ctx, inState(t), items)
+}
+
+func (a *anyTable) Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error) {
+	return a.Store.Contributions(ctx, inState(t), items)
+}
+
+func (a *anyTable) ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state.ContestedRow, error] {
+	return a.Store.ContestedRows(ctx, inState(t))
+}
+
+func (a *anyTable) ListGuards(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemGuard, error] {
+	return a.Store.ListGuards(ctx, inState(t), l)
+}
+
+func (a *anyTable) ListContributions(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemContribution, error] {
+	return a.Store.ListContributions(ctx, inState(t), l)
 }

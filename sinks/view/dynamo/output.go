@@ -13,7 +13,6 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
-	"github.com/tablewake/tablewake/sinks/view"
 )
 
 // Output returns the output of a sink in a view table.
@@ -92,8 +91,8 @@ func (o output) Emptied(ctx context.Context, birth string) (bool, error) {
 
 // remembersRow reports whether the state remembers a row or a share of one of the target's witnesses.
 func (o output) remembersRow(ctx context.Context, birth string) (bool, error) {
-	t := view.Target{Table: view.Table{Name: o.Name}, View: o.Sink, Pipeline: o.Pipeline, Birth: birth}
-	items, err := o.store.Witnesses(ctx, t.State())
+	t := state.Target{Pipeline: o.Pipeline, Table: o.Name, View: o.Sink, Birth: birth}
+	items, err := o.store.Witnesses(ctx, t)
 	if err != nil || len(items) == 0 {
 		return false, err
 	}
@@ -108,25 +107,12 @@ func (o output) remembersRow(ctx context.Context, birth string) (bool, error) {
 // noWitness is for rows of which the state remembers nothing.
 func noWitness(func(item.Key) bool) {}
 
-// itemsWithRow yields the items that have a row after the writes.
-func itemsWithRow(ws []state.ItemWrite) iter.Seq[item.Key] {
+// itemsOf yields the items of writes that of accepts.
+func itemsOf[W any](ws []W, of func(*W) (item.Key, bool)) iter.Seq[item.Key] {
 	return func(yield func(item.Key) bool) {
 		for i := range ws {
-			if ws[i].Guard.Row != "" && !yield(ws[i].Source) {
+			if key, ok := of(&ws[i]); ok && !yield(key) {
 				return
-			}
-		}
-	}
-}
-
-// countedItems yields the items that count in a group after the writes.
-func countedItems(ws []state.GroupWrite) iter.Seq[item.Key] {
-	return func(yield func(item.Key) bool) {
-		for i := range ws {
-			for j := range ws[i].Items {
-				if c := &ws[i].Items[j]; len(c.Now.Shares) > 0 && !yield(c.Source) {
-					return
-				}
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package dynamo
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -56,10 +56,7 @@ func (r *Reader) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2
 		}
 		n := 0
 		for row, err := range all {
-			if errors.Is(err, dynamo.ErrNoTable) {
-				err = fmt.Errorf("dynamodb: %w: %q", view.ErrNoTable, t.Name)
-			}
-			if n++; !yield(row, err) || err != nil || n == q.Limit {
+			if n++; !yield(row, tableError(t, err)) || err != nil || n == q.Limit {
 				return
 			}
 		}
@@ -178,20 +175,11 @@ func (r *Reader) scan(ctx context.Context, t view.Table, q view.Query) iter.Seq2
 
 // toRows turns items into rows.
 func toRows(t view.Table, items iter.Seq2[dynamo.Item, error]) iter.Seq2[view.Row, error] {
-	return func(yield func(view.Row, error) bool) {
-		for item, err := range items {
-			if err != nil {
-				yield(view.Row{}, err)
-				return
-			}
-			row, ok, err := readerRow(t, item)
-			if err != nil {
-				yield(view.Row{}, fmt.Errorf("dynamodb: a row of table %s: %w", t.Name, err))
-				return
-			}
-			if ok && !yield(row, nil) {
-				return
-			}
+	return seq.Map(items, func(item dynamo.Item) (view.Row, bool, error) {
+		row, ok, err := readerRow(t, item)
+		if err != nil {
+			err = fmt.Errorf("dynamodb: a row of table %s: %w", t.Name, err)
 		}
-	}
+		return row, ok, err
+	})
 }

@@ -66,11 +66,10 @@ func repairInPlace(ctx context.Context, views *dynamo.DB, t view.Target, rs []vi
 // revision tells that the first one was applied.
 func (w *rowRepairer) putInPlace(ctx context.Context, r *view.RowRepair) (lost bool, err error) {
 	revision := rand.Text()
-	item, err := w.item(r, r.Version(), revision)
-	if err != nil {
-		return false, err
+	put, err := rowPut(w.target, w.item(r, r.Version(), revision), w.unchanged(r))
+	if err == nil {
+		err = w.Write(ctx, put)
 	}
-	err = w.Write(ctx, dynamo.Put(w.target.Name, item, w.unchanged(r)))
 	unmet, refused := errors.AsType[*dynamo.ConditionError](err)
 	if !refused {
 		return false, err
@@ -101,7 +100,7 @@ func (s *Store) repairApart(ctx context.Context, t view.Target, rs []view.RowRep
 
 // transact writes a row and its tombstone, on condition that both are as they were read. stored is the tombstone, which
 // may be beside a row or a tombstone at the row's key; nil if there is none.
-func (w *rowRepairer) transact(ctx context.Context, r *view.RowRepair, row state.Row, stored *dynamo.Tombstone) (lost bool, err error) {
+func (w *rowRepairer) transact(ctx context.Context, r *view.RowRepair, row state.Row, stored *state.Tombstone) (lost bool, err error) {
 	version := r.Version()
 	apart := r.Was.Tombstone && !r.Was.InPlace
 	newer := false // the tombstone is not older than the row
@@ -119,21 +118,21 @@ func (w *rowRepairer) transact(ctx context.Context, r *view.RowRepair, row state
 	} else if apart {
 		return true, nil
 	}
-	item, err := w.item(r, version, rand.Text())
-	if err != nil {
-		return false, err
-	}
 	live := *r // the row without its tombstone
 	if apart {
 		live.Was = view.StoredRow{}
 	}
+	rowAction, err := rowPut(w.target, w.item(r, version, rand.Text()), w.unchanged(&live))
+	if err != nil {
+		return false, err
+	}
 	ref := dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, r.Now.PK, r.Now.SK)}
-	rowAction, now := dynamo.Put(w.target.Name, item, w.unchanged(&live)), stored
+	now := stored
 	switch {
 	case r.Now.Tombstone:
 		rowAction = dynamo.Delete(ref, w.unchanged(&live))
 		if !newer || apart {
-			now = &dynamo.Tombstone{Version: version.String(), Source: r.Now.Source, Void: r.Now.Void}
+			now = r.Now.TombstoneAt(version)
 		}
 	case newer:
 		now = nil
@@ -153,17 +152,11 @@ func (w *rowRepairer) transact(ctx context.Context, r *view.RowRepair, row state
 	return w.refused(r, unmet.Unmet[0].Item)
 }
 
-// item returns the item to put: the row, or its tombstone in place. The error is that of a row that no item can hold.
-func (w *rowRepairer) item(r *view.RowRepair, version record.Version, revision string) (dynamo.Item, error) {
+// item returns the item to put: the row, or its tombstone in place.
+func (w *rowRepairer) item(r *view.RowRepair, version record.Version, revision string) dynamo.Item {
 	item := tableItem(w.target, &r.Now, version.String(), w.Expiry().Unix())
 	item[metaAttribute].(*types.AttributeValueMemberM).Value[metaRevision] = dynamo.S(revision)
-	if err := checkKey(w.target.Table, item); err != nil {
-		return nil, err
-	}
-	if n := dynamo.SizeOfItem(item); n > dynamo.MaxItem {
-		return nil, dynamo.TooLarge("the row", n)
-	}
-	return item, nil
+	return item
 }
 
 // unchanged is the condition that the table still has what a repair read.

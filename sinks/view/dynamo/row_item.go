@@ -105,6 +105,17 @@ func tableItem(t view.Target, m *view.Mutation, version string, expires int64) m
 	return it
 }
 
+// rowPut returns the put of what tableItem returns. The error is that of a row that no item can hold.
+func rowPut(t view.Target, item dynamo.Item, c dynamo.Condition) (dynamo.Action, error) {
+	if err := checkKey(t.Table, item); err != nil {
+		return dynamo.Action{}, err
+	}
+	if n := dynamo.SizeOfItem(item); n > dynamo.MaxItem {
+		return dynamo.Action{}, dynamo.TooLarge("the row", n)
+	}
+	return dynamo.Put(t.Name, item, c), nil
+}
+
 // checkKey returns the error of a row key that no item can have.
 func checkKey(t view.Table, key dynamo.Item) error {
 	if n := dynamo.SizeOf(key[t.PK]); n > dynamo.MaxPartitionKey || n == 0 {

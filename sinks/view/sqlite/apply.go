@@ -52,9 +52,11 @@ func (x *tx) refusedByItem(m *view.Mutation) (r view.Result, refused bool, err e
 	}
 	of, version := stored.Source, stored.Version.String()
 	if !stored.Exists {
-		if version, of, err = x.TombstoneItem(x.ctx, x.id, keyColumn(m.PK), keyColumn(m.SK)); version == "" || err != nil {
+		apart, err := x.Tombstone(x.ctx, x.id, keyColumn(m.PK), keyColumn(m.SK))
+		if apart.Version == "" || err != nil {
 			return r, false, err
 		}
+		of, version = apart.Source, apart.Version
 	}
 	live := stored.Exists && !stored.Tombstone
 	switch {
@@ -82,7 +84,7 @@ func (x *tx) applyInPlace(m *view.Mutation) (view.Result, error) {
 	if err != nil || n > 0 {
 		return view.Result{}, err
 	}
-	stored, foreign, err := x.ownedVersion(m.PK, m.SK)
+	stored, _, foreign, err := x.owned(m.PK, m.SK)
 	if err != nil || foreign == nil {
 		return view.Result{Superseded: stored != version}, err
 	}

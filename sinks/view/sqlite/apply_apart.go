@@ -23,9 +23,9 @@ func (x *tx) applyApart(m *view.Mutation) (view.Result, error) {
 	if r, exists, err := x.refusedByRow(m); err != nil || exists {
 		return r, err
 	}
-	tombstone, void, err := x.Tombstone(x.ctx, x.id, pk, sk)
-	if err != nil || tombstone > version || tombstone == version && !void {
-		return view.Result{Superseded: tombstone != version}, err
+	tombstone, err := x.Tombstone(x.ctx, x.id, pk, sk)
+	if err != nil || !m.TombstoneAt(m.Version).Replaces(tombstone) {
+		return view.Result{Superseded: tombstone.Version != version}, err
 	}
 	return view.Result{}, x.Exec(x.ctx, x.table.put, pk, sk, version, false, x.target.Pipeline, x.target.View, x.target.Birth, string(m.Source), attributes, item)
 }
@@ -42,13 +42,13 @@ func (x *tx) removeRow(m *view.Mutation) (view.Result, error) {
 			return r, err
 		}
 	}
-	before, err := x.SetTombstone(x.ctx, x.id, pk, sk, m.Source, version, m.Void)
+	before, err := x.SetTombstone(x.ctx, x.id, pk, sk, m.TombstoneAt(m.Version))
 	return view.Result{Superseded: before > version}, err
 }
 
 // refusedByRow returns the result of a mutation that the stored row at its key refuses; false if there is no row.
 func (x *tx) refusedByRow(m *view.Mutation) (r view.Result, exists bool, err error) {
-	stored, foreign, err := x.ownedVersion(m.PK, m.SK)
+	stored, _, foreign, err := x.owned(m.PK, m.SK)
 	if foreign != nil {
 		return view.Result{Err: foreign}, true, err
 	}

@@ -58,14 +58,14 @@ func BenchmarkContribute(b *testing.B) {
 		for i := range keys {
 			keys[i] = item.Key(fmt.Sprintf("USER%%23%d,ORDER%%23%d", (n+i)*7919%items%1000, (n+i)*7919%items))
 		}
-		was, err := s.Contributions(b.Context(), t, keys)
+		was, err := s.Contributions(b.Context(), t.State(), keys)
 		if err != nil {
 			b.Fatal(err)
 		}
 		for i := range keys {
 			n++
 			version := put("", n).Version
-			w.Items[i] = state.ContributionWrite{Source: keys[i], Was: was[i].Version, Now: state.Contribution{
+			w.Items[i] = state.ContributionWrite{Source: keys[i], Was: was[i], Now: state.Contribution{
 				Version: version, Since: version, Shares: []state.Share{{Group: rows[n%groups], Values: []string{"12345.5", ""}}},
 			}}
 		}

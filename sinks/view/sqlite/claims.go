@@ -3,22 +3,10 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	"iter"
 
-	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
-	"github.com/tablewake/tablewake/sinks/state/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
 )
-
-// Guards reads the guards of items.
-func (s *Store) Guards(ctx context.Context, t view.Target, items []item.Key) (gs []state.Guard, err error) {
-	err = s.withTarget(ctx, t, func(w *sqlite.Writer, id int64) error {
-		gs, err = w.Guards(context.WithoutCancel(ctx), id, items)
-		return err
-	})
-	return gs, err
-}
 
 // RowClaims reads rows with all their claims.
 func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
@@ -28,7 +16,7 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 		for i := 0; i < len(rows) && err == nil; i++ {
 			rcs[i].RowClaims = found[i]
 			if found[i].Revision == "" {
-				rcs[i].Foreign, err = x.checkOwner(rows[i])
+				_, rcs[i].Foreign, err = x.ownedRow(rows[i])
 			}
 		}
 		return err
@@ -37,11 +25,6 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 		return nil, err
 	}
 	return rcs, nil
-}
-
-// ContestedRows yields the rows of a view on which claims wait, as view.ClaimLister defines.
-func (s *Store) ContestedRows(ctx context.Context, t view.Target) iter.Seq2[state.ContestedRow, error] {
-	return s.DB.ContestedRows(ctx, t.State())
 }
 
 // Settle applies ws in one transaction: claims, guards and rows.
@@ -70,7 +53,7 @@ func (x *tx) settleOne(w *state.ItemWrite) error {
 func (x *tx) putOwner(w *state.RowClaimsWrite) error {
 	if w.Was == "" {
 		// The row had no claim, so another sink may have written it since.
-		if foreign, err := x.checkOwner(w.Row); err != nil || foreign != nil {
+		if _, foreign, err := x.ownedRow(w.Row); err != nil || foreign != nil {
 			return cmp.Or(err, errLost)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"github.com/tablewake/tablewake/pipeline/item"
+	"github.com/tablewake/tablewake/sinks/internal/seq"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -22,54 +23,36 @@ const groupChunk = 100
 
 // ListGroups reads the rows of the table first, and then the groups of the state whose rows are missing.
 func (s *Store) ListGroups(ctx context.Context, t view.Target, values []view.Value, l state.Listing) iter.Seq2[view.Group, error] {
+	rows := seq.Map(s.ListRows(ctx, t, l), func(r view.Row) (state.Row, bool, error) {
+		row, err := state.MakeRow(r.PK, r.SK)
+		return row, true, err
+	})
+	return seq.Concat(
+		s.listGroups(ctx, t, values, rows, func(view.Group) bool { return true }),
+		s.listGroups(ctx, t, values, s.DB.ListGroups(ctx, t.State(), l), func(g view.Group) bool { return !g.Item.Exists() }))
+}
+
+// listGroups yields the groups of rows that are wanted.
+func (s *Store) listGroups(
+	ctx context.Context, t view.Target, values []view.Value, rows iter.Seq2[state.Row, error], wanted func(view.Group) bool,
+) iter.Seq2[view.Group, error] {
 	return func(yield func(view.Group, error) bool) {
-		rows := func(yield func(state.Row, error) bool) {
-			for r, err := range s.ListRows(ctx, t, l) {
-				var row state.Row
-				if err == nil {
-					row, err = state.MakeRow(r.PK, r.SK)
-				}
-				if !yield(row, err) || err != nil {
+		for chunk, err := range seq.Chunk(rows, groupChunk) {
+			var groups []view.Group
+			if err == nil {
+				groups, err = s.ReadGroups(ctx, t, values, chunk)
+			}
+			if err != nil {
+				yield(view.Group{}, err)
+				return
+			}
+			for _, g := range groups {
+				if g.Row != "" && wanted(g) && !yield(g, nil) {
 					return
 				}
 			}
 		}
-		if !s.listGroups(ctx, t, values, rows, func(g view.Group) bool { return g.Row != "" }, yield) {
-			return
-		}
-		s.listGroups(ctx, t, values, s.DB.ListGroups(ctx, t.State(), l), func(g view.Group) bool { return g.Row != "" && !g.Item.Exists() }, yield)
 	}
-}
-
-// listGroups yields the groups of rows that are wanted; false to stop.
-func (s *Store) listGroups(
-	ctx context.Context, t view.Target, values []view.Value, rows iter.Seq2[state.Row, error], wanted func(view.Group) bool, yield func(view.Group, error) bool,
-) bool {
-	chunk := make([]state.Row, 0, groupChunk)
-	flush := func() bool {
-		groups, err := s.ReadGroups(ctx, t, values, chunk)
-		if err != nil {
-			yield(view.Group{}, err)
-			return false
-		}
-		for _, g := range groups {
-			if wanted(g) && !yield(g, nil) {
-				return false
-			}
-		}
-		chunk = chunk[:0]
-		return true
-	}
-	for row, err := range rows {
-		if err != nil {
-			yield(view.Group{}, err)
-			return false
-		}
-		if chunk = append(chunk, row); len(chunk) == groupChunk && !flush() {
-			return false
-		}
-	}
-	return flush()
 }
 
 // ReadGroups reads the groups in one transaction. A group whose row is missing in the table has no Item, and a row

@@ -3,23 +3,12 @@ package sqlite
 import (
 	"context"
 
-	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
-	"github.com/tablewake/tablewake/sinks/state/sqlite"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
 // MaxActions returns 0: a transaction may have any size.
 func (s *Store) MaxActions() int { return 0 }
-
-// Contributions reads the contributions of items.
-func (s *Store) Contributions(ctx context.Context, t view.Target, items []item.Key) (cs []state.Contribution, err error) {
-	err = s.withTarget(ctx, t, func(w *sqlite.Writer, id int64) error {
-		cs, err = w.Contributions(context.WithoutCancel(ctx), id, items)
-		return err
-	})
-	return cs, err
-}
 
 // Contribute applies ws in one transaction: the contributions and the rows of their groups.
 func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.Result, error) {
@@ -50,7 +39,7 @@ func (x *tx) contributeOne(w *state.GroupWrite) error {
 func (x *tx) changeGroup(c *state.GroupChange) error {
 	g, err := x.Group(x.ctx, x.id, c.Row)
 	if err == nil && !g.Exists() {
-		err = x.whyRefused(c.Row)
+		err = x.checkOwned(c.Row)
 	}
 	if err != nil {
 		return err

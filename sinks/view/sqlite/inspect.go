@@ -59,9 +59,13 @@ func (s *Store) parseStored(r *storedRow) (st view.StoredRow, err error) {
 
 // tombstoneAt reads a tombstone that is apart from its row.
 func (s *Store) tombstoneAt(ctx context.Context, t view.Target, pk, sk item.Value) (view.StoredRow, error) {
-	version, item, found, err := s.StoredTombstone(ctx, t.State(), keyColumn(pk), keyColumn(sk))
-	if err != nil || !found {
+	tombstone, err := s.StoredTombstone(ctx, t.State(), keyColumn(pk), keyColumn(sk))
+	if err != nil || tombstone.Version == "" {
 		return view.StoredRow{}, err
 	}
-	return view.StoredRow{Exists: true, Tombstone: true, Source: item, View: t.View, Pipeline: t.Pipeline, Birth: t.Birth, Version: version}, nil
+	st, err := t.StoredTombstone(&tombstone)
+	if err != nil {
+		err = s.Damaged("the tombstone of a row of item "+string(tombstone.Source), err)
+	}
+	return st, err
 }

@@ -19,7 +19,7 @@ func (s *Store) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.I
 // replaceItemRows writes the contribution and the rows of one item. It returns errLost if another contribution is stored
 // than expected.
 func (x *tx) replaceItemRows(w *state.ItemRowsWrite) error {
-	c := state.ContributionWrite{Source: w.Source, Was: w.Was.Version, WasVoid: w.Was.Void, Now: w.Now, WasShares: &w.Was.Shares}
+	c := state.ContributionWrite{Source: w.Source, Was: w.Was, WholeWas: true, Now: w.Now}
 	ok, err := x.SetContribution(x.ctx, x.id, &c)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (x *tx) replaceItemRows(w *state.ItemRowsWrite) error {
 
 // checkItem returns the error of a row to put that belongs to another sink or to another item.
 func (x *tx) checkItem(r state.Row, source item.Key) error {
-	of, foreign, err := x.sourceOf(r)
+	of, foreign, err := x.ownedRow(r)
 	switch {
 	case err != nil || foreign != nil:
 		return cmp.Or[error](err, foreign)
@@ -58,22 +58,9 @@ func (x *tx) checkItem(r state.Row, source item.Key) error {
 
 // deleteItemRow deletes a row of an item. A row of another sink or another item stays.
 func (x *tx) deleteItemRow(r state.Row, source item.Key) error {
-	of, foreign, err := x.sourceOf(r)
+	of, foreign, err := x.ownedRow(r)
 	if err != nil || foreign != nil || of != source {
 		return err
 	}
 	return x.deleteRow(r)
-}
-
-// sourceOf returns the item of a row; "" if there is no row. foreign is not nil if the row belongs to another sink. The
-// error is fatal if the row has another birth.
-func (x *tx) sourceOf(r state.Row) (of item.Key, foreign *view.ForeignRowError, err error) {
-	if foreign, err = x.checkOwner(r); err != nil || foreign != nil {
-		return "", foreign, err
-	}
-	pk, sk, err := r.Decode() // checkOwner has decoded it
-	if err == nil {
-		_, err = x.QueryRow(x.ctx, x.table.source, []any{keyColumn(pk), keyColumn(sk)}, &of)
-	}
-	return of, nil, err
 }

@@ -41,7 +41,7 @@ func countVersion(s *sqlite.Store, version int) error {
 		for i := first; i < first+10; i++ {
 			keys = append(keys, item.Key(fmt.Sprintf("item%d", i)))
 		}
-		cs, err := s.Contributions(ctx, sums, keys)
+		cs, err := s.Contributions(ctx, sums.State(), keys)
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func countVersion(s *sqlite.Store, version int) error {
 			}
 			change.Sums = []state.Increment{{Name: "revenue", Amount: amount}}
 			ws = append(ws, state.GroupWrite{
-				Items:  []state.ContributionWrite{{Source: keys[n], Was: was.Version, Now: now}},
+				Items:  []state.ContributionWrite{{Source: keys[n], Was: was, Now: now}},
 				Groups: []state.GroupChange{change},
 			})
 		}
@@ -96,7 +96,7 @@ func TestKilledCounting(t *testing.T) {
 		for i := range countedItems {
 			keys = append(keys, item.Key(fmt.Sprintf("item%d", i)))
 		}
-		cs, err := s.Contributions(t.Context(), sums, keys)
+		cs, err := s.Contributions(t.Context(), sums.State(), keys)
 		if err != nil {
 			t.Fatal(err)
 		}

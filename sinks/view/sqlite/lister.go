@@ -93,35 +93,3 @@ func keyOf(column any, own item.Value) item.Value {
 	}
 	return item.StringValue(text)
 }
-
-// ListGuards reads the guards page by page, then the claims, and then the rows that are claimed.
-func (s *Store) ListGuards(ctx context.Context, t view.Target, l state.Listing) iter.Seq2[view.ItemGuard, error] {
-	return func(yield func(view.ItemGuard, error) bool) {
-		for g, err := range s.DB.ListGuards(ctx, t.State(), l) {
-			if !yield(view.ItemGuard{Item: g.Item, Guard: g.Value}, err) || err != nil {
-				return
-			}
-		}
-		for c, err := range s.ListClaims(ctx, t.State(), l) {
-			if !yield(view.ItemGuard{Item: c.Item, Guard: state.Guard{Row: c.Row}, Claim: &c.Claim}, err) || err != nil {
-				return
-			}
-		}
-		for o, err := range s.ListOwners(ctx, t.State(), l) {
-			if !yield(view.ItemGuard{Item: o.Item, Guard: state.Guard{Row: o.Row}, Owns: true}, err) {
-				return
-			}
-		}
-	}
-}
-
-// ListContributions reads the contributions page by page.
-func (s *Store) ListContributions(ctx context.Context, t view.Target, l state.Listing) iter.Seq2[view.ItemContribution, error] {
-	return func(yield func(view.ItemContribution, error) bool) {
-		for c, err := range s.DB.ListContributions(ctx, t.State(), l) {
-			if !yield(view.ItemContribution{Item: c.Item, Contribution: c.Value}, err) {
-				return
-			}
-		}
-	}
-}

@@ -77,7 +77,7 @@ func TestListers_ChangedByHand(t *testing.T) {
 		groups = append(groups, fmt.Sprint(g.Row, " ", g.Shares, g.Counts, g.Version.IsZero(), g.Revision != "", g.Item.Exists()))
 	}
 	want("groups", groups, "added 0 [] true false true", "changed 2 [] true true true", "removed 2 [{n 2}] false true false", "whole 2 [{n 2}] false true true")
-	for c, err := range s.ListContributions(t.Context(), sums, state.Listing{}) {
+	for c, err := range s.ListContributions(t.Context(), sums.State(), state.Listing{}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,10 +24,8 @@ func (x *tx) repairGroup(r *view.GroupRepair) error {
 	if err != nil {
 		return err
 	}
-	if foreign, err := x.checkOwner(now.Row); err != nil {
+	if err := x.checkOwned(now.Row); err != nil {
 		return err
-	} else if foreign != nil {
-		return foreign
 	}
 	row, found, err := x.rowAt(pk, sk)
 	if err != nil {

@@ -23,10 +23,8 @@ func (x *tx) repairRow(r *view.RowRepair) error {
 	if err != nil {
 		return err
 	}
-	if foreign, err := x.checkOwner(row); err != nil {
+	if err := x.checkOwned(row); err != nil {
 		return err
-	} else if foreign != nil {
-		return foreign
 	}
 	stored, err := x.storedRow(r.Now.PK, r.Now.SK)
 	if err != nil {
@@ -45,7 +43,8 @@ func (x *tx) repairRow(r *view.RowRepair) error {
 // tombstone that should not be there.
 func (x *tx) repairApart(r *view.RowRepair, stored view.StoredRow) error {
 	pk, sk := keyColumn(r.Now.PK), keyColumn(r.Now.SK)
-	tombstone, _, err := x.Tombstone(x.ctx, x.id, pk, sk)
+	stone, err := x.Tombstone(x.ctx, x.id, pk, sk)
+	tombstone := stone.Version
 	apart := r.Was.Tombstone && !r.Was.InPlace
 	switch version := r.Was.Version.String(); {
 	case err != nil:
@@ -73,7 +72,7 @@ func (x *tx) repairApart(r *view.RowRepair, stored view.StoredRow) error {
 	if err := x.Exec(x.ctx, x.table.delete, pk, sk, x.target.View, x.target.Pipeline, x.target.Birth); err != nil {
 		return err
 	}
-	_, err = x.SetTombstone(x.ctx, x.id, pk, sk, r.Now.Source, version.String(), r.Now.Void)
+	_, err = x.SetTombstone(x.ctx, x.id, pk, sk, r.Now.TombstoneAt(version))
 	return err
 }
 

@@ -9,29 +9,29 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// ownedVersion returns the version of the row at a key; "" if there is none. foreign is not nil if the row belongs
-// to another sink. The error is fatal if the row has another birth.
-func (x *tx) ownedVersion(pk, sk item.Value) (version string, foreign *view.ForeignRowError, err error) {
+// owned returns the version of the row at a key and the item that it belongs to; "" if there is none. foreign is not nil if
+// the row belongs to another sink. The error is fatal if the row has another birth.
+func (x *tx) owned(pk, sk item.Value) (version string, source item.Key, foreign *view.ForeignRowError, err error) {
 	var owner, pipe, birth string
-	found, err := x.QueryRow(x.ctx, x.table.owner, []any{keyColumn(pk), keyColumn(sk)}, &version, &owner, &pipe, &birth)
-	if err == nil && found && owner == x.target.View && pipe == x.target.Pipeline && birth != x.target.Birth {
+	found, err := x.QueryRow(x.ctx, x.table.owner, []any{keyColumn(pk), keyColumn(sk)}, &version, &owner, &pipe, &birth, &source)
+	own := owner == x.target.View && pipe == x.target.Pipeline
+	if err == nil && found && own && birth != x.target.Birth {
 		err = state.BirthMismatch(x.target.View, "a row of table "+x.target.Name, birth, x.target.Birth)
 	}
-	if err != nil || !found || owner == x.target.View && pipe == x.target.Pipeline {
-		return version, nil, err
+	if err != nil || !found || own {
+		return version, source, nil, err
 	}
 	row, err := state.MakeRow(pk, sk)
-	return version, &view.ForeignRowError{Target: x.target, Row: row, View: owner, Pipeline: pipe}, err
+	return version, source, &view.ForeignRowError{Target: x.target, Row: row, View: owner, Pipeline: pipe}, err
 }
 
-// checkOwner returns an error value if a row belongs to another sink, else nil.
-func (x *tx) checkOwner(r state.Row) (*view.ForeignRowError, error) {
+// ownedRow is owned of a row.
+func (x *tx) ownedRow(r state.Row) (source item.Key, foreign *view.ForeignRowError, err error) {
 	pk, sk, err := x.decodeRow(r)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		_, source, foreign, err = x.owned(pk, sk)
 	}
-	_, foreign, err := x.ownedVersion(pk, sk)
-	return foreign, err
+	return source, foreign, err
 }
 
 // replaceRow puts a row whose guards were checked before. The error is permanent if the row belongs to another
@@ -46,7 +46,7 @@ func (x *tx) replaceRow(r state.Row, version record.Version, source item.Key, co
 	if err != nil || n > 0 {
 		return err
 	}
-	return x.whyRefused(r)
+	return x.checkOwned(r)
 }
 
 // deleteRow deletes a row whose guards were checked before. The error is permanent if the row belongs to another
@@ -60,12 +60,12 @@ func (x *tx) deleteRow(r state.Row) error {
 	if err != nil || n > 0 {
 		return err
 	}
-	return x.whyRefused(r) // nil if there is no row
+	return x.checkOwned(r) // nil if there is no row
 }
 
-// whyRefused returns the error of a row that was not written: it belongs to another sink.
-func (x *tx) whyRefused(r state.Row) error {
-	foreign, err := x.checkOwner(r)
+// checkOwned returns the error of a row that belongs to another sink.
+func (x *tx) checkOwned(r state.Row) error {
+	_, foreign, err := x.ownedRow(r)
 	if err != nil || foreign == nil {
 		return err
 	}

@@ -57,9 +57,7 @@ WHERE ` + ownerMatches
 
 	deleteRow = `DELETE FROM %s WHERE pk = ? AND sk = ? AND view = ? AND pipeline = ? AND birth = ?`
 
-	readOwner = `SELECT version, view, pipeline, birth FROM %s WHERE pk = ? AND sk = ?`
-
-	readSource = `SELECT source FROM %s WHERE pk = ? AND sk = ?`
+	readOwner = `SELECT version, view, pipeline, birth, source FROM %s WHERE pk = ? AND sk = ?`
 
 	readStored = `SELECT ` + allColumns + ` FROM %s WHERE pk = ? AND sk = ?`
 )
@@ -67,7 +65,7 @@ WHERE ` + ownerMatches
 // table is a view table with its statements. Each is prepared once, by its text.
 type table struct {
 	view.Table
-	put, replace, delete, owner, source, update, deleteOlder, stored string
+	put, replace, delete, owner, update, deleteOlder, stored string
 }
 
 func newTable(t view.Table) *table {
@@ -78,7 +76,6 @@ func newTable(t view.Table) *table {
 		replace:     fmt.Sprintf(writeRow, rows),
 		delete:      fmt.Sprintf(deleteRow, rows),
 		owner:       fmt.Sprintf(readOwner, rows),
-		source:      fmt.Sprintf(readSource, rows),
 		update:      fmt.Sprintf(updateRow, rows),
 		deleteOlder: fmt.Sprintf(deleteOlderRow, rows),
 		stored:      fmt.Sprintf(readStored, rows),

@@ -53,7 +53,7 @@ func TestItems(t *testing.T) {
 }
 
 func TestItemRows(t *testing.T) {
-	viewtest.RunItemRows(t, openAs[viewtest.ItemRowsStore])
+	viewtest.RunItemRows(t, openAs[viewtest.StateStore])
 }
 
 func TestGroups(t *testing.T) {
@@ -69,7 +69,7 @@ func TestPurge(t *testing.T) {
 }
 
 func TestListers(t *testing.T) {
-	viewtest.RunListers(t, viewtest.ListerSuite{Open: openAs[viewtest.ListedStore]})
+	viewtest.RunListers(t, openAs[viewtest.StateStore], false)
 }
 
 // openAs opens a store as the suite that asks for it knows it.

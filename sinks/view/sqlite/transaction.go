@@ -40,19 +40,7 @@ var errLost = errs.New("lost")
 
 // withState runs do in a transaction on a view's table and on the state of the target.
 func (s *Store) withState(ctx context.Context, t view.Target, do func(x *tx) error) error {
-	return s.withTarget(ctx, t, func(w *sqlite.Writer, id int64) error { return s.transact(ctx, w, t, id, do) })
-}
-
-// withTarget calls do with the writing connection and the target's id. Reads of do are consistent: this process
-// writes nothing meanwhile, and each statement sees one state of the file.
-func (s *Store) withTarget(ctx context.Context, t view.Target, do func(w *sqlite.Writer, id int64) error) error {
-	return s.Write(ctx, func(w *sqlite.Writer) error {
-		id, err := w.Target(ctx, t.State())
-		if err != nil {
-			return err
-		}
-		return do(w, id)
-	})
+	return s.WithTarget(ctx, t.State(), func(w *sqlite.Writer, id int64) error { return s.transact(ctx, w, t, id, do) })
 }
 
 // writeEach runs n writes in one transaction, each of them completely or not at all.

@@ -86,7 +86,7 @@ type faultyGroups struct {
 
 func (f *faultyGroups) MaxActions() int { return f.actions }
 
-func (f *faultyGroups) Contributions(ctx context.Context, t view.Target, items []item.Key) ([]state.Contribution, error) {
+func (f *faultyGroups) Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error) {
 	return injectFaults(f.faults, 1, func(int) ([]state.Contribution, error) { return f.GroupStore.Contributions(ctx, t, items) })
 }
 

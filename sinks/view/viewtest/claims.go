@@ -1,7 +1,6 @@
 package viewtest
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -67,7 +66,7 @@ func (s *storeCheck) wantTexts(want ...string) {
 // wantGuards expects the guards of items.
 func (s *storeCheck) wantGuards(items []item.Key, want ...state.Guard) {
 	s.t.Helper()
-	gs, err := s.Guards(s.t.Context(), s.target, items)
+	gs, err := s.Guards(s.t.Context(), s.target.State(), items)
 	must(s.t, err)
 	same(s.t, "guards", gs, want)
 }
@@ -280,13 +279,12 @@ func rowsOfOtherViews(t *testing.T, s *storeCheck) {
 	other.wantClaims("2", "foreign one test")
 	other.wantSettle("L", itemWrite(t, "a", 0, 1, "2", claimsWrite(t, "2", "", "r1", a, a)))
 	rs, err := s.Apply(t.Context(), plain, []view.Mutation{row(t, "r", "2", 9, "theirs"), tombstone(t, "r", "2", 9)})
+	must(t, err)
 	for i := range rs {
-		if foreign, ok := errors.AsType[*view.ForeignRowError](rs[i].Err); !ok || foreign.View != "one" || foreign.Pipeline != "test" {
-			t.Errorf("a claimed row was written by the view plain: %+v", rs[i])
-		}
+		wantForeign(t, "a claimed row that was written by the view plain", rs[i].Err, s.target, groupRow(t, "r", "2"))
 	}
-	if err != nil || len(rs) != 2 {
-		t.Errorf("%d results, %v", len(rs), err)
+	if len(rs) != 2 {
+		t.Errorf("%d results", len(rs))
 	}
 	s.wantTexts("1 of source says theirs", "2 of a says A")
 }
@@ -305,7 +303,7 @@ func manyClaims(t *testing.T, s *storeCheck) {
 	s.wantSettle(strings.Repeat(".", n), ws...)
 	rcs, err := s.RowClaims(t.Context(), s.target, rows)
 	must(t, err)
-	gs, err := s.Guards(t.Context(), s.target, keys)
+	gs, err := s.Guards(t.Context(), s.target.State(), keys)
 	must(t, err)
 	for i := range n {
 		if rcs[i].Row != rows[i] || rcs[i].Owner.Source != keys[i] || gs[i] != ws[i].Guard {
@@ -316,12 +314,8 @@ func manyClaims(t *testing.T, s *storeCheck) {
 
 // The rows on which claims wait are listed with their owners, and no other rows.
 func contestedRows(t *testing.T, s *storeCheck) {
-	lister, ok := s.StateStore.(view.ClaimLister)
-	if !ok {
-		t.Fatalf("%T is no view.ClaimLister", s.StateStore)
-	}
 	list := func(target view.Target) (texts []string) {
-		for _, r := range all(t, lister.ContestedRows(t.Context(), target)) {
+		for _, r := range all(t, s.ContestedRows(t.Context(), target.State())) {
 			_, sk, err := r.Row.Decode()
 			must(t, err)
 			name, _ := sk.Text()
@@ -348,7 +342,7 @@ func contestedRows(t *testing.T, s *storeCheck) {
 	same(t, "of another view", list(other.target), nil)
 	s.wantSettle(".", itemWrite(t, "e", 1, 2, "", claimsWrite(t, long, "r2", "r3", state.Claim{}, d)))
 	same(t, "after a claim is gone", list(s.target), []string{"11 b[a c]"})
-	for r, err := range lister.ContestedRows(t.Context(), s.target) {
+	for r, err := range s.ContestedRows(t.Context(), s.target.State()) {
 		must(t, err)
 		same(t, "the first", r.Waiting, []item.Key{"a", "c"})
 		break

@@ -19,7 +19,7 @@ var target = view.Target{Table: view.Table{Name: "My views", PK: "PK", SK: "SK"}
 
 // contract checks a store write by write.
 func contract(t *testing.T, suite Suite) {
-	for name, check := range map[string]func(*testing.T, kindStore){
+	for name, check := range map[string]func(*testing.T, Store, view.Target){
 		"HigherVersionWins": higherVersionWins,
 		"Tombstones":        tombstones,
 		"Voids":             voids,
@@ -27,24 +27,26 @@ func contract(t *testing.T, suite Suite) {
 		"RowsHaveOneOwner":  rowsHaveOneOwner,
 		"RowsOfOneItem":     rowsOfOneItem,
 		"EveryTypeIsExact":  everyTypeIsExact,
-		"RowsComeInOrder":   func(t *testing.T, s kindStore) { rowsComeInOrder(t, s, suite.TypedKeys) },
+		"RowsComeInOrder":   func(t *testing.T, s Store, target view.Target) { rowsComeInOrder(t, s, target, suite.TypedKeys) },
 		"QueriesSelect":     queriesSelect,
 		"QueriesGoOn":       queriesGoOn,
 		"PartitionsMerge":   partitionsMerge,
 		"PartitionsReadFew": partitionsReadLittle,
 		"PartitionsBetween": partitionsBetween,
 		"OneKeyAttribute":   oneKeyAttribute,
-		"KeysAreDistinct":   func(t *testing.T, s kindStore) { keysAreDistinct(t, s, suite.TypedKeys) },
-		"ManyRowsInOneCall": func(t *testing.T, s kindStore) { manyRows(t, s, cmp.Or(suite.Many, 3000)) },
+		"KeysAreDistinct":   func(t *testing.T, s Store, target view.Target) { keysAreDistinct(t, s, target, suite.TypedKeys) },
+		"ManyRowsInOneCall": func(t *testing.T, s Store, target view.Target) { manyRows(t, s, target, cmp.Or(suite.Many, 3000)) },
 		"NothingInOneCall":  emptyCall,
 		"ReadingStopsEarly": readingStopsEarly,
 		"TablesAreDistinct": tablesAreDistinct,
 		"StoredRows":        storedRows,
-		"Races":             func(t *testing.T, s kindStore) { races(t, s, suite) },
+		"Races":             func(t *testing.T, s Store, target view.Target) { races(t, s, target, suite) },
 	} {
 		for kind, inPlace := range tombstoneKinds {
 			t.Run(name+"/"+kind, func(t *testing.T) {
-				check(t, kindStore{opener(t, suite.Open)(), inPlace})
+				target := target
+				target.InPlace = inPlace
+				check(t, opener(t, suite.Open)(), target)
 			})
 		}
 	}
@@ -113,7 +115,7 @@ func same[T comparable](t *testing.T, what string, got, want []T) {
 	}
 }
 
-func higherVersionWins(t *testing.T, s kindStore) {
+func higherVersionWins(t *testing.T, s Store, target view.Target) {
 	same(t, "a new row", apply(t, s, target, row(t, "a", "1", 5, "five")), []bool{false})
 	same(t, "the same again", apply(t, s, target, row(t, "a", "1", 5, "five")), []bool{false})
 	same(t, "an older one", apply(t, s, target, row(t, "a", "1", 4, "four")), []bool{true})
@@ -121,7 +123,7 @@ func higherVersionWins(t *testing.T, s kindStore) {
 	same(t, "rows", rows(t, s, target.Table, view.Query{}), []string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"ten"}}`})
 }
 
-func tombstones(t *testing.T, s kindStore) {
+func tombstones(t *testing.T, s Store, target view.Target) {
 	same(t, "a tombstone of no row", apply(t, s, target, tombstone(t, "a", "1", 5)), []bool{false})
 	same(t, "a row older than it", apply(t, s, target, row(t, "a", "1", 4, "four")), []bool{true})
 	same(t, "rows", rows(t, s, target.Table, view.Query{}), nil)
@@ -134,7 +136,7 @@ func tombstones(t *testing.T, s kindStore) {
 
 // Fact 44: a version that is stored counts as written unless it is a void. A void tombstone is replaced by a row or
 // tombstone of its own version, but not by another void. For all other mutations it is a tombstone.
-func voids(t *testing.T, s kindStore) {
+func voids(t *testing.T, s Store, target view.Target) {
 	void := func(sk string, sequence int) view.Mutation {
 		m := tombstone(t, "a", sk, sequence)
 		m.Void = true
@@ -169,7 +171,7 @@ func voids(t *testing.T, s kindStore) {
 }
 
 // The two rows of a move are written together, but each depends on its own version only.
-func moves(t *testing.T, s kindStore) {
+func moves(t *testing.T, s Store, target view.Target) {
 	move := func(from, to string, sequence int) []view.Mutation {
 		old := tombstone(t, "a", from, sequence)
 		old.Joined = true
@@ -204,30 +206,25 @@ func moves(t *testing.T, s kindStore) {
 
 // A row belongs to the view and the pipeline that first wrote it. So does a tombstone in place; a tombstone apart
 // does not reserve the key.
-func rowsHaveOneOwner(t *testing.T, s kindStore) {
+func rowsHaveOneOwner(t *testing.T, s Store, target view.Target) {
 	apply(t, s, target, row(t, "a", "1", 5, "mine"), tombstone(t, "a", "0", 5))
 	for _, other := range []view.Target{
-		{Table: target.Table, View: "two", Pipeline: target.Pipeline},
-		{Table: target.Table, View: target.View, Pipeline: "others"},
+		{Table: target.Table, View: "two", Pipeline: target.Pipeline, InPlace: target.InPlace},
+		{Table: target.Table, View: target.View, Pipeline: "others", InPlace: target.InPlace},
 	} {
 		key := other.View + other.Pipeline
 		ms := []view.Mutation{row(t, "a", "1", 6, "theirs"), row(t, "a", "1", 4, "theirs"), tombstone(t, "a", "1", 6)}
-		if s.inPlace {
+		if target.InPlace {
 			ms = append(ms, row(t, "a", "0", 6, "theirs"))
 		}
 		for _, m := range ms {
 			rs, err := s.Apply(t.Context(), other, []view.Mutation{m, row(t, "b", key, 6, "theirs")})
 			must(t, err)
-			foreign, ok := errors.AsType[*view.ForeignRowError](rs[0].Err)
-			if !ok || rs[1].Err != nil {
-				t.Fatalf("writing the row of another view: got %v, and beside it %v; want a ForeignRowError, and none beside it", rs[0].Err, rs[1].Err)
-			}
-			key, err := state.MakeRow(m.PK, m.SK)
-			must(t, err)
-			if foreign.View != target.View || foreign.Pipeline != target.Pipeline || foreign.Target.View != other.View || foreign.Target.Pipeline != other.Pipeline || foreign.Row != key {
+			wantForeign(t, "the row of another view", rs[0].Err, target, rowOf(t, m))
+			wantDone(t, "beside it", rs[1])
+			if foreign, _ := errors.AsType[*view.ForeignRowError](rs[0].Err); foreign == nil || foreign.Target.View != other.View || foreign.Target.Pipeline != other.Pipeline {
 				t.Errorf("the error is of %+v", foreign)
 			}
-			permanent(t, "the row of another view", rs[0].Err)
 		}
 	}
 	same(t, "rows", rows(t, s, target.Table, view.Query{}), []string{
@@ -238,7 +235,7 @@ func rowsHaveOneOwner(t *testing.T, s kindStore) {
 }
 
 // Fact 12: N has up to 38 digits: exact, always.
-func everyTypeIsExact(t *testing.T, s kindStore) {
+func everyTypeIsExact(t *testing.T, s Store, target view.Target) {
 	values := []string{
 		`{"S":"a\u0000\"\\\u00e9"}`, `{"S":""}`, `{"N":"12345678901234567890123456789012345678"}`, `{"N":"0.1000000000000000055511151231257827"}`,
 		`{"B":"AAH/"}`, `{"BOOL":false}`, `{"NULL":true}`, `{"M":{"a":{"M":{}},"b":{"L":[{"N":"-0.5"}]}}}`, `{"L":[]}`,
@@ -262,7 +259,7 @@ func everyTypeIsExact(t *testing.T, s kindStore) {
 	}
 }
 
-func rowsComeInOrder(t *testing.T, s kindStore, typed bool) {
+func rowsComeInOrder(t *testing.T, s Store, target view.Target, typed bool) {
 	var ms []view.Mutation
 	for _, keys := range [][]string{
 		{`{"S":""}`, `{"S":"A"}`, `{"S":"a"}`, `{"S":"a\u0000"}`, `{"S":"a "}`, `{"S":"b"}`, `{"S":"é"}`, `{"S":"😀"}`},
@@ -287,7 +284,7 @@ func rowsComeInOrder(t *testing.T, s kindStore, typed bool) {
 	}
 }
 
-func queriesSelect(t *testing.T, s kindStore) {
+func queriesSelect(t *testing.T, s Store, target view.Target) {
 	apply(t, s, target, row(t, "a", "x1", 1, ""), row(t, "a", "x2", 1, ""), row(t, "a", "y", 1, ""), row(t, "ab", "x", 1, ""), row(t, "b", "x", 1, ""))
 	apply(t, s, target, tombstone(t, "a", "x3", 1))
 	for _, q := range []struct {
@@ -314,15 +311,15 @@ func queriesSelect(t *testing.T, s kindStore) {
 	}
 }
 
-func oneKeyAttribute(t *testing.T, s kindStore) {
-	single := view.Target{Table: view.Table{Name: "single", PK: "an id"}, View: "one", Pipeline: "test"}
+func oneKeyAttribute(t *testing.T, s Store, target view.Target) {
+	single := view.Target{Table: view.Table{Name: "single", PK: "an id"}, View: "one", Pipeline: "test", InPlace: target.InPlace}
 	m := row(t, "a", "", 1, "x")
 	m.SK = item.Value{}
 	apply(t, s, single, m)
 	same(t, "rows", rows(t, s, single.Table, view.Query{}), []string{`{"an id":{"S":"a"},"text":{"S":"x"}}`})
 }
 
-func keysAreDistinct(t *testing.T, s kindStore, typed bool) {
+func keysAreDistinct(t *testing.T, s Store, target view.Target, typed bool) {
 	keys := []string{`{"N":"1"}`, `{"B":"MQ=="}`, `{"S":"1"}`}
 	if typed {
 		keys = []string{`{"N":"1"}`, `{"N":"-1"}`, `{"N":"10"}`}
@@ -343,7 +340,7 @@ func keysAreDistinct(t *testing.T, s kindStore, typed bool) {
 	}
 }
 
-func manyRows(t *testing.T, s kindStore, n int) {
+func manyRows(t *testing.T, s Store, target view.Target, n int) {
 	var ms []view.Mutation
 	for i := range n {
 		ms = append(ms, row(t, "p", fmt.Sprintf("%06d", i), 1, "x"))
@@ -354,11 +351,11 @@ func manyRows(t *testing.T, s kindStore, n int) {
 	}
 }
 
-func emptyCall(t *testing.T, s kindStore) {
+func emptyCall(t *testing.T, s Store, target view.Target) {
 	same(t, "a call of no mutations", apply(t, s, target), nil)
 }
 
-func readingStopsEarly(t *testing.T, s kindStore) {
+func readingStopsEarly(t *testing.T, s Store, target view.Target) {
 	apply(t, s, target, row(t, "a", "1", 1, ""), row(t, "a", "2", 1, ""))
 	for range 20 { // more often than a store has connections
 		for _, err := range s.Rows(t.Context(), target.Table, view.Query{}) {
@@ -369,7 +366,7 @@ func readingStopsEarly(t *testing.T, s kindStore) {
 	same(t, "writing after it", apply(t, s, target, row(t, "a", "1", 2, "")), []bool{false})
 }
 
-func tablesAreDistinct(t *testing.T, s kindStore) {
+func tablesAreDistinct(t *testing.T, s Store, target view.Target) {
 	other := target
 	other.Name = `an "other" one; --'`
 	apply(t, s, target, row(t, "a", "1", 5, "here"))

@@ -76,7 +76,7 @@ var _ view.ItemRowsStore = (*faulty)(nil)
 var errNoItemRows = errors.New("the store is no ItemRowsStore")
 
 // Contributions may fail; it writes nothing.
-func (f *faulty) Contributions(ctx context.Context, t view.Target, items []item.Key) ([]state.Contribution, error) {
+func (f *faulty) Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error) {
 	return injectFaults(f.faults, 0, func(int) ([]state.Contribution, error) {
 		s, ok := f.Store.(view.ItemRowsStore)
 		if !ok {

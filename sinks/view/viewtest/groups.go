@@ -1,7 +1,6 @@
 package viewtest
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -34,25 +33,24 @@ var groupTarget = view.Target{Table: view.Table{Name: "My groups", PK: "PK", SK:
 // write makes one write, and returns its result.
 func (s *storeCheck) write(w state.GroupWrite) view.Result {
 	s.t.Helper()
-	rs, err := s.Contribute(s.t.Context(), s.target, []state.GroupWrite{w})
-	must(s.t, err)
-	if len(rs) != 1 {
-		s.t.Fatalf("%d results for 1 write", len(rs))
-	}
-	return rs[0]
+	return s.one(s.Contribute(s.t.Context(), s.target, []state.GroupWrite{w}))
+}
+
+// writeGroups writes changes of groups alone.
+func (s *storeCheck) writeGroups(what string, gs ...state.GroupChange) {
+	s.t.Helper()
+	s.mustWrite(what, state.GroupWrite{Groups: gs})
 }
 
 // mustWrite expects that a write succeeds.
 func (s *storeCheck) mustWrite(what string, w state.GroupWrite) {
 	s.t.Helper()
-	if r := s.write(w); r != (view.Result{}) {
-		s.t.Fatalf("%s: %+v, want it done", what, r)
-	}
+	wantDone(s.t, what, s.write(w))
 }
 
 func (s *storeCheck) contribution(image item.Key) state.Contribution {
 	s.t.Helper()
-	cs, err := s.Contributions(s.t.Context(), s.target, []item.Key{image})
+	cs, err := s.Contributions(s.t.Context(), s.target.State(), []item.Key{image})
 	if err != nil || len(cs) != 1 {
 		s.t.Fatalf("%d contributions, %v", len(cs), err)
 	}
@@ -87,7 +85,7 @@ func counted(t *testing.T, item item.Key, was, now int, amount string) state.Con
 	t.Helper()
 	w := state.ContributionWrite{Source: item, Now: state.Contribution{Version: version(t, now), Since: version(t, 1)}}
 	if was > 0 {
-		w.Was = version(t, was)
+		w.Was.Version = version(t, was)
 	}
 	if amount != "" {
 		w.Now.Shares = []state.Share{{Group: groupRow(t, "g", "1"), Values: []string{amount, ""}}}
@@ -116,7 +114,7 @@ func contributionsComeBack(t *testing.T, g *storeCheck) {
 		items = append(items, item.Key(fmt.Sprintf("unknown%d", i)))
 	}
 	items[300] = `a"b`
-	cs, err := g.Contributions(t.Context(), g.target, items)
+	cs, err := g.Contributions(t.Context(), g.target.State(), items)
 	if err != nil || len(cs) != len(items) {
 		t.Fatalf("%d contributions of %d items, %v", len(cs), len(items), err)
 	}
@@ -131,7 +129,7 @@ func contributionsComeBack(t *testing.T, g *storeCheck) {
 	}
 	other := g.target
 	other.View = "others"
-	if cs, err := g.Contributions(t.Context(), other, []item.Key{`a"b`}); err != nil || !cs[0].Version.IsZero() {
+	if cs, err := g.Contributions(t.Context(), other.State(), []item.Key{`a"b`}); err != nil || !cs[0].Version.IsZero() {
 		t.Errorf("another aggregate knows the item: %v, %v", cs, err)
 	}
 }
@@ -148,9 +146,7 @@ func lostRaceChangesNothing(t *testing.T, g *storeCheck) {
 		"that takes away what is not counted": counted(t, "c", 1, 2, ""),
 	} {
 		r := g.write(state.GroupWrite{Items: []state.ContributionWrite{w}, Groups: []state.GroupChange{change(t, "1", 1, "20"), change(t, "2", 1, "20")}})
-		if !r.Lost || r.Err != nil {
-			t.Errorf("%s: %+v, want it lost", name, r)
-		}
+		wantLost(t, name, r)
 	}
 	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"10"}}`)
 	if v := g.contribution("a").Version; v != version(t, 5) {
@@ -171,14 +167,10 @@ func voidContributions(t *testing.T, g *storeCheck) {
 		t.Errorf("the void came back as %+v", c)
 	}
 	mended := state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 2, 2, "7")}, Groups: []state.GroupChange{change(t, "1", 1, "7")}}
-	if r := g.write(mended); !r.Lost {
-		t.Errorf("over what was not void: %+v", r)
-	}
-	mended.Items[0].WasVoid = true
+	wantLost(t, "over what was not void", g.write(mended))
+	mended.Items[0].Was.Void = true
 	g.mustWrite("the same version", mended)
-	if r := g.write(mended); !r.Lost {
-		t.Errorf("twice: %+v", r)
-	}
+	wantLost(t, "twice", g.write(mended))
 	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"7"}}`)
 	if c := g.contribution("a"); c.Void || len(c.Shares) != 1 {
 		t.Errorf("the contribution is %+v", c)
@@ -213,11 +205,11 @@ func sumsAreExact(t *testing.T, g *storeCheck) {
 		must(t, err)
 		sum = sum.Add(state.NumberOf(d))
 		amounts[i] = d.String()
-		g.mustWrite(a, state.GroupWrite{Groups: []state.GroupChange{change(t, "1", 1, amounts[i])}})
+		g.writeGroups(a, change(t, "1", 1, amounts[i]))
 	}
 	g.wantRows(fmt.Sprintf(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"5"},"revenue":{"S":"%s"}}`, sum))
 	for _, a := range amounts[:4] {
-		g.mustWrite("taken away", state.GroupWrite{Groups: []state.GroupChange{change(t, "1", -1, number(t, a).Neg().String())}})
+		g.writeGroups("taken away", change(t, "1", -1, number(t, a).Neg().String()))
 	}
 	g.wantRows(fmt.Sprintf(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"%s"}}`, amounts[4]))
 }
@@ -244,7 +236,7 @@ func leastAndGreatest(t *testing.T, g *storeCheck) {
 				c.Shares -= 2
 			}
 		}
-		g.mustWrite(what, state.GroupWrite{Groups: []state.GroupChange{c}})
+		g.writeGroups(what, c)
 		g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"}` + want + `}`)
 	}
 	step("one", `,"hi":{"N":"9"},"lo":{"N":"9"}`, [3]string{"+", "a", `{"N":"9"}`})
@@ -255,7 +247,7 @@ func leastAndGreatest(t *testing.T, g *storeCheck) {
 	step("a text is below all numbers", `,"hi":{"N":"10"},"lo":{"S":"x\u0000y"}`, [3]string{"+", "e", `{"S":"x\u0000y"}`})
 	step("it goes, and so does the greatest", `,"hi":{"N":"9"},"lo":{"N":"9"}`, [3]string{"-", "e", `{"S":"x\u0000y"}`}, [3]string{"-", "d", `{"N":"10"}`})
 	step("one replaces the other", `,"hi":{"N":"1"},"lo":{"N":"1"}`, [3]string{"-", "a", `{"N":"9"}`}, [3]string{"+", "a", `{"N":"1"}`})
-	g.mustWrite("a share without a member", state.GroupWrite{Groups: []state.GroupChange{{Row: groupRow(t, "g", "1"), Shares: 1, Version: version(t, 1)}}})
+	g.writeGroups("a share without a member", state.GroupChange{Row: groupRow(t, "g", "1"), Shares: 1, Version: version(t, 1)})
 	step("no member is left", ``, [3]string{"-", "a", `{"N":"1"}`})
 }
 
@@ -264,10 +256,10 @@ func differentValues(t *testing.T, g *storeCheck) {
 	step := func(want string, changes ...[3]string) {
 		t.Helper()
 		c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1), Members: members(t, kinds, changes...)}
-		g.mustWrite(want, state.GroupWrite{Groups: []state.GroupChange{c}})
+		g.writeGroups(want, c)
 		g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"}` + want + `}`)
 	}
-	g.mustWrite("a share that stays", state.GroupWrite{Groups: []state.GroupChange{{Row: groupRow(t, "g", "1"), Shares: 1, Version: version(t, 1)}}})
+	g.writeGroups("a share that stays", state.GroupChange{Row: groupRow(t, "g", "1"), Shares: 1, Version: version(t, 1)})
 	step(`,"buyers":{"N":"2"}`, [3]string{"+", "a", `{"S":"x"}`}, [3]string{"+", "b", `{"S":"x"}`}, [3]string{"+", "c", `{"S":"y"}`})
 	step(`,"buyers":{"N":"2"}`, [3]string{"-", "a", `{"S":"x"}`})
 	step(`,"buyers":{"N":"2"}`, [3]string{"-", "a", `{"S":"x"}`}) // it is gone already
@@ -280,17 +272,17 @@ func differentValues(t *testing.T, g *storeCheck) {
 // A row is deleted with its last share, and starts again from zero.
 func emptyGroupsAreDeleted(t *testing.T, g *storeCheck) {
 	lo := state.Member{Name: "lo", Kind: state.Min, Value: sortable(t, `{"N":"1"}`), ID: "a"}
-	g.mustWrite("it comes", state.GroupWrite{Groups: []state.GroupChange{change(t, "2", 1, "0"), change(t, "1", 2, "5", lo)}})
-	g.mustWrite("it goes", state.GroupWrite{Groups: []state.GroupChange{change(t, "1", -2, "0")}})
+	g.writeGroups("it comes", change(t, "2", 1, "0"), change(t, "1", 2, "5", lo))
+	g.writeGroups("it goes", change(t, "1", -2, "0"))
 	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"0"}}`)
 	lo.Value = sortable(t, `{"N":"7"}`)
-	g.mustWrite("it comes again", state.GroupWrite{Groups: []state.GroupChange{change(t, "1", 1, "3", lo)}})
-	g.mustWrite("comes and goes at once", state.GroupWrite{Groups: []state.GroupChange{change(t, "3", 0, "0")}})
+	g.writeGroups("it comes again", change(t, "1", 1, "3", lo))
+	g.writeGroups("comes and goes at once", change(t, "3", 0, "0"))
 	g.wantRows(
 		`{"PK":{"S":"g"},"SK":{"S":"1"},"lo":{"N":"7"},"orders":{"N":"1"},"revenue":{"N":"3"}}`,
 		`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"0"}}`)
 	lo.Remove = true
-	g.mustWrite("its least goes", state.GroupWrite{Groups: []state.GroupChange{change(t, "1", 0, "0", lo)}})
+	g.writeGroups("its least goes", change(t, "1", 0, "0", lo))
 	g.wantRows( // without the least that it had before
 		`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"3"}}`,
 		`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"0"}}`)
@@ -301,24 +293,21 @@ func groupsHaveOneOwner(t *testing.T, g *storeCheck) {
 	plain := g.target
 	plain.View = "plain"
 	apply(t, g, plain, row(t, "g", "1", 1, "theirs"))
-	g.mustWrite("a group of its own", state.GroupWrite{Groups: []state.GroupChange{change(t, "3", 1, "1")}})
-	other := g.withTarget(g.target)
-	other.target.Pipeline = "others"
+	g.writeGroups("a group of its own", change(t, "3", 1, "1"))
+	others := g.target
+	others.Pipeline = "others"
 	for _, c := range []struct {
-		by         *storeCheck
-		sk         string
-		view, pipe string
-	}{{g, "1", "plain", "test"}, {other, "3", "sums", "test"}} {
-		r := c.by.write(state.GroupWrite{
+		by    view.Target
+		sk    string
+		owner view.Target
+	}{{g.target, "1", plain}, {others, "3", g.target}} {
+		by := g.withTarget(c.by)
+		r := by.write(state.GroupWrite{
 			Items:  []state.ContributionWrite{counted(t, "a", 0, 1, "1")},
 			Groups: []state.GroupChange{change(t, "2", 1, "1"), change(t, c.sk, 1, "1")},
 		})
-		foreign, ok := errors.AsType[*view.ForeignRowError](r.Err)
-		if !ok || foreign.View != c.view || foreign.Pipeline != c.pipe || foreign.Row != groupRow(t, "g", c.sk) {
-			t.Errorf("a group at a row of the view %s of pipeline %s: %+v", c.view, c.pipe, r)
-		}
-		permanent(t, "the row of another view", r.Err)
-		if c := c.by.contribution("a"); !c.Version.IsZero() {
+		wantForeign(t, "the row of another view", r.Err, c.owner, groupRow(t, "g", c.sk))
+		if c := by.contribution("a"); !c.Version.IsZero() {
 			t.Errorf("the item counts all the same: %v", c)
 		}
 	}
@@ -334,8 +323,6 @@ func groupsOfTwoProcesses(t *testing.T, g *storeCheck) {
 	}
 	two := state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 1, 2, "3")}, Groups: []state.GroupChange{change(t, "1", 0, "2")}}
 	other.mustWrite("the other", two)
-	if r := g.write(two); !r.Lost {
-		t.Errorf("both won: %+v", r)
-	}
+	wantLost(t, "both", g.write(two))
 	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"3"}}`)
 }

@@ -45,7 +45,7 @@ func newHistory(t *testing.T, random *rand.Rand) history {
 // the others, in an order of its own, in one call or several, with right and wrong hints. Afterwards each row is
 // that of its newest version, and a plain reader finds nothing else if tombstones are apart. Writing each version
 // once more changes nothing.
-func races(t *testing.T, s kindStore, suite Suite) {
+func races(t *testing.T, s Store, target view.Target, suite Suite) {
 	for seed := range uint64(4) {
 		h := newHistory(t, rand.New(rand.NewPCG(seed, 1)))
 		at := target
@@ -70,7 +70,7 @@ func races(t *testing.T, s kindStore, suite Suite) {
 }
 
 // deliver writes every fourth change and some others, in some order.
-func (h history) deliver(t *testing.T, s kindStore, at view.Target, part int, random *rand.Rand) {
+func (h history) deliver(t *testing.T, s Store, at view.Target, part int, random *rand.Rand) {
 	var call []view.Mutation
 	for _, i := range random.Perm(len(h.changes)) {
 		if i%4 != part && random.IntN(4) > 0 {
@@ -91,7 +91,7 @@ func (h history) deliver(t *testing.T, s kindStore, at view.Target, part int, ra
 }
 
 // write tries again until no mutation fails.
-func (h history) write(t *testing.T, s kindStore, at view.Target, ms []view.Mutation) {
+func (h history) write(t *testing.T, s Store, at view.Target, ms []view.Mutation) {
 	for len(ms) > 0 {
 		rs, err := s.Apply(t.Context(), at, ms)
 		if err != nil {
@@ -114,10 +114,10 @@ func (h history) write(t *testing.T, s kindStore, at view.Target, ms []view.Muta
 	}
 }
 
-func (h history) check(t *testing.T, s kindStore, suite Suite, at view.Target, when string) {
+func (h history) check(t *testing.T, s Store, suite Suite, at view.Target, when string) {
 	t.Helper()
 	want := []string{`{"PK":{"S":"other"},"SK":{"S":"0"},"text":{"S":"is not in it"}}`}
-	in, inspects := s.inspector()
+	in, inspects := s.(view.Inspector)
 	for _, sk := range []string{"0", "1", "2"} {
 		newest, ok := h.newest[sk]
 		if !ok {
@@ -130,24 +130,13 @@ func (h history) check(t *testing.T, s kindStore, suite Suite, at view.Target, w
 		if !inspects {
 			continue
 		}
-		key, err := state.MakeRow(newest.PK, newest.SK)
-		must(t, err)
-		found, err := in.StoredRows(t.Context(), at, []state.Row{key})
+		found, err := in.StoredRows(t.Context(), at, []state.Row{rowOf(t, newest)})
 		if err != nil || !found[0].Exists || found[0].Tombstone != newest.Tombstone || found[0].Version != newest.Version {
 			t.Errorf("%s the row %s is %+v (%v), want version %s, a tombstone: %v", when, sk, found, err, newest.Version, newest.Tombstone)
 		}
 	}
 	same(t, "rows "+when, rows(t, s, at.Table, view.Query{}), want)
-	at.InPlace = s.inPlace
-	suite.checkLiveRows(t, s.Store, at, len(want), when)
-}
-
-// checkLiveRows checks what a plain reader finds in a table.
-func (suite Suite) checkLiveRows(t *testing.T, s Store, at view.Target, rows int, when string) {
-	t.Helper()
-	n, err := suite.Plain(t.Context(), s, at.Table)
-	must(t, err)
-	if !at.InPlace && n != rows {
-		t.Errorf("%s a plain reader of the table finds %d items, and there are %d rows", when, n, rows)
+	if n, err := suite.Plain(t.Context(), s, at.Table); err != nil || !at.InPlace && n != len(want) {
+		t.Errorf("%s a plain reader of the table finds %d items (%v), and there are %d rows", when, n, err, len(want))
 	}
 }

@@ -15,38 +15,28 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// ItemRowsStore is a store of items with several rows under test.
-type ItemRowsStore interface {
-	Store
-	view.ItemRowsStore
-}
-
 // RunItemRows checks a store of items with several rows, write by write.
-func RunItemRows(t *testing.T, open func(ctx context.Context, dir string) (ItemRowsStore, error)) {
-	for name, check := range map[string]func(*testing.T, itemRowsCheck){
-		"Replaces":    func(_ *testing.T, s itemRowsCheck) { s.replaces() },
-		"LostShares":  func(_ *testing.T, s itemRowsCheck) { s.lostShares() },
-		"OtherItems":  func(_ *testing.T, s itemRowsCheck) { s.otherItems() },
-		"OtherSinks":  func(_ *testing.T, s itemRowsCheck) { s.otherSinks() },
-		"OtherBirth":  func(_ *testing.T, s itemRowsCheck) { s.otherBirth() },
-		"ManyRows":    func(_ *testing.T, s itemRowsCheck) { s.manyRows() },
-		"TooMany":     func(_ *testing.T, s itemRowsCheck) { s.tooMany() },
-		"NewerWins":   func(_ *testing.T, s itemRowsCheck) { s.newerWins() },
-		"GoesOnAfter": func(_ *testing.T, s itemRowsCheck) { s.goesOnAfterACrash() },
-		"InShards":    func(_ *testing.T, s itemRowsCheck) { s.inShards() },
+func RunItemRows(t *testing.T, open Open) {
+	checks := make(map[string]func(*testing.T, *storeCheck))
+	for name, check := range map[string]func(itemRowsCheck){
+		"Replaces":    itemRowsCheck.replaces,
+		"LostShares":  itemRowsCheck.lostShares,
+		"OtherItems":  itemRowsCheck.otherItems,
+		"OtherSinks":  itemRowsCheck.otherSinks,
+		"OtherBirth":  itemRowsCheck.otherBirth,
+		"ManyRows":    itemRowsCheck.manyRows,
+		"TooMany":     itemRowsCheck.tooMany,
+		"NewerWins":   itemRowsCheck.newerWins,
+		"GoesOnAfter": itemRowsCheck.goesOnAfterACrash,
+		"InShards":    itemRowsCheck.inShards,
 	} {
-		t.Run(name, func(t *testing.T) {
-			check(t, itemRowsCheck{opener(t, open)(), t, target})
-		})
+		checks[name] = func(_ *testing.T, s *storeCheck) { check(itemRowsCheck{s}) }
 	}
+	runChecks(t, open, target, checks)
 }
 
 // itemRowsCheck is a store with helpers to check its writes.
-type itemRowsCheck struct {
-	ItemRowsStore
-	t      *testing.T
-	target view.Target
-}
+type itemRowsCheck struct{ *storeCheck }
 
 // contribution returns what is remembered of rows with these sort keys and texts.
 func (s itemRowsCheck) contribution(sequence int, sks ...string) state.Contribution {
@@ -57,11 +47,7 @@ func (s itemRowsCheck) contribution(sequence int, sks ...string) state.Contribut
 	return c
 }
 
-func (s itemRowsCheck) row(sk string) state.Row {
-	r, err := state.MakeRow(item.StringValue("a"), item.StringValue(sk))
-	must(s.t, err)
-	return r
-}
+func (s itemRowsCheck) row(sk string) state.Row { return groupRow(s.t, "a", sk) }
 
 // write replaces the rows of an item by puts of all rows of now.
 func (s itemRowsCheck) write(source item.Key, was, now state.Contribution) view.Result {
@@ -76,9 +62,12 @@ func (s itemRowsCheck) write(source item.Key, was, now state.Contribution) view.
 			w.Deletes = append(w.Deletes, share.Group)
 		}
 	}
-	rs, err := s.ReplaceItemRows(s.t.Context(), s.target, []state.ItemRowsWrite{w})
-	must(s.t, err)
-	return rs[0]
+	return s.replace(w)
+}
+
+func (s itemRowsCheck) replace(w state.ItemRowsWrite) view.Result {
+	s.t.Helper()
+	return s.one(s.ReplaceItemRows(s.t.Context(), s.target, []state.ItemRowsWrite{w}))
 }
 
 func (s itemRowsCheck) want(what string, r view.Result, lost bool, sks ...string) {
@@ -91,19 +80,7 @@ func (s itemRowsCheck) want(what string, r view.Result, lost bool, sks ...string
 
 func (s itemRowsCheck) wantRows(what string, sks ...string) {
 	s.t.Helper()
-	var got []string
-	for _, r := range all(s.t, s.Rows(s.t.Context(), s.target.Table, view.Query{})) {
-		sk, _ := r.SK.Text()
-		got = append(got, sk)
-	}
-	same(s.t, what, got, sks)
-}
-
-func (s itemRowsCheck) stored(source item.Key) state.Contribution {
-	s.t.Helper()
-	cs, err := s.Contributions(s.t.Context(), s.target, []item.Key{source})
-	must(s.t, err)
-	return cs[0]
+	same(s.t, what, sortKeys(s.t, s.Rows(s.t.Context(), s.target.Table, view.Query{})), sks)
 }
 
 func (s itemRowsCheck) replaces() {
@@ -113,7 +90,7 @@ func (s itemRowsCheck) replaces() {
 	two := s.contribution(2, "y", "z")
 	s.want("other rows", s.write("i", one, two), false, "y", "z")
 	s.want("rows after an older contribution", s.write("i", one, s.contribution(3, "x")), true, "y", "z")
-	if got := s.stored("i"); got.Version != two.Version || !slices.EqualFunc(got.Shares, two.Shares, state.Share.Equal) {
+	if got := s.storeCheck.contribution("i"); got.Version != two.Version || !slices.EqualFunc(got.Shares, two.Shares, state.Share.Equal) {
 		s.t.Errorf("stored is %+v, want %+v", got, two)
 	}
 	gone := s.contribution(4)
@@ -144,23 +121,16 @@ func (s itemRowsCheck) otherItems() {
 	s.wantRows("nothing of the write is left", "x")
 	s.want("its row", s.write("j", state.Contribution{}, s.contribution(9, "y")), false, "x", "y")
 	wrong := state.ItemRowsWrite{Source: "j", Was: s.contribution(9, "y"), Now: s.contribution(10), Deletes: []state.Row{s.row("y"), s.row("x"), s.row("nothing")}}
-	rs, err := s.ReplaceItemRows(s.t.Context(), s.target, []state.ItemRowsWrite{wrong})
-	must(s.t, err)
-	s.want("a delete of a row of another item", rs[0], false, "x")
+	s.want("a delete of a row of another item", s.replace(wrong), false, "x")
 }
 
 func (s itemRowsCheck) otherSinks() {
 	s.want("a row", s.write("i", state.Contribution{}, s.contribution(1, "x")), false, "x")
-	other := s
-	other.target.View = "two"
-	r := other.write("i", state.Contribution{}, s.contribution(2, "x"))
-	if _, ok := errors.AsType[*view.ForeignRowError](r.Err); !ok {
-		s.t.Errorf("a row of another sink: %v", r.Err)
-	}
-	w := state.ItemRowsWrite{Source: "i", Now: s.contribution(2), Deletes: []state.Row{s.row("x")}}
-	rs, err := s.ReplaceItemRows(s.t.Context(), other.target, []state.ItemRowsWrite{w})
-	must(s.t, err)
-	s.want("a delete of a row of another sink", rs[0], false, "x")
+	two := s.target
+	two.View = "two"
+	other := itemRowsCheck{s.withTarget(two)}
+	wantForeign(s.t, "a row of another sink", other.write("i", state.Contribution{}, s.contribution(2, "x")).Err, s.target, s.row("x"))
+	s.want("a delete of a row of another sink", other.replace(state.ItemRowsWrite{Source: "i", Now: s.contribution(2), Deletes: []state.Row{s.row("x")}}), false, "x")
 }
 
 // A row of another birth is a fatal error of the call.
@@ -170,9 +140,7 @@ func (s itemRowsCheck) otherBirth() {
 	other.Birth = "another"
 	w := state.ItemRowsWrite{Source: "i", Now: s.contribution(2, "x"), Puts: []state.RowPut{{Row: s.row("x")}}}
 	_, err := s.ReplaceItemRows(s.t.Context(), other, []state.ItemRowsWrite{w})
-	if _, ok := errors.AsType[*state.LostError](err); !ok || !pipeline.IsFatal(err) {
-		s.t.Errorf("a row of another birth: %v, want a fatal LostError", err)
-	}
+	wantOtherBirth(s.t, "a row of another birth", err)
 	s.wantRows("after a write of another birth", "x")
 }
 
@@ -245,7 +213,7 @@ func (s itemRowsCheck) manyRows() {
 	for i, n := range []int{230, 250, 120, 0} {
 		must(s.t, writeOne(s.t, sink, stream, i))
 		s.wantTexts(fmt.Sprint("change ", i), n, i)
-		if c := s.stored(stream.Changes[i].Key); c.Void || len(c.Shares) != n {
+		if c := s.storeCheck.contribution(stream.Changes[i].Key); c.Void || len(c.Shares) != n {
 			s.t.Errorf("change %d: void %v, %d shares", i, c.Void, len(c.Shares))
 		}
 	}
@@ -284,7 +252,7 @@ func (p *partly) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.
 		p.left, p.then = -1, nil
 	}
 	p.left--
-	return p.ItemRowsStore.ReplaceItemRows(ctx, t, ws)
+	return p.itemRowsCheck.ReplaceItemRows(ctx, t, ws)
 }
 
 // A newer change that comes between two transactions of one wins.
@@ -303,7 +271,7 @@ func (s itemRowsCheck) goesOnAfterACrash() {
 	if err := writeOne(s.t, s.sink(&partly{s, 2, nil}, 0), stream, 1); !errors.Is(err, errDied) {
 		s.t.Fatal(err)
 	}
-	if c := s.stored(stream.Changes[1].Key); !c.Void || c.Version != stream.Changes[1].Version {
+	if c := s.storeCheck.contribution(stream.Changes[1].Key); !c.Void || c.Version != stream.Changes[1].Version {
 		s.t.Errorf("a change in part: %+v", c)
 	}
 	must(s.t, writeOne(s.t, s.sink(s, 0), stream, 0)) // stale

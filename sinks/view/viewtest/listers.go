@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -16,31 +15,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// ListedStore is a store under test that lists what it holds.
-type ListedStore interface {
-	StateStore
-	view.Lister
-	view.GuardLister
-	view.ContributionLister
-	view.GroupLister
-	view.GroupReader
-}
-
-// ListerSuite describes a kind of store that lists what it holds.
-type ListerSuite struct {
-	// Open is as in [Suite]. Required.
-	Open func(ctx context.Context, dir string) (ListedStore, error)
-
-	// Billed is for stores whose reads cost units. Default: they call no Spend.
-	Billed bool
-}
-
 // RunListers checks that everything that a store holds of a sink is listed once, over the segments of any number, and
-// nothing else.
-func RunListers(t *testing.T, suite ListerSuite) {
+// nothing else. billed is for stores whose reads cost units; others call no Spend.
+func RunListers(t *testing.T, open Open, billed bool) {
+	checks := make(map[string]func(*testing.T, *storeCheck))
 	for name, check := range map[string]func(*testing.T, *listerCheck){
 		"Rows":           listsRows,
-		"RowsInPlace":    func(t *testing.T, c *listerCheck) { c.inPlace = true; listsRows(t, c) },
+		"RowsInPlace":    func(t *testing.T, c *listerCheck) { c.target.InPlace = true; listsRows(t, c) },
 		"Guards":         listsGuards,
 		"Contributions":  listsContributions,
 		"Groups":         listsGroups,
@@ -48,18 +29,14 @@ func RunListers(t *testing.T, suite ListerSuite) {
 		"NothingWritten": listsNothing,
 		"Spend":          spendsUnits,
 	} {
-		t.Run(name, func(t *testing.T) {
-			open := opener(t, suite.Open)
-			check(t, &listerCheck{t: t, ListedStore: open(), billed: suite.Billed})
-		})
+		checks[name] = func(t *testing.T, s *storeCheck) { check(t, &listerCheck{s, billed}) }
 	}
+	runChecks(t, open, target, checks)
 }
 
 type listerCheck struct {
-	ListedStore
-	t       *testing.T
-	billed  bool
-	inPlace bool
+	*storeCheck
+	billed bool
 }
 
 // neighbours are the targets that could be taken for one: their names begin, end or continue like its own.
@@ -130,8 +107,8 @@ func (c *listerCheck) spend(_ context.Context, units float64) error {
 const several = 60
 
 func listsRows(t *testing.T, c *listerCheck) {
-	own := target
-	own.Birth, own.InPlace = "b1", c.inPlace
+	own := c.target
+	own.Birth = "b1"
 	long := strings.Repeat("x", 40<<10)
 	apply := func(target view.Target, ms ...view.Mutation) {
 		t.Helper()
@@ -194,13 +171,7 @@ func listsGuards(t *testing.T, c *listerCheck) {
 	own.Birth = "b1"
 	settle := func(target view.Target, ws ...state.ItemWrite) {
 		t.Helper()
-		rs, err := c.Settle(t.Context(), target, ws)
-		must(t, err)
-		for i, r := range rs {
-			if r != (view.Result{}) {
-				t.Fatalf("write %d: %+v", i, r)
-			}
-		}
+		c.withTarget(target).wantSettle(strings.Repeat(".", len(ws)), ws...)
 	}
 	claim := func(key item.Key, sk string) state.ItemWrite {
 		r, claim := groupRow(t, "r", sk), claimOf(t, key, 1, "text")
@@ -235,10 +206,10 @@ func listsGuards(t *testing.T, c *listerCheck) {
 	for i, other := range append(neighbours(own), before) {
 		settle(other, claim(item.Key(fmt.Sprint("other", i)), fmt.Sprint("other", i)))
 	}
-	got := listed(c, func(ctx context.Context, l state.Listing) iter.Seq2[view.ItemGuard, error] {
-		return c.ListGuards(ctx, own, l)
+	got := listed(c, func(ctx context.Context, l state.Listing) iter.Seq2[state.ItemGuard, error] {
+		return c.ListGuards(ctx, own.State(), l)
 	},
-		func(g view.ItemGuard) string {
+		func(g state.ItemGuard) string {
 			if g.Owns {
 				return fmt.Sprint(g.Item, " has ", g.Row)
 			}
@@ -257,11 +228,7 @@ func listsContributions(t *testing.T, c *listerCheck) {
 	contribute := func(target view.Target, ws ...state.ContributionWrite) {
 		t.Helper()
 		for _, w := range ws {
-			rs, err := c.Contribute(t.Context(), target, []state.GroupWrite{{Items: []state.ContributionWrite{w}}})
-			must(t, err)
-			if rs[0] != (view.Result{}) {
-				t.Fatalf("%+v", rs[0])
-			}
+			c.withTarget(target).mustWrite("a contribution", state.GroupWrite{Items: []state.ContributionWrite{w}})
 		}
 	}
 	var ws []state.ContributionWrite
@@ -284,10 +251,10 @@ func listsContributions(t *testing.T, c *listerCheck) {
 	for i, other := range append(neighbours(own), before) {
 		contribute(other, counted(t, item.Key(fmt.Sprint("other", i)), 0, 1, "1"))
 	}
-	got := listed(c, func(ctx context.Context, l state.Listing) iter.Seq2[view.ItemContribution, error] {
-		return c.ListContributions(ctx, own, l)
+	got := listed(c, func(ctx context.Context, l state.Listing) iter.Seq2[state.ItemContribution, error] {
+		return c.ListContributions(ctx, own.State(), l)
 	},
-		func(v view.ItemContribution) string { return fmt.Sprint(v.Item, v.Contribution) })
+		func(v state.ItemContribution) string { return fmt.Sprint(v.Item, v.Contribution) })
 	slices.Sort(want)
 	same(t, "contributions", got, want)
 }
@@ -301,11 +268,7 @@ var groupValues = []view.Value{
 func (c *listerCheck) changeGroups(target view.Target, gs ...state.GroupChange) {
 	c.t.Helper()
 	for _, g := range gs {
-		rs, err := c.Contribute(c.t.Context(), target, []state.GroupWrite{{Groups: []state.GroupChange{g}}})
-		must(c.t, err)
-		if rs[0] != (view.Result{}) {
-			c.t.Fatalf("%+v", rs[0])
-		}
+		c.withTarget(target).writeGroups("a group", g)
 	}
 }
 
@@ -467,15 +430,21 @@ func listsNothing(t *testing.T, c *listerCheck) {
 	apply(t, c, target, row(t, "a", "1", 1, "text"))
 	never := target
 	never.View = "never"
-	for what, list := range map[string]func() (int, error){
-		"rows":          func() (int, error) { return count(c.ListRows(t.Context(), never, state.Listing{})) },
-		"guards":        func() (int, error) { return count(c.ListGuards(t.Context(), never, state.Listing{})) },
-		"contributions": func() (int, error) { return count(c.ListContributions(t.Context(), never, state.Listing{})) },
-		"groups":        func() (int, error) { return count(c.ListGroups(t.Context(), never, groupValues, state.Listing{})) },
-	} {
-		if n, err := list(); n != 0 || err != nil {
+	for what, list := range c.lists(never, never) {
+		if n, err := list(state.Listing{}); n != 0 || err != nil {
 			t.Errorf("%d %s of a sink that never wrote, %v", n, what, err)
 		}
+	}
+}
+
+// lists returns the listings of a target, and of the groups of another. Each returns the number of entries.
+func (c *listerCheck) lists(t, groups view.Target) map[string]func(l state.Listing) (int, error) {
+	ctx := c.t.Context()
+	return map[string]func(l state.Listing) (int, error){
+		"rows":          func(l state.Listing) (int, error) { return count(c.ListRows(ctx, t, l)) },
+		"guards":        func(l state.Listing) (int, error) { return count(c.ListGuards(ctx, t.State(), l)) },
+		"contributions": func(l state.Listing) (int, error) { return count(c.ListContributions(ctx, t.State(), l)) },
+		"groups":        func(l state.Listing) (int, error) { return count(c.ListGroups(ctx, groups, groupValues, l)) },
 	}
 }
 
@@ -494,45 +463,27 @@ func count[T any](seq iter.Seq2[T, error]) (n int, err error) {
 // when it must.
 func spendsUnits(t *testing.T, c *listerCheck) {
 	apply(t, c, target, row(t, "a", "1", 1, strings.Repeat("x", 80<<10)))
-	rs, err := c.Contribute(t.Context(), groupTarget, []state.GroupWrite{{
+	c.withTarget(groupTarget).mustWrite("a group", state.GroupWrite{
 		Items:  []state.ContributionWrite{counted(t, "a", 0, 1, strings.Repeat("1", 80<<10))},
 		Groups: []state.GroupChange{change(t, "1", 1, "1", state.Member{Name: "least", Kind: state.Min, Value: sortable(t, `{"N":"1"}`), ID: "a"})},
-	}})
-	must(t, err)
-	if rs[0] != (view.Result{}) {
-		t.Fatal(rs[0])
-	}
+	})
 	never := target
 	never.View = "never"
 	stop := errors.New("enough")
-	lists := map[string]func(state.Listing) error{
-		"rows": func(l state.Listing) error { _, err := count(c.ListRows(t.Context(), never, l)); return err },
-		"guards": func(l state.Listing) error {
-			_, err := count(c.ListGuards(t.Context(), never, l))
-			return err
-		},
-		"contributions": func(l state.Listing) error {
-			_, err := count(c.ListContributions(t.Context(), never, l))
-			return err
-		},
-		"groups": func(l state.Listing) error {
-			_, err := count(c.ListGroups(t.Context(), groupTarget, groupValues, l))
-			return err
-		},
-	}
-	for _, what := range slices.Sorted(maps.Keys(lists)) {
+	for what, list := range c.lists(never, groupTarget) {
 		var spent atomic.Int64 // tenths
-		must(t, lists[what](state.Listing{Spend: func(_ context.Context, units float64) error {
+		_, err := list(state.Listing{Spend: func(_ context.Context, units float64) error {
 			spent.Add(int64(units * 10))
 			return nil
-		}}))
+		}})
+		must(t, err)
 		if least := map[bool]int64{true: 90, false: 0}[c.billed && what != "groups"]; spent.Load() < least || !c.billed && spent.Load() > 0 {
 			t.Errorf("%s cost %d tenths of a unit", what, spent.Load())
 		}
 		if what == "groups" && c.billed && spent.Load() < 10 { // the row and its members
 			t.Errorf("%s cost %d tenths of a unit", what, spent.Load())
 		}
-		err := lists[what](state.Listing{Spend: func(context.Context, float64) error { return stop }})
+		_, err = list(state.Listing{Spend: func(context.Context, float64) error { return stop }})
 		if errors.Is(err, stop) != c.billed {
 			t.Errorf("%s: Spend ends the listing with %v", what, err)
 		}

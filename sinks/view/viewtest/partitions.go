@@ -15,7 +15,7 @@ import (
 )
 
 // queriesGoOn checks the reads of a partition from a sort key on, in both directions.
-func queriesGoOn(t *testing.T, s kindStore) {
+func queriesGoOn(t *testing.T, s Store, target view.Target) {
 	for _, sk := range []string{"a", "b1", "b2", "b3", "c"} {
 		apply(t, s, target, row(t, "p", sk, 1, ""), row(t, "q", sk, 1, ""))
 	}
@@ -53,11 +53,7 @@ func queriesGoOn(t *testing.T, s kindStore) {
 		{view.Query{To: item.StringValue("b2"), SKPrefix: "b"}, "b1 b2"},
 	} {
 		q.query.PK = item.StringValue("p")
-		var got []string
-		for _, r := range all(t, s.Rows(t.Context(), target.Table, q.query)) {
-			sk, _ := r.SK.Text()
-			got = append(got, sk)
-		}
+		got := sortKeys(t, s.Rows(t.Context(), target.Table, q.query))
 		same(t, fmt.Sprintf("%+v", q.query), got, strings.Fields(q.want))
 	}
 	both := all(t, s.Rows(t.Context(), target.Table, view.Query{Reverse: true, SKPrefix: "c"}))
@@ -74,7 +70,7 @@ func queriesGoOn(t *testing.T, s kindStore) {
 }
 
 // partitionsMerge checks the merged reads of shards with sort keys of each type, page by page.
-func partitionsMerge(t *testing.T, s kindStore) {
+func partitionsMerge(t *testing.T, s Store, target view.Target) {
 	for name, keys := range map[string][]string{
 		"S": {`{"S":"A"}`, `{"S":"a"}`, `{"S":"a\u0000"}`, `{"S":"a b"}`, `{"S":"b"}`, `{"S":"é"}`, `{"S":"😀"}`},
 		"N": {
@@ -113,7 +109,7 @@ func partitionsMerge(t *testing.T, s kindStore) {
 }
 
 // partitionsBetween checks that a merged read obeys its bounds, also from a cursor within them or before them.
-func partitionsBetween(t *testing.T, s kindStore) {
+func partitionsBetween(t *testing.T, s Store, target view.Target) {
 	p := view.Partition{Table: target.Table, Keys: view.ShardKeys(3, "between", "")}
 	for i, sk := range []string{"a", "b", "c", "d", "e", "f"} {
 		apply(t, s, target, row(t, fmt.Sprintf("between%d", i%3), sk, 1, ""))
@@ -138,12 +134,7 @@ func partitionsBetween(t *testing.T, s kindStore) {
 		if q.to != "" {
 			query.To = item.StringValue(q.to)
 		}
-		var got []string
-		for _, r := range all(t, p.Rows(t.Context(), s, query)) {
-			sk, _ := r.SK.Text()
-			got = append(got, sk)
-		}
-		same(t, fmt.Sprintf("%+v", q), got, strings.Fields(q.want))
+		same(t, fmt.Sprintf("%+v", q), sortKeys(t, p.Rows(t.Context(), s, query)), strings.Fields(q.want))
 	}
 }
 
@@ -170,7 +161,7 @@ func walk(t *testing.T, s view.Reader, p view.Partition, limit int, reverse bool
 }
 
 // partitionsReadLittle checks that a page reads what it needs, and the rows of one sink alone on request.
-func partitionsReadLittle(t *testing.T, s kindStore) {
+func partitionsReadLittle(t *testing.T, s Store, target view.Target) {
 	other := target
 	other.View = "two"
 	p := view.Partition{Table: target.Table, Keys: view.ShardKeys(5, "p", "")}
@@ -201,11 +192,7 @@ func partitionsReadLittle(t *testing.T, s kindStore) {
 		}
 		same(t, "the rows of one sink", got, want)
 	}
-	var last []string
-	for _, r := range all(t, p.Rows(t.Context(), s, view.PartitionQuery{SKPrefix: "19", Limit: 3, Reverse: true})) {
-		sk, _ := r.SK.Text()
-		last = append(last, sk)
-	}
+	last := sortKeys(t, p.Rows(t.Context(), s, view.PartitionQuery{SKPrefix: "19", Limit: 3, Reverse: true}))
 	same(t, "the last rows of a prefix", last, []string{"199", "198", "197"})
 	for _, cursor := range []string{"eA", "!", "AABhYQ", "AQ", "AQA", "AQB6cQ", "Af______", "AQBkMQ"} {
 		for _, err := range p.Rows(t.Context(), s, view.PartitionQuery{Cursor: cursor}) {

@@ -11,9 +11,8 @@ import (
 
 // RunPurge checks what a store forgets, and what it keeps.
 func RunPurge(t *testing.T, open Open) {
-	p := purgeCheck{t: t}
-	p.StateStore = opener(t, open)()
-	p.items, p.groups = &storeCheck{StateStore: p.StateStore, t: t, target: target}, &storeCheck{StateStore: p.StateStore, t: t, target: groupTarget}
+	s := &storeCheck{StateStore: opener(t, open)(), t: t, target: target}
+	p := purgeCheck{s, s.withTarget(groupTarget)}
 	p.wantEmpty(target, true)
 	p.wantEmpty(groupTarget, true)
 	start := time.Now()
@@ -28,18 +27,17 @@ func RunPurge(t *testing.T, open Open) {
 	same(t, "rows that guard themselves", rows(t, p, own.Table, view.Query{PK: item.StringValue("own")}), []string{`{"PK":{"S":"own"},"SK":{"S":"kept"},"text":{"S":"x"}}`})
 	same(t, "an older row, when its tombstone is forgotten", apply(t, p, own, row(t, "own", "gone", 4, "old")), []bool{false})
 	apply(t, p, own, tombstone(t, "own", "gone", 6), tombstone(t, "own", "kept", 6))
-	p.items.wantTexts("back of back says y", "kept of kept says x")
+	p.wantTexts("back of back says y", "kept of kept says x")
 	p.groups.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"2"},"revenue":{"N":"2"}}`)
 	// A forgotten item is unknown, and may be written again.
-	p.items.wantSettle("L", itemWrite(t, "left", 2, 3, ""))
-	p.items.wantSettle(".", itemWrite(t, "left", 0, 3, ""))
+	p.wantSettle("L", itemWrite(t, "left", 2, 3, ""))
+	p.wantSettle(".", itemWrite(t, "left", 0, 3, ""))
 }
 
 // purgeCheck is a store that forgets, with helpers to check it.
 type purgeCheck struct {
-	StateStore
-	t             *testing.T
-	items, groups *storeCheck
+	*storeCheck
+	groups *storeCheck
 }
 
 // writeItems inserts three items, removes left and back, and inserts back again.
@@ -48,15 +46,15 @@ func (p *purgeCheck) writeItems() {
 	for n, key := range []item.Key{"kept", "left", "back"} {
 		sk := string(key)
 		c := claimOf(t, key, 1, "x")
-		p.items.wantSettle(".", itemWrite(t, key, 0, 1, sk, claimsWrite(t, sk, "", "r1", c, c)))
+		p.wantSettle(".", itemWrite(t, key, 0, 1, sk, claimsWrite(t, sk, "", "r1", c, c)))
 		p.count("it comes", counted(t, key, 0, 1, "1"), change(t, "1", 1, "1"))
 		if n > 0 {
-			p.items.wantSettle(".", itemWrite(t, key, 1, 2, "", claimsWrite(t, sk, "r1", "", state.Claim{}, state.Claim{})))
+			p.wantSettle(".", itemWrite(t, key, 1, 2, "", claimsWrite(t, sk, "r1", "", state.Claim{}, state.Claim{})))
 			p.count("it goes", counted(t, key, 1, 2, ""), change(t, "1", -1, "-1"))
 		}
 	}
 	back := claimOf(t, "back", 3, "y")
-	p.items.wantSettle(".", itemWrite(t, "back", 2, 3, "back", claimsWrite(t, "back", "", "r3", back, back)))
+	p.wantSettle(".", itemWrite(t, "back", 2, 3, "back", claimsWrite(t, "back", "", "r3", back, back)))
 	p.count("it comes again", counted(t, "back", 2, 3, "1"), change(t, "1", 1, "1"))
 }
 
@@ -100,9 +98,9 @@ func (p *purgeCheck) purge(before time.Time, want int) {
 func (p *purgeCheck) wantKnown(want ...item.Key) {
 	p.t.Helper()
 	keys := []item.Key{"kept", "left", "back"}
-	gs, err := p.Guards(p.t.Context(), target, keys)
+	gs, err := p.Guards(p.t.Context(), target.State(), keys)
 	must(p.t, err)
-	cs, err := p.Contributions(p.t.Context(), groupTarget, keys)
+	cs, err := p.Contributions(p.t.Context(), groupTarget.State(), keys)
 	must(p.t, err)
 	var guarded, counted []item.Key
 	for i := range keys {

@@ -1,13 +1,11 @@
 package viewtest
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -22,7 +20,7 @@ func (s *repairCheck) theGroup() state.Row { return groupRow(s.t, "g", "1") }
 // readGroup reads the group g 1 with its members.
 func (s *repairCheck) readGroup() view.Group {
 	s.t.Helper()
-	groups, err := s.StateStore.(view.GroupReader).ReadGroups(s.t.Context(), s.target, repairedValues, []state.Row{s.theGroup()})
+	groups, err := s.ReadGroups(s.t.Context(), s.target, repairedValues, []state.Row{s.theGroup()})
 	must(s.t, err)
 	return groups[0]
 }
@@ -47,12 +45,7 @@ func (s *repairCheck) rightGroup(amounts ...string) view.Group {
 // repairGroup makes one repair, and returns its result.
 func (s *repairCheck) repairGroup(was, now view.Group) view.Result {
 	s.t.Helper()
-	rs, err := s.StateStore.(view.GroupRepairer).RepairGroups(s.t.Context(), s.target, []view.GroupRepair{{Was: was, Now: now}})
-	must(s.t, err)
-	if len(rs) != 1 {
-		s.t.Fatalf("%d results for 1 repair", len(rs))
-	}
-	return rs[0]
+	return s.one(s.RepairGroups(s.t.Context(), s.target, []view.GroupRepair{{Was: was, Now: now}}))
 }
 
 // count adds or removes shares of amounts in the group g 1, by items named by them. No contribution is written.
@@ -63,7 +56,7 @@ func (s *repairCheck) count(what string, add bool, amounts ...string) {
 		if add {
 			was, now = "", a
 		}
-		s.mustWrite(what, state.GroupWrite{Groups: []state.GroupChange{replaced(s.t, item.Key(a), was, now)}})
+		s.writeGroups(what, replaced(s.t, item.Key(a), was, now))
 	}
 }
 
@@ -96,7 +89,6 @@ func memberTexts(ms []state.Member) (texts []string) {
 
 // Groups are repaired whatever was wrong with them. Then they count on, and the repair is lost.
 func repairsOfGroups(t *testing.T, s *repairCheck) {
-	hand := func(do func(h Hand)) { do(s.Hand) }
 	for name, damage := range map[string]func(){
 		"right":   func() {},
 		"missing": func() { s.count("missing", false, "5", "7") },
@@ -104,11 +96,11 @@ func repairsOfGroups(t *testing.T, s *repairCheck) {
 		"other member": func() {
 			c := replaced(t, "of another item", "", "6")
 			c.Shares, c.Sums = 0, nil
-			s.mustWrite("other member", state.GroupWrite{Groups: []state.GroupChange{c}})
+			s.writeGroups("other member", c)
 		},
-		"changed": func() { hand(func(h Hand) { h.Set(t, s.StateStore, s.target.Table, s.theGroup(), "revenue", "1") }) },
-		"added":   func() { hand(func(h Hand) { h.Set(t, s.StateStore, s.target.Table, s.theGroup(), "note", "by hand") }) },
-		"removed": func() { hand(func(h Hand) { h.Take(t, s.StateStore, s.target.Table, s.theGroup()) }) },
+		"changed": func() { s.Hand.Set(t, s.StateStore, s.target.Table, s.theGroup(), "revenue", "1") },
+		"added":   func() { s.Hand.Set(t, s.StateStore, s.target.Table, s.theGroup(), "note", "by hand") },
+		"removed": func() { s.Hand.Take(t, s.StateStore, s.target.Table, s.theGroup()) },
 		"buried": func() {
 			s.Hand.Take(t, s.StateStore, s.target.Table, s.theGroup())
 			inPlace := s.target
@@ -123,17 +115,13 @@ func repairsOfGroups(t *testing.T, s *repairCheck) {
 			if extra { // no item counts in it
 				now = view.Group{Row: s.theGroup()}
 			}
-			if r := s.repairGroup(was, now); r != (view.Result{}) {
-				t.Fatalf("%s: %+v, want it done", name, r)
-			}
+			wantDone(t, name, s.repairGroup(was, now))
 			if !extra {
 				s.wantGroup(name, "5", "7")
-				if r := s.repairGroup(was, now); !r.Lost {
-					t.Errorf("%s again: %+v, want it lost", name, r)
-				}
-				s.mustWrite(name, state.GroupWrite{Groups: []state.GroupChange{{
+				wantLost(t, name+" again", s.repairGroup(was, now))
+				s.writeGroups(name, state.GroupChange{
 					Row: s.theGroup(), Shares: 0, Version: version(t, 6), Sums: []state.Increment{{Name: "revenue", Amount: number(t, "0")}},
-				}}})
+				})
 				s.count(name, false, "5")
 			} else {
 				s.wantGroup(name)
@@ -158,21 +146,17 @@ func repairsOfLargeGroups(t *testing.T, s *repairCheck) {
 		amounts = append(amounts, fmt.Sprint(1000+i))
 	}
 	s.count("wrong", true, "1")
-	if r := s.repairGroup(s.readGroup(), s.rightGroup(amounts...)); r != (view.Result{}) {
-		t.Fatalf("%+v, want it done", r)
-	}
+	wantDone(t, "", s.repairGroup(s.readGroup(), s.rightGroup(amounts...)))
 	s.wantGroup("many members", amounts...)
 	s.count("the least goes", false, amounts[0])
 	s.wantGroup("then the least goes", amounts[1:]...)
 	now := s.rightGroup("2")
 	long := strings.Repeat("7", 41)
 	now.Sums[0].Amount = number(t, long)
-	if r := s.repairGroup(s.readGroup(), now); r != (view.Result{}) {
-		t.Fatalf("%+v, want it done", r)
-	}
-	s.mustWrite("on a long sum", state.GroupWrite{Groups: []state.GroupChange{{
+	wantDone(t, "", s.repairGroup(s.readGroup(), now))
+	s.writeGroups("on a long sum", state.GroupChange{
 		Row: s.theGroup(), Shares: 1, Version: version(t, 6), Sums: []state.Increment{{Name: "revenue", Amount: number(t, "1")}},
-	}}})
+	})
 	if got := fmt.Sprint(s.readGroup().Sums[0].Amount); got != long[:40]+"8" {
 		t.Errorf("the long sum is %s", got)
 	}
@@ -210,16 +194,12 @@ func groupRepairsRace(t *testing.T, s *repairCheck) {
 					now = view.Group{Row: s.theGroup()}
 				}
 				at(func() { c.event(was) })
-				if r := s.repairGroup(was, now); !r.Lost || r.Err != nil {
-					t.Errorf("%s: %+v, want it lost", what, r)
-				}
+				wantLost(t, what, s.repairGroup(was, now))
 				if then != nil {
 					s.wantGroup(what, then...)
 				}
 				if left := s.readGroup(); left.Row != "" {
-					if r := s.repairGroup(left, view.Group{Row: s.theGroup()}); r != (view.Result{}) {
-						t.Fatalf("%s: %+v, want the group deleted", what, r)
-					}
+					wantDone(t, what, s.repairGroup(left, view.Group{Row: s.theGroup()}))
 				}
 			}
 		}
@@ -233,18 +213,14 @@ func groupRepairsRace(t *testing.T, s *repairCheck) {
 // addInPlace counts a share that has no member, which a store may add without reading the row.
 func (s *repairCheck) addInPlace() {
 	s.t.Helper()
-	s.mustWrite("a change in place", state.GroupWrite{Groups: []state.GroupChange{{
+	s.writeGroups("a change in place", state.GroupChange{
 		Row: s.theGroup(), Shares: 1, Version: version(s.t, 6), Sums: []state.Increment{{Name: "revenue", Amount: number(s.t, "100")}},
-	}}})
+	})
 }
 
 // A group's row that another sink, another birth or a person took is refused with the name of its owner, and stays.
 func repairsOfOthersGroups(t *testing.T, s *repairCheck) {
-	for who, change := range map[string]func(*view.Target){
-		"another sink":     func(t *view.Target) { t.View = "two" },
-		"another pipeline": func(t *view.Target) { t.Pipeline = "others" },
-		"another birth":    func(t *view.Target) { t.Birth = "second" },
-	} {
+	for who, change := range otherTargets {
 		for _, now := range []view.Group{s.rightGroup("5"), {Row: s.theGroup()}} {
 			s.count(who, true, "1")
 			was := s.readGroup()
@@ -252,17 +228,12 @@ func repairsOfOthersGroups(t *testing.T, s *repairCheck) {
 			theirs := s.target
 			change(&theirs)
 			apply(t, s, theirs, theirRow(t, "g", "1"))
-			rs, err := s.StateStore.(view.GroupRepairer).RepairGroups(t.Context(), s.target, []view.GroupRepair{{Was: was, Now: now}})
+			rs, err := s.RepairGroups(t.Context(), s.target, []view.GroupRepair{{Was: was, Now: now}})
 			if who == "another birth" {
-				if _, ok := errors.AsType[*state.LostError](err); !ok || !pipeline.IsFatal(err) {
-					t.Errorf("of %s: got %v, want a fatal LostError", who, err)
-				}
+				wantOtherBirth(t, who, err)
 			} else {
 				must(t, err)
-				foreign, ok := errors.AsType[*view.ForeignRowError](rs[0].Err)
-				if !ok || foreign.View != theirs.View || foreign.Pipeline != theirs.Pipeline || foreign.Row != s.theGroup() {
-					t.Errorf("of %s: got %+v, want a ForeignRowError", who, rs[0])
-				}
+				wantForeign(t, who, rs[0].Err, theirs, s.theGroup())
 			}
 			if got := s.readRow(s.theGroup()); got.Version != version(t, 9) {
 				t.Errorf("the row of %s is %+v", who, got)

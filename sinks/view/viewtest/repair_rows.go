@@ -1,12 +1,10 @@
 package viewtest
 
 import (
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
@@ -109,15 +107,13 @@ func asVoid(m view.Mutation) view.Mutation {
 // read returns what is stored at the key of a mutation.
 func (s *repairCheck) read(m view.Mutation) view.StoredRow {
 	s.t.Helper()
-	r, err := state.MakeRow(m.PK, m.SK)
-	must(s.t, err)
-	return s.readRow(r)
+	return s.readRow(rowOf(s.t, m))
 }
 
 // readRow returns what is stored at a row.
 func (s *repairCheck) readRow(r state.Row) view.StoredRow {
 	s.t.Helper()
-	stored, err := s.StateStore.(view.Inspector).StoredRows(s.t.Context(), s.target, []state.Row{r})
+	stored, err := s.StoredRows(s.t.Context(), s.target, []state.Row{r})
 	must(s.t, err)
 	return stored[0]
 }
@@ -125,12 +121,7 @@ func (s *repairCheck) readRow(r state.Row) view.StoredRow {
 // repair makes one repair, and returns its result.
 func (s *repairCheck) repair(was view.StoredRow, now view.Mutation) view.Result {
 	s.t.Helper()
-	rs, err := s.StateStore.(view.Repairer).RepairRows(s.t.Context(), s.target, []view.RowRepair{{Was: was, Now: now}})
-	must(s.t, err)
-	if len(rs) != 1 {
-		s.t.Fatalf("%d results for 1 repair", len(rs))
-	}
-	return rs[0]
+	return s.one(s.RepairRows(s.t.Context(), s.target, []view.RowRepair{{Was: was, Now: now}}))
 }
 
 // wantStored expects what is stored at the key of m: m itself at a version; nothing if m is the zero Mutation.
@@ -209,9 +200,7 @@ func (s *repairCheck) eachRepair(name string, check func(what string, was view.S
 // older ones lose.
 func repairsOfRows(t *testing.T, s *repairCheck) {
 	s.eachRepair("", func(what string, was view.StoredRow, now view.Mutation, v record.Version) {
-		if r := s.repair(was, now); r != (view.Result{}) {
-			t.Errorf("%s: %+v, want it done", what, r)
-		}
+		wantDone(t, what, s.repair(was, now))
 		s.wantStored(what, now, now, v)
 		if again, stored := s.repair(was, now), s.read(now); !again.Lost && !stored.Matches(&was) {
 			t.Errorf("%s again: %+v, want it lost", what, again)
@@ -277,9 +266,7 @@ func rowRepairsRace(t *testing.T, s *repairCheck) {
 					if !changed {
 						return
 					}
-					if !r.Lost || r.Err != nil {
-						t.Errorf("%s: %+v, want it lost", what, r)
-					}
+					wantLost(t, what, r)
 					if after := s.read(now); !after.Matches(&before) || rowText(after) == mutationText(now, after.Version) && now.Attributes != nil {
 						t.Errorf("%s: stored is %s", what, rowText(after))
 					}
@@ -324,18 +311,18 @@ func wantOneDone(t *testing.T, what string, repair func(i int) view.Result) {
 	}
 }
 
+// otherTargets change a target to one that may not write its rows.
+var otherTargets = map[string]func(*view.Target){
+	"another sink":     func(t *view.Target) { t.View = "two" },
+	"another pipeline": func(t *view.Target) { t.Pipeline = "others" },
+	"another birth":    func(t *view.Target) { t.Birth = "second" },
+}
+
 // A row that another sink or another birth took, or a person, is refused with the name of its owner, and stays.
 func repairsOfOthersRows(t *testing.T, s *repairCheck) {
-	others := map[string]view.Target{"another sink": s.target, "another pipeline": s.target, "another birth": s.target}
-	for who, target := range others {
-		switch who {
-		case "another sink":
-			target.View = "two"
-		case "another pipeline":
-			target.Pipeline = "others"
-		case "another birth":
-			target.Birth = "second"
-		}
+	for who, change := range otherTargets {
+		target := s.target
+		change(&target)
 		s.eachRepair(who, func(what string, was view.StoredRow, now view.Mutation, _ record.Version) {
 			sk, _ := now.SK.Text()
 			if was.Exists && (!was.Tombstone || s.target.InPlace) {
@@ -343,22 +330,14 @@ func repairsOfOthersRows(t *testing.T, s *repairCheck) {
 			}
 			theirs := row(t, "a", sk, 5, "theirs")
 			apply(t, s, target, theirs)
-			rs, err := s.StateStore.(view.Repairer).RepairRows(t.Context(), s.target, []view.RowRepair{{Was: was, Now: now}})
+			rs, err := s.RepairRows(t.Context(), s.target, []view.RowRepair{{Was: was, Now: now}})
 			if who == "another birth" {
-				if _, ok := errors.AsType[*state.LostError](err); !ok || !pipeline.IsFatal(err) {
-					t.Errorf("%s of %s: got %v, want a fatal LostError", what, who, err)
-				}
+				wantOtherBirth(t, what+" of "+who, err)
 			} else {
 				must(t, err)
-				foreign, ok := errors.AsType[*view.ForeignRowError](rs[0].Err)
-				if !ok || foreign.View != target.View || foreign.Pipeline != target.Pipeline || foreign.Row != groupRow(t, "a", sk) {
-					t.Errorf("%s of %s: got %+v, want a ForeignRowError", what, who, rs[0])
-				}
-				permanent(t, what, rs[0].Err)
+				wantForeign(t, what+" of "+who, rs[0].Err, target, groupRow(t, "a", sk))
 			}
-			reader := *s.storeCheck
-			reader.target = target
-			(&repairCheck{&reader, s.RepairSuite}).wantStored(what+" of "+who, now, theirs, version(t, 5))
+			(&repairCheck{s.withTarget(target), s.RepairSuite}).wantStored(what+" of "+who, now, theirs, version(t, 5))
 		})
 	}
 }
@@ -375,11 +354,7 @@ func repairsOfWideRows(t *testing.T, s *repairCheck) {
 	was := s.read(wide)
 	s.Hand.Set(t, s.StateStore, s.target.Table, groupRow(t, "a", "1"), "a001", "by hand")
 	now := row(t, "a", "1", 0, "right")
-	if r := s.repair(was, now); !r.Lost {
-		t.Errorf("of a row that was changed: %+v, want it lost", r)
-	}
-	if r := s.repair(s.read(wide), now); r != (view.Result{}) {
-		t.Errorf("%+v, want it done", r)
-	}
+	wantLost(t, "of a row that was changed", s.repair(was, now))
+	wantDone(t, "", s.repair(s.read(wide), now))
 	s.wantStored("the row", now, now, version(t, 5))
 }

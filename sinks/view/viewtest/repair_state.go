@@ -1,7 +1,6 @@
 package viewtest
 
 import (
-	"errors"
 	"fmt"
 	"testing"
 
@@ -36,9 +35,14 @@ func (s *repairCheck) claimRepair(image item.Key, version record.Version, r stat
 // settle makes one write, and returns its result.
 func (s *repairCheck) settle(w state.ItemWrite) view.Result {
 	s.t.Helper()
-	rs, err := s.Settle(s.t.Context(), s.target, []state.ItemWrite{w})
-	must(s.t, err)
-	return rs[0]
+	return s.one(s.Settle(s.t.Context(), s.target, []state.ItemWrite{w}))
+}
+
+// claims returns the first write of an item that claims a row alone.
+func claims(c state.Claim, r state.Row) state.ItemWrite {
+	return state.ItemWrite{
+		Source: c.Source, Guard: state.Guard{Version: c.Version, Row: r}, Rows: []state.RowClaimsWrite{{Row: r, Revision: "r1", Claim: c, Owner: c}},
+	}
 }
 
 // Claims are repaired by a write at the version that the guard has. It puts the row right, whatever a person did to it.
@@ -47,10 +51,7 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 	first := func(sk string) {
 		t.Helper()
 		c := claimOf(t, item.Key(sk), 5, "right")
-		s.wantSettle(".", state.ItemWrite{
-			Source: c.Source, Guard: state.Guard{Version: c.Version, Row: row(sk)},
-			Rows: []state.RowClaimsWrite{{Row: row(sk), Revision: "r1", Claim: c, Owner: c}},
-		})
+		s.wantSettle(".", claims(c, row(sk)))
 	}
 	inPlace := s.target
 	inPlace.InPlace = true
@@ -67,20 +68,14 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 		first(name)
 		damage(name)
 		repair := s.claimRepair(item.Key(name), version(t, 5), row(name), "right")
-		if r := s.settle(repair); r != (view.Result{}) {
-			t.Errorf("%s: %+v, want it done", name, r)
-		}
+		wantDone(t, name, s.settle(repair))
 		if got := rowText(s.readRow(row(name))); got != storedText(true, false, version(t, 5), `{"S":"right"}`) {
 			t.Errorf("%s: stored is %s", name, got)
 		}
-		if r := s.settle(repair); !r.Lost {
-			t.Errorf("%s, again: %+v, want it lost", name, r)
-		}
+		wantLost(t, name+", again", s.settle(repair))
 		later := s.claimRepair(item.Key(name), version(t, 5), row(name), "newer")
 		later.Guard.Version, later.Rows[0].Claim.Version, later.Rows[0].Owner.Version = version(t, 6), version(t, 6), version(t, 6)
-		if r := s.settle(later); r != (view.Result{}) {
-			t.Errorf("%s, then a newer change: %+v, want it done", name, r)
-		}
+		wantDone(t, name+", then a newer change", s.settle(later))
 		s.wantGuards([]item.Key{item.Key(name)}, state.Guard{Version: version(t, 6), Row: row(name)})
 	}
 
@@ -116,10 +111,7 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 	other.View = "two"
 	theirs := theirRow(t, "r", "taken")
 	apply(t, s, other, theirs)
-	r := s.settle(s.claimRepair("taken", version(t, 5), row("taken"), "right"))
-	if foreign, ok := errors.AsType[*view.ForeignRowError](r.Err); !ok || foreign.View != "two" || foreign.Row != row("taken") {
-		t.Errorf("of another sink's row: %+v, want a ForeignRowError", r)
-	}
+	wantForeign(t, "another sink's row", s.settle(s.claimRepair("taken", version(t, 5), row("taken"), "right")).Err, other, row("taken"))
 	if got := s.readRow(row("taken")); got.View != "two" || got.Version != theirs.Version {
 		t.Errorf("the other sink's row is %+v", got)
 	}
@@ -139,15 +131,11 @@ func claimRepairsRace(t *testing.T, s *repairCheck) {
 			sk := moment + " " + name
 			r := groupRow(t, "r", sk)
 			c := claimOf(t, item.Key(sk), 5, "wrong")
-			s.wantSettle(".", state.ItemWrite{
-				Source: c.Source, Guard: state.Guard{Version: c.Version, Row: r}, Rows: []state.RowClaimsWrite{{Row: r, Revision: "r1", Claim: c, Owner: c}},
-			})
+			s.wantSettle(".", claims(c, r))
 			repair := s.claimRepair(c.Source, c.Version, r, "right")
 			first := event(s.claimRepair(c.Source, c.Version, r, "first"))
 			at(func() { other.wantSettle(".", first) })
-			if got := s.settle(repair); !got.Lost || got.Err != nil {
-				t.Errorf("%s: %+v, want it lost", sk, got)
-			}
+			wantLost(t, sk, s.settle(repair))
 			s.wantGuards([]item.Key{c.Source}, first.Guard)
 			if got := rowText(s.readRow(r)); got != storedText(true, false, version(t, 5), `{"S":"first"}`) {
 				t.Errorf("%s: stored is %s", sk, got)
@@ -156,9 +144,7 @@ func claimRepairsRace(t *testing.T, s *repairCheck) {
 	}
 	c := claimOf(t, "parallel", 5, "wrong")
 	r := groupRow(t, "r", "parallel")
-	s.wantSettle(".", state.ItemWrite{
-		Source: c.Source, Guard: state.Guard{Version: c.Version, Row: r}, Rows: []state.RowClaimsWrite{{Row: r, Revision: "r1", Claim: c, Owner: c}},
-	})
+	s.wantSettle(".", claims(c, r))
 	repair := s.claimRepair(c.Source, c.Version, r, "right")
 	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].settle(repair) })
 }
@@ -172,9 +158,7 @@ func claimsAfterRepairs(t *testing.T, s *repairCheck) {
 	key, at := stream.Changes[1].Key, stream.Changes[1].Version
 	r := groupRow(t, "r", "a,1")
 	s.Hand.Take(t, s.StateStore, s.target.Table, r)
-	if got := s.settle(s.claimRepair(key, at, r, "right")); got != (view.Result{}) {
-		t.Fatalf("%+v, want it done", got)
-	}
+	wantDone(t, "", s.settle(s.claimRepair(key, at, r, "right")))
 	for _, change := range []int{0, 1} {
 		must(t, writeOne(t, sink, stream, change))
 		if got := rowText(s.readRow(r)); got != storedText(true, false, at, `{"S":"right"}`) {
@@ -196,9 +180,13 @@ const (
 // contributionRepair replaces the shares of a contribution at its version, and changes its group by the difference.
 func contributionRepair(t *testing.T, image item.Key, at record.Version, was, now []state.Share, c state.GroupChange) state.GroupWrite {
 	t.Helper()
+	stored := state.Contribution{Version: at, Since: version(t, 1), Shares: was}
+	if at.IsZero() {
+		stored = state.Contribution{}
+	}
 	return state.GroupWrite{
 		Items: []state.ContributionWrite{{
-			Source: image, Was: at, WasShares: &was, Now: state.Contribution{Version: at, Since: version(t, 1), Shares: now},
+			Source: image, Was: stored, WholeWas: true, Now: state.Contribution{Version: at, Since: version(t, 1), Shares: now},
 		}},
 		Groups: []state.GroupChange{c},
 	}
@@ -244,16 +232,14 @@ func repairsOfContributions(t *testing.T, s *repairCheck) {
 		Groups: []state.GroupChange{replaced(t, "b", "", "8")},
 	})
 	s.mustWrite("the wrong amount", state.GroupWrite{
-		Items:  []state.ContributionWrite{{Source: "a", Now: state.Contribution{Version: version(t, 5), Shares: share(t, wrongShare)}}},
+		Items:  []state.ContributionWrite{{Source: "a", Now: state.Contribution{Version: version(t, 5), Since: version(t, 1), Shares: share(t, wrongShare)}}},
 		Groups: []state.GroupChange{replaced(t, "a", "", wrongShare)},
 	})
 	s.wantRows(group(8, 10))
 	repair := contributionRepair(t, "a", version(t, 5), share(t, wrongShare), share(t, rightShare), replaced(t, "a", wrongShare, rightShare))
 	s.mustWrite("the repair", repair)
 	s.wantRows(group(7, 8))
-	if r := s.write(repair); !r.Lost || r.Err != nil {
-		t.Errorf("the repair again: %+v, want it lost", r)
-	}
+	wantLost(t, "the repair again", s.write(repair))
 	s.wantRows(group(7, 8))
 	if c := s.contribution("a"); c.Version != version(t, 5) || len(c.Shares) != 1 || !c.Shares[0].Equal(share(t, rightShare)[0]) {
 		t.Errorf("the contribution is %+v", c)
@@ -261,23 +247,17 @@ func repairsOfContributions(t *testing.T, s *repairCheck) {
 	gone := contributionRepair(t, "a", version(t, 5), share(t, rightShare), nil, replaced(t, "a", rightShare, ""))
 	s.mustWrite("an extra item", gone)
 	s.wantRows(group(8))
-	if r := s.write(gone); !r.Lost || r.Err != nil {
-		t.Errorf("the extra item again: %+v, want it lost", r)
-	}
+	wantLost(t, "the extra item again", s.write(gone))
 	back := contributionRepair(t, "a", version(t, 5), nil, share(t, rightShare), replaced(t, "a", "", rightShare))
 	s.mustWrite("a missing item of which the removal is known", back)
-	if r := s.write(back); !r.Lost || r.Err != nil {
-		t.Errorf("the missing item again: %+v, want it lost", r)
-	}
+	wantLost(t, "the missing item again", s.write(back))
 	unknown := contributionRepair(t, "c", record.Version{}, nil, share(t, "9"), replaced(t, "c", "", "9"))
 	unknown.Items[0].Now.Version = layerZero(t)
 	s.mustWrite("an item that is not known", unknown)
-	if r := s.write(unknown); !r.Lost || r.Err != nil {
-		t.Errorf("the unknown item again: %+v, want it lost", r)
-	}
+	wantLost(t, "the unknown item again", s.write(unknown))
 	s.wantRows(group(7, 8, 9))
 	s.mustWrite("a newer change", state.GroupWrite{
-		Items:  []state.ContributionWrite{{Source: "c", Was: layerZero(t), Now: state.Contribution{Version: version(t, 6), Shares: share(t, "11")}}},
+		Items:  []state.ContributionWrite{{Source: "c", Was: state.Contribution{Version: layerZero(t)}, Now: state.Contribution{Version: version(t, 6), Shares: share(t, "11")}}},
 		Groups: []state.GroupChange{replaced(t, "c", "9", "11")},
 	})
 	s.wantRows(group(7, 8, 11))
@@ -290,7 +270,7 @@ func contributionRepairsRace(t *testing.T, s *repairCheck) {
 	store := func(what string, by *repairCheck, v record.Version, now string) {
 		t.Helper()
 		w := contributionRepair(t, "a", at, nil, share(t, now), replaced(t, "a", amount, now))
-		w.Items[0].WasShares, w.Items[0].Now.Version = nil, v
+		w.Items[0].WholeWas, w.Items[0].Now.Version = false, v
 		by.mustWrite(what, w)
 		amount, at = now, v
 	}
@@ -302,9 +282,7 @@ func contributionRepairsRace(t *testing.T, s *repairCheck) {
 			repair := contributionRepair(t, "a", at, share(t, wrongShare), share(t, rightShare), replaced(t, "a", wrongShare, rightShare))
 			n += by
 			runs(func() { store(name, other, version(t, n), "12") })
-			if r := s.write(repair); !r.Lost || r.Err != nil {
-				t.Errorf("%s %s: %+v, want it lost", name, moment, r)
-			}
+			wantLost(t, fmt.Sprintf("%s %s", name, moment), s.write(repair))
 			s.wantRows(group(12))
 		}
 	}

@@ -20,15 +20,9 @@ func repairsBesideTombstones(t *testing.T, s *repairCheck) {
 			putBack := s.Hand.Take(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
 			apply(t, s, s.target, tombstone(t, "a", sk, newest))
 			putBack()
-			if r := s.repair(s.read(now), now); r != (view.Result{}) {
-				t.Fatalf("%s: %+v, want it done", what, r)
-			}
+			wantDone(t, what, s.repair(s.read(now), now))
 			s.wantStored(what, now, now, version(t, newest))
-			same(t, what+", then a late change", apply(t, s, s.target, row(t, "a", sk, newest-1, "late")), []bool{true})
-			s.wantStored(what+", then a late change", now, now, version(t, newest))
-			newer := row(t, "a", sk, 8, "newer")
-			same(t, what+", then a newer change", apply(t, s, s.target, newer), []bool{false})
-			s.wantStored(what+", then a newer change", now, newer, version(t, 8))
+			s.wantOrder(what, sk, now, newest)
 		}
 	}
 }
@@ -55,22 +49,24 @@ func repairsOfTombstonesAtTheKey(t *testing.T, s *repairCheck) {
 			if !was.Tombstone || !was.InPlace || was.Version != version(t, 5) {
 				t.Fatalf("%s: read is %+v", what, was)
 			}
-			if r := s.repair(was, now); r != (view.Result{}) {
-				t.Fatalf("%s: %+v, want it done", what, r)
-			}
+			wantDone(t, what, s.repair(was, now))
 			newest := max(5, apart)
 			s.wantStored(what, now, now, version(t, newest))
 			if s.read(now).InPlace {
 				t.Errorf("%s: the tombstone is at the row's key", what)
 			}
-			if r := s.repair(was, now); !r.Lost {
-				t.Errorf("%s again: %+v, want it lost", what, r)
-			}
-			same(t, what+", then a late change", apply(t, s, s.target, row(t, "a", sk, newest-1, "late")), []bool{true})
-			s.wantStored(what+", then a late change", now, now, version(t, newest))
-			newer := row(t, "a", sk, 8, "newer")
-			same(t, what+", then a newer change", apply(t, s, s.target, newer), []bool{false})
-			s.wantStored(what+", then a newer change", now, newer, version(t, 8))
+			wantLost(t, what+" again", s.repair(was, now))
+			s.wantOrder(what, sk, now, newest)
 		}
 	}
+}
+
+// wantOrder expects that a repaired row of a version refuses an older change, and not a newer one.
+func (s *repairCheck) wantOrder(what, sk string, now view.Mutation, newest int) {
+	s.t.Helper()
+	same(s.t, what+", then a late change", apply(s.t, s, s.target, row(s.t, "a", sk, newest-1, "late")), []bool{true})
+	s.wantStored(what+", then a late change", now, now, version(s.t, newest))
+	newer := row(s.t, "a", sk, 8, "newer")
+	same(s.t, what+", then a newer change", apply(s.t, s, s.target, newer), []bool{false})
+	s.wantStored(what+", then a newer change", now, newer, version(s.t, 8))
 }

@@ -131,7 +131,7 @@ var _ view.ItemStore = (*faulty)(nil)
 func (f *faulty) itemStore() view.ItemStore { return f.Store.(view.ItemStore) }
 
 // Guards may fail; it writes nothing.
-func (f *faulty) Guards(ctx context.Context, t view.Target, items []item.Key) ([]state.Guard, error) {
+func (f *faulty) Guards(ctx context.Context, t state.Target, items []item.Key) ([]state.Guard, error) {
 	return injectFaults(f.faults, 0, func(int) ([]state.Guard, error) { return f.itemStore().Guards(ctx, t, items) })
 }
 

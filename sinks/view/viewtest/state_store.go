@@ -2,10 +2,12 @@ package viewtest
 
 import (
 	"context"
+	"errors"
 	"io"
 	"iter"
 	"testing"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
@@ -14,7 +16,17 @@ import (
 type StateStore interface {
 	Store
 	view.ItemStore
+	view.ItemRowsStore
 	view.GroupStore
+	view.Inspector
+	view.Lister
+	view.GuardLister
+	view.ClaimLister
+	view.ContributionLister
+	view.GroupLister
+	view.GroupReader
+	view.Repairer
+	view.GroupRepairer
 	state.Purger
 	view.Emptier
 }
@@ -70,6 +82,66 @@ func runChecks(t *testing.T, open Open, target view.Target, checks map[string]fu
 func (s *storeCheck) wantRows(want ...string) {
 	s.t.Helper()
 	same(s.t, "rows", rows(s.t, s.StateStore, s.target.Table, view.Query{}), want)
+}
+
+// one returns the result of a call of one write.
+func (s *storeCheck) one(rs []view.Result, err error) view.Result {
+	s.t.Helper()
+	must(s.t, err)
+	if len(rs) != 1 {
+		s.t.Fatalf("%d results for 1 write", len(rs))
+	}
+	return rs[0]
+}
+
+func wantDone(t *testing.T, what string, r view.Result) {
+	t.Helper()
+	if r != (view.Result{}) {
+		t.Fatalf("%s: %+v, want it done", what, r)
+	}
+}
+
+func wantLost(t *testing.T, what string, r view.Result) {
+	t.Helper()
+	if !r.Lost || r.Err != nil {
+		t.Errorf("%s: %+v, want it lost", what, r)
+	}
+}
+
+// wantForeign expects the permanent error of a row that belongs to another sink.
+func wantForeign(t *testing.T, what string, err error, owner view.Target, row state.Row) {
+	t.Helper()
+	foreign, ok := errors.AsType[*view.ForeignRowError](err)
+	if !ok || foreign.View != owner.View || foreign.Pipeline != owner.Pipeline || foreign.Row != row {
+		t.Errorf("%s: got %v, want a ForeignRowError of the view %s of the pipeline %s", what, err, owner.View, owner.Pipeline)
+	}
+	permanent(t, what, err)
+}
+
+// wantOtherBirth expects the fatal error of a row that has another birth.
+func wantOtherBirth(t *testing.T, what string, err error) {
+	t.Helper()
+	if lost, ok := errors.AsType[*state.LostError](err); !ok || !pipeline.IsFatal(err) || lost.Sink != target.View && lost.Sink != groupTarget.View {
+		t.Errorf("%s: got %v, want a fatal LostError", what, err)
+	}
+}
+
+// sortKeys returns the sort keys of rows.
+func sortKeys(t testing.TB, rows iter.Seq2[view.Row, error]) (sks []string) {
+	t.Helper()
+	for _, r := range all(t, rows) {
+		sk, _ := r.SK.Text()
+		sks = append(sks, sk)
+	}
+	return sks
+}
+
+// rowOf returns the row of a mutation.
+func rowOf(t *testing.T, m view.Mutation) state.Row {
+	t.Helper()
+	r, err := state.MakeRow(m.PK, m.SK)
+	must(t, err)
+	return r
 }
 
 // opener returns a function that opens a new store, and then the same one again, as other processes do. The test

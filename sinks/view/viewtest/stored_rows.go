@@ -5,23 +5,20 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
 // storedRows checks the rows that a [view.Inspector] returns; other stores pass.
-func storedRows(t *testing.T, s kindStore) {
-	in, ok := s.inspector()
+func storedRows(t *testing.T, s Store, target view.Target) {
+	in, ok := s.(view.Inspector)
 	if !ok {
 		return
 	}
 	apply(t, s, target, row(t, "a", "1", 5, "five"), tombstone(t, "a", "2", 6))
 	var asked []state.Row
 	for _, sk := range []string{"2", "3", "1"} {
-		r, err := state.MakeRow(item.StringValue("a"), item.StringValue(sk))
-		must(t, err)
-		asked = append(asked, r)
+		asked = append(asked, groupRow(t, "a", sk))
 	}
 	found, err := in.StoredRows(t.Context(), target, asked)
 	if err != nil || len(found) != len(asked) {

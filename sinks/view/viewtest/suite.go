@@ -46,14 +46,18 @@ type Suite struct {
 	Only []string
 }
 
+// tombstoneKinds are the places of tombstones, as values of Target.InPlace.
+var tombstoneKinds = map[string]bool{"Apart": false, "InPlace": true}
+
 // Run checks a store.
 func Run(t *testing.T, s Suite) {
 	t.Run("Store", func(t *testing.T) { contract(t, s) })
 	all := views()
-	if s.keepsGuards(t) {
+	store := opener(t, s.Open)()
+	if _, ok := store.(view.ItemStore); ok {
 		all = append(all, sharedViews()...)
 	}
-	if s.keepsItemRows(t) {
+	if _, ok := store.(view.ItemRowsStore); ok {
 		all = append(all, elementViews()...)
 	}
 	for _, v := range all {
@@ -65,18 +69,6 @@ func Run(t *testing.T, s Suite) {
 			sinktest.Run(t, v.suite(t, s))
 		})
 	}
-}
-
-// keepsGuards reports whether the store is a [view.ItemStore], too.
-func (suite Suite) keepsGuards(t *testing.T) bool {
-	_, ok := opener(t, suite.Open)().(view.ItemStore)
-	return ok
-}
-
-// keepsItemRows reports whether the store is a [view.ItemRowsStore], too.
-func (suite Suite) keepsItemRows(t *testing.T) bool {
-	_, ok := opener(t, suite.Open)().(view.ItemRowsStore)
-	return ok
 }
 
 // suite returns the sink suite for a view on the store.

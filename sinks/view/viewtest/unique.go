@@ -10,7 +10,7 @@ import (
 
 // A row whose key should identify its item refuses other items, whatever their versions are, and stays as it is. The key is
 // free again when the item has left it.
-func rowsOfOneItem(t *testing.T, s kindStore) {
+func rowsOfOneItem(t *testing.T, s Store, target view.Target) {
 	unique := target
 	unique.RefuseOtherItem = true
 	of := func(source item.Key, m view.Mutation) view.Mutation {

@@ -153,7 +153,7 @@ func (s *linkedRows) Apply(ctx context.Context, t view.Target, ms []view.Mutatio
 	return send(ctx, s.link, func(ctx context.Context) ([]view.Result, error) { return s.Store.Apply(ctx, t, ms) })
 }
 
-func (s *linkedRows) Guards(ctx context.Context, t view.Target, items []item.Key) ([]state.Guard, error) {
+func (s *linkedRows) Guards(ctx context.Context, t state.Target, items []item.Key) ([]state.Guard, error) {
 	return send(ctx, s.link, func(ctx context.Context) ([]state.Guard, error) { return s.Store.Guards(ctx, t, items) })
 }
 
@@ -165,7 +165,7 @@ func (s *linkedRows) Settle(ctx context.Context, t view.Target, ws []state.ItemW
 	return send(ctx, s.link, func(ctx context.Context) ([]view.Result, error) { return s.Store.Settle(ctx, t, ws) })
 }
 
-func (s *linkedRows) Contributions(ctx context.Context, t view.Target, items []item.Key) ([]state.Contribution, error) {
+func (s *linkedRows) Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error) {
 	return send(ctx, s.link, func(ctx context.Context) ([]state.Contribution, error) { return s.Store.Contributions(ctx, t, items) })
 }
 

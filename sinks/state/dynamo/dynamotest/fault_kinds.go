@@ -1,7 +1,6 @@
 package dynamotest
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"slices"
 	"syscall"
 	"testing/iotest"
+
+	"github.com/tablewake/tablewake/sinks/internal/awstest"
 )
 
 // Refuse answers with an error of the API, and does not send the call. status and
@@ -29,7 +30,7 @@ func Throttle() Fault {
 // Unavailable answers with a status and an HTML page, as a proxy does.
 func Unavailable(status int) Fault {
 	return func(r *Request) (*http.Response, error) {
-		return response(r.http, status, []byte("<html>"+http.StatusText(status)+"</html>")), nil
+		return awstest.Answer(r.http, status, jsonType, "<html>"+http.StatusText(status)+"</html>"), nil
 	}
 }
 
@@ -109,14 +110,10 @@ func Cut(n int) Fault {
 func Through(inner, outer Fault) Fault {
 	return func(r *Request) (*http.Response, error) {
 		of := *r
-		of.next = roundTripper(func(*http.Request) (*http.Response, error) { return inner(r) })
+		of.send = func([]byte) (*http.Response, error) { return inner(r) }
 		return outer(&of)
 	}
 }
-
-type roundTripper func(*http.Request) (*http.Response, error)
-
-func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // Meanwhile does something before the call is sent: another writer is faster.
 func Meanwhile(do func()) Fault {
@@ -185,13 +182,7 @@ func Unprocessed(n int) Fault {
 // answer is an answer of the API without a server.
 func (r *Request) answer(status int, body map[string]any) (*http.Response, error) {
 	b, err := json.Marshal(body)
-	return response(r.http, status, b), err
+	return awstest.Answer(r.http, status, jsonType, string(b)), err
 }
 
-func response(req *http.Request, status int, body []byte) *http.Response {
-	return &http.Response{
-		Status: http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: http.Header{"Content-Type": {"application/x-amz-json-1.0"}}, Request: req,
-		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
-	}
-}
+const jsonType = "application/x-amz-json-1.0"

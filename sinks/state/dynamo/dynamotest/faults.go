@@ -1,12 +1,11 @@
 package dynamotest
 
 import (
-	"bytes"
-	"io"
 	"math/rand/v2"
 	"net/http"
-	"strings"
 	"sync"
+
+	"github.com/tablewake/tablewake/sinks/internal/awstest"
 )
 
 // Request is a call that a fault may send, change or refuse.
@@ -15,15 +14,11 @@ type Request struct {
 	Body []byte // JSON
 
 	http *http.Request
-	next http.RoundTripper
+	send func(body []byte) (*http.Response, error)
 }
 
 // Send sends the call with Body, which a fault may have changed. DynamoDB Local does not check signatures.
-func (r *Request) Send() (*http.Response, error) {
-	req := r.http.Clone(r.http.Context())
-	req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(r.Body)), int64(len(r.Body))
-	return r.next.RoundTrip(req)
-}
+func (r *Request) Send() (*http.Response, error) { return r.send(r.Body) }
 
 // Fault is what becomes of a call. It may send it, and may do so more than once.
 type Fault func(r *Request) (*http.Response, error)
@@ -82,36 +77,18 @@ func (f *Faults) take(op string) Fault {
 }
 
 // over returns a transport that applies f to calls before next.
-func (f *Faults) over(next http.RoundTripper) http.RoundTripper { return &transport{f, next} }
+func (f *Faults) over(next http.RoundTripper) http.RoundTripper {
+	return awstest.Transport(next, func(op string, r *http.Request, body []byte, send func(body []byte) (*http.Response, error)) (*http.Response, error) {
+		call := &Request{Op: op, Body: body, http: r, send: send}
+		if fault := f.take(op); fault != nil {
+			return fault(call)
+		}
+		return call.Send()
+	})
+}
 
 // Client returns an HTTP client that applies f. If next answers by itself, a test
 // needs no socket.
 func (f *Faults) Client(next http.RoundTripper) *http.Client {
 	return &http.Client{Transport: f.over(next)}
-}
-
-type transport struct {
-	faults *Faults
-	next   http.RoundTripper
-}
-
-// RoundTrip reads the request's body before anything else, as a RoundTripper must close it.
-func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	var body []byte
-	if req.Body != nil {
-		var err error
-		body, err = io.ReadAll(req.Body)
-		if closed := req.Body.Close(); err == nil {
-			err = closed
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	_, op, _ := strings.Cut(req.Header.Get("X-Amz-Target"), ".")
-	r := &Request{Op: op, Body: body, http: req, next: t.next}
-	if fault := t.faults.take(op); fault != nil {
-		return fault(r)
-	}
-	return r.Send()
 }

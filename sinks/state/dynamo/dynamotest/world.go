@@ -4,11 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/smithy-go/middleware"
 )
 
@@ -32,38 +33,27 @@ func (r *renaming) ID() string { return "World" }
 func (r *renaming) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
 	created := ""
 	switch p := in.Parameters.(type) {
-	case *dynamodb.PutItemInput:
-		in.Parameters = copied(p, func(p *dynamodb.PutItemInput) { r.into(&p.TableName) })
-	case *dynamodb.UpdateItemInput:
-		in.Parameters = copied(p, func(p *dynamodb.UpdateItemInput) { r.into(&p.TableName) })
-	case *dynamodb.DeleteItemInput:
-		in.Parameters = copied(p, func(p *dynamodb.DeleteItemInput) { r.into(&p.TableName) })
-	case *dynamodb.GetItemInput:
-		in.Parameters = copied(p, func(p *dynamodb.GetItemInput) { r.into(&p.TableName) })
-	case *dynamodb.QueryInput:
-		in.Parameters = copied(p, func(p *dynamodb.QueryInput) { r.into(&p.TableName) })
-	case *dynamodb.ScanInput:
-		in.Parameters = copied(p, func(p *dynamodb.ScanInput) { r.into(&p.TableName) })
-	case *dynamodb.CreateTableInput:
-		in.Parameters = copied(p, func(p *dynamodb.CreateTableInput) { r.into(&p.TableName); created = *p.TableName })
-	case *dynamodb.DeleteTableInput:
-		in.Parameters = copied(p, func(p *dynamodb.DeleteTableInput) { r.into(&p.TableName) })
-	case *dynamodb.DescribeTableInput:
-		in.Parameters = copied(p, func(p *dynamodb.DescribeTableInput) { r.into(&p.TableName) })
-	case *dynamodb.DescribeTimeToLiveInput:
-		in.Parameters = copied(p, func(p *dynamodb.DescribeTimeToLiveInput) { r.into(&p.TableName) })
-	case *dynamodb.UpdateTimeToLiveInput:
-		in.Parameters = copied(p, func(p *dynamodb.UpdateTimeToLiveInput) { r.into(&p.TableName) })
 	case *dynamodb.BatchGetItemInput:
-		in.Parameters = copied(p, func(p *dynamodb.BatchGetItemInput) { p.RequestItems = keyed(p.RequestItems, r.inside) })
+		c := *p
+		c.RequestItems = keyed(p.RequestItems, r.inside)
+		in.Parameters = &c
 	case *dynamodb.TransactWriteItemsInput:
-		in.Parameters = copied(p, func(p *dynamodb.TransactWriteItemsInput) {
-			all := make([]types.TransactWriteItem, len(p.TransactItems))
-			for i, a := range p.TransactItems {
-				all[i] = r.action(a)
+		c := *p
+		c.TransactItems = slices.Clone(p.TransactItems)
+		for i := range c.TransactItems {
+			action := reflect.ValueOf(&c.TransactItems[i]).Elem()
+			for f := range action.NumField() {
+				if part := action.Field(f); part.Kind() == reflect.Pointer && !part.IsNil() {
+					part.Set(reflect.ValueOf(r.renamed(part.Interface())))
+				}
 			}
-			p.TransactItems = all
-		})
+		}
+		in.Parameters = &c
+	default:
+		in.Parameters = r.renamed(p)
+	}
+	if p, ok := in.Parameters.(*dynamodb.CreateTableInput); ok {
+		created = *p.TableName
 	}
 	out, meta, err := next.HandleInitialize(ctx, in)
 	if err != nil {
@@ -81,29 +71,18 @@ func (r *renaming) HandleInitialize(ctx context.Context, in middleware.Initializ
 	return out, meta, nil
 }
 
-func (r *renaming) action(a types.TransactWriteItem) types.TransactWriteItem {
-	switch {
-	case a.Put != nil:
-		a.Put = copied(a.Put, func(p *types.Put) { r.into(&p.TableName) })
-	case a.Update != nil:
-		a.Update = copied(a.Update, func(p *types.Update) { r.into(&p.TableName) })
-	case a.Delete != nil:
-		a.Delete = copied(a.Delete, func(p *types.Delete) { r.into(&p.TableName) })
-	case a.ConditionCheck != nil:
-		a.ConditionCheck = copied(a.ConditionCheck, func(p *types.ConditionCheck) { r.into(&p.TableName) })
+// renamed returns a copy of a request, or of a part of one, with the name of its table changed.
+func (r *renaming) renamed(p any) any {
+	c := reflect.New(reflect.TypeOf(p).Elem())
+	c.Elem().Set(reflect.ValueOf(p).Elem())
+	if name := c.Elem().FieldByName("TableName"); name.IsValid() {
+		name.Set(reflect.ValueOf(aws.String(r.inside(name.Elem().String()))))
 	}
-	return a
+	return c.Interface()
 }
 
 func (r *renaming) inside(table string) string  { return r.prefix + table }
 func (r *renaming) outside(table string) string { return strings.TrimPrefix(table, r.prefix) }
-func (r *renaming) into(table **string)         { *table = aws.String(r.inside(aws.ToString(*table))) }
-
-func copied[T any](p *T, change func(*T)) *T {
-	c := *p
-	change(&c)
-	return &c
-}
 
 func keyed[V any](m map[string]V, name func(string) string) map[string]V {
 	renamed := make(map[string]V, len(m))
