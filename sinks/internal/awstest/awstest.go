@@ -64,7 +64,7 @@ func config(endpoint string, tr http.RoundTripper) aws.Config {
 // Name returns a random lower-case name that begins with prefix.
 func Name(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()[:12]) }
 
-// Transport returns a transport whose calls the tap sees. tap may be nil.
+// Transport returns a transport whose calls tap answers. send of the tap sends calls with next. tap may be nil.
 func Transport(next http.RoundTripper, tap Tap) http.RoundTripper { return &transport{next, tap} }
 
 type transport struct {
