@@ -11,14 +11,14 @@ import (
 type Backfill struct {
 	Run    string    // id
 	Sinks  string    // names of the sinks, sorted, joined by ","
-	Source string    // canonical name of what is read; each process of the backfill names the same
+	Source string    // canonical name of the export or table that is read; the same in each process of the backfill
 	Start  time.Time // when the backfill began. UTC, whole seconds
-	From   time.Time // each item is read as it was then or later; zero if unknown. UTC, whole seconds
+	From   time.Time // the source shows each item as it was at From or later; zero if unknown. UTC, whole seconds
 	Parts  int       // number of parts
 }
 
-// RemovalsSince returns when the first removal may have been made that the backfill must not undo: the
-// earlier of From and Start.
+// RemovalsSince returns the earlier of From and Start. The source may still have items that were removed after that
+// time, and the backfill must not bring them back.
 func (b Backfill) RemovalsSince() time.Time {
 	if b.From.IsZero() || b.Start.Before(b.From) {
 		return b.Start
@@ -31,17 +31,17 @@ func (b Backfill) RemovalsSince() time.Time {
 type Part struct {
 	Run, ID string
 
-	// Owner is the process that reads the part; "" if none does. Each write of the part raises Counter.
-	// An owner is dead if its Counter stands still for the claim time, by the clock of whoever observes it.
+	// Owner is the process that reads the part; "" if none does. Each write of the part raises Counter. Another process
+	// takes the part over if Counter does not change for the claim time, by the clock of that process.
 	Owner   string
 	Counter int64
 
-	Position string // where to read on: everything before it is written; "" is the start
+	Position string // where reading continues: all items before it are written; "" is the start
 	Items    int64  // number of items before Position
 	Done     bool   // all items of the part are written
 }
 
-// Backfills keeps the backfills of one pipeline, and how far their parts are read.
+// Backfills keeps the backfills of one pipeline and the progress of their parts.
 type Backfills interface {
 	// Backfills yields all backfills, in the order of Start and Run. A pulled error ends the sequence.
 	Backfills(ctx context.Context) iter.Seq2[Backfill, error]
@@ -50,24 +50,24 @@ type Backfills interface {
 	// durable. Several processes may call it at once.
 	AddBackfill(ctx context.Context, b Backfill) (Backfill, error)
 
-	// RemoveBackfill removes a backfill and its parts, once no process reads them. It returns no error
-	// if there is none. A call that failed may have removed some of the parts: call it again.
+	// RemoveBackfill removes a backfill and its parts. No process may read them any more. If there is no such backfill,
+	// it returns nil. A call that failed may have removed some of the parts: call it again.
 	RemoveBackfill(ctx context.Context, run string) error
 
-	// Parts yields the stored parts of a backfill, in the order of ID. Parts that are written meanwhile
-	// may be missing. A pulled error ends the sequence.
+	// Parts yields the stored parts of a backfill, in the order of ID. A part that is written during the read may be
+	// missing. A pulled error ends the sequence.
 	Parts(ctx context.Context, run string) iter.Seq2[Part, error]
 
-	// SetPart replaces was by now, which has the same Run and ID, and returns when that is durable. The
-	// zero Part as was means that the part is not stored yet. It returns false if the stored part
-	// differs from was in any field. Several processes may call it at once: one of them succeeds.
+	// SetPart replaces was by now, and returns when that is durable. Both have the same Run and ID. If was is zero, the
+	// part must not be stored yet. SetPart returns false if the stored part differs from was in any field. If several
+	// processes call it at once, one of them succeeds.
 	SetPart(ctx context.Context, was, now Part) (bool, error)
 }
 
-// MaxPartID is the maximum length of the ID of a part in bytes. The name of an S3 object is as long at most.
+// MaxPartID is the maximum length of the ID of a part, in bytes. It is also the limit for the name of an S3 object.
 const MaxPartID = 1024
 
-// CheckSetPart returns an error if was and now are not arguments of [Backfills].SetPart. Stores call it.
+// CheckSetPart returns an error if was and now are not valid arguments of [Backfills].SetPart. Stores call it.
 func CheckSetPart(was, now Part) error {
 	switch {
 	case now.Run == "":

@@ -12,51 +12,50 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// Birth records that the output of a sink began at a target. Every row, group or document of the
-// output has its ID, and each write is conditional on the ID. So a write is refused if the output
-// was written under another state.
+// Birth identifies one output of a sink: its target, and a random ID. Each row, group and document of the output has
+// the ID, and each write is conditional on it. So a write is refused if the output was written with another state.
 type Birth struct {
 	Sink   string
-	Target string // where the output is: "table shop-views", "index products"
+	Target string // table or index of the output: "table shop-views", "index products"
 
 	ID    string    // random
 	Made  time.Time // when the output began
 	State string    // identity of the state that belongs to the output ([Births])
 	Store string    // identity of the target; "" if the target has none
 
-	// Begun is set when the sink may have written to the target. A missing output is lost
-	// output from then on.
+	// Begun is set before the sink first writes to the target. From then on, a missing output means that it was lost.
 	Begun bool
 
-	// Fresh is set until a change with an image of its item is acknowledged to the sink that is no dead letter. So the
-	// dead letters of a fresh output are all that it missed. Outputs that a backfill cannot fill are not fresh.
+	// Fresh is set until the sink acknowledges the first change that has an image and is not dead-lettered. While it is
+	// set, the dead letters are all changes that the output missed. An output that a backfill cannot fill is never
+	// fresh.
 	Fresh bool
 
 	Stage     Stage
-	Floor     time.Time // changes of the stream made before it are not written; zero: all are. UTC, whole seconds
+	Floor     time.Time // earliest time of a change of the stream that is written; zero if all are. UTC, whole seconds
 	Stream    string    // ARN of the stream whose changes follow the backfill; "" if unknown
-	Run       string    // id of the [Backfill] that fills or filled the output, "rebuild" or "none" (see package sinks); "" if none did
+	Run       string    // id of the [Backfill] that filled the output, or "rebuild" or "none" (see package sinks); "" if there was none
 	ReadUntil time.Time // when the backfill ended its last read of the source; zero before that. UTC, whole seconds
 
-	// LeftOut is when a process last started whose file does not have the sink: the output may miss the changes that it
-	// acknowledged. Zero: none did since the output began, or since it was last compared with the table. UTC.
+	// LeftOut is the last time when a process started without this sink in its configuration. That process acknowledged
+	// changes that the output may miss. LeftOut is zero if there was none since the output began or was last compared
+	// with the table. UTC.
 	LeftOut time.Time
 }
 
-// Stage is how far the output of a sink is filled. The output of a sink that was added to a running
-// pipeline begins as Waiting, and a backfill moves it on; every other output is Live from its birth.
+// Stage is the progress of filling a sink's output. If the sink was added to a running pipeline, its output begins as
+// Waiting, and a backfill moves it to the next stages. Every other output is Live from the start.
 type Stage string
 
 // The stages, in order. A store keeps no attribute for Live.
 const (
 	Waiting  Stage = "waiting"  // nothing is written until a backfill begins
 	Filling  Stage = "filling"  // a backfill writes, and the stream writes changes made at Floor or later
-	Settling Stage = "settling" // the backfill has read all parts, and a shard may not be read past ReadUntil yet
-	Live     Stage = ""         // every change is written that Floor lets through
+	Settling Stage = "settling" // the backfill has read all parts, but some shard may not have been read up to ReadUntil
+	Live     Stage = ""         // all changes made at Floor or later are written
 )
 
-// ParseStage returns the stage of a stored text. A newer program may have stored a text that is not a
-// stage of this one: that is an error.
+// ParseStage returns the stage of a stored text. It returns an error for a stage that only a newer program knows.
 func ParseStage(text string) (Stage, error) {
 	switch s := Stage(text); s {
 	case Waiting, Filling, Settling, Live:
@@ -85,18 +84,17 @@ type Births interface {
 	// birth once that is durable. Several processes may call it at once.
 	RecordBirth(ctx context.Context, b Birth) (Birth, error)
 
-	// SetBirth replaces was by now, which has the same Sink and Target, and returns when that is
-	// durable. The zero Birth as now removes was. It returns false if the stored birth differs from was
-	// in any field. Several processes may call it at once: one of them succeeds.
+	// SetBirth replaces was by now, and returns when that is durable. Both have the same Sink and Target. If now is
+	// zero, it removes was. SetBirth returns false if the stored birth differs from was in any field. If several
+	// processes call it at once, one of them succeeds.
 	SetBirth(ctx context.Context, was, now Birth) (bool, error)
 
-	// Identity identifies the state itself: a table that was restored from a backup under the same
-	// name has another identity. It is "" if the state has none.
+	// Identity returns a text that identifies the state itself; "" if the state has none. A table that was restored
+	// from a backup under the same name has another identity.
 	Identity(ctx context.Context) (string, error)
 }
 
-// LossDetector is implemented by states that detect the loss of their births without having any
-// left.
+// LossDetector is implemented by a state that can detect the loss of all its births.
 type LossDetector interface {
 	// DetectLoss returns the evidence that births were recorded and lost; "" if there is none.
 	DetectLoss(ctx context.Context) (string, error)
@@ -117,16 +115,16 @@ type OutputRef struct{ Pipeline, Sink, Name string }
 
 // Output inspects a sink's output at a target. Its calls block.
 type Output interface {
-	// Identity identifies the target itself: a target that was recreated under the same name
-	// has another identity. It is "" if the target is missing or has none.
+	// Identity returns a text that identifies the target itself; "" if the target is missing or has none. A target that
+	// was recreated under the same name has another identity.
 	Identity(ctx context.Context) (string, error)
 
-	// Inspect counts the sink's rows, documents or objects by birth. It may stop early in a large
-	// output unless all is set.
+	// Inspect counts the sink's rows, documents or objects by birth. If all is false, it may stop early in a large
+	// output.
 	Inspect(ctx context.Context, all bool) (Inspection, error)
 
-	// Emptied reports whether the output is empty although the state remembers rows under that birth. It
-	// returns false if the state remembers none, or if a check would be expensive.
+	// Emptied reports whether the output is empty although the state remembers rows of the birth. It returns false if
+	// the state remembers no rows, or if a check would be expensive.
 	Emptied(ctx context.Context, birth string) (bool, error)
 
 	// Forget deletes the store's own records of an output that no longer exists, before a new output
@@ -138,7 +136,7 @@ type Output interface {
 type Inspection struct {
 	Seen       map[string]int // number of rows, documents or objects by birth; "" counts those without a birth
 	Tombstones int            // how many of them are tombstones, if the store distinguishes tombstones
-	Complete   bool           // all of the output was inspected
+	Complete   bool           // the whole output was inspected
 }
 
 // IsEmpty reports whether the output has no row, document or object except tombstones.
@@ -163,14 +161,14 @@ func (in Inspection) Total() (total int) {
 	return total
 }
 
-// LostError reports that a sink's output and the state do not belong together: one of them was
-// deleted, restored, or exchanged. It is fatal, so that no change is dead-lettered for it.
+// LostError reports that a sink's output and the state do not belong together: one of them was deleted, restored, or
+// exchanged. It is fatal, so that no change is dead-lettered because of it.
 type LostError struct {
 	Sink string // "" for all sinks
-	What string // what was expected, and what was found
-	Way  string // what to do about it; "" names the commands that help with every such error
+	What string // the expected and the found state or output
+	Way  string // hint for the user; if "", Error names the commands that help with every such error
 
-	Flags string // of these commands, for the file and the stores; "": none are named
+	Flags string // flags for the commands of Error, which select file and stores; "" if there are none
 }
 
 var _ redact.Redacted = (*LostError)(nil)
@@ -197,12 +195,11 @@ func (e *LostError) Redacted() string { return e.Error() }
 // Describe returns the class of the error.
 func (e *LostError) Describe() (class, field string) { return "lost_store", "" }
 
-// NewLostError returns a fatal [LostError] of a sink. what describes what was expected, and what
-// was found.
+// NewLostError returns a fatal [LostError] of a sink. what is LostError.What.
 func NewLostError(sink, what string) error { return pipeline.Fatal(&LostError{Sink: sink, What: what}) }
 
-// BirthMismatch returns the fatal [LostError] of a write to output whose birth is has ("" if it has
-// none) and not want. what names the output.
+// BirthMismatch returns the fatal [LostError] of a write to an output with the wrong birth. has is the birth of the
+// output, "" if it has none. want is the birth in the state. what names the output.
 func BirthMismatch(sink, what, has, want string) error {
 	is := "bears no birth"
 	if has != "" {

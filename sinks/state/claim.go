@@ -13,54 +13,55 @@ type Column struct {
 	Value item.Value
 }
 
-// Guard is what the state remembers of an item whose row other items may claim too.
+// Guard holds the version of an item and the row that the item claims. The state keeps one for each item whose row
+// other items may claim too.
 type Guard struct {
-	Version record.Version // newest version of the item; zero if nothing is known of the item
+	Version record.Version // newest version of the item; zero if the item is unknown
 	Row     Row            // the row that the item claims; "" if it claims none
-	Void    bool           // no row could be made of that version; the same version may replace this guard once one can be made
+	Void    bool           // no row could be made of the change of this version; the same version may replace the guard later
 }
 
 // Claim is an item's request for a row, with the attributes that it would give the row.
 type Claim struct {
 	Source     item.Key // key of the item; "" in the zero Claim
 	Version    record.Version
-	Time       time.Time // creation time of that change; 1970 if it has none
+	Time       time.Time // creation time of the change with Version; 1970 if it has none
 	Attributes []Column  // attributes of the row, without its key
 }
 
-// RowClaims is a row with all claims on it. The tables that store it call it a seat.
+// RowClaims is a row with all claims on it. The stored tables and keys call it a seat.
 type RowClaims struct {
 	Row      Row
 	Revision string  // unique text of the last write of the claims; "" if there is none
-	Owner    Claim   // the claim that has the row; the zero Claim if none has it. Beside waiting claims that is damage
+	Owner    Claim   // the claim that has the row; zero if no claim has it. No Owner while claims wait is damage
 	Waiting  []Claim // the other claims, in no order
 }
 
-// ItemGuard is the guard of an item, or a claim of one, or a row that one has.
+// ItemGuard is one entry of a listing: the guard of an item, a claim of an item on a row, or the owner of a row.
 type ItemGuard struct {
-	Item  item.Key // "" if only a digest of the key is stored, which was too long
-	Guard          // of a claim and of a row: only Row; "" if only a digest of it is stored that nothing resolves
-	Claim *Claim   // a claim. Without Source: one that cannot be read
-	Owns  bool     // Item has Row, by the claims on it
+	Item  item.Key // "" if the key was too long to store and only its digest is known
+	Guard          // a claim and an owner have only Row; it is "" if only its digest is known
+	Claim *Claim   // the claim, if the entry is a claim; without Source if it cannot be read
+	Owns  bool     // the entry is an owner: the claims on Row say that Item has it
 }
 
 // ContestedRow is a row with waiting claims.
 type ContestedRow struct {
 	Row     Row
-	Owner   item.Key   // of the item that owns the row; "" if none does
-	Waiting []item.Key // of the items whose claims wait, in the order of their bytes
+	Owner   item.Key   // key of the item that owns the row; "" if none does
+	Waiting []item.Key // keys of the items whose claims wait, sorted by their bytes
 }
 
-// Tombstone marks a removed row. It is stored apart from the table of rows.
+// Tombstone marks a removed row. It is stored in the state, apart from the table of rows.
 type Tombstone struct {
-	Version string    // text of the version of the change that removed the row; "" in the zero Tombstone
-	Source  item.Key  // the item that had the row
+	Version string    // version of the change that removed the row, as text; "" in the zero Tombstone
+	Source  item.Key  // key of the item that had the row
 	Void    bool      // no row could be made of the change
-	Expires time.Time // when the tombstone may be deleted; zero: never
+	Expires time.Time // time from which on the tombstone may be deleted; zero if never
 }
 
-// Replaces reports whether t is written over a stored tombstone: over an older one, and over a void of its version unless
-// it is void, too.
+// Replaces reports whether t replaces a stored tombstone. It replaces an older one. It also replaces a void one of the
+// same version, unless t is void too.
 func (t *Tombstone) Replaces(stored Tombstone) bool {
 	return stored.Version < t.Version || stored.Version == t.Version && stored.Void && !t.Void
 }
@@ -68,18 +69,17 @@ func (t *Tombstone) Replaces(stored Tombstone) bool {
 // ItemWrite replaces the guard of one item, and moves its claim from the old row to the new one.
 type ItemWrite struct {
 	Source  item.Key
-	Was     record.Version // expected version of the guard: as read, or as an earlier write of the same call leaves it; zero if there was none
-	WasVoid bool           // expected Void of the guard
+	Was     record.Version // expected version of the stored guard, as read or as an earlier write of the call leaves it; zero if there is none
+	WasVoid bool           // expected Void of the stored guard
 	Guard   Guard
-	Rows    []RowClaimsWrite // at most two: the row that the item leaves and the row that it claims
+	Rows    []RowClaimsWrite // at most two rows: the row that the item leaves, and the row that it claims
 }
 
-// RowClaimsWrite changes the claim of one item on a row, and the owner of the row. The other claims stay
-// unchanged.
+// RowClaimsWrite changes the claim of one item on a row, and the owner of the row. It does not change the other claims.
 type RowClaimsWrite struct {
 	Row      Row
-	Was      string // expected Revision: as read, or as an earlier write of the same call leaves it
-	Revision string // the new, unique Revision; "" if no claim is left
-	Claim    Claim  // the new claim of the item; the zero Claim removes it
-	Owner    Claim  // the new owner: Claim or another claim; the zero Claim deletes the row
+	Was      string // expected Revision, as read or as an earlier write of the call leaves it
+	Revision string // the new, unique Revision; "" if no claim remains
+	Claim    Claim  // the new claim of the item; zero removes its claim
+	Owner    Claim  // the new owner: Claim or another claim; zero deletes the row
 }

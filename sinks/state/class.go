@@ -2,5 +2,5 @@ package state
 
 import "github.com/tablewake/tablewake/pipeline/redact"
 
-// errs makes the errors of this package. They carry the text that logs may show.
+// errs creates the errors of this package. They carry a redacted text, which logs may contain.
 const errs = redact.Class("state")

@@ -9,31 +9,31 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Contribution is what one item counts for in one aggregate, as of one version of the item. In a view with for_each it is
-// which rows the item has: see [ItemRowsWrite].
+// Contribution holds the values that one version of an item adds to the groups of an aggregate. In a view with for_each
+// it lists the rows of the item: see [ItemRowsWrite].
 type Contribution struct {
-	Version record.Version // of the change that set it; zero if nothing is known of the item
-	Since   record.Version // of the change with which the item began to count; a new value separates the item from an expired item of the same key
-	Shares  []Share        // one for each element that counts; empty if the item counts for nothing
-	Void    bool           // the change could not be counted, or is written in part; the same version may replace this contribution
+	Version record.Version // version of the change that set the contribution; zero if the item is unknown
+	Since   record.Version // version of the change with which the item began to count; it distinguishes the item from an expired item of the same key
+	Shares  []Share        // one share for each element that counts; empty if the item counts for nothing
+	Void    bool           // the change could not be counted, or is only partly written; the same version may replace the contribution
 }
 
 // ItemContribution is the contribution of an item.
 type ItemContribution struct {
-	Item item.Key // "" if only a digest of the key is stored, which was too long
+	Item item.Key // "" if the key was too long to store and only its digest is known
 	Contribution
 }
 
-// Share is what one element of an item counts for in one group.
+// Share holds the values that one element of an item adds to one group.
 type Share struct {
 	Group  Row      // the group's row, without a shard
-	Values []string // one for each value of the aggregate, in the order of their names: the text of a [Number] or [SortableText]; "" if the element has none
+	Values []string // one text for each value of the aggregate, sorted by the value's name: a [Number] or a [SortableText]; "" if missing
 }
 
-// Equal reports whether both shares count for the same.
+// Equal reports whether both shares have the same group and values.
 func (s Share) Equal(t Share) bool { return s.Group == t.Group && slices.Equal(s.Values, t.Values) }
 
-// contributionFormat is the number of the layout of a contribution's shares, their first byte.
+// contributionFormat is the first byte of encoded shares: the number of their layout.
 const contributionFormat = 1
 
 // The forms of Since in the shares of a contribution.
@@ -54,8 +54,8 @@ const (
 
 var errContribution = errs.New("not the shares of a contribution")
 
-// AppendShares appends the encoded Since and Shares of c: some 20 bytes, and the texts of the
-// shares. A store keeps Version and Void separately. [ParseContribution] reads the encoding.
+// AppendShares appends the encoded Since and Shares of c to dst: about 20 bytes, and the texts of the shares. A store
+// keeps Version and Void separately. [ParseContribution] reads the encoding.
 func (c Contribution) AppendShares(dst []byte) []byte {
 	dst = append(dst, contributionFormat)
 	dst = appendSince(dst, c)
@@ -70,8 +70,8 @@ func (c Contribution) AppendShares(dst []byte) []byte {
 	return dst
 }
 
-// ParseContribution returns the contribution of a version from the shares that
-// [Contribution.AppendShares] wrote. It does not keep b, and leaves Void unset.
+// ParseContribution returns the contribution whose Since and Shares [Contribution.AppendShares] wrote to b. It sets
+// Version to version and does not set Void. It does not keep b.
 func ParseContribution(version record.Version, b []byte) (Contribution, error) {
 	c := Contribution{Version: version}
 	r := reader{rest: string(b)} // one copy, which all texts share
@@ -140,8 +140,8 @@ func (r *reader) byte() byte {
 	return 0
 }
 
-// count reads a length. A length above the number of bytes left is a failure, since each
-// element takes at least one byte.
+// count reads a length. It fails if the length is greater than the number of remaining bytes, because each element
+// takes at least one byte.
 func (r *reader) count() int {
 	n := uint64(0)
 	for shift := 0; shift < 64; shift += 7 {

@@ -2,7 +2,7 @@ package state
 
 import "github.com/tablewake/tablewake/pipeline/redact"
 
-// DamagedError is the cause of an error about one stored entry that cannot be read. Other entries may be sound.
+// DamagedError is the cause of the error if one stored entry cannot be read. Other entries may be readable.
 type DamagedError struct{ Err error }
 
 var _ redact.Redacted = (*DamagedError)(nil)

@@ -1,7 +1,7 @@
-// Package state defines what sinks remember of the items of a table, so that every
-// change takes effect once, however often and however late it is delivered.
+// Package state defines the records that sinks keep of the items of a table. They make every change take effect once,
+// however often and however late it is delivered.
 //
-// The packages below it store that memory: state/dynamo in a DynamoDB table, state/sqlite in a
+// Two packages store these records: state/dynamo in a DynamoDB table, and state/sqlite in a
 // file. Planners and stores of rows (sinks/view) read [Guard] and [Contribution] before a write and
 // replace them in the transaction of the write ([ItemWrite], [GroupWrite]). Package sinks records a
 // [Birth] and a [Fingerprint] when a sink opens. The pipeline reads and writes quarantine [Mark]s and
@@ -10,8 +10,8 @@
 //
 // # Why an aggregate does not count twice
 //
-// Besides the rows of its groups, an aggregate stores the [Contribution] of each item: what the item
-// counts for now, and the version of the item. A change is not added to a group. It replaces the
+// Besides the rows of its groups, an aggregate stores the [Contribution] of each item: the values that the item
+// currently adds to its groups, and the version of the item. A change is not added to a group. It replaces the
 // contribution, and the group changes by the difference to the stored contribution:
 //
 //	change          the item counts for       stored before    the groups change by       stored after
@@ -27,63 +27,61 @@
 //
 //   - A replay or a redelivery: its versions are not above the stored versions, so nothing is
 //     written. A version above the stored one belongs to a change that was not seen yet.
-//   - A crash: either the transaction was committed, and the redelivered change finds its
-//     own version; or it was not, and nothing was written.
+//   - A crash: if the transaction was committed, the redelivered change finds its own version. If it
+//     was not, nothing was written.
 //   - Two consumers at once: both read v1 and one writes. The transaction of the other fails as a
 //     whole. That consumer reads again and takes the difference to the new contribution.
-//   - A consumer that lags behind and writes late: it finds a newer version and writes nothing, or
+//   - A consumer that lags and writes late: it finds a newer version and writes nothing, or
 //     its condition fails.
 //   - A lost range, or a start in mid-stream: the stored contribution is older than the version
-//     before the change, or missing. The difference is to what is stored, so the item is counted
-//     correctly again with its next change.
+//     before the change, or missing. The difference is computed from the stored contribution, so the
+//     next change of the item corrects the count.
 //
-// For the same reason the old image of a change is not used for what a group loses: it is the item in the table,
-// but the group must lose what was counted here. The two may differ after each fault above.
+// For the same reason the old image of a change does not determine what a group loses. The group must lose the values
+// that were stored here, and after each fault above the old image may differ from them.
 //
-// A deleted item keeps an empty contribution with the version of its removal. Without it, the late
-// v2 above would count. If expired items continue to count (on_ttl_delete: keep), their contribution
-// is replaced by what the old image of the expiry counts for, and then emptied. These values stay in the
-// groups permanently. A new item with the same key counts in addition; its [Contribution].Since differs.
+// A deleted item keeps an empty contribution with the version of its removal. Without it, the late v2 above would
+// count. If expired items continue to count (on_ttl_delete: keep), the expiry first sets the contribution from the old
+// image. Then it empties the contribution without changing the groups, so these values stay there permanently. A new
+// item with that key is counted separately; [Contribution].Since distinguishes the two.
 //
-// A change that can't be counted leaves an empty contribution of its version that is void. After the
-// settings are mended, the same change replaces it, on the condition that it is still void, so that
-// the change is counted once.
+// A change that cannot be counted stores an empty contribution with its version, marked Void. After the settings are
+// corrected, the same change replaces the contribution, on condition that it is still void. So the change is counted
+// once.
 //
 // # Rows that several items may claim
 //
-// If the key of a row does not name its item, the row cannot tell which of two items' changes is
-// newer. Then each item has a [Guard]: its newest version, and the row that it claims. The guard is
-// written in one transaction with the row that the item leaves and the row that it claims.
-// The claims of other items wait beside the row ([RowClaims]). A row whose key names its item needs no
-// guard, since the row has the version. Its tombstone may be stored apart from the rows (package
-// sinks/view).
+// If the key of a row does not contain the key of its item, several items may have the row, and its version does not
+// order their changes. Then each item has a [Guard]: its newest version, and the row that it claims. The guard is
+// written in one transaction with the row that the item leaves and the row that it claims. The claims of other items
+// wait ([RowClaims]). A row whose key contains the key of its item needs no guard, because the row has the version. Its
+// tombstone may be stored apart from the rows (package sinks/view).
 //
 // # Other state
 //
-//   - A [Mark] records that changes of a key are in dead letters for a sink that depends on order.
-//     Later changes of the key follow them until they are redriven. The mark is cleared only if no
-//     letter was added meanwhile.
+//   - A [Mark] records that changes of a key are in dead letters of a sink that depends on order.
+//     Later changes of the key are dead-lettered too, until the letters are redriven. The mark is
+//     cleared only if no letter was added meanwhile.
 //   - A [Fingerprint] holds the settings that shaped a sink's output. A sink whose settings changed
-//     does not start, because contributions that were made by other settings could not be taken out
-//     of the groups.
-//   - A [Birth] records that a sink's output began at a target. Rows, groups and documents have
-//     its random id, and every write is conditional on it. The identities of the target and of
-//     the state are recorded with it: a store that was deleted, restored or exchanged is refused
-//     with a [LostError] before anything is written.
-//     The [Stage] of a birth says whether the output is filled yet, and which changes of the stream
-//     are written meanwhile.
-//   - A [Backfill] is one filling of outputs from a table that existed before them. Its [Part]s are
-//     claimed by processes: a part of a dead process is read on from its Position.
-//   - A [github.com/tablewake/tablewake/pipeline/record.Gap] is a range of a stream that was lost. The output is out of date for the items in
-//     it until they change again or are repaired.
-//   - [HeldBack] says why shards of a consumer are held back, for `tablewake status`. Nothing
-//     depends on it, and it expires after a day.
+//     does not start, because contributions that were made by other settings could not be subtracted
+//     from the groups.
+//   - A [Birth] identifies one output of a sink: its target, and a random id on each row, group and
+//     document. Every write is conditional on that id. The birth also has the identities of the
+//     target and of the state. A store that was deleted, restored or exchanged is therefore refused
+//     with a [LostError] before anything is written. The [Stage] of a birth says whether the output
+//     is filled, and which changes of the stream are written meanwhile.
+//   - A [Backfill] fills outputs from a table that existed before them. Processes claim its [Part]s.
+//     If a process dies, another one continues its part at Position.
+//   - A [github.com/tablewake/tablewake/pipeline/record.Gap] is a range of a stream that was lost.
+//     The output is out of date for the items in it until they change again or are repaired.
+//   - [HeldBack] holds the reasons why shards of a consumer are not read further, for `tablewake
+//     status`. Nothing depends on it, and it expires after a day.
 //
 // # What is forgotten
 //
-// Guards with a row and contributions with shares are never forgotten, nor are marks, gaps, births,
-// backfills and fingerprints. Tombstones, guards without a row and contributions without shares only refuse late
-// changes. They may be deleted guard_retention (30 days by default) after they were written, if they
-// are unchanged ([Purger]). A change that is older than that is refused for its age
-// ([Retention]). Embedded stores forget nothing and refuse nothing, unless they are purged.
+// Guards with a row and contributions with shares are never forgotten, nor are marks, gaps, births, backfills and
+// fingerprints. Tombstones, guards without a row and contributions without shares only refuse late changes. A [Purger]
+// may delete them if they are unchanged for guard_retention (30 days by default). A change that is older than
+// guard_retention is refused because of its age ([Retention]). Embedded stores forget nothing and refuse nothing,
+// unless they are purged.
 package state

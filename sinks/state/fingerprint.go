@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Fingerprint holds the settings that shaped the output of a sink. It is kept beside
-// that output, so that output of other settings is never mixed with it.
+// Fingerprint holds the settings that shaped the output of a sink. It is stored beside the output, so that a sink with
+// other settings does not write to it.
 type Fingerprint struct {
 	Pipeline   string            `json:"pipeline"`
 	Sink       string            `json:"sink"`
@@ -30,9 +30,9 @@ func (f Fingerprint) Changed(now Fingerprint) []string {
 	names := make(map[string]bool)
 	for _, s := range []map[string]string{f.Settings, now.Settings} {
 		for name := range s {
-			was, had := f.Settings[name]
-			is, has := now.Settings[name]
-			names[name] = was != is || had != has
+			old, inOld := f.Settings[name]
+			current, inCurrent := now.Settings[name]
+			names[name] = old != current || inOld != inCurrent
 		}
 	}
 	maps.DeleteFunc(names, func(_ string, differs bool) bool { return !differs })

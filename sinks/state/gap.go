@@ -10,36 +10,36 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// GapStage is how far the repair of a gap is.
+// GapStage is the progress of the repair of a gap.
 type GapStage string
 
 // The stages of a gap.
 const (
-	GapOpen      GapStage = "open"      // nothing is repaired, or not everything
-	GapRepairing GapStage = "repairing" // a process repairs it, or ended before it was done
-	GapRepaired  GapStage = "repaired"  // the sinks were compared with the table, and nothing is left
+	GapOpen      GapStage = "open"      // no repair was made, or differences remain after it
+	GapRepairing GapStage = "repairing" // a process repairs the gap, or it ended before it was finished
+	GapRepaired  GapStage = "repaired"  // the sinks were compared with the table, and no difference remains
 )
 
-// GapRepair is what was done about a gap.
+// GapRepair is the progress and the result of the repair of a gap.
 type GapRepair struct {
 	Stage GapStage `json:"stage"`
 	Run   string   `json:"run,omitempty"` // random id of the repair; "" before the first
 
-	// Owner is the process that repairs the gap; "" if none does. After Expires anyone may take the repair over.
+	// Owner is the process that repairs the gap; "" if none does. After Expires, any process may take the repair over.
 	Owner   string    `json:"owner,omitempty"`
 	Expires time.Time `json:"expires,omitzero"`
 
 	How     string   `json:"how,omitempty"`     // "export" or "audit"
-	Exports []string `json:"exports,omitempty"` // the exports that named the items, with How "export"
-	Sinks   []string `json:"sinks,omitempty"`   // the sinks that were compared
+	Exports []string `json:"exports,omitempty"` // exports that the items were found in, if How is "export"
+	Sinks   []string `json:"sinks,omitempty"`   // names of the compared sinks
 
-	Items       int64 `json:"items,omitempty"`       // number of items that were looked at
-	Differences int64 `json:"differences,omitempty"` // number of differences that were found
-	Repaired    int64 `json:"repaired,omitempty"`    // number of differences that were mended
-	Left        int64 `json:"left,omitempty"`        // number of differences, and of places that could not be compared, in the end
+	Items       int64 `json:"items,omitempty"`       // number of compared items
+	Differences int64 `json:"differences,omitempty"` // number of differences found
+	Repaired    int64 `json:"repaired,omitempty"`    // number of differences repaired
+	Left        int64 `json:"left,omitempty"`        // number of remaining differences, and of entries that could not be compared
 
-	// Done and Total count what the present step of a repair has looked at and is to look at: items, entries of sinks, or
-	// what differed. Total is 0 if it is unknown. The step began at Since.
+	// Done is the number of items, sink entries or differences that the current step of the repair has processed. Total
+	// is the number that it has to process; 0 if unknown. The step began at Since.
 	Done  int64     `json:"done,omitempty"`
 	Total int64     `json:"total,omitempty"`
 	Since time.Time `json:"since,omitzero"`
@@ -56,21 +56,22 @@ type NotedGap struct {
 
 // Gaps keeps the gaps of one pipeline.
 type Gaps interface {
-	// AddGap keeps the repair of a gap that is noted again, unless the gap grew: then the gap is open again. If
-	// the Found of the gap is zero, the store sets it, or keeps it if only more became known of the gap.
+	// AddGap of a gap that is stored already keeps its repair. But if the gap grew, its stage is GapOpen again. If
+	// Found of the given gap is zero, the store sets it to the current time, or keeps the stored Found (see
+	// [NotedGap.NotedAgain]).
 	pipeline.GapStore
 
 	// Gaps yields all gaps. A pulled error ends the sequence.
 	Gaps(ctx context.Context) iter.Seq2[NotedGap, error]
 
 	// SetGapRepair replaces the repair of the gap with the StreamARN, Shard and After of g, and returns when that is
-	// durable. r.Version is the version that was read; the stored one is one higher. It returns false if
-	// the gap or its repair changed since, or if there is no such gap. Several processes may call it at once: one of
-	// them succeeds.
+	// durable. r.Version is the version that was read. The store raises it by one. SetGapRepair returns false if the
+	// gap or its repair has changed since it was read, or if there is no such gap. If several processes call it at
+	// once, one of them succeeds.
 	SetGapRepair(ctx context.Context, g record.Gap, r GapRepair) (bool, error)
 }
 
-// NewNotedGap returns the gap g as a store keeps it at its first note.
+// NewNotedGap returns the record that a store keeps of the gap g when it is noted for the first time.
 func NewNotedGap(g record.Gap, now time.Time) NotedGap {
 	if g.Found.IsZero() {
 		g.Found = now
@@ -78,47 +79,53 @@ func NewNotedGap(g record.Gap, now time.Time) NotedGap {
 	return NotedGap{Gap: g, Repair: GapRepair{Stage: GapOpen, Version: 1}}
 }
 
-// Again returns the gap as a store keeps it after it is noted again, as g. The zero NotedGap is noted for the first time. An end that is still unknown may be as late as
-// the note, unless the stream surely kept what came after the first one.
-func (n NotedGap) Again(g record.Gap, now time.Time) NotedGap {
+// NotedAgain returns the record that a store keeps after the gap was noted again, as g. If n is zero, the gap is noted
+// for the first time.
+//
+// If g.Found is zero, the record keeps Found of the first note. But if the end of g is unknown, the gap may reach up to
+// now, and Found becomes now. Found stays if the end was unknown before too and the first note is recent: then the
+// stream still has all records after that note.
+func (n NotedGap) NotedAgain(g record.Gap, now time.Time) NotedGap {
 	if n.Repair.Version == 0 {
 		return NewNotedGap(g, now)
 	}
 	switch {
 	case !g.Found.IsZero():
-	case !endsKnown(g) && (endsKnown(n.Gap) || now.After(n.Found.Add(surelyKept))):
+	case !isEndKnown(g) && (isEndKnown(n.Gap) || now.After(n.Found.Add(minStreamRetention))):
 		g.Found = now
 	default:
 		g.Found = n.Found
 	}
 	next := NotedGap{Gap: g, Repair: n.Repair}
-	if grew(n.Gap, g) {
+	if hasGrown(n.Gap, g) {
 		next.Repair = GapRepair{Stage: GapOpen}
 	}
 	next.Repair.Version = n.Repair.Version + 1
 	return next
 }
 
-// endsKnown reports whether the end of a gap is known.
-func endsKnown(g record.Gap) bool { return g.Before != "" || !g.To.IsZero() }
+// isEndKnown reports whether the end of a gap is known.
+func isEndKnown(g record.Gap) bool { return g.Before != "" || !g.To.IsZero() }
 
-// surelyKept is how long a stream keeps records at least, with room for clocks that differ.
-const surelyKept = 23 * time.Hour
+// minStreamRetention is the time for which a stream keeps every record. It is an hour less than DynamoDB's 24 hours,
+// because clocks differ.
+const minStreamRetention = 23 * time.Hour
 
-// grew reports whether now may hold records that was does not. An end that becomes known adds none within surelyKept: the
-// stream still had what came after the gap was found.
-func grew(was, now record.Gap) bool {
+// hasGrown reports whether now may contain records that was does not contain. If the end was unknown and becomes known,
+// the gap has not grown unless the end is later than Found plus minStreamRetention: until then, the stream still had
+// all records that were created after the gap was found.
+func hasGrown(was, now record.Gap) bool {
 	return now.Whole && !was.Whole ||
 		now.UnknownExtent && !was.UnknownExtent ||
 		was.Before != "" && (now.Before == "" || record.CompareSequence(now.Before, was.Before) > 0) ||
 		!was.From.IsZero() && (now.From.IsZero() || now.From.Before(was.From)) ||
 		!was.To.IsZero() && (now.To.IsZero() || now.To.After(was.To)) ||
 		was.To.IsZero() && now.To.IsZero() && now.Found.After(was.Found) ||
-		was.To.IsZero() && now.To.After(was.Found.Add(surelyKept))
+		was.To.IsZero() && now.To.After(was.Found.Add(minStreamRetention))
 }
 
-// LastLost returns a time after which no record of the gap was created: that of the record after it, or of its
-// detection.
+// LastLost returns a time after which no record of the gap was created: the time of the first record after the gap, or
+// the time when the gap was found.
 func LastLost(g record.Gap) time.Time {
 	if g.To.IsZero() {
 		return g.Found
@@ -126,7 +133,8 @@ func LastLost(g record.Gap) time.Time {
 	return g.To
 }
 
-// SetRepair returns the gap with the repair r as a store keeps it, and false if r.Version is not the version of the gap, or if the gap is zero.
+// SetRepair returns the record that a store keeps of the gap with the repair r. It returns false if r.Version is not
+// the stored version, or if n is zero.
 func (n NotedGap) SetRepair(r GapRepair) (NotedGap, bool) {
 	if n.Repair.Version != r.Version || r.Version == 0 {
 		return n, false
@@ -139,7 +147,7 @@ func (n NotedGap) SetRepair(r GapRepair) (NotedGap, bool) {
 // Text returns the repair as stores keep it: JSON.
 func (r GapRepair) Text() string {
 	text, err := json.Marshal(r)
-	if err != nil { // no value of it is refused
+	if err != nil { // json can encode every GapRepair
 		panic(err)
 	}
 	return string(text)

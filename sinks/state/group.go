@@ -7,7 +7,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// ErrNegative is the error of a group that more shares leave than it has. It stays until the group is repaired.
+// ErrNegative is the error of a write that removes more shares from a group than the group has. The write fails until
+// the group is repaired.
 var ErrNegative = errs.New("more left it than came, so that it was damaged or changed by hand: `tablewake audit --lag 1m` finds it, and `tablewake audit --repair` sets it")
 
 // GroupWrite replaces the contributions of some items, and changes the rows of their groups to match.
@@ -19,11 +20,12 @@ type GroupWrite struct {
 // ContributionWrite replaces the contribution of one item.
 type ContributionWrite struct {
 	Source item.Key
-	Was    Contribution // the stored contribution must have its Version and its Void; zero: there must be none
+	Was    Contribution // expected stored contribution, compared by Version and Void; zero if there must be none
 	Now    Contribution
 
-	// WholeWas means that the stored contribution must also have the Since and the Shares of Was. A repair keeps the version,
-	// so that the version does not tell whether another repair was first. Default: any.
+	// WholeWas means that Since and Shares of the stored contribution must also be those of Was. A repair needs it: it
+	// keeps the version, so the version does not show whether another repair was first. Default: Since and Shares are
+	// not compared.
 	WholeWas bool
 }
 
@@ -32,12 +34,11 @@ func (w *ContributionWrite) Expects(c Contribution) bool {
 	return c.Version == w.Was.Version && c.Void == w.Was.Void && (!w.WholeWas || c.Since == w.Was.Since && slices.EqualFunc(c.Shares, w.Was.Shares, Share.Equal))
 }
 
-// GroupChange changes one row of an aggregate. A new row has zeros. The row is deleted when no share
-// is left in it. Counts and sums stay in the row even if they are 0; a min, max or distinct without
-// members is left out.
+// GroupChange changes one row of an aggregate. A new row begins with zeros. The row is deleted when it has no share any
+// more. Counts and sums stay in the row even if they are 0. A min, max or distinct without members is left out.
 type GroupChange struct {
-	Row     Row            // with its shard
-	Shares  int64          // shares added; negative if shares are removed
+	Row     Row            // row of the group, with its shard
+	Shares  int64          // number of shares added; negative if shares are removed
 	Counts  []Increment    // changes of counts
 	Sums    []Increment    // changes of sums
 	Members []Member       // changes of the members of min, max and distinct

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// HeldBack is the note of one consumer that says why its shards are held back. `tablewake status`
-// shows the notes; nothing depends on them, so a note may be lost.
+// HeldBack is the note of one consumer with the reasons why its shards are held back: they are not read further, or
+// their checkpoints do not move. `tablewake status` shows the notes. Nothing depends on them, so a note may be lost.
 type HeldBack struct {
 	Consumer string // consumer id, which is new after a restart
 	At       time.Time
 	Total    int             // number of reasons
 	Worst    []HeldBackShard // some of the reasons, the longest wait first
-	Sinks    []SinkTrouble   // sinks that fail
+	Sinks    []SinkTrouble   // failing sinks
 }
 
 // SinkTrouble is the note of one consumer about a sink that fails.
@@ -22,19 +22,19 @@ type SinkTrouble struct {
 	Oldest  *time.Time `json:"oldest,omitempty"` // creation time of the oldest failed change that waits; absent if unknown
 	Failing time.Time  `json:"failing_since"`
 	Error   string     `json:"error"`             // text of the last failure, without values
-	Blocked int        `json:"blocked,omitempty"` // keys blocked by a change that fails permanently, if there are no dead letters
+	Blocked int        `json:"blocked,omitempty"` // number of keys blocked by a permanently failing change, if the pipeline has no dead letters
 }
 
 // Empty reports whether there is nothing to note.
 func (h *HeldBack) Empty() bool { return len(h.Worst) == 0 && len(h.Sinks) == 0 }
 
-// Body returns the reasons and the sinks as JSON, which a table stores.
+// Body returns Worst and Sinks as JSON, which stores keep.
 func (h *HeldBack) Body() (string, error) {
 	b, err := json.Marshal(heldBackBody{h.Worst, h.Sinks})
 	return string(b), err
 }
 
-// SetBody reads what Body returned.
+// SetBody sets Worst and Sinks from the JSON that Body returned.
 func (h *HeldBack) SetBody(body string) error {
 	var b heldBackBody
 	err := json.Unmarshal([]byte(body), &b)
@@ -56,5 +56,5 @@ type HeldBackShard struct {
 	Bytes  int64     `json:"bytes"` // memory that the shard has in flight
 }
 
-// HeldBackLifetime is the time from At until a note expires. A consumer renews its note before that.
+// HeldBackLifetime is the time from At until a note expires. A consumer renews its note before it expires.
 const HeldBackLifetime = 24 * time.Hour

@@ -7,30 +7,30 @@ import (
 	"time"
 )
 
-// Listing selects a part of what a store holds, and bounds how fast it is read. The zero Listing reads everything
-// without a bound.
+// Listing selects a segment of the entries of a store, and limits how fast they are read. The zero Listing reads all
+// entries without a limit.
 type Listing struct {
-	// The part is segment Segment, from 0, of Segments disjoint parts, which are everything together. An entry is in
-	// the segment of its own key, so a listing of other entries, or of another store, divides differently. Default of
-	// Segments: 1.
+	// Segment is the index of the segment to read, from 0. Segments is the number of segments. The segments are
+	// disjoint and together have all entries. The key of an entry determines its segment, so listings of other entries
+	// or of another store are divided differently. Default of Segments: 1.
 	Segment, Segments int
 
-	// Consistent has everything seen that was written before the listing began, at twice the price. Default: what was
-	// written a moment ago may be missing. Embedded stores always see it.
+	// Consistent means that the listing has all entries that were written before it began, at twice the price. Default:
+	// entries that were written shortly before may be missing. Embedded stores always have them.
 	Consistent bool
 
-	// Spend is called after each request with the read units that it used, by several goroutines at once. It waits as
-	// long as the next request must. Its error ends the listing. Stores that are not billed by units never call it.
-	// Default: no bound.
+	// Spend is called after each request with the read units that the request used. Several goroutines may call it at
+	// once. It blocks until the next request may be sent. Its error ends the listing. Stores that are not billed by
+	// units never call it. Default: no limit.
 	Spend func(ctx context.Context, units float64) error
 
-	// Throttled is called if a request of the listing was throttled, before it is sent again after a wait, by several
-	// goroutines at once. Such a request is repeated until it succeeds or the context ends. Default: it is repeated a few
-	// times, and the listing fails.
+	// Throttled is called when a request of the listing was throttled. The request is sent again after wait, until it
+	// succeeds or the context ends. Several goroutines may call Throttled at once. Default: a throttled request is
+	// repeated a few times, and then the listing fails.
 	Throttled func(err error, wait time.Duration)
 }
 
-// Check returns the error of a segment that is not there.
+// Check returns an error if Segment is not one of the Segments.
 func (l Listing) Check() error {
 	if l.Segments < 0 || l.Segment < 0 || l.Segment >= max(l.Segments, 1) {
 		return errs.Errorf("there is no segment %d of %d: count segments from 0", l.Segment, max(l.Segments, 1))
@@ -38,14 +38,14 @@ func (l Listing) Check() error {
 	return nil
 }
 
-// Has reports whether an entry is in the segment, by a hash of its key. It is for stores that do not divide what they
-// hold by themselves.
+// Has reports whether the entry with a key is in the segment, by a hash of the key. It is for stores that cannot read a
+// segment themselves.
 func (l Listing) Has(key string) bool {
 	if l.Segments <= 1 {
 		return true
 	}
 	h := fnv.New64a()
 	_, _ = io.WriteString(h, key)
-	sum := h.Sum64() // its low bits are alike for short keys that are alike
+	sum := h.Sum64() // similar short keys have similar low bits, so mix in the high bits
 	return int((sum^sum>>32)%uint64(l.Segments)) == l.Segment
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Number is an exact decimal of any length, since a sum of numbers of 38 digits may have
-// more digits. The zero Number is 0. It is immutable.
+// Number is an exact decimal number with any number of digits. A sum needs it, because DynamoDB numbers have 38 digits
+// and their sum may have more. The zero Number is 0. A Number is immutable.
 type Number struct {
 	small decimal.Decimal
-	large *scaled // the number, if small cannot hold it
+	large *scaled // the number if it has too many digits for small; else nil
 }
 
-// scaled is coefficient / 10^scale.
+// scaled is the number coefficient / 10^scale.
 type scaled struct {
 	coefficient big.Int
 	scale       int // not negative
@@ -25,7 +25,7 @@ type scaled struct {
 // NumberOf returns the Number of a decimal.
 func NumberOf(d decimal.Decimal) Number { return Number{small: d} }
 
-// ParseNumber reads what [Number.String] writes.
+// ParseNumber parses a text that [Number.String] returned.
 func ParseNumber(s string) (Number, error) {
 	if d, err := decimal.Parse(s); err == nil {
 		return Number{small: d}, nil
@@ -80,8 +80,8 @@ func (n Number) String() string {
 	return n.large.String()
 }
 
-// Value returns the number as an N, or its text as an S if it has more than the 38 digits that
-// DynamoDB holds.
+// Value returns the number as an N. If it has more than the 38 digits that DynamoDB allows, Value returns its text as
+// an S.
 func (n Number) Value() item.Value {
 	if n.large == nil {
 		return item.NumberValue(n.small)
@@ -97,7 +97,7 @@ func (n Number) scaled() *scaled {
 	return s
 }
 
-// number returns s as a small Number if possible, so that equal numbers have equal texts.
+// number returns s as a Number. It uses small if possible, so that equal numbers have equal texts.
 func (s *scaled) number() Number {
 	if d, err := decimal.Parse(s.String()); err == nil {
 		return Number{small: d}

@@ -15,30 +15,28 @@ import (
 // guard_retention.
 const DefaultRetention = 30 * 24 * time.Hour
 
-// StoreAge is how far back the memory of a store reaches.
+// StoreAge describes which changes a store may have forgotten.
 type StoreAge struct {
-	Born    time.Time // when the store was created; it remembers everything since then, unless Forgets is set
-	Forgets bool      // whether tombstones, empty guards and empty contributions are deleted after some time, by [Purger] or by a TTL
+	Born    time.Time // creation time of the store; it remembers all changes since then, unless Forgets is set
+	Forgets bool      // tombstones, empty guards and empty contributions are deleted after some time, by a [Purger] or by TTL
 }
 
-// AgeReporter is implemented by stores that may forget. A store that does not implement it
-// remembers everything.
+// AgeReporter is implemented by stores that may forget changes. A store that does not implement it remembers all
+// changes.
 type AgeReporter interface {
 	// StoreAge blocks until the age is read.
 	StoreAge(ctx context.Context) (StoreAge, error)
 }
 
-// Retention refuses changes that are older than the memory of a store. The store may have
-// forgotten that a newer change removed the item, so an old row or an old amount would
-// come back. The zero Retention refuses nothing.
+// Retention refuses changes that are too old for a store. The store may have forgotten that a newer change removed the
+// item. The old change would then bring back a row or an amount. The zero Retention refuses nothing.
 type Retention struct {
 	StoreAge
 	Keep    time.Duration // guard_retention. Default: [DefaultRetention]
-	Rebuild bool          // the whole history is replayed into an empty sink: nothing is refused
+	Rebuild bool          // nothing is refused, because the whole history is replayed into an empty sink
 }
 
-// LoadRetention returns the Retention of a store. It refuses nothing if the store is not an
-// [AgeReporter].
+// LoadRetention returns the Retention of a store. If the store is not an [AgeReporter], the Retention refuses nothing.
 func LoadRetention(ctx context.Context, store any, keep time.Duration, rebuild bool) (Retention, error) {
 	r := Retention{Keep: keep, Rebuild: rebuild}
 	s, ok := store.(AgeReporter)
@@ -50,9 +48,9 @@ func LoadRetention(ctx context.Context, store any, keep time.Duration, rebuild b
 	return r, err
 }
 
-// Check returns a [TooOldError] if a change was made longer than the retention ago and the store
-// may have forgotten newer changes. It returns nil if the store forgets nothing, or is younger than
-// the retention. It compares creation times by the source's clock, since versions hold no time.
+// Check returns a [TooOldError] if a change is older than Keep and the store may have forgotten newer changes. made is
+// the creation time of the change by the source's clock, because versions have no time. Check returns nil if the store
+// forgets nothing, or if the store itself is younger than Keep.
 func (r Retention) Check(made, now time.Time) error {
 	keep := cmp.Or(r.Keep, DefaultRetention)
 	since := now.Add(-keep)
@@ -62,8 +60,8 @@ func (r Retention) Check(made, now time.Time) error {
 	return &TooOldError{Made: made, Keep: keep}
 }
 
-// Refuse adds the error of Check to failed for each delivery that is too old, and removes its ops.
-// A snapshot has no age: it is the stored item.
+// Refuse adds the error of Check to failed for each delivery that is too old, and removes its ops. It does not check
+// snapshots, which are items as they are stored now.
 func (r Retention) Refuse(ds []pipeline.Delivery, failed *pipeline.BatchError) {
 	if !r.Forgets {
 		return
@@ -81,13 +79,14 @@ func (r Retention) Refuse(ds []pipeline.Delivery, failed *pipeline.BatchError) {
 	}
 }
 
-// backfillMargin is how long before the first removal may be forgotten a backfill must end. It is for
-// parts in flight, for clock differences, and for the time that somebody takes to notice.
+// backfillMargin is the safety margin of a backfill: it must end this long before the store may forget the first
+// removal that the backfill must not undo. The margin covers parts in flight, clock differences, and the time until an
+// operator notices.
 const backfillMargin = 24 * time.Hour
 
-// CheckBackfill returns an error if a backfill must not begin or continue, because the store may soon forget
-// which items were removed since the backfill's source shows them: the backfill would bring them back. It is
-// called when a backfill begins, and at its checkpoints.
+// CheckBackfill returns an error if a backfill must not begin or continue. The reason is that the source may still have
+// items that were removed later. If the store forgets these removals, the backfill brings the items back. CheckBackfill
+// is called when a backfill begins, and at its checkpoints.
 func (r Retention) CheckBackfill(b Backfill, now time.Time) error {
 	keep := cmp.Or(r.Keep, DefaultRetention)
 	if !r.Forgets || r.Rebuild || now.Sub(b.RemovalsSince()) < keep-backfillMargin {
@@ -101,8 +100,8 @@ func (r Retention) CheckBackfill(b Backfill, now time.Time) error {
 		redact.Safe(b.Run), redact.Safe(b.RemovalsSince().UTC().Format(time.RFC3339)), redact.Safe(days(keep)), hint)
 }
 
-// CheckPurge returns an error if a purge of what was written before a time would forget what a backfill of
-// the sink still needs. A sink needs it until it is live.
+// CheckPurge returns an error if a purge of the state that was written before a time would forget removals that a
+// backfill of the sink must not undo. They are needed until the stage of the sink is Live.
 func CheckPurge(ctx context.Context, s Store, sink string, before time.Time) error {
 	for birth, err := range s.Births(ctx) {
 		if err != nil {
@@ -128,7 +127,7 @@ func CheckPurge(ctx context.Context, s Store, sink string, before time.Time) err
 	return nil
 }
 
-// TooOldError reports a change that is older than the store's memory. It is permanent.
+// TooOldError reports a change that [Retention] refuses because of its age. It is permanent.
 type TooOldError struct {
 	Made time.Time
 	Keep time.Duration

@@ -6,12 +6,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Row is the key of a row as text: the values of its partition key and its sort key, in the
-// encoding of [item.Key]. Different keys have different texts. The zero Row means no row.
+// Row is the key of a row as text: the values of its partition key and its sort key, encoded as in [item.Key].
+// Different keys have different texts. The zero Row means that there is no row.
 type Row string
 
-// MakeRow returns the row at a partition key and a sort key: S, N or B, and not empty.
-// sk is absent if the table has no sort key.
+// MakeRow returns the Row of a partition key and a sort key. Both are an S, N or B that is not empty. sk is absent if
+// the table has no sort key.
 func MakeRow(pk, sk item.Value) (Row, error) {
 	var buf [128]byte
 	b, err := item.AppendKeyValue(buf[:0], pk)

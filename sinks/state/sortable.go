@@ -8,30 +8,30 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// The first letter of a sortable text is the kind of the value.
+// The first letter of a sortable text is the type of the value.
 const (
-	sortsText, sortsNumber, sortsBinary, sortsBool = "a", "b", "c", "d"
+	textPrefix, numberPrefix, binaryPrefix, boolPrefix = "a", "b", "c", "d"
 )
 
-// SortableText returns a value as text. Equal values have equal texts, and the texts sort by their
-// bytes as the values do: S before N before B before BOOL, S and B by their bytes, N by number.
-// It returns false for a value of another kind. [ParseSortable] is the inverse.
+// SortableText returns a value as text. Equal values have equal texts. The texts, compared byte by byte, sort as the
+// values do: S before N before B before BOOL. S and B sort by their bytes, and N by number. SortableText returns false
+// for a value of another type. [ParseSortable] is the inverse.
 func SortableText(v item.Value) (string, bool) {
 	switch v.Kind() {
 	case item.KindS:
 		text, _ := v.Text()
-		return sortsText + text, true
+		return textPrefix + text, true
 	case item.KindN:
 		d, ok := v.Number()
-		return strings.TrimSuffix(string(d.AppendSortable([]byte(sortsNumber))), "-"), ok // nothing follows
+		return strings.TrimSuffix(string(d.AppendSortable([]byte(numberPrefix))), "-"), ok // the "-" ends a number within a longer text
 	case item.KindB:
 		b, ok := v.Bytes()
-		return sortsBinary + hex.EncodeToString(b), ok
+		return binaryPrefix + hex.EncodeToString(b), ok
 	case item.KindBOOL:
 		if yes, _ := v.Bool(); yes {
-			return sortsBool + "1", true
+			return boolPrefix + "1", true
 		}
-		return sortsBool + "0", true
+		return boolPrefix + "0", true
 	}
 	return "", false
 }
@@ -45,18 +45,18 @@ func ParseSortable(text string) (item.Value, error) {
 	}
 	kind, rest := text[:1], text[1:]
 	switch kind {
-	case sortsText:
+	case textPrefix:
 		return item.StringValue(rest), nil
-	case sortsNumber:
+	case numberPrefix:
 		if strings.HasPrefix(rest, "2") {
 			rest += "-"
 		}
 		d, err := decimal.ParseSortable(rest)
 		return item.NumberValue(d), err
-	case sortsBinary:
+	case binaryPrefix:
 		b, err := hex.DecodeString(rest)
 		return item.BinaryValue(b), err
-	case sortsBool:
+	case boolPrefix:
 		return item.BoolValue(rest == "1"), nil
 	}
 	return item.Value{}, errNotSortable

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Store is the state of one pipeline without guards and contributions. Those change in one
+// Store is the state of one pipeline without guards and contributions. Guards and contributions change in one
 // transaction with rows, so the stores of rows keep them.
 type Store interface {
 	Quarantine
@@ -24,12 +24,12 @@ type Target struct {
 	Pipeline, Table, View, Birth string
 }
 
-// Mark records that a key is quarantined at a sink: some of its changes are in dead letters, and
-// its later changes follow them there.
+// Mark records that a key is quarantined at a sink: some of its changes are in dead letters, and its later changes are
+// dead-lettered too.
 type Mark struct {
 	Sink    string
 	Key     item.Key
-	Letters int64     // number of letters of the key; changes with each letter
+	Letters int64     // number of dead letters of the key; it changes with each letter
 	Since   time.Time // time of the first letter
 }
 
@@ -47,16 +47,16 @@ type Quarantine interface {
 	Clear(ctx context.Context, m Mark) (bool, error)
 }
 
-// Purger deletes state that refuses late changes, once such changes are no longer expected.
+// Purger deletes the state that only refuses late changes.
 type Purger interface {
-	// Purge deletes tombstones that are stored apart from rows, guards without a row, and
-	// contributions without shares, if they were written before a time and are unchanged. It
-	// returns how many it deleted. It never deletes a guard with a row or a contribution with shares.
+	// Purge deletes tombstones that are stored apart from rows, guards without a row, and contributions without shares.
+	// It deletes only those that were written before a time and are unchanged, and returns their number. It never
+	// deletes a guard with a row or a contribution with shares.
 	Purge(ctx context.Context, before time.Time) (int, error)
 }
 
-// IsPermanent reports whether a store refuses a write permanently: err is neither transient nor fatal.
+// IsPermanent reports whether err, the error of a write, is permanent: it is neither nil, nor transient, nor fatal.
 func IsPermanent(err error) bool {
-	_, again := pipeline.Retryable(err)
-	return err != nil && !again && !pipeline.IsFatal(err)
+	_, retryable := pipeline.Retryable(err)
+	return err != nil && !retryable && !pipeline.IsFatal(err)
 }

@@ -18,26 +18,27 @@ import (
 type AggregateOptions struct {
 	Name     string // required: name of the sink. The sink owns its rows: no other sink may write them
 	Pipeline string // required: name of the pipeline
-	Birth    string // id of the sink's output, which its rows carry. Default: none
+	Birth    string // id of the sink's output, which each row has. Default: none
 	Table    string // required: table of the groups' rows; views and other aggregates may share it
 
 	PK Attribute // required: partition key of a group's row. With ForEach, templates may read {each}
 	SK Attribute // sort key of a group's row. Default: the table has none
 
-	When    pipeline.ItemCondition // condition of the items that count. Default: all items
-	ForEach string                 // path of a list whose elements count one by one. Default: the item counts as one
+	When    pipeline.ItemCondition // condition for the items that count. Default: all items count
+	ForEach string                 // path of a list whose elements count separately. Default: the item counts as one
 	Values  []Value                // required: values of a group's row besides its key
 
-	Shards    int  // number of rows that a group is spread over, by item; see [Groups]. Default: 1
-	KeepOnTTL bool // items that TTL deletes stay counted permanently, as their last image says. Default: they are removed, as by any delete
+	Shards    int  // number of rows that the items of a group are spread over; see [Groups]. Default: 1
+	KeepOnTTL bool // items that TTL deletes stay counted permanently, by their last image. Default: they are removed, as by any delete
 
 	Mask  *mask.Mask // hides attributes in displayed ops; the stored rows are not masked. Default: nothing is hidden
-	Store GroupStore // writes the rows. Default: none; the sink then plans, and its Write fails
+	Store GroupStore // writes the rows. Default: none; then the sink only plans, and its Write fails
 
-	Retention state.Retention // how long Store keeps contributions: an older change is refused. Default: without limit
+	Retention state.Retention // how long Store keeps contributions; older changes are refused. Default: no limit
 
-	// NoTTLDeletes says that a filter drops TTL deletes before the sink. An inserted item may then follow an expired one of
-	// its key, and is remembered even if it counts for nothing. Default: the sink receives all deletes
+	// NoTTLDeletes means that a filter drops TTL deletes before the sink. Then an insert may follow an expired item
+	// with the same key, so the item gets a contribution even if it counts for nothing. Default: the sink receives all
+	// deletes.
 	NoTTLDeletes bool
 }
 
@@ -48,16 +49,16 @@ type Value struct {
 	Path string // path of the value in the item, or in the element if Each is set; "" for a count
 	Each bool   // Path starts at the element of ForEach; "" is the element itself
 
-	// Bound is the name that keys of entities bind, and whose value it is. Path is then the name, for people. Default: nil, Path
-	// is a path
+	// Bound is set if the value is that of a name which keys of entities bind. Path is then the name, for people.
+	// Default: nil; Path is a path.
 	Bound *entity.Binding
 }
 
-// Aggregate plans and writes one aggregate: a row for each group of items, with the values of the group. It is safe
-// for concurrent use and has no state, so each worker may have an Aggregate of its own.
+// Aggregate plans and writes one aggregate: a row for each group of items, with the values of the group. It is safe for
+// concurrent use. It has no state, so each worker may have an Aggregate of its own.
 type Aggregate struct {
 	base
-	forEach   item.Path // zero: the item counts as one
+	forEach   item.Path // zero if the item counts as one
 	values    []value
 	shards    int
 	keepOnTTL bool
@@ -68,12 +69,12 @@ type Aggregate struct {
 type value struct {
 	Value
 	kind       aggregateKind
-	shareIndex int       // index in Share.Values. Shares order values by name, because the order in the configuration may change
-	path       item.Path // path in the item; zero if Each is set, or for a count
+	shareIndex int       // index in Share.Values, which are sorted by name, because the order in the configuration may change
+	path       item.Path // path in the item; zero for a count, or if Each is set
 	masked     bool      // the mask hides the attribute of the value
 }
 
-// aggregateKind is how a value is made of the shares of a group.
+// aggregateKind is the function that computes a value from the shares of a group.
 type aggregateKind uint8
 
 const (
@@ -87,7 +88,7 @@ const (
 // kindNames are the names of the kinds in [Value.Of].
 var kindNames = []string{countKind: "count", sumKind: "sum", minKind: "min", maxKind: "max", distinctKind: "distinct"}
 
-// memberKind returns the kind of the members that a min, max or distinct is made of; false for a count and a sum.
+// memberKind returns the kind of the members of a min, max or distinct. It returns false for a count or a sum.
 func (k aggregateKind) memberKind() (state.MemberKind, bool) {
 	switch k {
 	case minKind:
@@ -101,7 +102,7 @@ func (k aggregateKind) memberKind() (state.MemberKind, bool) {
 	}
 }
 
-// MemberKind returns the kind of the members that the value is made of; false for a count and a sum.
+// MemberKind returns the kind of the value's members. It returns false for a count or a sum, which have no members.
 func (v Value) MemberKind() (state.MemberKind, bool) {
 	return aggregateKind(max(slices.Index(kindNames, v.Of), 0)).memberKind()
 }
@@ -186,31 +187,31 @@ func (v Value) parse() (value, error) {
 	if i < 0 {
 		return value{}, errs.Errorf("value %q is of %q: it must be one of %q", v.Name, v.Of, kindNames)
 	}
-	r := value{Value: v, kind: aggregateKind(i)}
+	parsed := value{Value: v, kind: aggregateKind(i)}
 	switch {
-	case r.kind == countKind && (v.Path != "" || v.Each):
-		return r, errs.Errorf("value %q: a count has no path: it counts what `when` takes", v.Name)
-	case r.kind == countKind, v.Each && v.Path == "", v.Bound != nil:
-		return r, nil
+	case parsed.kind == countKind && (v.Path != "" || v.Each):
+		return parsed, errs.Errorf("value %q: a count has no path: it counts what `when` takes", v.Name)
+	case parsed.kind == countKind, v.Each && v.Path == "", v.Bound != nil:
+		return parsed, nil
 	}
 	if v.Each && v.Path[0] == '[' {
 		// A path in an item begins with a name. In an element that is a list it may begin with an index.
 		if _, err := item.ParsePath("each" + v.Path); err != nil {
-			return r, fmt.Errorf("value %q: %w", v.Name, err)
+			return parsed, fmt.Errorf("value %q: %w", v.Name, err)
 		}
-		return r, nil
+		return parsed, nil
 	}
-	p, err := item.ParsePath(v.Path)
+	path, err := item.ParsePath(v.Path)
 	if err != nil {
-		return r, fmt.Errorf("value %q: %w", v.Name, err)
+		return parsed, fmt.Errorf("value %q: %w", v.Name, err)
 	}
 	if !v.Each {
-		r.path = p
+		parsed.path = path
 	}
-	return r, nil
+	return parsed, nil
 }
 
-// itemPaths returns the paths of what the value is made of in the item.
+// itemPaths returns the paths of the attributes of an item that the value is made of.
 func (v Value) itemPaths(forEach string) []string {
 	switch {
 	case v.Bound != nil:
@@ -228,11 +229,12 @@ func (v Value) itemPaths(forEach string) []string {
 	}
 }
 
-// Requires returns that the new image is needed if anything but {@key} is read. The old image is needed only if
-// expired items are kept, for what they count for. The store knows what an item counted for before.
+// Requires returns the images that the sink needs. It needs the new image if it reads any attribute except {@key}. It
+// needs the old image only if expired items stay counted. It does not need old images to update groups, because the
+// store has the contributions.
 func (a *Aggregate) Requires() pipeline.Needs {
 	return pipeline.Needs{New: a.readsItem, Old: a.readsItem && a.keepOnTTL}
 }
 
-// Batch is larger than that of other sinks: many changes of one group write its row once.
+// Batch returns a larger batch than that of other sinks, because many changes of one group then write its row once.
 func (a *Aggregate) Batch() pipeline.Batch { return pipeline.Batch{Count: 2000} }

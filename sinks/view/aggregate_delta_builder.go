@@ -10,17 +10,17 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// deltaBuilder makes the deltas of one item's changes.
+// deltaBuilder builds the deltas of one item's changes.
 type deltaBuilder struct {
 	*deltas
 	key     item.Key
-	shard   int // of the item
+	shard   int // shard of the item
 	version record.Version
-	from    []memberValue // members before and after the change, sorted
-	to      []memberValue
+	from    []memberValue // sorted member values of the item before the change
+	to      []memberValue // sorted member values of the item after the change
 }
 
-// memberValue is a value that a share adds to the members of its group, for a min, max or distinct.
+// memberValue is a value that a share adds to a min, max or distinct of its group.
 type memberValue struct {
 	group state.Row
 	value int // index of Aggregate.values
@@ -31,7 +31,7 @@ func (m memberValue) compare(o memberValue) int {
 	return cmp.Or(cmp.Compare(m.group, o.group), m.value-o.value, cmp.Compare(m.text, o.text))
 }
 
-// build replaces the deltas by those of one item. Rows that stay as they are have none.
+// build replaces the deltas by those of one item. A row that does not change has no delta.
 func (b *deltaBuilder) build(c *itemChanges) error {
 	b.reset()
 	b.key, b.shard, b.version = c.key, item.Shard(string(c.key), b.aggregate.shards), c.next.Version
@@ -44,7 +44,7 @@ func (b *deltaBuilder) build(c *itemChanges) error {
 	return nil
 }
 
-// addDifference adds the difference of one contribution change.
+// addDifference adds the difference between the contributions of one change.
 func (b *deltaBuilder) addDifference(change contributionChange) error {
 	from, to := change.from.Shares, change.to.Shares
 	for i := range max(len(from), len(to)) {
@@ -67,32 +67,32 @@ func (b *deltaBuilder) addDifference(change contributionChange) error {
 	return nil
 }
 
-// addShare adds a share (sign 1) or removes it (sign -1), without its members.
-func (b *deltaBuilder) addShare(s *state.Share, sign int64) error {
-	if len(s.Values) != len(b.aggregate.values) {
-		return errs.Errorf("it has %d values, and the aggregate %d", len(s.Values), len(b.aggregate.values))
+// addShare adds a share if sign is 1, and removes it if sign is -1. It ignores the members of the share.
+func (b *deltaBuilder) addShare(share *state.Share, sign int64) error {
+	if len(share.Values) != len(b.aggregate.values) {
+		return errs.Errorf("it has %d values, and the aggregate %d", len(share.Values), len(b.aggregate.values))
 	}
-	r := b.delta(s.Group, b.shard)
-	r.shares += sign
-	r.counted += sign
+	delta := b.delta(share.Group, b.shard)
+	delta.shares += sign
+	delta.counted += sign
 	for v := range b.aggregate.values {
 		value := &b.aggregate.values[v]
-		if value.kind != sumKind || s.Values[value.shareIndex] == "" {
+		if value.kind != sumKind || share.Values[value.shareIndex] == "" {
 			continue
 		}
-		n, err := state.ParseNumber(s.Values[value.shareIndex])
+		n, err := state.ParseNumber(share.Values[value.shareIndex])
 		if err != nil {
 			return fmt.Errorf("value %s: %w", value.Name, err)
 		}
 		if sign < 0 {
 			n = n.Neg()
 		}
-		r.sums[v] = r.sums[v].Add(n)
+		delta.sums[v] = delta.sums[v].Add(n)
 	}
 	return nil
 }
 
-// memberValues appends the different member values of the shares, sorted.
+// memberValues appends the member values of the shares to dst, sorted and without duplicates.
 func (b *deltaBuilder) memberValues(dst []memberValue, shares []state.Share) []memberValue {
 	for i := range shares {
 		for v := range b.aggregate.values {
@@ -106,9 +106,9 @@ func (b *deltaBuilder) memberValues(dst []memberValue, shares []state.Share) []m
 	return slices.Compact(dst)
 }
 
-// addMemberChanges merges the sorted member values from and to: it removes those that are only in from, and adds
-// those that are only in to. If the item expired in between and its count is kept, the members have other ids, and
-// equal ones are replaced, too.
+// addMemberChanges compares the sorted member values from and to. It removes the members that are only in from, and
+// adds those that are only in to. If the item expired in between and stays counted, the new members have other ids.
+// Then it also replaces members with equal values.
 func (b *deltaBuilder) addMemberChanges(change contributionChange) {
 	from, to := b.from, b.to
 	restarted := b.aggregate.keepOnTTL && change.from.Since != change.to.Since
@@ -139,22 +139,22 @@ func (b *deltaBuilder) addMember(m memberValue, since record.Version, remove boo
 	value := &b.aggregate.values[m.value]
 	kind, _ := value.kind.memberKind()
 	shard := b.shard
-	if kind == state.Distinct { // equal values are in one shard, so that the counts of the shards can be added up
+	if kind == state.Distinct { // equal values are in one shard, so that readers can add up the distincts of all shards
 		shard = item.Shard(m.text, b.aggregate.shards)
 	}
-	r := b.delta(m.group, shard)
+	delta := b.delta(m.group, shard)
 	if shard != b.shard {
-		if r.shares++; remove {
-			r.shares -= 2
+		if delta.shares++; remove {
+			delta.shares -= 2
 		}
 	}
-	r.members = append(r.members, state.Member{Name: value.Name, Kind: kind, Value: m.text, ID: b.memberID(since), Remove: remove})
+	delta.members = append(delta.members, state.Member{Name: value.Name, Kind: kind, Value: m.text, ID: b.memberID(since), Remove: remove})
 	b.memberCount++
 }
 
-// memberID distinguishes an item's members from those of other items. If expired items stay counted, it also
-// distinguishes them from the members that the item had before it expired, by the version at which it began to
-// count.
+// memberID returns an id for the item's members, which differs from those of other items. If expired items stay
+// counted, it also differs from the id that the item had before it expired: it contains the version with which the item
+// began to count.
 func (b *deltaBuilder) memberID(since record.Version) string {
 	if !b.aggregate.keepOnTTL {
 		return string(b.key)
@@ -163,11 +163,11 @@ func (b *deltaBuilder) memberID(since record.Version) string {
 	return string(since.Append(append(append(id, b.key...), '@')))
 }
 
-// delta returns the delta of a group's row in a shard.
+// delta returns the delta of a group's row in a shard. It raises the version of the delta to that of the item.
 func (b *deltaBuilder) delta(group state.Row, shard int) *rowDelta {
-	r := b.row(b.aggregate.shardRow(group, shard))
-	if b.version.Compare(r.version) > 0 {
-		r.version = b.version
+	d := b.row(b.aggregate.shardRow(group, shard))
+	if b.version.Compare(d.version) > 0 {
+		d.version = b.version
 	}
-	return r
+	return d
 }

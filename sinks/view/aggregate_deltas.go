@@ -8,20 +8,20 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// deltas is the changes of contributions in the rows of their groups, merged by row.
+// deltas is the changes of group rows that follow from changes of contributions. Each row has one delta.
 type deltas struct {
 	aggregate   *Aggregate
-	index       map[state.Row]int // indexes of rows
+	index       map[state.Row]int // index in rows
 	rows        []rowDelta
-	memberCount int
+	memberCount int // number of member changes of all rows
 }
 
 // rowDelta is the change of one row.
 type rowDelta struct {
 	row     state.Row
-	shares  int64          // change of the number of shares and members that keep the row
+	shares  int64          // change of the number of shares and members; the row exists while it has any
 	counted int64          // change of the number of shares that a count counts
-	sums    []state.Number // by value; 0 for values that are not sums
+	sums    []state.Number // change of each value, by its index; 0 for values that are not sums
 	members []state.Member
 	version record.Version
 }
@@ -35,7 +35,7 @@ func (d *deltas) reset() {
 	d.rows, d.memberCount = d.rows[:0], 0
 }
 
-// row returns the delta of a row; a new one if there is none.
+// row returns the delta of a row. It adds a delta if there is none.
 func (d *deltas) row(row state.Row) *rowDelta {
 	i, ok := d.index[row]
 	if !ok {
@@ -50,7 +50,7 @@ func (d *deltas) row(row state.Row) *rowDelta {
 	return &d.rows[i]
 }
 
-// merge adds the other deltas.
+// merge adds the deltas of other.
 func (d *deltas) merge(other *deltas) {
 	for i := range other.rows {
 		from, to := &other.rows[i], d.row(other.rows[i].row)
@@ -67,18 +67,18 @@ func (d *deltas) merge(other *deltas) {
 	d.memberCount += other.memberCount
 }
 
-// unchanged reports whether the row stays as it is.
+// unchanged reports whether the delta changes nothing.
 func (r *rowDelta) unchanged() bool {
 	return r.shares == 0 && r.counted == 0 && len(r.members) == 0 &&
 		!slices.ContainsFunc(r.sums, func(n state.Number) bool { return n.Sign() != 0 })
 }
 
-// dropUnchanged removes the rows that stay as they are. The index is invalid after it.
+// dropUnchanged removes the deltas that change nothing. After it, the index is invalid.
 func (d *deltas) dropUnchanged() {
 	d.rows = slices.DeleteFunc(d.rows, func(r rowDelta) bool { return r.unchanged() })
 }
 
-// groupChanges returns the deltas as a store takes them.
+// groupChanges returns the deltas as arguments for a store.
 func (d *deltas) groupChanges() []state.GroupChange {
 	d.dropUnchanged()
 	cs := make([]state.GroupChange, len(d.rows))

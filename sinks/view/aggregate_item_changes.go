@@ -6,22 +6,22 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// itemChanges is the changes of one item in a Write, in order. They are applied in memory, one after the other, and
-// their result is one write.
+// itemChanges is the changes of one item in a Write, in order. They are applied in memory, one after the other. The
+// result is written once.
 type itemChanges struct {
 	key        item.Key
 	deliveries []int // indexes of the deliveries that are not settled
-	alone      bool  // each change has a write of its own, because a write with others failed
+	alone      bool  // each change is written separately, because a write together with others failed
 
 	// The current write.
 	stored  state.Contribution // contribution that was read
 	next    state.Contribution // contribution to write
 	changes []contributionChange
-	results []stepResult // of the first deliveries
+	results []stepResult // results of the deliveries in this write, which are the first ones
 }
 
-// contributionChange is the contribution of an item before and after a write. A write has one, and one more for
-// each time that the item expired and stays counted.
+// contributionChange is the contribution of an item before and after a write. A write has one change, and one more each
+// time that the item expired and stays counted.
 type contributionChange struct{ from, to state.Contribution }
 
 // stepResult is the effect of one change on the contribution.
@@ -34,8 +34,8 @@ const (
 	withoutEffect                   // the item counted for nothing and still does
 )
 
-// advance applies the changes to the contribution that was read. A change that is newer than the contribution
-// means:
+// advance applies the changes to stored, the contribution that was read. A change that is newer than the contribution
+// has this effect:
 //
 //	counted for   counts for       effect
 //	nothing       nothing          none, unless an older change may still come
@@ -45,7 +45,7 @@ const (
 //	anything      expired, kept    the difference to the old image, which stays; then the contribution is emptied
 //	something     can't be counted all is removed, and the contribution is void
 //
-// A void contribution is also replaced by its own version, once that can be counted.
+// If the contribution is void, a change of the same version also replaces it, if that change can be counted now.
 func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution) {
 	c.stored, c.next, c.changes, c.results = stored, stored, c.changes[:0], c.results[:0]
 	start := stored
@@ -83,17 +83,17 @@ func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution)
 	c.changes = append(c.changes, contributionChange{start, c.next})
 }
 
-// writes reports whether there is anything to write.
-func (c *itemChanges) writes() bool {
+// needsWrite reports whether next differs from the stored contribution.
+func (c *itemChanges) needsWrite() bool {
 	return c.next.Version != c.stored.Version || c.next.Void != c.stored.Void
 }
 
-// write returns the write of the contribution.
-func (c *itemChanges) write() state.ContributionWrite {
+// contributionWrite returns the write that replaces the stored contribution by next.
+func (c *itemChanges) contributionWrite() state.ContributionWrite {
 	return state.ContributionWrite{Source: c.key, Was: c.stored, Now: c.next}
 }
 
-// settle sets the outcomes of the deliveries in the write, which succeeded, and removes these deliveries.
+// settle sets the outcomes of the deliveries in the write after it succeeded, and removes these deliveries.
 func (c *itemChanges) settle(ds []pipeline.Delivery, failed *pipeline.BatchError) {
 	for n, result := range c.results {
 		d := &ds[c.deliveries[n]]
@@ -115,8 +115,8 @@ func (c *itemChanges) settle(ds []pipeline.Delivery, failed *pipeline.BatchError
 	c.deliveries = c.deliveries[len(c.results):]
 }
 
-// fail fails the deliveries in the write, or all deliveries if err is not permanent. It removes the failed
-// deliveries.
+// fail adds err to failed for the deliveries in the write, or for all deliveries if err is not permanent. It removes
+// these deliveries.
 func (c *itemChanges) fail(failed *pipeline.BatchError, err error) {
 	n := len(c.deliveries)
 	if state.IsPermanent(err) {

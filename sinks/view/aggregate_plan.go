@@ -13,17 +13,18 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Reasons of an item that counts nowhere, besides [ReasonWhen] and [ReasonSparse].
+// The reasons of [GroupOp], besides [ReasonWhen] and [ReasonSparse].
 const (
-	ReasonRemoved = "removed" // the item was removed
+	ReasonRemoved = "removed" // the item counts nowhere, because it was removed
 	ReasonExpired = "expired" // TTL removed the item, and it stays counted
 )
 
-// Plan finds the shares that the item has after the change, by its new image alone. For an expiry that is kept it
-// finds the shares of the old image. It fills d.Ops with one [GroupOp] for each share, or with one that has the reason
-// why the item counts nowhere. It does no I/O and may be called concurrently. If the image cannot be counted, the item
-// counts nowhere, and the change fails once that is durable. The error is permanent, names attribute and path, and
-// shows no value.
+// Plan fills d.Ops with one [GroupOp] for each share that the item has after the change. If the item has no share, it
+// adds one GroupOp with the reason. Only the new image determines the shares, or the old image if the item expired and
+// stays counted. Plan does no I/O and may be called concurrently.
+//
+// If the image cannot be counted, the item counts nowhere, and the change fails after that is durable. The error is
+// permanent. It names attribute and path, and contains no value.
 func (a *Aggregate) Plan(d *pipeline.Delivery) error {
 	shares, reason, err := a.sharesAfter(d.Change)
 	image := d.Change.New
@@ -55,8 +56,8 @@ func (a *Aggregate) voidOp(c *record.Change, cause error) *GroupOp {
 	return &GroupOp{Reason: void, aggregate: a, countedBefore: a.countedBefore(c), changeErr: cause}
 }
 
-// sharesAfter returns the shares of the item after the change; the reason if there are none. The shares of an expired
-// item that is kept have the reason ReasonExpired.
+// sharesAfter returns the shares of the item after the change. If there are none, it also returns the reason. If the
+// item expired and stays counted, it returns shares with the reason ReasonExpired.
 func (a *Aggregate) sharesAfter(c *record.Change) ([]share, string, error) {
 	switch {
 	case a.keeps(c):
@@ -80,14 +81,14 @@ func (a *Aggregate) keeps(c *record.Change) bool {
 	return a.keepOnTTL && c.Removed() && c.TTLDelete()
 }
 
-// keptShares returns what an expired item stays counted for. The old image decides, and not what the item counted for
-// before: a backfill may bring the item after its expiry, or not at all.
+// keptShares returns the shares of an expired item that stays counted. The old image determines them. The stored
+// contribution does not, because a backfill may deliver the item after its expiry, or not at all.
 func (a *Aggregate) keptShares(c *record.Change) ([]share, string, error) {
 	image := c.Old
 	switch {
 	case image.Exists():
 	case a.readsItem:
-		return nil, "", lacks(c, "an old", "what the expired item stays counted for is made of it", record.NewAndOldImages.String())
+		return nil, "", missingImageError(c, "an old", "what the expired item stays counted for is made of it", record.NewAndOldImages.String())
 	default:
 		image = c.Keys
 	}
@@ -99,8 +100,8 @@ func (a *Aggregate) keptShares(c *record.Change) ([]share, string, error) {
 }
 
 // countedBefore returns false if the item certainly counted for nothing before the change. It has no influence on
-// values. An item that counts for nothing and has no contribution gets one only if an earlier change of the item
-// may still come, from dead letters. That change is then superseded.
+// values. If it returns true, an item that counts for nothing gets a contribution even if it has none. Then an earlier
+// change of the item, which may come later from dead letters, is superseded.
 func (a *Aggregate) countedBefore(c *record.Change) bool {
 	switch {
 	case c.FoundNoItem(a.noTTLDeletes):
@@ -112,8 +113,8 @@ func (a *Aggregate) countedBefore(c *record.Change) bool {
 	return err != nil || len(shares) > 0
 }
 
-// shares returns what an image counts for: one share for each element, or one for the item. A share whose group key
-// misses a part is left out.
+// shares returns the shares of an image: one share for each element, or one for the item. It leaves out a share if a
+// part of its group key is missing. If there are no shares, the text is the reason.
 func (a *Aggregate) shares(c *record.Change, image item.Image) ([]share, string, error) {
 	if a.when != nil {
 		in, err := a.when.Match(image)
@@ -153,10 +154,10 @@ func (a *Aggregate) shares(c *record.Change, image item.Image) ([]share, string,
 // share is the share of one element, or of the item.
 type share struct {
 	state.Share
-	displayKey string // the group's key for people if parts of it are masked
+	displayKey string // key of the group for people, if parts of it are masked; else ""
 }
 
-// share returns the share of one element; false if its group key misses a part.
+// share returns the share of one element. It returns false if a part of the group key is missing.
 func (a *Aggregate) share(scope template.Scope) (share, bool, error) {
 	row, err := a.groupRow(scope)
 	if err != nil || row == "" {
@@ -197,7 +198,7 @@ func (a *Aggregate) groupRow(scope template.Scope) (state.Row, error) {
 	return state.MakeRow(pk, second.valueIn(keyText))
 }
 
-// shareText returns the value as a share stores it; "" if it is missing or NULL.
+// shareText returns the text of the value in a share; "" if the value is missing or NULL.
 func (v *value) shareText(scope template.Scope) (string, error) {
 	var found item.Value
 	var ok bool
@@ -229,7 +230,7 @@ func (v *value) shareText(scope template.Scope) (string, error) {
 	return text, nil
 }
 
-// displayPath returns the value's path as the configuration has it.
+// displayPath returns the value's path as it is written in the configuration.
 func (v *value) displayPath() string {
 	switch {
 	case !v.Each:
@@ -258,7 +259,7 @@ func (a *Aggregate) shardRow(group state.Row, shard int) state.Row {
 	if a.shards == 1 {
 		return group
 	}
-	const escapedSeparator = "%7E" // as in the text of a row
+	const escapedSeparator = "%7E" // shardSeparator, escaped as in a state.Row
 	pk, sk, _ := strings.Cut(string(group), ",")
 	row := pk + escapedSeparator + strconv.Itoa(shard)
 	if a.sk.Template != nil {

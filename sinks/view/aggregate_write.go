@@ -10,12 +10,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// maxActions is how many group rows and members one item may change. A transaction of DynamoDB has at most 100
-// actions (API reference, TransactWriteItems), and one writes the contribution. The limit applies to every store,
-// so that a local replay finds such items, too.
+// maxActions is the maximum number of group rows and members that one item may change. A transaction of DynamoDB has at
+// most 100 actions (API reference, TransactWriteItems), and one of them writes the contribution. The limit applies to
+// every store, so that a local replay also finds such items.
 const maxActions = 99
 
-// TooManyGroupsError reports that one item changes more group rows and members than one transaction can.
+// TooManyGroupsError reports that one item changes more group rows and members than fit into one transaction.
 type TooManyGroupsError struct {
 	Item    item.Key
 	Actions int // rows and members that the change writes
@@ -40,7 +40,7 @@ func (e *TooManyGroupsError) rest() string {
 // Write replaces the contributions of the items. The outcome of a change is:
 //
 //   - Written, if the store has the contribution of this version;
-//   - Coalesced, if a later change of the batch replaced it at once;
+//   - Coalesced, if a later change of the batch replaced its contribution before the write;
 //   - Superseded, if a newer contribution was stored;
 //   - NoEffect, if the item counts for nothing and did before.
 func (a *Aggregate) Write(ctx context.Context, ds []pipeline.Delivery) error {
@@ -52,23 +52,23 @@ func (a *Aggregate) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if err := w.groupByItem(); err != nil {
 		return err
 	}
-	if err := runRounds(ctx, w.open, w.round, w.onLost); err != nil {
+	if err := runRounds(ctx, w.openItems, w.round, w.onLost); err != nil {
 		return fmt.Errorf("aggregate %s: %w", a.target.View, err)
 	}
 	return w.failed.OrNil()
 }
 
-// aggregateWrite is one Write.
+// aggregateWrite is one call of Write.
 type aggregateWrite struct {
 	*Aggregate
 	deliveries []pipeline.Delivery
 	items      []*itemChanges
-	maxItems   int          // limit of items in one GroupWrite
-	itemDeltas deltaBuilder // of the current item
+	maxItems   int          // maximum number of items in one GroupWrite
+	itemDeltas deltaBuilder // deltas of the current item
 	failed     pipeline.BatchError
 }
 
-// groupByItem sorts the deliveries by item. Deliveries that failed are left out.
+// groupByItem groups the deliveries by item. It leaves out deliveries that failed.
 func (w *aggregateWrite) groupByItem() error {
 	index := make(map[item.Key]*itemChanges, len(w.deliveries))
 	for i := range w.deliveries {
@@ -90,8 +90,8 @@ func (w *aggregateWrite) groupByItem() error {
 	return nil
 }
 
-// open returns the items that are not settled.
-func (w *aggregateWrite) open() []*itemChanges {
+// openItems returns the items with deliveries that are not settled.
+func (w *aggregateWrite) openItems() []*itemChanges {
 	var open []*itemChanges
 	for _, c := range w.items {
 		if len(c.deliveries) > 0 {
@@ -101,10 +101,11 @@ func (w *aggregateWrite) open() []*itemChanges {
 	return open
 }
 
-// onLost makes the writes smaller, so that fewer items are lost together, and fails items that lost too often.
+// onLost halves the number of items in a write, so that fewer items are lost together. After too many lost rounds it
+// fails the lost items.
 func (w *aggregateWrite) onLost(lost []*itemChanges, lostRounds int) {
 	w.maxItems = max(1, w.maxItems/2)
-	if lostRounds <= maxLost {
+	if lostRounds <= maxLostRounds {
 		return
 	}
 	err := pipeline.Transient(errs.Errorf("aggregate %s: other workers changed what the items count for %d times meanwhile", redact.Safe(w.target.View), lostRounds))
@@ -113,8 +114,8 @@ func (w *aggregateWrite) onLost(lost []*itemChanges, lostRounds int) {
 	}
 }
 
-// round reads, advances and writes each open item once. It returns the items that were lost to other writers. Other
-// items may still be open after it.
+// round reads, advances and writes each open item once. It returns the items that were lost to other writers. After it,
+// other items may be open too, because some of their deliveries are not settled.
 func (w *aggregateWrite) round(ctx context.Context, open []*itemChanges) (lost []*itemChanges, err error) {
 	cs, err := w.store.Contributions(ctx, w.target.State(), keysOf(open, func(c *itemChanges) item.Key { return c.key }))
 	if cs, err = complete(cs, err, len(open), "items"); err != nil {
@@ -132,33 +133,33 @@ func (w *aggregateWrite) round(ctx context.Context, open []*itemChanges) (lost [
 	return lost, err
 }
 
-// groupWrites returns the writes of the transactions, as the store takes them.
+// groupWrites returns the transactions as arguments for the store.
 func groupWrites(txs []transaction) []state.GroupWrite {
 	ws := make([]state.GroupWrite, len(txs))
 	for i, tx := range txs {
 		ws[i].Groups = tx.deltas.groupChanges()
 		for _, c := range tx.items {
-			ws[i].Items = append(ws[i].Items, c.write())
+			ws[i].Items = append(ws[i].Items, c.contributionWrite())
 		}
 	}
 	return ws
 }
 
-// transaction is the items of one GroupWrite with the sum of their deltas.
+// transaction is the items of one GroupWrite, with the sum of their deltas.
 type transaction struct {
 	items  []*itemChanges
 	deltas *deltas
 }
 
-// planTransactions advances each open item. It puts the items that have something to write into transactions, up to
-// the limit of the store, and settles the others.
+// planTransactions advances each open item. If the item needs a write, planTransactions adds it to a transaction, up to
+// the limit of the store. Otherwise it settles the item.
 func (w *aggregateWrite) planTransactions(open []*itemChanges, cs []state.Contribution) ([]transaction, error) {
 	limit := w.store.MaxActions()
 	var txs []transaction
-	shared := -1 // the part that takes more items
+	shared := -1 // index of the transaction that more items are added to; -1 if there is none
 	for i, c := range open {
 		c.advance(w.deliveries, cs[i])
-		if !c.writes() {
+		if !c.needsWrite() {
 			c.settle(w.deliveries, &w.failed)
 			continue
 		}
@@ -211,18 +212,18 @@ func (w *aggregateWrite) settleTransaction(tx transaction, _ Result) {
 	}
 }
 
-// showForeign sets the display key of a ForeignRowError.
-func (w *aggregateWrite) showForeign(c *itemChanges, err error) error {
+// showForeignRow sets the display key of a ForeignRowError by the ops of the item's first delivery.
+func (w *aggregateWrite) showForeignRow(c *itemChanges, err error) error {
 	planned := w.deliveries[c.deliveries[0]].Ops
 	ops := make([]*GroupOp, len(planned))
 	for i := range planned {
 		ops[i] = planned[i].(*GroupOp)
 	}
-	return showForeign(err, w.mask, ops...)
+	return showForeignRow(err, w.mask, ops...)
 }
 
-// replanAsVoid replaces a change that the store refused permanently by the removal of the item's contribution. It
-// returns false if the removal itself was refused.
+// replanAsVoid replaces the op of a change that the store refused permanently: the new op removes the item's
+// contribution. replanAsVoid returns false if the refused change was such a removal.
 func (w *aggregateWrite) replanAsVoid(c *itemChanges, cause error) bool {
 	d := &w.deliveries[c.deliveries[0]]
 	if groupOp(d).Share.Group == "" {
@@ -233,8 +234,9 @@ func (w *aggregateWrite) replanAsVoid(c *itemChanges, cause error) bool {
 	return true
 }
 
-// failItems fails items that were written together. A permanent error fails an item only if a single change was
-// written: otherwise each change is tried once more, alone.
+// failItems handles the error of a write of items. If the error is permanent and the write had several changes, each
+// change is written again, alone. If it had only one change, the removal of the contribution is tried. Otherwise the
+// items fail.
 func (w *aggregateWrite) failItems(items []*itemChanges, err error) {
 	permanent := state.IsPermanent(err)
 	for _, c := range items {
@@ -243,7 +245,7 @@ func (w *aggregateWrite) failItems(items []*itemChanges, err error) {
 			continue
 		}
 		if len(items) == 1 && len(c.results) == 1 {
-			err = w.showForeign(c, err)
+			err = w.showForeignRow(c, err)
 			if permanent && w.replanAsVoid(c, err) {
 				continue
 			}

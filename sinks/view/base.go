@@ -10,15 +10,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// base is the common part of views and aggregates: where their rows are stored, and what row keys are made of.
+// base is the common part of views and aggregates: the target of their rows, and the templates of row keys.
 type base struct {
 	target    Target
 	pk, sk    Attribute
-	when      pipeline.ItemCondition // nil: every item
+	when      pipeline.ItemCondition // nil if every item matches
 	mask      *mask.Mask
 	masksKey  bool // row keys may have masked parts
 	retention state.Retention
-	readsItem bool // a template, a value or the condition reads attributes
+	readsItem bool // the condition, a template or a value reads attributes of the item
 
 	noTTLDeletes bool // the sink receives no TTL deletes
 }
@@ -26,17 +26,17 @@ type base struct {
 // Target returns the sink's description for its store.
 func (b *base) Target() Target { return b.target }
 
-// KeepsKeyOrder returns true: if an older write arrives after a newer one, it changes nothing.
+// KeepsKeyOrder returns true, because an older write that arrives after a newer one changes nothing.
 func (b *base) KeepsKeyOrder() bool { return true }
 
-// IgnoresEvents returns true: rows do not depend on detected events.
+// IgnoresEvents returns true, because rows do not depend on detected events.
 func (b *base) IgnoresEvents() bool { return true }
 
-// Guarded returns true: each write is conditional on a version.
+// Guarded returns true, because each write is conditional on a version.
 func (b *base) Guarded() bool { return true }
 
-// appendKeyParts evaluates the parts of the row key and appends them to text. The first part is missing if any part
-// is: the item is sparse.
+// appendKeyParts evaluates the parts of the row key and appends them to text. If any part is missing, pk is missing,
+// and the item is sparse. limit is the maximum length of the partition key, in bytes.
 func (b *base) appendKeyParts(text []byte, scope *template.Scope, limit int) (pk, sk keyPart, _ []byte, err error) {
 	pk, text, err = appendKeyPart(text, b.pk, scope, limit)
 	if err != nil || pk.missing() || b.sk.Template == nil {
@@ -48,14 +48,14 @@ func (b *base) appendKeyParts(text []byte, scope *template.Scope, limit int) (pk
 	return pk, sk, text, err
 }
 
-// displayKey returns the text of a row's key with masked parts, for people; "" if no part is masked. The mask has
-// no influence on the stored key.
+// displayKey returns the text of a row's key with masked parts, for people; "" if no part is masked. The mask does not
+// change the stored key.
 func (b *base) displayKey(scope template.Scope) string {
 	if _, hidden := b.mask.HiddenKey(scope.Change); !b.masksKey && !hidden {
 		return ""
 	}
 	scope.Mask = b.mask
-	pk, _, _ := b.pk.Template.Value(scope) // the key was made of it before
+	pk, _, _ := b.pk.Template.Value(scope) // no error: the key was made by the same template
 	var sk item.Value
 	if b.sk.Template != nil {
 		sk, _, _ = b.sk.Template.Value(scope)
@@ -63,11 +63,11 @@ func (b *base) displayKey(scope template.Scope) string {
 	return string(b.target.appendKey(nil, pk, sk))
 }
 
-// newImage returns the image of an item that the change did not remove. why is for the error: what the image is
-// needed for.
+// newImage returns the new image of a change that did not remove the item. It returns an error if the sink needs the
+// image and the change has none. why is the text for the error that says why the image is needed.
 func (b *base) newImage(c *record.Change, why string) (item.Image, error) {
 	if b.readsItem && !c.New.Exists() {
-		return item.Image{}, lacks(c, "a new", why, record.NewImage.String()+" or "+record.NewAndOldImages.String())
+		return item.Image{}, missingImageError(c, "a new", why, record.NewImage.String()+" or "+record.NewAndOldImages.String())
 	}
 	return itemOf(c), nil
 }
@@ -80,7 +80,7 @@ func itemOf(c *record.Change) item.Image {
 	return c.Keys
 }
 
-// lacks returns the error of a change without an image that the sink needs.
-func lacks(c *record.Change, image, why, viewType string) error {
+// missingImageError returns the error of a change without an image that the sink needs.
+func missingImageError(c *record.Change, image, why, viewType string) error {
 	return errs.Errorf("%s without %s image, and %s: the stream's view type must be %s", redact.Safe(c.Op.String()), redact.Safe(image), redact.Safe(why), viewType)
 }

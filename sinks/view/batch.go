@@ -9,42 +9,45 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// orderedOp is an op that is applied in the order of versions among the ops with the same key: the row, if rows
-// guard themselves, or the item.
+// orderedOp is an op that is applied in the order of versions among the ops with the same orderKey. The orderKey is the
+// row if rows guard themselves; otherwise it is the item.
 type orderedOp interface {
 	*Op | *ClaimOp | *ItemRowsOp
 	orderKey() string
 	version() record.Version
 	noEffect() bool         // the change requests no row, and its old image requested none
-	noEffectReason() string // the reason of the outcome NoEffect
-	errAfterWrite() error   // the change fails with it after its write is durable; nil: none
+	noEffectReason() string // reason for the outcome NoEffect
+	errAfterWrite() error   // error with which the change fails after its write is durable; nil if it succeeds
 }
 
-// replaceableOp is an op that a store may refuse permanently. removal returns the op that removes the row instead;
-// nil if there is nothing to remove.
+// replaceableOp is an op that a store may refuse permanently. removal returns the op that removes the row instead; nil
+// if there is nothing to remove.
 type replaceableOp[O any] interface {
 	orderedOp
 	removal(cause error) O
 }
 
-// batch holds the ops of one Write by key. It writes each key once: the op with the highest version. If that write
-// succeeds, it covers the other ops of the key. If it fails permanently, the op with the next lower version is
-// tried, as if the failed change had not been in the batch. If it fails temporarily, all ops of the key fail with
-// it and are delivered again. So no change is lost if a later try fails permanently.
+// batch holds the ops of one Write, by orderKey. For each key it first tries the op with the highest version:
+//
+//   - If the write succeeds, it covers the other ops of the key.
+//   - If it fails permanently, the op with the next lower version is tried, as if the failed change were not in the
+//     batch.
+//   - If it fails temporarily, all ops of the key fail with the same error and are delivered again. So no change is
+//     lost if a later try fails permanently.
 type batch[O orderedOp] struct {
 	ops      []opEntry[O]
 	keys     []keyOps
-	index    map[string]int // indexes of keys, by orderKey
+	index    map[string]int // index in keys, by orderKey
 	attempts []attempt[O]
 
-	mutations []Mutation // of the attempts, for the store
+	mutations []Mutation // mutations of the attempts, for the store
 }
 
 // opEntry is an op with its progress.
 type opEntry[O orderedOp] struct {
 	op       O
 	delivery int // index of the delivery
-	next     int // index of the key's next op in the order of delivery; -1: none
+	next     int // index of the key's next op, in the order of delivery; -1 if there is none
 	state    opState
 	err      error
 }
@@ -58,7 +61,7 @@ const (
 	coalesced          // a later change of the batch was written instead
 	superseded         // a newer version is stored
 	waiting            // the claim is stored, and another item owns the row
-	noEffect           // there was nothing to write
+	noEffect           // nothing had to be written
 	failed
 )
 
@@ -66,7 +69,7 @@ const (
 type keyOps struct {
 	first, last int  // indexes of batch.ops
 	tried       int  // index of the op in the current attempt
-	settled     bool // nothing is left to try
+	settled     bool // no op has to be tried any more
 }
 
 // addOps adds the ops of type O. The batch must be empty.
@@ -84,17 +87,17 @@ func (b *batch[O]) addOps(ds []pipeline.Delivery) {
 				b.ops = make([]opEntry[O], 0, len(ds)+len(ds)/8)
 				b.keys = make([]keyOps, 0, len(ds)+len(ds)/8)
 			}
-			at := len(b.ops)
+			opIndex := len(b.ops)
 			b.ops = append(b.ops, opEntry[O]{op: op, delivery: i, next: -1})
 			orderKey := op.orderKey()
 			k, seen := b.index[orderKey]
 			if !seen {
 				b.index[orderKey] = len(b.keys)
-				b.keys = append(b.keys, keyOps{first: at, last: at})
+				b.keys = append(b.keys, keyOps{first: opIndex, last: opIndex})
 				continue
 			}
-			b.ops[b.keys[k].last].next = at
-			b.keys[k].last = at
+			b.ops[b.keys[k].last].next = opIndex
+			b.keys[k].last = opIndex
 		}
 	}
 }
@@ -102,7 +105,7 @@ func (b *batch[O]) addOps(ds []pipeline.Delivery) {
 // maxPooledOps bounds the memory of a pooled batch.
 const maxPooledOps = 4096
 
-// batchPool holds the memory of finished batches, for the next Writes.
+// batchPool holds finished batches, so that the next Writes can reuse their memory.
 type batchPool[O orderedOp] struct{ pool sync.Pool }
 
 func (p *batchPool[O]) get() *batch[O] {
@@ -124,16 +127,16 @@ func (p *batchPool[O]) put(b *batch[O]) {
 	p.pool.Put(b)
 }
 
-// attempt is the next op to write of a key.
+// attempt is the op of a key that is written next.
 type attempt[O orderedOp] struct {
-	key    int // index of batch.keys
+	key    int // index in batch.keys
 	op     O
-	joined bool // it is written in one transaction with the attempt before it
-	last   bool // its transaction is the last one of the op
+	joined bool // the op is written in one transaction with the attempt before it
+	last   bool // the current transaction is the last one of the op
 }
 
-// nextAttempts returns the op with the highest version of each key that is not settled. The slice is valid until
-// the next call.
+// nextAttempts returns an attempt for each key that is not settled: its pending op with the highest version. The slice
+// is valid until the next call.
 func (b *batch[O]) nextAttempts() []attempt[O] {
 	clear(b.attempts)
 	attempts := b.attempts[:0]
@@ -174,8 +177,8 @@ func (b *batch[O]) pending(k int) iter.Seq[int] {
 	}
 }
 
-// failOrRemove handles a store's error of the tried op of key k. If the error is permanent, an older row of the
-// item may be stored, and the next attempt removes that row. Otherwise the op fails.
+// failOrRemove handles the error of the tried op of key k. If the error is permanent, an older row of the item may be
+// stored. Then the next attempt removes that row. Otherwise the op fails.
 func failOrRemove[O replaceableOp[O]](b *batch[O], k int, err error) {
 	tried := b.ops[b.keys[k].tried].op
 	if !state.IsPermanent(err) || tried.removal(err) == nil {
@@ -207,7 +210,7 @@ func (b *batch[O]) fail(k int, err error) {
 // failLost fails attempts that were lost to other writers too often.
 func (b *batch[O]) failLost(lost []attempt[O], lostRounds int) {
 	for _, a := range lost {
-		if lostRounds > maxLost {
+		if lostRounds > maxLostRounds {
 			b.fail(a.key, pipeline.Transient(raceError{}))
 		}
 	}
@@ -223,11 +226,11 @@ func (b *batch[O]) allNoEffect(k int) bool {
 	return true
 }
 
-// park takes key k out of the next attempts, until settle sets its result.
+// park excludes key k from the next attempts. settle sets its result later.
 func (b *batch[O]) park(k int) { b.keys[k].settled = true }
 
-// settle sets the result of the tried op of key k, and of the other ops that the result covers. err is the error of
-// a failed op whose write is durable all the same.
+// settle sets the result of the tried op of key k, and of the other ops that the result covers. err is the error of a
+// change that fails although its write is durable.
 func (b *batch[O]) settle(k int, state opState, err error) {
 	key := &b.keys[k]
 	key.settled = true
@@ -251,33 +254,34 @@ func (b *batch[O]) settle(k int, state opState, err error) {
 	}
 }
 
-// setOutcomes sets the outcome of each delivery that has an op in the batch, and adds the failed ones to failures.
+// setOutcomes sets the outcome of each delivery with an op in the batch. It adds the errors of failed deliveries to
+// failures.
 func (b *batch[O]) setOutcomes(ds []pipeline.Delivery, failures *pipeline.BatchError) {
 	for i := 0; i < len(b.ops); {
-		d, op := b.ops[i].delivery, b.ops[i].op
+		delivery, op := b.ops[i].delivery, b.ops[i].op
 		best, noneFailed := failed, true
-		for ; i < len(b.ops) && b.ops[i].delivery == d; i++ {
+		for ; i < len(b.ops) && b.ops[i].delivery == delivery; i++ {
 			e := &b.ops[i]
 			if e.state == failed {
-				failures.Add(d, e.err)
+				failures.Add(delivery, e.err)
 				noneFailed = false
 			} else {
-				failures.Add(d, e.op.errAfterWrite())
+				failures.Add(delivery, e.op.errAfterWrite())
 			}
 			best = min(best, e.state)
 		}
 		switch best {
 		case written:
-			ds[d].Outcome = pipeline.Written
+			ds[delivery].Outcome = pipeline.Written
 		case coalesced:
-			ds[d].Outcome = pipeline.Coalesced
+			ds[delivery].Outcome = pipeline.Coalesced
 		case waiting:
-			ds[d].Outcome, ds[d].Reason = pipeline.NoEffect, ReasonCollision
+			ds[delivery].Outcome, ds[delivery].Reason = pipeline.NoEffect, ReasonCollision
 		case noEffect:
-			ds[d].Outcome, ds[d].Reason = pipeline.NoEffect, op.noEffectReason()
+			ds[delivery].Outcome, ds[delivery].Reason = pipeline.NoEffect, op.noEffectReason()
 		default:
 			if noneFailed {
-				ds[d].Outcome = pipeline.Superseded
+				ds[delivery].Outcome = pipeline.Superseded
 			}
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// compareWithGuard decides what a claim changes, given the guard of its item:
+// compareWithGuard decides the effect of a claim by the guard of its item:
 //
 //	the guard's version   the guard's row   the claim    outcome
 //	newer                 any               any          guardIsNewer
@@ -20,13 +20,17 @@ import (
 //	older, or no guard    none              no row       guardNotNeeded if idle and not void, else guardChanges
 //	older, or no guard    any               any          guardChanges otherwise
 //
-// idle means that no change that this write covers requested a row, before or after.
+// idle means that no change of this write requests a row, and none of their old images requested one.
 func (o *ClaimOp) compareWithGuard(g state.Guard, idle bool) guardOutcome {
 	return compareWithStored(o.Claim.Version, o.Row != "", o.changeErr, g.Version, g.Row != "", g.Void, idle)
 }
 
-// compareWithStored compares a change, which requests rows or not, with what is stored of its item. What is void is
-// replaced by the same version, unless no row can be made of it now either. It continues a change that is written in part.
+// compareWithStored compares the version v of a change with the stored guard or contribution of its item. requests
+// means that the change requests rows. changeErr is not nil if no row can be made of the change. The other arguments
+// describe the stored guard or contribution: its version, whether it has rows, and whether it is void.
+//
+// A void guard or contribution without rows is replaced by the same version, unless no row can be made of the change
+// now either. A void one with rows means that the change is written in part, so the same version continues it.
 func compareWithStored(v record.Version, requests bool, changeErr error, stored record.Version, hasRows, void, idle bool) guardOutcome {
 	known, order := !stored.IsZero(), v.Compare(stored)
 	switch continues := void && (hasRows || changeErr == nil); {
@@ -48,29 +52,29 @@ type guardOutcome uint8
 
 const (
 	guardIsNewer      guardOutcome = iota // the claim is superseded
-	durableWithoutRow                     // the guard of this version has no row
-	durableWithRow                        // the guard of this version has a row
-	guardNotNeeded                        // there is nothing to write
+	durableWithoutRow                     // the guard has this version already, without a row
+	durableWithRow                        // the guard has this version already, with a row
+	guardNotNeeded                        // nothing has to be written
 	guardChanges                          // applyClaim changes the guard and the claims on the rows
 )
 
-// applyClaim changes the claims on the row of the guard and on the row that the item requests, in memory. It
-// returns the write that does the same in the store. rows holds both rows, except for a row of "".
+// applyClaim changes, in memory, the claims on the row of the guard and on the row that the item requests. It returns
+// the write that makes the same changes in the store. rows has both rows, unless they are "".
 func (o *ClaimOp) applyClaim(g state.Guard, rows map[state.Row]*RowClaims, rule Collision) state.ItemWrite {
 	source, version := o.Claim.Source, o.Claim.Version
 	w := state.ItemWrite{Source: source, Was: g.Version, WasVoid: g.Void, Guard: state.Guard{Version: version, Row: o.Row, Void: o.changeErr != nil}}
 	if g.Row != "" && g.Row != o.Row {
-		w.Rows = append(w.Rows, rows[g.Row].change(source, version, func(rc *RowClaims) { rc.drop(source, rule) }))
+		w.Rows = append(w.Rows, rows[g.Row].change(source, version, func(rc *RowClaims) { rc.dropClaim(source, rule) }))
 	}
 	if o.Row != "" {
-		rw := rows[o.Row].change(source, version, func(rc *RowClaims) { rc.put(o.Claim, rule) })
-		rw.Claim = o.Claim
-		w.Rows = append(w.Rows, rw)
+		rowWrite := rows[o.Row].change(source, version, func(rc *RowClaims) { rc.putClaim(o.Claim, rule) })
+		rowWrite.Claim = o.Claim
+		w.Rows = append(w.Rows, rowWrite)
 	}
 	return w
 }
 
-// change applies do to the claims, and returns the write that does the same in the store.
+// change calls do with the claims, which do changes. It returns the write that makes the same changes in the store.
 func (rc *RowClaims) change(source item.Key, version record.Version, do func(*RowClaims)) state.RowClaimsWrite {
 	w := state.RowClaimsWrite{Row: rc.Row, Was: rc.Revision}
 	do(rc)
@@ -82,9 +86,10 @@ func (rc *RowClaims) change(source item.Key, version record.Version, do func(*Ro
 	return w
 }
 
-// revision names a state of the claims on a row: a hash of the former revision and of the item and version that
-// changed it. Item and version alone do not identify the state. Another consumer may have written the same change
-// over claims that this one never read, and later writes that build on it must be lost, too.
+// revision returns a text that identifies a state of the claims on a row. It is a hash of the former revision was, and
+// of the item and version that changed the claims. Item and version alone do not identify the state: another consumer
+// may have written the same change to claims that this consumer never read. Then later writes that build on this
+// consumer's state must be lost, too.
 func revision(was string, source item.Key, version record.Version) string {
 	sum := sha256.Sum256([]byte(was + " " + string(source) + "@" + version.String()))
 	return hex.EncodeToString(sum[:16])

@@ -152,9 +152,9 @@ func TestRowClaims(t *testing.T) {
 		for rule, want := range map[Collision]string{DeadLetterCollision: c.first, KeepFirst: c.first, Last: c.last} {
 			s := rowClaimsOf(t, c.rc)
 			if c.put != "" {
-				s.put(claimOf(t, c.put), rule)
+				s.putClaim(claimOf(t, c.put), rule)
 			} else {
-				s.drop(item.Key(c.drop), rule)
+				s.dropClaim(item.Key(c.drop), rule)
 			}
 			if got := showRowClaims(s); got != want {
 				t.Errorf("%s: {%s}, put %q, drop %q: got {%s}, want {%s}", rule, c.rc, c.put, c.drop, got, want)

@@ -10,24 +10,24 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// ClaimOp is the claim that a change results in, for a row guarded by item: the row that the item requests from now
-// on, or no row. The row that it had before is in the guard.
+// ClaimOp is the claim of an item after a change, for rows guarded by item. The item requests a row, or no row. The
+// guard has the row that it requested before.
 type ClaimOp struct {
 	Target    *Target
-	Row       state.Row  // "": the item requests no row
+	Row       state.Row  // "" if the item requests no row
 	PK, SK    item.Value // key of the row; SK is absent if the table has no sort key
 	Claim     state.Claim
 	GuardMode GuardMode
 
-	sink          *Sink    // the sink that planned it; nil in tests
-	displayKey    string   // the row key for people if parts of it are masked
-	displaySource item.Key // the item's key for people
-	reason        string   // why the item requests no row: ReasonWhen, ReasonSparse, ReasonRemoved or void
+	sink          *Sink    // the sink that planned the op; nil in tests
+	displayKey    string   // key of the row for people, if parts of it are masked; else ""
+	displaySource item.Key // key of the item for people
+	reason        string   // reason for no row: ReasonWhen, ReasonSparse, ReasonRemoved or void; "" if Row is set
 	idle          bool     // the item requests no row, and its old image requested none
-	changeErr     error    // the change fails with it after the claim is durable: no row can be made of the new image. nil: none
+	changeErr     error    // why no row can be made of the new image; the change fails with it after the claim is durable. nil if one can
 }
 
-// void is the reason if no row can be made of the new image.
+// void is the reason for no row if no row can be made of the new image.
 const void = "void"
 
 var _ pipeline.Op = (*ClaimOp)(nil)
@@ -61,18 +61,19 @@ func (o *ClaimOp) KeyText() string {
 	return string(o.Target.appendKey(nil, o.PK, o.SK))
 }
 
-// Err returns the error with which the change fails once the claim is durable: no row can be made of the item. nil: none.
+// Err returns the error if no row can be made of the item; nil if one can. The change fails with the error after the
+// claim is durable.
 func (o *ClaimOp) Err() error { return o.changeErr }
 
-// Idle reports whether the item requests no row and, by the old image, requested none before. Such a change is only
-// written if the item has a guard.
+// Idle reports whether the item requests no row and its old image requested none. Such a change is only written if the
+// item has a guard.
 func (o *ClaimOp) Idle() bool { return o.idle }
 
 func (o *ClaimOp) reasonText() string {
 	return noRowText(o.reason, "a value of its key is missing", o.changeErr)
 }
 
-// noRowText says why an item has no row. sparse is the text of [ReasonSparse].
+// noRowText returns the text for the reason why an item has no row. sparse is the text for [ReasonSparse].
 func noRowText(reason, sparse string, changeErr error) string {
 	switch reason {
 	case ReasonSparse:
@@ -92,7 +93,8 @@ func (o *ClaimOp) noEffect() bool          { return o.idle }
 func (o *ClaimOp) errAfterWrite() error    { return o.changeErr }
 func (o *ClaimOp) noEffectReason() string  { return o.reason }
 
-// removal returns the claim on no row to write if the store refuses the claim permanently; nil if there is no row.
+// removal returns the op that requests no row. It is written if the store refuses the claim permanently. It is nil if
+// the claim is on no row already.
 func (o *ClaimOp) removal(cause error) *ClaimOp {
 	if o.Row == "" {
 		return nil
@@ -102,10 +104,10 @@ func (o *ClaimOp) removal(cause error) *ClaimOp {
 	return removal
 }
 
-// planClaim fills d.Ops with the row that the new image requests. Each change has an op, because only the guard
-// knows whether the request is new. The old image has no influence on the row, because it may belong to a change
-// that was never delivered. If no row can be made of the new image, the item requests none, and the change fails
-// after that is durable.
+// planClaim adds an op with the row that the new image requests to d.Ops. Each change has an op, because only the guard
+// shows whether the request is new. The old image does not determine the row, because it may belong to a change that
+// was never delivered. If no row can be made of the new image, the item requests none, and the change fails after that
+// is durable.
 func (s *Sink) planClaim(d *pipeline.Delivery, mode GuardMode) error {
 	c := d.Change
 	op := &ClaimOp{sink: s, Target: &s.target, Claim: state.Claim{Source: c.Key, Version: c.Version, Time: timeOf(c)}, GuardMode: mode, displaySource: s.mask.Key(c)}
@@ -120,7 +122,7 @@ func (s *Sink) planClaim(d *pipeline.Delivery, mode GuardMode) error {
 	return nil
 }
 
-// setRow fills op with the row that the new image requests, or with the reason why it requests none.
+// setRow sets the row of op that the new image requests, or the reason why it requests none.
 func (s *Sink) setRow(d *pipeline.Delivery, op *ClaimOp) error {
 	var buf keyBuffer
 	after, err := s.locationAfter(d.Change, &buf)
@@ -137,8 +139,8 @@ func (s *Sink) setRow(d *pipeline.Delivery, op *ClaimOp) error {
 	return err
 }
 
-// timeOf returns the creation time of a change; 1970 if it has none, as in a backfill. Every store can hold that
-// time.
+// timeOf returns the creation time of a change. A change of a backfill has none; then timeOf returns 1970, which every
+// store can hold.
 func timeOf(c *record.Change) time.Time {
 	if c.Time.IsZero() {
 		return time.Unix(0, 0).UTC()
@@ -146,9 +148,10 @@ func timeOf(c *record.Change) time.Time {
 	return c.Time
 }
 
-// hadNoRow reports whether the item, by the change, requested no row before. If the item has no guard, such a
-// change that requests no row needs none either: an earlier change that may still come, from dead letters or from a
-// slow worker, cannot claim a row after it. So items that are not in the view cost no writes.
+// hadNoRow reports whether the item requested no row before the change, by the old image. If such a change requests no
+// row either and the item has no guard, no guard is written. So items that are not in the view cost no writes. No guard
+// is needed, because an earlier change that may come later, from dead letters or from a slow worker, does not request a
+// row either.
 func (s *Sink) hadNoRow(c *record.Change) bool {
 	if c.Old.Exists() {
 		var buf keyBuffer

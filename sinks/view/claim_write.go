@@ -10,22 +10,22 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// raceError is the error of a change that lost more than maxLost rounds to other writers.
+// raceError is the error of a change that lost more than maxLostRounds rounds to other writers.
 type raceError struct{}
 
 var _ redact.Redacted = raceError{}
 
 func (raceError) Error() string {
-	return fmt.Sprintf("other workers changed its item or its rows %d times meanwhile", maxLost+1)
+	return fmt.Sprintf("other workers changed its item or its rows %d times meanwhile", maxLostRounds+1)
 }
 
 func (e raceError) Redacted() string { return e.Error() }
 
 func (raceError) Describe() (class, field string) { return "conflict", "" }
 
-// writeClaims writes rows that are guarded by item. It reads the guards of the batch's items and the claims on
-// their rows. It applies the claims in memory, one after the other, and commits each of them on condition that its
-// guard and rows did not change since. Writes that were lost to other writers are tried again with a new read.
+// writeClaims writes rows that are guarded by item. It reads the guards of the batch's items and the claims on their
+// rows. It applies the claims in memory, one after the other. It commits each claim on condition that its guard and
+// rows have not changed since the read. If another writer changed them first, it reads again and repeats.
 func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *pipeline.BatchError) error {
 	b := &batch[*ClaimOp]{}
 	b.addOps(ds)
@@ -59,30 +59,30 @@ func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *
 	return nil
 }
 
-// claimWrite is one Write of rows that are guarded by item.
+// claimWrite is one call of Write for rows that are guarded by item.
 type claimWrite struct {
 	sink      *Sink
 	store     ItemStore
 	batch     *batch[*ClaimOp]
-	rowClaims map[state.Row]*RowClaims // claims on rows, as this Write read or changed them; without the rows of lost writes
+	rowClaims map[state.Row]*RowClaims // claims on rows, as this Write read or changed them; the rows of lost writes are removed
 	durable   []durableClaim
 }
 
-// durableClaim is a claim that is stored. Its key is parked until the whole batch is stored, because only then is
-// it known whether the claim owns its row.
+// durableClaim is a claim that is stored. Its key is parked until the whole batch is stored, because only then it is
+// known whether the claim owns its row.
 type durableClaim struct {
 	attempt attempt[*ClaimOp]
 	row     state.Row
 }
 
-// round tries each attempt once, and returns those that were lost to other writers.
+// round tries each attempt once. It returns the attempts that were lost to other writers.
 func (w *claimWrite) round(ctx context.Context, attempts []attempt[*ClaimOp]) (lost []attempt[*ClaimOp], err error) {
 	items := keysOf(attempts, func(a attempt[*ClaimOp]) item.Key { return a.op.Claim.Source })
 	guards, err := w.store.Guards(ctx, w.sink.target.State(), items)
 	if guards, err = complete(guards, err, len(items), "guards"); err != nil {
 		return nil, err
 	}
-	changing := make([]int, 0, len(attempts)) // indexes of attempts
+	changing := make([]int, 0, len(attempts)) // indexes of the attempts that change the guard
 	var rows []state.Row
 	for i, a := range attempts {
 		switch a.op.compareWithGuard(guards[i], w.batch.allNoEffect(a.key)) {
@@ -116,7 +116,7 @@ func (w *claimWrite) round(ctx context.Context, attempts []attempt[*ClaimOp]) (l
 	return w.commit(ctx, ws, changed)
 }
 
-// commit writes the claims that were applied in memory, and returns the attempts that were lost to other writers.
+// commit writes the claims that were applied in memory. It returns the attempts that were lost to other writers.
 func (w *claimWrite) commit(ctx context.Context, ws []state.ItemWrite, attempts []attempt[*ClaimOp]) (lost []attempt[*ClaimOp], err error) {
 	if len(ws) == 0 {
 		return nil, nil
@@ -133,10 +133,10 @@ func (w *claimWrite) commit(ctx context.Context, ws []state.ItemWrite, attempts 
 }
 
 func (w *claimWrite) onError(a attempt[*ClaimOp], err error) {
-	failOrRemove(w.batch, a.key, showForeign(err, w.sink.mask, a.op))
+	failOrRemove(w.batch, a.key, showForeignRow(err, w.sink.mask, a.op))
 }
 
-// setDurable settles an attempt on no row, and parks an attempt whose claim on a row is stored.
+// setDurable handles an attempt whose claim is stored. It settles a claim on no row, and parks a claim on a row.
 func (w *claimWrite) setDurable(a attempt[*ClaimOp], row state.Row) {
 	if row == "" {
 		w.batch.settle(a.key, written, nil)
@@ -146,8 +146,8 @@ func (w *claimWrite) setDurable(a attempt[*ClaimOp], row state.Row) {
 	w.durable = append(w.durable, durableClaim{a, row})
 }
 
-// settleDurable settles each stored claim: does it own its row, or does it wait? All claims of the batch are stored
-// by now, so the items that left a row no longer own it.
+// settleDurable settles each parked claim, by whether it owns its row or waits. All claims of the batch are stored by
+// now, so items that left a row no longer own it.
 func (w *claimWrite) settleDurable(ctx context.Context) error {
 	rows := make([]state.Row, 0, len(w.durable))
 	for _, c := range w.durable {
@@ -170,7 +170,7 @@ func (w *claimWrite) settleDurable(ctx context.Context) error {
 	return nil
 }
 
-// readRows reads the claims on the rows that this Write has not read yet.
+// readRows reads the claims on those of the rows that this Write has not read yet.
 func (w *claimWrite) readRows(ctx context.Context, rows []state.Row) error {
 	missing := rows[:0]
 	for _, r := range rows {
@@ -192,14 +192,14 @@ func (w *claimWrite) readRows(ctx context.Context, rows []state.Row) error {
 	return nil
 }
 
-// collisionError is the error of a claim that waits for a row of another item.
+// collisionError returns the error of a claim that waits for a row of another item.
 func (s *Sink) collisionError(c durableClaim, owner item.Key) error {
 	op := c.attempt.op
 	e := &CollisionError{View: s.target.View, Row: op.KeyText(), Owner: owner, Source: op.displaySource}
-	if c.row != op.Row { // the row of the guard, if the claim was stored before
+	if c.row != op.Row { // the claim was stored before, so c.row is the row of the guard
 		e.Row = s.mask.Text(string(s.target.appendRow(nil, c.row)))
 	}
-	if op.displaySource != op.Claim.Source { // the owner's key is as sensitive
+	if op.displaySource != op.Claim.Source { // the item's key is masked, so mask the owner's key too
 		e.Owner = item.Key(s.mask.Text(string(owner)))
 	}
 	return e

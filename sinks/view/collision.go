@@ -9,37 +9,39 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Collision is a view's rule for a row that several items claim. One claim owns the row and the others wait. The
-// owner is the item with the smallest key (the bytes of [item.Key]), in whatever order the claims came. If an item
-// with a smaller key claims the row, it becomes the owner, and the former owner's claim waits. If the owner leaves,
-// the next claim gets the row.
+// Collision is a view's rule for a row that several items claim. One claim owns the row, and the others wait. The owner
+// is the item with the smallest key (the bytes of [item.Key]), whatever the order of arrival. If an item with a smaller
+// key claims the row, it becomes the owner, and the claim of the former owner waits. If the owner leaves the row, the
+// next claim gets it.
 //
-// Which changes become dead letters depends on the order: the change of an item whose claim waits does. The change
-// of an item that loses the row later does not, because it was written before. A backfill reads items at different
-// times, so that two of them may claim a row that only one of them has in the table. There a claim waits without a dead
-// letter ([Options.Backfill]), and [Sink.Contested] lists the claims that wait in the end.
+// The order of arrival determines which changes are dead-lettered. A change is dead-lettered if its claim waits. If an
+// item loses the row later, its change is not dead-lettered, because it was written before.
+//
+// A backfill reads items at different times. So two items may claim a row although only one of them would have it at
+// any one time. Therefore a claim of a backfill waits without a dead letter ([Options.Backfill]). [Sink.Contested]
+// lists the claims that still wait at the end.
 type Collision string
 
 // The values of Collision.
 const (
 	DeadLetterCollision Collision = "dead_letter" // the claim waits, and its change is dead-lettered with a [CollisionError]
 	KeepFirst           Collision = "keep_first"  // the claim waits
-	Last                Collision = "last"        // the item that changed last owns the row instead, by time, version and key; the other claims wait
+	Last                Collision = "last"        // the item that changed last owns the row, by time, then version, then key; the other claims wait
 )
 
-// ReasonCollision is the reason of a change without effect whose claim waits for a row of another item.
+// ReasonCollision is the reason for no effect if the claim of a change waits for a row of another item.
 const ReasonCollision = "collision"
 
 // CollisionError reports that two items claim one row. It is permanent.
 type CollisionError struct {
 	View   string
-	Row    string    // its key as explain shows it: PK="EMAIL#a@b" SK="USER"
-	Owner  item.Key  // of the item that owns the row
-	Source item.Key  // of the item whose claim waits
-	At     state.Row // the row as the store knows it, if the item has several rows; else ""
+	Row    string    // key of the row as explain shows it: PK="EMAIL#a@b" SK="USER"
+	Owner  item.Key  // key of the item that owns the row
+	Source item.Key  // key of the item whose claim waits
+	At     state.Row // the row in the store, if an item can have several rows; else ""
 
-	// NotIdentified says that the names of [Options.Unique] do not identify the item. Its claim does not wait: its change must
-	// come again.
+	// NotIdentified means that the names of [Options.Unique] do not identify the item. Its claim does not wait: the
+	// change must be redriven.
 	NotIdentified bool
 }
 

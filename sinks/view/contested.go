@@ -14,14 +14,14 @@ import (
 
 // Contested is a row on which claims wait, with masked keys, for people.
 type Contested struct {
-	Row     string     // its key as explain shows it: PK="EMAIL#a@b" SK="USER"
-	Owner   item.Key   // of the item that owns the row; "" if none does
-	Waiting []item.Key // of the items whose claims wait, in order
+	Row     string     // key of the row as explain shows it: PK="EMAIL#a@b" SK="USER"
+	Owner   item.Key   // key of the item that owns the row; "" if none does
+	Waiting []item.Key // keys of the items whose claims wait, in order
 }
 
-// Contested yields the rows on which claims wait, as [ClaimLister] does; none if rows guard themselves. It may read the
-// whole state of all sinks, so it is for the end of a backfill. keys are the names of the items' key attributes: if the
-// mask hides one of them, the items' keys are masked. A pulled error ends the sequence.
+// Contested yields the rows on which claims wait, as [ClaimLister] does. It yields nothing if rows guard themselves. It
+// may read the whole state of all sinks, so it is for the end of a backfill. keys are the names of the items' key
+// attributes. If the mask hides one of them, the items' keys are masked. A pulled error ends the sequence.
 func (s *Sink) Contested(ctx context.Context, keys []string) iter.Seq2[Contested, error] {
 	hidden := slices.ContainsFunc(keys, s.mask.Hides)
 	return func(yield func(Contested, error) bool) {
@@ -45,7 +45,8 @@ func (s *Sink) Contested(ctx context.Context, keys []string) iter.Seq2[Contested
 	}
 }
 
-// contested masks keys as a whole: which parts of a stored key are hidden is unknown.
+// contested returns r with masked keys. hidden means that the mask hides the items' keys. Keys are masked as a whole,
+// because it is unknown which parts of a stored key the mask hides.
 func (s *Sink) contested(r state.ContestedRow, hidden bool) Contested {
 	c := Contested{Row: string(s.target.appendRow(nil, r.Row)), Owner: r.Owner, Waiting: r.Waiting}
 	if s.masksKey || hidden {

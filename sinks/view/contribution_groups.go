@@ -5,9 +5,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// GroupsOf returns what the contribution of an item adds to the rows of its groups: each row once, with its shard, and
-// what a new row would hold if no other item counted in it. It makes no call, and may be called concurrently. The error
-// names the item: the contribution does not fit the aggregate's values.
+// GroupsOf returns the changes of group rows by which the contribution c of an item is added. Each row appears once,
+// with its shard. A row that has no other items would have exactly these values. GroupsOf does no I/O, and may be
+// called concurrently. It returns an error, which names the item, if the contribution does not fit the aggregate's
+// values.
 func (a *Aggregate) GroupsOf(source item.Key, c state.Contribution) ([]state.GroupChange, error) {
 	b := deltaBuilder{deltas: a.newDeltas()}
 	if err := b.build(&itemChanges{key: source, next: c, changes: []contributionChange{{to: c}}}); err != nil {
@@ -25,7 +26,7 @@ func (a *Aggregate) Values() []Value {
 	return vs
 }
 
-// IsRowOf reports whether a row is one of a group, in any shard.
+// IsRowOf reports whether row is the row of group in any shard.
 func (a *Aggregate) IsRowOf(group, row state.Row) bool {
 	for shard := range a.shards {
 		if a.shardRow(group, shard) == row {

@@ -10,8 +10,8 @@ import (
 
 // copier copies the attributes of items into rows; see [CopyAll].
 type copier struct {
-	leftOut []string // the names of the row's key and of hidden attributes
-	nothing bool     // every attribute is hidden
+	leftOut  []string // names of the row's key attributes and of hidden attributes
+	hidesAll bool     // the mask hides every attribute
 }
 
 func newCopier(o Options) *copier {
@@ -21,15 +21,15 @@ func newCopier(o Options) *copier {
 	c := &copier{leftOut: []string{o.PK.Name, o.SK.Name}}
 	for _, p := range o.All.Hidden.Patterns() {
 		root, ok := p.Root()
-		c.nothing = c.nothing || !ok
+		c.hidesAll = c.hidesAll || !ok
 		c.leftOut = append(c.leftOut, root)
 	}
 	return c
 }
 
-// columns appends the attributes of an item that a row holds.
+// columns appends the attributes of an item that its row has.
 func (c *copier) columns(cs []state.Column, m item.Image) []state.Column {
-	if c.nothing {
+	if c.hidesAll {
 		return cs
 	}
 	cs = slices.Grow(cs, m.Len())

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Before returns the row that the op replaces, as the old image of its change tells; false if there was none. It is
-// for estimates of what the write costs.
+// Before returns the row that the op replaces, by the old image of its change. It returns false if there was none. It
+// is for estimates of the cost of the write.
 func (o *Op) Before(c *record.Change) (Mutation, bool) {
 	if o.sink == nil || o.Step == Enter || o.Step == MoveTo {
 		return Mutation{}, false
@@ -19,12 +19,12 @@ func (o *Op) Before(c *record.Change) (Mutation, bool) {
 		return Mutation{}, false
 	}
 	m := o.Mutation
-	m.Tombstone, m.Void, m.Fresh, m.Attributes = false, false, false, attributes
+	m.Tombstone, m.Void, m.LikelyNew, m.Attributes = false, false, false, attributes
 	return m, true
 }
 
-// Before returns the row that the item requested before the change and its claim, by the old image; false if
-// there was none.
+// Before returns the row that the item requested before the change, and its claim on it, by the old image. It returns
+// false if the item requested none.
 func (o *ClaimOp) Before(c *record.Change) (state.Row, state.Claim, bool) {
 	if o.sink == nil {
 		return "", state.Claim{}, false
@@ -39,7 +39,8 @@ func (o *ClaimOp) Before(c *record.Change) (state.Row, state.Claim, bool) {
 	return row, claim, true
 }
 
-// rowBefore returns the row of the old image: its key, the key's text, and its attributes.
+// rowBefore returns the row of the old image: its key, the key's text, and its attributes. ok is false if there is
+// none.
 func (s *Sink) rowBefore(c *record.Change) (pk, sk item.Value, row string, attributes []state.Column, ok bool) {
 	var buf keyBuffer
 	before, err := s.locate(c, c.Old, &buf)
@@ -51,9 +52,9 @@ func (s *Sink) rowBefore(c *record.Change) (pk, sk item.Value, row string, attri
 	return pk, sk, row, attributes, err == nil
 }
 
-// PlannedWrite returns what a planned change of an aggregate writes, and what its item counted for before, by the old image of
-// the change. It returns false if nothing is written, or if ops belong to another kind of sink.
-// It is for estimates of what the write costs.
+// PlannedWrite returns the write of a planned change of an aggregate. It also returns the contribution of the item
+// before the change, by the old image. ok is false if nothing is written, or if ops belong to another kind of sink.
+// PlannedWrite is for estimates of the cost of the write.
 func PlannedWrite(c *record.Change, ops []pipeline.Op) (w state.GroupWrite, before state.Contribution, ok bool) {
 	if len(ops) == 0 {
 		return w, before, false
@@ -73,9 +74,9 @@ func PlannedWrite(c *record.Change, ops []pipeline.Op) (w state.GroupWrite, befo
 	}
 	changes := itemChanges{key: c.Key, deliveries: []int{0}}
 	changes.advance([]pipeline.Delivery{{Change: c, Ops: ops}}, before)
-	p := deltaBuilder{deltas: op.aggregate.newDeltas()}
-	if !changes.writes() || p.build(&changes) != nil { // Plan made the shares, so there is no error
+	builder := deltaBuilder{deltas: op.aggregate.newDeltas()}
+	if !changes.needsWrite() || builder.build(&changes) != nil { // Plan made the shares, so there is no error
 		return w, before, false
 	}
-	return state.GroupWrite{Items: []state.ContributionWrite{changes.write()}, Groups: p.groupChanges()}, before, true
+	return state.GroupWrite{Items: []state.ContributionWrite{changes.contributionWrite()}, Groups: builder.groupChanges()}, before, true
 }

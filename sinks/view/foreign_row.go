@@ -9,14 +9,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// ForeignRowError reports that a row belongs to another sink. A row belongs to the view and pipeline that first
-// wrote it. The error is permanent, and the same on every store and for every kind of row.
+// ForeignRowError reports that a row belongs to another sink. A row belongs to the view and pipeline that first wrote
+// it. The error is permanent. Every store returns it, for every kind of row.
 type ForeignRowError struct {
-	Target         Target // sink that may not write the row
+	Target         Target // target of the sink that may not write the row
 	Row            state.Row
-	View, Pipeline string // owner of the row; "" for an item that no sink wrote
+	View, Pipeline string // sink and pipeline that own the row; "" if no sink wrote it
 
-	displayKey string // the row's key for people; the sink sets it, because only the sink has the mask
+	displayKey string // key of the row for people; the sink sets it, because only the sink has the mask
 }
 
 var _ redact.Redacted = (*ForeignRowError)(nil)
@@ -59,9 +59,9 @@ func (o *ClaimOp) stateRow() state.Row { return o.Row }
 
 func (o *GroupOp) stateRow() state.Row { return o.Row() }
 
-// showForeign sets the display key of a ForeignRowError: the display key of the op on that row, or the masked key
-// of the row that a change leaves.
-func showForeign[O keyedOp](err error, mask *mask.Mask, ops ...O) error {
+// showForeignRow sets the display key of a ForeignRowError. If one of ops is on the row, it is the display key of that
+// op. Otherwise the change leaves the row, and it is the row's masked key.
+func showForeignRow[O keyedOp](err error, mask *mask.Mask, ops ...O) error {
 	e, ok := errors.AsType[*ForeignRowError](err)
 	if !ok {
 		return err

@@ -10,17 +10,20 @@ import (
 )
 
 // GroupOp is one share that an item has after a change, or the reason why it has none. The ops of a change together
-// replace the item's contribution. The shares of an expired item that is kept then stay in their groups permanently,
-// and the contribution is emptied.
+// replace the item's contribution. If the item expired and stays counted, its shares then stay in their groups
+// permanently, and the contribution is emptied.
 type GroupOp struct {
-	Share  state.Share // zero: the item counts nowhere
-	Reason string      // why it counts nowhere: [ReasonWhen], [ReasonSparse], [ReasonRemoved] or void. With a Share: [ReasonExpired] if the share is kept, else ""
+	Share state.Share // zero if the item counts nowhere
+
+	// Reason is the reason why the item counts nowhere: [ReasonWhen], [ReasonSparse], [ReasonRemoved] or void. With a
+	// Share, it is [ReasonExpired] if the item expired and the share stays, else "".
+	Reason string
 
 	aggregate     *Aggregate
-	displayKey    string // the group's key for people if parts of it are masked
+	displayKey    string // key of the group for people, if parts of it are masked; else ""
 	shard         int
 	countedBefore bool  // the item may have counted for something before the change
-	changeErr     error // the change fails with it after its contribution is removed: the item cannot be counted. nil: none
+	changeErr     error // why the item cannot be counted; the change fails with it after its contribution is removed. nil if it can
 }
 
 var _ pipeline.Op = (*GroupOp)(nil)
@@ -47,8 +50,8 @@ func (o *GroupOp) Row() state.Row {
 	return o.aggregate.shardRow(o.Share.Group, o.shard)
 }
 
-// Err returns the error with which the change fails once the contribution is removed: the item cannot be counted. nil:
-// none.
+// Err returns the error if the item cannot be counted; nil if it can. The change fails with the error after the item's
+// contribution is removed.
 func (o *GroupOp) Err() error { return o.changeErr }
 
 // String returns a line such as: count in group PK="REVENUE#EUR" SK="2026-01-02": revenue +10.5, orders +1
@@ -106,7 +109,7 @@ func (o *GroupOp) String() string {
 // kept reports whether the share stays in its group permanently, because the item expired.
 func (o *GroupOp) kept() bool { return o.Reason == ReasonExpired }
 
-// shareValue returns the value of which a share has the text.
+// shareValue returns the value whose text in a share is text.
 func (v *value) shareValue(text string) item.Value {
 	if v.kind == sumKind {
 		d, _ := decimal.Parse(text) // Plan made it

@@ -7,9 +7,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Groups reads the groups of an aggregate as one row each, even if a group is spread over shards. The counts, sums
-// and distincts of the shards are added up exactly; the least min and the greatest max are taken. A service that
-// reads an aggregate fills in Groups as the configuration has it:
+// Groups reads each group of an aggregate as one row, even if the group is spread over shards. It adds up the counts,
+// sums and distincts of the shards exactly. It takes the least min and the greatest max. A service that reads an
+// aggregate sets the fields of Groups as in the configuration:
 //
 //	revenue := view.Groups{
 //		Table:     view.Table{Name: "shop-views", PK: "PK", SK: "SK"},
@@ -30,9 +30,9 @@ func (a *Aggregate) Groups() Groups {
 	return Groups{Table: a.target.Table, Aggregate: a.target.View, Values: a.Values(), Shards: a.shards}
 }
 
-// Get returns the row of one group; false if there is none. With more than one shard the partition key is an S: for
-// a number or a binary the text that a template makes of it. sk is absent if the table has no sort key. Errors come
-// from the reader.
+// Get returns the row of one group; false if there is none. sk is absent if the table has no sort key. If there is more
+// than one shard, pk must be an S: for a number or a binary value, the text that a template makes of the value. Errors
+// come from the reader.
 func (g Groups) Get(ctx context.Context, r Reader, pk, sk item.Value) (Row, bool, error) {
 	for row, err := range g.All(ctx, r, Query{PK: pk, From: sk, To: sk}) {
 		if err != nil {
@@ -45,8 +45,8 @@ func (g Groups) Get(ctx context.Context, r Reader, pk, sk item.Value) (Row, bool
 	return Row{}, false, nil
 }
 
-// All returns the rows of the groups that q selects, in the order of their keys. If the aggregate has shards, all
-// these groups are in memory before the first one is yielded.
+// All returns the rows of the groups that q selects, sorted by their keys. If the aggregate has shards, it reads all
+// these groups into memory before it yields the first one.
 func (g Groups) All(ctx context.Context, r Reader, q Query) iter.Seq2[Row, error] {
 	limit := q.Limit
 	q.Limit = 0
@@ -63,9 +63,9 @@ func (g Groups) All(ctx context.Context, r Reader, q Query) iter.Seq2[Row, error
 	}
 }
 
-// Merged reads a table as [Reader.Rows] does, with one row for each group of the aggregates gs. Rows of views and
-// of other aggregates are not changed. If an aggregate has shards, the table is read twice, and all its groups are
-// in memory.
+// Merged reads a table as [Reader.Rows] does, but yields one row for each group of the aggregates gs. It does not
+// change the rows of views and of other aggregates. If an aggregate has shards, Merged reads the table twice, and has
+// all groups of the aggregate in memory.
 func Merged(ctx context.Context, r Reader, t Table, q Query, gs ...Groups) iter.Seq2[Row, error] {
 	sharded := make(map[string]*Groups)
 	for i := range gs {

@@ -15,15 +15,15 @@ import (
 type groupReader struct {
 	table   Table
 	query   Query
-	sharded map[string]*Groups // by name of the aggregate
+	sharded map[string]*Groups // aggregates with shards, by name
 	reader  Reader
 }
 
 // mergedGroup is one group with the values of the shards that were read so far.
 type mergedGroup struct {
 	spec   *Groups
-	row    Row          // without an item
-	values []item.Value // in the order of Groups.Values; absent if no shard has one
+	row    Row          // row of the group; its Item is not set yet
+	values []item.Value // values in the order of Groups.Values; absent if no shard has one
 }
 
 // rows returns the merged groups and the other rows of the table, in the order of their keys.
@@ -95,11 +95,11 @@ func (m *groupReader) mergedRows(ctx context.Context) ([]Row, error) {
 	return rows, nil
 }
 
-// readShards reads the shards' rows that the queries select, several queries at the same time. It replaces the
-// partition key of each row by that of its group.
+// readShards reads the rows of shards that the queries select, several queries at the same time. It replaces the
+// partition key of each row by the partition key of its group.
 func (m *groupReader) readShards(ctx context.Context, queries []Query) ([][]Row, error) {
 	parts := make([][]Row, len(queries))
-	err := readAtOnce(ctx, len(queries), func(ctx context.Context, i int) error {
+	err := readInParallel(ctx, len(queries), func(ctx context.Context, i int) error {
 		q := queries[i]
 		q.Limit = 0
 		for row, err := range m.reader.Rows(ctx, m.table, q) {
@@ -133,8 +133,8 @@ func (m *groupReader) shardQueries() []Query {
 	return queries
 }
 
-// toGroupKey replaces the partition key of a shard's row by that of its group. It returns false if the query does
-// not select the group.
+// toGroupKey replaces the partition key of a shard's row by the partition key of its group. It returns false if the
+// query does not select the group.
 func (m *groupReader) toGroupKey(row *Row) bool {
 	text, _ := row.PK.Text()
 	base := text[:max(0, strings.LastIndex(text, shardSeparator))]
@@ -142,7 +142,7 @@ func (m *groupReader) toGroupKey(row *Row) bool {
 	return strings.HasPrefix(base, m.query.PKPrefix) && (!m.query.PK.Exists() || row.PK.Equal(m.query.PK))
 }
 
-// add adds a shard's row.
+// add adds the values of a shard's row.
 func (g *mergedGroup) add(row Row) {
 	for i, v := range g.spec.Values {
 		if value, ok := row.Item.Get(v.Name); ok {
@@ -154,7 +154,7 @@ func (g *mergedGroup) add(row Row) {
 	}
 }
 
-// combine returns the value of two shards. a may be absent.
+// combine returns the value of two shards together, for a kind of [Value.Of]. a may be absent.
 func combine(kind string, a, b item.Value) item.Value {
 	switch {
 	case !a.Exists():

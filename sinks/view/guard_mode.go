@@ -8,15 +8,15 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// GuardMode is how a view keeps a late change of an item from replacing a newer one, and an item from taking the
-// row of another item. Either each row guards itself by its version, or the item guards it (state.Guard).
+// GuardMode is the way in which a view prevents that a late change of an item replaces a newer one, and that an item
+// takes the row of another item. Either each row guards itself by its version, or each item has a guard (state.Guard).
 type GuardMode struct {
-	ByItem bool   // the item guards its row; otherwise the row guards itself
-	Why    string // the reason as explain shows it
+	ByItem bool   // each item has a guard; otherwise each row guards itself
+	Why    string // reason for the mode, as explain shows it
 }
 
-// The modes with their reasons. The mode of a view never changes. It depends on the templates of the row key. With
-// |esc it also depends on the names of the item's key attributes, which never change in a table.
+// The modes with their reasons. The mode depends on the templates of the row key. With |esc it also depends on the
+// names of the table's key attributes, which never change. So the mode of a view never changes.
 var (
 	uniqueByItemKey     = GuardMode{Why: "{@key} is in this key"}
 	uniqueByNames       = GuardMode{Why: "the names that identify the item are in this key"}
@@ -30,8 +30,8 @@ var (
 	keyPartsMissing = GuardMode{ByItem: true, Why: "not every key attribute of the item is in this key, so several items may have it"}
 )
 
-// guardMode returns the mode that the templates of the row key allow. If they escape attributes, the mode applies
-// only to items whose key attributes are all among escaped, and fixed is false.
+// guardMode returns the mode that the templates of the row key allow. If the mode applies to every item, fixed is true.
+// Otherwise it applies only to items whose key attributes are all in escaped, the attributes that the templates escape.
 func (o Options) guardMode() (mode GuardMode, escaped []string, fixed bool) {
 	ambiguous := false
 	for _, a := range o.key() {
@@ -57,8 +57,8 @@ func (o Options) guardMode() (mode GuardMode, escaped []string, fixed bool) {
 	}
 }
 
-// isUnique reports whether the row key has all names of Unique, and collisions are dead-lettered. Other rules of collisions need
-// guards by item.
+// isUnique reports whether the row key has all names of Unique, and collisions are dead-lettered. For other rules of
+// collisions, items need guards.
 func (o Options) isUnique() bool {
 	if len(o.Unique) == 0 || o.Collision != "" && o.Collision != DeadLetterCollision {
 		return false
@@ -79,8 +79,8 @@ func (s *Sink) GuardMode(c *record.Change) GuardMode {
 	return mode
 }
 
-// escapedKeysMode returns the mode of a row key that escapes attributes: uniqueByEscapedKeys, severalTables or
-// keyPartsMissing. missing is a key attribute of the item that the row key does not escape.
+// escapedKeysMode returns the mode for a row key that escapes attributes: uniqueByEscapedKeys, severalTables or
+// keyPartsMissing. For keyPartsMissing it also returns a key attribute of the item that the row key does not escape.
 func (s *Sink) escapedKeysMode(c *record.Change) (mode GuardMode, missing string) {
 	if strings.IndexByte(string(c.Key), '!') >= 0 {
 		return severalTables, ""
@@ -93,7 +93,8 @@ func (s *Sink) escapedKeysMode(c *record.Change) (mode GuardMode, missing string
 	return uniqueByEscapedKeys, ""
 }
 
-// keyAttribute returns the attribute that a path names, without brackets and quotes; "" if the path goes deeper.
+// keyAttribute returns the name of the attribute that a path selects, without brackets and quotes. It returns "" if the
+// path selects a part of an attribute.
 func keyAttribute(path string) string {
 	p, err := item.ParsePath(path)
 	if err != nil || path != p.Root() && path != `["`+p.Root()+`"]` {

@@ -10,57 +10,63 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// A view with ForEach has a row for each element of an item. The key of a row has the item and the element, so each row
-// belongs to one item, and the item's contribution alone orders the writes of its rows. It has the version, and a share for
-// each row with the digest of what is in the row. It and the rows change in one transaction, on condition that it is stored
-// as it was read, with its shares. Rows have no condition but their owner, and leave no tombstones.
+// A view with ForEach has a row for each element of an item. The key of a row contains the key of the item and the
+// identity of the element. So each row belongs to one item, and the contribution of the item orders the writes of its
+// rows. The contribution has the version of the item, and a share for each row with the digest of the row's attributes.
+// The contribution and the rows change in one transaction, on condition that the stored contribution is as it was read,
+// with its shares. The only condition on a row is its owner. A removed row leaves no tombstone.
 //
 //	stored contribution     rows in the table          who replaces it
 //	none                    none                       any change
-//	complete, with shares   those of the shares        a newer change, or a repair at its version
-//	complete, no shares     none                       a newer change; it expires as a tombstone does
+//	complete, with shares   the rows of the shares     a newer change, or a repair at its version
+//	complete, no shares     none                       a newer change; it expires like a tombstone
 //	void, no shares         none: a dead letter        the same change once it can be planned, or a newer one
-//	void, with shares       those of the shares: a     the same change, which goes on, or a newer one
+//	void, with shares       the rows of the shares: a  the same change, which continues, or a newer one
 //	                        change is written in part
 //
 // The races, and why each is safe:
 //
-//   - A stale change is older than the contribution: superseded. A repeated one has its version: nothing is written.
-//   - A crash between two parts leaves a void contribution that names the rows as they are. The change comes again,
-//     compares with them, and writes the rest. A newer change compares with them too, and wins.
-//   - Two writers of one change, or a newer change between two parts: the second transaction expects other shares, is lost,
-//     and reads again.
-//   - Delete and insert: the empty contribution of the delete refuses what is older than it.
-//   - A backfill: its version is older than all of the stream. If the stream was first, the backfill is superseded; if it
-//     comes second, it compares with the rows of the backfill. A delete of rows that are not there yet leaves its version.
-//   - A repair keeps the version, and writes the rows with the contribution. A change that was read before it expects the
-//     shares of before: if they are others now, it is lost; if not, its differences are still right.
+//   - Stale or repeated change: a change that is older than the contribution is superseded. A change of the same
+//     version writes nothing.
+//   - Crash between two parts: the contribution is void, and its shares are the rows that are stored. The same change
+//     is delivered again, compares itself with them, and writes the rest. If a newer change comes first, it does the
+//     same.
+//   - Two writers of one change, or a newer change between two parts: the second transaction expects other shares. It
+//     is lost, and its writer reads again.
+//   - Delete and insert: the empty contribution of the delete supersedes older changes.
+//   - Backfill: its version is older than every version of the stream. If a change of the stream came first, the
+//     backfill is superseded. If the backfill came first, the change compares itself with the rows of the backfill. A
+//     delete leaves its version even if there are no rows yet.
+//   - Repair: it keeps the version, and writes the rows and the contribution. A change that was read before the repair
+//     expects the former shares. If the repair changed them, the change is lost. Otherwise its differences are still
+//     correct.
 
-// ItemRowsOp replaces the rows of an item by those of its elements. The ops of the rows follow it, for people.
+// ItemRowsOp replaces the rows of an item by the rows of its elements. In d.Ops, an [ElementRowOp] for each row follows
+// it. Those ops are only displayed.
 type ItemRowsOp struct {
 	Target  *Target
 	Source  item.Key
 	Version record.Version
 	Rows    []*ElementRowOp // in the order of the elements
 
-	sink      *Sink          // the sink that planned it; nil in tests
-	change    *record.Change // that it is planned of; valid with the page
-	reason    string         // why there are no rows: ReasonWhen, ReasonSparse, ReasonRemoved or void
+	sink      *Sink          // the sink that planned the op; nil in tests
+	change    *record.Change // the planned change; valid until its page is released
+	reason    string         // reason for no rows: ReasonWhen, ReasonSparse, ReasonRemoved or void; "" if there are rows
 	idle      bool           // there are no rows, and the old image had none
-	changeErr error          // the change fails with it after the write: no rows can be made of the new image. nil: none
+	changeErr error          // why no rows can be made of the new image; the change fails with it after the write. nil if they can
 }
 
-// ElementRowOp is the row of one element. [ItemRowsOp] writes it, if it differs from what is stored.
+// ElementRowOp is the row of one element. Its [ItemRowsOp] writes the row if it differs from the stored row.
 type ElementRowOp struct {
 	PK, SK     item.Value // SK is absent if the table has no sort key
 	Row        state.Row
-	Attributes []state.Column // without the key
-	Position   int            // of the element
+	Attributes []state.Column // attributes of the row, without its key
+	Position   int            // position of the element
 
 	target     *Target
-	displayKey string // the row key for people if parts of it are masked
-	digest     string // of Attributes
-	size       int    // of the row, in bytes, roughly
+	displayKey string // key of the row for people, if parts of it are masked; else ""
+	digest     string // digest of Attributes
+	size       int    // approximate size of the row, in bytes
 }
 
 var (
@@ -90,8 +96,8 @@ func (o *ElementRowOp) SetAttributes(columns []state.Column) {
 
 func (o *ElementRowOp) stateRow() state.Row { return o.Row }
 
-// String returns a line such as: 2 rows of the item, and 1 leaves: PK="SKU#9" SK="o1#1" (guarded by item). Which rows leave
-// is told by the old image.
+// String returns a line such as: 2 rows of the item, and 1 leaves: PK="SKU#9" SK="o1#1" (guarded by item). The old
+// image determines the rows that leave.
 func (o *ItemRowsOp) String() string {
 	var b strings.Builder
 	switch n := len(o.Rows); n {
@@ -115,7 +121,8 @@ func (o *ItemRowsOp) String() string {
 	return b.String()
 }
 
-// leavingKeys returns the keys of the rows that the item had before the change and has no more, by the old image.
+// leavingKeys returns the keys of the rows that the item had before the change, by the old image, and does not have
+// after it.
 func (o *ItemRowsOp) leavingKeys() []string {
 	rows := make(map[state.Row]bool, len(o.Rows))
 	for _, r := range o.Rows {
@@ -130,7 +137,8 @@ func (o *ItemRowsOp) leavingKeys() []string {
 	return keys
 }
 
-// Before returns the rows that the item had before the change, by the old image; nil if it had none or if that is unknown.
+// Before returns the rows that the item had before the change, by the old image. It returns nil if the item had none,
+// or if they are unknown.
 func (o *ItemRowsOp) Before() []*ElementRowOp {
 	if o.sink == nil || o.change == nil || !o.change.Old.Exists() {
 		return nil
@@ -142,7 +150,7 @@ func (o *ItemRowsOp) Before() []*ElementRowOp {
 	return rows
 }
 
-// Shares returns the shares that the contribution of the item has for its rows.
+// Shares returns the shares of the item's contribution after the op: one for each row.
 func (o *ItemRowsOp) Shares() []state.Share {
 	shares := make([]state.Share, len(o.Rows))
 	for i, r := range o.Rows {
@@ -151,11 +159,12 @@ func (o *ItemRowsOp) Shares() []state.Share {
 	return shares
 }
 
-// Err returns the error with which the change fails once the write is durable: no rows can be made of the item. nil: none.
+// Err returns the error if no rows can be made of the item; nil if they can. The change fails with the error after the
+// write is durable.
 func (o *ItemRowsOp) Err() error { return o.changeErr }
 
-// Idle reports whether the item has no rows and, by the old image, had none before. Such a change is only written if
-// something is remembered of the item.
+// Idle reports whether the item has no rows and had none before, by the old image. Such a change is only written if the
+// item has a contribution.
 func (o *ItemRowsOp) Idle() bool { return o.idle }
 
 func (o *ItemRowsOp) reasonText() string {
@@ -168,8 +177,8 @@ func (o *ItemRowsOp) noEffect() bool          { return o.idle }
 func (o *ItemRowsOp) errAfterWrite() error    { return o.changeErr }
 func (o *ItemRowsOp) noEffectReason() string  { return o.reason }
 
-// removal returns the op that removes all rows of the item, to write if the store refuses the rows permanently; nil if
-// there are none.
+// removal returns the op that removes all rows of the item. It is written if the store refuses the rows permanently. It
+// is nil if the op has no rows.
 func (o *ItemRowsOp) removal(cause error) *ItemRowsOp {
 	if len(o.Rows) == 0 {
 		return nil

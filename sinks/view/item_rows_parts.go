@@ -4,26 +4,30 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// maxPartBytes bounds the rows of one transaction. DynamoDB's own limit is 4 MB (API reference, TransactWriteItems).
+// maxPartBytes is the maximum size of the rows in one transaction. DynamoDB's own limit is 4 MB (API reference,
+// TransactWriteItems).
 const maxPartBytes = 3 << 20
 
-// share returns what the contribution of the item has for the row.
+// share returns the share for the row in the contribution of the item.
 func (o *ElementRowOp) share() state.Share {
 	return state.Share{Group: o.Row, Values: []string{o.digest}}
 }
 
-// compareWithContribution decides what the op changes, given the contribution of its item. idle means that no change that
-// this write covers has rows, before or after.
-func (o *ItemRowsOp) compareWithContribution(have *state.Contribution, idle bool) guardOutcome {
-	return compareWithStored(o.Version, len(o.Rows) > 0, o.changeErr, have.Version, len(have.Shares) > 0, have.Void, idle)
+// compareWithContribution decides the effect of the op by the stored contribution of its item. idle means that no
+// change of this write has rows, and none of their old images had any.
+func (o *ItemRowsOp) compareWithContribution(stored *state.Contribution, idle bool) guardOutcome {
+	return compareWithStored(o.Version, len(o.Rows) > 0, o.changeErr, stored.Version, len(stored.Shares) > 0, stored.Void, idle)
 }
 
-// nextPart returns the next transaction that makes the item's rows those of the op, given its contribution, and whether it
-// is the last one. New and changed rows come first: a reader between two parts sees an element twice rather than not at all.
-// A transaction has at most this many actions, one of which is that of the contribution; 0: any number.
-func (o *ItemRowsOp) nextPart(have *state.Contribution, actions int) (w state.ItemRowsWrite, last bool) {
-	p := partBuilder{w: state.ItemRowsWrite{Source: o.Source, Was: *have}, left: actions - 1, bytes: maxPartBytes, unlimited: actions == 0}
-	p.begin(have.Shares)
+// nextPart returns the next transaction that changes the stored rows of the item towards those of the op. stored is the
+// item's contribution. last is true if no other transaction has to follow. maxActions is the maximum number of actions
+// in a transaction; 0 if there is no maximum. One of them writes the contribution.
+//
+// New and changed rows come before removed ones. So a reader between two parts may see an element twice, but always
+// sees it.
+func (o *ItemRowsOp) nextPart(stored *state.Contribution, maxActions int) (w state.ItemRowsWrite, last bool) {
+	p := partBuilder{w: state.ItemRowsWrite{Source: o.Source, Was: *stored}, actionsLeft: maxActions - 1, bytesLeft: maxPartBytes, unlimited: maxActions == 0}
+	p.setStored(stored.Shares)
 	for _, r := range o.Rows {
 		p.put(r)
 	}
@@ -31,64 +35,66 @@ func (o *ItemRowsOp) nextPart(have *state.Contribution, actions int) (w state.It
 	for _, r := range o.Rows {
 		wanted[r.Row] = true
 	}
-	for _, s := range have.Shares {
+	for _, s := range stored.Shares {
 		if !wanted[s.Group] {
 			p.remove(s.Group)
 		}
 	}
 	p.w.Now = state.Contribution{Version: o.Version, Void: o.changeErr != nil}
 	if p.full {
-		p.w.Now.Void, p.w.Now.Shares = true, p.stored()
+		p.w.Now.Void, p.w.Now.Shares = true, p.storedShares()
 		return p.w, false
 	}
 	p.w.Now.Shares = o.Shares()
 	return p.w, true
 }
 
-// WholeWrite returns the write that makes the item's rows those of the op as if it fitted into one transaction, for estimates
-// of what it costs.
-func (o *ItemRowsOp) WholeWrite(have state.Contribution) state.ItemRowsWrite {
-	w, _ := o.nextPart(&have, 0)
+// WholeWrite returns the write of all rows that the op changes, as if it fitted into one transaction. stored is the
+// item's contribution. WholeWrite is for estimates of the cost of the op.
+func (o *ItemRowsOp) WholeWrite(stored state.Contribution) state.ItemRowsWrite {
+	w, _ := o.nextPart(&stored, 0)
 	return w
 }
 
-// partBuilder makes one transaction, as far as it has room.
+// partBuilder builds one transaction, up to its limits.
 type partBuilder struct {
-	w         state.ItemRowsWrite
-	left      int // actions
-	bytes     int
-	unlimited bool
-	full      bool // something is left for the next transaction
+	w           state.ItemRowsWrite
+	actionsLeft int
+	bytesLeft   int
+	unlimited   bool
+	full        bool // the limits are reached: other actions follow in the next transaction
 
-	shares []state.Share // of the rows that are stored after it; one without a Group is gone
-	index  map[state.Row]int
+	shares []state.Share     // shares of the rows that are stored after the transaction; a removed row has the zero Share
+	index  map[state.Row]int // index in shares
 }
 
-func (p *partBuilder) begin(stored []state.Share) {
+// setStored sets the shares of the rows that are stored before the transaction.
+func (p *partBuilder) setStored(stored []state.Share) {
 	p.shares, p.index = append([]state.Share(nil), stored...), make(map[state.Row]int, len(stored))
 	for i, s := range stored {
 		p.index[s.Group] = i
 	}
 }
 
-// takes reports whether there is room for an action, and takes it.
-func (p *partBuilder) takes(size int) bool {
+// reserve reserves an action and its size in bytes. It returns false if they do not fit into the transaction. The first
+// action always fits.
+func (p *partBuilder) reserve(size int) bool {
 	if p.full || p.unlimited {
 		return !p.full
 	}
-	first := len(p.w.Puts)+len(p.w.Deletes) == 0
-	if p.left < 1 || p.bytes < size && !first {
+	isFirst := len(p.w.Puts)+len(p.w.Deletes) == 0
+	if p.actionsLeft < 1 || p.bytesLeft < size && !isFirst {
 		p.full = true
 		return false
 	}
-	p.left, p.bytes = p.left-1, p.bytes-size
+	p.actionsLeft, p.bytesLeft = p.actionsLeft-1, p.bytesLeft-size
 	return true
 }
 
-// put puts a row, unless it is stored as it is.
+// put adds a put of a row, unless the stored row is equal or the transaction is full.
 func (p *partBuilder) put(r *ElementRowOp) {
 	i, stored := p.index[r.Row]
-	if stored && p.shares[i].Equal(r.share()) || !p.takes(r.size) {
+	if stored && p.shares[i].Equal(r.share()) || !p.reserve(r.size) {
 		return
 	}
 	p.w.Puts = append(p.w.Puts, state.RowPut{Row: r.Row, Attributes: r.Attributes})
@@ -99,15 +105,16 @@ func (p *partBuilder) put(r *ElementRowOp) {
 	}
 }
 
+// remove adds a delete of a row, unless the transaction is full.
 func (p *partBuilder) remove(row state.Row) {
-	if p.takes(len(row)) {
+	if p.reserve(len(row)) {
 		p.w.Deletes = append(p.w.Deletes, row)
 		p.shares[p.index[row]] = state.Share{}
 	}
 }
 
-// stored returns the shares of the rows that are stored after the transaction.
-func (p *partBuilder) stored() []state.Share {
+// storedShares returns the shares of the rows that are stored after the transaction.
+func (p *partBuilder) storedShares() []state.Share {
 	var shares []state.Share
 	for _, s := range p.shares {
 		if s.Group != "" {

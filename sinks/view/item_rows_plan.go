@@ -14,9 +14,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// planItemRows fills d.Ops with the rows that the elements of the new image have. The old image has no influence on the
-// rows: the contribution of the item knows which rows it has. If no rows can be made of the new image, the item has none, and
-// the change fails after that is durable.
+// planItemRows fills d.Ops with the rows of the new image's elements. The old image has no influence, because the
+// contribution of the item has its stored rows. If no rows can be made of the new image, the item has none, and the
+// change fails after that is durable.
 func (s *Sink) planItemRows(d *pipeline.Delivery) error {
 	c := d.Change
 	if err := s.checkItemInKey(c); err != nil {
@@ -38,8 +38,8 @@ func (s *Sink) planItemRows(d *pipeline.Delivery) error {
 	return nil
 }
 
-// checkItemInKey returns an error if the row key does not identify the item of a change, because it escapes only some of
-// the key attributes. All items of a table are alike.
+// checkItemInKey returns an error if the row key does not identify the item of a change, because it escapes only some
+// of the key attributes. The result is the same for all items of a table.
 func (s *Sink) checkItemInKey(c *record.Change) error {
 	if s.escapedKeys == nil {
 		return nil
@@ -66,7 +66,7 @@ func (s *Sink) elementRowsAfter(c *record.Change) ([]*ElementRowOp, string, erro
 	return s.elementRows(c, m)
 }
 
-// hadNoElementRows reports whether the item, by the change, had no rows before. See hadNoRow.
+// hadNoElementRows reports whether the item had no rows before the change, by the old image. See hadNoRow.
 func (s *Sink) hadNoElementRows(c *record.Change) bool {
 	if c.Old.Exists() {
 		rows, _, err := s.elementRows(c, c.Old)
@@ -75,12 +75,12 @@ func (s *Sink) hadNoElementRows(c *record.Change) bool {
 	return c.FoundNoItem(s.noTTLDeletes)
 }
 
-// elementRows returns the rows of an image's elements, and the reason if there are none. An element without a whole row
-// key has no row.
+// elementRows returns the rows of an image's elements, and the reason if there are none. If a part of an element's row
+// key is missing, the element has no row.
 func (s *Sink) elementRows(c *record.Change, m item.Image) (rows []*ElementRowOp, reason string, err error) {
-	ofItem, ofElement := pipeline.SplitCondition(s.when)
-	if ofItem != nil {
-		if in, err := ofItem.Match(m); err != nil || !in {
+	itemCondition, elementCondition := pipeline.SplitCondition(s.when)
+	if itemCondition != nil {
+		if matches, err := itemCondition.Match(m); err != nil || !matches {
 			return nil, ReasonWhen, err
 		}
 	}
@@ -97,18 +97,18 @@ func (s *Sink) elementRows(c *record.Change, m item.Image) (rows []*ElementRowOp
 			continue
 		}
 		scope.Each, scope.ID = e.Value, e.ID
-		in := true
-		if ofElement != nil {
-			in, err = ofElement.MatchElement(m, e.Value)
+		matches := true
+		if elementCondition != nil {
+			matches, err = elementCondition.MatchElement(m, e.Value)
 		}
 		var row *ElementRowOp
-		if err == nil && in {
+		if err == nil && matches {
 			row, err = s.elementRow(&scope)
 		}
 		switch {
 		case err != nil:
 			return nil, "", errs.Errorf("element %d of %s: %w", e.Position, redact.Field(s.forEach.Path.String()), err)
-		case !in:
+		case !matches:
 			reason = ReasonWhen
 		case row != nil:
 			row.Position = e.Position
@@ -121,7 +121,7 @@ func (s *Sink) elementRows(c *record.Change, m item.Image) (rows []*ElementRowOp
 	return rows, reason, s.checkDistinctRows(rows)
 }
 
-// elementRow returns the row of one element; nil if its key misses a part.
+// elementRow returns the row of one element; nil if a part of its row key is missing.
 func (s *Sink) elementRow(scope *template.Scope) (*ElementRowOp, error) {
 	var buf keyBuffer
 	k, err := s.rowKey(scope, &buf)
@@ -141,7 +141,8 @@ func (s *Sink) elementRow(scope *template.Scope) (*ElementRowOp, error) {
 	return r, nil
 }
 
-// checkDistinctRows returns an error if two elements have one row: parts of its key run together.
+// checkDistinctRows returns an error if two elements have the same row. This happens if parts of the row key are not
+// separated.
 func (s *Sink) checkDistinctRows(rows []*ElementRowOp) error {
 	positions := make(map[state.Row]int, len(rows))
 	for _, r := range rows {
@@ -154,10 +155,10 @@ func (s *Sink) checkDistinctRows(rows []*ElementRowOp) error {
 	return nil
 }
 
-// rowDigestFormat is the number of the form that is hashed: the first byte of it.
+// rowDigestFormat is the number of the hashed format. It is the first hashed byte.
 const rowDigestFormat = 1
 
-// digestOf returns the digest of a row's attributes, in any order of them, and their size in bytes.
+// digestOf returns the digest of a row's attributes and their size in bytes. The order of columns has no influence.
 func digestOf(columns []state.Column) (digest string, size int) {
 	sorted := columns
 	byName := func(a, b state.Column) int { return strings.Compare(a.Name, b.Name) }

@@ -9,8 +9,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// writeItemRows writes the rows of items. In each round it reads the contributions of the items whose rows are not complete,
-// and writes the next transaction of each. So what another writer did meanwhile decides how it goes on.
+// writeItemRows writes the rows of items with ForEach. In each round it reads the contributions of the items whose rows
+// are not complete, and writes the next transaction of each item. So it continues correctly after another writer
+// changed the rows.
 func (s *Sink) writeItemRows(ctx context.Context, ds []pipeline.Delivery, failed *pipeline.BatchError) error {
 	b := &batch[*ItemRowsOp]{}
 	b.addOps(ds)
@@ -29,14 +30,14 @@ func (s *Sink) writeItemRows(ctx context.Context, ds []pipeline.Delivery, failed
 	return nil
 }
 
-// itemRowsWrite is one Write of a view with ForEach.
+// itemRowsWrite is one call of Write for a view with ForEach.
 type itemRowsWrite struct {
 	sink  *Sink
 	store ItemRowsStore
 	batch *batch[*ItemRowsOp]
 }
 
-// round writes one transaction of each attempt, and returns those that were lost to other writers.
+// round writes one transaction for each attempt. It returns the attempts that were lost to other writers.
 func (w *itemRowsWrite) round(ctx context.Context, attempts []attempt[*ItemRowsOp]) (lost []attempt[*ItemRowsOp], err error) {
 	items := keysOf(attempts, func(a attempt[*ItemRowsOp]) item.Key { return a.op.Source })
 	stored, err := w.store.Contributions(ctx, w.sink.target.State(), items)
@@ -65,13 +66,13 @@ func (w *itemRowsWrite) round(ctx context.Context, attempts []attempt[*ItemRowsO
 	rs, err := w.store.ReplaceItemRows(ctx, w.sink.target, ws)
 	onError := func(a attempt[*ItemRowsOp], err error) { failOrRemove(w.batch, a.key, w.sink.showItemRows(err, a.op)) }
 	return handleResults(writing, rs, err, "writes", onError, func(a attempt[*ItemRowsOp], _ Result) {
-		if a.last { // otherwise it stays open
+		if a.last { // otherwise the next round continues
 			w.batch.settle(a.key, written, nil)
 		}
 	})
 }
 
-// showItemRows adds the row to an error of the store, and masks keys.
+// showItemRows sets the display key of the row in an error of the store, and masks the keys of items.
 func (s *Sink) showItemRows(err error, op *ItemRowsOp) error {
 	if e, ok := errors.AsType[*CollisionError](err); ok {
 		for _, r := range op.Rows {
@@ -84,20 +85,20 @@ func (s *Sink) showItemRows(err error, op *ItemRowsOp) error {
 		}
 		return err
 	}
-	return showForeign(err, s.mask, op.Rows...)
+	return showForeignRow(err, s.mask, op.Rows...)
 }
 
-// RepairItemRows writes the rows of the op at the contribution's version, which replaces o.Version if there is one. was is
-// the contribution that was compared with the rows. rewrite names the rows that differ from their share. It returns a lost
-// Result if the contribution has changed.
+// RepairItemRows writes the rows of the op. was is the item's contribution when it was compared with the rows. If it is
+// not zero, its version becomes the version of the rows. rewrite names the stored rows that differ from their share. If
+// the contribution has changed since the comparison, the Result is Lost.
 func (o *ItemRowsOp) RepairItemRows(ctx context.Context, store ItemRowsStore, was state.Contribution, rewrite []state.Row) (Result, error) {
 	if !was.Version.IsZero() {
 		o.Version = was.Version
 	}
-	have := was
-	have.Shares = unknownDigests(was.Shares, rewrite)
+	known := was
+	known.Shares = unknownDigests(was.Shares, rewrite)
 	for {
-		next, last := o.nextPart(&have, store.MaxActions())
+		next, last := o.nextPart(&known, store.MaxActions())
 		next.Was = was
 		rs, err := store.ReplaceItemRows(ctx, *o.Target, []state.ItemRowsWrite{next})
 		if rs, err = complete(rs, err, 1, "writes"); err != nil {
@@ -106,12 +107,12 @@ func (o *ItemRowsOp) RepairItemRows(ctx context.Context, store ItemRowsStore, wa
 		if last || rs[0] != (Result{}) {
 			return rs[0], nil
 		}
-		was, have = next.Now, next.Now
+		was, known = next.Now, next.Now
 	}
 }
 
-// unknownDigests returns shares in which the rows to write again have a digest that no row has. A row that has no share
-// gets one, so that it is removed if the item does not have it.
+// unknownDigests returns shares with a digest that no row has for each of rows, so that these rows are written again.
+// If a row has no share, it adds one, so that the row is removed if the item should not have it.
 func unknownDigests(shares []state.Share, rows []state.Row) []state.Share {
 	known := append([]state.Share(nil), shares...)
 	for _, row := range rows {

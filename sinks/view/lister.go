@@ -11,60 +11,59 @@ import (
 
 // Lister lists the rows of one view or aggregate.
 type Lister interface {
-	// ListRows yields the live rows of t's sink and pipeline, each once, in no order. It leaves out tombstones and
-	// the rows of other sinks and pipelines. A row of another birth is yielded, so that it can be reported. The
-	// read is eventually consistent: a row that is written meanwhile may be missing, or be as it was. Several
-	// goroutines may list at once. It holds one page in memory. A pulled error ends the sequence. The error is
-	// [ErrNoTable] if the table does not exist.
+	// ListRows yields the live rows of t's sink and pipeline, each once, in no order. It leaves out tombstones and the
+	// rows of other sinks and pipelines. It yields rows of another birth, so that they can be reported. The read is
+	// eventually consistent: a row that is written during the read may be missing or outdated. Several goroutines may
+	// list at once. One page is in memory. A pulled error ends the sequence. The error is [ErrNoTable] if the table
+	// does not exist.
 	ListRows(ctx context.Context, t Target, l state.Listing) iter.Seq2[Row, error]
 }
 
 // GuardLister is implemented by an [ItemStore] that lists guards and claims.
 type GuardLister interface {
-	// ListGuards yields the guards of t with a row, all claims of items on rows, and which item has each row that is
-	// claimed, under the rules of [Lister.ListRows]. A guard without a row, void or not, remembers a removal and is left out. A target that was
-	// never written to has none.
+	// ListGuards yields the guards of t with a row, all claims of items on rows, and the owner of each claimed row. The
+	// rules of [Lister.ListRows] apply. It leaves out guards without a row, which only record a removal. A target that
+	// was never written to has no guards.
 	ListGuards(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemGuard, error]
 }
 
 // ContributionLister is implemented by a [GroupStore] that lists contributions.
 type ContributionLister interface {
-	// ListContributions yields the contributions of t with shares, under the rules of [Lister.ListRows]. A
-	// contribution without shares, void or not, remembers a removal and is left out. A target that was never
-	// written to has no contributions.
+	// ListContributions yields the contributions of t with shares. The rules of [Lister.ListRows] apply. It leaves out
+	// contributions without shares, which only record a removal. A target that was never written to has no
+	// contributions.
 	ListContributions(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemContribution, error]
 }
 
 // GroupLister is implemented by a [GroupStore] that lists groups.
 type GroupLister interface {
-	// ListGroups yields the rows of the aggregate t with their members, under the rules of [Lister.ListRows]. values
-	// are the values of the aggregate, of which it uses Name and Of. All members of one group are in memory.
+	// ListGroups yields the rows of the aggregate t with their members. The rules of [Lister.ListRows] apply. values
+	// are the values of the aggregate; only Name and Of are used. All members of one group are in memory.
 	ListGroups(ctx context.Context, t Target, values []Value, l state.Listing) iter.Seq2[Group, error]
 }
 
 // GroupReader is implemented by a [GroupStore] that reads groups by their rows.
 type GroupReader interface {
-	// ReadGroups reads the groups of rows with their members, in the order of rows. Each group is read
-	// consistently, so that its members are those of its Revision. The zero Group means that there is no row, or
-	// one of another sink or pipeline. values are as in [GroupLister.ListGroups]. The error is [ErrNoTable] if the
-	// table does not exist.
+	// ReadGroups reads the groups of rows with their members, in the order of rows. It reads each group consistently,
+	// so that its members belong to its Revision. The zero Group means that there is no row, or a row of another sink
+	// or pipeline. values are as in [GroupLister.ListGroups]. The error is [ErrNoTable] if the table does not exist.
 	ReadGroups(ctx context.Context, t Target, values []Value, rows []state.Row) ([]Group, error)
 }
 
-// Group is one row of an aggregate, as it is stored.
+// Group is one stored row of an aggregate.
 //
-// Item is what readers get. The other fields are what the store computes it from. They differ if the row was
-// damaged or changed by hand.
+// Item is the row that readers get. The store computes it from the other fields. If the row was damaged or changed by
+// hand, Item does not match them.
 type Group struct {
-	Row      state.Row // with its shard
+	Row      state.Row // row of the group, with its shard
 	Birth    string    // as in [Row]
-	Revision string    // a new text with each write of the store; "" if the row has none
+	Revision string    // text that each write of the store changes; "" if the row has none
 	Item     item.Image
 	Derived  string // as in [StoredRow]
 
-	Shares  int64             // number of shares in the group; 0 if the row does not say
-	Version record.Version    // highest version of the changes; zero if the row does not say
-	Counts  []state.Increment // each count in the order of values; a count that is missing or not a number is left out
-	Sums    []state.Increment // likewise
-	Members []state.Member    // of all min, max and distinct, in the order of values and then of the members; Remove is false
+	Shares  int64             // number of shares in the group; 0 if the row has no number
+	Version record.Version    // highest version of the changes; zero if the row has none
+	Counts  []state.Increment // counts in the order of values, without those that are missing or not a number
+	Sums    []state.Increment // sums in the order of values, without those that are missing or not a number
+	Members []state.Member    // members of all min, max and distinct, sorted by the order of values, then of members; Remove is false
 }

@@ -17,54 +17,60 @@ import (
 type Options struct {
 	Name     string // required: name of the sink. The sink owns its rows: no other view may write them
 	Pipeline string // required: name of the pipeline
-	Birth    string // id of the sink's output, which its rows carry. Default: none
+	Birth    string // id of the sink's output, which each row has. Default: none
 	Table    string // required: table of the rows; several views may share it
 
 	PK Attribute // required: partition key of the row
 	SK Attribute // sort key of the row. Default: the table has none
 
-	// Shards is the number of shards that {@shard} in PK spreads a partition over, by item. SK then holds {@key}. See
-	// [Partition]. Default: PK has no {@shard}.
+	// Shards is the number of shards that {@shard} in PK spreads the items of a partition over. SK must contain {@key}.
+	// See [Partition]. Default: PK has no {@shard}.
 	Shards int
 
-	// Unique are bound names in the key that identify the item. Its row guards itself, and a row of another item is a
-	// collision. Default: none.
+	// Unique are bound names in the row key that together identify the item. The row then guards itself. If two items
+	// have the same row, the second one is a collision. Default: none.
 	Unique []string
 
-	// ForEach are the elements of an item that have a row each: templates may read {each} and {@each}, and When may be a
-	// pipeline.ElementCondition. The row key has the item, as a row that guards itself has it, and {@each}. Default: an item
-	// has one row.
+	// ForEach selects the elements of an item that have a row each. Templates may then read {each} and {@each}, and
+	// When may be a pipeline.ElementCondition. The row key must contain the item's key, as for rows that guard
+	// themselves, and {@each}. Default: an item has one row.
 	ForEach *elements.Spec
 
-	When       pipeline.ItemCondition // condition of the items that have a row. Default: all items
+	When       pipeline.ItemCondition // condition for the items that have a row. Default: all items have one
 	Attributes []Attribute            // attributes of a row besides its key, in order. Default: none
-	All        *CopyAll               // copies the attributes of the item instead. Default: only Attributes
+	All        *CopyAll               // copies the attributes of the item instead of Attributes. Default: only Attributes
 
-	Collision Collision // result of a claim whose row another item owns. Default: DeadLetterCollision
-	Backfill  bool      // a change whose claim waits has no effect, with ReasonCollision, for every Collision: the claim may get the row when the backfill is complete. Default: as Collision says
-	InPlace   bool      // rows that guard themselves have their tombstones at the rows' keys. Default: in the store's state, apart from the rows
+	Collision Collision // rule for a claim on a row that another item owns. Default: DeadLetterCollision
+
+	// Backfill means that a change whose claim waits has no effect, with ReasonCollision, whatever Collision is. The
+	// claim may get the row before the backfill ends. Default: Collision decides.
+	Backfill bool
+
+	InPlace bool // the tombstones of rows that guard themselves are at the rows' keys. Default: in the store's state, apart from the rows
 
 	Mask  *mask.Mask // hides attributes in displayed ops and errors; the stored rows are not masked. Default: nothing is hidden
-	Store Store      // writes the rows; an [ItemStore] for rows guarded by item, an [ItemRowsStore] with ForEach. Default: none; the sink then plans, and its Write fails
+	Store Store      // writes the rows; an [ItemStore] for rows guarded by item, an [ItemRowsStore] with ForEach. Default: none; then the sink only plans, and its Write fails
 
-	Retention state.Retention // how long Store keeps tombstones and guards: an older change is refused. Default: without limit
+	Retention state.Retention // how long Store keeps tombstones and guards; older changes are refused. Default: no limit
 
-	// NoTTLDeletes says that a filter drops TTL deletes before the sink. An inserted item may then follow an expired one of
-	// its key, and is remembered even if it has no row. Default: the sink receives all deletes
+	// NoTTLDeletes means that a filter drops TTL deletes before the sink. Then an insert may follow an expired item
+	// with the same key, so the item gets a guard or tombstone even if it has no row. Default: the sink receives all
+	// deletes.
 	NoTTLDeletes bool
 }
 
-// Attribute is one attribute of a row. A template of exactly one {path} keeps the DynamoDB type of the value. Every
-// other template makes a string. In a key the value must be an S, N or B.
+// Attribute is one attribute of a row. If the template is exactly one {path}, the value keeps its DynamoDB type.
+// Otherwise the value is a string. In a key the value must be an S, N or B.
 type Attribute struct {
 	Name     string
 	Template *template.Template
 }
 
-// CopyAll copies the attributes of an item into its row, as the projection ALL of a global secondary index does. It leaves out
-// those with the names of the row's key, names that begin with _tw, and what replication adds (aws:rep:*).
+// CopyAll copies the attributes of an item into its row, as the projection ALL of a global secondary index does. It
+// leaves out attributes with the names of the row's key attributes, attributes whose names begin with _tw, and the
+// attributes of replication (aws:rep:*).
 type CopyAll struct {
-	Hidden *mask.Mask // attributes that it hides, wholly or in part, are left out too. Default: none
+	Hidden *mask.Mask // attributes that this mask hides, completely or in part, are left out too. Default: none
 }
 
 // reserved is the attribute that holds the version and the owner of a row. Other names with this prefix are
@@ -116,8 +122,9 @@ func (o Options) validate() error {
 	}
 }
 
-// validateShards refuses a key that Shards cannot spread. With {@key} in SK, or the names that identify the item in the
-// key, an item's row has one place in one shard, and rows of several shards have different sort keys.
+// validateShards returns an error if Shards cannot spread the row key. The key must identify the item: SK contains
+// {@key}, or the key contains the names that identify the item. Otherwise two items in different shards could not claim
+// the same row.
 func (o Options) validateShards() error {
 	inSK := o.SK.Template != nil && o.SK.Template.HasShard()
 	switch spread := o.PK.Template.HasShard(); {
@@ -143,16 +150,16 @@ func (o Options) key() []Attribute {
 	return []Attribute{o.PK, o.SK}
 }
 
-// checkForEach names what is missing for several rows of an item.
+// checkForEach returns an error if other options do not allow ForEach.
 func (o Options) checkForEach(mode GuardMode) error {
-	inKey := false
+	elementInKey := false
 	for _, a := range o.key() {
-		inKey = inKey || a.Template.HasIdentity()
+		elementInKey = elementInKey || a.Template.HasIdentity()
 	}
 	switch {
 	case mode.ByItem:
 		return errs.Errorf("ForEach needs the item in the row key, and %s: put {@key} into it", redact.Safe(mode.Why))
-	case !inKey:
+	case !elementInKey:
 		return errs.New("ForEach needs the element in the row key, where its end is certain: put {@each} into it")
 	case o.InPlace:
 		return errs.New("InPlace is for rows that guard themselves, and with ForEach the item guards its rows")
@@ -162,7 +169,7 @@ func (o Options) checkForEach(mode GuardMode) error {
 	return nil
 }
 
-// forEachPath returns the path of the list, the set or the map; "" if an item has one row.
+// forEachPath returns the path of the list, set or map of ForEach; "" if an item has one row.
 func (o Options) forEachPath() string {
 	if o.ForEach == nil {
 		return ""

@@ -14,9 +14,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Partition reads a partition of a view that is spread over shards ([Options.Shards]) as one: the rows of all shards in
-// the order of their sort keys. A service that reads a view with the partition key 'STATUS#{Status}#{@shard}' and 10
-// shards fills in:
+// Partition reads a partition of a view that is spread over shards ([Options.Shards]) as one partition: the rows of all
+// shards, sorted by their sort keys. For a view with the partition key 'STATUS#{Status}#{@shard}' and 10 shards, a
+// service sets these fields:
 //
 //	pending := view.Partition{
 //		Table: view.Table{Name: "shop-views", PK: "PK", SK: "SK"},
@@ -24,9 +24,9 @@ import (
 //	}
 //	for row, err := range pending.Rows(ctx, reader, view.PartitionQuery{Limit: 20, Cursor: cursor}) {
 type Partition struct {
-	Table Table        // with a sort key
-	Keys  []item.Value // required: the partition keys of the shards
-	View  string       // only rows of this sink. Default: rows of all sinks
+	Table Table        // table of the view; it must have a sort key
+	Keys  []item.Value // required: partition keys of the shards
+	View  string       // selects the rows of this sink. Default: rows of all sinks
 }
 
 // ShardKeys returns the partition keys of all shards. before and after are the texts around {@shard} in the view's
@@ -42,21 +42,21 @@ func ShardKeys(shards int, before, after string) []item.Value {
 // PartitionQuery selects rows of a [Partition].
 type PartitionQuery struct {
 	SKPrefix string     // only rows whose sort key is an S with this prefix. Default: all
-	From, To item.Value // only rows from this sort key on, and up to that one, in the direction of the query. Default: all
+	From, To item.Value // first and last sort key, both inclusive, in the direction of the query. Default: all rows
 	Limit    int        // maximum number of rows. Default: no limit
-	Reverse  bool       // the greatest sort key first. Default: the least first
+	Reverse  bool       // the greatest sort key comes first. Default: the least comes first
 
-	// Cursor is that of a row ([Partition.Cursor]): only rows behind that one, in the direction of the query. Default:
-	// from the first row on.
+	// Cursor is the result of [Partition.Cursor] for a row. The query yields only rows after that row, in its
+	// direction. Default: it yields all rows.
 	Cursor string
 }
 
 // ErrCursor is the error of a cursor that [Partition.Cursor] did not make for this partition.
 var ErrCursor = errs.New("not a cursor of this partition: pass one that a query of it returned, unchanged")
 
-// Cursor returns the cursor of a row that Rows yielded: a text of the letters of base64url. It holds the row's sort key
-// and shard, from which the position in every shard follows, and a checksum, so that another partition refuses it. It
-// stays valid if rows are written or removed, and it is readable, not encrypted: give it to those who may see the row.
+// Cursor returns the cursor of a row that Rows yielded, as base64url text. It contains the sort key and the shard of
+// the row, which determine the position in every shard. It also contains a checksum, so that another partition refuses
+// it. It stays valid if rows are written or removed. It is not encrypted, so give it only to those who may see the row.
 func (p Partition) Cursor(r Row) string {
 	shard := max(0, slices.IndexFunc(p.Keys, r.PK.Equal))
 	b := binary.AppendUvarint([]byte{cursorFormat}, uint64(shard))
@@ -67,7 +67,7 @@ func (p Partition) Cursor(r Row) string {
 // cursorFormat is the first byte of a cursor.
 const cursorFormat = 2
 
-// checksum returns the checksum of a cursor in the partition.
+// checksum returns the checksum of a cursor for this partition.
 func (p Partition) checksum(cursor []byte) uint32 {
 	b := append(slices.Clone(cursor), p.Table.Name...)
 	for _, key := range p.Keys {
@@ -76,7 +76,7 @@ func (p Partition) checksum(cursor []byte) uint32 {
 	return crc32.ChecksumIEEE(b)
 }
 
-// position is the place of a row in the order of a partition.
+// position is the position of a row in the order of a partition.
 type position struct {
 	sk    item.Value
 	shard int
@@ -99,16 +99,19 @@ func (p Partition) parseCursor(cursor string) (position, error) {
 	return position{sk, int(shard)}, nil
 }
 
-// Rows reads the shards page by page, several at the same time at first, and yields their rows in the order of the
-// sort key: S and B by their bytes, N by number. With a Limit each shard's page has its share of it and two rows more,
-// so that a query reads little more than it yields if the rows are spread evenly. Without one a page has 25 rows at
-// least, and the first pages have 1,000 together. It holds a page of each shard. A row that is written during the read
-// may or may not be seen. The sequence ends with the first error, which is [ErrCursor] or comes from the reader.
+// Rows yields the rows of all shards, sorted by sort key: S and B by their bytes, N by number. A row that is written
+// during the read may or may not be seen. The sequence ends with the first error, which is [ErrCursor] or comes from
+// the reader.
+//
+// Rows reads the shards page by page, the first pages several at the same time. One page of each shard is in memory.
+// With a Limit, a page of a shard has its share of the Limit and two more rows. So a query reads only a few rows more
+// than it yields, if the rows are spread evenly. Without a Limit, a page has at least 25 rows, and the first pages
+// together have 1,000.
 func (p Partition) Rows(ctx context.Context, r Reader, q PartitionQuery) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		shards, err := p.openShards(r, q)
 		if err == nil {
-			err = readAtOnce(ctx, len(shards), func(ctx context.Context, i int) error { return shards[i].fill(ctx) })
+			err = readInParallel(ctx, len(shards), func(ctx context.Context, i int) error { return shards[i].fill(ctx) })
 		}
 		if err != nil {
 			yield(Row{}, err)
@@ -127,13 +130,13 @@ func (p Partition) Rows(ctx context.Context, r Reader, q PartitionQuery) iter.Se
 	}
 }
 
-// The rows of a page of a shard.
+// The numbers of rows in pages, for a query without a limit.
 const (
-	rowsOfFirstPages = 1000 // of all shards together, without a limit
-	minPageRows      = 25   // of one shard, without a limit
+	firstPagesRows = 1000 // rows in the first pages of all shards together
+	minPageRows    = 25   // minimum number of rows in a page of a shard
 )
 
-// openShards returns the pages of each shard, before the first one is read.
+// openShards returns the shards, before their first pages are read.
 func (p Partition) openShards(r Reader, q PartitionQuery) ([]shardPages, error) {
 	n := len(p.Keys)
 	switch {
@@ -143,7 +146,7 @@ func (p Partition) openShards(r Reader, q PartitionQuery) ([]shardPages, error) 
 		return nil, errs.Errorf("view: the table %s has no sort key, so that a partition is one row: read it with Reader.Rows",
 			redact.Safe(p.Table.Name))
 	}
-	size := max(minPageRows, rowsOfFirstPages/n)
+	size := max(minPageRows, firstPagesRows/n)
 	if q.Limit > 0 {
 		size = min(q.Limit, q.Limit/n+2)
 	}
@@ -157,17 +160,18 @@ func (p Partition) openShards(r Reader, q PartitionQuery) ([]shardPages, error) 
 	if q.Cursor == "" {
 		return shards, nil
 	}
-	at, err := p.parseCursor(q.Cursor)
+	cursor, err := p.parseCursor(q.Cursor)
 	if err != nil {
 		return nil, err
 	}
-	if toFrom := (Query{To: q.From, Reverse: !q.Reverse}); toFrom.Ends(at.sk) {
-		return shards, nil // the cursor is of another query, and before From
+	if toFrom := (Query{To: q.From, Reverse: !q.Reverse}); toFrom.Ends(cursor.sk) {
+		return shards, nil // the cursor belongs to another query, and is before From
 	}
 	for i := range shards {
-		// Of rows with one sort key, those of the shards up to the cursor's were yielded; in reverse those from it on.
-		shards[i].query.From = at.sk
-		shards[i].query.After = i == at.shard || i < at.shard != q.Reverse
+		// Rows with the sort key of the cursor were yielded up to the shard of the cursor or, in reverse, from that
+		// shard on.
+		shards[i].query.From = cursor.sk
+		shards[i].query.After = i == cursor.shard || i < cursor.shard != q.Reverse
 	}
 	return shards, nil
 }
@@ -176,9 +180,9 @@ func (p Partition) openShards(r Reader, q PartitionQuery) ([]shardPages, error) 
 type shardPages struct {
 	partition Partition
 	reader    Reader
-	query     Query // of the next page
-	rows      []Row // of the page that was read last, without those that were taken
-	ended     bool
+	query     Query // query of the next page
+	rows      []Row // rows of the last page that next has not returned yet
+	ended     bool  // the last page was read
 }
 
 // next returns the next row of the shard; false at its end.
@@ -192,7 +196,8 @@ func (s *shardPages) next(ctx context.Context) (row Row, err error, ok bool) {
 	return row, nil, true
 }
 
-// fill reads a page, and more if the page has only rows of other sinks. Without rows the shard has ended.
+// fill reads the next page. If that page has only rows of other sinks, it reads more pages. If there are no rows after
+// it, the shard has ended.
 func (s *shardPages) fill(ctx context.Context) error {
 	s.rows = s.rows[:0]
 	for !s.ended && len(s.rows) == 0 {

@@ -9,29 +9,30 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// Reasons of a change without effect.
+// The reasons of a change without effect.
 const (
 	ReasonWhen   = "when"   // neither image matches the condition
 	ReasonSparse = "sparse" // the item matches, and a value of its row key is missing, NULL or empty
 )
 
-// rowLocation is the row key that one image of an item results in, or the reason why that image has no row.
+// rowLocation is the row key of an image of an item, or the reason why the image has no row.
 type rowLocation struct {
 	key    rowKey
-	reason string // why there is no row: ReasonWhen, ReasonSparse or noItem; "" if there is one
+	reason string // reason for no row: ReasonWhen, ReasonSparse or noItem; "" if there is a row
 
-	keyUnknown bool // the row key cannot be made of the image
+	keyUnknown bool // no row key can be made of the image
 }
 
-// noItem is the reason if the item does not exist: before its insert or after its removal.
+// noItem is the reason for no row if the item does not exist: before its insert or after its removal.
 const noItem = ReasonRemoved
 
 // Plan fills d.Ops with the writes that the change requires. It does no I/O and may be called concurrently.
 //
-// A row that guards itself has an [Op] at its new key and one at its old key, by the old and the new image. If
-// there are none, the outcome is NoEffect with [ReasonWhen] or [ReasonSparse]. A row guarded by item has one
-// [ClaimOp] for any old image: Write compares it with the item's guard. With ForEach there is one [ItemRowsOp], and
-// an [ElementRowOp] for each row.
+//   - If rows guard themselves, there is an [Op] at the new row key and one at the old row key, by the new and the old
+//     image. If there are none, the outcome is NoEffect with [ReasonWhen] or [ReasonSparse].
+//   - If rows are guarded by item, there is one [ClaimOp], whatever the old image. Write compares it with the item's
+//     guard.
+//   - With ForEach there is one [ItemRowsOp], and an [ElementRowOp] for each row.
 func (s *Sink) Plan(d *pipeline.Delivery) error {
 	if s.forEach != nil {
 		return s.planItemRows(d)
@@ -44,13 +45,13 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 
 // planRow compares the location of the item's row before the change with its location after the change.
 //
-// If no row can be made of an image, the change fails after its tombstone is durable. It is redriven when the
-// settings are mended:
+// If no row can be made of an image, the change is dead-lettered, and redriven after the settings are corrected:
 //
-//   - A new image: a void tombstone ([Mutation.Void]) replaces the item's row, even if the row's key stays the
-//     same. The next change would not find that row, because the old image of that change is this new image.
-//   - An old image: the earlier change removed the row, so this change is planned as if there was no row. If the
-//     row key of the old image is known, a tombstone is put there all the same. Otherwise the earlier change,
+//   - If it is the new image, a void tombstone ([Mutation.Void]) replaces the item's row, even if the row key stays the
+//     same. The change fails after the tombstone is durable. The tombstone is needed because the next change would not
+//     find the row: its old image is this new image.
+//   - If it is the old image, the earlier change removed the row, so this change is planned as if there was no row. If
+//     the row key of the old image is known, a tombstone is put there nevertheless. Otherwise the earlier change,
 //     redriven from the dead letters, would put a row there permanently. If the row key is unknown, this change is
 //     dead-lettered too, so that it is redriven after the earlier one.
 func (s *Sink) planRow(d *pipeline.Delivery) error {
@@ -85,8 +86,8 @@ func (s *Sink) planRow(d *pipeline.Delivery) error {
 	}
 }
 
-// failAfterWrite makes the change fail with err once its ops are durable. Without ops nothing has to be written, and
-// the change fails at once.
+// failAfterWrite makes the change fail with err after its ops are durable. If there are no ops, nothing has to be
+// written, and the change fails at once.
 func failAfterWrite(d *pipeline.Delivery, err error) error {
 	if len(d.Ops) == 0 {
 		d.Outcome, d.Reason = pipeline.Written, ""
@@ -96,8 +97,8 @@ func failAfterWrite(d *pipeline.Delivery, err error) error {
 	return nil
 }
 
-// keepsKey reports whether the item's row certainly keeps its key, because the attributes of the key did not
-// change. Most changes do so, and then the key is not built again.
+// keepsKey reports whether the item's row certainly keeps its key, because the attributes of the key did not change.
+// This is true for most changes, and then the key is not built a second time.
 func (s *Sink) keepsKey(c *record.Change, old *rowLocation) bool {
 	if s.when != nil || old.reason != "" || c.Removed() || !c.Old.Exists() || !c.New.Exists() {
 		return false
@@ -112,9 +113,9 @@ func (s *Sink) keepsKey(c *record.Change, old *rowLocation) bool {
 	return true
 }
 
-// Requires returns the images that the sink needs. It needs the new image if anything but {@key} is read. It needs
-// the old image if the row key reads attributes, because only the old image shows where the row was. Rows guarded
-// by item need no old image: their guards know.
+// Requires returns the images that the sink needs. It needs the new image if it reads any attribute except {@key}. It
+// needs the old image if the row key reads attributes, because only the old image shows the former row key. Rows
+// guarded by item need no old image, because the guard has the former row.
 func (s *Sink) Requires() pipeline.Needs {
 	if s.guardModeFixed && s.guardMode.ByItem {
 		return pipeline.Needs{New: s.readsItem}
@@ -133,13 +134,13 @@ func (s *Sink) locationBefore(c *record.Change, buf *keyBuffer) (rowLocation, er
 		// The row may not exist, but its key is known.
 		k, err := s.rowKey(&template.Scope{Change: c, Item: c.Keys, Shards: s.shards}, buf)
 		if err != nil && c.Inserted() {
-			return rowLocation{reason: noItem}, nil // an expired item had no row at such a key either
+			return rowLocation{reason: noItem}, nil // if an item with this key expired before, it had no row either
 		}
 		return rowLocation{key: k}, err
 	case c.Inserted():
-		return rowLocation{reason: noItem}, nil // nothing tells where the row of an expired item is
+		return rowLocation{reason: noItem}, nil // if an item with this key expired before, its row key is unknown
 	default:
-		return rowLocation{}, lacks(c, "an old", "its row may be at another key", record.NewAndOldImages.String())
+		return rowLocation{}, missingImageError(c, "an old", "its row may be at another key", record.NewAndOldImages.String())
 	}
 }
 
@@ -155,13 +156,13 @@ func (s *Sink) locationAfter(c *record.Change, buf *keyBuffer) (rowLocation, err
 	return s.locate(c, item, buf)
 }
 
-// locate returns the location of an image's row. With an error there is no row. The location then still has the row
-// key, if the key can be made.
+// locate returns the location of an image's row. If there is an error, the image has no row. The location then still
+// has the row key, if one can be made.
 func (s *Sink) locate(c *record.Change, item item.Image, buf *keyBuffer) (rowLocation, error) {
 	var imageErr error
 	if s.when != nil {
-		in, err := s.when.Match(item)
-		if err == nil && !in {
+		matches, err := s.when.Match(item)
+		if err == nil && !matches {
 			return rowLocation{reason: ReasonWhen}, nil
 		}
 		imageErr = err

@@ -6,28 +6,28 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Repairer is implemented by a [Store] that sets rows to what the items of the source table make of them, where a
-// comparison found that they differ.
+// Repairer is implemented by a [Store] that can repair rows: if a comparison found that a row does not match its item
+// in the source table, it replaces the row.
 type Repairer interface {
-	// RepairRows applies each repair on condition that what it read is still stored, and returns one Result for each,
-	// in order. A repair is Lost if something else is stored by now: another repair or a change of the stream was
-	// first. Then nothing was changed, and the row is to be compared again. It fails with a [ForeignRowError] if the
-	// row belongs to another sink. A row of another birth is a fatal error of the call, as in Apply.
+	// RepairRows applies each repair on condition that its Was is still stored. It returns one Result for each repair,
+	// in order. A repair is Lost if another repair or a change of the stream came first. Then nothing was changed, and
+	// the caller compares the row again. A repair fails with a [ForeignRowError] if the row belongs to another sink. A
+	// row of another birth is a fatal error of the call, as in Apply.
 	//
-	// A repair keeps the version of what it read, so later changes of the item replace the repaired row and older ones
-	// do not. If a tombstone apart is newer than the row beside it, the repaired row has the version of the tombstone,
-	// which is deleted.
+	// A repair keeps the version of Was. So newer changes of the item replace the repaired row, and older ones do not.
+	// If the row has a newer tombstone apart from it, the repaired row gets the version of the tombstone, and the
+	// tombstone is deleted.
 	//
-	// It blocks, and may be called by several goroutines and processes. Each repair of a call has another row. A
-	// successful result is durable. An error means that the whole call failed; any part of it may have been applied.
-	// It is marked with pipeline.Transient or pipeline.Fatal.
+	// RepairRows blocks, and may be called by several goroutines and processes. No two repairs of a call have the same
+	// row. A successful result is durable. An error means that the whole call failed; any part of it may have been
+	// applied. The error is marked with pipeline.Transient or pipeline.Fatal.
 	RepairRows(ctx context.Context, t Target, rs []RowRepair) ([]Result, error)
 }
 
-// RowRepair replaces what is stored at the key of a row that guards itself.
+// RowRepair replaces the stored row or tombstone of a row that guards itself.
 type RowRepair struct {
-	Was StoredRow // as [Inspector] read it; zero: nothing is stored
-	Now Mutation  // the row or the tombstone to store. Its Version counts only if nothing is stored; hints have no effect
+	Was StoredRow // the stored row or tombstone as [Inspector] read it; zero if there is none
+	Now Mutation  // the row or tombstone to store. Its Version is only used if Was is zero; its hints have no effect
 }
 
 // Version returns the version of the repaired row or tombstone.
@@ -38,26 +38,27 @@ func (r *RowRepair) Version() record.Version {
 	return r.Now.Version
 }
 
-// Matches reports whether r and s are the same row or tombstone. It compares neither owners nor expiry nor revisions.
+// Matches reports whether r and s are the same row or tombstone. It does not compare owners, expiry and revisions.
 func (r *StoredRow) Matches(s *StoredRow) bool {
 	return r.Exists == s.Exists && r.Tombstone == s.Tombstone && r.Version == s.Version && r.Item.Equal(s.Item)
 }
 
-// GroupRepairer is implemented by a [GroupStore] that sets groups to what the contributions of their items sum up to.
+// GroupRepairer is implemented by a [GroupStore] that can repair groups: it sets a group to the sum of the
+// contributions of its items.
 type GroupRepairer interface {
-	// RepairGroups applies each repair on condition that the group still has the revision that was read, and returns one
-	// Result for each, in order. Every write of a group gives it another revision. So a repair is Lost if another
-	// repair, or a change of an item that the sum does not have, was first. Then nothing was changed, and the group is
-	// to be compared again. It fails with a [ForeignRowError] if the row belongs to another sink. A row of another
-	// birth is a fatal error of the call.
+	// RepairGroups applies each repair on condition that the group still has the revision that was read. It returns one
+	// Result for each repair, in order. Every write of a group changes its revision. So a repair is Lost if another
+	// repair came first, or a change of an item that the sum does not include. Then nothing was changed, and the caller
+	// compares the group again. A repair fails with a [ForeignRowError] if the row belongs to another sink. A row of
+	// another birth is a fatal error of the call.
 	//
-	// It blocks, and may be called by several goroutines and processes. Each repair of a call has another row. A
-	// successful result is durable. Errors are those of Contribute.
+	// RepairGroups blocks, and may be called by several goroutines and processes. No two repairs of a call have the
+	// same row. A successful result is durable. The errors are those of Contribute.
 	RepairGroups(ctx context.Context, t Target, rs []GroupRepair) ([]Result, error)
 }
 
 // GroupRepair replaces one row of an aggregate, with its members.
 type GroupRepair struct {
-	Was Group // as [GroupLister] or [GroupReader] read it; the zero Group: there is no row
-	Now Group // what the row is to have: Row with its shard, Shares, Version, Counts, Sums and all Members. 0 Shares delete the row
+	Was Group // the stored group as [GroupLister] or [GroupReader] read it; zero if there is no row
+	Now Group // the new group: Row with its shard, Shares, Version, Counts, Sums and all Members. If Shares is 0, the row is deleted
 }

@@ -6,57 +6,64 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Repair returns the writes that make the guard of the op's item, its claim and the row what they should be, at the
-// version that the guard has. Without a guard the version is that of the claim. rows has all claims on the row of the
-// guard, on the row that the item requests, and on extra. It is changed to what the write makes of it. extra is a row that
-// has the item's contents although its guard does not name it; "" is none.
-func (o *ClaimOp) Repair(g state.Guard, rows map[state.Row]*RowClaims, extra state.Row, rule Collision) []state.ItemWrite {
-	r := *o
+// Repair returns the writes that correct the guard of the op's item, its claim and its row. They keep the version of
+// the guard g. If g is zero, they use the version of the op's claim.
+//
+// rows must have the claims on the row of g, on the row that the item requests, and on strayRow. Repair updates rows to
+// the state after the writes. strayRow is a row with the item's attributes that g does not name; "" if there is none.
+// The item leaves it.
+func (o *ClaimOp) Repair(g state.Guard, rows map[state.Row]*RowClaims, strayRow state.Row, rule Collision) []state.ItemWrite {
+	repaired := *o
+	source := repaired.Claim.Source
 	if !g.Version.IsZero() {
-		r.Claim.Version = g.Version
+		repaired.Claim.Version = g.Version
 	}
-	if rc := rows[r.Row]; rc != nil { // the time of the change, by which Last decides, is not known to the item
-		for _, c := range append([]state.Claim{rc.Owner}, rc.Waiting...) {
-			if c.Source == r.Claim.Source {
-				r.Claim.Time = c.Time
+	// The rule Last compares the times of changes. The item has no time, so take it from the stored claim.
+	if claims := rows[repaired.Row]; claims != nil {
+		for _, c := range append([]state.Claim{claims.Owner}, claims.Waiting...) {
+			if c.Source == source {
+				repaired.Claim.Time = c.Time
 			}
 		}
 	}
-	ws := []state.ItemWrite{r.applyClaim(g, rows, rule)}
-	ws[0].Guard.Void = otherThan(g.Version, g.Void)
-	if extra != "" && extra != g.Row && extra != o.Row {
-		leave := rows[extra].change(r.Claim.Source, r.Claim.Version, func(rc *RowClaims) { rc.drop(r.Claim.Source, rule) })
-		now := ws[0].Guard
-		ws = append(ws, state.ItemWrite{Source: r.Claim.Source, Was: now.Version, WasVoid: now.Void, Guard: now, Rows: []state.RowClaimsWrite{leave}})
+	ws := []state.ItemWrite{repaired.applyClaim(g, rows, rule)}
+	ws[0].Guard.Void = flippedVoid(g.Version, g.Void)
+	if strayRow != "" && strayRow != g.Row && strayRow != o.Row {
+		removal := rows[strayRow].change(source, repaired.Claim.Version, func(rc *RowClaims) { rc.dropClaim(source, rule) })
+		guard := ws[0].Guard
+		ws = append(ws, state.ItemWrite{Source: source, Was: guard.Version, WasVoid: guard.Void, Guard: guard, Rows: []state.RowClaimsWrite{removal}})
 	}
 	return ws
 }
 
-// RepairContribution returns the write that makes the contribution of an item count for shares, at the version that it
-// has, and changes its groups by the difference. version is that of an item without a contribution. The write is lost if
-// the contribution has changed since it was read.
-func (a *Aggregate) RepairContribution(source item.Key, was state.Contribution, shares []state.Share, version record.Version) (state.GroupWrite, error) {
-	if !was.Version.IsZero() {
-		version = was.Version
+// RepairContribution returns the write that sets the shares of an item's contribution, and changes its groups by the
+// difference. stored is the contribution that was read. The write keeps its version. If stored is zero, the write uses
+// version. The write is lost if the contribution has changed since it was read.
+func (a *Aggregate) RepairContribution(source item.Key, stored state.Contribution, shares []state.Share, version record.Version) (state.GroupWrite, error) {
+	if !stored.Version.IsZero() {
+		version = stored.Version
 	}
-	now := state.Contribution{Version: version, Shares: shares, Void: otherThan(was.Version, was.Void)}
+	next := state.Contribution{Version: version, Shares: shares, Void: flippedVoid(stored.Version, stored.Void)}
 	switch {
-	case len(shares) > 0 && len(was.Shares) > 0:
-		now.Since = was.Since
+	case len(shares) > 0 && len(stored.Shares) > 0:
+		next.Since = stored.Since
 	case len(shares) > 0:
-		now.Since = version
+		next.Since = version
 	}
-	c := itemChanges{key: source, stored: was, next: now, changes: []contributionChange{{was, now}}}
+	c := itemChanges{key: source, stored: stored, next: next, changes: []contributionChange{{from: stored, to: next}}}
 	b := deltaBuilder{deltas: a.newDeltas()}
 	if err := b.build(&c); err != nil {
 		return state.GroupWrite{}, err
 	}
-	w := c.write()
+	w := c.contributionWrite()
 	w.WholeWas = true
 	return state.GroupWrite{Items: []state.ContributionWrite{w}, Groups: b.groupChanges()}, nil
 }
 
-// otherThan returns Void of what a repair writes at the version that it found: the other one. A change of the item that was
-// read before the repair, and is written after it, expects the version and Void of before, and is lost: it would change
-// rows by the difference to what stood there. The same change, delivered again, may replace what is void.
-func otherThan(version record.Version, void bool) bool { return !version.IsZero() && !void }
+// flippedVoid returns the Void of the guard or contribution that a repair writes: the opposite of void, which is that
+// of the stored one. Without a stored one it is false.
+//
+// A repair keeps the version, so only Void distinguishes the records before and after the repair. A change of the item
+// may have been planned before the repair. Its write expects the former Void, so it is lost, and the change is planned
+// again. If the new Void is true, redelivery of the change with that version may replace the record.
+func flippedVoid(version record.Version, void bool) bool { return !version.IsZero() && !void }

@@ -8,12 +8,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// maxLost is how many rounds of one Write may be lost to other writers. In each lost round one of them succeeded,
-// so only many concurrent writers reach the limit.
-const maxLost = 10
+// maxLostRounds is the maximum number of rounds of one Write that may be lost to other writers. In each lost round
+// another writer succeeded, so only many concurrent writers reach the limit.
+const maxLostRounds = 10
 
-// runRounds calls round with the result of next until next returns nothing. After a round that lost writes to other
-// writers it calls onLost with these writes and the number of such rounds so far.
+// runRounds calls round with the result of next, until next returns nothing. After each round that lost writes to other
+// writers, it calls onLost with these writes and the number of lost rounds so far.
 func runRounds[T any](ctx context.Context, next func() []T, round func(context.Context, []T) (lost []T, err error), onLost func(lost []T, lostRounds int)) error {
 	for lostRounds := 0; ; {
 		open := next()
@@ -31,8 +31,9 @@ func runRounds[T any](ctx context.Context, next func() []T, round func(context.C
 	}
 }
 
-// handleResults calls onError or onSuccess for each write ws[i] with the store's result rs[i], unless the call failed with
-// err. It returns the writes that were lost to other writers.
+// handleResults handles the results rs of a store for the writes ws. If the call failed with err, it returns the error.
+// Otherwise it calls onError or onSuccess for each write that was not lost, and returns the writes that were lost to
+// other writers. what is the plural noun for the writes in errors.
 func handleResults[T any](ws []T, rs []Result, err error, what string, onError func(T, error), onSuccess func(T, Result)) (lost []T, _ error) {
 	if rs, err = complete(rs, err, len(ws), what); err != nil {
 		return nil, err
@@ -50,7 +51,8 @@ func handleResults[T any](ws []T, rs []Result, err error, what string, onError f
 	return lost, nil
 }
 
-// complete returns what a store answered; a fatal error if it is another number of values than requested.
+// complete returns the values and the error of a store. If the store returned another number of values than want, it
+// returns a fatal error. what is the plural noun for the values.
 func complete[T any](got []T, err error, want int, what string) ([]T, error) {
 	if err == nil && len(got) != want {
 		err = pipeline.Fatal(errs.Errorf("the store answered %d of %d %s", len(got), want, redact.Safe(what)))

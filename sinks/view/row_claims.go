@@ -9,10 +9,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// ComesBefore reports whether c comes before d in the order of claims on a row; the first claim owns the row.
-// Claims are ordered by the bytes of their items' keys, so that the order of arrival has no influence. With Last
-// the latest change comes first, by time, then version, then key. Versions of different items do not tell which
-// change is later, but all processes must use one order.
+// ComesBefore reports whether c comes before d in the order of claims on a row. The first claim owns the row. Claims
+// are ordered by the bytes of their items' keys, so that the order of arrival has no influence. With [Last], the latest
+// change comes first: claims are ordered by time, then version, then key. Versions of different items do not show which
+// change is later, but they make the order the same in all processes.
 func ComesBefore(c, d *state.Claim, rule Collision) bool {
 	byKey := strings.Compare(string(c.Source), string(d.Source))
 	if rule != Last {
@@ -21,40 +21,41 @@ func ComesBefore(c, d *state.Claim, rule Collision) bool {
 	return cmp.Or(c.Time.Compare(d.Time), c.Version.Compare(d.Version), byKey) > 0
 }
 
-// put adds the claim c, or replaces the item's former claim. The owner changes if c comes before the owner's claim,
-// or if c is the owner's and a waiting claim now comes before it.
-func (rc *RowClaims) put(c state.Claim, rule Collision) {
+// putClaim adds the claim c, or replaces the item's former claim. The owner changes if c comes before the owner's
+// claim. It also changes if c is the owner's claim and a waiting claim now comes before it.
+func (rc *RowClaims) putClaim(c state.Claim, rule Collision) {
 	if rc.Owner.Source == c.Source {
 		rc.Owner = c
 	} else {
 		rc.removeWaiting(c.Source)
 		rc.Waiting = append(rc.Waiting, c)
-		rc.fill(rule)
+		rc.assignOwner(rule)
 	}
 	if i := rc.firstWaiting(rule); i >= 0 && ComesBefore(&rc.Waiting[i], &rc.Owner, rule) {
 		rc.Waiting[i], rc.Owner = rc.Owner, rc.Waiting[i]
 	}
 }
 
-// drop removes the item's claim. If the item owned the row, the first waiting claim gets the row.
-func (rc *RowClaims) drop(source item.Key, rule Collision) {
+// dropClaim removes the item's claim. If the item owned the row, the first waiting claim gets the row.
+func (rc *RowClaims) dropClaim(source item.Key, rule Collision) {
 	if rc.Owner.Source == source {
 		rc.Owner = state.Claim{}
 	} else {
 		rc.removeWaiting(source)
 	}
-	rc.fill(rule)
+	rc.assignOwner(rule)
 }
 
-// fill gives the row to the first waiting claim if no claim has it: the owner left, or its claim is lost.
-func (rc *RowClaims) fill(rule Collision) {
+// assignOwner gives the row to the first waiting claim if no claim owns the row, because the owner left or its claim is
+// damaged.
+func (rc *RowClaims) assignOwner(rule Collision) {
 	if i := rc.firstWaiting(rule); i >= 0 && rc.Owner.Source == "" {
 		rc.Owner = rc.Waiting[i]
 		rc.removeWaitingAt(i)
 	}
 }
 
-// firstWaiting returns the index of the first waiting claim; -1 if none waits.
+// firstWaiting returns the index of the waiting claim that comes first; -1 if none waits.
 func (rc *RowClaims) firstWaiting(rule Collision) int {
 	first := -1
 	for i := range rc.Waiting {

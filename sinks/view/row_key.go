@@ -23,17 +23,17 @@ const (
 // rowKey is the key of a row. The zero rowKey means that there is no row.
 type rowKey struct {
 	pk, sk      keyPart
-	text        []byte // both parts with their types: equal for equal keys only
-	displayText string // the key for people if parts of it are masked; else ""
+	text        []byte // both parts with their types; equal keys have equal texts, and other keys have other texts
+	displayText string // key for people, if parts of it are masked; else ""
 }
 
 // keyPart is one attribute of a row key. The zero keyPart is missing.
 type keyPart struct {
-	value    item.Value // absent for a text, which is only in rowKey.text
-	from, to int        // range of its text in rowKey.text
+	value    item.Value // absent if the part is a text, which is only in rowKey.text
+	from, to int        // range of the part in rowKey.text
 }
 
-// keyBuffer is memory for the text of one row key. Longer keys allocate.
+// keyBuffer is memory for the text of one row key. A longer key needs an allocation.
 type keyBuffer [256]byte
 
 // keyBufferPool pools buffers for the row keys before and after a change.
@@ -48,11 +48,11 @@ func (p *keyBufferPool) get() *[2]keyBuffer {
 
 func (p *keyBufferPool) put(buffers *[2]keyBuffer) { p.pool.Put(buffers) }
 
-// lengthPrefix is the size of the length of the first part, with which the text of a row key begins.
+// lengthPrefix is the number of bytes at the start of a row key's text that hold the length of the first part.
 const lengthPrefix = binary.MaxVarintLen16
 
-// rowKey builds the row key of an item, in buf if that is large enough. It returns the zero rowKey if a part is
-// missing: the item is sparse.
+// rowKey builds the row key of an item, in buf if buf is large enough. If a part is missing, the item is sparse, and
+// rowKey returns the zero rowKey.
 func (s *Sink) rowKey(scope *template.Scope, buf *keyBuffer) (rowKey, error) {
 	var k rowKey
 	text := buf[:lengthPrefix]
@@ -70,8 +70,8 @@ func (k *rowKey) exists() bool { return k.text != nil }
 
 func (k *rowKey) equal(other *rowKey) bool { return bytes.Equal(k.text, other.text) }
 
-// values returns the attributes of the key and its text. They stay valid with the delivery's page; the buffer does
-// not.
+// values returns the attributes of the key and its text. They are valid as long as the delivery's page, even after the
+// buffer is reused.
 func (k *rowKey) values(d *pipeline.Delivery) (pk, sk item.Value, text string) {
 	text = d.Text(k.text)
 	return k.pk.valueIn(text), k.sk.valueIn(text), text
@@ -79,7 +79,7 @@ func (k *rowKey) values(d *pipeline.Delivery) (pk, sk item.Value, text string) {
 
 func (p *keyPart) missing() bool { return p.to == 0 }
 
-// valueIn returns the attribute. text is the text of the row key.
+// valueIn returns the value of the part. text is the text of the row key.
 func (p *keyPart) valueIn(text string) item.Value {
 	if p.missing() || p.value.Exists() {
 		return p.value
@@ -87,8 +87,8 @@ func (p *keyPart) valueIn(text string) item.Value {
 	return item.StringValue(text[p.from:p.to])
 }
 
-// appendKeyPart evaluates one part of the row key and appends it to text: the kind, then bytes that are equal for
-// equal values. The part is missing if the item is sparse.
+// appendKeyPart evaluates one part of the row key, and appends its kind and its bytes to text. Equal values have equal
+// bytes. If the item is sparse, the part is missing.
 func appendKeyPart(text []byte, a Attribute, scope *template.Scope, limit int) (keyPart, []byte, error) {
 	b := a.Template.Bound()
 	if _, isPath := a.Template.Path(); isPath || b != nil && !b.IsText() {
@@ -100,7 +100,7 @@ func appendKeyPart(text []byte, a Attribute, scope *template.Scope, limit int) (
 		return keyPart{}, text, err
 	}
 	if !utf8.Valid(extended[start:]) {
-		t, _ := item.StringValue(string(extended[start:])).Text() // the row stores it so
+		t, _ := item.StringValue(string(extended[start:])).Text() // the row is stored with this valid text
 		extended = append(extended[:start], t...)
 	}
 	if n := len(extended) - start; n > limit {
@@ -109,7 +109,7 @@ func appendKeyPart(text []byte, a Attribute, scope *template.Scope, limit int) (
 	return keyPart{from: start, to: len(extended)}, extended, nil
 }
 
-// appendKeyValue is appendKeyPart for a template that is one path. The value keeps its type.
+// appendKeyValue is appendKeyPart for a template that is exactly one path. The value keeps its type.
 func appendKeyValue(text []byte, a Attribute, scope *template.Scope, limit int) (keyPart, []byte, error) {
 	v, _, err := a.Template.Value(*scope)
 	if err != nil || !v.Exists() {
@@ -141,8 +141,8 @@ func tooLong(attribute string, n, limit int) error {
 	return errs.Errorf("key attribute %s is %d bytes long: DynamoDB takes at most %d there", redact.Field(attribute), n, limit)
 }
 
-// masksKey reports whether a row key may have masked parts. It does not know whether the item's key is masked,
-// which depends on the change.
+// masksKey reports whether a row key may have masked parts. It ignores the item's key, because whether that is masked
+// depends on the change.
 func masksKey(m *mask.Mask, forEach string, key ...Attribute) bool {
 	for _, k := range key {
 		if m == nil || k.Template == nil {

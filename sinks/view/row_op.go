@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Step is why a row is written.
+// Step is the reason why a row is written.
 type Step uint8
 
 // The steps of a row.
@@ -19,7 +19,7 @@ const (
 	Update                    // the row keeps its key
 	MoveTo                    // the row moves to this key
 	MoveFrom                  // the row moves from this key to another one
-	Leave                     // the item has no row any more, because of its condition or its row key
+	Leave                     // the item has no row any more, because it does not match the condition or a value of its row key is missing
 	Disappear                 // the item was removed
 )
 
@@ -48,10 +48,10 @@ type Op struct {
 	Step       Step
 	Target     *Target
 	Mutation   Mutation
-	rowText    string // the text of the row key, to compare
-	displayKey string // the row key for people if parts of it are masked
-	sink       *Sink  // the sink that planned it; nil in tests
-	changeErr  error  // the change fails with it after the write is durable: no row can be made of an image. nil: none
+	rowText    string // text of the row key, for comparisons
+	displayKey string // key of the row for people, if parts of it are masked; else ""
+	sink       *Sink  // the sink that planned the op; nil in tests
+	changeErr  error  // why no row can be made of an image; the change fails with it after the write is durable. nil if one can
 }
 
 var _ pipeline.Op = (*Op)(nil)
@@ -81,7 +81,8 @@ func (o *Op) KeyText() string {
 	return string(o.Target.appendKey(nil, o.Mutation.PK, o.Mutation.SK))
 }
 
-// orderKey is the row, and its item if another one could meet it there: no change of an item replaces one of another.
+// orderKey returns the text of the row key. If another item could have the same row, it also contains the item, so that
+// a change of one item does not replace a change of another.
 func (o *Op) orderKey() string {
 	if o.Target.RefuseOtherItem {
 		return string(o.Mutation.Source) + " " + o.rowText
@@ -94,8 +95,8 @@ func (o *Op) noEffect() bool          { return false }
 func (o *Op) noEffectReason() string  { return "" }
 func (o *Op) errAfterWrite() error    { return o.changeErr }
 
-// removal returns the void tombstone to write if the store refuses the row permanently. It returns nil if the op is
-// no update, because then no older row of the item is at the key.
+// removal returns the op of the void tombstone that is written if the store refuses the row permanently. It returns nil
+// if the op is not an update, because then no older row of the item is at the key.
 func (o *Op) removal(cause error) *Op {
 	_, foreign := errors.AsType[*ForeignRowError](cause)
 	_, collides := errors.AsType[*CollisionError](cause)

@@ -19,9 +19,9 @@ import (
 //	at K       at L       put L, tombstone K     moves
 //	at K       none       tombstone K            leaves, or the item was removed
 //
-// Each op depends only on the version of its own row and tombstone. The op with the highest version decides what is
-// stored at a row key, so any order of delivery has the same result. A row that stays is written even if its
-// columns did not change: its version rises, and the leftovers of an earlier failure are repaired.
+// Each op depends only on the version of its own row and tombstone. At each row key, the op with the highest version
+// wins, so any order of delivery has the same result. A row that stays is written even if its columns did not change.
+// So its version rises, and a row that an earlier failure left wrong is corrected.
 func (s *Sink) planOps(d *pipeline.Delivery, before, after rowLocation) error {
 	switch {
 	case before.reason != "" && after.reason != "":
@@ -43,7 +43,7 @@ func (s *Sink) planOps(d *pipeline.Delivery, before, after rowLocation) error {
 	case before.key.equal(&after.key):
 		return s.addPut(d, Update, &after.key)
 	default:
-		// The new row first: a reader between the two sees it twice rather than not at all.
+		// The new row comes first, so that a reader between the two writes may see the row twice, but always sees it.
 		if err := s.addPut(d, MoveTo, &after.key); err != nil {
 			return err
 		}
@@ -84,11 +84,11 @@ func (s *Sink) newOp(d *pipeline.Delivery, step Step, k *rowKey) *opWithColumns 
 	op.Step, op.Target, op.rowText, op.displayKey, op.sink = step, &s.target, text, k.displayText, s
 	m := &op.Mutation
 	m.PK, m.SK, m.Version, m.Source = pk, sk, d.Change.Version, d.Change.Key
-	m.Fresh = step == Enter || step == MoveTo
+	m.LikelyNew = step == Enter || step == MoveTo
 	return op
 }
 
-// columns appends the attributes of a row besides its key. Attributes that are missing, NULL or empty are left out.
+// columns appends the attributes of a row besides its key. It leaves out attributes that are missing, NULL or empty.
 func (s *Sink) columns(cs []state.Column, scope *template.Scope) ([]state.Column, error) {
 	if s.copier != nil {
 		return s.copier.columns(cs, scope.Item), nil

@@ -12,18 +12,18 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// rowOrder is the place of a row in an order: texts that sort as its key attributes do in DynamoDB.
-type rowOrder struct{ pk, sk string }
+// sortableKey is the key of a row as texts that sort as the key attributes do in DynamoDB.
+type sortableKey struct{ pk, sk string }
 
-func (o rowOrder) compare(other rowOrder) int {
+func (o sortableKey) compare(other sortableKey) int {
 	return cmp.Or(strings.Compare(o.pk, other.pk), strings.Compare(o.sk, other.sk))
 }
 
-// byKey is the order of partition key and sort key.
-func byKey(r Row) rowOrder { return rowOrder{sortText(r.PK), sortText(r.SK)} }
+// byKey returns the key for sorting rows by partition key, then sort key.
+func byKey(r Row) sortableKey { return sortableKey{sortText(r.PK), sortText(r.SK)} }
 
-// bySortKey is the order of the sort key alone.
-func bySortKey(r Row) rowOrder { return rowOrder{sk: sortText(r.SK)} }
+// bySortKey returns the key for sorting rows only by sort key.
+func bySortKey(r Row) sortableKey { return sortableKey{sk: sortText(r.SK)} }
 
 func compareKeys(a, b Row) int { return byKey(a).compare(byKey(b)) }
 
@@ -35,13 +35,13 @@ func sortText(v item.Value) string {
 // pullRows returns the next row of a sequence; false at its end.
 type pullRows func() (Row, error, bool)
 
-// mergeRows merges sequences of rows that are each in order, or in reverse order. Of rows at one place those of the
-// first sequence come first, or in reverse last. The result ends with the first error.
-func mergeRows(sources []pullRows, order func(Row) rowOrder, reverse bool) iter.Seq2[Row, error] {
+// mergeRows merges sequences of rows. Each sequence is sorted by keyOf, or in reverse. If rows have the same key, the
+// row of the first sequence comes first, or last in reverse. The result ends with the first error.
+func mergeRows(sources []pullRows, keyOf func(Row) sortableKey, reverse bool) iter.Seq2[Row, error] {
 	type head struct {
 		row  Row
-		at   rowOrder
-		next pullRows // nil: the source has ended
+		key  sortableKey
+		next pullRows // nil if the source has ended
 	}
 	return func(yield func(Row, error) bool) {
 		heads := make([]head, len(sources))
@@ -51,7 +51,7 @@ func mergeRows(sources []pullRows, order func(Row) rowOrder, reverse bool) iter.
 				return yield(Row{}, err) && false
 			}
 			if *h = (head{}); ok {
-				*h = head{row, order(row), next}
+				*h = head{row, keyOf(row), next}
 			}
 			return true
 		}
@@ -67,7 +67,7 @@ func mergeRows(sources []pullRows, order func(Row) rowOrder, reverse bool) iter.
 				if h.next == nil {
 					continue
 				}
-				if first == nil || !reverse && h.at.compare(first.at) < 0 || reverse && h.at.compare(first.at) >= 0 {
+				if first == nil || !reverse && h.key.compare(first.key) < 0 || reverse && h.key.compare(first.key) >= 0 {
 					first = h
 				}
 			}
@@ -88,12 +88,12 @@ func pullSlice(rows []Row) pullRows {
 	}
 }
 
-// maxParallelReads limits how many shards are read at the same time.
+// maxParallelReads is the maximum number of shards that are read at the same time.
 const maxParallelReads = 16
 
-// readAtOnce calls read for each of n shards, several at the same time. It returns the first error by time, which
-// cancels the other calls.
-func readAtOnce(ctx context.Context, n int, read func(ctx context.Context, shard int) error) error {
+// readInParallel calls read for each of n shards, several at the same time. The error that occurs first cancels the
+// other calls, and readInParallel returns it.
+func readInParallel(ctx context.Context, n int, read func(ctx context.Context, shard int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var once sync.Once

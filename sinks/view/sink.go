@@ -18,22 +18,22 @@ import (
 type Sink struct {
 	base
 	attributes []Attribute
-	forEach    *elements.Spec // nil: an item has one row
-	copier     *copier        // nil: the rows have attributes
+	forEach    *elements.Spec // nil if an item has one row
+	copier     *copier        // nil if rows have attributes instead
 	collision  Collision
-	backfill   bool // claims wait without dead letters
+	backfill   bool // changes whose claims wait are not dead-lettered
 	store      Store
 
 	guardMode      GuardMode
 	guardModeFixed bool        // guardMode applies to every item
-	escapedKeys    []string    // if not fixed: guardMode applies to items with no other key attributes
-	shards         int         // for {@shard} in the partition key; 0 if it has none
+	escapedKeys    []string    // if not fixed: guardMode applies to items whose key attributes are all among these
+	shards         int         // number of shards for {@shard} in the partition key; 0 if it has no {@shard}
 	fixedKey       bool        // the row key reads no attributes, so the row of an item never moves
 	keyPaths       []item.Path // attributes that the row key reads
 
 	keyBuffers keyBufferPool
 	batchPool  batchPool[*Op]
-	claimMu    sync.RWMutex // Writes of claims share it; a Write that lost a race holds it alone
+	claimMu    sync.RWMutex // a Write of claims locks it shared; after it lost a round, it locks it exclusively
 }
 
 var (
@@ -93,11 +93,12 @@ func New(o Options) (*Sink, error) {
 //   - Written, if at least one of its ops was applied;
 //   - Coalesced, if later changes of the batch wrote all its rows;
 //   - Superseded, if newer versions were stored;
-//   - NoEffect, for rows guarded by item, if the item claims no row and has none, or if its claim waits. With ForEach, if it
-//     has no rows and had none. With
+//   - NoEffect, for rows guarded by item, if the item claims no row and has none, or if its claim waits. With
 //     [DeadLetterCollision] a change whose claim waits fails with a [CollisionError] instead, except in a backfill.
+//   - NoEffect, with ForEach, if the item has no rows and had none.
 //
-// A change whose row another item has fails with a [CollisionError] too, if [Options.Unique] should have identified the item.
+// If [Options.Unique] should identify the item and another item has the row, the change also fails with a
+// [CollisionError].
 func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if s.store == nil {
 		return pipeline.Fatal(errs.Errorf("view %s has no store: it was made to plan only", redact.Safe(s.target.View)))
@@ -127,7 +128,7 @@ func (s *Sink) writeRows(ctx context.Context, ds []pipeline.Delivery, failed *pi
 	err := runRounds(ctx, next, func(ctx context.Context, attempts []attempt[*Op]) ([]attempt[*Op], error) {
 		rs, err := s.store.Apply(ctx, s.target, mutations(b, attempts))
 		onError := func(a attempt[*Op], err error) {
-			failOrRemove(b, a.key, s.showCollision(showForeign(err, s.mask, a.op), a.op))
+			failOrRemove(b, a.key, s.showCollision(showForeignRow(err, s.mask, a.op), a.op))
 		}
 		return handleResults(attempts, rs, err, "mutations", onError, func(a attempt[*Op], r Result) {
 			state := written

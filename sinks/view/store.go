@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Table is the table of the rows, with the names of its one or two key attributes.
+// Table is a table of rows, with the names of its one or two key attributes.
 type Table struct {
 	Name string
 	PK   string // partition key attribute
@@ -23,15 +23,16 @@ type Target struct {
 	Table
 	View     string // name of the sink
 	Pipeline string // name of the pipeline. A row belongs to the view and the pipeline that first wrote it
-	Birth    string // id of the sink's output in the table, which rows carry (state.Birth); "" if births are not recorded
+	Birth    string // id of the sink's output in the table, which each row has (state.Birth); "" if births are not recorded
 
-	// RefuseOtherItem means that the key of a row should identify the item, and another item could still write it. A stored
-	// row then refuses a row of another item with a [CollisionError], for any version, and so does a newer tombstone of another
-	// item. A tombstone of another item is superseded by a stored row. Default: a row key has one item.
+	// RefuseOtherItem is set if the key of a row should identify the item, but another item could still have the same
+	// key. If the stored row belongs to another item, a row fails with a [CollisionError], whatever the versions. It
+	// also fails if the stored tombstone belongs to another item and is newer. A tombstone is superseded by the stored
+	// row of another item. Default: only one item has a row key.
 	RefuseOtherItem bool
 
-	// InPlace keeps the tombstones of rows that guard themselves at the rows' keys. Default: in the store's state,
-	// so that the table has live rows only.
+	// InPlace means that the tombstones of rows that guard themselves are at the rows' keys. Default: they are in the
+	// store's state, so that the table has live rows only.
 	InPlace bool
 }
 
@@ -41,21 +42,22 @@ func (t Target) State() state.Target {
 }
 
 // Mutation writes one row or its tombstone, on condition that the store has neither a row nor a tombstone with this
-// version or a newer one. A void tombstone is replaced by its own version, unless the mutation is void, too.
+// version or a newer one. A void tombstone may also be replaced by a mutation of the same version, unless that is void
+// too.
 type Mutation struct {
 	PK, SK     item.Value // S, N or B; SK is absent if the table has no sort key
 	Version    record.Version
-	Source     item.Key // of the item that the row belongs to
+	Source     item.Key // key of the item that the row belongs to
 	Tombstone  bool
-	Void       bool           // of a tombstone: no row could be made of the change; a row of the same version may replace it
-	Attributes []state.Column // without the key; empty for a tombstone
+	Void       bool           // only for a tombstone: no row could be made of the change; a row of the same version may replace it
+	Attributes []state.Column // attributes without the key; empty for a tombstone
 
-	// Hints to write less. The result is the same if they are wrong.
-	Fresh  bool // the row is probably not stored
-	Joined bool // it removes the old row of the change whose new row is the mutation before it
+	// Hints with which a store needs fewer writes. Wrong hints do not change the result.
+	LikelyNew bool // the row is probably not stored
+	Joined    bool // the mutation removes the old row of a move; the mutation before it puts the new row
 }
 
-// TombstoneAt returns the tombstone of the row apart from it, at a version.
+// TombstoneAt returns the tombstone of the row with a version, for storing it apart from the row.
 func (m *Mutation) TombstoneAt(v record.Version) *state.Tombstone {
 	return &state.Tombstone{Version: v.String(), Source: m.Source, Void: m.Void}
 }
@@ -63,44 +65,49 @@ func (m *Mutation) TombstoneAt(v record.Version) *state.Tombstone {
 // Result is the result of one write of a call. The zero Result means that the write is durable, by this delivery or
 // an earlier one.
 type Result struct {
-	Superseded bool  // of a mutation: a newer row or tombstone is stored and stays
-	Lost       bool  // of other writes: another writer changed what the write was based on; read again
-	Err        error // the write failed; the error is marked with pipeline.Transient if it may be tried again
+	Superseded bool  // only for a mutation: a newer row or tombstone is stored and stays
+	Lost       bool  // only for other writes: another writer changed the data that the write was based on; read again
+	Err        error // error if the write failed; it is marked with pipeline.Transient if the write may be tried again
 }
 
 // Store writes rows that guard themselves.
 //
-// Target.InPlace decides where tombstones are. In place, a tombstone is an item at the row's key, and readers skip
-// it. Apart, a tombstone is in the store's state, and one transaction deletes the row and writes the tombstone. A
-// row that is not stored is written in one transaction with a check of its tombstone. So if two writers put and
-// remove a row at the same time, one of them sees the other. A stored row is always newer than its tombstone.
+// Target.InPlace decides where tombstones are. If it is set, a tombstone is an item at the row's key, and readers skip
+// it. Otherwise a tombstone is in the store's state, apart from the rows. One transaction then deletes the row and
+// writes the tombstone. A row that is not stored is written in one transaction with a check of its tombstone. So if two
+// writers put and remove a row at the same time, one of them sees the write of the other. A stored row is always newer
+// than its tombstone.
 //
-// Apply blocks until every successful result is durable. It returns one Result for each mutation, in order. Each
-// mutation of a call writes another row, and the store may apply them in any order, together or one by one. The
-// store may read ms and its Attributes until Apply returns. Values are ranges of a page: a store that keeps them
-// longer copies Attributes and clones each value. An error means that the whole call failed; any part of it may
-// have been applied. It is marked with pipeline.Transient or pipeline.Fatal. A row that belongs to another sink
-// fails its mutation with a [ForeignRowError], for any version. If Target.RefuseOtherItem is set, a row of another item fails
-// it with a [CollisionError]. Tombstones are kept as long as older changes may still arrive. Apply may be called by
-// several goroutines, and by other processes on the same table.
+// Apply blocks until every successful result is durable. It returns one Result for each mutation, in order. No two
+// mutations of a call have the same row. The store may apply them in any order, together or one by one. The store may
+// read ms and its Attributes until Apply returns. Values are ranges of a page: a store that keeps them longer copies
+// Attributes and clones each value.
+//
+// An error means that the whole call failed; any part of it may have been applied. The error is marked with
+// pipeline.Transient or pipeline.Fatal. If a row belongs to another sink, its mutation fails with a [ForeignRowError],
+// whatever the versions. If Target.RefuseOtherItem is set and the row belongs to another item, the mutation fails with
+// a [CollisionError].
+//
+// Tombstones are kept as long as older changes may still arrive. Apply may be called by several goroutines, and by
+// other processes on the same table.
 type Store interface {
 	Apply(ctx context.Context, t Target, ms []Mutation) ([]Result, error)
 }
 
 // Query selects rows of a table.
 type Query struct {
-	PK       item.Value // only rows of this partition key. Default: all
+	PK       item.Value // only rows with this partition key. Default: all
 	PKPrefix string     // only rows whose partition key is an S with this prefix. Default: all
 	SKPrefix string     // only rows whose sort key is an S with this prefix. Default: all
 	Limit    int        // maximum number of rows. Default: no limit
-	Reverse  bool       // the greatest key first. Default: the least first
+	Reverse  bool       // the greatest key comes first. Default: the least comes first
 
-	From  item.Value // only rows from this sort key on, in the direction of the read. It needs PK. Default: all
-	After bool       // only rows behind From. Default: a row at From, too
-	To    item.Value // only rows up to this sort key, in the direction of the read. It needs PK. Default: all
+	From  item.Value // first sort key, in the direction of the read; requires PK. Default: all
+	After bool       // exclude the row at From. Default: include it
+	To    item.Value // last sort key, inclusive, in the direction of the read; requires PK. Default: all
 }
 
-// Ends reports whether a row with the sort key sk is behind To, in the direction of the read. A reader ends there.
+// Ends reports whether the sort key sk is after To, in the direction of the read. A reader ends at such a row.
 func (q Query) Ends(sk item.Value) bool {
 	if !q.To.Exists() {
 		return false
@@ -109,7 +116,7 @@ func (q Query) Ends(sk item.Value) bool {
 	return order > 0 && !q.Reverse || order < 0 && q.Reverse
 }
 
-// Check returns an error if no reader answers the query.
+// Check returns an error if the query is not valid: From and To require PK.
 func (q Query) Check() error {
 	if (q.From.Exists() || q.To.Exists()) && !q.PK.Exists() {
 		return errs.New("view: a Query with From or To, and without PK: a sort key is a place in one partition")
@@ -120,67 +127,67 @@ func (q Query) Check() error {
 // Row is one row as a [Reader] returns it.
 type Row struct {
 	PK, SK  item.Value // SK is absent if the table has no sort key
-	Item    item.Image // all attributes with the key
+	Item    item.Image // all attributes, including the key
 	Version record.Version
 	Source  item.Key
 	View    string
-	Birth   string // of the sink's output that it was written to ([Target]); "" if births are not recorded
-	Derived string // of a listed row: as in [StoredRow]
+	Birth   string // birth of the output that the row belongs to ([Target]); "" if births are not recorded
+	Derived string // as in [StoredRow]; only set by a listing
 }
 
 // ErrNoTable is the error of reading a table that does not exist.
 var ErrNoTable = errs.New("no such view table")
 
-// Reader reads rows in the order of partition key and sort key, or in reverse: S and B by their bytes, N by number.
-// Tombstones are left out. Several goroutines may read at once. The sequence ends with the first error. The error is
-// [ErrNoTable] if the table does not exist or, on some stores, was never written. A row that is written during the read
-// may or may not be seen.
+// Reader reads rows sorted by partition key and sort key, or in reverse: S and B by their bytes, N by number. It leaves
+// out tombstones. Several goroutines may read at once. The sequence ends with the first error. The error is
+// [ErrNoTable] if the table does not exist or, for some stores, was never written. A row that is written during the
+// read may or may not be seen.
 type Reader interface {
 	Rows(ctx context.Context, t Table, q Query) iter.Seq2[Row, error]
 }
 
-// Emptier is implemented by stores that forget. Empty reports whether the store has nothing of a view or an
-// aggregate: no rows, tombstones, guards or contributions. Then the whole history may be replayed
-// (state.Retention).
+// Emptier is implemented by stores that may forget changes. Empty reports whether the store has no rows, tombstones,
+// guards and contributions of a view or an aggregate. Then the whole history may be replayed (state.Retention).
 type Emptier interface {
 	Empty(ctx context.Context, t Target) (bool, error)
 }
 
-// ItemStore writes rows that are guarded by item, because several items can claim one row. The row, the waiting
-// claims and the guards of the items change together or not at all.
+// ItemStore writes rows that are guarded by item, because several items can claim one row. A row, the claims on it and
+// the guards of the items change together or not at all.
 //
 // All methods block, and may be called by several goroutines and by other processes on the same tables. An error
 // means that the whole call failed. It is marked with pipeline.Transient or pipeline.Fatal.
 type ItemStore interface {
-	// Guards reads the guards of items, in the order of items, consistently. The zero Guard means an unknown item.
+	// Guards reads the guards of items consistently, in the order of items. The zero Guard means that the item is
+	// unknown.
 	Guards(ctx context.Context, t state.Target, items []item.Key) ([]state.Guard, error)
 
-	// RowClaims reads rows with all their claims, in the order of rows, consistently.
+	// RowClaims reads rows with all their claims consistently, in the order of rows.
 	RowClaims(ctx context.Context, t Target, rows []state.Row) ([]RowClaims, error)
 
-	// Settle applies ws in order, each of them completely or not at all, and returns one Result for each. A write
-	// is Lost if the guard (its version or Void) or the claims on a row have changed since they were read. A write of
-	// the version that it replaces is a repair: it also puts the row of the owner back, as it should be. A later
-	// write of ws may build on an earlier one, by its version and revisions, and is lost with it. A successful
-	// result is durable. Values are ranges of a page: a store that keeps them longer clones them.
+	// Settle applies ws in order, each of them completely or not at all, and returns one Result for each. A write is
+	// Lost if the guard (its version or Void) or the claims on a row have changed since they were read. A later write
+	// of ws may build on an earlier one, by its version and revisions. If the earlier one is lost, the later one is
+	// lost too. A write that keeps the version of the guard is a repair: it also puts the row of the owner again. A
+	// successful result is durable. Values are ranges of a page: a store that keeps them longer clones them.
 	Settle(ctx context.Context, t Target, ws []state.ItemWrite) ([]Result, error)
 }
 
-// ClaimLister is implemented by an [ItemStore] that lists rows.
+// ClaimLister is implemented by an [ItemStore] that lists rows on which claims wait.
 type ClaimLister interface {
-	// ContestedRows yields the rows of a view on which claims wait. It may read the whole state of all sinks. A row whose
-	// claims change meanwhile may be missing, or be as it was. A pulled error ends the sequence.
+	// ContestedRows yields the rows of a view on which claims wait. It may read the whole state of all sinks. If the
+	// claims on a row change during the read, the row may be missing or outdated. A pulled error ends the sequence.
 	ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state.ContestedRow, error]
 }
 
 // RowClaims is a row with all claims on it.
 type RowClaims struct {
 	state.RowClaims
-	Foreign *ForeignRowError // the row belongs to another sink and cannot be claimed; nil: it can
+	Foreign *ForeignRowError // error if the row belongs to another sink and cannot be claimed; nil if it can
 }
 
-// ItemRowsStore writes the rows of items that have several each ([Options.ForEach]). The contribution of an item, which
-// names its rows, and the rows change together or not at all.
+// ItemRowsStore writes the rows of items that have several rows ([Options.ForEach]). The contribution of an item has a
+// share for each of its rows. The contribution and the rows change together or not at all.
 //
 // All methods block, and may be called by several goroutines and by other processes on the same tables. An error
 // means that the whole call failed. It is marked with pipeline.Transient or pipeline.Fatal.
@@ -188,14 +195,15 @@ type ItemRowsStore interface {
 	// Contributions is as in [GroupStore].
 	Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error)
 
-	// ReplaceItemRows applies ws, each of them completely or not at all, and returns one Result for each. A write is Lost
-	// if another contribution is stored than it expects: by its version, its Void or its shares. It fails with a
-	// [ForeignRowError] if a row to put belongs to another sink, and with a [CollisionError] if it belongs to another item.
-	// Each write of a call has another item. Values are ranges of a page: a store that keeps them longer clones them. A
-	// successful result is durable.
+	// ReplaceItemRows applies ws, each of them completely or not at all, and returns one Result for each. A write is
+	// Lost if the version, Void or shares of the stored contribution are not as expected. A write fails with a
+	// [ForeignRowError] if a row to put belongs to another sink, and with a [CollisionError] if it belongs to another
+	// item. No two writes of a call have the same item. Values are ranges of a page: a store that keeps them longer
+	// clones them. A successful result is durable.
 	ReplaceItemRows(ctx context.Context, t Target, ws []state.ItemRowsWrite) ([]Result, error)
 
-	// MaxActions returns how many rows one write may change, and one more for the contribution; 0: any number.
+	// MaxActions returns the maximum number of rows that one write may change, plus one for the contribution; 0 if
+	// there is no maximum.
 	MaxActions() int
 }
 
@@ -205,27 +213,27 @@ type ItemRowsStore interface {
 // All methods block, and may be called by several goroutines and by other processes on the same tables. An error
 // means that the whole call failed. It is marked with pipeline.Transient or pipeline.Fatal.
 type GroupStore interface {
-	// Contributions reads the contributions of items, in the order of items, consistently. The zero Contribution
-	// means an unknown item.
+	// Contributions reads the contributions of items consistently, in the order of items. The zero Contribution means
+	// that the item is unknown.
 	Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error)
 
-	// Contribute applies ws, each of them completely or not at all, and returns one Result for each. A write is
-	// Lost if a contribution (its version, its Void, or its shares if the write expects them) has changed since it was
-	// read. It fails with a [ForeignRowError] if a group's row belongs to another sink. Each write of a call has other items; writes may have groups in
-	// common. A successful result is durable.
+	// Contribute applies ws, each of them completely or not at all, and returns one Result for each. A write is Lost if
+	// a contribution has changed since it was read: its version, its Void or, if the write expects them, its shares. A
+	// write fails with a [ForeignRowError] if a group's row belongs to another sink. No two writes of a call have the
+	// same item, but they may have the same groups. A successful result is durable.
 	Contribute(ctx context.Context, t Target, ws []state.GroupWrite) ([]Result, error)
 
-	// MaxActions returns how many items and group changes one GroupWrite may have together; 0: any number. Each
-	// [state.GroupChange] and each [state.Member] is a group change.
+	// MaxActions returns the maximum number of actions of one GroupWrite; 0 if there is no maximum. Each item, each
+	// [state.GroupChange] and each [state.Member] is an action.
 	MaxActions() int
 }
 
-// Inspector reads what is stored at the keys of rows, with the tombstones that a [Reader] skips. It explains why a
-// row is missing.
+// Inspector reads the stored rows at given keys. Unlike a [Reader], it also reads tombstones, which show why a row is
+// missing.
 type Inspector interface {
-	// StoredRows reads rows of a view or an aggregate, in the order of rows, consistently. It finds tombstones in
-	// place and apart. The zero StoredRow means that nothing is stored at the key. The error is ErrNoTable if the
-	// table does not exist.
+	// StoredRows reads rows of a view or an aggregate consistently, in the order of rows. It also reads tombstones,
+	// both in place and apart. The zero StoredRow means that nothing is stored at the key. The error is ErrNoTable if
+	// the table does not exist.
 	StoredRows(ctx context.Context, t Target, rows []state.Row) ([]StoredRow, error)
 }
 
@@ -233,19 +241,19 @@ type Inspector interface {
 type StoredRow struct {
 	Exists    bool
 	Tombstone bool           // the row was removed, and older changes of it are refused
-	InPlace   bool           // the tombstone is at the row's key, whatever the target says: a person can have put it there
-	Version   record.Version // of the change that wrote it
-	Source    item.Key       // of the item that it belongs to; "" for a group
-	View      string         // the sink that owns it
-	Pipeline  string         // the pipeline that owns it
-	Birth     string         // of the sink's output that it was written to ([Target]); "" if births are not recorded
-	Item      item.Image     // all attributes with the key, without _tw
-	Derived   string         // what the store derives from the row for other readers, and does not agree with it; "" if nothing
-	Expires   time.Time      // when a tombstone may be deleted; zero: never
-	Revision  string         // of a repaired row, a text that the repair made; "" if it was not repaired, or if the store needs none
+	InPlace   bool           // the tombstone is at the row's key. It may be there even if Target.InPlace is false, if it was put there by hand
+	Version   record.Version // version of the change that wrote the row or tombstone
+	Source    item.Key       // key of the item that the row belongs to; "" for a group
+	View      string         // name of the sink that owns the row
+	Pipeline  string         // name of the pipeline that owns the row
+	Birth     string         // birth of the output that the row belongs to ([Target]); "" if births are not recorded
+	Item      item.Image     // all attributes, including the key, without _tw
+	Derived   string         // name of the copy for other readers that the store derives from the row, if it does not match the row; else ""
+	Expires   time.Time      // time from which on a tombstone may be deleted; zero if never
+	Revision  string         // text that a repair of the row made; "" if the row was not repaired, or if the store needs no revision
 }
 
-// StoredTombstone returns what a tombstone that is apart from its row is at the row's key.
+// StoredTombstone returns the StoredRow of a tombstone that is apart from its row.
 func (t Target) StoredTombstone(apart *state.Tombstone) (StoredRow, error) {
 	version, err := record.ParseVersion(apart.Version)
 	return StoredRow{

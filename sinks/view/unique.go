@@ -6,8 +6,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// oneItemPerRow returns the attempts without those on a row that an older change of another item writes first. They follow in
-// the next round.
+// oneItemPerRow returns one attempt for each row: the one with the lowest version. If other items have an attempt on
+// the same row, these attempts follow in the next rounds.
 func oneItemPerRow(attempts []attempt[*Op]) []attempt[*Op] {
 	oldest := make(map[string]int, len(attempts))
 	for i, a := range attempts {
@@ -29,7 +29,7 @@ func oneItemPerRow(attempts []attempt[*Op]) []attempt[*Op] {
 	return attempts[:n]
 }
 
-// showCollision adds the row to a CollisionError of the store, and masks the keys of the items.
+// showCollision sets the display key of the row in a CollisionError of the store, and masks the keys of the items.
 func (s *Sink) showCollision(err error, op *Op) error {
 	e, ok := errors.AsType[*CollisionError](err)
 	if !ok {

@@ -2,7 +2,8 @@ package view
 
 import "slices"
 
-// Hints that let a store write less if tombstones are apart from the rows. The result is the same with wrong hints.
+// Hints with which a store needs fewer writes if tombstones are apart from the rows. Wrong hints do not change the
+// result.
 
 // mutations returns the mutations of the attempts. The slice is valid until the next call.
 func mutations(b *batch[*Op], attempts []attempt[*Op]) []Mutation {
@@ -10,28 +11,28 @@ func mutations(b *batch[*Op], attempts []attempt[*Op]) []Mutation {
 	b.mutations = b.mutations[:0]
 	for _, a := range attempts {
 		m := a.op.Mutation
-		m.Fresh, m.Joined = m.Fresh || !m.Tombstone && mayBeMissing(b, a.key), a.joined
+		m.LikelyNew, m.Joined = m.LikelyNew || !m.Tombstone && mayBeMissing(b, a.key), a.joined
 		b.mutations = append(b.mutations, m)
 	}
 	return b.mutations
 }
 
-// mayBeMissing reports whether the row of key k may be missing although its newest change updates it: an earlier
-// change of the batch creates or removes the row.
+// mayBeMissing reports whether the row of key k may be missing although its newest change updates it. This is the case
+// if an earlier change of the batch creates or removes the row.
 func mayBeMissing(b *batch[*Op], k int) bool {
 	if b.keys[k].first == b.keys[k].last {
 		return false
 	}
 	for i := range b.pending(k) {
-		if m := &b.ops[i].op.Mutation; m.Fresh || m.Tombstone {
+		if m := &b.ops[i].op.Mutation; m.LikelyNew || m.Tombstone {
 			return true
 		}
 	}
 	return false
 }
 
-// joinMoves places the new and the old row of a moving change next to each other, if both are attempts. The store
-// then writes them in one transaction.
+// joinMoves reorders attempts so that the new and the old row of each move are next to each other, if both are
+// attempts. The store then writes them in one transaction.
 func joinMoves(b *batch[*Op], attempts []attempt[*Op]) []attempt[*Op] {
 	if !slices.ContainsFunc(attempts, func(a attempt[*Op]) bool { return a.op.Step == MoveTo }) {
 		return attempts

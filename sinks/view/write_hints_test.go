@@ -22,7 +22,7 @@ func (h *hints) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([
 		if m.Tombstone {
 			pk = "no " + pk
 		}
-		if m.Fresh {
+		if m.LikelyNew {
 			pk = "new " + pk
 		}
 		if b.Len() > 0 {

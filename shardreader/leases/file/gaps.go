@@ -21,7 +21,7 @@ func (t *Table) AddGap(ctx context.Context, g record.Gap) error {
 		now := time.Now().Truncate(time.Second).UTC()
 		i, found := slices.BinarySearchFunc(t.gaps, g, compareGaps)
 		if found {
-			t.gaps[i] = t.gaps[i].Again(g, now)
+			t.gaps[i] = t.gaps[i].NotedAgain(g, now)
 		} else {
 			t.gaps = slices.Insert(t.gaps, i, state.NewNotedGap(g, now))
 		}

@@ -53,7 +53,7 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	}
 	for len(entries) > 0 {
 		n, size := 0, 0
-		for ; n < min(len(entries), queue.Entries); n++ {
+		for ; n < min(len(entries), queue.MaxEntries); n++ {
 			if size += len(*entries[n].MessageBody); n > 0 && size > s.MaxBytes {
 				break
 			}
@@ -75,7 +75,7 @@ func (s *Store) send(ctx context.Context, batch []types.SendMessageBatchRequestE
 	}
 	s.mu.Lock()
 	for _, ok := range out.Successful {
-		if i := queue.EntryOf(ok.Id); i >= 0 && i < len(names) {
+		if i := queue.EntryIndex(ok.Id); i >= 0 && i < len(names) {
 			s.sent.Add(names[i])
 		}
 	}

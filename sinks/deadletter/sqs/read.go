@@ -127,7 +127,7 @@ func (s *Store) alone(ctx context.Context, r *reader) (bool, error) {
 // many invisible messages as SQS allows: then the next Read gets the rest.
 func (s *Store) receive(ctx context.Context, r *reader) (more bool, err error) {
 	out, err := s.Client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{
-		QueueUrl: &s.place.URL, MaxNumberOfMessages: queue.Entries,
+		QueueUrl: &s.place.URL, MaxNumberOfMessages: queue.MaxEntries,
 		VisibilityTimeout: seconds(s.Visibility), WaitTimeSeconds: int32(s.Poll / time.Second),
 	}, s.place.In)
 	if awserr.Code(err) == "OverLimit" {

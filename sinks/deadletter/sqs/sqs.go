@@ -114,7 +114,7 @@ func (s *Store) create(ctx context.Context) error {
 	if err := s.place.Create(ctx, s.Client, kept); err != nil {
 		return s.failed(ctx, "CreateQueue", err)
 	}
-	if err := s.place.Own(); err != nil {
+	if err := s.place.CheckAccount(); err != nil {
 		return fmt.Errorf("deadletter: %w", err)
 	}
 	return nil

@@ -92,7 +92,7 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 			return s.failed(ctx, "DeleteMessageBatch", err)
 		}
 		for _, ok := range out.Successful {
-			if i := queue.EntryOf(ok.Id); i >= 0 && i < len(chunk) {
+			if i := queue.EntryIndex(ok.Id); i >= 0 && i < len(chunk) {
 				r.deleted(chunk[i])
 			}
 		}
@@ -118,6 +118,6 @@ const callsAtOnce = 8
 // batches calls do for messages in chunks of one call each. It returns
 // the first error.
 func (s *Store) batches(handles []handle, do func(chunk []handle) error) error {
-	calls := slices.Collect(slices.Chunk(handles, queue.Entries))
+	calls := slices.Collect(slices.Chunk(handles, queue.MaxEntries))
 	return cmp.Or(parallel.Each(len(calls), callsAtOnce, func(i int) error { return do(calls[i]) })...)
 }

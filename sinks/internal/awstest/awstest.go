@@ -1,6 +1,6 @@
-// Package awstest is for the tests of stores on AWS services: it makes clients of the
-// servers that the environment names, with a [Tap] between where a test wants what those
-// servers never do: failed entries, throttles, lost answers.
+// Package awstest is for the tests of stores on AWS services. It makes clients of the test servers whose endpoints are
+// in environment variables. A test can put a [Tap] between a client and its server, for faults that the server never
+// has: failed entries, throttles, lost answers.
 package awstest
 
 import (
@@ -26,16 +26,15 @@ const (
 	S3   = "TABLEWAKE_TEST_S3"   // versitygw
 )
 
-// Region is where the clients think that they are.
+// Region is the Region of the clients.
 const Region = "us-east-1"
 
-// Tap sees the calls of a client. op is the operation of a service whose requests name
-// theirs (SQS, SNS, EventBridge), and the method of any other; send has the server
-// answer the call, with that body, as often as it is called.
+// Tap answers the calls of a client. op is the operation if requests name it (SQS, SNS, EventBridge), and otherwise the
+// HTTP method. Each call of send sends the request with the given body to the server, and returns the answer.
 type Tap func(op string, r *http.Request, body []byte, send func(body []byte) (*http.Response, error)) (*http.Response, error)
 
-// Config is the configuration of clients of the server that env names; without one
-// the test fails. They try every call once. tap may be nil.
+// Config returns the configuration of clients of a test server. env is the name of the environment variable with the
+// endpoint. The test fails if the variable is not set. The clients send every call once. tap may be nil.
 func Config(t testing.TB, env string, tap Tap) aws.Config {
 	t.Helper()
 	endpoint := os.Getenv(env)
@@ -47,7 +46,7 @@ func Config(t testing.TB, env string, tap Tap) aws.Config {
 	return config(endpoint, Transport(tr, tap))
 }
 
-// Offline is the configuration of clients whose calls a tap alone answers.
+// Offline returns the configuration of clients without a server. tap answers all their calls.
 func Offline(tap Tap) aws.Config {
 	return config("http://offline.invalid", Transport(nil, tap))
 }
@@ -62,10 +61,10 @@ func config(endpoint string, tr http.RoundTripper) aws.Config {
 	}
 }
 
-// Name is a name that no other test has: lower case, with the prefix.
+// Name returns a random lower-case name that begins with prefix.
 func Name(prefix string) string { return prefix + "-" + strings.ToLower(rand.Text()[:12]) }
 
-// Transport returns a transport whose calls the tap sees. tap may be nil.
+// Transport returns a transport whose calls tap answers. send of the tap sends calls with next. tap may be nil.
 func Transport(next http.RoundTripper, tap Tap) http.RoundTripper { return &transport{next, tap} }
 
 type transport struct {
@@ -73,7 +72,7 @@ type transport struct {
 	tap  Tap
 }
 
-// RoundTrip reads the request's body before anything else, as a RoundTripper must close it.
+// RoundTrip reads and closes the body of the request first, because a RoundTripper must always close it.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body []byte
 	if r.Body != nil {
@@ -108,7 +107,7 @@ func operation(r *http.Request, body []byte) string {
 	return r.Method
 }
 
-// Answer is an answer without a server.
+// Answer returns an answer to r without a server.
 func Answer(r *http.Request, status int, contentType, body string) *http.Response {
 	return &http.Response{
 		Status: http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -117,7 +116,7 @@ func Answer(r *http.Request, status int, contentType, body string) *http.Respons
 	}
 }
 
-// Refuse is the error that a service with the protocol of SQS or EventBridge answers.
+// Refuse returns the error answer of a service that has the protocol of SQS or EventBridge.
 func Refuse(r *http.Request, status int, code string) *http.Response {
 	return Answer(r, status, "application/x-amz-json-1.0", `{"__type":"com.amazonaws#`+code+`","message":"canary: what the server says"}`)
 }

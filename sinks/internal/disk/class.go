@@ -2,5 +2,5 @@ package disk
 
 import "github.com/tablewake/tablewake/pipeline/redact"
 
-// errs makes the errors of this package, which say of themselves what a log may.
+// errs creates the errors of this package. They carry a redacted text, which logs may contain.
 const errs = redact.Class("disk")

@@ -1,4 +1,4 @@
-// Package disk tells the failures of a disk that pass from those that do not.
+// Package disk distinguishes transient failures of a disk from fatal ones.
 package disk
 
 import (
@@ -11,16 +11,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// IsFull is the hint in errors of a full disk.
-const IsFull = "the disk is full: free space and start again, it goes on where it stopped"
+// FullHint is the hint in errors of a full disk.
+const FullHint = "the disk is full: free space and start again, it goes on where it stopped"
 
-// Failed marks the error of a write to a file or folder: fatal, with what to do,
-// if no retry can succeed, and transient otherwise. A nil err stays nil.
+// Failed marks the error of a write to a file or folder. The error is fatal if no retry can succeed; then its text has
+// a hint. Otherwise it is transient. Failed returns nil if err is nil.
 func Failed(err error) error {
 	hint := ""
 	switch {
-	case full(err):
-		hint = IsFull
+	case isFull(err):
+		hint = FullHint
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		hint = "check that the folder may be written, and start again"
 	default:
@@ -29,23 +29,24 @@ func Failed(err error) error {
 	return pipeline.Fatal(errs.Errorf("%w: %s", err, redact.Safe(hint)))
 }
 
-// full reports whether err says that there is no room: on the disk, for its user, or in one file.
-func full(err error) bool {
+// isFull reports whether err means that there is no space: on the disk, in the quota of the user, or in one file.
+func isFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
-// probed is the number of bytes that Full writes.
-const probed = 64 << 10
+// probeBytes is the number of bytes that Full writes.
+const probeBytes = 64 << 10
 
-// Full reports whether a folder has no room for a small file. SQLite does not report why a write failed.
+// Full reports whether a folder has no space for a small file. It finds out by writing one. Callers need it because
+// SQLite does not report why a write failed.
 func Full(dir string) bool {
 	f, err := os.CreateTemp(dir, ".room-*")
 	if err != nil {
-		return full(err)
+		return isFull(err)
 	}
-	_, err = f.Write(make([]byte, probed))
+	_, err = f.Write(make([]byte, probeBytes))
 	if err == nil {
 		err = f.Sync()
 	}
-	return full(errors.Join(err, f.Close(), os.Remove(f.Name())))
+	return isFull(errors.Join(err, f.Close(), os.Remove(f.Name())))
 }

@@ -15,7 +15,7 @@ import (
 // A file that was removed or replaced is not there, whatever is at its path.
 func TestOpened(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "file")
-	if _, err := Opening(path); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := NewOpenPath(path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file opens: %v", err)
 	}
 	write := func(path string) {
@@ -24,9 +24,9 @@ func TestOpened(t *testing.T) {
 		}
 	}
 	write(path)
-	o, err := Opening(path)
-	if err != nil || o.There() != nil {
-		t.Fatalf("%v, %v", err, o.There())
+	o, err := NewOpenPath(path)
+	if err != nil || o.Check() != nil {
+		t.Fatalf("%v, %v", err, o.Check())
 	}
 	write(path + "~")
 	for _, change := range []func() error{
@@ -36,7 +36,7 @@ func TestOpened(t *testing.T) {
 		if err := change(); err != nil {
 			t.Fatal(err)
 		}
-		if err := o.There(); !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "start again") {
+		if err := o.Check(); !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "start again") {
 			t.Errorf("changed, it is there: %v", err)
 		}
 	}

@@ -8,21 +8,21 @@ import (
 	"github.com/tablewake/tablewake/pipeline/filelock"
 )
 
-// Opened is a file or folder that is kept open to be written. Once it is removed or replaced, writes
-// still succeed, and what they write is lost.
-type Opened struct {
+// OpenPath is a path with the file or folder that a process keeps open there for writing. If the file is removed or
+// replaced, writes still succeed, but their data is lost.
+type OpenPath struct {
 	path string
 	info fs.FileInfo
 }
 
-// Opening records which file or folder is at the path now.
-func Opening(path string) (Opened, error) {
+// NewOpenPath returns the path with the file or folder that is there now.
+func NewOpenPath(path string) (OpenPath, error) {
 	info, err := os.Stat(path)
-	return Opened{path, info}, err
+	return OpenPath{path, info}, err
 }
 
-// There returns a fatal error if the file is no longer at the path.
-func (o Opened) There() error {
+// Check returns a fatal error if the file is no longer at the path.
+func (o OpenPath) Check() error {
 	current, err := filelock.Current(o.path, o.info)
 	if err == nil && !current {
 		return pipeline.Fatal(errs.Errorf("%s was removed or replaced while it was open: put it back, or start again to begin a new one", o.path))

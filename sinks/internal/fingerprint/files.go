@@ -1,5 +1,4 @@
-// Package fingerprint keeps the fingerprints of sinks in files beside their
-// output, one file a sink.
+// Package fingerprint keeps the fingerprints of sinks in files beside their output. Each sink has one file.
 package fingerprint
 
 import (
@@ -18,17 +17,16 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Folder is the name of the folder of the files. No output of a sink has this name, since
-// an object or an index of that name is written with an escape.
+// Folder is the name of the folder with the files. No output of a sink has this name, since an object or an index with
+// this name is written with an escape.
 const Folder = ".~fingerprints"
 
-// Files keeps fingerprints in the folder [Folder] of a folder of sinks' output.
+// Files keeps fingerprints in [Folder], which is in the folder of the sinks' output.
 type Files struct{ dir string }
 
 var _ state.Fingerprints = Files{}
 
-// In returns the fingerprints beside the output in dir. The first fingerprint creates the
-// folder.
+// In returns the fingerprints beside the output in dir. [Files.SetFingerprint] creates the folder.
 func In(dir string) Files { return Files{filepath.Join(dir, Folder)} }
 
 // Fingerprint returns the fingerprint of a sink's output; false if there is none.

@@ -12,13 +12,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/private"
 )
 
-// file is one file of a [Log], open for appending. Whoever uses it has the log's lock.
+// file is one file of a [Log], open for appending. It is used only while the process has the log's lock.
 type file struct {
 	path  string
 	f     *os.File
-	end   int64 // end of the lines that were seen
+	end   int64 // offset of the end of the last line that was read or appended
 	lines int   // number of lines up to end
-	dirty bool  // some of these lines may not be on disk
+	dirty bool  // some lines up to end may not be on disk
 }
 
 // openFile opens the file at path, and creates it if it is missing.
@@ -39,20 +39,21 @@ func openFile(path string) (*file, error) {
 	return &file{path: path, f: f}, nil
 }
 
-// current reports whether the file at the path is still this one, and is not shorter than what
-// was seen of it.
+// current reports whether the path still has this file, and the file still has all bytes up to end.
 func (l *file) current() (bool, error) {
-	ours, err := l.f.Stat()
-	if err != nil || ours.Size() < l.end {
+	info, err := l.f.Stat()
+	if err != nil || info.Size() < l.end {
 		return false, err
 	}
-	return filelock.Current(l.path, ours)
+	return filelock.Current(l.path, info)
 }
 
-// catchUp passes the lines that were appended since the last call to see, and makes them
-// durable: their writer may have died before it did so. A line for which see returns an error is
-// passed to broken. If broken reports that it kept the line, blanks replace it, or a last line
-// without '\n' is cut off; else the line stays. Any other last line without '\n' gets one.
+// catchUp passes the lines that were appended since the last call to see. Then it makes the lines durable, because
+// their writer may have died before it did so.
+//
+// If see returns an error, the line is passed to broken. If broken returns true, it has kept a copy, and the line is
+// replaced by blanks, or cut off if it is a last line without '\n'. Otherwise the line stays. A last line without '\n'
+// that stays gets one.
 func (l *file) catchUp(see func(Position, []byte) error, broken func(Position, []byte) bool) error {
 	info, err := l.f.Stat()
 	if err != nil || info.Size() == l.end && !l.dirty {

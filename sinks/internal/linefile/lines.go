@@ -8,18 +8,17 @@ import (
 	"iter"
 )
 
-// Lines yields the terminated lines of r without their '\n'; what follows the
-// last one is left out. A line is valid until the next. A pulled error ends the
-// sequence.
+// Lines yields the lines of r without their '\n'. It leaves out a last line that has no '\n'. A line is valid until the
+// next one is pulled. A pulled error ends the sequence.
 func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		br := bufio.NewReaderSize(r, 64<<10)
-		var long []byte
+		var longLine []byte
 		for {
 			part, err := br.ReadSlice('\n')
 			switch {
 			case errors.Is(err, bufio.ErrBufferFull):
-				long = append(long, part...)
+				longLine = append(longLine, part...)
 				continue
 			case err == io.EOF:
 				return
@@ -28,14 +27,14 @@ func Lines(r io.Reader) iter.Seq2[[]byte, error] {
 				return
 			}
 			line := part
-			if len(long) > 0 {
-				long = append(long, part...)
-				line = long
+			if len(longLine) > 0 {
+				longLine = append(longLine, part...)
+				line = longLine
 			}
 			if !yield(bytes.TrimSuffix(line, []byte("\n")), nil) {
 				return
 			}
-			long = long[:0]
+			longLine = longLine[:0]
 		}
 	}
 }

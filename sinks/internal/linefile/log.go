@@ -1,7 +1,7 @@
 // Package linefile appends whole lines to files that several processes of a host share.
 //
-// A [Log] makes lines durable, and passes on the lines of other processes. [Recent] remembers
-// the ids of the last lines, so that a line that comes again is not appended again.
+// A [Log] makes lines durable, and passes the lines of other processes to its user. [Recent] remembers the ids of the
+// last lines, so that a repeated line is not appended again.
 package linefile
 
 import (
@@ -19,54 +19,52 @@ import (
 	"github.com/tablewake/tablewake/pipeline/private"
 )
 
-// Position is where a line is: the path of its file, and its number there, from 1.
+// Position is the position of a line: the path of its file, and its number in the file, from 1.
 type Position struct {
 	File string
 	Line int
 }
 
-// Compare orders positions as their lines were appended: files by their names.
+// Compare orders positions in the order in which their lines were appended: by the name of the file, then by the line.
 func (p Position) Compare(q Position) int {
 	return cmp.Or(cmp.Compare(p.File, q.File), cmp.Compare(p.Line, q.Line))
 }
 
 // LogOptions describe a log.
 type LogOptions struct {
-	// Lock is the path of the file by which processes take turns. Required.
+	// Lock is the path of the lock file. A process has the lock while it uses the files. Required.
 	Lock string
-	// Files lists the paths of the files that exist, in the order of their names, which is
-	// that of their lines. Required.
+	// Files lists the paths of the existing files, sorted by name. The order of the names is the order of the lines.
+	// Required.
 	Files func() ([]string, error)
-	// Next is the path of the file that follows one, "" before the first. Required.
+	// Next returns the path of the file that follows last. last is "" if there is no file yet. Required.
 	Next func(last string) string
-	// Bytes is the size at which a file is full, and another one begins. Default: no limit.
+	// Bytes is the size in bytes from which on a file is full: the next line goes to a new file. Default: no limit.
 	Bytes int64
 
-	// See gets every line of other processes, and those that were there before, once. A line is
-	// valid during the call. An error means that the line is broken. Required.
+	// See is called once with each line of other processes, and with each line that was there when the log was opened.
+	// The line is valid during the call. An error means that the line is broken. Required.
 	See func(at Position, line []byte) error
-	// Reset is called when files were removed or replaced. See then gets all lines again.
-	// Required.
+	// Reset is called when files were removed or replaced. After it, See is called with all lines again. Required.
 	Reset func()
 
-	// Logger logs which broken lines were set aside. Default: discards.
+	// Logger logs each broken line. Default: discards.
 	Logger *slog.Logger
 }
 
-// Log is lines in files that any number of processes of a host append to, one at a time.
+// Log appends lines to files. Any number of processes of a host can append to the same files, one at a time.
 //
-// A broken line is set aside: its bytes go to a file FILE.lineN.broken, and blanks replace it. A
-// Log is for one goroutine at a time.
+// A Log sets a broken line aside: it copies the line to a file FILE.lineN.broken, and replaces it by blanks. A Log is
+// for one goroutine at a time.
 type Log struct {
 	o     LogOptions
-	known []string // the files, as they were seen last
-	file  *file    // the last of them; nil: there is none
+	known []string // paths of the files when they were last read
+	file  *file    // the last of the files; nil if there is none
 	lock  *filelock.Lock
 }
 
-// patience is how long Begin waits for the lock, which another process holds while it writes and syncs
-// lines.
-const patience = 30 * time.Second
+// lockTimeout is how long Begin waits for the lock. Another process has the lock while it writes and syncs lines.
+const lockTimeout = 30 * time.Second
 
 // NewLog returns a log that has seen no line.
 func NewLog(o LogOptions) *Log {
@@ -76,20 +74,20 @@ func NewLog(o LogOptions) *Log {
 	return &Log{o: o}
 }
 
-// Begin takes the lock, which keeps other processes out until end is called, and passes to See
-// what they appended before. All lines that See got are on disk. Begin blocks while another
-// process has the lock, for 30 seconds at most ([filelock.ErrInUse]) and until ctx is done (its
-// cause). It makes the folder if it is missing.
+// Begin takes the lock and passes the lines that other processes appended to See. All lines that See got are on disk.
+// Other processes wait until end is called. Begin blocks while another process has the lock: for at most 30 seconds,
+// when it returns [filelock.ErrInUse], and until ctx is done, when it returns the cause of ctx. It creates a missing
+// folder.
 func (l *Log) Begin(ctx context.Context) (end func(), err error) {
-	lock, err := filelock.Take(ctx, l.o.Lock, filelock.Exclusive, patience)
+	lock, err := filelock.Take(ctx, l.o.Lock, filelock.Exclusive, lockTimeout)
 	if errors.Is(err, filelock.ErrInUse) {
-		err = fmt.Errorf("%w for %s: is that stopped? (`fuser %s` tells which it is)", err, patience, l.o.Lock)
+		err = fmt.Errorf("%w for %s: is that stopped? (`fuser %s` tells which it is)", err, lockTimeout, l.o.Lock)
 	}
 	if err != nil {
 		return nil, err
 	}
 	l.lock = lock
-	end = func() { _ = lock.Release() } // which the system does in any case
+	end = func() { _ = lock.Release() } // after an error, the system releases it when the process ends
 	if err := l.catchUp(); err != nil {
 		end()
 		return nil, err
@@ -97,13 +95,13 @@ func (l *Log) Begin(ctx context.Context) (end func(), err error) {
 	return end, nil
 }
 
-// catchUp passes what was appended to See, or everything again if files were removed or replaced.
+// catchUp passes new lines to See. If files were removed or replaced, it passes all lines again.
 func (l *Log) catchUp() error {
 	files, err := l.o.Files()
 	if err != nil {
 		return err
 	}
-	same, err := l.continues(files)
+	same, err := l.hasKnownFiles(files)
 	if err != nil {
 		return err
 	}
@@ -131,8 +129,8 @@ func (l *Log) catchUp() error {
 	return nil
 }
 
-// continues reports whether files are those that were seen, perhaps with more of them.
-func (l *Log) continues(files []string) (bool, error) {
+// hasKnownFiles reports whether files contains all known files, and the last known file was not replaced.
+func (l *Log) hasKnownFiles(files []string) (bool, error) {
 	for _, path := range l.known {
 		if !slices.Contains(files, path) {
 			return false, nil
@@ -144,23 +142,23 @@ func (l *Log) continues(files []string) (bool, error) {
 	return l.file.current()
 }
 
-// open continues with the file at path.
+// open makes the file at path the last file of the log.
 func (l *Log) open(path string) error {
-	before := l.file
+	previous := l.file
 	f, err := openFile(path)
 	if err != nil {
 		return err
 	}
 	l.file = f
-	if before != nil {
-		return before.f.Close()
+	if previous != nil {
+		return previous.f.Close()
 	}
 	return nil
 }
 
-// Append appends n lines, each ended by '\n', and returns the position of the last one when all are
-// on disk. See does not get them. After an error none of them is there; if that is because the
-// file was removed, the next Begin finds out. Append may be called between Begin and end.
+// Append appends n lines, each ended by '\n'. When all are on disk, it returns the position of the last one. See is not
+// called with them. After an error, none of the lines is in the log. If the file was removed, the next Begin calls
+// Reset. Append may be called between Begin and end.
 func (l *Log) Append(lines []byte, n int) (Position, error) {
 	if l.file == nil || l.o.Bytes > 0 && l.file.end >= l.o.Bytes {
 		if err := l.Roll(); err != nil {
@@ -170,17 +168,17 @@ func (l *Log) Append(lines []byte, n int) (Position, error) {
 	if err := l.file.append(lines, n); err != nil {
 		return Position{}, err
 	}
-	there, err := l.file.current()
+	current, err := l.file.current()
 	if err := errors.Join(err, l.lock.Held()); err != nil {
 		return Position{}, err
 	}
-	if !there {
+	if !current {
 		return Position{}, fmt.Errorf("%s was removed or replaced while it was written", l.file.path)
 	}
 	return Position{l.file.path, l.file.lines}, nil
 }
 
-// Roll begins another file. It may be called between Begin and end.
+// Roll begins a new file. It may be called between Begin and end.
 func (l *Log) Roll() error {
 	last := ""
 	if l.file != nil {
@@ -194,8 +192,8 @@ func (l *Log) Roll() error {
 	return nil
 }
 
-// Files returns the paths of the files as they were seen last, and the size in bytes and the
-// number of the lines in the last of them. Those bytes do not change, except for broken lines.
+// Files returns the paths of the files when they were last read. size is the number of bytes that were read of the last
+// file, and lines is their number of lines. These bytes do not change, except for broken lines.
 func (l *Log) Files() (files []string, size int64, lines int) {
 	if l.file != nil {
 		size, lines = l.file.end, l.file.lines
@@ -213,20 +211,21 @@ func (l *Log) Close() error {
 	return f.f.Close()
 }
 
-// setAside copies a broken line to a file of its own, and reports whether it could. It appends:
-// after a last line was cut off, another line may get its number and be broken too.
+// setAside copies a broken line to a file of its own, and reports whether that succeeded. It appends to that file,
+// because several broken lines may have the same number: a broken last line is cut off, and the next line gets its
+// number.
 func (l *Log) setAside(at Position, line []byte) bool {
-	copied := fmt.Sprintf("%s.line%d.broken", at.File, at.Line)
-	f, err := private.OpenFile(copied, os.O_CREATE|os.O_APPEND|os.O_WRONLY)
+	copyPath := fmt.Sprintf("%s.line%d.broken", at.File, at.Line)
+	f, err := private.OpenFile(copyPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY)
 	if err == nil {
 		_, err = f.Write(append(slices.Clone(line), '\n'))
-		err = errors.Join(err, f.Sync(), f.Close(), SyncDir(filepath.Dir(copied)))
+		err = errors.Join(err, f.Sync(), f.Close(), SyncDir(filepath.Dir(copyPath)))
 	}
 	where := []any{slog.String("file", at.File), slog.Int("line", at.Line)}
 	if err != nil {
 		l.o.Logger.Warn("a broken line is passed over, and cannot be set aside", append(where, slog.String("error", err.Error()))...)
 		return false
 	}
-	l.o.Logger.Warn("a broken line was set aside: mend what it says, or delete it", append(where, slog.String("now_in", copied))...)
+	l.o.Logger.Warn("a broken line was set aside: mend what it says, or delete it", append(where, slog.String("now_in", copyPath))...)
 	return true
 }

@@ -2,29 +2,28 @@ package linefile
 
 import "crypto/sha256"
 
-// Recent remembers the last ids that were added, up to a number. It is for one
-// goroutine at a time.
+// Recent remembers the ids that were added last. It is for one goroutine at a time.
 type Recent struct {
-	known map[digest]int // place in the ring
+	known map[digest]int // index in ring of each remembered id
 	ring  []digest
-	next  int
-	limit int
+	next  int // index in ring that the next id gets, once ring has limit ids
+	limit int // maximum number of ids
 }
 
 type digest [16]byte
 
-// NewRecent remembers up to limit ids, at about 60 bytes each.
+// NewRecent returns a Recent that remembers up to limit ids. An id takes about 60 bytes.
 func NewRecent(limit int) *Recent {
 	return &Recent{known: make(map[digest]int), limit: limit}
 }
 
-// Has tells whether id is remembered.
+// Has reports whether id is remembered.
 func (r *Recent) Has(id string) bool {
 	_, ok := r.known[digestOf(id)]
 	return ok
 }
 
-// Add remembers id, in place of the oldest when there are too many.
+// Add remembers id. If there are limit ids already, id replaces the oldest.
 func (r *Recent) Add(id string) {
 	d := digestOf(id)
 	if _, ok := r.known[d]; ok {
@@ -43,7 +42,7 @@ func (r *Recent) Add(id string) {
 	r.next = (r.next + 1) % r.limit
 }
 
-// Forget lets go of id. Its place stays taken until its turn comes.
+// Forget forgets id. Its place in the ring stays occupied until it is the oldest.
 func (r *Recent) Forget(id string) { delete(r.known, digestOf(id)) }
 
 func digestOf(id string) digest {

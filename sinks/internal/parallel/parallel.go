@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Each calls do for every i below n, at most limit at once, and blocks until all have returned. The errors are in
-// the order of the calls.
+// Each calls do for every i from 0 to n-1. At most limit calls run at once. Each blocks until all calls have returned.
+// The error with index i is the result of do(i).
 func Each(n, limit int, do func(i int) error) []error {
 	errs := make([]error, n)
 	if n == 1 || limit == 1 {

@@ -16,14 +16,14 @@ import (
 // errs creates the errors of this package. They carry a redacted text, which logs may contain.
 const errs = redact.Class("missing")
 
-// FIFO reports whether the name of a queue or topic says that it keeps the order of messages.
+// FIFO reports whether a queue or topic keeps the order of messages, by its name.
 func FIFO(name string) bool { return strings.HasSuffix(name, ".fifo") }
 
 // Missing reports whether err says that a queue, a topic or a bus does not exist.
 func Missing(err error) bool { return err != nil && awserr.KindOf(err) == awserr.Missing }
 
-// Create creates the queue in the client's account, and sets its URL. attributes are in addition to FifoQueue. The caller
-// asks Own whether it is the one that was named.
+// Create creates the queue in the client's account, and sets its URL. It adds FifoQueue to attributes if the queue is a
+// FIFO queue. The caller calls CheckAccount afterwards.
 func (p *Place) Create(ctx context.Context, client *sqs.Client, attributes map[string]string) error {
 	in := &sqs.CreateQueueInput{QueueName: &p.Name, Attributes: map[string]string{}}
 	for name, value := range attributes {
@@ -38,30 +38,30 @@ func (p *Place) Create(ctx context.Context, client *sqs.Client, attributes map[s
 	}
 	switch {
 	case p.URL != "":
-		p.named = accountAndName(p.URL)
+		p.expected = accountAndName(p.URL)
 	case p.Account != "":
-		p.named = p.Account + "/" + p.Name
+		p.expected = p.Account + "/" + p.Name
 	}
 	p.URL = *out.QueueUrl
 	return nil
 }
 
-// Own returns an error if Create has created another queue than the one that was named.
-func (p *Place) Own() error {
-	if p.named == "" {
+// CheckAccount returns an error if the configuration names a queue of another account than the one that Create created.
+func (p *Place) CheckAccount() error {
+	if p.expected == "" {
 		return nil
 	}
-	return Elsewhere(accountAndName(p.URL), p.named)
+	return Elsewhere(accountAndName(p.URL), p.expected)
 }
 
-// accountAndName returns the end of a queue's URL.
+// accountAndName returns the end of a queue's URL: ACCOUNT/NAME.
 func accountAndName(url string) string {
 	parts := strings.Split(url, "/")
 	return strings.Join(parts[max(0, len(parts)-2):], "/")
 }
 
-// Elsewhere returns an error if what was created is not what the file names: a service creates in the account of the
-// credentials only.
+// Elsewhere returns an error if created differs from named, which is the queue or topic in the configuration. The cause
+// is that a service creates only in the account of the credentials.
 func Elsewhere(created, named string) error {
 	if created == named {
 		return nil
@@ -71,14 +71,14 @@ func Elsewhere(created, named string) error {
 		redact.Safe(created), redact.Safe(named)))
 }
 
-// The wait for what was created: SQS says that a queue takes a second until it can be used.
+// The wait for a new queue, topic or bus. SQS documents that a new queue can be used after a second.
 const (
 	visibleTries = 15
 	visiblePause = time.Second
 )
 
-// Ensure calls look, which finds a queue, a topic or a bus. If it is missing and may be created, Ensure calls create, and then
-// look until it finds what was created.
+// Ensure calls look, which finds a queue, a topic or a bus. If that is missing and mayCreate is set, Ensure calls
+// create. Then it calls look until look finds the new one.
 func Ensure(ctx context.Context, mayCreate bool, look, create func(context.Context) error) error {
 	err := look(ctx)
 	if !mayCreate || !Missing(err) {
@@ -90,15 +90,15 @@ func Ensure(ctx context.Context, mayCreate bool, look, create func(context.Conte
 	return awaitVisible(ctx, look)
 }
 
-// awaitVisible calls look until it finds what was created, for at most 15 seconds.
+// awaitVisible calls look until its error is not Missing, for at most 15 seconds.
 func awaitVisible(ctx context.Context, look func(context.Context) error) error {
 	err := look(ctx)
 	for range visibleTries {
 		if !Missing(err) {
 			return err
 		}
-		if slept := pipeline.Sleep(ctx, visiblePause); slept != nil {
-			return errors.Join(err, slept)
+		if stopped := pipeline.Sleep(ctx, visiblePause); stopped != nil {
+			return errors.Join(err, stopped)
 		}
 		err = look(ctx)
 	}

@@ -1,4 +1,5 @@
-// Package queue has what all who write to SQS queues need: where a queue is, what it takes, and the entries of a call.
+// Package queue is shared by all packages that write to SQS queues. It finds and creates a queue, and it has the limits
+// of a call and the ids of its entries.
 package queue
 
 import (
@@ -14,10 +15,10 @@ import (
 type Place struct {
 	Name    string
 	URL     string // "" until Find has read it
-	Region  string // "" if it is the client's
-	Account string // "" if it is the client's
+	Region  string // "" for the client's Region
+	Account string // "" for the client's account
 
-	named string // account and name of a created queue in the file; "" if it names no account
+	expected string // "ACCOUNT/NAME" that Create should have created; "" if the configuration names no account
 }
 
 // PlaceOf parses a queue's URL, ARN or name. A URL is
@@ -36,11 +37,11 @@ func PlaceOf(queue string) Place {
 	if !strings.Contains(u.Hostname(), ".amazonaws.") && !strings.HasSuffix(u.Hostname(), ".api.aws") {
 		return place
 	}
-	for i, l := range host[:len(host)-1] {
+	for i, label := range host[:len(host)-1] {
 		switch {
-		case l == "sqs" || l == "sqs-fips":
+		case label == "sqs" || label == "sqs-fips":
 			place.Region = host[i+1]
-		case l == "queue" && i == 1: // the older form
+		case label == "queue" && i == 1: // the older form
 			place.Region = host[0]
 		}
 	}
@@ -63,7 +64,7 @@ func (p *Place) Find(ctx context.Context, client *sqs.Client) error {
 	return err
 }
 
-// In is an option of SQS calls that sends them to the Region of the queue.
+// In is an option of SQS calls. It sends them to the Region of the queue.
 func (p *Place) In(o *sqs.Options) {
 	if p.Region != "" {
 		o.Region = p.Region
@@ -73,8 +74,8 @@ func (p *Place) In(o *sqs.Options) {
 // MaximumMessageSize is the attribute of queues and topics with the maximum size of a message.
 const MaximumMessageSize = "MaximumMessageSize"
 
-// DefaultMaxBytes is a size that every queue, topic and bus accepts in one call, unless it is
-// configured to accept less. It was the quota before 1 MiB.
+// DefaultMaxBytes is the number of bytes that every queue, topic and bus accepts in one call, unless it is configured
+// to accept less. It was the quota before AWS raised the quota to 1 MiB.
 const DefaultMaxBytes = 256 << 10
 
 // MaxBytes returns the maximum message size from the attributes of a queue or topic.
@@ -85,14 +86,14 @@ func MaxBytes(attributes map[string]string) int {
 	return DefaultMaxBytes
 }
 
-// Entries is the maximum number of messages in one call to a queue, a topic or a bus.
-const Entries = 10
+// MaxEntries is the maximum number of messages in one call to a queue, a topic or a bus.
+const MaxEntries = 10
 
 // EntryID returns the id of the entry with index i of a call.
 func EntryID(i int) string { return "e" + strconv.Itoa(i) }
 
-// EntryOf returns the index of an entry id, -1 for any other id.
-func EntryOf(id *string) int {
+// EntryIndex returns the index in an id that EntryID made; -1 for any other id.
+func EntryIndex(id *string) int {
 	if id == nil || len(*id) != 2 || (*id)[0] != 'e' {
 		return -1
 	}

@@ -7,18 +7,18 @@ import (
 )
 
 // An entry is found again by its name alone.
-func TestEntryOf(t *testing.T) {
-	for i := range queue.Entries {
-		if got := queue.EntryOf(new(queue.EntryID(i))); got != i {
+func TestEntryIndex(t *testing.T) {
+	for i := range queue.MaxEntries {
+		if got := queue.EntryIndex(new(queue.EntryID(i))); got != i {
 			t.Errorf("entry %d is taken for %d", i, got)
 		}
 	}
 	for _, name := range []string{"", "e", "f1", "e10"} {
-		if got := queue.EntryOf(&name); got != -1 {
+		if got := queue.EntryIndex(&name); got != -1 {
 			t.Errorf("%q is taken for entry %d", name, got)
 		}
 	}
-	if got := queue.EntryOf(nil); got != -1 {
+	if got := queue.EntryIndex(nil); got != -1 {
 		t.Errorf("no name is taken for entry %d", got)
 	}
 }

@@ -20,11 +20,11 @@ type Queue[K comparable] struct {
 type turn[K comparable] struct {
 	earlier   map[K]*turn[K] // by row: the writer that arrived before
 	released  chan struct{}  // closed by release
-	cancelled bool           // released before all of earlier were: later writers wait for those, too. Set before released is closed
+	cancelled bool           // it was released before its earlier writers, so later writers wait for them too. Set before released is closed
 }
 
 // Wait blocks until all earlier writers of the rows have released them. The caller must call release, also after an
-// error. The error is the cause of ctx. The zero K is not a row, and a row can be given twice.
+// error. The error is the cause of ctx. Wait ignores a zero K, which is not a row. A row can be given twice.
 //
 // A writer of several rows enters the queues of all of them at once, so that writers cannot wait for each other in a
 // circle.
@@ -45,10 +45,10 @@ func (q *Queue[K]) enter(rows []K) *turn[K] {
 	if q.last == nil {
 		q.last = make(map[K]*turn[K])
 	}
-	var none K
+	var zero K
 	for _, row := range rows {
 		last := q.last[row]
-		if row == none || last == t {
+		if row == zero || last == t {
 			continue
 		}
 		if last != nil {
@@ -59,7 +59,8 @@ func (q *Queue[K]) enter(rows []K) *turn[K] {
 	return t
 }
 
-// waitForEarlier blocks until each earlier writer has released its rows, and all that a cancelled one waited for.
+// waitForEarlier blocks until each earlier writer has released its rows. If an earlier writer was cancelled, it also
+// blocks until the writers before that one have released theirs.
 func (t *turn[K]) waitForEarlier(ctx context.Context) error {
 	for _, e := range t.earlier {
 		select {
@@ -84,8 +85,8 @@ func (q *Queue[K]) release(t *turn[K], rows []K) {
 		if q.last[row] != t {
 			continue
 		}
-		if w := t.writerBefore(row); w != nil {
-			q.last[row] = w
+		if earlier := t.writerBefore(row); earlier != nil {
+			q.last[row] = earlier
 		} else {
 			delete(q.last, row)
 		}

@@ -1,10 +1,10 @@
-// Package seq maps, joins and divides sequences that an error ends.
+// Package seq maps, joins and divides sequences of values with errors. The first error ends a sequence.
 package seq
 
 import "iter"
 
-// Map yields what change makes of the values. It leaves out those for which change returns false. An error of the
-// sequence or of change is yielded, and ends the result.
+// Map yields the result of change for each value. It leaves out a value if change returns false for keep. It also
+// yields an error of values or of change, which ends the sequence.
 func Map[T, U any](values iter.Seq2[T, error], change func(T) (u U, keep bool, err error)) iter.Seq2[U, error] {
 	return func(yield func(U, error) bool) {
 		for v, err := range values {
@@ -20,7 +20,7 @@ func Map[T, U any](values iter.Seq2[T, error], change func(T) (u U, keep bool, e
 	}
 }
 
-// Concat yields the values of all parts, one after the other. An error ends it.
+// Concat yields the values of all parts, one part after the other. An error ends the sequence.
 func Concat[T any](parts ...iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for _, part := range parts {
@@ -33,7 +33,8 @@ func Concat[T any](parts ...iter.Seq2[T, error]) iter.Seq2[T, error] {
 	}
 }
 
-// Chunk yields the values in slices of n, and the rest. A slice is valid until the next one. An error ends it without the rest.
+// Chunk yields the values in slices of length n. The last slice may be shorter. A slice is valid until the next one. An
+// error ends the sequence, without the values since the last slice.
 func Chunk[T any](values iter.Seq2[T, error], n int) iter.Seq2[[]T, error] {
 	return func(yield func([]T, error) bool) {
 		chunk := make([]T, 0, n)

@@ -19,7 +19,7 @@ type target interface {
 	// the target refuses; "" if there is none.
 	weigh(m *notify.Message, body []byte) (bytes int, refuses string)
 
-	// send makes one call with up to queue.Entries messages, no two of one key. errs has one
+	// send makes one call with up to queue.MaxEntries messages, no two of one key. errs has one
 	// error or nil per message; whole is the error of the call, which fails all messages.
 	send(ctx context.Context, ms []outgoing) (errs []error, whole error)
 }
@@ -99,7 +99,7 @@ func (s *sending) take(ctx context.Context, rest []outgoing) (batch, later []out
 			s.fail(m, errBehind)
 			continue
 		}
-		if len(batch) == queue.Entries || passed[m.Key] {
+		if len(batch) == queue.MaxEntries || passed[m.Key] {
 			passed[m.Key] = true
 			later = append(later, m)
 			continue
@@ -221,7 +221,7 @@ func newAnswers(n int) answers { return answers{slices.Repeat([]error{errNoAnswe
 
 // set sets the result of the entry with this id.
 func (a answers) set(id *string, err error) {
-	if i := queue.EntryOf(id); i >= 0 && i < len(a.errs) {
+	if i := queue.EntryIndex(id); i >= 0 && i < len(a.errs) {
 		a.errs[i] = err
 	}
 }

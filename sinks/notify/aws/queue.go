@@ -59,7 +59,7 @@ func (q *Queue) create(ctx context.Context) error {
 	if err := q.place.Create(ctx, q.client, nil); err != nil {
 		return q.failed(ctx, "CreateQueue", err)
 	}
-	if err := q.place.Own(); err != nil {
+	if err := q.place.CheckAccount(); err != nil {
 		return fmt.Errorf("notify: %w", err)
 	}
 	return nil

@@ -9,7 +9,7 @@ type Condition struct {
 	Text   string
 	Names  map[string]string
 	Values Item
-	Old    bool // return the stored item if the condition is not met
+	Old    bool // request the stored item if the condition is not met; see [Unmet]
 }
 
 func (c *Condition) text() *string {
@@ -53,8 +53,8 @@ func Check(ref Ref, c Condition) Action {
 	}}
 }
 
-// Update returns the action that updates an item by an expression. The names and values of c are for both the
-// expression and the condition.
+// Update returns the action that updates an item by an expression. The expression and the condition share the names and
+// values of c.
 func Update(ref Ref, expression string, c Condition) Action {
 	return Action{Update: &types.Update{
 		TableName: &ref.Table, Key: ref.Key, UpdateExpression: &expression,

@@ -21,15 +21,17 @@ const (
 	attrFormat = "format" // number of the layout of the pipeline's items
 )
 
-// Format is the number of the layout of a pipeline's items, stored in its memory item. In format 1, which had no
-// number, partition keys began with the kind of the item. Such items are not found, so output that was written
-// under them is refused because its state is lost. Format 3 added the stages of births: a program of format 2 would
-// write to a sink that waits for its backfill. Format 4 added the repairs of gaps.
+// Format is the number of the layout of a pipeline's items. It is stored in the pipeline's memory item, which also has
+// the time when the state was created.
+//
+// Format 1 had no number, and its partition keys began with the kind of the item. This program does not find such
+// items, so it refuses their output because the state is lost. Format 3 added the stages of births: a program of format
+// 2 would write to a sink that waits for its backfill. Format 4 added the repairs of gaps.
 const Format = 4
 
-// StoreAge returns when the memory of the pipeline began: when [DB.CreateState] made the table or, for a table
-// made otherwise, when StoreAge was called first. The table forgets, by its TTL or by [DB.Purge]. The error is fatal
-// if the pipeline's items have another format.
+// StoreAge returns the time when the pipeline's state began: when [DB.CreateState] was called, or else when StoreAge
+// was first called. Forgets is always true, because the TTL of the table or [DB.Purge] deletes items. The error is
+// fatal if the pipeline's items have another format.
 func (db *DB) StoreAge(ctx context.Context) (state.StoreAge, error) {
 	ref := db.noteRef(db.pipeline, "memory", single)
 	for {
@@ -48,7 +50,7 @@ func (db *DB) StoreAge(ctx context.Context) (state.StoreAge, error) {
 			return state.StoreAge{Born: born, Forgets: true}, nil
 		}
 		born := Item{attrBorn: nanoseconds(db.now()), attrFormat: N(strconv.Itoa(Format))}
-		if _, err = db.writeIf(ctx, Put(db.table, with(ref.Key, born), Condition{Text: "attribute_not_exists(pk)"})); err != nil {
+		if _, err = db.writeIf(ctx, Put(db.table, withAttributes(ref.Key, born), Condition{Text: "attribute_not_exists(pk)"})); err != nil {
 			return state.StoreAge{}, err
 		}
 	}
@@ -70,19 +72,19 @@ func (db *DB) checkFormat(stored Item) error {
 	})
 }
 
-// Expiry returns when an item that is written now may expire.
+// Expiry returns the time when an item that is written now may expire.
 func (db *DB) Expiry() time.Time { return db.now().Add(db.retention) }
 
-// stamp makes an item expire after the retention. Guards without a row, contributions without shares and tombstones
-// are stamped. Other items are written without a stamp, so that they never expire.
-func (db *DB) stamp(item Item) {
+// setExpiry makes an item expire after the retention. It is called for guards without a row, contributions without
+// shares and tombstones. Other items never expire.
+func (db *DB) setExpiry(item Item) {
 	now := db.now()
 	item[attrWritten] = nanoseconds(now)
 	item[attrExpires] = N(strconv.FormatInt(now.Add(db.retention).Unix(), 10))
 }
 
-// expires returns when a stamped item may expire; the zero time if the item is not stamped.
-func expires(item Item) (time.Time, error) {
+// expiryOf returns the time when an item may expire; the zero time if it never expires.
+func expiryOf(item Item) (time.Time, error) {
 	digits := Digits(item, attrExpires)
 	if digits == "" {
 		return time.Time{}, nil
@@ -91,8 +93,8 @@ func expires(item Item) (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), err
 }
 
-// with returns a new item with the attributes of both.
-func with(key, rest Item) Item {
+// withAttributes returns a new item with the attributes of key and of rest.
+func withAttributes(key, rest Item) Item {
 	item := make(Item, len(key)+len(rest))
 	maps.Copy(item, key)
 	maps.Copy(item, rest)
@@ -102,7 +104,7 @@ func with(key, rest Item) Item {
 // nanoseconds returns a time as an N.
 func nanoseconds(t time.Time) types.AttributeValue { return N(strconv.FormatInt(t.UnixNano(), 10)) }
 
-// timeAt returns the time at name; the zero time if there is none.
+// timeAt returns the time in the attribute name; the zero time if there is none.
 func timeAt(item Item, name string) (time.Time, error) {
 	digits := Digits(item, name)
 	if digits == "" {

@@ -10,14 +10,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// field is an attribute of a note, and the variable that has its value: a text, an integer, a bool or a time.
+// field is an attribute of a note, and the variable for its value: a text, an integer, a bool or a time.
 type field struct {
-	name string
-	at   any
-	when storedWhen
+	name    string
+	pointer any // pointer to the variable
+	when    storedWhen
 }
 
-// storedWhen is when a note has an attribute.
+// storedWhen is the condition on which a note has an attribute.
 type storedWhen bool
 
 const (
@@ -27,13 +27,13 @@ const (
 
 // value returns the value of the attribute; nil if the note does not have it.
 func (f field) value() types.AttributeValue {
-	v := reflect.ValueOf(f.at).Elem()
-	at, isTime := v.Interface().(time.Time)
+	v := reflect.ValueOf(f.pointer).Elem()
+	t, isTime := v.Interface().(time.Time)
 	switch {
-	case f.when == unlessZero && (v.IsZero() || isTime && at.IsZero()):
+	case f.when == unlessZero && (v.IsZero() || isTime && t.IsZero()):
 		return nil
 	case isTime:
-		return nanoseconds(at)
+		return nanoseconds(t)
 	case v.Kind() == reflect.Bool:
 		return Bool(v.Bool())
 	case v.CanInt():
@@ -43,13 +43,14 @@ func (f field) value() types.AttributeValue {
 	}
 }
 
-// parse sets the variable. A missing attribute is the zero value; of a number that is an error.
+// parse sets the variable from the attribute. A missing attribute sets the zero value, but a missing number is an
+// error.
 func (f field) parse(item Item) (err error) {
-	v := reflect.ValueOf(f.at).Elem()
-	at, isTime := f.at.(*time.Time)
+	v := reflect.ValueOf(f.pointer).Elem()
+	t, isTime := f.pointer.(*time.Time)
 	switch {
 	case isTime:
-		*at, err = timeAt(item, f.name)
+		*t, err = timeAt(item, f.name)
 	case v.Kind() == reflect.Bool:
 		v.SetBool(isTrue(item, f.name))
 	case v.CanInt():
@@ -62,7 +63,7 @@ func (f field) parse(item Item) (err error) {
 	return err
 }
 
-// withFields returns a note with the key and the fields.
+// withFields returns the note with a key and fields.
 func withFields(key Item, fields []field) Item {
 	item := maps.Clone(key)
 	for _, f := range fields {
@@ -73,7 +74,7 @@ func withFields(key Item, fields []field) Item {
 	return item
 }
 
-// parseFields sets all fields of a note, and returns the first error.
+// parseFields sets the variables of all fields from a note, and returns the first error.
 func parseFields(item Item, fields []field) (err error) {
 	for _, f := range fields {
 		err = cmp.Or(err, f.parse(item))
@@ -81,7 +82,8 @@ func parseFields(item Item, fields []field) (err error) {
 	return err
 }
 
-// damagedIf returns the error of an item that could not be parsed; nil if err is nil.
+// damagedIf returns the error of an item that could not be parsed; nil if err is nil. what describes the item without
+// values.
 func (db *DB) damagedIf(err error, what string) error {
 	if err == nil {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// The kinds of the notes of backfills. The parts of a backfill have a partition of their own, which its
-// run names: there may be 100,000 of them.
+// The kinds of notes for backfills. Each backfill has a partition of its own for its parts, because it may have 100,000
+// parts. The partition key contains the id of the run.
 const (
 	backfills = "backfills"
 	parts     = "parts"
@@ -23,11 +23,10 @@ const (
 func (s *State) backfillRef(run string) Ref { return s.db.noteRef(s.pipeline, backfills, run) }
 
 func (s *State) partPartition(run string) string {
-	return fit(append([]byte(partition(s.pipeline, parts)), '#'), string(item.AppendEscaped(nil, run)), MaxPartitionKey)
+	return cutKey(append([]byte(partition(s.pipeline, parts)), '#'), string(item.AppendEscaped(nil, run)), MaxPartitionKey)
 }
 
-// partRef returns the reference to a part. Its sort key is the ID as it is, so that DynamoDB orders the parts as the
-// IDs are ordered.
+// partRef returns the reference to a part. Its sort key is the unescaped ID, so that DynamoDB sorts the parts by ID.
 func (s *State) partRef(p state.Part) Ref { return s.db.ref(s.partPartition(p.Run), p.ID) }
 
 // Backfills reads all backfills before it yields the first, to sort them. A pipeline has few.
@@ -52,11 +51,11 @@ func (s *State) backfill(image Item) (b state.Backfill, err error) {
 // AddBackfill makes one conditional write.
 func (s *State) AddBackfill(ctx context.Context, b state.Backfill) (state.Backfill, error) {
 	ref := s.backfillRef(b.Run)
-	now := withFields(ref.Key, backfillFields(&b))
-	if n := SizeOfItem(now); n > MaxItem {
+	image := withFields(ref.Key, backfillFields(&b))
+	if n := SizeOfItem(image); n > MaxItem {
 		return b, TooLarge("the description of a backfill", n)
 	}
-	stored, err := s.db.putFirst(ctx, ref, now)
+	stored, err := s.db.putIfMissing(ctx, ref, image)
 	if err != nil || stored == nil {
 		return b, err
 	}
@@ -84,7 +83,7 @@ func (s *State) Parts(ctx context.Context, run string) iter.Seq2[state.Part, err
 	return parsed(s.db.Query(ctx, s.db.partitionQuery(s.partPartition(run))), s.part)
 }
 
-// partFields returns the fields of a part: those of its key first, which never change.
+// partFields returns the fields of a part. The first two are the key of the part, which never changes.
 func partFields(p *state.Part) []field {
 	return []field{
 		{"run", &p.Run, always}, {"id", &p.ID, always}, {"owner", &p.Owner, always}, {"counter", &p.Counter, always},
@@ -97,7 +96,7 @@ func (s *State) part(image Item) (p state.Part, err error) {
 	return p, s.db.damagedIf(err, "the part "+p.ID+" of the backfill "+p.Run)
 }
 
-// SetPart makes one write on the condition that the part is unchanged.
+// SetPart makes one write, on condition that the part is unchanged.
 func (s *State) SetPart(ctx context.Context, was, now state.Part) (bool, error) {
 	if err := state.CheckSetPart(was, now); err != nil {
 		return false, err
@@ -108,10 +107,10 @@ func (s *State) SetPart(ctx context.Context, was, now state.Part) (bool, error) 
 	}
 	condition := Condition{Text: "attribute_not_exists(pk)"}
 	if was != (state.Part{}) {
-		condition = unchanged(partFields(&was)[2:])
+		condition = fieldsUnchanged(partFields(&was)[2:])
 	}
-	if done, err := s.db.writeIf(ctx, Put(s.db.table, image, condition)); done || err != nil {
-		return done, err
+	if written, err := s.db.writeIf(ctx, Put(s.db.table, image, condition)); written || err != nil {
+		return written, err
 	}
 	return isStored(ctx, s.db, s.partRef(now), now, s.part)
 }

@@ -17,12 +17,12 @@ func (s *State) birthRef(b state.Birth) Ref {
 	return s.db.noteRef(s.pipeline, "births", b.Sink, b.Target)
 }
 
-// Births yields the births of a pipeline's sinks, including those of former targets.
+// Births yields the births of the pipeline's sinks, including the births at former targets.
 func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 	return notes(ctx, s, "births", s.birth)
 }
 
-// birthFields returns the fields of a birth: those of its key first, which never change.
+// birthFields returns the fields of a birth. The first two are the key of the birth, which never changes.
 func birthFields(b *state.Birth) []field {
 	return []field{
 		{"sink", &b.Sink, always}, {"target", &b.Target, always}, {attrBirth, &b.ID, always}, {attrBorn, &b.Made, always},
@@ -51,7 +51,7 @@ func (s *State) birthItem(b state.Birth) Item { return withFields(s.birthRef(b).
 
 // RecordBirth makes one conditional write, and reads the stored birth if another process was first.
 func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, error) {
-	stored, err := s.db.putFirst(ctx, s.birthRef(b), s.birthItem(b))
+	stored, err := s.db.putIfMissing(ctx, s.birthRef(b), s.birthItem(b))
 	if err != nil {
 		return b, err
 	}
@@ -62,15 +62,15 @@ func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, er
 	return b, nil
 }
 
-// SetBirth makes one write on the condition that the birth is unchanged.
+// SetBirth makes one write, on condition that the birth is unchanged.
 func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (bool, error) {
-	condition := unchanged(birthFields(&was)[2:])
-	a := Put(s.db.table, s.birthItem(now), condition)
+	condition := fieldsUnchanged(birthFields(&was)[2:])
+	action := Put(s.db.table, s.birthItem(now), condition)
 	if now == (state.Birth{}) {
-		a = Delete(s.birthRef(was), condition)
+		action = Delete(s.birthRef(was), condition)
 	}
-	if done, err := s.db.writeIf(ctx, a); done || err != nil {
-		return done, err
+	if written, err := s.db.writeIf(ctx, action); written || err != nil {
+		return written, err
 	}
 	return isStored(ctx, s.db, s.birthRef(was), now, s.birth)
 }
@@ -78,12 +78,12 @@ func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (bool, error
 // Identity returns the identity of the state table.
 func (s *State) Identity(ctx context.Context) (string, error) { return s.db.Identity(ctx, s.db.table) }
 
-// Identity returns the ARN of a table and its table id, which differs if the table is recreated under the same
-// name. A server without table ids is asked for the creation time instead.
+// Identity returns the ARN of a table and its table id. The id changes if the table is recreated under the same name.
+// If the server has no table ids, Identity returns the creation time instead of the id.
 func (db *DB) Identity(ctx context.Context, table string) (string, error) {
 	id, err := db.identity(ctx, table)
 	if err == nil {
-		db.accepted.identities.Store(table, id) // CheckTables compares with it
+		db.accepted.identities.Store(table, id) // for CheckTables
 	}
 	return id, err
 }

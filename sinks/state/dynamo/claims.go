@@ -21,66 +21,68 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Attributes of seats and claims. A seat is the item with the revision and the owner of a row's claims.
+// Attributes of claims and of owner records. A row with claims has one owner record: the revision of its claims, and
+// the key of the item that owns the row. Stored keys call this record a seat, and its owner the holder.
 const (
 	attrRevision = "revision"
-	attrHolder   = "holder" // key of the owner; "" if there is none
+	attrOwnerKey = "holder" // key of the owner; "" if there is none
 	attrTime     = "time"   // N, Unix nanoseconds
-	attrNames    = "names"  // L of S: the names of the row's attributes, in order
-	// The value of the attribute with index n is at v<n>. It is at the top level, since a row can use all
-	// levels of nesting that DynamoDB allows.
+	attrNames    = "names"  // L of S: names of the row's attributes, in order
+	// attrValue begins the names v0, v1, ... of the attributes with the values. The values are not in a list or map,
+	// because a value may already use all levels of nesting that DynamoDB allows.
 	attrValue = "v"
 )
 
-// maxClaimReads bounds the reads of a row's claims if they change while they are read.
+// maxClaimReads is how often the claims on a row are read again if they change during the read.
 const maxClaimReads = 8
 
-// RowClaims reads the seats of rows, 100 in a request, and the claims on each row that has any, a query each.
+// RowClaims reads the owner records of rows, 100 in a request. It then reads the claims on each row with an owner
+// record, in one query for each row.
 func (db *DB) RowClaims(ctx context.Context, t state.Target, rows []state.Row) ([]state.RowClaims, error) {
 	refs := make([]Ref, len(rows))
 	for i, r := range rows {
-		refs[i] = db.SeatRef(t, r)
+		refs[i] = db.OwnerRef(t, r)
 	}
-	seats, err := db.Get(ctx, refs)
+	owners, err := db.Get(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
 	all, failed := make([]state.RowClaims, len(rows)), make([]error, len(rows))
-	db.Each(len(rows), func(i int) { all[i], failed[i] = db.claims(ctx, t, rows[i], refs[i], seats[i]) })
+	db.Each(len(rows), func(i int) { all[i], failed[i] = db.claims(ctx, t, rows[i], refs[i], owners[i]) })
 	return all, errors.Join(failed...)
 }
 
-// claims reads the claims on a row. seat is the stored seat as it was read before. One query reads the claims
-// and then the stored seat again. If both seats have one revision, the claims belong to it, and a write that is
-// conditional on the revision misses no claim.
-func (db *DB) claims(ctx context.Context, t state.Target, row state.Row, ref Ref, seat Item) (state.RowClaims, error) {
+// claims reads the claims on a row. owner is the owner record that was read before; nil if there is none. One query
+// reads the claims and then the owner record again. If its revision is still that of owner, the query has seen all
+// claims of that revision.
+func (db *DB) claims(ctx context.Context, t state.Target, row state.Row, ref Ref, owner Item) (state.RowClaims, error) {
 	for range maxClaimReads {
-		if seat == nil { // there is no claim
+		if owner == nil { // there is no claim
 			return state.RowClaims{Row: row}, nil
 		}
-		claims, steady, err := db.queryClaims(ctx, t, row, ref, seat)
-		if err != nil || steady {
+		claims, unchanged, err := db.queryClaims(ctx, t, row, ref, owner)
+		if err != nil || unchanged {
 			return claims, err
 		}
-		if seat, err = db.getOne(ctx, ref); err != nil {
+		if owner, err = db.getOne(ctx, ref); err != nil {
 			return claims, err
 		}
 	}
 	return state.RowClaims{}, pipeline.Transient(viewErrs.Errorf("dynamodb: the claims on a row of the view %s change faster than they are read", redact.Safe(t.View)))
 }
 
-// queryClaims reads the claims on a row, and the stored seat after them. steady is false if the stored seat is no
-// longer seat.
-func (db *DB) queryClaims(ctx context.Context, t state.Target, row state.Row, ref Ref, seat Item) (claims state.RowClaims, steady bool, err error) {
-	claims = state.RowClaims{Row: row, Revision: Text(seat, attrRevision)}
+// queryClaims reads the claims on a row, and the owner record after them. unchanged is false if the revision of the
+// owner record is no longer that of ownerRecord.
+func (db *DB) queryClaims(ctx context.Context, t state.Target, row state.Row, ref Ref, ownerRecord Item) (claims state.RowClaims, unchanged bool, err error) {
+	claims = state.RowClaims{Row: row, Revision: Text(ownerRecord, attrRevision)}
 	in := db.partitionQuery(Text(ref.Key, attrPK))
 	in.ScanIndexForward = aws.Bool(false)
 	for found, err := range db.Query(ctx, in) {
 		if err != nil {
 			return claims, false, err
 		}
-		if _, is := found[attrRevision]; is {
-			steady = Text(found, attrRevision) == claims.Revision
+		if _, isOwnerRecord := found[attrRevision]; isOwnerRecord {
+			unchanged = Text(found, attrRevision) == claims.Revision
 			continue
 		}
 		c, err := claimOf(found)
@@ -89,71 +91,71 @@ func (db *DB) queryClaims(ctx context.Context, t state.Target, row state.Row, re
 		}
 		claims.Waiting = append(claims.Waiting, c)
 	}
-	owner := item.Key(Text(seat, attrHolder))
+	owner := item.Key(Text(ownerRecord, attrOwnerKey))
 	if owner == "" {
-		return claims, steady, nil
+		return claims, unchanged, nil
 	}
 	i := slices.IndexFunc(claims.Waiting, func(c state.Claim) bool { return c.Source == owner })
-	if i < 0 { // damage, if the seat is steady
-		return claims, steady, nil
+	if i < 0 { // damage, if the owner record is unchanged
+		return claims, unchanged, nil
 	}
 	claims.Owner = claims.Waiting[i]
 	claims.Waiting = slices.Delete(claims.Waiting, i, i+1)
-	return claims, steady, nil
+	return claims, unchanged, nil
 }
 
-// ContestedRows yields the rows of a target on which claims wait, in no order. It scans the whole state table once,
-// so it costs the read units of the table, for any number of such rows. A row whose claims change meanwhile may be
-// missing, or be as it was. A pulled error ends the sequence.
+// ContestedRows yields the rows of a target on which claims wait, in no order. It scans the whole state table once, so
+// it costs the read units of the table, whatever the number of rows. If the claims on a row change during the scan, the
+// row may be missing or outdated. A pulled error ends the sequence.
 func (db *DB) ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state.ContestedRow, error] {
 	start := string(prefix(t, "seat"))
 	in := &dynamodb.ScanInput{
 		TableName:                 aws.String(db.table),
 		ProjectionExpression:      aws.String("pk, sk, #item, #holder"),
-		FilterExpression:          aws.String("begins_with(pk, :seats)"),
-		ExpressionAttributeNames:  map[string]string{"#item": attrItem, "#holder": attrHolder},
-		ExpressionAttributeValues: Item{":seats": S(start)},
+		FilterExpression:          aws.String("begins_with(pk, :claims)"),
+		ExpressionAttributeNames:  map[string]string{"#item": attrItem, "#holder": attrOwnerKey},
+		ExpressionAttributeValues: Item{":claims": S(start)},
 	}
 	return func(yield func(state.ContestedRow, error) bool) {
-		var pk string // of the row whose claims are read
+		var pk string // partition key of the row whose claims are being read
 		var row state.ContestedRow
-		end := func() bool { // false: stop
+		yieldRow := func() bool { // returns false to stop
 			if len(row.Waiting) == 0 {
 				return true
 			}
 			slices.Sort(row.Waiting)
 			var err error
-			row.Row, err = db.seatRow(ctx, t, strings.TrimPrefix(pk, start), row.Waiting[0])
+			row.Row, err = db.claimedRow(ctx, t, strings.TrimPrefix(pk, start), row.Waiting[0])
 			return yield(row, err) && err == nil
 		}
-		// A scan returns the items of a partition together, in the order of their sort keys: the seat first.
+		// A scan returns the items of a partition together, sorted by their sort keys. The owner record comes first.
 		for found, err := range db.Scan(ctx, in) {
 			if err != nil {
 				yield(state.ContestedRow{}, err)
 				return
 			}
 			if key := Text(found, attrPK); key != pk {
-				if !end() {
+				if !yieldRow() {
 					return
 				}
 				pk, row = key, state.ContestedRow{}
 			}
 			source := item.Key(Text(found, attrItem))
 			switch {
-			case Text(found, attrSK) == seatKey:
-				row.Owner = item.Key(Text(found, attrHolder))
+			case Text(found, attrSK) == ownerSortKey:
+				row.Owner = item.Key(Text(found, attrOwnerKey))
 			case source != row.Owner:
 				row.Waiting = append(row.Waiting, source)
 			}
 		}
-		end()
+		yieldRow()
 	}
 }
 
-// seatRow returns the row of a seat from the end of its partition key. If the key was too long for the row, the guard
-// of an item that claims the row has it.
-func (db *DB) seatRow(ctx context.Context, t state.Target, end string, claimant item.Key) (state.Row, error) {
-	if !strings.Contains(end, "#") { // as in no row
+// claimedRow returns the row of an owner record or claim. end is the end of the partition key: the row, unless the row
+// was too long and was cut. Then the guard of claimant, an item that claims the row, has the row.
+func (db *DB) claimedRow(ctx context.Context, t state.Target, end string, claimant item.Key) (state.Row, error) {
+	if !strings.Contains(end, "#") { // a row contains no #, so it was not cut
 		return state.Row(end), nil
 	}
 	guards, err := db.Guards(ctx, t, []item.Key{claimant})
@@ -166,15 +168,15 @@ func (db *DB) seatRow(ctx context.Context, t state.Target, end string, claimant 
 // claimItem returns a claim as an item of the state table.
 func claimItem(key Item, c *state.Claim) Item {
 	names := make([]types.AttributeValue, len(c.Attributes))
-	it := with(key, Item{
+	image := withAttributes(key, Item{
 		attrItem: S(string(c.Source)), attrVersion: S(c.Version.String()), attrTime: nanoseconds(c.Time),
 		attrNames: &types.AttributeValueMemberL{Value: names},
 	})
 	for i, a := range c.Attributes {
 		names[i] = S(a.Name)
-		it[attrValue+strconv.Itoa(i)] = sdkvalue.Of(a.Value)
+		image[attrValue+strconv.Itoa(i)] = sdkvalue.Of(a.Value)
 	}
-	return it
+	return image
 }
 
 func claimOf(image Item) (state.Claim, error) {

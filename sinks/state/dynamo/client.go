@@ -6,9 +6,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Client is the part of *dynamodb.Client that the package calls. Only callers of [DB.Create] need the
-// rights for CreateTable, UpdateTimeToLive and DescribeTimeToLive. Only [DB.Purge] and readers of whole
-// tables need the right for Scan.
+// Client is the part of *dynamodb.Client that the package calls. Only [DB.Create] needs the rights for CreateTable,
+// UpdateTimeToLive and DescribeTimeToLive. Only [DB.Purge] and readers of whole tables need the right for Scan.
 type Client interface {
 	TransactWriteItems(ctx context.Context, in *dynamodb.TransactWriteItemsInput, o ...func(*dynamodb.Options)) (*dynamodb.TransactWriteItemsOutput, error)
 	PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)

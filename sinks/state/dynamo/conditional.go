@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// unchanged returns the condition that a stored item has the fields as they are: equal, or missing.
-func unchanged(fields []field) Condition {
+// fieldsUnchanged returns the condition that the attributes of a stored item equal fields. An attribute that a note
+// with these fields does not have must be missing in the stored item.
+func fieldsUnchanged(fields []field) Condition {
 	c := Condition{Names: make(map[string]string, len(fields)), Values: make(Item, len(fields))}
 	terms := make([]string, len(fields))
 	for i, f := range fields {
@@ -25,9 +26,9 @@ func unchanged(fields []field) Condition {
 	return c
 }
 
-// putFirst writes an item if there is none. It returns nil if it wrote, and the stored item if another
-// process was first.
-func (db *DB) putFirst(ctx context.Context, ref Ref, now Item) (Item, error) {
+// putIfMissing writes an item if there is none. It returns nil if it wrote. If another process was first, it returns
+// the stored item.
+func (db *DB) putIfMissing(ctx context.Context, ref Ref, now Item) (Item, error) {
 	for {
 		err := db.Write(ctx, Put(db.table, now, Condition{Text: "attribute_not_exists(pk)", Old: true}))
 		unmet, ok := errors.AsType[*ConditionError](err)
@@ -37,7 +38,7 @@ func (db *DB) putFirst(ctx context.Context, ref Ref, now Item) (Item, error) {
 		case unmet.Unmet[0].Item != nil:
 			return unmet.Unmet[0].Item, nil
 		}
-		// A server may leave the item out of its answer.
+		// A server may leave out the stored item in its answer.
 		item, err := db.getOne(ctx, ref)
 		if err != nil || item != nil {
 			return item, err
@@ -45,8 +46,9 @@ func (db *DB) putFirst(ctx context.Context, ref Ref, now Item) (Item, error) {
 	}
 }
 
-// isStored reports whether an item is now, after the condition of its write failed: it may have failed on the write itself,
-// if the first answer was lost. The zero value is a missing item.
+// isStored reports whether the stored item equals now. It is called after the condition of the write of now failed: if
+// the answer to a first try was lost, the repeated write fails on the item that the first try wrote. The zero T means a
+// missing item.
 func isStored[T comparable](ctx context.Context, db *DB, ref Ref, now T, parse func(Item) (T, error)) (bool, error) {
 	var stored T
 	item, err := db.getOne(ctx, ref)

@@ -19,8 +19,8 @@ import (
 const (
 	attrPK      = "pk"
 	attrSK      = "sk"
-	attrExpires = "expires" // Unix seconds; of items that TTL may delete
-	attrWritten = "written" // Unix nanoseconds: when an item that TTL may delete was written
+	attrExpires = "expires" // Unix seconds: time when TTL may delete the item; absent if the item never expires
+	attrWritten = "written" // Unix nanoseconds: time when the item was written; only items that expire have it
 )
 
 // TableSpec is the expected definition of a table.
@@ -47,8 +47,7 @@ func (db *DB) StateTable() TableSpec {
 	}
 }
 
-// CreateState creates the state table if it is missing (see [DB.Create]), and records when the
-// pipeline's memory began.
+// CreateState creates the state table if it is missing (see [DB.Create]), and records when the pipeline's state began.
 func (db *DB) CreateState(ctx context.Context) error {
 	if err := db.Create(ctx, db.StateTable()); err != nil {
 		return err
@@ -57,9 +56,9 @@ func (db *DB) CreateState(ctx context.Context) error {
 	return err
 }
 
-// Create creates a table if it is missing, billed on demand, with its TTL, and waits
-// until it is active. An existing table is checked as [DB.Check] does. Its TTL is
-// enabled if it has none; nothing else is changed. Several processes may call it at once.
+// Create creates a table if it is missing, and waits until it is active. A new table is billed on demand. Create checks
+// an existing table as [DB.Check] does. If t has a TTL and the table has none, Create enables it. It changes nothing
+// else. Several processes may call it at once.
 func (db *DB) Create(ctx context.Context, t TableSpec) error {
 	d, err := db.describe(ctx, t.Name)
 	if errors.Is(err, ErrNoTable) {
@@ -82,13 +81,13 @@ func (db *DB) create(ctx context.Context, t TableSpec) error {
 		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{AttributeName: aws.String(k.Name), AttributeType: k.Type})
 		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(k.Name), KeyType: []types.KeyType{types.KeyTypeHash, types.KeyTypeRange}[i]})
 	}
-	_, err := call(ctx, db, "CreateTable", t.Name, in, db.createUnlessThere)
+	_, err := call(ctx, db, "CreateTable", t.Name, in, db.createIfMissing)
 	return err
 }
 
-// createUnlessThere is CreateTable without an error if the table exists: another process may have created
+// createIfMissing calls CreateTable. It returns no error if the table exists, because another process may have created
 // it, or an earlier answer was lost.
-func (db *DB) createUnlessThere(ctx context.Context, in *dynamodb.CreateTableInput, o ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error) {
+func (db *DB) createIfMissing(ctx context.Context, in *dynamodb.CreateTableInput, o ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error) {
 	out, err := db.client.CreateTable(ctx, in, o...)
 	if _, exists := errors.AsType[*types.ResourceInUseException](err); exists {
 		return out, nil
@@ -114,7 +113,7 @@ func (db *DB) Check(ctx context.Context, t TableSpec) error {
 	return db.check(ctx, t, d)
 }
 
-// check is Check of a table whose description was read.
+// check is Check for a table whose description d was read already.
 func (db *DB) check(ctx context.Context, t TableSpec, d *types.TableDescription) (err error) {
 	for try := 0; ; try++ {
 		switch d.TableStatus {
@@ -122,7 +121,7 @@ func (db *DB) check(ctx context.Context, t TableSpec, d *types.TableDescription)
 			return t.compare(d)
 		case types.TableStatusCreating:
 		default:
-			return t.refused("DescribeTable", "the table is "+string(d.TableStatus), "wait until it is ACTIVE, or use another one")
+			return t.unusable("DescribeTable", "the table is "+string(d.TableStatus), "wait until it is ACTIVE, or use another one")
 		}
 		if pipeline.Sleep(ctx, min(50*time.Millisecond<<min(try, 6), 2*time.Second)) != nil {
 			return stopped(ctx)
@@ -167,18 +166,18 @@ func specOf(d *types.TableDescription) TableSpec {
 	return t
 }
 
-// compare returns an error if the table's key is not as expected.
+// compare returns an error if the table's key differs from t.
 func (t TableSpec) compare(d *types.TableDescription) error {
 	found := specOf(d)
 	same := func(a, b KeyAttribute) bool { return a.Name == b.Name && (a.Type == "" || a.Type == b.Type) }
 	if same(t.PK, found.PK) && same(t.SK, found.SK) {
 		return nil
 	}
-	return t.refused("DescribeTable", fmt.Sprintf("its key is %s, and %s is needed", found.keyText(), t.keyText()), "name another table, or change the key in the configuration")
+	return t.unusable("DescribeTable", fmt.Sprintf("its key is %s, and %s is needed", found.keyText(), t.keyText()), "name another table, or change the key in the configuration")
 }
 
-// refused returns the error of a table that cannot be used as it is.
-func (t TableSpec) refused(op, detail, hint string) error {
+// unusable returns the error of a table that cannot be used.
+func (t TableSpec) unusable(op, detail, hint string) error {
 	return pipeline.Fatal(&Error{Op: op, Table: t.Name, Action: -1, Detail: detail, Hint: hint})
 }
 
@@ -193,8 +192,8 @@ func (t TableSpec) keyText() string {
 	return strings.Join(names, ", ")
 }
 
-// enableTTL enables the TTL of a table that has none. A TTL on another attribute is an error, since items
-// that should expire would stay.
+// enableTTL enables the TTL of a table if it has none. It returns an error if the table has a TTL on another attribute,
+// because items that should expire would stay.
 func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 	enabled, err := db.hasTTL(ctx, t)
 	if err != nil || enabled {
@@ -207,18 +206,18 @@ func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 	if !errors.Is(err, ErrInvalid) {
 		return err
 	}
-	enabled, again := db.hasTTL(ctx, t) // another process may have enabled it first
+	enabled, err = db.hasTTL(ctx, t) // another process may have enabled it first
 	switch {
-	case again != nil:
-		return again
+	case err != nil:
+		return err
 	case !enabled:
-		return t.refused("UpdateTimeToLive", "its TTL was changed within the last hour, and cannot be yet", "enable TTL on "+t.TTL+" later, or start again then")
+		return t.unusable("UpdateTimeToLive", "its TTL was changed within the last hour, and cannot be yet", "enable TTL on "+t.TTL+" later, or start again then")
 	}
 	return nil
 }
 
-// hasTTL reports whether the table has a TTL on the expected attribute. A TTL on another attribute is an
-// error.
+// hasTTL reports whether the table has a TTL on the expected attribute. It returns an error for a TTL on another
+// attribute.
 func (db *DB) hasTTL(ctx context.Context, t TableSpec) (bool, error) {
 	out, err := call(ctx, db, "DescribeTimeToLive", t.Name, &dynamodb.DescribeTimeToLiveInput{TableName: &t.Name}, db.client.DescribeTimeToLive)
 	if err != nil {
@@ -229,7 +228,7 @@ func (db *DB) hasTTL(ctx context.Context, t TableSpec) (bool, error) {
 		return false, nil
 	}
 	if found := aws.ToString(d.AttributeName); found != t.TTL {
-		return false, t.refused("DescribeTimeToLive", "its TTL attribute is "+found+", and "+t.TTL+" is needed", "change the table's TTL, or name another table")
+		return false, t.unusable("DescribeTimeToLive", "its TTL attribute is "+found+", and "+t.TTL+" is needed", "change the table's TTL, or name another table")
 	}
 	return true, nil
 }

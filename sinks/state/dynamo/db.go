@@ -18,17 +18,17 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Item is an item of a table, or the key of one, in the SDK's form.
+// Item is an item of a table, or only its key attributes, in the SDK's form.
 type Item = map[string]types.AttributeValue
 
 // Options shape a DB.
 type Options struct {
 	Client      Client           // Required.
 	Table       string           // name of the state table. Required.
-	Pipeline    string           // pipeline whose [state.StoreAge] is read and whose items [DB.Purge] deletes. Required.
+	Pipeline    string           // name of the pipeline for [DB.StoreAge] and [DB.Purge]. Required.
 	Retention   time.Duration    // lifetime of tombstones, guards without a row and contributions without shares. Default: [state.DefaultRetention]
-	Concurrency int              // maximum requests in flight of one call. Default: 16
-	Attempts    int              // how often a request is sent if it is throttled, in conflict or unanswered. Default: 4
+	Concurrency int              // maximum number of requests in flight for one call. Default: 16
+	Attempts    int              // maximum number of times that a request is sent if it is throttled, conflicts or gets no answer. Default: 4
 	Backoff     pipeline.Backoff // waits between attempts. Default: full jitter from 50ms to 2s
 	Now         func() time.Time // clock for expiry. Default: [time.Now]
 }
@@ -47,10 +47,10 @@ type DB struct {
 	closed      atomic.Bool
 
 	accepted acceptedIdentities
-	touched  sync.Map // Target -> bool: the targets that have a stored note ([DB.Touch]), and whether the note has witnesses
+	touched  sync.Map // Target -> bool: targets that [DB.Touch] has recorded; true if the stored note has witnesses
 }
 
-// New returns a DB of o without calling DynamoDB. The error names the wrong field.
+// New returns a DB with the options o. It does not call DynamoDB. The error names the wrong field.
 func New(o Options) (*DB, error) {
 	switch {
 	case o.Client == nil:
@@ -83,13 +83,13 @@ func New(o Options) (*DB, error) {
 // Table returns the name of the state table.
 func (db *DB) Table() string { return db.table }
 
-// Close refuses all further calls. The caller closes the client. A second Close does nothing.
+// Close makes all further calls fail. It does not close the client. A second Close does nothing.
 func (db *DB) Close() error {
 	db.closed.Store(true)
 	return nil
 }
 
-// Each calls do for 0 to n-1, up to Options.Concurrency calls at once, and waits for all of them.
+// Each calls do for each i from 0 to n-1, and waits for all calls. At most Options.Concurrency calls run at once.
 func (db *DB) Each(n int, do func(i int)) {
 	parallel.Each(n, db.concurrency, func(i int) error {
 		do(i)
@@ -97,7 +97,7 @@ func (db *DB) Each(n int, do func(i int)) {
 	})
 }
 
-// each is Each for calls that may fail. It returns the error with the lowest index.
+// each is Each for calls that may fail. It returns the error of the call with the lowest index.
 func (db *DB) each(ctx context.Context, n int, do func(i int) error) error {
 	return cmp.Or(parallel.Each(n, db.concurrency, func(i int) error {
 		if ctx.Err() != nil {
@@ -107,19 +107,19 @@ func (db *DB) each(ctx context.Context, n int, do func(i int) error) error {
 	})...)
 }
 
-// call sends a request until it succeeds, fails with an error that is not transient, or has used up its
-// attempts. It sends the same request again, with the same client token if it has one, so the caller
-// makes sure that a repeated request is harmless.
+// call sends a request until it succeeds, fails with an error that is not transient, or was sent Options.Attempts
+// times. Each time it sends the same request, with the same client token if it has one. The caller makes sure that a
+// repeated request is harmless.
 func call[I, O any](ctx context.Context, db *DB, op, table string, in I, send func(context.Context, I, ...func(*dynamodb.Options)) (O, error)) (O, error) {
 	return callPatiently(ctx, db, op, table, in, send, nil)
 }
 
-// callPatiently is call. If throttled is not nil, a throttled request is repeated until ctx ends, and throttled is
-// called before each time.
+// callPatiently is call without a limit of attempts for throttled requests. It repeats them until ctx ends, and calls
+// throttled before each wait. If throttled is nil, it is the same as call.
 func callPatiently[I, O any](
 	ctx context.Context, db *DB, op, table string, in I, send func(context.Context, I, ...func(*dynamodb.Options)) (O, error), throttled func(err error, wait time.Duration),
 ) (O, error) {
-	failures := 0 // that count
+	failures := 0 // number of failed attempts that count for the limit
 	for attempt := 0; ; attempt++ {
 		var none O
 		if db.closed.Load() {
@@ -130,16 +130,16 @@ func callPatiently[I, O any](
 			return out, nil
 		}
 		err = Classify(ctx, op, table, err)
-		wait, again := pipeline.Retryable(err)
-		patient := throttled != nil && (errors.Is(err, ErrThrottled) || errors.Is(err, ErrRequestLimit))
-		if !patient {
+		wait, retryable := pipeline.Retryable(err)
+		unlimited := throttled != nil && (errors.Is(err, ErrThrottled) || errors.Is(err, ErrRequestLimit))
+		if !unlimited {
 			failures++
 		}
-		if !again || failures >= db.attempts || errors.Is(err, ErrTokenReused) || ctx.Err() != nil {
+		if !retryable || failures >= db.attempts || errors.Is(err, ErrTokenReused) || ctx.Err() != nil {
 			return none, err
 		}
 		delay := db.backoff.Delay(attempt, wait)
-		if patient {
+		if unlimited {
 			throttled(err, delay)
 		}
 		if pipeline.Sleep(ctx, delay) != nil {
@@ -148,8 +148,8 @@ func callPatiently[I, O any](
 	}
 }
 
-// once turns off the retries of the SDK, which ignores the reasons of a cancelled transaction. It also
-// checks that an answer comes from DynamoDB.
+// noRetry turns off the retries of the SDK, because the SDK ignores the reasons of a cancelled transaction. It also
+// makes the client check that an answer comes from DynamoDB.
 func noRetry(o *dynamodb.Options) {
 	o.RetryMaxAttempts = 1
 	o.HTTPClient = awshttp.Verify(o.HTTPClient)

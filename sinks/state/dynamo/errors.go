@@ -18,15 +18,15 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// The kinds of an [Error]. See the errors of each call in the DynamoDB API reference.
+// The kinds of an [Error]. The DynamoDB API reference lists the errors of each call.
 var (
 	// ErrThrottled: the table, one of its partitions or an index is over its throughput. Transient.
 	ErrThrottled = errs.New("throttled")
 	// ErrRequestLimit: the account is over its quota of requests in this Region. Transient.
 	ErrRequestLimit = errs.New("the account is over its request limit")
-	// ErrConflict: another transaction or write is on one of the items. Transient.
+	// ErrConflict: another transaction or write uses one of the items. Transient.
 	ErrConflict = errs.New("in conflict with another write")
-	// ErrInProgress: the same transaction, by its client token, is still being executed. Transient.
+	// ErrInProgress: a transaction with the same client token is still being executed. Transient.
 	ErrInProgress = errs.New("the same transaction is in progress")
 	// ErrTokenReused: the client token was used within 10 minutes for another
 	// transaction. Transient: the redelivered write has another token.
@@ -53,16 +53,16 @@ var (
 	errClosed = errs.New("the store is closed")
 )
 
-// Error is a failed call of DynamoDB, marked as transient, fatal or permanent. Its text is fit for
-// logs: it contains types and names of attributes, and never a value or a key of an item.
+// Error is the error of a failed call of DynamoDB. It is marked as transient, fatal or permanent. Its text may be
+// logged: it contains types and names of attributes, but never a value or a key of an item.
 type Error struct {
 	Op     string // name of the API call: TransactWriteItems
 	Table  string // "" if the call concerns several tables
 	Action int    // index of the failed action of the transaction; -1 if there is none
-	Kind   error  // one of the above; nil if none applies
-	Code   string // error code of the server: ThrottlingException; "" if it did not answer
-	Detail string // more about the cause
-	Hint   string // what to do; may be empty
+	Kind   error  // one of ErrThrottled to ErrInUse; nil if none applies
+	Code   string // error code of the server, for example ThrottlingException; "" if it did not answer
+	Detail string // more about the cause; "" if unknown
+	Hint   string // advice for the user; "" if there is none
 	Err    error  // the cause, whose text may hold values; may be nil
 }
 
@@ -93,7 +93,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Redacted returns Error, which shows no values.
+// Redacted returns Error, which contains no values.
 func (e *Error) Redacted() string { return e.Error() }
 
 // Describe returns the class of the kind.
@@ -131,11 +131,11 @@ func Classify(ctx context.Context, op, table string, err error) error {
 	if ctx.Err() != nil {
 		return stopped(ctx)
 	}
-	if refused := conditions(err); refused != nil {
-		return refused
+	if unmet := unmetConditions(err); unmet != nil {
+		return unmet
 	}
 	if c, ok := errors.AsType[*types.TransactionCanceledException](err); ok {
-		return cancelled(op, c)
+		return cancellationError(op, c)
 	}
 	e := &Error{Op: op, Table: table, Action: -1, Code: awserr.Code(err), Err: err}
 	if api, ok := errors.AsType[smithy.APIError](err); ok {
@@ -145,19 +145,19 @@ func Classify(ctx context.Context, op, table string, err error) error {
 		e.Kind, e.Detail = ErrUnavailable, "the clock of this machine is not the server's"
 	}
 	if e.Kind == nil {
-		e.Kind = kinds[awserr.KindOf(err)]
+		e.Kind = generalKinds[awserr.KindOf(err)]
 		switch {
 		case errors.Is(e.Kind, ErrUnavailable):
-			e.Detail = unanswered(err)
+			e.Detail = failureDetail(err)
 		case e.Code == "":
 			e.Detail = fmt.Sprintf("%T", awserr.WithoutOperation(err))
 		}
 	}
-	return e.marked(awserr.RequestedWait(err))
+	return e.withHint(awserr.RequestedWait(err))
 }
 
-// unanswered says what came in place of the service's answer, as far as it is known.
-func unanswered(err error) string {
+// failureDetail describes why a call got no answer of the service; "" if that is unknown.
+func failureDetail(err error) string {
 	if foreign, ok := errors.AsType[*awshttp.Error](err); ok {
 		return foreign.Error()
 	}
@@ -170,14 +170,15 @@ func unanswered(err error) string {
 	return ""
 }
 
-// kinds are those of a failure that the code does not say more of.
-var kinds = map[awserr.Kind]error{awserr.Transient: ErrUnavailable, awserr.Denied: ErrDenied, awserr.Missing: ErrNoTable}
+// generalKinds maps the kinds of package awserr. It is used for a failure whose code kindOf does not list.
+var generalKinds = map[awserr.Kind]error{awserr.Transient: ErrUnavailable, awserr.Denied: ErrDenied, awserr.Missing: ErrNoTable}
 
-// marked adds the hint to e, and marks e as transient, fatal or permanent.
-func (e *Error) marked(after time.Duration) error {
+// withHint adds the hint to e, and marks e as transient, fatal or permanent. wait is the wait that the server
+// requested; 0 if none.
+func (e *Error) withHint(wait time.Duration) error {
 	switch e.Kind {
 	case ErrThrottled, ErrRequestLimit, ErrConflict, ErrInProgress, ErrTokenReused, ErrUnavailable, ErrInUse: //nolint:errorlint // a Kind is one of these, never wrapped
-		return pipeline.RetryAfter(e, after)
+		return pipeline.RetryAfter(e, wait)
 	case ErrNoTable:
 		e.Hint = "check name, Region and account, or make it with --create (`tablewake consume`, `backfill` and `replay`; in Go, aws.Create)"
 		return pipeline.Fatal(e)
@@ -194,7 +195,8 @@ func (e *Error) marked(after time.Duration) error {
 	return pipeline.Permanent(e)
 }
 
-// kindOf returns the kind of an error code of the API or of a cancellation reason, and details from the message.
+// kindOf returns the kind of an error, and a detail from its message. code is the code of an API error or of a
+// cancellation reason.
 func kindOf(code, message string) (detail string, kind error) {
 	switch code {
 	case "ProvisionedThroughputExceededException", "ProvisionedThroughputExceeded", "ThrottlingException", "ThrottlingError",
@@ -218,5 +220,5 @@ func kindOf(code, message string) (detail string, kind error) {
 		return "", ErrInUse
 	}
 	general, _ := awserr.KindOfCode(code)
-	return "", kinds[general]
+	return "", generalKinds[general]
 }

@@ -14,38 +14,40 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// attrRepair holds the repair of a gap ([state.GapRepair.Text]), which contains the version of the gap's record.
+// attrRepair is the attribute with the repair of a gap ([state.GapRepair.Text]). The repair contains the version of the
+// gap's record.
 const attrRepair = "repair"
 
-// AddGap records a gap, or changes the record of a gap with the same beginning. It repeats its conditional write until
-// no other process is faster.
+// AddGap records a gap, or changes the record of a gap with the same beginning. If another process changes the record
+// first, AddGap reads it again and repeats its write.
 func (s *State) AddGap(ctx context.Context, g record.Gap) error {
 	for {
-		done, err := s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap, bool) { return stored.Again(g, s.db.now()), true })
-		if done || err != nil {
+		written, err := s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap, bool) { return stored.NotedAgain(g, s.db.now()), true })
+		if written || err != nil {
 			return err
 		}
 	}
 }
 
-// SetGapRepair makes one write on the condition that the record is unchanged.
+// SetGapRepair makes one write, on condition that the record is unchanged.
 func (s *State) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepair) (bool, error) {
 	var next state.NotedGap
 	tried := false
-	done, err := s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap, bool) {
+	written, err := s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap, bool) {
 		next, tried = stored.SetRepair(r)
 		return next, tried
 	})
-	if done || err != nil || !tried {
-		return done, err
+	if written || err != nil || !tried {
+		return written, err
 	}
-	// The first answer may have been lost: then the condition failed on the write itself.
+	// If the answer to a first try was lost, the condition of the repeated write failed because of the first try.
 	image, err := s.db.getOne(ctx, s.gapRef(g))
 	return err == nil && Text(image, attrRepair) == next.Repair.Text(), err
 }
 
-// changeGap reads the gap with the beginning of g, and writes what change makes of it, if it is still the same. It returns
-// false if it is not, or if change does.
+// changeGap reads the record of the gap with the beginning of g, and replaces it by the result of change. If there is
+// no record, change gets the zero NotedGap. changeGap returns false if change does, or if the record has changed since
+// it was read.
 func (s *State) changeGap(ctx context.Context, g record.Gap, change func(stored state.NotedGap) (state.NotedGap, bool)) (bool, error) {
 	image, err := s.db.getOne(ctx, s.gapRef(g))
 	var stored state.NotedGap
@@ -62,8 +64,8 @@ func (s *State) changeGap(ctx context.Context, g record.Gap, change func(stored 
 	return s.replaceGap(ctx, image, next)
 }
 
-// replaceGap writes the record of a gap if the stored one is still was; nil means that there is none. It returns false if
-// there is another.
+// replaceGap writes the record of a gap on condition that the stored record is still was; nil if there must be none. It
+// returns false if the condition is not met.
 func (s *State) replaceGap(ctx context.Context, was Item, now state.NotedGap) (bool, error) {
 	condition := Condition{Text: "attribute_not_exists(pk)"}
 	if was != nil {

@@ -21,19 +21,19 @@ const maxKeys = 100
 // Ref identifies an item by its table and key.
 type Ref struct {
 	Table string
-	Key   Item // the key attributes alone
+	Key   Item // only the key attributes
 }
 
-// Get reads items consistently, and returns them in the order of refs; nil for a missing item. refs may
-// contain an item several times. Keys that the server leaves unprocessed are requested again. Get is no
-// snapshot: it may see some of the writes that happen meanwhile.
+// Get reads items consistently. It returns them in the order of refs, with nil for a missing item. refs may contain an
+// item several times. Get requests keys that the server leaves unprocessed again. The result is not a snapshot: Get may
+// see some of the writes that happen during the read.
 func (db *DB) Get(ctx context.Context, refs []Ref) ([]Item, error) {
 	keys := make([]string, len(refs))
-	found := make(map[string]Item, len(refs)) // by keys
-	var unique []Ref                          // each once
+	found := make(map[string]Item, len(refs)) // by keyText
+	var unique []Ref                          // refs without duplicates
 	for i, r := range refs {
 		keys[i] = keyText(r.Table, r.Key, r.Key)
-		if _, again := found[keys[i]]; !again {
+		if _, duplicate := found[keys[i]]; !duplicate {
 			found[keys[i]] = nil
 			unique = append(unique, r)
 		}
@@ -47,7 +47,7 @@ func (db *DB) Get(ctx context.Context, refs []Ref) ([]Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := make(map[string]Item, 2) // of the key attributes, by table
+	names := make(map[string]Item, 2) // any key of each table, for the names of its attributes
 	for _, r := range unique {
 		names[r.Table] = r.Key
 	}
@@ -63,7 +63,7 @@ func (db *DB) Get(ctx context.Context, refs []Ref) ([]Item, error) {
 	return items, nil
 }
 
-// getOne reads an item consistently; nil if there is none.
+// getOne reads one item consistently. It returns nil if there is none.
 func (db *DB) getOne(ctx context.Context, ref Ref) (Item, error) {
 	items, err := db.Get(ctx, []Ref{ref})
 	if err != nil {
@@ -77,65 +77,65 @@ type answer struct {
 	item  Item
 }
 
-// getBatch reads up to 100 items. It requests unprocessed keys again, which the server leaves if the
-// answer is full or the table throttled, until several attempts in a row bring nothing.
+// getBatch reads up to 100 items. The server leaves keys unprocessed if the answer is full or the table is throttled.
+// getBatch requests them again. It fails after Options.Attempts answers in a row without an item.
 func (db *DB) getBatch(ctx context.Context, refs []Ref) ([]answer, error) {
-	left := make(map[string]types.KeysAndAttributes)
+	remaining := make(map[string]types.KeysAndAttributes)
 	for _, r := range refs {
-		ks := left[r.Table]
-		ks.ConsistentRead, ks.Keys = aws.Bool(true), append(ks.Keys, r.Key)
-		left[r.Table] = ks
+		request := remaining[r.Table]
+		request.ConsistentRead, request.Keys = aws.Bool(true), append(request.Keys, r.Key)
+		remaining[r.Table] = request
 	}
 	var all []answer
-	for idle := 0; len(left) > 0; {
-		out, err := call(ctx, db, "BatchGetItem", tableName(left), &dynamodb.BatchGetItemInput{RequestItems: left}, db.client.BatchGetItem)
+	for idle := 0; len(remaining) > 0; {
+		out, err := call(ctx, db, "BatchGetItem", tableName(remaining), &dynamodb.BatchGetItemInput{RequestItems: remaining}, db.client.BatchGetItem)
 		if err != nil {
 			return nil, err
 		}
-		came := 0
+		received := 0
 		for table, items := range out.Responses {
-			came += len(items)
+			received += len(items)
 			for _, item := range items {
 				all = append(all, answer{table, item})
 			}
 		}
-		left = out.UnprocessedKeys
+		remaining = out.UnprocessedKeys
 		switch {
-		case len(left) == 0 || came > 0:
+		case len(remaining) == 0 || received > 0:
 			idle = 0
 		case idle+1 >= db.attempts:
-			return nil, (&Error{Op: "BatchGetItem", Table: tableName(left), Action: -1, Kind: ErrThrottled, Detail: "keys come back unprocessed"}).marked(0)
+			return nil, (&Error{Op: "BatchGetItem", Table: tableName(remaining), Action: -1, Kind: ErrThrottled, Detail: "keys come back unprocessed"}).withHint(0)
 		default:
 			idle++
 		}
-		if len(left) > 0 && pipeline.Sleep(ctx, db.backoff.Delay(idle, 0)) != nil {
+		if len(remaining) > 0 && pipeline.Sleep(ctx, db.backoff.Delay(idle, 0)) != nil {
 			return nil, stopped(ctx)
 		}
 	}
 	return all, nil
 }
 
-// tableName returns the name of the requested table, "" if there are several.
-func tableName(left map[string]types.KeysAndAttributes) string {
-	if len(left) != 1 {
+// tableName returns the name of the requested table; "" if there are several.
+func tableName(requests map[string]types.KeysAndAttributes) string {
+	if len(requests) != 1 {
 		return ""
 	}
-	for table := range left {
+	for table := range requests {
 		return table
 	}
 	return ""
 }
 
-// keyText returns a text that identifies an item by its table and the attributes named in key.
+// keyText returns a text that identifies an item by its table and the attributes whose names are in key.
 func keyText(table string, item, key Item) string {
 	b := append(make([]byte, 0, 128), table...)
 	for _, name := range slices.Sorted(maps.Keys(key)) {
 		b = append(append(append(b, 0), name...), 0)
 		switch v := item[name].(type) {
 		case *types.AttributeValueMemberS:
-			b = append(strconv.AppendInt(append(b, 'S'), int64(len(v.Value)), 10), ':') // a text may hold anything
+			b = append(strconv.AppendInt(append(b, 'S'), int64(len(v.Value)), 10), ':') // with its length, because a text may contain any byte
 			b = append(b, v.Value...)
-		case *types.AttributeValueMemberN: // 1.0 comes back as 1
+		case *types.AttributeValueMemberN: // parsed, because DynamoDB returns 1.0 as 1
 			b = append(b, 'N')
 			if d, err := decimal.Parse(v.Value); err == nil {
 				b = d.Append(b)

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// SetHeldBack replaces the note of the consumer, or deletes it if h is empty. The table's TTL deletes
-// the notes of dead consumers.
+// SetHeldBack replaces the note of the consumer, or deletes it if h is empty. The table's TTL deletes the notes of
+// consumers that ended.
 func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
 	ref := s.db.noteRef(s.pipeline, "heldback", h.Consumer)
 	if h.Empty() {

@@ -2,8 +2,8 @@ package dynamo
 
 import "regexp"
 
-// wording recognizes a message of a ValidationException, as DynamoDB or DynamoDB Local writes it. The detail may use
-// the groups $1 and $2, which match names and types and never values.
+// wording recognizes a message of a ValidationException of DynamoDB or DynamoDB Local. The detail may contain the
+// groups $1 to $3 of text. They match names and types, but never values.
 type wording struct {
 	text   *regexp.Regexp
 	kind   error
@@ -29,8 +29,8 @@ var wordings = []wording{
 	{regexp.MustCompile(`(?i)reserved keyword: (\w+)`), ErrInvalid, "an expression names the reserved word $1"},
 }
 
-// invalid returns the kind and the detail of a validation error. It shows nothing of an unknown message,
-// which may quote values.
+// invalid returns the kind and the detail of a validation error. The detail is "" if the message is unknown, because
+// such a message may quote values.
 func invalid(message string) (detail string, kind error) {
 	for _, w := range wordings {
 		if m := w.text.FindStringSubmatchIndex(message); m != nil {

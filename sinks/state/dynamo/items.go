@@ -15,19 +15,19 @@ import (
 // Attributes of guards, contributions and tombstones.
 const (
 	attrVersion = "version"
-	attrVoid    = "void"   // BOOL, present if the change could not be applied; a reserved word
-	attrRow     = "row"    // in a guard: the row that the item claims
-	attrShares  = "shares" // B, in a contribution: state.Contribution.AppendShares
+	attrVoid    = "void"   // BOOL, only present if the change could not be applied; a reserved word of DynamoDB
+	attrRow     = "row"    // of a guard: row that the item claims
+	attrShares  = "shares" // B, of a contribution: state.Contribution.AppendShares
 )
 
 // Guards reads the guards of items, 100 in a request.
 func (db *DB) Guards(ctx context.Context, t state.Target, items []item.Key) ([]state.Guard, error) {
-	return readRemembered(ctx, db, t, items, db.GuardRef, "a guard of the view "+t.View, parseGuard)
+	return readItemRecords(ctx, db, t, items, db.GuardRef, "a guard of the view "+t.View, parseGuard)
 }
 
 // Contributions reads the contributions of items, 100 in a request.
 func (db *DB) Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error) {
-	return readRemembered(ctx, db, t, items, db.ContributionRef, "a contribution", parseContribution)
+	return readItemRecords(ctx, db, t, items, db.ContributionRef, "a contribution", parseContribution)
 }
 
 func parseGuard(found Item) (g state.Guard, err error) {
@@ -50,9 +50,10 @@ func parseContribution(found Item) (state.Contribution, error) {
 	return c, err
 }
 
-// readRemembered reads the guards or contributions of items; the zero T for an item without one. If one is missing, it
-// checks that the state was not exchanged since the process began: only then is the item a new one.
-func readRemembered[T any](
+// readItemRecords reads the guards or the contributions of items. The result has the zero T for an item without one. If
+// one is missing, readItemRecords checks that the state was not exchanged since the process began. Otherwise the item
+// would seem to be new.
+func readItemRecords[T any](
 	ctx context.Context, db *DB, t state.Target, items []item.Key, ref func(state.Target, item.Key) Ref, what string, parse func(Item) (T, error),
 ) ([]T, error) {
 	refs := make([]Ref, len(items))
@@ -78,19 +79,20 @@ func readRemembered[T any](
 	return all, nil
 }
 
-// SetContribution returns the action that replaces a contribution, on the condition that the stored one is as expected.
+// SetContribution returns the action that replaces a contribution, on condition that the stored contribution is as w
+// expects.
 func (db *DB) SetContribution(t state.Target, w *state.ContributionWrite) (Action, error) {
 	shares := &types.AttributeValueMemberB{Value: w.Now.AppendShares(nil)}
-	item := rememberedItem(db.ContributionRef(t, w.Source), w.Source, Item{attrShares: shares})
+	item := itemRecord(db.ContributionRef(t, w.Source), w.Source, Item{attrShares: shares})
 	if len(w.Now.Shares) == 0 {
-		db.stamp(item)
+		db.setExpiry(item)
 	}
 	setVersion(item, w.Now.Version, w.Now.Void)
 	if n := SizeOfItem(item); n > MaxItem {
 		return Action{}, viewErrs.Errorf("dynamodb: the keys of the rows or groups of the item would be an item of %d bytes "+
 			"in the state table, and DynamoDB takes at most 400 KB (%d): make these keys shorter, or split the item", n, MaxItem)
 	}
-	unchanged := over(w.Was.Version, w.Was.Void)
+	unchanged := versionUnchanged(w.Was.Version, w.Was.Void)
 	if w.WholeWas && !w.Was.Version.IsZero() {
 		unchanged.Text += " AND #shares = :shares"
 		unchanged.Names["#shares"], unchanged.Values[":shares"] = attrShares, &types.AttributeValueMemberB{Value: w.Was.AppendShares(nil)}
@@ -100,22 +102,22 @@ func (db *DB) SetContribution(t state.Target, w *state.ContributionWrite) (Actio
 
 // setGuard returns the action that replaces a guard, on the condition of its version. A guard without a row expires.
 func (db *DB) setGuard(t state.Target, source item.Key, was record.Version, wasVoid bool, now state.Guard) Action {
-	item := rememberedItem(db.GuardRef(t, source), source, Item{attrRow: S(string(now.Row))})
+	item := itemRecord(db.GuardRef(t, source), source, Item{attrRow: S(string(now.Row))})
 	if now.Row == "" {
-		db.stamp(item)
+		db.setExpiry(item)
 	}
 	setVersion(item, now.Version, now.Void)
-	return Put(db.table, item, over(was, wasVoid))
+	return Put(db.table, item, versionUnchanged(was, wasVoid))
 }
 
-// rememberedItem returns the guard or the contribution of an item. It has the item's key as an attribute if the key
-// was cut in ref, so that a listing finds it.
-func rememberedItem(ref Ref, source item.Key, rest Item) Item {
-	found := with(ref.Key, rest)
+// itemRecord returns the guard or contribution of an item as it is stored. If the key of the item was cut in ref, the
+// record has the whole key as an attribute, so that a listing can return it.
+func itemRecord(ref Ref, source item.Key, rest Item) Item {
+	image := withAttributes(ref.Key, rest)
 	if !strings.HasSuffix(Text(ref.Key, attrPK), string(source)) {
-		found[attrItem] = S(string(source))
+		image[attrItem] = S(string(source))
 	}
-	return found
+	return image
 }
 
 func setVersion(item Item, v record.Version, void bool) {
@@ -130,8 +132,9 @@ func isVoid(item Item) bool {
 	return void
 }
 
-// over is the condition that the stored guard or contribution has a version and is void or not.
-func over(was record.Version, void bool) Condition {
+// versionUnchanged returns the condition that the stored guard, contribution or tombstone has the version was and is
+// void or not. If was is zero, there must be none.
+func versionUnchanged(was record.Version, void bool) Condition {
 	if was.IsZero() {
 		return Condition{Text: "attribute_not_exists(pk)"}
 	}
@@ -146,7 +149,7 @@ func over(was record.Version, void bool) Condition {
 	return c
 }
 
-// Tombstones reads the tombstones of rows, 100 in a request; nil for a row without one.
+// Tombstones reads the tombstones of rows, 100 in a request. The result has nil for a row without a tombstone.
 func (db *DB) Tombstones(ctx context.Context, t state.Target, rows []state.Row) ([]*state.Tombstone, error) {
 	refs := make([]Ref, len(rows))
 	for i, row := range rows {
@@ -162,7 +165,7 @@ func (db *DB) Tombstones(ctx context.Context, t state.Target, rows []state.Row) 
 			continue
 		}
 		all[i] = TombstoneOf(item)
-		if all[i].Expires, err = expires(item); err != nil {
+		if all[i].Expires, err = expiryOf(item); err != nil {
 			return nil, db.Damaged("a tombstone of the view "+t.View, err)
 		}
 	}
@@ -174,37 +177,37 @@ func TombstoneOf(image Item) *state.Tombstone {
 	return &state.Tombstone{Version: Text(image, attrVersion), Source: item.Key(Text(image, attrItem)), Void: isVoid(image)}
 }
 
-// SetTombstone returns the action that writes a tombstone, unless the stored one is newer. A stored one of the same
-// version is replaced only if it is void and now is not.
+// SetTombstone returns the action that writes a tombstone, on condition that now replaces the stored tombstone
+// ([state.Tombstone.Replaces]).
 func (db *DB) SetTombstone(t state.Target, row state.Row, now *state.Tombstone) Action {
 	return Put(db.table, db.tombstoneItem(db.TombstoneRef(t, row), now), canReplace(now))
 }
 
 // tombstoneItem returns a tombstone as it is stored.
 func (db *DB) tombstoneItem(ref Ref, now *state.Tombstone) Item {
-	item := with(ref.Key, Item{attrVersion: S(now.Version), attrItem: S(string(now.Source))})
+	item := withAttributes(ref.Key, Item{attrVersion: S(now.Version), attrItem: S(string(now.Source))})
 	if now.Void {
 		item[attrVoid] = Bool(true)
 	}
-	db.stamp(item)
+	db.setExpiry(item)
 	return item
 }
 
-// CheckTombstone returns the action that checks that SetTombstone would write.
+// CheckTombstone returns the action that checks the condition of SetTombstone and writes nothing.
 func (db *DB) CheckTombstone(t state.Target, row state.Row, now *state.Tombstone) Action {
 	return Check(db.TombstoneRef(t, row), canReplace(now))
 }
 
-// ReplaceTombstone returns the action that replaces the tombstone was of a row by now, on the condition that was is still
-// stored; nil means no tombstone. If both are the same pointer, the action only checks the condition.
+// ReplaceTombstone returns the action that replaces the tombstone was of a row by now, on condition that was is still
+// stored. nil means no tombstone. If was and now are the same pointer, the action only checks the condition.
 func (db *DB) ReplaceTombstone(t state.Target, row state.Row, was, now *state.Tombstone) (Action, error) {
-	unchanged := over(record.Version{}, false)
+	unchanged := versionUnchanged(record.Version{}, false)
 	if was != nil {
 		version, err := record.ParseVersion(was.Version)
 		if err != nil {
 			return Action{}, db.Damaged("a tombstone of the view "+t.View, err)
 		}
-		unchanged = over(version, was.Void)
+		unchanged = versionUnchanged(version, was.Void)
 	}
 	ref := db.TombstoneRef(t, row)
 	switch now {
@@ -216,7 +219,7 @@ func (db *DB) ReplaceTombstone(t state.Target, row state.Row, was, now *state.To
 	return Put(ref.Table, db.tombstoneItem(ref, now), unchanged), nil
 }
 
-// canReplace is the condition that the stored tombstone may be replaced by now.
+// canReplace returns the condition that now replaces the stored tombstone.
 func canReplace(now *state.Tombstone) Condition {
 	c := Condition{Text: "attribute_not_exists(pk) OR version < :v", Values: Item{":v": S(now.Version)}, Old: true}
 	if !now.Void {

@@ -53,7 +53,7 @@ func TestKeys_Injective(t *testing.T) {
 			case "contribution":
 				ref = db.ContributionRef(th.target, item.Key(th.row))
 			case "seat":
-				ref = db.SeatRef(th.target, state.Row(th.row))
+				ref = db.OwnerRef(th.target, state.Row(th.row))
 			case "claim":
 				ref = db.ClaimRef(th.target, state.Row(th.row), item.Key(th.item))
 			default:
@@ -84,7 +84,7 @@ func TestKeys_Injective(t *testing.T) {
 func TestKeys_SeatFirst(t *testing.T) {
 	db := offline(t, &dynamotest.Faults{})
 	target := state.Target{Pipeline: "p", View: "v", Table: "t"}
-	seat, claim := db.SeatRef(target, "row"), db.ClaimRef(target, "row", "-")
+	seat, claim := db.OwnerRef(target, "row"), db.ClaimRef(target, "row", "-")
 	if dynamo.Text(seat.Key, "pk") != dynamo.Text(claim.Key, "pk") || dynamo.Text(seat.Key, "sk") >= dynamo.Text(claim.Key, "sk") {
 		t.Errorf("%v, %v", seat, claim)
 	}

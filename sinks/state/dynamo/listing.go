@@ -17,7 +17,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// List yields the items of a scan in no order, for a listing, page by page. A pulled error ends the sequence.
+// List yields the items of a scan for the listing l, in no order. It reads them page by page. A pulled error ends the
+// sequence.
 func (db *DB) List(ctx context.Context, in *dynamodb.ScanInput, l state.Listing) iter.Seq2[Item, error] {
 	if err := l.Check(); err != nil {
 		return func(yield func(Item, error) bool) { yield(nil, err) }
@@ -31,53 +32,53 @@ func (db *DB) List(ctx context.Context, in *dynamodb.ScanInput, l state.Listing)
 	return itemsOf(db.scan(ctx, s, l))
 }
 
-// ListGuards yields the guards of a target that have a row, the claims of its items, and its claimed rows. A guard that
-// cannot be read is the zero Guard, and such a claim has no Source. Like ListContributions it reads the whole state table
-// once, so it costs the read units of the table.
+// ListGuards yields the guards of a target with a row, the claims of its items, and the owners of its claimed rows. A
+// guard that cannot be read is the zero Guard. A claim that cannot be read has no Source. Like ListContributions, it
+// reads the whole state table once, so it costs the read units of the table.
 func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemGuard, error] {
-	guards, seats := string(prefix(t, "guard")), string(prefix(t, "seat"))
+	guards, claims := string(prefix(t, "guard")), string(prefix(t, "seat"))
 	in := &dynamodb.ScanInput{
 		TableName:                 aws.String(db.table),
-		FilterExpression:          aws.String("(begins_with(pk, :guards) OR begins_with(pk, :seats)) AND attribute_not_exists(expires)"),
-		ExpressionAttributeValues: Item{":guards": S(guards), ":seats": S(seats)},
+		FilterExpression:          aws.String("(begins_with(pk, :guards) OR begins_with(pk, :claims)) AND attribute_not_exists(expires)"),
+		ExpressionAttributeValues: Item{":guards": S(guards), ":claims": S(claims)},
 	}
 	return seq.Map(db.List(ctx, in, l), func(found Item) (g state.ItemGuard, keep bool, err error) {
 		if strings.HasPrefix(Text(found, attrPK), guards) {
-			g.Item = rememberedKey(found, guards)
+			g.Item = recordKey(found, guards)
 			keep = true
 			if parsed, err := parseGuard(found); err == nil {
 				g.Guard, keep = parsed, parsed.Row != ""
 			}
 			return g, keep, nil
 		}
-		if g.Owns = Text(found, attrSK) == seatKey; g.Owns {
-			g.Item = item.Key(Text(found, attrHolder))
+		if g.Owns = Text(found, attrSK) == ownerSortKey; g.Owns {
+			g.Item = item.Key(Text(found, attrOwnerKey))
 		} else {
 			g.Item, g.Claim = item.Key(Text(found, attrItem)), new(state.Claim)
 			if c, err := claimOf(found); err == nil {
 				g.Claim = &c
 			}
 		}
-		g.Row, err = db.listedRow(ctx, t, found, seats, g.Item)
+		g.Row, err = db.listedRow(ctx, t, found, claims, g.Item)
 		return g, true, err
 	})
 }
 
-// listedRow returns the row of a claim or a seat. If the partition key was too long for the row, the guard of the item may
-// have it; else the row is "".
-func (db *DB) listedRow(ctx context.Context, t state.Target, found Item, prefix string, of item.Key) (state.Row, error) {
+// listedRow returns the row of a claim or an owner record. If the row was cut in the partition key, the guard of
+// claimant has it. If that guard names another row or cannot be read, the row is unknown, and listedRow returns "".
+func (db *DB) listedRow(ctx context.Context, t state.Target, found Item, prefix string, claimant item.Key) (state.Row, error) {
 	pk := Text(found, attrPK)
-	row, err := db.seatRow(ctx, t, strings.TrimPrefix(pk, prefix), of)
+	row, err := db.claimedRow(ctx, t, strings.TrimPrefix(pk, prefix), claimant)
 	if _, damaged := errors.AsType[*state.DamagedError](err); damaged {
 		return "", nil
 	}
-	if err != nil || Text(db.SeatRef(t, row).Key, attrPK) != pk {
+	if err != nil || Text(db.OwnerRef(t, row).Key, attrPK) != pk {
 		return "", err
 	}
 	return row, nil
 }
 
-// ListContributions yields the contributions of a target that have shares. One that cannot be read is the zero
+// ListContributions yields the contributions of a target with shares. A contribution that cannot be read is the zero
 // Contribution.
 func (db *DB) ListContributions(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemContribution, error] {
 	start := string(prefix(t, "contribution"))
@@ -87,7 +88,7 @@ func (db *DB) ListContributions(ctx context.Context, t state.Target, l state.Lis
 		ExpressionAttributeValues: Item{":start": S(start)},
 	}
 	return seq.Map(db.List(ctx, in, l), func(found Item) (state.ItemContribution, bool, error) {
-		v, keep := state.ItemContribution{Item: rememberedKey(found, start)}, true
+		v, keep := state.ItemContribution{Item: recordKey(found, start)}, true
 		if c, err := parseContribution(found); err == nil {
 			v.Contribution, keep = c, len(c.Shares) > 0
 		}
@@ -95,20 +96,21 @@ func (db *DB) ListContributions(ctx context.Context, t state.Target, l state.Lis
 	})
 }
 
-// rememberedKey returns the key of the item whose guard or contribution is stored under a prefix; "" if the key was
-// cut by a version that did not store it as a whole.
-func rememberedKey(found Item, prefix string) item.Key {
+// recordKey returns the key of the item whose guard or contribution is found. prefix is the start of its partition key.
+// It returns "" if the key was cut by an older program that did not store the whole key.
+func recordKey(found Item, prefix string) item.Key {
 	if whole := Text(found, attrItem); whole != "" {
 		return item.Key(whole)
 	}
 	end := strings.TrimPrefix(Text(found, attrPK), prefix)
-	if strings.Contains(end, "#") { // as in no key
+	if strings.Contains(end, "#") { // a whole key contains no #
 		return ""
 	}
 	return item.Key(end)
 }
 
-// Members reads the members of one value of a group's row, consistently, in order. Units are spent as in a listing.
+// Members reads the members of one value of a group's row, consistently, sorted by value and ID. It uses Spend and
+// Throttled of l.
 func (db *DB) Members(ctx context.Context, t state.Target, row state.Row, epoch, name string, kind state.MemberKind, l state.Listing) ([]state.Member, error) {
 	in := db.partitionQuery(db.MemberPartition(t, row, name))
 	in.KeyConditionExpression = aws.String("pk = :pk AND begins_with(sk, :sk)")

@@ -12,23 +12,23 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// attrItem is the key of an item, as a whole.
+// attrItem is the attribute with the whole key of an item.
 const attrItem = "item"
 
-// marks is the kind of marks. All marks of a pipeline are in one partition: there are few, and one read finds whether a
-// sink has any.
+// marks is the kind of the notes that are marks. All marks of a pipeline are in one partition: there are few, and one
+// read shows whether a sink has any.
 const marks = "marks"
 
 // markPrefix returns the start of the sort keys of a sink's marks.
 func markPrefix(sink string) []byte { return append(item.AppendEscaped(nil, sink), '#') }
 
 func (s *State) markRef(sink string, key item.Key) Ref {
-	return s.db.ref(partition(s.pipeline, marks), fit(markPrefix(sink), string(key), MaxSortKey))
+	return s.db.ref(partition(s.pipeline, marks), cutKey(markPrefix(sink), string(key), MaxSortKey))
 }
 
-// query returns the query for the marks of a sink, or of all sinks if sink is "". Keys that are equal in
-// their first 900 bytes come in no order.
-func (s *State) query(sink string) *dynamodb.QueryInput {
+// marksQuery returns the query for the marks of a sink, or of all sinks if sink is "". Keys with the same first 900
+// bytes are in no order.
+func (s *State) marksQuery(sink string) *dynamodb.QueryInput {
 	in := s.db.partitionQuery(partition(s.pipeline, marks))
 	if sink != "" {
 		in.KeyConditionExpression = aws.String("pk = :pk AND begins_with(sk, :sink)")
@@ -37,16 +37,15 @@ func (s *State) query(sink string) *dynamodb.QueryInput {
 	return in
 }
 
-// Held makes one read of at most one item if the sink has no mark, and one more read for each
-// 100 keys if it has any.
+// Held makes one read of at most one item. If the sink has a mark, it makes one more read for each 100 keys.
 func (s *State) Held(ctx context.Context, sink string, keys []item.Key) ([]bool, error) {
 	held := make([]bool, len(keys))
 	if len(keys) == 0 {
 		return held, nil
 	}
-	first := s.query(sink)
+	first := s.marksQuery(sink)
 	first.Limit = aws.Int32(1)
-	if any, err := s.db.any(ctx, first); err != nil || !any {
+	if found, err := s.db.hasItem(ctx, first); err != nil || !found {
 		return held, err
 	}
 	refs := make([]Ref, len(keys))
@@ -63,8 +62,8 @@ func (s *State) Held(ctx context.Context, sink string, keys []item.Key) ([]bool,
 	return held, nil
 }
 
-// Hold adds a letter to the mark of each key. If an answer is lost, a letter may be
-// counted twice. That is harmless, since the number only needs to change with each letter.
+// Hold adds a letter to the mark of each key. If an answer is lost, a letter may be counted twice. That is harmless,
+// because the number only needs to change with each letter.
 func (s *State) Hold(ctx context.Context, sink string, keys []item.Key) error {
 	letters := make(map[item.Key]int, len(keys))
 	var unique []item.Key
@@ -83,9 +82,8 @@ func (s *State) Hold(ctx context.Context, sink string, keys []item.Key) error {
 	})
 }
 
-// Clear deletes a mark if it is unchanged. since distinguishes a mark that was cleared and added
-// again. If an answer is lost, Clear may return false although it cleared the mark; the next read
-// then finds no mark.
+// Clear deletes a mark if it is unchanged. The attribute since distinguishes it from a mark that was cleared and added
+// again. If an answer is lost, Clear may return false although it cleared the mark. The next read then finds no mark.
 func (s *State) Clear(ctx context.Context, m state.Mark) (bool, error) {
 	return s.db.writeIf(ctx, Delete(s.markRef(m.Sink, m.Key), Condition{
 		Text:   "letters = :letters AND since = :since",
@@ -93,9 +91,9 @@ func (s *State) Clear(ctx context.Context, m state.Mark) (bool, error) {
 	}))
 }
 
-// Marks yields the marks page by page. Marks that are written meanwhile may be missing.
+// Marks yields the marks page by page. A mark that is written during the read may be missing.
 func (s *State) Marks(ctx context.Context, sink string) iter.Seq2[state.Mark, error] {
-	return parsed(s.db.Query(ctx, s.query(sink)), s.mark)
+	return parsed(s.db.Query(ctx, s.marksQuery(sink)), s.mark)
 }
 
 func (s *State) mark(image Item) (m state.Mark, err error) {

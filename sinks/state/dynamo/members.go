@@ -18,30 +18,30 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// The members of a min, a max or a distinct of a group's row are in one partition of the
-// state table. Their sort key is the row's epoch, the value, and the ID of the member. The row stores
-// the least or greatest value, or the number of values. It changes in one transaction with the members,
-// on the condition that the row was not written since it was read, so the query of the members
-// is still valid when the row is written.
+// epochLetters is the length of an epoch.
 //
-// A row that was deleted and recreated has another epoch, so it ignores members that the former row
-// may have left.
+// Each min, max and distinct of a group's row has one partition of the state table for its members. The sort key of a
+// member is the row's epoch, the value, and the ID of the member. The row has the least or greatest value, or the
+// number of different values. The row and the members change in one transaction, on condition that the row was not
+// written since it was read. So the result of a query of the members is still valid when the row is written.
+//
+// A row that was deleted and recreated has another epoch. So it ignores members that the former row left.
 const epochLetters = 10
 
-// NewEpoch returns the random epoch of a row that gets its first member.
+// NewEpoch returns a random epoch for a row that gets its first member.
 func NewEpoch() string { return rand.Text()[:epochLetters] }
 
-// longestValue and longestID bound the escaped value and the ID in a sort key, which has
-// at most 1024 bytes. Longer ones are hashed.
+// maxValueBytes and maxIDBytes limit the escaped value and the ID in a sort key, which has at most 1024 bytes. A longer
+// value or ID is hashed.
 const (
-	longestValue = 720
-	longestID    = 256
+	maxValueBytes = 720
+	maxIDBytes    = 256
 )
 
-// dropPage is the number of members that one query of DropMembers reads.
-const dropPage = 1000
+// dropPageSize is the number of members that one query of DropMembers reads.
+const dropPageSize = 1000
 
-// Attributes of a member, for what its sort key has only the hash of.
+// Attributes of a member whose value or ID is only in the sort key as a hash.
 const (
 	attrMemberValue = "value"
 	attrMemberID    = "id"
@@ -52,10 +52,11 @@ type memberChange struct {
 	key    string
 	value  string // state.SortableText
 	remove bool
-	whole  Item // attrMemberValue and attrMemberID; nil if the sort key has both
+	hashed Item // attrMemberValue and attrMemberID, if the sort key has only their hash; nil if it has both
 }
 
-// memberChanges returns the changes of the members of one value, one for each member: its last change.
+// memberChanges returns the changes of the members of one value. If ms has several changes of a member, the last one
+// counts.
 func memberChanges(ms []state.Member, epoch string) ([]memberChange, error) {
 	index := make(map[string]int, len(ms))
 	var changes []memberChange
@@ -65,7 +66,7 @@ func memberChanges(ms []state.Member, epoch string) ([]memberChange, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := memberChange{key: prefix + ownerText(m.ID), value: m.Value, remove: m.Remove, whole: wholeMember(prefix, m)}
+		c := memberChange{key: prefix + idText(m.ID), value: m.Value, remove: m.Remove, hashed: hashedTexts(prefix, m)}
 		if j, ok := index[c.key]; ok {
 			changes[j] = c
 			continue
@@ -79,10 +80,10 @@ func memberChanges(ms []state.Member, epoch string) ([]memberChange, error) {
 // memberPrefix returns the sort key of a member without its ID. Equal values have the same prefix.
 func memberPrefix(epoch string, m *state.Member) (string, error) {
 	value := valueEscaper.Replace(m.Value)
-	if len(value) > longestValue {
+	if len(value) > maxValueBytes {
 		if m.Kind != state.Distinct {
 			return "", viewErrs.Errorf("dynamodb: %s is of a value of %d bytes, and DynamoDB sorts by %d at most: leave such items out in `when`, or make it of another attribute",
-				redact.Field(m.Name), len(m.Value), longestValue)
+				redact.Field(m.Name), len(m.Value), maxValueBytes)
 		}
 		sum := sha256.Sum256([]byte(m.Value))
 		value = "~" + hex.EncodeToString(sum[:]) // a SortableText begins with a letter, never with ~
@@ -90,26 +91,28 @@ func memberPrefix(epoch string, m *state.Member) (string, error) {
 	return epoch + "#" + value + "\x00", nil
 }
 
-// wholeMember returns the attributes of a member whose sort key has hashes.
-func wholeMember(prefix string, m *state.Member) Item {
-	var whole Item
+// hashedTexts returns the attributes for the value and the ID of a member that its sort key has only as a hash; nil if
+// the sort key has both. prefix is that of memberPrefix.
+func hashedTexts(prefix string, m *state.Member) Item {
+	var hashed Item
 	if _, value, _ := strings.Cut(prefix, "#"); strings.HasPrefix(value, "~") {
-		whole = Item{attrMemberValue: S(m.Value)}
+		hashed = Item{attrMemberValue: S(m.Value)}
 	}
-	if len(m.ID) > longestID {
-		whole = with(whole, Item{attrMemberID: S(m.ID)})
+	if len(m.ID) > maxIDBytes {
+		hashed = withAttributes(hashed, Item{attrMemberID: S(m.ID)})
 	}
-	return whole
+	return hashed
 }
 
-// The end of a value, \x00, sorts before every escaped character, so that "a" comes before "ab".
+// A value in a sort key ends with \x00. This byte sorts before every byte of an escaped value, so that "a" sorts before
+// "ab".
 var (
 	valueEscaper   = strings.NewReplacer("\x00", "\x01\x01", "\x01", "\x01\x02")
 	valueUnescaper = strings.NewReplacer("\x01\x01", "\x00", "\x01\x02", "\x01")
 )
 
-func ownerText(id string) string {
-	if len(id) <= longestID {
+func idText(id string) string {
+	if len(id) <= maxIDBytes {
 		return id
 	}
 	sum := sha256.Sum256([]byte(id))
@@ -122,10 +125,10 @@ func valueIn(key, epoch string) string {
 	return valueUnescaper.Replace(value)
 }
 
-// UpdateMembers sets the values of a group's row that are computed from members, and returns the actions that put or
-// delete the members. epoch is the row's epoch.
+// UpdateMembers changes values: it sets each min, max and distinct of a group's row to its value after the changes ms.
+// It returns the actions that put or delete the members. epoch is the row's epoch.
 func (db *DB) UpdateMembers(ctx context.Context, t state.Target, row state.Row, epoch string, ms []state.Member, values Item) (actions []Action, err error) {
-	err = db.byName(t, row, epoch, ms, func(m *valueMembers, name string) error {
+	err = db.forEachValue(t, row, epoch, ms, func(m *valueMembers, name string) error {
 		if m.kind == state.Distinct {
 			err = m.updateDistinct(ctx, values, name)
 		} else {
@@ -137,18 +140,18 @@ func (db *DB) UpdateMembers(ctx context.Context, t state.Target, row state.Row, 
 	return actions, err
 }
 
-// DeleteMembers returns the actions that delete the removed members of a row that is deleted.
+// DeleteMembers returns the actions that delete the members that ms removes. It is for a row that is deleted.
 func (db *DB) DeleteMembers(t state.Target, row state.Row, epoch string, ms []state.Member) (actions []Action, err error) {
 	removed := slices.DeleteFunc(slices.Clone(ms), func(m state.Member) bool { return !m.Remove })
-	err = db.byName(t, row, epoch, removed, func(m *valueMembers, _ string) error {
+	err = db.forEachValue(t, row, epoch, removed, func(m *valueMembers, _ string) error {
 		actions = m.actions(actions)
 		return nil
 	})
 	return actions, err
 }
 
-// byName calls do for each value of the row, with the changes of its members.
-func (db *DB) byName(t state.Target, row state.Row, epoch string, ms []state.Member, do func(m *valueMembers, name string) error) error {
+// forEachValue calls do for each min, max and distinct of a row whose members change.
+func (db *DB) forEachValue(t state.Target, row state.Row, epoch string, ms []state.Member, do func(m *valueMembers, name string) error) error {
 	ms = slices.SortedStableFunc(slices.Values(ms), func(a, b state.Member) int { return strings.Compare(a.Name, b.Name) })
 	for len(ms) > 0 {
 		name, n := ms[0].Name, 1
@@ -178,8 +181,8 @@ type valueMembers struct {
 	changes   []memberChange
 }
 
-// query calls do with the sort keys that begin with a prefix, in order, until do returns false. The order is
-// descending for a max.
+// query calls do with each sort key that begins with prefix, in order, until do returns false. For a max the order is
+// descending. limit is the size of a page.
 func (m *valueMembers) query(ctx context.Context, prefix string, limit int, do func(key string) bool) error {
 	in := m.partitionQuery(m.partition)
 	in.KeyConditionExpression = aws.String("pk = :pk AND begins_with(sk, :sk)")
@@ -198,24 +201,24 @@ func (m *valueMembers) query(ctx context.Context, prefix string, limit int, do f
 	return nil
 }
 
-// updateExtreme sets a min or a max. The stored members are queried only if the present min or max is removed.
+// updateExtreme sets a min or a max. It queries the stored members only if the current min or max is removed.
 func (m *valueMembers) updateExtreme(ctx context.Context, columns Item, name string) error {
 	best, err := sortableOf(columns[name])
 	if err != nil {
 		return m.Damaged("a group's row in table "+m.target.Table, err)
 	}
-	gone := make(map[string]bool)
-	goes := false
+	removed := make(map[string]bool)
+	bestRemoved := false
 	for _, c := range m.changes {
 		if c.remove {
-			gone[c.key] = true
-			goes = goes || c.value == best
+			removed[c.key] = true
+			bestRemoved = bestRemoved || c.value == best
 		}
 	}
-	if goes {
+	if bestRemoved {
 		best = ""
-		err := m.query(ctx, m.epoch+"#", len(gone)+1, func(key string) bool {
-			if gone[key] {
+		err := m.query(ctx, m.epoch+"#", len(removed)+1, func(key string) bool {
+			if removed[key] {
 				return true
 			}
 			best = valueIn(key, m.epoch)
@@ -258,7 +261,7 @@ func sortableOf(av types.AttributeValue) (string, error) {
 	return text, nil
 }
 
-// updateDistinct sets a distinct. It queries the members of each value whose members change.
+// updateDistinct sets a distinct. For each value whose members change, it queries the members of that value.
 func (m *valueMembers) updateDistinct(ctx context.Context, columns Item, name string) error {
 	byValue := slices.Clone(m.changes)
 	slices.SortStableFunc(byValue, func(a, b memberChange) int { return strings.Compare(a.value, b.value) })
@@ -293,31 +296,31 @@ func (m *valueMembers) updateDistinct(ctx context.Context, columns Item, name st
 	return nil
 }
 
-// valueChange returns 1 if the changes add the first member of a value, -1 if they remove its last member, and 0
-// otherwise.
+// valueChange returns the change of the number of different values by the changes of one value: 1 if they add its first
+// member, -1 if they remove its last member, and 0 otherwise.
 func (m *valueMembers) valueChange(ctx context.Context, changes []memberChange) (int64, error) {
 	prefix := changes[0].key[:strings.IndexByte(changes[0].key, 0)+1]
-	gone := make(map[string]bool, len(changes))
-	stays := false
+	removed := make(map[string]bool, len(changes))
+	existsAfter := false
 	for _, c := range changes {
 		if c.remove {
-			gone[c.key] = true
+			removed[c.key] = true
 		} else {
-			stays = true
+			existsAfter = true
 		}
 	}
-	was := false
-	err := m.query(ctx, prefix, len(gone)+1, func(key string) bool {
-		was = true
-		stays = stays || !gone[key]
-		return !stays
+	existedBefore := false
+	err := m.query(ctx, prefix, len(removed)+1, func(key string) bool {
+		existedBefore = true
+		existsAfter = existsAfter || !removed[key]
+		return !existsAfter
 	})
 	switch {
 	case err != nil:
 		return 0, err
-	case stays && !was:
+	case existsAfter && !existedBefore:
 		return 1, nil
-	case was && !stays:
+	case existedBefore && !existsAfter:
 		return -1, nil
 	}
 	return 0, nil
@@ -330,18 +333,18 @@ func (m *valueMembers) actions(dst []Action) []Action {
 		if c.remove {
 			dst = append(dst, Delete(ref, Condition{}))
 		} else {
-			dst = append(dst, Put(ref.Table, with(ref.Key, c.whole), Condition{}))
+			dst = append(dst, Put(ref.Table, withAttributes(ref.Key, c.hashed), Condition{}))
 		}
 	}
 	return dst
 }
 
-// PutMembers writes all members of a row that is to get the epoch, and returns the row's values that are computed from
-// them. No row has the epoch yet, so that the members may be more than a transaction can have.
+// PutMembers writes all members of a row that will get the epoch, and returns the row's values that are computed from
+// them. It may write more members than fit into a transaction, because no row has the epoch yet.
 func (db *DB) PutMembers(ctx context.Context, t state.Target, row state.Row, epoch string, ms []state.Member) (values Item, err error) {
 	values = make(Item)
 	var puts []Action
-	err = db.byName(t, row, epoch, ms, func(m *valueMembers, name string) error {
+	err = db.forEachValue(t, row, epoch, ms, func(m *valueMembers, name string) error {
 		puts = m.actions(puts)
 		v, err := m.value()
 		values[name] = v
@@ -353,7 +356,8 @@ func (db *DB) PutMembers(ctx context.Context, t state.Target, row state.Row, epo
 	return values, db.each(ctx, len(puts), func(i int) error { return db.Write(ctx, puts[i]) })
 }
 
-// value returns the value that is computed from the changes, if they are all members. None of them is removed.
+// value returns the min, max or distinct of the members in m.changes. They must be all members of the value, and none
+// of them may be removed.
 func (m *valueMembers) value() (types.AttributeValue, error) {
 	texts := make([]string, len(m.changes))
 	for i, c := range m.changes {
@@ -371,12 +375,12 @@ func (m *valueMembers) value() (types.AttributeValue, error) {
 	return sdkvalue.Of(v), err
 }
 
-// DropMembers deletes all members that values of a row had in an epoch, which is not the row's epoch any more.
+// DropMembers deletes all members of a former epoch of a row. names are the names of their values.
 func (db *DB) DropMembers(ctx context.Context, t state.Target, row state.Row, epoch string, names []string) error {
 	for _, name := range names {
 		m := valueMembers{DB: db, target: t, partition: db.MemberPartition(t, row, name), epoch: epoch}
 		var keys []string
-		err := m.query(ctx, epoch+"#", dropPage, func(key string) bool {
+		err := m.query(ctx, epoch+"#", dropPageSize, func(key string) bool {
 			keys = append(keys, key)
 			return true
 		})

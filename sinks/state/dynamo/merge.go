@@ -8,9 +8,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// MergedWrite merges several ItemWrites that build on each other into one transaction. For each guard, seat and claim it
-// writes the state after the last write, on the condition of the state before the first. So each is one action, as
-// DynamoDB requires. The caller adds an action for each of Rows.
+// MergedWrite merges several ItemWrites that build on each other into one transaction. It has one action for each
+// guard, owner record and claim, because DynamoDB refuses two actions on one item. The action writes the state after
+// the last ItemWrite, on condition that the state before the first one is still stored. The caller adds an action for
+// each of Rows.
 type MergedWrite struct {
 	db     *DB
 	target state.Target
@@ -21,25 +22,25 @@ type MergedWrite struct {
 
 // guardChange replaces the guard of an item.
 type guardChange struct {
-	source item.Key
-	was    record.Version
-	void   bool // Void of the guard that was read
-	now    state.Guard
+	source  item.Key
+	was     record.Version
+	wasVoid bool // Void of the guard that was read
+	now     state.Guard
 }
 
 // RowChange is a row whose claims change.
 type RowChange struct {
 	Row   state.Row
-	Owner state.Claim // the new owner; the zero Claim deletes the row
+	Owner state.Claim // the new owner; zero deletes the row
 
-	was, now string // the revision that was read, and the new one
+	was, now string // revision that was read, and new revision
 	claims   []claimChange
 }
 
-// claimChange replaces the claim of an item; the zero Claim removes it.
+// claimChange replaces the claim of an item.
 type claimChange struct {
 	source item.Key
-	now    state.Claim
+	now    state.Claim // the new claim; zero removes it
 }
 
 // NewMergedWrite returns a MergedWrite without actions.
@@ -60,7 +61,7 @@ func (m *MergedWrite) Add(w *state.ItemWrite) bool {
 		r := m.row(w.Rows[i].Row)
 		switch {
 		case r == nil:
-			more += 3 // seat, claim, row
+			more += 3 // owner record, claim, row
 		case r.now != w.Rows[i].Was:
 			return false
 		case r.claim(w.Source) == nil:
@@ -72,7 +73,7 @@ func (m *MergedWrite) Add(w *state.ItemWrite) bool {
 	}
 	m.size += more
 	if g == nil {
-		m.guards = append(m.guards, guardChange{source: w.Source, was: w.Was, void: w.WasVoid, now: w.Guard})
+		m.guards = append(m.guards, guardChange{source: w.Source, was: w.Was, wasVoid: w.WasVoid, now: w.Guard})
 	} else {
 		g.now = w.Guard
 	}
@@ -117,17 +118,17 @@ func (m *MergedWrite) Rows() []RowChange { return m.rows }
 // Claimed reports whether the row had a claim when it was read.
 func (r *RowChange) Claimed() bool { return r.was != "" }
 
-// Actions returns the actions of the transaction, and what each writes, for errors. If the condition of an action
-// is not met, a guard or the claims on a row have changed.
+// Actions returns the actions of the transaction. subjects describes the item that each action writes, for errors. If a
+// condition is not met, a guard or the claims on a row have changed since they were read.
 func (m *MergedWrite) Actions() (actions []Action, subjects []string) {
-	add := func(what string, a Action) { actions, subjects = append(actions, a), append(subjects, what) }
+	add := func(subject string, a Action) { actions, subjects = append(actions, a), append(subjects, subject) }
 	actions, subjects = slices.Grow(actions, m.size), slices.Grow(subjects, m.size)
 	for _, g := range m.guards {
-		add("the guard of an item", m.db.setGuard(m.target, g.source, g.was, g.void, g.now))
+		add("the guard of an item", m.db.setGuard(m.target, g.source, g.was, g.wasVoid, g.now))
 	}
 	for i := range m.rows {
 		r := &m.rows[i]
-		add("the seat of a row", m.setSeat(r))
+		add("the seat of a row", m.setOwner(r))
 		for c := range r.claims {
 			ref := m.db.ClaimRef(m.target, r.Row, r.claims[c].source)
 			if now := &r.claims[c].now; now.Source == "" {
@@ -140,9 +141,10 @@ func (m *MergedWrite) Actions() (actions []Action, subjects []string) {
 	return actions, subjects
 }
 
-// setSeat returns the action that replaces or deletes a seat, on the condition of the revision that was read.
-func (m *MergedWrite) setSeat(r *RowChange) Action {
-	ref := m.db.SeatRef(m.target, r.Row)
+// setOwner returns the action that replaces or deletes the owner record of a row, on condition that it still has the
+// revision that was read.
+func (m *MergedWrite) setOwner(r *RowChange) Action {
+	ref := m.db.OwnerRef(m.target, r.Row)
 	unchanged := Condition{Text: "attribute_not_exists(pk)"}
 	if r.was != "" {
 		unchanged = Condition{Text: "revision = :was", Values: Item{":was": S(r.was)}}
@@ -150,5 +152,5 @@ func (m *MergedWrite) setSeat(r *RowChange) Action {
 	if r.now == "" {
 		return Delete(ref, unchanged)
 	}
-	return Put(ref.Table, with(ref.Key, Item{attrRevision: S(r.now), attrHolder: S(string(r.Owner.Source))}), unchanged)
+	return Put(ref.Table, withAttributes(ref.Key, Item{attrRevision: S(r.now), attrOwnerKey: S(string(r.Owner.Source))}), unchanged)
 }

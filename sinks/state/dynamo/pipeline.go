@@ -2,7 +2,7 @@ package dynamo
 
 import "github.com/tablewake/tablewake/sinks/state"
 
-// State is the state of one pipeline in the table, without the guards and contributions of its views.
+// State is the state of one pipeline in the table, except the guards and contributions of its views.
 type State struct {
 	db       *DB
 	pipeline string

@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Query yields the items of a query, read consistently page by page. Items that are written
-// meanwhile may be missing. in.Limit is the size of a page. A pulled error ends the sequence.
+// Query yields the items of a query. It reads them consistently, page by page. in.Limit is the size of a page. An item
+// that is written during the read may be missing. A pulled error ends the sequence.
 func (db *DB) Query(ctx context.Context, in *dynamodb.QueryInput) iter.Seq2[Item, error] {
 	return itemsOf(db.query(ctx, *in, state.Listing{}))
 }
@@ -22,11 +22,12 @@ func (db *DB) Query(ctx context.Context, in *dynamodb.QueryInput) iter.Seq2[Item
 // page is the answer of one request of a query or a scan.
 type page struct {
 	items []Item
-	next  Item // where the next page begins; empty after the last one
+	next  Item // key with which the next page begins; empty on the last page
 	used  *types.ConsumedCapacity
 }
 
-// pages yields the pages that read returns, each from where the one before ended. Units are spent as l says.
+// pages yields the pages of a query or a scan. It calls read with the key with which the page begins. It passes the
+// used read units to l.Spend.
 func pages(ctx context.Context, l state.Listing, read func(start Item) (page, error)) iter.Seq2[page, error] {
 	return func(yield func(page, error) bool) {
 		p, err := read(nil)
@@ -72,7 +73,7 @@ func (db *DB) query(ctx context.Context, in dynamodb.QueryInput, l state.Listing
 	})
 }
 
-// parsed yields the results of parse. An error ends the sequence.
+// parsed yields the result of parse for each item. An error ends the sequence.
 func parsed[T any](items iter.Seq2[Item, error], parse func(Item) (T, error)) iter.Seq2[T, error] {
 	return seq.Map(items, func(item Item) (T, bool, error) {
 		v, err := parse(item)
@@ -80,12 +81,13 @@ func parsed[T any](items iter.Seq2[Item, error], parse func(Item) (T, error)) it
 	})
 }
 
-// notes yields the notes of a kind of a pipeline, in the order of their sort keys, as Query does.
+// notes yields the pipeline's notes of one kind, sorted by their sort keys, as Query does.
 func notes[T any](ctx context.Context, s *State, kind string, parse func(Item) (T, error)) iter.Seq2[T, error] {
 	return parsed(s.db.Query(ctx, s.db.partitionQuery(partition(s.pipeline, kind))), parse)
 }
 
-// sorted reads a sequence to its end and yields its values in order. It yields the error of the sequence alone.
+// sorted reads a sequence to its end, and yields its values in order. If the sequence has an error, it yields only
+// that.
 func sorted[T any](values iter.Seq2[T, error], order func(a, b T) int) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var all []T
@@ -105,8 +107,8 @@ func sorted[T any](values iter.Seq2[T, error], order func(a, b T) int) iter.Seq2
 	}
 }
 
-// any reports whether a query finds an item.
-func (db *DB) any(ctx context.Context, in *dynamodb.QueryInput) (bool, error) {
+// hasItem reports whether a query finds an item.
+func (db *DB) hasItem(ctx context.Context, in *dynamodb.QueryInput) (bool, error) {
 	for _, err := range db.Query(ctx, in) {
 		return err == nil, err
 	}
@@ -127,8 +129,8 @@ func (db *DB) Scan(ctx context.Context, in *dynamodb.ScanInput) iter.Seq2[Item, 
 	return itemsOf(db.scan(ctx, s, state.Listing{}))
 }
 
-// ScanPages calls do with the items of the first pages of a scan until do returns false. It reports
-// whether do saw all items.
+// ScanPages calls do with each item of the first pages of a scan, until do returns false. complete is true if do was
+// called with all items of the table and never returned false.
 func (db *DB) ScanPages(ctx context.Context, in *dynamodb.ScanInput, pages int, do func(Item) bool) (complete bool, err error) {
 	for page, err := range db.scan(ctx, *in, state.Listing{}) {
 		if err != nil {

@@ -12,25 +12,26 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// recheckInterval is the time between two checks that the tables were not exchanged.
+// recheckInterval is the minimum time between two checks that the tables were not exchanged.
 const recheckInterval = 30 * time.Second
 
-// acceptedIdentities holds the identities with which the process began. They must not change while it writes.
+// acceptedIdentities has the births and the identities of tables that the process began with. They must not change
+// while it writes.
 type acceptedIdentities struct {
 	births     sync.Map // Target -> Ref of the stored birth
 	identities sync.Map // name of a table -> its identity
 	checked    sync.Map // Target -> time.Time of the last check
 }
 
-// noteBirth notes the birth of a table's output that this process writes to.
+// noteBirth keeps the birth of an output in a table, for CheckState.
 func (s *State) noteBirth(b state.Birth) {
 	if table, ok := strings.CutPrefix(b.Target, "table "); ok {
 		s.db.accepted.births.Store(state.Target{Pipeline: s.pipeline, Table: table, View: b.Sink, Birth: b.ID}, s.birthRef(b))
 	}
 }
 
-// CheckState returns an error if the state lost the birth of t while this process wrote: then an item that the state
-// does not know is not a new item. It returns nil for a birth that this process did not begin with.
+// CheckState returns an error if the state lost the birth of t since this process read it. Then an item that the state
+// does not know may not be a new item. CheckState returns nil if the process did not read that birth.
 func (db *DB) CheckState(ctx context.Context, t state.Target) error {
 	ref, ok := db.accepted.births.Load(t)
 	if !ok {
@@ -45,15 +46,15 @@ func (db *DB) CheckState(ctx context.Context, t state.Target) error {
 }
 
 // CheckTables returns an error if the state lost the birth of t, or if the table of rows was exchanged since this
-// process began. rows reaches that table. It checks at most once in 30 seconds.
+// process began. rows is the DB for the table of rows. CheckTables checks at most once in 30 seconds.
 func (db *DB) CheckTables(ctx context.Context, t state.Target, rows *DB) error {
 	now := db.now()
-	at, asked := db.accepted.checked.Load(t)
+	lastCheck, wasChecked := db.accepted.checked.Load(t)
 	switch {
-	case !asked:
+	case !wasChecked:
 		db.accepted.checked.Store(t, now) // the process began just now
 		return nil
-	case now.Sub(at.(time.Time)) < recheckInterval:
+	case now.Sub(lastCheck.(time.Time)) < recheckInterval:
 		return nil
 	}
 	if err := db.CheckState(ctx, t); err != nil {

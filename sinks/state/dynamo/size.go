@@ -25,8 +25,8 @@ func SizeOfItem(item Item) int {
 	return n
 }
 
-// SizeOf returns the size of a value in bytes. The size of a number is approximate: the guide says one
-// byte for every two digits, and one more.
+// SizeOf returns the size of a value in bytes. The size of a number is approximate: the guide counts one byte for two
+// digits, and one more byte.
 func SizeOf(av types.AttributeValue) int {
 	n := 0
 	switch v := av.(type) {
@@ -61,7 +61,7 @@ func SizeOf(av types.AttributeValue) int {
 	return n
 }
 
-// sizeOfNumber returns the size of a number that is written in full, without an exponent.
+// sizeOfNumber returns the size of a number in bytes. text must not have an exponent.
 func sizeOfNumber(text string) int {
 	text, negative := strings.CutPrefix(text, "-")
 	whole, fraction, _ := strings.Cut(text, ".")

@@ -10,23 +10,24 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// targetRef returns the reference to the note that a target was written to.
+// targetRef returns the reference to the note of a target that was written to.
 func (db *DB) targetRef(t state.Target) Ref {
 	return db.noteRef(t.Pipeline, "targets", t.View, t.Birth, t.Table)
 }
 
-// attrWitnesses holds keys of items that got rows in the target.
+// attrWitnesses is the attribute with the keys of some items that got rows in the target.
 const attrWitnesses = "witnesses"
 
-// maxWitnesses bounds them. Several are kept, since the row of one may be removed later.
+// maxWitnesses is the maximum number of witnesses. There are several, because the row of one may be removed later.
 const maxWitnesses = 10
 
-// Touch records that a target is about to be written to, and some of the items that get rows
-// there, once in the lifetime of db. [DB.Untouched] and [DB.Witnesses] read the note: they could not ask the
-// items of the target themselves, which have a partition each.
+// Touch stores a note that a target is about to be written to. The note also names some of the items that get rows
+// there. Touch writes it once in the lifetime of db, or twice if there were no witnesses at first. [DB.Untouched] and
+// [DB.Witnesses] read the note. They cannot query the items of the target instead, because each of them has a partition
+// of its own.
 func (db *DB) Touch(ctx context.Context, t state.Target, witnesses iter.Seq[item.Key]) error {
-	had, done := db.touched.Load(t)
-	if done && had == true {
+	hasWitnesses, noted := db.touched.Load(t)
+	if noted && hasWitnesses == true {
 		return nil
 	}
 	item := db.targetRef(t).Key
@@ -36,7 +37,7 @@ func (db *DB) Touch(ctx context.Context, t state.Target, witnesses iter.Seq[item
 			break
 		}
 	}
-	if done && len(keys) == 0 {
+	if noted && len(keys) == 0 {
 		return nil
 	}
 	if len(keys) > 0 {
@@ -49,7 +50,7 @@ func (db *DB) Touch(ctx context.Context, t state.Target, witnesses iter.Seq[item
 	return err
 }
 
-// Witnesses returns some of the items that got rows in a target.
+// Witnesses returns the keys of some items that got rows in a target.
 func (db *DB) Witnesses(ctx context.Context, t state.Target) (keys []item.Key, err error) {
 	image, err := db.getOne(ctx, db.targetRef(t))
 	list, ok := image[attrWitnesses].(*types.AttributeValueMemberL)
@@ -64,7 +65,7 @@ func (db *DB) Witnesses(ctx context.Context, t state.Target) (keys []item.Key, e
 	return keys, nil
 }
 
-// Untouched reports whether nothing was ever written to a target.
+// Untouched reports whether no process ever wrote to a target.
 func (db *DB) Untouched(ctx context.Context, t state.Target) (bool, error) {
 	item, err := db.getOne(ctx, db.targetRef(t))
 	return err == nil && item == nil, err

@@ -19,19 +19,19 @@ import (
 // (DynamoDB API reference, TransactWriteItems).
 const MaxActions = 100
 
-// Action is one write of a transaction, or a check alone. If its
-// ReturnValuesOnConditionCheckFailure is ALL_OLD, a refusal has the stored item in [Unmet].Item.
+// Action is one write of a transaction, or only a check. If its ReturnValuesOnConditionCheckFailure is ALL_OLD and its
+// condition is not met, [Unmet].Item is the stored item.
 type Action = types.TransactWriteItem
 
-// ConditionError reports that nothing was written because conditions are not met: another writer
-// was first. It is neither transient nor fatal, and the caller reads again.
+// ConditionError reports that nothing was written because conditions are not met: another writer was first. It is
+// neither transient nor fatal. The caller reads again.
 type ConditionError struct {
 	Unmet []Unmet // in the order of the actions; at least one
 }
 
 // Unmet is an action whose condition is not met.
 type Unmet struct {
-	Action int
+	Action int  // index of the action
 	Item   Item // the stored item; nil if there is none, or if the action did not request it
 }
 
@@ -52,12 +52,11 @@ func (e *ConditionError) Redacted() string { return e.Error() }
 // Describe returns the class of the error.
 func (e *ConditionError) Describe() (class, field string) { return "conflict", "" }
 
-// Transact writes all actions, or none. It returns nil when they are durable. The error
-// is a *[ConditionError] if conditions are not met, and otherwise an [Error] whose
-// Action is the failed action. Conflicts, throttling and lost answers are retried
-// first with one client token, so that nothing is written twice.
+// Transact writes all actions, or none. It returns nil when they are durable. The error is a *[ConditionError] if
+// conditions are not met. Otherwise it is an [Error] whose Action is the failed action. After a conflict, throttling or
+// a lost answer, Transact first retries with the same client token, so that nothing is written twice.
 //
-// No two actions may be on one item.
+// Two actions may not use the same item.
 func (db *DB) Transact(ctx context.Context, actions []Action) error {
 	switch n := len(actions); {
 	case n == 0:
@@ -70,10 +69,9 @@ func (db *DB) Transact(ctx context.Context, actions []Action) error {
 	return err
 }
 
-// Write writes one action without a transaction, at half the price. The action cannot be a check alone.
-// It returns as Transact does. There is no client token, so after a lost answer the write
-// is repeated. The condition of the action must then fail on the first write, or a repeated write must be
-// harmless.
+// Write writes one action without a transaction, at half the price. The action must not be only a check. Write returns
+// the same errors as Transact. It has no client token, so it repeats the write after a lost answer. The caller makes
+// sure that the repeated write is harmless, or that its condition fails after the first write.
 func (db *DB) Write(ctx context.Context, a Action) (err error) {
 	switch {
 	case a.Put != nil:
@@ -103,7 +101,7 @@ func (db *DB) Write(ctx context.Context, a Action) (err error) {
 	return err
 }
 
-// writeIf is Write of an action with a condition. It returns false without an error if the condition is not met.
+// writeIf writes an action with a condition, as Write does. It returns false and no error if the condition is not met.
 func (db *DB) writeIf(ctx context.Context, a Action) (bool, error) {
 	err := db.Write(ctx, a)
 	if _, unmet := errors.AsType[*ConditionError](err); unmet {
@@ -112,10 +110,10 @@ func (db *DB) writeIf(ctx context.Context, a Action) (bool, error) {
 	return err == nil, err
 }
 
-// conditions returns the ConditionError that err contains, nil if it has none. A
-// condition that is not met takes precedence over all other reasons of a cancelled transaction,
-// since the actions were made from data that changed.
-func conditions(err error) error {
+// unmetConditions returns the conditions that err reports as not met, as a ConditionError; nil if there are none. They
+// take precedence over all other reasons of a cancelled transaction, because the actions were made from data that has
+// changed.
+func unmetConditions(err error) error {
 	if c, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
 		return &ConditionError{Unmet: []Unmet{{Item: c.Item}}}
 	}
@@ -135,9 +133,9 @@ func conditions(err error) error {
 	return &ConditionError{Unmet: unmet}
 }
 
-// cancelled returns the error of a cancelled transaction: the first reason that is not transient,
-// otherwise the first reason.
-func cancelled(op string, c *types.TransactionCanceledException) error {
+// cancellationError returns the error of a cancelled transaction: the first reason that is not transient. If all are
+// transient, it returns the first reason.
+func cancellationError(op string, c *types.TransactionCanceledException) error {
 	var first error
 	for i, r := range c.CancellationReasons {
 		code := aws.ToString(r.Code)
@@ -146,8 +144,8 @@ func cancelled(op string, c *types.TransactionCanceledException) error {
 		}
 		e := &Error{Op: op, Action: i, Code: code, Err: c}
 		e.Detail, e.Kind = kindOf(code, aws.ToString(r.Message))
-		err := e.marked(0)
-		if _, again := pipeline.Retryable(err); !again {
+		err := e.withHint(0)
+		if _, retryable := pipeline.Retryable(err); !retryable {
 			return err
 		}
 		if first == nil {

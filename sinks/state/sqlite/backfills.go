@@ -30,7 +30,7 @@ const (
 	setPart = `UPDATE "_tws_parts" SET (` + partColumns + `) = (?, ?, ?, ?, ?) WHERE (` + partColumns + `) = (?, ?, ?, ?, ?) AND pipeline = ? AND run = ? AND id = ?`
 )
 
-// Backfills yields a pipeline's backfills as they are when the read begins.
+// Backfills yields the pipeline's backfills as of the start of the read.
 func (s *State) Backfills(ctx context.Context) iter.Seq2[state.Backfill, error] {
 	return Read(ctx, s.db, allBackfills, []any{s.pipeline}, backfill)
 }
@@ -42,7 +42,7 @@ func backfill(rows *sql.Rows) (b state.Backfill, err error) {
 	return b, err
 }
 
-// AddBackfill inserts a backfill if there is none of its run.
+// AddBackfill inserts a backfill if there is none with its run.
 func (s *State) AddBackfill(ctx context.Context, b state.Backfill) (state.Backfill, error) {
 	if _, err := s.db.execCount(ctx, addBackfill, s.pipeline, b.Run, b.Sinks, b.Source, nanoseconds(b.Start), nanoseconds(b.From), b.Parts); err != nil {
 		return b, err
@@ -64,7 +64,7 @@ func (s *State) RemoveBackfill(ctx context.Context, run string) error {
 	})
 }
 
-// Parts yields the parts of a backfill as they are when the read begins.
+// Parts yields the parts of a backfill as of the start of the read.
 func (s *State) Parts(ctx context.Context, run string) iter.Seq2[state.Part, error] {
 	return Read(ctx, s.db, allParts, []any{s.pipeline, run}, func(rows *sql.Rows) (p state.Part, err error) {
 		err = rows.Scan(&p.Run, &p.ID, &p.Owner, &p.Counter, &p.Position, &p.Items, &p.Done)

@@ -29,7 +29,7 @@ func birthValues(b state.Birth) []any {
 	return []any{b.ID, b.Made.UnixNano(), b.State, b.Store, b.Begun, b.Fresh, string(b.Stage), nanoseconds(b.Floor), b.Stream, b.Run, nanoseconds(b.ReadUntil), nanoseconds(b.LeftOut)}
 }
 
-// Births yields a pipeline's births as they are when the read begins.
+// Births yields the pipeline's births as of the start of the read.
 func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 	return Read(ctx, s.db, readBirths, []any{s.pipeline}, func(rows *sql.Rows) (b state.Birth, err error) {
 		var made, floor, readUntil, leftOut sql.NullInt64
@@ -43,7 +43,7 @@ func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 	})
 }
 
-// RecordBirth inserts a birth if there is none, and records in the witness that there are births.
+// RecordBirth inserts a birth if there is none. It also records in the witness that there are births.
 func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, error) {
 	err := s.db.Write(ctx, func(w *Writer) error {
 		if err := w.Exec(context.WithoutCancel(ctx), insertBirth, append(birthValues(b), s.pipeline, b.Sink, b.Target)...); err != nil {
@@ -59,7 +59,7 @@ func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, er
 }
 
 // SetBirth replaces a birth if it is unchanged.
-func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (done bool, err error) {
+func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (changed bool, err error) {
 	err = s.db.Write(ctx, func(w *Writer) error {
 		ctx := context.WithoutCancel(ctx)
 		key := append(birthValues(was), s.pipeline, was.Sink, was.Target)
@@ -69,16 +69,16 @@ func (s *State) SetBirth(ctx context.Context, was, now state.Birth) (done bool, 
 		} else {
 			n, err = w.ExecCount(ctx, setBirth, append(birthValues(now), key...)...)
 		}
-		if done = n > 0; err != nil || now != (state.Birth{}) {
+		if changed = n > 0; err != nil || now != (state.Birth{}) {
 			return err
 		}
-		left := false
-		if _, err := w.QueryRow(ctx, anyBirth, nil, &left); err != nil || left {
+		remain := false
+		if _, err := w.QueryRow(ctx, anyBirth, nil, &remain); err != nil || remain {
 			return err
 		}
 		return s.db.witness.setBirths(false)
 	})
-	return done, err
+	return changed, err
 }
 
 // Identity returns the token of the witness; "" if the file has no witness.
@@ -86,7 +86,7 @@ func (s *State) Identity(context.Context) (string, error) { return s.db.witness.
 
 var _ state.LossDetector = (*State)(nil)
 
-// DetectLoss returns evidence if the witness records births and the file has none.
+// DetectLoss returns the evidence of a loss if the witness records that there are births, but the file has none.
 func (s *State) DetectLoss(ctx context.Context) (string, error) {
 	found, _, err := ReadFirst(ctx, s.db, anyBirth, nil, ScanColumn[bool])
 	if err != nil || found || !s.db.witness.hasBirths() {

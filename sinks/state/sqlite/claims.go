@@ -12,16 +12,17 @@ import (
 )
 
 const (
-	// A seat without claims, and claims without a seat, are damage that a write mends.
-	readSeats = `SELECT j.key, ifnull(s.revision, ''), ifnull(s.holder, ''), ifnull(c.item, ''), ifnull(c.version, ''), ifnull(c.time, 0), ifnull(c.attributes, '')
+	// readRowClaims also returns owners without claims and claims without an owner. That is damage, which the next
+	// write repairs. The table of owners is named seats, and its column with the owner is named holder.
+	readRowClaims = `SELECT j.key, ifnull(s.revision, ''), ifnull(s.holder, ''), ifnull(c.item, ''), ifnull(c.version, ''), ifnull(c.time, 0), ifnull(c.attributes, '')
 FROM json_each(?1) j LEFT JOIN "_tws_seats" s ON s.target = ?2 AND s.row = j.value LEFT JOIN "_tws_claims" c ON c.target = ?2 AND c.row = j.value
 WHERE s.row IS NOT NULL OR c.item IS NOT NULL`
 
 	readRevision = `SELECT revision FROM "_tws_seats" WHERE target = ? AND row = ?`
 
-	writeSeat = `INSERT OR REPLACE INTO "_tws_seats" (target, row, revision, holder) VALUES (?, ?, ?, ?)`
+	writeOwner = `INSERT OR REPLACE INTO "_tws_seats" (target, row, revision, holder) VALUES (?, ?, ?, ?)`
 
-	deleteSeat = `DELETE FROM "_tws_seats" WHERE target = ? AND row = ?`
+	deleteOwner = `DELETE FROM "_tws_seats" WHERE target = ? AND row = ?`
 
 	writeClaim = `INSERT OR REPLACE INTO "_tws_claims" (target, row, item, version, time, attributes) VALUES (?, ?, ?, ?, ?, ?)`
 
@@ -38,7 +39,7 @@ func (w *Writer) RowClaims(ctx context.Context, target int64, rows []state.Row) 
 	for i, row := range rows {
 		all[i].Row = row
 	}
-	err := w.QueryRows(ctx, readSeats, []any{JSONArray(rows), target}, func(r *sql.Rows) error {
+	err := w.QueryRows(ctx, readRowClaims, []any{JSONArray(rows), target}, func(r *sql.Rows) error {
 		var i int
 		var ns int64
 		var revision, owner, source, version, attributes string
@@ -62,8 +63,8 @@ func (w *Writer) RowClaims(ctx context.Context, target int64, rows []state.Row) 
 	return all, err
 }
 
-// ContestedRows yields the rows of a target on which claims wait, in order, as they were when the read began. A pulled
-// error ends the sequence.
+// ContestedRows yields the rows of a target on which claims wait, in order, as of the start of the read. A pulled error
+// ends the sequence.
 func (db *DB) ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state.ContestedRow, error] {
 	scan := func(rows *sql.Rows) (r state.ContestedRow, err error) {
 		r.Waiting = make([]item.Key, 1)
@@ -91,8 +92,8 @@ func (db *DB) ContestedRows(ctx context.Context, t state.Target) iter.Seq2[state
 	}
 }
 
-// SetClaims changes the claims of an item and its guard, within a transaction. It returns false if the guard, or the
-// claims on one of the rows, are not as expected; the caller then rolls the transaction back.
+// SetClaims changes the guard of an item and its claims, within a transaction. It returns false if the guard or the
+// claims on a row are not as expected. The caller then rolls the transaction back.
 func (w *Writer) SetClaims(ctx context.Context, target int64, iw *state.ItemWrite) (bool, error) {
 	if ok, err := w.setGuard(ctx, target, iw); err != nil || !ok {
 		return false, err
@@ -105,7 +106,7 @@ func (w *Writer) SetClaims(ctx context.Context, target int64, iw *state.ItemWrit
 	return true, nil
 }
 
-// setClaim changes one claim on a row; false if the claims are not as expected.
+// setClaim changes the claim of an item on a row. It returns false if the claims are not as expected.
 func (w *Writer) setClaim(ctx context.Context, target int64, source item.Key, rw *state.RowClaimsWrite) (bool, error) {
 	row := string(rw.Row)
 	var revision string
@@ -121,9 +122,9 @@ func (w *Writer) setClaim(ctx context.Context, target int64, source item.Key, rw
 	switch {
 	case err != nil:
 	case rw.Revision == "":
-		err = w.Exec(ctx, deleteSeat, target, row)
+		err = w.Exec(ctx, deleteOwner, target, row)
 	default:
-		err = w.Exec(ctx, writeSeat, target, row, rw.Revision, string(rw.Owner.Source))
+		err = w.Exec(ctx, writeOwner, target, row, rw.Revision, string(rw.Owner.Source))
 	}
 	return err == nil, err
 }
@@ -140,7 +141,7 @@ func columnsJSON(columns []state.Column) string {
 	return string(append(b, '}'))
 }
 
-// parseClaim returns the claim of an item as it is stored.
+// parseClaim returns a claim from its stored columns. ns is its time in Unix nanoseconds.
 func parseClaim(source, version string, ns int64, attributes string) (c state.Claim, err error) {
 	c = state.Claim{Source: item.Key(source), Time: time.Unix(0, ns).UTC()}
 	if c.Version, err = record.ParseVersion(version); err == nil {

@@ -2,8 +2,8 @@ package sqlite
 
 import "github.com/tablewake/tablewake/pipeline/redact"
 
-// errs makes the errors of this package. They carry the text that logs may show.
+// errs creates the errors of this package. They carry a redacted text, which logs may contain.
 const errs = redact.Class("state")
 
-// viewErrs makes the errors about what a view wrote, with the class of views.
+// viewErrs creates the errors about the output of views. They have the class of package view.
 const viewErrs = redact.Class("view")

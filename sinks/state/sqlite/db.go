@@ -20,12 +20,12 @@ import (
 
 // Options shape a DB.
 type Options struct {
-	ReadOnly    bool          // the file must exist, and writing fails. Default: Open creates a missing file and its folder
+	ReadOnly    bool          // the file must exist, and writes fail. Default: Open creates a missing file and its folder
 	BusyTimeout time.Duration // how long a write waits for another process. Default: 5s
 
-	// Witness is the path of a file that distinguishes the database from another one of the same name
-	// and from an older copy ([State.Identity]). It is written each time the database is opened for
-	// writing, so only one process at a time may open it. Default: the database has no identity.
+	// Witness is the path of a file beside the database. It distinguishes the database from another one of the same
+	// name and from an older copy ([State.Identity]). Open writes it each time it opens the database for writing, so
+	// only one process at a time may do that. Default: the database has no identity.
 	Witness string
 }
 
@@ -34,12 +34,12 @@ type DB struct {
 	path    string
 	writer  *sql.DB
 	reader  reader
-	witness *witness     // nil: an older copy of the file is not detected
-	opened  disk.Opened  // the file as it was opened for writing
-	free    chan *Writer // holds the Writer while it is not in use; nil if the DB is closed or read-only
+	witness *witness      // nil if an older copy of the file is not detected
+	opened  disk.OpenPath // the file as it was opened for writing
+	free    chan *Writer  // holds the Writer while it is not in use; nil if the DB is closed or read-only
 }
 
-// Open opens the file at path, with the contents that the last process committed.
+// Open opens the file at path.
 func Open(ctx context.Context, path string, o Options) (*DB, error) {
 	if path == "" {
 		return nil, errors.New("sqlite: path is empty")
@@ -79,7 +79,7 @@ func (db *DB) checkReadable(ctx context.Context, abs string) error {
 func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, error) {
 	err := private.MkdirAll(filepath.Dir(abs))
 	if err == nil {
-		err = makeFile(abs)
+		err = createFile(abs)
 	}
 	if err != nil {
 		return nil, disk.Failed(fmt.Errorf("sqlite: %w", err))
@@ -89,7 +89,7 @@ func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, e
 	db.writer, err = sql.Open("sqlite", dsn(abs, o, "journal_mode(wal)", "synchronous(full)",
 		"wal_autocheckpoint(4000)", // pages, 16 MiB
 		"cache_size(-32768)",       // KiB
-		"temp_store(memory)"))      // holds the undo log of a savepoint, which is at most as large as the pages that it writes
+		"temp_store(memory)"))      // for the undo log of a savepoint, which is at most as large as the pages that the savepoint writes
 	if err != nil {
 		return nil, db.WrapError("open", err)
 	}
@@ -102,16 +102,16 @@ func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, e
 	if err := w.prepareFile(ctx); err != nil {
 		return w, err
 	}
-	if db.opened, err = disk.Opening(abs); err != nil || o.Witness == "" {
+	if db.opened, err = disk.NewOpenPath(abs); err != nil || o.Witness == "" {
 		return w, err
 	}
 	db.witness = &witness{path: o.Witness}
 	return w, db.witness.renewToken(ctx, w)
 }
 
-// makeFile creates an empty file if there is none. SQLite gives its other files the same mode.
-// An existing file is not opened, because closing it would release SQLite's locks on it.
-func makeFile(path string) error {
+// createFile creates an empty file if there is none. SQLite gives its other files the same mode. createFile does not
+// open an existing file, because closing it would release SQLite's locks on the file.
+func createFile(path string) error {
 	f, err := private.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
@@ -122,7 +122,7 @@ func makeFile(path string) error {
 	return f.Close()
 }
 
-// dsn returns the file and the settings of every connection to it, as the driver expects them.
+// dsn returns the driver's data source name: the file, and the settings of every connection to it.
 func dsn(abs string, o Options, pragmas ...string) string {
 	busy := cmp.Or(o.BusyTimeout, 5*time.Second)
 	q := url.Values{"_pragma": append([]string{"busy_timeout(" + strconv.FormatInt(busy.Milliseconds(), 10) + ")"}, pragmas...)}
@@ -130,16 +130,15 @@ func dsn(abs string, o Options, pragmas ...string) string {
 	return u.String()
 }
 
-// Path returns the path as it was given to Open.
+// Path returns the path that was passed to Open.
 func (db *DB) Path() string { return db.path }
 
-// Reader returns the pool of reading connections. Each statement reads one committed state of the
-// file. It may be used by several goroutines until Close.
+// Reader returns the pool of reading connections. Each statement reads one committed state of the file. Several
+// goroutines may use the pool at once, until Close.
 func (db *DB) Reader() *sql.DB { return db.reader.DB }
 
-// Write calls do with the writing connection. It blocks until no other caller uses the connection.
-// The error is transient if ctx ends before that. It is fatal if the DB is closed or read-only, or if
-// the file is no longer at its path.
+// Write calls do with the writing connection. It blocks until no other caller uses the connection. If ctx ends first,
+// the error is transient. The error is fatal if the DB is closed or read-only, or if the file is no longer at its path.
 func (db *DB) Write(ctx context.Context, do func(w *Writer) error) error {
 	select {
 	case w := <-db.free:
@@ -147,7 +146,7 @@ func (db *DB) Write(ctx context.Context, do func(w *Writer) error) error {
 		if w == nil {
 			return db.WrapError("write", errClosed)
 		}
-		if err := db.opened.There(); err != nil {
+		if err := db.opened.Check(); err != nil {
 			return fmt.Errorf("sqlite: %w", err)
 		}
 		return do(w)

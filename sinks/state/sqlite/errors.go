@@ -17,9 +17,9 @@ import (
 
 var errClosed = errs.New("the store is closed or was opened to be read")
 
-// WrapError adds the operation, the file and a hint to an error of SQLite. The result is transient if
-// another process uses the file or the call was cancelled, permanent if a value is too large, and fatal
-// if the file cannot be written at all. A nil err stays nil.
+// WrapError adds the operation, the file and a hint to an error of SQLite. The result is transient if another process
+// uses the file or the call was cancelled. It is permanent if a value is too large. Otherwise it is fatal, because the
+// file cannot be written at all. WrapError returns nil if err is nil.
 func (db *DB) WrapError(op string, err error) error {
 	if err == nil {
 		return nil
@@ -42,7 +42,7 @@ func (db *DB) WrapError(op string, err error) error {
 	case lib.SQLITE_TOOBIG:
 		return wrap("it is larger than the file can take")
 	case lib.SQLITE_FULL:
-		return pipeline.Fatal(wrap(disk.IsFull))
+		return pipeline.Fatal(wrap(disk.FullHint))
 	case lib.SQLITE_IOERR:
 		return pipeline.Fatal(wrap("the disk is full or failed: check it and start again, it goes on where it stopped"))
 	case lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_CANTOPEN, lib.SQLITE_AUTH:
@@ -53,7 +53,7 @@ func (db *DB) WrapError(op string, err error) error {
 	return pipeline.Fatal(errs.Errorf("sqlite: %s %s: %w", redact.Safe(op), redact.Safe(db.path), coded(err)))
 }
 
-// Damaged returns the error of a part of the file that can't be read.
+// Damaged returns the error of an entry of the file that cannot be read. what describes the entry.
 func (db *DB) Damaged(what string, err error) error {
 	return pipeline.Fatal(errs.Errorf("sqlite: %s: %s: %w: move the file away and replay", redact.Safe(db.path), redact.Safe(what), &state.DamagedError{Err: err}))
 }
@@ -63,7 +63,7 @@ func CanceledError(ctx context.Context) error {
 	return pipeline.Transient(errs.Errorf("sqlite: stopped: %w", context.Cause(ctx)))
 }
 
-// IsTooBig reports whether SQLite refused a value for its size.
+// IsTooBig reports whether SQLite refused a value because of its size.
 func IsTooBig(err error) bool { return code(err) == lib.SQLITE_TOOBIG }
 
 // noTransaction reports whether a rollback failed because no transaction was open.
@@ -71,7 +71,7 @@ func noTransaction(err error) bool {
 	return code(err) == lib.SQLITE_ERROR && strings.Contains(err.Error(), "no transaction")
 }
 
-// code returns the primary result code of a SQLite error, and -1 for any other error.
+// code returns the primary result code of a SQLite error; -1 for any other error.
 func code(err error) int {
 	if e, ok := errors.AsType[*driver.Error](err); ok {
 		return e.Code() & 0xff
@@ -79,8 +79,7 @@ func code(err error) int {
 	return -1
 }
 
-// codedError is an error of SQLite. Its text may quote values, so a log shows the text of its code
-// instead.
+// codedError is an error of SQLite. Its text may contain values, so logs contain the text of its code instead.
 type codedError struct{ error }
 
 func coded(err error) error {
@@ -109,7 +108,7 @@ func (e codedError) Describe() (class, field string) {
 	return "sqlite", ""
 }
 
-// Redacted returns the text of the code.
+// Redacted returns the text of the result code.
 func (e codedError) Redacted() string { return driver.ErrorCodeString[code(e.error)] }
 
 // Unwrap returns the error of SQLite.

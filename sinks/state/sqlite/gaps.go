@@ -22,7 +22,7 @@ const (
 
 // AddGap records a gap, or changes the record of a gap with the same beginning.
 func (s *State) AddGap(ctx context.Context, g record.Gap) error {
-	_, err := s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap, bool) { return stored.Again(g, time.Now()), true })
+	_, err := s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap, bool) { return stored.NotedAgain(g, time.Now()), true })
 	return err
 }
 
@@ -31,8 +31,9 @@ func (s *State) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepai
 	return s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap, bool) { return stored.SetRepair(r) })
 }
 
-// changeGap reads the gap with the beginning of g, and writes what change makes of it, in one transaction. It returns false if
-// change does.
+// changeGap replaces the record of the gap with the beginning of g by the result of change, in one transaction. If
+// there is no record, change gets the zero NotedGap. If change returns false, changeGap writes nothing and returns
+// false.
 func (s *State) changeGap(ctx context.Context, g record.Gap, change func(stored state.NotedGap) (state.NotedGap, bool)) (done bool, err error) {
 	err = s.db.transact(ctx, func(ctx context.Context, w *Writer) error {
 		var stored, next state.NotedGap
@@ -52,7 +53,7 @@ func (s *State) changeGap(ctx context.Context, g record.Gap, change func(stored 
 	return done && err == nil, err
 }
 
-// Gaps yields the gaps as they are when the read begins.
+// Gaps yields the gaps as of the start of the read.
 func (s *State) Gaps(ctx context.Context) iter.Seq2[state.NotedGap, error] {
 	return Read(ctx, s.db, allGaps, []any{s.pipeline}, gap)
 }
@@ -68,7 +69,7 @@ func gap(rows *sql.Rows) (g state.NotedGap, err error) {
 	return g, err
 }
 
-// nanoseconds returns a time as the file stores it: NULL for the zero time.
+// nanoseconds returns a time in Unix nanoseconds, as the file stores it. The zero time is NULL.
 func nanoseconds(t time.Time) any {
 	if t.IsZero() {
 		return nil

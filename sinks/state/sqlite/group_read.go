@@ -19,17 +19,17 @@ WHERE ` + isTarget + ` AND g.target = t.id AND g.row = j.value`
 ORDER BY j.key, m.name, m.value, m.id`
 )
 
-// StoredGroup is a group as the state has it. Version and Totals are empty if they cannot be read.
+// StoredGroup is a stored group. Version and Totals are empty if they cannot be read.
 type StoredGroup struct {
 	Shares   int64
 	Revision string
 	Version  record.Version
 	Totals   map[string]state.Number   // counts and sums by name
-	Members  map[string][]state.Member // by name, in order
+	Members  map[string][]state.Member // members of each min, max and distinct by its name, in order
 }
 
-// ReadGroups reads the groups of rows in the transaction of [DB.Snapshot], in the order of rows; nil for a row without a
-// group.
+// ReadGroups reads the groups of rows, in a transaction of [DB.Snapshot]. The result is in the order of rows, with nil
+// for a row without a group.
 func (db *DB) ReadGroups(ctx context.Context, tx *sql.Tx, t state.Target, rows []state.Row) ([]*StoredGroup, error) {
 	found, err := tx.QueryContext(ctx, readGroups, append([]any{JSONArray(rows)}, targetArgs(t)...)...)
 	if err != nil {
@@ -73,7 +73,7 @@ func (db *DB) ReadGroups(ctx context.Context, tx *sql.Tx, t state.Target, rows [
 	})
 }
 
-// readMembers calls do with the members of groups, in order.
+// readMembers calls do with each member of groups, in order.
 func (db *DB) readMembers(ctx context.Context, tx *sql.Tx, groups []int64, do func(group int64, m state.Member)) error {
 	list, err := json.Marshal(groups)
 	if err != nil {
@@ -95,7 +95,7 @@ func (db *DB) readMembers(ctx context.Context, tx *sql.Tx, groups []int64, do fu
 	return db.WrapError("read", found.Err())
 }
 
-// ListGroups yields the rows of the groups of a target that the state has, whether the table has them or not.
+// ListGroups yields the rows of a target's groups in the state, even if the table of rows does not have these rows.
 func (db *DB) ListGroups(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.Row, error] {
 	return listTarget(ctx, db, t, "m.row", `"_tws_groups"`, []string{"m.row"}, l, func(rows *sql.Rows) (r ListedRow[state.Row], err error) {
 		err = rows.Scan(&r.Value)

@@ -9,9 +9,10 @@ import (
 
 const readGroupRevision = `SELECT id, revision FROM "_tws_groups" WHERE target = ? AND row = ?`
 
-// ReplaceGroup replaces the group of a row by one that has the change alone, within a transaction. It does not read the
-// former group, which may be damaged. It returns false, and changes nothing, if the former group has another revision
-// than was; "" means that there is none. The other results are those of [Group.Change].
+// ReplaceGroup deletes the stored group of a row and creates a new one by the change c, within a transaction. It does
+// not read the stored group, which may be damaged. was is the expected revision of the stored group; "" if there is
+// none. If the revision differs, ReplaceGroup returns false and changes nothing. The other results are those of
+// [Group.Change].
 func (w *Writer) ReplaceGroup(
 	ctx context.Context, target int64, was string, c *state.GroupChange,
 ) (replaced bool, version record.Version, columns []state.Column, exists bool, err error) {

@@ -19,7 +19,7 @@ const (
 	deleteGroup = `DELETE FROM "_tws_groups" WHERE id = ?`
 )
 
-// Group is the stored group of one row of an aggregate. It may be used within a transaction only.
+// Group is the group of one row of an aggregate. It may only be used within a transaction.
 type Group struct {
 	writer  *Writer
 	target  int64
@@ -52,8 +52,8 @@ func (g *Group) damaged(err error) error {
 	return g.writer.db.Damaged("the group "+string(g.row), err)
 }
 
-// Change applies a change, and returns the version and the attributes of the group's row. exists is false if no share is
-// left in the group; Change then deletes it.
+// Change applies a change, and returns the version and the attributes of the group's row. If the group has no share any
+// more, Change deletes the group, and exists is false.
 func (g *Group) Change(ctx context.Context, c *state.GroupChange) (version record.Version, columns []state.Column, exists bool, err error) {
 	if err := g.add(ctx, c); err != nil {
 		return version, nil, false, err
@@ -87,7 +87,7 @@ func (g *Group) add(ctx context.Context, c *state.GroupChange) error {
 		if _, err := g.writer.QueryRow(ctx, newGroup, []any{g.target, string(g.row)}, &g.id); err != nil {
 			return err
 		}
-		if err := g.writer.Exec(ctx, removeMembers, g.id); err != nil { // SQLite uses the id of a group that somebody deleted again
+		if err := g.writer.Exec(ctx, removeMembers, g.id); err != nil { // SQLite may reuse the id of a group that was deleted by hand
 			return err
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// The table of notes is created with the first note, so it is not part of the layout.
+// The table of notes is not part of the layout: SetHeldBack creates it.
 const (
 	makeHeldBack = `CREATE TABLE IF NOT EXISTS "_tws_heldback" (
 	pipeline TEXT NOT NULL,
@@ -26,8 +26,7 @@ const (
 	allHeldBack   = `SELECT consumer, at, total, worst FROM "_tws_heldback" WHERE pipeline = ? AND at > ? ORDER BY consumer`
 )
 
-// SetHeldBack replaces the note of the consumer, or deletes it if h is empty. It also deletes expired
-// notes.
+// SetHeldBack replaces the note of the consumer, or deletes it if h is empty. It also deletes expired notes.
 func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
 	worst, err := h.Body()
 	if err != nil {

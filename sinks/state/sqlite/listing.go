@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// The bounds of a page of a listing. No statement is open while a page is yielded, so that a slow reader does not
-// keep the log of the file from being cut.
+// The limits of a page of a listing. No statement is open while the rows of a page are yielded. Otherwise a slow reader
+// would keep SQLite from truncating the write-ahead log.
 const (
 	pageRows  = 1000
 	pageBytes = 1 << 20
@@ -24,7 +24,7 @@ const (
 // ListQuery is a query whose rows [List] reads in the order of a key.
 type ListQuery struct {
 	Select string   // SELECT and WHERE without an order
-	Args   []any    // of Select
+	Args   []any    // arguments of Select
 	Key    []string // the columns of a unique key
 }
 
@@ -32,12 +32,13 @@ type ListQuery struct {
 type ListedRow[T any] struct {
 	Value   T
 	Key     []any // values of the key's columns: string, []byte or int64
-	Size    int   // of the value, in bytes
-	LeftOut bool  // the row is read, and is not yielded
+	Size    int   // size of Value in bytes, approximately
+	LeftOut bool  // the row is not yielded
 }
 
-// List yields the rows of a segment, page by page. Each page is one state of the file. A segment reads the rows of all
-// segments, since it is a part of the keys' hashes. A pulled error ends the sequence.
+// List yields the rows of a segment, page by page. Each page is from one state of the file. List reads the rows of all
+// segments and skips those of the others, because a hash of the key determines the segment. A pulled error ends the
+// sequence.
 func List[T any](ctx context.Context, db *DB, q ListQuery, l state.Listing, scan func(*sql.Rows) (ListedRow[T], error)) iter.Seq2[T, error] {
 	order := fmt.Sprintf(" ORDER BY %s LIMIT %d", strings.Join(q.Key, ", "), pageRows)
 	after := fmt.Sprintf(" AND (%s) > (?%s)", strings.Join(q.Key, ", "), strings.Repeat(", ?", len(q.Key)-1))
@@ -85,14 +86,16 @@ func keyText(key []any) string {
 	return string(b)
 }
 
-// isTarget is the condition that a row t of the targets is the one of [targetArgs].
+// isTarget is the SQL condition that row t of the table of targets is the target of targetArgs.
 const isTarget = `t.pipeline = ? AND t.name = ? AND t.view = ? AND t.birth = ?`
 
+// targetArgs returns the arguments of isTarget, followed by more.
 func targetArgs(t state.Target, more ...any) []any {
 	return append([]any{t.Pipeline, t.Table, t.View, t.Birth}, more...)
 }
 
-// listTarget lists columns of the rows m of a table that belong to a target.
+// listTarget lists the rows of a table that belong to a target. The query names the table m. columns are the selected
+// columns.
 func listTarget[T any](
 	ctx context.Context, db *DB, t state.Target, columns, table string, key []string, l state.Listing, scan func(*sql.Rows) (ListedRow[T], error),
 ) iter.Seq2[T, error] {
@@ -103,10 +106,10 @@ func listTarget[T any](
 	return List(ctx, db, q, l, scan)
 }
 
-// ListGuards yields the guards of a target that have a row, then the claims of its items, and then its claimed rows. A
-// guard that cannot be read is the zero Guard, and such a claim has no Source.
+// ListGuards yields the guards of a target with a row, then the claims of its items, and then the owners of its claimed
+// rows. A guard that cannot be read is the zero Guard. A claim that cannot be read has no Source.
 func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemGuard, error] {
-	guards := listRemembered(ctx, db, t, guards, l, parseGuard, func(source item.Key, g state.Guard) (state.ItemGuard, bool) {
+	guards := listItemRecords(ctx, db, t, guards, l, parseGuard, func(source item.Key, g state.Guard) (state.ItemGuard, bool) {
 		return state.ItemGuard{Item: source, Guard: g}, g.Row == ""
 	})
 	claims := listTarget(ctx, db, t, "m.row, m.item, m.version, m.time, m.attributes", `"_tws_claims"`, []string{"m.row", "m.item"}, l,
@@ -133,18 +136,19 @@ func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) i
 	return seq.Concat(guards, claims, owners)
 }
 
-// ListContributions yields the contributions of a target that have shares. One that cannot be read is the zero
+// ListContributions yields the contributions of a target with shares. A contribution that cannot be read is the zero
 // Contribution.
 func (db *DB) ListContributions(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemContribution, error] {
-	return listRemembered(ctx, db, t, contributions, l, parseContribution, func(source item.Key, c state.Contribution) (state.ItemContribution, bool) {
+	return listItemRecords(ctx, db, t, contributions, l, parseContribution, func(source item.Key, c state.Contribution) (state.ItemContribution, bool) {
 		return state.ItemContribution{Item: source, Contribution: c}, len(c.Shares) == 0
 	})
 }
 
-// listRemembered yields what a table remembers of the items of a target: what of returns for each, unless that is empty.
-func listRemembered[T, U any](
-	ctx context.Context, db *DB, t state.Target, table rememberedTable, l state.Listing,
-	parse func(record.Version, bool, []byte) (T, error), of func(item.Key, T) (u U, empty bool),
+// listItemRecords yields the result of convert for each guard or contribution of a target. It leaves out those for
+// which convert returns empty. If a record cannot be read, convert gets the zero T.
+func listItemRecords[T, U any](
+	ctx context.Context, db *DB, t state.Target, table itemTable, l state.Listing,
+	parse func(record.Version, bool, []byte) (T, error), convert func(item.Key, T) (u U, empty bool),
 ) iter.Seq2[U, error] {
 	return listTarget(ctx, db, t, "m.item, m.version, m.void, m."+table.value, table.name, []string{"m.item"}, l, func(rows *sql.Rows) (r ListedRow[U], err error) {
 		var source, version string
@@ -162,19 +166,19 @@ func listRemembered[T, U any](
 		if err != nil {
 			parsed = none
 		}
-		r.Value, empty = of(item.Key(source), parsed)
+		r.Value, empty = convert(item.Key(source), parsed)
 		r.LeftOut = empty && err == nil
 		return r, nil
 	})
 }
 
-// Snapshot runs do, whose reads are all of one state of the file.
+// Snapshot calls do with a transaction that reads one state of the file.
 func (db *DB) Snapshot(ctx context.Context, do func(*sql.Tx) error) error {
 	tx, err := db.reader.BeginTx(ctx, nil)
 	if err != nil {
 		return db.WrapError("read", err)
 	}
 	err = do(tx)
-	_ = tx.Rollback() // it has read only
+	_ = tx.Rollback() // do has written nothing
 	return err
 }

@@ -24,8 +24,8 @@ ON CONFLICT DO UPDATE SET letters = m.letters + 1`
 	allMarks = `SELECT sink, item, letters, since FROM "_tws_marks" WHERE pipeline = ? AND (? = '' OR sink = ?) ORDER BY sink, item`
 )
 
-// Held makes one indexed read if the sink has no mark, and one more if it has any. It does not wait for
-// writers, and sees what any process committed.
+// Held makes one indexed read. If the sink has a mark, it makes one more. It does not wait for writers, and sees the
+// marks that any process has committed.
 func (s *State) Held(ctx context.Context, sink string, keys []item.Key) ([]bool, error) {
 	held := make([]bool, len(keys))
 	if found, _, err := ReadFirst(ctx, s.db, anyMark, []any{s.pipeline, sink}, ScanColumn[bool]); err != nil || !found {
@@ -59,7 +59,7 @@ func (s *State) Clear(ctx context.Context, m state.Mark) (bool, error) {
 	return n > 0, err
 }
 
-// Marks yields the marks as they are when the read begins.
+// Marks yields the marks as of the start of the read.
 func (s *State) Marks(ctx context.Context, sink string) iter.Seq2[state.Mark, error] {
 	return Read(ctx, s.db, allMarks, []any{s.pipeline, sink, sink}, func(rows *sql.Rows) (m state.Mark, err error) {
 		var since int64

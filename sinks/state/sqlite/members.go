@@ -20,8 +20,8 @@ const (
 	greatestMember = `SELECT value FROM "_tws_members" WHERE "group" = ? AND name = ? ORDER BY value DESC LIMIT 1`
 )
 
-// changeMember adds or removes a member, and updates the total of its value. The cost is one or two
-// index reads, independent of the number of members.
+// changeMember adds or removes a member, and updates the total of the min, max or distinct. It costs one or two index
+// reads, whatever the number of members.
 func (g *Group) changeMember(ctx context.Context, m *state.Member) error {
 	q := addMember
 	if m.Remove {
@@ -46,8 +46,8 @@ func (g *Group) changeMember(ctx context.Context, m *state.Member) error {
 	return nil
 }
 
-// updateDistinct counts a value when its first member is added, and discounts it when its last member
-// is removed.
+// updateDistinct adds one to the total when the first member of a value was added. It subtracts one when the last
+// member of a value was removed.
 func (g *Group) updateDistinct(ctx context.Context, t *total, m *state.Member, value []byte) error {
 	var members int
 	if _, err := g.writer.QueryRow(ctx, countMembers, []any{g.id, m.Name, value}, &members); err != nil {
@@ -62,7 +62,7 @@ func (g *Group) updateDistinct(ctx context.Context, t *total, m *state.Member, v
 	return nil
 }
 
-// readExtreme sets a min or a max to its first remaining member.
+// readExtreme sets a min or a max to the least or greatest remaining member.
 func (g *Group) readExtreme(ctx context.Context, t *total) error {
 	q := leastMember
 	if t.Kind == state.Max {

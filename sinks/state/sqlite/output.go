@@ -7,20 +7,20 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Output implements the parts of [state.Output] that all outputs in a file share.
+// Output implements the methods of [state.Output] that are the same for all outputs in a file.
 type Output struct {
 	*DB
 	state.OutputRef
 }
 
-// Identity returns "": the output is in the same file as the state, whose identity covers both.
+// Identity returns "". The output is in the same file as the state, so the identity of the state is enough.
 func (Output) Identity(context.Context) (string, error) { return "", nil }
 
-// Forget does nothing: the file keeps nothing of a deleted output.
+// Forget does nothing, because the file has no records of a deleted output.
 func (Output) Forget(context.Context) error { return nil }
 
-// Count sums the rows of a query. Each row is a birth, a number of rows with that birth, and how many of them are
-// tombstones.
+// Count returns the sum of the rows of a query. Each row has a birth, the number of rows with that birth, and the
+// number of tombstones among them.
 func (o Output) Count(ctx context.Context, query string, args ...any) (state.Inspection, error) {
 	in := state.Inspection{Complete: true}
 	add := func(rows *sql.Rows) (_ struct{}, err error) {

@@ -2,7 +2,7 @@ package sqlite
 
 import "github.com/tablewake/tablewake/sinks/state"
 
-// State is the state of one pipeline in the file, without the guards and contributions of its views.
+// State is the state of one pipeline in the file, except the guards and contributions of its views.
 type State struct {
 	db       *DB
 	pipeline string

@@ -39,8 +39,8 @@ func (r *reader) close() error {
 	return errors.Join(append(errs, r.Close())...)
 }
 
-// Read yields the rows of a query, as scan returns them. All rows are from one state of the file. A
-// pulled error ends the sequence.
+// Read yields the result of scan for each row of a query. All rows are from one state of the file. A pulled error ends
+// the sequence.
 func Read[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
@@ -67,7 +67,7 @@ func Read[T any](ctx context.Context, db *DB, query string, args []any, scan fun
 	}
 }
 
-// ReadAll returns all rows of a query, from one state of the file.
+// ReadAll returns the result of scan for each row of a query. All rows are from one state of the file.
 func ReadAll[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) (all []T, err error) {
 	for v, err := range Read(ctx, db, query, args, scan) {
 		if err != nil {
@@ -78,7 +78,7 @@ func ReadAll[T any](ctx context.Context, db *DB, query string, args []any, scan 
 	return all, nil
 }
 
-// ReadFirst returns the first row of a query; false if it has none.
+// ReadFirst returns the result of scan for the first row of a query; false if the query has no row.
 func ReadFirst[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) (T, bool, error) {
 	for v, err := range Read(ctx, db, query, args, scan) {
 		return v, err == nil, err
@@ -87,7 +87,7 @@ func ReadFirst[T any](ctx context.Context, db *DB, query string, args []any, sca
 	return none, false, nil
 }
 
-// ScanColumn scans a row of one column.
+// ScanColumn returns the value of a row with one column.
 func ScanColumn[T any](rows *sql.Rows) (v T, err error) {
 	err = rows.Scan(&v)
 	return v, err

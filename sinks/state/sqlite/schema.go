@@ -8,11 +8,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// Format is the number of the file's layout, stored as user_version. It also counts the layouts of the
-// tables that the stores of rows and documents create.
+// Format is the number of the file's layout, stored as user_version. It also changes with the layouts of the tables
+// that the stores of rows and documents create.
 const Format = 9
 
-// Prefix begins the names of the tables of state. Tables of views have other names.
+// Prefix is the start of the names of the state's tables. Names of other tables begin differently.
 const Prefix = "_tws_"
 
 // layout creates the tables of this format in an empty file. Times are Unix nanoseconds.
@@ -23,7 +23,8 @@ var layout = []string{
 	`CREATE TABLE "_tws_memory" (born INTEGER NOT NULL, forgets INTEGER NOT NULL) STRICT`,
 	`INSERT INTO "_tws_memory" (born, forgets) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER) * 1000000, 0)`,
 
-	// Pipeline, table, view and birth are long and repeat in many rows, which store the id instead.
+	// Pipeline, table, view and birth are long and would be repeated in many rows. Rows have the id of the target
+	// instead.
 	`CREATE TABLE "_tws_targets" (
 	id INTEGER PRIMARY KEY,
 	pipeline TEXT NOT NULL,
@@ -33,8 +34,8 @@ var layout = []string{
 	UNIQUE (pipeline, name, view, birth)
 ) STRICT`,
 
-	// written is when the guard lost its row, or the contribution its last share. It is NULL
-	// while there is a row or a share, so that the entry is never purged.
+	// written is the time when the guard lost its row, or the contribution its last share. It is NULL while there is a
+	// row or a share, so that the record is never purged.
 	`CREATE TABLE "_tws_guards" (
 	target INTEGER NOT NULL,
 	item TEXT NOT NULL,
@@ -54,7 +55,8 @@ var layout = []string{
 	PRIMARY KEY (target, item)
 ) STRICT, WITHOUT ROWID`,
 
-	// Rows that several items claim: the item that owns the row (holder), and all claims.
+	// Rows that several items may claim. _tws_seats has the owner of each claimed row (holder), and _tws_claims all
+	// claims.
 	`CREATE TABLE "_tws_seats" (
 	target INTEGER NOT NULL,
 	row TEXT NOT NULL,
@@ -72,7 +74,7 @@ var layout = []string{
 	PRIMARY KEY (target, row, item)
 ) STRICT, WITHOUT ROWID`,
 
-	// The groups of aggregates: how many shares they have, and the totals of their values.
+	// The groups of aggregates: the number of their shares, and the totals of their values.
 	`CREATE TABLE "_tws_groups" (
 	id INTEGER PRIMARY KEY,
 	target INTEGER NOT NULL,
@@ -162,7 +164,7 @@ var layout = []string{
 	parts INTEGER NOT NULL,
 	PRIMARY KEY (pipeline, run)
 ) STRICT, WITHOUT ROWID`,
-	// How far each part of a backfill is read, and by which process.
+	// The progress of each part of a backfill, and the process that reads it.
 	`CREATE TABLE "_tws_parts" (
 	pipeline TEXT NOT NULL,
 	run TEXT NOT NULL,
@@ -176,7 +178,7 @@ var layout = []string{
 ) STRICT, WITHOUT ROWID`,
 }
 
-// prepareFile creates the tables in an empty file, all or none.
+// prepareFile creates the tables if the file is empty. It creates all or none.
 func (w *Writer) prepareFile(ctx context.Context) error {
 	found, err := w.db.format(ctx, w.conn)
 	if err != nil || found == Format {

@@ -6,8 +6,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Target returns the id of t in the tables of state. It is called outside a transaction, and makes a
-// new id durable.
+// Target returns the id of t in the tables of the state. If t has no id yet, Target stores a new one. It must be called
+// outside a transaction.
 func (w *Writer) Target(ctx context.Context, t state.Target) (int64, error) {
 	if id, ok := w.targets[t]; ok {
 		return id, nil
@@ -34,8 +34,8 @@ func (w *Writer) Target(ctx context.Context, t state.Target) (int64, error) {
 	return id, nil
 }
 
-// WithTarget calls do with the writing connection and the id of t. Reads of do are consistent: this process writes nothing
-// meanwhile, and each statement sees one state of the file.
+// WithTarget calls do with the writing connection and the id of t. This process writes nothing else meanwhile. Each
+// statement of do sees one state of the file.
 func (db *DB) WithTarget(ctx context.Context, t state.Target, do func(w *Writer, id int64) error) error {
 	return db.Write(ctx, func(w *Writer) error {
 		id, err := w.Target(ctx, t)
@@ -46,7 +46,7 @@ func (db *DB) WithTarget(ctx context.Context, t state.Target, do func(w *Writer,
 	})
 }
 
-// Remembers reports whether the file has a guard, contribution or tombstone of a target.
+// Remembers reports whether the file has a guard, a contribution or a tombstone of a target.
 func (w *Writer) Remembers(ctx context.Context, target int64) (yes bool, err error) {
 	const q = `SELECT EXISTS (SELECT 1 FROM "_tws_guards" WHERE target = ?1) OR EXISTS (SELECT 1 FROM "_tws_contributions" WHERE target = ?1)
 	OR EXISTS (SELECT 1 FROM "_tws_tombstones" WHERE target = ?1)`

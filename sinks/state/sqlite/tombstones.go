@@ -31,15 +31,15 @@ func (db *DB) StoredTombstone(ctx context.Context, t state.Target, pk, sk any) (
 	return ts, err
 }
 
-// Tombstone is [DB.StoredTombstone] within a transaction.
+// Tombstone returns the tombstone of a row, within a transaction. See [DB.StoredTombstone].
 func (w *Writer) Tombstone(ctx context.Context, target int64, pk, sk any) (t state.Tombstone, err error) {
 	_, err = w.QueryRow(ctx, readTombstone, []any{target, pk, sk}, &t.Version, &t.Source, &t.Void)
 	return t, err
 }
 
-// SetTombstone writes the tombstone of a row, within a transaction, if it replaces the stored one ([state.Tombstone.Replaces]).
-// It returns "" if it wrote, and the version of the stored tombstone otherwise.
-func (w *Writer) SetTombstone(ctx context.Context, target int64, pk, sk any, t *state.Tombstone) (before string, err error) {
+// SetTombstone writes the tombstone of a row, within a transaction, if t replaces the stored tombstone
+// ([state.Tombstone.Replaces]). It returns "" if it wrote t. Otherwise it returns the version of the stored tombstone.
+func (w *Writer) SetTombstone(ctx context.Context, target int64, pk, sk any, t *state.Tombstone) (storedVersion string, err error) {
 	n, err := w.ExecCount(ctx, writeTombstone, target, pk, sk, t.Version, t.Void, string(t.Source), time.Now().UnixNano())
 	if err != nil || n > 0 {
 		return "", err

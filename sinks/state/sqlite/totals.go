@@ -10,13 +10,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// totals holds the value of each count, sum, min, max and distinct of a group, sorted by name.
+// totals has the value of each count, sum, min, max and distinct of a group, sorted by name.
 type totals []total
 
 type total struct {
 	Name string           `json:"name"`
 	Kind state.MemberKind `json:"kind,omitempty"` // zero for a count or a sum
-	Text string           `json:"text"`           // [state.SortableText] of a min or max, else a number; "" if there is no member
+	Text string           `json:"text"`           // [state.SortableText] of a min or max, otherwise a number; "" if there is no value
 }
 
 func parseTotals(text string) (totals, error) {
@@ -30,7 +30,7 @@ func (ts totals) marshal() (string, error) {
 	return string(b), err
 }
 
-// find returns the total of a name, and inserts it if it is missing.
+// find returns the total with a name. It inserts the total if it is missing.
 func (ts *totals) find(name string, kind state.MemberKind) *total {
 	i, ok := slices.BinarySearchFunc(*ts, name, func(t total, name string) int { return strings.Compare(t.Name, name) })
 	if !ok {
@@ -39,7 +39,7 @@ func (ts *totals) find(name string, kind state.MemberKind) *total {
 	return &(*ts)[i]
 }
 
-// add adds to a count or a sum. From then on the total is shown, even if it is 0.
+// add adds n to a count or a sum. After it, the row has the total, even if it is 0.
 func (t *total) add(n state.Number) error {
 	old, err := t.number()
 	t.Text = old.Add(n).String()
@@ -53,7 +53,7 @@ func (t *total) number() (state.Number, error) {
 	return state.ParseNumber(t.Text)
 }
 
-// count changes the number of different values of a distinct. A distinct without values has no text.
+// count adds by to the number of different values of a distinct. If the result is 0, Text becomes "".
 func (t *total) count(by int) error {
 	n := 0
 	var err error
@@ -66,7 +66,7 @@ func (t *total) count(by int) error {
 	return err
 }
 
-// columns returns the totals as attributes of the group's row, without those that have no member.
+// columns returns the totals as attributes of the group's row. It leaves out totals without a value.
 func (ts totals) columns() ([]state.Column, error) {
 	cs := make([]state.Column, 0, len(ts))
 	for i := range ts {

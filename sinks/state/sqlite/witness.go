@@ -14,12 +14,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// witness is a file beside the database. Each time the database is opened for writing, the
-// witness and the births in the database get a new token. Births with another token belong to an
-// older copy of the database, and a new database has no births.
+// witness is a file beside the database. It shows whether the database is an older copy or a new file. Each time the
+// database is opened for writing, the witness and the births in the database get a new token. If the births have
+// another token than the witness, the database is an older copy. If there are no births, it is a new file.
 //
-// The witness holds the old and the new token while the births change, so that a crash leaves
-// births with a token of the witness.
+// While the births change, the witness has both the old and the new token. So after a crash the births still have a
+// token of the witness.
 type witness struct {
 	path string
 	witnessContent
@@ -27,8 +27,8 @@ type witness struct {
 
 // witnessContent is the content of the file.
 type witnessContent struct {
-	Tokens []string `json:"tokens"` // tokens that births may have; the newest last
-	Births bool     `json:"births"` // whether there are births
+	Tokens []string `json:"tokens"` // tokens that the births may have; the newest is the last
+	Births bool     `json:"births"` // the database has births
 }
 
 // renewToken gives the witness and the births a new token.

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Writer is the writing connection. [DB.Write] lends it to a function, which may use it until the
-// function returns. It prepares each statement once. Its errors are wrapped by [DB.WrapError].
+// Writer is the writing connection. [DB.Write] lends it to a function, which may use it until it returns. A Writer
+// prepares each statement once. Its errors are wrapped by [DB.WrapError].
 type Writer struct {
 	db       *DB
 	conn     *sql.Conn
@@ -18,18 +18,18 @@ type Writer struct {
 	buf      []byte // reused to encode contributions
 }
 
-// Transact runs do in a transaction. No other process writes to the file meanwhile. The transaction is
-// durable when Transact returns nil, and rolled back if do fails.
+// Transact calls do in a transaction. No other process writes to the file meanwhile. If do returns nil, Transact
+// commits, and the transaction is durable when Transact returns nil. If do fails, Transact rolls back.
 //
-// A statement whose context can be cancelled costs a goroutine. So do checks its own
-// context between statements, and runs them with ctx, which is not cancelled.
+// The driver starts a goroutine for each statement whose context can be cancelled. To save this cost, ctx should be a
+// context that cannot be cancelled, and do should check its own context between statements.
 func (w *Writer) Transact(ctx context.Context, do func() error) (err error) {
 	if err := w.Exec(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
 	returned := false
 	defer func() {
-		if !returned { // do panicked: the connection must be usable after a recover
+		if !returned { // do panicked. After a recover, the connection must still be usable
 			_ = w.Exec(ctx, "ROLLBACK")
 		}
 	}()
@@ -41,14 +41,14 @@ func (w *Writer) Transact(ctx context.Context, do func() error) (err error) {
 	if err == nil {
 		return nil
 	}
-	// Some errors, such as a full disk, have rolled back already.
-	if undo := w.Exec(ctx, "ROLLBACK"); undo != nil && !noTransaction(undo) {
-		return errors.Join(err, undo)
+	// After some errors, such as a full disk, SQLite has rolled back already.
+	if rollbackErr := w.Exec(ctx, "ROLLBACK"); rollbackErr != nil && !noTransaction(rollbackErr) {
+		return errors.Join(err, rollbackErr)
 	}
 	return err
 }
 
-// transact borrows the Writer and runs do in a transaction that cannot be cancelled.
+// transact calls do with the Writer, in a transaction that cannot be cancelled.
 func (db *DB) transact(ctx context.Context, do func(ctx context.Context, w *Writer) error) error {
 	return db.Write(ctx, func(w *Writer) error {
 		ctx := context.WithoutCancel(ctx)
@@ -56,7 +56,7 @@ func (db *DB) transact(ctx context.Context, do func(ctx context.Context, w *Writ
 	})
 }
 
-// execCount borrows the Writer and runs one statement. It returns how many rows the statement changed.
+// execCount runs one statement with the Writer. It returns the number of rows that the statement changed.
 func (db *DB) execCount(ctx context.Context, query string, args ...any) (n int64, err error) {
 	err = db.Write(ctx, func(w *Writer) error {
 		n, err = w.ExecCount(context.WithoutCancel(ctx), query, args...)
@@ -65,7 +65,7 @@ func (db *DB) execCount(ctx context.Context, query string, args ...any) (n int64
 	return n, err
 }
 
-// Savepoint runs do within a transaction. If do fails, its writes are undone and the transaction
+// Savepoint calls do within a transaction. If do fails, Savepoint undoes the writes of do, and the transaction
 // continues.
 func (w *Writer) Savepoint(ctx context.Context, do func() error) error {
 	if err := w.Exec(ctx, "SAVEPOINT whole"); err != nil {
@@ -73,8 +73,8 @@ func (w *Writer) Savepoint(ctx context.Context, do func() error) error {
 	}
 	err := do()
 	if err != nil {
-		if undo := w.Exec(ctx, "ROLLBACK TO whole"); undo != nil {
-			return errors.Join(err, undo)
+		if rollbackErr := w.Exec(ctx, "ROLLBACK TO whole"); rollbackErr != nil {
+			return errors.Join(err, rollbackErr)
 		}
 	}
 	return errors.Join(err, w.Exec(ctx, "RELEASE whole"))
@@ -99,7 +99,7 @@ func (w *Writer) Exec(ctx context.Context, query string, args ...any) error {
 	return err
 }
 
-// ExecCount runs a statement, and returns how many rows it changed.
+// ExecCount runs a statement, and returns the number of rows that it changed.
 func (w *Writer) ExecCount(ctx context.Context, query string, args ...any) (int64, error) {
 	s, err := w.Stmt(ctx, query)
 	if err != nil {
@@ -113,7 +113,7 @@ func (w *Writer) ExecCount(ctx context.Context, query string, args ...any) (int6
 	return n, w.db.WrapError("write", err)
 }
 
-// QueryRow scans the first row of a query into dest; false if the query has no row.
+// QueryRow scans the first row of a query into dest. It returns false if the query has no row.
 func (w *Writer) QueryRow(ctx context.Context, query string, args []any, dest ...any) (bool, error) {
 	s, err := w.Stmt(ctx, query)
 	if err != nil {
@@ -145,7 +145,7 @@ func (w *Writer) QueryRows(ctx context.Context, query string, args []any, each f
 	return w.db.WrapError("read", rows.Err())
 }
 
-// ExecDDL runs a statement that defines a table or sets a pragma. The statement is not kept prepared.
+// ExecDDL runs a statement that defines a table or sets a pragma. It does not keep the prepared statement.
 func (w *Writer) ExecDDL(ctx context.Context, query string) error {
 	_, err := w.conn.ExecContext(ctx, query)
 	return w.db.WrapError("create", err)

@@ -28,8 +28,8 @@ func testBackfill(run string, start time.Time) state.Backfill {
 	return state.Backfill{Run: run, Sinks: "orders,users", Source: "export s3://b#1/é/", Start: start, From: start.Add(-time.Hour), Parts: 3}
 }
 
-// Every process reads the backfills of its pipeline in the order in which they began. The first
-// description of a run is kept.
+// Every process reads the backfills of its pipeline in the order of their start. The first description of a run is
+// kept.
 func backfillsComeBack(t *testing.T, w *fixture) {
 	add := func(s state.Store, b, want state.Backfill) {
 		t.Helper()
@@ -52,14 +52,14 @@ func backfillsComeBack(t *testing.T, w *fixture) {
 	}
 }
 
-// Processes that begin one run at once agree on one description.
+// If several processes begin one run at once, all get the same description.
 func backfillsAreOne(t *testing.T, w *fixture) {
-	expectOne(t, processes(w, 8, func(i int, s state.Store) (state.Backfill, error) {
+	expectSame(t, processes(w, 8, func(i int, s state.Store) (state.Backfill, error) {
 		return s.AddBackfill(t.Context(), testBackfill("run", bornAt.Add(time.Duration(i)*time.Second)))
 	}))
 }
 
-// Parts come back in the order of their IDs, byte by byte, and only those of their run and pipeline.
+// Parts are read in the order of the bytes of their IDs. Only the parts of the requested run and pipeline are read.
 func partsComeBack(t *testing.T, w *fixture) {
 	ids := []string{"data/a b.json.gz", "data/a!b.json.gz", "data/a#b", "data/a%20b", "data/é", "z", strings.Repeat("x", state.MaxPartID), strings.Repeat("x", state.MaxPartID-1) + "y"}
 	var want []state.Part
@@ -84,8 +84,7 @@ func partsComeBack(t *testing.T, w *fixture) {
 	}
 }
 
-// A part is replaced only if it is unchanged: a process that lost its claim writes nothing, and moves no
-// position.
+// A part is replaced only if it is unchanged. So a process that lost its claim cannot move the position.
 func partsChangeAsRead(t *testing.T, w *fixture) {
 	other := w.suite.State(w.open(), "test")
 	first := state.Part{Run: "run", ID: "1", Owner: "a", Counter: 1}
@@ -129,7 +128,7 @@ func partsChangeAsRead(t *testing.T, w *fixture) {
 	}
 }
 
-// Processes that claim the same parts at once each get parts of their own, and together all of them.
+// If processes claim the same parts at once, each part is claimed by exactly one of them.
 func partsAreClaimedOnce(t *testing.T, w *fixture) {
 	const n = 20
 	var claimed [n]atomic.Int32
@@ -153,7 +152,7 @@ func partsAreClaimedOnce(t *testing.T, w *fixture) {
 	}
 }
 
-// A removed backfill leaves nothing, and others stay. Removing it again is no error.
+// Removing a backfill removes all its parts and no other backfill. Removing it again is not an error.
 func backfillsAreRemoved(t *testing.T, w *fixture) {
 	for _, run := range []string{"run", "run 2"} {
 		if _, err := w.state.AddBackfill(t.Context(), testBackfill(run, bornAt)); err != nil {
@@ -177,7 +176,7 @@ func backfillsAreRemoved(t *testing.T, w *fixture) {
 	}
 }
 
-// A part that no reader could find again is refused.
+// SetPart refuses invalid parts.
 func partsAreChecked(t *testing.T, w *fixture) {
 	good := state.Part{Run: "run", ID: "1", Counter: 1}
 	for name, p := range map[string]struct{ was, now state.Part }{

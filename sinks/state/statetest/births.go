@@ -30,7 +30,7 @@ func (w *fixture) setBirth(s state.Store, was, now state.Birth) bool {
 
 var bornAt = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// Every process reads the births that were recorded, in order, and only those of its pipeline.
+// Every process reads all recorded births of its pipeline, in order, and no others.
 func birthsComeBack(t *testing.T, w *fixture) {
 	second := w.recordBirth(w.state, state.NewBirth("orders", "table b#%/é", bornAt))
 	first := w.recordBirth(w.state, state.NewBirth("orders", "table a", bornAt))
@@ -49,14 +49,14 @@ func birthsComeBack(t *testing.T, w *fixture) {
 	}
 }
 
-// Many processes that begin a sink at once get one birth.
+// If many processes begin a sink at once, all get the same birth.
 func birthsAreOne(t *testing.T, w *fixture) {
-	expectOne(t, processes(w, 8, func(_ int, s state.Store) (state.Birth, error) {
+	expectSame(t, processes(w, 8, func(_ int, s state.Store) (state.Birth, error) {
 		return s.RecordBirth(t.Context(), state.NewBirth("orders", "table a", bornAt))
 	}))
 }
 
-// A birth is replaced only if it is unchanged, so that the first of two writers wins.
+// A birth is replaced only if it is unchanged. So the first of two writers wins.
 func birthsChangeAsRead(t *testing.T, w *fixture) {
 	was := w.recordBirth(w.state, state.NewBirth("orders", "table a", bornAt))
 	now := was
@@ -83,13 +83,12 @@ func birthsChangeAsRead(t *testing.T, w *fixture) {
 	}
 }
 
-// Each field of a birth is compared when it is replaced, so that no two processes move the stage of an
-// output from the same birth.
+// SetBirth compares each field of a birth. So two processes cannot both move the stage of an output.
 func everyFieldOfABirthIsCompared(t *testing.T, w *fixture) {
-	is := state.NewBirth("orders", "table a", bornAt)
-	is.Stage, is.Floor, is.Stream, is.Run, is.ReadUntil = state.Filling, bornAt, "arn", "run", bornAt.Add(time.Hour)
-	is.Fresh, is.LeftOut = true, bornAt.Add(2*time.Hour)
-	w.recordBirth(w.state, is)
+	stored := state.NewBirth("orders", "table a", bornAt)
+	stored.Stage, stored.Floor, stored.Stream, stored.Run, stored.ReadUntil = state.Filling, bornAt, "arn", "run", bornAt.Add(time.Hour)
+	stored.Fresh, stored.LeftOut = true, bornAt.Add(2*time.Hour)
+	w.recordBirth(w.state, stored)
 	for name, change := range map[string]func(*state.Birth){
 		"id":             func(b *state.Birth) { b.ID = "another" },
 		"made":           func(b *state.Birth) { b.Made = b.Made.Add(time.Second) },
@@ -110,15 +109,15 @@ func everyFieldOfABirthIsCompared(t *testing.T, w *fixture) {
 		"left out":       func(b *state.Birth) { b.LeftOut = b.LeftOut.Add(time.Nanosecond) },
 		"not left out":   func(b *state.Birth) { b.LeftOut = time.Time{} },
 	} {
-		was := is
+		was := stored
 		change(&was)
-		if now := (state.Birth{Sink: is.Sink, Target: is.Target, ID: "wrong", Made: bornAt}); w.setBirth(w.state, was, now) || w.setBirth(w.state, was, state.Birth{}) {
+		if now := (state.Birth{Sink: stored.Sink, Target: stored.Target, ID: "wrong", Made: bornAt}); w.setBirth(w.state, was, now) || w.setBirth(w.state, was, state.Birth{}) {
 			t.Errorf("a birth whose %s differs was replaced", name)
 		}
 	}
-	live := is
+	live := stored
 	live.Stage, live.ReadUntil, live.Fresh, live.LeftOut = state.Live, time.Time{}, false, time.Time{}
-	if !w.setBirth(w.state, is, live) {
+	if !w.setBirth(w.state, stored, live) {
 		t.Error("it was not replaced")
 	}
 	if bs := w.births(w.suite.State(w.open(), "test")); len(bs) != 1 || bs[0] != live {
@@ -131,7 +130,7 @@ func everyFieldOfABirthIsCompared(t *testing.T, w *fixture) {
 	}
 }
 
-// One of many processes that begin to fill an output succeeds.
+// If many processes begin to fill an output at once, one of them succeeds.
 func stagesMoveOnce(t *testing.T, w *fixture) {
 	was := state.NewBirth("orders", "table a", bornAt)
 	was.Stage = state.Waiting

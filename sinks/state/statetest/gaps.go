@@ -9,15 +9,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// noon is a time in whole seconds, as some stores keep the times of gaps.
+// noon is a time in whole seconds, because some stores keep the times of gaps in seconds.
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// known returns a gap of known extent.
-func known() record.Gap {
+// knownGap returns a gap whose extent is known.
+func knownGap() record.Gap {
 	return record.Gap{StreamARN: "arn:1", Shard: "shardId-2", After: "100", Before: "200", From: noon, To: noon.Add(time.Hour), Found: noon.Add(2 * time.Hour)}
 }
 
-// RunGaps runs the checks of a store of gaps. open returns a new store.
+// RunGaps runs the checks of [state.Gaps]. open returns a new store.
 func RunGaps(t *testing.T, open func(t *testing.T) state.Gaps) {
 	for name, check := range map[string]func(*testing.T, state.Gaps){
 		"FoundWhenNoted":   gapsAreFoundWhenNoted,
@@ -44,8 +44,8 @@ func findGap(t *testing.T, s state.Gaps, shard string) state.NotedGap {
 	return state.NotedGap{}
 }
 
-// mustSet sets a repair of a gap as it was read, and returns the gap as it is stored then.
-func mustSet(t *testing.T, s state.Gaps, g state.NotedGap, r state.GapRepair) state.NotedGap {
+// mustSetRepair sets the repair of g, which was read before. It returns the stored gap after it.
+func mustSetRepair(t *testing.T, s state.Gaps, g state.NotedGap, r state.GapRepair) state.NotedGap {
 	t.Helper()
 	r.Version = g.Repair.Version
 	if done, err := s.SetGapRepair(t.Context(), g.Gap, r); !done || err != nil {
@@ -55,7 +55,7 @@ func mustSet(t *testing.T, s state.Gaps, g state.NotedGap, r state.GapRepair) st
 }
 
 func gapsComeBack(t *testing.T, w *fixture) {
-	g, unknown := known(), record.Gap{StreamARN: "arn:1", Shard: "shardId-1", Found: noon.Add(3 * time.Hour), UnknownExtent: true}
+	g, unknown := knownGap(), record.Gap{StreamARN: "arn:1", Shard: "shardId-1", Found: noon.Add(3 * time.Hour), UnknownExtent: true}
 	g.From = g.From.Add(6)
 	wider := g
 	wider.Before, wider.Whole = "300", true
@@ -72,10 +72,10 @@ func gapsComeBack(t *testing.T, w *fixture) {
 	}
 }
 
-// Of processes that take the repair of a gap at once, one succeeds.
+// If several processes take the repair of a gap at once, one of them succeeds.
 func gapsAreTakenOnce(t *testing.T, w *fixture) {
-	must(t, w.state.AddGap(t.Context(), known()))
-	g := findGap(t, w.state, known().Shard)
+	must(t, w.state.AddGap(t.Context(), knownGap()))
+	g := findGap(t, w.state, knownGap().Shard)
 	got := processes(w, 4, func(i int, s state.Store) (bool, error) {
 		return s.SetGapRepair(t.Context(), g.Gap, state.GapRepair{Stage: state.GapRepairing, Owner: string(rune('a' + i)), Version: g.Repair.Version})
 	})
@@ -104,18 +104,18 @@ func gapsAreFoundWhenNoted(t *testing.T, s state.Gaps) {
 }
 
 func repairsComeBack(t *testing.T, s state.Gaps) {
-	must(t, s.AddGap(t.Context(), known()))
-	was := findGap(t, s, known().Shard)
-	if want := (state.NotedGap{Gap: known(), Repair: state.GapRepair{Stage: state.GapOpen, Version: 1}}); !reflect.DeepEqual(was, want) {
+	must(t, s.AddGap(t.Context(), knownGap()))
+	was := findGap(t, s, knownGap().Shard)
+	if want := (state.NotedGap{Gap: knownGap(), Repair: state.GapRepair{Stage: state.GapOpen, Version: 1}}); !reflect.DeepEqual(was, want) {
 		t.Fatalf("noted as %+v, want %+v", was, want)
 	}
 	r := state.GapRepair{
 		Stage: state.GapRepairing, Run: "run", Owner: "owner", Expires: noon.Add(time.Minute + 7), How: "export", Exports: []string{"s3://b/p", "é"},
 		Sinks: []string{"orders"}, Items: 1, Differences: 2, Repaired: 3, Left: 4, Done: 5, Total: 6, Since: noon.Add(3), At: noon.Add(7),
 	}
-	g := mustSet(t, s, was, r)
+	g := mustSetRepair(t, s, was, r)
 	r.Version = was.Repair.Version + 1
-	if want := (state.NotedGap{Gap: known(), Repair: r}); !reflect.DeepEqual(g, want) {
+	if want := (state.NotedGap{Gap: knownGap(), Repair: r}); !reflect.DeepEqual(g, want) {
 		t.Errorf("came back as\n%+v, want\n%+v", g, want)
 	}
 	if done, err := s.SetGapRepair(t.Context(), was.Gap, was.Repair); done || err != nil {
@@ -126,15 +126,15 @@ func repairsComeBack(t *testing.T, s state.Gaps) {
 	}
 }
 
-// A gap that is noted again as it was keeps its repair, as does one of which more becomes known.
+// A gap keeps its repair if it is noted again unchanged, or if more of it becomes known.
 func repairsAreKept(t *testing.T, s state.Gaps) {
-	first := known()
+	first := knownGap()
 	first.Before, first.To = "", time.Time{}
 	must(t, s.AddGap(t.Context(), first))
-	g := mustSet(t, s, findGap(t, s, first.Shard), state.GapRepair{Stage: state.GapRepaired, Run: "run"})
+	g := mustSetRepair(t, s, findGap(t, s, first.Shard), state.GapRepair{Stage: state.GapRepaired, Run: "run"})
 	must(t, s.AddGap(t.Context(), first))
-	end := known()
-	end.To = end.Found.Add(time.Hour) // of the next record, which came long after the gap was found
+	end := knownGap()
+	end.To = end.Found.Add(time.Hour) // time of the next record, an hour after the gap was found
 	must(t, s.AddGap(t.Context(), end))
 	now := findGap(t, s, first.Shard)
 	if now.Gap != end || now.Repair.Stage != state.GapRepaired || now.Repair.Run != "run" {
@@ -145,8 +145,8 @@ func repairsAreKept(t *testing.T, s state.Gaps) {
 	}
 }
 
-// A reader that takes a shard over notes its gap again, and nothing tells the end. The stream still had what came within a
-// day after the first note.
+// A consumer that takes over a shard notes its gap again, without an end. Within 23 hours after the first note the gap
+// has not grown, because the stream still has all records since then.
 func notesOfTakeovers(t *testing.T, s state.Gaps) {
 	for name, c := range map[string]struct {
 		age  time.Duration
@@ -155,7 +155,7 @@ func notesOfTakeovers(t *testing.T, s state.Gaps) {
 		t.Run(name, func(t *testing.T) {
 			gap := record.Gap{StreamARN: "arn:1", Shard: name, After: "100", Found: time.Now().Add(-c.age).Truncate(time.Second).UTC()}
 			must(t, s.AddGap(t.Context(), gap))
-			was := mustSet(t, s, findGap(t, s, name), state.GapRepair{Stage: state.GapRepaired, Run: "run"})
+			was := mustSetRepair(t, s, findGap(t, s, name), state.GapRepair{Stage: state.GapRepaired, Run: "run"})
 			gap.Found = time.Time{}
 			must(t, s.AddGap(t.Context(), gap))
 			now := findGap(t, s, name)
@@ -166,7 +166,7 @@ func notesOfTakeovers(t *testing.T, s state.Gaps) {
 	}
 }
 
-// A gap that grows is open again, and a repair of what it was is refused.
+// If a gap grows, it is open again. A repair of the smaller gap is refused.
 func growingReopens(t *testing.T, s state.Gaps) {
 	for name, grow := range map[string]func(*record.Gap){
 		"later end":           func(g *record.Gap) { g.Before = "1000" },
@@ -179,10 +179,10 @@ func growingReopens(t *testing.T, s state.Gaps) {
 		"start not known":     func(g *record.Gap) { g.From = time.Time{} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			gap := known()
+			gap := knownGap()
 			gap.Shard = name
 			must(t, s.AddGap(t.Context(), gap))
-			g := mustSet(t, s, findGap(t, s, name), state.GapRepair{Stage: state.GapRepairing, Run: "run", Owner: "owner"})
+			g := mustSetRepair(t, s, findGap(t, s, name), state.GapRepair{Stage: state.GapRepairing, Run: "run", Owner: "owner"})
 			grow(&gap)
 			must(t, s.AddGap(t.Context(), gap))
 			now := findGap(t, s, name)
@@ -197,12 +197,12 @@ func growingReopens(t *testing.T, s state.Gaps) {
 	}
 }
 
-// An end a day after the gap was found may hide records that were trimmed since then.
+// If the end of a gap is a day after the gap was found, records after it may have expired. So the gap is open again.
 func lateEndReopens(t *testing.T, s state.Gaps) {
-	gap := known()
+	gap := knownGap()
 	gap.Before, gap.To = "", time.Time{}
 	must(t, s.AddGap(t.Context(), gap))
-	mustSet(t, s, findGap(t, s, gap.Shard), state.GapRepair{Stage: state.GapRepaired, Run: "run"})
+	mustSetRepair(t, s, findGap(t, s, gap.Shard), state.GapRepair{Stage: state.GapRepaired, Run: "run"})
 	gap.Before, gap.To = "200", gap.Found.Add(24*time.Hour)
 	must(t, s.AddGap(t.Context(), gap))
 	if now := findGap(t, s, gap.Shard); now.Repair.Stage != state.GapOpen {
@@ -211,7 +211,7 @@ func lateEndReopens(t *testing.T, s state.Gaps) {
 }
 
 func repairsOfNothing(t *testing.T, s state.Gaps) {
-	if done, err := s.SetGapRepair(t.Context(), known(), state.GapRepair{Stage: state.GapRepaired}); done || err != nil {
+	if done, err := s.SetGapRepair(t.Context(), knownGap(), state.GapRepair{Stage: state.GapRepaired}); done || err != nil {
 		t.Errorf("a repair of a gap that is not noted: %v, %v", done, err)
 	}
 	if gaps := collect(t, s.Gaps(t.Context())); len(gaps) > 0 {

@@ -15,8 +15,8 @@ type heldBackStore interface {
 	HeldBack(ctx context.Context) ([]state.HeldBack, error)
 }
 
-// Each consumer has one note, which it replaces and removes. Notes of other consumers and other
-// pipelines are separate, and expired notes are not returned.
+// Each consumer has one note, which it replaces and removes. Notes of other consumers and pipelines are separate.
+// Expired notes are not returned.
 func heldBackComesBack(t *testing.T, w *fixture) {
 	notes := func(s state.Store) heldBackStore {
 		t.Helper()
@@ -47,7 +47,7 @@ func heldBackComesBack(t *testing.T, w *fixture) {
 	a := state.HeldBack{Consumer: "task/1#a b", At: now, Total: 25, Worst: shards(20)}
 	b := state.HeldBack{Consumer: "task/2", At: now, Total: 1, Worst: shards(1)}
 	want(w.state, "nothing was noted")
-	set(w.state, state.HeldBack{Consumer: "none", At: now}) // there is nothing to take away
+	set(w.state, state.HeldBack{Consumer: "none", At: now}) // removes a note that does not exist
 	want(w.state, "nothing is held back")
 	set(w.state, b)
 	set(w.state, state.HeldBack{Consumer: a.Consumer, At: now, Total: 1, Worst: shards(2)})

@@ -50,8 +50,7 @@ func manyKeys(t *testing.T, w *fixture) {
 	}
 }
 
-// A mark is cleared only if it is unchanged. A mark that was cleared and added again is a different
-// mark.
+// A mark is cleared only if it is unchanged. A mark that was cleared and added again is another mark.
 func clearIsConditional(t *testing.T, w *fixture) {
 	before := time.Now().Add(-time.Second)
 	w.hold(w.state, "crm", "a", "a", "b")
@@ -109,7 +108,7 @@ func pipelinesAreApart(t *testing.T, w *fixture) {
 	}
 }
 
-// Marks may be cleared and added while they are read.
+// Marks may be cleared and added during a read.
 func readingMayWrite(t *testing.T, w *fixture) {
 	w.hold(w.state, "crm", "a", "b", "c")
 	for m, err := range w.state.Marks(t.Context(), "crm") {
@@ -155,8 +154,7 @@ func cancelledCallSaysSo(t *testing.T, w *fixture) {
 	}
 }
 
-// If letters are added while marks are cleared, each letter is either in a mark that was cleared or
-// in one that stays.
+// Letters are added while marks are cleared. Each letter is counted in exactly one of the cleared marks.
 func redriveAgainstHolding(t *testing.T, w *fixture) {
 	const letters = 60
 	other := w.suite.State(w.open(), "test")
@@ -174,7 +172,7 @@ func redriveAgainstHolding(t *testing.T, w *fixture) {
 	for done := false; !done; {
 		select {
 		case <-stopped:
-			done = true // once more, and that is all
+			done = true // clear once more, because letters may have been added since
 		default:
 		}
 		for _, m := range w.marks(w.state, "crm") {

@@ -18,15 +18,15 @@ type Store interface {
 
 // Suite describes the kind of store under test.
 type Suite struct {
-	// Open opens the store in dir, new or as it was left. Opening a store that is already open acts as
-	// another process. Required.
+	// Open opens the store in dir, or creates it. If the store is open already, the new one acts as another process.
+	// Required.
 	Open func(ctx context.Context, dir string) (Store, error)
 
 	// State returns the state of a pipeline in the store. Required.
 	State func(s Store, pipeline string) state.Store
 }
 
-// Run runs all checks, each with a store of its own.
+// Run runs all checks. Each check has a store of its own.
 func Run(t *testing.T, suite Suite) {
 	for name, check := range map[string]func(*testing.T, *fixture){
 		"HeldInEveryProcess":     heldInEveryProcess,
@@ -110,8 +110,8 @@ func processes[T any](w *fixture, n int, do func(i int, s state.Store) (T, error
 	return got
 }
 
-// expectOne checks that all processes got the same.
-func expectOne[T comparable](t *testing.T, got []T) {
+// expectSame checks that all processes got the same result.
+func expectSame[T comparable](t *testing.T, got []T) {
 	for _, v := range got {
 		if v != got[0] {
 			t.Errorf("one has %+v, another %+v", v, got[0])

@@ -15,17 +15,19 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// onlyOver is the condition to put a row: no row, or an older one of the same owner. onlyOverOrVoid also allows a
-// void of the same version; it is for rows that are not void. An item without _tw meets neither.
+// onlyOver is the condition for a put of a row: there is no row, or an older one of the same owner. onlyOverOrVoid also
+// allows a void tombstone of the same version. It is for mutations that are not void. An item without _tw meets neither
+// condition.
 const (
 	onlyOver       = "attribute_not_exists(#pk) OR (" + ownerMatches + " AND #tw.#v < :v)"
 	onlyOverOrVoid = "attribute_not_exists(#pk) OR (" + ownerMatches + " AND (#tw.#v < :v OR (#tw.#v = :v AND attribute_exists(#tw.#void))))"
 )
 
-// Apply writes each row, or its tombstone, in place with one conditional put. Up to the DB's limit of requests run
-// at the same time. apply_apart.go has the writes with tombstones apart. A mutation fails permanently if its row
-// belongs to another sink or to no sink, or if no item can hold the row. If DynamoDB does not respond, the
-// mutations that were not sent yet fail with the same transient error.
+// Apply writes mutations. If tombstones are in place, each row or tombstone is one conditional put. apply_apart.go has
+// the writes for tombstones apart. Requests run at the same time, up to the DB's limit.
+//
+// A mutation fails permanently if its row belongs to another sink or to no sink, or if no item can hold the row. If
+// DynamoDB does not respond, the mutations that were not sent yet fail with the same transient error.
 func (s *Store) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
 	if len(ms) == 0 {
 		return nil, nil
@@ -56,8 +58,8 @@ func applyTo(ctx context.Context, db *dynamo.DB, ms []view.Mutation, write func(
 	})
 }
 
-// runParts calls write for each of the n parts of a call, up to the DB's limit at the same time. It returns rs,
-// which the parts set. A fatal error of a part is the error of the call.
+// runParts calls write for each of the n parts of a call, up to the DB's limit at the same time. write sets the results
+// of its part in rs, and runParts returns rs. If a part has a fatal error, runParts returns that error instead.
 func runParts(db *dynamo.DB, rs []view.Result, n int, write func(i int, down *outage)) ([]view.Result, error) {
 	var down outage
 	db.Each(n, func(i int) { write(i, &down) })
@@ -69,7 +71,7 @@ func runParts(db *dynamo.DB, rs []view.Result, n int, write func(i int, down *ou
 	return rs, nil
 }
 
-// runEach is runParts for n writes that are each lost, or done, by themselves.
+// runEach is runParts for n independent writes. Each of them returns whether it is lost, and its error.
 func runEach(db *dynamo.DB, n int, write func(i int) (lost bool, err error)) ([]view.Result, error) {
 	rs := make([]view.Result, n)
 	return runParts(db, rs, n, func(i int, down *outage) {
@@ -80,7 +82,8 @@ func runEach(db *dynamo.DB, n int, write func(i int) (lost bool, err error)) ([]
 	})
 }
 
-// joinedStarts returns the index of each first mutation of those that belong together, and len(ms).
+// joinedStarts returns the index of the first mutation of each part: a single mutation, or the two mutations of a move.
+// The last value is len(ms).
 func joinedStarts(ms []view.Mutation) []int {
 	starts := make([]int, 0, len(ms)+1)
 	for i := range ms {
@@ -91,17 +94,18 @@ func joinedStarts(ms []view.Mutation) []int {
 	return append(starts, len(ms))
 }
 
-// rowWriter writes the mutations of one call. It has their common conditions, which lack the version of a mutation.
-// DynamoDB refuses names that no condition uses, so each condition has only its own.
+// rowWriter writes the mutations of one call. It has the conditions of all mutations, without their versions. DynamoDB
+// refuses names that a condition does not use, so each condition has only the names that it uses.
 type rowWriter struct {
 	*dynamo.DB
-	target                     view.Target
-	overOlder, overOlderOrVoid dynamo.Condition // onlyOver, onlyOverOrVoid
-	overStoredOlder            dynamo.Condition // storedOlder
+	target         view.Target
+	onlyOver       dynamo.Condition
+	onlyOverOrVoid dynamo.Condition
+	storedOlder    dynamo.Condition
 }
 
-// sameItem is ownerMatches for rows that another item could write (view.Target.RefuseOtherItem): the stored row is of the item, or a
-// tombstone.
+// sameItem replaces ownerMatches for rows that another item could write (view.Target.RefuseOtherItem). The stored row
+// must also belong to the item, or be a tombstone.
 const sameItem = ownerMatches + " AND (#tw.#src = :src OR attribute_exists(#expires))"
 
 func newRowWriter(db *dynamo.DB, t view.Target) *rowWriter {
@@ -113,19 +117,19 @@ func newRowWriter(db *dynamo.DB, t view.Target) *rowWriter {
 		return withOwner(t, text, names...)
 	}
 	return &rowWriter{
-		DB:              db,
-		target:          t,
-		overOlder:       condition(onlyOver, "#pk", t.PK, "#v", metaVersion),
-		overOlderOrVoid: condition(onlyOverOrVoid, "#pk", t.PK, "#v", metaVersion, "#void", metaVoid),
-		overStoredOlder: condition(storedOlder, "#v", metaVersion),
+		DB:             db,
+		target:         t,
+		onlyOver:       condition(onlyOver, "#pk", t.PK, "#v", metaVersion),
+		onlyOverOrVoid: condition(onlyOverOrVoid, "#pk", t.PK, "#v", metaVersion, "#void", metaVoid),
+		storedOlder:    condition(storedOlder, "#v", metaVersion),
 	}
 }
 
-// condition returns the condition to write the row of a mutation, which may be missing.
+// condition returns the condition for the write of a mutation. The stored row may be missing.
 func (w *rowWriter) condition(m *view.Mutation) dynamo.Condition {
-	c := w.overOlderOrVoid
+	c := w.onlyOverOrVoid
 	if m.Void {
-		c = w.overOlder
+		c = w.onlyOver
 	}
 	c.Values = maps.Clone(c.Values)
 	c.Values[":v"] = dynamo.S(m.Version.String())
@@ -135,7 +139,7 @@ func (w *rowWriter) condition(m *view.Mutation) dynamo.Condition {
 	return c
 }
 
-// writeInPlace puts rows and tombstones in place.
+// writeInPlace puts rows, or tombstones at the rows' keys.
 func (w *rowWriter) writeInPlace(ctx context.Context, ms []view.Mutation, rs []view.Result) {
 	for i := range ms {
 		put, err := w.putAction(&ms[i])
@@ -156,7 +160,7 @@ func (w *rowWriter) putAction(m *view.Mutation) (dynamo.Action, error) {
 	return rowPut(w.target, tableItem(w.target, m, m.Version.String(), w.Expiry().Unix()), w.condition(m))
 }
 
-// refusedResult returns the result of a mutation that the stored item refused.
+// refusedResult returns the result of a mutation whose condition is not met. image is the stored item.
 func (w *rowWriter) refusedResult(image dynamo.Item, m *view.Mutation) view.Result {
 	stored, ok := metaOf(image)
 	version := m.Version.String()
@@ -175,22 +179,23 @@ func (w *rowWriter) refusedResult(image dynamo.Item, m *view.Mutation) view.Resu
 	return view.Result{Superseded: stored.version != version}
 }
 
-// collision returns the error of a mutation whose row another item has, or had in a newer version.
-func collision(t view.Target, of string, m *view.Mutation) error {
-	return &view.CollisionError{View: t.View, Owner: item.Key(of), Source: m.Source, NotIdentified: true}
+// collision returns the error of a mutation whose row belongs to another item, or whose newer tombstone does. owner is
+// the key of that item.
+func collision(t view.Target, owner string, m *view.Mutation) error {
+	return &view.CollisionError{View: t.View, Owner: item.Key(owner), Source: m.Source, NotIdentified: true}
 }
 
-// errChanged is the error if a row changed between a refused write and the next one.
+// errChanged is the error if a condition was not met, but the stored row would meet it now.
 var errChanged = pipeline.Transient(errs.New("dynamodb: the row changed meanwhile"))
 
-// belongsTo reports whether the row belongs to the target.
+// belongsTo reports whether the row belongs to the target's sink and birth.
 func (m rowMeta) belongsTo(t view.Target) bool { return m.sameSink(t) && m.birth == t.Birth }
 
-// sameSink reports whether the row belongs to the target's sink, with any birth.
+// sameSink reports whether the row belongs to the target's sink, whatever its birth.
 func (m rowMeta) sameSink(t view.Target) bool { return m.view == t.View && m.pipeline == t.Pipeline }
 
-// notOwned returns the error of a row that does not belong to the target: it belongs to another sink, or to another
-// birth of the same sink, which is fatal.
+// notOwned returns the error of a row that does not belong to the target. If it belongs to another birth of the same
+// sink, the error is fatal. Otherwise it is the error of foreignRow.
 func notOwned(t view.Target, row state.Row, stored rowMeta) error {
 	if stored.sameSink(t) {
 		return state.BirthMismatch(t.View, "a row of table "+t.Name, stored.birth, t.Birth)
@@ -203,8 +208,8 @@ func foreignRow(t view.Target, row state.Row, stored rowMeta) *view.ForeignRowEr
 	return &view.ForeignRowError{Target: t, Row: row, View: stored.view, Pipeline: stored.pipeline}
 }
 
-// outage counts transient errors without a success in between. At maxConsecutive the rest of a call is not tried,
-// because each request would wait for its timeout.
+// outage counts consecutive transient errors of a call. After maxConsecutive the rest of the call is not tried, because
+// each request would wait for its timeout.
 type outage struct {
 	consecutive atomic.Int32
 	last        atomic.Pointer[error]
@@ -225,7 +230,7 @@ func (o *outage) add(err error) {
 	}
 }
 
-// stopErr returns the error of the rest of the call; nil if the call continues.
+// stopErr returns the error for the rest of the call; nil if the call continues.
 func (o *outage) stopErr() error {
 	if o.consecutive.Load() < maxConsecutive {
 		return nil

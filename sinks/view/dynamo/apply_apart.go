@@ -15,25 +15,24 @@ import (
 //
 //   - A stored row is newer than its tombstone. The transaction that creates a row checks the tombstone, and the
 //     transaction that puts a tombstone deletes the row.
-//   - So an update of a stored row needs no tombstone: it is one put over a lower version. The put requires the
-//     stored row. Otherwise it would restore a row that another writer removed.
+//   - So an update of a stored row needs no check of the tombstone: it is one put that replaces a lower version. The
+//     put requires a stored row. Otherwise it would restore a row that another writer removed.
 //   - A table that was restored to an earlier time has rows that are older than their tombstones. So a repeated
 //     change that removes a row deletes the row even if the tombstone has the same or a newer version.
-//   - Two transactions on one row and its tombstone conflict, whichever of the two they write or check. DynamoDB
-//     refuses one, which is tried again and sees what the other wrote.
+//   - Two transactions on one row and its tombstone conflict, whether they write or check them. DynamoDB refuses one of
+//     them. That one is tried again, and sees the writes of the other.
 
-// storedOlder is the condition on a row that it is stored, belongs to the target, and is older.
+// storedOlder is the condition that a row is stored, belongs to the target, and is older than the mutation.
 const storedOlder = ownerMatches + " AND #tw.#v < :v"
 
-// rowWrite is a mutation with its result and the two actions of its transaction: the first on the row, the second
-// on the tombstone.
+// rowWrite is a mutation with its result and its transaction.
 type rowWrite struct {
 	mutation *view.Mutation
 	result   *view.Result
-	actions  [2]dynamo.Action
+	actions  [2]dynamo.Action // the action on the row, and the action on the tombstone
 }
 
-// writeApart writes one mutation, or the two of a change that moves its row to another key.
+// writeApart writes one mutation, or the two mutations of a move.
 func (w *rowWriter) writeApart(ctx context.Context, ms []view.Mutation, rs []view.Result) {
 	var rows []rowWrite
 	for i := range ms {
@@ -44,14 +43,14 @@ func (w *rowWriter) writeApart(ctx context.Context, ms []view.Mutation, rs []vie
 		}
 		rows = append(rows, row)
 	}
-	if len(rows) == 1 && !rows[0].mutation.Fresh && !rows[0].mutation.Tombstone && w.update(ctx, &rows[0]) {
+	if len(rows) == 1 && !rows[0].mutation.LikelyNew && !rows[0].mutation.Tombstone && w.update(ctx, &rows[0]) {
 		return
 	}
 	w.writeTransaction(ctx, rows)
 }
 
-// writeTransaction writes rows and tombstones in one transaction. If a newer version refuses one row, the other row
-// is written by itself.
+// writeTransaction writes rows and tombstones in one transaction. If one row is not written because a newer version is
+// stored, the other row is written alone.
 func (w *rowWriter) writeTransaction(ctx context.Context, rows []rowWrite) {
 	for len(rows) > 0 {
 		actions := make([]dynamo.Action, 0, 4)
@@ -60,7 +59,7 @@ func (w *rowWriter) writeTransaction(ctx context.Context, rows []rowWrite) {
 		}
 		err := w.Transact(ctx, actions)
 		if unmet, refused := errors.AsType[*dynamo.ConditionError](err); refused {
-			rows = w.rowsRefused(ctx, rows, unmet)
+			rows = w.handleUnmet(ctx, rows, unmet)
 			continue
 		}
 		if state.IsPermanent(err) && len(rows) > 1 {
@@ -76,10 +75,10 @@ func (w *rowWriter) writeTransaction(ctx context.Context, rows []rowWrite) {
 	}
 }
 
-// rowsRefused handles a transaction on rows whose conditions were not met. It sets the results of these rows, and
-// returns the other rows, which are to be written again. If a removal was refused for its tombstone alone, it
-// deletes an older row.
-func (w *rowWriter) rowsRefused(ctx context.Context, rows []rowWrite, unmet *dynamo.ConditionError) []rowWrite {
+// handleUnmet handles a transaction whose conditions were not met. It sets the results of the rows whose conditions
+// were not met, and returns the other rows, which must be written again. If only the tombstone of a removal refused it,
+// handleUnmet deletes the row if that is older.
+func (w *rowWriter) handleUnmet(ctx context.Context, rows []rowWrite, unmet *dynamo.ConditionError) []rowWrite {
 	refused, storedRowRefused := make([]bool, len(rows)), make([]bool, len(rows))
 	for _, u := range unmet.Unmet {
 		i := u.Action / len(rows[0].actions)
@@ -91,7 +90,7 @@ func (w *rowWriter) rowsRefused(ctx context.Context, rows []rowWrite, unmet *dyn
 		} else {
 			stored, now := dynamo.TombstoneOf(u.Item), row.mutation.TombstoneAt(row.mutation.Version)
 			switch {
-			case now.Replaces(*stored): // it was written after the refusal
+			case now.Replaces(*stored): // the stored tombstone changed after the refusal
 				r.Err = errChanged
 			case w.target.RefuseOtherItem && !row.mutation.Tombstone && stored.Source != row.mutation.Source:
 				r.Err = collision(w.target, string(stored.Source), row.mutation)
@@ -99,7 +98,7 @@ func (w *rowWriter) rowsRefused(ctx context.Context, rows []rowWrite, unmet *dyn
 				r.Superseded = stored.Version != now.Version
 			}
 		}
-		// Either of row and tombstone may be newer than the mutation.
+		// Both the row and the tombstone may refuse the mutation. The first error counts.
 		if row.result.Err == nil {
 			row.result.Err, row.result.Superseded = r.Err, row.result.Superseded || r.Superseded
 		}
@@ -117,19 +116,19 @@ func (w *rowWriter) rowsRefused(ctx context.Context, rows []rowWrite, unmet *dyn
 	return rest
 }
 
-// deleteOlder deletes a row that is older than the change that removes it. It changes nothing if there is no row,
-// or a newer one.
+// deleteOlder deletes the stored row if it is older than the change that removes it. It changes nothing if there is no
+// row, or a newer one.
 func (w *rowWriter) deleteOlder(ctx context.Context, row *rowWrite) {
 	err := w.Write(ctx, row.actions[0])
-	if _, refused := errors.AsType[*dynamo.ConditionError](err); !refused { // else the row is newer
+	if _, refused := errors.AsType[*dynamo.ConditionError](err); !refused { // if it is refused, the row is newer
 		row.result.Err = err
 	}
 }
 
-// update puts a row over a lower version of it. It returns false if there is no row.
+// update puts a row on condition that a lower version of it is stored. It returns false if no row is stored.
 func (w *rowWriter) update(ctx context.Context, row *rowWrite) bool {
 	put := *row.actions[0].Put
-	put.ConditionExpression, put.ExpressionAttributeNames = aws.String(w.overStoredOlder.Text), w.overStoredOlder.Names
+	put.ConditionExpression, put.ExpressionAttributeNames = aws.String(w.storedOlder.Text), w.storedOlder.Names
 	err := w.Write(ctx, dynamo.Action{Put: &put})
 	unmet, refused := errors.AsType[*dynamo.ConditionError](err)
 	switch {
@@ -143,22 +142,22 @@ func (w *rowWriter) update(ctx context.Context, row *rowWrite) bool {
 	return true
 }
 
-// setActions sets the actions: put the row and check its tombstone, or delete the row and put its tombstone. It
-// returns an error if no item of DynamoDB can hold the row.
+// setActions sets the actions of a row: put the row and check its tombstone, or delete the row and put its tombstone.
+// It returns an error if no item of DynamoDB can hold the row.
 func (w *rowWriter) setActions(row *rowWrite) error {
 	m := row.mutation
 	put, err := w.putAction(m)
 	if err != nil {
 		return err
 	}
-	name, err := state.MakeRow(m.PK, m.SK)
+	stateRow, err := state.MakeRow(m.PK, m.SK)
 	if err != nil {
 		return err
 	}
-	row.actions = [2]dynamo.Action{put, w.CheckTombstone(w.target.State(), name, m.TombstoneAt(m.Version))}
+	row.actions = [2]dynamo.Action{put, w.CheckTombstone(w.target.State(), stateRow, m.TombstoneAt(m.Version))}
 	if m.Tombstone {
 		row.actions[0] = dynamo.Delete(dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, m.PK, m.SK)}, w.condition(m))
-		row.actions[1] = w.SetTombstone(w.target.State(), name, m.TombstoneAt(m.Version))
+		row.actions[1] = w.SetTombstone(w.target.State(), stateRow, m.TombstoneAt(m.Version))
 	}
 	return nil
 }

@@ -93,7 +93,7 @@ func TestWhatNoItemCanHold(t *testing.T) {
 		apply(t, s, orders, put("1", 2*i+2))
 		old := put("1", 2*i+3)
 		old.Tombstone, old.Joined = true, true
-		bad.Version, bad.Fresh = old.Version, true
+		bad.Version, bad.LikelyNew = old.Version, true
 		if bad.SK.Equal(old.SK) {
 			bad.SK = item.StringValue("2")
 		}

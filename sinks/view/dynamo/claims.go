@@ -13,15 +13,15 @@ var (
 	_ view.ClaimLister = (*Store)(nil)
 )
 
-// RowClaims reads the claims on rows. For a row without claims it also reads the row itself, which may belong to
-// another sink.
+// RowClaims reads the claims on rows. If a row has no claims, it also reads the row itself, because the row may belong
+// to another sink.
 func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
 	found, err := s.DB.RowClaims(ctx, t.State(), rows)
 	if err != nil {
 		return nil, err
 	}
 	all := make([]view.RowClaims, len(rows))
-	var free []int // indexes of rows
+	var unclaimed []int // indexes of the rows without claims
 	var refs []dynamo.Ref
 	for i := range found {
 		all[i].RowClaims = found[i]
@@ -32,13 +32,13 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 		if err != nil {
 			return nil, err
 		}
-		free, refs = append(free, i), append(refs, ref)
+		unclaimed, refs = append(unclaimed, i), append(refs, ref)
 	}
 	stored, err := s.Get(ctx, refs)
 	if err != nil {
 		return nil, err
 	}
-	for n, i := range free {
+	for n, i := range unclaimed {
 		if stored[n] != nil {
 			if all[i].Foreign, err = checkOwner(t, rows[i], stored[n]); err != nil {
 				return nil, err
@@ -48,8 +48,8 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 	return all, nil
 }
 
-// checkOwner returns an error value if a row belongs to another sink, else nil. The second result is the fatal
-// error of a row of another birth.
+// checkOwner checks the owner of a stored row. If the row belongs to another sink, the first result is the error for
+// [view.RowClaims].Foreign. If it has another birth, the second result is a fatal error.
 func checkOwner(t view.Target, row state.Row, item dynamo.Item) (*view.ForeignRowError, error) {
 	m, _ := metaOf(item)
 	switch {
@@ -61,8 +61,8 @@ func checkOwner(t view.Target, row state.Row, item dynamo.Item) (*view.ForeignRo
 	return foreignRow(t, row, m), nil
 }
 
-// claimActions returns the actions of merged writes, and for each action the name of its item for errors. The
-// actions on rows come last.
+// claimActions returns the actions of merged writes. subjects describes the item that each action writes, for errors.
+// The actions on rows come last.
 func claimActions(t view.Target, m *dynamo.MergedWrite) (all []dynamo.Action, subjects []string, err error) {
 	all, subjects = m.Actions()
 	for i := range m.Rows() {
@@ -75,8 +75,9 @@ func claimActions(t view.Target, m *dynamo.MergedWrite) (all []dynamo.Action, su
 	return all, subjects, nil
 }
 
-// claimedRowAction puts the row of its owner, or deletes it, if there is no row or if the target owns the row. The
-// guards and claims in the same transaction protect it against late changes.
+// claimedRowAction returns the action that puts the row of its owner, or deletes it if no claim remains. Its condition
+// is that there is no row, or that the row belongs to the target. Late changes are excluded by the conditions on guards
+// and claims in the same transaction.
 func claimedRowAction(t view.Target, r *dynamo.RowChange) (dynamo.Action, error) {
 	ref, err := refOf(t.Table, r.Row)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Settle writes the writes that build on each other in one transaction, as far as they fit. Writes that have
-// neither an item nor a row in common are written at the same time. If a transaction of several writes is refused,
-// each is written by itself, so that each is lost or fails alone.
+// Settle applies ws. Writes that build on each other are in one transaction, if they fit. Writes that have neither an
+// item nor a row in common are written at the same time. If a transaction of several writes is refused, each of them is
+// written alone, so that each has its own result.
 func (s *Store) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
 	if len(ws) == 0 {
 		return nil, nil
@@ -29,7 +29,8 @@ func (s *Store) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite)
 	return runParts(s.DB, rs, len(groups), func(i int, down *outage) { s.settleConnected(ctx, t, ws, groups[i], rs, down) })
 }
 
-// settleConnected writes the connected writes in order, unless DynamoDB does not respond.
+// settleConnected applies the connected writes in order. connected has their indexes. If DynamoDB does not respond, it
+// sets the error of outage instead.
 func (s *Store) settleConnected(ctx context.Context, t view.Target, ws []state.ItemWrite, connected []int, rs []view.Result, outage *outage) {
 	for len(connected) > 0 {
 		m := s.NewMergedWrite(t.State())
@@ -68,7 +69,7 @@ func (s *Store) commit(ctx context.Context, t view.Target, m *dynamo.MergedWrite
 	}
 	err = s.Transact(ctx, actions)
 	if unmet, ok := errors.AsType[*dynamo.ConditionError](err); ok {
-		return claimsRefused(t, m, len(actions), unmet)
+		return unmetClaimsResult(t, m, len(actions), unmet)
 	}
 	if e, ok := errors.AsType[*dynamo.Error](err); ok && e.Action >= 0 && errors.Is(e, dynamo.ErrTooLarge) {
 		err = pipeline.Permanent(fmt.Errorf("%s of the view %s: %w", subjects[e.Action], t.View, err))
@@ -76,10 +77,11 @@ func (s *Store) commit(ctx context.Context, t view.Target, m *dynamo.MergedWrite
 	return view.Result{Err: err}
 }
 
-// claimsRefused returns the result of a transaction on claims whose conditions were not met. It is lost if a guard
-// or the claims on a row have changed, or if a row without claims belongs to another sink by now: a new read shows
-// that. Otherwise another sink, or another birth, has overwritten a row with claims, and the write fails.
-func claimsRefused(t view.Target, m *dynamo.MergedWrite, actions int, unmet *dynamo.ConditionError) view.Result {
+// unmetClaimsResult returns the result of a transaction on claims whose conditions were not met. The transaction is
+// lost if a guard or the claims on a row have changed. It is also lost if a row that had no claims belongs to another
+// sink by now, because a new read finds that. Otherwise another sink or another birth has overwritten a row with
+// claims, and the transaction fails.
+func unmetClaimsResult(t view.Target, m *dynamo.MergedWrite, actions int, unmet *dynamo.ConditionError) view.Result {
 	rows := m.Rows()
 	firstRow := actions - len(rows)
 	for _, u := range unmet.Unmet {
@@ -92,8 +94,8 @@ func claimsRefused(t view.Target, m *dynamo.MergedWrite, actions int, unmet *dyn
 	return view.Result{Err: notOwned(t, rows[u.Action-firstRow].Row, stored)}
 }
 
-// connectedWrites splits the indexes of ws into groups, in order. Writes of different groups have neither an item
-// nor a row in common.
+// connectedWrites divides the indexes of ws into groups. Writes of different groups have neither an item nor a row in
+// common. The order within a group is that of ws.
 func connectedWrites(ws []state.ItemWrite) [][]int {
 	group := make([]int, len(ws)) // union-find: an earlier index of the same group, or the index itself
 	find := func(i int) int {
@@ -103,22 +105,22 @@ func connectedWrites(ws []state.ItemWrite) [][]int {
 		}
 		return i
 	}
-	last := make(map[string]int, 2*len(ws))
+	lastUse := make(map[string]int, 2*len(ws))
 	for i := range ws {
 		group[i] = i
 		connect := func(key string) {
-			if before, ok := last[key]; ok {
+			if before, ok := lastUse[key]; ok {
 				a, b := find(before), find(i)
 				group[max(a, b)] = min(a, b)
 			}
-			last[key] = i
+			lastUse[key] = i
 		}
 		connect("item " + string(ws[i].Source))
-		for _, sw := range ws[i].Rows {
-			connect("row " + string(sw.Row))
+		for _, rowWrite := range ws[i].Rows {
+			connect("row " + string(rowWrite.Row))
 		}
 	}
-	index := make(map[int]int) // indexes of groups, by root
+	index := make(map[int]int) // index in groups, by root
 	var groups [][]int
 	for i := range ws {
 		root := find(i)

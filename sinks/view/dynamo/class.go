@@ -2,5 +2,5 @@ package dynamo
 
 import "github.com/tablewake/tablewake/pipeline/redact"
 
-// errs makes the errors of this package, with a text that may be logged.
+// errs creates the errors of this package. They carry a redacted text, which logs may contain.
 const errs = redact.Class("view")

@@ -12,20 +12,22 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Cost is the cost of a write in DynamoDB's units. Indexes of the table and tries that failed cost more.
+// Cost is the cost of a write in DynamoDB's units. It does not include indexes of the table and failed tries.
 type Cost struct {
-	WriteUnits float64 // a standard write takes one for each 1 KB or part of it, twice that in a transaction
-	ReadUnits  float64 // a consistent read takes one for each 4 KB or part of it
-	Why        string  // the requests, as text
+	WriteUnits float64 // write units: a standard write uses one for each 1 KB or part of it, and a write in a transaction uses two
+	ReadUnits  float64 // read units: a consistent read uses one for each 4 KB or part of it
+	Why        string  // description of the requests
 
-	OtherTombstones float64 // the write units with the other kind of tombstones; 0: the kind makes no difference
+	OtherTombstones float64 // write units if `tombstones` had the other value; 0 if that changes nothing
 }
 
-// CostOf returns the cost of the planned ops of a change if they are written by themselves; false if they write no
-// rows. A view has this cost for each change. DynamoDB charges the larger of the stored item and the new item. The
-// stored item is taken from the old image of the change; without an old image nothing is stored. The rows of groups
-// are not known: they count as if the group had this item alone. A batch with several items of a group costs less,
-// because it writes the group's row once. CostOf makes no requests.
+// CostOf returns the cost of the planned ops of a change. It returns false if the ops write no rows. This is the cost
+// of the change alone, without batching. A view always pays it. An aggregate pays less for a batch with several items
+// of a group, because it writes the group's row once.
+//
+// DynamoDB charges for the larger of the stored item and the new item. CostOf takes the stored item from the old image
+// of the change; without an old image nothing is stored. It does not know the rows of groups, and assumes that the
+// group has only this item. CostOf makes no requests.
 func CostOf(c *record.Change, ops []pipeline.Op) (Cost, bool) {
 	if len(ops) == 0 {
 		return Cost{}, false
@@ -43,10 +45,11 @@ func CostOf(c *record.Change, ops []pipeline.Op) (Cost, bool) {
 	return Cost{}, false
 }
 
-// costOfRows is the cost of rows that guard themselves. Why also has the cost with the other kind of tombstones.
+// costOfRows returns the cost of rows that guard themselves. Why also names the cost for the other value of
+// `tombstones`.
 func costOfRows(c *record.Change, ops []pipeline.Op) Cost {
-	inPlace, totalSize := 0.0, 0
-	var rows, before []rowWrite
+	inPlaceUnits, totalSize := 0.0, 0
+	var rows, replaced []rowWrite
 	var t view.Target
 	for _, o := range ops {
 		op, ok := o.(*view.Op)
@@ -55,39 +58,40 @@ func costOfRows(c *record.Change, ops []pipeline.Op) Cost {
 		}
 		t = withBirth(*op.Target)
 		size, storedSize := dynamo.SizeOfItem(tableItem(t, &op.Mutation, op.Mutation.Version.String(), someTime)), 0
-		if old, ok := op.Before(c); ok {
-			storedSize = dynamo.SizeOfItem(tableItem(t, &old, old.Version.String(), someTime))
-			before = append(before, rowWrite{mutation: &old})
+		if oldRow, ok := op.Before(c); ok {
+			storedSize = dynamo.SizeOfItem(tableItem(t, &oldRow, oldRow.Version.String(), someTime))
+			replaced = append(replaced, rowWrite{mutation: &oldRow})
 		}
-		inPlace += writeUnits(max(size, storedSize))
+		inPlaceUnits += writeUnits(max(size, storedSize))
 		if op.Mutation.Tombstone && !t.InPlace {
-			size = 0 // a tombstone apart is not in the table
+			size = 0 // with `tombstones: apart` the tombstone is in the state table
 		}
 		totalSize += size
 		rows = append(rows, rowWrite{mutation: &op.Mutation})
 	}
-	apart, description, err := costApart(t, rows, before)
+	apartUnits, description, err := costApart(t, rows, replaced)
 	if err != nil {
 		return refusedCost(err)
 	}
 	if t.InPlace {
-		return Cost{WriteUnits: inPlace, OtherTombstones: apart, Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: apart", plural(len(ops), "conditional put"), totalSize, units(apart))}
+		return Cost{WriteUnits: inPlaceUnits, OtherTombstones: apartUnits, Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: apart", plural(len(ops), "conditional put"), totalSize, units(apartUnits))}
 	}
-	return Cost{WriteUnits: apart, OtherTombstones: inPlace, Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: in_place", description, totalSize, units(inPlace))}
+	return Cost{WriteUnits: apartUnits, OtherTombstones: inPlaceUnits, Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: in_place", description, totalSize, units(inPlaceUnits))}
 }
 
-// refusedCost is the cost of a change that can never be written: err says why, and what to do.
+// refusedCost returns the cost of a change that can never be written. err is the error of the change.
 func refusedCost(err error) Cost {
 	return Cost{Why: "the change goes to dead letters: " + err.Error()}
 }
 
-// costApart is the cost of rows with tombstones apart, which replace the rows before, and describes the requests.
-func costApart(t view.Target, rows, before []rowWrite) (cost float64, description string, err error) {
+// costApart returns the cost of rows if tombstones are apart, and a description of the requests. replaced are the
+// stored rows.
+func costApart(t view.Target, rows, replaced []rowWrite) (cost float64, description string, err error) {
 	w := newRowWriter(offlineDB(), t)
-	stored := make(sizes)
-	for i := range before {
-		if w.setActions(&before[i]) == nil { // otherwise it was never stored
-			stored.addPuts(t.Table, before[i].actions[:1])
+	storedSizes := make(sizes)
+	for i := range replaced {
+		if w.setActions(&replaced[i]) == nil { // otherwise the row was never stored
+			storedSizes.addPuts(t.Table, replaced[i].actions[:1])
 		}
 	}
 	var actions []dynamo.Action
@@ -96,12 +100,13 @@ func costApart(t view.Target, rows, before []rowWrite) (cost float64, descriptio
 		if err := w.setActions(&rows[i]); err != nil {
 			return 0, "", err
 		}
-		if row := rows[i].actions[:1]; row[0].Put != nil && !m.Fresh {
-			return stored.transactionUnits(t.Table, row) / 2, "1 conditional put", nil
+		isUpdate := rows[i].actions[0].Put != nil && !m.LikelyNew
+		if isUpdate {
+			return storedSizes.transactionUnits(t.Table, rows[i].actions[:1]) / 2, "1 conditional put", nil
 		}
 		actions = append(actions, rows[i].actions[:]...)
 	}
-	cost = stored.transactionUnits(t.Table, actions)
+	cost = storedSizes.transactionUnits(t.Table, actions)
 	if len(rows) > 1 {
 		return cost, "a transaction of both rows, a check and a tombstone", nil
 	}
@@ -114,7 +119,7 @@ func costApart(t view.Target, rows, before []rowWrite) (cost float64, descriptio
 // units formats a number of units.
 func units(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 
-// withBirth returns the target with a birth, for its size: all births have one size.
+// withBirth returns the target with a placeholder for its birth. All births have the same size.
 func withBirth(t view.Target) view.Target {
 	t.Birth = someBirth
 	return t
@@ -122,38 +127,38 @@ func withBirth(t view.Target) view.Target {
 
 const someBirth = "birthbirthbirths"
 
-// someRevision is a revision of the claims on a row, for its size: all revisions have one size.
+// someRevision is a placeholder for a revision of the claims on a row. All revisions have the same size.
 const someRevision = "revisionrevisionrevisionrevision"
 
-// someTime is a time when a tombstone expires, for its size: all times in question have one size.
+// someTime is a placeholder for the expiry of a tombstone. All possible times have the same size.
 const someTime = 1_767_323_045
 
-// costOfClaim is the cost of a claim on a row that no other item claims.
+// costOfClaim returns the cost of a claim on a row that no other item claims.
 func costOfClaim(c *record.Change, op *view.ClaimOp) Cost {
 	if op.Idle() {
 		return Cost{ReadUnits: 1, Why: "the guard is read; nothing is written unless the item had a row"}
 	}
 	t := withBirth(*op.Target)
-	stored := make(sizes)
+	storedSizes := make(sizes)
 	cost := Cost{ReadUnits: 1}
 	write := state.ItemWrite{Source: op.Claim.Source, Guard: state.Guard{Version: op.Claim.Version, Row: op.Row}}
-	before, claim, claimed := op.Before(c)
+	oldRow, oldClaim, claimed := op.Before(c)
 	if claimed {
-		beforeWrite := state.ItemWrite{Source: claim.Source, Guard: state.Guard{Version: claim.Version, Row: before},
-			Rows: []state.RowClaimsWrite{{Row: before, Revision: someRevision, Claim: claim, Owner: claim}}}
-		actions, err := itemActions(t, &beforeWrite)
-		if claimed = err == nil; claimed { // otherwise it was never stored
-			stored.addPuts(t.Table, actions)
-			seat, claimItem := actions[1].Put.Item, actions[2].Put.Item // after the guard
-			cost.ReadUnits += 1 + readUnits(dynamo.SizeOfItem(seat)+dynamo.SizeOfItem(claimItem))
+		oldWrite := state.ItemWrite{Source: oldClaim.Source, Guard: state.Guard{Version: oldClaim.Version, Row: oldRow},
+			Rows: []state.RowClaimsWrite{{Row: oldRow, Revision: someRevision, Claim: oldClaim, Owner: oldClaim}}}
+		actions, err := itemActions(t, &oldWrite)
+		if claimed = err == nil; claimed { // otherwise the claim was never stored
+			storedSizes.addPuts(t.Table, actions)
+			ownerRecord, claimItem := actions[1].Put.Item, actions[2].Put.Item // actions[0] is the guard
+			cost.ReadUnits += 1 + readUnits(dynamo.SizeOfItem(ownerRecord)+dynamo.SizeOfItem(claimItem))
 		}
 	}
-	if claimed && before != op.Row {
-		write.Rows = append(write.Rows, state.RowClaimsWrite{Row: before})
+	if claimed && oldRow != op.Row {
+		write.Rows = append(write.Rows, state.RowClaimsWrite{Row: oldRow})
 	}
 	if op.Row != "" {
 		write.Rows = append(write.Rows, state.RowClaimsWrite{Row: op.Row, Revision: someRevision, Claim: op.Claim, Owner: op.Claim})
-		if !claimed || before != op.Row {
+		if !claimed || oldRow != op.Row {
 			cost.ReadUnits += 2
 		}
 	}
@@ -161,26 +166,27 @@ func costOfClaim(c *record.Change, op *view.ClaimOp) Cost {
 	if err != nil {
 		return refusedCost(err)
 	}
-	cost.WriteUnits = stored.transactionUnits(t.Table, actions)
-	cost.Why = "a transaction of the guard" + claimedItems(claimed, op.Row, before) + ", read before"
+	cost.WriteUnits = storedSizes.transactionUnits(t.Table, actions)
+	cost.Why = "a transaction of the guard" + claimedItems(claimed, op.Row, oldRow) + ", read before"
 	return cost
 }
 
-// claimedItems lists what a claim writes besides the guard. The item claimed the row before if had is true.
-func claimedItems(claimed bool, now, before state.Row) string {
+// claimedItems describes the items that a claim writes besides the guard. claimed reports whether the item claimed a
+// row before. newRow and oldRow are the rows that it claims and claimed.
+func claimedItems(claimed bool, newRow, oldRow state.Row) string {
 	switch {
-	case now == "" && !claimed:
+	case newRow == "" && !claimed:
 		return " alone"
-	case now == "":
+	case newRow == "":
 		return ", and of the row, its seat and the claim, which go"
-	case claimed && before != now:
+	case claimed && oldRow != newRow:
 		return ", and of both rows, their seats and the claims"
 	default:
 		return ", the row, its seat and the claim"
 	}
 }
 
-// itemActions returns the transaction of one item's write.
+// itemActions returns the actions of an item's write.
 func itemActions(t view.Target, w *state.ItemWrite) ([]dynamo.Action, error) {
 	m := offlineDB().NewMergedWrite(t.State())
 	m.Add(w)
@@ -188,75 +194,75 @@ func itemActions(t view.Target, w *state.ItemWrite) ([]dynamo.Action, error) {
 	return actions, err
 }
 
-// costOfGroups is the cost of an item that counts in groups.
+// costOfGroups returns the cost of updating the groups of an item.
 func costOfGroups(t view.Target, c *record.Change, ops []pipeline.Op) Cost {
-	w, before, ok := view.PlannedWrite(c, ops)
+	write, oldContribution, ok := view.PlannedWrite(c, ops)
 	if !ok {
 		return Cost{ReadUnits: 1, Why: "the contribution is read; nothing is written unless the item counted before"}
 	}
 	cost := Cost{ReadUnits: 1}
-	writer := groupWriter{Store: &Store{DB: offlineDB()}, target: t, stateTarget: t.State(), write: &w}
-	stored := make(sizes)
-	if len(before.Shares) > 0 {
-		before.Version = c.Version // all versions have one size
-		if a, err := writer.SetContribution(writer.stateTarget, &state.ContributionWrite{Source: c.Key, Now: before}); err == nil {
-			stored.addPuts(t.Table, []dynamo.Action{a})
+	writer := groupWriter{Store: &Store{DB: offlineDB()}, target: t, stateTarget: t.State(), write: &write}
+	storedSizes := make(sizes)
+	if len(oldContribution.Shares) > 0 {
+		oldContribution.Version = c.Version // all versions have the same size
+		if a, err := writer.SetContribution(writer.stateTarget, &state.ContributionWrite{Source: c.Key, Now: oldContribution}); err == nil {
+			storedSizes.addPuts(t.Table, []dynamo.Action{a})
 			cost.ReadUnits = readUnits(dynamo.SizeOfItem(a.Put.Item))
 		}
 	}
 	var actions []dynamo.Action
-	for i := range w.Items {
-		a, err := writer.SetContribution(writer.stateTarget, &w.Items[i])
+	for i := range write.Items {
+		a, err := writer.SetContribution(writer.stateTarget, &write.Items[i])
 		if err != nil {
 			return refusedCost(err)
 		}
 		actions = append(actions, a)
 	}
 	members := 0
-	for i := range w.Groups {
-		g := groupRowWrite{GroupChange: &w.Groups[i]}
-		row, err := writer.newRow(&g)
+	for i := range write.Groups {
+		row := groupRowWrite{GroupChange: &write.Groups[i]}
+		put, err := writer.newRow(&row)
 		if err != nil {
 			return refusedCost(err)
 		}
-		actions = append(actions, row)
-		if !g.addable() {
+		actions = append(actions, put)
+		if !row.addable() {
 			cost.ReadUnits++
 		}
-		for _, m := range g.Members {
+		for _, m := range row.Members {
 			members++
 			if m.Kind == state.Distinct {
 				cost.ReadUnits++
 			}
 		}
 	}
-	cost.WriteUnits = stored.transactionUnits(t.Table, actions) + 2*float64(members)
-	cost.Why = "a transaction of the contribution, read before, and " + plural(len(w.Groups), "group row")
+	cost.WriteUnits = storedSizes.transactionUnits(t.Table, actions) + 2*float64(members)
+	cost.Why = "a transaction of the contribution, read before, and " + plural(len(write.Groups), "group row")
 	if members > 0 {
 		cost.Why += " and " + plural(members, "member") + " of what is a min, a max or a distinct"
 	}
 	return cost
 }
 
-// newRow returns the put of a group's row that has only this change.
+// newRow returns the put of a group's row that has only the change of g.
 func (c *groupWriter) newRow(g *groupRowWrite) (dynamo.Action, error) {
 	var err error
 	if g.ref, err = refOf(c.target.Table, g.Row); err != nil {
 		return dynamo.Action{}, err
 	}
-	r := &groupRow{values: make(dynamo.Item)}
-	if err := r.addAmounts(g.GroupChange); err != nil {
+	row := &groupRow{values: make(dynamo.Item)}
+	if err := row.addAmounts(g.GroupChange); err != nil {
 		return dynamo.Action{}, err
 	}
 	for _, m := range g.Members {
 		if v, err := state.ParseSortable(m.Value); err == nil && m.Kind != state.Distinct {
-			r.values[m.Name] = sdkvalue.Of(v)
+			row.values[m.Name] = sdkvalue.Of(v)
 		} else {
-			r.values[m.Name] = dynamo.N("1")
+			row.values[m.Name] = dynamo.N("1")
 		}
-		r.epoch = someEpoch
+		row.epoch = someEpoch
 	}
-	return c.putAction(g, r, g.Shares), nil
+	return c.putAction(g, row, g.Shares), nil
 }
 
 const someEpoch = "EPOCHEPOCH"
@@ -265,19 +271,19 @@ const someEpoch = "EPOCHEPOCH"
 func offlineDB() *dynamo.DB {
 	db, err := dynamo.New(dynamo.Options{Client: noClient{}, Table: "tablewake-state", Pipeline: "p"})
 	if err != nil {
-		panic(err) // the options are right
+		panic(err) // the options are valid
 	}
 	return db
 }
 
 type noClient struct{ dynamo.Client }
 
-// sizes are the sizes of the stored items, by table and key.
+// sizes has the sizes of the stored items in bytes, by itemID.
 type sizes map[string]int
 
-// itemID returns the table and the key of an item.
+// itemID returns a text that identifies an item by its table and key. t is the table of rows.
 func itemID(t view.Table, table *string, item dynamo.Item) string {
-	pk, sk := "pk", "sk" // of the state table
+	pk, sk := "pk", "sk" // key attributes of the state table
 	if *table == t.Name {
 		pk, sk = t.PK, t.SK
 	}
@@ -299,8 +305,8 @@ func (s sizes) addPuts(t view.Table, actions []dynamo.Action) {
 	}
 }
 
-// transactionUnits returns the write units of a transaction of puts, deletes and checks: each counts the larger of
-// the stored and the new item.
+// transactionUnits returns the write units of a transaction of puts, deletes and checks. Each action costs the units of
+// the larger of the stored and the new item.
 func (s sizes) transactionUnits(t view.Table, actions []dynamo.Action) float64 {
 	n := 0.0
 	for i := range actions {
@@ -316,10 +322,10 @@ func (s sizes) transactionUnits(t view.Table, actions []dynamo.Action) float64 {
 	return n
 }
 
-// readUnits returns the units of a consistent read of an item.
+// readUnits returns the read units of a consistent read of an item of size bytes.
 func readUnits(size int) float64 { return float64(max(1, (size+4095)/4096)) }
 
-// writeUnits returns the units of a standard write of an item.
+// writeUnits returns the write units of a standard write of an item of size bytes.
 func writeUnits(size int) float64 { return float64(max(1, (size+1023)/1024)) }
 
 func plural(n int, what string) string {

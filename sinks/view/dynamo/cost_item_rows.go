@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// costOfItemRows is the cost of the rows of an item: of its contribution, and of the rows that differ.
+// costOfItemRows returns the cost of the contribution of an item and of its rows that differ.
 func costOfItemRows(c *record.Change, op *view.ItemRowsOp) Cost {
 	if op.Idle() {
 		return Cost{ReadUnits: 1, Why: "the contribution is read; nothing is written unless the item had rows"}
@@ -17,26 +17,26 @@ func costOfItemRows(c *record.Change, op *view.ItemRowsOp) Cost {
 	t := withBirth(*op.Target)
 	planned := *op
 	planned.Target = &t
-	stored := make(sizes)
+	storedSizes := make(sizes)
 	cost := Cost{ReadUnits: 1}
-	had := view.ItemRowsOp{Target: &t, Source: c.Key, Version: c.Version, Rows: op.Before()}
-	have := state.Contribution{}
-	if len(had.Rows) > 0 {
-		before := had.WholeWrite(have)
-		if actions, err := itemRowsActions(t, &before); err == nil { // otherwise it was never stored
-			stored.addPuts(t.Table, actions)
-			cost.ReadUnits, have = readUnits(dynamo.SizeOfItem(actions[0].Put.Item)), before.Now
+	oldOp := view.ItemRowsOp{Target: &t, Source: c.Key, Version: c.Version, Rows: op.Before()}
+	contribution := state.Contribution{}
+	if len(oldOp.Rows) > 0 {
+		oldWrite := oldOp.WholeWrite(contribution)
+		if actions, err := itemRowsActions(t, &oldWrite); err == nil { // otherwise the rows were never stored
+			storedSizes.addPuts(t.Table, actions)
+			cost.ReadUnits, contribution = readUnits(dynamo.SizeOfItem(actions[0].Put.Item)), oldWrite.Now
 		}
 	}
-	write := planned.WholeWrite(have)
+	write := planned.WholeWrite(contribution)
 	actions, err := itemRowsActions(t, &write)
 	switch {
 	case err != nil:
 		return refusedCost(err)
 	case len(actions) == 1:
-		cost.WriteUnits, cost.Why = stored.transactionUnits(t.Table, actions)/2, "1 conditional put of the contribution, read before: no row differs"
+		cost.WriteUnits, cost.Why = storedSizes.transactionUnits(t.Table, actions)/2, "1 conditional put of the contribution, read before: no row differs"
 	default:
-		cost.WriteUnits = stored.transactionUnits(t.Table, actions)
+		cost.WriteUnits = storedSizes.transactionUnits(t.Table, actions)
 		cost.Why = "a transaction of the contribution, read before, and " + plural(len(actions)-1, "row")
 	}
 	if parts := (len(actions) + dynamo.MaxActions - 3) / (dynamo.MaxActions - 1); parts > 1 {

@@ -12,23 +12,25 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
-// A number of DynamoDB has 38 digits, and adding is exact if the sum has no more. So a change is added in place,
-// without reading the row, if each amount has at most 19 digits before the point and 18 after it, and so has the
-// stored value: the sum then has 20 and 18. All other changes are read, added here, and written on condition that
-// the row did not change. Values beyond the limits are then listed in the row's _tw (wide), and nothing is added to
-// them in place.
+// The maximum numbers of digits of an amount, and of a stored value, for adding in place: before and after the point.
+//
+// A number of DynamoDB has 38 digits, so adding is exact if the sum has at most 38 digits. If both the amount and the
+// stored value are within the limits, the sum has at most 20 digits before the point and 18 after it. Then the change
+// is added in place, without reading the row. Otherwise the row is read, the amount is added here, and the row is
+// written on condition that it did not change. A stored value beyond the limits is then listed in the row's _tw (wide),
+// and nothing is added to it in place.
 const (
 	addedDigits   = 19
 	addedDecimals = 18
 )
 
-// maxAddend is the greatest stored value that is added to in place.
+// maxAddend is the greatest stored value that an amount is added to in place.
 var maxAddend = strings.Repeat("9", addedDigits)
 
-// maxAddedValues limits the values in one update expression, which may have 4 KB.
+// maxAddedValues is the maximum number of values in one update expression, which may have 4 KB.
 const maxAddedValues = 40
 
-// isExact reports whether n is within the limits of adding in place.
+// isExact reports whether n is within the limits for adding in place.
 func isExact(n state.Number) bool {
 	d, ok := n.Value().Number()
 	if !ok {
@@ -38,15 +40,15 @@ func isExact(n state.Number) bool {
 	return exponent <= addedDigits && len(digits)-exponent <= addedDecimals
 }
 
-// addable reports whether a change may be added to a row that was not read: it has no members, and its amounts are
-// within the limits.
+// addable reports whether the change may be added to a row that was not read. It may if it has no members and its
+// amounts are within the limits.
 func (g *groupRowWrite) addable() bool {
 	if len(g.Members) > 0 || len(g.Counts)+len(g.Sums) > maxAddedValues {
 		return false
 	}
-	for _, adds := range [][]state.Increment{g.Counts, g.Sums} {
-		for _, a := range adds {
-			if !isExact(a.Amount) {
+	for _, increments := range [][]state.Increment{g.Counts, g.Sums} {
+		for _, in := range increments {
+			if !isExact(in.Amount) {
 				return false
 			}
 		}
@@ -54,9 +56,9 @@ func (g *groupRowWrite) addable() bool {
 	return true
 }
 
-// addAction returns the update that adds a change to a row, or creates the row. Its condition excludes rows of
-// other sinks, values that cannot be added to exactly, and the removal of the last share, after which the row must
-// be deleted.
+// addAction returns the update that adds a change to a row, or creates the row. Its condition is not met in three
+// cases: the row belongs to another sink, the sum would not be exact, or the change removes the last share. In the last
+// case the row must be deleted instead.
 func (c *groupWriter) addAction(g *groupRowWrite) dynamo.Action {
 	update := "SET #tw = :tw ADD #n :n"
 	const addable = ownerMatches + " AND attribute_not_exists(#tw.#wide)"
@@ -70,11 +72,11 @@ func (c *groupWriter) addAction(g *groupRowWrite) dynamo.Action {
 		values[":least"] = dynamo.N(strconv.FormatInt(-g.Shares, 10))
 	}
 	i := 0
-	for _, adds := range [][]state.Increment{g.Counts, g.Sums} {
-		for _, a := range adds {
+	for _, increments := range [][]state.Increment{g.Counts, g.Sums} {
+		for _, in := range increments {
 			name, value := fmt.Sprintf("#a%d", i), fmt.Sprintf(":a%d", i)
 			i++
-			condition.Names[name], values[value] = a.Name, dynamo.N(a.Amount.String())
+			condition.Names[name], values[value] = in.Name, dynamo.N(in.Amount.String())
 			update += ", " + name + " " + value
 			condition.Text += " AND (attribute_not_exists(" + name + ") OR " + name + " BETWEEN :low AND :high)"
 		}
@@ -85,7 +87,8 @@ func (c *groupWriter) addAction(g *groupRowWrite) dynamo.Action {
 	return dynamo.Update(g.ref, update, condition)
 }
 
-// groupMeta returns the _tw of a group's row. Every write gives it a new revision.
+// groupMeta returns the _tw of a group's row, with a new revision. wide are the names of values that nothing is added
+// to in place.
 func (c *groupWriter) groupMeta(g *groupRowWrite, wide []string) types.AttributeValue {
 	m := map[string]types.AttributeValue{
 		metaVersion:  dynamo.S(g.Version.String()),

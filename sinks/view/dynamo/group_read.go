@@ -22,11 +22,11 @@ var (
 	_ view.GroupReader = (*Store)(nil)
 )
 
-// groupChunk is the number of groups whose members are read at once.
+// groupChunk is the number of groups whose members are read at the same time.
 const groupChunk = 16
 
-// ListGroups scans the table of rows, and queries the members of each min, max and distinct of each row in the state
-// table. Members that were written meanwhile may not fit to the row.
+// ListGroups scans the table of rows. For each row it queries the members of each min, max and distinct in the state
+// table. If members are written during the listing, they may not match the row.
 func (s *Store) ListGroups(ctx context.Context, t view.Target, values []view.Value, l state.Listing) iter.Seq2[view.Group, error] {
 	groups := seq.Map(s.list(ctx, t, l), func(image dynamo.Item) (storedGroup, bool, error) {
 		g, err := groupOf(t, values, image)
@@ -50,41 +50,41 @@ func (s *Store) ListGroups(ctx context.Context, t view.Target, values []view.Val
 	}
 }
 
-// ReadGroups reads the rows, then their members, and then the rows with members again: they are consistent if the
-// revision is the same.
+// ReadGroups reads the rows, then their members, and then the rows with members again. If the revision of a row is
+// still the same, its members are consistent with it. Otherwise ReadGroups repeats the read for that row.
 func (s *Store) ReadGroups(ctx context.Context, t view.Target, values []view.Value, rows []state.Row) ([]view.Group, error) {
 	groups := make([]view.Group, len(rows))
 	refs, err := refsOf(t.Table, rows)
 	if err != nil {
 		return nil, err
 	}
-	left := make([]int, len(rows))
-	for i := range left {
-		left[i] = i
+	remaining := make([]int, len(rows))
+	for i := range remaining {
+		remaining[i] = i
 	}
 	found, err := s.storedGroups(ctx, t, values, refs)
-	for tries := 0; err == nil && len(left) > 0; tries++ {
+	for tries := 0; err == nil && len(remaining) > 0; tries++ {
 		if tries == maxReads {
 			return nil, pipeline.Transient(errs.Errorf("dynamodb: other workers change a group's row in table %s faster than it is read", redact.Safe(t.Name)))
 		}
 		if err = s.readMembers(ctx, t, values, found, state.Listing{}); err != nil {
 			break
 		}
-		var changing []int
-		var again []dynamo.Ref
+		var rechecked []int
+		var recheckRefs []dynamo.Ref
 		var before []storedGroup
-		for n, i := range left {
+		for n, i := range remaining {
 			groups[i] = found[n].Group
 			if found[n].hasMembers {
-				changing, again, before = append(changing, i), append(again, refs[i]), append(before, found[n])
+				rechecked, recheckRefs, before = append(rechecked, i), append(recheckRefs, refs[i]), append(before, found[n])
 			}
 		}
-		var now []storedGroup
-		now, err = s.storedGroups(ctx, t, values, again)
-		left, found = nil, nil
-		for n := range now {
-			if now[n].Revision != before[n].Revision {
-				left, found = append(left, changing[n]), append(found, now[n])
+		var reread []storedGroup
+		reread, err = s.storedGroups(ctx, t, values, recheckRefs)
+		remaining, found = nil, nil
+		for n := range reread {
+			if reread[n].Revision != before[n].Revision {
+				remaining, found = append(remaining, rechecked[n]), append(found, reread[n])
 			}
 		}
 	}
@@ -94,7 +94,8 @@ func (s *Store) ReadGroups(ctx context.Context, t view.Target, values []view.Val
 	return groups, nil
 }
 
-// storedGroups reads the rows of groups without their members; the zero Group for a row that is missing or another sink's.
+// storedGroups reads the rows of groups without their members. The result has the zero Group for a row that is missing
+// or belongs to another sink.
 func (s *Store) storedGroups(ctx context.Context, t view.Target, values []view.Value, refs []dynamo.Ref) ([]storedGroup, error) {
 	images, err := s.views.Get(ctx, refs)
 	if err != nil {
@@ -103,7 +104,7 @@ func (s *Store) storedGroups(ctx context.Context, t view.Target, values []view.V
 	groups := make([]storedGroup, len(images))
 	for i, image := range images {
 		m, ok := metaOf(image)
-		if _, gone := image[expiresAttribute]; ok && m.sameSink(t) && !gone {
+		if _, isTombstone := image[expiresAttribute]; ok && m.sameSink(t) && !isTombstone {
 			if groups[i], err = groupOf(t, values, maps.Clone(image)); err != nil {
 				return nil, err
 			}
@@ -112,20 +113,20 @@ func (s *Store) storedGroups(ctx context.Context, t view.Target, values []view.V
 	return groups, nil
 }
 
-// storedGroup is a group with what finds its members.
+// storedGroup is a group with the data that is needed to read its members.
 type storedGroup struct {
 	view.Group
-	epoch      string
-	hasMembers bool // the members are in the state table
+	epoch      string // epoch of the members
+	hasMembers bool   // the state table has members of the group
 }
 
-// groupOf parses the row of a group. What was damaged by hand is left out.
+// groupOf parses the row of a group. It leaves out values that were damaged by hand.
 func groupOf(t view.Target, values []view.Value, image dynamo.Item) (storedGroup, error) {
 	metaMap := image[metaAttribute].(*types.AttributeValueMemberM).Value // the caller has found it
 	g := storedGroup{epoch: dynamo.Text(image, epochAttribute)}
 	g.Shares, _ = dynamo.ParseInteger(dynamo.Digits(image, sharesAttribute))
 	g.Revision = dynamo.Text(metaMap, metaRevision)
-	row, _, err := readerRow(t.Table, image) // it takes the store's attributes out
+	row, _, err := readerRow(t.Table, image) // removes the store's attributes from image
 	if err != nil && !errors.Is(err, errNoVersion) {
 		return g, err
 	}
@@ -162,10 +163,10 @@ func (s *Store) readMembers(ctx context.Context, t view.Target, values []view.Va
 			if !ok || !g.hasMembers || failed[i] != nil {
 				continue
 			}
-			of := t.State()
-			of.Birth = g.Birth
+			target := t.State()
+			target.Birth = g.Birth
 			var ms []state.Member
-			ms, failed[i] = s.Members(ctx, of, g.Row, g.epoch, v.Name, kind, l)
+			ms, failed[i] = s.Members(ctx, target, g.Row, g.epoch, v.Name, kind, l)
 			g.Members = append(g.Members, ms...)
 		}
 	})

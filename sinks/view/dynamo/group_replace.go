@@ -19,11 +19,11 @@ import (
 
 // groupRow is the parsed row of a group.
 type groupRow struct {
-	values   dynamo.Item // by name, as stored
-	shares   int64       // more than 0; 0 if there is no row
+	values   dynamo.Item // stored values by name
+	shares   int64       // number of shares; 0 if there is no row
 	revision string      // "" if there is no row
-	epoch    string      // identifies the members of this row; "" if it never had members
-	wide     []string    // values that nothing is added to in place, sorted
+	epoch    string      // text that identifies the members of this row; "" if it never had members
+	wide     []string    // names of values that nothing is added to in place, sorted
 }
 
 // parseRow parses the stored row of a group. The error is permanent if the row belongs to another sink.
@@ -53,8 +53,8 @@ func (c *groupWriter) parseRow(g *groupRowWrite) (*groupRow, error) {
 	return r, nil
 }
 
-// appendReplace appends the actions that change a row that was read: create, replace or delete the row, on
-// condition that its revision did not change, and write its members.
+// appendReplace appends the actions that change a row that was read, and write its members. The row is created,
+// replaced or deleted, on condition that its revision did not change.
 func (c *groupWriter) appendReplace(ctx context.Context, dst []dynamo.Action, g *groupRowWrite) ([]dynamo.Action, error) {
 	r, err := c.parseRow(g)
 	if err != nil {
@@ -83,29 +83,29 @@ func (c *groupWriter) appendReplace(ctx context.Context, dst []dynamo.Action, g 
 	return append(append(dst, c.putAction(g, r, shares)), members...), nil
 }
 
-// addAmounts adds to the counts and sums, exactly, and updates the list of wide values.
+// addAmounts adds the amounts of g to the counts and sums, exactly. It also updates the list of wide values.
 func (r *groupRow) addAmounts(g *state.GroupChange) error {
-	for _, adds := range [][]state.Increment{g.Counts, g.Sums} {
-		for _, a := range adds {
-			before, err := numberOf(r.values[a.Name])
+	for _, increments := range [][]state.Increment{g.Counts, g.Sums} {
+		for _, in := range increments {
+			before, err := numberOf(r.values[in.Name])
 			if err != nil {
 				return err
 			}
-			after := before.Add(a.Amount)
-			r.values[a.Name] = sdkvalue.Of(after.Value())
-			i, found := slices.BinarySearch(r.wide, a.Name)
+			after := before.Add(in.Amount)
+			r.values[in.Name] = sdkvalue.Of(after.Value())
+			i, found := slices.BinarySearch(r.wide, in.Name)
 			switch {
 			case isExact(after) && found:
 				r.wide = slices.Delete(r.wide, i, i+1)
 			case !isExact(after) && !found:
-				r.wide = slices.Insert(r.wide, i, a.Name)
+				r.wide = slices.Insert(r.wide, i, in.Name)
 			}
 		}
 	}
 	return nil
 }
 
-// numberOf parses a number made by state.Number.Value; an absent value is 0.
+// numberOf parses a value that state.Number.Value made. An absent value is 0.
 func numberOf(av types.AttributeValue) (state.Number, error) {
 	switch v := av.(type) {
 	case nil:

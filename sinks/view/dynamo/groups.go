@@ -14,11 +14,11 @@ import (
 
 var _ view.GroupStore = (*Store)(nil)
 
-// maxReads is how often a write reads the rows of groups again because other writers changed them. After that the
-// change is delivered again later.
+// maxReads is how often a write reads the rows of groups again if other writers change them. After that the write
+// fails, and the change is delivered again later.
 const maxReads = 8
 
-// MaxActions returns the limit of one transaction.
+// MaxActions returns the maximum number of actions of a transaction.
 func (s *Store) MaxActions() int { return dynamo.MaxActions }
 
 // Contribute applies each write in one transaction: the contributions, the rows of their groups, and the members of
@@ -49,7 +49,7 @@ func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupW
 type groupWriter struct {
 	*Store
 	target      view.Target
-	stateTarget state.Target // the target for the state
+	stateTarget state.Target // target.State()
 	write       *state.GroupWrite
 	groups      []groupRowWrite
 }
@@ -57,9 +57,9 @@ type groupWriter struct {
 // groupRowWrite is the change of one group's row.
 type groupRowWrite struct {
 	*state.GroupChange
-	ref    dynamo.Ref
-	known  bool        // stored is the row; otherwise the change is added to the row without reading it
-	stored dynamo.Item // nil: there is no row
+	ref     dynamo.Ref
+	rowRead bool        // the row was read into stored. If false, the write adds to the row without reading it
+	stored  dynamo.Item // the row; nil if there is none
 }
 
 // rowID identifies a row among the rows of all tables.
@@ -68,7 +68,8 @@ type rowID struct {
 	row   state.Row
 }
 
-// run writes until the transaction succeeds. It returns true if a contribution has changed since it was read.
+// run repeats the transaction until it succeeds or fails. It returns lost if a contribution has changed since it was
+// read.
 func (c *groupWriter) run(ctx context.Context) (lost bool, err error) {
 	items := make([]dynamo.Action, len(c.write.Items), dynamo.MaxActions)
 	for i := range items {
@@ -96,8 +97,8 @@ func (c *groupWriter) run(ctx context.Context) (lost bool, err error) {
 		return false, err
 	}
 	for tries := 0; ; tries++ {
-		lost, again, err := c.tryOnce(ctx, items)
-		if !again {
+		lost, retry, err := c.tryOnce(ctx, items)
+		if !retry {
 			return lost, err
 		}
 		if tries == maxReads {
@@ -106,10 +107,11 @@ func (c *groupWriter) run(ctx context.Context) (lost bool, err error) {
 	}
 }
 
-// tryOnce sends the transaction once. It returns again if a row is not as assumed; the row is known then.
-func (c *groupWriter) tryOnce(ctx context.Context, items []dynamo.Action) (lost, again bool, err error) {
+// tryOnce sends the transaction once. It returns retry if a row differs from its expected state. tryOnce has then read
+// the row.
+func (c *groupWriter) tryOnce(ctx context.Context, items []dynamo.Action) (lost, retry bool, err error) {
 	actions := items
-	groupEnds := make([]int, len(c.groups)) // of each group's actions
+	groupEnds := make([]int, len(c.groups)) // end of each group's actions in actions
 	for i := range c.groups {
 		if actions, err = c.appendActions(ctx, actions, &c.groups[i]); err != nil {
 			return c.rowError(ctx, err)
@@ -118,19 +120,20 @@ func (c *groupWriter) tryOnce(ctx context.Context, items []dynamo.Action) (lost,
 	}
 	err = c.Transact(ctx, actions)
 	if unmet, ok := errors.AsType[*dynamo.ConditionError](err); ok {
-		lost = c.groupsRefused(len(items), groupEnds, unmet)
+		lost = c.noteUnmet(len(items), groupEnds, unmet)
 		return lost, !lost, nil
 	}
-	if blind := func(g *groupRowWrite) bool { return !g.known }; c.anyGroup(blind) && mayNotBeAddable(err) {
-		return false, true, c.readRows(ctx, blind)
+	notRead := func(g *groupRowWrite) bool { return !g.rowRead }
+	if c.anyGroup(notRead) && maybeAddFailed(err) {
+		return false, true, c.readRows(ctx, notRead)
 	}
 	return false, false, err
 }
 
-// groupsRefused handles a transaction on groups whose conditions were not met. It returns true if a contribution
-// has changed since it was read: the write is lost. Otherwise only rows of groups have changed, and it notes their
-// stored items for the next try.
-func (c *groupWriter) groupsRefused(items int, groupEnds []int, unmet *dynamo.ConditionError) (lost bool) {
+// noteUnmet handles a transaction whose conditions were not met. If a contribution has changed since it was read, the
+// write is lost, and noteUnmet returns true. Otherwise only rows of groups have changed, and noteUnmet keeps the stored
+// rows for the next try.
+func (c *groupWriter) noteUnmet(items int, groupEnds []int, unmet *dynamo.ConditionError) (lost bool) {
 	for _, u := range unmet.Unmet {
 		if u.Action < items {
 			return true
@@ -138,8 +141,8 @@ func (c *groupWriter) groupsRefused(items int, groupEnds []int, unmet *dynamo.Co
 	}
 	for _, u := range unmet.Unmet {
 		for i, end := range groupEnds {
-			if u.Action < end { // only the row's own action has a condition
-				c.groups[i].known, c.groups[i].stored = true, u.Item
+			if u.Action < end { // of the group's actions, only the one on the row has a condition
+				c.groups[i].rowRead, c.groups[i].stored = true, u.Item
 				break
 			}
 		}
@@ -147,10 +150,10 @@ func (c *groupWriter) groupsRefused(items int, groupEnds []int, unmet *dynamo.Co
 	return false
 }
 
-// rowError handles the error of a change that cannot be made to a row. The row was read after the contributions,
-// and may not fit to them. So it reads the contributions again: if they have changed, the write is lost; otherwise
-// the row is damaged or belongs to another sink, and rowErr is the error.
-func (c *groupWriter) rowError(ctx context.Context, rowErr error) (lost, again bool, err error) {
+// rowError handles rowErr, the error of a change that cannot be made to a row. The row was read after the
+// contributions, so the two may not match. rowError reads the contributions again. If they have changed, the write is
+// lost. Otherwise the row is damaged or belongs to another sink, and rowError returns rowErr.
+func (c *groupWriter) rowError(ctx context.Context, rowErr error) (lost, retry bool, err error) {
 	if _, retryable := pipeline.Retryable(rowErr); retryable || len(c.write.Items) == 0 {
 		return false, false, rowErr
 	}
@@ -170,13 +173,13 @@ func (c *groupWriter) rowError(ctx context.Context, rowErr error) (lost, again b
 	return false, false, rowErr
 }
 
-// mayNotBeAddable reports whether an error may come from a sum that a number of DynamoDB cannot hold, or that is
-// stored as text. The service names the action, but DynamoDB Local does not.
-func mayNotBeAddable(err error) bool {
+// maybeAddFailed reports whether DynamoDB may have rejected an addition in place, because the sum is too large or is
+// stored as text. It cannot be exact: DynamoDB names the failed action, but DynamoDB Local does not.
+func maybeAddFailed(err error) bool {
 	return errors.Is(err, dynamo.ErrNumber) || errors.Is(err, dynamo.ErrInvalid)
 }
 
-// anyGroup reports whether cond is true for a group.
+// anyGroup reports whether cond is true for any group.
 func (c *groupWriter) anyGroup(cond func(*groupRowWrite) bool) bool {
 	for i := range c.groups {
 		if cond(&c.groups[i]) {
@@ -203,14 +206,14 @@ func (c *groupWriter) readRows(ctx context.Context, cond func(*groupRowWrite) bo
 		return err
 	}
 	for i, g := range groups {
-		g.known, g.stored = true, rows[i]
+		g.rowRead, g.stored = true, rows[i]
 	}
 	return nil
 }
 
-// appendActions appends the actions that change a group: the one on its row first.
+// appendActions appends the actions that change a group. The action on its row is the first one.
 func (c *groupWriter) appendActions(ctx context.Context, dst []dynamo.Action, g *groupRowWrite) ([]dynamo.Action, error) {
-	if !g.known {
+	if !g.rowRead {
 		return append(dst, c.addAction(g)), nil
 	}
 	return c.appendReplace(ctx, dst, g)

@@ -18,8 +18,8 @@ import (
 
 var _ view.Inspector = (*Reader)(nil)
 
-// StoredRows reads the items at the keys of rows, a hundred in one request. An item that no sink wrote has no View.
-// A Reader does not find tombstones that are apart, which are in the state table: see [Store.StoredRows].
+// StoredRows reads the items at the keys of rows, 100 in a request. If no sink wrote an item, its View is "". A Reader
+// does not find tombstones that are apart, because they are in the state table. See [Store.StoredRows].
 func (r *Reader) StoredRows(ctx context.Context, t view.Target, rows []state.Row) ([]view.StoredRow, error) {
 	refs, err := refsOf(t.Table, rows)
 	if err != nil {
@@ -43,7 +43,7 @@ func (r *Reader) StoredRows(ctx context.Context, t view.Target, rows []state.Row
 
 var _ view.Inspector = (*Store)(nil)
 
-// StoredRows is [Reader.StoredRows] with the tombstones that are apart.
+// StoredRows reads rows as [Reader.StoredRows] does, and also tombstones that are apart.
 func (s *Store) StoredRows(ctx context.Context, t view.Target, rows []state.Row) ([]view.StoredRow, error) {
 	stored, err := s.Reader.StoredRows(ctx, t, rows)
 	if err != nil || t.InPlace {
@@ -75,7 +75,7 @@ func (s *Store) StoredRows(ctx context.Context, t view.Target, rows []state.Row)
 	return stored, nil
 }
 
-// refsOf returns the tables and keys of rows.
+// refsOf returns the references to rows.
 func refsOf(t view.Table, rows []state.Row) (refs []dynamo.Ref, err error) {
 	refs = make([]dynamo.Ref, len(rows))
 	for i := 0; i < len(rows) && err == nil; i++ {
@@ -84,7 +84,7 @@ func refsOf(t view.Table, rows []state.Row) (refs []dynamo.Ref, err error) {
 	return refs, err
 }
 
-// refOf returns the table and key of a row.
+// refOf returns the reference to a row. It returns an error if the table cannot have such a key.
 func refOf(t view.Table, row state.Row) (dynamo.Ref, error) {
 	pk, sk, err := row.Decode()
 	if err == nil && sk.Exists() != (t.SK != "") {
@@ -131,7 +131,7 @@ func storedRow(image dynamo.Item) (view.StoredRow, error) {
 	return row, err
 }
 
-// withoutMeta removes the store's own attributes from an item.
+// withoutMeta removes the store's own attributes from item, and returns it.
 func withoutMeta(item dynamo.Item) dynamo.Item {
 	for name := range item {
 		if strings.HasPrefix(name, metaAttribute) {

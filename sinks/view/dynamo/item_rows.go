@@ -12,8 +12,8 @@ import (
 
 var _ view.ItemRowsStore = (*Store)(nil)
 
-// ReplaceItemRows writes the contribution and the rows of each item in one transaction. A write that changes no row is one
-// put of the contribution.
+// ReplaceItemRows writes the contribution and the rows of each item in one transaction. If a write changes no row, it
+// is one put of the contribution.
 func (s *Store) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.ItemRowsWrite) ([]view.Result, error) {
 	if len(ws) == 0 {
 		return nil, nil
@@ -35,7 +35,8 @@ type itemRowsWriter struct {
 	write  *state.ItemRowsWrite
 }
 
-// run writes the transaction. Rows to delete that belong to another sink or another item stay: the next try leaves them out.
+// run repeats the transaction until it succeeds or fails. If a row to delete belongs to another sink or another item,
+// the next try does not delete it. run returns lost if the contribution has changed since it was read.
 func (w *itemRowsWriter) run(ctx context.Context) (lost bool, err error) {
 	actions, err := w.actions()
 	for err == nil {
@@ -56,10 +57,10 @@ func (w *itemRowsWriter) run(ctx context.Context) (lost bool, err error) {
 	return false, err
 }
 
-// actions returns the put of the contribution, the puts of rows, and then their deletes.
+// actions returns the put of the contribution, then the puts of rows, then the deletes of rows.
 func (w *itemRowsWriter) actions() ([]dynamo.Action, error) {
-	remembered, err := w.SetContribution(w.target.State(), &state.ContributionWrite{Source: w.write.Source, Was: w.write.Was, WholeWas: true, Now: w.write.Now})
-	actions := append(make([]dynamo.Action, 0, 1+len(w.write.Puts)+len(w.write.Deletes)), remembered)
+	contribution, err := w.SetContribution(w.target.State(), &state.ContributionWrite{Source: w.write.Source, Was: w.write.Was, WholeWas: true, Now: w.write.Now})
+	actions := append(make([]dynamo.Action, 0, 1+len(w.write.Puts)+len(w.write.Deletes)), contribution)
 	own := withOwner(w.target, "attribute_not_exists(#pk) OR ("+ownerMatches+" AND #tw.#src = :src)", "#pk", w.target.PK, "#src", metaSource)
 	own.Values[":src"] = dynamo.S(string(w.write.Source))
 	for i := 0; err == nil && i < len(w.write.Puts); i++ {
@@ -84,8 +85,8 @@ func (w *itemRowsWriter) putAction(r *state.RowPut, own dynamo.Condition) (dynam
 	return rowPut(w.target, tableItem(w.target, &m, w.write.Now.Version.String(), 0), own)
 }
 
-// withoutForeign returns the actions without deletes of rows that belong to another sink or another item. The error is that
-// of a row to put that does.
+// withoutForeign returns the actions without deletes of rows that belong to another sink or another item. If a row to
+// put belongs to another sink or item, it returns an error.
 func (w *itemRowsWriter) withoutForeign(actions []dynamo.Action, unmet *dynamo.ConditionError) ([]dynamo.Action, error) {
 	foreign := make(map[int]bool, len(unmet.Unmet))
 	for _, u := range unmet.Unmet {

@@ -23,8 +23,8 @@ var (
 	_ view.ContributionLister = (*Store)(nil)
 )
 
-// ListRows scans the table, so it costs the read units of the table, whoever its rows belong to. A row whose _tw was
-// changed by hand has no version.
+// ListRows scans the table, so it costs the read units of the whole table, with the rows of all sinks. If the version
+// in _tw was damaged by hand, the row has the zero version.
 func (r *Reader) ListRows(ctx context.Context, t view.Target, l state.Listing) iter.Seq2[view.Row, error] {
 	return seq.Map(r.list(ctx, t, l), func(image dynamo.Item) (view.Row, bool, error) {
 		row, _, err := readerRow(t.Table, image)
@@ -35,7 +35,7 @@ func (r *Reader) ListRows(ctx context.Context, t view.Target, l state.Listing) i
 	})
 }
 
-// list yields the items of the live rows of a target, of every birth.
+// list yields the items of the live rows of a target's sink, whatever their birth.
 func (r *Reader) list(ctx context.Context, t view.Target, l state.Listing) iter.Seq2[dynamo.Item, error] {
 	filter := onlyLiveRows + " AND #tw.#view = :view AND #tw.#by = :by"
 	in := &dynamodb.ScanInput{
@@ -53,7 +53,8 @@ func (r *Reader) list(ctx context.Context, t view.Target, l state.Listing) iter.
 	}
 }
 
-// tableError returns err, which is view.ErrNoTable if the table of rows does not exist.
+// tableError returns an error with view.ErrNoTable if err means that the table of rows does not exist. Otherwise it
+// returns err.
 func tableError(t view.Table, err error) error {
 	if errors.Is(err, dynamo.ErrNoTable) {
 		return fmt.Errorf("dynamodb: %w: %q", view.ErrNoTable, t.Name)

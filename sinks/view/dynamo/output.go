@@ -23,7 +23,7 @@ type output struct {
 	state.OutputRef
 }
 
-// Identity returns the id of the table; "" if there is none.
+// Identity returns the identity of the table; "" if there is no table.
 func (o output) Identity(ctx context.Context) (string, error) {
 	id, err := o.store.views.Identity(ctx, o.Name)
 	if errors.Is(err, dynamo.ErrNoTable) {
@@ -32,35 +32,36 @@ func (o output) Identity(ctx context.Context) (string, error) {
 	return id, err
 }
 
-// inspectPages bounds what Inspect reads of a table: pages of 1 MB, 2,048 read units.
+// inspectPages is the number of pages that Inspect reads of a table. 16 pages of 1 MB cost 2,048 read units.
 const inspectPages = 16
 
-// Inspect counts the rows and tombstones of the sink, by a scan of the table's first pages. If it finds none, a
-// whole inspection continues to the first one.
-func (o output) Inspect(ctx context.Context, whole bool) (l state.Inspection, err error) {
+// Inspect counts the rows and tombstones of the sink in the first pages of the table. If it finds none there and all is
+// set, it continues until it finds one.
+func (o output) Inspect(ctx context.Context, all bool) (in state.Inspection, err error) {
 	enough := math.MaxInt
 	count := func(item dynamo.Item) bool {
 		m, _ := metaOf(item)
-		l.Add(m.birth, 1)
-		if _, gone := item[expiresAttribute]; gone {
-			l.Tombstones++
+		in.Add(m.birth, 1)
+		if _, isTombstone := item[expiresAttribute]; isTombstone {
+			in.Tombstones++
 		}
-		return l.Total() < enough
+		return in.Total() < enough
 	}
-	l.Complete, err = o.scanRows(ctx, nil, inspectPages, count)
-	if err == nil && whole && !l.Complete && l.Total() == 0 {
+	in.Complete, err = o.scanRows(ctx, nil, inspectPages, count)
+	if err == nil && all && !in.Complete && in.Total() == 0 {
 		enough = 1
-		l.Complete, err = o.scanRows(ctx, nil, math.MaxInt, count)
+		in.Complete, err = o.scanRows(ctx, nil, math.MaxInt, count)
 	}
 	if errors.Is(err, dynamo.ErrNoTable) {
 		return state.Inspection{Complete: true}, nil
 	}
-	return l, err
+	return in, err
 }
 
-// scanRows calls do for the sink's rows in the first pages of the table until do returns false. It reports whether
-// it read the whole table. It reads up to pages pages of up to limit items; nil: as many as DynamoDB reads at once.
-func (o output) scanRows(ctx context.Context, limit *int32, pages int, do func(dynamo.Item) bool) (whole bool, err error) {
+// scanRows calls do with each row and tombstone of the sink in the first pages of the table, until do returns false.
+// pages is the maximum number of pages. limit is the maximum number of items in a page; nil for DynamoDB's own limit.
+// complete is true if scanRows read the whole table.
+func (o output) scanRows(ctx context.Context, limit *int32, pages int, do func(dynamo.Item) bool) (complete bool, err error) {
 	in := &dynamodb.ScanInput{
 		TableName:                 &o.Name,
 		Limit:                     limit,
@@ -73,23 +74,24 @@ func (o output) scanRows(ctx context.Context, limit *int32, pages int, do func(d
 	return o.store.views.ScanPages(ctx, in, pages, do)
 }
 
-// Emptied reads the table's first pages. If they are the whole table and have no row of the sink, it reports
-// whether the state remembers rows.
+// Emptied reads the first pages of the table. If they are the whole table and have no row of the sink, it reports
+// whether the state remembers rows. Otherwise it returns false.
 func (o output) Emptied(ctx context.Context, birth string) (bool, error) {
 	for range 2 { // twice, because a row may be written or removed in between
 		none := true
-		whole, err := o.scanRows(ctx, aws.Int32(100), inspectPages, func(dynamo.Item) bool { none = false; return false })
-		if err != nil || !none || !whole {
+		complete, err := o.scanRows(ctx, aws.Int32(100), inspectPages, func(dynamo.Item) bool { none = false; return false })
+		if err != nil || !none || !complete {
 			return false, err
 		}
-		if had, err := o.remembersRow(ctx, birth); err != nil || !had {
+		if remembers, err := o.remembersRow(ctx, birth); err != nil || !remembers {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-// remembersRow reports whether the state remembers a row or a share of one of the target's witnesses.
+// remembersRow reports whether the state has a guard with a row, or a contribution with shares, of one of the target's
+// witnesses.
 func (o output) remembersRow(ctx context.Context, birth string) (bool, error) {
 	t := state.Target{Pipeline: o.Pipeline, Table: o.Name, View: o.Sink, Birth: birth}
 	items, err := o.store.Witnesses(ctx, t)
@@ -104,19 +106,19 @@ func (o output) remembersRow(ctx context.Context, birth string) (bool, error) {
 	return err == nil && slices.ContainsFunc(counted, func(c state.Contribution) bool { return len(c.Shares) > 0 }), err
 }
 
-// noWitness is for rows of which the state remembers nothing.
+// noWitness yields no witnesses. It is for writes of rows whose items have neither guards nor contributions.
 func noWitness(func(item.Key) bool) {}
 
-// itemsOf yields the items of writes that of accepts.
-func itemsOf[W any](ws []W, of func(*W) (item.Key, bool)) iter.Seq[item.Key] {
+// itemsOf yields the items of the writes for which itemOf returns true.
+func itemsOf[W any](ws []W, itemOf func(*W) (item.Key, bool)) iter.Seq[item.Key] {
 	return func(yield func(item.Key) bool) {
 		for i := range ws {
-			if key, ok := of(&ws[i]); ok && !yield(key) {
+			if key, ok := itemOf(&ws[i]); ok && !yield(key) {
 				return
 			}
 		}
 	}
 }
 
-// Forget does nothing: a table remembers nothing of deleted rows.
+// Forget does nothing, because a table has no records of deleted rows.
 func (output) Forget(context.Context) error { return nil }

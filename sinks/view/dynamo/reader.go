@@ -23,13 +23,13 @@ import (
 // Reader reads view tables, consistently. A service that reads a view needs only a Reader and no state table
 // ([NewReader]). view.Groups reads aggregates through it.
 type Reader struct {
-	views *dynamo.DB // reaches the view tables
+	views *dynamo.DB // DB for the view tables
 }
 
 var _ view.Reader = (*Reader)(nil)
 
-// NewReader returns a reader with a client that may Query and, for reads without a partition key, Scan. The error
-// is that of a nil client.
+// NewReader returns a Reader that uses the client c. The client needs the right to Query and, for reads without a
+// partition key, to Scan. NewReader returns an error if c is nil.
 func NewReader(c dynamo.Client) (*Reader, error) {
 	db, err := dynamo.New(dynamo.Options{Client: c, Table: "none", Pipeline: "none"}) // the table is never used
 	if err != nil {
@@ -38,12 +38,12 @@ func NewReader(c dynamo.Client) (*Reader, error) {
 	return &Reader{views: db}, nil
 }
 
-// onlyLiveRows is a filter: the server leaves out tombstones and items that no sink wrote.
+// onlyLiveRows is a filter expression that leaves out tombstones, and items that no sink wrote.
 const onlyLiveRows = "attribute_exists(#tw) AND attribute_not_exists(#expires)"
 
-// Rows reads the rows of a partition key page by page. A query without a partition key scans the whole table, and
-// holds all rows that q selects to sort them before the first one is yielded: about 2 KB of memory for a row of 1
-// KB. t needs its key attributes. SKPrefix needs a table whose sort key is an S.
+// Rows reads the rows of a partition key page by page. If q has no partition key, it scans the whole table. To sort the
+// rows, it then reads all rows that q selects into memory before it yields the first one: about 2 KB of memory for a
+// row of 1 KB. t must have the names of its key attributes. SKPrefix requires a table whose sort key is an S.
 func (r *Reader) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
 	return func(yield func(view.Row, error) bool) {
 		if err := q.Check(); err != nil {
@@ -63,8 +63,9 @@ func (r *Reader) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2
 	}
 }
 
-// query reads the rows of one partition key, in the order of the sort key. A key condition has one comparison of the
-// sort key. From takes it if it has the prefix; the read then ends at the first row without the prefix.
+// query reads the rows of one partition key, in the order of the sort key. A key condition can have only one comparison
+// of the sort key. If From has the prefix SKPrefix, the comparison is with From, and the read ends at the first row
+// without the prefix.
 func (r *Reader) query(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
 	in := &dynamodb.QueryInput{
 		TableName:                 &t.Name,
@@ -97,8 +98,8 @@ func (r *Reader) query(ctx context.Context, t view.Table, q view.Query) iter.Seq
 	}
 }
 
-// sortKeyCondition returns the condition of a query on the sort key (#sk), and its value (:sk); "" if it has none. none
-// means that the query selects nothing.
+// sortKeyCondition returns the condition of a query on the sort key (#sk), and its value (:sk). The condition is "" if
+// the query has none. none is true if the query selects nothing.
 func sortKeyCondition(q view.Query) (condition string, value item.Value, none bool) {
 	from, isText := q.From.Text()
 	switch {
@@ -117,7 +118,7 @@ func sortKeyCondition(q view.Query) (condition string, value item.Value, none bo
 		return comparison + " :sk", q.From, false
 	case q.From.Exists() && (!isText || from < q.SKPrefix == q.Reverse):
 		return "", item.Value{}, true
-	default: // all rows with the prefix are behind From
+	default: // all rows with the prefix are after From
 		return "begins_with(#sk, :sk)", item.StringValue(q.SKPrefix), false
 	}
 }
@@ -173,7 +174,7 @@ func (r *Reader) scan(ctx context.Context, t view.Table, q view.Query) iter.Seq2
 	}
 }
 
-// toRows turns items into rows.
+// toRows yields the rows of items. It leaves out tombstones, and items that no sink wrote.
 func toRows(t view.Table, items iter.Seq2[dynamo.Item, error]) iter.Seq2[view.Row, error] {
 	return seq.Map(items, func(item dynamo.Item) (view.Row, bool, error) {
 		row, ok, err := readerRow(t, item)

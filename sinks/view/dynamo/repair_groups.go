@@ -12,10 +12,10 @@ import (
 
 var _ view.GroupRepairer = (*Store)(nil)
 
-// RepairGroups replaces rows of groups, as view.GroupRepairer defines. The members of a repaired row get another epoch.
-// They are written before the row, which is one conditional put, and the former members are deleted after it. So a
-// group may have any number of members, and nobody sees a part of them. Members of an epoch that no row has are ignored:
-// a repair that is cut off may leave some.
+// RepairGroups replaces rows of groups, as view.GroupRepairer defines. The members of a repaired row get a new epoch.
+// They are written first. Then the row is written by one conditional put, and then the former members are deleted. So a
+// group may have any number of members, and no reader sees only some of them. A repair that is interrupted may leave
+// members of an epoch that no row has. They are ignored.
 func (s *Store) RepairGroups(ctx context.Context, t view.Target, rs []view.GroupRepair) ([]view.Result, error) {
 	if len(rs) == 0 {
 		return nil, nil
@@ -33,10 +33,10 @@ func (s *Store) RepairGroups(ctx context.Context, t view.Target, rs []view.Group
 type groupRepairer struct {
 	groupWriter
 	repair    *view.GroupRepair
-	tombstone bool // a person put a tombstone in place of the row, which counts as no row
+	tombstone bool // the stored item is a tombstone that was put there by hand; it counts as no row
 }
 
-// run makes the repair. It returns true if the row is not the one that was read.
+// run makes the repair. It returns lost if the row has changed since it was read.
 func (w *groupRepairer) run(ctx context.Context) (lost bool, err error) {
 	now := &w.repair.Now
 	g := groupRowWrite{GroupChange: &state.GroupChange{Row: now.Row, Version: now.Version, Counts: now.Counts, Sums: now.Sums}}
@@ -55,10 +55,10 @@ func (w *groupRepairer) run(ctx context.Context) (lost bool, err error) {
 	if lost, err := w.compare(stored[0]); lost || err != nil {
 		return lost, err
 	}
-	former := dynamo.Text(stored[0], epochAttribute)
+	oldEpoch := dynamo.Text(stored[0], epochAttribute)
 	if now.Shares == 0 {
 		if lost, err = w.write(ctx, dynamo.Delete(g.ref, w.unchanged())); !lost && err == nil {
-			w.drop(ctx, former)
+			w.dropMembers(ctx, oldEpoch)
 		}
 		return lost, err
 	}
@@ -75,47 +75,48 @@ func (w *groupRepairer) run(ctx context.Context) (lost bool, err error) {
 	lost, err = w.write(ctx, dynamo.Put(w.target.Name, w.groupItem(&g, &r, now.Shares), w.unchanged()))
 	switch {
 	case lost:
-		w.drop(ctx, r.epoch)
+		w.dropMembers(ctx, r.epoch)
 	case err == nil:
-		w.drop(ctx, former)
+		w.dropMembers(ctx, oldEpoch)
 	}
 	return lost, err
 }
 
-// exists reports whether the repair read a row.
-func (w *groupRepairer) exists() bool {
+// hadRow reports whether there was a row when the repair was planned.
+func (w *groupRepairer) hadRow() bool {
 	return w.repair.Was.Revision != "" || w.repair.Was.Item.Exists()
 }
 
-// compare compares the stored row with the one that was read. The error is that of another sink's row.
+// compare compares the stored row with the row that the repair read. It returns lost if they differ, and an error if
+// the stored row belongs to another sink or birth.
 func (w *groupRepairer) compare(stored dynamo.Item) (lost bool, err error) {
 	if stored == nil {
-		return w.exists(), nil
+		return w.hadRow(), nil
 	}
 	meta, ok := metaOf(stored)
 	if !ok || !meta.belongsTo(w.target) {
 		return false, notOwned(w.target, w.repair.Now.Row, meta)
 	}
 	if _, w.tombstone = stored[expiresAttribute]; w.tombstone {
-		return w.exists(), nil
+		return w.hadRow(), nil
 	}
-	return !w.exists() || meta.revision != w.repair.Was.Revision, nil
+	return !w.hadRow() || meta.revision != w.repair.Was.Revision, nil
 }
 
-// unchanged is the condition that the table still has the row that was read.
+// unchanged returns the condition that the stored row is still the row that was read.
 func (w *groupRepairer) unchanged() dynamo.Condition {
 	switch {
 	case w.tombstone:
 		return withOwner(w.target, ownerMatches+" AND attribute_exists(#expires)", "#expires", expiresAttribute)
-	case !w.exists():
+	case !w.hadRow():
 		return rowIsMissing(w.target)
-	case w.repair.Was.Revision == "": // a person removed it
+	case w.repair.Was.Revision == "": // the revision was removed by hand
 		return withOwner(w.target, ownerMatches+" AND attribute_not_exists(#tw.#rev)", "#rev", metaRevision)
 	}
 	return revisionIs(w.repair.Was.Revision)
 }
 
-// write writes the row. It is a transaction, so that it can be sent again after a lost answer.
+// write writes the row. It uses a transaction, so that the write can be repeated safely after a lost answer.
 func (w *groupRepairer) write(ctx context.Context, a dynamo.Action) (lost bool, err error) {
 	err = w.Transact(ctx, []dynamo.Action{a})
 	unmet, refused := errors.AsType[*dynamo.ConditionError](err)
@@ -129,9 +130,9 @@ func (w *groupRepairer) write(ctx context.Context, a dynamo.Action) (lost bool, 
 	return true, nil
 }
 
-// drop deletes the members of an epoch that the row does not have. Those that stay after an error are ignored, as those of
-// a deleted row are.
-func (w *groupRepairer) drop(ctx context.Context, epoch string) {
+// dropMembers deletes the members of an epoch that the row does not have. If it fails, readers ignore the remaining
+// members.
+func (w *groupRepairer) dropMembers(ctx context.Context, epoch string) {
 	if epoch == "" {
 		return
 	}

@@ -25,10 +25,12 @@ var (
 // maxCompared is the maximum number of attributes in a condition, which may have 300 operators and 4 KB.
 const maxCompared = 100
 
-// RepairRows repairs rows as view.Repairer defines. With tombstones in place each repair is one conditional put. With
-// tombstones apart it is one transaction on the row and its tombstone. The condition compares the version, the revision,
-// by which repairs exclude each other, and the first 100 attributes that were read, in the order of their names, which a
-// person may have changed.
+// RepairRows repairs rows as view.Repairer defines. If tombstones are in place, each repair is one conditional put. If
+// they are apart, it is one transaction on the row and its tombstone.
+//
+// The condition compares the version, the revision, and the first 100 attributes in the order of their names. The
+// revision changes with each repair, so of two repairs that read the same row only one succeeds. The attributes are
+// compared because they may have been changed by hand.
 func (s *Store) RepairRows(ctx context.Context, t view.Target, rs []view.RowRepair) ([]view.Result, error) {
 	if len(rs) == 0 {
 		return nil, nil
@@ -42,7 +44,7 @@ func (s *Store) RepairRows(ctx context.Context, t view.Target, rs []view.RowRepa
 	return s.repairApart(ctx, t, rs)
 }
 
-// RepairRows is [Store.RepairRows] for tombstones in place.
+// RepairRows repairs rows as [Store.RepairRows] does. The target must have its tombstones in place.
 func (r *Rows) RepairRows(ctx context.Context, t view.Target, rs []view.RowRepair) ([]view.Result, error) {
 	if !t.InPlace {
 		return nil, noTombstones(t)
@@ -62,8 +64,8 @@ func repairInPlace(ctx context.Context, views *dynamo.DB, t view.Target, rs []vi
 	return runEach(views, len(rs), func(i int) (lost bool, err error) { return w.putInPlace(ctx, &rs[i]) })
 }
 
-// putInPlace puts the row or the tombstone of a repair. After a lost answer the put is sent again, and its own
-// revision tells that the first one was applied.
+// putInPlace puts the row or the tombstone of a repair. If the answer was lost, the put is sent again. If the stored
+// row then has the revision of this put, the first one was applied.
 func (w *rowRepairer) putInPlace(ctx context.Context, r *view.RowRepair) (lost bool, err error) {
 	revision := rand.Text()
 	put, err := rowPut(w.target, w.item(r, r.Version(), revision), w.unchanged(r))
@@ -78,7 +80,7 @@ func (w *rowRepairer) putInPlace(ctx context.Context, r *view.RowRepair) (lost b
 	if meta, ok := metaOf(stored); ok && meta.revision == revision {
 		return false, nil
 	}
-	return w.refused(r, stored)
+	return w.refusedResult(r, stored)
 }
 
 // repairApart repairs rows whose tombstones are apart.
@@ -98,8 +100,8 @@ func (s *Store) repairApart(ctx context.Context, t view.Target, rs []view.RowRep
 	return runEach(s.DB, len(rs), func(i int) (lost bool, err error) { return w.transact(ctx, &rs[i], rows[i], tombstones[i]) })
 }
 
-// transact writes a row and its tombstone, on condition that both are as they were read. stored is the tombstone, which
-// may be beside a row or a tombstone at the row's key; nil if there is none.
+// transact writes a row and its tombstone, on condition that both are as they were read. stored is the tombstone that
+// is apart; nil if there is none. The row's key may have a row or a tombstone too.
 func (w *rowRepairer) transact(ctx context.Context, r *view.RowRepair, row state.Row, stored *state.Tombstone) (lost bool, err error) {
 	version := r.Version()
 	apart := r.Was.Tombstone && !r.Was.InPlace
@@ -118,7 +120,7 @@ func (w *rowRepairer) transact(ctx context.Context, r *view.RowRepair, row state
 	} else if apart {
 		return true, nil
 	}
-	live := *r // the row without its tombstone
+	live := *r // the repair of the item at the row's key; it had none if the tombstone is apart
 	if apart {
 		live.Was = view.StoredRow{}
 	}
@@ -127,17 +129,17 @@ func (w *rowRepairer) transact(ctx context.Context, r *view.RowRepair, row state
 		return false, err
 	}
 	ref := dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, r.Now.PK, r.Now.SK)}
-	now := stored
+	newTombstone := stored
 	switch {
 	case r.Now.Tombstone:
 		rowAction = dynamo.Delete(ref, w.unchanged(&live))
 		if !newer || apart {
-			now = r.Now.TombstoneAt(version)
+			newTombstone = r.Now.TombstoneAt(version)
 		}
 	case newer:
-		now = nil
+		newTombstone = nil
 	}
-	tombstoneAction, err := w.ReplaceTombstone(w.target.State(), row, stored, now)
+	tombstoneAction, err := w.ReplaceTombstone(w.target.State(), row, stored, newTombstone)
 	if err != nil {
 		return false, err
 	}
@@ -146,10 +148,10 @@ func (w *rowRepairer) transact(ctx context.Context, r *view.RowRepair, row state
 	if !refused {
 		return false, err
 	}
-	if unmet.Unmet[0].Action > 0 { // the tombstone alone has changed
+	if unmet.Unmet[0].Action > 0 { // only the tombstone has changed
 		return true, nil
 	}
-	return w.refused(r, unmet.Unmet[0].Item)
+	return w.refusedResult(r, unmet.Unmet[0].Item)
 }
 
 // item returns the item to put: the row, or its tombstone in place.
@@ -159,7 +161,7 @@ func (w *rowRepairer) item(r *view.RowRepair, version record.Version, revision s
 	return item
 }
 
-// unchanged is the condition that the table still has what a repair read.
+// unchanged returns the condition that the stored item is still the one that a repair read.
 func (w *rowRepairer) unchanged(r *view.RowRepair) dynamo.Condition {
 	if !r.Was.Exists {
 		return rowIsMissing(w.target)
@@ -189,8 +191,9 @@ func (w *rowRepairer) unchanged(r *view.RowRepair) dynamo.Condition {
 	return c
 }
 
-// refused returns the result of a repair whose condition the stored item did not meet; nil if there is no item.
-func (w *rowRepairer) refused(r *view.RowRepair, stored dynamo.Item) (lost bool, err error) {
+// refusedResult returns the result of a repair whose condition was not met. stored is the stored item; nil if there is
+// none.
+func (w *rowRepairer) refusedResult(r *view.RowRepair, stored dynamo.Item) (lost bool, err error) {
 	if stored == nil {
 		return true, nil
 	}

@@ -13,24 +13,24 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Attributes of a row besides those of the view. Names with this prefix are refused in a view.
+// The store's own attributes of a row. A view cannot have attributes with the prefix _tw.
 const (
 	metaAttribute    = "_tw"         // M: owner, version and source of the row
-	expiresAttribute = "_tw_expires" // N: of a tombstone in place, when TTL may delete it (Unix seconds)
-	sharesAttribute  = "_tw_shares"  // N: of a group's row, the number of shares that keep it
-	epochAttribute   = "_tw_epoch"   // S: of a group's row with members, identifies its members in the state table
+	expiresAttribute = "_tw_expires" // N: time when TTL may delete a tombstone in place (Unix seconds); only tombstones have it
+	sharesAttribute  = "_tw_shares"  // N: number of shares of a group's row; the row is deleted when it has none
+	epochAttribute   = "_tw_epoch"   // S: text that identifies the members of a group's row in the state table
 )
 
 // Attributes in _tw.
 const (
 	metaVersion  = "v"     // S: record.Version, which sorts as text
-	metaPipeline = "by"    // S: the pipeline that wrote the row; a pipeline drops changes of its own rows at the source
-	metaView     = "view"  // S: the sink that owns the row
-	metaBirth    = "birth" // S: of the sink's output: the state that belongs to the row
+	metaPipeline = "by"    // S: pipeline that wrote the row; a pipeline drops changes of its own rows at the source
+	metaView     = "view"  // S: sink that owns the row
+	metaBirth    = "birth" // S: id of the sink's output
 	metaSource   = "src"   // S: key of the item that the row belongs to; absent for a group
-	metaRevision = "rev"   // S: of a group's row, a new text with each write; of another row, of its repair; absent if it was not repaired
-	metaVoid     = "void"  // BOOL: of a void tombstone: a row of the same version may replace it; absent for others
-	metaWide     = "wide"  // SS: of a group's row, values that nothing is added to in place; absent if there are none
+	metaRevision = "rev"   // S: text that each write of a group's row changes; other rows have it only after a repair
+	metaVoid     = "void"  // BOOL: only a void tombstone has it: a row of the same version may replace the tombstone
+	metaWide     = "wide"  // SS: names of values of a group's row that nothing is added to in place; absent if there are none
 )
 
 // rowMeta is the parsed _tw of a row.
@@ -43,11 +43,11 @@ type rowMeta struct {
 	revision string
 }
 
-// ownerMatches is the condition that a row belongs to the target: to its view, pipeline and birth.
+// ownerMatches is the condition that a row belongs to the view, pipeline and birth of the target.
 const ownerMatches = "#tw.#view = :view AND #tw.#by = :by AND #tw.#birth = :birth"
 
-// withOwner returns a condition whose text contains ownerMatches, with more names as pairs of placeholder and
-// attribute.
+// withOwner returns a condition whose text contains ownerMatches. names are pairs of a placeholder and an attribute
+// that text uses in addition.
 func withOwner(t view.Target, text string, names ...string) dynamo.Condition {
 	c := dynamo.Condition{
 		Text:   text,
@@ -61,7 +61,7 @@ func withOwner(t view.Target, text string, names ...string) dynamo.Condition {
 	return c
 }
 
-// metaOf returns the _tw of an item; false if it has none: no sink wrote the item.
+// metaOf returns the _tw of an item. It returns false if the item has none, because no sink wrote it.
 func metaOf(item map[string]types.AttributeValue) (rowMeta, bool) {
 	m, ok := item[metaAttribute].(*types.AttributeValueMemberM)
 	if !ok {
@@ -77,12 +77,13 @@ func metaOf(item map[string]types.AttributeValue) (rowMeta, bool) {
 	}, true
 }
 
-// tableItem returns the item of a row, or of a tombstone that expires at a time.
+// tableItem returns the item of a row or of a tombstone in place. A tombstone expires at the time expires, in Unix
+// seconds.
 func tableItem(t view.Target, m *view.Mutation, version string, expires int64) map[string]types.AttributeValue {
-	it := make(map[string]types.AttributeValue, len(m.Attributes)+4)
-	it[t.PK] = sdkvalue.Of(m.PK)
+	row := make(map[string]types.AttributeValue, len(m.Attributes)+4)
+	row[t.PK] = sdkvalue.Of(m.PK)
 	if t.SK != "" {
-		it[t.SK] = sdkvalue.Of(m.SK)
+		row[t.SK] = sdkvalue.Of(m.SK)
 	}
 	meta := map[string]types.AttributeValue{
 		metaVersion:  dynamo.S(version),
@@ -94,18 +95,18 @@ func tableItem(t view.Target, m *view.Mutation, version string, expires int64) m
 	if m.Void {
 		meta[metaVoid] = &types.AttributeValueMemberBOOL{Value: true}
 	}
-	it[metaAttribute] = &types.AttributeValueMemberM{Value: meta}
+	row[metaAttribute] = &types.AttributeValueMemberM{Value: meta}
 	if m.Tombstone {
-		it[expiresAttribute] = dynamo.N(strconv.FormatInt(expires, 10))
-		return it
+		row[expiresAttribute] = dynamo.N(strconv.FormatInt(expires, 10))
+		return row
 	}
 	for _, c := range m.Attributes {
-		it[c.Name] = sdkvalue.Of(c.Value)
+		row[c.Name] = sdkvalue.Of(c.Value)
 	}
-	return it
+	return row
 }
 
-// rowPut returns the put of what tableItem returns. The error is that of a row that no item can hold.
+// rowPut returns the put of an item that tableItem returned. It returns an error if DynamoDB cannot store the item.
 func rowPut(t view.Target, item dynamo.Item, c dynamo.Condition) (dynamo.Action, error) {
 	if err := checkKey(t.Table, item); err != nil {
 		return dynamo.Action{}, err
@@ -116,7 +117,7 @@ func rowPut(t view.Target, item dynamo.Item, c dynamo.Condition) (dynamo.Action,
 	return dynamo.Put(t.Name, item, c), nil
 }
 
-// checkKey returns the error of a row key that no item can have.
+// checkKey returns an error if DynamoDB does not allow the row key.
 func checkKey(t view.Table, key dynamo.Item) error {
 	if n := dynamo.SizeOf(key[t.PK]); n > dynamo.MaxPartitionKey || n == 0 {
 		return badKey("partition", t.PK, n, dynamo.MaxPartitionKey)
@@ -140,11 +141,11 @@ func badKey(part, attribute string, n, limit int) error {
 // errNoVersion is the error of a row whose _tw was changed by hand.
 var errNoVersion = errs.New("its _tw holds no version")
 
-// readerRow returns an item as readers get it; false if the item is a tombstone, or no sink wrote it. With errNoVersion
-// the row is complete but for its version.
+// readerRow returns the row that readers get for an item. It returns false if the item is a tombstone, or if no sink
+// wrote it. If the error is errNoVersion, the row is complete except its version.
 func readerRow(t view.Table, image map[string]types.AttributeValue) (view.Row, bool, error) {
 	m, ok := metaOf(image)
-	if _, gone := image[expiresAttribute]; !ok || gone {
+	if _, isTombstone := image[expiresAttribute]; !ok || isTombstone {
 		return view.Row{}, false, nil
 	}
 	r := view.Row{Source: item.Key(m.source), View: m.view, Birth: m.birth}

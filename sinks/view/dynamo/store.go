@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Store writes and reads the rows of any number of view tables. It keeps guards, claims, contributions and
-// tombstones in the state table of its DB. It is safe for concurrent use, by any number of processes, and starts no
+// Store writes and reads the rows of any number of view tables. It keeps guards, claims, contributions and tombstones
+// in the state table of its DB. It is safe for concurrent use, by any number of goroutines and processes. It starts no
 // goroutine that outlives a call.
 type Store struct {
 	*dynamo.DB
@@ -33,11 +33,12 @@ var (
 	_ state.AgeReporter  = (*Store)(nil)
 )
 
-// New returns a store on db, whose client also reaches the view tables. It calls nothing.
+// New returns a store on db. The client of db must also reach the view tables. New makes no requests.
 func New(db *dynamo.DB) (*Store, error) { return NewAt(db, db) }
 
-// NewAt returns a store on db whose view tables are reached by the client of rows. If that client is for another
-// account or Region, no transaction reaches both tables, and the store has only rows whose tombstones are in place.
+// NewAt returns a store on db for view tables that only the client of rows reaches. If that client is for another
+// account or Region, no transaction can write both tables. The store then supports only rows whose tombstones are in
+// place.
 func NewAt(db, rows *dynamo.DB) (*Store, error) {
 	if db == nil || rows == nil {
 		return nil, errors.New("dynamodb: a view store needs the DB of the state table")
@@ -45,7 +46,8 @@ func NewAt(db, rows *dynamo.DB) (*Store, error) {
 	return &Store{DB: db, Reader: Reader{views: rows}}, nil
 }
 
-// Rows writes and reads rows that guard themselves and have their tombstones in place. It needs no state table.
+// Rows is a store without a state table. It supports only rows that guard themselves and have their tombstones in
+// place.
 type Rows struct{ Reader }
 
 var (
@@ -55,7 +57,7 @@ var (
 	_ state.AgeReporter = (*Rows)(nil)
 )
 
-// NewRows returns a store of rows alone. Its tombstones live for the retention of db.
+// NewRows returns a store without a state table. Its tombstones expire after the retention of db.
 func NewRows(db *dynamo.DB) (*Rows, error) {
 	if db == nil {
 		return nil, errors.New("dynamodb: a store of rows needs a DB")
@@ -63,7 +65,7 @@ func NewRows(db *dynamo.DB) (*Rows, error) {
 	return &Rows{Reader{views: db}}, nil
 }
 
-// Apply is [Store.Apply] for tombstones in place.
+// Apply writes mutations as [Store.Apply] does. The target must have its tombstones in place.
 func (r *Rows) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
 	if !t.InPlace {
 		return nil, noTombstones(t)
@@ -75,13 +77,13 @@ func noTombstones(t view.Target) error {
 	return pipeline.Fatal(errs.Errorf("dynamodb: the tombstones of the view %s have no place: name a state table, or keep them in place", redact.Safe(t.View)))
 }
 
-// StoreAge reports that the store forgets: the table's TTL deletes tombstones.
+// StoreAge returns that the store forgets changes, because the table's TTL deletes tombstones.
 func (r *Rows) StoreAge(context.Context) (state.StoreAge, error) {
 	return state.StoreAge{Forgets: true}, nil
 }
 
-// beforeWrite records in the state that the target is written to. From time to time it checks that the tables are
-// those with which the process started.
+// beforeWrite records in the state that the target is written to. It also checks, at most every 30 seconds, that the
+// tables are still those with which the process started.
 func (s *Store) beforeWrite(ctx context.Context, t view.Target, witnesses iter.Seq[item.Key]) error {
 	if err := s.Touch(ctx, t.State(), witnesses); err != nil {
 		return err
@@ -89,8 +91,7 @@ func (s *Store) beforeWrite(ctx context.Context, t view.Target, witnesses iter.S
 	return s.CheckTables(ctx, t.State(), s.views)
 }
 
-// Empty reports whether nothing was ever written for a view or an aggregate, by any process. Rows that were removed
-// since count as written.
+// Empty reports whether no process ever wrote to the target. It returns false even if all rows were removed since.
 func (s *Store) Empty(ctx context.Context, t view.Target) (bool, error) {
 	return s.Untouched(ctx, t.State())
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// KeyTypes are the types of a table's key attributes: S, N or B. The zero value of each is S, the type of all
-// templates but a single {path}.
+// KeyTypes are the types of a table's key attributes: S, N or B. The zero value means S, which is the type of all
+// templates except a single {path}.
 type KeyTypes struct {
 	PK, SK types.ScalarAttributeType
 }
 
-// Create creates a view table if there is none, billed on demand, with a TTL that deletes tombstones, and waits
-// until the table is active. For an existing table it checks the key, and enables TTL if that is off; all views of
-// a table have the same key. The error is fatal if the table cannot be used.
+// Create creates a view table if there is none, and waits until it is active. A new table is billed on demand, and has
+// a TTL that deletes tombstones. If the table exists, Create checks its key, because all views of a table have the same
+// key, and enables TTL if it is off. The error is fatal if the table cannot be used.
 func (s *Store) Create(ctx context.Context, t view.Table, k KeyTypes) error {
 	return s.views.Create(ctx, spec(t, k))
 }
@@ -27,22 +27,22 @@ func (s *Store) Check(ctx context.Context, t view.Table, k KeyTypes) error {
 	return s.views.Check(ctx, spec(t, k))
 }
 
-// Create is [Store.Create].
+// Create creates a view table as [Store.Create] does.
 func (r *Rows) Create(ctx context.Context, t view.Table, k KeyTypes) error {
 	return r.views.Create(ctx, spec(t, k))
 }
 
-// Check is [Store.Check].
+// Check checks a view table as [Store.Check] does.
 func (r *Rows) Check(ctx context.Context, t view.Table, k KeyTypes) error {
 	return r.views.Check(ctx, spec(t, k))
 }
 
 func spec(t view.Table, k KeyTypes) dynamo.TableSpec {
-	typed := func(name string, as types.ScalarAttributeType) dynamo.KeyAttribute {
-		if as == "" && name != "" {
-			as = types.ScalarAttributeTypeS
+	keyAttribute := func(name string, attributeType types.ScalarAttributeType) dynamo.KeyAttribute {
+		if attributeType == "" && name != "" {
+			attributeType = types.ScalarAttributeTypeS
 		}
-		return dynamo.KeyAttribute{Name: name, Type: as}
+		return dynamo.KeyAttribute{Name: name, Type: attributeType}
 	}
-	return dynamo.TableSpec{Name: t.Name, PK: typed(t.PK, k.PK), SK: typed(t.SK, k.SK), TTL: expiresAttribute}
+	return dynamo.TableSpec{Name: t.Name, PK: keyAttribute(t.PK, k.PK), SK: keyAttribute(t.SK, k.SK), TTL: expiresAttribute}
 }

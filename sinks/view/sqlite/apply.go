@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Apply writes the mutations in one transaction. Its error is transient if another process has locked the file, and
-// fatal if the file or its disk is at fault.
+// Apply writes the mutations in one transaction. The error is transient if another process has locked the file. It is
+// fatal if the file or its disk is damaged or full.
 func (s *Store) Apply(ctx context.Context, target view.Target, ms []view.Mutation) ([]view.Result, error) {
 	rs := make([]view.Result, len(ms))
 	transact, apply := s.withState, (*tx).applyApart
@@ -44,33 +44,33 @@ func (s *Store) Apply(ctx context.Context, target view.Target, ms []view.Mutatio
 	return rs, nil
 }
 
-// refusedByItem returns the result of a mutation that the row or the tombstone of another item refuses; false if none does.
+// refusedByItem reports whether the row or the tombstone of another item refuses the mutation, and returns its result.
 func (x *tx) refusedByItem(m *view.Mutation) (r view.Result, refused bool, err error) {
 	stored, err := x.storedRow(m.PK, m.SK)
 	if err != nil || stored.Exists && (stored.View != x.target.View || stored.Pipeline != x.target.Pipeline) {
-		return r, false, err // of another sink
+		return r, false, err // the stored row belongs to another sink
 	}
-	of, version := stored.Source, stored.Version.String()
+	owner, version := stored.Source, stored.Version.String()
 	if !stored.Exists {
 		apart, err := x.Tombstone(x.ctx, x.id, keyColumn(m.PK), keyColumn(m.SK))
 		if apart.Version == "" || err != nil {
 			return r, false, err
 		}
-		of, version = apart.Source, apart.Version
+		owner, version = apart.Source, apart.Version
 	}
 	live := stored.Exists && !stored.Tombstone
 	switch {
-	case of == m.Source:
+	case owner == m.Source:
 		return r, false, nil
 	case m.Tombstone:
 		return view.Result{Superseded: true}, live, nil
 	case live, version >= m.Version.String():
-		return view.Result{Err: &view.CollisionError{View: x.target.View, Owner: of, Source: m.Source, NotIdentified: true}}, true, nil
+		return view.Result{Err: &view.CollisionError{View: x.target.View, Owner: owner, Source: m.Source, NotIdentified: true}}, true, nil
 	}
 	return r, false, nil
 }
 
-// applyInPlace writes a row, or its tombstone in place, with one statement that compares versions.
+// applyInPlace writes a row, or its tombstone at the row's key, with one statement that compares versions.
 func (x *tx) applyInPlace(m *view.Mutation) (view.Result, error) {
 	pk, sk, version := keyColumn(m.PK), keyColumn(m.SK), m.Version.String()
 	var attributes, item any // NULL
@@ -84,14 +84,14 @@ func (x *tx) applyInPlace(m *view.Mutation) (view.Result, error) {
 	if err != nil || n > 0 {
 		return view.Result{}, err
 	}
-	stored, _, foreign, err := x.owned(m.PK, m.SK)
+	stored, _, foreign, err := x.checkOwnerAt(m.PK, m.SK)
 	if err != nil || foreign == nil {
 		return view.Result{Superseded: stored != version}, err
 	}
 	return view.Result{Err: foreign}, nil
 }
 
-// rowJSON returns the columns of a row as plain JSON, and the whole row as DynamoDB JSON.
+// rowJSON returns the attributes of a row as plain JSON, and the whole row as DynamoDB JSON.
 func (x *tx) rowJSON(pk, sk item.Value, columns []state.Column) (attributes, item string) {
 	s := x.store
 	s.buf = appendPlain(s.buf[:0], columns)

@@ -5,8 +5,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// applyApart writes or removes a row whose tombstones are apart. A row that is in the table is newer than
-// its tombstone: the transaction that inserts it checks that.
+// applyApart writes or removes a row whose tombstones are apart. A row in the table is always newer than its tombstone,
+// because the transaction that inserts the row checks the tombstone.
 func (x *tx) applyApart(m *view.Mutation) (view.Result, error) {
 	if m.Tombstone {
 		return x.removeRow(m)
@@ -42,13 +42,14 @@ func (x *tx) removeRow(m *view.Mutation) (view.Result, error) {
 			return r, err
 		}
 	}
-	before, err := x.SetTombstone(x.ctx, x.id, pk, sk, m.TombstoneAt(m.Version))
-	return view.Result{Superseded: before > version}, err
+	storedVersion, err := x.SetTombstone(x.ctx, x.id, pk, sk, m.TombstoneAt(m.Version))
+	return view.Result{Superseded: storedVersion > version}, err
 }
 
-// refusedByRow returns the result of a mutation that the stored row at its key refuses; false if there is no row.
+// refusedByRow returns the result of a mutation that the stored row at its key refuses. exists is false if there is no
+// row.
 func (x *tx) refusedByRow(m *view.Mutation) (r view.Result, exists bool, err error) {
-	stored, _, foreign, err := x.owned(m.PK, m.SK)
+	stored, _, foreign, err := x.checkOwnerAt(m.PK, m.SK)
 	if foreign != nil {
 		return view.Result{Err: foreign}, true, err
 	}

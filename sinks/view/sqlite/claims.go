@@ -16,7 +16,7 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 		for i := 0; i < len(rows) && err == nil; i++ {
 			rcs[i].RowClaims = found[i]
 			if found[i].Revision == "" {
-				_, rcs[i].Foreign, err = x.ownedRow(rows[i])
+				_, rcs[i].Foreign, err = x.checkOwnerOf(rows[i])
 			}
 		}
 		return err
@@ -27,12 +27,12 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 	return rcs, nil
 }
 
-// Settle applies ws in one transaction: claims, guards and rows.
+// Settle applies ws, with claims, guards and rows, in one transaction.
 func (s *Store) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
 	return s.writeEach(ctx, t, len(ws), func(x *tx, i int) error { return x.settleOne(&ws[i]) })
 }
 
-// settleOne writes the claims and rows of one item. It returns errLost if its guard or claims have changed.
+// settleOne writes the claims and rows of one item. It returns errLost if the guard or the claims have changed.
 func (x *tx) settleOne(w *state.ItemWrite) error {
 	ok, err := x.SetClaims(x.ctx, x.id, w)
 	if err != nil {
@@ -49,11 +49,11 @@ func (x *tx) settleOne(w *state.ItemWrite) error {
 	return nil
 }
 
-// putOwner puts the row of its owner, or deletes the row if no claim is left.
+// putOwner puts the row of its owner, or deletes the row if no claim remains.
 func (x *tx) putOwner(w *state.RowClaimsWrite) error {
 	if w.Was == "" {
 		// The row had no claim, so another sink may have written it since.
-		if _, foreign, err := x.ownedRow(w.Row); err != nil || foreign != nil {
+		if _, foreign, err := x.checkOwnerOf(w.Row); err != nil || foreign != nil {
 			return cmp.Or(err, errLost)
 		}
 	}

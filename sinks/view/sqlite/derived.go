@@ -7,20 +7,22 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// sqlView is what [view.StoredRow].Derived says of a row whose attributes in the SQL view are not those of the row.
-const sqlView = "attributes of the SQL view"
+// sqlViewDiffers is the text of [view.StoredRow].Derived if the attributes in the SQL view are not those of the row.
+const sqlViewDiffers = "attributes of the SQL view"
 
-// derivedChecker compares the column that readers of SQL see with the row that it is made of. It reuses its memory.
+// derivedChecker compares the column with the attributes that readers of SQL see with the row from which it was made.
+// It reuses its memory.
 type derivedChecker struct {
 	table view.Table
 	buf   []byte
 }
 
-// check returns what differs; "" if nothing does. A tombstone has no attributes.
+// check returns sqlViewDiffers if attributes, the column, differ from those of row; otherwise "". A tombstone has no
+// attributes.
 func (c *derivedChecker) check(row item.Image, attributes sql.NullString) string {
 	if !row.Exists() {
 		if attributes.Valid {
-			return sqlView
+			return sqlViewDiffers
 		}
 		return ""
 	}
@@ -38,5 +40,5 @@ func (c *derivedChecker) check(row item.Image, attributes sql.NullString) string
 	if attributes.Valid && string(c.buf) == attributes.String {
 		return ""
 	}
-	return sqlView
+	return sqlViewDiffers
 }

@@ -1,28 +1,29 @@
 // Package sqlite keeps the rows of views in one SQLite file.
 //
 // Successful writes survive a killed process and a power failure: a call is one transaction, which is synced before the
-// call returns. A row is written only over a lower version of itself and of its tombstone. The transaction compares the
-// versions, so that several processes may write one file.
+// call returns. A row is written only if the stored row and its tombstone have lower versions. The transaction compares
+// the versions, so several processes may write one file.
 //
 // Rows that are guarded by item, and rows of aggregates, change in one transaction with the guards, claims and
 // contributions, which are in tables of the same file (package sinks/state/sqlite). The values of an aggregate are
-// attributes of its rows. Counts and sums are exact, and text if they have more digits than a number of DynamoDB. A min,
-// max or distinct costs one or two index lookups for each change, for any number of members.
+// attributes of its rows. Counts and sums are exact. They are text if they have more digits than a number of DynamoDB.
+// A min, max or distinct costs one or two index lookups for each change, whatever the number of members.
 //
-// A view table named shop-views is two things in the file:
+// For a view table named shop-views, the file has a table and an SQL view:
 //
-//   - the table "_tw_shop-views" has the rows, and the tombstones in place, with version, owner, the attributes as plain
-//     JSON, and the whole row as DynamoDB JSON, which keeps numbers exact;
-//   - the SQL view "shop-views" is for people: the key attributes by their names and the attributes as JSON, without
-//     tombstones. A key that is not a string is shown as in DynamoDB JSON: a number by its digits, a binary in base64.
+//   - The table "_tw_shop-views" has the rows and the tombstones in place. Each has a version, an owner, the attributes
+//     as plain JSON, and the whole row as DynamoDB JSON, which keeps numbers exact.
+//   - The SQL view "shop-views" is for people. It has columns with the names of the key attributes, and a column with
+//     the other attributes as JSON. It leaves out tombstones. A key that is not a string is shown as in DynamoDB JSON:
+//     a number by its digits, a binary in base64.
 //
-// So sqlite3 views.db 'select * from "shop-views"' reads a view, ordered by key. Tombstones apart are in the table
-// "_tws_tombstones".
+// So sqlite3 views.db 'select * from "shop-views"' reads a view, ordered by key. Tombstones that are apart are in the
+// table "_tws_tombstones".
 //
 // # Reading order
 //
-// store.go opens a file, schema.go creates the tables and has the statements, key_column.go encodes keys. transaction.go
-// runs writes, and row_write.go puts and deletes rows whose guards were checked. [Store.Apply] writes rows that guard
-// themselves (apply.go, apply_apart.go), [Store.Settle] claims (claims.go), and [Store.Contribute] groups (groups.go).
-// reader.go and inspect.go read rows; output.go inspects a table for the state.
+// store.go opens a file. schema.go creates the tables and has the statements. key_column.go encodes keys.
+// transaction.go runs writes. row_write.go puts and deletes rows whose guards were checked. [Store.Apply] writes rows
+// that guard themselves (apply.go, apply_apart.go), [Store.Settle] writes claims (claims.go), and [Store.Contribute]
+// writes groups (groups.go). reader.go and inspect.go read rows. output.go inspects a table for the state.
 package sqlite

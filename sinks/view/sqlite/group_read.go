@@ -18,10 +18,10 @@ var (
 	_ view.GroupReader = (*Store)(nil)
 )
 
-// groupChunk is the number of groups that are read at once, with their members.
+// groupChunk is the number of groups that one transaction reads with their members.
 const groupChunk = 100
 
-// ListGroups reads the rows of the table first, and then the groups of the state whose rows are missing.
+// ListGroups yields the groups whose rows are in the table, and then the groups of the state whose rows are missing.
 func (s *Store) ListGroups(ctx context.Context, t view.Target, values []view.Value, l state.Listing) iter.Seq2[view.Group, error] {
 	rows := seq.Map(s.ListRows(ctx, t, l), func(r view.Row) (state.Row, bool, error) {
 		row, err := state.MakeRow(r.PK, r.SK)
@@ -32,7 +32,7 @@ func (s *Store) ListGroups(ctx context.Context, t view.Target, values []view.Val
 		s.listGroups(ctx, t, values, s.DB.ListGroups(ctx, t.State(), l), func(g view.Group) bool { return !g.Item.Exists() }))
 }
 
-// listGroups yields the groups of rows that are wanted.
+// listGroups yields those groups of rows for which wanted returns true.
 func (s *Store) listGroups(
 	ctx context.Context, t view.Target, values []view.Value, rows iter.Seq2[state.Row, error], wanted func(view.Group) bool,
 ) iter.Seq2[view.Group, error] {
@@ -55,8 +55,8 @@ func (s *Store) listGroups(
 	}
 }
 
-// ReadGroups reads the groups in one transaction. A group whose row is missing in the table has no Item, and a row
-// without a group in the state has no more than Row, Birth and Item.
+// ReadGroups reads the groups in one transaction. If the row of a group is missing in the table, the Group has no Item.
+// If a row has no group in the state, the Group has only Row, Birth and Item.
 func (s *Store) ReadGroups(ctx context.Context, t view.Target, values []view.Value, rows []state.Row) ([]view.Group, error) {
 	groups := make([]view.Group, len(rows))
 	err := s.Snapshot(ctx, func(tx *sql.Tx) error {
@@ -64,18 +64,18 @@ func (s *Store) ReadGroups(ctx context.Context, t view.Target, values []view.Val
 		if err != nil {
 			return err
 		}
-		for birth, at := range births {
-			of := t.State()
-			of.Birth = birth
-			asked := make([]state.Row, len(at))
-			for n, i := range at {
-				asked[n] = rows[i]
+		for birth, indexes := range births {
+			target := t.State()
+			target.Birth = birth
+			birthRows := make([]state.Row, len(indexes))
+			for n, i := range indexes {
+				birthRows[n] = rows[i]
 			}
-			stored, err := s.DB.ReadGroups(ctx, tx, of, asked)
+			stored, err := s.DB.ReadGroups(ctx, tx, target, birthRows)
 			if err != nil {
 				return err
 			}
-			for n, i := range at {
+			for n, i := range indexes {
 				if stored[n] != nil {
 					groups[i].Row, groups[i].Birth = rows[i], birth
 					setGroup(&groups[i], values, stored[n])
@@ -90,8 +90,8 @@ func (s *Store) ReadGroups(ctx context.Context, t view.Target, values []view.Val
 	return groups, nil
 }
 
-// readGroupRows sets Row, Birth and Item of the groups whose rows are in the table. It returns the indexes of groups by the
-// birth of their rows, which is that of t for a row that is missing. A row of another sink has no group.
+// readGroupRows sets Row, Birth and Item of the groups whose rows are in the table. It returns the indexes of the
+// groups by the birth of their rows. A missing row counts with the birth of t. A row of another sink is left out.
 func (s *Store) readGroupRows(ctx context.Context, tx *sql.Tx, t view.Target, rows []state.Row, groups []view.Group) (births map[string][]int, err error) {
 	table, err := tx.PrepareContext(ctx, "SELECT pipeline, view, birth, item, attributes FROM "+quote(tablePrefix+t.Name)+" WHERE pk = ? AND sk = ?")
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *Store) readGroupRows(ctx context.Context, tx *sql.Tx, t view.Target, ro
 			continue
 		}
 		births[r.birth] = append(births[r.birth], i)
-		if r.item == nil { // a tombstone, which is no row
+		if r.item == nil { // a tombstone
 			continue
 		}
 		groups[i].Row, groups[i].Birth = row, r.birth
@@ -132,7 +132,7 @@ func (s *Store) readGroupRows(ctx context.Context, tx *sql.Tx, t view.Target, ro
 	return births, nil
 }
 
-// setGroup sets what the state has of a group.
+// setGroup sets the fields of a group that come from the state.
 func setGroup(g *view.Group, values []view.Value, stored *sqlite.StoredGroup) {
 	g.Shares, g.Revision, g.Version = stored.Shares, stored.Revision, stored.Version
 	for _, v := range values {

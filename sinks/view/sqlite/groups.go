@@ -7,10 +7,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// MaxActions returns 0: a transaction may have any size.
+// MaxActions returns 0, because a transaction may have any size.
 func (s *Store) MaxActions() int { return 0 }
 
-// Contribute applies ws in one transaction: the contributions and the rows of their groups.
+// Contribute applies ws, with contributions and the rows of their groups, in one transaction.
 func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.Result, error) {
 	return s.writeEach(ctx, t, len(ws), func(x *tx, i int) error { return x.contributeOne(&ws[i]) })
 }
@@ -34,8 +34,7 @@ func (x *tx) contributeOne(w *state.GroupWrite) error {
 	return nil
 }
 
-// changeGroup changes the state of one group and its row. The error is permanent if the row belongs to another
-// sink.
+// changeGroup changes the state of one group, and its row. The error is permanent if the row belongs to another sink.
 func (x *tx) changeGroup(c *state.GroupChange) error {
 	g, err := x.Group(x.ctx, x.id, c.Row)
 	if err == nil && !g.Exists() {

@@ -11,13 +11,13 @@ import (
 
 var _ view.ItemRowsStore = (*Store)(nil)
 
-// ReplaceItemRows applies ws in one transaction: the contributions and the rows.
+// ReplaceItemRows applies ws, with contributions and rows, in one transaction.
 func (s *Store) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.ItemRowsWrite) ([]view.Result, error) {
 	return s.writeEach(ctx, t, len(ws), func(x *tx, i int) error { return x.replaceItemRows(&ws[i]) })
 }
 
-// replaceItemRows writes the contribution and the rows of one item. It returns errLost if another contribution is stored
-// than expected.
+// replaceItemRows writes the contribution and the rows of one item. It returns errLost if the stored contribution is
+// not as expected.
 func (x *tx) replaceItemRows(w *state.ItemRowsWrite) error {
 	c := state.ContributionWrite{Source: w.Source, Was: w.Was, WholeWas: true, Now: w.Now}
 	ok, err := x.SetContribution(x.ctx, x.id, &c)
@@ -44,22 +44,22 @@ func (x *tx) replaceItemRows(w *state.ItemRowsWrite) error {
 	return nil
 }
 
-// checkItem returns the error of a row to put that belongs to another sink or to another item.
+// checkItem returns an error if a row to put belongs to another sink or to another item.
 func (x *tx) checkItem(r state.Row, source item.Key) error {
-	of, foreign, err := x.ownedRow(r)
+	owner, foreign, err := x.checkOwnerOf(r)
 	switch {
 	case err != nil || foreign != nil:
 		return cmp.Or[error](err, foreign)
-	case of != "" && of != source:
-		return &view.CollisionError{View: x.target.View, Owner: of, Source: source, NotIdentified: true, At: r}
+	case owner != "" && owner != source:
+		return &view.CollisionError{View: x.target.View, Owner: owner, Source: source, NotIdentified: true, At: r}
 	}
 	return nil
 }
 
-// deleteItemRow deletes a row of an item. A row of another sink or another item stays.
+// deleteItemRow deletes a row of an item. If the row belongs to another sink or another item, it stays.
 func (x *tx) deleteItemRow(r state.Row, source item.Key) error {
-	of, foreign, err := x.ownedRow(r)
-	if err != nil || foreign != nil || of != source {
+	owner, foreign, err := x.checkOwnerOf(r)
+	if err != nil || foreign != nil || owner != source {
 		return err
 	}
 	return x.deleteRow(r)

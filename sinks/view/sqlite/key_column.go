@@ -5,14 +5,15 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// The first byte of keys that are not strings.
+// The first byte of a key that is not a string.
 const (
 	numberKey = 1
 	binaryKey = 2
 )
 
-// keyColumn returns a key value as its column stores it: different for different values, and in DynamoDB's order
-// for values of one type. A string is TEXT. A number and a binary are BLOBs. A missing sort key is the empty text.
+// keyColumn returns the value of the column for a key attribute. Different attributes have different values. The values
+// of one type sort as in DynamoDB. A string is TEXT. A number and a binary are BLOBs. A missing sort key is the empty
+// text.
 func keyColumn(v item.Value) any {
 	switch v.Kind() {
 	case item.KindN:
@@ -27,9 +28,9 @@ func keyColumn(v item.Value) any {
 	}
 }
 
-// sortableNumber returns a decimal as bytes that sort as the decimal does: sign, exponent of the first digit,
-// digits. For a negative number exponent and digits are inverted and end with a byte above all digits, so that -1.5
-// comes before -1.
+// sortableNumber returns a decimal as bytes that sort as the decimal does: the sign, the exponent of the first digit,
+// and the digits. For a negative number, exponent and digits are inverted, and a byte above all digits follows, so that
+// -1.5 sorts before -1.
 func sortableNumber(d decimal.Decimal) []byte {
 	const (
 		negative, zero, positive = 0, 1, 2

@@ -19,7 +19,8 @@ var (
 	_ view.ContributionLister = (*Store)(nil)
 )
 
-// ListRows reads the rows page by page. A row whose version was changed by hand has none. t needs no key attributes.
+// ListRows reads the rows page by page. If the version of a row was damaged by hand, the row has the zero version. t
+// needs no key attributes.
 func (s *Store) ListRows(ctx context.Context, t view.Target, l state.Listing) iter.Seq2[view.Row, error] {
 	return func(yield func(view.Row, error) bool) {
 		table, found, err := tableNamed(ctx, s.DB, t.Name)
@@ -48,7 +49,8 @@ func (s *Store) ListRows(ctx context.Context, t view.Target, l state.Listing) it
 	}
 }
 
-// listedRowScanner returns a scanner of rows of one view. They usually have the same birth, so one text serves many.
+// listedRowScanner returns a function that scans the rows of one view. The rows usually have the same birth, so it
+// allocates the text of the birth only once.
 func listedRowScanner() func(rows *sql.Rows) (sqlite.ListedRow[storedRow], error) {
 	var birth string
 	return func(rows *sql.Rows) (sqlite.ListedRow[storedRow], error) {
@@ -65,7 +67,7 @@ func listedRowScanner() func(rows *sql.Rows) (sqlite.ListedRow[storedRow], error
 	}
 }
 
-// setListed sets the contents of a listed row. It has the zero version if the stored version cannot be read.
+// setListed sets the fields of a listed row. If the stored version cannot be read, Version is zero.
 func (s *Store) setListed(r *view.Row, t view.Table, stored *storedRow) error {
 	image, err := item.Parse(stored.item)
 	if err != nil {
@@ -81,15 +83,15 @@ func (s *Store) setListed(r *view.Row, t view.Table, stored *storedRow) error {
 	return nil
 }
 
-// keyOf returns the key that a row is found by, where somebody has changed a text in its column: it is not that of the row
-// itself.
-func keyOf(column any, own item.Value) item.Value {
+// keyOf returns the key attribute by which a row is found. It is the text in the key column if that was changed by
+// hand. Otherwise it is rowKey, the attribute in the row itself.
+func keyOf(column any, rowKey item.Value) item.Value {
 	text, isText := column.(string)
-	if !isText || string(own.Raw()) == text {
-		return own
+	if !isText || string(rowKey.Raw()) == text {
+		return rowKey
 	}
-	if of, _ := own.Text(); of == text {
-		return own // with escapes
+	if keyText, _ := rowKey.Text(); keyText == text {
+		return rowKey // the raw texts differ only because rowKey has escapes
 	}
 	return item.StringValue(text)
 }

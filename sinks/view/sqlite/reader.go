@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Tables returns the view tables in the file, by name.
+// Tables returns the view tables in the file, sorted by name.
 func (s *Store) Tables(ctx context.Context) ([]view.Table, error) {
 	return sqlite.ReadAll(ctx, s.DB, `SELECT name, pk, sk FROM "_tw_tables" ORDER BY name`, nil, scanTable)
 }
@@ -23,7 +23,7 @@ func scanTable(rows *sql.Rows) (t view.Table, err error) {
 	return t, err
 }
 
-// tableNamed returns the view table of that name; false if there is none.
+// tableNamed returns the view table with a name; false if there is none.
 func tableNamed(ctx context.Context, db *sqlite.DB, name string) (view.Table, bool, error) {
 	return sqlite.ReadFirst(ctx, db, `SELECT name, pk, sk FROM "_tw_tables" WHERE name = ?`, []any{name}, scanTable)
 }
@@ -37,7 +37,7 @@ type storedRow struct {
 	version, pipeline, view, birth, source string
 	item                                   []byte         // nil for a tombstone
 	attributes                             sql.NullString // NULL for a tombstone
-	pk, sk                                 any            // key columns; set by a listing
+	pk, sk                                 any            // key columns; only set by a listing
 }
 
 // rowColumns are the columns that scanRow reads.
@@ -69,7 +69,7 @@ func (s *Store) parseRow(r *storedRow) (v record.Version, image item.Image, err 
 	return v, image, err
 }
 
-// setItem sets the attributes of a row, and its key.
+// setItem sets the attributes and the key of a row.
 func setItem(r *view.Row, t view.Table, image item.Image) {
 	r.Item = image
 	r.PK, _ = image.Get(t.PK)
@@ -78,7 +78,7 @@ func setItem(r *view.Row, t view.Table, image item.Image) {
 	}
 }
 
-// Rows reads one table as it was when the read began. t needs only its name.
+// Rows reads a table as of the start of the read. t needs only its name.
 func (s *Store) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[view.Row, error] {
 	return func(yield func(view.Row, error) bool) {
 		name := t.Name
@@ -112,7 +112,7 @@ func (s *Store) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[
 	}
 }
 
-// selection returns the statement of a query.
+// selection returns the SQL statement of a query, and its arguments.
 func selection(table string, q view.Query) (string, []any) {
 	var b strings.Builder
 	var args []any
@@ -123,7 +123,7 @@ func selection(table string, q view.Query) (string, []any) {
 	}
 	for _, p := range []struct{ column, prefix string }{{"pk", q.PKPrefix}, {"sk", q.SKPrefix}} {
 		if p.prefix != "" {
-			// Every text with the prefix is between the two, because 0xff is in no UTF-8.
+			// Every text with the prefix is between the two bounds, because UTF-8 has no byte 0xff.
 			b.WriteString(" AND " + p.column + " >= ? AND " + p.column + " < ?")
 			args = append(args, p.prefix, p.prefix+"\xff")
 		}

@@ -11,13 +11,13 @@ import (
 
 var _ view.GroupRepairer = (*Store)(nil)
 
-// RepairGroups replaces rows of groups in one transaction, as view.GroupRepairer defines. It compares the row in the
-// table, too.
+// RepairGroups replaces rows of groups in one transaction, as view.GroupRepairer defines. Besides the revision, it also
+// compares the row in the table.
 func (s *Store) RepairGroups(ctx context.Context, t view.Target, rs []view.GroupRepair) ([]view.Result, error) {
 	return s.writeEach(ctx, t, len(rs), func(x *tx, i int) error { return x.repairGroup(&rs[i]) })
 }
 
-// repairGroup makes one repair. It returns errLost if what is stored is not what was read.
+// repairGroup makes one repair. It returns errLost if the group or its row has changed since it was read.
 func (x *tx) repairGroup(r *view.GroupRepair) error {
 	now := &r.Now
 	pk, sk, err := x.decodeRow(now.Row)

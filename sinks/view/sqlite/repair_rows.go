@@ -17,7 +17,8 @@ func (s *Store) RepairRows(ctx context.Context, t view.Target, rs []view.RowRepa
 	return s.writeEach(ctx, t, len(rs), func(x *tx, i int) error { return x.repairRow(&rs[i]) })
 }
 
-// repairRow writes the row or the tombstone of a repair. It returns errLost if what is stored is not what was read.
+// repairRow writes the row or the tombstone of a repair. It returns errLost if the stored row or tombstone has changed
+// since it was read.
 func (x *tx) repairRow(r *view.RowRepair) error {
 	row, err := state.MakeRow(r.Now.PK, r.Now.SK)
 	if err != nil {
@@ -39,25 +40,25 @@ func (x *tx) repairRow(r *view.RowRepair) error {
 	return x.repairApart(r, stored)
 }
 
-// repairApart is repairRow of a row whose tombstone is apart. stored is what is at the row's key: the row, or a
-// tombstone that should not be there.
+// repairApart is repairRow for a row whose tombstone is apart. stored is the row at the row's key, or a tombstone that
+// should not be there.
 func (x *tx) repairApart(r *view.RowRepair, stored view.StoredRow) error {
 	pk, sk := keyColumn(r.Now.PK), keyColumn(r.Now.SK)
-	stone, err := x.Tombstone(x.ctx, x.id, pk, sk)
-	tombstone := stone.Version
+	storedTombstone, err := x.Tombstone(x.ctx, x.id, pk, sk)
+	tombstoneVersion := storedTombstone.Version
 	apart := r.Was.Tombstone && !r.Was.InPlace
 	switch version := r.Was.Version.String(); {
 	case err != nil:
 		return err
-	case apart && (stored.Exists || tombstone != version),
+	case apart && (stored.Exists || tombstoneVersion != version),
 		!apart && !stored.Matches(&r.Was),
-		!r.Was.Exists && tombstone != "":
+		!r.Was.Exists && tombstoneVersion != "":
 		return errLost
 	}
 	version := r.Version()
-	newer := tombstone >= version.String() // the tombstone is not older than the row
+	newer := tombstoneVersion >= version.String() // the tombstone is not older than the row
 	if newer {
-		if version, err = record.ParseVersion(tombstone); err != nil {
+		if version, err = record.ParseVersion(tombstoneVersion); err != nil {
 			return x.store.Damaged("a tombstone of the view "+x.target.View, err)
 		}
 	}
@@ -76,7 +77,7 @@ func (x *tx) repairApart(r *view.RowRepair, stored view.StoredRow) error {
 	return err
 }
 
-// putRepaired puts the row of a repair, or its tombstone in place.
+// putRepaired puts the row of a repair, or its tombstone at the row's key.
 func (x *tx) putRepaired(r *view.RowRepair, version record.Version) error {
 	m := &r.Now
 	var attributes, item any // NULL
@@ -87,7 +88,7 @@ func (x *tx) putRepaired(r *view.RowRepair, version record.Version) error {
 		string(m.Source), attributes, item)
 }
 
-// storedRow reads the row, or the tombstone in place, at a key.
+// storedRow reads the row or the tombstone at a key in the table of rows.
 func (x *tx) storedRow(pk, sk item.Value) (st view.StoredRow, err error) {
 	row, found, err := x.rowAt(pk, sk)
 	if err != nil || !found {
@@ -96,7 +97,7 @@ func (x *tx) storedRow(pk, sk item.Value) (st view.StoredRow, err error) {
 	return x.store.parseStored(&row)
 }
 
-// rowAt reads the record of a row, or of a tombstone in place; false if there is none.
+// rowAt reads the record of a row or a tombstone in the table of rows; false if there is none.
 func (x *tx) rowAt(pk, sk item.Value) (row storedRow, found bool, err error) {
 	err = x.QueryRows(x.ctx, x.table.stored, []any{keyColumn(pk), keyColumn(sk)}, func(r *sql.Rows) error {
 		found = true

@@ -9,33 +9,32 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// owned returns the version of the row at a key and the item that it belongs to; "" if there is none. foreign is not nil if
-// the row belongs to another sink. The error is fatal if the row has another birth.
-func (x *tx) owned(pk, sk item.Value) (version string, source item.Key, foreign *view.ForeignRowError, err error) {
+// checkOwnerAt returns the version of the row at a key, and the key of the item that the row belongs to; "" if there is
+// no row. foreign is not nil if the row belongs to another sink. The error is fatal if the row has another birth.
+func (x *tx) checkOwnerAt(pk, sk item.Value) (version string, source item.Key, foreign *view.ForeignRowError, err error) {
 	var owner, pipe, birth string
 	found, err := x.QueryRow(x.ctx, x.table.owner, []any{keyColumn(pk), keyColumn(sk)}, &version, &owner, &pipe, &birth, &source)
-	own := owner == x.target.View && pipe == x.target.Pipeline
-	if err == nil && found && own && birth != x.target.Birth {
+	isOwn := owner == x.target.View && pipe == x.target.Pipeline
+	if err == nil && found && isOwn && birth != x.target.Birth {
 		err = state.BirthMismatch(x.target.View, "a row of table "+x.target.Name, birth, x.target.Birth)
 	}
-	if err != nil || !found || own {
+	if err != nil || !found || isOwn {
 		return version, source, nil, err
 	}
 	row, err := state.MakeRow(pk, sk)
 	return version, source, &view.ForeignRowError{Target: x.target, Row: row, View: owner, Pipeline: pipe}, err
 }
 
-// ownedRow is owned of a row.
-func (x *tx) ownedRow(r state.Row) (source item.Key, foreign *view.ForeignRowError, err error) {
+// checkOwnerOf is checkOwnerAt for a row.
+func (x *tx) checkOwnerOf(r state.Row) (source item.Key, foreign *view.ForeignRowError, err error) {
 	pk, sk, err := x.decodeRow(r)
 	if err == nil {
-		_, source, foreign, err = x.owned(pk, sk)
+		_, source, foreign, err = x.checkOwnerAt(pk, sk)
 	}
 	return source, foreign, err
 }
 
-// replaceRow puts a row whose guards were checked before. The error is permanent if the row belongs to another
-// sink.
+// replaceRow puts a row. The caller has checked its guards. The error is permanent if the row belongs to another sink.
 func (x *tx) replaceRow(r state.Row, version record.Version, source item.Key, columns []state.Column) error {
 	pk, sk, err := x.decodeRow(r)
 	if err != nil {
@@ -49,7 +48,7 @@ func (x *tx) replaceRow(r state.Row, version record.Version, source item.Key, co
 	return x.checkOwned(r)
 }
 
-// deleteRow deletes a row whose guards were checked before. The error is permanent if the row belongs to another
+// deleteRow deletes a row. The caller has checked its guards. The error is permanent if the row belongs to another
 // sink.
 func (x *tx) deleteRow(r state.Row) error {
 	pk, sk, err := x.decodeRow(r)
@@ -63,16 +62,17 @@ func (x *tx) deleteRow(r state.Row) error {
 	return x.checkOwned(r) // nil if there is no row
 }
 
-// checkOwned returns the error of a row that belongs to another sink.
+// checkOwned returns an error if a row belongs to another sink or another birth.
 func (x *tx) checkOwned(r state.Row) error {
-	_, foreign, err := x.ownedRow(r)
+	_, foreign, err := x.checkOwnerOf(r)
 	if err != nil || foreign == nil {
 		return err
 	}
 	return foreign
 }
 
-// decodeRow returns the attributes of a row's key, and checks that the table has as many.
+// decodeRow returns the attributes of a row's key. It returns an error if the table has another number of key
+// attributes.
 func (x *tx) decodeRow(r state.Row) (pk, sk item.Value, err error) {
 	pk, sk, err = r.Decode()
 	if err == nil && sk.Exists() != (x.table.SK != "") {

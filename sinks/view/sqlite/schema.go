@@ -10,17 +10,17 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// tablePrefix is the prefix of tables that hold the rows of a view table. The tables of the state have another
-// prefix, because a view table may have any name.
+// tablePrefix is the prefix of the tables with the rows of view tables. The tables of the state have another prefix,
+// because a view table may have any name.
 const tablePrefix = "_tw_"
 
 // enginePrefix is the prefix of names that SQLite reserves.
 const enginePrefix = "sqlite_"
 
-// catalog is, after the prefix, the name of the table of view tables.
+// catalog is the name of the table that lists the view tables, without tablePrefix.
 const catalog = "tables"
 
-// Statements. Rows are stored by key, so that a read without an order returns them in order. key_column.go makes
+// The statements. Rows are stored in the order of their keys, so a read returns them in this order. key_column.go makes
 // the values of the key columns.
 const (
 	createRows = `CREATE TABLE IF NOT EXISTS %s (
@@ -47,11 +47,11 @@ ON CONFLICT (pk, sk) DO UPDATE SET version = excluded.version, void = excluded.v
 	attributes = excluded.attributes, item = excluded.item
 WHERE ` + ownerMatches
 
-	// onlyOver is for rows that guard themselves: only a lower version is replaced, or a void of the same version.
-	// For the other rows, guards and contributions decide.
+	// onlyOver is for rows that guard themselves. Only a lower version is replaced, or a void tombstone of the same
+	// version. Writes of other rows do not need it, because guards and contributions protect them.
 	onlyOver = " AND (excluded.version > old.version OR excluded.version = old.version AND old.void > excluded.void)"
 
-	// With tombstones apart: the update of a stored row, and its deletion.
+	// For rows with tombstones apart: the update and the deletion of a stored row that is older.
 	updateRow      = `UPDATE %s SET version = ?, source = ?, attributes = ?, item = ? WHERE pk = ? AND sk = ? AND view = ? AND pipeline = ? AND birth = ? AND version < ?`
 	deleteOlderRow = deleteRow + ` AND version < ?`
 
@@ -62,7 +62,7 @@ WHERE ` + ownerMatches
 	readStored = `SELECT ` + allColumns + ` FROM %s WHERE pk = ? AND sk = ?`
 )
 
-// table is a view table with its statements. Each is prepared once, by its text.
+// table is a view table with its statements. A Writer prepares each statement once.
 type table struct {
 	view.Table
 	put, replace, delete, owner, update, deleteOlder, stored string
@@ -82,8 +82,8 @@ func newTable(t view.Table) *table {
 	}
 }
 
-// Create creates a view table, as [Store.Apply] does. A table without writes can only be read if it was created.
-// The error tells the key of an existing table with another key.
+// Create creates a view table if there is none. [Store.Apply] also creates the table, so Create is only needed for
+// reads before the first write. If the table exists with another key, the error names that key.
 func (s *Store) Create(ctx context.Context, t view.Table) error {
 	return s.Write(ctx, func(w *sqlite.Writer) error {
 		_, err := s.table(ctx, w, t)
@@ -91,7 +91,7 @@ func (s *Store) Create(ctx context.Context, t view.Table) error {
 	})
 }
 
-// table returns the table of that name, and creates it if it is missing.
+// table returns the table with the name of t. It creates the table if it is missing.
 func (s *Store) table(ctx context.Context, w *sqlite.Writer, t view.Table) (*table, error) {
 	if have, ok := s.tables[t.Name]; ok {
 		return have, have.check(t)
@@ -126,7 +126,7 @@ func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
 	}
 	return w.Transact(ctx, func() error {
 		have := table{}
-		// SQLite tells names apart without regard to case, DynamoDB with it.
+		// Names in SQLite are not case-sensitive, but names in DynamoDB are.
 		found, err := w.QueryRow(ctx, `SELECT name, pk, sk FROM "_tw_tables" WHERE name = ? COLLATE NOCASE`, []any{t.Name}, &have.Name, &have.PK, &have.SK)
 		switch {
 		case err != nil:
@@ -153,8 +153,8 @@ func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
 	})
 }
 
-// displayColumn returns the SQL of a key column for people: a string as it is, and a number or a binary, which are
-// stored in a form that sorts, from the row's JSON.
+// displayColumn returns the SQL expression of a key column for people. A string is shown as it is stored. Numbers and
+// binaries are stored in a sortable form, so they are shown from the row's JSON.
 func displayColumn(column, attribute string) string {
 	return fmt.Sprintf(`CASE typeof(%[1]s) WHEN 'text' THEN %[1]s ELSE
 	(SELECT coalesce(value ->> 'N', value ->> 'B') FROM json_each(item) WHERE key = %[2]s) END AS %[3]s`,

@@ -32,7 +32,7 @@ var (
 	_ view.Emptier       = (*Store)(nil)
 )
 
-// Open opens the file at path with what earlier processes wrote.
+// Open opens the file at path.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	db, err := sqlite.Open(ctx, path, o)
 	if err != nil {

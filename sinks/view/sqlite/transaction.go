@@ -9,18 +9,18 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// withTable runs do in a transaction on a view's table. It creates the table if it is missing.
+// withTable calls do in a transaction on a view's table. It creates the table if it is missing.
 func (s *Store) withTable(ctx context.Context, t view.Target, do func(x *tx) error) error {
 	return s.Write(ctx, func(w *sqlite.Writer) error { return s.transact(ctx, w, t, 0, do) })
 }
 
-// transact runs do in a transaction on a view's table, with the target's id in the tables of the state.
+// transact calls do in a transaction on a view's table. id is the id of the target in the tables of the state.
 func (s *Store) transact(ctx context.Context, w *sqlite.Writer, t view.Target, id int64, do func(x *tx) error) error {
 	tab, err := s.table(ctx, w, t.Table)
 	if err != nil {
 		return err
 	}
-	// A statement with a cancellable context costs a goroutine, so the loops check ctx instead.
+	// The driver starts a goroutine for each statement whose context can be cancelled, so the loops check ctx instead.
 	x := &tx{Writer: w, store: s, table: tab, target: t, id: id, ctx: context.WithoutCancel(ctx)}
 	return w.Transact(x.ctx, func() error { return do(x) })
 }
@@ -31,14 +31,14 @@ type tx struct {
 	store  *Store
 	table  *table
 	target view.Target
-	id     int64           // of the target in the tables of the state; 0 for withTable
+	id     int64           // id of the target in the tables of the state; 0 for withTable
 	ctx    context.Context // cannot be cancelled
 }
 
-// errLost rolls back one write whose condition is not met any more.
+// errLost is the error of a write that is lost. It rolls the write back.
 var errLost = errs.New("lost")
 
-// withState runs do in a transaction on a view's table and on the state of the target.
+// withState calls do in a transaction on a view's table and on the state of the target.
 func (s *Store) withState(ctx context.Context, t view.Target, do func(x *tx) error) error {
 	return s.WithTarget(ctx, t.State(), func(w *sqlite.Writer, id int64) error { return s.transact(ctx, w, t, id, do) })
 }
@@ -51,12 +51,12 @@ func (s *Store) writeEach(ctx context.Context, t view.Target, n int, write func(
 			if ctx.Err() != nil {
 				return sqlite.CanceledError(ctx)
 			}
-			one := func() error { return write(x, i) }
-			if n == 1 { // the transaction is enough: a savepoint would copy every page that it writes
-				return one()
+			writeOne := func() error { return write(x, i) }
+			if n == 1 { // the transaction is enough. A savepoint would copy every page that it writes
+				return writeOne()
 			}
 			var err error
-			if rs[i], err = resultOf(x.Savepoint(x.ctx, one)); err != nil {
+			if rs[i], err = resultOf(x.Savepoint(x.ctx, writeOne)); err != nil {
 				return err
 			}
 		}
@@ -71,7 +71,8 @@ func (s *Store) writeEach(ctx context.Context, t view.Target, n int, write func(
 	return rs, nil
 }
 
-// resultOf returns the result of one write. Its error is one that ends the whole call.
+// resultOf returns the result of a write whose error is err. If err ends the whole call, resultOf returns it as the
+// error.
 func resultOf(err error) (view.Result, error) {
 	switch {
 	case errors.Is(err, errLost):

@@ -8,7 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// modelRows returns the rows of the aggregate, computed from all shares of all items in the simplest way.
+// modelRows returns the expected rows of the aggregate. It computes them from all shares of all items in the simplest
+// way.
 func (a *testAggregate) modelRows(items []sinktest.Item) []sinktest.Item {
 	groups := make(map[string][]sinktest.Item)
 	for _, item := range items {
@@ -39,7 +40,7 @@ func (a *testAggregate) modelRows(items []sinktest.Item) []sinktest.Item {
 					sum.Add(sum, rational(p))
 				}
 				row[v.Name] = decimalAttr(sum)
-			case len(present) == 0: // neither a least nor a greatest, and no distinct one
+			case len(present) == 0: // a min, max or distinct without values is left out
 			case v.Of == "distinct":
 				different := make(map[string]bool)
 				for _, p := range present {
@@ -70,7 +71,7 @@ func rational(a sinktest.Attr) *big.Rat {
 	return r
 }
 
-// lessOrEqual compares two values of one type.
+// lessOrEqual reports whether a is less than b or equal. Both have the same type.
 func lessOrEqual(a, b sinktest.Attr) bool {
 	switch {
 	case a["N"] != nil:
@@ -88,14 +89,15 @@ func bytesOf(a sinktest.Attr) []byte {
 	text, _ := a["B"].(string)
 	b, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		panic(err) // the suite made it
+		panic(err) // the suite encoded the value
 	}
 	return b
 }
 
-// decimalAttr returns a number as a row has it: an N of up to 38 digits below 1e126, otherwise its text as an S.
+// decimalAttr returns a number as the attribute of a row: an N if it has at most 38 digits and is below 1e126,
+// otherwise its text as an S.
 func decimalAttr(r *big.Rat) sinktest.Attr {
-	text := r.FloatString(140) // the suite's numbers end at 1e-130
+	text := r.FloatString(140) // no number of the suite has more decimals
 	text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 	whole, _, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
 	digits := strings.Trim(strings.NewReplacer("-", "", ".", "").Replace(text), "0")

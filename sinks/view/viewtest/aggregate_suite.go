@@ -23,11 +23,11 @@ type AggregateStore interface {
 type AggregateSuite struct {
 	Open   func(ctx context.Context, dir string) (AggregateStore, error) // as in [Suite]
 	Checks int                                                           // as in [Suite]
-	Only   []string                                                      // aggregates to run, for stores that are slow to open. Default: all
+	Only   []string                                                      // names of the aggregates to run, for stores that are slow to open. Default: all
 }
 
-// RunAggregates runs the suite of sinks on several aggregates over a store: with every kind of value, with groups
-// that change, with lists, on one shard and on several, and with a low limit of actions, so that batches are split.
+// RunAggregates runs the sink suite once for each test aggregate. The test aggregates have every kind of value, groups
+// that change, lists, one shard and several shards. Some have a low limit of actions, so that batches are split.
 func RunAggregates(t *testing.T, s AggregateSuite) {
 	for _, a := range aggregates() {
 		if len(s.Only) > 0 && !slices.Contains(s.Only, a.name) {
@@ -40,7 +40,7 @@ func RunAggregates(t *testing.T, s AggregateSuite) {
 	}
 }
 
-// suite returns the sink suite for an aggregate on the store.
+// suite returns the sink suite for the aggregate with a store of suite.
 func (a *testAggregate) suite(t *testing.T, suite AggregateSuite) sinktest.Suite {
 	return sinktest.Suite{
 		Checks:  suite.Checks,
@@ -55,20 +55,20 @@ func (a *testAggregate) suite(t *testing.T, suite AggregateSuite) sinktest.Suite
 			return rows
 		},
 		Open: func(dir string) (sinktest.Store, error) {
-			return openStore(
-				func() (AggregateStore, error) { return suite.Open(t.Context(), dir) },
-				func(s AggregateStore, f *sinktest.Faults) (pipeline.Sink, error) {
-					return a.sink(&faultyGroups{s, f, a.actions})
-				},
-				func(s AggregateStore, f *sinktest.Faults) (pipeline.Sink, error) {
-					return a.flawed().sink(&faultyGroups{s, f, a.actions})
-				},
-				func(s AggregateStore) (map[string]string, error) { return a.state(t.Context(), s) })
+			open := func() (AggregateStore, error) { return suite.Open(t.Context(), dir) }
+			sink := func(s AggregateStore, f *sinktest.Faults) (pipeline.Sink, error) {
+				return a.sink(&faultyGroups{s, f, a.maxActions})
+			}
+			flawedSink := func(s AggregateStore, f *sinktest.Faults) (pipeline.Sink, error) {
+				return a.flawed().sink(&faultyGroups{s, f, a.maxActions})
+			}
+			readState := func(s AggregateStore) (map[string]string, error) { return a.state(t.Context(), s) }
+			return openStore(open, sink, flawedSink, readState)
 		},
 	}
 }
 
-// state returns every group of the aggregate by its key.
+// state returns the rows of all groups of the aggregate, by key.
 func (a *testAggregate) state(ctx context.Context, r view.Reader) (map[string]string, error) {
 	s, err := a.sink(nil)
 	if err != nil {
@@ -77,14 +77,14 @@ func (a *testAggregate) state(ctx context.Context, r view.Reader) (map[string]st
 	return byKey(s.Groups().All(ctx, r, view.Query{}), a.key...)
 }
 
-// faultyGroups is a store whose calls the suite may fail, also between two writes. actions is its MaxActions.
+// faultyGroups is a store that injects errors into calls, including between two writes of one call.
 type faultyGroups struct {
 	view.GroupStore
-	faults  *sinktest.Faults
-	actions int
+	faults     *sinktest.Faults
+	maxActions int
 }
 
-func (f *faultyGroups) MaxActions() int { return f.actions }
+func (f *faultyGroups) MaxActions() int { return f.maxActions }
 
 func (f *faultyGroups) Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error) {
 	return injectFaults(f.faults, 1, func(int) ([]state.Contribution, error) { return f.GroupStore.Contributions(ctx, t, items) })

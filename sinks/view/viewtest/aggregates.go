@@ -8,17 +8,17 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// testAggregate is an aggregate in two forms that share no code: templates and paths for the sink, and a function
-// of an item for the model.
+// testAggregate is an aggregate in two forms that share no code. The sink uses the templates and paths. The model uses
+// the function shares.
 type testAggregate struct {
 	rowShape
-	forEach string
-	values  []view.Value
-	shards  int
-	actions int // limit of a transaction; 0: none
+	forEach    string
+	values     []view.Value
+	shards     int
+	maxActions int // maximum number of actions in a transaction; 0 if there is none
 
-	// shares returns what an item counts for: for each share the group's key, and the values by name. A missing
-	// value adds nothing.
+	// shares returns the shares of an item. Each has the attributes of the group's key, and the values by name. A
+	// missing value adds nothing to the group.
 	shares func(item sinktest.Item) []sinktest.Item
 }
 
@@ -101,7 +101,7 @@ func aggregates() []*testAggregate {
 		return &a
 	}
 	withActions := func(a testAggregate, name string, actions int) *testAggregate {
-		a.name, a.actions = name, actions
+		a.name, a.maxActions = name, actions
 		return &a
 	}
 	byNumberSpread := withShards(byNumber, "ByNumberSpread", 3)
@@ -118,7 +118,7 @@ func aggregates() []*testAggregate {
 		withShards(byStatus, "ByStatusSpread", 4), withShards(bySKU, "LinesSpread", 4), byNumberSpread,
 		withActions(byStatus, "ByStatusInFewActions", 13), withActions(bySKU, "LinesInFewActions", 30),
 	}
-	for _, a := range all { // values that fail on flaws, and that other items do not have
+	for _, a := range all { // values that only items with a flaw have, and that fail on it
 		a.values = append(slices.Clone(a.values), view.Value{Name: "spoilt", Of: "sum", Path: "Nothing"}, view.Value{Name: "refused", Of: "max", Path: "Nothing"})
 	}
 	return all

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// RunItems checks a store of rows that are guarded by item, write by write.
+// RunItems checks a store of rows that are guarded by item. It checks each write separately.
 func RunItems(t *testing.T, open Open) {
 	runChecks(t, open, target, map[string]func(*testing.T, *storeCheck){
 		"ClaimsComeBack":         claimsComeBack,
@@ -29,7 +29,8 @@ func RunItems(t *testing.T, open Open) {
 	})
 }
 
-// wantSettle expects the results of writes: a "." for each that succeeded, an "L" for each that was lost.
+// wantSettle writes ws and checks the results. want has a "." for each write that must succeed, and an "L" for each
+// that must be lost.
 func (s *storeCheck) wantSettle(want string, ws ...state.ItemWrite) {
 	s.t.Helper()
 	rs, err := s.Settle(s.t.Context(), s.target, ws)
@@ -50,7 +51,7 @@ func (s *storeCheck) wantSettle(want string, ws ...state.ItemWrite) {
 	}
 }
 
-// wantTexts expects the rows with their items and the attribute text.
+// wantTexts checks the rows: their sort keys, their items, and their attribute text.
 func (s *storeCheck) wantTexts(want ...string) {
 	s.t.Helper()
 	var got []string
@@ -60,21 +61,21 @@ func (s *storeCheck) wantTexts(want ...string) {
 		said, _ := text.Text()
 		got = append(got, fmt.Sprintf("%s of %s says %s", sk, r.Source, said))
 	}
-	same(s.t, "rows", got, want)
+	checkEqual(s.t, "rows", got, want)
 }
 
-// wantGuards expects the guards of items.
+// wantGuards checks the guards of items.
 func (s *storeCheck) wantGuards(items []item.Key, want ...state.Guard) {
 	s.t.Helper()
 	gs, err := s.Guards(s.t.Context(), s.target.State(), items)
 	must(s.t, err)
-	same(s.t, "guards", gs, want)
+	checkEqual(s.t, "guards", gs, want)
 }
 
-// wantClaims expects the claims on a row.
+// wantClaims checks the claims on a row.
 func (s *storeCheck) wantClaims(sk, want string) {
 	s.t.Helper()
-	same(s.t, "claims", []string{s.claimsOn(sk)}, []string{want})
+	checkEqual(s.t, "claims", []string{s.claimsOn(sk)}, []string{want})
 }
 
 // claimsOn returns the claims on a row as text: the revision, the owner, and the waiting claims.
@@ -108,7 +109,7 @@ func claimText(c state.Claim) string {
 	return text
 }
 
-// claimOf returns an item's claim with an attribute text, as of a version.
+// claimOf returns the claim of an item at a version, with an attribute text.
 func claimOf(t *testing.T, image item.Key, sequence int, text string) state.Claim {
 	t.Helper()
 	return state.Claim{
@@ -117,7 +118,8 @@ func claimOf(t *testing.T, image item.Key, sequence int, text string) state.Clai
 	}
 }
 
-// itemWrite returns the write that moves an item from the version was to now, and to the row at sk ("": to none).
+// itemWrite returns the write that replaces the guard of an item. was and now are the versions of the former and the
+// new guard. sk is the sort key of the row that the item claims; "" if it claims none.
 func itemWrite(t *testing.T, item item.Key, was, now int, sk string, rcs ...state.RowClaimsWrite) state.ItemWrite {
 	t.Helper()
 	w := state.ItemWrite{Source: item, Guard: state.Guard{Version: version(t, now)}, Rows: rcs}
@@ -130,7 +132,7 @@ func itemWrite(t *testing.T, item item.Key, was, now int, sk string, rcs ...stat
 	return w
 }
 
-// claimsWrite returns the change of the claims on the row at sk from one revision to the next.
+// claimsWrite returns the change of the claims on the row at sk from the revision was to revision.
 func claimsWrite(t *testing.T, sk, was, revision string, claim, owner state.Claim) state.RowClaimsWrite {
 	t.Helper()
 	return state.RowClaimsWrite{Row: groupRow(t, "r", sk), Was: was, Revision: revision, Claim: claim, Owner: owner}
@@ -141,7 +143,7 @@ func claimsComeBack(t *testing.T, s *storeCheck) {
 	a.Attributes = []state.Column{
 		{Name: `é "x"`, Value: value(t, `{"N":"12345678901234567890.25"}`)}, {Name: "b", Value: value(t, `{"M":{"n":{"BS":["AA=="]}}}`)},
 	}
-	// DynamoDB takes items nested up to 32 levels; an attribute has 31 of them.
+	// DynamoDB allows 32 levels of nesting in an item. The value of an attribute can use 31 of them.
 	b.Attributes = []state.Column{{Name: "deep", Value: value(t, strings.Repeat(`{"L":[`, 31)+`{"S":"x"}`+strings.Repeat(`]}`, 31))}}
 	c.Attributes = nil
 	s.wantSettle("...",
@@ -162,7 +164,7 @@ func claimsComeBack(t *testing.T, s *storeCheck) {
 	}
 	for i, want := range []state.Claim{a, b, c} {
 		have := append([]state.Claim{got.Owner}, got.Waiting...)[i]
-		same(t, "a claim", []string{claimJSON(have)}, []string{claimJSON(want)})
+		checkEqual(t, "a claim", []string{claimJSON(have)}, []string{claimJSON(want)})
 	}
 	s.wantTexts("1 of a says ")
 	s.wantGuards([]item.Key{"b", "unknown", "a"}, state.Guard{Version: version(t, 7), Row: groupRow(t, "r", "1")}, state.Guard{}, state.Guard{Version: version(t, 1), Row: groupRow(t, "r", "1")})
@@ -190,8 +192,8 @@ func lostGuard(t *testing.T, s *storeCheck) {
 	s.wantGuards([]item.Key{"a"}, state.Guard{Version: version(t, 6)})
 }
 
-// A void guard is read as one, and is only replaced if it is still void: of two writes that replace it by its own
-// version one is lost.
+// A void guard is read as void. It is replaced by its own version only if it is still void, so one of two such writes
+// is lost.
 func voidGuards(t *testing.T, s *storeCheck) {
 	a, aa := claimOf(t, "a", 5, "A"), claimOf(t, "a", 6, "AA")
 	s.wantSettle(".", itemWrite(t, "a", 0, 5, "1", claimsWrite(t, "1", "", "r1", a, a)))
@@ -232,7 +234,7 @@ func writesBuildOnEarlier(t *testing.T, s *storeCheck) {
 	s.wantClaims("1", ": nobody []")
 }
 
-// A write that builds on a lost one is lost, too; the other writes of the call succeed.
+// A write that builds on a lost write is lost too. The other writes of the call succeed.
 func dependentWritesAreLost(t *testing.T, s *storeCheck) {
 	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B"), claimOf(t, "c", 1, "C")
 	s.wantSettle("L.L.L",
@@ -245,7 +247,7 @@ func dependentWritesAreLost(t *testing.T, s *storeCheck) {
 	s.wantClaims("2", "q2: b=B [c=C]")
 }
 
-// The owner leaves, and a waiting claim gets the row in the same write.
+// If the owner leaves, a waiting claim gets the row in the same write.
 func ownerChanges(t *testing.T, s *storeCheck) {
 	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 2, "B"), claimOf(t, "c", 3, "C")
 	s.wantSettle("...",
@@ -270,7 +272,7 @@ func rowsOfOtherViews(t *testing.T, s *storeCheck) {
 	a := claimOf(t, "a", 1, "A")
 	plain := s.target
 	plain.View = "plain"
-	apply(t, s, plain, row(t, "r", "1", 1, "theirs"))
+	apply(t, s, plain, putRow(t, "r", "1", 1, "theirs"))
 	s.wantClaims("1", "foreign plain test")
 	s.wantSettle("L", itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)))
 	s.wantSettle(".", itemWrite(t, "a", 0, 1, "2", claimsWrite(t, "2", "", "r1", a, a)))
@@ -278,7 +280,7 @@ func rowsOfOtherViews(t *testing.T, s *storeCheck) {
 	other.target.Pipeline = "others"
 	other.wantClaims("2", "foreign one test")
 	other.wantSettle("L", itemWrite(t, "a", 0, 1, "2", claimsWrite(t, "2", "", "r1", a, a)))
-	rs, err := s.Apply(t.Context(), plain, []view.Mutation{row(t, "r", "2", 9, "theirs"), tombstone(t, "r", "2", 9)})
+	rs, err := s.Apply(t.Context(), plain, []view.Mutation{putRow(t, "r", "2", 9, "theirs"), tombstone(t, "r", "2", 9)})
 	must(t, err)
 	for i := range rs {
 		wantForeign(t, "a claimed row that was written by the view plain", rs[i].Err, s.target, groupRow(t, "r", "2"))
@@ -312,7 +314,7 @@ func manyClaims(t *testing.T, s *storeCheck) {
 	}
 }
 
-// The rows on which claims wait are listed with their owners, and no other rows.
+// ContestedRows yields exactly the rows on which claims wait, with their owners.
 func contestedRows(t *testing.T, s *storeCheck) {
 	list := func(target view.Target) (texts []string) {
 		for _, r := range all(t, s.ContestedRows(t.Context(), target.State())) {
@@ -324,7 +326,7 @@ func contestedRows(t *testing.T, s *storeCheck) {
 		slices.Sort(texts)
 		return texts
 	}
-	same(t, "before the first claim", list(s.target), nil)
+	checkEqual(t, "before the first claim", list(s.target), nil)
 	long := "long" + strings.Repeat("#", 900) // too long for a partition key of the state
 	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B"), claimOf(t, "c", 1, "C")
 	d, e := claimOf(t, "d", 1, "D"), claimOf(t, "e", 1, "E")
@@ -336,15 +338,15 @@ func contestedRows(t *testing.T, s *storeCheck) {
 		itemWrite(t, "e", 0, 1, long, claimsWrite(t, long, "r1", "r2", e, d)))
 	f := claimOf(t, "f", 1, "F")
 	s.wantSettle(".", itemWrite(t, "f", 0, 1, "2", claimsWrite(t, "2", "", "r1", f, f)))
-	same(t, "contested rows", list(s.target), []string{"11 b[a c]", "long904 d[e]"})
+	checkEqual(t, "contested rows", list(s.target), []string{"11 b[a c]", "long904 d[e]"})
 	other := s.withTarget(s.target)
 	other.target.View = "one2"
-	same(t, "of another view", list(other.target), nil)
+	checkEqual(t, "of another view", list(other.target), nil)
 	s.wantSettle(".", itemWrite(t, "e", 1, 2, "", claimsWrite(t, long, "r2", "r3", state.Claim{}, d)))
-	same(t, "after a claim is gone", list(s.target), []string{"11 b[a c]"})
+	checkEqual(t, "after a claim is gone", list(s.target), []string{"11 b[a c]"})
 	for r, err := range s.ContestedRows(t.Context(), s.target.State()) {
 		must(t, err)
-		same(t, "the first", r.Waiting, []item.Key{"a", "c"})
+		checkEqual(t, "the first", r.Waiting, []item.Key{"a", "c"})
 		break
 	}
 }

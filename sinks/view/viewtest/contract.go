@@ -17,21 +17,21 @@ import (
 
 var target = view.Target{Table: view.Table{Name: "My views", PK: "PK", SK: "SK"}, View: "one", Pipeline: "test"}
 
-// contract checks a store write by write.
+// contract checks a store. It checks each write separately.
 func contract(t *testing.T, suite Suite) {
 	for name, check := range map[string]func(*testing.T, Store, view.Target){
 		"HigherVersionWins": higherVersionWins,
 		"Tombstones":        tombstones,
-		"Voids":             voids,
-		"Moves":             moves,
+		"Voids":             voidTombstones,
+		"Moves":             movedRows,
 		"RowsHaveOneOwner":  rowsHaveOneOwner,
 		"RowsOfOneItem":     rowsOfOneItem,
 		"EveryTypeIsExact":  everyTypeIsExact,
 		"RowsComeInOrder":   func(t *testing.T, s Store, target view.Target) { rowsComeInOrder(t, s, target, suite.TypedKeys) },
 		"QueriesSelect":     queriesSelect,
-		"QueriesGoOn":       queriesGoOn,
+		"QueriesGoOn":       queriesFromAndTo,
 		"PartitionsMerge":   partitionsMerge,
-		"PartitionsReadFew": partitionsReadLittle,
+		"PartitionsReadFew": partitionsReadFew,
 		"PartitionsBetween": partitionsBetween,
 		"OneKeyAttribute":   oneKeyAttribute,
 		"KeysAreDistinct":   func(t *testing.T, s Store, target view.Target) { keysAreDistinct(t, s, target, suite.TypedKeys) },
@@ -66,8 +66,8 @@ func value(t *testing.T, json string) item.Value {
 	return v
 }
 
-// row returns the put of a row at (pk, sk) with an attribute text.
-func row(t *testing.T, pk, sk string, sequence int, text string) view.Mutation {
+// putRow returns the put of a row at (pk, sk), with an attribute text.
+func putRow(t *testing.T, pk, sk string, sequence int, text string) view.Mutation {
 	return view.Mutation{
 		PK: item.StringValue(pk), SK: item.StringValue(sk), Version: version(t, sequence), Source: "source",
 		Attributes: []state.Column{{Name: "text", Value: item.StringValue(text)}},
@@ -75,12 +75,12 @@ func row(t *testing.T, pk, sk string, sequence int, text string) view.Mutation {
 }
 
 func tombstone(t *testing.T, pk, sk string, sequence int) view.Mutation {
-	m := row(t, pk, sk, sequence, "")
+	m := putRow(t, pk, sk, sequence, "")
 	m.Tombstone, m.Attributes = true, nil
 	return m
 }
 
-// apply writes mutations and returns for each whether it was superseded.
+// apply writes mutations. The result has true for each mutation that was superseded.
 func apply(t *testing.T, s Store, target view.Target, ms ...view.Mutation) []bool {
 	t.Helper()
 	rs, err := s.Apply(t.Context(), target, ms)
@@ -98,7 +98,7 @@ func apply(t *testing.T, s Store, target view.Target, ms ...view.Mutation) []boo
 	return superseded
 }
 
-// rows returns the stored rows as DynamoDB JSON, in the order of reading.
+// rows returns the rows that a query selects as DynamoDB JSON, in the order of reading.
 func rows(t *testing.T, s Store, table view.Table, q view.Query) []string {
 	t.Helper()
 	var texts []string
@@ -108,7 +108,8 @@ func rows(t *testing.T, s Store, table view.Table, q view.Query) []string {
 	return texts
 }
 
-func same[T comparable](t *testing.T, what string, got, want []T) {
+// checkEqual fails the test if got and want differ.
+func checkEqual[T comparable](t *testing.T, what string, got, want []T) {
 	t.Helper()
 	if !slices.Equal(got, want) {
 		t.Errorf("%s: got %v, want %v", what, got, want)
@@ -116,27 +117,28 @@ func same[T comparable](t *testing.T, what string, got, want []T) {
 }
 
 func higherVersionWins(t *testing.T, s Store, target view.Target) {
-	same(t, "a new row", apply(t, s, target, row(t, "a", "1", 5, "five")), []bool{false})
-	same(t, "the same again", apply(t, s, target, row(t, "a", "1", 5, "five")), []bool{false})
-	same(t, "an older one", apply(t, s, target, row(t, "a", "1", 4, "four")), []bool{true})
-	same(t, "a newer one", apply(t, s, target, row(t, "a", "1", 10, "ten")), []bool{false})
-	same(t, "rows", rows(t, s, target.Table, view.Query{}), []string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"ten"}}`})
+	checkEqual(t, "a new row", apply(t, s, target, putRow(t, "a", "1", 5, "five")), []bool{false})
+	checkEqual(t, "the same again", apply(t, s, target, putRow(t, "a", "1", 5, "five")), []bool{false})
+	checkEqual(t, "an older one", apply(t, s, target, putRow(t, "a", "1", 4, "four")), []bool{true})
+	checkEqual(t, "a newer one", apply(t, s, target, putRow(t, "a", "1", 10, "ten")), []bool{false})
+	checkEqual(t, "rows", rows(t, s, target.Table, view.Query{}), []string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"ten"}}`})
 }
 
 func tombstones(t *testing.T, s Store, target view.Target) {
-	same(t, "a tombstone of no row", apply(t, s, target, tombstone(t, "a", "1", 5)), []bool{false})
-	same(t, "a row older than it", apply(t, s, target, row(t, "a", "1", 4, "four")), []bool{true})
-	same(t, "rows", rows(t, s, target.Table, view.Query{}), nil)
-	same(t, "a row newer than it", apply(t, s, target, row(t, "a", "1", 6, "six")), []bool{false})
-	same(t, "the tombstone again", apply(t, s, target, tombstone(t, "a", "1", 5)), []bool{true})
-	same(t, "rows", rows(t, s, target.Table, view.Query{}), []string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"six"}}`})
-	same(t, "a newer tombstone", apply(t, s, target, tombstone(t, "a", "1", 7)), []bool{false})
-	same(t, "rows", rows(t, s, target.Table, view.Query{}), nil)
+	checkEqual(t, "a tombstone of no row", apply(t, s, target, tombstone(t, "a", "1", 5)), []bool{false})
+	checkEqual(t, "a row older than it", apply(t, s, target, putRow(t, "a", "1", 4, "four")), []bool{true})
+	checkEqual(t, "rows", rows(t, s, target.Table, view.Query{}), nil)
+	checkEqual(t, "a row newer than it", apply(t, s, target, putRow(t, "a", "1", 6, "six")), []bool{false})
+	checkEqual(t, "the tombstone again", apply(t, s, target, tombstone(t, "a", "1", 5)), []bool{true})
+	checkEqual(t, "rows", rows(t, s, target.Table, view.Query{}), []string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"six"}}`})
+	checkEqual(t, "a newer tombstone", apply(t, s, target, tombstone(t, "a", "1", 7)), []bool{false})
+	checkEqual(t, "rows", rows(t, s, target.Table, view.Query{}), nil)
 }
 
-// Fact 44: a version that is stored counts as written unless it is a void. A void tombstone is replaced by a row or
-// tombstone of its own version, but not by another void. For all other mutations it is a tombstone.
-func voids(t *testing.T, s Store, target view.Target) {
+// Fact 44: a repeated write of a stored version changes nothing, unless the stored version is void. A void tombstone is
+// replaced by a row or a tombstone of its own version that is not void. For all other mutations it is like any
+// tombstone.
+func voidTombstones(t *testing.T, s Store, target view.Target) {
 	void := func(sk string, sequence int) view.Mutation {
 		m := tombstone(t, "a", sk, sequence)
 		m.Void = true
@@ -144,39 +146,39 @@ func voids(t *testing.T, s Store, target view.Target) {
 	}
 	wantRows := func(what string, want ...string) {
 		t.Helper()
-		same(t, "rows behind "+what, rows(t, s, target.Table, view.Query{}), want)
+		checkEqual(t, "rows behind "+what, rows(t, s, target.Table, view.Query{}), want)
 	}
-	apply(t, s, target, row(t, "a", "1", 4, "four"))
-	same(t, "a void", apply(t, s, target, void("1", 5)), []bool{false})
+	apply(t, s, target, putRow(t, "a", "1", 4, "four"))
+	checkEqual(t, "a void", apply(t, s, target, void("1", 5)), []bool{false})
 	wantRows("a void")
-	same(t, "the void again", apply(t, s, target, void("1", 5)), []bool{false})
-	same(t, "an older row", apply(t, s, target, row(t, "a", "1", 4, "four")), []bool{true})
+	checkEqual(t, "the void again", apply(t, s, target, void("1", 5)), []bool{false})
+	checkEqual(t, "an older row", apply(t, s, target, putRow(t, "a", "1", 4, "four")), []bool{true})
 	wantRows("an older row")
-	same(t, "the row of its version", apply(t, s, target, row(t, "a", "1", 5, "five")), []bool{false})
+	checkEqual(t, "the row of its version", apply(t, s, target, putRow(t, "a", "1", 5, "five")), []bool{false})
 	five := `{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"five"}}`
 	wantRows("the row of its version", five)
-	same(t, "the void once more", apply(t, s, target, void("1", 5)), []bool{false})
+	checkEqual(t, "the void once more", apply(t, s, target, void("1", 5)), []bool{false})
 	wantRows("the void once more", five)
-	same(t, "a void, and its tombstone", slices.Concat(apply(t, s, target, void("2", 5)), apply(t, s, target, tombstone(t, "a", "2", 5))), []bool{false, false})
-	same(t, "a row of the whole tombstone's version", apply(t, s, target, row(t, "a", "2", 5, "x")), []bool{false})
+	checkEqual(t, "a void, and its tombstone", slices.Concat(apply(t, s, target, void("2", 5)), apply(t, s, target, tombstone(t, "a", "2", 5))), []bool{false, false})
+	checkEqual(t, "a row of the whole tombstone's version", apply(t, s, target, putRow(t, "a", "2", 5, "x")), []bool{false})
 	wantRows("a row of the whole tombstone's version", five)
-	same(t, "a void, and a newer row", slices.Concat(apply(t, s, target, void("2", 6)), apply(t, s, target, row(t, "a", "2", 7, "seven"))), []bool{false, false})
-	same(t, "the void's version behind it", apply(t, s, target, row(t, "a", "2", 6, "six")), []bool{true})
+	checkEqual(t, "a void, and a newer row", slices.Concat(apply(t, s, target, void("2", 6)), apply(t, s, target, putRow(t, "a", "2", 7, "seven"))), []bool{false, false})
+	checkEqual(t, "the void's version behind it", apply(t, s, target, putRow(t, "a", "2", 6, "six")), []bool{true})
 	wantRows("a newer row", five, `{"PK":{"S":"a"},"SK":{"S":"2"},"text":{"S":"seven"}}`)
-	fresh := row(t, "a", "3", 5, "five")
-	fresh.Fresh = true
-	same(t, "a void, and a row that is new", slices.Concat(apply(t, s, target, void("3", 5)), apply(t, s, target, fresh)), []bool{false, false})
-	same(t, "the void behind it", apply(t, s, target, void("3", 5)), []bool{false})
+	newRow := putRow(t, "a", "3", 5, "five")
+	newRow.LikelyNew = true
+	checkEqual(t, "a void, and a row that is new", slices.Concat(apply(t, s, target, void("3", 5)), apply(t, s, target, newRow)), []bool{false, false})
+	checkEqual(t, "the void behind it", apply(t, s, target, void("3", 5)), []bool{false})
 	wantRows("the row that was new", five, `{"PK":{"S":"a"},"SK":{"S":"2"},"text":{"S":"seven"}}`, `{"PK":{"S":"a"},"SK":{"S":"3"},"text":{"S":"five"}}`)
 }
 
-// The two rows of a move are written together, but each depends on its own version only.
-func moves(t *testing.T, s Store, target view.Target) {
+// The two rows of a move are written together. Each depends only on its own version.
+func movedRows(t *testing.T, s Store, target view.Target) {
 	move := func(from, to string, sequence int) []view.Mutation {
 		old := tombstone(t, "a", from, sequence)
 		old.Joined = true
-		new := row(t, "a", to, sequence, fmt.Sprint(sequence))
-		new.Fresh = true
+		new := putRow(t, "a", to, sequence, fmt.Sprint(sequence))
+		new.LikelyNew = true
 		return []view.Mutation{new, old}
 	}
 	wantRows := func(what string, want ...string) {
@@ -186,39 +188,39 @@ func moves(t *testing.T, s Store, target view.Target) {
 			sk, text, _ := strings.Cut(w, " ")
 			all = append(all, fmt.Sprintf(`{"PK":{"S":"a"},"SK":{"S":"%s"},"text":{"S":"%s"}}`, sk, text))
 		}
-		same(t, what, rows(t, s, target.Table, view.Query{}), all)
+		checkEqual(t, what, rows(t, s, target.Table, view.Query{}), all)
 	}
-	apply(t, s, target, row(t, "a", "1", 1, "1"))
-	same(t, "a move", apply(t, s, target, move("1", "2", 2)...), []bool{false, false})
-	same(t, "the move again", apply(t, s, target, move("1", "2", 2)...), []bool{false, false})
+	apply(t, s, target, putRow(t, "a", "1", 1, "1"))
+	checkEqual(t, "a move", apply(t, s, target, move("1", "2", 2)...), []bool{false, false})
+	checkEqual(t, "the move again", apply(t, s, target, move("1", "2", 2)...), []bool{false, false})
 	wantRows("rows", "2 2")
-	apply(t, s, target, row(t, "a", "3", 9, "9"))
-	same(t, "to a newer row", apply(t, s, target, move("2", "3", 4)...), []bool{true, false})
+	apply(t, s, target, putRow(t, "a", "3", 9, "9"))
+	checkEqual(t, "to a newer row", apply(t, s, target, move("2", "3", 4)...), []bool{true, false})
 	wantRows("rows", "3 9")
-	same(t, "from a newer row", apply(t, s, target, move("3", "4", 5)...), []bool{false, true})
+	checkEqual(t, "from a newer row", apply(t, s, target, move("3", "4", 5)...), []bool{false, true})
 	wantRows("rows", "3 9", "4 5")
-	same(t, "a tombstone", apply(t, s, target, tombstone(t, "a", "5", 8)), []bool{false})
-	same(t, "to a newer tombstone", apply(t, s, target, move("4", "5", 6)...), []bool{true, false})
+	checkEqual(t, "a tombstone", apply(t, s, target, tombstone(t, "a", "5", 8)), []bool{false})
+	checkEqual(t, "to a newer tombstone", apply(t, s, target, move("4", "5", 6)...), []bool{true, false})
 	wantRows("rows", "3 9")
-	same(t, "both newer", apply(t, s, target, move("3", "5", 7)...), []bool{true, true})
+	checkEqual(t, "both newer", apply(t, s, target, move("3", "5", 7)...), []bool{true, true})
 	wantRows("rows", "3 9")
 }
 
-// A row belongs to the view and the pipeline that first wrote it. So does a tombstone in place; a tombstone apart
-// does not reserve the key.
+// A row belongs to the view and the pipeline that first wrote it, and no other sink can write it. A tombstone in place
+// also reserves the key. A tombstone that is apart does not.
 func rowsHaveOneOwner(t *testing.T, s Store, target view.Target) {
-	apply(t, s, target, row(t, "a", "1", 5, "mine"), tombstone(t, "a", "0", 5))
+	apply(t, s, target, putRow(t, "a", "1", 5, "mine"), tombstone(t, "a", "0", 5))
 	for _, other := range []view.Target{
 		{Table: target.Table, View: "two", Pipeline: target.Pipeline, InPlace: target.InPlace},
 		{Table: target.Table, View: target.View, Pipeline: "others", InPlace: target.InPlace},
 	} {
 		key := other.View + other.Pipeline
-		ms := []view.Mutation{row(t, "a", "1", 6, "theirs"), row(t, "a", "1", 4, "theirs"), tombstone(t, "a", "1", 6)}
+		ms := []view.Mutation{putRow(t, "a", "1", 6, "theirs"), putRow(t, "a", "1", 4, "theirs"), tombstone(t, "a", "1", 6)}
 		if target.InPlace {
-			ms = append(ms, row(t, "a", "0", 6, "theirs"))
+			ms = append(ms, putRow(t, "a", "0", 6, "theirs"))
 		}
 		for _, m := range ms {
-			rs, err := s.Apply(t.Context(), other, []view.Mutation{m, row(t, "b", key, 6, "theirs")})
+			rs, err := s.Apply(t.Context(), other, []view.Mutation{m, putRow(t, "b", key, 6, "theirs")})
 			must(t, err)
 			wantForeign(t, "the row of another view", rs[0].Err, target, rowOf(t, m))
 			wantDone(t, "beside it", rs[1])
@@ -227,21 +229,21 @@ func rowsHaveOneOwner(t *testing.T, s Store, target view.Target) {
 			}
 		}
 	}
-	same(t, "rows", rows(t, s, target.Table, view.Query{}), []string{
+	checkEqual(t, "rows", rows(t, s, target.Table, view.Query{}), []string{
 		`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"mine"}}`,
 		`{"PK":{"S":"b"},"SK":{"S":"oneothers"},"text":{"S":"theirs"}}`, `{"PK":{"S":"b"},"SK":{"S":"twotest"},"text":{"S":"theirs"}}`,
 	})
-	same(t, "the view's own next row", apply(t, s, target, row(t, "a", "0", 6, "mine")), []bool{false})
+	checkEqual(t, "the view's own next row", apply(t, s, target, putRow(t, "a", "0", 6, "mine")), []bool{false})
 }
 
-// Fact 12: N has up to 38 digits: exact, always.
+// Fact 12: an N has up to 38 digits. A store must keep all of them.
 func everyTypeIsExact(t *testing.T, s Store, target view.Target) {
 	values := []string{
 		`{"S":"a\u0000\"\\\u00e9"}`, `{"S":""}`, `{"N":"12345678901234567890123456789012345678"}`, `{"N":"0.1000000000000000055511151231257827"}`,
 		`{"B":"AAH/"}`, `{"BOOL":false}`, `{"NULL":true}`, `{"M":{"a":{"M":{}},"b":{"L":[{"N":"-0.5"}]}}}`, `{"L":[]}`,
 		`{"SS":["b","a"]}`, `{"NS":["9007199254740993","1"]}`, `{"BS":["AA=="]}`,
 	}
-	m := row(t, "a", "1", 1, "")
+	m := putRow(t, "a", "1", 1, "")
 	m.Attributes = nil
 	for i, v := range values {
 		m.Attributes = append(m.Attributes, state.Column{Name: fmt.Sprintf(`a "%02d"`, i), Value: value(t, v)})
@@ -274,18 +276,18 @@ func rowsComeInOrder(t *testing.T, s Store, target view.Target, typed bool) {
 		ms = ms[:0]
 		var want []string
 		for i, k := range keys {
-			m := row(t, "p", "", 1, "")
+			m := putRow(t, "p", "", 1, "")
 			m.SK, m.Attributes = value(t, k), nil
-			ms = slices.Insert(ms, i/2, m)
+			ms = slices.Insert(ms, i/2, m) // not in order, so that the store has to sort
 			want = append(want, fmt.Sprintf(`{"PK":{"S":"p"},"SK":%s}`, m.SK.AppendDynamoDBJSON(nil)))
 		}
 		apply(t, s, table, ms...)
-		same(t, table.Name, rows(t, s, table.Table, view.Query{}), want)
+		checkEqual(t, table.Name, rows(t, s, table.Table, view.Query{}), want)
 	}
 }
 
 func queriesSelect(t *testing.T, s Store, target view.Target) {
-	apply(t, s, target, row(t, "a", "x1", 1, ""), row(t, "a", "x2", 1, ""), row(t, "a", "y", 1, ""), row(t, "ab", "x", 1, ""), row(t, "b", "x", 1, ""))
+	apply(t, s, target, putRow(t, "a", "x1", 1, ""), putRow(t, "a", "x2", 1, ""), putRow(t, "a", "y", 1, ""), putRow(t, "ab", "x", 1, ""), putRow(t, "b", "x", 1, ""))
 	apply(t, s, target, tombstone(t, "a", "x3", 1))
 	for _, q := range []struct {
 		query view.Query
@@ -313,10 +315,10 @@ func queriesSelect(t *testing.T, s Store, target view.Target) {
 
 func oneKeyAttribute(t *testing.T, s Store, target view.Target) {
 	single := view.Target{Table: view.Table{Name: "single", PK: "an id"}, View: "one", Pipeline: "test", InPlace: target.InPlace}
-	m := row(t, "a", "", 1, "x")
+	m := putRow(t, "a", "", 1, "x")
 	m.SK = item.Value{}
 	apply(t, s, single, m)
-	same(t, "rows", rows(t, s, single.Table, view.Query{}), []string{`{"an id":{"S":"a"},"text":{"S":"x"}}`})
+	checkEqual(t, "rows", rows(t, s, single.Table, view.Query{}), []string{`{"an id":{"S":"a"},"text":{"S":"x"}}`})
 }
 
 func keysAreDistinct(t *testing.T, s Store, target view.Target, typed bool) {
@@ -326,12 +328,12 @@ func keysAreDistinct(t *testing.T, s Store, target view.Target, typed bool) {
 	}
 	var want []string
 	for i, k := range keys {
-		m := row(t, "p", "", 1, fmt.Sprint(i))
+		m := putRow(t, "p", "", 1, fmt.Sprint(i))
 		m.SK = value(t, k)
 		apply(t, s, target, m)
 		want = append(want, fmt.Sprintf(`{"PK":{"S":"p"},"SK":%s,"text":{"S":"%d"}}`, k, i))
 	}
-	again := row(t, "p", "", 2, "3")
+	again := putRow(t, "p", "", 2, "3")
 	again.SK = value(t, `{"N":"1.0"}`)
 	apply(t, s, target, again)
 	got := rows(t, s, target.Table, view.Query{})
@@ -343,45 +345,45 @@ func keysAreDistinct(t *testing.T, s Store, target view.Target, typed bool) {
 func manyRows(t *testing.T, s Store, target view.Target, n int) {
 	var ms []view.Mutation
 	for i := range n {
-		ms = append(ms, row(t, "p", fmt.Sprintf("%06d", i), 1, "x"))
+		ms = append(ms, putRow(t, "p", fmt.Sprintf("%06d", i), 1, "x"))
 	}
-	same(t, "the first call", apply(t, s, target, ms...), make([]bool, len(ms)))
+	checkEqual(t, "the first call", apply(t, s, target, ms...), make([]bool, len(ms)))
 	if got := len(rows(t, s, target.Table, view.Query{})); got != len(ms) {
 		t.Errorf("%d rows of %d", got, len(ms))
 	}
 }
 
 func emptyCall(t *testing.T, s Store, target view.Target) {
-	same(t, "a call of no mutations", apply(t, s, target), nil)
+	checkEqual(t, "a call of no mutations", apply(t, s, target), nil)
 }
 
 func readingStopsEarly(t *testing.T, s Store, target view.Target) {
-	apply(t, s, target, row(t, "a", "1", 1, ""), row(t, "a", "2", 1, ""))
+	apply(t, s, target, putRow(t, "a", "1", 1, ""), putRow(t, "a", "2", 1, ""))
 	for range 20 { // more often than a store has connections
 		for _, err := range s.Rows(t.Context(), target.Table, view.Query{}) {
 			must(t, err)
 			break
 		}
 	}
-	same(t, "writing after it", apply(t, s, target, row(t, "a", "1", 2, "")), []bool{false})
+	checkEqual(t, "writing after it", apply(t, s, target, putRow(t, "a", "1", 2, "")), []bool{false})
 }
 
 func tablesAreDistinct(t *testing.T, s Store, target view.Target) {
 	other := target
 	other.Name = `an "other" one; --'`
-	apply(t, s, target, row(t, "a", "1", 5, "here"))
-	same(t, "an older row in another table", apply(t, s, other, row(t, "a", "1", 1, "there")), []bool{false})
-	same(t, "rows", rows(t, s, other.Table, view.Query{}), []string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"there"}}`})
+	apply(t, s, target, putRow(t, "a", "1", 5, "here"))
+	checkEqual(t, "an older row in another table", apply(t, s, other, putRow(t, "a", "1", 1, "there")), []bool{false})
+	checkEqual(t, "rows", rows(t, s, other.Table, view.Query{}), []string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"there"}}`})
 }
 
-// permanent expects a permanent error whose text contains words.
-func permanent(t *testing.T, what string, err error, words ...string) {
+// checkPermanent fails the test if err is not a permanent error whose text contains words.
+func checkPermanent(t *testing.T, what string, err error, words ...string) {
 	t.Helper()
 	if err == nil {
 		t.Errorf("%s: no error", what)
 		return
 	}
-	if _, again := pipeline.Retryable(err); again || pipeline.IsFatal(err) {
+	if _, retryable := pipeline.Retryable(err); retryable || pipeline.IsFatal(err) {
 		t.Errorf("%s: %v, want a permanent error", what, err)
 	}
 	for _, w := range words {

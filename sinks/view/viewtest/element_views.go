@@ -12,8 +12,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// elementViews returns views with a row for each element of an item: by position and by an identity of its own, with a
-// condition of the item and of the element, in one transaction and in several.
+// elementViews returns views with a row for each element of an item. The elements are identified by position or by an
+// attribute. Some views have a condition on the item or on the element. Each view is written in one transaction, and in
+// several.
 func elementViews() []*testView {
 	byPosition := testView{
 		rowShape: rowShape{
@@ -52,7 +53,7 @@ func elementViews() []*testView {
 			for _, line := range it.Lines() {
 				sku := line.Text("sku")
 				if sku != "" && seen[sku] {
-					return nil // a dead letter
+					return nil // two elements with one identity: the change is dead-lettered
 				}
 				if seen[sku] = true; sku == "" || line["qty"] == nil {
 					continue
@@ -65,7 +66,7 @@ func elementViews() []*testView {
 		},
 	}
 	inParts := func(v testView, actions int) *testView {
-		v.name, v.actions = v.name+"InParts", actions
+		v.name, v.maxActions = v.name+"InParts", actions
 		return &v
 	}
 	return []*testView{&byPosition, &bySKU, inParts(byPosition, 2), inParts(bySKU, 3)}
@@ -75,7 +76,7 @@ var _ view.ItemRowsStore = (*faulty)(nil)
 
 var errNoItemRows = errors.New("the store is no ItemRowsStore")
 
-// Contributions may fail; it writes nothing.
+// Contributions reads contributions, unless the suite makes the call fail.
 func (f *faulty) Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error) {
 	return injectFaults(f.faults, 0, func(int) ([]state.Contribution, error) {
 		s, ok := f.Store.(view.ItemRowsStore)
@@ -86,7 +87,7 @@ func (f *faulty) Contributions(ctx context.Context, t state.Target, items []item
 	})
 }
 
-// ReplaceItemRows may fail between any two writes.
+// ReplaceItemRows writes rows. The suite can make the call fail between any two writes.
 func (f *faulty) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.ItemRowsWrite) ([]view.Result, error) {
 	return injectFaults(f.faults, len(ws), func(n int) ([]view.Result, error) {
 		return refuseSome(ws[:n], refusesItemRows, func(ws []state.ItemRowsWrite) ([]view.Result, error) {
@@ -95,10 +96,10 @@ func (f *faulty) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.
 	})
 }
 
-// MaxActions is the store's own limit, or that of the test.
+// MaxActions returns the limit of the test, if it has one. Otherwise it returns the limit of the store.
 func (f *faulty) MaxActions() int {
-	if f.actions > 0 {
-		return f.actions
+	if f.maxActions > 0 {
+		return f.maxActions
 	}
 	return f.Store.(view.ItemRowsStore).MaxActions()
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// optionalKey is appended to the template of a key, which then fails on images with the flaw.
+// optionalKey is appended to the template of a key. The template then fails on images with the flaw.
 const optionalKey = "{" + sinktest.FlawKey + "?}"
 
-// refusedColumn is the attribute of rows that the store refuses permanently, as if the row was too large.
+// refusedColumn is an attribute of a row that makes the store refuse the row permanently, as if it was too large.
 const refusedColumn = "refused"
 
-// flawed returns the view with settings that fail on images with flaws. For other images it has the same rows.
+// flawed returns the view with settings that fail on images with flaws. For other images the rows are the same.
 func (v *testView) flawed() *testView {
 	f := *v
 	f.attributes = map[string]string{"spoilt": "{" + sinktest.FlawField + "|upper}", refusedColumn: "{" + sinktest.FlawStore + "}"}
@@ -26,7 +26,7 @@ func (v *testView) flawed() *testView {
 	return &f
 }
 
-// flawed returns the aggregate with such settings.
+// flawed returns the aggregate with settings that fail on images with flaws. For other images the rows are the same.
 func (a *testAggregate) flawed() *testAggregate {
 	f := *a
 	f.values = slices.Clone(a.values)
@@ -42,7 +42,7 @@ func (a *testAggregate) flawed() *testAggregate {
 	return &f
 }
 
-// failingCondition is a condition that fails on images with one of the attributes.
+// failingCondition returns a condition that fails on images with any of the attributes. For other images it is when.
 func failingCondition(when func(item.Image) (bool, error), attributes []string) func(item.Image) (bool, error) {
 	return func(item item.Image) (bool, error) {
 		for _, name := range attributes {
@@ -57,7 +57,7 @@ func failingCondition(when func(item.Image) (bool, error), attributes []string) 
 	}
 }
 
-// refuseSome writes ws without those that are refused, which fail permanently.
+// refuseSome writes those of ws for which refused returns false. The others fail permanently.
 func refuseSome[W any](ws []W, refused func(*W) bool, write func([]W) ([]view.Result, error)) ([]view.Result, error) {
 	rs := make([]view.Result, len(ws))
 	accepted, indexes := make([]W, 0, len(ws)), make([]int, 0, len(ws))

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// RunGroups checks a store of aggregates write by write.
+// RunGroups checks a store of aggregates. It checks each write separately.
 func RunGroups(t *testing.T, open Open) {
 	runChecks(t, open, groupTarget, map[string]func(*testing.T, *storeCheck){
 		"ContributionsComeBack":  contributionsComeBack,
@@ -30,19 +30,19 @@ func RunGroups(t *testing.T, open Open) {
 
 var groupTarget = view.Target{Table: view.Table{Name: "My groups", PK: "PK", SK: "SK"}, View: "sums", Pipeline: "test"}
 
-// write makes one write, and returns its result.
+// write makes one write and returns its result.
 func (s *storeCheck) write(w state.GroupWrite) view.Result {
 	s.t.Helper()
-	return s.one(s.Contribute(s.t.Context(), s.target, []state.GroupWrite{w}))
+	return s.onlyResult(s.Contribute(s.t.Context(), s.target, []state.GroupWrite{w}))
 }
 
-// writeGroups writes changes of groups alone.
+// writeGroups writes changes of groups, without contributions.
 func (s *storeCheck) writeGroups(what string, gs ...state.GroupChange) {
 	s.t.Helper()
 	s.mustWrite(what, state.GroupWrite{Groups: gs})
 }
 
-// mustWrite expects that a write succeeds.
+// mustWrite makes one write, which must succeed.
 func (s *storeCheck) mustWrite(what string, w state.GroupWrite) {
 	s.t.Helper()
 	wantDone(s.t, what, s.write(w))
@@ -80,8 +80,9 @@ func sortable(t *testing.T, json string) string {
 	return text
 }
 
-// counted returns the write of an item that counts for amount in a group since the first version.
-func counted(t *testing.T, item item.Key, was, now int, amount string) state.ContributionWrite {
+// countItem returns the write of an item's contribution: amount in the group g 1, or nothing if amount is "". was and
+// now are the versions of the former and the new contribution. The item began to count with version 1.
+func countItem(t *testing.T, item item.Key, was, now int, amount string) state.ContributionWrite {
 	t.Helper()
 	w := state.ContributionWrite{Source: item, Now: state.Contribution{Version: version(t, now), Since: version(t, 1)}}
 	if was > 0 {
@@ -93,8 +94,8 @@ func counted(t *testing.T, item item.Key, was, now int, amount string) state.Con
 	return w
 }
 
-// change returns the change of a group by shares and an amount.
-func change(t *testing.T, sk string, shares int64, amount string, members ...state.Member) state.GroupChange {
+// groupChange returns the change of a group by a number of shares, an amount, and members.
+func groupChange(t *testing.T, sk string, shares int64, amount string, members ...state.Member) state.GroupChange {
 	t.Helper()
 	return state.GroupChange{
 		Row: groupRow(t, "g", sk), Shares: shares, Version: version(t, 1), Members: members,
@@ -135,38 +136,38 @@ func contributionsComeBack(t *testing.T, g *storeCheck) {
 }
 
 func lostRaceChangesNothing(t *testing.T, g *storeCheck) {
-	first := state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 0, 5, "10")}, Groups: []state.GroupChange{change(t, "1", 1, "10")}}
+	first := state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 0, 5, "10")}, Groups: []state.GroupChange{groupChange(t, "1", 1, "10")}}
 	g.mustWrite("the first", first)
 	for name, w := range map[string]state.ContributionWrite{
 		"the same again":                      first.Items[0],
-		"on a version that was not there":     counted(t, "a", 4, 6, "20"),
-		"on a version that is still to come":  counted(t, "a", 6, 7, "20"),
-		"of an item that was thought known":   counted(t, "b", 5, 6, "20"),
-		"on the zero version, and yet newer":  counted(t, "a", 0, 9, "20"),
-		"that takes away what is not counted": counted(t, "c", 1, 2, ""),
+		"on a version that was not there":     countItem(t, "a", 4, 6, "20"),
+		"on a version that is still to come":  countItem(t, "a", 6, 7, "20"),
+		"of an item that was thought known":   countItem(t, "b", 5, 6, "20"),
+		"on the zero version, and yet newer":  countItem(t, "a", 0, 9, "20"),
+		"that takes away what is not counted": countItem(t, "c", 1, 2, ""),
 	} {
-		r := g.write(state.GroupWrite{Items: []state.ContributionWrite{w}, Groups: []state.GroupChange{change(t, "1", 1, "20"), change(t, "2", 1, "20")}})
+		r := g.write(state.GroupWrite{Items: []state.ContributionWrite{w}, Groups: []state.GroupChange{groupChange(t, "1", 1, "20"), groupChange(t, "2", 1, "20")}})
 		wantLost(t, name, r)
 	}
 	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"10"}}`)
 	if v := g.contribution("a").Version; v != version(t, 5) {
 		t.Errorf("the item is of version %s", v)
 	}
-	g.mustWrite("on the version that is there", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 5, 6, "4")}, Groups: []state.GroupChange{change(t, "1", 0, "-6")}})
+	g.mustWrite("on the version that is there", state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 5, 6, "4")}, Groups: []state.GroupChange{groupChange(t, "1", 0, "-6")}})
 	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"4"}}`)
 }
 
-// A void contribution is read as one, and is only replaced if it is still void: of two writes that replace it by
-// its own version one is lost, so that nothing is counted twice.
+// A void contribution is read as void. It is replaced by its own version only if it is still void. So one of two such
+// writes is lost, and nothing is counted twice.
 func voidContributions(t *testing.T, g *storeCheck) {
-	g.mustWrite("the first", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{change(t, "1", 1, "1")}})
-	void := counted(t, "a", 1, 2, "")
+	g.mustWrite("the first", state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{groupChange(t, "1", 1, "1")}})
+	void := countItem(t, "a", 1, 2, "")
 	void.Now.Void = true
-	g.mustWrite("a void", state.GroupWrite{Items: []state.ContributionWrite{void}, Groups: []state.GroupChange{change(t, "1", -1, "-1")}})
+	g.mustWrite("a void", state.GroupWrite{Items: []state.ContributionWrite{void}, Groups: []state.GroupChange{groupChange(t, "1", -1, "-1")}})
 	if c := g.contribution("a"); !c.Void || c.Version != version(t, 2) || len(c.Shares) > 0 {
 		t.Errorf("the void came back as %+v", c)
 	}
-	mended := state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 2, 2, "7")}, Groups: []state.GroupChange{change(t, "1", 1, "7")}}
+	mended := state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 2, 2, "7")}, Groups: []state.GroupChange{groupChange(t, "1", 1, "7")}}
 	wantLost(t, "over what was not void", g.write(mended))
 	mended.Items[0].Was.Void = true
 	g.mustWrite("the same version", mended)
@@ -179,14 +180,14 @@ func voidContributions(t *testing.T, g *storeCheck) {
 
 // Each write of a call is applied completely or not at all, whatever the results of the others.
 func writesAreWhole(t *testing.T, g *storeCheck) {
-	g.mustWrite("the first", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{change(t, "1", 1, "1")}})
+	g.mustWrite("the first", state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{groupChange(t, "1", 1, "1")}})
 	rs, err := g.Contribute(t.Context(), g.target, []state.GroupWrite{
-		{Items: []state.ContributionWrite{counted(t, "b", 0, 1, "2")}, Groups: []state.GroupChange{change(t, "1", 1, "2")}},
-		{Items: []state.ContributionWrite{counted(t, "c", 0, 1, "4"), counted(t, "a", 0, 2, "4")}, Groups: []state.GroupChange{change(t, "1", 2, "8"), change(t, "3", 1, "8")}},
-		{Items: []state.ContributionWrite{counted(t, "d", 0, 1, "16")}, Groups: []state.GroupChange{change(t, "2", 1, "16")}},
+		{Items: []state.ContributionWrite{countItem(t, "b", 0, 1, "2")}, Groups: []state.GroupChange{groupChange(t, "1", 1, "2")}},
+		{Items: []state.ContributionWrite{countItem(t, "c", 0, 1, "4"), countItem(t, "a", 0, 2, "4")}, Groups: []state.GroupChange{groupChange(t, "1", 2, "8"), groupChange(t, "3", 1, "8")}},
+		{Items: []state.ContributionWrite{countItem(t, "d", 0, 1, "16")}, Groups: []state.GroupChange{groupChange(t, "2", 1, "16")}},
 	})
 	must(t, err)
-	same(t, "results", rs, []view.Result{{}, {Lost: true}, {}})
+	checkEqual(t, "results", rs, []view.Result{{}, {Lost: true}, {}})
 	g.wantRows(
 		`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"2"},"revenue":{"N":"3"}}`,
 		`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"16"}}`)
@@ -205,17 +206,18 @@ func sumsAreExact(t *testing.T, g *storeCheck) {
 		must(t, err)
 		sum = sum.Add(state.NumberOf(d))
 		amounts[i] = d.String()
-		g.writeGroups(a, change(t, "1", 1, amounts[i]))
+		g.writeGroups(a, groupChange(t, "1", 1, amounts[i]))
 	}
 	g.wantRows(fmt.Sprintf(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"5"},"revenue":{"S":"%s"}}`, sum))
 	for _, a := range amounts[:4] {
-		g.writeGroups("taken away", change(t, "1", -1, number(t, a).Neg().String()))
+		g.writeGroups("taken away", groupChange(t, "1", -1, number(t, a).Neg().String()))
 	}
 	g.wantRows(fmt.Sprintf(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"%s"}}`, amounts[4]))
 }
 
-// members returns one change of many members: "+ID VALUE" or "-ID VALUE".
-func members(t *testing.T, kinds map[string]state.MemberKind, changes ...[3]string) []state.Member {
+// memberChanges returns a change of a member for each of kinds and each of changes. A change is {"+" or "-", id, value
+// as JSON}.
+func memberChanges(t *testing.T, kinds map[string]state.MemberKind, changes ...[3]string) []state.Member {
 	t.Helper()
 	var ms []state.Member
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
@@ -230,7 +232,7 @@ func leastAndGreatest(t *testing.T, g *storeCheck) {
 	kinds := map[string]state.MemberKind{"lo": state.Min, "hi": state.Max}
 	step := func(what, want string, changes ...[3]string) {
 		t.Helper()
-		c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1), Members: members(t, kinds, changes...)}
+		c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1), Members: memberChanges(t, kinds, changes...)}
 		for _, ch := range changes {
 			if c.Shares++; ch[0] == "-" {
 				c.Shares -= 2
@@ -255,35 +257,35 @@ func differentValues(t *testing.T, g *storeCheck) {
 	kinds := map[string]state.MemberKind{"buyers": state.Distinct}
 	step := func(want string, changes ...[3]string) {
 		t.Helper()
-		c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1), Members: members(t, kinds, changes...)}
+		c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1), Members: memberChanges(t, kinds, changes...)}
 		g.writeGroups(want, c)
 		g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"}` + want + `}`)
 	}
 	g.writeGroups("a share that stays", state.GroupChange{Row: groupRow(t, "g", "1"), Shares: 1, Version: version(t, 1)})
 	step(`,"buyers":{"N":"2"}`, [3]string{"+", "a", `{"S":"x"}`}, [3]string{"+", "b", `{"S":"x"}`}, [3]string{"+", "c", `{"S":"y"}`})
 	step(`,"buyers":{"N":"2"}`, [3]string{"-", "a", `{"S":"x"}`})
-	step(`,"buyers":{"N":"2"}`, [3]string{"-", "a", `{"S":"x"}`}) // it is gone already
-	step(`,"buyers":{"N":"2"}`, [3]string{"+", "b", `{"S":"x"}`}) // it is there already
+	step(`,"buyers":{"N":"2"}`, [3]string{"-", "a", `{"S":"x"}`}) // the member was removed already
+	step(`,"buyers":{"N":"2"}`, [3]string{"+", "b", `{"S":"x"}`}) // the member was added already
 	step(`,"buyers":{"N":"3"}`, [3]string{"+", "c", `{"N":"1"}`})
 	step(`,"buyers":{"N":"2"}`, [3]string{"-", "b", `{"S":"x"}`})
 	step(``, [3]string{"-", "c", `{"S":"y"}`}, [3]string{"-", "c", `{"N":"1.0"}`})
 }
 
-// A row is deleted with its last share, and starts again from zero.
+// A row is deleted with its last share. If it gets a share again, it starts from zero.
 func emptyGroupsAreDeleted(t *testing.T, g *storeCheck) {
 	lo := state.Member{Name: "lo", Kind: state.Min, Value: sortable(t, `{"N":"1"}`), ID: "a"}
-	g.writeGroups("it comes", change(t, "2", 1, "0"), change(t, "1", 2, "5", lo))
-	g.writeGroups("it goes", change(t, "1", -2, "0"))
+	g.writeGroups("it comes", groupChange(t, "2", 1, "0"), groupChange(t, "1", 2, "5", lo))
+	g.writeGroups("it goes", groupChange(t, "1", -2, "0"))
 	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"0"}}`)
 	lo.Value = sortable(t, `{"N":"7"}`)
-	g.writeGroups("it comes again", change(t, "1", 1, "3", lo))
-	g.writeGroups("comes and goes at once", change(t, "3", 0, "0"))
+	g.writeGroups("it comes again", groupChange(t, "1", 1, "3", lo))
+	g.writeGroups("comes and goes at once", groupChange(t, "3", 0, "0"))
 	g.wantRows(
 		`{"PK":{"S":"g"},"SK":{"S":"1"},"lo":{"N":"7"},"orders":{"N":"1"},"revenue":{"N":"3"}}`,
 		`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"0"}}`)
 	lo.Remove = true
-	g.writeGroups("its least goes", change(t, "1", 0, "0", lo))
-	g.wantRows( // without the least that it had before
+	g.writeGroups("its least goes", groupChange(t, "1", 0, "0", lo))
+	g.wantRows( // the row has no min from before its deletion
 		`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"3"}}`,
 		`{"PK":{"S":"g"},"SK":{"S":"2"},"orders":{"N":"1"},"revenue":{"N":"0"}}`)
 }
@@ -292,8 +294,8 @@ func emptyGroupsAreDeleted(t *testing.T, g *storeCheck) {
 func groupsHaveOneOwner(t *testing.T, g *storeCheck) {
 	plain := g.target
 	plain.View = "plain"
-	apply(t, g, plain, row(t, "g", "1", 1, "theirs"))
-	g.writeGroups("a group of its own", change(t, "3", 1, "1"))
+	apply(t, g, plain, putRow(t, "g", "1", 1, "theirs"))
+	g.writeGroups("a group of its own", groupChange(t, "3", 1, "1"))
 	others := g.target
 	others.Pipeline = "others"
 	for _, c := range []struct {
@@ -303,8 +305,8 @@ func groupsHaveOneOwner(t *testing.T, g *storeCheck) {
 	}{{g.target, "1", plain}, {others, "3", g.target}} {
 		by := g.withTarget(c.by)
 		r := by.write(state.GroupWrite{
-			Items:  []state.ContributionWrite{counted(t, "a", 0, 1, "1")},
-			Groups: []state.GroupChange{change(t, "2", 1, "1"), change(t, c.sk, 1, "1")},
+			Items:  []state.ContributionWrite{countItem(t, "a", 0, 1, "1")},
+			Groups: []state.GroupChange{groupChange(t, "2", 1, "1"), groupChange(t, c.sk, 1, "1")},
 		})
 		wantForeign(t, "the row of another view", r.Err, c.owner, groupRow(t, "g", c.sk))
 		if c := by.contribution("a"); !c.Version.IsZero() {
@@ -314,14 +316,14 @@ func groupsHaveOneOwner(t *testing.T, g *storeCheck) {
 	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"text":{"S":"theirs"}}`, `{"PK":{"S":"g"},"SK":{"S":"3"},"orders":{"N":"1"},"revenue":{"N":"1"}}`)
 }
 
-// Each process sees what the other one wrote, and only one of two conflicting writes succeeds.
+// Each process sees the writes of the other. Only one of two conflicting writes succeeds.
 func groupsOfTwoProcesses(t *testing.T, g *storeCheck) {
-	g.mustWrite("one", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{change(t, "1", 1, "1")}})
+	g.mustWrite("one", state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{groupChange(t, "1", 1, "1")}})
 	other := g.reopen()
 	if v := other.contribution("a").Version; v != version(t, 1) {
 		t.Fatalf("the other process sees version %s", v)
 	}
-	two := state.GroupWrite{Items: []state.ContributionWrite{counted(t, "a", 1, 2, "3")}, Groups: []state.GroupChange{change(t, "1", 0, "2")}}
+	two := state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 1, 2, "3")}, Groups: []state.GroupChange{groupChange(t, "1", 0, "2")}}
 	other.mustWrite("the other", two)
 	wantLost(t, "both", g.write(two))
 	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"3"}}`)

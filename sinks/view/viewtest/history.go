@@ -12,10 +12,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// history is a history of a few rows: each version puts a row, removes a row, or moves a row to another key.
+// history is a history of a few rows. Each version puts a row, removes a row, or moves a row to another key.
 type history struct {
-	changes [][]view.Mutation
-	newest  map[string]view.Mutation // by sort key
+	changes [][]view.Mutation        // mutations of each version
+	newest  map[string]view.Mutation // last mutation of each row, by sort key
 }
 
 func newHistory(t *testing.T, random *rand.Rand) history {
@@ -25,7 +25,7 @@ func newHistory(t *testing.T, random *rand.Rand) history {
 		keys := random.Perm(3)
 		what := random.IntN(4)
 		if what > 0 {
-			c = append(c, row(t, "r", fmt.Sprint(keys[0]), v+1, fmt.Sprint("version ", v+1)))
+			c = append(c, putRow(t, "r", fmt.Sprint(keys[0]), v+1, fmt.Sprint("version ", v+1)))
 		}
 		if what < 2 {
 			gone := tombstone(t, "r", fmt.Sprint(keys[1]), v+1)
@@ -41,35 +41,35 @@ func newHistory(t *testing.T, random *rand.Rand) history {
 	return h
 }
 
-// races writes one history with several writers at the same time. Each writer has its own part and some changes of
-// the others, in an order of its own, in one call or several, with right and wrong hints. Afterwards each row is
-// that of its newest version, and a plain reader finds nothing else if tombstones are apart. Writing each version
-// once more changes nothing.
+// races writes one history with several writers at the same time. Each writer writes its own part of the changes and
+// some of the others, in random order, in one call or several, with right and wrong hints. Afterwards each row must be
+// that of its newest version. If tombstones are apart, a plain reader must find no other items. Writing each version
+// once more must change nothing.
 func races(t *testing.T, s Store, target view.Target, suite Suite) {
 	for seed := range uint64(4) {
 		h := newHistory(t, rand.New(rand.NewPCG(seed, 1)))
-		at := target
-		at.Name = fmt.Sprintf("raced %d", seed)
-		apply(t, s, at, row(t, "other", "0", 1, "is not in it")) // also creates the table
+		raceTarget := target
+		raceTarget.Name = fmt.Sprintf("raced %d", seed)
+		apply(t, s, raceTarget, putRow(t, "other", "0", 1, "is not in it")) // also creates the table
 		var writers sync.WaitGroup
 		for w := range uint64(4) {
-			writers.Go(func() { h.deliver(t, s, at, int(w), rand.New(rand.NewPCG(seed, 10+w))) })
+			writers.Go(func() { h.deliver(t, s, raceTarget, int(w), rand.New(rand.NewPCG(seed, 10+w))) })
 		}
 		writers.Wait()
-		h.check(t, s, suite, at, "after the race")
+		h.check(t, s, suite, raceTarget, "after the race")
 		for _, c := range h.changes {
 			for _, m := range c {
-				h.write(t, s, at, []view.Mutation{m})
+				h.write(t, s, raceTarget, []view.Mutation{m})
 			}
 		}
-		h.check(t, s, suite, at, "after each version once more")
+		h.check(t, s, suite, raceTarget, "after each version once more")
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
 	}
 }
 
-// deliver writes every fourth change and some others, in some order.
+// deliver writes every fourth change, starting at part, and some others, in random order.
 func (h history) deliver(t *testing.T, s Store, at view.Target, part int, random *rand.Rand) {
 	var call []view.Mutation
 	for _, i := range random.Perm(len(h.changes)) {
@@ -77,7 +77,7 @@ func (h history) deliver(t *testing.T, s Store, at view.Target, part int, random
 			continue
 		}
 		for _, m := range h.changes[i] {
-			m.Fresh = random.IntN(2) == 0
+			m.LikelyNew = random.IntN(2) == 0
 			taken := slices.ContainsFunc(call, func(o view.Mutation) bool { return o.SK.Equal(m.SK) })
 			if taken || random.IntN(3) == 0 {
 				h.write(t, s, at, call)
@@ -90,27 +90,27 @@ func (h history) deliver(t *testing.T, s Store, at view.Target, part int, random
 	h.write(t, s, at, call)
 }
 
-// write tries again until no mutation fails.
+// write writes mutations, and repeats those that fail with a transient error.
 func (h history) write(t *testing.T, s Store, at view.Target, ms []view.Mutation) {
 	for len(ms) > 0 {
 		rs, err := s.Apply(t.Context(), at, ms)
 		if err != nil {
-			if _, again := pipeline.Retryable(err); !again {
+			if _, retryable := pipeline.Retryable(err); !retryable {
 				t.Error(err)
 				return
 			}
 			continue
 		}
-		var left []view.Mutation
+		var retries []view.Mutation
 		for i, r := range rs {
-			switch _, again := pipeline.Retryable(r.Err); {
-			case again:
-				left = append(left, ms[i])
+			switch _, retryable := pipeline.Retryable(r.Err); {
+			case retryable:
+				retries = append(retries, ms[i])
 			case r.Err != nil:
 				t.Error(r.Err)
 			}
 		}
-		ms = left
+		ms = retries
 	}
 }
 
@@ -135,7 +135,7 @@ func (h history) check(t *testing.T, s Store, suite Suite, at view.Target, when 
 			t.Errorf("%s the row %s is %+v (%v), want version %s, a tombstone: %v", when, sk, found, err, newest.Version, newest.Tombstone)
 		}
 	}
-	same(t, "rows "+when, rows(t, s, at.Table, view.Query{}), want)
+	checkEqual(t, "rows "+when, rows(t, s, at.Table, view.Query{}), want)
 	if n, err := suite.Plain(t.Context(), s, at.Table); err != nil || !at.InPlace && n != len(want) {
 		t.Errorf("%s a plain reader of the table finds %d items (%v), and there are %d rows", when, n, err, len(want))
 	}

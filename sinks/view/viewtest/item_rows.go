@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// RunItemRows checks a store of items with several rows, write by write.
+// RunItemRows checks a store of items with several rows. It checks each write separately.
 func RunItemRows(t *testing.T, open Open) {
 	checks := make(map[string]func(*testing.T, *storeCheck))
 	for name, check := range map[string]func(itemRowsCheck){
@@ -38,7 +38,7 @@ func RunItemRows(t *testing.T, open Open) {
 // itemRowsCheck is a store with helpers to check its writes.
 type itemRowsCheck struct{ *storeCheck }
 
-// contribution returns what is remembered of rows with these sort keys and texts.
+// contribution returns the contribution of an item with rows at these sort keys.
 func (s itemRowsCheck) contribution(sequence int, sks ...string) state.Contribution {
 	c := state.Contribution{Version: version(s.t, sequence)}
 	for _, sk := range sks {
@@ -49,7 +49,7 @@ func (s itemRowsCheck) contribution(sequence int, sks ...string) state.Contribut
 
 func (s itemRowsCheck) row(sk string) state.Row { return groupRow(s.t, "a", sk) }
 
-// write replaces the rows of an item by puts of all rows of now.
+// write replaces the rows of was by those of now. It puts all rows of now.
 func (s itemRowsCheck) write(source item.Key, was, now state.Contribution) view.Result {
 	s.t.Helper()
 	w := state.ItemRowsWrite{Source: source, Was: was, Now: now}
@@ -67,7 +67,7 @@ func (s itemRowsCheck) write(source item.Key, was, now state.Contribution) view.
 
 func (s itemRowsCheck) replace(w state.ItemRowsWrite) view.Result {
 	s.t.Helper()
-	return s.one(s.ReplaceItemRows(s.t.Context(), s.target, []state.ItemRowsWrite{w}))
+	return s.onlyResult(s.ReplaceItemRows(s.t.Context(), s.target, []state.ItemRowsWrite{w}))
 }
 
 func (s itemRowsCheck) want(what string, r view.Result, lost bool, sks ...string) {
@@ -80,7 +80,7 @@ func (s itemRowsCheck) want(what string, r view.Result, lost bool, sks ...string
 
 func (s itemRowsCheck) wantRows(what string, sks ...string) {
 	s.t.Helper()
-	same(s.t, what, sortKeys(s.t, s.Rows(s.t.Context(), s.target.Table, view.Query{})), sks)
+	checkEqual(s.t, what, sortKeys(s.t, s.Rows(s.t.Context(), s.target.Table, view.Query{})), sks)
 }
 
 func (s itemRowsCheck) replaces() {
@@ -99,7 +99,7 @@ func (s itemRowsCheck) replaces() {
 	s.want("rows after the removal", s.write("i", gone, s.contribution(5, "x")), false, "x")
 }
 
-// Two parts of one change have one version and are void: the shares tell them apart.
+// The parts of one change have the same version and are void. The shares distinguish them.
 func (s itemRowsCheck) lostShares() {
 	first, second := s.contribution(1, "x"), s.contribution(1, "x", "y")
 	first.Void, second.Void = true, true
@@ -117,7 +117,7 @@ func (s itemRowsCheck) otherItems() {
 	if !ok || e.Owner != "i" || e.Source != "j" || e.At != s.row("x") {
 		s.t.Errorf("a row of another item: %v", r.Err)
 	}
-	permanent(s.t, "a row of another item", r.Err)
+	checkPermanent(s.t, "a row of another item", r.Err)
 	s.wantRows("nothing of the write is left", "x")
 	s.want("its row", s.write("j", state.Contribution{}, s.contribution(9, "y")), false, "x", "y")
 	wrong := state.ItemRowsWrite{Source: "j", Was: s.contribution(9, "y"), Now: s.contribution(10), Deletes: []state.Row{s.row("y"), s.row("x"), s.row("nothing")}}
@@ -133,7 +133,7 @@ func (s itemRowsCheck) otherSinks() {
 	s.want("a delete of a row of another sink", other.replace(state.ItemRowsWrite{Source: "i", Now: s.contribution(2), Deletes: []state.Row{s.row("x")}}), false, "x")
 }
 
-// A row of another birth is a fatal error of the call.
+// A row of another birth makes the whole call fail fatally.
 func (s itemRowsCheck) otherBirth() {
 	s.want("a row", s.write("i", state.Contribution{}, s.contribution(1, "x")), false, "x")
 	other := s.target
@@ -144,15 +144,16 @@ func (s itemRowsCheck) otherBirth() {
 	s.wantRows("after a write of another birth", "x")
 }
 
-// sink returns a view with a row for each of the item's lines.
-func (s itemRowsCheck) sink(store view.Store, most int) *view.Sink {
+// sink returns a view with a row for each of the item's lines. maxRows is the maximum number of rows; 0 if there is
+// none.
+func (s itemRowsCheck) sink(store view.Store, maxRows int) *view.Sink {
 	s.t.Helper()
 	spec := sinktest.LinesBy("")
-	spec.Max = most
+	spec.Max = maxRows
 	return s.linesView(view.Options{Store: store, ForEach: spec}, "{@key}", "{@each}")
 }
 
-// linesView returns a view with the options, a row key and the element as the text.
+// linesView returns a view with the options o and a row key. The attribute text of a row is the element.
 func (s itemRowsCheck) linesView(o view.Options, pk, sk string) *view.Sink {
 	s.t.Helper()
 	attribute := func(name, source string) view.Attribute {
@@ -167,7 +168,8 @@ func (s itemRowsCheck) linesView(o view.Options, pk, sk string) *view.Sink {
 	return v
 }
 
-// lines returns the changes of an item: of each it has this many lines with a text.
+// lines returns a stream with a change of one item for each of counts. After the change the item has that number of
+// lines, which contain the index of the change.
 func (s itemRowsCheck) lines(counts ...int) *sinktest.Stream {
 	s.t.Helper()
 	var records []sinktest.Record
@@ -191,7 +193,7 @@ func (s itemRowsCheck) lines(counts ...int) *sinktest.Stream {
 	return stream
 }
 
-// wantTexts expects this many rows, all with one text.
+// wantTexts checks that there are n rows, all with the text of one change.
 func (s itemRowsCheck) wantTexts(what string, n, change int) {
 	s.t.Helper()
 	found := 0
@@ -223,7 +225,7 @@ func (s itemRowsCheck) manyRows() {
 func (s itemRowsCheck) tooMany() {
 	sink, stream := s.sink(s, 3), s.lines(3, 4, 2)
 	must(s.t, writeOne(s.t, sink, stream, 0))
-	permanent(s.t, "four elements", writeOne(s.t, sink, stream, 1), "Lines has 4 elements, and 3 are the most")
+	checkPermanent(s.t, "four elements", writeOne(s.t, sink, stream, 1), "Lines has 4 elements, and 3 are the most")
 	s.wantTexts("four elements", 0, 0)
 	must(s.t, writeOne(s.t, sink, stream, 2))
 	s.wantTexts("two elements", 2, 2)
@@ -231,53 +233,54 @@ func (s itemRowsCheck) tooMany() {
 	s.wantTexts("three elements, late", 2, 2)
 }
 
-// partly is a store whose writes stop after some, as if the process died; then it calls then.
-type partly struct {
+// interruptedStore is a store that is interrupted before one of its writes. If interrupt is set, it calls interrupt,
+// and continues. Otherwise this write and all later ones fail, as if the process died.
+type interruptedStore struct {
 	itemRowsCheck
-	left int
-	then func()
+	writesLeft int    // number of writes before the interruption; -1 if there is none
+	interrupt  func() // stands for another process
 }
 
 var errDied = pipeline.Transient(errors.New("the process died"))
 
-// MaxActions makes several transactions on every store.
-func (p *partly) MaxActions() int { return 5 }
+// MaxActions returns a low limit, so that every store needs several transactions.
+func (p *interruptedStore) MaxActions() int { return 5 }
 
-func (p *partly) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.ItemRowsWrite) ([]view.Result, error) {
-	if p.left == 0 {
-		if p.then == nil {
+func (p *interruptedStore) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.ItemRowsWrite) ([]view.Result, error) {
+	if p.writesLeft == 0 {
+		if p.interrupt == nil {
 			return nil, errDied
 		}
-		p.then()
-		p.left, p.then = -1, nil
+		p.interrupt()
+		p.writesLeft, p.interrupt = -1, nil
 	}
-	p.left--
+	p.writesLeft--
 	return p.itemRowsCheck.ReplaceItemRows(ctx, t, ws)
 }
 
-// A newer change that comes between two transactions of one wins.
+// If a newer change comes between two transactions of a change, the newer change wins.
 func (s itemRowsCheck) newerWins() {
 	stream := s.lines(10, 12, 3)
 	must(s.t, writeOne(s.t, s.sink(s, 0), stream, 0))
 	newer := func() { must(s.t, writeOne(s.t, s.sink(s, 0), stream, 2)) }
-	must(s.t, writeOne(s.t, s.sink(&partly{s, 2, newer}, 0), stream, 1))
+	must(s.t, writeOne(s.t, s.sink(&interruptedStore{s, 2, newer}, 0), stream, 1))
 	s.wantTexts("the newer change", 3, 2)
 }
 
-// What a crash left is completed by the same change, or replaced by a newer one.
+// If a crash interrupts a change, the same change completes it, or a newer one replaces it.
 func (s itemRowsCheck) goesOnAfterACrash() {
 	stream := s.lines(10, 12, 3, 11)
 	must(s.t, writeOne(s.t, s.sink(s, 0), stream, 0))
-	if err := writeOne(s.t, s.sink(&partly{s, 2, nil}, 0), stream, 1); !errors.Is(err, errDied) {
+	if err := writeOne(s.t, s.sink(&interruptedStore{s, 2, nil}, 0), stream, 1); !errors.Is(err, errDied) {
 		s.t.Fatal(err)
 	}
 	if c := s.storeCheck.contribution(stream.Changes[1].Key); !c.Void || c.Version != stream.Changes[1].Version {
 		s.t.Errorf("a change in part: %+v", c)
 	}
-	must(s.t, writeOne(s.t, s.sink(s, 0), stream, 0)) // stale
-	must(s.t, writeOne(s.t, s.sink(&partly{s, -1, nil}, 0), stream, 1))
+	must(s.t, writeOne(s.t, s.sink(s, 0), stream, 0)) // an older change
+	must(s.t, writeOne(s.t, s.sink(&interruptedStore{s, -1, nil}, 0), stream, 1))
 	s.wantTexts("the same change", 12, 1)
-	if err := writeOne(s.t, s.sink(&partly{s, 1, nil}, 0), stream, 2); !errors.Is(err, errDied) {
+	if err := writeOne(s.t, s.sink(&interruptedStore{s, 1, nil}, 0), stream, 2); !errors.Is(err, errDied) {
 		s.t.Fatal(err)
 	}
 	must(s.t, writeOne(s.t, s.sink(s, 0), stream, 3))

@@ -9,14 +9,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// inShards checks that the rows of elements in shards are read as those of one partition: in pages of each size, in both
-// directions, before and after elements moved within it and left it.
+// inShards checks that the rows of elements in shards are read as one partition: in pages of each size and in both
+// directions. It checks this before and after elements move within the partition and leave it.
 func (s itemRowsCheck) inShards() {
 	const shards, items = 4, 9
 	sink := s.linesView(view.Options{Store: s, Shards: shards, ForEach: sinktest.LinesBy("")}, "P#{@shard}", "{each}#{@key}#{@each}")
 	p := view.Partition{Table: s.target.Table, Keys: view.ShardKeys(shards, "P#", "")}
 	var before, after []sinktest.Record
-	var was, now []string
+	var sortKeysBefore, sortKeysAfter []string
 	image := func(i int, texts ...string) sinktest.Item {
 		list := make([]sinktest.Attr, len(texts))
 		for at, t := range texts {
@@ -35,13 +35,13 @@ func (s itemRowsCheck) inShards() {
 		first := image(i, "same", fmt.Sprint(items-i), "same")
 		second := image(i, "same", "moved")
 		before = append(before, sinktest.Record{EventName: "INSERT", New: first})
-		was = append(was, sortKeys(first)...)
+		sortKeysBefore = append(sortKeysBefore, sortKeys(first)...)
 		if i%3 == 0 {
-			now = append(now, sortKeys(first)...)
+			sortKeysAfter = append(sortKeysAfter, sortKeys(first)...)
 			continue
 		}
 		after = append(after, sinktest.Record{EventName: "MODIFY", Old: first, New: second})
-		now = append(now, sortKeys(second)...)
+		sortKeysAfter = append(sortKeysAfter, sortKeys(second)...)
 	}
 	stream, err := sinktest.Build(append(before, after...)...)
 	must(s.t, err)
@@ -49,7 +49,7 @@ func (s itemRowsCheck) inShards() {
 	for _, step := range []struct {
 		records int
 		want    []string
-	}{{len(before), was}, {len(after), now}} {
+	}{{len(before), sortKeysBefore}, {len(after), sortKeysAfter}} {
 		for range step.records {
 			must(s.t, writeOne(s.t, sink, stream, at))
 			at++
@@ -62,7 +62,7 @@ func (s itemRowsCheck) inShards() {
 					_, sk, _ := strings.Cut(r, " ")
 					got = append(got, strings.TrimSuffix(strings.TrimPrefix(sk, `{"S":"`), `"}`))
 				}
-				same(s.t, fmt.Sprintf("reverse %t, limit %d", reverse, limit), got, step.want)
+				checkEqual(s.t, fmt.Sprintf("reverse %t, limit %d", reverse, limit), got, step.want)
 			}
 			slices.Reverse(step.want)
 		}

@@ -15,8 +15,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// RunListers checks that everything that a store holds of a sink is listed once, over the segments of any number, and
-// nothing else. billed is for stores whose reads cost units; others call no Spend.
+// RunListers checks the listings of a store. A listing must yield every entry of a sink exactly once and no other
+// entries, for any number of segments. billed means that reads of the store cost units. Other stores must not call
+// Spend.
 func RunListers(t *testing.T, open Open, billed bool) {
 	checks := make(map[string]func(*testing.T, *storeCheck))
 	for name, check := range map[string]func(*testing.T, *listerCheck){
@@ -39,7 +40,7 @@ type listerCheck struct {
 	billed bool
 }
 
-// neighbours are the targets that could be taken for one: their names begin, end or continue like its own.
+// neighbours returns targets that a wrong listing could confuse with own, because their names are similar.
 func neighbours(own view.Target) (others []view.Target) {
 	for _, change := range []func(*view.Target){
 		func(t *view.Target) { t.View += "2" },
@@ -56,27 +57,27 @@ func neighbours(own view.Target) (others []view.Target) {
 	return others
 }
 
-// listed lists everything in each of several divisions, and returns it by its text. It fails if a division lists an
-// entry twice, or other entries than the one segment does.
+// listed returns the sorted texts of all entries of a listing. It lists the entries several times, each time divided
+// into another number of segments. It fails the test if the results differ, or if one segment has all of many entries.
 func listed[T any](c *listerCheck, list func(context.Context, state.Listing) iter.Seq2[T, error], text func(T) string) []string {
 	c.t.Helper()
-	var whole []string
+	var want []string
 	for _, segments := range []int{0, 1, 2, 7, 40} {
 		var got []string
-		most := 0
+		maxInSegment := 0
 		for segment := range max(segments, 1) {
 			before := len(got)
 			for _, v := range all(c.t, list(c.t.Context(), state.Listing{Segment: segment, Segments: segments, Spend: c.spend})) {
 				got = append(got, text(v))
 			}
-			most = max(most, len(got)-before)
+			maxInSegment = max(maxInSegment, len(got)-before)
 		}
 		slices.Sort(got)
 		if segments == 0 {
-			whole = got
+			want = got
 		}
-		same(c.t, fmt.Sprintf("entries of %d segments", segments), got, whole)
-		if segments > 1 && len(got) >= 20 && most == len(got) {
+		checkEqual(c.t, fmt.Sprintf("entries of %d segments", segments), got, want)
+		if segments > 1 && len(got) >= 20 && maxInSegment == len(got) {
 			c.t.Errorf("one of %d segments has all %d entries", segments, len(got))
 		}
 	}
@@ -91,9 +92,9 @@ func listed[T any](c *listerCheck, list func(context.Context, state.Listing) ite
 	}
 	for _, err := range list(c.t.Context(), state.Listing{}) {
 		must(c.t, err)
-		break // stopping early is no panic
+		break // a listing can be stopped early without a panic
 	}
-	return whole
+	return want
 }
 
 func (c *listerCheck) spend(_ context.Context, units float64) error {
@@ -103,8 +104,8 @@ func (c *listerCheck) spend(_ context.Context, units float64) error {
 	return nil
 }
 
-// several is more than a page of long rows.
-const several = 60
+// manyEntries is the number of long entries of a listing. They are more than a page.
+const manyEntries = 60
 
 func listsRows(t *testing.T, c *listerCheck) {
 	own := c.target
@@ -119,18 +120,18 @@ func listsRows(t *testing.T, c *listerCheck) {
 	var ms []view.Mutation
 	var want []string
 	add := func(target view.Target, pk, sk string, sequence int, text string) view.Mutation {
-		m := row(t, pk, sk, sequence, text)
+		m := putRow(t, pk, sk, sequence, text)
 		m.Source = item.Key(fmt.Sprintf("item-%d", sequence))
 		if target.View == own.View && target.Pipeline == own.Pipeline {
 			want = append(want, fmt.Sprint(pk, "/", sk, " ", m.Version, " ", m.Source, " one ", target.Birth, " ", text[:4], len(text)))
 		}
 		return m
 	}
-	for i := range several {
+	for i := range manyEntries {
 		ms = append(ms, add(own, fmt.Sprintf("pk%d", i/10), fmt.Sprintf("sk%d", i), i+1, "text"+long))
 	}
 	for i := range 30 { // rows that are removed again
-		ms = append(ms, row(t, "gone", fmt.Sprint(i), 1, "text"))
+		ms = append(ms, putRow(t, "gone", fmt.Sprint(i), 1, "text"))
 	}
 	apply(own, ms...)
 	ms = nil
@@ -141,7 +142,7 @@ func listsRows(t *testing.T, c *listerCheck) {
 	void.Void = true
 	apply(own, append(ms, void)...)
 	for i, other := range neighbours(own) {
-		apply(other, row(t, "other", fmt.Sprint(i), 1, "text"))
+		apply(other, putRow(t, "other", fmt.Sprint(i), 1, "text"))
 	}
 	before := own
 	before.Birth = "b0"
@@ -155,10 +156,10 @@ func listsRows(t *testing.T, c *listerCheck) {
 		return fmt.Sprint(pk, "/", sk, " ", r.Version, " ", r.Source, " ", r.View, " ", r.Birth, " ", said[:4], len(said))
 	})
 	slices.Sort(want)
-	same(t, "rows", got, want)
+	checkEqual(t, "rows", got, want)
 }
 
-// longKey is the key of an item that is longer than any key of a state may be.
+// longKey returns the key of an item that is too long for a key of the state.
 func longKey(t *testing.T, n int) item.Key {
 	t.Helper()
 	b, err := item.AppendKeyValue(nil, item.StringValue(fmt.Sprint(n, strings.Repeat("#", 1500))))
@@ -182,7 +183,7 @@ func listsGuards(t *testing.T, c *listerCheck) {
 	}
 	var ws []state.ItemWrite
 	var want []string
-	for i := range several {
+	for i := range manyEntries {
 		key := item.Key(fmt.Sprintf("k%d,x", i))
 		if i < 3 {
 			key = longKey(t, i)
@@ -191,16 +192,16 @@ func listsGuards(t *testing.T, c *listerCheck) {
 		ws, want = append(ws, w), append(want, fmt.Sprint(key, w.Guard), fmt.Sprint(w.Rows[0].Row, claimText(w.Rows[0].Claim)), fmt.Sprint(key, " has ", w.Rows[0].Row))
 	}
 	second := claim("waits", "0")
-	seat := &second.Rows[0]
-	seat.Was, seat.Revision, seat.Owner = "one0", "two0", ws[0].Rows[0].Claim
-	ws, want = append(ws, second), append(want, fmt.Sprint("waits", second.Guard), fmt.Sprint(seat.Row, claimText(seat.Claim)))
+	rowWrite := &second.Rows[0]
+	rowWrite.Was, rowWrite.Revision, rowWrite.Owner = "one0", "two0", ws[0].Rows[0].Claim
+	ws, want = append(ws, second), append(want, fmt.Sprint("waits", second.Guard), fmt.Sprint(rowWrite.Row, claimText(rowWrite.Claim)))
 	ws = append(ws, claim("leaves", "left"),
 		state.ItemWrite{Source: "none", Guard: state.Guard{Version: version(t, 1)}},
 		state.ItemWrite{Source: "void", Guard: state.Guard{Version: version(t, 1), Void: true}})
 	settle(own, ws...)
-	left := claim("leaves", "left").Rows[0]
-	left.Was, left.Revision, left.Claim, left.Owner = left.Revision, "", state.Claim{}, state.Claim{}
-	settle(own, state.ItemWrite{Source: "leaves", Was: version(t, 1), Guard: state.Guard{Version: version(t, 2)}, Rows: []state.RowClaimsWrite{left}})
+	leavingWrite := claim("leaves", "left").Rows[0]
+	leavingWrite.Was, leavingWrite.Revision, leavingWrite.Claim, leavingWrite.Owner = leavingWrite.Revision, "", state.Claim{}, state.Claim{}
+	settle(own, state.ItemWrite{Source: "leaves", Was: version(t, 1), Guard: state.Guard{Version: version(t, 2)}, Rows: []state.RowClaimsWrite{leavingWrite}})
 	before := own
 	before.Birth = "b"
 	for i, other := range append(neighbours(own), before) {
@@ -219,7 +220,7 @@ func listsGuards(t *testing.T, c *listerCheck) {
 			return fmt.Sprint(g.Item, g.Guard)
 		})
 	slices.Sort(want)
-	same(t, "guards", got, want)
+	checkEqual(t, "guards", got, want)
 }
 
 func listsContributions(t *testing.T, c *listerCheck) {
@@ -234,32 +235,32 @@ func listsContributions(t *testing.T, c *listerCheck) {
 	var ws []state.ContributionWrite
 	var want []string
 	long := strings.Repeat("y", 40<<10)
-	for i := range several {
+	for i := range manyEntries {
 		key := item.Key(fmt.Sprintf("k%d,x", i))
 		if i < 3 {
 			key = longKey(t, i)
 		}
-		w := counted(t, key, 0, i+1, fmt.Sprint(i))
+		w := countItem(t, key, 0, i+1, fmt.Sprint(i))
 		w.Now.Shares[0].Values[1] = long
 		ws, want = append(ws, w), append(want, fmt.Sprint(key, w.Now))
 	}
-	void := counted(t, "void", 0, 1, "")
+	void := countItem(t, "void", 0, 1, "")
 	void.Now.Void = true
-	contribute(own, append(ws, counted(t, "none", 0, 1, ""), void, counted(t, "leaves", 0, 1, "1"), counted(t, "leaves", 1, 2, ""))...)
+	contribute(own, append(ws, countItem(t, "none", 0, 1, ""), void, countItem(t, "leaves", 0, 1, "1"), countItem(t, "leaves", 1, 2, ""))...)
 	before := own
 	before.Birth = "b"
 	for i, other := range append(neighbours(own), before) {
-		contribute(other, counted(t, item.Key(fmt.Sprint("other", i)), 0, 1, "1"))
+		contribute(other, countItem(t, item.Key(fmt.Sprint("other", i)), 0, 1, "1"))
 	}
 	got := listed(c, func(ctx context.Context, l state.Listing) iter.Seq2[state.ItemContribution, error] {
 		return c.ListContributions(ctx, own.State(), l)
 	},
 		func(v state.ItemContribution) string { return fmt.Sprint(v.Item, v.Contribution) })
 	slices.Sort(want)
-	same(t, "contributions", got, want)
+	checkEqual(t, "contributions", got, want)
 }
 
-// groupValues are the values of the groups of these checks.
+// groupValues are the values of the groups in these checks.
 var groupValues = []view.Value{
 	{Name: "least", Of: "min"}, {Name: "orders", Of: "count"}, {Name: "greatest", Of: "max"}, {Name: "revenue", Of: "sum"}, {Name: "different", Of: "distinct"},
 }
@@ -272,7 +273,7 @@ func (c *listerCheck) changeGroups(target view.Target, gs ...state.GroupChange) 
 	}
 }
 
-// groupText is all of a group but its revision.
+// groupText returns a text with all fields of a group except its revision.
 func groupText(g view.Group) string {
 	text := fmt.Sprint(g.Row, " ", g.Birth, " ", g.Version, " shares ", g.Shares)
 	for _, amounts := range [][]state.Increment{g.Counts, g.Sums} {
@@ -286,7 +287,8 @@ func groupText(g view.Group) string {
 	return text + " " + string(g.Item.AppendDynamoDBJSON(nil))
 }
 
-// groups lists the groups of a target, and checks that reading them by their rows finds the same.
+// groups returns the sorted texts of a target's groups, from a listing. It also checks that ReadGroups returns the same
+// groups.
 func (c *listerCheck) groups(target view.Target) []string {
 	c.t.Helper()
 	var rows []state.Row
@@ -303,16 +305,17 @@ func (c *listerCheck) groups(target view.Target) []string {
 	for _, g := range read {
 		readGroups = append(readGroups, groupText(g)+g.Revision)
 	}
-	same(c.t, "groups that are read", readGroups, listedGroups)
+	checkEqual(c.t, "groups that are read", readGroups, listedGroups)
 	return listed(c, func(ctx context.Context, l state.Listing) iter.Seq2[view.Group, error] {
 		return c.ListGroups(ctx, target, groupValues, l)
 	}, groupText)
 }
 
-// groupAt is change of a group whose partition key is of its own: a segment has all rows of a partition.
+// groupAt returns a groupChange of a group with a partition of its own. Groups of one partition would all be in one
+// segment.
 func groupAt(t *testing.T, pk string, shares int64, amount string) state.GroupChange {
 	t.Helper()
-	c := change(t, "1", shares, amount)
+	c := groupChange(t, "1", shares, amount)
 	c.Row = groupRow(t, pk, "1")
 	return c
 }
@@ -325,7 +328,7 @@ func listsGroups(t *testing.T, c *listerCheck) {
 		return fmt.Sprintf(`%s %s %s shares %d orders=%d revenue=%s {"PK":{"S":"%s"},"SK":{"S":"1"},"orders":{"N":"%d"},"revenue":{"N":"%s"}}`,
 			groupRow(t, sk, "1"), birth, version(t, 1), shares, shares, amount, sk, shares, amount)
 	}
-	for i := range several {
+	for i := range manyEntries {
 		sk := fmt.Sprintf("sk%d", i)
 		c.changeGroups(own, groupAt(t, sk, int64(i+1), fmt.Sprint(i)))
 		want = append(want, text("b1", sk, i+1, fmt.Sprint(i)))
@@ -339,7 +342,7 @@ func listsGroups(t *testing.T, c *listerCheck) {
 	c.changeGroups(before, groupAt(t, "former", 2, "5"))
 	want = append(want, text("b0", "former", 2, "5"))
 	slices.Sort(want)
-	same(t, "groups", c.groups(own), want)
+	checkEqual(t, "groups", c.groups(own), want)
 
 	first, err := c.ReadGroups(t.Context(), own, groupValues, []state.Row{groupRow(t, "other0", "1"), groupRow(t, "sk1", "1"), groupRow(t, "gone", "1")})
 	must(t, err)
@@ -370,7 +373,7 @@ func listsMembers(t *testing.T, c *listerCheck) {
 	}
 	written := slices.Clone(inOrder)
 	slices.Reverse(written)
-	want := make([]string, 0, several)
+	want := make([]string, 0, manyEntries)
 	text := func(birth, sk string, shares int, members []state.Member) string {
 		g := view.Group{Row: groupRow(t, sk, "1"), Birth: birth, Shares: int64(shares), Version: version(t, 1), Members: members}
 		return strings.TrimSuffix(groupText(g), " null")
@@ -401,10 +404,10 @@ func listsMembers(t *testing.T, c *listerCheck) {
 	}
 	slices.Sort(want)
 	got := c.groups(own)
-	for i := range got { // what readers get is not the point here
+	for i := range got { // this check ignores Item
 		got[i], _, _ = strings.Cut(got[i], " {")
 	}
-	same(t, "groups", got, want)
+	checkEqual(t, "groups", got, want)
 }
 
 func listsNothing(t *testing.T, c *listerCheck) {
@@ -427,7 +430,7 @@ func listsNothing(t *testing.T, c *listerCheck) {
 	_, err := c.ReadGroups(t.Context(), missing, groupValues, []state.Row{groupRow(t, "g", "1")})
 	wantNoTable("a group", err)
 
-	apply(t, c, target, row(t, "a", "1", 1, "text"))
+	apply(t, c, target, putRow(t, "a", "1", 1, "text"))
 	never := target
 	never.View = "never"
 	for what, list := range c.lists(never, never) {
@@ -437,7 +440,8 @@ func listsNothing(t *testing.T, c *listerCheck) {
 	}
 }
 
-// lists returns the listings of a target, and of the groups of another. Each returns the number of entries.
+// lists returns functions that list the rows, guards and contributions of t, and the groups of groups. Each returns the
+// number of entries.
 func (c *listerCheck) lists(t, groups view.Target) map[string]func(l state.Listing) (int, error) {
 	ctx := c.t.Context()
 	return map[string]func(l state.Listing) (int, error){
@@ -459,19 +463,19 @@ func count[T any](seq iter.Seq2[T, error]) (n int, err error) {
 	return n, nil
 }
 
-// spendsUnits checks that a billed store reports the units of all that it reads, also of what it leaves out, and stops
-// when it must.
+// spendsUnits checks the calls of Spend. A billed store must report the units of all entries that it reads, including
+// those that it leaves out. If Spend returns an error, the listing must end with it.
 func spendsUnits(t *testing.T, c *listerCheck) {
-	apply(t, c, target, row(t, "a", "1", 1, strings.Repeat("x", 80<<10)))
+	apply(t, c, target, putRow(t, "a", "1", 1, strings.Repeat("x", 80<<10)))
 	c.withTarget(groupTarget).mustWrite("a group", state.GroupWrite{
-		Items:  []state.ContributionWrite{counted(t, "a", 0, 1, strings.Repeat("1", 80<<10))},
-		Groups: []state.GroupChange{change(t, "1", 1, "1", state.Member{Name: "least", Kind: state.Min, Value: sortable(t, `{"N":"1"}`), ID: "a"})},
+		Items:  []state.ContributionWrite{countItem(t, "a", 0, 1, strings.Repeat("1", 80<<10))},
+		Groups: []state.GroupChange{groupChange(t, "1", 1, "1", state.Member{Name: "least", Kind: state.Min, Value: sortable(t, `{"N":"1"}`), ID: "a"})},
 	})
 	never := target
 	never.View = "never"
 	stop := errors.New("enough")
 	for what, list := range c.lists(never, groupTarget) {
-		var spent atomic.Int64 // tenths
+		var spent atomic.Int64 // tenths of a unit
 		_, err := list(state.Listing{Spend: func(_ context.Context, units float64) error {
 			spent.Add(int64(units * 10))
 			return nil

@@ -12,15 +12,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// plannedSink is a sink that plans.
+// plannedSink is a sink with a planner.
 type plannedSink interface {
 	pipeline.Sink
 	pipeline.Planner
 }
 
-// RunOwners checks that a row belongs to the sink that first wrote it, for every kind of both sinks: the change of
-// the other sink fails with a [view.ForeignRowError], whose text is the same on every store, and the row does not
-// change. It also checks that a row belongs to the birth under which it was written: see checkBirth.
+// RunOwners checks that a row belongs to the sink that first wrote it, for all pairs of kinds of sinks. The change of
+// the other sink must fail with a [view.ForeignRowError], whose text is the same for every store, and the row must not
+// change. RunOwners also checks that a row belongs to the birth with which it was written: see checkBirth.
 func RunOwners(t *testing.T, open Open) {
 	kinds := []string{"GuardsItself", "GuardsItselfInPlace", "GuardedByItem", "Group"}
 	others := map[string][2]string{"AnotherSink": {"two", "test"}, "AnotherPipeline": {"one", "others"}}
@@ -39,8 +39,8 @@ func RunOwners(t *testing.T, open Open) {
 	}
 }
 
-// checkBirth checks that a row belongs to the birth under which it was written. Under another birth, as after the
-// loss of the state, each change that would write, replace or delete the row fails fatally, and the row does not
+// checkBirth checks that a row belongs to the birth with which it was written. After a loss of the state, the sink has
+// another birth. Then each change that would write, replace or delete the row must fail fatally, and the row must not
 // change.
 func checkBirth(t *testing.T, s StateStore, kind string) {
 	stream := itemStream(t)
@@ -52,8 +52,8 @@ func checkBirth(t *testing.T, s StateStore, kind string) {
 			err := writeOne(t, second, stream, change)
 			wantOtherBirth(t, fmt.Sprintf("change %d under the birth %q", change, other), err)
 		}
-		_ = writeOne(t, second, stream, 2) // a store without the item may have nothing to do
-		same(t, "rows behind the birth "+other, rows(t, s, target.Table, view.Query{}), before)
+		_ = writeOne(t, second, stream, 2) // it may succeed, because the item is unknown
+		checkEqual(t, "rows behind the birth "+other, rows(t, s, target.Table, view.Query{}), before)
 	}
 	must(t, writeOne(t, newSink(t, s, kind, "one", "test", "first"), stream, 2))
 	if after := rows(t, s, target.Table, view.Query{}); len(after) != 0 {
@@ -88,7 +88,7 @@ func writeOne(t *testing.T, sink plannedSink, stream *sinktest.Stream, change in
 	return err
 }
 
-// newSink returns a sink whose row has the item's canonical key.
+// newSink returns a sink of a kind. The sort key of its row is the item's canonical key.
 func newSink(t *testing.T, s StateStore, kind, name, pipe, birth string) plannedSink {
 	t.Helper()
 	attribute := func(name, source string) view.Attribute {
@@ -137,11 +137,11 @@ func checkOwner(t *testing.T, s StateStore, first, second plannedSink, other [2]
 		}
 		want := fmt.Sprintf(`view %q of pipeline %q: the row PK="r" SK="a,1" of table %s belongs to the view "one" of pipeline "test": give one of the two another table or another row key`,
 			other[0], other[1], foreign.Target.Name)
-		permanent(t, "the second sink", err, want)
+		checkPermanent(t, "the second sink", err, want)
 	}
-	same(t, "rows behind the second sink", rows(t, s, target.Table, view.Query{}), before)
-	_ = write(second, 2) // without a row of its own, the sink may have nothing to do
-	same(t, "rows behind the second sink's delete", rows(t, s, target.Table, view.Query{}), before)
+	checkEqual(t, "rows behind the second sink", rows(t, s, target.Table, view.Query{}), before)
+	_ = write(second, 2) // it may succeed, because the sink has no row
+	checkEqual(t, "rows behind the second sink's delete", rows(t, s, target.Table, view.Query{}), before)
 	if err := write(first, 1); err != nil {
 		t.Errorf("the first sink goes on: %v", err)
 	}

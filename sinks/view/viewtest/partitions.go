@@ -14,10 +14,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// queriesGoOn checks the reads of a partition from a sort key on, in both directions.
-func queriesGoOn(t *testing.T, s Store, target view.Target) {
+// queriesFromAndTo checks queries with From and To, in both directions.
+func queriesFromAndTo(t *testing.T, s Store, target view.Target) {
 	for _, sk := range []string{"a", "b1", "b2", "b3", "c"} {
-		apply(t, s, target, row(t, "p", sk, 1, ""), row(t, "q", sk, 1, ""))
+		apply(t, s, target, putRow(t, "p", sk, 1, ""), putRow(t, "q", sk, 1, ""))
 	}
 	apply(t, s, target, tombstone(t, "p", "b0", 1))
 	for _, q := range []struct {
@@ -54,7 +54,7 @@ func queriesGoOn(t *testing.T, s Store, target view.Target) {
 	} {
 		q.query.PK = item.StringValue("p")
 		got := sortKeys(t, s.Rows(t.Context(), target.Table, q.query))
-		same(t, fmt.Sprintf("%+v", q.query), got, strings.Fields(q.want))
+		checkEqual(t, fmt.Sprintf("%+v", q.query), got, strings.Fields(q.want))
 	}
 	both := all(t, s.Rows(t.Context(), target.Table, view.Query{Reverse: true, SKPrefix: "c"}))
 	if len(both) != 2 || !both[0].PK.Equal(item.StringValue("q")) {
@@ -69,7 +69,7 @@ func queriesGoOn(t *testing.T, s Store, target view.Target) {
 	}
 }
 
-// partitionsMerge checks the merged reads of shards with sort keys of each type, page by page.
+// partitionsMerge checks reads of a partition with shards, page by page, with sort keys of each type.
 func partitionsMerge(t *testing.T, s Store, target view.Target) {
 	for name, keys := range map[string][]string{
 		"S": {`{"S":"A"}`, `{"S":"a"}`, `{"S":"a\u0000"}`, `{"S":"a b"}`, `{"S":"b"}`, `{"S":"é"}`, `{"S":"😀"}`},
@@ -84,7 +84,7 @@ func partitionsMerge(t *testing.T, s Store, target view.Target) {
 		p := view.Partition{Table: target.Table, Keys: view.ShardKeys(4, "S#", "#x")}
 		var want []string
 		put := func(shard int, key string) string {
-			m := row(t, fmt.Sprintf("S#%d#x", shard), "", 1, "")
+			m := putRow(t, fmt.Sprintf("S#%d#x", shard), "", 1, "")
 			m.SK = value(t, key)
 			apply(t, s, target, m)
 			return fmt.Sprintf("%d %s", shard, m.SK)
@@ -102,17 +102,18 @@ func partitionsMerge(t *testing.T, s Store, target view.Target) {
 			}
 			for limit := range len(want) + 2 {
 				what := fmt.Sprintf("%s, reverse %t, limit %d", name, reverse, limit)
-				same(t, what, walk(t, s, p, limit, reverse), want)
+				checkEqual(t, what, walk(t, s, p, limit, reverse), want)
 			}
 		}
 	}
 }
 
-// partitionsBetween checks that a merged read obeys its bounds, also from a cursor within them or before them.
+// partitionsBetween checks that a read of a partition obeys From and To, also with a cursor between them or before
+// them.
 func partitionsBetween(t *testing.T, s Store, target view.Target) {
 	p := view.Partition{Table: target.Table, Keys: view.ShardKeys(3, "between", "")}
 	for i, sk := range []string{"a", "b", "c", "d", "e", "f"} {
-		apply(t, s, target, row(t, fmt.Sprintf("between%d", i%3), sk, 1, ""))
+		apply(t, s, target, putRow(t, fmt.Sprintf("between%d", i%3), sk, 1, ""))
 	}
 	first := all(t, p.Rows(t.Context(), s, view.PartitionQuery{Limit: 1}))
 	for _, q := range []struct {
@@ -134,14 +135,15 @@ func partitionsBetween(t *testing.T, s Store, target view.Target) {
 		if q.to != "" {
 			query.To = item.StringValue(q.to)
 		}
-		same(t, fmt.Sprintf("%+v", q), sortKeys(t, p.Rows(t.Context(), s, query)), strings.Fields(q.want))
+		checkEqual(t, fmt.Sprintf("%+v", q), sortKeys(t, p.Rows(t.Context(), s, query)), strings.Fields(q.want))
 	}
 }
 
-// maxWalked is more rows than any partition of the tests has.
-const maxWalked = 1000
+// maxWalkedRows is more than the number of rows in any partition of the tests.
+const maxWalkedRows = 1000
 
-// walk reads a partition in pages of limit rows, each from the cursor of the last one. 0 is one page of all.
+// walk reads a partition in pages of limit rows. Each page begins at the cursor of the last row before it. If limit is
+// 0, it reads all rows in one page.
 func walk(t *testing.T, s view.Reader, p view.Partition, limit int, reverse bool) (rows []string) {
 	t.Helper()
 	for cursor := ""; ; {
@@ -151,7 +153,7 @@ func walk(t *testing.T, s view.Reader, p view.Partition, limit int, reverse bool
 			rows = append(rows, fmt.Sprintf("%s %s", strings.Trim(pk, "S#x"), r.SK))
 			cursor = p.Cursor(r)
 		}
-		if len(rows) > maxWalked {
+		if len(rows) > maxWalkedRows {
 			t.Fatalf("pages of %d rows do not end: %v", limit, rows[:10])
 		}
 		if limit == 0 || len(page) < limit {
@@ -160,16 +162,17 @@ func walk(t *testing.T, s view.Reader, p view.Partition, limit int, reverse bool
 	}
 }
 
-// partitionsReadLittle checks that a page reads what it needs, and the rows of one sink alone on request.
-func partitionsReadLittle(t *testing.T, s Store, target view.Target) {
+// partitionsReadFew checks that a page of a partition reads only a few more rows than it returns. It also checks that
+// View selects the rows of one sink.
+func partitionsReadFew(t *testing.T, s Store, target view.Target) {
 	other := target
 	other.View = "two"
 	p := view.Partition{Table: target.Table, Keys: view.ShardKeys(5, "p", "")}
 	var want []string
 	for i := range 200 {
 		pk, sk := fmt.Sprintf("p%d", i%5), fmt.Sprintf("%03d", i)
-		apply(t, s, target, row(t, pk, sk, 1, ""))
-		apply(t, s, other, row(t, pk, sk+"b", 1, ""))
+		apply(t, s, target, putRow(t, pk, sk, 1, ""))
+		apply(t, s, other, putRow(t, pk, sk+"b", 1, ""))
 		want = append(want, sk)
 	}
 	counting := &countingReader{Reader: s}
@@ -190,10 +193,10 @@ func partitionsReadLittle(t *testing.T, s Store, target view.Target) {
 				cursor = p.Cursor(r)
 			}
 		}
-		same(t, "the rows of one sink", got, want)
+		checkEqual(t, "the rows of one sink", got, want)
 	}
 	last := sortKeys(t, p.Rows(t.Context(), s, view.PartitionQuery{SKPrefix: "19", Limit: 3, Reverse: true}))
-	same(t, "the last rows of a prefix", last, []string{"199", "198", "197"})
+	checkEqual(t, "the last rows of a prefix", last, []string{"199", "198", "197"})
 	for _, cursor := range []string{"eA", "!", "AABhYQ", "AQ", "AQA", "AQB6cQ", "Af______", "AQBkMQ"} {
 		for _, err := range p.Rows(t.Context(), s, view.PartitionQuery{Cursor: cursor}) {
 			if !errors.Is(err, view.ErrCursor) {
@@ -203,7 +206,7 @@ func partitionsReadLittle(t *testing.T, s Store, target view.Target) {
 	}
 }
 
-// countingReader counts the queries and the rows that are read.
+// countingReader counts queries, and the rows that they return.
 type countingReader struct {
 	view.Reader
 	mu          sync.Mutex

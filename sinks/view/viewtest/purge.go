@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// RunPurge checks what a store forgets, and what it keeps.
+// RunPurge checks the entries that a purge deletes, and those that it keeps. It also checks [view.Emptier].
 func RunPurge(t *testing.T, open Open) {
 	s := &storeCheck{StateStore: opener(t, open)(), t: t, target: target}
 	p := purgeCheck{s, s.withTarget(groupTarget)}
@@ -20,24 +20,24 @@ func RunPurge(t *testing.T, open Open) {
 	own := p.checkEmptiness()
 	p.purge(start, 0)
 	p.wantKnown("kept", "left", "back")
-	same(t, "an older row", apply(t, p, own, row(t, "own", "gone", 4, "old")), []bool{true})
+	checkEqual(t, "an older row", apply(t, p, own, putRow(t, "own", "gone", 4, "old")), []bool{true})
 	p.purge(time.Now().Add(time.Hour), 4)
 	p.wantKnown("kept", "back")
 	p.purge(time.Now().Add(time.Hour), 0)
-	same(t, "rows that guard themselves", rows(t, p, own.Table, view.Query{PK: item.StringValue("own")}), []string{`{"PK":{"S":"own"},"SK":{"S":"kept"},"text":{"S":"x"}}`})
-	same(t, "an older row, when its tombstone is forgotten", apply(t, p, own, row(t, "own", "gone", 4, "old")), []bool{false})
+	checkEqual(t, "rows that guard themselves", rows(t, p, own.Table, view.Query{PK: item.StringValue("own")}), []string{`{"PK":{"S":"own"},"SK":{"S":"kept"},"text":{"S":"x"}}`})
+	checkEqual(t, "an older row, when its tombstone is forgotten", apply(t, p, own, putRow(t, "own", "gone", 4, "old")), []bool{false})
 	apply(t, p, own, tombstone(t, "own", "gone", 6), tombstone(t, "own", "kept", 6))
 	p.wantTexts("back of back says y", "kept of kept says x")
 	p.groups.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"2"},"revenue":{"N":"2"}}`)
-	// A forgotten item is unknown, and may be written again.
+	// An item whose guard was purged is unknown, so it may be written again.
 	p.wantSettle("L", itemWrite(t, "left", 2, 3, ""))
 	p.wantSettle(".", itemWrite(t, "left", 0, 3, ""))
 }
 
-// purgeCheck is a store that forgets, with helpers to check it.
+// purgeCheck is a store with helpers to check its purges.
 type purgeCheck struct {
 	*storeCheck
-	groups *storeCheck
+	groups *storeCheck // the same store with groupTarget
 }
 
 // writeItems inserts three items, removes left and back, and inserts back again.
@@ -47,15 +47,15 @@ func (p *purgeCheck) writeItems() {
 		sk := string(key)
 		c := claimOf(t, key, 1, "x")
 		p.wantSettle(".", itemWrite(t, key, 0, 1, sk, claimsWrite(t, sk, "", "r1", c, c)))
-		p.count("it comes", counted(t, key, 0, 1, "1"), change(t, "1", 1, "1"))
+		p.count("it comes", countItem(t, key, 0, 1, "1"), groupChange(t, "1", 1, "1"))
 		if n > 0 {
 			p.wantSettle(".", itemWrite(t, key, 1, 2, "", claimsWrite(t, sk, "r1", "", state.Claim{}, state.Claim{})))
-			p.count("it goes", counted(t, key, 1, 2, ""), change(t, "1", -1, "-1"))
+			p.count("it goes", countItem(t, key, 1, 2, ""), groupChange(t, "1", -1, "-1"))
 		}
 	}
 	back := claimOf(t, "back", 3, "y")
 	p.wantSettle(".", itemWrite(t, "back", 2, 3, "back", claimsWrite(t, "back", "", "r3", back, back)))
-	p.count("it comes again", counted(t, "back", 2, 3, "1"), change(t, "1", 1, "1"))
+	p.count("it comes again", countItem(t, "back", 2, 3, "1"), groupChange(t, "1", 1, "1"))
 }
 
 func (p *purgeCheck) count(what string, item state.ContributionWrite, group state.GroupChange) {
@@ -63,8 +63,8 @@ func (p *purgeCheck) count(what string, item state.ContributionWrite, group stat
 	p.groups.mustWrite(what, state.GroupWrite{Items: []state.ContributionWrite{item}, Groups: []state.GroupChange{group}})
 }
 
-// checkEmptiness checks that a target is empty until it has a row, a guard, a contribution or a tombstone. It
-// returns a target whose rows guard themselves.
+// checkEmptiness checks that a target is empty until it has a row, a guard, a contribution or a tombstone. It returns a
+// target whose rows guard themselves.
 func (p *purgeCheck) checkEmptiness() (own view.Target) {
 	t := p.t
 	p.wantEmpty(target, false)
@@ -72,10 +72,10 @@ func (p *purgeCheck) checkEmptiness() (own view.Target) {
 	other, gone, own := target, groupTarget, target
 	other.View, gone.View, own.View = "another", "gone", "own"
 	p.wantEmpty(other, true)
-	p.groups.withTarget(gone).mustWrite("it was never there", state.GroupWrite{Items: []state.ContributionWrite{counted(t, "gone", 0, 1, "")}})
+	p.groups.withTarget(gone).mustWrite("it was never there", state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "gone", 0, 1, "")}})
 	p.wantEmpty(gone, false)
 	p.wantEmpty(own, true)
-	apply(t, p, own, tombstone(t, "own", "gone", 5), row(t, "own", "kept", 5, "x"))
+	apply(t, p, own, tombstone(t, "own", "gone", 5), putRow(t, "own", "kept", 5, "x"))
 	p.wantEmpty(own, false)
 	return own
 }
@@ -94,7 +94,7 @@ func (p *purgeCheck) purge(before time.Time, want int) {
 	}
 }
 
-// wantKnown expects the items that have guards and contributions.
+// wantKnown checks that exactly the items of want have guards and contributions.
 func (p *purgeCheck) wantKnown(want ...item.Key) {
 	p.t.Helper()
 	keys := []item.Key{"kept", "left", "back"}
@@ -102,15 +102,15 @@ func (p *purgeCheck) wantKnown(want ...item.Key) {
 	must(p.t, err)
 	cs, err := p.Contributions(p.t.Context(), groupTarget.State(), keys)
 	must(p.t, err)
-	var guarded, counted []item.Key
+	var withGuards, withContributions []item.Key
 	for i := range keys {
 		if !gs[i].Version.IsZero() {
-			guarded = append(guarded, keys[i])
+			withGuards = append(withGuards, keys[i])
 		}
 		if !cs[i].Version.IsZero() {
-			counted = append(counted, keys[i])
+			withContributions = append(withContributions, keys[i])
 		}
 	}
-	same(p.t, "guards", guarded, want)
-	same(p.t, "contributions", counted, want)
+	checkEqual(p.t, "guards", withGuards, want)
+	checkEqual(p.t, "contributions", withContributions, want)
 }

@@ -11,28 +11,29 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// repairedValues are the values of the groups that share and replaced have.
+// repairedValues are the values of the group in share and replaceAmount.
 var repairedValues = []view.Value{{Name: "revenue", Of: "sum"}, {Name: "lo", Of: "min"}, {Name: "hi", Of: "max"}, {Name: "different", Of: "distinct"}}
 
-// theGroup is the row g 1.
-func (s *repairCheck) theGroup() state.Row { return groupRow(s.t, "g", "1") }
+// testGroup returns the row of the group g 1.
+func (s *repairCheck) testGroup() state.Row { return groupRow(s.t, "g", "1") }
 
 // readGroup reads the group g 1 with its members.
 func (s *repairCheck) readGroup() view.Group {
 	s.t.Helper()
-	groups, err := s.ReadGroups(s.t.Context(), s.target, repairedValues, []state.Row{s.theGroup()})
+	groups, err := s.ReadGroups(s.t.Context(), s.target, repairedValues, []state.Row{s.testGroup()})
 	must(s.t, err)
 	return groups[0]
 }
 
-// rightGroup is what the group g 1 is to have: one share of each amount, by items named by their amounts.
-func (s *repairCheck) rightGroup(amounts ...string) view.Group {
+// expectedGroup returns the group g 1 as it should be: with one share of each amount. The key of the item with a share
+// is the amount.
+func (s *repairCheck) expectedGroup(amounts ...string) view.Group {
 	s.t.Helper()
-	g := view.Group{Row: s.theGroup(), Shares: int64(len(amounts)), Version: version(s.t, 5)}
+	g := view.Group{Row: s.testGroup(), Shares: int64(len(amounts)), Version: version(s.t, 5)}
 	total := number(s.t, "0")
 	for _, a := range amounts {
 		total = total.Add(number(s.t, a))
-		g.Members = append(g.Members, replaced(s.t, item.Key(a), "", a).Members...)
+		g.Members = append(g.Members, replaceAmount(s.t, item.Key(a), "", a).Members...)
 	}
 	g.Sums = []state.Increment{{Name: "revenue", Amount: total}}
 	slices.SortStableFunc(g.Members, func(a, b state.Member) int {
@@ -42,13 +43,14 @@ func (s *repairCheck) rightGroup(amounts ...string) view.Group {
 	return g
 }
 
-// repairGroup makes one repair, and returns its result.
+// repairGroup makes one repair and returns its result.
 func (s *repairCheck) repairGroup(was, now view.Group) view.Result {
 	s.t.Helper()
-	return s.one(s.RepairGroups(s.t.Context(), s.target, []view.GroupRepair{{Was: was, Now: now}}))
+	return s.onlyResult(s.RepairGroups(s.t.Context(), s.target, []view.GroupRepair{{Was: was, Now: now}}))
 }
 
-// count adds or removes shares of amounts in the group g 1, by items named by them. No contribution is written.
+// count adds or removes a share for each amount in the group g 1. The key of the item is the amount. count writes no
+// contribution.
 func (s *repairCheck) count(what string, add bool, amounts ...string) {
 	s.t.Helper()
 	for _, a := range amounts {
@@ -56,27 +58,27 @@ func (s *repairCheck) count(what string, add bool, amounts ...string) {
 		if add {
 			was, now = "", a
 		}
-		s.writeGroups(what, replaced(s.t, item.Key(a), was, now))
+		s.writeGroups(what, replaceAmount(s.t, item.Key(a), was, now))
 	}
 }
 
-// wantGroup expects that the group g 1 has one share of each amount, least first.
+// wantGroup checks that the group g 1 has one share of each amount. amounts are sorted, the least first.
 func (s *repairCheck) wantGroup(what string, amounts ...string) {
 	s.t.Helper()
 	var want []string
 	if len(amounts) > 0 {
 		lo, hi := amounts[0], amounts[len(amounts)-1]
-		right := s.rightGroup(amounts...)
+		right := s.expectedGroup(amounts...)
 		revenue := item.StringValue("").AppendDynamoDBJSON(nil)
 		revenue = right.Sums[0].Amount.Value().AppendDynamoDBJSON(revenue[:0])
 		want = []string{fmt.Sprintf(`{"PK":{"S":"g"},"SK":{"S":"1"},"different":{"N":"%d"},"hi":{"N":"%s"},"lo":{"N":"%s"},"revenue":%s}`, len(amounts), hi, lo, revenue)}
 		stored := s.readGroup()
-		same(s.t, what+": members", memberTexts(stored.Members), memberTexts(right.Members))
+		checkEqual(s.t, what+": members", memberTexts(stored.Members), memberTexts(right.Members))
 		if stored.Shares != right.Shares || stored.Revision == "" {
 			s.t.Errorf("%s: the group has %d shares and the revision %q, want %d shares", what, stored.Shares, stored.Revision, right.Shares)
 		}
 	}
-	same(s.t, what+": rows", rows(s.t, s.StateStore, s.target.Table, view.Query{}), want)
+	checkEqual(s.t, what+": rows", rows(s.t, s.StateStore, s.target.Table, view.Query{}), want)
 }
 
 func memberTexts(ms []state.Member) (texts []string) {
@@ -87,22 +89,23 @@ func memberTexts(ms []state.Member) (texts []string) {
 	return texts
 }
 
-// Groups are repaired whatever was wrong with them. Then they count on, and the repair is lost.
+// Groups are repaired, whatever was wrong with them. After the repair, changes count as usual, and the same repair is
+// lost.
 func repairsOfGroups(t *testing.T, s *repairCheck) {
 	for name, damage := range map[string]func(){
 		"right":   func() {},
 		"missing": func() { s.count("missing", false, "5", "7") },
 		"drifted": func() { s.count("drifted", true, "1", "9"); s.count("drifted", false, "5") },
 		"other member": func() {
-			c := replaced(t, "of another item", "", "6")
+			c := replaceAmount(t, "of another item", "", "6")
 			c.Shares, c.Sums = 0, nil
 			s.writeGroups("other member", c)
 		},
-		"changed": func() { s.Hand.Set(t, s.StateStore, s.target.Table, s.theGroup(), "revenue", "1") },
-		"added":   func() { s.Hand.Set(t, s.StateStore, s.target.Table, s.theGroup(), "note", "by hand") },
-		"removed": func() { s.Hand.Take(t, s.StateStore, s.target.Table, s.theGroup()) },
+		"changed": func() { s.Hand.Set(t, s.StateStore, s.target.Table, s.testGroup(), "revenue", "1") },
+		"added":   func() { s.Hand.Set(t, s.StateStore, s.target.Table, s.testGroup(), "note", "by hand") },
+		"removed": func() { s.Hand.Take(t, s.StateStore, s.target.Table, s.testGroup()) },
 		"buried": func() {
-			s.Hand.Take(t, s.StateStore, s.target.Table, s.theGroup())
+			s.Hand.Take(t, s.StateStore, s.target.Table, s.testGroup())
 			inPlace := s.target
 			inPlace.InPlace = true
 			apply(t, s, inPlace, tombstone(t, "g", "1", 9))
@@ -111,16 +114,16 @@ func repairsOfGroups(t *testing.T, s *repairCheck) {
 		for _, extra := range []bool{false, true} {
 			s.count(name, true, "5", "7")
 			damage()
-			was, now := s.readGroup(), s.rightGroup("5", "7")
-			if extra { // no item counts in it
-				now = view.Group{Row: s.theGroup()}
+			was, now := s.readGroup(), s.expectedGroup("5", "7")
+			if extra { // no item counts in the group
+				now = view.Group{Row: s.testGroup()}
 			}
 			wantDone(t, name, s.repairGroup(was, now))
 			if !extra {
 				s.wantGroup(name, "5", "7")
 				wantLost(t, name+" again", s.repairGroup(was, now))
 				s.writeGroups(name, state.GroupChange{
-					Row: s.theGroup(), Shares: 0, Version: version(t, 6), Sums: []state.Increment{{Name: "revenue", Amount: number(t, "0")}},
+					Row: s.testGroup(), Shares: 0, Version: version(t, 6), Sums: []state.Increment{{Name: "revenue", Amount: number(t, "0")}},
 				})
 				s.count(name, false, "5")
 			} else {
@@ -139,31 +142,31 @@ func repairsOfGroups(t *testing.T, s *repairCheck) {
 	}
 }
 
-// A group has any number of members, and sums of any length.
+// A repaired group may have any number of members, and sums of any length.
 func repairsOfLargeGroups(t *testing.T, s *repairCheck) {
 	var amounts []string
 	for i := range 120 {
 		amounts = append(amounts, fmt.Sprint(1000+i))
 	}
 	s.count("wrong", true, "1")
-	wantDone(t, "", s.repairGroup(s.readGroup(), s.rightGroup(amounts...)))
+	wantDone(t, "", s.repairGroup(s.readGroup(), s.expectedGroup(amounts...)))
 	s.wantGroup("many members", amounts...)
 	s.count("the least goes", false, amounts[0])
 	s.wantGroup("then the least goes", amounts[1:]...)
-	now := s.rightGroup("2")
+	now := s.expectedGroup("2")
 	long := strings.Repeat("7", 41)
 	now.Sums[0].Amount = number(t, long)
 	wantDone(t, "", s.repairGroup(s.readGroup(), now))
 	s.writeGroups("on a long sum", state.GroupChange{
-		Row: s.theGroup(), Shares: 1, Version: version(t, 6), Sums: []state.Increment{{Name: "revenue", Amount: number(t, "1")}},
+		Row: s.testGroup(), Shares: 1, Version: version(t, 6), Sums: []state.Increment{{Name: "revenue", Amount: number(t, "1")}},
 	})
 	if got := fmt.Sprint(s.readGroup().Sums[0].Amount); got != long[:40]+"8" {
 		t.Errorf("the long sum is %s", got)
 	}
 }
 
-// A repair of a group is lost if a change or another repair was first, also between its read and its write. Of repairs
-// at the same time one is done.
+// A repair of a group is lost if a change or another repair comes first, even between its read and its write. If
+// several equal repairs run at the same time, one of them succeeds.
 func groupRepairsRace(t *testing.T, s *repairCheck) {
 	other := s.reopen()
 	for moment, at := range s.moments() {
@@ -173,8 +176,8 @@ func groupRepairsRace(t *testing.T, s *repairCheck) {
 		}{
 			"a change":           {func(view.Group) { other.count("a change", true, "8") }, []string{"5", "7", "8"}},
 			"a change in place":  {func(view.Group) { other.addInPlace() }, nil},
-			"another repair":     {func(was view.Group) { other.repairGroup(was, s.rightGroup("1", "2", "3")) }, []string{"1", "2", "3"}},
-			"a repair to no row": {func(was view.Group) { other.repairGroup(was, view.Group{Row: s.theGroup()}) }, []string{}},
+			"another repair":     {func(was view.Group) { other.repairGroup(was, s.expectedGroup("1", "2", "3")) }, []string{"1", "2", "3"}},
+			"a repair to no row": {func(was view.Group) { other.repairGroup(was, view.Group{Row: s.testGroup()}) }, []string{}},
 			"the last goes":      {func(view.Group) { other.count("the last goes", false, "5", "7") }, []string{}},
 		} {
 			for _, kind := range []string{"wrong", "extra", "missing"} {
@@ -183,7 +186,7 @@ func groupRepairsRace(t *testing.T, s *repairCheck) {
 				}
 				what := fmt.Sprintf("%s %s, %s", name, moment, kind)
 				then := c.then
-				was, now := view.Group{}, s.rightGroup("4")
+				was, now := view.Group{}, s.expectedGroup("4")
 				if kind != "missing" {
 					s.count(what, true, "5", "7")
 					was = s.readGroup()
@@ -191,40 +194,41 @@ func groupRepairsRace(t *testing.T, s *repairCheck) {
 					then = []string{"8"}
 				}
 				if kind == "extra" {
-					now = view.Group{Row: s.theGroup()}
+					now = view.Group{Row: s.testGroup()}
 				}
 				at(func() { c.event(was) })
 				wantLost(t, what, s.repairGroup(was, now))
 				if then != nil {
 					s.wantGroup(what, then...)
 				}
-				if left := s.readGroup(); left.Row != "" {
-					wantDone(t, what, s.repairGroup(left, view.Group{Row: s.theGroup()}))
+				if remaining := s.readGroup(); remaining.Row != "" {
+					wantDone(t, what, s.repairGroup(remaining, view.Group{Row: s.testGroup()}))
 				}
 			}
 		}
 	}
 	s.count("in parallel", true, "5")
-	was, now := s.readGroup(), s.rightGroup("1", "2")
+	was, now := s.readGroup(), s.expectedGroup("1", "2")
 	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].repairGroup(was, now) })
 	s.wantGroup("in parallel", "1", "2")
 }
 
-// addInPlace counts a share that has no member, which a store may add without reading the row.
+// addInPlace adds a share without members. A store may add it without reading the row.
 func (s *repairCheck) addInPlace() {
 	s.t.Helper()
 	s.writeGroups("a change in place", state.GroupChange{
-		Row: s.theGroup(), Shares: 1, Version: version(s.t, 6), Sums: []state.Increment{{Name: "revenue", Amount: number(s.t, "100")}},
+		Row: s.testGroup(), Shares: 1, Version: version(s.t, 6), Sums: []state.Increment{{Name: "revenue", Amount: number(s.t, "100")}},
 	})
 }
 
-// A group's row that another sink, another birth or a person took is refused with the name of its owner, and stays.
+// If the row of a group belongs to another sink or another birth, the repair fails with the name of the owner, and the
+// row stays.
 func repairsOfOthersGroups(t *testing.T, s *repairCheck) {
 	for who, change := range otherTargets {
-		for _, now := range []view.Group{s.rightGroup("5"), {Row: s.theGroup()}} {
+		for _, now := range []view.Group{s.expectedGroup("5"), {Row: s.testGroup()}} {
 			s.count(who, true, "1")
 			was := s.readGroup()
-			putBack := s.Hand.Take(t, s.StateStore, s.target.Table, s.theGroup())
+			putBack := s.Hand.Take(t, s.StateStore, s.target.Table, s.testGroup())
 			theirs := s.target
 			change(&theirs)
 			apply(t, s, theirs, theirRow(t, "g", "1"))
@@ -233,9 +237,9 @@ func repairsOfOthersGroups(t *testing.T, s *repairCheck) {
 				wantOtherBirth(t, who, err)
 			} else {
 				must(t, err)
-				wantForeign(t, who, rs[0].Err, theirs, s.theGroup())
+				wantForeign(t, who, rs[0].Err, theirs, s.testGroup())
 			}
-			if got := s.readRow(s.theGroup()); got.Version != version(t, 9) {
+			if got := s.readRow(s.testGroup()); got.Version != version(t, 9) {
 				t.Errorf("the row of %s is %+v", who, got)
 			}
 			putBack()

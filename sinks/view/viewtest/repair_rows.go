@@ -10,33 +10,32 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// RepairSuite describes a kind of store whose rows are damaged and repaired.
+// RepairSuite describes a kind of store for checks of repairs.
 type RepairSuite struct {
-	// Open opens a store, as in [Suite]. The store is a [view.Repairer], a [view.GroupRepairer] and a
-	// [view.Inspector], too. Required.
+	// Open opens a store, as in [Suite]. Required.
 	Open Open
 
-	// Hand changes rows as a person does, without the store. Required.
+	// Hand changes rows by hand, without the store. Required.
 	Hand Hand
 
-	// Between makes the next repair of s run do between its last read and its first write. Default: a repair reads
-	// and writes in one transaction, so that there is no between.
+	// Between makes the next repair of s call do between its last read and its first write. Default: nil, for a store
+	// whose repair reads and writes in one transaction.
 	Between func(s StateStore, do func())
 }
 
-// Hand changes the rows of tables without the knowledge of a store.
+// Hand changes the rows of tables without the store, as a person would.
 type Hand interface {
-	// Take removes a row or a tombstone in place, and returns a function that puts it back as it was.
+	// Take removes a row or a tombstone in place. It returns a function that puts the row or tombstone back unchanged.
 	Take(t *testing.T, s StateStore, table view.Table, row state.Row) (putBack func())
 
 	// Set sets an attribute of a row to a text.
 	Set(t *testing.T, s StateStore, table view.Table, row state.Row, name, text string)
 
-	// Bury makes a row a tombstone of its version, in its own place.
+	// Bury replaces a row by a tombstone of the same version, at the row's key.
 	Bury(t *testing.T, s StateStore, table view.Table, row state.Row)
 }
 
-// RunRepairs checks the repairs of a store: of rows that guard themselves, of claims, of contributions and of groups.
+// RunRepairs checks the repairs of a store: repairs of rows that guard themselves, claims, contributions and groups.
 func RunRepairs(t *testing.T, suite RepairSuite) {
 	target := target
 	target.Birth = "first"
@@ -73,7 +72,7 @@ func RunRepairs(t *testing.T, suite RepairSuite) {
 	}
 }
 
-// run runs a check on a store of its own.
+// run runs a check on a new store.
 func (suite RepairSuite) run(t *testing.T, target view.Target, check func(*testing.T, *repairCheck)) {
 	open := opener(t, suite.Open)
 	check(t, &repairCheck{storeCheck: &storeCheck{open(), t, target, open}, RepairSuite: suite})
@@ -85,16 +84,16 @@ type repairCheck struct {
 	RepairSuite
 }
 
-// reopen opens the store once more, as another process does.
+// reopen opens the store a second time, as another process does.
 func (s *repairCheck) reopen() *repairCheck {
 	return &repairCheck{s.storeCheck.reopen(), s.RepairSuite}
 }
 
-// layerZero is the version of what a backfill reads, which is below all changes.
-func layerZero(t *testing.T) record.Version { return version(t, 0) }
+// backfillVersion returns the version of an item that a backfill read. It is lower than the version of every change.
+func backfillVersion(t *testing.T) record.Version { return version(t, 0) }
 
-// bare is a row without attributes.
-func bare(m view.Mutation) view.Mutation {
+// withoutAttributes returns the put of a row without attributes.
+func withoutAttributes(m view.Mutation) view.Mutation {
 	m.Attributes = nil
 	return m
 }
@@ -104,13 +103,13 @@ func asVoid(m view.Mutation) view.Mutation {
 	return m
 }
 
-// read returns what is stored at the key of a mutation.
+// read returns the stored row at the key of a mutation.
 func (s *repairCheck) read(m view.Mutation) view.StoredRow {
 	s.t.Helper()
 	return s.readRow(rowOf(s.t, m))
 }
 
-// readRow returns what is stored at a row.
+// readRow returns the stored row.
 func (s *repairCheck) readRow(r state.Row) view.StoredRow {
 	s.t.Helper()
 	stored, err := s.StoredRows(s.t.Context(), s.target, []state.Row{r})
@@ -118,13 +117,14 @@ func (s *repairCheck) readRow(r state.Row) view.StoredRow {
 	return stored[0]
 }
 
-// repair makes one repair, and returns its result.
+// repair makes one repair and returns its result.
 func (s *repairCheck) repair(was view.StoredRow, now view.Mutation) view.Result {
 	s.t.Helper()
-	return s.one(s.RepairRows(s.t.Context(), s.target, []view.RowRepair{{Was: was, Now: now}}))
+	return s.onlyResult(s.RepairRows(s.t.Context(), s.target, []view.RowRepair{{Was: was, Now: now}}))
 }
 
-// wantStored expects what is stored at the key of m: m itself at a version; nothing if m is the zero Mutation.
+// wantStored checks the stored row at the key of at. It must be m with the version v. If m is zero, nothing must be
+// stored.
 func (s *repairCheck) wantStored(what string, at, m view.Mutation, v record.Version) {
 	s.t.Helper()
 	if got, want := rowText(s.read(at)), mutationText(m, v); got != want {
@@ -161,32 +161,36 @@ func storedText(exists, tombstone bool, v record.Version, text string) string {
 	}
 }
 
-// wasKinds are what a repair may find. A repair of an extra or a wrong row finds a row, one of a missing row finds
-// nothing or a tombstone.
-var wasKinds = map[string]func(t *testing.T, sk string) *view.Mutation{
-	"nothing":   func(*testing.T, string) *view.Mutation { return nil },
-	"row":       func(t *testing.T, sk string) *view.Mutation { m := row(t, "a", sk, 5, "wrong"); return &m },
-	"bare row":  func(t *testing.T, sk string) *view.Mutation { m := bare(row(t, "a", sk, 5, "")); return &m },
+// storedKinds are the kinds of rows that a repair may find. If the row is extra or wrong, it finds a row. If the row is
+// missing, it finds nothing or a tombstone.
+var storedKinds = map[string]func(t *testing.T, sk string) *view.Mutation{
+	"nothing": func(*testing.T, string) *view.Mutation { return nil },
+	"row":     func(t *testing.T, sk string) *view.Mutation { m := putRow(t, "a", sk, 5, "wrong"); return &m },
+	"bare row": func(t *testing.T, sk string) *view.Mutation {
+		m := withoutAttributes(putRow(t, "a", sk, 5, ""))
+		return &m
+	},
 	"tombstone": func(t *testing.T, sk string) *view.Mutation { m := tombstone(t, "a", sk, 5); return &m },
 	"void":      func(t *testing.T, sk string) *view.Mutation { m := asVoid(tombstone(t, "a", sk, 5)); return &m },
 }
 
-// nowKinds are what a repair may store.
-var nowKinds = map[string]func(t *testing.T, sk string) view.Mutation{
-	"row":       func(t *testing.T, sk string) view.Mutation { return row(t, "a", sk, 0, "right") },
-	"bare row":  func(t *testing.T, sk string) view.Mutation { return bare(row(t, "a", sk, 0, "")) },
+// repairedKinds are the kinds of rows that a repair may store.
+var repairedKinds = map[string]func(t *testing.T, sk string) view.Mutation{
+	"row":       func(t *testing.T, sk string) view.Mutation { return putRow(t, "a", sk, 0, "right") },
+	"bare row":  func(t *testing.T, sk string) view.Mutation { return withoutAttributes(putRow(t, "a", sk, 0, "")) },
 	"tombstone": func(t *testing.T, sk string) view.Mutation { return tombstone(t, "a", sk, 0) },
 }
 
-// eachRepair calls check with every pair of what a repair finds and stores, each at a key of its own that begins with
-// name. The former is stored already; was is how it was read. v is the version of the repaired row.
+// eachRepair calls check with every pair of a stored kind and a repaired kind. Each pair has a key of its own that
+// begins with name. The row of the stored kind is stored already; was is the row as it was read. v is the version of
+// the repaired row.
 func (s *repairCheck) eachRepair(name string, check func(what string, was view.StoredRow, now view.Mutation, v record.Version)) {
 	s.t.Helper()
-	apply(s.t, s, s.target, row(s.t, "b", "1", 1, "another row")) // so that the table exists
-	for wasName, wasOf := range wasKinds {
-		for nowName, nowOf := range nowKinds {
+	apply(s.t, s, s.target, putRow(s.t, "b", "1", 1, "another row")) // creates the table
+	for wasName, wasOf := range storedKinds {
+		for nowName, nowOf := range repairedKinds {
 			sk := name + ", " + wasName + ", " + nowName
-			now, v := nowOf(s.t, sk), layerZero(s.t)
+			now, v := nowOf(s.t, sk), backfillVersion(s.t)
 			if m := wasOf(s.t, sk); m != nil {
 				v = version(s.t, 5)
 				apply(s.t, s, s.target, *m)
@@ -196,8 +200,8 @@ func (s *repairCheck) eachRepair(name string, check func(what string, was view.S
 	}
 }
 
-// A repair stores what it says, at the version that was stored. Then it is lost, later changes of the stream win, and
-// older ones lose.
+// A repair stores its row at the version that was stored. After it, the same repair is lost, newer changes of the
+// stream win, and older changes lose.
 func repairsOfRows(t *testing.T, s *repairCheck) {
 	s.eachRepair("", func(what string, was view.StoredRow, now view.Mutation, v record.Version) {
 		wantDone(t, what, s.repair(was, now))
@@ -207,27 +211,27 @@ func repairsOfRows(t *testing.T, s *repairCheck) {
 		}
 		sk, _ := now.SK.Text()
 		if was.Exists {
-			same(t, what+", then a late change", apply(t, s, s.target, row(t, "a", sk, 4, "late")), []bool{true})
-			same(t, what+", then the change again", apply(t, s, s.target, row(t, "a", sk, 5, "again")), []bool{false})
+			checkEqual(t, what+", then a late change", apply(t, s, s.target, putRow(t, "a", sk, 4, "late")), []bool{true})
+			checkEqual(t, what+", then the change again", apply(t, s, s.target, putRow(t, "a", sk, 5, "again")), []bool{false})
 			s.wantStored(what+", then late changes", now, now, v)
 		}
-		newer := row(t, "a", sk, 6, "newer")
-		same(t, what+", then a newer change", apply(t, s, s.target, newer), []bool{false})
+		newer := putRow(t, "a", sk, 6, "newer")
+		checkEqual(t, what+", then a newer change", apply(t, s, s.target, newer), []bool{false})
 		s.wantStored(what+", then a newer change", now, newer, version(t, 6))
 		gone := tombstone(t, "a", sk, 7)
-		same(t, what+", then a newer removal", apply(t, s, s.target, gone), []bool{false})
+		checkEqual(t, what+", then a newer removal", apply(t, s, s.target, gone), []bool{false})
 		s.wantStored(what+", then a newer removal", now, gone, version(t, 7))
 	})
 }
 
-// A repair is lost if the stream, another repair or a person changed the row since it was read, also while it is being
-// written. Nothing else changes then.
+// A repair is lost if the stream, another repair or a person changed the row since it was read, even while the repair
+// runs. Then the repair changes nothing.
 func rowRepairsRace(t *testing.T, s *repairCheck) {
 	other := s.reopen()
 	for moment, at := range s.moments() {
 		for name, event := range map[string]func(was view.StoredRow, sk string) (done bool){
 			"a newer row": func(_ view.StoredRow, sk string) bool {
-				apply(t, other, s.target, row(t, "a", sk, 6, "newer"))
+				apply(t, other, s.target, putRow(t, "a", sk, 6, "newer"))
 				return true
 			},
 			"a newer removal": func(_ view.StoredRow, sk string) bool {
@@ -235,18 +239,18 @@ func rowRepairsRace(t *testing.T, s *repairCheck) {
 				return true
 			},
 			"a repair to another row": func(was view.StoredRow, sk string) bool {
-				return other.repair(was, row(t, "a", sk, 0, "of another repair")) == view.Result{}
+				return other.repair(was, putRow(t, "a", sk, 0, "of another repair")) == view.Result{}
 			},
 			"a repair to a tombstone": func(was view.StoredRow, sk string) bool {
 				other.repair(was, tombstone(t, "a", sk, 0))
-				return !was.Tombstone // otherwise it is as before
+				return !was.Tombstone // a tombstone would not change
 			},
 			"a person": func(was view.StoredRow, sk string) bool {
 				if !was.Exists || was.Tombstone {
 					return false
 				}
 				s.Hand.Set(t, other.StateStore, s.target.Table, groupRow(t, "a", sk), "text", "by hand")
-				return was.Item.Len() > 2 // a store need not see that an attribute was added
+				return was.Item.Len() > 2 // a store may ignore an added attribute
 			},
 		} {
 			t.Run(name+"/"+moment, func(t *testing.T) {
@@ -276,19 +280,19 @@ func rowRepairsRace(t *testing.T, s *repairCheck) {
 	}
 }
 
-// Of the repairs of one finding that run at the same time, one is done and the others are lost.
+// If several repairs of one finding run at the same time, one succeeds and the others are lost.
 func rowRepairsCountOnce(t *testing.T, s *repairCheck) {
 	processes := []*repairCheck{s, s.reopen(), s.reopen()}
 	s.eachRepair("", func(what string, was view.StoredRow, now view.Mutation, v record.Version) {
 		if was.Tombstone && now.Tombstone || rowText(was) == mutationText(now, v) {
-			return // it is as before
+			return // the repair changes nothing
 		}
 		wantOneDone(t, what, func(i int) view.Result { return processes[i%len(processes)].repair(was, now) })
 		s.wantStored(what, now, now, v)
 	})
 }
 
-// wantOneDone makes the same repair six times at once, and expects that one is done and the others are lost.
+// wantOneDone makes the same repair six times at once. One must succeed, and the others must be lost.
 func wantOneDone(t *testing.T, what string, repair func(i int) view.Result) {
 	t.Helper()
 	rs := make([]view.Result, 6)
@@ -311,14 +315,14 @@ func wantOneDone(t *testing.T, what string, repair func(i int) view.Result) {
 	}
 }
 
-// otherTargets change a target to one that may not write its rows.
+// otherTargets has functions that change a target to another one, which may not write the rows of the first.
 var otherTargets = map[string]func(*view.Target){
 	"another sink":     func(t *view.Target) { t.View = "two" },
 	"another pipeline": func(t *view.Target) { t.Pipeline = "others" },
 	"another birth":    func(t *view.Target) { t.Birth = "second" },
 }
 
-// A row that another sink or another birth took, or a person, is refused with the name of its owner, and stays.
+// If a row belongs to another sink or another birth, the repair fails with the name of the owner, and the row stays.
 func repairsOfOthersRows(t *testing.T, s *repairCheck) {
 	for who, change := range otherTargets {
 		target := s.target
@@ -328,7 +332,7 @@ func repairsOfOthersRows(t *testing.T, s *repairCheck) {
 			if was.Exists && (!was.Tombstone || s.target.InPlace) {
 				s.Hand.Take(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
 			}
-			theirs := row(t, "a", sk, 5, "theirs")
+			theirs := putRow(t, "a", sk, 5, "theirs")
 			apply(t, s, target, theirs)
 			rs, err := s.RepairRows(t.Context(), s.target, []view.RowRepair{{Was: was, Now: now}})
 			if who == "another birth" {
@@ -342,9 +346,9 @@ func repairsOfOthersRows(t *testing.T, s *repairCheck) {
 	}
 }
 
-// A row with more attributes than a condition of DynamoDB may have is repaired, too.
+// A row is repaired even if it has more attributes than a condition of DynamoDB allows.
 func repairsOfWideRows(t *testing.T, s *repairCheck) {
-	wide := row(t, "a", "1", 5, "wrong")
+	wide := putRow(t, "a", "1", 5, "wrong")
 	for i := range 150 {
 		c := wide.Attributes[0]
 		c.Name = fmt.Sprintf("a%03d", i)
@@ -353,7 +357,7 @@ func repairsOfWideRows(t *testing.T, s *repairCheck) {
 	apply(t, s, s.target, wide)
 	was := s.read(wide)
 	s.Hand.Set(t, s.StateStore, s.target.Table, groupRow(t, "a", "1"), "a001", "by hand")
-	now := row(t, "a", "1", 0, "right")
+	now := putRow(t, "a", "1", 0, "right")
 	wantLost(t, "of a row that was changed", s.repair(was, now))
 	wantDone(t, "", s.repair(s.read(wide), now))
 	s.wantStored("the row", now, now, version(t, 5))

@@ -10,7 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// moments are when another writer may be first: before a repair, or after it has read and before it writes.
+// moments returns functions that make an event happen before a repair: "before" it starts, or "between" its read and
+// its write.
 func (s *repairCheck) moments() map[string]func(event func()) {
 	moments := map[string]func(event func()){"before": func(event func()) { event() }}
 	if s.Between != nil {
@@ -19,7 +20,7 @@ func (s *repairCheck) moments() map[string]func(event func()) {
 	return moments
 }
 
-// claimRepair writes the claim of an item on a row again, at the version that its guard has.
+// claimRepair returns the write that puts the claim of an item on a row again, at version, which its guard has.
 func (s *repairCheck) claimRepair(image item.Key, version record.Version, r state.Row, text string) state.ItemWrite {
 	s.t.Helper()
 	rcs, err := s.RowClaims(s.t.Context(), s.target, []state.Row{r})
@@ -32,26 +33,26 @@ func (s *repairCheck) claimRepair(image item.Key, version record.Version, r stat
 	}
 }
 
-// settle makes one write, and returns its result.
+// settle makes one write and returns its result.
 func (s *repairCheck) settle(w state.ItemWrite) view.Result {
 	s.t.Helper()
-	return s.one(s.Settle(s.t.Context(), s.target, []state.ItemWrite{w}))
+	return s.onlyResult(s.Settle(s.t.Context(), s.target, []state.ItemWrite{w}))
 }
 
-// claims returns the first write of an item that claims a row alone.
-func claims(c state.Claim, r state.Row) state.ItemWrite {
+// firstClaim returns the first write of an item. The item is the only one that claims the row.
+func firstClaim(c state.Claim, r state.Row) state.ItemWrite {
 	return state.ItemWrite{
 		Source: c.Source, Guard: state.Guard{Version: c.Version, Row: r}, Rows: []state.RowClaimsWrite{{Row: r, Revision: "r1", Claim: c, Owner: c}},
 	}
 }
 
-// Claims are repaired by a write at the version that the guard has. It puts the row right, whatever a person did to it.
+// Claims are repaired by a write that keeps the version of the guard. It corrects the row, whatever a person did to it.
 func repairsOfClaims(t *testing.T, s *repairCheck) {
 	row := func(sk string) state.Row { return groupRow(t, "r", sk) }
 	first := func(sk string) {
 		t.Helper()
 		c := claimOf(t, item.Key(sk), 5, "right")
-		s.wantSettle(".", claims(c, row(sk)))
+		s.wantSettle(".", firstClaim(c, row(sk)))
 	}
 	inPlace := s.target
 	inPlace.InPlace = true
@@ -79,7 +80,7 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 		s.wantGuards([]item.Key{item.Key(name)}, state.Guard{Version: version(t, 6), Row: row(name)})
 	}
 
-	// A row that is left over, without a claim, is deleted.
+	// A row without a claim, which remained by damage, is deleted.
 	first("extra")
 	putBack := s.Hand.Take(t, s.StateStore, s.target.Table, row("extra"))
 	s.wantSettle(".", state.ItemWrite{
@@ -104,7 +105,7 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 		t.Errorf("the former row is %s", rowText(got))
 	}
 
-	// A row that another sink took is refused with the name of its owner.
+	// If the row belongs to another sink by now, the repair fails with the name of the owner.
 	first("taken")
 	s.Hand.Take(t, s.StateStore, s.target.Table, row("taken"))
 	other := s.target
@@ -117,10 +118,10 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 	}
 }
 
-// theirRow is a row of another sink.
-func theirRow(t *testing.T, pk, sk string) view.Mutation { return row(t, pk, sk, 9, "theirs") }
+// theirRow returns the put of a row by another sink.
+func theirRow(t *testing.T, pk, sk string) view.Mutation { return putRow(t, pk, sk, 9, "theirs") }
 
-// A repair of claims is lost if a change of the stream or another repair was first.
+// A repair of claims is lost if a change of the stream or another repair comes first.
 func claimRepairsRace(t *testing.T, s *repairCheck) {
 	other := s.reopen()
 	for moment, at := range s.moments() {
@@ -131,7 +132,7 @@ func claimRepairsRace(t *testing.T, s *repairCheck) {
 			sk := moment + " " + name
 			r := groupRow(t, "r", sk)
 			c := claimOf(t, item.Key(sk), 5, "wrong")
-			s.wantSettle(".", claims(c, r))
+			s.wantSettle(".", firstClaim(c, r))
 			repair := s.claimRepair(c.Source, c.Version, r, "right")
 			first := event(s.claimRepair(c.Source, c.Version, r, "first"))
 			at(func() { other.wantSettle(".", first) })
@@ -144,13 +145,13 @@ func claimRepairsRace(t *testing.T, s *repairCheck) {
 	}
 	c := claimOf(t, "parallel", 5, "wrong")
 	r := groupRow(t, "r", "parallel")
-	s.wantSettle(".", claims(c, r))
+	s.wantSettle(".", firstClaim(c, r))
 	repair := s.claimRepair(c.Source, c.Version, r, "right")
 	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].settle(repair) })
 }
 
-// After a repair of an item's claim, the changes of its sink do what they do otherwise: older ones and the repaired one
-// change nothing, and newer ones win.
+// After a repair of an item's claim, changes of its sink have their usual effect: older changes and the repaired one
+// change nothing, and newer changes win.
 func claimsAfterRepairs(t *testing.T, s *repairCheck) {
 	stream := itemStream(t)
 	sink := newSink(t, s.StateStore, "GuardedByItem", s.target.View, s.target.Pipeline, s.target.Birth)
@@ -171,13 +172,14 @@ func claimsAfterRepairs(t *testing.T, s *repairCheck) {
 	}
 }
 
-// wrongShare is stored by a contribution before its repair, and rightShare after it.
+// wrongShare is the amount of a contribution before its repair. rightShare is its amount after the repair.
 const (
 	wrongShare = "10"
 	rightShare = "7"
 )
 
-// contributionRepair replaces the shares of a contribution at its version, and changes its group by the difference.
+// contributionRepair returns the write that replaces the shares of a contribution, keeps its version, and makes the
+// change c of its group.
 func contributionRepair(t *testing.T, image item.Key, at record.Version, was, now []state.Share, c state.GroupChange) state.GroupWrite {
 	t.Helper()
 	stored := state.Contribution{Version: at, Since: version(t, 1), Shares: was}
@@ -192,30 +194,30 @@ func contributionRepair(t *testing.T, image item.Key, at record.Version, was, no
 	}
 }
 
-// share is the share of an amount in the group g 1, which has a min, a max and a distinct.
+// share returns the share of an amount in the group g 1, which has a min, a max and a distinct.
 func share(t *testing.T, amount string) []state.Share {
 	return []state.Share{{Group: groupRow(t, "g", "1"), Values: []string{amount, sortable(t, `{"N":"`+amount+`"}`)}}}
 }
 
-// replaced is the change of the group g 1 when an item's amount becomes another; "" is none.
-func replaced(t *testing.T, image item.Key, was, now string) state.GroupChange {
+// replaceAmount returns the change of the group g 1 if an item's amount changes from was to now; "" is no amount.
+func replaceAmount(t *testing.T, image item.Key, was, now string) state.GroupChange {
 	kinds := map[string]state.MemberKind{"lo": state.Min, "hi": state.Max, "different": state.Distinct}
 	c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1)}
 	total := number(t, "0")
 	if was != "" {
 		c.Shares, total = c.Shares-1, total.Add(number(t, was).Neg())
-		c.Members = append(c.Members, members(t, kinds, [3]string{"-", string(image), `{"N":"` + was + `"}`})...)
+		c.Members = append(c.Members, memberChanges(t, kinds, [3]string{"-", string(image), `{"N":"` + was + `"}`})...)
 	}
 	if now != "" {
 		c.Shares, total = c.Shares+1, total.Add(number(t, now))
-		c.Members = append(c.Members, members(t, kinds, [3]string{"+", string(image), `{"N":"` + now + `"}`})...)
+		c.Members = append(c.Members, memberChanges(t, kinds, [3]string{"+", string(image), `{"N":"` + now + `"}`})...)
 	}
 	c.Sums = []state.Increment{{Name: "revenue", Amount: total}}
 	return c
 }
 
-// group is the row of the group g 1 if it has these amounts, least first.
-func group(amounts ...int) string {
+// groupJSON returns the row of the group g 1 with these amounts. They are sorted, the least first.
+func groupJSON(amounts ...int) string {
 	total, different := 0, make(map[int]bool)
 	for _, a := range amounts {
 		total += a
@@ -225,69 +227,69 @@ func group(amounts ...int) string {
 		len(different), amounts[len(amounts)-1], amounts[0], total)
 }
 
-// A contribution is repaired once, at its version: of two repairs that read the same shares, the second is lost.
+// A repair of a contribution keeps the version. If two repairs read the same shares, the second one is lost.
 func repairsOfContributions(t *testing.T, s *repairCheck) {
 	s.mustWrite("another item", state.GroupWrite{
 		Items:  []state.ContributionWrite{{Source: "b", Now: state.Contribution{Version: version(t, 1), Shares: share(t, "8")}}},
-		Groups: []state.GroupChange{replaced(t, "b", "", "8")},
+		Groups: []state.GroupChange{replaceAmount(t, "b", "", "8")},
 	})
 	s.mustWrite("the wrong amount", state.GroupWrite{
 		Items:  []state.ContributionWrite{{Source: "a", Now: state.Contribution{Version: version(t, 5), Since: version(t, 1), Shares: share(t, wrongShare)}}},
-		Groups: []state.GroupChange{replaced(t, "a", "", wrongShare)},
+		Groups: []state.GroupChange{replaceAmount(t, "a", "", wrongShare)},
 	})
-	s.wantRows(group(8, 10))
-	repair := contributionRepair(t, "a", version(t, 5), share(t, wrongShare), share(t, rightShare), replaced(t, "a", wrongShare, rightShare))
+	s.wantRows(groupJSON(8, 10))
+	repair := contributionRepair(t, "a", version(t, 5), share(t, wrongShare), share(t, rightShare), replaceAmount(t, "a", wrongShare, rightShare))
 	s.mustWrite("the repair", repair)
-	s.wantRows(group(7, 8))
+	s.wantRows(groupJSON(7, 8))
 	wantLost(t, "the repair again", s.write(repair))
-	s.wantRows(group(7, 8))
+	s.wantRows(groupJSON(7, 8))
 	if c := s.contribution("a"); c.Version != version(t, 5) || len(c.Shares) != 1 || !c.Shares[0].Equal(share(t, rightShare)[0]) {
 		t.Errorf("the contribution is %+v", c)
 	}
-	gone := contributionRepair(t, "a", version(t, 5), share(t, rightShare), nil, replaced(t, "a", rightShare, ""))
+	gone := contributionRepair(t, "a", version(t, 5), share(t, rightShare), nil, replaceAmount(t, "a", rightShare, ""))
 	s.mustWrite("an extra item", gone)
-	s.wantRows(group(8))
+	s.wantRows(groupJSON(8))
 	wantLost(t, "the extra item again", s.write(gone))
-	back := contributionRepair(t, "a", version(t, 5), nil, share(t, rightShare), replaced(t, "a", "", rightShare))
+	back := contributionRepair(t, "a", version(t, 5), nil, share(t, rightShare), replaceAmount(t, "a", "", rightShare))
 	s.mustWrite("a missing item of which the removal is known", back)
 	wantLost(t, "the missing item again", s.write(back))
-	unknown := contributionRepair(t, "c", record.Version{}, nil, share(t, "9"), replaced(t, "c", "", "9"))
-	unknown.Items[0].Now.Version = layerZero(t)
+	unknown := contributionRepair(t, "c", record.Version{}, nil, share(t, "9"), replaceAmount(t, "c", "", "9"))
+	unknown.Items[0].Now.Version = backfillVersion(t)
 	s.mustWrite("an item that is not known", unknown)
 	wantLost(t, "the unknown item again", s.write(unknown))
-	s.wantRows(group(7, 8, 9))
+	s.wantRows(groupJSON(7, 8, 9))
 	s.mustWrite("a newer change", state.GroupWrite{
-		Items:  []state.ContributionWrite{{Source: "c", Was: state.Contribution{Version: layerZero(t)}, Now: state.Contribution{Version: version(t, 6), Shares: share(t, "11")}}},
-		Groups: []state.GroupChange{replaced(t, "c", "9", "11")},
+		Items:  []state.ContributionWrite{{Source: "c", Was: state.Contribution{Version: backfillVersion(t)}, Now: state.Contribution{Version: version(t, 6), Shares: share(t, "11")}}},
+		Groups: []state.GroupChange{replaceAmount(t, "c", "9", "11")},
 	})
-	s.wantRows(group(7, 8, 11))
+	s.wantRows(groupJSON(7, 8, 11))
 }
 
-// A repair of a contribution is lost if a newer change or another repair was first, and counts nothing then.
+// A repair of a contribution is lost if a newer change or another repair comes first. Then the repair changes nothing.
 func contributionRepairsRace(t *testing.T, s *repairCheck) {
 	other := s.reopen()
-	amount, at := "", record.Version{} // what is stored
+	amount, at := "", record.Version{} // stored amount and version
 	store := func(what string, by *repairCheck, v record.Version, now string) {
 		t.Helper()
-		w := contributionRepair(t, "a", at, nil, share(t, now), replaced(t, "a", amount, now))
+		w := contributionRepair(t, "a", at, nil, share(t, now), replaceAmount(t, "a", amount, now))
 		w.Items[0].WholeWas, w.Items[0].Now.Version = false, v
 		by.mustWrite(what, w)
 		amount, at = now, v
 	}
 	n := 5
-	for moment, runs := range s.moments() {
+	for moment, runEvent := range s.moments() {
 		for name, by := range map[string]int{"a newer change": 1, "another repair": 0} {
 			n++
 			store("the wrong amount", s, version(t, n), wrongShare)
-			repair := contributionRepair(t, "a", at, share(t, wrongShare), share(t, rightShare), replaced(t, "a", wrongShare, rightShare))
+			repair := contributionRepair(t, "a", at, share(t, wrongShare), share(t, rightShare), replaceAmount(t, "a", wrongShare, rightShare))
 			n += by
-			runs(func() { store(name, other, version(t, n), "12") })
+			runEvent(func() { store(name, other, version(t, n), "12") })
 			wantLost(t, fmt.Sprintf("%s %s", name, moment), s.write(repair))
-			s.wantRows(group(12))
+			s.wantRows(groupJSON(12))
 		}
 	}
 	store("the wrong amount", s, version(t, n+1), wrongShare)
-	repair := contributionRepair(t, "a", at, share(t, wrongShare), share(t, rightShare), replaced(t, "a", wrongShare, rightShare))
+	repair := contributionRepair(t, "a", at, share(t, wrongShare), share(t, rightShare), replaceAmount(t, "a", wrongShare, rightShare))
 	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].write(repair) })
-	s.wantRows(group(7))
+	s.wantRows(groupJSON(7))
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// A row that came back beside its newer tombstone, as from a backup of its table, gets the tombstone's version. So a
-// change that the tombstone refused does not win over the repaired row.
+// A table that was restored from a backup may have a row that is older than its tombstone. A repair of the row gives it
+// the version of the tombstone. So a change that the tombstone refused does not replace the repaired row.
 func repairsBesideTombstones(t *testing.T, s *repairCheck) {
-	for what, now := range map[string]view.Mutation{"a row": row(t, "a", "1", 0, "right"), "a tombstone": tombstone(t, "a", "2", 0)} {
+	for what, now := range map[string]view.Mutation{"a row": putRow(t, "a", "1", 0, "right"), "a tombstone": tombstone(t, "a", "2", 0)} {
 		for _, newest := range []int{5, 7} {
 			sk, _ := now.SK.Text()
 			now := now
 			sk = fmt.Sprint(sk, newest)
 			now.SK = value(t, `{"S":"`+sk+`"}`)
-			apply(t, s, s.target, row(t, "a", sk, 5, "wrong"))
+			apply(t, s, s.target, putRow(t, "a", sk, 5, "wrong"))
 			putBack := s.Hand.Take(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
 			apply(t, s, s.target, tombstone(t, "a", sk, newest))
 			putBack()
@@ -27,18 +27,18 @@ func repairsBesideTombstones(t *testing.T, s *repairCheck) {
 	}
 }
 
-// A person makes a row a tombstone in the row's own place, where tombstones are apart. A repair writes the row, or moves
-// the tombstone to where it should be. There may be one already.
+// Tombstones are apart, but a person put a tombstone at the row's key. A repair writes the row, or moves the tombstone
+// to the state. The state may have a tombstone already.
 func repairsOfTombstonesAtTheKey(t *testing.T, s *repairCheck) {
 	for _, apart := range []int{0, 4, 5, 7} {
 		for what, now := range map[string]view.Mutation{
-			"a row": row(t, "a", "row", 0, "right"), "a tombstone": tombstone(t, "a", "tombstone", 0),
+			"a row": putRow(t, "a", "row", 0, "right"), "a tombstone": tombstone(t, "a", "tombstone", 0),
 		} {
 			what = fmt.Sprintf("%s, with a tombstone of %d apart", what, apart)
 			sk, _ := now.SK.Text()
 			sk = fmt.Sprint(sk, apart)
 			now.SK = value(t, `{"S":"`+sk+`"}`)
-			apply(t, s, s.target, row(t, "a", sk, 5, "lost"))
+			apply(t, s, s.target, putRow(t, "a", sk, 5, "lost"))
 			if apart > 0 {
 				putBack := s.Hand.Take(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
 				apply(t, s, s.target, tombstone(t, "a", sk, apart))
@@ -61,12 +61,13 @@ func repairsOfTombstonesAtTheKey(t *testing.T, s *repairCheck) {
 	}
 }
 
-// wantOrder expects that a repaired row of a version refuses an older change, and not a newer one.
+// wantOrder checks that an older change does not replace the repaired row, and a newer one does. newest is the version
+// of the row.
 func (s *repairCheck) wantOrder(what, sk string, now view.Mutation, newest int) {
 	s.t.Helper()
-	same(s.t, what+", then a late change", apply(s.t, s, s.target, row(s.t, "a", sk, newest-1, "late")), []bool{true})
+	checkEqual(s.t, what+", then a late change", apply(s.t, s, s.target, putRow(s.t, "a", sk, newest-1, "late")), []bool{true})
 	s.wantStored(what+", then a late change", now, now, version(s.t, newest))
-	newer := row(s.t, "a", sk, 8, "newer")
-	same(s.t, what+", then a newer change", apply(s.t, s, s.target, newer), []bool{false})
+	newer := putRow(s.t, "a", sk, 8, "newer")
+	checkEqual(s.t, what+", then a newer change", apply(s.t, s, s.target, newer), []bool{false})
 	s.wantStored(what+", then a newer change", now, newer, version(s.t, 8))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// sharedViews returns views whose rows several items claim, with every collision rule.
+// sharedViews returns a view for each collision rule. Several items claim the rows of these views.
 func sharedViews() []*testView {
 	byStatus := func(it sinktest.Item) (sinktest.Item, bool) {
 		if it.Text("Type") != "Order" || it.Text("Status") == "" {
@@ -57,14 +57,14 @@ func sharedViews() []*testView {
 	}
 }
 
-// rows returns the view's rows by key: each row is made of the item that owns it.
+// rows returns the expected rows of the view by key. Each row is made of the item that owns it.
 func (v *testView) rows(s *sinktest.Stream) map[string]string {
-	last := make(map[string]sinktest.Record) // by item
+	last := make(map[string]sinktest.Record) // last record of each item
 	for _, r := range s.Records {
 		last[r.KeyText()] = r
 	}
 	rows := make(map[string]string)
-	owners := make(map[string]sinktest.Record) // by row
+	owners := make(map[string]sinktest.Record) // record of the owner of each row
 	for _, r := range last {
 		for _, row := range v.rowsOf(r.New) {
 			name := rowName(row, v.key...)
@@ -78,7 +78,7 @@ func (v *testView) rows(s *sinktest.Stream) map[string]string {
 	return rows
 }
 
-// rowsOf returns the rows of an item, as the model has them.
+// rowsOf returns the rows of an item by the model.
 func (v *testView) rowsOf(it sinktest.Item) []sinktest.Item {
 	if it == nil {
 		return nil
@@ -92,7 +92,8 @@ func (v *testView) rowsOf(it sinktest.Item) []sinktest.Item {
 	return nil
 }
 
-// ownsBefore reports whether a owns a row that b claims, too: by its key, or with Last by the order of changes.
+// ownsBefore reports whether the item of a owns a row that both a and b claim. The item with the smaller key owns it,
+// or with Last the item that changed later.
 func (v *testView) ownsBefore(a, b sinktest.Record) bool {
 	if v.collision == view.Last {
 		return v.later(a, b)
@@ -100,7 +101,7 @@ func (v *testView) ownsBefore(a, b sinktest.Record) bool {
 	return v.itemKey(a) < v.itemKey(b)
 }
 
-// later reports whether a is later than b, by time, version and key.
+// later reports whether a is later than b, by time, then version, then key.
 func (v *testView) later(a, b sinktest.Record) bool {
 	sequence := func(r sinktest.Record) *big.Int {
 		n, _ := new(big.Int).SetString(cmp.Or(r.Sequence, "0"), 10)
@@ -116,7 +117,7 @@ func (v *testView) itemKey(r sinktest.Record) string {
 	return keyOf(r.Keys, "id", "n")
 }
 
-// refused accepts the collisions that a view reports.
+// refused reports whether err is a collision that the view is expected to report.
 func (v *testView) refused(err error) bool {
 	if v.forEach != nil {
 		return sinktest.IsDuplicate(err)
@@ -127,20 +128,21 @@ func (v *testView) refused(err error) bool {
 
 var _ view.ItemStore = (*faulty)(nil)
 
-// itemStore is only called for views that are guarded by item, which run on no other store.
+// itemStore returns the store as an ItemStore. It is only called for views that are guarded by item, and these views
+// need an ItemStore.
 func (f *faulty) itemStore() view.ItemStore { return f.Store.(view.ItemStore) }
 
-// Guards may fail; it writes nothing.
+// Guards reads guards, unless the suite makes the call fail.
 func (f *faulty) Guards(ctx context.Context, t state.Target, items []item.Key) ([]state.Guard, error) {
 	return injectFaults(f.faults, 0, func(int) ([]state.Guard, error) { return f.itemStore().Guards(ctx, t, items) })
 }
 
-// RowClaims may fail; it writes nothing.
+// RowClaims reads claims, unless the suite makes the call fail.
 func (f *faulty) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
 	return injectFaults(f.faults, 0, func(int) ([]view.RowClaims, error) { return f.itemStore().RowClaims(ctx, t, rows) })
 }
 
-// Settle may fail between any two writes.
+// Settle writes claims. The suite can make the call fail between any two writes.
 func (f *faulty) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
 	return injectFaults(f.faults, len(ws), func(n int) ([]view.Result, error) {
 		return refuseSome(ws[:n], refusesClaim, func(ws []state.ItemWrite) ([]view.Result, error) { return f.itemStore().Settle(ctx, t, ws) })

@@ -12,7 +12,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// StateStore is a store of every kind of row under test. It remembers items and may forget them.
+// StateStore is a store under test that supports every kind of row. It keeps guards and contributions, and can be
+// purged.
 type StateStore interface {
 	Store
 	view.ItemStore
@@ -31,7 +32,7 @@ type StateStore interface {
 	view.Emptier
 }
 
-// Open opens a store in dir, as [Suite] has it.
+// Open opens a store in dir, as in [Suite].
 type Open func(ctx context.Context, dir string) (StateStore, error)
 
 // must ends the test on an error.
@@ -42,7 +43,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// all returns the values of a sequence.
+// all returns the values of a sequence, and ends the test on an error.
 func all[T any](t testing.TB, seq iter.Seq2[T, error]) (vs []T) {
 	t.Helper()
 	for v, err := range seq {
@@ -57,7 +58,7 @@ type storeCheck struct {
 	StateStore
 	t      *testing.T
 	target view.Target
-	open   func() StateStore
+	open   func() StateStore // opens the same store, as another process does
 }
 
 // withTarget returns the store with another target.
@@ -65,10 +66,10 @@ func (s *storeCheck) withTarget(target view.Target) *storeCheck {
 	return &storeCheck{s.StateStore, s.t, target, s.open}
 }
 
-// reopen opens the store once more, as another process does.
+// reopen opens the store a second time, as another process does.
 func (s *storeCheck) reopen() *storeCheck { return &storeCheck{s.open(), s.t, s.target, s.open} }
 
-// runChecks runs each check on a store of its own.
+// runChecks runs each check on a new store.
 func runChecks(t *testing.T, open Open, target view.Target, checks map[string]func(*testing.T, *storeCheck)) {
 	for name, check := range checks {
 		t.Run(name, func(t *testing.T) {
@@ -78,14 +79,14 @@ func runChecks(t *testing.T, open Open, target view.Target, checks map[string]fu
 	}
 }
 
-// wantRows expects the rows of the target's table, as DynamoDB JSON.
+// wantRows checks the rows of the target's table, as DynamoDB JSON.
 func (s *storeCheck) wantRows(want ...string) {
 	s.t.Helper()
-	same(s.t, "rows", rows(s.t, s.StateStore, s.target.Table, view.Query{}), want)
+	checkEqual(s.t, "rows", rows(s.t, s.StateStore, s.target.Table, view.Query{}), want)
 }
 
-// one returns the result of a call of one write.
-func (s *storeCheck) one(rs []view.Result, err error) view.Result {
+// onlyResult returns the result of a call with one write.
+func (s *storeCheck) onlyResult(rs []view.Result, err error) view.Result {
 	s.t.Helper()
 	must(s.t, err)
 	if len(rs) != 1 {
@@ -94,6 +95,7 @@ func (s *storeCheck) one(rs []view.Result, err error) view.Result {
 	return rs[0]
 }
 
+// wantDone fails the test if a write did not succeed.
 func wantDone(t *testing.T, what string, r view.Result) {
 	t.Helper()
 	if r != (view.Result{}) {
@@ -101,6 +103,7 @@ func wantDone(t *testing.T, what string, r view.Result) {
 	}
 }
 
+// wantLost fails the test if a write was not lost.
 func wantLost(t *testing.T, what string, r view.Result) {
 	t.Helper()
 	if !r.Lost || r.Err != nil {
@@ -108,17 +111,17 @@ func wantLost(t *testing.T, what string, r view.Result) {
 	}
 }
 
-// wantForeign expects the permanent error of a row that belongs to another sink.
+// wantForeign fails the test if err is not the permanent error of a row that belongs to the sink of owner.
 func wantForeign(t *testing.T, what string, err error, owner view.Target, row state.Row) {
 	t.Helper()
 	foreign, ok := errors.AsType[*view.ForeignRowError](err)
 	if !ok || foreign.View != owner.View || foreign.Pipeline != owner.Pipeline || foreign.Row != row {
 		t.Errorf("%s: got %v, want a ForeignRowError of the view %s of the pipeline %s", what, err, owner.View, owner.Pipeline)
 	}
-	permanent(t, what, err)
+	checkPermanent(t, what, err)
 }
 
-// wantOtherBirth expects the fatal error of a row that has another birth.
+// wantOtherBirth fails the test if err is not the fatal error of a row with another birth.
 func wantOtherBirth(t *testing.T, what string, err error) {
 	t.Helper()
 	if lost, ok := errors.AsType[*state.LostError](err); !ok || !pipeline.IsFatal(err) || lost.Sink != target.View && lost.Sink != groupTarget.View {
@@ -136,7 +139,7 @@ func sortKeys(t testing.TB, rows iter.Seq2[view.Row, error]) (sks []string) {
 	return sks
 }
 
-// rowOf returns the row of a mutation.
+// rowOf returns the row that a mutation writes.
 func rowOf(t *testing.T, m view.Mutation) state.Row {
 	t.Helper()
 	r, err := state.MakeRow(m.PK, m.SK)
@@ -144,8 +147,8 @@ func rowOf(t *testing.T, m view.Mutation) state.Row {
 	return r
 }
 
-// opener returns a function that opens a new store, and then the same one again, as other processes do. The test
-// closes them.
+// opener returns a function that opens a store. The first call creates the store. Later calls open the same store
+// again, as other processes do. Each store is closed when the test ends.
 func opener[S io.Closer](t *testing.T, open func(ctx context.Context, dir string) (S, error)) func() S {
 	dir := t.TempDir()
 	return func() S {

@@ -9,20 +9,20 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// storedRows checks the rows that a [view.Inspector] returns; other stores pass.
+// storedRows checks the rows that a [view.Inspector] returns. A store that is not an Inspector passes.
 func storedRows(t *testing.T, s Store, target view.Target) {
 	in, ok := s.(view.Inspector)
 	if !ok {
 		return
 	}
-	apply(t, s, target, row(t, "a", "1", 5, "five"), tombstone(t, "a", "2", 6))
-	var asked []state.Row
+	apply(t, s, target, putRow(t, "a", "1", 5, "five"), tombstone(t, "a", "2", 6))
+	var requested []state.Row
 	for _, sk := range []string{"2", "3", "1"} {
-		asked = append(asked, groupRow(t, "a", sk))
+		requested = append(requested, groupRow(t, "a", sk))
 	}
-	found, err := in.StoredRows(t.Context(), target, asked)
-	if err != nil || len(found) != len(asked) {
-		t.Fatalf("%d standings of %d rows, error %v", len(found), len(asked), err)
+	found, err := in.StoredRows(t.Context(), target, requested)
+	if err != nil || len(found) != len(requested) {
+		t.Fatalf("%d results for %d rows, error %v", len(found), len(requested), err)
 	}
 	var got []string
 	for _, st := range found {
@@ -32,14 +32,14 @@ func storedRows(t *testing.T, s Store, target view.Target) {
 		}
 		got = append(got, fmt.Sprint(st.Exists, st.Tombstone, st.Version == version(t, 5), st.Version == version(t, 6), st.Source, st.View, st.Pipeline, item))
 	}
-	same(t, "standings", got, []string{
+	checkEqual(t, "stored rows", got, []string{
 		fmt.Sprint(true, true, false, true, "source", "one", "test", ""),
 		fmt.Sprint(false, false, false, false, "", "", "", ""),
 		fmt.Sprint(true, false, true, false, "source", "one", "test", `{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"five"}}`),
 	})
 	missing := target
 	missing.Name = "no such table"
-	if _, err := in.StoredRows(t.Context(), missing, asked); !errors.Is(err, view.ErrNoTable) {
+	if _, err := in.StoredRows(t.Context(), missing, requested); !errors.Is(err, view.ErrNoTable) {
 		t.Errorf("a table that is not there: %v, want ErrNoTable", err)
 	}
 }

@@ -24,15 +24,15 @@ type Store interface {
 
 // Suite describes a kind of store under test.
 type Suite struct {
-	// Open opens the store in dir, new or with earlier writes. An open store may be opened again: each worker opens
-	// the store by itself, as a process does. Required.
+	// Open opens the store in dir, or creates it. It may be called while the store is open: each worker opens the store
+	// itself, as a process does. Required.
 	Open func(ctx context.Context, dir string) (Store, error)
 
-	// Plain counts the items in a table that a reader finds if it does not know of tombstones. Required.
+	// Plain returns the number of items in a table that a reader finds if it knows nothing of tombstones. Required.
 	Plain func(ctx context.Context, s Store, t view.Table) (int, error)
 
-	// TypedKeys is for stores that fix the type of a table's key attributes, and refuse empty keys. Default: a key
-	// may have any type, and be empty.
+	// TypedKeys means that each key attribute of a table has one type, and that keys cannot be empty. Default: keys may
+	// have any type, and may be empty.
 	TypedKeys bool
 
 	// Checks is as in [sinktest.Suite].
@@ -41,15 +41,15 @@ type Suite struct {
 	// Many is the number of rows in the largest call. Default: 3,000.
 	Many int
 
-	// Only lists the views to run, for stores that are slow to open: the others differ in planning, not in the
-	// store. Default: all.
+	// Only has the names of the views to run, for stores that are slow to open. The other views differ in planning,
+	// which does not depend on the store. Default: all.
 	Only []string
 }
 
-// tombstoneKinds are the places of tombstones, as values of Target.InPlace.
+// tombstoneKinds has the values of Target.InPlace, by name.
 var tombstoneKinds = map[string]bool{"Apart": false, "InPlace": true}
 
-// Run checks a store.
+// Run runs the suite on a store.
 func Run(t *testing.T, s Suite) {
 	t.Run("Store", func(t *testing.T) { contract(t, s) })
 	all := views()
@@ -71,7 +71,7 @@ func Run(t *testing.T, s Suite) {
 	}
 }
 
-// suite returns the sink suite for a view on the store.
+// suite returns the sink suite for the view with a store of suite.
 func (v *testView) suite(t *testing.T, suite Suite) sinktest.Suite {
 	return sinktest.Suite{
 		Checks:  suite.Checks,
@@ -81,19 +81,19 @@ func (v *testView) suite(t *testing.T, suite Suite) sinktest.Suite {
 		ByState: v.collision != "" || v.forEach != nil,
 		Flaws:   true,
 		Open: func(dir string) (sinktest.Store, error) {
-			return openStore(
-				func() (Store, error) { return suite.Open(t.Context(), dir) },
-				func(s Store, f *sinktest.Faults) (pipeline.Sink, error) { return v.sink(&faulty{s, f, v.actions}) },
-				func(s Store, f *sinktest.Faults) (pipeline.Sink, error) {
-					return v.flawed().sink(&faulty{s, f, v.actions})
-				},
-				func(s Store) (map[string]string, error) { return v.state(t.Context(), s, suite) })
+			open := func() (Store, error) { return suite.Open(t.Context(), dir) }
+			sink := func(s Store, f *sinktest.Faults) (pipeline.Sink, error) { return v.sink(&faulty{s, f, v.maxActions}) }
+			flawedSink := func(s Store, f *sinktest.Faults) (pipeline.Sink, error) {
+				return v.flawed().sink(&faulty{s, f, v.maxActions})
+			}
+			readState := func(s Store) (map[string]string, error) { return v.state(t.Context(), s, suite) }
+			return openStore(open, sink, flawedSink, readState)
 		},
 	}
 }
 
-// state returns every row of the view's table by its key. If tombstones are apart, it checks that a plain reader
-// finds the same number of rows.
+// state returns the rows of the view's table by key. If tombstones are apart, it also checks that a plain reader finds
+// the same number of rows.
 func (v *testView) state(ctx context.Context, r Store, suite Suite) (map[string]string, error) {
 	s, err := v.sink(nil)
 	if err != nil {
@@ -111,7 +111,7 @@ func (v *testView) state(ctx context.Context, r Store, suite Suite) (map[string]
 	return rows, err
 }
 
-// byKey returns every row by its key; none if the table was never written.
+// byKey returns the rows by key. It returns none if the table does not exist.
 func byKey(all iter.Seq2[view.Row, error], key ...string) (map[string]string, error) {
 	rows := make(map[string]string)
 	for row, err := range all {
@@ -142,11 +142,11 @@ func rowName(row sinktest.Item, key ...string) string {
 	return name
 }
 
-// openStore opens a store once to read, and once for each sink.
+// openStore returns a store for the sink suite. It opens the store once for reading, and once for each sink.
 func openStore[S io.Closer](
 	open func() (S, error), sink, flawed func(S, *sinktest.Faults) (pipeline.Sink, error), state func(S) (map[string]string, error),
 ) (sinktest.Store, error) {
-	p := &process[S]{open: open}
+	p := &openStores[S]{open: open}
 	reader, err := p.store()
 	if err != nil {
 		return sinktest.Store{}, err
@@ -164,14 +164,14 @@ func openStore[S io.Closer](
 	return sinktest.Store{Sink: opener(sink), Flawed: opener(flawed), State: read, Close: p.close}, nil
 }
 
-// process holds the open stores: one for each worker, and one to read.
-type process[S io.Closer] struct {
+// openStores has the open stores: one for each worker, and one for reading.
+type openStores[S io.Closer] struct {
 	open func() (S, error)
 	mu   sync.Mutex
 	all  []S
 }
 
-func (p *process[S]) store() (S, error) {
+func (p *openStores[S]) store() (S, error) {
 	s, err := p.open()
 	if err != nil {
 		return s, err
@@ -182,7 +182,7 @@ func (p *process[S]) store() (S, error) {
 	return s, nil
 }
 
-func (p *process[S]) close() error {
+func (p *openStores[S]) close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var errs []error
@@ -193,7 +193,7 @@ func (p *process[S]) close() error {
 	return errors.Join(errs...)
 }
 
-// injectFaults makes a call of n writes that the suite may fail, also between two of the writes.
+// injectFaults makes a call of n writes. The suite can make it fail, including between two of the writes.
 func injectFaults[R any](f *sinktest.Faults, n int, call func(n int) (R, error)) (r R, err error) {
 	err = f.Call(n, func(n int) error {
 		r, err = call(n)
@@ -202,11 +202,11 @@ func injectFaults[R any](f *sinktest.Faults, n int, call func(n int) (R, error))
 	return r, err
 }
 
-// faulty is a store whose calls the suite may fail, also between two mutations.
+// faulty is a store that injects errors into calls, including between two mutations.
 type faulty struct {
 	view.Store
-	faults  *sinktest.Faults
-	actions int // limit of a transaction; 0: that of the store
+	faults     *sinktest.Faults
+	maxActions int // maximum number of actions in a transaction; 0 for the limit of the store
 }
 
 func (f *faulty) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {

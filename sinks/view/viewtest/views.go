@@ -16,37 +16,37 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// testView is a view in two forms that share no code: templates for the sink, and a function of an item for the
-// model.
+// testView is a view in two forms that share no code. The sink uses the templates. The model uses the function model or
+// elements.
 type testView struct {
 	rowShape
 	attributes map[string]string
-	model      func(item sinktest.Item) (sinktest.Item, bool)
+	model      func(item sinktest.Item) (sinktest.Item, bool) // returns the row of an item
 
-	shards    int            // for {@shard} in the partition key
-	collision view.Collision // for rows guarded by item; "" for rows that guard themselves
-	inPlace   bool           // its tombstones are in place
+	shards    int            // number of shards for {@shard} in the partition key
+	collision view.Collision // collision rule of rows guarded by item; "" if rows guard themselves
+	inPlace   bool           // tombstones are in place
 
-	forEach     *elements.Spec                           // of a view with a row for each element; nil: an item has one row
-	elements    func(item sinktest.Item) []sinktest.Item // the model with forEach, instead of model
-	whenElement func(item.Value) bool                    // the condition of elements; nil: all
-	actions     int                                      // limit of a transaction; 0: that of the store
+	forEach     *elements.Spec                           // elements that have a row each; nil if an item has one row
+	elements    func(item sinktest.Item) []sinktest.Item // returns the rows of an item; used instead of model with forEach
+	whenElement func(item.Value) bool                    // condition for the elements that have a row; nil if all have one
+	maxActions  int                                      // maximum number of actions in a transaction; 0 for the limit of the store
 }
 
 // rowShape is the common part of views and aggregates under test.
 type rowShape struct {
 	name      string
-	keys      map[string]string // of the source table; nil: PK and SK
-	key       []string          // names of the row key
-	templates []string          // of the row key
+	keys      map[string]string // key attributes of the source table and their types; nil for PK and SK
+	key       []string          // names of the row's key attributes
+	templates []string          // templates of the row's key attributes
 	when      func(item item.Image) (bool, error)
 
-	// flawKey is the index of the template that [sinktest.FlawKey] makes fail. Below 0 the condition fails instead,
-	// because the row key would change with that template.
+	// flawKey is the index of the template that [sinktest.FlawKey] makes fail. If it is below 0, the condition fails
+	// instead, because the row key would change with such a template.
 	flawKey int
 }
 
-// row returns the row key and the condition for a sink.
+// row returns the key attributes of rows and the condition, for the options of a sink.
 func (s *rowShape) row(o template.Options) (pk, sk view.Attribute, when pipeline.ItemCondition, err error) {
 	for i, k := range []*view.Attribute{&pk, &sk}[:len(s.key)] {
 		k.Name = s.key[i]
@@ -60,16 +60,16 @@ func (s *rowShape) row(o template.Options) (pk, sk view.Attribute, when pipeline
 	return pk, sk, when, nil
 }
 
-// flawed returns the shape with a key that fails on flaws, and with a condition that fails on images with one of
-// the attributes spoils.
-func (s rowShape) flawed(spoils ...string) rowShape {
+// flawed returns the shape with a key template that fails on flaws, and with a condition that fails on images with any
+// of the attributes.
+func (s rowShape) flawed(attributes ...string) rowShape {
 	if s.flawKey < 0 {
-		spoils = append(spoils, sinktest.FlawKey)
+		attributes = append(attributes, sinktest.FlawKey)
 	} else {
 		s.templates = slices.Clone(s.templates)
 		s.templates[s.flawKey] += optionalKey
 	}
-	s.when = failingCondition(s.when, spoils)
+	s.when = failingCondition(s.when, attributes)
 	return s
 }
 
@@ -210,7 +210,7 @@ func selfGuardedViews() []*testView {
 
 func text(s string) sinktest.Attr { return sinktest.Attr{"S": s} }
 
-// addAttribute adds an attribute unless it is missing, NULL or empty.
+// addAttribute adds an attribute to a row, unless the attribute is missing, NULL or empty.
 func addAttribute(row sinktest.Item, name string, a sinktest.Attr) {
 	_, null := a["NULL"]
 	if a == nil || null || a["S"] == "" || a["B"] == "" {
@@ -219,7 +219,7 @@ func addAttribute(row sinktest.Item, name string, a sinktest.Attr) {
 	row[name] = a
 }
 
-// keyOf returns the canonical key of an item, by its definition.
+// keyOf returns the canonical key of an item. It follows the definition in pipeline/item, without its code.
 func keyOf(it sinktest.Item, names ...string) string {
 	var parts []string
 	for _, name := range names {
@@ -232,7 +232,7 @@ func keyOf(it sinktest.Item, names ...string) string {
 			encoded, _ := a["B"].(string)
 			raw, err := base64.StdEncoding.DecodeString(encoded)
 			if err != nil {
-				panic(err) // the suite made it
+				panic(err) // the suite encoded the value
 			}
 			parts = append(parts, "="+base64.RawURLEncoding.EncodeToString(raw))
 		}

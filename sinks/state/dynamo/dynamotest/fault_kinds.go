@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/awstest"
 )
 
-// Refuse answers with an error of the API, and does not send the call. status and
-// code are, for example, 400 and ProvisionedThroughputExceededException.
+// Refuse answers with an error of the API, and does not send the call. status and code are for example 400 and
+// ProvisionedThroughputExceededException.
 func Refuse(status int, code, message string) Fault {
 	return func(r *Request) (*http.Response, error) {
 		return r.answer(status, map[string]any{"__type": "com.amazonaws.dynamodb.v20120810#" + code, "message": message})
@@ -40,8 +40,8 @@ type Reason struct {
 	Item          map[string]any // the stored item in DynamoDB JSON
 }
 
-// Cancel cancels a transaction for these reasons, in the order of its actions. The zero
-// Reason, and a missing one, means None. Any other call gets a conflict.
+// Cancel answers that a transaction was cancelled. reasons are in the order of its actions. A zero or missing Reason
+// has the code None. A call that is not a transaction gets a conflict.
 func Cancel(reasons ...Reason) Fault {
 	return func(r *Request) (*http.Response, error) {
 		if r.Op != "TransactWriteItems" {
@@ -90,7 +90,7 @@ func Lost() Fault {
 	}
 }
 
-// Cut sends the call, and cuts the answer after its first n bytes.
+// Cut sends the call, and ends the answer after its first n bytes.
 func Cut(n int) Fault {
 	return func(r *Request) (*http.Response, error) {
 		resp, err := r.Send()
@@ -105,17 +105,17 @@ func Cut(n int) Fault {
 	}
 }
 
-// Through is a call that suffers outer, with inner in the place of the server: what is
-// refused, and cut off besides.
+// Through applies outer to a call, with inner in place of the server. For example, a call is refused, and its answer is
+// also cut.
 func Through(inner, outer Fault) Fault {
 	return func(r *Request) (*http.Response, error) {
-		of := *r
-		of.send = func([]byte) (*http.Response, error) { return inner(r) }
-		return outer(&of)
+		inside := *r
+		inside.send = func([]byte) (*http.Response, error) { return inner(r) }
+		return outer(&inside)
 	}
 }
 
-// Meanwhile does something before the call is sent: another writer is faster.
+// Meanwhile calls do before the call is sent, so that do acts as another, faster writer.
 func Meanwhile(do func()) Fault {
 	return func(r *Request) (*http.Response, error) {
 		do()
@@ -123,8 +123,8 @@ func Meanwhile(do func()) Fault {
 	}
 }
 
-// Unprocessed has n of the keys of a BatchGetItem answered, and the others come back
-// as unprocessed. Of any other call it is a throttle.
+// Unprocessed lets the server answer the first n keys of a BatchGetItem, and returns the others as unprocessed. A call
+// of another operation is throttled.
 func Unprocessed(n int) Fault {
 	return func(r *Request) (*http.Response, error) {
 		if r.Op != "BatchGetItem" {
@@ -136,33 +136,33 @@ func Unprocessed(n int) Fault {
 		if err := json.Unmarshal(r.Body, &in); err != nil {
 			return nil, err
 		}
-		asked, back, left := make(map[string]any), make(map[string]any), n
+		requested, unprocessed, left := make(map[string]any), make(map[string]any), n
 		for _, table := range slices.Sorted(maps.Keys(in.RequestItems)) {
 			var keys []json.RawMessage
 			if err := json.Unmarshal(in.RequestItems[table]["Keys"], &keys); err != nil {
 				return nil, err
 			}
-			now := keys[:min(left, len(keys))]
-			left -= len(now)
-			for part, keys := range map[*map[string]any][]json.RawMessage{&asked: now, &back: keys[len(now):]} {
+			sent := keys[:min(left, len(keys))]
+			left -= len(sent)
+			for part, keys := range map[*map[string]any][]json.RawMessage{&requested: sent, &unprocessed: keys[len(sent):]} {
 				if len(keys) == 0 {
 					continue
 				}
-				of := map[string]any{"Keys": keys}
+				request := map[string]any{"Keys": keys}
 				for name, v := range in.RequestItems[table] {
 					if name != "Keys" {
-						of[name] = v
+						request[name] = v
 					}
 				}
-				(*part)[table] = of
+				(*part)[table] = request
 			}
 		}
-		out := map[string]any{"Responses": map[string]any{}, "UnprocessedKeys": back}
-		if len(asked) == 0 {
+		out := map[string]any{"Responses": map[string]any{}, "UnprocessedKeys": unprocessed}
+		if len(requested) == 0 {
 			return r.answer(http.StatusOK, out)
 		}
 		var err error
-		if r.Body, err = json.Marshal(map[string]any{"RequestItems": asked}); err != nil {
+		if r.Body, err = json.Marshal(map[string]any{"RequestItems": requested}); err != nil {
 			return nil, err
 		}
 		resp, err := r.Send()
@@ -179,7 +179,7 @@ func Unprocessed(n int) Fault {
 	}
 }
 
-// answer is an answer of the API without a server.
+// answer returns an answer of the API without a server.
 func (r *Request) answer(status int, body map[string]any) (*http.Response, error) {
 	b, err := json.Marshal(body)
 	return awstest.Answer(r.http, status, jsonType, string(b)), err

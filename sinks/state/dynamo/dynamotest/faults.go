@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/awstest"
 )
 
-// Request is a call that a fault may send, change or refuse.
+// Request is a call that a [Fault] may change, send or refuse.
 type Request struct {
 	Op   string // TransactWriteItems, PutItem, ...
 	Body []byte // JSON
@@ -20,10 +20,10 @@ type Request struct {
 // Send sends the call with Body, which a fault may have changed. DynamoDB Local does not check signatures.
 func (r *Request) Send() (*http.Response, error) { return r.send(r.Body) }
 
-// Fault is what becomes of a call. It may send it, and may do so more than once.
+// Fault answers a call. It may send the call any number of times.
 type Fault func(r *Request) (*http.Response, error)
 
-// Faults decides which calls of its clients get a Fault. The zero Faults sends every call. It is safe for
+// Faults chooses the calls of its clients that get a Fault. The zero Faults sends every call. Faults is safe for
 // concurrent use.
 type Faults struct {
 	mu     sync.Mutex
@@ -31,10 +31,11 @@ type Faults struct {
 	random []Fault
 	chance float64
 	dice   *rand.Rand
-	seen   map[string]int
+	calls  map[string]int // number of calls by operation
 }
 
-// Next queues faults for the next calls of an operation, one for each call. A nil fault sends its call.
+// Next queues faults for the next calls of an operation, one fault for each call. If the fault is nil, the call is
+// sent.
 func (f *Faults) Next(op string, faults ...Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -44,8 +45,8 @@ func (f *Faults) Next(op string, faults ...Fault) {
 	f.queued[op] = append(f.queued[op], faults...)
 }
 
-// Randomly gives each call one of faults, with a chance between 0 and 1. The same seed
-// gives the same sequence, in the order of calls.
+// Randomly gives a call one of faults with a probability of chance, which is between 0 and 1. The same seed results in
+// the same sequence of faults.
 func (f *Faults) Randomly(seed uint64, chance float64, faults ...Fault) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,16 +57,16 @@ func (f *Faults) Randomly(seed uint64, chance float64, faults ...Fault) {
 func (f *Faults) Calls(op string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.seen[op]
+	return f.calls[op]
 }
 
 func (f *Faults) take(op string) Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.seen == nil {
-		f.seen = make(map[string]int)
+	if f.calls == nil {
+		f.calls = make(map[string]int)
 	}
-	f.seen[op]++
+	f.calls[op]++
 	if q := f.queued[op]; len(q) > 0 {
 		f.queued[op] = q[1:]
 		return q[0]
@@ -76,8 +77,8 @@ func (f *Faults) take(op string) Fault {
 	return nil
 }
 
-// over returns a transport that applies f to calls before next.
-func (f *Faults) over(next http.RoundTripper) http.RoundTripper {
+// transport returns a transport that applies f to each call, and sends calls with next.
+func (f *Faults) transport(next http.RoundTripper) http.RoundTripper {
 	return awstest.Transport(next, func(op string, r *http.Request, body []byte, send func(body []byte) (*http.Response, error)) (*http.Response, error) {
 		call := &Request{Op: op, Body: body, http: r, send: send}
 		if fault := f.take(op); fault != nil {
@@ -87,8 +88,8 @@ func (f *Faults) over(next http.RoundTripper) http.RoundTripper {
 	})
 }
 
-// Client returns an HTTP client that applies f. If next answers by itself, a test
-// needs no socket.
+// Client returns an HTTP client that applies f to each call, and sends calls with next. If next answers calls itself, a
+// test needs no server.
 func (f *Faults) Client(next http.RoundTripper) *http.Client {
-	return &http.Client{Transport: f.over(next)}
+	return &http.Client{Transport: f.transport(next)}
 }

@@ -19,9 +19,9 @@ import (
 // Env is the environment variable with the endpoint of DynamoDB Local.
 const Env = "TABLEWAKE_TEST_DYNAMODB"
 
-// Server is DynamoDB Local as one test uses it.
+// Server is the view that one test has of DynamoDB Local: its own tables.
 type Server struct {
-	salt      string // random part of table names, since the server outlives the test
+	salt      string // random part of table names, because other tests use the same server
 	endpoint  string
 	transport *http.Transport
 
@@ -29,8 +29,8 @@ type Server struct {
 	tables []string // full names of the created tables
 }
 
-// Open returns the server of the environment variable Env, and fails the test if Env is not set. It deletes the
-// tables and closes the connections when the test ends.
+// Open returns the server whose endpoint is in the environment variable Env. It fails the test if the variable is not
+// set. When the test ends, Open's cleanup deletes the tables and closes the connections.
 func Open(t testing.TB) *Server {
 	t.Helper()
 	endpoint := os.Getenv(Env)
@@ -47,7 +47,8 @@ func Open(t testing.TB) *Server {
 	return s
 }
 
-// Client returns a client of a world. Clients of one Server and one world see the same tables. faults may be nil.
+// Client returns a client that sees only the tables of a world. Clients of one Server with the same world see the same
+// tables. faults may be nil.
 func (s *Server) Client(world string, faults *Faults) *dynamodb.Client {
 	return dynamodb.New(s.options(faults), func(o *dynamodb.Options) {
 		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
@@ -56,13 +57,13 @@ func (s *Server) Client(world string, faults *Faults) *dynamodb.Client {
 	})
 }
 
-// options returns the options of a client. DynamoDB Local keeps some 30 threads for
-// every access key, so all tests of a process share one.
+// options returns the options of a client. All tests of a process share one access key, because DynamoDB Local keeps
+// about 30 threads for each access key.
 func (s *Server) options(faults *Faults) dynamodb.Options {
 	key := "tablewaketest" + strconv.Itoa(os.Getpid())
 	var transport http.RoundTripper = s.transport
 	if faults != nil {
-		transport = faults.over(transport)
+		transport = faults.transport(transport)
 	}
 	return dynamodb.Options{
 		BaseEndpoint: aws.String(s.endpoint),
@@ -74,10 +75,10 @@ func (s *Server) options(faults *Faults) dynamodb.Options {
 	}
 }
 
-func (s *Server) made(table string) {
+func (s *Server) noteTable(table string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !slices.Contains(s.tables, table) { // a table may be deleted and recreated
+	if !slices.Contains(s.tables, table) { // it is already there if the table was deleted and recreated
 		s.tables = append(s.tables, table)
 	}
 }

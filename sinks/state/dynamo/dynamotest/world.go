@@ -19,8 +19,8 @@ func (s *Server) prefix(world string) string {
 	return s.salt + "-" + hex.EncodeToString(sum[:5]) + "-"
 }
 
-// renaming is middleware that adds the prefix of a world to table names in requests, and removes
-// it from answers. It changes copies, since the caller owns the requests.
+// renaming is middleware that adds the prefix of a world to table names in requests, and removes it from table names in
+// answers. It changes copies of the requests, because the caller owns the requests.
 type renaming struct {
 	server *Server
 	prefix string
@@ -35,7 +35,7 @@ func (r *renaming) HandleInitialize(ctx context.Context, in middleware.Initializ
 	switch p := in.Parameters.(type) {
 	case *dynamodb.BatchGetItemInput:
 		c := *p
-		c.RequestItems = keyed(p.RequestItems, r.inside)
+		c.RequestItems = keyed(p.RequestItems, r.addPrefix)
 		in.Parameters = &c
 	case *dynamodb.TransactWriteItemsInput:
 		c := *p
@@ -60,29 +60,30 @@ func (r *renaming) HandleInitialize(ctx context.Context, in middleware.Initializ
 		return out, meta, err
 	}
 	if created != "" {
-		r.server.made(created)
+		r.server.noteTable(created)
 	}
 	switch p := out.Result.(type) {
 	case *dynamodb.BatchGetItemOutput:
-		p.Responses, p.UnprocessedKeys = keyed(p.Responses, r.outside), keyed(p.UnprocessedKeys, r.outside)
+		p.Responses, p.UnprocessedKeys = keyed(p.Responses, r.removePrefix), keyed(p.UnprocessedKeys, r.removePrefix)
 	case *dynamodb.DescribeTableOutput:
-		p.Table.TableName = aws.String(r.outside(aws.ToString(p.Table.TableName)))
+		p.Table.TableName = aws.String(r.removePrefix(aws.ToString(p.Table.TableName)))
 	}
 	return out, meta, nil
 }
 
-// renamed returns a copy of a request, or of a part of one, with the name of its table changed.
+// renamed returns a copy of a request, or of an action of a request, with the prefix in its table name. p is a pointer
+// to it.
 func (r *renaming) renamed(p any) any {
 	c := reflect.New(reflect.TypeOf(p).Elem())
 	c.Elem().Set(reflect.ValueOf(p).Elem())
 	if name := c.Elem().FieldByName("TableName"); name.IsValid() {
-		name.Set(reflect.ValueOf(aws.String(r.inside(name.Elem().String()))))
+		name.Set(reflect.ValueOf(aws.String(r.addPrefix(name.Elem().String()))))
 	}
 	return c.Interface()
 }
 
-func (r *renaming) inside(table string) string  { return r.prefix + table }
-func (r *renaming) outside(table string) string { return strings.TrimPrefix(table, r.prefix) }
+func (r *renaming) addPrefix(table string) string    { return r.prefix + table }
+func (r *renaming) removePrefix(table string) string { return strings.TrimPrefix(table, r.prefix) }
 
 func keyed[V any](m map[string]V, name func(string) string) map[string]V {
 	renamed := make(map[string]V, len(m))
