@@ -51,5 +51,6 @@ func (h *handler) logNacked(ctx context.Context, b *eventRecords, a *answer) {
 		why = errDeadline.Error()
 	}
 	h.o.log.LogAttrs(ctx, slog.LevelWarn, "not all records are delivered: Lambda brings the rest again",
-		slog.String("why", why), slog.Int("records", a.records), slog.Int("from_index", a.finished), slog.String("partition", b.pages[0].Partition))
+		slog.String("why", why), slog.Int("records", a.records), slog.Int("from_index", a.finished),
+		slog.String("partition", b.pages[0].Partition))
 }

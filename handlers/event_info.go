@@ -44,7 +44,8 @@ func detectEvent(b []byte) eventInfo {
 				}
 			}
 		case "eventSourceARN": // a tumbling window's event has it, even without records
-			if parts := strings.SplitN(jsoncursor.Unquote(c.Text()), ":", 4); len(parts) == 4 && parts[0] == "arn" && info.origin == "" {
+			if parts := strings.SplitN(jsoncursor.Unquote(c.Text()), ":", 4); len(parts) == 4 && parts[0] == "arn" &&
+				info.origin == "" {
 				info.origin = origin("aws:" + parts[2])
 			}
 		case "tablewake":
@@ -76,15 +77,20 @@ func (h *handler) accepts(info eventInfo) error {
 	case info.origin == fromCommand && slices.Contains(h.acceptedOrigins, info.origin):
 		return nil
 	case info.origin == fromCommand:
-		return errs.Errorf("the event is a command of tablewake, and this handler takes events of %s: send it to a function of handlers.All or handlers.OnFailure", redact.Safe(h.originNames()))
+		return errs.Errorf(
+			"the event is a command of tablewake, and this handler takes events of %s: send it to a function of handlers.All or handlers.OnFailure", redact.Safe(h.originNames()))
 	case info.hasRecords && info.origin != "":
-		return errs.Errorf("the event comes from %s, and this handler takes events of %s: point the function's event source mapping there, or use the handler for this source (handlers.All accepts all sources)", redact.Safe(info.origin.safeName()), redact.Safe(h.originNames()))
+		return errs.Errorf(
+			"the event comes from %s, and this handler takes events of %s: point the function's event source mapping there, or use the handler for this source (handlers.All accepts all sources)", redact.Safe(info.origin.safeName()), redact.Safe(h.originNames()))
 	case info.hasRecords:
-		return errs.Errorf("the event's records name no eventSource, and events of %s do: invoke the function by an event source mapping, or with a copy of such an event", redact.Safe(h.originNames()))
+		return errs.Errorf(
+			"the event's records name no eventSource, and events of %s do: invoke the function by an event source mapping, or with a copy of such an event", redact.Safe(h.originNames()))
 	case info.isObject:
-		return errs.Errorf("the event has no Records, and events of %s do: invoke the function by an event source mapping, or with a copy of such an event", redact.Safe(h.originNames()))
+		return errs.Errorf(
+			"the event has no Records, and events of %s do: invoke the function by an event source mapping, or with a copy of such an event", redact.Safe(h.originNames()))
 	}
-	return errs.New("the event is not a JSON object: invoke the function by an event source mapping, or with a copy of such an event")
+	return errs.New(
+		"the event is not a JSON object: invoke the function by an event source mapping, or with a copy of such an event")
 }
 
 // originNames lists the origins that the handler accepts.
@@ -101,7 +107,8 @@ func (h *handler) originNames() string {
 // safeName returns the name of a service. For another text, which may contain data, it returns "an unknown source".
 func (o origin) safeName() string {
 	service, ok := strings.CutPrefix(string(o), "aws:")
-	if !ok || len(service) > 20 || strings.ContainsFunc(service, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
+	if !ok || len(service) > 20 || strings.ContainsFunc(service,
+		func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
 		return "an unknown source"
 	}
 	return string(o)

@@ -79,9 +79,12 @@ type notification struct {
 }
 
 var (
-	errDeadLetter   = errs.New("the message is a dead letter of a pipeline, not a batch that Lambda discarded: deliver it with `tablewake redrive`, and give the event source mapping's on-failure destination a queue of its own")
-	errForeign      = errs.New("the message names no batch that Lambda discarded: look at it in the queue's console, and send to this queue only the on-failure destination of an event source mapping, or s3:ObjectCreated:* of its bucket")
-	errOtherS3Event = errs.New("the message is about an S3 event other than s3:ObjectCreated:*: narrow the bucket's notification to that, and delete the message")
+	errDeadLetter = errs.New(
+		"the message is a dead letter of a pipeline, not a batch that Lambda discarded: deliver it with `tablewake redrive`, and give the event source mapping's on-failure destination a queue of its own")
+	errForeign = errs.New(
+		"the message names no batch that Lambda discarded: look at it in the queue's console, and send to this queue only the on-failure destination of an event source mapping, or s3:ObjectCreated:* of its bucket")
+	errOtherS3Event = errs.New(
+		"the message is about an S3 event other than s3:ObjectCreated:*: narrow the bucket's notification to that, and delete the message")
 )
 
 // parseNotice parses the body of a message.

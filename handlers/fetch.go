@@ -17,7 +17,9 @@ import (
 // fetchDiscarded returns the records of a discarded batch. If the invocation record has the whole event, it takes them
 // from the event. Otherwise it takes them from the stream. losses are the records that neither the event nor the stream
 // has.
-func (h *handler) fetchDiscarded(ctx context.Context, due deadlines, r *invocationRecord) (b *eventRecords, losses []loss, err error) {
+func (h *handler) fetchDiscarded(
+	ctx context.Context, due deadlines, r *invocationRecord,
+) (b *eventRecords, losses []loss, err error) {
 	from := fromDynamoDB
 	if r.Kinesis != nil {
 		from = fromKinesis
@@ -37,9 +39,11 @@ func (h *handler) fetchDiscarded(ctx context.Context, due deadlines, r *invocati
 	}
 	switch {
 	case r.DynamoDB == nil:
-		return nil, nil, errs.New("the message names records of a Kinesis stream, which this handler does not read: give the event source mapping an S3 on-failure destination, which keeps the records, and read these records from the stream by hand while it keeps them")
+		return nil, nil, errs.New(
+			"the message names records of a Kinesis stream, which this handler does not read: give the event source mapping an S3 on-failure destination, which keeps the records, and read these records from the stream by hand while it keeps them")
 	case h.o.streams == nil:
-		return nil, nil, errs.New("the message names records of a stream, and this function does not read streams: give handlers.WithStreams")
+		return nil, nil, errs.New(
+			"the message names records of a stream, and this function does not read streams: give handlers.WithStreams")
 	}
 	if err := r.DynamoDB.check(); err != nil {
 		return nil, nil, err
@@ -88,7 +92,8 @@ const (
 
 // readRange reads until the end of the range or of the shard.
 func (f *rangeFetch) readRange(ctx context.Context) error {
-	at := shardreader.ShardPosition{StreamARN: f.info.StreamARN, Shard: f.info.ShardID, Type: shardreader.AtSequence, Sequence: f.info.First}
+	at := shardreader.ShardPosition{StreamARN: f.info.StreamARN, Shard: f.info.ShardID, Type: shardreader.AtSequence,
+		Sequence: f.info.First}
 	var iterator string
 	for emptyPages, iteratorCount := 0, 0; ; {
 		var answer record.GetRecordsPage
@@ -98,7 +103,8 @@ func (f *rangeFetch) readRange(ctx context.Context) error {
 			iterator, err = f.api.GetShardIterator(ctx, at)
 		}
 		if err == nil {
-			answer, err = f.api.GetRecords(ctx, shardreader.RecordsQuery{Iterator: iterator, StreamARN: at.StreamARN, Shard: at.Shard})
+			answer, err = f.api.GetRecords(ctx, shardreader.RecordsQuery{Iterator: iterator, StreamARN: at.StreamARN,
+				Shard: at.Shard})
 		}
 		switch {
 		case err == nil:
@@ -275,7 +281,8 @@ type loss struct {
 
 func (l loss) gap() record.Gap {
 	return record.Gap{
-		StreamARN: l.info.StreamARN, Shard: l.info.ShardID, After: addToSequence(l.first, -1), Before: addToSequence(l.last, 1), From: l.info.From, To: l.info.To,
+		StreamARN: l.info.StreamARN, Shard: l.info.ShardID, After: addToSequence(l.first, -1),
+		Before: addToSequence(l.last, 1), From: l.info.From, To: l.info.To,
 	}
 }
 
@@ -293,6 +300,7 @@ func addToSequence(sequence string, delta int64) string {
 
 func (h *handler) logLoss(ctx context.Context, l loss, text string) {
 	h.o.log.LogAttrs(ctx, slog.LevelError, text,
-		slog.String("stream", l.info.StreamARN), slog.String("shard", l.info.ShardID), slog.String("first", l.first), slog.String("last", l.last),
+		slog.String("stream", l.info.StreamARN), slog.String("shard", l.info.ShardID), slog.String("first", l.first),
+		slog.String("last", l.last),
 		slog.Int("records_about", l.records), slog.Time("from", l.info.From), slog.Time("to", l.info.To))
 }

@@ -58,7 +58,8 @@ var _ lambda.Handler = (*handler)(nil)
 
 func newHandler(p *pipeline.Pipeline, opts []Option, origins ...origin) *handler {
 	o := newOptions(opts)
-	return &handler{pipeline: p, decoder: p.Decoder(), o: o, tel: newTelemetry(&o, p.Name()), acceptedOrigins: origins, runSlot: make(chan struct{}, 1)}
+	return &handler{pipeline: p, decoder: p.Decoder(), o: o, tel: newTelemetry(&o, p.Name()), acceptedOrigins: origins,
+		runSlot: make(chan struct{}, 1)}
 }
 
 // Error is the error of an invocation that failed completely, so Lambda brings its event again. Logs may show its text.
@@ -95,7 +96,9 @@ func lambdaError(err error) error {
 	return e
 }
 
-func (h *handler) answer(ctx context.Context, due deadlines, now time.Time, info eventInfo, payload []byte) (answer, error) {
+func (h *handler) answer(
+	ctx context.Context, due deadlines, now time.Time, info eventInfo, payload []byte,
+) (answer, error) {
 	if err := h.accepts(info); err != nil {
 		// If the event is not JSON, the syntax error is more helpful.
 		if _, broken := h.decoder.Decode(bytes.Clone(payload)); info.origin == "" && broken != nil {
@@ -114,7 +117,9 @@ func (h *handler) answer(ctx context.Context, due deadlines, now time.Time, info
 }
 
 // deliverRecords delivers the records of an event of a stream.
-func (h *handler) deliverRecords(ctx context.Context, due deadlines, now time.Time, from origin, event []byte) (answer, error) {
+func (h *handler) deliverRecords(
+	ctx context.Context, due deadlines, now time.Time, from origin, event []byte,
+) (answer, error) {
 	batch, err := h.decodeEvent(event, from)
 	if err != nil {
 		return answer{}, err
@@ -134,11 +139,13 @@ func (h *handler) deliverRecords(ctx context.Context, due deadlines, now time.Ti
 	a.finished = index
 	h.logNacked(ctx, batch, &a)
 	if sequence == "" {
-		return a, errs.Errorf("record %d is not finished and has no sequence number to name it to Lambda, so all of the batch comes again", index)
+		return a, errs.Errorf(
+			"record %d is not finished and has no sequence number to name it to Lambda, so all of the batch comes again", index)
 	}
 	if a.timedOut && batch.noneFinished() {
 		// If the answer named the first record, Lambda would bring the same event again, without splitting it.
-		return a, errs.Errorf("%w and none of its %d records is finished, so all of the batch comes again, in halves where the event source mapping has BisectBatchOnFunctionError: where no sink is down, give the function a larger timeout, or the mapping a smaller batch", errDeadline, a.records)
+		return a, errs.Errorf(
+			"%w and none of its %d records is finished, so all of the batch comes again, in halves where the event source mapping has BisectBatchOnFunctionError: where no sink is down, give the function a larger timeout, or the mapping a smaller batch", errDeadline, a.records)
 	}
 	a.failed = []string{sequence}
 	return a, nil

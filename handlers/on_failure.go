@@ -38,9 +38,13 @@ func (h *handler) runCommand(ctx context.Context, due deadlines, name string) (a
 	a := answer{command: true}
 	switch {
 	case name != "redrive":
-		return a, errs.New(`the event names an unknown command: write {"tablewake":"redrive"}, and send {"tablewake":"audit"} to a function with TABLEWAKE_COMMAND=audit`)
+		return a,
+			errs.New(
+				`the event names an unknown command: write {"tablewake":"redrive"}, and send {"tablewake":"audit"} to a function with TABLEWAKE_COMMAND=audit`)
 	case h.o.redrive == nil:
-		return a, errs.New("the event asks to redrive dead letters, and this function is not set up to: write dead_letters.redrive: auto")
+		return a,
+			errs.New(
+				"the event asks to redrive dead letters, and this function is not set up to: write dead_letters.redrive: auto")
 	}
 	ctx, cancel := due.context(ctx)
 	defer cancel()
@@ -140,7 +144,8 @@ func (h *handler) deliverDiscarded(ctx context.Context, due deadlines, r *invoca
 func (h *handler) storeGap(ctx context.Context, due deadlines, l loss) error {
 	if h.o.gaps == nil {
 		h.logLoss(ctx, l, "records are lost, and no store of gaps is configured: the message stays")
-		return errs.New("records are lost and there is no store of gaps: configure state.table, or give handlers.WithGaps, or delete the message after you noted the loss")
+		return errs.New(
+			"records are lost and there is no store of gaps: configure state.table, or give handlers.WithGaps, or delete the message after you noted the loss")
 	}
 	storeCtx, cancel := due.context(ctx)
 	defer cancel()
@@ -164,7 +169,8 @@ func (h *handler) deliverAll(ctx context.Context, due deadlines, b *eventRecords
 	case allFinished:
 		return nil
 	case timedOut:
-		return errs.Errorf("record %d of its page (sequence number %s) is not delivered: %w", index, redact.Safe(sequence), errDeadline)
+		return errs.Errorf("record %d of its page (sequence number %s) is not delivered: %w", index, redact.Safe(sequence),
+			errDeadline)
 	default:
 		return errs.Errorf("record %d of its page (sequence number %s) is not delivered", index, redact.Safe(sequence))
 	}
@@ -184,20 +190,23 @@ var ErrGone = errs.New("the object is gone")
 // bucket.
 func (h *handler) readInvocationRecord(ctx context.Context, due deadlines, ref objectRef) (*invocationRecord, error) {
 	if h.o.objects == nil {
-		return nil, errs.New("the message names an object of S3, and this function does not read S3: give handlers.WithObjects")
+		return nil, errs.New(
+			"the message names an object of S3, and this function does not read S3: give handlers.WithObjects")
 	}
 	ctx, cancel := due.context(ctx)
 	defer cancel()
 	b, err := h.o.objects.GetObject(ctx, ref.bucket, ref.key, ref.version)
 	switch {
 	case errors.Is(err, ErrGone):
-		return nil, errs.Errorf("%s: %w, and with it the position of its records in the stream: restore it from its versions or a backup, or delete the message; views and indexes of these items are correct again after their next change", redact.Safe(ref.String()), ErrGone)
+		return nil, errs.Errorf(
+			"%s: %w, and with it the position of its records in the stream: restore it from its versions or a backup, or delete the message; views and indexes of these items are correct again after their next change", redact.Safe(ref.String()), ErrGone)
 	case err != nil:
 		return nil, errs.Errorf("%s: %w", redact.Safe(ref.String()), err)
 	}
 	var r invocationRecord
 	if json.Unmarshal(b, &r) != nil || r.DynamoDB == nil && r.Kinesis == nil {
-		return nil, errs.Errorf("%s: this is not the record of a discarded batch: narrow the bucket's notification to the prefix aws/lambda/, and delete the message", redact.Safe(ref.String()))
+		return nil, errs.Errorf(
+			"%s: this is not the record of a discarded batch: narrow the bucket's notification to the prefix aws/lambda/, and delete the message", redact.Safe(ref.String()))
 	}
 	return &r, nil
 }

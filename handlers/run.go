@@ -61,7 +61,8 @@ func (h *handler) run(ctx context.Context, due deadlines, pages ...*pipeline.Pag
 		return result.timedOut, result.err
 	case <-abandonTime:
 		current.abandoned.Store(true)
-		h.o.log.LogAttrs(ctx, slog.LevelError, "a sink or a store did not end though its context did: the answer does not wait for it, and the next invocation does")
+		h.o.log.LogAttrs(ctx, slog.LevelError,
+			"a sink or a store did not end though its context did: the answer does not wait for it, and the next invocation does")
 		return true, nil
 	}
 }
@@ -71,7 +72,8 @@ type runState struct{ abandoned atomic.Bool }
 
 // errStuck is the error of an invocation in whose time the abandoned run of an earlier invocation did not end. No other
 // run can start until the abandoned run ends.
-var errStuck = errs.New("a sink or a store that an earlier invocation abandoned has not ended within this invocation, and nothing can be delivered before it does: the process must be replaced; make each Write end when its context does")
+var errStuck = errs.New(
+	"a sink or a store that an earlier invocation abandoned has not ended within this invocation, and nothing can be delivered before it does: the process must be replaced; make each Write end when its context does")
 
 // startRun waits until no run is in flight. It returns nil if there is no time for another run.
 func (h *handler) startRun(ctx context.Context, due deadlines) (*runState, error) {

@@ -40,16 +40,21 @@ const (
 func newTelemetry(o *options, pipeline string) *telemetry {
 	k := instrument.New(o.meter, scope)
 	t := &telemetry{
-		invocations: k.Counter("tablewake.handler.invocations", "{invocation}", "invocations, by source and outcome: success, partial, failed"),
-		records:     k.Counter("tablewake.handler.records", "{record}", "records of streams' events, by source"),
-		nacked:      k.Counter("tablewake.handler.returned", "{record}", "records that were given back for Lambda to bring again, by source"),
-		bytes:       k.Counter("tablewake.handler.bytes", "By", "bytes of events, by source"),
-		timeouts:    k.Counter("tablewake.handler.cuts", "{invocation}", "invocations that gave something back because their time was nearly over, by source"),
-		messages:    k.Counter("tablewake.handler.messages", "{message}", "messages of batches that Lambda gave up, by outcome: redriven, gap (records are lost, and that is noted), failed"),
-		lost:        k.Counter("tablewake.handler.lost", "{record}", "records, about, of batches that Lambda gave up and that the stream keeps no more: data loss"),
-		age:         k.Value("tablewake.handler.age", "s", "age of the oldest record of an event when it arrived, by source"),
-		pipeline:    attribute.String("pipeline", pipeline),
-		sets:        map[[2]string]metric.MeasurementOption{},
+		invocations: k.Counter("tablewake.handler.invocations", "{invocation}",
+			"invocations, by source and outcome: success, partial, failed"),
+		records: k.Counter("tablewake.handler.records", "{record}", "records of streams' events, by source"),
+		nacked: k.Counter("tablewake.handler.returned", "{record}",
+			"records that were given back for Lambda to bring again, by source"),
+		bytes: k.Counter("tablewake.handler.bytes", "By", "bytes of events, by source"),
+		timeouts: k.Counter("tablewake.handler.cuts", "{invocation}",
+			"invocations that gave something back because their time was nearly over, by source"),
+		messages: k.Counter("tablewake.handler.messages", "{message}",
+			"messages of batches that Lambda gave up, by outcome: redriven, gap (records are lost, and that is noted), failed"),
+		lost: k.Counter("tablewake.handler.lost", "{record}",
+			"records, about, of batches that Lambda gave up and that the stream keeps no more: data loss"),
+		age:      k.Value("tablewake.handler.age", "s", "age of the oldest record of an event when it arrived, by source"),
+		pipeline: attribute.String("pipeline", pipeline),
+		sets:     map[[2]string]metric.MeasurementOption{},
 	}
 	if err := k.Err(); err != nil {
 		o.log.Error("metrics of the handler are incomplete", slog.String("error", err.Error()))
@@ -63,7 +68,8 @@ func newTelemetry(o *options, pipeline string) *telemetry {
 }
 
 // sources maps origins to the values of the attribute source.
-var sources = map[origin]string{fromDynamoDB: "dynamodb", fromKinesis: "kinesis", fromSQS: "sqs", fromCommand: "command"}
+var sources = map[origin]string{fromDynamoDB: "dynamodb", fromKinesis: "kinesis", fromSQS: "sqs",
+	fromCommand: "command"}
 
 func (t *telemetry) newSet(from origin, outcome string) metric.MeasurementOption {
 	source := sources[from]

@@ -12,17 +12,18 @@ import (
 
 // batch is one Write of a sink, with the calls before and after it. Only its writer uses it between two steps.
 type batch struct {
-	phase          phase
-	deliveries     []*queuedDelivery
-	lanes          []*lane // the lanes of deliveries, each once
-	n              int     // deliveries[:n] are written, the rest is not; in a packed batch the deliveries of all chunks
-	bytes          int64
-	formedAt       time.Time
-	ctx            context.Context         // for the calls
-	cancel         context.CancelCauseFunc // cancels ctx; nil if the source does not control the run
-	noTry          bool                    // the result is no attempt: ctx was cancelled for a revoked partition, or a plan failed
-	sinkDeliveries []Delivery              // what the sink gets: copies of deliveries[:n]
-	errs           []error                 // the result of each delivery
+	phase      phase
+	deliveries []*queuedDelivery
+	lanes      []*lane // the lanes of deliveries, each once
+	n          int     // deliveries[:n] are written, the rest is not; in a packed batch the deliveries of all chunks
+	bytes      int64
+	formedAt   time.Time
+	ctx        context.Context         // for the calls
+	cancel     context.CancelCauseFunc // cancels ctx; nil if the source does not control the run
+	// the result is no attempt: ctx was cancelled for a revoked partition, or a plan failed
+	noTry          bool
+	sinkDeliveries []Delivery // what the sink gets: copies of deliveries[:n]
+	errs           []error    // the result of each delivery
 
 	// A packed batch has chunks and no deliveries.
 	chunks    []chunk
@@ -73,7 +74,8 @@ func (b *batch) reset() {
 	clear(b.sinkDeliveries)
 	clear(b.errs)
 	clear(b.keys)
-	*b = batch{deliveries: b.deliveries[:0], lanes: b.lanes[:0], sinkDeliveries: b.sinkDeliveries[:0], errs: b.errs[:0], keys: b.keys[:0]}
+	*b = batch{deliveries: b.deliveries[:0], lanes: b.lanes[:0], sinkDeliveries: b.sinkDeliveries[:0], errs: b.errs[:0],
+		keys: b.keys[:0]}
 }
 
 func (b *batch) add(qd *queuedDelivery, l *lane) {
@@ -107,7 +109,10 @@ func (b *batch) begin(s *scheduler, now time.Time) {
 
 // revokedHard reports whether a batch has a delivery of a partition that is revoked hard.
 func (b *batch) revokedHard() bool {
-	return slices.ContainsFunc(b.deliveries, func(qd *queuedDelivery) bool { return qd.page.partition.state == revokedHard }) ||
+	return slices.ContainsFunc(b.deliveries, func(
+		qd *queuedDelivery) bool {
+		return qd.page.partition.state == revokedHard
+	}) ||
 		slices.ContainsFunc(b.chunks, func(c chunk) bool { return c.page.partition.state == revokedHard })
 }
 
@@ -325,7 +330,8 @@ func (s *scheduler) afterIsolatedWrite(b *batch) {
 	if b.err != nil {
 		b.errs[i] = b.err
 	}
-	b.deliveries[i].lane.skipped = b.errs[i] != nil && (s.route.willRetry(b.errs[i]) || s.run.quarantines(s.route, classWrite))
+	b.deliveries[i].lane.skipped = b.errs[i] != nil &&
+		(s.route.willRetry(b.errs[i]) || s.run.quarantines(s.route, classWrite))
 	s.isolate(b, i+1)
 }
 

@@ -75,7 +75,8 @@ type share struct {
 }
 
 func newBounds(maxBytes int64, maxChanges int, pauser bool) *bounds {
-	return &bounds{limit: amount{maxBytes, int64(maxChanges)}, pauser: pauser, hasRoom: make(chan struct{}, 1), shares: map[string]*share{}}
+	return &bounds{limit: amount{maxBytes, int64(maxChanges)}, pauser: pauser, hasRoom: make(chan struct{}, 1),
+		shares: map[string]*share{}}
 }
 
 // take adds to the memory in flight, even above the limit: the limit stops the reader, not a page that was read.
@@ -247,8 +248,8 @@ func pinnedBytes(page *Page) int64 {
 	return n
 }
 
-// deliveryBytes is the memory of the deliveries of a page to all sinks: with many sinks and small records it is more than
-// that of the page. A delivery has a place for an operation, and may need a lane.
+// deliveryBytes is the memory of the deliveries of a page to all sinks: with many sinks and small records it is more
+// than that of the page. A delivery has a place for an operation, and may need a lane.
 func (p *preparedPage) deliveryBytes() int64 {
 	n := 0
 	for i := range p.routes {

@@ -147,7 +147,8 @@ func (s *scheduler) makeLetters(deliveries []*queuedDelivery) []DeadLetter {
 
 // putLetters retries until letters are durable. It returns false if ctx ends first.
 func (r *run) putLetters(ctx context.Context, letters []DeadLetter, failed func()) bool {
-	return r.retryUntilDone(ctx, "dead letters cannot be stored: their changes and later ones of the same keys are blocked", len(letters),
+	return r.retryUntilDone(ctx,
+		"dead letters cannot be stored: their changes and later ones of the same keys are blocked", len(letters),
 		func() error {
 			return guard("dead letters", &r.p.patience.deadLetters, func() error { return r.p.o.DeadLetters.Put(ctx, letters) })
 		}, failed)
@@ -159,7 +160,8 @@ func (r *run) putLetters(ctx context.Context, letters []DeadLetter, failed func(
 func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() error, failed func()) bool {
 	start, waits := time.Now(), false
 	err := r.retry(ctx, do, func(attempt int, err error) bool {
-		r.p.log.LogAttrs(r.hard, slog.LevelError, text, r.p.failureAttrs(Failure{}, err, slog.Int("waiting", n), slog.Int("attempt", attempt+1))...)
+		r.p.log.LogAttrs(r.hard, slog.LevelError, text,
+			r.p.failureAttrs(Failure{}, err, slog.Int("waiting", n), slog.Int("attempt", attempt+1))...)
 		r.step(func(time.Time) {
 			if !waits {
 				waits = true
@@ -174,7 +176,8 @@ func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() 
 		r.step(func(time.Time) { r.addMoving(+1) })
 	}
 	if waits && err == nil {
-		r.p.log.LogAttrs(r.hard, slog.LevelInfo, "the store works again, and blocked changes continue", slog.Int("waited", n), slog.Duration("down", down(start)))
+		r.p.log.LogAttrs(r.hard, slog.LevelInfo, "the store works again, and blocked changes continue", slog.Int("waited", n),
+			slog.Duration("down", down(start)))
 	}
 	return err == nil
 }
@@ -203,7 +206,8 @@ func (l *deadLetterLog) logLetters(s *scheduler, deliveries []*queuedDelivery) {
 	if len(failed) > 0 {
 		attrs := []slog.Attr{}
 		if s.run.quarantines(s.route, failed[0].fail.class) {
-			attrs = append(attrs, slog.String("hint", "later changes of these keys become dead letters too; fix the cause, then redrive"))
+			attrs = append(attrs,
+				slog.String("hint", "later changes of these keys become dead letters too; fix the cause, then redrive"))
 		}
 		l.logLine(s, slog.LevelError, "changes were dead-lettered", failed, attrs...)
 	}
@@ -216,13 +220,16 @@ func (l *deadLetterLog) logLetters(s *scheduler, deliveries []*queuedDelivery) {
 			slog.Duration("max_hold", s.run.p.o.MaxHold), slog.String("hint", hint))
 	}
 	if now := time.Now(); l.quarantined > 0 && !now.Before(l.next) {
-		s.run.p.log.LogAttrs(s.run.hard, slog.LevelWarn, "changes were dead-lettered: their keys are quarantined until a redrive",
+		s.run.p.log.LogAttrs(s.run.hard, slog.LevelWarn,
+			"changes were dead-lettered: their keys are quarantined until a redrive",
 			slog.String("sink", s.route.Name), slog.Int("changes", l.quarantined))
 		l.quarantined, l.next = 0, now.Add(retryLogEvery)
 	}
 }
 
-func (l *deadLetterLog) logLine(s *scheduler, level slog.Level, text string, letters []*queuedDelivery, more ...slog.Attr) {
+func (l *deadLetterLog) logLine(
+	s *scheduler, level slog.Level, text string, letters []*queuedDelivery, more ...slog.Attr,
+) {
 	first := letters[0]
 	attrs := s.run.p.failureAttrs(Failure{Sink: s.route.Name, Letter: true}, first.fail.err,
 		slog.String("sink", s.route.Name), slog.Int("changes", len(letters)), slog.String("class", first.fail.class),
@@ -240,11 +247,12 @@ type DeadLetter struct {
 	StreamARN string
 	Table     string
 	Partition string
-	Index     int       // of the record in its page
-	Class     string    // undecodable, filter, detector, plan, write, panic; held: MaxHold passed; quarantined: its key has an earlier letter
-	Error     string    // shows no value of an item, unless the error of a sink, filter or detector does
-	Raw       []byte    // the record as it was read
-	Time      time.Time // when it was dead-lettered
+	Index     int // of the record in its page
+	// undecodable, filter, detector, plan, write, panic; held: MaxHold passed; quarantined: its key has an earlier letter
+	Class string
+	Error string    // shows no value of an item, unless the error of a sink, filter or detector does
+	Raw   []byte    // the record as it was read
+	Time  time.Time // when it was dead-lettered
 
 	// Snapshot has the options that decode Raw if it is an undecodable line of a snapshot. Of DecoderOptions, StreamARN
 	// and Table count. nil: Raw is a record. Read only.
@@ -258,9 +266,9 @@ type DeadLetters interface {
 	Put(ctx context.Context, letters []DeadLetter) error
 }
 
-// ClassCollision is the class of the dead letter of a change that is written, and whose claim waits for a row that another
-// item has (on_collision: dead_letter). Nothing is to be written once more. An error of a Write gives its letter the class
-// with a method LetterClass() string.
+// ClassCollision is the class of the dead letter of a change that is written, and whose claim waits for a row that
+// another item has (on_collision: dead_letter). Nothing is to be written once more. An error of a Write gives its
+// letter the class with a method LetterClass() string.
 const ClassCollision = "collision"
 
 // The other classes of dead letters.

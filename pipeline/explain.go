@@ -40,7 +40,8 @@ func (p *Pipeline) Explain(c *record.Change) Explanation {
 	return x
 }
 
-// Explainer explains changes one after the other, in memory that it uses again. It is not for several goroutines at once.
+// Explainer explains changes one after the other, in memory that it uses again. It is not for several goroutines at
+// once.
 type Explainer struct {
 	p     *Pipeline
 	x     Explanation

@@ -48,7 +48,8 @@ type ItemCondition interface {
 	Match(item item.Image) (bool, error)
 }
 
-// SplitCondition returns a condition as that of an item, or as that of an element if it reads one. The other one is nil.
+// SplitCondition returns a condition as that of an item, or as that of an element if it reads one. The other one is
+// nil.
 func SplitCondition(when ItemCondition) (ofItem ItemCondition, ofElement ElementCondition) {
 	if e, ok := when.(ElementCondition); ok && e.ReadsElement() {
 		return nil, e

@@ -12,7 +12,8 @@ const (
 	HeldByBounds  = "bounds"  // the memory is full, and nothing is read
 	HeldByBackoff = "backoff" // some of its changes failed and are tried again
 	HeldByFilling = "filling" // some of its changes wait for a batch or an object to fill
-	HeldByWriting = "writing" // some of its changes wait for a Write, or a Put of dead letters, that has lasted for half a minute
+	// some of its changes wait for a Write, or a Put of dead letters, that has lasted for half a minute
+	HeldByWriting = "writing"
 )
 
 // HeldBack is a reason why a partition is not read, or why its checkpoint does not move. A partition can have several:
@@ -86,7 +87,8 @@ func (r *run) heldBack(now time.Time) []HeldBack {
 	}
 	r.heldSince = scan.seen
 	slices.SortFunc(scan.all, func(a, b HeldBack) int {
-		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Sink, b.Sink), cmp.Compare(a.Reason, b.Reason))
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Sink, b.Sink),
+			cmp.Compare(a.Reason, b.Reason))
 	})
 	return scan.all
 }

@@ -13,8 +13,9 @@ import (
 )
 
 const (
-	heldBackInterval  = time.Second      // between two calls of heldBack while a page is in flight
-	heldBackLogAfter  = 30 * time.Second // how long a reason lasts before it is logged; for HeldByFilling, in addition to Linger
+	heldBackInterval = time.Second // between two calls of heldBack while a page is in flight
+	// how long a reason lasts before it is logged; for HeldByFilling, in addition to Linger
+	heldBackLogAfter  = 30 * time.Second
 	heldBackRepeat    = time.Minute      // between two lines of a group
 	heldBackRepeatNew = 10 * time.Second // between two lines of a group if it has new partitions
 )
@@ -107,7 +108,8 @@ func (l *heldBackLog) logMoving(now time.Time, g heldGroup, was *loggedGroup) {
 	}
 	if n > 0 {
 		l.r.p.log.LogAttrs(l.r.hard, slog.LevelInfo, "partitions move again",
-			append(g.attrs(), slog.Int("partitions", n), slog.String("first", first), slog.Duration("age", now.Sub(since).Round(time.Second)))...)
+			append(g.attrs(), slog.Int("partitions", n), slog.String("first", first),
+				slog.Duration("age", now.Sub(since).Round(time.Second)))...)
 	}
 }
 
@@ -155,7 +157,8 @@ func (r *run) heldBackLevel(g heldGroup, now time.Time) slog.Level {
 
 // observeHeldBack reports the metrics tablewake.heldback.*.
 func (t *telemetry) observeHeldBack(p *Pipeline, k *instrument.Maker) {
-	partitions := k.Number("tablewake.heldback.partitions", "{partition}", "partitions that are held back, by sink and reason")
+	partitions := k.Number("tablewake.heldback.partitions", "{partition}",
+		"partitions that are held back, by sink and reason")
 	age := k.Reading("tablewake.heldback.age", "s", "how long the first of them is held back")
 	k.Observe(func(_ context.Context, o metric.Observer) error {
 		now := time.Now()

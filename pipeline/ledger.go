@@ -35,9 +35,10 @@ type SinkLedger struct {
 	Suppressed   int64            `json:"suppressed"`
 	DeadLettered int64            `json:"dead_lettered"`
 	Quarantined  int64            `json:"quarantined"`
-	Revoked      int64            `json:"revoked"` // another consumer, the next run or Lambda (nack) delivers them; see Control
-	Pending      int64            `json:"pending"`
-	Dropped      map[string]int64 `json:"dropped"` // by filters of the route, by reason: not part of Routed
+	// another consumer, the next run or Lambda (nack) delivers them; see Control
+	Revoked int64            `json:"revoked"`
+	Pending int64            `json:"pending"`
+	Dropped map[string]int64 `json:"dropped"` // by filters of the route, by reason: not part of Routed
 }
 
 // GivenUp is how many records could not be decoded, or delivered to a sink: the dead letters have them.
@@ -60,11 +61,13 @@ func (l Ledger) Check() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Sinks)) {
 		k := l.Sinks[name]
-		sum := k.Written + k.Superseded + total(k.NoEffect) + k.Coalesced + k.Suppressed + k.DeadLettered + k.Quarantined + k.Revoked + k.Pending
+		sum := k.Written + k.Superseded + total(k.NoEffect) + k.Coalesced + k.Suppressed + k.DeadLettered + k.Quarantined +
+			k.Revoked + k.Pending
 		if sum != k.Routed {
 			wrong = append(wrong, fmt.Sprintf(
 				"sink %s: routed %d, but written %d + superseded %d + no_effect %d + coalesced %d + suppressed %d + dead_lettered %d + quarantined %d + revoked %d + pending %d = %d",
-				name, k.Routed, k.Written, k.Superseded, total(k.NoEffect), k.Coalesced, k.Suppressed, k.DeadLettered, k.Quarantined, k.Revoked, k.Pending, sum))
+				name, k.Routed, k.Written, k.Superseded, total(k.NoEffect), k.Coalesced, k.Suppressed, k.DeadLettered,
+				k.Quarantined, k.Revoked, k.Pending, sum))
 		}
 	}
 	if len(wrong) > 0 {

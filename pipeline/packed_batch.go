@@ -193,7 +193,8 @@ func (s *scheduler) afterPackedCall(b *batch) {
 	b.phase = unpacking
 	n, cause := b.n, b.err
 	s.run.log(slog.LevelDebug, "a packed batch is unpacked and written", func() []slog.Attr {
-		return []slog.Attr{slog.String("sink", s.route.Name), slog.Int("deliveries", n), slog.String("cause", redact.LogText(cause))}
+		return []slog.Attr{slog.String("sink", s.route.Name), slog.Int("deliveries", n),
+			slog.String("cause", redact.LogText(cause))}
 	})
 }
 

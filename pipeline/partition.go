@@ -164,7 +164,8 @@ func (r *run) forget(part *partition) {
 	if part.state.revoked() {
 		r.bounds.forget(part.name)
 	}
-	if part.ended && part.unfinished == 0 && part.watermark.Open() == 0 && !part.uncommitted && !part.committing && r.partitions[part.name] == part {
+	if part.ended && part.unfinished == 0 && part.watermark.Open() == 0 && !part.uncommitted && !part.committing &&
+		r.partitions[part.name] == part {
 		part.cancelLetters(nil)
 		delete(r.partitions, part.name)
 		r.bounds.forget(part.name)

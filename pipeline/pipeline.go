@@ -41,10 +41,11 @@ type Options struct {
 	Live       bool       // the source is a live stream, not a replay: no batch waits longer than MaxLinger
 	Quarantine Quarantine // needs DeadLetters. Default: none; a key continues after a dead letter
 
-	Workers     int                  // pages prepared at once. Default: GOMAXPROCS
-	MaxBytes    int64                // bytes of pages in flight, with their deliveries. Default: 32 MiB
-	MaxChanges  int                  // changes in flight. Default: 50,000
-	MaxPacked   int64                // compressed bytes that wait for batches of a [SortedWriter] to fill. Default: MaxBytes
+	Workers    int   // pages prepared at once. Default: GOMAXPROCS
+	MaxBytes   int64 // bytes of pages in flight, with their deliveries. Default: 32 MiB
+	MaxChanges int   // changes in flight. Default: 50,000
+	// compressed bytes that wait for batches of a [SortedWriter] to fill. Default: MaxBytes
+	MaxPacked   int64
 	Backoff     Backoff              // between tries. Default: that of Backoff
 	Logger      *slog.Logger         // Default: discards
 	See         func(Failure) string // the command that shows more about a failure, for the log. Default: none
@@ -147,11 +148,13 @@ func (o *Options) check() error {
 	if len(o.Routes) == 0 {
 		return errors.New("Options.Routes is empty: a pipeline has at least one route")
 	}
-	if o.Workers < 0 || o.MaxBytes < 0 || o.MaxChanges < 0 || o.MaxPacked < 0 || o.StopTimeout < 0 || o.Backoff.Base < 0 || o.Backoff.Max < 0 {
+	if o.Workers < 0 || o.MaxBytes < 0 || o.MaxChanges < 0 || o.MaxPacked < 0 || o.StopTimeout < 0 || o.Backoff.Base < 0 ||
+		o.Backoff.Max < 0 {
 		return errors.New("Options: Workers, MaxBytes, MaxChanges, MaxPacked, StopTimeout and Backoff must not be negative")
 	}
 	if o.MaxHold < 0 || (o.MaxHold > 0 || o.Quarantine != nil) && o.DeadLetters == nil {
-		return errors.New("Options: MaxHold must not be negative, and MaxHold and Quarantine need DeadLetters, which keep what is given up")
+		return errors.New(
+			"Options: MaxHold must not be negative, and MaxHold and Quarantine need DeadLetters, which keep what is given up")
 	}
 	for i, f := range o.Filters {
 		if f == nil {
@@ -178,7 +181,8 @@ func (o *Options) check() error {
 		}
 		routes[r.Name] = true
 		if r.Concurrency < 0 || r.Rate < 0 || r.Batch.Count < 0 || r.Batch.Bytes < 0 || r.Batch.Linger < 0 {
-			return fmt.Errorf("route %q: Concurrency, Rate, Batch.Count, Batch.Bytes and Batch.Linger must not be negative", r.Name)
+			return fmt.Errorf("route %q: Concurrency, Rate, Batch.Count, Batch.Bytes and Batch.Linger must not be negative",
+				r.Name)
 		}
 		if b := r.Batch; o.Live && (b.Linger > MaxLinger || b.Fill && b.Linger == 0) {
 			return fmt.Errorf("route %q: a batch of a Live pipeline waits for %v at most: set Batch.Linger", r.Name, MaxLinger)

@@ -96,7 +96,9 @@ func (p *Pipeline) accept(c *record.Change) error {
 // prepareDelivery adds the delivery of a change to the deliveries of a route, unless a filter of the route drops it or
 // its plan finishes it. hash is that of the key, and index the place of the change in its page. taken reports that no
 // filter dropped the change.
-func (r *route) prepareDelivery(c *record.Change, hash uint64, ev *evaluation, in *inflightPage, out *preparedRoute, index int) (taken bool, fatal error) {
+func (r *route) prepareDelivery(
+	c *record.Change, hash uint64, ev *evaluation, in *inflightPage, out *preparedRoute, index int,
+) (taken bool, fatal error) {
 	v, fail := r.applyFilters(c, ev, nil)
 	if v.Drop {
 		out.dropped.add(v.Reason)

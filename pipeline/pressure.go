@@ -138,7 +138,8 @@ func (s *scheduler) clonePages() bool {
 // flushReady lets the ready deliveries be written in an incomplete batch. Later ones are not due, so that batches do
 // not depend on time. It does nothing if all of them are packed within the limit: then they pin no page.
 func (s *scheduler) flushReady() {
-	if s.packedBytes > s.run.packedLimit || slices.ContainsFunc(s.ready.chunks, func(c chunk) bool { return c.packed == nil }) {
+	if s.packedBytes > s.run.packedLimit || slices.ContainsFunc(s.ready.chunks,
+		func(c chunk) bool { return c.packed == nil }) {
 		s.dueCount = s.ready.n
 	}
 }

@@ -25,7 +25,8 @@ type Quarantine interface {
 }
 
 // errQuarantined is the failure of a change whose key is in quarantine.
-var errQuarantined = &failure{classQuarantined, errs.New("its key is quarantined: an earlier change of it is in dead letters; redrive delivers both in order")}
+var errQuarantined = &failure{classQuarantined,
+	errs.New("its key is quarantined: an earlier change of it is in dead letters; redrive delivers both in order")}
 
 // quarantines reports whether a failure of that class quarantines its key. At a sink that compares versions only an
 // expired change does, and changes quarantined after it. A redrive of other failures is safe there even after later
@@ -47,9 +48,11 @@ func (r *run) quarantineKeys(ctx context.Context, sink string, keys []item.Key, 
 	if len(keys) == 0 {
 		return true
 	}
-	return r.retryUntilDone(ctx, "the quarantine of keys cannot be stored: their changes are blocked", len(keys), func() error {
-		return guard("quarantine", &r.p.patience.quarantineWrite, func() error { return r.p.o.Quarantine.Hold(ctx, sink, keys) })
-	}, failed)
+	return r.retryUntilDone(ctx, "the quarantine of keys cannot be stored: their changes are blocked", len(keys),
+		func() error {
+			return guard("quarantine", &r.p.patience.quarantineWrite,
+				func() error { return r.p.o.Quarantine.Hold(ctx, sink, keys) })
+		}, failed)
 }
 
 // quarantineFailed returns the error of all deliveries of a batch after Held failed.

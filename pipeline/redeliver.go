@@ -83,7 +83,8 @@ func (rd *redelivery) run(ctx context.Context) {
 	rd.keys = map[item.Key]bool{}
 	for i, c := range rd.changes {
 		size := int64(len(c.Raw))
-		if n := len(rd.next); n > 0 && (n >= rd.route.Batch.Count || rd.bytes+size > rd.route.Batch.Bytes || rd.keys[c.Key] && !rd.route.keepsOrder) {
+		if n := len(rd.next); n > 0 && (n >= rd.route.Batch.Count || rd.bytes+size > rd.route.Batch.Bytes || rd.keys[c.Key] &&
+			!rd.route.keepsOrder) {
 			rd.write(ctx)
 		}
 		planned, err := rd.plan(c)

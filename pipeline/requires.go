@@ -31,7 +31,8 @@ func (e *ViewTypeError) Error() string {
 		stream += " " + e.StreamARN
 	}
 	kind, _, _ := strings.Cut(e.Stage, " ")
-	return fmt.Sprintf("%s needs %s, but %s has the view type %s: enable the table's stream with StreamViewType %s, or remove the %s",
+	return fmt.Sprintf(
+		"%s needs %s, but %s has the view type %s: enable the table's stream with StreamViewType %s, or remove the %s",
 		e.Stage, images, stream, e.ViewType, want, kind)
 }
 

@@ -49,12 +49,14 @@ func (l *retryLog) flush(s *scheduler, now time.Time) {
 	}
 	level, text := slog.LevelWarn, "deliveries failed and are tried again; their keys wait"
 	if l.blocks {
-		level, text = slog.LevelError, "changes can never be written and there are no dead letters: they block their keys and the checkpoint; fix the cause, or configure dead_letters"
+		level, text = slog.LevelError,
+			"changes can never be written and there are no dead letters: they block their keys and the checkpoint; fix the cause, or configure dead_letters"
 	}
 	n, err, oldest, waiting := l.n, l.err, l.oldest, len(s.parked)
 	s.run.log(level, text, func() []slog.Attr {
 		attrs := s.run.p.failureAttrs(Failure{Sink: s.route.Name}, err,
-			slog.String("sink", s.route.Name), slog.Int64("failures", n), slog.Int("keys_waiting", waiting), slog.String("class", classOf(err)))
+			slog.String("sink", s.route.Name), slog.Int64("failures", n), slog.Int("keys_waiting", waiting),
+			slog.String("class", classOf(err)))
 		if o := &s.run.p.o; o.Live && !oldest.IsZero() {
 			// The stream drops a change that is not dead-lettered in time.
 			attrs = append(attrs, slog.Float64("hours_to_loss", hours(oldest.Add(retention).Sub(now))))

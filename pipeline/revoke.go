@@ -60,7 +60,8 @@ func (r *run) RevokeSoft(partitions ...string) {
 // Revoke implements [Control].
 func (r *run) Revoke(cause error, partitions ...string) {
 	r.step(func(now time.Time) {
-		r.revoke(revokedHard, cause, partitions, "partitions were revoked: their queued deliveries are revoked, and their writes are cancelled", now)
+		r.revoke(revokedHard, cause, partitions,
+			"partitions were revoked: their queued deliveries are revoked, and their writes are cancelled", now)
 	})
 }
 
@@ -98,7 +99,8 @@ func (r *run) revoke(state partitionState, cause error, partitions []string, tex
 		return
 	}
 	r.log(slog.LevelInfo, text, func() []slog.Attr {
-		attrs := []slog.Attr{slog.Int("partitions", len(parts)), slog.String("first", parts[0].name), slog.Int64("deliveries", revoked)}
+		attrs := []slog.Attr{slog.Int("partitions", len(parts)), slog.String("first", parts[0].name),
+			slog.Int64("deliveries", revoked)}
 		if cause != nil {
 			attrs = append(attrs, slog.String("cause", redact.LogText(cause)))
 		}

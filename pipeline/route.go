@@ -58,7 +58,9 @@ type Route struct {
 	Concurrency int      // Writes in flight. Default: 4
 	Batch       Batch
 	Rate        float64 // deliveries a second. Default (0): unlimited
-	Suppress    string  // if set, deliveries are planned and not written: the outcome is Suppressed, with this reason ("replay"). Default: write
+	// if set, deliveries are planned and not written: the outcome is Suppressed, with this reason ("replay"). Default:
+	// write
+	Suppress string
 }
 
 // Batch limits one Write: a batch is full when it has Count deliveries, or when the next one would exceed Bytes. A

@@ -51,7 +51,8 @@ type run struct {
 	srcErr        error           // of the source
 	fatal         error
 
-	moving        int  // pages in preparation, writers of batches, and writers of dead letters that do not wait for a retry
+	// pages in preparation, writers of batches, and writers of dead letters that do not wait for a retry
+	moving        int
 	checkPressure bool // this step calls relievePressure: moving fell, or the reader waits
 	packing       bool // a packer runs
 	pausing       bool // a goroutine makes the calls of Pause
@@ -74,9 +75,10 @@ type inflightPage struct {
 	tracker   *Tracker // nil: the source does not track single records
 
 	// Pipeline.mu guards the following fields.
-	prepared    bool
-	ready       bool         // prepared, and the dead letters of its undecodable records are durable
-	nacked      bool         // there are no dead letters for its undecodable records: it returns to the source, with later pages
+	prepared bool
+	ready    bool // prepared, and the dead letters of its undecodable records are durable
+	// there are no dead letters for its undecodable records: it returns to the source, with later pages
+	nacked      bool
 	watermarkID uint64       // the id in the watermark of the partition
 	deliveries  int          // deliveries to all sinks
 	unfinished  int          // deliveries that are not finished

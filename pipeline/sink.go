@@ -34,7 +34,8 @@ func (o Outcome) String() string {
 	return outcomeNames[o]
 }
 
-var outcomeNames = [...]string{"written", "superseded", "no_effect", "coalesced", "suppressed", "dead_lettered", "quarantined", "revoked"}
+var outcomeNames = [...]string{"written", "superseded", "no_effect", "coalesced", "suppressed", "dead_lettered",
+	"quarantined", "revoked"}
 
 // Delivery is one change for one sink.
 type Delivery struct {
@@ -161,8 +162,8 @@ func (e *BatchError) OrNil() error {
 }
 
 // FailuresOf returns which of n deliveries failed, where err is the error of their Write. If err is a [*BatchError],
-// failed has an error for each delivery that failed, by index. Otherwise, or if an index is out of range, all failed with
-// batchErr.
+// failed has an error for each delivery that failed, by index. Otherwise, or if an index is out of range, all failed
+// with batchErr.
 func FailuresOf(err error, n int) (failed map[int]error, batchErr error) {
 	partial, ok := errors.AsType[*BatchError](err)
 	if !ok {

@@ -36,8 +36,8 @@ type Page struct {
 	Decode func() (*record.Page, error)
 }
 
-// Decoded returns the content of the page, for those who run no pipeline: what Decode returns, if that is set. It is never
-// nil. After an error it has the records decoded before. The larger Bytes of the two counts.
+// Decoded returns the content of the page, for those who run no pipeline: what Decode returns, if that is set. It is
+// never nil. After an error it has the records decoded before. The larger Bytes of the two counts.
 func (p *Page) Decoded() (*record.Page, error) {
 	if p.Decode == nil {
 		return &p.Page, nil
@@ -50,8 +50,8 @@ func (p *Page) Decoded() (*record.Page, error) {
 	return decoded, err
 }
 
-// DecodedPages yields the decoded pages of a source up to its end, for those who run no pipeline. An error ends the sequence.
-// The page beside it is not nil, and has the records before the error.
+// DecodedPages yields the decoded pages of a source up to its end, for those who run no pipeline. An error ends the
+// sequence. The page beside it is not nil, and has the records before the error.
 func DecodedPages(ctx context.Context, src Source) iter.Seq2[*record.Page, error] {
 	return func(yield func(*record.Page, error) bool) {
 		for {

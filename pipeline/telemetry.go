@@ -45,10 +45,12 @@ func newTelemetry(p *Pipeline) (*telemetry, error) {
 	duration := k.Durations("tablewake.write.duration", "time of one Write of a sink")
 	size := k.Sizes("tablewake.write.batch.size", "{delivery}", "deliveries of one Write")
 	retries := k.Counter("tablewake.sink.retries", "{delivery}", "deliveries that failed and are tried again")
-	t.letters = k.Counter("tablewake.sink.letters", "{delivery}", "deliveries put into dead letters, by sink and class; records that cannot be decoded are of no sink")
+	t.letters = k.Counter("tablewake.sink.letters", "{delivery}",
+		"deliveries put into dead letters, by sink and class; records that cannot be decoded are of no sink")
 	for _, r := range p.routes {
 		attrs := []attribute.KeyValue{t.name, attribute.String("sink", r.Name)}
-		r.tel = &sinkTelemetry{t.tracer, duration, size, retries, t.letters, metric.WithAttributeSet(attribute.NewSet(attrs...)), attrs}
+		r.tel = &sinkTelemetry{t.tracer, duration, size, retries, t.letters,
+			metric.WithAttributeSet(attribute.NewSet(attrs...)), attrs}
 	}
 	t.observeLedger(p, k)
 	t.observeFlight(p, k)
@@ -120,7 +122,8 @@ func (t *telemetry) observeFlight(p *Pipeline, k *instrument.Maker) {
 		}
 		for _, r := range p.routes {
 			if d, ok := r.newest.lag(now); ok {
-				o.ObserveFloat64(lag, d.Seconds(), metric.WithAttributes(t.name, attribute.String("stage", "sink"), attribute.String("sink", r.Name)))
+				o.ObserveFloat64(lag, d.Seconds(), metric.WithAttributes(t.name, attribute.String("stage", "sink"),
+					attribute.String("sink", r.Name)))
 			}
 		}
 		return nil
@@ -129,7 +132,8 @@ func (t *telemetry) observeFlight(p *Pipeline, k *instrument.Maker) {
 
 // page starts the span of a page. It lasts from the preparation until the page is finished.
 func (t *telemetry) page(ctx context.Context, partition string) trace.Span {
-	_, span := t.tracer.Start(ctx, "tablewake.page", trace.WithAttributes(t.name, attribute.String("partition", partition)))
+	_, span := t.tracer.Start(ctx, "tablewake.page",
+		trace.WithAttributes(t.name, attribute.String("partition", partition)))
 	return span
 }
 
@@ -139,7 +143,9 @@ func (t *telemetry) undecodable(ctx context.Context, n int) {
 }
 
 // write starts the span of a Write, linked to the spans of its pages. done ends it.
-func (t *sinkTelemetry) write(ctx context.Context, b *batch) (_ context.Context, done func(d time.Duration, failed int)) {
+func (t *sinkTelemetry) write(
+	ctx context.Context, b *batch,
+) (_ context.Context, done func(d time.Duration, failed int)) {
 	var links []trace.Link
 	var last *inflightPage
 	link := func(page *inflightPage) {

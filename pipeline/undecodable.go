@@ -54,14 +54,16 @@ func (r *run) storeUndecodable(in *inflightPage, records []*record.RecordError) 
 	}
 	if r.p.o.DeadLetters == nil {
 		r.p.log.LogAttrs(r.hard, slog.LevelError,
-			"records cannot be decoded and there are no dead letters: the partition is blocked; configure dead letters", attrs...)
+			"records cannot be decoded and there are no dead letters: the partition is blocked; configure dead letters",
+			attrs...)
 		r.step(func(time.Time) { r.addMoving(-1) })
 		return
 	}
 	// While the letters cannot be stored, the page cannot fill the batches of earlier records. A source that acknowledges
 	// single records would be too late with them, so no batch of the run waits to be full any more.
 	failed := func() { r.noFilling = r.noFilling || in.tracker != nil }
-	if !r.putLetters(in.partition.lettersCtx, letters, failed) || !r.quarantineUndecodable(in.partition.lettersCtx, records) {
+	if !r.putLetters(in.partition.lettersCtx, letters, failed) ||
+		!r.quarantineUndecodable(in.partition.lettersCtx, records) {
 		r.step(func(time.Time) { r.addMoving(-1) })
 		return
 	}

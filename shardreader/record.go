@@ -50,11 +50,12 @@ type RecordProgress struct {
 type Recording struct {
 	Stream StreamRef
 	RecordProgress
-	Undecodable int64        // number of Records that cannot be decoded; they are written unchanged
-	Masked      int64        // number of Records with a masked attribute
-	LeftOut     int64        // number of other records, which were left out: they cannot be decoded, and RecordOptions.Mask is set
-	EmptyMaps   int64        // number of values {} that were read as empty maps; DynamoDB Local sends such values
-	Gaps        []record.Gap // records that the stream had dropped already
+	Undecodable int64 // number of Records that cannot be decoded; they are written unchanged
+	Masked      int64 // number of Records with a masked attribute
+	// number of other records, which were left out: they cannot be decoded, and RecordOptions.Mask is set
+	LeftOut   int64
+	EmptyMaps int64        // number of values {} that were read as empty maps; DynamoDB Local sends such values
+	Gaps      []record.Gap // records that the stream had dropped already
 }
 
 // Record copies a stream to w. Each line is the JSON of one record, with the stream's ARN as eventSourceARN. Replay
@@ -87,9 +88,10 @@ func Record(ctx context.Context, w io.Writer, o RecordOptions) (Recording, error
 		return Recording{}, fmt.Errorf("record %s: %w", o.Source, err)
 	}
 	r := &recorder{
-		o:         o,
-		api:       c,
-		writer:    recordWriter{w: w, mask: o.Mask, recording: Recording{Stream: stream}, progress: o.Progress, lastRecord: time.Now()},
+		o:   o,
+		api: c,
+		writer: recordWriter{w: w, mask: o.Mask, recording: Recording{Stream: stream}, progress: o.Progress,
+			lastRecord: time.Now()},
 		shardEnds: make(chan shardEnd),
 	}
 	err = r.run(ctx)
@@ -164,8 +166,8 @@ func (r *recorder) list(ctx context.Context) error {
 	return nil
 }
 
-// finish makes the children of a shard ready. With Idle it also lists the shards again, because an open shard may have got
-// children. Without Idle new children have no records from before the start.
+// finish makes the children of a shard ready. With Idle it also lists the shards again, because an open shard may have
+// got children. Without Idle new children have no records from before the start.
 func (r *recorder) finish(ctx context.Context, end shardEnd) error {
 	r.lineage.finish(end.shard)
 	r.writer.noteShards(1, len(r.lineage.order))

@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/private"
 )
 
-// RecordFile records a stream into a file. The file appears only after the whole recording has succeeded. The suffixes .gz
-// and .zst compress the file; Recording.Bytes counts the bytes before compression. See [Record].
+// RecordFile records a stream into a file. The file appears only after the whole recording has succeeded. The suffixes
+// .gz and .zst compress the file; Recording.Bytes counts the bytes before compression. See [Record].
 func RecordFile(ctx context.Context, path string, o RecordOptions) (Recording, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {

@@ -51,7 +51,8 @@ func FindStreams(ctx context.Context, api API, name string) ([]StreamRef, error)
 			Op:      "ListStreams",
 			Subject: "of table " + name,
 			Kind:    ErrNotFound,
-			Hint:    "check name, Region and account, and that the table has a stream: aws dynamodb update-table --table-name " + name + " --stream-specification StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES",
+			Hint: "check name, Region and account, and that the table has a stream: aws dynamodb update-table --table-name " +
+				name + " --stream-specification StreamEnabled=true,StreamViewType=NEW_AND_OLD_IMAGES",
 		}
 	}
 	slices.SortStableFunc(refs, func(a, b StreamRef) int { return strings.Compare(a.Label, b.Label) })
@@ -65,7 +66,8 @@ func ListShards(ctx context.Context, api API, streamARN string) (StreamDescripti
 		var page StreamDescription
 		page, err = api.DescribeStream(ctx, DescribeQuery{StreamARN: streamARN, After: after})
 		if err == nil && page.After == after {
-			err = errs.Errorf("DescribeStream %s: the page behind shard %s names that shard again", redact.Safe(streamARN), redact.Safe(after))
+			err = errs.Errorf("DescribeStream %s: the page behind shard %s names that shard again", redact.Safe(streamARN),
+				redact.Safe(after))
 		}
 		d.Shards = append(d.Shards, page.Shards...)
 		after = page.After

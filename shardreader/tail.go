@@ -30,8 +30,8 @@ type TailOptions struct {
 // of the stream.
 const readPause = time.Second
 
-// relistPause is the time between the end of a shard and the listing of its children. It doubles up to maxRelistPause while
-// no child is listed.
+// relistPause is the time between the end of a shard and the listing of its children. It doubles up to maxRelistPause
+// while no child is listed.
 const (
 	relistPause    = time.Second
 	maxRelistPause = time.Minute

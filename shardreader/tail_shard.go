@@ -25,7 +25,8 @@ func (r *tailReader) run(ctx context.Context) error {
 	for failures := 0; ; {
 		if r.iterator == "" {
 			if since := time.Since(r.readAt); r.lastSequence == "" && since > safeRetention {
-				return fmt.Errorf("shard %s could not be read for %s, and the stream may have dropped records of it: %w", r.shard, since.Round(time.Minute), ErrTrimmed)
+				return fmt.Errorf("shard %s could not be read for %s, and the stream may have dropped records of it: %w", r.shard,
+					since.Round(time.Minute), ErrTrimmed)
 			}
 			var err error
 			if r.iterator, err = r.api.GetShardIterator(ctx, r.position()); err != nil {

@@ -25,25 +25,32 @@ func acceptSource(cfg *config.Config, live bool) func(c *record.Change) error {
 	return func(c *record.Change) error {
 		switch {
 		case c.Version.Kinesis() && !kinesis:
-			return errs.Errorf("%s: source: a record came over a Kinesis stream: its version is a time, which the table's own stream could never pass: write source.kinesis, or bring the table's own records", position)
+			return errs.Errorf(
+				"%s: source: a record came over a Kinesis stream: its version is a time, which the table's own stream could never pass: write source.kinesis, or bring the table's own records", position)
 		case kinesis && !c.Version.Kinesis():
-			return errs.Errorf("%s: source.kinesis: a record came over the table's own stream: remove source.kinesis, or bring those of the Kinesis stream", position)
+			return errs.Errorf(
+				"%s: source.kinesis: a record came over the table's own stream: remove source.kinesis, or bring those of the Kinesis stream", position)
 		case live && !kinesis && c.Table != "" && !slices.Contains(tables, c.Table):
-			return errs.Errorf("%s: source: a record is of the table %s, and not of %s: look where the event source mapping points", position, c.Table, strings.Join(tables, ", "))
+			return errs.Errorf(
+				"%s: source: a record is of the table %s, and not of %s: look where the event source mapping points", position,
+				c.Table, strings.Join(tables, ", "))
 		}
 		return nil
 	}
 }
 
-// otherTable returns a filter that drops the changes of all tables but the named one, because several tables may write to
-// one Kinesis stream.
+// otherTable returns a filter that drops the changes of all tables but the named one, because several tables may write
+// to one Kinesis stream.
 func otherTable(table string) pipeline.Filter {
-	return rules.Keep("other_table", pipeline.ConditionFunc(func(c *record.Change) (bool, error) { return c.Table == table, nil }))
+	return rules.Keep("other_table", pipeline.ConditionFunc(func(c *record.Change) (bool, error) {
+		return c.Table == table,
+			nil
+	}))
 }
 
 // OwnWrites returns a filter that drops the pipeline's own writes, with the reason own_write. Such
-// a change has _tw with by = name in its new image, or in the old one of a deleted item, as the rows of a view in its own
-// source table do. A user who rewrites such a row removes _tw, and that change passes.
+// a change has _tw with by = name in its new image, or in the old one of a deleted item, as the rows of a view in its
+// own source table do. A user who rewrites such a row removes _tw, and that change passes.
 func OwnWrites(name string) pipeline.Filter {
 	return rules.Drop("own_write", pipeline.ConditionFunc(func(c *record.Change) (bool, error) {
 		image := c.New

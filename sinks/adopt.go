@@ -40,7 +40,9 @@ type Adoption struct {
 // pipeline over stores would refuse; nil if there are none. stores must open existing outputs and create
 // none. readBefore is as in [ReadBefore]. An error names what could not be read; it is also returned if the
 // whole state was lost and sinks were named.
-func Adopt(ctx context.Context, cfg *config.Config, stores Stores, readBefore string, names ...string) ([]Adoption, error) {
+func Adopt(
+	ctx context.Context, cfg *config.Config, stores Stores, readBefore string, names ...string,
+) ([]Adoption, error) {
 	m, err := openBirths(ctx, cfg, stores, readBefore)
 	if err != nil {
 		return nil, err
@@ -111,7 +113,9 @@ func dependsOnState(s config.Sink) bool {
 	return s.Aggregate != nil || s.View != nil && !(s.View.InPlace && s.View.RowsGuardThemselves())
 }
 
-func (m *birthRecords) adoption(ctx context.Context, cfg *config.Config, s config.Sink, stores Stores) (Adoption, error) {
+func (m *birthRecords) adoption(
+	ctx context.Context, cfg *config.Config, s config.Sink, stores Stores,
+) (Adoption, error) {
 	store, err := openStore(ctx, cfg, s, stores)
 	if err != nil {
 		return Adoption{}, err
@@ -163,7 +167,8 @@ func (m *birthRecords) changed(cfg *config.Config, s config.Sink, f foundOutput)
 	a.next, a.settings = f.birth, true
 	switch {
 	case f.movedFrom != "" && !(s.Search != nil && strings.Contains(f.movedFrom, "{") && strings.Contains(f.target, "{")):
-		a.Refused = "what it wrote is in another place, " + f.movedFrom + ", and would stay there. Take the setting back, or give the sink another name, and fill that"
+		a.Refused = "what it wrote is in another place, " + f.movedFrom +
+			", and would stay there. Take the setting back, or give the sink another name, and fill that"
 	case slices.ContainsFunc(e.Settings, comparesVersions):
 		a.Refused = "the setting decides which of two changes is newer, and cannot change while there is output. Take the setting back, or give the sink another name and another place, and fill it"
 	case s.Archive != nil || s.Notify != nil:
@@ -209,7 +214,8 @@ func (a *Adoption) decide(dependsOnState, partly bool) {
 	case a.Known && born[0] == a.Recorded.ID:
 		a.Accepting = "the output has the recorded birth: it was restored or copied, or its state was. If it is older, the changes since then are missing: replay them"
 	case dependsOnState:
-		a.Refused = "the output has the birth " + born[0] + ", and the state of that birth is gone: changes would count twice, or restore what was removed. " + startOver
+		a.Refused = "the output has the birth " + born[0] +
+			", and the state of that birth is gone: changes would count twice, or restore what was removed. " + startOver
 	default:
 		a.next = state.NewBirth(a.Sink, a.Target, time.Unix(0, 0)) // its time is unknown
 		a.next.ID = born[0]

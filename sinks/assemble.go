@@ -130,7 +130,8 @@ func (a *assembly) detectors() error {
 			f, ok := a.funcs[spec.Func]
 			if !ok && (!a.mayLackCode() || a.suppress == "") {
 				errs = append(errs, a.fail(spec.Line, "detect."+spec.Name, fmt.Errorf(
-					"no Go function is named %q: give it to cli.Main, function.Main or Assemble with sinks.WithFunc (it has %s)", spec.Func, names(a.funcs))))
+					"no Go function is named %q: give it to cli.Main, function.Main or Assemble with sinks.WithFunc (it has %s)",
+					spec.Func, names(a.funcs))))
 				continue
 			}
 			if !ok {

@@ -76,9 +76,10 @@ func Births(ctx context.Context, cfg *config.Config, births state.Births) (map[s
 
 // birthRecords has the births of a pipeline's outputs that the state records.
 type birthRecords struct {
-	births     state.Births
-	identity   string                    // identity of the state
-	started    bool                      // the pipeline has written before: an output without a birth comes later than others
+	births   state.Births
+	identity string // identity of the state
+	// the pipeline has written before: an output without a birth comes later than others
+	started    bool
 	known      map[[2]string]state.Birth // by sink and target
 	lostReason string                    // what proves that the state was lost; "": nothing does
 }
@@ -121,7 +122,9 @@ type foundOutput struct {
 }
 
 // find inspects the output of a sink.
-func (m *birthRecords) find(ctx context.Context, cfg *config.Config, s config.Sink, store any) (f foundOutput, err error) {
+func (m *birthRecords) find(
+	ctx context.Context, cfg *config.Config, s config.Sink, store any,
+) (f foundOutput, err error) {
 	f = foundOutput{sink: s.Name, target: Target(s)}
 	f.birth, f.known = m.known[[2]string{f.sink, f.target}]
 	if prints, ok := store.(state.Fingerprints); ok {
@@ -150,15 +153,19 @@ func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 	case f.known && !b.Begun: // nothing was written yet
 		return nil
 	case f.known && b.State != m.identity:
-		return lost("the state of the sink was recorded as %s, and this is %s: it was restored, copied or exchanged", quoted(b.State), quoted(m.identity))
+		return lost("the state of the sink was recorded as %s, and this is %s: it was restored, copied or exchanged",
+			quoted(b.State), quoted(m.identity))
 	case f.movedFrom != "": // compareSettings reports the other target
 		return nil
 	case f.known && f.store != b.Store:
-		return lost("%s was recorded as %s, and there is %s: it was deleted, restored or exchanged", f.target, quoted(b.Store), quoted(f.store))
+		return lost("%s was recorded as %s, and there is %s: it was deleted, restored or exchanged", f.target,
+			quoted(b.Store), quoted(f.store))
 	case f.known && !f.hasPrint:
-		return lost("%s held what the sink wrote since %s, and the record that the sink left there is gone: it was deleted, emptied or exchanged", f.target, b.Made.Format(time.RFC3339))
+		return lost(
+			"%s held what the sink wrote since %s, and the record that the sink left there is gone: it was deleted, emptied or exchanged", f.target, b.Made.Format(time.RFC3339))
 	case f.known && f.print.Birth != b.ID:
-		return lost("%s bears the birth %s, and the state knows %s: one of the two was restored or exchanged", f.target, quoted(f.print.Birth), quoted(b.ID))
+		return lost("%s bears the birth %s, and the state knows %s: one of the two was restored or exchanged", f.target,
+			quoted(f.print.Birth), quoted(b.ID))
 	case f.known && f.out == nil:
 		return nil
 	case f.known:
@@ -167,7 +174,8 @@ func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 		}
 		return lost("%s holds nothing of the sink, and the state remembers rows: it was emptied", f.target)
 	case f.print.Birth != "":
-		return lost("%s bears the birth %s, and the state knows nothing of it: the state was lost", f.target, quoted(f.print.Birth))
+		return lost("%s bears the birth %s, and the state knows nothing of it: the state was lost", f.target,
+			quoted(f.print.Birth))
 	case m.lostReason != "":
 		return lost("%s", m.lostReason)
 	case f.out == nil:
@@ -178,7 +186,8 @@ func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 	if err != nil || look.Total() == 0 {
 		return err
 	}
-	return lost("%s holds rows of the sink (%d were seen), and the state knows nothing of them: the state was lost", f.target, look.Total())
+	return lost("%s holds rows of the sink (%d were seen), and the state knows nothing of them: the state was lost",
+		f.target, look.Total())
 }
 
 func quoted(id string) string {

@@ -10,7 +10,9 @@ import (
 // ChangeBirths applies change to each birth with compare-and-swap, and returns the new births. After a crash some of
 // the births are changed, so the caller repeats it. If a process of the same run changed a birth first, change is
 // applied to the stored one. If a process of another run did, ChangeBirths returns a transient error.
-func ChangeBirths(ctx context.Context, births state.Births, all []state.Birth, change func(*state.Birth)) ([]state.Birth, error) {
+func ChangeBirths(
+	ctx context.Context, births state.Births, all []state.Birth, change func(*state.Birth),
+) ([]state.Birth, error) {
 	changed := make([]state.Birth, len(all))
 	for i, b := range all {
 		var err error
@@ -21,7 +23,9 @@ func ChangeBirths(ctx context.Context, births state.Births, all []state.Birth, c
 	return changed, nil
 }
 
-func changeBirth(ctx context.Context, births state.Births, b state.Birth, change func(*state.Birth)) (state.Birth, error) {
+func changeBirth(
+	ctx context.Context, births state.Births, b state.Birth, change func(*state.Birth),
+) (state.Birth, error) {
 	for {
 		next := b
 		if change(&next); next == b {

@@ -15,7 +15,9 @@ import (
 // takesSettings reports whether a sink's output can take other settings, because it holds nothing that could mix with
 // later writes. It returns false if that is unknown, as for events that were sent. A notify sink that was always
 // suppressed has sent none.
-func takesSettings(ctx context.Context, cfg *config.Config, s config.Sink, store any, f foundOutput, changed []string) (bool, error) {
+func takesSettings(
+	ctx context.Context, cfg *config.Config, s config.Sink, store any, f foundOutput, changed []string,
+) (bool, error) {
 	if slices.ContainsFunc(changed, comparesVersions) {
 		return false, nil
 	}
@@ -51,7 +53,10 @@ func takesSettings(ctx context.Context, cfg *config.Config, s config.Sink, store
 // differ. Filters drop changes before they reach a sink, so with changed filters a fresh output may have missed
 // changes, too.
 func missedChanges(s config.Sink, f foundOutput, changed []string) bool {
-	filters := slices.ContainsFunc(changed, func(name string) bool { return name == "filters" || strings.HasSuffix(name, ".filters") })
+	filters := slices.ContainsFunc(changed, func(name string) bool {
+		return name == "filters" ||
+			strings.HasSuffix(name, ".filters")
+	})
 	fresh := f.birth.Fresh && f.birth.Run == "" && !filters
 	return CanBeFilled(s) && f.known && f.birth.Begun && f.birth.Stage != state.Waiting && !fresh
 }

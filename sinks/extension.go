@@ -7,8 +7,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// Extension is Go code that a program adds to the configurations that it runs: [With], [WithFunc], [WithFilter], [On] and
-// [OnBatch] make one. It is an [Option] of [Assemble]. A program gives its extensions to the command line (package
+// Extension is Go code that a program adds to the configurations that it runs: [With], [WithFunc], [WithFilter], [On]
+// and [OnBatch] make one. It is an [Option] of [Assemble]. A program gives its extensions to the command line (package
 // cmd/cli) or to the bootstrap of a Lambda function (package cmd/function). The zero Extension adds nothing.
 type Extension struct {
 	add func(*assembly)

@@ -74,7 +74,8 @@ func (a *assembly) filter(f pipeline.Filter) pipeline.Filter {
 	if code, has := a.goFilters[g.Func]; has {
 		return rules.Keep(g.Name(), code)
 	}
-	return rules.Keep(g.Name()+" (Go code of another program)", pipeline.ConditionFunc(func(*record.Change) (bool, error) { return true, nil }))
+	return rules.Keep(g.Name()+" (Go code of another program)",
+		pipeline.ConditionFunc(func(*record.Change) (bool, error) { return true, nil }))
 }
 
 // CheckCode returns the problems between cfg and the extensions: Go sinks and filters without code, settings that a Go

@@ -28,7 +28,8 @@ type ChangedError struct {
 
 // Error names the settings that differ, with their old and new values.
 func (e *ChangedError) Error() string {
-	text := e.what() + ": old and new would mix; take the settings back, give the sink another name and a place of its own, or begin with empty stores"
+	text := e.what() +
+		": old and new would mix; take the settings back, give the sink another name and a place of its own, or begin with empty stores"
 	if e.adopt != "" {
 		text += "; where the change only mends what failed, accept it: `" + e.adopt + "`"
 	}
@@ -110,7 +111,9 @@ func (o *opened) storeBirth(ctx context.Context, births state.Births) error {
 
 // open opens the store of a sink. It refuses an output that was written under other settings than those of the file, or
 // that does not belong to the state. It returns the birth of the output; zero if there is no state.
-func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(context.Context, *config.Config, config.Sink) (T, error)) (store T, birth state.Birth, err error) {
+func open[T any](
+	ctx context.Context, a *assembly, s config.Sink, open func(context.Context, *config.Config, config.Sink) (T, error),
+) (store T, birth state.Birth, err error) {
 	defer func() {
 		if lost, ok := errors.AsType[*state.LostError](err); ok {
 			lost.Flags = a.flags
@@ -135,10 +138,14 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 		return store, birth, err
 	case !o.hasPrint:
 	case was.Generation > Generation:
-		return store, birth, errs.Errorf("what it holds is of generation %d, and this program writes generation %d: use the newer program", was.Generation, Generation)
+		return store, birth,
+			errs.Errorf("what it holds is of generation %d, and this program writes generation %d: use the newer program",
+				was.Generation, Generation)
 	case was.Generation < Generation:
-		return store, birth, errs.Errorf("what it holds is of generation %d, and this program writes generation %d: give the sink another name and a place of its own, "+
-			"and fill it: `tablewake backfill`", was.Generation, Generation)
+		return store, birth,
+			errs.Errorf(
+				"what it holds is of generation %d, and this program writes generation %d: give the sink another name and a place of its own, "+
+					"and fill it: `tablewake backfill`", was.Generation, Generation)
 	default:
 		if o.changed = compareSettings(was, o.print); o.changed != nil {
 			if a.births != nil {
@@ -150,7 +157,8 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 			missed = missedChanges(s, o.foundOutput, o.changed.Settings)
 			switch {
 			case o.movedFrom != "": // the output begins at the new target
-				o.birth, o.known, o.hasPrint, o.foundOutput.print, o.movedFrom = state.Birth{}, false, false, state.Fingerprint{}, ""
+				o.birth, o.known, o.hasPrint, o.foundOutput.print, o.movedFrom = state.Birth{}, false, false, state.Fingerprint{},
+					""
 			case missed:
 				a.births.beginAgain(&o)
 			}
@@ -166,7 +174,8 @@ func open[T any](ctx context.Context, a *assembly, s config.Sink, open func(cont
 	return store, o.birth, nil
 }
 
-// publishesNothing reports whether s is a suppressed notify sink. Such a sink does not begin, and may change its settings.
+// publishesNothing reports whether s is a suppressed notify sink. Such a sink does not begin, and may change its
+// settings.
 func (a *assembly) publishesNothing(s config.Sink) bool { return s.Notify != nil && a.suppress != "" }
 
 // record stores the fingerprints and births of new outputs, before anything is written.

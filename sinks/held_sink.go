@@ -91,14 +91,15 @@ func (a *assembly) checkNotHeld() error {
 	for _, name := range a.notHeld {
 		ofFile := slices.ContainsFunc(a.cfg.Sinks, func(s config.Sink) bool { return isGoSink(s) && s.Name == name })
 		if !ofFile && !slices.ContainsFunc(a.typed, func(t typedSpec) bool { return t.name() == name }) {
-			return errs.Errorf("%s: no Go sink is named %q: name a sink that is custom, or on_ENTITY", redact.Safe(a.cfg.File), name)
+			return errs.Errorf("%s: no Go sink is named %q: name a sink that is custom, or on_ENTITY", redact.Safe(a.cfg.File),
+				name)
 		}
 	}
 	return nil
 }
 
-// heldSink replaces a Go sink that [HoldCustom] holds back. Its route suppresses its deliveries. It is also the op of a change:
-// who would get it.
+// heldSink replaces a Go sink that [HoldCustom] holds back. Its route suppresses its deliveries. It is also the op of a
+// change: who would get it.
 type heldSink string
 
 var (

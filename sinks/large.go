@@ -7,8 +7,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// LargeEvents returns the bucket and the folder of events that are too large for a message: those of the first archive, else
-// those of dead letters. The bucket is "" if the file has neither.
+// LargeEvents returns the bucket and the folder of events that are too large for a message: those of the first archive,
+// else those of dead letters. The bucket is "" if the file has neither.
 func LargeEvents(cfg *config.Config) (bucket, folder string) {
 	if bucket, folder = archiveFolder(cfg); bucket == "" && cfg.DeadLetters != nil {
 		return cfg.DeadLetters.Bucket, Slashed(cfg.DeadLetters.Prefix)
@@ -16,8 +16,8 @@ func LargeEvents(cfg *config.Config) (bucket, folder string) {
 	return bucket, folder
 }
 
-// LargeLetters returns the bucket and the folder of dead letters that are too large for a message of the queue: those that
-// dead_letters names, else a folder of the first archive's bucket. The bucket is "" if the file has neither.
+// LargeLetters returns the bucket and the folder of dead letters that are too large for a message of the queue: those
+// that dead_letters names, else a folder of the first archive's bucket. The bucket is "" if the file has neither.
 func LargeLetters(cfg *config.Config) (bucket, folder string) {
 	if d := cfg.DeadLetters; d.Bucket != "" {
 		return d.Bucket, Slashed(d.Prefix)

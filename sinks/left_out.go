@@ -16,8 +16,8 @@ import (
 // (Birth.LeftOut). The note stays until the output was compared with the whole table and repaired (`tablewake gaps
 // --repair --audit`).
 
-// LeftOut returns the births of cfg's outputs that may miss changes, because a process was started without their sinks. all are
-// the births of the pipeline.
+// LeftOut returns the births of cfg's outputs that may miss changes, because a process was started without their sinks.
+// all are the births of the pipeline.
 func LeftOut(cfg *config.Config, all []state.Birth) []state.Birth {
 	var left []state.Birth
 	for _, b := range all {
@@ -59,7 +59,8 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 			return err
 		}
 		if b.LeftOut.IsZero() {
-			a.warn(ctx, "the file lacks a sink that has written: its output misses all changes from now on; put the sink back, then run `tablewake gaps --repair --audit`",
+			a.warn(ctx,
+				"the file lacks a sink that has written: its output misses all changes from now on; put the sink back, then run `tablewake gaps --repair --audit`",
 				slog.String("sink", b.Sink), slog.String("output", b.Target))
 		}
 	}
@@ -73,7 +74,8 @@ func (a *assembly) warnOfLeftOut() {
 	}
 	for i := range a.opened {
 		if b := a.opened[i].birth; !b.LeftOut.IsZero() {
-			a.warn(context.Background(), "the sink may miss changes: a process ran without it; `tablewake gaps --repair --audit` compares it with the table, and repairs it",
+			a.warn(context.Background(),
+				"the sink may miss changes: a process ran without it; `tablewake gaps --repair --audit` compares it with the table, and repairs it",
 				slog.String("sink", b.Sink), slog.Time("started", b.LeftOut))
 		}
 	}

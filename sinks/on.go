@@ -100,7 +100,9 @@ func (a *assembly) typedRoute(t typedSpec) (pipeline.Route, error) {
 	name := t.name()
 	for _, r := range a.options.Routes {
 		if r.Name == name {
-			return pipeline.Route{}, errs.Errorf("the name %s is taken: rename that sink in the file, or call both functions from one", redact.Safe(name))
+			return pipeline.Route{},
+				errs.Errorf("the name %s is taken: rename that sink in the file, or call both functions from one",
+					redact.Safe(name))
 		}
 	}
 	items := typedItems{scope: scope, mask: a.mask(config.Sink{})}
@@ -222,5 +224,6 @@ func (s typedSink[T]) decode(c *record.Change, m item.Image) (*T, error) {
 			return out, err
 		}
 	}
-	return out, unmarshal.DecodeInto(shown, out) // after the bound names, so that an attribute of the item wins, even if its name differs in case
+	// after the bound names, so that an attribute of the item wins, even if its name differs in case
+	return out, unmarshal.DecodeInto(shown, out)
 }

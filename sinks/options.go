@@ -36,8 +36,8 @@ func WithLogger(l *slog.Logger) Option {
 }
 
 // WithCommands makes log lines about a failure name the command that shows more, and errors the
-// one that mends them. flags are the command's flags for the file and the stores: "-c tablewake.yaml --live". Default: no command is
-// named.
+// one that mends them. flags are the command's flags for the file and the stores: "-c tablewake.yaml --live". Default:
+// no command is named.
 func WithCommands(flags string) Option {
 	return optionFunc(func(a *assembly) {
 		a.flags = flags
@@ -97,9 +97,10 @@ func RecordOnly() Option {
 
 // BackfillOptions describe a pipeline that fills sinks. The floor of its sinks does not apply to it.
 type BackfillOptions struct {
-	Sinks     []string              // names of the sinks to fill; a sink that [CheckNamed] refuses is an error
-	Narrowing pipeline.Condition    // selects the items that are read. Default: all
-	Views     map[string]*view.Sink // Assemble adds the views here, so that the caller can list the waiting claims at the end. Default: it adds none
+	Sinks     []string           // names of the sinks to fill; a sink that [CheckNamed] refuses is an error
+	Narrowing pipeline.Condition // selects the items that are read. Default: all
+	// Assemble adds the views here, so that the caller can list the waiting claims at the end. Default: it adds none
+	Views map[string]*view.Sink
 }
 
 // Backfill makes a pipeline of some sinks. Its source is a snapshot of the table, or an archive of its changes. It

@@ -20,11 +20,13 @@ type OutputChange struct {
 	Birth  state.Birth // zero if the state has none
 
 	Settings []SettingChange // settings that differ, for a changed sink
-	Problem  string          // reason why a start would be refused although no setting differs, with what to do; "" if there is none
+	// reason why a start would be refused although no setting differs, with what to do; "" if there is none
+	Problem string
 
 	CanBeFilled bool // a backfill can fill the sink
-	Waits       bool // the sink is added or changed, and waits for a backfill from its next start on, because it missed changes
-	Takes       bool // the sink is changed and its output is empty, so that it takes the settings at its next start
+	// the sink is added or changed, and waits for a backfill from its next start on, because it missed changes
+	Waits bool
+	Takes bool // the sink is changed and its output is empty, so that it takes the settings at its next start
 
 	// LeftThere names sinks that are not in the file any more, and whose rows or documents are still in the target of
 	// an added or waiting sink. Writes to keys of such rows are refused.
@@ -73,7 +75,10 @@ func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores, name
 	}
 	var removed []OutputChange
 	for _, b := range m.known {
-		named := slices.ContainsFunc(all, func(c OutputChange) bool { return c.Sink == b.Sink && (c.Target == b.Target || c.Birth == b) })
+		named := slices.ContainsFunc(all, func(c OutputChange) bool {
+			return c.Sink == b.Sink &&
+				(c.Target == b.Target || c.Birth == b)
+		})
 		if !named && !strings.HasPrefix(b.Target, goTarget) {
 			removed = append(removed, OutputChange{Sink: b.Sink, Target: b.Target, Kind: Removed, Birth: b})
 		}
@@ -89,15 +94,19 @@ func AddedOutputs(cfg *config.Config) []OutputChange {
 	var all []OutputChange
 	for _, s := range cfg.Sinks {
 		if s.Custom == nil {
-			all = append(all, OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: CanBeFilled(s), Underivable: underivable(s)})
+			all = append(all, OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: CanBeFilled(s),
+				Underivable: underivable(s)})
 		}
 	}
 	return all
 }
 
 // compareOutput compares one sink with its output.
-func (m *birthRecords) compareOutput(ctx context.Context, cfg *config.Config, s config.Sink, stores Stores) (OutputChange, error) {
-	c := OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: CanBeFilled(s), Waits: CanBeFilled(s) && m.started, Underivable: underivable(s)}
+func (m *birthRecords) compareOutput(
+	ctx context.Context, cfg *config.Config, s config.Sink, stores Stores,
+) (OutputChange, error) {
+	c := OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: CanBeFilled(s), Waits: CanBeFilled(s) &&
+		m.started, Underivable: underivable(s)}
 	birth, known := m.known[[2]string{c.Sink, c.Target}]
 	store, err := openStore(ctx, cfg, s, stores)
 	if err != nil {
@@ -155,7 +164,10 @@ func underivable(s config.Sink) []string {
 	unstable := func(what string, columns []config.Column) {
 		for _, c := range columns {
 			if !c.Template.Stable() {
-				found = append(found, fmt.Sprintf("%s %s (%s) depends on the change: rows of a backfill get SNAPSHOT, the time 0 and the version of a snapshot", what, c.Name, c.Template))
+				found = append(found,
+					fmt.Sprintf(
+						"%s %s (%s) depends on the change: rows of a backfill get SNAPSHOT, the time 0 and the version of a snapshot",
+						what, c.Name, c.Template))
 			}
 		}
 	}
@@ -164,12 +176,14 @@ func underivable(s config.Sink) []string {
 		unstable("key attribute", s.View.Key)
 		unstable("attribute", s.View.Attributes)
 		if s.View.Collision == "last" && !s.View.RowsGuardThemselves() {
-			found = append(found, "on_collision: last: who changed last is not in the table, so that a row that several items claim may have another owner than the stream would give it")
+			found = append(found,
+				"on_collision: last: who changed last is not in the table, so that a row that several items claim may have another owner than the stream would give it")
 		}
 	case s.Aggregate != nil:
 		unstable("group attribute", s.Aggregate.Group)
 		if s.Aggregate.KeepOnTTL {
-			found = append(found, "on_ttl_delete: keep: items that expired before are in no snapshot, and count for nothing: fill it from the archive (tablewake backfill --archive), or go on without them")
+			found = append(found,
+				"on_ttl_delete: keep: items that expired before are in no snapshot, and count for nothing: fill it from the archive (tablewake backfill --archive), or go on without them")
 		}
 	case s.Search != nil:
 		unstable("index name", []config.Column{{Name: "index", Template: s.Search.Index}})

@@ -10,14 +10,18 @@ import (
 )
 
 // ErrNotEmpty is the error of [Rebuild] for a view or an aggregate that is not empty.
-var ErrNotEmpty = errs.New("a rebuild replays all of the history into a sink that is empty, and this one is not: give the sink a new name, or its rows another table")
+var ErrNotEmpty = errs.New(
+	"a rebuild replays all of the history into a sink that is empty, and this one is not: give the sink a new name, or its rows another table")
 
 // ErrIndexNotEmpty is the error of [Rebuild] for a search index that is not empty.
-var ErrIndexNotEmpty = errs.New("a rebuild replays all of the history into a sink that is empty, and this one is not: give its documents another index")
+var ErrIndexNotEmpty = errs.New(
+	"a rebuild replays all of the history into a sink that is empty, and this one is not: give its documents another index")
 
 // rowRetention returns how long the store of a view or an aggregate keeps its guards. With Rebuild
 // it checks that the sink is empty.
-func (a *assembly) rowRetention(ctx context.Context, store any, sink string, birth state.Birth, table view.Table) (state.Retention, error) {
+func (a *assembly) rowRetention(
+	ctx context.Context, store any, sink string, birth state.Birth, table view.Table,
+) (state.Retention, error) {
 	var isEmpty func(context.Context) (bool, error)
 	if s, ok := store.(view.Emptier); ok {
 		t := view.Target{Table: table, View: sink, Pipeline: a.cfg.Name, Birth: birth.ID}
@@ -29,7 +33,9 @@ func (a *assembly) rowRetention(ctx context.Context, store any, sink string, bir
 // sinkRetention returns the retention of a store. It starts at the birth of the output if that is
 // later than the store's: nothing of the output was forgotten before. With Rebuild, notEmpty is the error of an output
 // that is not empty; nil isEmpty: the store forgets nothing.
-func (a *assembly) sinkRetention(ctx context.Context, store any, birth state.Birth, isEmpty func(context.Context) (bool, error), notEmpty error) (state.Retention, error) {
+func (a *assembly) sinkRetention(
+	ctx context.Context, store any, birth state.Birth, isEmpty func(context.Context) (bool, error), notEmpty error,
+) (state.Retention, error) {
 	if isEmpty != nil && a.rebuild && !isRebuilding(birth) {
 		if empty, err := isEmpty(ctx); err != nil || !empty {
 			return state.Retention{}, cmp.Or(err, notEmpty)

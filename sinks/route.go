@@ -95,7 +95,8 @@ func (a *assembly) aggregate(ctx context.Context, s config.Sink, r *pipeline.Rou
 	}
 	o := AggregateOptions(a.cfg, s)
 	o.Mask, o.Birth, o.Store = a.sensitive, birth.ID, store
-	if o.Retention, err = a.rowRetention(ctx, store, s.Name, birth, RowTable(s.Aggregate.Table.Name, s.Aggregate.Group)); err != nil {
+	if o.Retention, err = a.rowRetention(ctx, store, s.Name, birth,
+		RowTable(s.Aggregate.Table.Name, s.Aggregate.Group)); err != nil {
 		return err
 	}
 	sink, err := view.NewAggregate(o)
@@ -107,8 +108,8 @@ func (a *assembly) aggregate(ctx context.Context, s config.Sink, r *pipeline.Rou
 	return nil
 }
 
-// AggregateOptions returns the options of an aggregate sink (s.Aggregate is set) that the file alone determines: it has no
-// birth, mask, store or retention.
+// AggregateOptions returns the options of an aggregate sink (s.Aggregate is set) that the file alone determines: it has
+// no birth, mask, store or retention.
 func AggregateOptions(cfg *config.Config, s config.Sink) view.AggregateOptions {
 	o := view.AggregateOptions{
 		Name:      s.Name,
@@ -222,8 +223,8 @@ func (a *assembly) archive(ctx context.Context, s config.Sink, r *pipeline.Route
 	return nil
 }
 
-// ArchiveOptions returns the options of an archive sink (s.Archive is set) that the file alone determines: it has no store or
-// mask.
+// ArchiveOptions returns the options of an archive sink (s.Archive is set) that the file alone determines: it has no
+// store or mask.
 func ArchiveOptions(s config.Sink) archive.Options {
 	o := archive.Options{
 		Prefix:    s.Archive.Prefix,
@@ -260,7 +261,8 @@ func (a *assembly) notify(ctx context.Context, s config.Sink) (pipeline.Sink, er
 	}
 	n := s.Notify
 	return notify.New(notify.Options{
-		Pipeline: a.cfg.Name, Store: store, Events: n.Events, Attributes: n.Attributes, Bound: n.Bound, Region: n.Region, Origin: n.Origin, Mask: a.mask(s),
+		Pipeline: a.cfg.Name, Store: store, Events: n.Events, Attributes: n.Attributes, Bound: n.Bound, Region: n.Region,
+		Origin: n.Origin, Mask: a.mask(s),
 	})
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// RoutesDigest returns a digest of the names, targets and settings of cfg's sinks. Processes with the same digest write the
-// same.
+// RoutesDigest returns a digest of the names, targets and settings of cfg's sinks. Processes with the same digest write
+// the same.
 func RoutesDigest(cfg *config.Config) string {
 	outputs := make(map[string]bool)
 	for _, s := range cfg.Sinks {

@@ -29,7 +29,8 @@ func MaskAll() Option {
 // makeMask makes the mask of the file.
 func (a *assembly) makeMask() error {
 	if _, plans := a.stores.(planOnly); a.maskAll && !plans {
-		return errs.New("sinks.MaskAll goes with sinks.PlanOnly alone: other stores would be written masked where the file allows more")
+		return errs.New(
+			"sinks.MaskAll goes with sinks.PlanOnly alone: other stores would be written masked where the file allows more")
 	}
 	var err error
 	a.sensitive, err = Mask(a.cfg)
@@ -66,6 +67,7 @@ func (a *assembly) protectSensitive(s config.Sink, sink pipeline.Sink) pipeline.
 	}
 	return keyRefuser{forwarder{sink}, hidden, func(attribute string) error {
 		return pipeline.Fatal(a.fail(s.Line, "sinks."+s.Name, errs.Errorf(
-			"the key attribute %s is sensitive, and %s the keys of items: name it in allow_sensitive%s", attribute, holds, instead)))
+			"the key attribute %s is sensitive, and %s the keys of items: name it in allow_sensitive%s", attribute, holds,
+			instead)))
 	}}
 }

@@ -79,7 +79,8 @@ func (a *assembly) stageSink(s config.Sink, sink pipeline.Sink) pipeline.Sink {
 		case birth.Stage != state.Live || !birth.Floor.IsZero():
 			return newStagedSink(sink, a.births.births, birth, a.redrive)
 		case birth.Fresh:
-			return &freshSink{forwarder: forwarder{sink}, births: a.births.births, birth: birth, removals: s.Aggregate != nil && s.Aggregate.KeepOnTTL}
+			return &freshSink{forwarder: forwarder{sink}, births: a.births.births, birth: birth, removals: s.Aggregate != nil &&
+				s.Aggregate.KeepOnTTL}
 		}
 	}
 	return sink
@@ -94,7 +95,8 @@ func (a *assembly) beginRebuild(b state.Birth) error {
 		return nil
 	}
 	if b.Stage == state.Filling || b.Stage == state.Settling {
-		return errs.Errorf("the backfill %s fills the sink: let it end, or give the sink another name and a place of its own", b.Run)
+		return errs.Errorf("the backfill %s fills the sink: let it end, or give the sink another name and a place of its own",
+			b.Run)
 	}
 	next := b
 	next.Stage, next.Run = state.Filling, RebuildRun
@@ -106,7 +108,8 @@ func (a *assembly) beginRebuild(b state.Birth) error {
 	return nil
 }
 
-// FinishRebuild makes the outputs of cfg live that a rebuild has filled. Call it after the run has ended without an error.
+// FinishRebuild makes the outputs of cfg live that a rebuild has filled. Call it after the run has ended without an
+// error.
 func FinishRebuild(ctx context.Context, cfg *config.Config, births state.Births) error {
 	var filled []state.Birth
 	for b, err := range births.Births(ctx) {
@@ -130,10 +133,12 @@ func (a *assembly) warnOfStages() {
 		birth := a.opened[i].birth
 		switch birth.Stage {
 		case state.Waiting:
-			a.warn(context.Background(), "the sink has missed changes that the pipeline acknowledged: it waits, and writes nothing until it is filled: tablewake backfill",
+			a.warn(context.Background(),
+				"the sink has missed changes that the pipeline acknowledged: it waits, and writes nothing until it is filled: tablewake backfill",
 				slog.String("sink", birth.Sink))
 			if left := a.births.leftAt(a.cfg, birth.Target); len(left) > 0 {
-				a.warn(context.Background(), "the rows or documents of former sinks are where the sink writes, and a key that both have becomes a dead letter: give the sink its former name, or a place of its own, or delete those first",
+				a.warn(context.Background(),
+					"the rows or documents of former sinks are where the sink writes, and a key that both have becomes a dead letter: give the sink its former name, or a place of its own, or delete those first",
 					slog.String("sink", birth.Sink), slog.Any("former", left))
 			}
 		case state.Filling, state.Settling:

@@ -16,7 +16,8 @@ const (
 )
 
 // errWaits is the error of a change from dead letters.
-var errWaits = errs.New("the sink waits to be filled: fill it first by `tablewake backfill`, which brings what the table holds, and redrive again")
+var errWaits = errs.New(
+	"the sink waits to be filled: fill it first by `tablewake backfill`, which brings what the table holds, and redrive again")
 
 // maxStageAge is how long a Write may go by a stage that was read before. A floor is set at least 15 s ahead, so at the
 // floor every process knows the stage, and acknowledges no change of after it without writing it.
@@ -37,7 +38,8 @@ type stagedSink struct {
 
 // newStagedSink wraps a sink. The first Write reads the birth again: opening all stores may have taken long.
 func newStagedSink(sink pipeline.Sink, births state.Births, birth state.Birth, redrive bool) *stagedSink {
-	s := &stagedSink{forwarder: forwarder{sink}, births: births, now: time.Now, redrive: redrive, free: make(chan struct{}, 1), birth: birth}
+	s := &stagedSink{forwarder: forwarder{sink}, births: births, now: time.Now, redrive: redrive,
+		free: make(chan struct{}, 1), birth: birth}
 	s.free <- struct{}{}
 	return s
 }
@@ -93,7 +95,9 @@ func (s *stagedSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 }
 
 // writeSome writes the deliveries that admit reports. Of another one, admit sets the outcome, or returns why it fails.
-func (f forwarder) writeSome(ctx context.Context, ds []pipeline.Delivery, admit func(*pipeline.Delivery) (bool, error)) error {
+func (f forwarder) writeSome(
+	ctx context.Context, ds []pipeline.Delivery, admit func(*pipeline.Delivery) (bool, error),
+) error {
 	var failed pipeline.BatchError
 	var indexes []int // of the deliveries to write
 	for i := range ds {

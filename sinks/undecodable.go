@@ -21,7 +21,9 @@ type stopOnUndecodable struct {
 func (s stopOnUndecodable) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	for _, l := range letters {
 		if l.Class == "undecodable" {
-			return pipeline.Fatal(errs.Errorf("a record cannot be decoded, and dead_letters.undecodable is block: %s; mend the record's producer, or write undecodable: dead_letter to go on behind it", s.cause(l)))
+			return pipeline.Fatal(
+				errs.Errorf(
+					"a record cannot be decoded, and dead_letters.undecodable is block: %s; mend the record's producer, or write undecodable: dead_letter to go on behind it", s.cause(l)))
 		}
 	}
 	return s.DeadLetters.Put(ctx, letters)

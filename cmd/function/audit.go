@@ -55,7 +55,8 @@ func (a *auditor) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 		a.metrics.Record(ctx, audit.Outcomes{})
 		return nil, &handlers.Error{Err: err}
 	}
-	outcomes := audit.Outcomes{Complete: sum.Complete(), Coverage: sum.Coverage, Findings: map[string]map[audit.Verdict]int64{}}
+	outcomes := audit.Outcomes{Complete: sum.Complete(), Coverage: sum.Coverage,
+		Findings: map[string]map[audit.Verdict]int64{}}
 	for _, s := range sum.Sinks {
 		outcomes.Findings[s.Sink] = s.Findings
 	}
@@ -78,13 +79,16 @@ func (a *auditor) audit(ctx context.Context, payload []byte) (*run.Summary, erro
 		Sinks: e.Sinks, Command: "-c " + a.cfg.File + " --live", Extensions: a.exts,
 	})
 	if err != nil {
-		return nil, auditError.Errorf("the sinks cannot be audited: %s", redact.Safe(err.Error())) // names of the file, and AWS's text about them
+		// names of the file, and AWS's text about them
+		return nil, auditError.Errorf("the sinks cannot be audited: %s", redact.Safe(err.Error()))
 	}
 	differences := differenceLog{log: a.log}
 	sum, err := run.Sampled(ctx, run.SampledOptions{
-		Config: a.cfg, SDK: a.sdk, Sinks: opened, Dir: dir, Sample: e.Sample, Segments: e.Segments, RCU: e.RCU, Lag: e.lag, Until: auditUntil(ctx, time.Now()),
+		Config: a.cfg, SDK: a.sdk, Sinks: opened, Dir: dir, Sample: e.Sample, Segments: e.Segments, RCU: e.RCU, Lag: e.lag,
+		Until: auditUntil(ctx, time.Now()),
 		Retry: func(err error, wait time.Duration) {
-			a.log.WarnContext(ctx, "a request of the scan failed, and is repeated", slog.Duration("after", wait), slog.String("error", redact.LogText(err)))
+			a.log.WarnContext(ctx, "a request of the scan failed, and is repeated", slog.Duration("after", wait),
+				slog.String("error", redact.LogText(err)))
 		},
 	}, differences.add)
 	if err != nil {
@@ -104,7 +108,8 @@ func (a *auditor) logSummary(ctx context.Context, sum *run.Summary) {
 	case !sum.Complete():
 		level, text = slog.LevelWarn, "the audit is incomplete"
 	}
-	a.log.Log(ctx, level, text, slog.Int64("differing", sum.Differing), slog.Int64("open", sum.Open), slog.Float64("coverage", sum.Coverage),
+	a.log.Log(ctx, level, text, slog.Int64("differing", sum.Differing), slog.Int64("open", sum.Open),
+		slog.Float64("coverage", sum.Coverage),
 		slog.Int64("items", sum.Items), slog.String("incomplete", sum.Incomplete))
 }
 
@@ -123,11 +128,13 @@ func (d *differenceLog) add(sink string, f *audit.Finding) error {
 		return nil
 	}
 	d.logged++
-	d.log.Warn("an entry differs", slog.String("sink", sink), slog.String("verdict", string(f.Verdict)), slog.String("kind", string(f.Kind)), slog.String("where", f.Where))
+	d.log.Warn("an entry differs", slog.String("sink", sink), slog.String("verdict", string(f.Verdict)),
+		slog.String("kind", string(f.Kind)), slog.String("where", f.Where))
 	return nil
 }
 
-// The reserve of an audit is a tenth of the invocation's time, up to maxAuditReserve. The answer and the metrics need it.
+// The reserve of an audit is a tenth of the invocation's time, up to maxAuditReserve. The answer and the metrics need
+// it.
 const (
 	auditReserveDivisor = 10
 	maxAuditReserve     = 30 * time.Second
@@ -155,7 +162,8 @@ type auditEvent struct {
 }
 
 // auditEventForm is an example of a correct event.
-const auditEventForm = redact.Safe(`write {"tablewake":"audit","sample":1,"segments":100,"sinks":["NAME"],"rcu":500,"lag":"1m"}; all but "tablewake" can be left out`)
+const auditEventForm = redact.Safe(
+	`write {"tablewake":"audit","sample":1,"segments":100,"sinks":["NAME"],"rcu":500,"lag":"1m"}; all but "tablewake" can be left out`)
 
 // maxSegments is the largest number of segments that DynamoDB accepts.
 const maxSegments = 1_000_000
@@ -176,7 +184,8 @@ func parseAuditEvent(payload []byte) (e auditEvent, err error) {
 	}
 	switch {
 	case e.Segments < 1 || e.Segments > maxSegments || e.RCU < 0:
-		return e, auditError.Errorf(`"segments" must be 1 to %d, and "rcu" must not be negative: %s`, maxSegments, auditEventForm)
+		return e, auditError.Errorf(`"segments" must be 1 to %d, and "rcu" must not be negative: %s`, maxSegments,
+			auditEventForm)
 	case e.Sample < 1 || e.Sample > e.Segments:
 		return e, auditError.Errorf(`"sample" must be 1 up to "segments", which is %d: %s`, e.Segments, auditEventForm)
 	}

@@ -62,13 +62,16 @@ func configLocation(env environment, layer string) (string, error) {
 			return file, nil
 		}
 	}
-	return "", fmt.Errorf("there is no configuration: put tablewake.yaml into the package (%s) or a layer (%s), or set %s to s3://BUCKET/KEY or ssm:NAME",
+	return "", fmt.Errorf(
+		"there is no configuration: put tablewake.yaml into the package (%s) or a layer (%s), or set %s to s3://BUCKET/KEY or ssm:NAME",
 		inPackage, layer, configVariable)
 }
 
 // fetch reads the configuration at a location. read reads the files that the configuration names:
 // from the same folder of a bucket, or from the package.
-func fetch(ctx context.Context, sdk aws.Config, env environment, params *parameters, location string) (text []byte, read func(string) ([]byte, error), err error) {
+func fetch(
+	ctx context.Context, sdk aws.Config, env environment, params *parameters, location string,
+) (text []byte, read func(string) ([]byte, error), err error) {
 	root, _ := env("LAMBDA_TASK_ROOT")
 	if url, ok := strings.CutPrefix(location, "s3://"); ok {
 		bucket, key, _ := strings.Cut(url, "/")

@@ -36,7 +36,8 @@ func open(ctx context.Context, log *slog.Logger, exts []sinks.Extension) (lambda
 	if err != nil {
 		return nil, fmt.Errorf("AWS configuration: %w", err)
 	}
-	cfg, err := patience.Wait(ctx, log, "reading the configuration", nil, func() (*config.Config, error) { return loadConfig(ctx, conf, os.LookupEnv) })
+	cfg, err := patience.Wait(ctx, log, "reading the configuration", nil,
+		func() (*config.Config, error) { return loadConfig(ctx, conf, os.LookupEnv) })
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +50,8 @@ func open(ctx context.Context, log *slog.Logger, exts []sinks.Extension) (lambda
 	for _, w := range cfg.Warnings {
 		log.WarnContext(ctx, "the configuration may surprise", slog.String("warning", w.String()))
 	}
-	tel, err := telemetry.Start(ctx, telemetry.Options{Pipeline: cfg.Name, Metrics: cfg.Metrics, Lambda: true, Logger: log})
+	tel, err := telemetry.Start(ctx, telemetry.Options{Pipeline: cfg.Name, Metrics: cfg.Metrics, Lambda: true,
+		Logger: log})
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +65,8 @@ func open(ctx context.Context, log *slog.Logger, exts []sinks.Extension) (lambda
 	case "audit":
 		h, err = newAuditor(cfg, exts, conf, aws.Stores(conf, aws.WithLogger(log), aws.LookOnly()), tel.Meter, log)
 	default:
-		err = fmt.Errorf("%s=%s is not a command: write audit, or remove the variable from a function that reads a stream", commandVariable, command)
+		err = fmt.Errorf("%s=%s is not a command: write audit, or remove the variable from a function that reads a stream",
+			commandVariable, command)
 	}
 	if err != nil {
 		return nil, err
@@ -72,10 +75,14 @@ func open(ctx context.Context, log *slog.Logger, exts []sinks.Extension) (lambda
 }
 
 // openPipeline opens the pipeline that handles events.
-func openPipeline(ctx context.Context, cfg *config.Config, exts []sinks.Extension, conf awssdk.Config, tel *telemetry.Telemetry, log *slog.Logger) (lambda.Handler, error) {
+func openPipeline(
+	ctx context.Context, cfg *config.Config, exts []sinks.Extension, conf awssdk.Config, tel *telemetry.Telemetry,
+	log *slog.Logger,
+) (lambda.Handler, error) {
 	stores := aws.Stores(conf, aws.WithLogger(log))
 	p, err := patience.Wait(ctx, log, "opening what the sinks write to", nil, func() (*pipeline.Pipeline, error) {
-		return sinks.Assemble(ctx, cfg, stores, sinks.WithExtensions(exts...), sinks.Live(), sinks.WithLogger(log), sinks.WithCommands("-c "+cfg.File+" --live"),
+		return sinks.Assemble(ctx, cfg, stores, sinks.WithExtensions(exts...), sinks.Live(), sinks.WithLogger(log),
+			sinks.WithCommands("-c "+cfg.File+" --live"),
 			sinks.WithTelemetry(tel.Tracer, tel.Meter), sinks.CountNoEntity(new(atomic.Int64)))
 	})
 	if err != nil {
@@ -94,9 +101,12 @@ func openPipeline(ctx context.Context, cfg *config.Config, exts []sinks.Extensio
 }
 
 // stateOptions opens the state, where gaps are recorded, and the dead letters that an event redrives.
-func stateOptions(ctx context.Context, cfg *config.Config, stores sinks.Stores, p *pipeline.Pipeline, log *slog.Logger) ([]handlers.Option, error) {
+func stateOptions(
+	ctx context.Context, cfg *config.Config, stores sinks.Stores, p *pipeline.Pipeline, log *slog.Logger,
+) ([]handlers.Option, error) {
 	var opts []handlers.Option
-	kept, err := patience.Wait(ctx, log, "opening the state", nil, func() (state.Store, error) { return stores.State(ctx, cfg) })
+	kept, err := patience.Wait(ctx, log, "opening the state", nil,
+		func() (state.Store, error) { return stores.State(ctx, cfg) })
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +114,8 @@ func stateOptions(ctx context.Context, cfg *config.Config, stores sinks.Stores, 
 		opts = append(opts, handlers.WithGaps(kept))
 	}
 	if d := cfg.DeadLetters; d != nil && d.AutoRedrive {
-		again, err := patience.Wait(ctx, log, "opening the dead letters", nil, func() (func(context.Context) error, error) { return outageRedrive(ctx, cfg, stores, p, log) })
+		again, err := patience.Wait(ctx, log, "opening the dead letters", nil,
+			func() (func(context.Context) error, error) { return outageRedrive(ctx, cfg, stores, p, log) })
 		if err != nil {
 			return nil, err
 		}

@@ -40,7 +40,8 @@ func (p *parameters) get(name string) (string, error) {
 		return "", fmt.Errorf("the parameter %s does not exist: put it, in the Region %s", name, p.sdk.Region)
 	}
 	if err != nil {
-		return "", fmt.Errorf("the parameter %s cannot be read: %w (the function's role needs ssm:GetParameter on it, and kms:Decrypt on its key; a secret behind it, secretsmanager:GetSecretValue)", name, err)
+		return "", fmt.Errorf(
+			"the parameter %s cannot be read: %w (the function's role needs ssm:GetParameter on it, and kms:Decrypt on its key; a secret behind it, secretsmanager:GetSecretValue)", name, err)
 	}
 	p.known[name] = aws.ToString(got.Parameter.Value)
 	return p.known[name], nil

@@ -22,7 +22,9 @@ import (
 // outageRedrive returns the function for the event {"tablewake":"redrive"}. It tries to deliver the
 // dead letters of an outage once. A function runs nothing between invocations, so it cannot wait
 // and retry.
-func outageRedrive(ctx context.Context, cfg *config.Config, stores sinks.Stores, p *pipeline.Pipeline, log *slog.Logger) (func(context.Context) error, error) {
+func outageRedrive(
+	ctx context.Context, cfg *config.Config, stores sinks.Stores, p *pipeline.Pipeline, log *slog.Logger,
+) (func(context.Context) error, error) {
 	kept, err := letters.Open(ctx, cfg, stores)
 	if err != nil {
 		return nil, err
@@ -34,7 +36,8 @@ func outageRedrive(ctx context.Context, cfg *config.Config, stores sinks.Stores,
 	o.Classes, o.Attempts = redrive.Outage(), 1
 	return func(ctx context.Context) error {
 		report, err := redrive.Run(ctx, o)
-		log.InfoContext(ctx, "dead letters of an outage are redriven", slog.Int("delivered", report.Delivered()), slog.Int("left", report.Left()))
+		log.InfoContext(ctx, "dead letters of an outage are redriven", slog.Int("delivered", report.Delivered()),
+			slog.Int("left", report.Left()))
 		return err
 	}, nil
 }

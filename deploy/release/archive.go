@@ -44,7 +44,10 @@ func writeArchive(path string, entries []entry) error {
 // writeZip keeps the modes, because Lambda does not run a bootstrap that is not executable.
 func writeZip(w io.Writer, entries []entry) error {
 	z := zip.NewWriter(w)
-	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
+	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser,
+		error) {
+		return flate.NewWriter(w, flate.BestCompression)
+	})
 	for _, e := range entries {
 		h := &zip.FileHeader{Name: e.name, Method: zip.Deflate, Modified: fileTime()}
 		h.SetMode(e.mode)
@@ -66,7 +69,8 @@ func writeTar(w io.Writer, entries []entry) error {
 	}
 	t := tar.NewWriter(g)
 	for _, e := range entries {
-		h := &tar.Header{Name: e.name, Mode: int64(e.mode), Size: int64(len(e.content)), ModTime: fileTime(), Format: tar.FormatUSTAR}
+		h := &tar.Header{Name: e.name, Mode: int64(e.mode), Size: int64(len(e.content)), ModTime: fileTime(),
+			Format: tar.FormatUSTAR}
 		if err := t.WriteHeader(h); err != nil {
 			return err
 		}

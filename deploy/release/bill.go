@@ -40,11 +40,14 @@ func writeBill(path string, p program) error {
 	var refs []string
 	for _, m := range p.modules {
 		c := cdx.Component{
-			BOMRef: purl(m.path, m.version), Type: cdx.ComponentTypeLibrary, Name: m.path, Version: m.version, PackageURL: purl(m.path, m.version),
-			Scope: cdx.ScopeRequired, Licenses: licenseChoices(m.licenses),
+			BOMRef: purl(m.path, m.version), Type: cdx.ComponentTypeLibrary, Name: m.path, Version: m.version,
+			PackageURL: purl(m.path, m.version),
+			Scope:      cdx.ScopeRequired, Licenses: licenseChoices(m.licenses),
 		}
-		if sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.sum, "h1:")); err == nil && len(sum) == sha256.Size {
-			c.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(sum)}} // of the module's files, as in go.sum
+		if sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.sum, "h1:")); err == nil &&
+			len(sum) == sha256.Size {
+			// of the module's files, as in go.sum
+			c.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(sum)}}
 		}
 		components, refs = append(components, c), append(refs, c.BOMRef)
 	}
@@ -52,7 +55,8 @@ func writeBill(path string, p program) error {
 	bom.Dependencies = &[]cdx.Dependency{{Ref: ref, Dependencies: &refs}}
 
 	var b bytes.Buffer
-	if err := cdx.NewBOMEncoder(&b, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cdx.SpecVersion1_6); err != nil {
+	if err := cdx.NewBOMEncoder(&b, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom,
+		cdx.SpecVersion1_6); err != nil {
 		return err
 	}
 	return os.WriteFile(path, b.Bytes(), 0o644)

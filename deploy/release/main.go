@@ -160,7 +160,8 @@ func moduleRoot(ctx context.Context) (string, error) {
 
 // gitVersion returns git's description of the tree, and dev without git.
 func gitVersion(ctx context.Context, root string) string {
-	if text, err := git(ctx, root, "describe", "--tags", "--always", "--dirty"); err == nil && versionPattern.MatchString(text) {
+	if text, err := git(ctx, root, "describe", "--tags", "--always", "--dirty"); err == nil &&
+		versionPattern.MatchString(text) {
 		return text
 	}
 	return "dev"

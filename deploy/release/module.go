@@ -102,7 +102,8 @@ func readLicenses(path, version, sum, dir string) (module, error) {
 	}
 	for _, f := range files {
 		name := strings.ToUpper(f.Name())
-		if f.IsDir() || !strings.HasPrefix(name, "LICEN") && !strings.HasPrefix(name, "COPYING") && !strings.HasPrefix(name, "NOTICE") {
+		if f.IsDir() || !strings.HasPrefix(name, "LICEN") && !strings.HasPrefix(name, "COPYING") &&
+			!strings.HasPrefix(name, "NOTICE") {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(dir, f.Name()))
@@ -129,7 +130,8 @@ func licenseTexts(used []module) []byte {
 	var b bytes.Buffer
 	for _, m := range used {
 		for _, text := range m.texts {
-			fmt.Fprintf(&b, "%s\n%s %s: %s\n\n%s\n", strings.Repeat("=", 80), m.path, m.version, text.name, strings.TrimSpace(text.text))
+			fmt.Fprintf(&b, "%s\n%s %s: %s\n\n%s\n", strings.Repeat("=", 80), m.path, m.version, text.name,
+				strings.TrimSpace(text.text))
 		}
 	}
 	return b.Bytes()

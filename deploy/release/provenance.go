@@ -15,8 +15,8 @@ import (
 // provenanceFile is the statement of where the files of a release come from.
 const provenanceFile = "provenance.intoto.json"
 
-// statement is an in-toto statement with a SLSA provenance, version 1. It is not signed: who publishes the release signs it,
-// or its checksum. It has no time, so that it is reproducible.
+// statement is an in-toto statement with a SLSA provenance, version 1. It is not signed: who publishes the release
+// signs it, or its checksum. It has no time, so that it is reproducible.
 type statement struct {
 	Type          string    `json:"_type"`
 	Subject       []subject `json:"subject"`
@@ -62,7 +62,8 @@ func writeProvenance(ctx context.Context, root string, o options, names []string
 	}
 	build := &s.Predicate.BuildDefinition
 	build.BuildType = "https://" + modulePath + "/deploy/release"
-	build.ExternalParameters = map[string]string{"command": "go run ./deploy/release", "version": o.version, "only": o.only}
+	build.ExternalParameters = map[string]string{"command": "go run ./deploy/release", "version": o.version,
+		"only": o.only}
 	sources := dependency{URI: "git+https://" + modulePath}
 	if commit := gitCommit(ctx, root); commit != "" {
 		sources.Digest = map[string]string{"gitCommit": commit}

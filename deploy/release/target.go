@@ -27,7 +27,8 @@ type target struct {
 func targets() []target {
 	var all []target
 	for _, arch := range []string{"arm64", "amd64"} {
-		all = append(all, target{name: "tablewake-lambda", pkg: "./cmd/lambda", program: "bootstrap", os: "linux", arch: arch, tags: "lambda.norpc,grpcnotrace"})
+		all = append(all, target{name: "tablewake-lambda", pkg: "./cmd/lambda", program: "bootstrap", os: "linux", arch: arch,
+			tags: "lambda.norpc,grpcnotrace"})
 	}
 	for _, os := range []string{"linux", "darwin"} {
 		for _, arch := range []string{"arm64", "amd64"} {
@@ -77,14 +78,16 @@ func (t target) make(ctx context.Context, root, work string, o options) ([]strin
 	if err := writeArchive(filepath.Join(o.out, archive), entries); err != nil {
 		return nil, err
 	}
-	err = writeBill(filepath.Join(o.out, bill), program{target: t, version: o.version, goVersion: info.GoVersion, content: content, modules: used})
+	err = writeBill(filepath.Join(o.out, bill), program{target: t, version: o.version, goVersion: info.GoVersion,
+		content: content, modules: used})
 	return []string{archive, bill}, err
 }
 
 // build builds the program. The result does not depend on the machine, its environment, or the
 // tree's folder.
 func (t target) build(ctx context.Context, root, out, version string) error {
-	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -buildid= -X github.com/tablewake/tablewake/cmd/cli.version=" + version, "-o", out}
+	args := []string{"build", "-trimpath", "-buildvcs=false", "-ldflags",
+		"-s -w -buildid= -X github.com/tablewake/tablewake/cmd/cli.version=" + version, "-o", out}
 	if t.tags != "" {
 		args = append(args, "-tags", t.tags)
 	}
@@ -99,7 +102,8 @@ func (t target) build(ctx context.Context, root, out, version string) error {
 // environment returns variables that make the go command build for the target, without the
 // machine's settings.
 func (t target) environment() []string {
-	return append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=", "GOWORK=off", "GOEXPERIMENT=", "GOFIPS140=off")
+	return append(os.Environ(), "CGO_ENABLED=0", "GOOS="+t.os, "GOARCH="+t.arch, "GOAMD64=v1", "GOARM64=v8.0", "GOFLAGS=",
+		"GOWORK=off", "GOEXPERIMENT=", "GOFIPS140=off")
 }
 
 // entries returns the files of the archive in order.

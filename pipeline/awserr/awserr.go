@@ -69,7 +69,8 @@ func (e *Error) Describe() (class, field string) {
 			return class, ""
 		}
 	}
-	return [...]string{Refused: "refused_request", Transient: "unavailable", Denied: "denied", Missing: "missing"}[kind], ""
+	return [...]string{Refused: "refused_request", Transient: "unavailable", Denied: "denied", Missing: "missing"}[kind],
+		""
 }
 
 // Unwrap is the cause.
@@ -102,8 +103,8 @@ func (e *Error) cause() string {
 }
 
 // CallError returns the error of a call, marked for the pipeline: transient with the wait that the server requested,
-// fatal if the credentials are wrong or the target is missing, else permanent. hints say what to do, by kind. It returns
-// nil for a nil err.
+// fatal if the credentials are wrong or the target is missing, else permanent. hints say what to do, by kind. It
+// returns nil for a nil err.
 func CallError(ctx context.Context, op string, err error, hints map[Kind]string) error {
 	if err == nil {
 		return nil
@@ -119,8 +120,8 @@ func CallError(ctx context.Context, op string, err error, hints map[Kind]string)
 	return mark(e, kind, RequestedWait(err))
 }
 
-// EntryError returns the error of one entry of a batch, by the service's code. If the code is unknown, transient decides:
-// it is the service's own flag that the fault is not the sender's.
+// EntryError returns the error of one entry of a batch, by the service's code. If the code is unknown, transient
+// decides: it is the service's own flag that the fault is not the sender's.
 func EntryError(op, code string, transient bool, hints map[Kind]string) error {
 	kind, known := KindOfCode(code)
 	if !known && transient {
@@ -173,7 +174,8 @@ func KindOf(err error) Kind {
 	if _, ok := errors.AsType[net.Error](err); ok || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return Transient
 	}
-	if st == 0 && strings.Contains(err.Error(), "get identity: ") { // the SDK's resolver of credentials has no type for its failures
+	if st == 0 && strings.Contains(err.Error(), "get identity: ") {
+		// the SDK's resolver of credentials has no type for its failures
 		return Denied
 	}
 	return Refused
@@ -192,7 +194,8 @@ func ClockCorrected(err error) bool {
 // Skewed reports whether a call was refused because the clock of this machine is wrong.
 func Skewed(err error) bool {
 	api, ok := errors.AsType[smithy.APIError](err)
-	return ok && (api.ErrorCode() == "RequestTimeTooSkewed" || api.ErrorCode() == "RequestInTheFuture" || api.ErrorCode() == "RequestExpired" ||
+	return ok && (api.ErrorCode() == "RequestTimeTooSkewed" || api.ErrorCode() == "RequestInTheFuture" ||
+		api.ErrorCode() == "RequestExpired" ||
 		strings.Contains(api.ErrorMessage(), "Signature expired") || strings.Contains(api.ErrorMessage(), "not yet current"))
 }
 
@@ -209,8 +212,8 @@ func Code(err error) string {
 	return ""
 }
 
-// codeFromStatus reports whether the SDK derived a code of S3 from the HTTP status, as NotFound from 404. Answers to HEAD
-// have no body, so their derived codes count.
+// codeFromStatus reports whether the SDK derived a code of S3 from the HTTP status, as NotFound from 404. Answers to
+// HEAD have no body, so their derived codes count.
 func codeFromStatus(err error, api smithy.APIError) bool {
 	op, ok := errors.AsType[*smithy.OperationError](err)
 	text := http.StatusText(Status(err))
@@ -267,7 +270,8 @@ func WithoutOperation(err error) error {
 // Throttled reports whether the service refused a request because there were too many, or they read or wrote too much.
 func Throttled(err error) bool {
 	switch code := Code(err); code {
-	case "ProvisionedThroughputExceededException", "RequestLimitExceeded", "LimitExceededException", "TooManyRequestsException":
+	case "ProvisionedThroughputExceededException", "RequestLimitExceeded", "LimitExceededException",
+		"TooManyRequestsException":
 		return true
 	default:
 		return strings.Contains(code, "Throttl")

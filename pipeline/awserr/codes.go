@@ -6,18 +6,26 @@ import "strings"
 // say more than an HTTP status does.
 var codes = map[Kind][]string{
 	Transient: {
-		"Throttling", "ThrottlingException", "ThrottledException", "Throttled", "RequestThrottled", "RequestThrottledException", "TooManyRequestsException",
-		"RequestLimitExceeded", "LimitExceededException", "BandwidthLimitExceeded", "SlowDown", "OverLimit", "PriorRequestNotComplete",
+		"Throttling", "ThrottlingException", "ThrottledException", "Throttled", "RequestThrottled",
+		"RequestThrottledException", "TooManyRequestsException",
+		"RequestLimitExceeded", "LimitExceededException", "BandwidthLimitExceeded", "SlowDown", "OverLimit",
+		"PriorRequestNotComplete",
 		"KmsThrottled", "KMSThrottling", "KMSThrottlingException", "KMSThrottlingFault",
-		"InternalError", "InternalErrorException", "InternalException", "InternalFailure", "InternalServerError", "ServiceUnavailable", "ServiceUnavailableException",
-		"RequestTimeout", "RequestTimeoutException", "RequestTimeTooSkewed", "ConcurrentAccess", "ConcurrentAccessException", "ResourceInUseException", "TransactionConflictException", "ReplicatedWriteConflictException", "ConcurrentModificationException", "OperationAborted",
+		"InternalError", "InternalErrorException", "InternalException", "InternalFailure", "InternalServerError",
+		"ServiceUnavailable", "ServiceUnavailableException",
+		"RequestTimeout", "RequestTimeoutException", "RequestTimeTooSkewed", "ConcurrentAccess", "ConcurrentAccessException",
+		"ResourceInUseException", "TransactionConflictException", "ReplicatedWriteConflictException",
+		"ConcurrentModificationException", "OperationAborted",
 		"BadDigest", "XAmzContentChecksumMismatch", "IncompleteBody",
 	},
 	Denied: {
-		"AccessDenied", "AccessDeniedException", "AuthorizationError", "AuthorizationErrorException", "NotAuthorized", "NotAuthorizedForSource",
-		"UnrecognizedClientException", "InvalidClientTokenId", "InvalidAccessKeyId", "XAdminUserNotFound", // the last of versitygw: no such access key
+		"AccessDenied", "AccessDeniedException", "AuthorizationError", "AuthorizationErrorException", "NotAuthorized",
+		"NotAuthorizedForSource",
+		// the last of versitygw: no such access key
+		"UnrecognizedClientException", "InvalidClientTokenId", "InvalidAccessKeyId", "XAdminUserNotFound",
 		"InvalidSignatureException", "SignatureDoesNotMatch", "IncompleteSignature", "IncompleteSignatureException",
-		"MissingAuthenticationToken", "MissingAuthenticationTokenException", "ExpiredToken", "ExpiredTokenException", "InvalidToken", "OptInRequired",
+		"MissingAuthenticationToken", "MissingAuthenticationTokenException", "ExpiredToken", "ExpiredTokenException",
+		"InvalidToken", "OptInRequired",
 		"InvalidSecurity", "InvalidSecurityException", "AllAccessDisabled", "AccountProblem",
 	},
 	Missing: {

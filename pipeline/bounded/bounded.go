@@ -22,7 +22,8 @@ type Error struct{ Limit int64 }
 
 // Error names the limit and what to check.
 func (e *Error) Error() string {
-	return fmt.Sprintf("it is larger than %d bytes, the most that is read of an answer: check that the endpoint is the service's", e.Limit)
+	return fmt.Sprintf(
+		"it is larger than %d bytes, the most that is read of an answer: check that the endpoint is the service's", e.Limit)
 }
 
 // Redacted implements the redacted text of an error: it is Error.

@@ -18,25 +18,29 @@ import (
 // Config is a file that was read, checked and compiled. Fields are read in this order: attributes come before
 // expressions, because expressions are checked against the types of the attributes.
 type Config struct {
-	File        string               // name given to Parse
-	_           int                  `key:"version,required" form:"1" max:"1" doc:"Version of the file's format."`
-	Name        string               `key:"name,required" form:"NAME" is:"name" doc:"Name of the pipeline: keeps leases, state and fingerprints apart, and names its own writes."`
-	Source      Source               `key:"source,required" form:"{table: NAME}" doc:"The table whose changes are carried."`
-	Attributes  map[string]item.Kind `key:"attributes" words:"S,N,B,BOOL,NULL,M,L,SS,NS,BS" doc:"Types of top-level attributes: makes a typo or a type error in an expression an error when the file is loaded, and a typo elsewhere a warning. An N is a double in a search index that is made, unless its mapping says otherwise."` // nil if none are declared
+	File   string // name given to Parse
+	_      int    `key:"version,required" form:"1" max:"1" doc:"Version of the file's format."`
+	Name   string `key:"name,required" form:"NAME" is:"name" doc:"Name of the pipeline: keeps leases, state and fingerprints apart, and names its own writes."`
+	Source Source `key:"source,required" form:"{table: NAME}" doc:"The table whose changes are carried."`
+	// nil if none are declared
+	Attributes  map[string]item.Kind `key:"attributes" words:"S,N,B,BOOL,NULL,M,L,SS,NS,BS" doc:"Types of top-level attributes: makes a typo or a type error in an expression an error when the file is loaded, and a typo elsewhere a warning. An N is a double in a search index that is made, unless its mapping says otherwise."`
 	Entities    []Entity             `key:"entities" form:"{NAME: {key: {PK: 'NAME#{Id}'}}}" doc:"Kinds of items, by name: patterns of their keys, and what these bind."`
 	Connections []Connection         `key:"connections" doc:"Servers that sinks write to; secrets by ${ENV} or by reference."`
 	Leases      *Leases              `key:"leases" doc:"Where consumers agree on who reads which shard, and keep how far they came."`
 	State       *State               `key:"state" doc:"What sinks remember of items."`
 	HMACKey     string               `key:"hmac_key" is:"secret" doc:"Secret behind masked values, hashed fields and hashed ids; 16 bytes at least."`
-	Sensitive   []item.Pattern       `key:"sensitive" doc:"Paths that are masked and reach no sink unless it says so; ** for a subtree."` // empty without HMACKey
-	Filters     []Filter             `key:"filters" ref:"filters" doc:"What to drop before any sink, in order; each drop is counted by its name."`
-	Detectors   []Detector           `key:"detect" form:"{NAME: {op: [INSERT]}}" doc:"Events to raise, by name."`
-	Sinks       []Sink               `key:"sinks,required" form:"{NAME: {view: {table: NAME, key: {PK: '{@key}'}}}}" doc:"Where changes go, by name."` // at least one
-	DeadLetters *DeadLetters         `key:"dead_letters" doc:"Where what cannot be delivered goes."`
-	Metrics     Metrics              `key:"metrics" words:"emf,otlp,none" doc:"How metrics leave the process. Default: emf on Lambda, else otlp."`
-	Warnings    Problems             // problems that are allowed, but possibly not intended
-	LocalOnly   Problems             // problems that allow runs with embedded stores, but not on real servers
-	NotLive     Problems             // problems that stop each start with real servers: names of tables, a secret in the file
+	// empty without HMACKey
+	Sensitive []item.Pattern `key:"sensitive" doc:"Paths that are masked and reach no sink unless it says so; ** for a subtree."`
+	Filters   []Filter       `key:"filters" ref:"filters" doc:"What to drop before any sink, in order; each drop is counted by its name."`
+	Detectors []Detector     `key:"detect" form:"{NAME: {op: [INSERT]}}" doc:"Events to raise, by name."`
+	// at least one
+	Sinks       []Sink       `key:"sinks,required" form:"{NAME: {view: {table: NAME, key: {PK: '{@key}'}}}}" doc:"Where changes go, by name."`
+	DeadLetters *DeadLetters `key:"dead_letters" doc:"Where what cannot be delivered goes."`
+	Metrics     Metrics      `key:"metrics" words:"emf,otlp,none" doc:"How metrics leave the process. Default: emf on Lambda, else otlp."`
+	Warnings    Problems     // problems that are allowed, but possibly not intended
+	LocalOnly   Problems     // problems that allow runs with embedded stores, but not on real servers
+	// problems that stop each start with real servers: names of tables, a secret in the file
+	NotLive Problems
 
 	entities *entity.Set // nil if the file has no entities
 	checker  *checker    // for CheckSample
@@ -49,11 +53,12 @@ func (cfg *Config) Made(f *yamlbind.File, v *value) {
 
 // Source is the table or the tables whose changes the pipeline carries.
 type Source struct {
-	_             any      `one:"table,stream,tables"`
-	Line          int      `key:"@"`
-	_             Table    `key:"table" doc:"Name or ARN of the table."`
-	_             Table    `key:"stream" is:"stream" doc:"ARN of the table's stream."`
-	Tables        []Table  `key:"tables" doc:"Several tables; canonical keys then hold the table's name."` // includes the table of the keys table and stream
+	_    any   `one:"table,stream,tables"`
+	Line int   `key:"@"`
+	_    Table `key:"table" doc:"Name or ARN of the table."`
+	_    Table `key:"stream" is:"stream" doc:"ARN of the table's stream."`
+	// includes the table of the keys table and stream
+	Tables        []Table  `key:"tables" doc:"Several tables; canonical keys then hold the table's name."`
 	TTLAttribute  string   `key:"ttl_attribute" doc:"Attribute of the table's TTL, epoch seconds."`
 	DynamoDBLocal bool     `key:"emulator" words:"dynamodb-local" yes:"dynamodb-local" doc:"Records come from DynamoDB Local: {} is the empty map."`
 	Start         Start    `key:"start" def:"trim_horizon" doc:"Where a stream is begun that nobody has read before."`
@@ -94,8 +99,8 @@ func (cfg *Config) Sink(name string) (Sink, bool) {
 	return cfg.Sinks[i], true
 }
 
-// SinksToRepair returns the names of the sinks that a repair of gaps makes equal to the table: repair_sinks, or all sinks
-// that keep state.
+// SinksToRepair returns the names of the sinks that a repair of gaps makes equal to the table: repair_sinks, or all
+// sinks that keep state.
 func (cfg *Config) SinksToRepair() []string {
 	if names := cfg.Source.RepairSinks; len(names) > 0 {
 		return names
@@ -236,14 +241,18 @@ func isRecords(b []byte) bool {
 
 // ParseFrom does the same as [Parse] for a file that is not in a folder, such as an object in a bucket. read returns
 // the content of a file by its path, which is spelled as in the configuration.
-func ParseFrom(name string, b []byte, getenv func(string) (string, bool), read func(path string) ([]byte, error)) (*Config, error) {
+func ParseFrom(
+	name string, b []byte, getenv func(string) (string, bool), read func(path string) ([]byte, error),
+) (*Config, error) {
 	if isRecords(b) {
-		return nil, Problems{{File: name, Line: 1, Column: 1, Message: "this is no configuration: it is a file of records", Hint: "name the configuration with -c, and the records without it, or with --sample"}}
+		return nil, Problems{{File: name, Line: 1, Column: 1, Message: "this is no configuration: it is a file of records",
+			Hint: "name the configuration with -c, and the records without it, or with --sample"}}
 	}
 	cfg := &Config{File: name}
 	c := &checker{
 		cfg: cfg, readFile: read, ofNames: make(map[string][]string), forEach: make(map[string]bool),
-		wrongOfFields: make(map[string]bool), undeclared: make(map[*value]bool), constants: make(map[*value]bool), lacksPlaceholder: make(map[*value]bool),
+		wrongOfFields: make(map[string]bool), undeclared: make(map[*value]bool), constants: make(map[*value]bool),
+		lacksPlaceholder: make(map[*value]bool),
 	}
 	c.File = yamlbind.New(name, b, yamlbind.Options{Words: words, MaxNodes: maxNodes, Getenv: getenv, Owner: c})
 	if c.Read(grammar(), cfg); c.Has(cfg) {

@@ -1,8 +1,8 @@
 // Package config reads tablewake.yaml: one strict YAML 1.2 file that describes a pipeline for all ways of running it.
 //
 // [Load] and [Parse] return a [Config] from which a pipeline can be built: templates and expressions are compiled,
-// sizes and durations are numbers, names refer to things that exist, and no filter loses a delete. All errors of a file are
-// returned at once, as [Problems], each with its line, column, field and a hint.
+// sizes and durations are numbers, names refer to things that exist, and no filter loses a delete. All errors of a file
+// are returned at once, as [Problems], each with its line, column, field and a hint.
 //
 // [ParseFrom] calls yamlbind's Read, which binds each key to its field by the kinds of scalar.go and calls the Made
 // methods. checkRules then checks the rules between keys (rules*.go), and settings lists the settings that shape each

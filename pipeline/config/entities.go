@@ -87,7 +87,8 @@ type Shapes struct {
 
 // shapeKinds are the types that a shape can name.
 var shapeKinds = []item.Kind{
-	item.KindS, item.KindN, item.KindB, item.KindBOOL, item.KindNULL, item.KindM, item.KindL, item.KindSS, item.KindNS, item.KindBS,
+	item.KindS, item.KindN, item.KindB, item.KindBOOL, item.KindNULL, item.KindM, item.KindL, item.KindSS, item.KindNS,
+	item.KindBS,
 }
 
 // shapeKindNames are the names of shapeKinds, in the same order.
@@ -135,14 +136,16 @@ func readShape(f *yamlbind.File, v *value) *entity.Shape {
 	case yaml.SequenceNode:
 		elements := f.Elements(v)
 		if len(elements) != 1 {
-			f.Fail(v, "write one type for all elements, as in [{sku: S, qty: N}], or L for a list of anything", "has %d types", len(elements))
+			f.Fail(v, "write one type for all elements, as in [{sku: S, qty: N}], or L for a list of anything", "has %d types",
+				len(elements))
 			return nil
 		}
 		return &entity.Shape{Kind: item.KindL, Elem: readShape(f, elements[0])}
 	}
 	i := slices.Index(shapeKindNames, v.Node.Value)
 	if i < 0 {
-		f.Fail(v, yamlbind.Hint(v.Node.Value, shapeKindNames, "types are"), "%s is no type of an attribute", yamlbind.Quoted(v.Node.Value))
+		f.Fail(v, yamlbind.Hint(v.Node.Value, shapeKindNames, "types are"), "%s is no type of an attribute",
+			yamlbind.Quoted(v.Node.Value))
 		return nil
 	}
 	return &entity.Shape{Kind: shapeKinds[i]}
@@ -185,7 +188,8 @@ func readEntityName(f *yamlbind.File, v *yamlbind.Value, _ []yamlbind.Part) any 
 	return v.Source
 }
 
-// objectPath returns the field of the object that contains field. rest is the beginning of the rest of field, as ".of[".
+// objectPath returns the field of the object that contains field. rest is the beginning of the rest of field, as
+// ".of[".
 func objectPath(field, rest string) string { return field[:strings.LastIndex(field, rest)] }
 
 // parentField returns the field around field, or "" if there is none.
@@ -204,15 +208,16 @@ func (c *checker) entitySet() *entity.Set {
 	return c.cfg.entities
 }
 
-// scopeAt returns the entities of the nearest `of`: in the object of the field, or in an enclosing object. It returns nil
-// if there is no `of`; the field then uses any item.
+// scopeAt returns the entities of the nearest `of`: in the object of the field, or in an enclosing object. It returns
+// nil if there is no `of`; the field then uses any item.
 func (c *checker) scopeAt(field string) *entity.Scope {
 	for parent := field; parent != ""; parent = parentField(parent) {
 		if names := c.ofNames[parent]; len(names) > 0 {
 			return c.entitySet().Scope(names...)
 		}
 	}
-	if strings.HasPrefix(field, "entities.") && len(c.cfg.Entities) > 0 { // a condition inside `entities` uses the entity that was just read
+	if strings.HasPrefix(field, "entities.") && len(c.cfg.Entities) > 0 {
+		// a condition inside `entities` uses the entity that was just read
 		e := c.cfg.Entities[len(c.cfg.Entities)-1].toEntity()
 		return entity.NewSet(e).Scope(e.Name)
 	}

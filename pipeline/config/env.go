@@ -82,7 +82,8 @@ func expressionSource(parts []yamlbind.Part) (src, problem string) {
 			b.WriteByte(ch)
 			switch {
 			case quote == 0 && (ch == '"' || ch == '\''):
-				quote, raw = ch, i > 0 && (p.Text[i-1] == 'r' || p.Text[i-1] == 'R') || strings.HasPrefix(p.Text[i+1:], string([]byte{ch, ch}))
+				quote, raw = ch, i > 0 && (p.Text[i-1] == 'r' || p.Text[i-1] == 'R') ||
+					strings.HasPrefix(p.Text[i+1:], string([]byte{ch, ch}))
 			case quote != 0 && ch == '\\' && !raw && i+1 < len(p.Text):
 				i++
 				b.WriteByte(p.Text[i])

@@ -35,7 +35,8 @@ func (f Filter) dropsTTLDeletes() bool {
 // DropsTTLDeletes reports whether the state sink s receives no TTL deletes, because a filter of the file or of the sink
 // drops them.
 func (cfg *Config) DropsTTLDeletes(s Sink) bool {
-	return slices.ContainsFunc(cfg.Filters, Filter.dropsTTLDeletes) || slices.ContainsFunc(s.Filters, Filter.dropsTTLDeletes)
+	return slices.ContainsFunc(cfg.Filters, Filter.dropsTTLDeletes) ||
+		slices.ContainsFunc(s.Filters, Filter.dropsTTLDeletes)
 }
 
 // namedCondition is a condition of a filter.
@@ -81,7 +82,8 @@ func (c *checker) filters(v *value) []Filter {
 		}
 		f := Filter{Name: action.Get("name").Text(), Line: entry.Node.Line, action: action}
 		if f.Name != "" && names[f.Name] > 0 {
-			c.Fail(action.Get("name"), "drops are counted by it: give each filter its own", "the name %q is taken by an earlier filter", f.Name)
+			c.Fail(action.Get("name"), "drops are counted by it: give each filter its own",
+				"the name %q is taken by an earlier filter", f.Name)
 		}
 		if f.Name == "" {
 			f.Name = defaultFilterName(action)
@@ -131,7 +133,8 @@ func (c *checker) condition(v *value) pipeline.Condition {
 	ttl, f := c.cfg.Source.TTLAttribute, conditionKey(v)
 	switch word := v.Text(); {
 	case word == "probable_ttl" && ttl == "":
-		c.Fail(v, "add ttl_attribute to source", "probable_ttl guesses by the table's TTL attribute, which the file does not name")
+		c.Fail(v, "add ttl_attribute to source",
+			"probable_ttl guesses by the table's TTL attribute, which the file does not name")
 		return nil
 	case f == nil:
 		return map[string]pipeline.Condition{
@@ -210,7 +213,8 @@ type Detector struct {
 	Line     int                `key:"@"`
 	Detector pipeline.Detector  // with its condition; nil if Func is set
 	When     pipeline.Condition // condition of a Func detector, with its entities; else nil
-	Of       []string           `key:"of,single" is:"entity" doc:"Only changes of items of these entities."` // empty: of every item
+	// empty: of every item
+	Of []string `key:"of,single" is:"entity" doc:"Only changes of items of these entities."`
 
 	_    []string        `key:"op" words:"INSERT,MODIFY,REMOVE" doc:"The operation is one of these."`
 	_    item.Path       `key:"attribute" doc:"A value that changes: any way, from, to, or across a threshold."`
@@ -265,7 +269,8 @@ func (c *checker) detector(v *value) pipeline.Detector {
 		return !slices.Contains(detectorKinds, name)
 	})
 	for _, k := range []string{"from", "to", "below", "above"} {
-		if e := v.Get(k); e != nil && v.Get("attribute") == nil && len(kinds) > 0 { // without a kind the binding has reported it
+		if e := v.Get(k); e != nil && v.Get("attribute") == nil && len(kinds) > 0 {
+			// without a kind the binding has reported it
 			c.Fail(e, "add attribute: PATH", "%q speaks of an attribute, and none is named", k)
 		}
 	}

@@ -69,21 +69,25 @@ func (c *checker) checkForEach(s *Sink) {
 		return
 	}
 	c.checkCollection(&v.ForEach, s.Scope)
-	c.FailIf(c.Has(&v.InPlace) && v.InPlace, &v.InPlace, "remove it", "with for_each the item guards its rows, and they leave no tombstones")
+	c.FailIf(c.Has(&v.InPlace) && v.InPlace, &v.InPlace, "remove it",
+		"with for_each the item guards its rows, and they leave no tombstones")
 	c.FailIf(c.Has(&v.Collision), &v.Collision, "remove it", "with for_each each row belongs to one item")
 	key := c.ValueOf(&v.Key)
 	switch identity := slices.ContainsFunc(v.Key, func(col Column) bool { return col.Template.HasIdentity() }); {
 	case !c.hasAllEntries(key, len(v.Key)): // the binding has reported it
 	case !identity:
-		c.Fail(key, "put {@each} into it, as in '{@key}#{@each}'", "with for_each the key of a row must identify its element, by an {@each} whose end is certain")
+		c.Fail(key, "put {@each} into it, as in '{@key}#{@each}'",
+			"with for_each the key of a row must identify its element, by an {@each} whose end is certain")
 	case !v.hasItem() && !c.hasBrokenOf(s) && !c.hasWrongUnique(s.Scope):
-		c.Fail(key, "put {@key} into it, as in '{@key}#{@each}'; or all key attributes with |esc, or the names that `unique` of the entity says, where their ends are certain", "with for_each the key of a row must identify its item")
+		c.Fail(key,
+			"put {@key} into it, as in '{@key}#{@each}'; or all key attributes with |esc, or the names that `unique` of the entity says, where their ends are certain", "with for_each the key of a row must identify its item")
 	}
 }
 
 // hasItem reports whether the key of a row identifies its item, at least for some source tables.
 func (v *View) hasItem() bool {
-	return v.Unique() != nil || slices.ContainsFunc(v.Key, func(c Column) bool { return c.Template.HasKey() || len(c.Template.EscPaths()) > 0 })
+	return v.Unique() != nil || slices.ContainsFunc(v.Key,
+		func(c Column) bool { return c.Template.HasKey() || len(c.Template.EscPaths()) > 0 })
 }
 
 // checkElementDocuments checks a search sink whose elements have a document each.
@@ -95,14 +99,16 @@ func (c *checker) checkElementDocuments(sink *Sink) {
 	c.checkCollection(&s.ForEach, sink.Scope)
 	if p, err := item.ParsePath(s.ForEach.Path); err == nil {
 		_, names := p.Names()
-		c.FailIf(!names, c.elementsAt(&s.ForEach), "name attributes of maps", "%s is inside a list, and the element of a document is in place of all of it", s.ForEach.Path)
+		c.FailIf(!names, c.elementsAt(&s.ForEach), "name attributes of maps",
+			"%s is inside a list, and the element of a document is in place of all of it", s.ForEach.Path)
 	}
 	c.checkReadsNoElement(&s.Index, s.Index)
 	c.checkReadsNoElement(&s.Routing, s.Routing)
 }
 
 func (c *checker) checkReadsNoElement(field any, t *template.Template) {
-	c.FailIf(t != nil && (len(t.EachPaths()) > 0 || t.ReadsIdentity()), field, "make it of the item", "it reads the element, and the documents of an item are in one place")
+	c.FailIf(t != nil && (len(t.EachPaths()) > 0 || t.ReadsIdentity()), field, "make it of the item",
+		"it reads the element, and the documents of an item are in one place")
 }
 
 // checkCollection checks the declared type of an attribute whose elements have entries.
@@ -117,11 +123,13 @@ func (c *checker) checkCollection(field **ForEach, scope *entity.Scope) {
 		kind = 0 // only top-level attributes are declared there
 	}
 	sets := kind == item.KindSS || kind == item.KindNS || kind == item.KindBS
-	c.FailIf(kind != 0 && kind != item.KindL && kind != item.KindM && kind != item.KindNULL && !sets, path, "name a list, a set or a map", "%s is declared %s", e.Path, kind)
+	c.FailIf(kind != 0 && kind != item.KindL && kind != item.KindM && kind != item.KindNULL && !sets, path,
+		"name a list, a set or a map", "%s is declared %s", e.Path, kind)
 	c.FailIf(sets && e.By != "", &e.By, "remove it", "the elements of a set are their own identity")
 	shapes := c.shapesOf(scope)
 	if shapes != nil && kind == 0 && elementsOf(shapes, e.Path) == "" {
-		if inside, err := item.ParsePattern(e.Path); err == nil && entity.Find(shapes, inside.Segments()) == nil { // else it is reported as undeclared
+		if inside, err := item.ParsePattern(e.Path); err == nil && entity.Find(shapes, inside.Segments()) == nil {
+			// else it is reported as undeclared
 			c.Fail(path, "name a list, a set or a map", "%s has no elements, as %s declares it", e.Path, scope)
 		}
 	}

@@ -34,7 +34,8 @@ func readMapping(f *yamlbind.File, v *value, parts []yamlbind.Part) any {
 		if e, ok := errors.AsType[*json.SyntaxError](err); ok {
 			position = fmt.Sprintf(" at line %d", 1+bytes.Count(b[:e.Offset], []byte("\n")))
 		}
-		f.Fail(v, "write what the index API takes, as in {\"properties\": {\"Name\": {\"type\": \"text\"}}}", "%s is no JSON object%s: %v", path, position, err)
+		f.Fail(v, "write what the index API takes, as in {\"properties\": {\"Name\": {\"type\": \"text\"}}}",
+			"%s is no JSON object%s: %v", path, position, err)
 		return nil
 	}
 	var compact bytes.Buffer

@@ -9,7 +9,8 @@ import (
 func (c *checker) checkAggregate(s *Sink) {
 	a := s.Aggregate
 	if c.cfg.State == nil {
-		c.reportMissingState(s, a, "add state: {table: NAME}", "what it remembers of items is in the state table, and the file names none")
+		c.reportMissingState(s, a, "add state: {table: NAME}",
+			"what it remembers of items is in the state table, and the file names none")
 	}
 	c.checkRows(s)
 	if a.ForEach == "" {
@@ -72,6 +73,7 @@ func (c *checker) checkShardKey(a *Aggregate) {
 		return
 	}
 	if kind, declared := c.cfg.Attributes[path]; declared && kind != item.KindS {
-		c.Fail(c.ValueOf(&a.Group).Entries[0], "put it into a text, as in '"+path+"#{"+path+"}', or write shards: 1", "shards put ~0, ~1, ... behind the partition key, and %s is declared %s", path, kind)
+		c.Fail(c.ValueOf(&a.Group).Entries[0], "put it into a text, as in '"+path+"#{"+path+"}', or write shards: 1",
+			"shards put ~0, ~1, ... behind the partition key, and %s is declared %s", path, kind)
 	}
 }

@@ -21,7 +21,8 @@ const maxColumnName = 255
 
 // fixedColumns are the columns of every Parquet object.
 var fixedColumns = []string{
-	"key", "version", "op", "kind", "time", "sequence", "event_id", "event_name", "stream_arn", "table", "region", "view_type",
+	"key", "version", "op", "kind", "time", "sequence", "event_id", "event_name", "stream_arn", "table", "region",
+	"view_type",
 	"identity_type", "identity_principal_id", "size_bytes", "keys", "old", "new",
 }
 
@@ -38,8 +39,10 @@ func (c *checker) checkArchive(a *Archive) {
 		switch {
 		case slices.Contains(fixedColumns, e.Name):
 			c.Fail(e, "take another name", "every Parquet object has a column %q", e.Name)
-		case e.Name == "" || len(e.Name) > maxColumnName || strings.Trim(e.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
-			c.Fail(e, "write 1 to 255 lowercase letters, digits and _", "%s is no name of a column that query engines take as it is", yamlbind.Quoted(e.Name))
+		case e.Name == "" || len(e.Name) > maxColumnName ||
+			strings.Trim(e.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
+			c.Fail(e, "write 1 to 255 lowercase letters, digits and _",
+				"%s is no name of a column that query engines take as it is", yamlbind.Quoted(e.Name))
 		}
 	}
 	if e := c.ValueOf(&a.Roll.Age); c.Sound(e) && yamlbind.As[time.Duration](e) == 0 {
@@ -56,11 +59,13 @@ func (c *checker) checkArchive(a *Archive) {
 }
 
 func (c *checker) checkLogLayout(a *Archive) {
-	c.Refuse(&a.Key, "write layout: per_item, or partition: for the folders of the log", "an object key is of layout per_item")
+	c.Refuse(&a.Key, "write layout: per_item, or partition: for the folders of the log",
+		"an object key is of layout per_item")
 	c.Refuse(&a.RawNames, "write layout: per_item, or remove it", "names of objects are of layout per_item")
 	for _, e := range c.ValueOf(&a.Tags).All() {
 		if t := templateOf(e); t != nil && !t.OfTable() {
-			c.Fail(e, "write text and {@table} only, or layout: per_item", "an object of the log holds many changes, and has one value of a tag")
+			c.Fail(e, "write text and {@table} only, or layout: per_item",
+				"an object of the log holds many changes, and has one value of a tag")
 		}
 	}
 }
@@ -73,14 +78,16 @@ func (c *checker) checkPerItemLayout(a *Archive) {
 	}
 	switch {
 	case !c.Has(&a.Key):
-		c.Fail(a, "add it, as in 'archive/{Type}/{PK}/{SK}/{@version}.json', or without {@version} for the newest change of each item",
+		c.Fail(a,
+			"add it, as in 'archive/{Type}/{PK}/{SK}/{@version}.json', or without {@version} for the newest change of each item",
 			"layout per_item wants a key")
 	case a.Key == nil:
 	case a.KeepsNewest() && !a.Key.NamesItem():
 		c.Fail(&a.Key, "put {@version} into it, or {@key} for the newest change of each item",
 			"the key is the same for all items")
 	case a.RawNames && a.Key.AmbiguousRawObjectKey():
-		c.Warn(&a.Key, "write names: escaped, or |esc after a placeholder, if a value can contain the text between two of them",
+		c.Warn(&a.Key,
+			"write names: escaped, or |esc after a placeholder, if a value can contain the text between two of them",
 			"parts of it could run together: an item whose object is already another item's becomes a dead letter")
 	case !a.RawNames && a.Key.AmbiguousObjectKey():
 		c.warnAmbiguous(&a.Key, "different items may come to the same text")
@@ -88,7 +95,8 @@ func (c *checker) checkPerItemLayout(a *Archive) {
 }
 
 func (c *checker) warnAmbiguous(field any, problem string) {
-	c.Warn(field, "put a text between the placeholders that they cannot hold, or escape them with |esc", "parts of it could run together: %s", problem)
+	c.Warn(field, "put a text between the placeholders that they cannot hold, or escape them with |esc",
+		"parts of it could run together: %s", problem)
 }
 
 // maxPrefix is the maximum length of an archive's prefix, in bytes. An S3 object name has at most 1,024 bytes. The part
@@ -103,7 +111,8 @@ func (c *checker) checkObjectNames(a *Archive) {
 			return
 		}
 		if len(a.Prefix) > maxPrefix {
-			c.Fail(&a.Prefix, "write a shorter one", "a prefix has %d bytes at most, and this one has %d", maxPrefix, len(a.Prefix))
+			c.Fail(&a.Prefix, "write a shorter one", "a prefix has %d bytes at most, and this one has %d", maxPrefix,
+				len(a.Prefix))
 			return
 		}
 	}
@@ -114,12 +123,16 @@ func (c *checker) checkObjectNames(a *Archive) {
 	if name == nil {
 		return
 	}
-	if problem := objectNameProblem(a.Prefix + strings.Join(name.Literals(), "x") + suffix); problem != "" { // x: a value is never empty
-		c.Fail(field, "write segments of text and placeholders, with one / between two of them", "%s %s", yamlbind.Quoted(a.Prefix+name.String()), problem)
+	if problem := objectNameProblem(a.Prefix + strings.Join(name.Literals(), "x") + suffix); problem != "" {
+		// x: a value is never empty
+		c.Fail(field, "write segments of text and placeholders, with one / between two of them", "%s %s",
+			yamlbind.Quoted(a.Prefix+name.String()), problem)
 	}
 	logSuffixes := []string{".jsonl.zst", ".jsonl.gz", ".parquet"}
-	if a.PerItem && slices.ContainsFunc(logSuffixes, func(suffix string) bool { return strings.HasSuffix(name.String(), suffix) }) {
-		c.Fail(field, "name the objects .json", "it ends in %s, by which objects of layout log are known", path.Ext(name.String()))
+	if a.PerItem && slices.ContainsFunc(logSuffixes,
+		func(suffix string) bool { return strings.HasSuffix(name.String(), suffix) }) {
+		c.Fail(field, "name the objects .json", "it ends in %s, by which objects of layout log are known",
+			path.Ext(name.String()))
 	}
 }
 
@@ -167,7 +180,8 @@ func (c *checker) checkBucket(bucket *string) {
 			problem = "begins with " + prefix + ", which AWS keeps for itself"
 		}
 	}
-	for _, suffix := range []string{".mrap", "--table-s3"} { // -s3alias is allowed: an access point's alias replaces the bucket name
+	for _, suffix := range []string{".mrap", "--table-s3"} {
+		// -s3alias is allowed: an access point's alias replaces the bucket name
 		if strings.HasSuffix(name, suffix) {
 			problem = "ends with " + suffix + ", which AWS keeps for itself"
 		}
@@ -185,7 +199,9 @@ func (c *checker) checkTags(a *Archive) {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune(" +-=._:/@", r)
 	}
 	for _, e := range c.ValueOf(&a.Tags).All() {
-		c.FailIf(e.Name == "" || utf8.RuneCountInString(e.Name) > maxTagKey || strings.HasPrefix(e.Name, "aws:") || strings.ContainsFunc(e.Name, forbidden), e, "write 1 to 128 letters, digits, spaces and + - = . _ : / @, not beginning with aws:",
+		c.FailIf(e.Name == "" || utf8.RuneCountInString(e.Name) > maxTagKey || strings.HasPrefix(e.Name, "aws:") ||
+			strings.ContainsFunc(e.Name, forbidden), e,
+			"write 1 to 128 letters, digits, spaces and + - = . _ : / @, not beginning with aws:",
 			"%s is no key of a tag", yamlbind.Quoted(e.Name))
 	}
 }

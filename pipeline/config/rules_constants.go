@@ -25,7 +25,8 @@ func (c *checker) checkConstants(shapesOf func(*entity.Scope) []*entity.Shape) {
 		}
 		shapes := shapesOf(sc)
 		c.checkConstantsIn(v, func(text string) bool {
-			return sc.Binding(text) != nil || slices.ContainsFunc(shapes, func(of *entity.Shape) bool { return of.Member(text) != nil })
+			return sc.Binding(text) != nil || slices.ContainsFunc(shapes,
+				func(of *entity.Shape) bool { return of.Member(text) != nil })
 		})
 	}
 }
@@ -43,19 +44,22 @@ func (c *checker) checkConstantsIn(v *value, isName func(string) bool) {
 	if name := strings.Trim(lastPart, "$<>:%"); constant && name != "" && isName(name) {
 		prefix := text[:len(text)-len(lastPart)]
 		c.constants[v] = true
-		c.Warn(v, "write "+yamlbind.Quoted(prefix+"{"+item.PathText([]string{name})+"}")+" for its value", "it is the text %s, and not the value that an item has there", text)
+		c.Warn(v, "write "+yamlbind.Quoted(prefix+"{"+item.PathText([]string{name})+"}")+" for its value",
+			"it is the text %s, and not the value that an item has there", text)
 		return
 	}
 	if constant && slices.Contains(builtinNames, strings.TrimPrefix(lastPart, "@")) && strings.HasPrefix(lastPart, "@") {
 		c.constants[v] = true
-		c.Warn(v, "write "+yamlbind.Quoted(text[:len(text)-len(lastPart)]+"{"+lastPart+"}")+" for its value", "it is the text %s, the same for every item", text)
+		c.Warn(v, "write "+yamlbind.Quoted(text[:len(text)-len(lastPart)]+"{"+lastPart+"}")+" for its value",
+			"it is the text %s, the same for every item", text)
 		return
 	}
 	for _, literal := range t.Literals() {
 		if m := inBraces.FindStringSubmatch(literal); m != nil && (isName(m[1]) || constant && m[0] == text) {
 			c.constants[v] = true
 			corrected := strings.ReplaceAll(v.Source, "{"+m[0]+"}", m[0])
-			c.Warn(v, "write "+yamlbind.Quoted(corrected)+" for its value", "it is the text %s: two braces are a brace of the text", m[0])
+			c.Warn(v, "write "+yamlbind.Quoted(corrected)+" for its value",
+				"it is the text %s: two braces are a brace of the text", m[0])
 			return
 		}
 	}
@@ -84,7 +88,8 @@ var placeholder = regexp.MustCompile(`\{[A-Za-z_]\w*\}|<[A-Za-z_]\w*>|(?:^|[#/|]
 // returns false if there is none.
 func (c *checker) failMisreads(sc *entity.Scope, name string) bool {
 	for _, of := range sc.Entities() {
-		if i := slices.IndexFunc(c.cfg.Entities, func(e Entity) bool { return e.Name == of.Name }); i >= 0 && c.failMisread(&c.cfg.Entities[i], name, of.Attributes != nil) {
+		if i := slices.IndexFunc(c.cfg.Entities, func(e Entity) bool { return e.Name == of.Name }); i >= 0 &&
+			c.failMisread(&c.cfg.Entities[i], name, of.Attributes != nil) {
 			return true
 		}
 	}
@@ -145,7 +150,8 @@ func (c *checker) checkPatterns() {
 			}
 			for _, literal := range p.Literals() {
 				if found := strings.TrimLeft(placeholder.FindString(literal), "#/|"); found != "" {
-					c.Warn(k, "write {NAME}, in one pair of braces, for a part that differs", "it matches keys with the text %s", yamlbind.Quoted(found))
+					c.Warn(k, "write {NAME}, in one pair of braces, for a part that differs", "it matches keys with the text %s",
+						yamlbind.Quoted(found))
 				}
 			}
 		}
@@ -160,10 +166,12 @@ func (c *checker) checkComparedTexts() {
 			e := d.Get(name)
 			c.checkComparedType(d, e)
 			if text := e.Text(); strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
-				c.Warn(e, "write one value, or a detector with when: 'new.A in [\"X\", \"Y\"]'", "the detector compares with the text %s, and reads no list", yamlbind.Quoted(text))
+				c.Warn(e, "write one value, or a detector with when: 'new.A in [\"X\", \"Y\"]'",
+					"the detector compares with the text %s, and reads no list", yamlbind.Quoted(text))
 			}
 			if inBraces.MatchString(e.Text()) {
-				c.Warn(e, "write the value, or when: 'new.A == old.B' for two attributes", "the detector compares with the text %s, and reads no template", yamlbind.Quoted(e.Text()))
+				c.Warn(e, "write the value, or when: 'new.A == old.B' for two attributes",
+					"the detector compares with the text %s, and reads no template", yamlbind.Quoted(e.Text()))
 			}
 		}
 	}
@@ -179,9 +187,11 @@ func (c *checker) checkComparedType(d, e *value) {
 	isNumber := yamlType == yamlbind.IsInteger || yamlType == yamlbind.IsFloat
 	switch {
 	case kind == item.KindS && isNumber:
-		c.Fail(e, "quote it: "+yamlbind.Quoted(e.Node.Value), "%s is a number, and %s is declared S: the two are never equal", e.Node.Value, path)
+		c.Fail(e, "quote it: "+yamlbind.Quoted(e.Node.Value), "%s is a number, and %s is declared S: the two are never equal",
+			e.Node.Value, path)
 	case kind == item.KindN && yamlType == yamlbind.IsText:
-		c.Fail(e, "write a number without quotes", "%s is a text, and %s is declared N: the two are never equal", yamlbind.Quoted(e.Node.Value), path)
+		c.Fail(e, "write a number without quotes", "%s is a text, and %s is declared N: the two are never equal",
+			yamlbind.Quoted(e.Node.Value), path)
 	}
 }
 
@@ -237,7 +247,8 @@ func (c *checker) checkThresholds() {
 			continue
 		}
 		if kind := c.declaredKind(c.scopeAt(d.Field), path.Root()); kind != item.Absent && kind != item.KindN {
-			c.Fail(d.Get("attribute"), "name an N, or declare it so", "a threshold is of numbers, and %s is declared %s", path, kind)
+			c.Fail(d.Get("attribute"), "name an N, or declare it so", "a threshold is of numbers, and %s is declared %s", path,
+				kind)
 		}
 	}
 }

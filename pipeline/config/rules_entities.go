@@ -21,7 +21,8 @@ func (c *checker) checkEntities() {
 	for i := range c.cfg.Entities {
 		e := &c.cfg.Entities[i]
 		key := c.ValueOf(&e.Key)
-		c.FailIf(len(key.All()) > maxKeyAttributes, key, "keep the partition key and the sort key", "a table has one or two key attributes, not %d", len(key.All()))
+		c.FailIf(len(key.All()) > maxKeyAttributes, key, "keep the partition key and the sort key",
+			"a table has one or two key attributes, not %d", len(key.All()))
 		bound := e.toEntity().Names()
 		sound := c.hasAllEntries(key, len(e.Key))
 		for j, v := range c.ValueOf(&e.Unique).All() {
@@ -30,7 +31,8 @@ func (c *checker) checkEntities() {
 			if unbound && c.failMisread(e, name, true) {
 				continue
 			}
-			c.FailIf(unbound, v, yamlbind.Hint(name, bound, "the key binds"), "%s is no name that the key binds, and only a key stays with its item", yamlbind.Quoted(name))
+			c.FailIf(unbound, v, yamlbind.Hint(name, bound, "the key binds"),
+				"%s is no name that the key binds, and only a key stays with its item", yamlbind.Quoted(name))
 			c.FailIf(slices.Contains(e.Unique[:j], name), v, "remove one of them", "%s stands twice", yamlbind.Quoted(name))
 		}
 		c.checkKeyShapes(e)
@@ -51,7 +53,8 @@ func (c *checker) checkOneKey(e *Entity) {
 	typical := c.typicalKey()
 	all := slices.Concat(typical, texts(e.Key, keyAttribute))
 	slices.Sort(all)
-	c.FailIf(len(slices.Compact(all)) > maxKeyAttributes && len(e.Key) <= maxKeyAttributes, &e.Key, "name the same attributes",
+	c.FailIf(len(slices.Compact(all)) > maxKeyAttributes && len(e.Key) <= maxKeyAttributes, &e.Key,
+		"name the same attributes",
 		"a table has one key, and that of other entities has %s", yamlbind.Enumerate(typical, "and"))
 }
 
@@ -88,7 +91,8 @@ func (c *checker) checkKeyShapes(e *Entity) {
 		if s := e.Attributes.shape; s != nil && s.Member(v.Name) != nil {
 			kind = s.Member(v.Name).Kind
 		}
-		c.FailIf(p != nil && !p.BindsAll() && (kind == item.KindN || kind == item.KindB), v, "write one name alone, as in '{Number}'",
+		c.FailIf(p != nil && !p.BindsAll() && (kind == item.KindN || kind == item.KindB), v,
+			"write one name alone, as in '{Number}'",
 			"%s is declared as %s, which binds whole", v.Name, kind)
 	}
 }
@@ -104,9 +108,12 @@ func (c *checker) checkOverlap(a, b *Entity) {
 	switch {
 	case both.Overlap == entity.Disjoint, a.When != nil && b.When != nil && exclude(a.When.Clause(), b.When.Clause()):
 	case a.When != nil && b.When != nil:
-		c.Warn(b, "compare one attribute of both with texts: item.Type == \"NAME\"", "whether an item can be of both %s and %s is not proven%s: such an item is of %s", a.Name, b.Name, example(both), a.Name)
+		c.Warn(b, "compare one attribute of both with texts: item.Type == \"NAME\"",
+			"whether an item can be of both %s and %s is not proven%s: such an item is of %s", a.Name, b.Name, example(both),
+			a.Name)
 	case both.Overlap == entity.Unproven:
-		c.Warn(b, "begin the patterns with texts of their own", "whether a key can be of both %s and %s is not proven, because a name stands twice in one of them: such an item is of %s", a.Name, b.Name, a.Name)
+		c.Warn(b, "begin the patterns with texts of their own",
+			"whether a key can be of both %s and %s is not proven, because a name stands twice in one of them: such an item is of %s", a.Name, b.Name, a.Name)
 	case a.When != nil || b.When != nil:
 		c.Fail(b, hint, "an item can be of both %s and %s%s: one of them has no `when`", a.Name, b.Name, example(both))
 	default:
@@ -229,7 +236,8 @@ func (c *checker) isBroken(name string) bool {
 
 // hasBrokenOf reports whether the `of` of a sink names an unknown or broken entity.
 func (c *checker) hasBrokenOf(s *Sink) bool {
-	return slices.ContainsFunc(c.ValueOf(&s.Of).All(), func(v *value) bool { return v.Data == nil || c.isBroken(v.Text()) })
+	return slices.ContainsFunc(c.ValueOf(&s.Of).All(),
+		func(v *value) bool { return v.Data == nil || c.isBroken(v.Text()) })
 }
 
 // hasWrongUnique reports whether an entity of the scope has `unique` names that its key does not bind.
@@ -262,7 +270,8 @@ func (c *checker) hasBrokenEntity() bool {
 
 // exprEnv returns the names that the expression at v can read, with their types.
 func (c *checker) exprEnv(v *value) expr.Env {
-	env := expr.Env{Attributes: c.cfg.Attributes, Scope: c.scopeAt(v.Field), Each: c.hasElements(v.Field), Unknown: c.unknownHint}
+	env := expr.Env{Attributes: c.cfg.Attributes, Scope: c.scopeAt(v.Field), Each: c.hasElements(v.Field),
+		Unknown: c.unknownHint}
 	shapes := c.shapesOf(env.Scope)
 	if shapes == nil {
 		return env
@@ -357,8 +366,10 @@ func (c *checker) bindAttributes(s *Sink) {
 			s.Notify.Bound = append(s.Notify.Bound, b)
 			continue
 		}
-		if bound, free := splitByName(sc, e.Source); len(bound) > 0 && len(free) > 0 && c.shapesOf(sc) == nil { // else checkNames reports it
-			c.Fail(e, "write a sink for the events of each", "the key of %s binds %s, and that of %s does not", yamlbind.Enumerate(bound, "and"), e.Source, yamlbind.Enumerate(free, "and"))
+		if bound, free := splitByName(sc, e.Source); len(bound) > 0 && len(free) > 0 && c.shapesOf(sc) == nil {
+			// else checkNames reports it
+			c.Fail(e, "write a sink for the events of each", "the key of %s binds %s, and that of %s does not",
+				yamlbind.Enumerate(bound, "and"), e.Source, yamlbind.Enumerate(free, "and"))
 			continue
 		}
 		if inside, err := item.ParsePath(itemPath(e.Source)); err == nil {
@@ -397,7 +408,8 @@ func (c *checker) bindValues(s *Sink) {
 			v.Path = cmp.Or(itemPath(v.Path), v.Path)
 			continue
 		}
-		c.FailIf(v.Of == "sum" && v.Bound.IsText(), fields.Get(v.Name), "sum an attribute, or count the distinct texts", "%s is a part of a key, which is text", v.Path)
+		c.FailIf(v.Of == "sum" && v.Bound.IsText(), fields.Get(v.Name), "sum an attribute, or count the distinct texts",
+			"%s is a part of a key, which is text", v.Path)
 	}
 }
 

@@ -105,7 +105,8 @@ func (c *checker) knownShapes(sc *entity.Scope) []*entity.Shape {
 	if !complete || c.hasBrokenEntity() {
 		return nil
 	}
-	top.Members = append(top.Members, entity.Member{Name: c.cfg.Source.TTLAttribute, Shape: &entity.Shape{Kind: item.KindN}})
+	top.Members = append(top.Members, entity.Member{Name: c.cfg.Source.TTLAttribute,
+		Shape: &entity.Shape{Kind: item.KindN}})
 	return shapes
 }
 
@@ -144,7 +145,8 @@ func (c *checker) checkTTLName() {
 	}
 	slices.Sort(known)
 	if near := nearest.Name(ttl, known); near != "" && !slices.Contains(known, ttl) {
-		c.Warn(&c.cfg.Source.TTLAttribute, "did you mean "+near+"? Or "+c.declareHintAnywhere("N", ttl), "%s is not among the declared attributes", yamlbind.Quoted(ttl))
+		c.Warn(&c.cfg.Source.TTLAttribute, "did you mean "+near+"? Or "+c.declareHintAnywhere("N", ttl),
+			"%s is not among the declared attributes", yamlbind.Quoted(ttl))
 	}
 }
 
@@ -243,11 +245,13 @@ func (n *nameCheck) firstUndeclared(path []item.Segment) *entity.Undeclared {
 // mapForList reports a map that is read as if it were one element of a list: its declaration probably lacks the
 // brackets of a list.
 func (n *nameCheck) mapForList(v *value, path, rest string) bool {
-	if n.c.shapesOf(n.scope) == nil || !strings.HasSuffix(n.eachPattern, ".*") || rest == "" || !n.declares(joinPattern(path, rest)) || n.declares(joinPattern(n.eachPattern, rest)) {
+	if n.c.shapesOf(n.scope) == nil || !strings.HasSuffix(n.eachPattern, ".*") || rest == "" ||
+		!n.declares(joinPattern(path, rest)) || n.declares(joinPattern(n.eachPattern, rest)) {
 		return false
 	}
 	n.eachPattern = "" // its elements are unknown
-	n.c.Fail(v, "declare a list of such maps in brackets, as "+path+": [{...}]", "%s is declared as a map, and each of its values is an element", path)
+	n.c.Fail(v, "declare a list of such maps in brackets, as "+path+": [{...}]",
+		"%s is declared as a map, and each of its values is an element", path)
 	return true
 }
 
@@ -286,7 +290,8 @@ func documentField(v *value, path string, shapes []*entity.Shape, forEach string
 		if pattern = name; i == len(names)-1 {
 			break
 		}
-		if elements := elementsOf(shapes, pattern); strings.HasSuffix(elements, "[*]") || elements != "" && pattern == forEach {
+		if elements := elementsOf(shapes, pattern); strings.HasSuffix(elements, "[*]") || elements != "" &&
+			pattern == forEach {
 			pattern = elements
 		}
 	}

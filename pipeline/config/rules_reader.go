@@ -24,7 +24,8 @@ func (c *checker) checkConsumer() {
 		case idle <= 0:
 			c.Fail(e, "write a duration such as 5s; 50ms polls eagerly", "an idle shard is asked after a pause")
 		case idle > maxIdle:
-			c.Fail(e, "write 5m or less", "a shard that is looked at less often may split unseen, and its iterator expires after 15 minutes")
+			c.Fail(e, "write 5m or less",
+				"a shard that is looked at less often may split unseen, and its iterator expires after 15 minutes")
 		}
 	}
 	c.checkGapRepair()
@@ -35,12 +36,14 @@ func (c *checker) checkConsumer() {
 	c.refuseRows(&l.Table, "leases")
 	c.checkTableNameLength(&l.Table)
 	if e := c.ValueOf(&l.Duration); c.Sound(e) && (yamlbind.As[time.Duration](e) < minLease || l.Duration > maxLease) {
-		c.Fail(e, "write 3s to 5m; 6s is the default", "a consumer must be able to show within it that it lives, and what dies is replaced only after it")
+		c.Fail(e, "write 3s to 5m; 6s is the default",
+			"a consumer must be able to show within it that it lives, and what dies is replaced only after it")
 	}
 	switch own := "give leases a table of their own"; {
 	case l.Table.Name == "":
 	case c.cfg.State == nil:
-		c.Fail(&l.Table, "add state: {table: NAME}", "leases in a table want a state table beside it: consumers, their common quota and gaps are kept there, not among leases")
+		c.Fail(&l.Table, "add state: {table: NAME}",
+			"leases in a table want a state table beside it: consumers, their common quota and gaps are kept there, not among leases")
 	case c.cfg.State.Table.Name == l.Table.Name:
 		c.Fail(&l.Table, own, "it is the table of state")
 	case c.isSource(l.Table.Name):
@@ -62,9 +65,12 @@ func (c *checker) checkGapRepair() {
 			names = append(names, s.Name)
 		}
 	}
-	c.FailIf(len(names) == 0, &src.OnGap, "write on_gap: continue", "a repair makes views, aggregates and search indexes equal to the table, and the file has none")
-	c.FailIf(len(src.Tables) > 1, &src.OnGap, "write on_gap: continue, or give each table a file of its own", "a repair compares sinks with one source table, and the file has several")
-	c.WarnIf(c.cfg.Leases == nil, &src.OnGap, "repair what a function noted with `tablewake gaps --repair`, or add leases for a consumer",
+	c.FailIf(len(names) == 0, &src.OnGap, "write on_gap: continue",
+		"a repair makes views, aggregates and search indexes equal to the table, and the file has none")
+	c.FailIf(len(src.Tables) > 1, &src.OnGap, "write on_gap: continue, or give each table a file of its own",
+		"a repair compares sinks with one source table, and the file has several")
+	c.WarnIf(c.cfg.Leases == nil, &src.OnGap,
+		"repair what a function noted with `tablewake gaps --repair`, or add leases for a consumer",
 		"a Lambda function notes gaps and repairs none, as an audit takes longer than an invocation")
 	if len(names) == 0 {
 		return
@@ -75,8 +81,10 @@ func (c *checker) checkGapRepair() {
 			continue // the binding has reported it
 		}
 		c.FailIf(!slices.Contains(names, name), e, yamlbind.Hint(name, names, "these are the names of such sinks:"),
-			"%s is not the name of a view, an aggregate or a search sink: nothing else can be repaired from the table", yamlbind.Quoted(name))
-		c.FailIf(slices.Contains(src.RepairSinks[:i], name), e, "remove one of them", "%s stands twice", yamlbind.Quoted(name))
+			"%s is not the name of a view, an aggregate or a search sink: nothing else can be repaired from the table",
+			yamlbind.Quoted(name))
+		c.FailIf(slices.Contains(src.RepairSinks[:i], name), e, "remove one of them", "%s stands twice",
+			yamlbind.Quoted(name))
 	}
 }
 
@@ -90,7 +98,8 @@ func (c *checker) checkKinesis() {
 	c.FailIf(c.ValueOf(src).Get("table") == nil, &src.Kinesis, "write source: {table: NAME, kinesis: ARN}",
 		"wants the name of the one table that writes to it")
 	for _, field := range []any{&src.Start, &src.OnGap, &src.Polling, &c.cfg.Leases} {
-		c.Refuse(field, "remove it: where a Lambda begins is its event source mapping's to say", "is of the table's own stream, and the source is a Kinesis stream")
+		c.Refuse(field, "remove it: where a Lambda begins is its event source mapping's to say",
+			"is of the table's own stream, and the source is a Kinesis stream")
 	}
 	for _, s := range c.sinks {
 		switch {
@@ -98,7 +107,8 @@ func (c *checker) checkKinesis() {
 			c.Fail(s.Aggregate, "read the table's own stream (remove source.kinesis), or query the archive",
 				"an aggregate over a Kinesis stream is refused: its records may repeat and come late")
 		case s.Search != nil && s.Search.Fast:
-			c.Fail(&s.Search.Fast, "write mode: exact", "compares whole seconds, and records of a Kinesis stream come in another order than they were written")
+			c.Fail(&s.Search.Fast, "write mode: exact",
+				"compares whole seconds, and records of a Kinesis stream come in another order than they were written")
 		case s.Notify != nil:
 			c.Warn(s.Notify, "give it the table's own stream where order matters", outOfOrderMessage)
 		case s.Custom != nil:

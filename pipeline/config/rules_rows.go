@@ -28,7 +28,8 @@ func rowsOf(s *Sink) (rows, bool) {
 		r.attributeNames = texts(s.View.Attributes, columnName)
 		return r, true
 	case s.Aggregate != nil:
-		r := rows{sink: s, noun: "aggregate", table: &s.Aggregate.Table, key: &s.Aggregate.Group, attributes: &s.Aggregate.Values}
+		r := rows{sink: s, noun: "aggregate", table: &s.Aggregate.Table, key: &s.Aggregate.Group,
+			attributes: &s.Aggregate.Values}
 		r.attributeNames = texts(s.Aggregate.Values, func(v AggregateValue) string { return v.Name })
 		return r, true
 	}
@@ -77,7 +78,8 @@ func (c *checker) checkRows(s *Sink) {
 		c.FailIf(!col.Template.Stable(), key.Entries[i], "make it of the item, {@key} and {@table}",
 			"it differs from change to change of an item, and the row of an older one could not be found again")
 		switch {
-		case !col.Template.Ambiguous() || s.View != nil && (s.View.hasKey() || s.View.Unique() != nil): // rows of different items differ
+		case !col.Template.Ambiguous() || s.View != nil && (s.View.hasKey() || s.View.Unique() != nil):
+			// rows of different items differ
 		case r.noun == "aggregate":
 			c.warnAmbiguous(key.Entries[i], "different groups may come to the same text, and count as one")
 		case missing != "": // the warning below reports it
@@ -85,7 +87,8 @@ func (c *checker) checkRows(s *Sink) {
 			c.warnAmbiguous(key.Entries[i], "different items may come to the same text")
 		}
 	}
-	c.WarnIf(missing != "", key.Entries[len(keys)-1], "add {"+missing+"} (or {@key})", "several items can have this row: its key lacks what tells them apart")
+	c.WarnIf(missing != "", key.Entries[len(keys)-1], "add {"+missing+"} (or {@key})",
+		"several items can have this row: its key lacks what tells them apart")
 	c.checkSharedTable(r)
 	if r.table.Name == "" {
 		return // the binding has reported it
@@ -104,7 +107,8 @@ func missingName(s *Sink) string {
 	for _, col := range s.View.Key {
 		bound = append(bound, col.Template.BoundNames()...)
 		dates := col.Template.DatePaths()
-		hasAttribute := slices.ContainsFunc(col.Template.ItemPaths(), func(path string) bool { return !slices.Contains(dates, path) })
+		hasAttribute := slices.ContainsFunc(col.Template.ItemPaths(),
+			func(path string) bool { return !slices.Contains(dates, path) })
 		if hasAttribute && !col.Template.Ambiguous() {
 			return ""
 		}
@@ -145,7 +149,8 @@ func (c *checker) checkSharedTable(r rows) {
 	typical := mostFrequent(c.rowsIn(r.table.Name), func(r rows) string { return columnNames(*r.key) })
 	ours := columnNames(*r.key)
 	if theirs := columnNames(*typical.key); theirs != ours {
-		c.Fail(r.key, "a table has one key: name the same attributes, in the same order", "the %s %s of the same table has the key %s, and this one %s", typical.noun, typical.sink.Name, theirs, ours)
+		c.Fail(r.key, "a table has one key: name the same attributes, in the same order",
+			"the %s %s of the same table has the key %s, and this one %s", typical.noun, typical.sink.Name, theirs, ours)
 		return
 	}
 	for _, o := range c.earlierRows(r) {
@@ -153,7 +158,8 @@ func (c *checker) checkSharedTable(r rows) {
 		switch {
 		case o.table.Name != r.table.Name, columnNames(*o.key) != ours:
 		case sameKey(*o.key, *r.key):
-			c.Fail(r.key, "start one of the keys with a text of its own", "the %s %s of the same table has the same row keys: each would overwrite the other's rows", o.noun, name)
+			c.Fail(r.key, "start one of the keys with a text of its own",
+				"the %s %s of the same table has the same row keys: each would overwrite the other's rows", o.noun, name)
 		case mayCollide(*o.key, *r.key):
 			colliding = append(colliding, name)
 		}
@@ -208,7 +214,8 @@ func (c *checker) refuseSelfFeeding(r rows) {
 	copies := r.sink.View != nil && r.sink.View.AllAttributes
 	for _, p := range when.Paths() {
 		if p == "*" || copies || slices.Contains(row, p) {
-			c.Fail(r.table, hint, "the %s could feed itself: it writes into its source table, and its rows have what `when` reads (%s)", r.noun, p)
+			c.Fail(r.table, hint,
+				"the %s could feed itself: it writes into its source table, and its rows have what `when` reads (%s)", r.noun, p)
 			return
 		}
 	}
@@ -217,7 +224,9 @@ func (c *checker) refuseSelfFeeding(r rows) {
 		return
 	}
 	if met, err := when.Match(empty); met || err != nil {
-		c.Fail(r.table, hint, "the %s would feed itself: it writes into its source table, and `when` takes items without %s, as its rows are", r.noun, yamlbind.Enumerate(when.Paths(), "and"))
+		c.Fail(r.table, hint,
+			"the %s would feed itself: it writes into its source table, and `when` takes items without %s, as its rows are",
+			r.noun, yamlbind.Enumerate(when.Paths(), "and"))
 	}
 }
 
@@ -240,7 +249,8 @@ func (r rows) ofNoEntity() bool {
 // prefixesDiffer reports whether two texts certainly differ. p and q are their prefixes. If pIsWhole is set, p is the
 // whole text; so for q.
 func prefixesDiffer(p, q string, pIsWhole, qIsWhole bool) bool {
-	return (pIsWhole || !strings.HasPrefix(q, p)) && (qIsWhole || !strings.HasPrefix(p, q)) && (p != q || !pIsWhole || !qIsWhole)
+	return (pIsWhole || !strings.HasPrefix(q, p)) && (qIsWhole || !strings.HasPrefix(p, q)) &&
+		(p != q || !pIsWhole || !qIsWhole)
 }
 
 // minTableName is the minimum length of a DynamoDB table's name.
@@ -264,7 +274,8 @@ func (c *checker) checkKeyTypes(r rows) {
 		for i, theirs := range c.keyTypes(o) {
 			if mine := types[i]; mine != unknownKeyType && theirs != unknownKeyType && mine != theirs {
 				c.failOnServers(c.ValueOf(r.key).Entries[i], "make both a text, or both the attribute itself",
-					"a key attribute of a table has one type: it is %s here, and %s in the %s %s of the same table", mine, theirs, o.noun, o.sink.Name)
+					"a key attribute of a table has one type: it is %s here, and %s in the %s %s of the same table", mine, theirs,
+					o.noun, o.sink.Name)
 				return
 			}
 		}
@@ -319,11 +330,15 @@ var reservedPrefixes = []string{"_tw_", "_tws_", "sqlite_"}
 // case-insensitive.
 func (c *checker) checkTableName(r rows) {
 	lower := strings.ToLower(r.table.Name)
-	c.FailIf(lower == "tables" || slices.ContainsFunc(reservedPrefixes, func(prefix string) bool { return strings.HasPrefix(lower, prefix) }), r.table, "give the table another name",
-		"%s is reserved: tables, and names that begin with %s, are what a folder of embedded stores has for itself", yamlbind.Quoted(r.table.Name), yamlbind.Enumerate(reservedPrefixes, "or"))
+	c.FailIf(lower == "tables" || slices.ContainsFunc(reservedPrefixes,
+		func(prefix string) bool { return strings.HasPrefix(lower, prefix) }), r.table, "give the table another name",
+		"%s is reserved: tables, and names that begin with %s, are what a folder of embedded stores has for itself",
+		yamlbind.Quoted(r.table.Name), yamlbind.Enumerate(reservedPrefixes, "or"))
 	for _, o := range c.earlierRows(r) {
 		if o.table.Name != r.table.Name && strings.EqualFold(o.table.Name, r.table.Name) {
-			c.Fail(r.table, "rename one of them", "%s and the table %s of %s differ in case alone, and a folder of embedded stores takes them for one", yamlbind.Quoted(r.table.Name), yamlbind.Quoted(o.table.Name), o.sink.Name)
+			c.Fail(r.table, "rename one of them",
+				"%s and the table %s of %s differ in case alone, and a folder of embedded stores takes them for one",
+				yamlbind.Quoted(r.table.Name), yamlbind.Quoted(o.table.Name), o.sink.Name)
 			return
 		}
 	}
@@ -338,7 +353,8 @@ func (c *checker) checkAttributeNames(key *value, others []*value) {
 		c.FailIf(e.Name == "", e, "give it a name", "an attribute has a name")
 	}
 	for _, e := range key.All() {
-		c.FailIf(len(e.Name) > maxKeyName || strings.ContainsRune(e.Name, 0), e, "give it a name of 1 to 255 bytes, without NUL",
+		c.FailIf(len(e.Name) > maxKeyName || strings.ContainsRune(e.Name, 0), e,
+			"give it a name of 1 to 255 bytes, without NUL",
 			"it is no name of a key attribute")
 	}
 	for _, e := range slices.Concat(key.All(), others) {
@@ -350,7 +366,8 @@ func (c *checker) checkAttributeNames(key *value, others []*value) {
 		}
 	}
 	for _, e := range others {
-		c.FailIf(key.Get(e.Name) != nil && !strings.HasPrefix(e.Name, ownAttributePrefix), e, "remove it, or give it another name",
+		c.FailIf(key.Get(e.Name) != nil && !strings.HasPrefix(e.Name, ownAttributePrefix), e,
+			"remove it, or give it another name",
 			"the row's key has this attribute already")
 	}
 }

@@ -43,14 +43,16 @@ func (c *checker) checkIndex(sink *Sink) {
 			break
 		}
 		if o := other.Search; o != nil && o.Index != nil && o.Index.String() == name {
-			c.Fail(&s.Index, "give it an index of its own, or make one sink of the two", "%s writes into the same index: an item has one document there, and each sink would remove or overwrite the other's", other.Name)
+			c.Fail(&s.Index, "give it an index of its own, or make one sink of the two",
+				"%s writes into the same index: an item has one document there, and each sink would remove or overwrite the other's", other.Name)
 		}
 	}
 	if _, whole := s.Index.Prefix(); !whole {
 		c.checkIndexTemplate(s)
 		return
 	}
-	c.FailIf(!indexName.MatchString(name), &s.Index, "use a-z, 0-9, ., _ and -, starting with a letter or digit, 255 at most",
+	c.FailIf(!indexName.MatchString(name), &s.Index,
+		"use a-z, 0-9, ., _ and -, starting with a letter or digit, 255 at most",
 		"%s is no name of an index", yamlbind.Quoted(name))
 	c.Refuse(&s.MaxIndexes, "remove it", "the sink has one index: its name is no template")
 }
@@ -70,9 +72,11 @@ func (c *checker) checkIndexTemplate(s *Search) {
 		"a new value makes a new index, and nothing bounds how many")
 	switch {
 	case !indexName.MatchString(strings.Join(s.Index.Literals(), "x")): // x: any value
-		c.Fail(&s.Index, "use a-z, 0-9, ., _ and - around the placeholders, starting with a letter, a digit or a placeholder", "%s makes no names of indexes", yamlbind.Quoted(s.Index.String()))
+		c.Fail(&s.Index, "use a-z, 0-9, ., _ and - around the placeholders, starting with a letter, a digit or a placeholder",
+			"%s makes no names of indexes", yamlbind.Quoted(s.Index.String()))
 	case slices.ContainsFunc(s.Index.Placeholders(), func(p template.Placeholder) bool { return !p.IndexName }):
-		c.Warn(&s.Index, "end each placeholder with |index_name", "a value that is no index name, as one with an upper-case letter, sends its document to dead letters")
+		c.Warn(&s.Index, "end each placeholder with |index_name",
+			"a value that is no index name, as one with an upper-case letter, sends its document to dead letters")
 	}
 }
 
@@ -80,7 +84,8 @@ func (c *checker) checkIndexTemplate(s *Search) {
 // then be on two shards.
 func (c *checker) checkRouting(s *Search) {
 	if !s.Routing.Stable() {
-		c.Fail(&s.Routing, "make it of key attributes, {@key} and {@table}", "it differs from change to change of an item, and the document would be in two places")
+		c.Fail(&s.Routing, "make it of key attributes, {@key} and {@table}",
+			"it differs from change to change of an item, and the document would be in two places")
 		return
 	}
 	const hint = "make it of key attributes"
@@ -103,7 +108,8 @@ func (c *checker) checkServerless(s *Search) {
 		return
 	}
 	u, err := url.Parse(c.cfg.Connections[i].OpenSearch)
-	c.failOnServersIf(err == nil && slices.Contains(strings.Split(u.Hostname(), "."), "aoss"), s, "write mode: fast, whose order within one second is that of one process",
+	c.failOnServersIf(err == nil && slices.Contains(strings.Split(u.Hostname(), "."), "aoss"), s,
+		"write mode: fast, whose order within one second is that of one process",
 		"mode: exact needs a stored script, and OpenSearch Serverless stores none")
 }
 
@@ -120,7 +126,9 @@ func (c *checker) checkMapping(s *Search) {
 			continue
 		}
 		if err := indexmap.CheckScaledFloat(mappings, e.Name, s.Fields.Rename); err != nil {
-			c.failOnServers(e, "add mapping: FILE that maps it as scaled_float with its scaling_factor, or write string or double", "the index would keep it as a float, which loses digits: %v", err)
+			c.failOnServers(e,
+				"add mapping: FILE that maps it as scaled_float with its scaling_factor, or write string or double",
+				"the index would keep it as a float, which loses digits: %v", err)
 		}
 	}
 }
@@ -140,13 +148,15 @@ func (c *checker) checkFields(f *Fields) {
 	for _, e := range c.ValueOf(&f.Hash).All() {
 		field := c.joinedNames(e, e.Source)
 		for _, x := range excluded {
-			if outer := joinNames(memberNames(x.Source)); outer != "" && (field == outer || strings.HasPrefix(field, outer+"\x00")) {
+			if outer := joinNames(memberNames(x.Source)); outer != "" &&
+				(field == outer || strings.HasPrefix(field, outer+"\x00")) {
 				c.Fail(e, "remove one of them", "%s is excluded: there is nothing to hash", yamlbind.Quoted(e.Source))
 			}
 		}
 		c.refuseVersionField(e, field, "remove it")
 		if names := memberNames(e.Source); len(c.cfg.Sensitive) > 0 && len(names) > maxHashDepth {
-			c.Fail(e, "hash an attribute around it", "the path has %d names, and %d are the most beside sensitive", len(names), maxHashDepth)
+			c.Fail(e, "hash an attribute around it", "the path has %d names, and %d are the most beside sensitive", len(names),
+				maxHashDepth)
 		}
 	}
 	for _, e := range excluded {
@@ -184,12 +194,15 @@ func (c *checker) checkRenamed(sink *Sink) {
 	renamed := texts(c.ValueOf(&f.Rename).All(), func(e *value) string { return e.Name })
 	for _, e := range c.ValueOf(&f.Rename).All() {
 		name := e.Text()
-		isAbsent := len(included) > 0 && !slices.Contains(included, name) || slices.Contains(excluded, name) || slices.Contains(renamed, name)
+		isAbsent := len(included) > 0 && !slices.Contains(included, name) || slices.Contains(excluded, name) ||
+			slices.Contains(renamed, name)
 		if len(memberNames(e.Name)) != 1 || isAbsent {
 			continue
 		}
-		declared := slices.ContainsFunc(c.declaredShapes(c.scopeOf(sink)), func(s *entity.Shape) bool { return s.Member(name) != nil })
-		c.WarnIf(declared, e, "give it another name, or exclude that attribute", "the document has the attribute %s, too, and one field of that name", name)
+		declared := slices.ContainsFunc(c.declaredShapes(c.scopeOf(sink)),
+			func(s *entity.Shape) bool { return s.Member(name) != nil })
+		c.WarnIf(declared, e, "give it another name, or exclude that attribute",
+			"the document has the attribute %s, too, and one field of that name", name)
 	}
 }
 
@@ -222,7 +235,8 @@ func (c *checker) fieldNames(v *value, path string) []string {
 	}
 	names, ok := p.Names()
 	if !ok {
-		c.Fail(v, "write the path without the index: all elements of the list are meant", "%s names one element of a list", path)
+		c.Fail(v, "write the path without the index: all elements of the list are meant", "%s names one element of a list",
+			path)
 		return nil
 	}
 	return names

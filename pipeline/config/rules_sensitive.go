@@ -30,16 +30,19 @@ func (c *checker) checkSensitive() {
 			case mask == nil:
 				c.Fail(e, "remove it, or add sensitive: [...] at the top", "the file has no sensitive attributes")
 			case !mask.Hides(e.Source):
-				c.Fail(e, "remove it; sensitive are "+yamlbind.Enumerate(texts(mask.Patterns(), item.Pattern.String), "and"), "%s is not sensitive", e.Source)
+				c.Fail(e, "remove it; sensitive are "+yamlbind.Enumerate(texts(mask.Patterns(), item.Pattern.String), "and"),
+					"%s is not sensitive", e.Source)
 			}
 		}
 		if a := s.Archive; a != nil { // an archive stores every attribute, for a long time
 			switch {
 			case c.Has(&a.Masked) && !c.Sound(&a.Masked): // the binding has reported it
 			case mask != nil && !a.Masked && !c.Has(&s.AllowSensitive):
-				c.Fail(a, "add masked: true, or allow_sensitive with what it may hold as it is", "the archive does not say what becomes of sensitive attributes")
+				c.Fail(a, "add masked: true, or allow_sensitive with what it may hold as it is",
+					"the archive does not say what becomes of sensitive attributes")
 			case mask == nil && a.Masked:
-				c.Warn(&a.Masked, "remove it, or add sensitive: [...] at the top", "the file has no sensitive attributes: nothing is masked")
+				c.Warn(&a.Masked, "remove it, or add sensitive: [...] at the top",
+					"the file has no sensitive attributes: nothing is masked")
 			}
 		}
 		if hiddenMask := mask.Except(s.AllowSensitive); hiddenMask != nil {
@@ -69,7 +72,8 @@ func (c *checker) checkKeys(s *Sink, hidden hiddenPaths) {
 	for _, e := range entities {
 		for _, k := range e.Key {
 			if path := item.PathText([]string{k.Attribute}); hidden.hidesValue(path) {
-				c.Fail(s, fmt.Sprintf(hint, path), "the key attribute %s is sensitive, and the sink stores the keys of items", k.Attribute)
+				c.Fail(s, fmt.Sprintf(hint, path), "the key attribute %s is sensitive, and the sink stores the keys of items",
+					k.Attribute)
 				return
 			}
 		}
@@ -91,7 +95,8 @@ func (c *checker) checkHMACKey() {
 	key := c.ValueOf(&c.cfg.HMACKey)
 	if key == nil {
 		for _, user := range users {
-			c.Fail(user, "add hmac_key: '${TABLEWAKE_HMAC_KEY}' at the top, and keep it secret", "it needs a secret, and the file has no hmac_key")
+			c.Fail(user, "add hmac_key: '${TABLEWAKE_HMAC_KEY}' at the top, and keep it secret",
+				"it needs a secret, and the file has no hmac_key")
 		}
 		return
 	}
@@ -102,7 +107,8 @@ func (c *checker) checkHMACKey() {
 		"it has %d bytes, and %d are the least: whoever sees what it hides could try short ones", len(key.Text()), minHMACKey)
 	c.WarnIf(len(users) == 0, key, "remove it",
 		"nothing uses it: the file has no sensitive, no id: hmac and no fields.hash")
-	c.FailIf(!key.Env, key, "write hmac_key: '${TABLEWAKE_HMAC_KEY}', and make a new key: who reads the file knows this one",
+	c.FailIf(!key.Env, key,
+		"write hmac_key: '${TABLEWAKE_HMAC_KEY}', and make a new key: who reads the file knows this one",
 		"a secret stands in the file")
 	if key.Default {
 		p := c.Problem(key, "set the variable, as to what `openssl rand -hex 32` prints; the default is for saved records",
@@ -241,7 +247,8 @@ func (c *checker) checkTemplateReads(v *value, forEach string, hidden hiddenPath
 }
 
 func (c *checker) checkPathRead(v *value, path string, hidden hiddenPaths) {
-	c.FailIf(path != "" && v.Data != nil && hidden.mask.Hides(path) && !c.undeclared[v], v, "add allow_sensitive: ["+yamlbind.Quoted(path)+"] to the sink, or leave it out",
+	c.FailIf(path != "" && v.Data != nil && hidden.mask.Hides(path) && !c.undeclared[v], v,
+		"add allow_sensitive: ["+yamlbind.Quoted(path)+"] to the sink, or leave it out",
 		"%s is sensitive, and the sink does not say that it may hold it", path)
 }
 
@@ -253,7 +260,8 @@ func (c *checker) warnMaskedEvents(n *Notify, hidden hiddenPaths) {
 			continue
 		}
 		for _, path := range c.cfg.Detectors[i].paths {
-			c.WarnIf(hidden.hidesValue(path), e, "add allow_sensitive: ["+yamlbind.Quoted(path)+"] to the sink where the values should be sent",
+			c.WarnIf(hidden.hidesValue(path), e, "add allow_sensitive: ["+yamlbind.Quoted(path)+
+				"] to the sink where the values should be sent",
 				"%s is sensitive: the old and the new value in these events are masked", path)
 		}
 	}

@@ -23,7 +23,8 @@ func (c *checker) checkState() {
 	if s == nil {
 		return
 	}
-	c.FailIf(c.Sound(&s.GuardRetention) && s.GuardRetention < streamRetention, &s.GuardRetention, "write 24h or more; 30d is the default",
+	c.FailIf(c.Sound(&s.GuardRetention) && s.GuardRetention < streamRetention, &s.GuardRetention,
+		"write 24h or more; 30d is the default",
 		"a stream keeps records for 24 h, and the guards that refuse old ones must outlive them")
 	c.FailIf(s.Table.Name != "" && c.isSource(s.Table.Name), &s.Table, "give state a table of its own", sourceTableMessage)
 	c.refuseRows(&s.Table, "state")
@@ -41,9 +42,11 @@ func (c *checker) refuseRows(t *Table, usedBy string) {
 	switch names := texts(conflicting, func(r rows) string { return r.sink.Name }); len(conflicting) {
 	case 0:
 	case 1:
-		c.Fail(conflicting[0].table, "give the rows a table of their own", "%s is the table of %s", yamlbind.Quoted(t.Name), usedBy)
+		c.Fail(conflicting[0].table, "give the rows a table of their own", "%s is the table of %s", yamlbind.Quoted(t.Name),
+			usedBy)
 	default:
-		c.Fail(t, "write another name here", "it is the table of %s, and %s write their rows into it", usedBy, yamlbind.Enumerate(names, "and"))
+		c.Fail(t, "write another name here", "it is the table of %s, and %s write their rows into it", usedBy,
+			yamlbind.Enumerate(names, "and"))
 	}
 }
 
@@ -51,7 +54,8 @@ func (c *checker) refuseRows(t *Table, usedBy string) {
 // its folders are removed with its environment.
 func (cfg *Config) CheckFunctionLetters() error {
 	if d := cfg.DeadLetters; d != nil && d.Dir != "" {
-		return fmt.Errorf("%s:%d: dead_letters.dir: the folders of a function do not last, nor do dead letters in them: write dead_letters.bucket or dead_letters.queue", cfg.File, d.Line)
+		return fmt.Errorf(
+			"%s:%d: dead_letters.dir: the folders of a function do not last, nor do dead letters in them: write dead_letters.bucket or dead_letters.queue", cfg.File, d.Line)
 	}
 	return nil
 }
@@ -72,7 +76,8 @@ func (c *checker) checkDeadLetters() {
 	d, inTable := c.cfg.DeadLetters, c.cfg.Leases != nil && c.cfg.Leases.Table.Name != ""
 	if d == nil {
 		if s := c.cfg.SinkWithoutDeadLetters(); c.cfg.Leases != nil && s != nil {
-			c.Warn(s, "add dead_letters: {queue: NAME} or another place for them", "a change that this sink can never write blocks its item and the checkpoint: the file has no dead_letters")
+			c.Warn(s, "add dead_letters: {queue: NAME} or another place for them",
+				"a change that this sink can never write blocks its item and the checkpoint: the file has no dead_letters")
 		}
 		return
 	}
@@ -93,14 +98,16 @@ func (c *checker) checkDeadLetters() {
 		case hold <= 0:
 			c.Fail(e, "write a duration such as 12h", "a change must be tried for some time before it is given up")
 		case hold >= streamRetention:
-			c.Fail(e, "write less, so that time is left for what waits behind it: 12h is the default", "a stream keeps records for 24 h: what is held that long is lost before it is given up")
+			c.Fail(e, "write less, so that time is left for what waits behind it: 12h is the default",
+				"a stream keeps records for 24 h: what is held that long is lost before it is given up")
 		}
 	}
 }
 
 // checkTargetName checks the characters in the name of a queue or a bus. kind is "queue" or "bus".
 func (c *checker) checkTargetName(name *string, kind string) {
-	c.FailIf(strings.ContainsFunc(*name, func(r rune) bool { return r <= ' ' || r >= 0x7F }), name, "write it as AWS shows it",
+	c.FailIf(strings.ContainsFunc(*name, func(r rune) bool { return r <= ' ' || r >= 0x7F }), name,
+		"write it as AWS shows it",
 		"%s is no %s's name or address: it holds a space, or a letter that is not ASCII", yamlbind.Quoted(*name), kind)
 }
 
@@ -115,9 +122,11 @@ func (c *checker) warnSharedBucket(d *DeadLetters) {
 		switch {
 		case s.Archive == nil || s.Archive.Bucket == "":
 		case d.Bucket == s.Archive.Bucket:
-			c.Warn(&d.Bucket, hint, "sinks.%s.archive.bucket is the same bucket: dead letters hold changes whole and unmasked, and expire, which an archive does not", s.Name)
+			c.Warn(&d.Bucket, hint,
+				"sinks.%s.archive.bucket is the same bucket: dead letters hold changes whole and unmasked, and expire, which an archive does not", s.Name)
 		case d.Bucket == "" && d.Queue != "":
-			c.Warn(&d.Queue, hint, "dead letters that are too large for a message go to sinks.%s.archive.bucket: they hold changes whole and unmasked, and expire, which an archive does not", s.Name)
+			c.Warn(&d.Queue, hint,
+				"dead letters that are too large for a message go to sinks.%s.archive.bucket: they hold changes whole and unmasked, and expire, which an archive does not", s.Name)
 			return // only the first archive's bucket gets them
 		}
 	}
@@ -164,7 +173,8 @@ func (c *checker) checkAuth(conn *Connection, server *url.URL) {
 		c.Refuse(&conn.Region, "write auth: sigv4, or remove it", "%q is of auth: sigv4", "region")
 		c.Refuse(&conn.AssumeRole, "write auth: sigv4, or remove it", "%q is of auth: sigv4", "assume_role")
 	}
-	c.FailIf(basic && server != nil && server.Scheme == "http" && !loopback(server.Hostname()), &conn.OpenSearch, "write https://",
+	c.FailIf(basic && server != nil && server.Scheme == "http" && !loopback(server.Hostname()), &conn.OpenSearch,
+		"write https://",
 		"the password would cross the network in the clear")
 }
 

@@ -8,7 +8,8 @@ func (c *checker) checkViewShards(s *Sink) {
 	if !c.hasAllEntries(key, len(v.Key)) {
 		return // the binding has reported it
 	}
-	hasShard, oneItemPerRow := v.Key[0].Template.HasShard(), v.Unique() != nil || c.Has(&v.ForEach) || c.hasBrokenOf(s) || c.hasWrongUnique(s.Scope)
+	hasShard, oneItemPerRow := v.Key[0].Template.HasShard(), v.Unique() != nil || c.Has(&v.ForEach) || c.hasBrokenOf(s) ||
+		c.hasWrongUnique(s.Scope)
 	for i, col := range v.Key[1:] {
 		c.FailIf(col.Template.HasShard(), key.Entries[i+1], "put {@shard} into the partition key, "+v.Key[0].Name,
 			"{@shard} is in the sort key: rows of one partition would only sort by their shards")

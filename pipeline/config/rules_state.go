@@ -38,7 +38,8 @@ func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
 	for _, s := range sinks {
 		switch {
 		case s.Search != nil && s.Search.ForEach != nil:
-			c.Fail(f.action, "remove the filter, or for_each", "TTL deletes are dropped %s, and only they tell %s which documents an expired item had: if it came back, they would stay beside the new ones", where, s.Name)
+			c.Fail(f.action, "remove the filter, or for_each",
+				"TTL deletes are dropped %s, and only they tell %s which documents an expired item had: if it came back, they would stay beside the new ones", where, s.Name)
 			return
 		case s.Aggregate == nil:
 			rowsStay = true
@@ -48,15 +49,18 @@ func (c *checker) checkTTLFilter(f Filter, where string, sinks []*Sink) {
 		case s.Aggregate.KeepOnTTL:
 			countsReplaced = true
 		default:
-			c.Fail(f.action, "write on_ttl_delete: keep there, or remove the filter", "TTL deletes are dropped %s, and %s is to retract what expired items counted for (on_ttl_delete: retract): it would never see them", where, s.Name)
+			c.Fail(f.action, "write on_ttl_delete: keep there, or remove the filter",
+				"TTL deletes are dropped %s, and %s is to retract what expired items counted for (on_ttl_delete: retract): it would never see them", where, s.Name)
 			return
 		}
 	}
 	c.WarnIf(rowsStay, f.action, "remove the filter where expired items should go",
 		"TTL deletes are dropped %s: rows and documents of expired items stay", where)
-	c.WarnIf(len(leftovers) > 0, f.action, "remove the filter, or make row keys and names of indexes of the item's key alone",
+	c.WarnIf(len(leftovers) > 0, f.action,
+		"remove the filter, or make row keys and names of indexes of the item's key alone",
 		"TTL deletes are dropped %s: an expired item that comes back with other attributes leaves its old row or document in %s beside the new one", where, yamlbind.Enumerate(leftovers, "and"))
-	c.WarnIf(countsReplaced, f.action, "remove the filter: on_ttl_delete: keep lets expired items count on, and new ones beside them",
+	c.WarnIf(countsReplaced, f.action,
+		"remove the filter: on_ttl_delete: keep lets expired items count on, and new ones beside them",
 		"TTL deletes are dropped %s: an item that comes back under an expired one's key counts in its place", where)
 }
 
@@ -135,11 +139,14 @@ func (c *checker) checkTransactionReach(s *Sink) {
 	separateTombstones := v.RowsMayGuardThemselves() && !v.InPlace
 	switch {
 	case c.cfg.State == nil && v.ForEach != nil:
-		c.reportMissingState(s, v, "add state: {table: NAME}", "which rows an item has is in the state table, and the file names none")
+		c.reportMissingState(s, v, "add state: {table: NAME}",
+			"which rows an item has is in the state table, and the file names none")
 	case c.cfg.State == nil && separateTombstones:
-		c.reportMissingState(s, field, "add state: {table: NAME}, or "+inPlace, "the tombstones of its rows are in the state table, and the file names none")
+		c.reportMissingState(s, field, "add state: {table: NAME}, or "+inPlace,
+			"the tombstones of its rows are in the state table, and the file names none")
 	case c.cfg.State == nil && !(v.InPlace && v.RowsGuardThemselves()):
-		c.reportMissingState(s, field, "add state: {table: NAME}, or put {@key} into the row's key and "+inPlace, "its rows are guarded by item, or may be, in the state table, and the file names none")
+		c.reportMissingState(s, field, "add state: {table: NAME}, or put {@key} into the row's key and "+inPlace,
+			"its rows are guarded by item, or may be, in the state table, and the file names none")
 	case rowsPlace == "" || statePlace == "" || rowsPlace == statePlace:
 	case separateTombstones:
 		c.Fail(field, "give both tables one account and one Region, or "+inPlace,
@@ -162,8 +169,8 @@ func regionAndAccount(arn string) string {
 	return parts[3] + ":" + parts[4]
 }
 
-// reportMissingState notes the problem that the file names no state table although a sink needs it. One problem names all these
-// sinks.
+// reportMissingState notes the problem that the file names no state table although a sink needs it. One problem names
+// all these sinks.
 func (c *checker) reportMissingState(s *Sink, field any, hint, message string) {
 	c.stateless = append(c.stateless, s.Name)
 	if len(c.stateless) == 1 {
@@ -172,6 +179,7 @@ func (c *checker) reportMissingState(s *Sink, field any, hint, message string) {
 		return
 	}
 	p := &c.localOnly[c.firstStateless]
-	p.Message = fmt.Sprintf("the file names no state table, and %s keep there what they know of items", yamlbind.Enumerate(c.stateless, "and"))
+	p.Message = fmt.Sprintf("the file names no state table, and %s keep there what they know of items",
+		yamlbind.Enumerate(c.stateless, "and"))
 	p.Hint = "add state: {table: NAME}"
 }

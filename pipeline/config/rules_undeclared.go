@@ -18,7 +18,8 @@ func (c *checker) undeclaredMessage(u *entity.Undeclared) (message, hint string)
 	case message != "":
 		return message, hint
 	case u.Path != "":
-		message, hint = fmt.Sprintf("%s is declared without %s", u.Path, yamlbind.Quoted(u.Name)), fmt.Sprintf("add `%s: S` (or its type) to %s", u.Name, u.Path)
+		message, hint = fmt.Sprintf("%s is declared without %s", u.Path, yamlbind.Quoted(u.Name)),
+			fmt.Sprintf("add `%s: S` (or its type) to %s", u.Name, u.Path)
 	default:
 		message, hint = yamlbind.Quoted(u.Name)+" is not among the declared attributes", c.declareHintAnywhere("S", u.Name)
 	}
@@ -68,7 +69,8 @@ func (c *checker) undeclaredInScope(u *entity.Undeclared, sc *entity.Scope) (mes
 		}
 		for _, e := range sc.Entities() {
 			if slices.Contains(e.Names(), u.Name) {
-				return message, "the key of " + e.Name + " binds it, and a rule about several entities can read only what all of them bind alike: write one for each"
+				return message, "the key of " + e.Name +
+					" binds it, and a rule about several entities can read only what all of them bind alike: write one for each"
 			}
 		}
 	default:
@@ -117,7 +119,8 @@ func (n *nameCheck) refineHint(v *value, u *entity.Undeclared, hint string) stri
 		return "write the path without " + u.Name + ".: a template reads one item"
 	case isTemplate && slices.Contains(builtinNames, u.Name):
 		return "write {@" + u.Name + "}. Or " + hint
-	case slices.Contains(n.elementNames(), u.Name) && v.Name != "index" && v.Name != "routing": // these two read the item, not the element
+	case slices.Contains(n.elementNames(), u.Name) && v.Name != "index" && v.Name != "routing":
+		// these two read the item, not the element
 		each := "each." + u.Name
 		if isTemplate {
 			each = "{" + each + "}"

@@ -21,18 +21,21 @@ func (cfg *Config) CheckSample(items []item.Image) Problems {
 	warned := make(map[string]bool)
 	for i := range cfg.Entities {
 		e := &cfg.Entities[i]
-		c.WarnIf(s.byEntity[e.Name] == nil, e, "correct its pattern, or give a sample that has one", "no item of the sample is of %s", e.Name)
+		c.WarnIf(s.byEntity[e.Name] == nil, e, "correct its pattern, or give a sample that has one",
+			"no item of the sample is of %s", e.Name)
 	}
 	c.eachReader(func(sc *entity.Scope) *nameCheck {
-		return &nameCheck{c: c, shapes: s.shapesOf(sc), scope: sc, report: func(v *value, line, column int, u *entity.Undeclared) {
-			if name := sc.String() + "\x00" + u.Path + "\x00" + u.Name; !warned[name] && !c.undeclared[v] {
-				warned[name] = true
-				message, hint := notInSample(u, sc)
-				c.WarnWithin(v, line, column, message, hint)
-			}
-		}}
+		return &nameCheck{c: c, shapes: s.shapesOf(sc), scope: sc,
+			report: func(v *value, line, column int, u *entity.Undeclared) {
+				if name := sc.String() + "\x00" + u.Path + "\x00" + u.Name; !warned[name] && !c.undeclared[v] {
+					warned[name] = true
+					message, hint := notInSample(u, sc)
+					c.WarnWithin(v, line, column, message, hint)
+				}
+			}}
 	})
-	if ttl := cfg.Source.TTLAttribute; ttl != "" && s.all != nil && entity.Find([]*entity.Shape{s.all}, []item.Segment{{Name: ttl, Index: -1}}) != nil {
+	if ttl := cfg.Source.TTLAttribute; ttl != "" && s.all != nil &&
+		entity.Find([]*entity.Shape{s.all}, []item.Segment{{Name: ttl, Index: -1}}) != nil {
 		message, hint := notInSample(&entity.Undeclared{Name: ttl, Known: s.all.Names()}, nil)
 		c.Warn(&cfg.Source.TTLAttribute, hint, "%s", message)
 	}

@@ -21,8 +21,10 @@ import (
 // kinds are the kinds of scalars that only tablewake.yaml has.
 var kinds = yamlbind.Kinds{
 	Named: map[string]*yamlbind.Kind{
-		"name":     yamlbind.Like("name", `[A-Za-z][A-Za-z0-9_-]{0,63}`, "a name (a letter, then letters, digits, _ or -; 64 at most)", yamlbind.AsText),
-		"bucket":   yamlbind.Like("bucket", `[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?`, "an S3 bucket's name (3 to 63 of a-z, 0-9, . and -)", yamlbind.AsText),
+		"name": yamlbind.Like("name", `[A-Za-z][A-Za-z0-9_-]{0,63}`,
+			"a name (a letter, then letters, digits, _ or -; 64 at most)", yamlbind.AsText),
+		"bucket": yamlbind.Like("bucket", `[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?`,
+			"an S3 bucket's name (3 to 63 of a-z, 0-9, . and -)", yamlbind.AsText),
 		"stream":   yamlbind.Like("", tableARN+`/stream/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+`, "a stream's ARN", readTable),
 		"entity":   yamlbind.Textual("the name of an entity", readEntityName),
 		"path":     pathKind(readPath(item.ParsePath)),
@@ -30,8 +32,10 @@ var kinds = yamlbind.Kinds{
 		"kinesis":  yamlbind.Like("", `arn:[a-z0-9-]+:kinesis:.+`, "a Kinesis stream's ARN", yamlbind.AsText),
 	},
 	Types: map[reflect.Type]*yamlbind.Kind{
-		reflect.TypeFor[Table]():              yamlbind.Like("table", `[A-Za-z0-9_.-]{1,255}|`+tableARN, "a table's name or ARN", readTable),
-		reflect.TypeFor[Start]():              yamlbind.Like("", `trim_horizon|latest|[0-9]{4}-[0-9]{2}-[0-9]{2}T.+`, "trim_horizon, latest or a time as 2026-01-31T12:00:00Z", readStart),
+		reflect.TypeFor[Table](): yamlbind.Like("table", `[A-Za-z0-9_.-]{1,255}|`+tableARN,
+			"a table's name or ARN", readTable),
+		reflect.TypeFor[Start](): yamlbind.Like("", `trim_horizon|latest|[0-9]{4}-[0-9]{2}-[0-9]{2}T.+`,
+			"trim_horizon, latest or a time as 2026-01-31T12:00:00Z", readStart),
 		reflect.TypeFor[*template.Template](): withBraces(yamlbind.Textual("a template", readTemplate)),
 		reflect.TypeFor[*expr.Item]():         expressionKind("item", expression((*expr.Env).CompileItem)),
 		reflect.TypeFor[*expr.Change]():       expressionKind("new", expression((*expr.Env).CompileChange)),
@@ -60,13 +64,14 @@ func expressionKind(root string, read yamlbind.Reader) *yamlbind.Kind {
 	return k
 }
 
-// comparisonHint returns the hint for a mapping or a list in place of an expression, as {Status: paid} or [item.Status ==
-// "paid"]. It returns "" for other values.
+// comparisonHint returns the hint for a mapping or a list in place of an expression, as {Status: paid} or [item.Status
+// == "paid"]. It returns "" for other values.
 func comparisonHint(root string, n *yaml.Node) string {
 	switch {
 	case n.Kind == yaml.SequenceNode && len(n.Content) == 1 && n.Content[0].Kind == yaml.ScalarNode:
 		return "write it without brackets: " + yamlbind.Quoted(n.Content[0].Value)
-	case n.Kind != yaml.MappingNode || len(n.Content) != 2 || n.Content[1].Kind != yaml.ScalarNode || !yamlbind.Identifier.MatchString(n.Content[0].Value):
+	case n.Kind != yaml.MappingNode || len(n.Content) != 2 || n.Content[1].Kind != yaml.ScalarNode ||
+		!yamlbind.Identifier.MatchString(n.Content[0].Value):
 		return ""
 	}
 	value := n.Content[1].Value
@@ -137,7 +142,8 @@ func readTemplate(f *yamlbind.File, v *yamlbind.Value, parts []yamlbind.Part) an
 	}
 	return compile(f, v, src, func(src string) (*template.Template, error) {
 		c := yamlbind.Owner[*checker](f)
-		return template.Parse(src, template.Options{Each: v.Rule.Each || c.hasElements(v.Field), Identity: c.hasElements(v.Field), Shard: v.Rule.Shard, Entities: c.entitySet(), Scope: c.scopeAt(v.Field)})
+		return template.Parse(src, template.Options{Each: v.Rule.Each || c.hasElements(v.Field),
+			Identity: c.hasElements(v.Field), Shard: v.Rule.Shard, Entities: c.entitySet(), Scope: c.scopeAt(v.Field)})
 	})
 }
 

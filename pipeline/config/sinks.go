@@ -29,19 +29,26 @@ type Sink struct {
 	Notify    *Notify    `key:"notify" doc:"Detected events as CloudEvents."`
 	Custom    *Custom    `key:"custom" doc:"A Go sink given to sinks.Assemble."`
 
-	Of             []string       `key:"of,single,first" is:"entity" below:"view,aggregate,search,archive,notify,custom" doc:"Only items of these entities."` // none: every item
-	Filters        []Filter       `key:"filters,apart" ref:"filters" below:"view,aggregate,search,archive,notify,custom" doc:"What to drop before this sink alone."`
-	WhenItem       *expr.Item     `key:"when" below:"view,aggregate,search" doc:"What the sink is about, in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."` // nil: every item
-	WhenChange     *expr.Change   `key:"when" below:"archive,notify,custom" doc:"What the sink is about, in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."` // nil: every change
-	Rate           float64        `key:"rate,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Deliveries a second. Default: unlimited."`                                           // 0: unlimited
-	Concurrency    int            `key:"concurrency,apart,late" def:"4" below:"view,aggregate,search,archive,notify,custom" doc:"Writes in flight."`                                              // 0: the pipeline's default
+	// none: every item
+	Of      []string `key:"of,single,first" is:"entity" below:"view,aggregate,search,archive,notify,custom" doc:"Only items of these entities."`
+	Filters []Filter `key:"filters,apart" ref:"filters" below:"view,aggregate,search,archive,notify,custom" doc:"What to drop before this sink alone."`
+	// nil: every item
+	WhenItem *expr.Item `key:"when" below:"view,aggregate,search" doc:"What the sink is about, in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."`
+	// nil: every change
+	WhenChange *expr.Change `key:"when" below:"archive,notify,custom" doc:"What the sink is about, in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."`
+	// 0: unlimited
+	Rate float64 `key:"rate,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Deliveries a second. Default: unlimited."`
+	// 0: the pipeline's default
+	Concurrency    int            `key:"concurrency,apart,late" def:"4" below:"view,aggregate,search,archive,notify,custom" doc:"Writes in flight."`
 	Batch          Batch          `key:"batch,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Bounds of one write."`
 	NoBackfill     bool           `key:"backfill,apart" words:"wait,none" yes:"none" def:"wait" below:"view,aggregate,search" doc:"What to do when the sink is added to a pipeline that has written before: wait until tablewake backfill fills it, or begin with the changes of now (none)."`
 	AllowSensitive []item.Pattern `key:"allow_sensitive,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Sensitive paths that this sink may hold."`
 
 	Scope *entity.Scope // entities of Of; nil for every item
 
-	Settings map[string]string // settings that shape the output, by path: "view.key.PK", also of other parts of the file: "source.tables", "filters". Secrets are digests
+	// settings that shape the output, by path: "view.key.PK", also of other parts of the file: "source.tables", "filters".
+	// Secrets are digests
+	Settings map[string]string
 }
 
 // Made sets the filters. It empties a sink of several kinds, which is already a problem.
@@ -94,8 +101,8 @@ func (s *Sink) ItemCondition() pipeline.ItemCondition {
 	return when
 }
 
-// KeepsState reports whether the sink is a view, an aggregate or a search index: its output is a function of the table's
-// items, and it remembers their versions.
+// KeepsState reports whether the sink is a view, an aggregate or a search index: its output is a function of the
+// table's items, and it remembers their versions.
 func (s *Sink) KeepsState() bool { return s.View != nil || s.Aggregate != nil || s.Search != nil }
 
 // LocatedByKey reports whether the key of an item is enough to find its row in the view, or its document in the search
@@ -127,11 +134,13 @@ type Column struct {
 
 // View keeps one row for each item that `when` takes.
 type View struct {
-	Table      Table    `key:"table,required" form:"NAME" doc:"Table of the rows."`
-	ForEach    *ForEach `key:"for_each" doc:"Elements of the item that have a row each; templates read {each.path} and {@each}."` // nil: an item has one row
-	Key        []Column `key:"key,required,ordered,shard" form:"{PK: 'NAME#{Attribute}', SK: '{@key}'}" ref:"columns" doc:"Partition key and sort key of a row."`
-	Shards     int      `key:"shards" max:"256" def:"1" doc:"Number of shards that {@shard} in the partition key spreads a hot partition over."`
-	Attributes []Column `key:"attributes" form:"{NAME: '{Attribute}'}" ref:"all_or_columns" or:"all" doc:"What else a row holds; all copies the item."` // in the order of the file
+	Table Table `key:"table,required" form:"NAME" doc:"Table of the rows."`
+	// nil: an item has one row
+	ForEach *ForEach `key:"for_each" doc:"Elements of the item that have a row each; templates read {each.path} and {@each}."`
+	Key     []Column `key:"key,required,ordered,shard" form:"{PK: 'NAME#{Attribute}', SK: '{@key}'}" ref:"columns" doc:"Partition key and sort key of a row."`
+	Shards  int      `key:"shards" max:"256" def:"1" doc:"Number of shards that {@shard} in the partition key spreads a hot partition over."`
+	// in the order of the file
+	Attributes []Column `key:"attributes" form:"{NAME: '{Attribute}'}" ref:"all_or_columns" or:"all" doc:"What else a row holds; all copies the item."`
 	Collision  string   `key:"on_collision" words:"dead_letter,keep_first,last" def:"dead_letter" doc:"What to do when several items claim a row."`
 	InPlace    bool     `key:"tombstones" words:"apart,in_place" yes:"in_place" def:"apart" doc:"Where the tombstone of a removed row is: in the state table, or at the row's key, where readers leave it out."`
 
@@ -178,17 +187,22 @@ func (v *View) Unique() []string {
 // RowsMayGuardThemselves reports whether rows guard themselves at least for some source tables. These are tables whose
 // key attributes are all in the row's key.
 func (v *View) RowsMayGuardThemselves() bool {
-	return v.RowsGuardThemselves() || v.ForEach == nil && slices.ContainsFunc(v.Key, func(c Column) bool { return len(c.Template.EscPaths()) > 0 })
+	return v.RowsGuardThemselves() || v.ForEach == nil &&
+		slices.ContainsFunc(v.Key, func(c Column) bool { return len(c.Template.EscPaths()) > 0 })
 }
 
 // Aggregate counts the items that `when` takes, in groups.
 type Aggregate struct {
-	Table     Table            `key:"table,required" form:"NAME" doc:"Table of the group rows."`
-	Group     []Column         `key:"group,required,ordered,each" form:"{PK: 'NAME#{Attribute}', SK: ALL}" doc:"Key of a group's row."` // over the item, and over {each...} if ForEach is set
-	Values    []AggregateValue `key:"values,required" form:"{NAME: count, NAME: {sum: PATH}}" doc:"What is counted, by attribute."`     // in the order of the file
-	ForEach   string           `key:"for_each" is:"path" doc:"List whose elements count one by one."`                                   // "": the item counts
-	Shards    int              `key:"shards" max:"256" def:"1" doc:"Rows that a hot group is spread over."`                             // a read of the group reads every shard
-	KeepOnTTL bool             `key:"on_ttl_delete,required" words:"keep,retract" yes:"keep" doc:"Whether an expired item still counts."`
+	Table Table `key:"table,required" form:"NAME" doc:"Table of the group rows."`
+	// over the item, and over {each...} if ForEach is set
+	Group []Column `key:"group,required,ordered,each" form:"{PK: 'NAME#{Attribute}', SK: ALL}" doc:"Key of a group's row."`
+	// in the order of the file
+	Values []AggregateValue `key:"values,required" form:"{NAME: count, NAME: {sum: PATH}}" doc:"What is counted, by attribute."`
+	// "": the item counts
+	ForEach string `key:"for_each" is:"path" doc:"List whose elements count one by one."`
+	// a read of the group reads every shard
+	Shards    int  `key:"shards" max:"256" def:"1" doc:"Rows that a hot group is spread over."`
+	KeepOnTTL bool `key:"on_ttl_delete,required" words:"keep,retract" yes:"keep" doc:"Whether an expired item still counts."`
 }
 
 // AggregateValue is one value of a group's row.
@@ -237,16 +251,24 @@ func cutEachPrefix(path string) (rest string, ok bool) {
 
 // Search keeps one document for each item that `when` takes.
 type Search struct {
-	Connection string             `key:"connection,apart" is:"name" doc:"One of connections."`                                                                     // "": local only
-	ForEach    *ForEach           `key:"for_each" doc:"Elements of the item that have a document each, in which the element is in place of its list, set or map."` // nil: an item has one document
-	Index      *template.Template `key:"index,required" form:"NAME" doc:"Index of the documents."`                                                                 // may have placeholders
-	Fields     Fields             `key:"fields" doc:"What a document holds."`
-	Mapping    json.RawMessage    `key:"mapping,apart" doc:"JSON file of the index's mapping, beside this file."`         // its JSON; nil: the store's own
-	Fast       bool               `key:"mode" words:"exact,fast" yes:"fast" def:"exact" doc:"How versions are compared."` // by creation times in whole seconds
-	HashID     bool               `key:"id" words:"key,hmac" yes:"hmac" def:"key" doc:"What document ids are made of."`
-	Routing    *template.Template `key:"routing" doc:"Routing of the documents, made of keys alone."`                                         // nil: by document id
-	OnDemand   bool               `key:"create,apart" words:"on_start,on_demand" yes:"on_demand" def:"on_start" doc:"When indexes are made."` // when its first document comes
-	MaxIndexes int                `key:"max_indexes,apart" doc:"Bound on what an index template may make."`                                   // 0: any number
+	// "": local only
+	Connection string `key:"connection,apart" is:"name" doc:"One of connections."`
+	// nil: an item has one document
+	ForEach *ForEach `key:"for_each" doc:"Elements of the item that have a document each, in which the element is in place of its list, set or map."`
+	// may have placeholders
+	Index  *template.Template `key:"index,required" form:"NAME" doc:"Index of the documents."`
+	Fields Fields             `key:"fields" doc:"What a document holds."`
+	// its JSON; nil: the store's own
+	Mapping json.RawMessage `key:"mapping,apart" doc:"JSON file of the index's mapping, beside this file."`
+	// by creation times in whole seconds
+	Fast   bool `key:"mode" words:"exact,fast" yes:"fast" def:"exact" doc:"How versions are compared."`
+	HashID bool `key:"id" words:"key,hmac" yes:"hmac" def:"key" doc:"What document ids are made of."`
+	// nil: by document id
+	Routing *template.Template `key:"routing" doc:"Routing of the documents, made of keys alone."`
+	// when its first document comes
+	OnDemand bool `key:"create,apart" words:"on_start,on_demand" yes:"on_demand" def:"on_start" doc:"When indexes are made."`
+	// 0: any number
+	MaxIndexes int `key:"max_indexes,apart" doc:"Bound on what an index template may make."`
 }
 
 // Made sets the path of ForEach.
@@ -254,7 +276,8 @@ func (s *Search) Made(_ *yamlbind.File, at *value) { s.ForEach.setPath(at.Get("f
 
 // Fields is what a document holds, by the paths of attributes.
 type Fields struct {
-	Include []string          `key:"include,apart" is:"path" doc:"Only these. Default: every attribute."` // with those of Hash
+	// with those of Hash
+	Include []string          `key:"include,apart" is:"path" doc:"Only these. Default: every attribute."`
 	Exclude []string          `key:"exclude" is:"path" doc:"All but these."`
 	Rename  map[string]string `key:"rename" names:"path" doc:"Field name by path."`
 	Numbers map[string]string `key:"numbers" names:"path" words:"string,scaled_float,double" doc:"How long decimals are written, by path."`
@@ -272,22 +295,26 @@ func (f *Fields) Made(*yamlbind.File, *value) {
 
 // Archive writes changes as objects.
 type Archive struct {
-	Bucket    string             `key:"bucket,apart" is:"bucket" doc:"S3 bucket; may be absent where the store is local."`
-	Prefix    string             `key:"prefix" doc:"Prefix of the objects."`
-	PerItem   bool               `key:"layout" words:"log,per_item" yes:"per_item" def:"log" doc:"Objects of many changes, or one for each change or item."`
-	Kinds     []string           `key:"kinds" words:"ttl_delete,user_delete,change" doc:"What is archived. Default: all kinds."`
-	Key       *template.Template `key:"key" doc:"Object key of layout per_item. Without {@version} an object holds the newest change of its item."`
-	RawNames  bool               `key:"names" words:"escaped,raw" yes:"raw" def:"escaped" doc:"How values are written in the object key of layout per_item: raw keeps # and /."`
-	Partition *template.Template `key:"partition" doc:"Folder of layout log's objects."` // between prefix and name; nil: none
+	Bucket   string             `key:"bucket,apart" is:"bucket" doc:"S3 bucket; may be absent where the store is local."`
+	Prefix   string             `key:"prefix" doc:"Prefix of the objects."`
+	PerItem  bool               `key:"layout" words:"log,per_item" yes:"per_item" def:"log" doc:"Objects of many changes, or one for each change or item."`
+	Kinds    []string           `key:"kinds" words:"ttl_delete,user_delete,change" doc:"What is archived. Default: all kinds."`
+	Key      *template.Template `key:"key" doc:"Object key of layout per_item. Without {@version} an object holds the newest change of its item."`
+	RawNames bool               `key:"names" words:"escaped,raw" yes:"raw" def:"escaped" doc:"How values are written in the object key of layout per_item: raw keeps # and /."`
+	// between prefix and name; nil: none
+	Partition *template.Template `key:"partition" doc:"Folder of layout log's objects."`
 	Roll      Roll               `key:"roll,apart" doc:"When an object of layout log is closed."`
 	Format    string             `key:"format" words:"jsonl.zst,jsonl.gz,parquet" def:"jsonl.zst" doc:"Format of the objects."`
 	Columns   []Column           `key:"columns" ref:"columns" doc:"Columns of Parquet."` // in the order of the file
 	Images    string             `key:"images" words:"dynamodb_json,plain_json" def:"dynamodb_json" doc:"How images are written."`
 
-	StorageClass string   `key:"storage_class,apart" words:"STANDARD,STANDARD_IA,ONEZONE_IA,INTELLIGENT_TIERING,GLACIER_IR,GLACIER,DEEP_ARCHIVE,REDUCED_REDUNDANCY" doc:"S3 storage class."` // "": the bucket's default
-	KMSKey       string   `key:"kms_key,apart" doc:"KMS key of the objects."`                                                                                                                // id or ARN; "": the bucket's default
-	Tags         []Column `key:"tags,apart" ref:"columns" doc:"Object tags."`
-	Masked       bool     `key:"masked,apart" def:"false" doc:"Sensitive attributes are masked."` // attributes are masked with or without it; it only confirms that this is wanted
+	// "": the bucket's default
+	StorageClass string `key:"storage_class,apart" words:"STANDARD,STANDARD_IA,ONEZONE_IA,INTELLIGENT_TIERING,GLACIER_IR,GLACIER,DEEP_ARCHIVE,REDUCED_REDUNDANCY" doc:"S3 storage class."`
+	// id or ARN; "": the bucket's default
+	KMSKey string   `key:"kms_key,apart" doc:"KMS key of the objects."`
+	Tags   []Column `key:"tags,apart" ref:"columns" doc:"Object tags."`
+	// attributes are masked with or without it; it only confirms that this is wanted
+	Masked bool `key:"masked,apart" def:"false" doc:"Sensitive attributes are masked."`
 }
 
 // KeepsNewest reports whether an object holds only the newest change of its item. Such an archive is not a history:
@@ -304,7 +331,8 @@ func (a *Archive) Made(f *yamlbind.File, _ *value) {
 // Roll defines when an object of the log is closed. Its age bounds the delay of the checkpoint of a table with few
 // changes.
 type Roll struct {
-	Bytes int64         `key:"bytes,late" is:"size" def:"8MiB" doc:"Size of its records, before compression."` // 0: the sink's default
+	// 0: the sink's default
+	Bytes int64         `key:"bytes,late" is:"size" def:"8MiB" doc:"Size of its records, before compression."`
 	Age   time.Duration `key:"age" def:"5m" doc:"How long its first change waits for others; 1h at most. A replay ignores it: the input alone cuts its objects."`
 }
 

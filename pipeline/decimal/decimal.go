@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// Decimal is an exact number in DynamoDB's range: up to 38 significant digits, magnitudes 1E-130 to 9.9...E+125, and zero.
-// The zero Decimal is 0. Equal numbers are equal by ==: the coefficient has no trailing zeros.
+// Decimal is an exact number in DynamoDB's range: up to 38 significant digits, magnitudes 1E-130 to 9.9...E+125, and
+// zero. The zero Decimal is 0. Equal numbers are equal by ==: the coefficient has no trailing zeros.
 //
 // No method rounds, except Float64. A result that does not fit is an error, or false.
 type Decimal struct {
@@ -65,8 +65,8 @@ func (d Decimal) Cmp(e Decimal) int {
 	return sign * dc.cmp(ec)
 }
 
-// Add returns d + e. It is an error if the sum needs more than 38 digits or is outside of DynamoDB's range. The error has
-// neither number.
+// Add returns d + e. It is an error if the sum needs more than 38 digits or is outside of DynamoDB's range. The error
+// has neither number.
 func (d Decimal) Add(e Decimal) (Decimal, error) {
 	if d.Sign() == 0 {
 		return e, nil
@@ -190,8 +190,8 @@ func (d Decimal) Append(dst []byte) []byte {
 	return dst
 }
 
-// Digits returns the digits and the exponent of d: without its sign d is 0.DIGITS x 10^exponent. Neither the first nor the
-// last digit is 0; zero has no digits.
+// Digits returns the digits and the exponent of d: without its sign d is 0.DIGITS x 10^exponent. Neither the first nor
+// the last digit is 0; zero has no digits.
 func (d Decimal) Digits() (digits string, exponent int) {
 	if d.Sign() == 0 {
 		return "", 0

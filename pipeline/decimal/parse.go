@@ -8,8 +8,8 @@ var (
 	errSmall  = errs.New("a number too close to zero for DynamoDB, which ends at 1E-130")
 )
 
-// Parse reads a number in DynamoDB's syntax: an optional sign, digits with an optional point, an optional exponent. It does
-// not allocate. It is an error if the syntax is invalid, if there are more than 38 significant digits (leading and
+// Parse reads a number in DynamoDB's syntax: an optional sign, digits with an optional point, an optional exponent. It
+// does not allocate. It is an error if the syntax is invalid, if there are more than 38 significant digits (leading and
 // trailing zeros do not count), or if the magnitude is out of range. The error does not have s.
 func Parse[T string | []byte](s T) (Decimal, error) {
 	var (
@@ -82,8 +82,8 @@ func Parse[T string | []byte](s T) (Decimal, error) {
 	return Decimal{hi: c.hi, lo: c.lo, exp: int16(exp), neg: neg}, nil
 }
 
-// scanExponent reads an exponent: e or E, an optional sign, digits. It stops counting at a billion: such a magnitude is out
-// of range, whatever the other digits are.
+// scanExponent reads an exponent: e or E, an optional sign, digits. It stops counting at a billion: such a magnitude is
+// out of range, whatever the other digits are.
 func scanExponent[T string | []byte](s T) (int, bool) {
 	if s[0] != 'e' && s[0] != 'E' {
 		return 0, false

@@ -7,8 +7,8 @@ const (
 	sortsNegative, sortsZero, sortsPositive = '0', '1', '2'
 )
 
-// The last byte of a sortable text, behind the digits: below any digit, so that 1.5 sorts before 1.51, and above any digit,
-// so that -1.5 sorts behind -1.51.
+// The last byte of a sortable text, behind the digits: below any digit, so that 1.5 sorts before 1.51, and above any
+// digit, so that -1.5 sorts behind -1.51.
 const (
 	endsPositive, endsNegative = '-', '~'
 )
@@ -19,10 +19,10 @@ const (
 	exponentDigits = 3
 )
 
-// AppendSortable appends a text of d to dst. Equal numbers have equal texts, and the texts sort by their bytes as the numbers
-// do, whatever text follows. Zero is "1". A positive number is "2", the exponent of its first digit plus 500 in three digits,
-// its digits, and "-": 12.5 is "2502125-". A negative number is "0", the same digits subtracted from 9, and "~": -12.5 is
-// "0497874~". [ParseSortable] is the inverse.
+// AppendSortable appends a text of d to dst. Equal numbers have equal texts, and the texts sort by their bytes as the
+// numbers do, whatever text follows. Zero is "1". A positive number is "2", the exponent of its first digit plus 500 in
+// three digits, its digits, and "-": 12.5 is "2502125-". A negative number is "0", the same digits subtracted from 9,
+// and "~": -12.5 is "0497874~". [ParseSortable] is the inverse.
 func (d Decimal) AppendSortable(dst []byte) []byte {
 	switch d.Sign() {
 	case 0:

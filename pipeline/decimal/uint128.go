@@ -5,8 +5,8 @@ import (
 	"strconv"
 )
 
-// uint128 is the coefficient of a Decimal during arithmetic. 128 bits are enough for any 38 digits and for the carry of a
-// sum.
+// uint128 is the coefficient of a Decimal during arithmetic. 128 bits are enough for any 38 digits and for the carry of
+// a sum.
 type uint128 struct{ hi, lo uint64 }
 
 // pow10 has the powers of ten that fit 64 bits.

@@ -19,8 +19,9 @@ const DefaultMax = 500
 // Spec names the elements of an item.
 type Spec struct {
 	Path item.Path // of the list, the set or the map
-	By   string    // path inside an element, of its identity. Default: its position in a list, its value in a set, its name in a map
-	Max  int       // the most elements that an item may have. Default: [DefaultMax]
+	// path inside an element, of its identity. Default: its position in a list, its value in a set, its name in a map
+	By  string
+	Max int // the most elements that an item may have. Default: [DefaultMax]
 }
 
 // Element is one element.
@@ -30,8 +31,8 @@ type Element struct {
 	Value    item.Value
 }
 
-// Of appends the elements of an item. An absent path and NULL have none. The error is permanent. It names paths and positions,
-// and no value: at the path is something else, the elements are too many, or two of them have one identity.
+// Of appends the elements of an item. An absent path and NULL have none. The error is permanent. It names paths and
+// positions, and no value: at the path is something else, the elements are too many, or two of them have one identity.
 func (s *Spec) Of(dst []Element, m item.Image) ([]Element, error) {
 	v, ok := m.At(s.Path)
 	if !ok || v.IsNull() {
@@ -61,7 +62,8 @@ func (s *Spec) Of(dst []Element, m item.Image) ([]Element, error) {
 			dst = append(dst, x)
 		}
 	default:
-		return dst, errs.Errorf("%s is of the type %s, and not a list, a set or a map", redact.Field(s.Path.String()), redact.Safe(v.Kind().String()))
+		return dst, errs.Errorf("%s is of the type %s, and not a list, a set or a map", redact.Field(s.Path.String()),
+			redact.Safe(v.Kind().String()))
 	}
 	if err := s.checkIdentities(dst[start:]); err != nil {
 		return dst[:start], err
@@ -82,7 +84,8 @@ func isCollection(k item.Kind) bool { return k == item.KindL || k == item.KindM 
 func (s *Spec) identity(of item.Kind, x *Element) (string, error) {
 	switch {
 	case s.By != "" && of >= item.KindSS:
-		return "", errs.Errorf("%s is a set, whose elements are their own identity: leave `by` out", redact.Field(s.Path.String()))
+		return "", errs.Errorf("%s is a set, whose elements are their own identity: leave `by` out",
+			redact.Field(s.Path.String()))
 	case s.By != "":
 		v, _ := x.Value.Lookup(s.By)
 		text, ok := textOf(v)
@@ -132,7 +135,8 @@ func (s *Spec) checkIdentities(all []Element) error {
 			continue
 		}
 		if before, taken := first[all[i].ID]; taken {
-			return errs.Errorf("the elements %d and %d of %s have the same identity (%s): it must differ among the elements of an item",
+			return errs.Errorf(
+				"the elements %d and %d of %s have the same identity (%s): it must differ among the elements of an item",
 				before, all[i].Position, redact.Field(s.Path.String()), redact.Field(s.byText()))
 		}
 		first[all[i].ID] = all[i].Position

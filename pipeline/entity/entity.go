@@ -175,8 +175,8 @@ func (e *Entity) Names() []string {
 	return names
 }
 
-// Earlier returns the entities with which e has keys in common and that come first in the set: [Entity.Match] evaluates their
-// conditions before that of e.
+// Earlier returns the entities with which e has keys in common and that come first in the set: [Entity.Match] evaluates
+// their conditions before that of e.
 func (e *Entity) Earlier() []*Entity { return slices.Clone(e.earlier) }
 
 // pattern returns the pattern of a key attribute; nil if the entity has none.

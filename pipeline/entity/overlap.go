@@ -26,8 +26,8 @@ type Comparison struct {
 // maxKeyAttributes is the most key attributes of a table.
 const maxKeyAttributes = 2
 
-// Compare decides whether a key could be of two entities. It compares their patterns and not their conditions. Patterns are
-// regular languages, so that the decision is exact, unless a name stands twice in one of the keys.
+// Compare decides whether a key could be of two entities. It compares their patterns and not their conditions. Patterns
+// are regular languages, so that the decision is exact, unless a name stands twice in one of the keys.
 func Compare(a, b *Entity) Comparison {
 	var attributes []string
 	for _, e := range []*Entity{a, b} {

@@ -31,7 +31,8 @@ func (e *Error) Error() string {
 // reserved are names that expressions and templates use for something else.
 var reserved = []string{
 	"item", "old", "new", "keys", "op", "time", "ttl", "each",
-	"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let", "loop", "package",
+	"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let",
+	"loop", "package",
 	"namespace", "return", "var", "void", "while",
 }
 
@@ -61,11 +62,13 @@ func ParsePattern(src string) (*Pattern, error) {
 		case !closed:
 			return nil, fail(at, "close it with }, or write {{ for a literal brace", "the name is not closed")
 		case !identifier(name):
-			return nil, fail(at+1, "a name has letters, digits and _, and begins with no digit: {OrderId}", "%q is no name", name)
+			return nil, fail(at+1, "a name has letters, digits and _, and begins with no digit: {OrderId}", "%q is no name",
+				name)
 		case slices.Contains(reserved, name):
 			return nil, fail(at+1, "take another name", "%s has another meaning in expressions and templates", name)
 		case len(p.names) > 0 && literal.Len() == 0:
-			return nil, fail(at, "put a text between them, as in {Date}#{OrderId}", "two names stand side by side, and nothing says where the first one ends")
+			return nil, fail(at, "put a text between them, as in {Date}#{OrderId}",
+				"two names stand side by side, and nothing says where the first one ends")
 		}
 		p.literals = append(p.literals, literal.String())
 		p.names = append(p.names, name)

@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	maxSampled  = 10_000 // names of a map that are counted
-	maxDeclared = 200    // names of a map that a shape declares. A map with more has values of items as names, such as dates or ids
+	maxSampled = 10_000 // names of a map that are counted
+	// names of a map that a shape declares. A map with more has values of items as names, such as dates or ids
+	maxDeclared = 200
 )
 
 // Sampled counts what the values at one path of a sample are. The zero Sampled has no values.
@@ -65,7 +66,8 @@ func (s *Sampled) Count() int {
 	return n
 }
 
-// Kind returns the kind of the values that are not NULL. It is NULL if there are none, and Absent if they have several kinds.
+// Kind returns the kind of the values that are not NULL. It is NULL if there are none, and Absent if they have several
+// kinds.
 func (s *Sampled) Kind() item.Kind {
 	found := item.KindNULL
 	for kind := range s.Kinds {
@@ -80,8 +82,8 @@ func (s *Sampled) Kind() item.Kind {
 	return found
 }
 
-// Shape returns a shape that all values have. A map with more than maxDeclared names may have any names, and a list with
-// elements of several kinds may have any elements.
+// Shape returns a shape that all values have. A map with more than maxDeclared names may have any names, and a list
+// with elements of several kinds may have any elements.
 func (s *Sampled) Shape() *Shape {
 	shape := &Shape{Kind: s.Kind()}
 	switch {

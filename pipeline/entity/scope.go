@@ -32,7 +32,8 @@ func (s *Set) Scope(names ...string) *Scope {
 	return sc
 }
 
-// bind returns the binding of a name; nil unless all entities bind it. Entities with a key in common must bind it alike.
+// bind returns the binding of a name; nil unless all entities bind it. Entities with a key in common must bind it
+// alike.
 func (sc *Scope) bind(name string) *Binding {
 	b := &Binding{name: name}
 	for _, e := range sc.entities {
@@ -40,7 +41,8 @@ func (sc *Scope) bind(name string) *Binding {
 		if i < 0 {
 			return nil
 		}
-		p := piece{entity: e, attribute: e.Key[i].Attribute, pattern: e.Key[i].Pattern, name: slices.Index(e.Key[i].Pattern.names, name)}
+		p := piece{entity: e, attribute: e.Key[i].Attribute, pattern: e.Key[i].Pattern,
+			name: slices.Index(e.Key[i].Pattern.names, name)}
 		for _, o := range b.pieces {
 			alike := o.attribute == p.attribute && o.name == p.name && o.pattern.src == p.pattern.src
 			if !alike && Compare(o.entity, e).Overlap != Disjoint {
@@ -117,8 +119,8 @@ func (sc *Scope) Match(m item.Image) (bool, error) {
 	return false, nil
 }
 
-// Unique returns the names that identify the item among those of the scope: those of its one entity. It is nil for several
-// entities, whose items could have equal values.
+// Unique returns the names that identify the item among those of the scope: those of its one entity. It is nil for
+// several entities, whose items could have equal values.
 func (sc *Scope) Unique() []string {
 	if len(sc.Entities()) != 1 {
 		return nil

@@ -65,8 +65,8 @@ type Undeclared struct {
 	Kind  item.Kind
 }
 
-// Find returns the first part of a path that none of the shapes has; nil if one of the shapes has the whole path. Wildcards
-// match anything.
+// Find returns the first part of a path that none of the shapes has; nil if one of the shapes has the whole path.
+// Wildcards match anything.
 func Find(shapes []*Shape, path []item.Segment) *Undeclared {
 	before := ""
 	for _, segment := range path {

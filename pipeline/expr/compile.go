@@ -62,7 +62,8 @@ func (e Env) compile(src string, names []variable) (compiled, error) {
 		return compiled{}, e.explain(src, issues, names, r)
 	}
 	if t := checked.OutputType(); !t.IsExactType(types.BoolType) {
-		return compiled{}, &Error{Line: 1, Column: 1, Message: "the result is no BOOL", Hint: "compare it, as in == true, or > 0"}
+		return compiled{}, &Error{Line: 1, Column: 1, Message: "the result is no BOOL",
+			Hint: "compare it, as in == true, or > 0"}
 	}
 	if err := withinBounds(celEnv, checked); err != nil {
 		return compiled{}, err
@@ -71,7 +72,8 @@ func (e Env) compile(src string, names []variable) (compiled, error) {
 	if err != nil {
 		return compiled{}, &Error{Line: 1, Column: 1, Message: err.Error()}
 	}
-	return compiled{src: src, program: program, direct: newDirect(checked.NativeRep().Expr(), e.Scope), reads: r.reads, clause: clause, scope: e.Scope}, nil
+	return compiled{src: src, program: program, direct: newDirect(checked.NativeRep().Expr(), e.Scope), reads: r.reads,
+		clause: clause, scope: e.Scope}, nil
 }
 
 // bound returns the names that keys of the entities bind.

@@ -57,7 +57,9 @@ func (sizeEstimator) EstimateSize(node cost.AstNode) *cost.SizeEstimate {
 }
 
 // EstimateCallCost implements [cost.Estimator].
-func (s sizeEstimator) EstimateCallCost(function, _ string, target *cost.AstNode, args []cost.AstNode) *cost.CallEstimate {
+func (s sizeEstimator) EstimateCallCost(
+	function, _ string, target *cost.AstNode, args []cost.AstNode,
+) *cost.CallEstimate {
 	switch function {
 	case "contains": // CEL's own estimate is the product, and the search is linear
 		if target == nil {

@@ -38,7 +38,8 @@ func (e *Error) Error() string {
 
 // errorAt makes an Error at a location of CEL, whose columns start at 0.
 func errorAt(l common.Location, hint, format string, args ...any) *Error {
-	return &Error{Line: max(l.Line(), 1), Column: max(l.Column(), 0) + 1, Message: fmt.Sprintf(format, args...), Hint: hint}
+	return &Error{Line: max(l.Line(), 1), Column: max(l.Column(), 0) + 1, Message: fmt.Sprintf(format, args...),
+		Hint: hint}
 }
 
 var (
@@ -77,7 +78,8 @@ func (e Env) explain(src string, issues *cel.Issues, names []variable, r *rewrit
 		return errorAt(at, `write it as number("...")`, "a number that no literal can hold")
 	}
 	text = expectation.ReplaceAllString(strings.TrimPrefix(text, "Syntax error: "), "")
-	if strings.HasPrefix(text, "token recognition error") && (strings.Count(src, "'")%2 == 1 || strings.Count(src, `"`)%2 == 1) {
+	if strings.HasPrefix(text, "token recognition error") &&
+		(strings.Count(src, "'")%2 == 1 || strings.Count(src, `"`)%2 == 1) {
 		return errorAt(at, "a text stands between two quotes, as in item.Status == \"paid\"", "a quote has no other one")
 	}
 	if strings.Contains(text, "'<EOF>'") {
@@ -90,7 +92,8 @@ func (e Env) explain(src string, issues *cel.Issues, names []variable, r *rewrit
 // called.
 func (e Env) unknownName(src string, at common.Location, unknown string, names []variable) *Error {
 	if symbol, ok := strings.CutPrefix(unknown, "_"); ok && strings.HasSuffix(symbol, "_") {
-		return errorAt(at, "+ and - are there", "%s is not supported: its result may have no exact decimal", strings.Trim(symbol, "_"))
+		return errorAt(at, "+ and - are there", "%s is not supported: its result may have no exact decimal",
+			strings.Trim(symbol, "_"))
 	}
 	before, after := around(src, at)
 	if strings.HasPrefix(after, "(") {

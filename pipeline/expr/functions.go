@@ -25,7 +25,8 @@ const (
 const matchesOverload = "matches_string"
 
 // functionNames are the functions that an expression may call.
-var functionNames = []string{"size", "startsWith", "endsWith", "contains", "matches", "number", "string", "timestamp", "duration", "has", "all", "exists", "exists_one", "map", "filter"}
+var functionNames = []string{"size", "startsWith", "endsWith", "contains", "matches", "number", "string", "timestamp",
+	"duration", "has", "all", "exists", "exists_one", "map", "filter"}
 
 var (
 	elem = cel.TypeParamType("A")
@@ -110,7 +111,8 @@ func functions() []cel.EnvOption {
 		operators.GreaterEquals: func(c int) bool { return c >= 0 },
 	} {
 		var overloads []cel.FunctionOpt
-		for _, t := range []*cel.Type{cel.IntType, cel.StringType, cel.BytesType, cel.BoolType, cel.TimestampType, cel.DurationType} {
+		for _, t := range []*cel.Type{cel.IntType, cel.StringType, cel.BytesType, cel.BoolType, cel.TimestampType,
+			cel.DurationType} {
 			overloads = append(overloads, cel.Overload("order_"+symbol+t.TypeName(), []*cel.Type{t, t}, cel.BoolType))
 		}
 		overloads = append(overloads, cel.SingletonBinaryBinding(func(a, b ref.Val) ref.Val {

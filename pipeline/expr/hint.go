@@ -13,7 +13,8 @@ import (
 var spellings = map[string]string{
 	"NULL": "null", "nil": "null", "None": "null", "Null": "null", "undefined": "null",
 	"True": "true", "TRUE": "true", "False": "false", "FALSE": "false",
-	"and": "&&", "AND": "&&", "or": "||", "OR": "||", "not": "!", "NOT": "!", "is": "==", "=": "==", "<>": "!=", "&": "&&", "|": "||", "??": "? :",
+	"and": "&&", "AND": "&&", "or": "||", "OR": "||", "not": "!", "NOT": "!", "is": "==", "=": "==", "<>": "!=", "&": "&&",
+	"|": "||", "??": "? :",
 }
 
 // macros has the forms of functions that take a condition.
@@ -39,7 +40,8 @@ func syntaxHint(src string, at common.Location, message string) string {
 		return `a name that is no identifier of CEL's is written in quotes, as in item["in"]`
 	}
 	// the fault is here, or at the word or sign before
-	for _, text := range []string{firstWord(after), lastWord(strings.TrimRight(before, " ")), sign(after), sign(tail(before) + after)} {
+	for _, text := range []string{firstWord(after), lastWord(strings.TrimRight(before, " ")), sign(after),
+		sign(tail(before) + after)} {
 		if spelled, ok := spellings[text]; ok {
 			return "write " + spelled
 		}
@@ -47,7 +49,8 @@ func syntaxHint(src string, at common.Location, message string) string {
 	return ""
 }
 
-// templateHint is the hint for a placeholder of a template in an expression, which ends at the location; "" if there is none.
+// templateHint is the hint for a placeholder of a template in an expression, which ends at the location; "" if there is
+// none.
 func templateHint(src string, at common.Location, names []variable) string {
 	before, after := around(src, at)
 	open := strings.LastIndex(before, "{")

@@ -131,7 +131,8 @@ func (r *rewriter) values(es ...ast.Expr) *Error {
 func (r *rewriter) ident(e ast.Expr) *Error {
 	if r.image(e) {
 		text := e.AsIdent()
-		return errorAt(r.at(e), "read an attribute, as in "+text+".Status, or compare it with null or with another image", "%s is an image as a whole", text)
+		return errorAt(r.at(e), "read an attribute, as in "+text+".Status, or compare it with null or with another image",
+			"%s is an image as a whole", text)
 	}
 	r.reads.names[e.AsIdent()] = true
 	return nil
@@ -139,7 +140,8 @@ func (r *rewriter) ident(e ast.Expr) *Error {
 
 // image reports whether e names an image.
 func (r *rewriter) image(e ast.Expr) bool {
-	return e.Kind() == ast.IdentKind && slices.ContainsFunc(r.names, func(n variable) bool { return n.name == e.AsIdent() && n.t == imageType })
+	return e.Kind() == ast.IdentKind && slices.ContainsFunc(r.names,
+		func(n variable) bool { return n.name == e.AsIdent() && n.t == imageType })
 }
 
 // has reports whether the expression can read a variable.
@@ -185,8 +187,8 @@ func (r *rewriter) text(e ast.Expr) string {
 	return ""
 }
 
-// operands returns the operands of the expression with this id: their sources where they are paths or names, and whether they
-// are literals.
+// operands returns the operands of the expression with this id: their sources where they are paths or names, and
+// whether they are literals.
 func (r *rewriter) operands(id int64) (ops []callOperand) {
 	add := func(es ...ast.Expr) {
 		for _, e := range es {
@@ -220,8 +222,8 @@ func (r *rewriter) element(e ast.Expr) bool {
 	return e.Kind() == ast.IdentKind && e.AsIdent() == eachName && r.has(eachName)
 }
 
-// segments returns the path of x.name and x["name"] and x[0], before the rewrite. ok is false if x is no path of an image
-// or, with each, of the element.
+// segments returns the path of x.name and x["name"] and x[0], before the rewrite. ok is false if x is no path of an
+// image or, with each, of the element.
 func (r *rewriter) segments(e ast.Expr) (path []item.Segment, each, ok bool) {
 	if r.image(e) || r.element(e) {
 		return nil, r.element(e), true

@@ -31,9 +31,9 @@ func Differences(a, b Image) iter.Seq2[string, Difference] {
 	}
 }
 
-// Diff returns the paths with values that differ by meaning between a and b, sorted by path: of each of the [Differences]
-// those inside it, which are members of maps by name, elements of lists by index, and sets as a whole. A path that only
-// one image has is one Difference, with everything below it.
+// Diff returns the paths with values that differ by meaning between a and b, sorted by path: of each of the
+// [Differences] those inside it, which are members of maps by name, elements of lists by index, and sets as a whole. A
+// path that only one image has is one Difference, with everything below it.
 func Diff(a, b Image) (found []Difference) {
 	w := comparison{yield: func(d Difference) bool { found = append(found, d); return true }}
 	w.images([]Segment{{Wild: allInside}}, a, b)

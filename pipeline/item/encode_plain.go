@@ -91,7 +91,8 @@ func (w *plainWriter) number(dst []byte, from, to int) []byte {
 		return appendPiece(dst, w.b, from, to)
 	}
 	d := ddbjson.DecimalOf(raw)
-	if significant, exponent := d.Digits(); w.forDoubles && exponent < len(significant) && len(significant) > doubleDigits {
+	if significant, exponent := d.Digits(); w.forDoubles && exponent < len(significant) &&
+		len(significant) > doubleDigits {
 		return append(d.Append(append(dst, '"')), '"')
 	}
 	return d.Append(dst)

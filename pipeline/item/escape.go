@@ -97,7 +97,8 @@ func AppendPrintable(dst []byte, text []byte) []byte {
 // invisible reports whether a rune beyond ASCII is a control, a direction mark, or an invisible separator or tag.
 func invisible(r rune) bool {
 	switch {
-	case r < 0xa0, r == 0x61c, r == 0x200e, r == 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0xfeff, r >= 0xe0000 && r <= 0xe007f:
+	case r < 0xa0, r == 0x61c, r == 0x200e, r == 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2066 && r <= 0x2069,
+		r == 0xfeff, r >= 0xe0000 && r <= 0xe007f:
 		return true
 	}
 	return false

@@ -76,8 +76,8 @@ func (m *Image) find(name string) (Value, bool) {
 	return Value{}, false
 }
 
-// Lookup returns the value at a path, such as Address.Lines[0]["a-b"]. It returns false if there is none, or if the path
-// is invalid; see [ParsePath].
+// Lookup returns the value at a path, such as Address.Lines[0]["a-b"]. It returns false if there is none, or if the
+// path is invalid; see [ParsePath].
 func (m Image) Lookup(path string) (Value, bool) {
 	seg, rest, problem := cutSegment(path, true, false)
 	if problem != "" || seg.Index >= 0 {

@@ -61,8 +61,8 @@ func (v Value) step(seg Segment) (Value, bool) {
 	return v.Get(seg.Name)
 }
 
-// lookup returns the value at a path below v. first means that path starts there; else it is the rest of a path. It stops
-// at a segment without a value, so it does not find errors after that segment.
+// lookup returns the value at a path below v. first means that path starts there; else it is the rest of a path. It
+// stops at a segment without a value, so it does not find errors after that segment.
 func (v Value) lookup(path string, first bool) (_ Value, ok bool) {
 	for ok = true; ok && (first || path != ""); first = false {
 		seg, rest, problem := cutSegment(path, first, false)

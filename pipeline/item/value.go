@@ -169,8 +169,8 @@ func (v Value) Index(i int) (Value, bool) {
 	return found, found.Exists()
 }
 
-// Lookup returns the value at a path below v, such as Lines[0].sku or [0].sku. It returns false if there is none, or if the
-// path is invalid; see [ParsePath].
+// Lookup returns the value at a path below v, such as Lines[0].sku or [0].sku. It returns false if there is none, or if
+// the path is invalid; see [ParsePath].
 func (v Value) Lookup(path string) (Value, bool) { return v.lookup(path, true) }
 
 // Members iterates over the members of an M, in the order of the page. Any other kind has none.
@@ -183,8 +183,8 @@ func (v Value) Members() iter.Seq2[string, Value] {
 	}
 }
 
-// Elements iterates over the elements of an L, or the members of a set as S, N or B, in the order of the page. Any other
-// kind has none.
+// Elements iterates over the elements of an L, or the members of a set as S, N or B, in the order of the page. Any
+// other kind has none.
 func (v Value) Elements() iter.Seq2[int, Value] {
 	return func(yield func(int, Value) bool) {
 		if !v.isList() {
@@ -198,8 +198,8 @@ func (v Value) Elements() iter.Seq2[int, Value] {
 // isList reports whether v is an L or a set.
 func (v Value) isList() bool { return v.kind == KindL || v.kind >= KindSS }
 
-// ParseValue reads and checks one DynamoDB JSON value, as {"S":"x"}. The value keeps b, which the caller must not change.
-// The error has the offset and the path, and no data.
+// ParseValue reads and checks one DynamoDB JSON value, as {"S":"x"}. The value keeps b, which the caller must not
+// change. The error has the offset and the path, and no data.
 func ParseValue(b []byte) (Value, error) {
 	s := ddbjson.Scanner{Input: b}
 	i := s.Space(0)

@@ -11,8 +11,8 @@ import (
 )
 
 // Change returns c with the hidden parts of its images masked, and with masked copies of what is built from them: the
-// canonical key if a key attribute is hidden, and Raw, a record of the masked images and the other fields of c. Raw decodes to
-// the masked change. If nothing of c is hidden, Change returns c.
+// canonical key if a key attribute is hidden, and Raw, a record of the masked images and the other fields of c. Raw
+// decodes to the masked change. If nothing of c is hidden, Change returns c.
 func (m *Mask) Change(c *record.Change) *record.Change {
 	if m == nil || !m.hidesIn(c.Keys) && !m.hidesIn(c.Old) && !m.hidesIn(c.New) {
 		return c
@@ -53,8 +53,8 @@ func (m *Mask) HiddenKey(c *record.Change) (attribute string, ok bool) {
 	return "", false
 }
 
-// Explanation returns x with its change, differences and events masked. It does not mask the plans of the sinks: those sinks
-// must have a mask of their own.
+// Explanation returns x with its change, differences and events masked. It does not mask the plans of the sinks: those
+// sinks must have a mask of their own.
 func (m *Mask) Explanation(x pipeline.Explanation) pipeline.Explanation {
 	d := m.Delivery(&pipeline.Delivery{Change: x.Change, Events: x.Events})
 	if d.Change == x.Change {
@@ -67,8 +67,8 @@ func (m *Mask) Explanation(x pipeline.Explanation) pipeline.Explanation {
 	return x
 }
 
-// Delivery returns d with its change and its events masked. If a key attribute is hidden, the events have other ids, built
-// from the masked key. They are as stable, and nobody can test guesses of the key against them.
+// Delivery returns d with its change and its events masked. If a key attribute is hidden, the events have other ids,
+// built from the masked key. They are as stable, and nobody can test guesses of the key against them.
 func (m *Mask) Delivery(d *pipeline.Delivery) pipeline.Delivery {
 	masked := *d
 	masked.Change = m.Change(d.Change)
@@ -103,8 +103,8 @@ func (m *Mask) event(e *pipeline.Event, c *record.Change) {
 	}
 }
 
-// eventValue masks a value without a path. An image of c, as events of the pattern ** have it, becomes the masked image;
-// any other value is masked completely.
+// eventValue masks a value without a path. An image of c, as events of the pattern ** have it, becomes the masked
+// image; any other value is masked completely.
 func (m *Mask) eventValue(v item.Value, c *record.Change) item.Value {
 	for _, image := range []item.Image{c.Old, c.New} {
 		if v.Kind() == item.KindM && image.Exists() && sameBytes(v.Raw(), image.Bytes()) {

@@ -7,8 +7,8 @@ import (
 )
 
 // RecordError returns e as people may see it: with the key masked if a key attribute is hidden, with the path cut at a
-// hidden value, since the names inside are hidden too, and without the record, whose hidden parts are unknown. Without a
-// mask it returns e.
+// hidden value, since the names inside are hidden too, and without the record, whose hidden parts are unknown. Without
+// a mask it returns e.
 func (m *Mask) RecordError(e *record.RecordError) *record.RecordError {
 	if m == nil {
 		return e

@@ -15,14 +15,14 @@ import (
 // Mask hides attributes of items: in what people are shown, and from sinks that must not have them.
 //
 // A pattern hides each value that it matches, with all values inside it: Address hides what Address.** does. A hidden
-// value becomes one text, an S of "masked-" and 12 hex digits of an HMAC-SHA256 over its kind and its canonical value. So
-// its type, its size and the names inside a map are hidden too. Values that are equal by meaning ([item.Value.Equal])
-// have the same text under one key; two different values share a text by chance once in 2^48.
+// value becomes one text, an S of "masked-" and 12 hex digits of an HMAC-SHA256 over its kind and its canonical value.
+// So its type, its size and the names inside a map are hidden too. Values that are equal by meaning
+// ([item.Value.Equal]) have the same text under one key; two different values share a text by chance once in 2^48.
 //
 // The members of a set have no paths: a pattern for list elements (Tags[*], Tags[0]) hides a whole set.
 //
-// A nil *Mask hides nothing. A Mask is safe for concurrent use and never changes its arguments. If nothing is hidden, it
-// returns its argument and allocates nothing.
+// A nil *Mask hides nothing. A Mask is safe for concurrent use and never changes its arguments. If nothing is hidden,
+// it returns its argument and allocates nothing.
 type Mask struct {
 	sensitive []item.Pattern
 	allowed   []item.Pattern
@@ -56,8 +56,8 @@ func newMask(sensitive, allowed []item.Pattern, macs *sync.Pool) *Mask {
 	return m
 }
 
-// Except returns m without the values that allowed matches and the values inside them; nil if nothing else is hidden. If
-// a part of a hidden map is allowed, the names of the map's other members are shown.
+// Except returns m without the values that allowed matches and the values inside them; nil if nothing else is hidden.
+// If a part of a hidden map is allowed, the names of the map's other members are shown.
 func (m *Mask) Except(allowed []item.Pattern) *Mask {
 	if m == nil || len(allowed) == 0 {
 		return m
@@ -80,8 +80,8 @@ func (m *Mask) Patterns() []item.Pattern {
 	return slices.Clone(m.sensitive)
 }
 
-// Hides reports whether m may hide the value at a path or a value inside it. The path may have the wildcards of a pattern:
-// Lines[*].serial. It is true for an invalid path.
+// Hides reports whether m may hide the value at a path or a value inside it. The path may have the wildcards of a
+// pattern: Lines[*].serial. It is true for an invalid path.
 func (m *Mask) Hides(path string) bool {
 	if m == nil {
 		return false
@@ -98,8 +98,8 @@ func (m *Mask) Text(s string) string {
 	return m.text(item.StringValue(s))
 }
 
-// Value returns v, the value at path or a member of the set there, with its hidden parts masked. If the path is invalid or
-// "", it masks all of v, since v may be anything.
+// Value returns v, the value at path or a member of the set there, with its hidden parts masked. If the path is invalid
+// or "", it masks all of v, since v may be anything.
 func (m *Mask) Value(path string, v item.Value) item.Value {
 	if m == nil || !v.Exists() {
 		return v

@@ -52,8 +52,8 @@ func advance(patterns [][]item.Segment, to item.Segment, top bool) (left [][]ite
 	return left, ended
 }
 
-// matchesStep reports whether a segment of a pattern matches a step; top means that the step goes to an attribute of the
-// item.
+// matchesStep reports whether a segment of a pattern matches a step; top means that the step goes to an attribute of
+// the item.
 func matchesStep(p, to item.Segment, top bool) bool {
 	return overlap(p, to) && !(top && p.Wild == item.AnyMember && item.Replicated(to.Name))
 }
@@ -168,7 +168,8 @@ func hasMatch(p []item.Segment, v item.Value) bool {
 	}
 }
 
-// reaches reports whether the pattern matches the path, a prefix of the path, or a path inside v, the value at the path.
+// reaches reports whether the pattern matches the path, a prefix of the path, or a path inside v, the value at the
+// path.
 func reaches(pattern []item.Segment, to item.Path, v item.Value) bool {
 	for n, seg := range to.Segments() {
 		switch {

@@ -13,7 +13,8 @@ type streamARN struct {
 	err                error  // set if arn is not the ARN of a stream; the fields may then be empty
 }
 
-var errStreamARN = errs.New("want the ARN of a stream: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/YYYY-MM-DDThh:mm:ss.sss")
+var errStreamARN = errs.New(
+	"want the ARN of a stream: arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/YYYY-MM-DDThh:mm:ss.sss")
 
 // parseStreamARN parses arn. If err is set, only the valid leading parts are filled.
 func parseStreamARN(arn string) streamARN {

@@ -72,8 +72,8 @@ type Identity struct {
 // ttlIdentity is the identity of a TTL delete (Developer Guide, "DynamoDB Streams and Time to Live").
 var ttlIdentity = Identity{Type: "Service", PrincipalID: "dynamodb.amazonaws.com"}
 
-// Change is one decoded record of a stream. It is immutable and safe for concurrent use. Its strings and images are ranges
-// of its page and keep the page in memory. Clone a change to keep it longer than its batch.
+// Change is one decoded record of a stream. It is immutable and safe for concurrent use. Its strings and images are
+// ranges of its page and keep the page in memory. Clone a change to keep it longer than its batch.
 type Change struct {
 	Op        Operation
 	ViewType  ViewType // from the record; ViewUnknown if it has none

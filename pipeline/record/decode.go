@@ -58,8 +58,8 @@ func parseDefaultStream(arn string) *streamARN {
 }
 
 // Decode reads one JSON document: a Lambda event or GetRecords answer ({"Records":[...]}), an array of records, or one
-// record. The page keeps b, which the caller must not change. For invalid grammar it returns a *FramingError, and the page
-// of the records before it.
+// record. The page keeps b, which the caller must not change. For invalid grammar it returns a *FramingError, and the
+// page of the records before it.
 func (d *Decoder) Decode(b []byte) (*Page, error) {
 	r := d.newReader(b)
 	defer d.release(r)
@@ -82,7 +82,8 @@ var (
 func (d *Decoder) newReader(b []byte) *recordReader {
 	r, _ := d.readers.Get().(*recordReader)
 	if r == nil {
-		r = &recordReader{Scanner: ddbjson.NewPageScanner(), recordFields: make(previousFields, 0, 16), streamFields: make(previousFields, 0, 16)}
+		r = &recordReader{Scanner: ddbjson.NewPageScanner(), recordFields: make(previousFields, 0, 16),
+			streamFields: make(previousFields, 0, 16)}
 	}
 	r.o, r.defaultStream = &d.o, d.defaultStream
 	r.size, r.page = len(b), &Page{Bytes: len(b)}
@@ -97,7 +98,8 @@ func (d *Decoder) release(r *recordReader) {
 		return
 	}
 	r.forgetPrevious()
-	*r = recordReader{Scanner: next, streams: r.streams, recordFields: r.recordFields, streamFields: r.streamFields, otherFields: r.otherFields}
+	*r = recordReader{Scanner: next, streams: r.streams, recordFields: r.recordFields, streamFields: r.streamFields,
+		otherFields: r.otherFields}
 	d.readers.Put(r)
 }
 

@@ -12,12 +12,14 @@ import (
 )
 
 // A record of Kinesis Data Streams for DynamoDB is inside a Kinesis event: kinesis.data is the base64 of a record with
-// eventID, tableName, recordFormat and dynamodb, but without a sequence number. Records may be repeated and out of order,
-// so the creation time orders them (Developer Guide, "Using Kinesis Data Streams to capture changes to DynamoDB").
+// eventID, tableName, recordFormat and dynamodb, but without a sequence number. Records may be repeated and out of
+// order, so the creation time orders them (Developer Guide, "Using Kinesis Data Streams to capture changes to
+// DynamoDB").
 
 var (
 	errData         = errs.New("want the base64 of a record of Kinesis Data Streams for DynamoDB")
-	errMilliseconds = errs.New("milliseconds cannot order changes: set the Kinesis destination's ApproximateCreationDateTimePrecision to MICROSECOND")
+	errMilliseconds = errs.New(
+		"milliseconds cannot order changes: set the Kinesis destination's ApproximateCreationDateTimePrecision to MICROSECOND")
 	errMicroseconds = errs.New("want the time in microseconds since 1970")
 )
 
@@ -43,7 +45,8 @@ func (r *recordReader) kinesisSequence(i int) int {
 func (r *recordReader) readKinesis(c *Change) bool {
 	outer := *c
 	data, sequence := r.data, r.sequence
-	*c, r.rawRecord = Change{StreamARN: outer.StreamARN, Region: outer.Region, Shard: outer.Shard, Sequence: sequence}, rawRecord{}
+	*c, r.rawRecord = Change{StreamARN: outer.StreamARN, Region: outer.Region, Shard: outer.Shard, Sequence: sequence},
+		rawRecord{}
 	if sequence == "" {
 		return r.failField("kinesis.sequenceNumber", errMissing)
 	}

@@ -57,7 +57,8 @@ func (r *recordReader) rejectLine(i int) {
 	if i < r.recordStart && r.recordStart < len(r.Input) {
 		i = r.recordStart
 	}
-	e := &RecordError{Index: r.index(), Offset: int64(i), Raw: r.Input[i:len(r.Input):len(r.Input)], Err: r.framingError(), Snapshot: r.snapshotOptions()}
+	e := &RecordError{Index: r.index(), Offset: int64(i), Raw: r.Input[i:len(r.Input):len(r.Input)], Err: r.framingError(),
+		Snapshot: r.snapshotOptions()}
 	e.Path = r.pathAt(i)
 	r.recoverKey(i, e)
 	r.page.Errors = append(r.page.Errors, e)

@@ -138,7 +138,8 @@ func (r *Unpacker) Unpack(b []byte, c *Change) (rest []byte, err error) {
 	u := packReader{b: b}
 	u.raw = u.take(u.number())
 	op := u.octet()
-	*c = Change{Raw: u.raw, Op: Operation(op &^ packedBackfill), Backfill: op&packedBackfill != 0, ViewType: ViewType(u.octet())}
+	*c = Change{Raw: u.raw, Op: Operation(op &^ packedBackfill), Backfill: op&packedBackfill != 0,
+		ViewType: ViewType(u.octet())}
 	c.Index = int32(uint32(u.number()))
 	c.SizeBytes = int64(u.number())
 	c.Version.epoch = u.number()

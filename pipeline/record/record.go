@@ -23,8 +23,10 @@ var (
 	errNoImage         = errs.New("is missing, though the operation and the view type have it")
 	errUnexpectedImage = errs.New("contradicts the operation, which has no such image")
 	errOtherItem       = errs.New("contradicts dynamodb.Keys: the image is of another item")
-	errNoARN           = errs.New("the record names no stream, and its version needs one: give the stream's ARN with --stream-arn")
-	errNoTable         = errs.New("the record names no table, and keys of several tables need one: give the stream's ARN with --stream-arn")
+	errNoARN           = errs.New(
+		"the record names no stream, and its version needs one: give the stream's ARN with --stream-arn")
+	errNoTable = errs.New(
+		"the record names no table, and keys of several tables need one: give the stream's ARN with --stream-arn")
 )
 
 // rawRecord has the fields of a record that are decoded once all fields are known.
@@ -73,8 +75,8 @@ func (r *recordReader) fields(i int, c *Change) int {
 	return r.object(i, c, recordNames, &r.recordFields)
 }
 
-// object reads the fields of an object, and keeps their positions in previous. null is an object without fields. names has
-// the field of a name.
+// object reads the fields of an object, and keeps their positions in previous. null is an object without fields. names
+// has the field of a name.
 func (r *recordReader) object(i int, c *Change, names map[string]field, previous *previousFields) int {
 	switch r.Peek(i) {
 	case 'n':

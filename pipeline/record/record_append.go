@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// NewestOnly is the first member of a record in an archive that has only the newest change of each item. Decoders ignore
-// it. Replays refuse such a record, since the earlier changes of its item are missing.
+// NewestOnly is the first member of a record in an archive that has only the newest change of each item. Decoders
+// ignore it. Replays refuse such a record, since the earlier changes of its item are missing.
 const NewestOnly = "tablewakeNewestOnly"
 
 // RecordJSON returns the record of the change. This is Raw, or for a change from a snapshot, a record that decodes to
@@ -28,8 +28,8 @@ func (c *Change) RecordJSON() []byte {
 	return AppendRecord(make([]byte, 0, len(c.Raw)+len(c.Keys.Bytes())+256), &d)
 }
 
-// AppendRecord appends a record that decodes to c: a record of the Streams API, or a Kinesis event if c came from one. It
-// ignores Op, Key, Raw and Index, which follow from the other fields.
+// AppendRecord appends a record that decodes to c: a record of the Streams API, or a Kinesis event if c came from one.
+// It ignores Op, Key, Raw and Index, which follow from the other fields.
 func AppendRecord(dst []byte, c *Change) []byte {
 	if !c.Version.Kinesis() {
 		return append(appendBody(append(dst, '{'), c), '}')
@@ -40,7 +40,8 @@ func AppendRecord(dst []byte, c *Change) []byte {
 	}
 	dst = appendField(dst, "eventSourceARN", c.StreamARN)
 	dst = appendField(appendName(dst, "kinesis", '{'), "sequenceNumber", c.Sequence)
-	dst = append(appendName(dst, "data", '"'), base64.StdEncoding.EncodeToString(append(appendBody([]byte{'{'}, c), '}'))...)
+	dst = append(appendName(dst, "data", '"'), base64.StdEncoding.EncodeToString(append(appendBody([]byte{'{'}, c),
+		'}'))...)
 	return append(dst, `"}}`...)
 }
 

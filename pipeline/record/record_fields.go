@@ -36,8 +36,8 @@ func (s fields) has(f field) bool { return s>>f&1 != 0 }
 
 func (s *fields) add(f field) { *s |= 1 << f }
 
-// The fields of the objects of a record, by name: of the record itself, of the object under dynamodb, of userIdentity, of the
-// object under kinesis, and of a line of an incremental export.
+// The fields of the objects of a record, by name: of the record itself, of the object under dynamodb, of userIdentity,
+// of the object under kinesis, and of a line of an incremental export.
 var (
 	recordNames = map[string]field{
 		"eventID": fieldEventID, "eventName": fieldEventName, "awsRegion": fieldRegion, "eventSourceARN": fieldARN,
@@ -53,5 +53,6 @@ var (
 		"type": fieldType, "Type": fieldType, "principalId": fieldPrincipal, "PrincipalId": fieldPrincipal,
 	}
 	kinesisNames = map[string]field{"data": fieldData, "sequenceNumber": fieldKinesisSequence}
-	lineNames    = map[string]field{"Metadata": fieldMetadata, "Keys": fieldKeys, "NewImage": fieldNew, "OldImage": fieldOld}
+	lineNames    = map[string]field{"Metadata": fieldMetadata, "Keys": fieldKeys, "NewImage": fieldNew,
+		"OldImage": fieldOld}
 )

@@ -47,9 +47,10 @@ type SnapshotDecoder struct {
 
 // The errors of lines.
 var (
-	errLine       = errs.New("want a line of an export in DynamoDB JSON, or an item in DynamoDB JSON")
-	errIon        = errs.New("want JSON, and this is text of Amazon Ion: export the table in the format DYNAMODB_JSON")
-	errKeyNames   = errs.New("the names of the item's key attributes are unknown: give one or two, partition key first, with --keys")
+	errLine     = errs.New("want a line of an export in DynamoDB JSON, or an item in DynamoDB JSON")
+	errIon      = errs.New("want JSON, and this is text of Amazon Ion: export the table in the format DYNAMODB_JSON")
+	errKeyNames = errs.New(
+		"the names of the item's key attributes are unknown: give one or two, partition key first, with --keys")
 	errKeyMissing = errs.New("the item has no such attribute, and it is part of the key: check --keys")
 	errKeyType    = errs.New("a key attribute is an S, an N or a B: check --keys")
 	errWriteTime  = errs.New("want microseconds since 1970, as {\"N\":\"1700000000000000\"}")
@@ -254,8 +255,8 @@ func (r *recordReader) setLineVersion(c *Change) bool {
 	return true
 }
 
-// setLineChange sets the operation and the time of a line of an incremental export. The line names neither the operation
-// nor the view type: its images decide (Developer Guide, "DynamoDB table export output format").
+// setLineChange sets the operation and the time of a line of an incremental export. The line names neither the
+// operation nor the view type: its images decide (Developer Guide, "DynamoDB table export output format").
 func (r *recordReader) setLineChange(c *Change) bool {
 	c.ViewType = NewAndOldImages
 	switch hasOld, hasNew := c.Old.Exists(), c.New.Exists(); {

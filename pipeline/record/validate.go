@@ -105,7 +105,8 @@ func (r *recordReader) checkImages(c *Change) bool {
 
 // checkKeys rejects an image whose key attributes differ from Keys.
 func (r *recordReader) checkKeys(c *Change) bool {
-	return r.checkImageKeys(c, &c.New, &r.keyIndexes[0], "dynamodb.NewImage") && r.checkImageKeys(c, &c.Old, &r.keyIndexes[1], "dynamodb.OldImage")
+	return r.checkImageKeys(c, &c.New, &r.keyIndexes[0], "dynamodb.NewImage") &&
+		r.checkImageKeys(c, &c.Old, &r.keyIndexes[1], "dynamodb.OldImage")
 }
 
 // checkImageKeys compares the key attributes of image with Keys. indexes predicts their indexes in image, which are

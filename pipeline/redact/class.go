@@ -10,7 +10,8 @@ import (
 // problem; operators count and search it. Planners and stores make all their errors with one Class.
 type Class string
 
-// Safe is text that has no data of an item and may be logged: names and templates of the configuration, the type of a value.
+// Safe is text that has no data of an item and may be logged: names and templates of the configuration, the type of a
+// value.
 type Safe string
 
 // Field is the name or the path of an attribute in the configuration. Logs show it.
@@ -19,9 +20,9 @@ type Field string
 // New returns an error with a fixed text. Logs show the text.
 func (c Class) New(text string) error { return &classError{class: string(c), text: text, shown: text} }
 
-// Errorf is [fmt.Errorf] with a redacted text for logs. The redacted text has the format. Of args it has [Safe], [Field],
-// Go's integers, durations, and the [SafeText] of errors. All other args are an ellipsis there, so pass the name of a
-// constant as Safe. If a wrapped error (%w) has a class, the new error has that class.
+// Errorf is [fmt.Errorf] with a redacted text for logs. The redacted text has the format. Of args it has [Safe],
+// [Field], Go's integers, durations, and the [SafeText] of errors. All other args are an ellipsis there, so pass the
+// name of a constant as Safe. If a wrapped error (%w) has a class, the new error has that class.
 func (c Class) Errorf(format string, args ...any) error {
 	full := fmt.Errorf(format, args...) //nolint:err113 // a wrapper of fmt.Errorf
 	e := &classError{class: string(c), text: full.Error()}

@@ -18,23 +18,23 @@ import (
 	"syscall"
 )
 
-// Redacted is implemented by errors with a text for logs, without keys and values of items. For other errors logs show what
-// [LogText] knows of them, or else the type only. Dead letters have the full text.
+// Redacted is implemented by errors with a text for logs, without keys and values of items. For other errors logs show
+// what [LogText] knows of them, or else the type only. Dead letters have the full text.
 type Redacted interface {
 	error
 	Redacted() string
 }
 
-// Described is implemented by errors with a class, one word such as throttled, and with the field of the item that they are
-// about, or "".
+// Described is implemented by errors with a class, one word such as throttled, and with the field of the item that they
+// are about, or "".
 type Described interface {
 	error
 	Describe() (class, field string)
 }
 
-// LogText returns the text of an error for logs: its class, and no data of an item. No other function makes this text. After
-// the class comes the text of a [Redacted] error, a description of a known error of the runtime, the operating system or
-// the network, or else the error's type.
+// LogText returns the text of an error for logs: its class, and no data of an item. No other function makes this text.
+// After the class comes the text of a [Redacted] error, a description of a known error of the runtime, the operating
+// system or the network, or else the error's type.
 func LogText(err error) string {
 	class, _, text := describe(err)
 	if text == class || strings.HasPrefix(text, class+":") {
@@ -129,8 +129,9 @@ func causeText(err error) (class, text string, ok bool) {
 	}
 	for known, class := range map[error]string{
 		context.Canceled: "cancelled", context.DeadlineExceeded: "timeout", os.ErrDeadlineExceeded: "timeout",
-		io.ErrUnexpectedEOF: "cut", io.EOF: "cut", io.ErrClosedPipe: "cut", net.ErrClosed: "cut", http.ErrHandlerTimeout: "timeout",
-		fs.ErrNotExist: "missing", fs.ErrExist: "exists", fs.ErrPermission: "permission", os.ErrClosed: "closed",
+		io.ErrUnexpectedEOF: "cut", io.EOF: "cut", io.ErrClosedPipe: "cut", net.ErrClosed: "cut",
+		http.ErrHandlerTimeout: "timeout",
+		fs.ErrNotExist:         "missing", fs.ErrExist: "exists", fs.ErrPermission: "permission", os.ErrClosed: "closed",
 	} {
 		if errors.Is(err, known) {
 			return class, known.Error(), true

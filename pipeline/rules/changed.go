@@ -30,9 +30,9 @@ func (cond changed) Match(c *record.Change) (bool, error) {
 // Requires both images.
 func (changed) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
 
-// PathChanged is a detector that raises an event for every path that matches one of the patterns and whose values differ
-// by meaning between the images. The event has the path, the old and the new value; one of them is absent if only one
-// image has the path. A pattern that ends in ** raises one event for the subtree.
+// PathChanged is a detector that raises an event for every path that matches one of the patterns and whose values
+// differ by meaning between the images. The event has the path, the old and the new value; one of them is absent if
+// only one image has the path. A pattern that ends in ** raises one event for the subtree.
 //
 // Only a MODIFY raises events. For an INSERT and a REMOVE there are [Appeared] and [Disappeared].
 func PathChanged(patterns ...item.Pattern) pipeline.Detector {

@@ -5,9 +5,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// KeyReader is implemented by conditions and filters that may read only the key, so that all changes of an item have the
-// same result. Only such a filter is allowed before a sink that keeps state: any other filter could keep an item's first
-// change and drop its removal.
+// KeyReader is implemented by conditions and filters that may read only the key, so that all changes of an item have
+// the same result. Only such a filter is allowed before a sink that keeps state: any other filter could keep an item's
+// first change and drop its removal.
 type KeyReader interface {
 	KeysOnly() bool // true if the condition reads nothing but the key
 }

@@ -18,9 +18,9 @@ func Operations(ops ...record.Operation) pipeline.Condition {
 	return set
 }
 
-// Entity is true for items whose attribute is an S with one of these texts. It reads the attribute from the new image, else
-// from the old one, else from the keys. It needs both images, so that a removal has the same result as the item's other
-// changes.
+// Entity is true for items whose attribute is an S with one of these texts. It reads the attribute from the new image,
+// else from the old one, else from the keys. It needs both images, so that a removal has the same result as the item's
+// other changes.
 func Entity(attribute string, names ...string) pipeline.Condition {
 	return entityIn{attribute, slices.Clone(names)}
 }

@@ -52,8 +52,8 @@ func LatestImage(c *record.Change) item.Image {
 	return c.Keys
 }
 
-// ItemOf is the condition of a state sink about entities: an image of the item is of one of them, and meets when. A nil when
-// is met by every item.
+// ItemOf is the condition of a state sink about entities: an image of the item is of one of them, and meets when. A nil
+// when is met by every item.
 func ItemOf(s *entity.Scope, when pipeline.ItemCondition) pipeline.ItemCondition {
 	return itemOf{s, when}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// MissingImageError is the error of a stage that compares images, for a change without an image that its operation has. The
-// stage would see the missing image as a difference.
+// MissingImageError is the error of a stage that compares images, for a change without an image that its operation has.
+// The stage would see the missing image as a difference.
 type MissingImageError struct {
 	Op       record.Operation
 	Image    string // the missing image: old or new
@@ -20,7 +20,8 @@ var _ redact.Redacted = (*MissingImageError)(nil)
 
 // Error names the missing image and the view type that has it.
 func (e *MissingImageError) Error() string {
-	return fmt.Sprintf("%v without its %s image (view type %v): set the stream's view type to NEW_AND_OLD_IMAGES", e.Op, e.Image, e.ViewType)
+	return fmt.Sprintf("%v without its %s image (view type %v): set the stream's view type to NEW_AND_OLD_IMAGES", e.Op,
+		e.Image, e.ViewType)
 }
 
 // Redacted is Error: it has no data.

@@ -6,12 +6,12 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Appeared is a detector that raises an event if the attribute at path exists in the new image and not in the old one. A
-// new item raises it too. An attribute that is NULL exists.
+// Appeared is a detector that raises an event if the attribute at path exists in the new image and not in the old one.
+// A new item raises it too. An attribute that is NULL exists.
 func Appeared(path item.Path) pipeline.Detector { return presence(path, true) }
 
-// Disappeared is a detector that raises an event if the attribute at path exists in the old image and not in the new one.
-// A removed item raises it too, whoever removed it. An attribute that is NULL exists.
+// Disappeared is a detector that raises an event if the attribute at path exists in the old image and not in the new
+// one. A removed item raises it too, whoever removed it. An attribute that is NULL exists.
 func Disappeared(path item.Path) pipeline.Detector { return presence(path, false) }
 
 // presence raises an event if an attribute exists in only one of the images: the new one if appears, else the old one.

@@ -10,8 +10,8 @@ import (
 // only in aws:rep:* attributes.
 func ReplicationEchoes() pipeline.Condition { return noChange{echoOnly: true} }
 
-// NoChange is true for a MODIFY whose images are equal by meaning without their aws:rep:* attributes. It is true for the
-// echoes of replication too.
+// NoChange is true for a MODIFY whose images are equal by meaning without their aws:rep:* attributes. It is true for
+// the echoes of replication too.
 func NoChange() pipeline.Condition { return noChange{} }
 
 // noChange is true for images that are equal without aws:rep:* attributes.

@@ -7,8 +7,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// CrossedBelow is a detector that raises an event if the N at path was at or above limit and is below it now. Numbers are
-// compared exactly. An INSERT, a REMOVE, and a value that is not an N in both images raise no event.
+// CrossedBelow is a detector that raises an event if the N at path was at or above limit and is below it now. Numbers
+// are compared exactly. An INSERT, a REMOVE, and a value that is not an N in both images raise no event.
 func CrossedBelow(path item.Path, limit decimal.Decimal) pipeline.Detector {
 	return threshold(path, limit, -1)
 }

@@ -6,17 +6,17 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// maxExpiryAge is the maximum age of an expiry, in years: TTL does not delete items that expired more than five years ago
-// (Developer Guide, "Using time to live (TTL)").
+// maxExpiryAge is the maximum age of an expiry, in years: TTL does not delete items that expired more than five years
+// ago (Developer Guide, "Using time to live (TTL)").
 const maxExpiryAge = 5
 
 // TTLDeletes is true for removals by DynamoDB's TTL process in this Region. A TTL delete that a global table replicated
 // from another Region looks like a user's delete: see [ProbableTTL].
 func TTLDeletes() pipeline.Condition { return ttlDeletes{} }
 
-// ProbableTTL is a guess: it is true for removals of an item that had expired in the five years before the change, by the
-// TTL attribute (an N, epoch seconds) of its old image. TTL deletes that are replicated from another Region look so, and
-// also a user's deletes of expired items.
+// ProbableTTL is a guess: it is true for removals of an item that had expired in the five years before the change, by
+// the TTL attribute (an N, epoch seconds) of its old image. TTL deletes that are replicated from another Region look
+// so, and also a user's deletes of expired items.
 func ProbableTTL(attribute string) pipeline.Condition { return probableTTL{attribute} }
 
 type (

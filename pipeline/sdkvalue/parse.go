@@ -72,7 +72,9 @@ func appendValue(dst []byte, av types.AttributeValue) (_ []byte, err error) {
 	}
 }
 
-func appendTagged[T any](dst []byte, tag string, content T, appendContent func([]byte, T) ([]byte, error)) ([]byte, error) {
+func appendTagged[T any](
+	dst []byte, tag string, content T, appendContent func([]byte, T) ([]byte, error),
+) ([]byte, error) {
 	dst = append(dst, `{"`...)
 	dst = append(dst, tag...)
 	dst = append(dst, `":`...)

@@ -45,7 +45,9 @@ func (t *Telemetry) AWS(sdk *awssdk.Config) error {
 }
 
 // tableNames returns the tables of a request. Spans show nothing else of it.
-func tableNames(ctx context.Context, in middleware.InitializeInput, _ middleware.InitializeOutput) []attribute.KeyValue {
+func tableNames(
+	ctx context.Context, in middleware.InitializeInput, _ middleware.InitializeOutput,
+) []attribute.KeyValue {
 	if awsmiddleware.GetServiceID(ctx) != dynamodb.ServiceID {
 		return nil
 	}
@@ -77,7 +79,9 @@ func (p quietProvider) Tracer(name string, opts ...trace.TracerOption) trace.Tra
 type quietTracer struct{ trace.Tracer }
 
 // Start starts a span if ctx has one.
-func (t quietTracer) Start(ctx context.Context, name string, opts ...trace.SpanStartOption) (context.Context, trace.Span) {
+func (t quietTracer) Start(
+	ctx context.Context, name string, opts ...trace.SpanStartOption,
+) (context.Context, trace.Span) {
 	if !trace.SpanContextFromContext(ctx).IsValid() {
 		return tracenoop.NewTracerProvider().Tracer("").Start(ctx, name)
 	}

@@ -63,15 +63,18 @@ func (e exporters) metricExporter(ctx context.Context) (sdkmetric.Exporter, stri
 		func() (sdkmetric.Exporter, error) { return otlpmetrichttp.New(ctx) })
 }
 
-// exporter returns the exporter of a signal (TRACES, METRICS) that the variables choose, and its destination in words. It
-// is nil if no variable names an endpoint or an exporter. what is the signal in words.
-func exporter[X any](e exporters, signal, what string, console, grpc, http func() (X, error)) (x X, where string, err error) {
+// exporter returns the exporter of a signal (TRACES, METRICS) that the variables choose, and its destination in words.
+// It is nil if no variable names an endpoint or an exporter. what is the signal in words.
+func exporter[X any](
+	e exporters, signal, what string, console, grpc, http func() (X, error),
+) (x X, where string, err error) {
 	name := "OTEL_" + signal + "_EXPORTER"
 	switch kind := strings.ToLower(strings.TrimSpace(e.Environ(name))); {
 	case kind == "console":
 		x, err = console()
 		return x, "on the console", err
-	case kind == "none", kind == "" && e.Environ("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && e.Environ("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") == "":
+	case kind == "none", kind == "" && e.Environ("OTEL_EXPORTER_OTLP_ENDPOINT") == "" &&
+		e.Environ("OTEL_EXPORTER_OTLP_"+signal+"_ENDPOINT") == "":
 		return x, nowhere, nil
 	case kind != "otlp" && kind != "":
 		return x, "", fmt.Errorf("telemetry: %s is %q: it takes otlp, console or none", name, kind)

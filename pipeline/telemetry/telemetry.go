@@ -32,8 +32,8 @@ type Options struct {
 	Writer   io.Writer      // for EMF documents and the console exporters; each document is one Write. Default: os.Stdout
 	Logger   *slog.Logger   // for failed exports. Default: no log
 
-	// Scrape also reads the metrics, whatever exports them. It is not used if OTEL_SDK_DISABLED is true. The meter provider
-	// owns it from then on. Default: none.
+	// Scrape also reads the metrics, whatever exports them. It is not used if OTEL_SDK_DISABLED is true. The meter
+	// provider owns it from then on. Default: none.
 	Scrape sdkmetric.Reader
 
 	// Patience is the longest time of a Flush or a Shutdown, within their context. Default: 2s on
@@ -83,8 +83,9 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 		}
 	}
 	t := &Telemetry{
-		Tracer: tracenoop.NewTracerProvider(), Meter: metricnoop.NewMeterProvider(), Propagator: propagation.NewCompositeTextMapPropagator(),
-		pipeline: o.Pipeline, metrics: nowhere, traces: nowhere, patience: o.Patience,
+		Tracer: tracenoop.NewTracerProvider(), Meter: metricnoop.NewMeterProvider(),
+		Propagator: propagation.NewCompositeTextMapPropagator(),
+		pipeline:   o.Pipeline, metrics: nowhere, traces: nowhere, patience: o.Patience,
 	}
 	if strings.EqualFold(o.Environ("OTEL_SDK_DISABLED"), "true") {
 		return t, nil
@@ -144,7 +145,8 @@ func propagator(o Options) (propagation.TextMapPropagator, error) {
 	}
 	p, err := autoprop.TextMapPropagator(names...)
 	if err != nil {
-		return nil, fmt.Errorf("telemetry: OTEL_PROPAGATORS: %w: it takes tracecontext, baggage, xray, b3, b3multi, jaeger, ottrace and none", err)
+		return nil, fmt.Errorf(
+			"telemetry: OTEL_PROPAGATORS: %w: it takes tracecontext, baggage, xray, b3, b3multi, jaeger, ottrace and none", err)
 	}
 	return p, nil
 }

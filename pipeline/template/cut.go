@@ -75,7 +75,8 @@ func (t *Template) EscPaths() []string {
 }
 
 // Cut reverses AppendText for the names of HasKey, HasIdentity and EscPaths. It returns the text of each path,
-// the canonical key as "@key", and the escaped identity as "@each". It returns false if the template cannot have made result.
+// the canonical key as "@key", and the escaped identity as "@each". It returns false if the template cannot have made
+// result.
 func (t *Template) Cut(result string) (map[string]string, bool) {
 	texts, ok := t.pieces(result)
 	if !ok {

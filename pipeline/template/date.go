@@ -8,20 +8,23 @@ import (
 	_ "time/tzdata" // a Lambda function's image has no time zones
 )
 
-var errYear = errs.New("four digits such as 2026 are a year or epoch seconds, and date cannot know which: write a date as 2026-01-02")
+var errYear = errs.New(
+	"four digits such as 2026 are a year or epoch seconds, and date cannot know which: write a date as 2026-01-02")
 
 var errLargeNumber = errs.New("the number is too large for epoch seconds and epoch milliseconds: store one of these")
 
-var errEightDigits = errs.New("eight digits such as 20260102 are a date or epoch seconds, and date cannot know which: write a date as 2026-01-02")
+var errEightDigits = errs.New(
+	"eight digits such as 20260102 are a date or epoch seconds, and date cannot know which: write a date as 2026-01-02")
 
-var errDate = errs.New("the text is no date: date reads epoch seconds, epoch milliseconds (from 100000000000 on), and ISO 8601 such as 2026-01-02, 2026-01-02T15:04 and 2026-01-02T15:04:05.678+01:00")
+var errDate = errs.New(
+	"the text is no date: date reads epoch seconds, epoch milliseconds (from 100000000000 on), and ISO 8601 such as 2026-01-02, 2026-01-02T15:04 and 2026-01-02T15:04:05.678+01:00")
 
 // millisFrom is the smallest number that is read as milliseconds. As seconds it would be the year
 // 5138.
 const millisFrom = 100_000_000_000
 
-// date replaces a point in time by its text with a Go layout, in a time zone: that of the text, too, if it names none. A nil
-// zone is UTC.
+// date replaces a point in time by its text with a Go layout, in a time zone: that of the text, too, if it names none.
+// A nil zone is UTC.
 func date(dst []byte, start int, layout string, zone *time.Location) ([]byte, error) {
 	if zone == nil {
 		zone = time.UTC
@@ -85,8 +88,8 @@ func isBasicDate(text []byte) bool {
 	return err == nil && t.Year() >= 1900 && t.Year() <= 2100
 }
 
-// parseISO parses a date of ISO 8601, with or without a time, and that with or without a zone. A time without a zone is one
-// of zone.
+// parseISO parses a date of ISO 8601, with or without a time, and that with or without a zone. A time without a zone is
+// one of zone.
 func parseISO(text string, zone *time.Location) (time.Time, bool) {
 	p := isoParser{text: text, ok: true}
 	year := p.number(4, 0, 9999)
@@ -122,11 +125,13 @@ func daysIn(year, month int) int {
 	return time.Date(year, time.Month(month+1), 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
-// civil returns the instant at which the clocks of a zone show what those of UTC show at t. Of two, when clocks are turned
-// back, it is the first. Of none, when they are turned forward, it is the one at which they would show it if they were not.
+// civil returns the instant at which the clocks of a zone show what those of UTC show at t. Of two, when clocks are
+// turned back, it is the first. Of none, when they are turned forward, it is the one at which they would show it if
+// they were not.
 func civil(t time.Time, zone *time.Location, ok bool) (time.Time, bool) {
 	before, after := offsetAt(t.Add(-day), zone), offsetAt(t.Add(day), zone)
-	for _, offset := range []time.Duration{max(before, after), min(before, after)} { // the larger one is the earlier instant
+	for _, offset := range []time.Duration{max(before, after), min(before, after)} {
+		// the larger one is the earlier instant
 		if at := t.Add(-offset); offsetAt(at, zone) == offset {
 			return at, ok
 		}
@@ -234,7 +239,8 @@ func strayLetters(layout string) string {
 	return ""
 }
 
-// strayDigits returns digits of a layout that are no layout element, such as those of today's date; "" if there are none.
+// strayDigits returns digits of a layout that are no layout element, such as those of today's date; "" if there are
+// none.
 func strayDigits(layout string) string {
 	layout = layoutFractions.ReplaceAllString(layoutZones.ReplaceAllString(layout, " "), " $2")
 	for _, run := range digitRuns.FindAllString(layout, -1) {

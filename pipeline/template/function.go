@@ -30,7 +30,8 @@ const (
 )
 
 // functions are the names of the functions, in the order of their constants.
-var functions = []string{"lower", "upper", "pad", "hash", "esc", "index_name", "date", "after", "before", "default", "split", "sortable", "zone"}
+var functions = []string{"lower", "upper", "pad", "hash", "esc", "index_name", "date", "after", "before", "default",
+	"split", "sortable", "zone"}
 
 // call is a function with its argument.
 type call struct {

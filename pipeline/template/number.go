@@ -9,9 +9,10 @@ import (
 
 const useSortable = "use |sortable, which sorts all numbers"
 
-// pad adds zeros up to a width in characters, so that the texts of numbers sort by value. With a fraction of 0 or more the
-// number is rounded down to so many digits behind the point, which the width includes; -1 takes whole numbers, and other
-// texts. A number that would not sort is an error: a negative one, one that is too long, and a fraction where none is kept.
+// pad adds zeros up to a width in characters, so that the texts of numbers sort by value. With a fraction of 0 or more
+// the number is rounded down to so many digits behind the point, which the width includes; -1 takes whole numbers, and
+// other texts. A number that would not sort is an error: a negative one, one that is too long, and a fraction where
+// none is kept.
 func pad(dst []byte, start, width, fraction int) ([]byte, error) {
 	whole, digits, negative, ok := cutNumber(dst[start:])
 	switch {
@@ -34,8 +35,8 @@ func pad(dst []byte, start, width, fraction int) ([]byte, error) {
 	return zeros(dst, start, missing), nil
 }
 
-// cutNumber reports whether text is a number without an exponent, how many digits it has before and behind the point, and
-// whether it is less than 0.
+// cutNumber reports whether text is a number without an exponent, how many digits it has before and behind the point,
+// and whether it is less than 0.
 func cutNumber(text []byte) (whole, fraction int, negative, ok bool) {
 	text, negative = bytes.CutPrefix(text, []byte("-"))
 	before, behind, point := bytes.Cut(text, []byte("."))

@@ -13,11 +13,12 @@ import (
 
 // Options are the options of [Parse].
 type Options struct {
-	Each     bool          // allow {each.path}, as under for_each. Default: an error
-	Identity bool          // allow {@each}, as in a view with for_each. Default: an error
-	Shard    bool          // allow {@shard}, as in the key of a view. Default: an error
-	Entities *entity.Set   // for {@entity}. Default: an error
-	Scope    *entity.Scope // the rule is about these entities: their bound names can be read, and {item.path} is a path. Default: none
+	Each     bool        // allow {each.path}, as under for_each. Default: an error
+	Identity bool        // allow {@each}, as in a view with for_each. Default: an error
+	Shard    bool        // allow {@shard}, as in the key of a view. Default: an error
+	Entities *entity.Set // for {@entity}. Default: an error
+	// the rule is about these entities: their bound names can be read, and {item.path} is a path. Default: none
+	Scope *entity.Scope
 }
 
 // Parse parses a template. The error is an *Error.
@@ -145,9 +146,11 @@ func (p *parser) head(h *placeholder, from, to int) *Error {
 	h.name = text
 	switch {
 	case text == "":
-		return p.fail(from, "name an attribute, as in {Status}, or write {{ and }} for literal braces", "the placeholder is empty")
+		return p.fail(from, "name an attribute, as in {Status}, or write {{ and }} for literal braces",
+			"the placeholder is empty")
 	case strings.TrimSpace(text) != text:
-		return p.fail(from, "write {"+strings.TrimSpace(text)+`}; a name that begins or ends with a space is written {[" name "]}`, "space around %q", strings.TrimSpace(text))
+		return p.fail(from, "write {"+strings.TrimSpace(text)+
+			`}; a name that begins or ends with a space is written {[" name "]}`, "space around %q", strings.TrimSpace(text))
 	case text[0] == '@':
 		return p.atName(h, from, text)
 	}
@@ -178,10 +181,12 @@ func (p *parser) atName(h *placeholder, from int, text string) *Error {
 				return p.fail(from, "remove it", "{@shard} is for the partition key of a view with shards alone")
 			}
 			if h.source == fromIdentity && !p.options.Identity {
-				return p.fail(from, "remove it, or add for_each: PATH of the list to a view", "{@each} is the identity of an element, and there is none here")
+				return p.fail(from, "remove it, or add for_each: PATH of the list to a view",
+					"{@each} is the identity of an element, and there is none here")
 			}
 			if h.source == fromEntity && p.options.Entities == nil {
-				return p.fail(from, "add entities: {NAME: {key: {PK: 'PATTERN'}}} at the top", "@entity is the name of an entity, and the file has none")
+				return p.fail(from, "add entities: {NAME: {key: {PK: 'PATTERN'}}} at the top",
+					"@entity is the name of an entity, and the file has none")
 			}
 			if h.source == fromEntity {
 				h.entities = p.options.Entities
@@ -199,7 +204,8 @@ func (p *parser) atName(h *placeholder, from int, text string) *Error {
 // each parses the path after {each: any number of [index], then an ordinary path.
 func (p *parser) each(h *placeholder, from int, rest string) *Error {
 	if !p.options.Each {
-		return p.fail(from, `an attribute named each is written {["each"]}`, "{each} is the element of a list, and there is none without for_each")
+		return p.fail(from, `an attribute named each is written {["each"]}`,
+			"{each} is the element of a list, and there is none without for_each")
 	}
 	h.source = fromEach
 	at := from + len("each")
@@ -289,7 +295,8 @@ func (p *parser) argument(a *argument, open int) *Error {
 				return p.unclosed(open)
 			}
 			if !strings.ContainsRune(`|}:\`, rune(p.src[p.at])) {
-				return p.fail(p.at-1, `a backslash is written \\, and \| \} \: are the other escapes`, "a backslash that escapes nothing")
+				return p.fail(p.at-1, `a backslash is written \\, and \| \} \: are the other escapes`,
+					"a backslash that escapes nothing")
 			}
 			b.WriteByte(p.src[p.at])
 		default:
@@ -323,13 +330,16 @@ func (p *parser) arguments(fn function, a argument) (call, *Error) {
 		case err != nil || c.number < 1 || c.number > maxPad:
 			return c, p.fail(a.from, "as in {Number|pad:10}", "pad takes a width from 1 to %d", maxPad)
 		case both && (fractionErr != nil || c.fraction < 0 || c.fraction > 0 && c.fraction > c.number-2):
-			return c, p.fail(a.from, "as in {Total|pad:12.2}, which is 12 characters wide with the point and two digits behind it", "pad's digits behind the point are 0 or more, and two less than the width at most")
+			return c, p.fail(a.from,
+				"as in {Total|pad:12.2}, which is 12 characters wide with the point and two digits behind it",
+				"pad's digits behind the point are 0 or more, and two less than the width at most")
 		}
 		return c, nil
 	case fnZone:
 		var err error
 		if c.zone, err = time.LoadLocation(a.text); err != nil || a.text == "" || a.text == "Local" {
-			return c, p.fail(a.from, "write one as in {CreatedAt|zone:Europe/Berlin|date:2006-01-02}", "%q is the name of no time zone", a.text)
+			return c, p.fail(a.from, "write one as in {CreatedAt|zone:Europe/Berlin|date:2006-01-02}",
+				"%q is the name of no time zone", a.text)
 		}
 		return c, nil
 	case fnDate:
@@ -346,7 +356,8 @@ func (p *parser) arguments(fn function, a argument) (call, *Error) {
 			wrong = "no layout element"
 		}
 		if wrong != "" {
-			return c, p.fail(a.from, "a Go layout shows the time 2006-01-02 15:04:05: year-month-day is 2006-01-02", "the layout %q has %s", a.text, wrong)
+			return c, p.fail(a.from, "a Go layout shows the time 2006-01-02 15:04:05: year-month-day is 2006-01-02",
+				"the layout %q has %s", a.text, wrong)
 		}
 		return c, nil
 	case fnSplit:
@@ -357,7 +368,8 @@ func (p *parser) arguments(fn function, a argument) (call, *Error) {
 				return c, nil
 			}
 		}
-		return c, p.fail(a.from, "as in {PK|split:#:1}; pieces are counted from 0, and from the end -1 on", "split takes a separator and, behind the last colon, an index")
+		return c, p.fail(a.from, "as in {PK|split:#:1}; pieces are counted from 0, and from the end -1 on",
+			"split takes a separator and, behind the last colon, an index")
 	default: // after, before, default
 		if a.text == "" {
 			return c, p.fail(a.from, fmt.Sprintf("as in {PK|%s:#}", name), "%s takes a text", name)

@@ -12,12 +12,12 @@
 //	{{ }}                                            braces
 //
 // The functions are lower, upper, esc (percent-encoding), hash (32 hex digits of SHA-256),
-// index_name (an injective, legal name of an index), pad:N (zeros up to N characters), pad:N.D (of a number rounded down to D
-// digits behind the point), sortable (a text of any number that sorts by value), date:LAYOUT (a Go layout, in UTC),
-// zone:NAME|date:LAYOUT (in a time zone, which times without one are of, too), after:S and before:S (the text after or before the first S; missing
-// without S), split:S:I (piece I from 0, or from -1 backwards; missing if there is none) and
-// default:S (the text if the value is missing). An argument ends at the next | or }. A backslash
-// escapes |, }, : and itself.
+// index_name (an injective, legal name of an index), pad:N (zeros up to N characters), pad:N.D (of a number rounded
+// down to D digits behind the point), sortable (a text of any number that sorts by value), date:LAYOUT (a Go layout, in
+// UTC), zone:NAME|date:LAYOUT (in a time zone, which times without one are of, too), after:S and before:S (the text
+// after or before the first S; missing without S), split:S:I (piece I from 0, or from -1 backwards; missing if there is
+// none) and default:S (the text if the value is missing). An argument ends at the next | or }. A backslash escapes |,
+// }, : and itself.
 //
 // A template is compiled once. Its evaluation allocates only the result. Escaping is injective:
 // |esc, {@key}, {@each}, index_name and object keys make different texts of different values, and
@@ -301,8 +301,8 @@ func (t *Template) HasVersion() bool {
 	})
 }
 
-// NamesItem reports whether the result depends on the item: the template reads a path of it, a name that its key binds, or
-// {@key}.
+// NamesItem reports whether the result depends on the item: the template reads a path of it, a name that its key binds,
+// or {@key}.
 func (t *Template) NamesItem() bool {
 	return slices.ContainsFunc(t.placeholders, func(h placeholder) bool {
 		return h.source == fromItem || h.source == fromBound || h.source == fromKey

@@ -136,5 +136,6 @@ func appendValue(dst []byte, v item.Value, name string) ([]byte, error) {
 			return base64.RawURLEncoding.AppendEncode(dst, b), nil
 		}
 	}
-	return dst, errs.Errorf("%s is of type %s, and text is made of S, N, BOOL and B only: name a path inside it", redact.Field(name), redact.Safe(v.Kind().String()))
+	return dst, errs.Errorf("%s is of type %s, and text is made of S, N, BOOL and B only: name a path inside it",
+		redact.Field(name), redact.Safe(v.Kind().String()))
 }

@@ -161,7 +161,8 @@ func (d *imageDecoder) pointer(p *typePlan, tag ddbjson.Tag, at int, dst target)
 func (d *imageDecoder) intoInterface(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
 	if old := dst.value(p.typ); !old.IsNil() {
 		// A pointer to a pointer or to an interface may lead back here: the new value replaces it.
-		if ptr := old.Elem(); ptr.Kind() == reflect.Pointer && !ptr.IsNil() && ptr.Elem().Kind() != reflect.Interface && ptr.Elem().Kind() != reflect.Pointer {
+		if ptr := old.Elem(); ptr.Kind() == reflect.Pointer && !ptr.IsNil() && ptr.Elem().Kind() != reflect.Interface &&
+			ptr.Elem().Kind() != reflect.Pointer {
 			return d.content(planOf(ptr.Type().Elem(), p.options), tag, at, targetOf(ptr))
 		}
 	}
@@ -283,7 +284,8 @@ func (d *imageDecoder) members(p *typePlan, at int, dst target) (next int, err e
 
 func (d *imageDecoder) mapMembers(p *typePlan, at int, dst target) (next int, err error) {
 	if !p.textKeys && (p.key.form < formString || p.key.form > formBool) {
-		return 0, p.mismatch(ddbjson.TagM, errs.Errorf("keys of type %v: want a string, number, bool or encoding.TextUnmarshaler", p.key.typ))
+		return 0, p.mismatch(ddbjson.TagM, errs.Errorf(
+			"keys of type %v: want a string, number, bool or encoding.TextUnmarshaler", p.key.typ))
 	}
 	m := dst.value(p.typ)
 	if m.IsNil() {

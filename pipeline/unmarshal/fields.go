@@ -118,7 +118,8 @@ func (e embeddedStruct) collect(found map[string][]*structField, next []embedded
 			}
 			inner := embeddedStruct{typ: ft, index: index, pointers: e.pointers, offset: offset}
 			if ft != sf.Type {
-				inner.pointers = append(slices.Clone(e.pointers), embeddedPointer{offset: offset, elem: ft, exported: sf.IsExported()})
+				inner.pointers = append(slices.Clone(e.pointers),
+					embeddedPointer{offset: offset, elem: ft, exported: sf.IsExported()})
 				inner.offset = 0
 			}
 			next = append(next, inner)
@@ -127,8 +128,9 @@ func (e embeddedStruct) collect(found map[string][]*structField, next []embedded
 		if !sf.IsExported() && ft.Kind() != reflect.Struct {
 			continue // reflection may not set it
 		}
-		f := &structField{name: cmp.Or(tag.name, sf.Name), tagged: tag.name != "", index: index, pointers: e.pointers, offset: offset,
-			plan: planOf(sf.Type, options{asString: tag.asString, unexported: !sf.IsExported()})}
+		f := &structField{name: cmp.Or(tag.name, sf.Name), tagged: tag.name != "", index: index, pointers: e.pointers,
+			offset: offset,
+			plan:   planOf(sf.Type, options{asString: tag.asString, unexported: !sf.IsExported()})}
 		found[f.name] = append(found[f.name], f)
 		if e.twice {
 			found[f.name] = append(found[f.name], f)

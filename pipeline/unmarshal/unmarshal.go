@@ -49,7 +49,8 @@ func Decode[T any](m item.Image) (T, error) {
 func DecodeInto(m item.Image, out any) error {
 	p := reflect.ValueOf(out)
 	if p.Kind() != reflect.Pointer || p.IsNil() {
-		return &DecodeError{Kind: item.KindM, Type: reflect.TypeOf(out), Err: errors.New("the target must be a pointer that is not nil")}
+		return &DecodeError{Kind: item.KindM, Type: reflect.TypeOf(out),
+			Err: errors.New("the target must be a pointer that is not nil")}
 	}
 	if !m.Exists() {
 		return ErrNoImage

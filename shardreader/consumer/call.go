@@ -53,9 +53,10 @@ func (c *Consumer) makeCall(a coordinator.Action) {
 			return coordinator.GetRecordsResult{Call: a.Call, Records: page, Err: err, At: time.Now()}
 		})
 	case coordinator.ReadTable:
-		startCall(c, "reading the lease table", "", neededAtStart, max(2*c.o.Coordinator.Lease, minReadTable), table.Read, func(s leases.Snapshot, err error) coordinator.Event {
-			return coordinator.ReadTableResult{Call: a.Call, Snapshot: s, Err: err}
-		})
+		startCall(c, "reading the lease table", "", neededAtStart, max(2*c.o.Coordinator.Lease, minReadTable), table.Read,
+			func(s leases.Snapshot, err error) coordinator.Event {
+				return coordinator.ReadTableResult{Call: a.Call, Snapshot: s, Err: err}
+			})
 	case coordinator.ReserveCall:
 		type reserved struct {
 			count int64
@@ -68,18 +69,24 @@ func (c *Consumer) makeCall(a coordinator.Action) {
 			return coordinator.ReserveCallResult{Call: a.Call, Count: r.count, OK: r.ok, Err: err}
 		})
 	case coordinator.MarkBegun:
-		c.writeTable("storing that a stream was begun", neededLater, a.Call, shortTimeout, func(ctx context.Context) error { return table.Begin(ctx, a.Stream) })
+		c.writeTable("storing that a stream was begun", neededLater, a.Call, shortTimeout,
+			func(ctx context.Context) error { return table.Begin(ctx, a.Stream) })
 	case coordinator.WriteHeartbeat:
 		// The timeout is short: after a heartbeat that hangs, two more fit into two thirds of the lease time.
-		c.writeTable("writing the heartbeat", neededAtStart, a.Call, c.o.Coordinator.Lease/6, func(ctx context.Context) error { return table.Heartbeat(ctx, a.Member) })
+		c.writeTable("writing the heartbeat", neededAtStart, a.Call, c.o.Coordinator.Lease/6,
+			func(ctx context.Context) error { return table.Heartbeat(ctx, a.Member) })
 	case coordinator.RemoveMember:
-		c.writeTable("removing a consumer's row", cleanupOnly, a.Call, shortTimeout, func(ctx context.Context) error { return table.Leave(ctx, a.Consumer) })
+		c.writeTable("removing a consumer's row", cleanupOnly, a.Call, shortTimeout,
+			func(ctx context.Context) error { return table.Leave(ctx, a.Consumer) })
 	case coordinator.CreateLease:
-		c.writeTable("creating a lease", neededLater, a.Call, shortTimeout, func(ctx context.Context) error { return table.Create(ctx, a.Lease) })
+		c.writeTable("creating a lease", neededLater, a.Call, shortTimeout,
+			func(ctx context.Context) error { return table.Create(ctx, a.Lease) })
 	case coordinator.SwapLease:
-		c.writeTable("writing a lease", neededLater, a.Call, shortTimeout, func(ctx context.Context) error { return table.Swap(ctx, a.Old, a.Next) })
+		c.writeTable("writing a lease", neededLater, a.Call, shortTimeout,
+			func(ctx context.Context) error { return table.Swap(ctx, a.Old, a.Next) })
 	case coordinator.DeleteLease:
-		c.writeTable("removing a lease", cleanupOnly, a.Call, shortTimeout, func(ctx context.Context) error { return table.Delete(ctx, a.Old) })
+		c.writeTable("removing a lease", cleanupOnly, a.Call, shortTimeout,
+			func(ctx context.Context) error { return table.Delete(ctx, a.Old) })
 	case coordinator.NoteGap:
 		c.writeTable("storing a gap", neededLater, a.Call, c.o.CallTimeout, func(ctx context.Context) error {
 			err := c.o.Gaps.AddGap(ctx, a.Gap)
@@ -92,13 +99,17 @@ func (c *Consumer) makeCall(a coordinator.Action) {
 }
 
 // writeTable makes a call that returns only an error.
-func (c *Consumer) writeTable(name string, importance callImportance, call coordinator.Call, timeout time.Duration, f func(context.Context) error) {
+func (c *Consumer) writeTable(
+	name string, importance callImportance, call coordinator.Call, timeout time.Duration, f func(context.Context) error,
+) {
 	startCall(c, name, "", importance, timeout, func(ctx context.Context) (struct{}, error) { return struct{}{}, f(ctx) },
 		func(_ struct{}, err error) coordinator.Event { return coordinator.WriteResult{Call: call, Err: err} })
 }
 
 // callStreams makes a call of the Streams API; target is the table or the stream.
-func callStreams[T any](c *Consumer, op, target string, f func(context.Context) (T, error), event func(T, error) coordinator.Event) {
+func callStreams[T any](
+	c *Consumer, op, target string, f func(context.Context) (T, error), event func(T, error) coordinator.Event,
+) {
 	startCall(c, op, target, neededAtStart, c.o.CallTimeout, func(ctx context.Context) (T, error) {
 		got, err := f(ctx)
 		c.tel.countCall(ctx, op, err)
@@ -108,7 +119,10 @@ func callStreams[T any](c *Consumer, op, target string, f func(context.Context) 
 
 // startCall starts a call in a goroutine. The coordinator receives exactly one result: the result of f, the panic of f
 // as an error, or a transient error after the timeout, even if f ignores its context.
-func startCall[T any](c *Consumer, name, target string, importance callImportance, timeout time.Duration, f func(context.Context) (T, error), event func(T, error) coordinator.Event) {
+func startCall[T any](
+	c *Consumer, name, target string, importance callImportance, timeout time.Duration, f func(context.Context) (T, error),
+	event func(T, error) coordinator.Event,
+) {
 	c.goPooled(func() {
 		timedOut := pipeline.Transient(&timeoutError{name, timeout})
 		ctx, cancel := context.WithTimeoutCause(c.ctx, timeout, timedOut)
@@ -132,11 +146,14 @@ func startCall[T any](c *Consumer, name, target string, importance callImportanc
 }
 
 // recoverPanic calls f. It returns a panic of f as a transient error, and logs it with its stack.
-func recoverPanic[T any](ctx context.Context, c *Consumer, name string, f func(context.Context) (T, error)) (got T, err error) {
+func recoverPanic[T any](
+	ctx context.Context, c *Consumer, name string, f func(context.Context) (T, error),
+) (got T, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			p := &redact.PanicError{Stage: name, Value: v, Stack: debug.Stack()}
-			c.log.LogAttrs(ctx, slog.LevelError, "a call panicked and is tried again", slog.String("call", name), slog.String("panic", fmt.Sprintf("a %T", v)), slog.String("stack", string(p.Stack)))
+			c.log.LogAttrs(ctx, slog.LevelError, "a call panicked and is tried again", slog.String("call", name),
+				slog.String("panic", fmt.Sprintf("a %T", v)), slog.String("stack", string(p.Stack)))
 			var zero T
 			got, err = zero, pipeline.Transient(p)
 		}
@@ -152,6 +169,8 @@ type timeoutError struct {
 
 var _ redact.Redacted = (*timeoutError)(nil)
 
-func (e *timeoutError) Error() string                   { return fmt.Sprintf("%s: no answer within %v", e.call, e.limit) }
+func (e *timeoutError) Error() string {
+	return fmt.Sprintf("%s: no answer within %v", e.call, e.limit)
+}
 func (e *timeoutError) Redacted() string                { return e.Error() }
 func (e *timeoutError) Describe() (class, field string) { return "timeout", "" }

@@ -67,7 +67,8 @@ func (c *Consumer) noteCallResult(name, target string, importance callImportance
 	case !permanent:
 	case importance == cleanupOnly:
 		if !seen {
-			c.log.LogAttrs(c.ctx, slog.LevelWarn, "a cleanup call is denied: its row stays", slog.String("call", name), slog.String("error", redact.LogText(err)))
+			c.log.LogAttrs(c.ctx, slog.LevelWarn, "a cleanup call is denied: its row stays", slog.String("call", name),
+				slog.String("error", redact.LogText(err)))
 		}
 	case importance == neededAtStart && !everWorked, now-span.first >= maxDenied:
 		c.fail(fmt.Errorf("%s: %w", name, err))

@@ -67,7 +67,8 @@ func (c *Consumer) waitStopped(ctx context.Context) error {
 		return fmt.Errorf("stopped hard: %w", context.Cause(ctx))
 	case <-t.C:
 	}
-	return fmt.Errorf("stopped hard, and some leases may not be released: other consumers take them after %v: %w", c.o.Coordinator.Lease, context.Cause(ctx))
+	return fmt.Errorf("stopped hard, and some leases may not be released: other consumers take them after %v: %w",
+		c.o.Coordinator.Lease, context.Cause(ctx))
 }
 
 // waitGoroutines waits for the goroutines of the loop and the calls. It returns false if some do not end within

@@ -47,7 +47,8 @@ func (c *Consumer) Health() Health {
 		h.Reasons = append(h.Reasons, fmt.Sprintf(format, args...))
 	}
 	lastStep := time.Duration(c.lastStep.Load())
-	if stalledFor := c.now() - lastStep; lastStep > 0 && stalledFor > max(minStalled, stalledLeases*c.o.Coordinator.Lease) && !c.isStopped() {
+	if stalledFor := c.now() - lastStep; lastStep > 0 &&
+		stalledFor > max(minStalled, stalledLeases*c.o.Coordinator.Lease) && !c.isStopped() {
 		// Take no lock here, because its holder may hang.
 		h.Live, h.Ready = false, false
 		h.Reasons = append(h.Reasons, fmt.Sprintf("nothing was done for %v", stalledFor.Round(time.Second)))
@@ -75,7 +76,8 @@ func (c *Consumer) Health() Health {
 		unready("the lease table was not read yet")
 	}
 	if s.Unwritten > 0 {
-		unready("checkpoints could not be written for %v: look at the lease table, and at the log", s.Unwritten.Round(time.Second))
+		unready("checkpoints could not be written for %v: look at the lease table, and at the log",
+			s.Unwritten.Round(time.Second))
 	}
 	if s.Unseen > 0 {
 		unready("the lease table could not be read for %v", s.Unseen.Round(time.Second))
@@ -87,7 +89,8 @@ func (c *Consumer) Health() Health {
 		}
 	}
 	if n := len(h.Stuck); n > 0 {
-		unready("%d of %d shards are stuck: calls fail, and none brought an answer for %v; the first is %s", n, len(s.Partitions), stuckAfter, h.Stuck[0])
+		unready("%d of %d shards are stuck: calls fail, and none brought an answer for %v; the first is %s", n,
+			len(s.Partitions), stuckAfter, h.Stuck[0])
 	}
 	return h
 }

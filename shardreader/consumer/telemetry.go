@@ -43,7 +43,8 @@ func newTelemetry(c *Consumer) (*telemetry, error) {
 		calls:         k.Counter("tablewake.reader.calls", "{call}", "calls of the Streams API, by operation and outcome"),
 		records:       k.Counter("tablewake.reader.records", "{record}", "records of GetRecords answers, by table"),
 		bytes:         k.Counter("tablewake.reader.bytes", "By", "bytes of GetRecords answers, by table"),
-		gaps:          k.Counter("tablewake.reader.gaps", "{gap}", "parts of shards that the stream dropped before they were read, by table: data loss"),
+		gaps: k.Counter("tablewake.reader.gaps", "{gap}",
+			"parts of shards that the stream dropped before they were read, by table: data loss"),
 	}
 	if c.o.Pipeline != "" {
 		t.pipeline = []attribute.KeyValue{attribute.String("pipeline", c.o.Pipeline)}
@@ -71,16 +72,22 @@ func (t *telemetry) attributes(l labels) metric.MeasurementOption {
 
 // registerGauges registers the gauges. They read the consumer's status.
 func (t *telemetry) registerGauges(c *Consumer, k *instrument.Maker) {
-	lag := k.Reading("tablewake.reader.lag", "s", "age of the oldest record that is not durable in every sink, 0 where nothing is left, by table")
+	lag := k.Reading("tablewake.reader.lag", "s",
+		"age of the oldest record that is not durable in every sink, 0 where nothing is left, by table")
 	age := k.Reading("tablewake.reader.age", "s", "age of the last record read, of shards that have newer ones, by table")
-	loss := k.Reading("tablewake.reader.loss", "h", "hours until the stream drops records that are not durable in every sink, by table")
+	loss := k.Reading("tablewake.reader.loss", "h",
+		"hours until the stream drops records that are not durable in every sink, by table")
 	leases := k.Number("tablewake.reader.leases", "{lease}", "leases that this consumer has, by table")
 	stopped := k.Number("tablewake.reader.stopped", "{shard}", "shards that this consumer reads no further, by table")
-	forecast := k.Reading("tablewake.reader.forecast", "{call}", "GetRecords calls that this consumer makes in 30 days at the rate of late")
-	prefetch := k.Number("tablewake.reader.prefetched", "By", "bytes of pages that were read and that the pipeline did not take yet")
+	forecast := k.Reading("tablewake.reader.forecast", "{call}",
+		"GetRecords calls that this consumer makes in 30 days at the rate of late")
+	prefetch := k.Number("tablewake.reader.prefetched", "By",
+		"bytes of pages that were read and that the pipeline did not take yet")
 	contact := k.Number("tablewake.reader.contact", "1", "1 while the others know that this consumer lives, else 0")
-	unwritten := k.Reading("tablewake.reader.unwritten", "s", "for how long a checkpoint could not be written, or the lease table not be read; 0 where that is no longer than a lease lasts")
-	unrepaired := k.Number("tablewake.reader.unrepaired", "{gap}", "noted gaps whose sinks are not repaired, at the last look (on_gap: repair)")
+	unwritten := k.Reading("tablewake.reader.unwritten", "s",
+		"for how long a checkpoint could not be written, or the lease table not be read; 0 where that is no longer than a lease lasts")
+	unrepaired := k.Number("tablewake.reader.unrepaired", "{gap}",
+		"noted gaps whose sinks are not repaired, at the last look (on_gap: repair)")
 	noLabels := t.attributes(labels{})
 	t.registration = k.Observe(func(_ context.Context, o metric.Observer) error {
 		s := c.Status()

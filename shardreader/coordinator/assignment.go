@@ -52,14 +52,16 @@ import (
 type phase uint8
 
 const (
-	reading      phase = iota // pages are requested and delivered
-	probing                   // pages are requested from the oldest record left, to find whether records are lost
-	confirming                // a gap or the first record is being made durable, or a listing looks for a shard that was not found
-	afterGap                  // pages are requested from the oldest record left, and delivered: the first record ends the gap
-	stoppedAtGap              // as afterGap, but the pages are not delivered
-	stopped                   // the shard is read no further
-	ended                     // the last page is delivered
-	draining                  // the lease is handed over once the pipeline has finished
+	reading phase = iota // pages are requested and delivered
+	probing              // pages are requested from the oldest record left, to find whether records are lost
+	// a gap or the first record is being made durable, or a listing looks for a shard that was not found
+	confirming
+	// pages are requested from the oldest record left, and delivered: the first record ends the gap
+	afterGap
+	stoppedAtGap // as afterGap, but the pages are not delivered
+	stopped      // the shard is read no further
+	ended        // the last page is delivered
+	draining     // the lease is handed over once the pipeline has finished
 )
 
 // requests reports whether pages are requested in a phase.
@@ -123,16 +125,18 @@ const (
 type startState struct {
 	gotPage         bool // a page was received, with records or not
 	positionRefused bool // the stream refused the start position: reading begins at the oldest record left
-	timeUnusable    bool // the start time cannot be the position: the stream refused it, or may have dropped records of that time
-	atLatest        bool // reading began at LATEST: no record is dropped as too old
-	reached         bool // a page had a record of the start time or later
+	// the start time cannot be the position: the stream refused it, or may have dropped records of that time
+	timeUnusable bool
+	atLatest     bool // reading began at LATEST: no record is dropped as too old
+	reached      bool // a page had a record of the start time or later
 }
 
 // emptyPages describes the empty pages in a row.
 type emptyPages struct {
 	count       int
-	afterRecord bool                    // a record was read before the empty pages
-	sent        [endPages]time.Duration // when the requests of the last endPages empty pages were sent, the oldest first; 0 if there are fewer
+	afterRecord bool // a record was read before the empty pages
+	// when the requests of the last endPages empty pages were sent, the oldest first; 0 if there are fewer
+	sent [endPages]time.Duration
 }
 
 // reset forgets the empty pages. afterRecord reports whether a record was read.

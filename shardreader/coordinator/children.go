@@ -62,7 +62,8 @@ func (s *childSearch) begin(c *Coordinator) {
 
 // described handles the result of the call for the children of this shard.
 func (s *childSearch) described(c *Coordinator, d shardreader.StreamDescription, err error) {
-	found := slices.DeleteFunc(slices.Clone(d.Shards), func(child shardreader.Shard) bool { return child.Parent != s.row.Shard })
+	found := slices.DeleteFunc(slices.Clone(d.Shards),
+		func(child shardreader.Shard) bool { return child.Parent != s.row.Shard })
 	switch {
 	case !s.isOpen():
 	case err == nil && len(found) > 0 && d.After == "":

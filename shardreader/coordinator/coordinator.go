@@ -92,8 +92,10 @@ func New(o Options) (*Coordinator, error) {
 		return nil, errors.New("coordinator: Options.ID is empty")
 	case len(o.Sources) == 0:
 		return nil, errors.New("coordinator: Options.Sources is empty: name a table or a stream")
-	case o.Lease < 0 || o.Takeover < 0 || o.Handover < 0 || o.Retention < 0 || o.Checkpoint < 0 || o.ReadEvery < 0 || o.SyncEvery < 0 || o.MaxIdle < 0 || o.Idle < 0:
-		return nil, errors.New("coordinator: Options.Lease, Takeover, Handover, Retention, Checkpoint, ReadEvery, SyncEvery, MaxIdle and Idle must not be negative")
+	case o.Lease < 0 || o.Takeover < 0 || o.Handover < 0 || o.Retention < 0 || o.Checkpoint < 0 || o.ReadEvery < 0 ||
+		o.SyncEvery < 0 || o.MaxIdle < 0 || o.Idle < 0:
+		return nil, errors.New(
+			"coordinator: Options.Lease, Takeover, Handover, Retention, Checkpoint, ReadEvery, SyncEvery, MaxIdle and Idle must not be negative")
 	case o.CallsPerMonth < 0 || o.MaxCalls < 0 || o.Prefetch < 0 || o.DescribeRate < 0:
 		return nil, errors.New("coordinator: Options.CallsPerMonth, MaxCalls, Prefetch and DescribeRate must not be negative")
 	}

@@ -1,9 +1,9 @@
-// Package coordinator decides what one consumer of a fleet does: which shards it reads, what it requests from the stream,
-// what it delivers to the pipeline, and when it writes checkpoints.
+// Package coordinator decides what one consumer of a fleet does: which shards it reads, what it requests from the
+// stream, what it delivers to the pipeline, and when it writes checkpoints.
 //
-// A [Coordinator] is a step function: [Coordinator.Step] handles one [Event] and returns the [Action]s that follow. It has
-// no goroutine, no lock, no clock and no I/O. So a simulation runs a whole fleet in one thread, and the same seed always
-// gives the same run. shardreader/consumer performs the actions and sends the events.
+// A [Coordinator] is a step function: [Coordinator.Step] handles one [Event] and returns the [Action]s that follow. It
+// has no goroutine, no lock, no clock and no I/O. So a simulation runs a whole fleet in one thread, and the same seed
+// always gives the same run. shardreader/consumer performs the actions and sends the events.
 //
 // The coordinator promises, whatever the stream and the lease table return:
 //   - A shard is read only after every record of its parents is durable. A shard ends only if the stream said so in a

@@ -57,7 +57,8 @@ func (c *Coordinator) endCheckWaits(a *assignment) bool {
 	if c.o.Idle == 0 || c.leaving || !c.isQuiet() || a.phase == stoppedAtGap {
 		return false
 	}
-	return !a.emptyPages.enoughForEnd() || !a.emptyPages.shardIsEmpty() || c.endCheck != nil && a.emptyPages.sent[0] < c.endCheck.began
+	return !a.emptyPages.enoughForEnd() || !a.emptyPages.shardIsEmpty() || c.endCheck != nil &&
+		a.emptyPages.sent[0] < c.endCheck.began
 }
 
 // isQuiet reports whether no record came for Options.Idle.

@@ -203,7 +203,8 @@ func (c *Coordinator) updateBroken(rows []leases.Broken) {
 	broken := make(map[string]bool, len(rows))
 	for _, b := range rows {
 		broken[b.Shard] = true
-		c.logOnce("broken "+b.Shard, slog.LevelError, "a row of the lease table cannot be read: its shard and those after it wait until it is repaired",
+		c.logOnce("broken "+b.Shard, slog.LevelError,
+			"a row of the lease table cannot be read: its shard and those after it wait until it is repaired",
 			shardAttr(b.Shard), slog.String("why", b.Why))
 	}
 	for shard := range c.broken {

@@ -65,7 +65,8 @@ func (c *Coordinator) drain(a *assignment, successor string) {
 	c.emit(Drain{a.name})
 	c.after(c.o.Handover, func() {
 		if a.isOpen() && !c.leaving {
-			c.log(slog.LevelWarn, "a requested lease is handed over before all records read of its shard are durable", shardAttr(a.row.Shard))
+			c.log(slog.LevelWarn, "a requested lease is handed over before all records read of its shard are durable",
+				shardAttr(a.row.Shard))
 			c.revokeAndRelease(a)
 		}
 	})

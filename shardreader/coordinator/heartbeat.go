@@ -53,7 +53,8 @@ func (c *Coordinator) checkHeartbeat() {
 		return
 	}
 	c.suspended = true
-	c.log(slog.LevelError, "no heartbeat succeeded for two thirds of the lease time: this consumer reads and writes nothing until one does",
+	c.log(slog.LevelError,
+		"no heartbeat succeeded for two thirds of the lease time: this consumer reads and writes nothing until one does",
 		slog.Int("partitions", len(c.assignments)))
 	c.toTake = nil
 	for a := range c.allAssignments() {

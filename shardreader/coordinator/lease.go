@@ -44,7 +44,8 @@ func (c *Coordinator) isFree(r *row) bool {
 
 // isRequested reports whether a recent request gives another consumer the first right to take a lease.
 func (c *Coordinator) isRequested(r *row) bool {
-	requestedByOther := r.RequestedBy != "" && r.RequestedBy != c.o.ID && c.alive(r.RequestedBy) && !c.consumers[r.RequestedBy].Leaving
+	requestedByOther := r.RequestedBy != "" && r.RequestedBy != c.o.ID && c.alive(r.RequestedBy) &&
+		!c.consumers[r.RequestedBy].Leaving
 	return requestedByOther && c.now-r.unchangedSince <= 4*c.o.ReadEvery
 }
 
@@ -53,7 +54,8 @@ func (c *Coordinator) isRequested(r *row) bool {
 func (c *Coordinator) detectForeign() {
 	c.foreignActive = false
 	for _, r := range c.rows.all() {
-		if r.Owner == "" || r.Ended() || c.isOwn(r) || c.consumers[r.Owner] != nil || c.departed[r.Owner] || c.now-r.unchangedSince > c.o.Takeover {
+		if r.Owner == "" || r.Ended() || c.isOwn(r) || c.consumers[r.Owner] != nil || c.departed[r.Owner] ||
+			c.now-r.unchangedSince > c.o.Takeover {
 			continue
 		}
 		c.foreignActive = true

@@ -6,9 +6,10 @@ import (
 )
 
 const (
-	outageLogEvery = time.Minute      // time between two log lines about one outage
-	failingAfter   = 10 * time.Second // how long the reads of a shard fail before the failure is reported: throttling is often shorter
-	failingCalls   = 3                // number of failed reads in a row before the failure is reported
+	outageLogEvery = time.Minute // time between two log lines about one outage
+	// how long the reads of a shard fail before the failure is reported: throttling is often shorter
+	failingAfter = 10 * time.Second
+	failingCalls = 3 // number of failed reads in a row before the failure is reported
 )
 
 // outage controls the log lines about a long failure.
@@ -52,7 +53,8 @@ func (c *Coordinator) logTableOutage(s survey) {
 	if c.tableOutage.err != nil {
 		attrs = append(attrs, errAttr(c.tableOutage.err))
 	}
-	c.log(slog.LevelError, "the lease table is out of reach: if this consumer ends now, its last records are delivered again", attrs...)
+	c.log(slog.LevelError,
+		"the lease table is out of reach: if this consumer ends now, its last records are delivered again", attrs...)
 }
 
 func roundedAttr(key string, d time.Duration) slog.Attr {
@@ -79,7 +81,8 @@ func (c *Coordinator) logReadOutage(failing []*assignment) {
 		if first {
 			c.readOutage.since = a.readFailure.since
 		}
-		c.log(slog.LevelError, "shards cannot be read: calls fail, and are tried again", slog.Int("shards", len(failing)), slog.String("first", a.row.Shard),
+		c.log(slog.LevelError, "shards cannot be read: calls fail, and are tried again", slog.Int("shards", len(failing)),
+			slog.String("first", a.row.Shard),
 			roundedAttr("age", c.now-a.readFailure.since), slog.Int("attempts", int(a.failures)), errAttr(a.readFailure.err))
 	}
 	if logFailure || len(failing) == 0 {

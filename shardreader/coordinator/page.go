@@ -72,7 +72,8 @@ func (c *Coordinator) startUnknown(a *assignment) bool {
 func (c *Coordinator) saveFirst(a *assignment, page *receivedPage) {
 	r := a.row
 	a.enter(confirming)
-	c.addUntaken(a, int64(page.Page.Bytes)) // while thousands of leases are created, each shard may have a page that waits for its write
+	// while thousands of leases are created, each shard may have a page that waits for its write
+	c.addUntaken(a, int64(page.Page.Bytes))
 	if r.busy {
 		c.after(firstPause, func() { c.resumePage(a, page) })
 		return

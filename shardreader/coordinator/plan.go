@@ -10,12 +10,14 @@ import (
 
 // plan holds the changes that leaseSync makes after a listing of a stream.
 type plan struct {
-	create          []leases.Lease      // missing leases of shards before which no records are lost
-	belowParent     []shardreader.Shard // shards without a lease, whose sequence numbers are not above those of their parents
-	unknownGap      []leases.Lease      // missing leases of shards before which records may be lost
-	unreadAncestors []shardreader.Shard // shards without a lease that have a descendant with a lease: they may not have been read to their ends
-	remove          []*row              // ended leases that are no longer needed
-	drained         bool                // every shard of the stream was read to its end, and no more will come
+	create []leases.Lease // missing leases of shards before which no records are lost
+	// shards without a lease, whose sequence numbers are not above those of their parents
+	belowParent []shardreader.Shard
+	unknownGap  []leases.Lease // missing leases of shards before which records may be lost
+	// shards without a lease that have a descendant with a lease: they may not have been read to their ends
+	unreadAncestors []shardreader.Shard
+	remove          []*row // ended leases that are no longer needed
+	drained         bool   // every shard of the stream was read to its end, and no more will come
 }
 
 // unleasedShards returns the shards that have no lease and should have one.
@@ -29,8 +31,8 @@ func (p plan) unleasedShards() (shards []string) {
 	return shards
 }
 
-// endedLeaseTimes is the number of lease times for which an ended lease is kept. A late call could create a removed lease
-// again. No call takes that long.
+// endedLeaseTimes is the number of lease times for which an ended lease is kept. A late call could create a removed
+// lease again. No call takes that long.
 const endedLeaseTimes = 10
 
 // planLeases compares the leases with a listing.
@@ -45,8 +47,12 @@ const endedLeaseTimes = 10
 //   - A lease that has not ended belongs to an unlisted shard, which may be an ancestor.
 //   - Reading starts at a time that belongs to the unlisted parent.
 func (c *Coordinator) planLeases(arn string, l *listing, unbegun bool, start Start) plan {
-	pl := planner{c: c, listing: l, unbegun: unbegun, start: start, ancestors: c.ancestors(l, anyLease), ancestorsOfMoved: c.ancestors(l, movedOn)}
-	pl.unendedUnlisted = unbegun && c.rows.any(func(r *row) bool { return r.Stream == arn && !r.Ended() && !l.has(r.Shard) })
+	pl := planner{c: c, listing: l, unbegun: unbegun, start: start, ancestors: c.ancestors(l, anyLease),
+		ancestorsOfMoved: c.ancestors(l, movedOn)}
+	pl.unendedUnlisted = unbegun && c.rows.any(func(r *row) bool {
+		return r.Stream == arn && !r.Ended() &&
+			!l.has(r.Shard)
+	})
 	if unbegun {
 		for id := range start.Sequences {
 			l.markAncestors(id, pl.ancestors)
@@ -73,8 +79,9 @@ type planner struct {
 	start            Start
 	ancestors        map[string]bool // shards that have a descendant with a lease
 	ancestorsOfMoved map[string]bool // shards that have a descendant whose lease moved on
-	unendedUnlisted  bool            // a lease that has not ended belongs to an unlisted shard, whose descendants may be unknown
-	plan             plan
+	// a lease that has not ended belongs to an unlisted shard, whose descendants may be unknown
+	unendedUnlisted bool
+	plan            plan
 }
 
 // planUnleased adds a shard to the plan that has no lease, and no descendant with a lease.
@@ -135,7 +142,8 @@ func (pl *planner) create(l leases.Lease) { pl.plan.create = append(pl.plan.crea
 // ended decides whether the stream was read to its end, and which leases are no longer needed.
 func (pl *planner) ended(arn string) {
 	c, p := pl.c, &pl.plan
-	p.drained = pl.listing.status == shardreader.Disabled && len(p.create) == 0 && len(p.unknownGap) == 0 && len(p.belowParent) == 0
+	p.drained = pl.listing.status == shardreader.Disabled && len(p.create) == 0 && len(p.unknownGap) == 0 &&
+		len(p.belowParent) == 0
 	for _, s := range pl.listing.shards {
 		r := c.rows.byID(s.ID)
 		p.drained = p.drained && !c.broken[s.ID] && (pl.ancestors[s.ID] || r != nil && r.Ended())

@@ -11,12 +11,14 @@ import (
 )
 
 const (
-	firstPause       = 50 * time.Millisecond // pause after the first empty page
-	eagerPages       = 20                    // number of first empty pages of a shard that do not prove that it has no record
-	maxBackoff       = 20 * time.Second      // longest backoff of a failing call
-	minExpectedBytes = 16 << 10              // smallest expected size of the next page
-	maxUntakenPages  = 2                     // most pages of a shard that the pipeline has not taken
-	maxNotFoundCalls = 4                     // after this many "not found" in a row a listing decides: some servers list a new shard before it can be read
+	firstPause = 50 * time.Millisecond // pause after the first empty page
+	// number of first empty pages of a shard that do not prove that it has no record
+	eagerPages       = 20
+	maxBackoff       = 20 * time.Second // longest backoff of a failing call
+	minExpectedBytes = 16 << 10         // smallest expected size of the next page
+	maxUntakenPages  = 2                // most pages of a shard that the pipeline has not taken
+	// after this many "not found" in a row a listing decides: some servers list a new shard before it can be read
+	maxNotFoundCalls = 4
 )
 
 // queueCall queues an assignment for its next call, unless it may not call now. dispatch makes the call once memory is

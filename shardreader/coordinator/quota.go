@@ -32,7 +32,9 @@ type describeRequest struct {
 }
 
 // describe makes a DescribeStream call after the calls before it, unless it is no longer wanted then.
-func (c *Coordinator) describe(q shardreader.DescribeQuery, wanted func() bool, done func(shardreader.StreamDescription, error)) {
+func (c *Coordinator) describe(
+	q shardreader.DescribeQuery, wanted func() bool, done func(shardreader.StreamDescription, error),
+) {
 	c.quota.queue = append(c.quota.queue, describeRequest{q, wanted, done})
 }
 
@@ -83,7 +85,8 @@ func (c *Coordinator) reserved(sent time.Duration, e ReserveCallResult) {
 	switch {
 	case e.OK && took <= max(maxReservation, 2*q.fastestReservation) && len(q.queue) > 0:
 		if took > maxReservation {
-			c.logOnce("slow quota", slog.LevelWarn, "taking the right to a DescribeStream call takes long: shards are found slowly",
+			c.logOnce("slow quota", slog.LevelWarn,
+				"taking the right to a DescribeStream call takes long: shards are found slowly",
 				slog.Duration("took", took))
 		}
 		q.tries = 0

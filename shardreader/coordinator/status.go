@@ -53,7 +53,8 @@ func (c *Coordinator) member() leases.Member {
 	s, ends := c.survey(), c.shardEnds()
 	m := leases.Member{
 		Worker: c.o.ID, Name: c.o.Name, Heartbeat: c.heartbeatNumber, Leaving: c.leaving, Leases: len(c.assignments),
-		AtEnd: ends.all, Calls: c.perMonth(), Load: s.load, Routes: c.o.Routes, Quiet: ends.quiet, Busy: ends.busy, Pending: s.pending, Stopped: s.stopped,
+		AtEnd: ends.all, Calls: c.perMonth(), Load: s.load, Routes: c.o.Routes, Quiet: ends.quiet, Busy: ends.busy,
+		Pending: s.pending, Stopped: s.stopped,
 		Behind: make(map[string]time.Time), Failing: make(map[string]leases.ReadFailure),
 	}
 	for shard := range c.broken {
@@ -67,7 +68,8 @@ func (c *Coordinator) member() leases.Member {
 		m.Behind[a.row.Shard] = a.posTime
 	}
 	for _, a := range s.failing[:min(len(s.failing), maxReported)] {
-		m.Failing[a.row.Shard] = leases.ReadFailure{Since: a.readFailure.at.UTC(), Class: redact.ErrorClass(a.readFailure.err)}
+		m.Failing[a.row.Shard] = leases.ReadFailure{Since: a.readFailure.at.UTC(),
+			Class: redact.ErrorClass(a.readFailure.err)}
 	}
 	m.Stopped, m.Behind, m.Failing = nilIfEmpty(m.Stopped), nilIfEmpty(m.Behind), nilIfEmpty(m.Failing)
 	return m

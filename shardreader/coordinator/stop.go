@@ -12,7 +12,8 @@ func (c *Coordinator) shutdown() {
 	}
 	c.leaving, c.leavingSince = true, c.now
 	c.toTake = nil
-	c.log(slog.LevelInfo, "leaving: each lease is released once its records are durable", slog.Int("partitions", len(c.assignments)))
+	c.log(slog.LevelInfo, "leaving: each lease is released once its records are durable",
+		slog.Int("partitions", len(c.assignments)))
 	for a := range c.allAssignments() {
 		a.successor = ""
 		c.drain(a, "")

@@ -171,7 +171,8 @@ func (c *Coordinator) follows(s *source, i int) bool {
 		return true
 	}
 	for arn := range c.begunStreams { // also a stream that is no longer listed and has no leases any more
-		if s.Table != "" && shardreader.StreamFromARN(arn).Table == s.Table && compareStreams(newStream(arn), s.streams[i]) < 0 {
+		if s.Table != "" && shardreader.StreamFromARN(arn).Table == s.Table &&
+			compareStreams(newStream(arn), s.streams[i]) < 0 {
 			return true
 		}
 	}

@@ -17,10 +17,10 @@ import (
 // replace it.
 const followEvery = 15 * time.Second
 
-// leaseSync compares the leases with the listed streams, one source after the other. Only the leading consumer does that.
-// For each source it lists the streams, and reads the lease table for those that were begun. It writes the stream into
-// leases of another application. Then, from the first stream that is read, it lists the stream, reads the lease table again,
-// because other consumers may have made leases since, and writes the plan.
+// leaseSync compares the leases with the listed streams, one source after the other. Only the leading consumer does
+// that. For each source it lists the streams, and reads the lease table for those that were begun. It writes the stream
+// into leases of another application. Then, from the first stream that is read, it lists the stream, reads the lease
+// table again, because other consumers may have made leases since, and writes the plan.
 //
 // A stream is begun once the stream before it was read to its end. So the changes of an item keep their order if the
 // table's stream is switched off and on.
@@ -321,7 +321,8 @@ func unknownIn(stream, shard string) record.Gap {
 func (c *Coordinator) gapBetween(st *stream) record.Gap {
 	g := record.Gap{StreamARN: st.arn, UnknownExtent: true}
 	for _, r := range c.rows.all() {
-		if at := r.Time.Truncate(time.Second); shardreader.StreamFromARN(r.Stream).Table == shardreader.StreamFromARN(st.arn).Table && at.After(g.From) {
+		if at := r.Time.Truncate(time.Second); shardreader.StreamFromARN(r.Stream).Table == shardreader.StreamFromARN(
+			st.arn).Table && at.After(g.From) {
 			g.From = at
 		}
 	}
@@ -331,7 +332,8 @@ func (c *Coordinator) gapBetween(st *stream) record.Gap {
 	return g
 }
 
-// noteUnknown notes and logs, once, that records before a shard may be lost, or between two streams. Then it calls done.
+// noteUnknown notes and logs, once, that records before a shard may be lost, or between two streams. Then it calls
+// done.
 func (s *leaseSync) noteUnknown(c *Coordinator, text string, g record.Gap, done func()) {
 	topic := "unknown " + cmp.Or(g.Shard, g.StreamARN)
 	if c.logged[topic] {

@@ -178,7 +178,8 @@ func (s *unreadSearch) stream(st *stream, l *listing) (why string, stops bool) {
 		}
 		stops = stops || c.broken[shard.ID]
 	}
-	if takesWrites := l.status == shardreader.Enabled || l.status == shardreader.Enabling; takesWrites && !stops && !l.hasOpen() {
+	if takesWrites := l.status == shardreader.Enabled || l.status == shardreader.Enabling; takesWrites && !stops &&
+		!l.hasOpen() {
 		return "stream " + st.arn + " lists no open shard yet", false
 	}
 	return "", stops

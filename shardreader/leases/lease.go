@@ -40,8 +40,10 @@ type Lease struct {
 	From  time.Time `json:"from,omitzero"`
 	Time  time.Time `json:"time,omitzero"`
 
-	RequestedBy string `json:"wanted,omitempty"` // id of the consumer that requests the lease from its owner; own, stored as "wanted"
-	Pinned      string `json:"pinned,omitempty"` // Member.Name of the consumer that should read the shard, even if it has more leases than others; own
+	// id of the consumer that requests the lease from its owner; own, stored as "wanted"
+	RequestedBy string `json:"wanted,omitempty"`
+	// Member.Name of the consumer that should read the shard, even if it has more leases than others; own
+	Pinned string `json:"pinned,omitempty"`
 
 	// Stopped is the reason why the shard is not read past its checkpoint; "" if it is read; own. Stopped belongs to
 	// the checkpoint: the next checkpoint clears it.

@@ -10,9 +10,10 @@ import (
 // Member is the row of one consumer. The consumer writes it with every heartbeat; the other consumers and `status` read
 // it. The tags are the JSON of leases/file, which writes the maps itself.
 type Member struct {
-	Worker    string `json:"worker"`         // consumer id, unique to the process
-	Name      string `json:"name,omitempty"` // name that stays the same over restarts; Lease.Pinned refers to it. Default: Worker
-	Heartbeat int64  `json:"beat"`           // number of the heartbeat; rises by 1 with each
+	Worker string `json:"worker"` // consumer id, unique to the process
+	// name that stays the same over restarts; Lease.Pinned refers to it. Default: Worker
+	Name      string `json:"name,omitempty"`
+	Heartbeat int64  `json:"beat"` // number of the heartbeat; rises by 1 with each
 
 	Leaving bool    `json:"leaving,omitempty"` // the consumer releases its leases, and takes none
 	Leases  int     `json:"leases"`            // number of leases that the consumer owns, without ended leases
@@ -57,7 +58,8 @@ type ReadFailure struct {
 
 // Clone returns a deep copy of m.
 func (m Member) Clone() Member {
-	m.Behind, m.Stopped, m.Failing, m.Busy = maps.Clone(m.Behind), maps.Clone(m.Stopped), maps.Clone(m.Failing), slices.Clone(m.Busy)
+	m.Behind, m.Stopped, m.Failing, m.Busy = maps.Clone(m.Behind), maps.Clone(m.Stopped), maps.Clone(m.Failing),
+		slices.Clone(m.Busy)
 	return m
 }
 

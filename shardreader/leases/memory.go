@@ -23,7 +23,8 @@ var _ Table = (*Memory)(nil)
 
 // NewMemory returns a table with the leases, members and begun streams of s.
 func NewMemory(s Snapshot) *Memory {
-	m := &Memory{leases: make(map[string]Lease), members: make(map[string]Member), quotas: make(map[string]int64), begunStreams: make(map[string]bool)}
+	m := &Memory{leases: make(map[string]Lease), members: make(map[string]Member), quotas: make(map[string]int64),
+		begunStreams: make(map[string]bool)}
 	for _, l := range s.Leases {
 		m.leases[l.Shard] = l.stored()
 	}

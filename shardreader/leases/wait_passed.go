@@ -14,7 +14,10 @@ const passedInterval = 2 * time.Second
 // WaitPassed blocks until every shard is read past the time at, and all records before that time are durable. It calls
 // read for the present leases. clockSkew is the maximum difference between clocks. WaitPassed calls tell with a text
 // that says what it waits for, whenever the text changes.
-func WaitPassed(ctx context.Context, read func(ctx context.Context) (Snapshot, error), at time.Time, clockSkew time.Duration, tell func(text string)) error {
+func WaitPassed(
+	ctx context.Context, read func(ctx context.Context) (Snapshot, error), at time.Time, clockSkew time.Duration,
+	tell func(text string),
+) error {
 	if err := pipeline.Sleep(ctx, time.Until(at)); err != nil {
 		return err
 	}
@@ -46,7 +49,8 @@ func WaitPassed(ctx context.Context, read func(ctx context.Context) (Snapshot, e
 		case len(snapshot.Members) == 0:
 			text = "waiting for a consumer: none runs"
 		default:
-			text = fmt.Sprintf("waiting until %d shards are read past %s, first %s", len(shards), at.Format(time.RFC3339), shards[0])
+			text = fmt.Sprintf("waiting until %d shards are read past %s, first %s", len(shards), at.Format(time.RFC3339),
+				shards[0])
 			if shard, why := snapshot.firstStopped(shards); shard != "" {
 				text += fmt.Sprintf("; %s is read no further: %s", shard, why)
 			}

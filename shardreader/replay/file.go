@@ -57,7 +57,10 @@ func (b *block) add(r savedRecord) {
 
 // openFile returns a file that reads in, beginning at from. r is the content on disk. Closing the file calls closeRaw
 // to close r. If openFile fails, it calls closeRaw itself.
-func openFile(in inputs.File, r io.Reader, closeRaw func(), interruptible func(io.Reader) io.Reader, blockBytes, maxRecord int, from inputPosition) (*file, error) {
+func openFile(
+	in inputs.File, r io.Reader, closeRaw func(), interruptible func(io.Reader) io.Reader, blockBytes, maxRecord int,
+	from inputPosition,
+) (*file, error) {
 	plain, closeUnpacker, err := inputs.Decompress(r)
 	if err != nil {
 		closeRaw()

@@ -53,10 +53,14 @@ func (f *file) recognize() error {
 func foreignError(head []byte) error {
 	head = bytes.TrimLeft(head, " \t\r\n")
 	if startsWithMember(head, "Item") {
-		return fmt.Errorf("%w: %w (items, not changes): replay takes stream records, and tablewake backfill --items takes items", errForeign, ErrExport)
+		return fmt.Errorf(
+			"%w: %w (items, not changes): replay takes stream records, and tablewake backfill --items takes items", errForeign,
+			ErrExport)
 	}
-	if bytes.Contains(head, []byte(`"WriteTimestampMicros"`)) && (startsWithMember(head, "Metadata") || startsWithMember(head, "Keys")) {
-		return fmt.Errorf("%w: %w (an incremental one, without the order of changes): replay takes stream records", errForeign, ErrExport)
+	if bytes.Contains(head, []byte(`"WriteTimestampMicros"`)) &&
+		(startsWithMember(head, "Metadata") || startsWithMember(head, "Keys")) {
+		return fmt.Errorf("%w: %w (an incremental one, without the order of changes): replay takes stream records",
+			errForeign, ErrExport)
 	}
 	if startsWithMember(head, record.NewestOnly) {
 		return errNewestOnly
@@ -66,14 +70,17 @@ func foreignError(head []byte) error {
 			return nil
 		}
 	}
-	if rest, ok := bytes.CutPrefix(head, []byte("[")); ok && bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte("]")) {
+	if rest, ok := bytes.CutPrefix(head, []byte("[")); ok &&
+		bytes.HasPrefix(bytes.TrimLeft(rest, " \t\r\n"), []byte("]")) {
 		return nil // an array without records
 	}
 	if bytes.HasPrefix(head, []byte{0xff, 0xfe}) || bytes.HasPrefix(head, []byte{0xfe, 0xff}) {
 		return fmt.Errorf("%w that can be read: it is UTF-16, as PowerShell writes it; save it as UTF-8", errForeign)
 	}
 	if startsWithMember(head, "Items") {
-		return fmt.Errorf("%w: it is the output of a scan (items, not changes): tablewake backfill --items takes items, one a line", errForeign)
+		return fmt.Errorf(
+			"%w: it is the output of a scan (items, not changes): tablewake backfill --items takes items, one a line",
+			errForeign)
 	}
 	reason := "it is no JSON"
 	switch first, _, _ := bytes.Cut(head, newline); {

@@ -51,7 +51,8 @@ func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err erro
 	before := r.raw[:min(failedAt, len(r.raw))]
 	r.broken.offset += int64(len(before))
 	r.broken.line += int64(bytes.Count(before, newline))
-	r.broken.err = fmt.Errorf("%w; %d bytes up to line %d are not read: mend them, and replay them", cause, len(r.raw), r.line+int64(bytes.Count(r.raw, newline)))
+	r.broken.err = fmt.Errorf("%w; %d bytes up to line %d are not read: mend them, and replay them", cause, len(r.raw),
+		r.line+int64(bytes.Count(r.raw, newline)))
 	return r, true, nil
 }
 
@@ -59,7 +60,8 @@ func (d *documents) skipBroken(cause error) (r savedRecord, found bool, err erro
 // record or event begins at that index. If the text is too large, resume consumes the text that it has skipped.
 func (d *documents) resume(indent int) (end int, hasRecord bool) {
 	// A line that is a document of its own is skipped completely, unless it begins with a closing bracket.
-	inOwnLine := indent >= 0 && d.within == betweenDocuments && !d.uncertain && bytes.IndexByte([]byte("]}"), d.w.buf[0]) < 0
+	inOwnLine := indent >= 0 && d.within == betweenDocuments && !d.uncertain &&
+		bytes.IndexByte([]byte("]}"), d.w.buf[0]) < 0
 	for i := 1; ; {
 		if i > d.w.maxRecord {
 			d.w.consume(i)

@@ -19,12 +19,15 @@ const Partition = "replay"
 
 // Options configure a Source.
 type Options struct {
-	Paths      []string                     // required: files, folders (recursively, in the order of names) and "-" for standard input
-	Stdin      io.Reader                    // standard input. Default: os.Stdin
-	Decoder    record.DecoderOptions        // options of the decoder
-	From       pipeline.Position            // position at which an earlier replay of the same paths ended. Default: the start
-	BlockBytes int                          // size of the blocks into which files are split. Default: 1 MiB
-	Skipped    func(path string, why error) // called for each file of a folder that has no stream records. Default: not called
+	// required: files, folders (recursively, in the order of names) and "-" for standard input
+	Paths   []string
+	Stdin   io.Reader             // standard input. Default: os.Stdin
+	Decoder record.DecoderOptions // options of the decoder
+	// position at which an earlier replay of the same paths ended. Default: the start
+	From       pipeline.Position
+	BlockBytes int // size of the blocks into which files are split. Default: 1 MiB
+	// called for each file of a folder that has no stream records. Default: not called
+	Skipped func(path string, why error)
 }
 
 // Source reads saved records. Only one goroutine may call Read; any goroutine may call Progress.
@@ -48,7 +51,8 @@ type Source struct {
 
 var _ pipeline.Source = (*Source)(nil)
 
-// Open lists the files of o.Paths, and fails if a path does not exist or cannot be read. The caller must close the source.
+// Open lists the files of o.Paths, and fails if a path does not exist or cannot be read. The caller must close the
+// source.
 func Open(o Options) (*Source, error) {
 	if len(o.Paths) == 0 {
 		return nil, errors.New("replay: Paths is empty: name files, folders, or - for standard input")
@@ -158,7 +162,8 @@ func (s *Source) open() {
 	s.filesOpened.Add(1)
 	raw, closeRaw, err := s.openRaw(in)
 	if err == nil {
-		s.file, err = openFile(in, &countingReader{raw, &s.bytesRead}, closeRaw, s.interruptible, s.o.BlockBytes, s.maxRecord, from)
+		s.file, err = openFile(in, &countingReader{raw, &s.bytesRead}, closeRaw, s.interruptible, s.o.BlockBytes, s.maxRecord,
+			from)
 	}
 	if err != nil && !errors.Is(err, errInterrupted) {
 		s.broken = append(s.broken, &FileError{File: in.Path, Offset: from.Offset, Line: from.Line, Err: err})
@@ -188,7 +193,8 @@ func (s *Source) endFile(err error) {
 		}
 	}
 	for _, e := range faults {
-		s.broken = append(s.broken, &FileError{File: f.Path, Offset: e.offset, Line: e.line, Unread: e.unread, More: e.repeats, Err: e.err})
+		s.broken = append(s.broken, &FileError{File: f.Path, Offset: e.offset, Line: e.line, Unread: e.unread,
+			More: e.repeats, Err: e.err})
 	}
 	f.close()
 	s.file = nil
@@ -219,7 +225,8 @@ type Progress struct {
 
 // Progress returns the progress so far. It is safe for concurrent use.
 func (s *Source) Progress() Progress {
-	return Progress{Bytes: s.bytesRead.Load(), TotalBytes: s.totalBytes, Files: int(s.filesOpened.Load()), TotalFiles: s.fileCount}
+	return Progress{Bytes: s.bytesRead.Load(), TotalBytes: s.totalBytes, Files: int(s.filesOpened.Load()),
+		TotalFiles: s.fileCount}
 }
 
 // interruptible returns a reader of r that fails when the context of the running Read is done. That is checked often,

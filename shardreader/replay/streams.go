@@ -17,7 +17,8 @@ type StreamError struct {
 
 // Error returns both locations, and what to do.
 func (e *StreamError) Error() string {
-	return fmt.Sprintf("%s: the record does not name its stream, and the record at %s does, so their versions cannot be compared: name the stream with --stream-arn", e.Unnamed, e.Named)
+	return fmt.Sprintf(
+		"%s: the record does not name its stream, and the record at %s does, so their versions cannot be compared: name the stream with --stream-arn", e.Unnamed, e.Named)
 }
 
 // Redacted returns Error without the locations, because the names of archive objects contain values.

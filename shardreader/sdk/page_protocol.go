@@ -30,7 +30,10 @@ func (p *pageProtocol) wrap(o *dynamodbstreams.Options) {
 }
 
 // DeserializeResponse decodes a page into p.page. It does not set out, which GetRecords ignores.
-func (p *pageProtocol) DeserializeResponse(ctx context.Context, schema *smithy.OperationSchema, types *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
+func (p *pageProtocol) DeserializeResponse(
+	ctx context.Context, schema *smithy.OperationSchema, types *smithy.TypeRegistry, resp *smithyhttp.Response,
+	out smithy.Deserializable,
+) error {
 	p.page = record.GetRecordsPage{}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return p.ClientProtocol.DeserializeResponse(ctx, schema, types, resp, out)

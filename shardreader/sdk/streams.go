@@ -56,7 +56,9 @@ func (s *Streams) ListStreams(ctx context.Context, table, after string) (shardre
 }
 
 // DescribeStream implements [shardreader.API].
-func (s *Streams) DescribeStream(ctx context.Context, q shardreader.DescribeQuery) (shardreader.StreamDescription, error) {
+func (s *Streams) DescribeStream(
+	ctx context.Context, q shardreader.DescribeQuery,
+) (shardreader.StreamDescription, error) {
 	in := &dynamodbstreams.DescribeStreamInput{
 		StreamArn:             aws.String(q.StreamARN),
 		ExclusiveStartShardId: nilIfEmpty(q.After),
@@ -116,7 +118,8 @@ func (s *Streams) GetShardIterator(ctx context.Context, at shardreader.ShardPosi
 			// DynamoDB Local returns this code instead of refusing the type. Its code for other failures is
 			// InternalServerError.
 			return "", &shardreader.Error{
-				Op: e.Op, Subject: e.Subject, Err: awserr.WithoutOperation(err), Hint: "a server that does not know AT_TIMESTAMP is read from TRIM_HORIZON",
+				Op: e.Op, Subject: e.Subject, Err: awserr.WithoutOperation(err),
+				Hint: "a server that does not know AT_TIMESTAMP is read from TRIM_HORIZON",
 			}
 		}
 		return "", e

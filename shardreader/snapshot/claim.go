@@ -51,7 +51,8 @@ func (s *Source) claimParts() {
 				s.fail(err)
 				return
 			}
-			s.log.LogAttrs(s.ctx, slog.LevelWarn, "parts of a snapshot cannot be claimed: the next try follows", slog.String("error", redact.LogText(err)))
+			s.log.LogAttrs(s.ctx, slog.LevelWarn, "parts of a snapshot cannot be claimed: the next try follows",
+				slog.String("error", redact.LogText(err)))
 		}
 		t.Reset(wait)
 		signal(s.changed)
@@ -196,7 +197,8 @@ func (s *Source) claim(p *part) error {
 	s.mu.Lock()
 	old := p.stored
 	s.mu.Unlock()
-	next := state.Part{Run: s.o.Run, ID: p.ID, Owner: s.o.Owner, Counter: old.Counter + 1, Position: old.Position, Items: old.Items}
+	next := state.Part{Run: s.o.Run, ID: p.ID, Owner: s.o.Owner, Counter: old.Counter + 1, Position: old.Position,
+		Items: old.Items}
 	ctx, cancel := context.WithTimeout(s.ctx, s.o.ClaimTime)
 	defer cancel()
 	ok, err := s.o.Backfills.SetPart(ctx, old, next)

@@ -222,7 +222,8 @@ func (s *Source) renew(c *claimedPart) {
 }
 
 func (s *Source) logStoreFailed(c *claimedPart, err error) {
-	s.log.LogAttrs(s.ctx, slog.LevelWarn, "the claim on a part of a snapshot cannot be renewed: another process may take the part over",
+	s.log.LogAttrs(s.ctx, slog.LevelWarn,
+		"the claim on a part of a snapshot cannot be renewed: another process may take the part over",
 		slog.String("part", c.ID), slog.String("error", redact.LogText(err)))
 }
 
@@ -277,7 +278,8 @@ func (s *Source) lose(c *claimedPart) {
 	c.losses++
 	control := s.control
 	s.mu.Unlock()
-	s.log.LogAttrs(s.ctx, slog.LevelWarn, "another process has taken over a part of a snapshot: it is not read on here", slog.String("part", c.ID))
+	s.log.LogAttrs(s.ctx, slog.LevelWarn, "another process has taken over a part of a snapshot: it is not read on here",
+		slog.String("part", c.ID))
 	if control != nil {
 		control.Revoke(errLost, c.name)
 	}

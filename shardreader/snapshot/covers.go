@@ -18,7 +18,8 @@ func (n *Narrowing) Covers(when *expr.Item) bool {
 		return false
 	}
 	clause := when.Clause()
-	if n.keyPrefix != nil && !implies(clause, expr.Clause{Kind: expr.TextStarts, Attribute: n.key, Texts: []string{n.prefix}}) {
+	if n.keyPrefix != nil && !implies(clause, expr.Clause{Kind: expr.TextStarts, Attribute: n.key,
+		Texts: []string{n.prefix}}) {
 		return false
 	}
 	if len(n.types) > 0 && !implies(clause, n.typeClause()) {

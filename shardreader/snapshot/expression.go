@@ -39,7 +39,8 @@ func (n *Narrowing) Expression() Expression {
 	if n.filter != nil {
 		parts = append(parts, conjuncts(n.filter.Clause())...)
 	}
-	w := &expressionWriter{expression: Expression{Names: map[string]string{}, Values: map[string]item.Value{}}, names: map[string]string{}}
+	w := &expressionWriter{expression: Expression{Names: map[string]string{}, Values: map[string]item.Value{}},
+		names: map[string]string{}}
 	if n.keyPrefix != nil {
 		w.add(func() string { return w.keyStarts(n.key, n.prefix) })
 	}
@@ -99,7 +100,8 @@ func (w *expressionWriter) add(part func() string) {
 // refuses unused placeholders.
 func (w *expressionWriter) attempt(part func() string) string {
 	saved := *w
-	saved.expression.Names, saved.expression.Values, saved.names = maps.Clone(w.expression.Names), maps.Clone(w.expression.Values), maps.Clone(w.names)
+	saved.expression.Names, saved.expression.Values, saved.names = maps.Clone(w.expression.Names),
+		maps.Clone(w.expression.Values), maps.Clone(w.names)
 	text := part()
 	if text == "" {
 		*w = saved
@@ -188,14 +190,16 @@ func (w *expressionWriter) textStarts(c expr.Clause, opposite bool) string {
 		return w.negate(c.Attribute, text)
 	}
 	w.operators += 4
-	return fmt.Sprintf("(%s OR attribute_exists(%s) AND NOT attribute_type(%s, %s))", text, name, name, w.value(item.StringValue("S")))
+	return fmt.Sprintf("(%s OR attribute_exists(%s) AND NOT attribute_type(%s, %s))", text, name, name,
+		w.value(item.StringValue("S")))
 }
 
 // keyStarts returns a text that compares a key attribute, an S or a B, with a prefix.
 func (w *expressionWriter) keyStarts(attribute, prefix string) string {
 	name := w.name(attribute)
 	w.operators += 2
-	return fmt.Sprintf("(begins_with(%s, %s) OR begins_with(%s, %s))", name, w.value(item.StringValue(prefix)), name, w.value(item.BinaryValue([]byte(prefix))))
+	return fmt.Sprintf("(begins_with(%s, %s) OR begins_with(%s, %s))", name, w.value(item.StringValue(prefix)), name,
+		w.value(item.BinaryValue([]byte(prefix))))
 }
 
 // negate returns the opposite of text. It is true if the attribute is absent, independent of DynamoDB's rules for

@@ -31,10 +31,12 @@ type SourceOptions struct {
 	Run       string    // required: id of the backfill in Backfills
 	Owner     string    // required: id of this process. No other process may ever use the same id
 
-	Concurrency int                       // number of parts that are read concurrently. Default: 4
-	ClaimTime   time.Duration             // a claim that is not renewed for this time is taken over. All processes must have the same time. Default: 30s
-	Throttle    func(ctx context.Context) // blocks until the next page of a part may be read; called concurrently. Default: nothing blocks
-	Logger      *slog.Logger              // Default: discards
+	Concurrency int // number of parts that are read concurrently. Default: 4
+	// a claim that is not renewed for this time is taken over. All processes must have the same time. Default: 30s
+	ClaimTime time.Duration
+	// blocks until the next page of a part may be read; called concurrently. Default: nothing blocks
+	Throttle func(ctx context.Context)
+	Logger   *slog.Logger // Default: discards
 }
 
 // Source reads the parts of a snapshot that this process claims. Its partitions are parts. The partition "ID~n" is the
@@ -218,7 +220,8 @@ func (s *Source) result() error {
 	for i, p := range failedParts {
 		causes[i] = p.err
 	}
-	return errs.Errorf("%d of %d parts were not read to their end, and the others are done: %w", len(failedParts), len(s.parts), errors.Join(causes...))
+	return errs.Errorf("%d of %d parts were not read to their end, and the others are done: %w", len(failedParts),
+		len(s.parts), errors.Join(causes...))
 }
 
 // Pause implements [pipeline.Pauser].

@@ -21,7 +21,9 @@ func (c describedCall) errorOf(err error) *shardreader.Error {
 }
 
 // call runs an operation that returns T. A fault may break the answer. wire returns the answer as in HTTP.
-func call[T any](ctx context.Context, s *Server, c describedCall, wire func(T) map[string]any, do func() (T, *failure)) (T, error) {
+func call[T any](
+	ctx context.Context, s *Server, c describedCall, wire func(T) map[string]any, do func() (T, *failure),
+) (T, error) {
 	var none T
 	out, fault, err := execute(ctx, s, c, do)
 	switch {
@@ -40,7 +42,9 @@ func call[T any](ctx context.Context, s *Server, c describedCall, wire func(T) m
 }
 
 // execute runs an operation. A fault may replace the operation.
-func execute[T any](ctx context.Context, s *Server, c describedCall, do func() (T, *failure)) (out T, fault Fault, err error) {
+func execute[T any](
+	ctx context.Context, s *Server, c describedCall, do func() (T, *failure),
+) (out T, fault Fault, err error) {
 	var f *failure
 	if ctx.Err() != nil {
 		return out, fault, c.errorOf(context.Cause(ctx))

@@ -105,7 +105,8 @@ func (s *Server) answer(req *http.Request, name string, in []byte) (status int, 
 	var r request
 	var parseFailure *failure
 	if err := json.Unmarshal(in, &r); err != nil {
-		parseFailure = &failure{code: "SerializationException", message: "the request is no JSON that belongs to this operation"}
+		parseFailure = &failure{code: "SerializationException",
+			message: "the request is no JSON that belongs to this operation"}
 	}
 	c.Stream, c.Shard = r.StreamArn, r.ShardID
 	if parseFailure == nil && c.Op == "GetRecords" {
@@ -158,7 +159,8 @@ func (s *Server) run(op string, r request) (encode func() body, f *failure) {
 		keys := s.keysOf(d.Table)
 		return func() body { return bodyOf(wireDescription(d, keys)) }, f
 	case "GetShardIterator":
-		at := shardreader.ShardPosition{StreamARN: r.StreamArn, Shard: r.ShardID, Type: r.ShardIteratorType, Sequence: r.SequenceNumber}
+		at := shardreader.ShardPosition{StreamARN: r.StreamArn, Shard: r.ShardID, Type: r.ShardIteratorType,
+			Sequence: r.SequenceNumber}
 		if r.Timestamp != 0 {
 			at.Time = time.UnixMilli(int64(math.Round(r.Timestamp * 1000)))
 		}

@@ -55,7 +55,8 @@ func (s *Server) describeStream(q shardreader.DescribeQuery, limit int) (shardre
 	}
 	if q.After != "" { // ids are ordered by time, so the id of a removed shard still has a position
 		var found bool
-		index, found = slices.BinarySearchFunc(shards, q.After, func(sh *shard, id string) int { return strings.Compare(sh.id, id) })
+		index, found = slices.BinarySearchFunc(shards, q.After,
+			func(sh *shard, id string) int { return strings.Compare(sh.id, id) })
 		if found || step < 0 {
 			index += step
 		}
@@ -83,8 +84,10 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 	if f != nil {
 		return "", f
 	}
-	if at.Sequence != "" && (at.Type == shardreader.TrimHorizon || at.Type == shardreader.Latest || at.Type == shardreader.AtTimestamp) {
-		return "", invalid("One or more parameter values were invalid: SequenceNumber should not be passed for this iterator type")
+	if at.Sequence != "" && (at.Type == shardreader.TrimHorizon || at.Type == shardreader.Latest ||
+		at.Type == shardreader.AtTimestamp) {
+		return "",
+			invalid("One or more parameter values were invalid: SequenceNumber should not be passed for this iterator type")
 	}
 	it := iterator{stream: at.StreamARN, shard: at.Shard, created: s.o.Now()}
 	beforeFirst := len(sh.records) == 0 // the position is before the first record, which may not exist yet
@@ -99,10 +102,12 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 			return "", invalid("One or more parameter values were invalid: Invalid SequenceNumber")
 		}
 		if n < sh.first || n > max(sh.last(), sh.first) {
-			return "", invalid("One or more parameter values were invalid: Invalid SequenceNumber: it is not of shard %s", at.Shard)
+			return "", invalid("One or more parameter values were invalid: Invalid SequenceNumber: it is not of shard %s",
+				at.Shard)
 		}
 		it.index = sh.indexFrom(n)
-		beforeFirst = beforeFirst || n < sh.records[0].number && (at.Type == shardreader.AtSequence || n+1 < sh.records[0].number)
+		beforeFirst = beforeFirst || n < sh.records[0].number &&
+			(at.Type == shardreader.AtSequence || n+1 < sh.records[0].number)
 		recordIndex := it.index // with StrictTrim, the record at this position must not be trimmed
 		if at.Type == shardreader.AfterSequence && it.index < len(sh.records) && sh.records[it.index].number == n {
 			it.index++
@@ -121,7 +126,9 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 		}
 		it.index = sh.indexAt(at.Time)
 	default:
-		return "", invalid("Value '%s' at 'shardIteratorType' failed to satisfy constraint: Member must satisfy enum value set: [AFTER_SEQUENCE_NUMBER, LATEST, AT_SEQUENCE_NUMBER, AT_TIMESTAMP, TRIM_HORIZON]", at.Type)
+		return "",
+			invalid(
+				"Value '%s' at 'shardIteratorType' failed to satisfy constraint: Member must satisfy enum value set: [AFTER_SEQUENCE_NUMBER, LATEST, AT_SEQUENCE_NUMBER, AT_TIMESTAMP, TRIM_HORIZON]", at.Type)
 	}
 	if beforeFirst && s.o.RefuseBelow {
 		it.index = belowAll
@@ -131,7 +138,9 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 
 // errNoTimestamps is the error answer of a server that does not know AT_TIMESTAMP.
 var errNoTimestamps = &failure{
-	code: "InternalFailure", message: "The request processing has failed because of an unknown error, exception or failure.", status: http.StatusInternalServerError,
+	code:    "InternalFailure",
+	message: "The request processing has failed because of an unknown error, exception or failure.",
+	status:  http.StatusInternalServerError,
 }
 
 // getRecords returns the body of an answer.
@@ -211,5 +220,6 @@ func parseIterator(text string) (iterator, *failure) {
 	if err1 != nil || err2 != nil || err3 != nil || index < belowAll {
 		return iterator{}, invalid("Invalid ShardIterator")
 	}
-	return iterator{stream: fields[0], shard: fields[2], index: index, emptyPages: emptyPages, created: time.Unix(0, created)}, nil
+	return iterator{stream: fields[0], shard: fields[2], index: index, emptyPages: emptyPages,
+		created: time.Unix(0, created)}, nil
 }

@@ -21,7 +21,8 @@ type Options struct {
 
 	IteratorLife time.Duration // Default: 15m
 	Retention    time.Duration // retention of records, of closed shards and of disabled streams. Default: 24h
-	StrictTrim   bool          // refuse a position after a trimmed record, even if the next record is not trimmed. Default: accept it
+	// refuse a position after a trimmed record, even if the next record is not trimmed. Default: accept it
+	StrictTrim bool
 
 	// RefuseBelow refuses GetRecords at a position before the first record of a shard, with TrimmedDataAccessException,
 	// although no record was trimmed. DynamoDB Local refuses such a position if other tables were written between the

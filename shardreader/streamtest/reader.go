@@ -37,7 +37,9 @@ func (r *Reader) ListStreams(ctx context.Context, table, after string) (shardrea
 }
 
 // DescribeStream implements [shardreader.API].
-func (r *Reader) DescribeStream(ctx context.Context, q shardreader.DescribeQuery) (shardreader.StreamDescription, error) {
+func (r *Reader) DescribeStream(
+	ctx context.Context, q shardreader.DescribeQuery,
+) (shardreader.StreamDescription, error) {
 	c := describedCall{Call{Op: "DescribeStream", Reader: r.name, Stream: q.StreamARN, Shard: q.ChildrenOf}, q.StreamARN}
 	return call(ctx, r.server, c, wireShards, func() (shardreader.StreamDescription, *failure) {
 		return r.server.describeStream(q, r.server.o.PageShards)
@@ -46,7 +48,8 @@ func (r *Reader) DescribeStream(ctx context.Context, q shardreader.DescribeQuery
 
 // GetShardIterator implements [shardreader.API].
 func (r *Reader) GetShardIterator(ctx context.Context, at shardreader.ShardPosition) (string, error) {
-	c := describedCall{Call{Op: "GetShardIterator", Reader: r.name, Stream: at.StreamARN, Shard: at.Shard}, "shard " + at.Shard}
+	c := describedCall{Call{Op: "GetShardIterator", Reader: r.name, Stream: at.StreamARN, Shard: at.Shard},
+		"shard " + at.Shard}
 	return call(ctx, r.server, c, wireIterator, func() (string, *failure) {
 		return r.server.getShardIterator(at)
 	})

@@ -69,6 +69,7 @@ func (st *Stream) owner(key string) *shard {
 
 // writableIndex returns the index of an open shard in st.writable.
 func (st *Stream) writableIndex(sh *shard) int {
-	i, _ := slices.BinarySearchFunc(st.writable, sh.keys.to, func(sh *shard, to uint64) int { return cmp.Compare(sh.keys.to, to) })
+	i, _ := slices.BinarySearchFunc(st.writable, sh.keys.to,
+		func(sh *shard, to uint64) int { return cmp.Compare(sh.keys.to, to) })
 	return i
 }

@@ -67,7 +67,8 @@ func (sh *shard) append(n sequence, at int64, text func(dst []byte) []byte) {
 		last++
 	}
 	sh.blocks[last] = grown
-	sh.records = append(sh.records, storedRecord{number: n, at: at, block: int32(last), from: uint32(from), to: uint32(len(grown))})
+	sh.records = append(sh.records, storedRecord{number: n, at: at, block: int32(last), from: uint32(from),
+		to: uint32(len(grown))})
 }
 
 // page appends to dst the records from the index from on, as byte ranges that the caller joins with commas. It also
@@ -122,7 +123,8 @@ func (sh *shard) trimBefore(before int64) {
 
 // indexFrom returns the index of the first record whose sequence number is at least n.
 func (sh *shard) indexFrom(n sequence) int {
-	i, _ := slices.BinarySearchFunc(sh.records, n, func(r storedRecord, n sequence) int { return cmp.Compare(r.number, n) })
+	i, _ := slices.BinarySearchFunc(sh.records, n,
+		func(r storedRecord, n sequence) int { return cmp.Compare(r.number, n) })
 	return i
 }
 

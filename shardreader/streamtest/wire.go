@@ -79,7 +79,8 @@ func wireDescription(d shardreader.StreamDescription, keys []string) map[string]
 	}
 	desc := map[string]any{
 		"StreamArn": d.ARN, "TableName": d.Table, "StreamLabel": d.Label, "StreamStatus": d.Status,
-		"StreamViewType": d.ViewType.String(), "CreationRequestDateTime": float64(d.Created.UnixMilli()) / 1000, "Shards": shards,
+		"StreamViewType": d.ViewType.String(), "CreationRequestDateTime": float64(d.Created.UnixMilli()) / 1000,
+		"Shards":    shards,
 		"KeySchema": wireKeys(keys),
 	}
 	if d.After != "" {

@@ -55,10 +55,11 @@ type Options struct {
 	Key      *template.Template
 	RawNames bool // values in Key are not escaped: they keep # and /. An error with Log
 
-	Partition *template.Template // folder of a Log object, after Prefix: "dt={@time|date:2006-01-02}"; an error with PerItem. Default: none
-	Roll      Roll               // size and age at which a Log object is full; see Sink.Batch
-	Columns   []Column           // columns of Parquet objects; an error with other formats. Default: none
-	Tags      []TagTemplate      // tags of every object, without tags whose value is missing. Default: none
+	// folder of a Log object, after Prefix: "dt={@time|date:2006-01-02}"; an error with PerItem. Default: none
+	Partition *template.Template
+	Roll      Roll          // size and age at which a Log object is full; see Sink.Batch
+	Columns   []Column      // columns of Parquet objects; an error with other formats. Default: none
+	Tags      []TagTemplate // tags of every object, without tags whose value is missing. Default: none
 }
 
 // Layout is how changes become objects.
@@ -84,8 +85,10 @@ const (
 // exceed its memory bounds. An object is built with some records of each page in memory at a
 // time. The finished object is in memory, compressed, and is sent in parts.
 type Roll struct {
-	Bytes int64         // raw bytes of its records. Default: 8 MiB
-	Age   time.Duration // longest time that a change waits for others; a Live pipeline should set it. Default: until the object is full or the source ends
+	Bytes int64 // raw bytes of its records. Default: 8 MiB
+	// longest time that a change waits for others; a Live pipeline should set it. Default: until the object is full or the
+	// source ends
+	Age time.Duration
 }
 
 // Sink plans and writes the objects of one archive. It is safe for concurrent use.
@@ -117,7 +120,8 @@ func New(o Options) (*Sink, error) {
 	if o.Kinds = slices.Clone(o.Kinds); len(o.Kinds) == 0 {
 		o.Kinds = []Kind{TTLDelete, UserDelete, AnyChange}
 	}
-	s := &Sink{o: o, compressors: compressorPool{format: o.Format}, newest: o.Layout == PerItem && o.Key != nil && !o.Key.HasVersion()}
+	s := &Sink{o: o, compressors: compressorPool{format: o.Format}, newest: o.Layout == PerItem && o.Key != nil &&
+		!o.Key.HasVersion()}
 	switch {
 	case o.Store == nil:
 		return nil, errors.New("archive: Store is nil: give the store that holds the objects")
@@ -126,7 +130,8 @@ func New(o Options) (*Sink, error) {
 	case !slices.Contains(formats, o.Format):
 		return nil, fmt.Errorf("archive: Format %q is unknown: give %q, %q or %q", format, JSONLZstd, JSONLGzip, Parquet)
 	case o.Layout == PerItem && format != "":
-		return nil, fmt.Errorf("archive: Format belongs to the layout %q: objects of the layout %q are JSON as it is", Log, PerItem)
+		return nil, fmt.Errorf("archive: Format belongs to the layout %q: objects of the layout %q are JSON as it is", Log,
+			PerItem)
 	case len(o.Columns) > 0 && o.Format != Parquet:
 		return nil, fmt.Errorf("archive: Columns belong to the format %q", Parquet)
 	case o.Images != DynamoDBJSON && o.Images != PlainJSON:
@@ -136,7 +141,8 @@ func New(o Options) (*Sink, error) {
 	case o.Layout == PerItem && o.Partition != nil:
 		return nil, fmt.Errorf("archive: Partition belongs to the layout %q: make it part of Key", Log)
 	case o.Key != nil && isLog(o.Key.String()):
-		return nil, fmt.Errorf("archive: Key ends in %s, by which objects of the layout %q are known: name the objects .json", path.Ext(o.Key.String()), Log)
+		return nil, fmt.Errorf("archive: Key ends in %s, by which objects of the layout %q are known: name the objects .json",
+			path.Ext(o.Key.String()), Log)
 	case o.Layout == Log && o.Key != nil:
 		return nil, fmt.Errorf("archive: Key belongs to the layout %q: objects of a log are named by their content", PerItem)
 	case o.Layout == Log && o.RawNames:

@@ -36,7 +36,8 @@ func checkColumns(cs []Column) error {
 	seen := make(map[string]bool)
 	for _, c := range cs {
 		switch {
-		case c.Name == "" || len(c.Name) > maxColumnName || strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
+		case c.Name == "" || len(c.Name) > maxColumnName ||
+			strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyz0123456789_") != "":
 			return fmt.Errorf("archive: Columns: %q is no name of a column: write lowercase letters, digits and _", c.Name)
 		case columnar.Reserved(c.Name):
 			return fmt.Errorf("archive: Columns: every object has a column %q: take another name", c.Name)

@@ -73,7 +73,8 @@ func Compact(ctx context.Context, o CompactOptions) (CompactProgress, error) {
 	case o.Store == nil:
 		return c.done, errs.New("archive: Store is nil: give the store that holds the objects")
 	case o.Target < 0 || o.Small < 0 || o.Small > o.Target:
-		return c.done, errs.Errorf("archive: Small is %d and Target %d: objects below the first become objects of the second", o.Small, o.Target)
+		return c.done, errs.Errorf("archive: Small is %d and Target %d: objects below the first become objects of the second",
+			o.Small, o.Target)
 	}
 	for info, err := range o.Store.List(ctx, o.Prefix) {
 		if err == nil {
@@ -203,7 +204,8 @@ func (c *compaction) sets(ctx context.Context, infos []Info) ([]*objectSet, erro
 	var all []*objectSet
 	for i, info := range infos {
 		at := slices.IndexFunc(all, func(l *objectSet) bool {
-			return slices.Equal(l.tags, tags[i]) && l.schema.plain == schemas[i].plain && slices.Equal(l.schema.columns, schemas[i].columns)
+			return slices.Equal(l.tags, tags[i]) && l.schema.plain == schemas[i].plain &&
+				slices.Equal(l.schema.columns, schemas[i].columns)
 		})
 		if at < 0 {
 			all = append(all, &objectSet{tags: tags[i], schema: schemas[i]})
@@ -244,7 +246,8 @@ func (c *compaction) mergeSet(ctx context.Context, group *objectSet) error {
 	case !bytes.Equal(stored, digest):
 		return errs.Errorf("archive: %s is not read back as it was written: nothing was removed", large.Name)
 	}
-	names = slices.DeleteFunc(names, func(n string) bool { return n == large.Name }) // one small object already had all lines
+	// one small object already had all lines
+	names = slices.DeleteFunc(names, func(n string) bool { return n == large.Name })
 	return c.o.Store.Remove(ctx, names)
 }
 

@@ -73,7 +73,8 @@ func (cs *compressorPool) get(out io.Writer) (compressor, error) {
 		c = gzip.NewWriter(nil)
 	default:
 		var err error
-		if c, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(512<<10), zstd.WithLowerEncoderMem(true)); err != nil {
+		if c, err = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(512<<10),
+			zstd.WithLowerEncoderMem(true)); err != nil {
 			return nil, fmt.Errorf("archive: compress: %w", err)
 		}
 	}

@@ -21,8 +21,8 @@ func appendLine(dst []byte, c *record.Change, images Images) ([]byte, error) {
 	return appendRecord(dst, c)
 }
 
-// appendRecord appends the record as received, on one line; for a change from a snapshot, a record that decodes to it. A record of the Streams API does not name
-// its stream, so a member with the stream is added, or one with the table if
+// appendRecord appends the record as received, on one line; for a change from a snapshot, a record that decodes to it.
+// A record of the Streams API does not name its stream, so a member with the stream is added, or one with the table if
 // the stream is unknown. A decoder then returns the same change.
 func appendRecord(dst []byte, c *record.Change) ([]byte, error) {
 	raw := bytes.TrimSpace(c.RecordJSON())

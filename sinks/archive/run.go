@@ -47,7 +47,8 @@ func (r *entries) parse(line []byte) (Entry, error) {
 // accept returns e if it follows the last entry, and otherwise an error.
 func (r *entries) accept(e Entry, err error) (Entry, error) {
 	if err == nil && r.last.Line != nil && compareEntries(r.last, e) > 0 {
-		err = errs.New("its changes are not in the order of items and versions; it was not written by an archive, or keys were read with another TableInKey")
+		err = errs.New(
+			"its changes are not in the order of items and versions; it was not written by an archive, or keys were read with another TableInKey")
 	}
 	if err != nil {
 		return Entry{}, fmt.Errorf("archive: %s: %w", r.name, err)
@@ -65,7 +66,8 @@ func openLog(ctx context.Context, s Store, name string, f Format, tableInKey boo
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("archive: %s: %w", name, err), body.Close())
 	}
-	return &logRun{entries: entries{name: name, tableInKey: tableInKey}, body: body, plain: plain, lines: bufio.NewReader(plain)}, nil
+	return &logRun{entries: entries{name: name, tableInKey: tableInKey}, body: body, plain: plain,
+		lines: bufio.NewReader(plain)}, nil
 }
 
 func (r *logRun) next(ctx context.Context) (Entry, error) {

@@ -42,7 +42,8 @@ type Source struct {
 var _ pipeline.Source = (*Source)(nil)
 
 // ErrPlain means that an archive has plain JSON lines, which cannot be replayed.
-var ErrPlain = errs.New("archive: it was written with images: plain_json, for people and query engines; only what is written with images: dynamodb_json replays")
+var ErrPlain = errs.New(
+	"archive: it was written with images: plain_json, for people and query engines; only what is written with images: dynamodb_json replays")
 
 // ErrNewestOnly means that an archive has only the newest change of each item, which is not a history.
 var ErrNewestOnly = errs.New("archive: it was written with a key without {@version}, so it holds the newest change " +

@@ -30,12 +30,15 @@ func checkTags(tags []TagTemplate, layout Layout) error {
 			return fmt.Errorf("archive: Tags: an object takes %d tags, and these are %d", maxTags, len(tags))
 		case seen[t.Key]:
 			return fmt.Errorf("archive: Tags: %q is there twice", t.Key)
-		case t.Key == "" || utf8.RuneCountInString(t.Key) > maxTagKey || strings.ContainsFunc(t.Key, func(r rune) bool { return !allowedInTag(r) }) || strings.HasPrefix(t.Key, "aws:"):
-			return fmt.Errorf("archive: Tags: %q is no key of a tag: 1 to %d letters, digits, spaces and + - = . _ : / @, not beginning with aws:", t.Key, maxTagKey)
+		case t.Key == "" || utf8.RuneCountInString(t.Key) > maxTagKey ||
+			strings.ContainsFunc(t.Key, func(r rune) bool { return !allowedInTag(r) }) || strings.HasPrefix(t.Key, "aws:"):
+			return fmt.Errorf(
+				"archive: Tags: %q is no key of a tag: 1 to %d letters, digits, spaces and + - = . _ : / @, not beginning with aws:", t.Key, maxTagKey)
 		case t.Value == nil:
 			return fmt.Errorf("archive: Tags: the template of %q is nil", t.Key)
 		case layout == Log && !t.Value.OfTable():
-			return fmt.Errorf("archive: Tags: %s: %q differs from change to change, and an object of the layout %q holds many: write text and {@table} only, or take the layout %q", t.Key, t.Value, Log, PerItem)
+			return fmt.Errorf(
+				"archive: Tags: %s: %q differs from change to change, and an object of the layout %q holds many: write text and {@table} only, or take the layout %q", t.Key, t.Value, Log, PerItem)
 		}
 		seen[t.Key] = true
 	}

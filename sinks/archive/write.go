@@ -161,7 +161,8 @@ func (s *Sink) writeItem(ctx context.Context, d *pipeline.Delivery) error {
 	if err != nil {
 		return err
 	}
-	err = s.o.Store.Put(ctx, Object{Name: p.Name, Body: append(line, '\n'), ContentType: "application/json", Tags: p.Tags, Identity: changeDigest(d.Change)})
+	err = s.o.Store.Put(ctx, Object{Name: p.Name, Body: append(line, '\n'), ContentType: "application/json", Tags: p.Tags,
+		Identity: changeDigest(d.Change)})
 	if !errors.Is(err, ErrExists) {
 		return err
 	}
@@ -177,7 +178,8 @@ func (s *Sink) checkSame(ctx context.Context, name string, c *record.Change) err
 			return err
 		}
 		if stored.Identity != "" {
-			return errs.Errorf("archive: the object %s holds another version or item already, and not version %s of %s: let its key name the item and {@version}", name, c.Version, c.Key)
+			return errs.Errorf(
+				"archive: the object %s holds another version or item already, and not version %s of %s: let its key name the item and {@version}", name, c.Version, c.Key)
 		}
 	}
 	r, err := s.o.Store.Get(ctx, name)
@@ -201,7 +203,8 @@ func (s *Sink) checkSame(ctx context.Context, name string, c *record.Change) err
 		identity = versionIdentity(&record.Change{Version: stored.Version, EventID: id})
 	}
 	if stored.Key != c.Key || identity != versionIdentity(c) {
-		return errs.Errorf("archive: the object %s holds version %s of %s already, and not version %s of %s: let its key name the item and {@version}",
+		return errs.Errorf(
+			"archive: the object %s holds version %s of %s already, and not version %s of %s: let its key name the item and {@version}",
 			name, stored.Version, stored.Key, c.Version, c.Key)
 	}
 	return nil

@@ -123,7 +123,8 @@ func (b *base) finish(ctx context.Context, c *record.Change, fs []Finding) ([]Fi
 		}
 		// The sink did not get the delete if the item expired. A source without the delete does not show whether it did.
 		if f.Verdict == Extra && c.Removed() && (c.Sequence == "0" || c.TTLDelete()) && b.cfg.DropsTTLDeletes(b.spec) {
-			f.Verdict, f.Why = Skipped, "the item is gone, and the sink keeps expired items (drop: ttl_deletes): it is unknown whether it expired"
+			f.Verdict, f.Why = Skipped,
+				"the item is gone, and the sink keeps expired items (drop: ttl_deletes): it is unknown whether it expired"
 		}
 		if !f.Verdict.Differs() && f.Verdict != Skipped {
 			continue
@@ -145,7 +146,8 @@ func (b *base) finish(ctx context.Context, c *record.Change, fs []Finding) ([]Fi
 
 // cannotPlan returns the finding of an item that the planner rejected with err.
 func (b *base) cannotPlan(ctx context.Context, c *record.Change, err error) ([]Finding, error) {
-	return b.finish(ctx, c, []Finding{{Where: b.itemText(c), Verdict: Skipped, Why: "the item cannot be written: " + err.Error()}})
+	return b.finish(ctx, c, []Finding{{Where: b.itemText(c), Verdict: Skipped,
+		Why: "the item cannot be written: " + err.Error()}})
 }
 
 // MarkStale turns a Wrong finding of an item into a Stale one if another place of the item, in any sink, has a newer
@@ -165,7 +167,8 @@ func MarkStale(fs []Finding) {
 // markStale turns a Wrong finding into a Stale one if the item has a newer version. Only a missed change explains the
 // difference then.
 func (f *Finding) markStale(newest record.Version) {
-	if f.Verdict == Wrong && f.Kind != Seat && f.Kind != Group && f.Owner == "" && f.Why == "" && f.Version.Compare(newest) < 0 {
+	if f.Verdict == Wrong && f.Kind != Seat && f.Kind != Group && f.Owner == "" && f.Why == "" &&
+		f.Version.Compare(newest) < 0 {
 		f.Verdict = Stale
 	}
 }

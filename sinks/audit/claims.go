@@ -64,7 +64,9 @@ func (s *rowSink) lookClaims(ctx context.Context, c *record.Change, rows []plann
 
 // rowClaims reads the claims on rows. A row without claims that was written to another output of the sink has unknown
 // claims, so it is compared alone.
-func (s *rowSink) rowClaims(ctx context.Context, items view.ItemStore, rows []state.Row) (claims []view.RowClaims, known []bool, err error) {
+func (s *rowSink) rowClaims(
+	ctx context.Context, items view.ItemStore, rows []state.Row,
+) (claims []view.RowClaims, known []bool, err error) {
 	claims, err = items.RowClaims(ctx, s.t, rows)
 	known = slices.Repeat([]bool{err == nil}, len(rows))
 	if _, lost := errors.AsType[*state.LostError](err); !lost {
@@ -114,7 +116,8 @@ func (s *rowSink) compareGuard(c *record.Change, g state.Guard, rows []plannedRo
 			want = rows[i].row
 		}
 	}
-	f := Finding{Kind: Guard, Place: string(c.Key), Where: s.itemText(c), Expected: want != "", Version: g.Version, Verdict: Wrong}
+	f := Finding{Kind: Guard, Place: string(c.Key), Where: s.itemText(c), Expected: want != "", Version: g.Version,
+		Verdict: Wrong}
 	switch {
 	case g.Version.IsZero() && want == "":
 		f.Verdict, f.Found = Equal, "nothing"
@@ -143,7 +146,8 @@ func (s *rowSink) compareClaims(c *record.Change, f *Finding, rc *view.RowClaims
 	}
 	own, first := state.Claim{Source: c.Key}, s.firstClaim(rc)
 	_, claims := claimBy(rc, c.Key)
-	isFirst := first.Source == c.Key || !claims && s.conflict != view.Last && view.ComesBefore(&own, first, s.conflict) // with the claim that the item should have
+	// with the claim that the item should have
+	isFirst := first.Source == c.Key || !claims && s.conflict != view.Last && view.ComesBefore(&own, first, s.conflict)
 	switch {
 	case first.Source == "" || isFirst:
 	case f.Owner == first.Source:
@@ -166,7 +170,8 @@ func (s *rowSink) firstClaim(rc *view.RowClaims) *state.Claim {
 
 // compareClaim compares the claim of an item on a row. It is Equal if there is no claim and none is planned.
 func (s *rowSink) compareClaim(c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version) Finding {
-	f := Finding{Kind: Claim, Place: claimPlace(p.row, c.Key), Where: p.where, Expected: p.expected, Guard: guard, Verdict: Equal, Found: "nothing"}
+	f := Finding{Kind: Claim, Place: claimPlace(p.row, c.Key), Where: p.where, Expected: p.expected, Guard: guard,
+		Verdict: Equal, Found: "nothing"}
 	claim, is := claimBy(rc, c.Key)
 	switch {
 	case !is && p.expected:
@@ -187,7 +192,8 @@ func (s *rowSink) compareClaim(c *record.Change, p *plannedRow, rc *view.RowClai
 // compareSeat compares the stored owner of a row with its claims. The owner should be the item whose claim comes first.
 // An item whose claim is missing gets no second finding about the owner.
 func (s *rowSink) compareSeat(c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version) Finding {
-	f := Finding{Kind: Seat, Place: string(p.row), Where: p.where, Guard: guard, Revision: rc.Revision, Verdict: Equal, Found: "no owner that claims the row"}
+	f := Finding{Kind: Seat, Place: string(p.row), Where: p.where, Guard: guard, Revision: rc.Revision, Verdict: Equal,
+		Found: "no owner that claims the row"}
 	if rc.Owner.Source != "" {
 		f.Found = "the item " + s.otherItem(c, rc.Owner.Source) + " has the row"
 	}

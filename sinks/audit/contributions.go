@@ -90,7 +90,8 @@ func (s *groupSink) keepsExpired() bool { return s.spec.Aggregate.KeepOnTTL }
 
 // eachContribution calls do with each contribution of a view or an aggregate. It returns false if the sequence ended.
 func (b *base) eachContribution(
-	ctx context.Context, store any, t view.Target, l state.Listing, yield func(Entry, error) bool, do func(d *digester, c *state.ItemContribution) bool,
+	ctx context.Context, store any, t view.Target, l state.Listing, yield func(Entry, error) bool,
+	do func(d *digester, c *state.ItemContribution) bool,
 ) bool {
 	lister, err := canRead[view.ContributionLister](b, store, "list the contributions of items")
 	if err != nil {
@@ -109,9 +110,11 @@ func (b *base) eachContribution(
 	return true
 }
 
-// yieldContribution yields a contribution. One whose item is only known by its hash is left out: Look finds it by the item.
+// yieldContribution yields a contribution. One whose item is only known by its hash is left out: Look finds it by the
+// item.
 func yieldContribution(c *state.ItemContribution, digest Digest, yield func(Entry, error) bool) bool {
-	return c.Item == "" || yield(Entry{Kind: Contribution, Place: string(c.Item), Item: c.Item, Version: c.Version, Digest: digest}, nil)
+	return c.Item == "" || yield(Entry{Kind: Contribution, Place: string(c.Item), Item: c.Item, Version: c.Version,
+		Digest: digest}, nil)
 }
 
 // yieldShares yields the parts that a contribution adds to its groups. A contribution that does not fit the aggregate
@@ -123,7 +126,8 @@ func (s *groupSink) yieldShares(d *digester, c *state.ItemContribution, yield fu
 	}
 	for i := range changes {
 		c := &changes[i]
-		if !yield(Entry{Kind: Group, Place: string(c.Row), Share: true, Digest: d.groupHalves(c.Shares, c.Counts, c.Sums, c.Members).digest()}, nil) {
+		if !yield(Entry{Kind: Group, Place: string(c.Row), Share: true,
+			Digest: d.groupHalves(c.Shares, c.Counts, c.Sums, c.Members).digest()}, nil) {
 			return false
 		}
 	}
@@ -179,7 +183,8 @@ func (s *groupSink) LookShares(ctx context.Context, c *record.Change) ([]Finding
 	}
 	fs := make([]Finding, len(rows))
 	for i, row := range rows {
-		fs[i] = Finding{Kind: Group, Place: string(row), Where: texts[row], Expected: true, Version: stored[i].Version, Verdict: Missing, Found: "nothing"}
+		fs[i] = Finding{Kind: Group, Place: string(row), Where: texts[row], Expected: true, Version: stored[i].Version,
+			Verdict: Missing, Found: "nothing"}
 		switch st := &stored[i]; {
 		case !st.Exists || st.Tombstone:
 		case !s.isOwn(st):
@@ -197,7 +202,8 @@ func (s *groupSink) compareContribution(ctx context.Context, c *record.Change, w
 		return Finding{}, err
 	}
 	have := stored[0]
-	f := Finding{Kind: Contribution, Place: string(c.Key), Where: s.itemText(c), Expected: len(want) > 0, Version: have.Version, Verdict: Equal, Found: countsText(len(have.Shares))}
+	f := Finding{Kind: Contribution, Place: string(c.Key), Where: s.itemText(c), Expected: len(want) > 0,
+		Version: have.Version, Verdict: Equal, Found: countsText(len(have.Shares))}
 	switch {
 	case have.Version.IsZero():
 		f.Found = "nothing"
@@ -206,7 +212,8 @@ func (s *groupSink) compareContribution(ctx context.Context, c *record.Change, w
 		}
 	case len(want) == 0 && len(have.Shares) == 0:
 	case len(want) == 0 && c.Removed() && s.keepsExpired():
-		f.Verdict, f.Why = Skipped, "the item is gone, and the aggregate keeps expired items: it is unknown whether it expired"
+		f.Verdict, f.Why = Skipped,
+			"the item is gone, and the aggregate keeps expired items: it is unknown whether it expired"
 	case len(want) == 0:
 		f.Verdict = Extra
 	default:

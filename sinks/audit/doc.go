@@ -7,6 +7,7 @@
 // reads the places of one item with their versions, and returns the differences. [Sink].Repair writes the required
 // entry, and keeps the version that was read.
 //
-// Start reading at sink.go and entry.go; open.go makes the sinks. plan.go plans an item, digest.go and group_digest.go make
-// digests. rows.go and claims.go compare views, contributions.go and groups.go aggregates, documents.go search sinks.
+// Start reading at sink.go and entry.go; open.go makes the sinks. plan.go plans an item, digest.go and group_digest.go
+// make digests. rows.go and claims.go compare views, contributions.go and groups.go aggregates, documents.go search
+// sinks.
 package audit

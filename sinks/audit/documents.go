@@ -118,7 +118,9 @@ func (s *documentSink) indexes(ctx context.Context) ([]string, error) {
 }
 
 // storedDocuments yields the documents of one index. It returns false if the sequence ended.
-func (s *documentSink) storedDocuments(ctx context.Context, lister search.Lister, index string, l state.Listing, yield func(Entry, error) bool) bool {
+func (s *documentSink) storedDocuments(
+	ctx context.Context, lister search.Lister, index string, l state.Listing, yield func(Entry, error) bool,
+) bool {
 	d := digesters.Get().(*digester)
 	defer digesters.Put(d)
 	for doc, err := range lister.ListDocuments(ctx, index, l) {
@@ -175,14 +177,16 @@ func (s *documentSink) Look(ctx context.Context, c *record.Change, places []Entr
 		return s.cannotPlan(ctx, c, err)
 	}
 	for _, p := range places {
-		if p.Kind != Document || slices.ContainsFunc(docs, func(d plannedDocument) bool { return documentPlace(d.index, d.routing, d.id) == p.Place }) {
+		if p.Kind != Document || slices.ContainsFunc(docs,
+			func(d plannedDocument) bool { return documentPlace(d.index, d.routing, d.id) == p.Place }) {
 			continue
 		}
 		index, routing, id, err := parseDocumentPlace(p.Place)
 		if err != nil {
 			return nil, err
 		}
-		docs = append(docs, plannedDocument{index: index, routing: routing, id: id, where: s.mask.Text(index + "/" + id)}) // the name of the index may have a sensitive value, too
+		// the name of the index may have a sensitive value, too
+		docs = append(docs, plannedDocument{index: index, routing: routing, id: id, where: s.mask.Text(index + "/" + id)})
 	}
 	fs := make([]Finding, len(docs))
 	for i := range docs {
@@ -213,7 +217,8 @@ func (s *documentSink) documentsOf(c *record.Change) (docs []plannedDocument, er
 		if !ok {
 			continue
 		}
-		d := plannedDocument{index: m.Index, routing: m.Routing, id: m.ID, where: m.Index + "/" + s.mask.Text(m.ID), expected: !m.Tombstone, doc: m.Doc}
+		d := plannedDocument{index: m.Index, routing: m.Routing, id: m.ID, where: m.Index + "/" + s.mask.Text(m.ID),
+			expected: !m.Tombstone, doc: m.Doc}
 		if i < len(shown) {
 			if masked, ok := shown[i].(*search.Mutation); ok {
 				d.where = masked.Index + "/" + masked.ID
@@ -233,7 +238,8 @@ func (s *documentSink) compareDocument(ctx context.Context, p *plannedDocument) 
 	if err != nil {
 		return Finding{}, err
 	}
-	f := Finding{Kind: Document, Place: documentPlace(p.index, p.routing, p.id), Where: p.where, Expected: p.expected, Version: st.Version, Verdict: Equal, Found: "nothing"}
+	f := Finding{Kind: Document, Place: documentPlace(p.index, p.routing, p.id), Where: p.where, Expected: p.expected,
+		Version: st.Version, Verdict: Equal, Found: "nothing"}
 	switch exists := st.There && !st.Tombstone; {
 	case exists && p.expected:
 		f.Found = "a document"

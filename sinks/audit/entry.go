@@ -10,13 +10,14 @@ type Kind string
 
 // The kinds of entries.
 const (
-	Row          Kind = "row"          // a row of a view
-	Guard        Kind = "guard"        // the row that an item claims, for a view whose rows are guarded by item
-	Claim        Kind = "claim"        // the claim of an item on a row, with its columns; it owns the row or waits
-	Seat         Kind = "seat"         // the owner of a claimed row, according to the claims on it
-	Contribution Kind = "contribution" // the contribution of an item to an aggregate, or the rows of an item in a view with for_each
-	Group        Kind = "group"        // a row of an aggregate, with its shard
-	Document     Kind = "document"     // a document of a search sink
+	Row   Kind = "row"   // a row of a view
+	Guard Kind = "guard" // the row that an item claims, for a view whose rows are guarded by item
+	Claim Kind = "claim" // the claim of an item on a row, with its columns; it owns the row or waits
+	Seat  Kind = "seat"  // the owner of a claimed row, according to the claims on it
+	// the contribution of an item to an aggregate, or the rows of an item in a view with for_each
+	Contribution Kind = "contribution"
+	Group        Kind = "group"    // a row of an aggregate, with its shard
+	Document     Kind = "document" // a document of a search sink
 )
 
 // Digest identifies the contents of an entry. Equal contents have equal digests, on every machine and in every version

@@ -26,7 +26,8 @@ func (s *groupSink) storedGroups(ctx context.Context, l state.Listing, yield fun
 			yield(Entry{}, fmt.Errorf("%s: groups: %w", s.spec.Name, err))
 			return
 		}
-		if !yield(Entry{Kind: Group, Place: string(g.Row), Version: g.Version, Digest: d.group(&g, s.foreignToGroup(&g))}, nil) {
+		if !yield(Entry{Kind: Group, Place: string(g.Row), Version: g.Version, Digest: d.group(&g, s.foreignToGroup(&g))},
+			nil) {
 			return
 		}
 	}
@@ -138,7 +139,8 @@ func (s *groupSink) sumGroups(ctx context.Context, l state.Listing, rows []state
 	if err != nil {
 		return nil, err
 	}
-	for c, err := range lister.ListContributions(ctx, s.t.State(), state.Listing{Spend: l.Spend, Throttled: l.Throttled, Consistent: true}) {
+	for c, err := range lister.ListContributions(ctx, s.t.State(),
+		state.Listing{Spend: l.Spend, Throttled: l.Throttled, Consistent: true}) {
 		if err != nil {
 			return nil, fmt.Errorf("contributions: %w", err)
 		}

@@ -90,7 +90,8 @@ func (s *itemRowsSink) Expected(c *record.Change, yield func(Entry)) error {
 // comparable returns shares in the order of their rows. It leaves out the digests of rows if a column does not depend
 // on the item alone.
 func (s *itemRowsSink) comparable(shares []state.Share) []state.Share {
-	sorted := slices.SortedFunc(slices.Values(shares), func(a, b state.Share) int { return strings.Compare(string(a.Group), string(b.Group)) })
+	sorted := slices.SortedFunc(slices.Values(shares),
+		func(a, b state.Share) int { return strings.Compare(string(a.Group), string(b.Group)) })
 	if len(s.unstable) > 0 {
 		for i := range sorted {
 			sorted[i].Values = nil
@@ -177,7 +178,8 @@ func (s *itemRowsSink) look(ctx context.Context, c *record.Change, places []Entr
 // compareRemembered compares the contribution of an item with the rows that it should have.
 func (s *itemRowsSink) compareRemembered(c *record.Change, l *itemLook) Finding {
 	want := l.plan.shares()
-	f := Finding{Kind: Contribution, Place: string(c.Key), Where: s.itemText(c), Expected: len(want) > 0, Version: l.have.Version, Guard: l.have.Version, Verdict: Equal}
+	f := Finding{Kind: Contribution, Place: string(c.Key), Where: s.itemText(c), Expected: len(want) > 0,
+		Version: l.have.Version, Guard: l.have.Version, Verdict: Equal}
 	switch f.Found = rowsText(&l.have); {
 	case l.have.Version.IsZero() && len(want) > 0:
 		f.Verdict = Missing
@@ -273,7 +275,8 @@ func (s *itemRowsSink) Repair(ctx context.Context, c *record.Change, f Finding) 
 	for i, r := range op.Rows { // the planned rows come first
 		r.SetAttributes(s.withStored(r.Attributes, l.stored[i].Item.Get))
 	}
-	wrote := fmt.Sprintf("rows of %s: %d, of which %d differed or were left over", s.itemText(c), len(op.Rows), len(rewrite))
+	wrote := fmt.Sprintf("rows of %s: %d, of which %d differed or were left over", s.itemText(c), len(op.Rows),
+		len(rewrite))
 	if s.dryRun {
 		return Outcome{Result: Repaired, Wrote: wrote}, nil
 	}

@@ -28,11 +28,14 @@ type Metrics struct {
 func NewMetrics(p metric.MeterProvider, pipeline string) (*Metrics, error) {
 	k := instrument.New(p, scope)
 	return &Metrics{
-		differences: k.Counter("tablewake.audit.differences", "{entry}", "entries that differ, by sink and verdict: missing, extra, stale, wrong, held"),
-		open:        k.Counter("tablewake.audit.open", "{entry}", "entries of which it is unknown whether they differ, by sink and verdict: busy, skipped"),
-		coverage:    k.Value("tablewake.audit.coverage", "1", "share of the table that the last audit compared"),
-		complete:    k.Value("tablewake.audit.complete", "1", "1 if the last audit compared everything that it was to compare, 0 if it did not or failed"),
-		pipeline:    attribute.String("pipeline", pipeline),
+		differences: k.Counter("tablewake.audit.differences", "{entry}",
+			"entries that differ, by sink and verdict: missing, extra, stale, wrong, held"),
+		open: k.Counter("tablewake.audit.open", "{entry}",
+			"entries of which it is unknown whether they differ, by sink and verdict: busy, skipped"),
+		coverage: k.Value("tablewake.audit.coverage", "1", "share of the table that the last audit compared"),
+		complete: k.Value("tablewake.audit.complete", "1",
+			"1 if the last audit compared everything that it was to compare, 0 if it did not or failed"),
+		pipeline: attribute.String("pipeline", pipeline),
 	}, k.Err()
 }
 
@@ -51,7 +54,8 @@ func (m *Metrics) Record(ctx context.Context, r Outcomes) {
 			if v.Differs() || v == Held {
 				counter = m.differences
 			}
-			counter.Add(ctx, n, metric.WithAttributes(m.pipeline, attribute.String("sink", sink), attribute.String("verdict", string(v))))
+			counter.Add(ctx, n, metric.WithAttributes(m.pipeline, attribute.String("sink", sink),
+				attribute.String("verdict", string(v))))
 		}
 	}
 	m.coverage.Record(ctx, r.Coverage, metric.WithAttributes(m.pipeline))

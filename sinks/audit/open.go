@@ -78,13 +78,17 @@ func checkOutputs(ctx context.Context, cfg *config.Config, stores sinks.Stores, 
 		name := redact.Safe(c.Sink)
 		switch stage := c.Birth.Stage; {
 		case stage == state.Waiting || stage == state.Filling:
-			return errs.Errorf("the sink %s is %s: fill it first, with tablewake backfill --sink %s", name, redact.Safe(stage), name)
+			return errs.Errorf("the sink %s is %s: fill it first, with tablewake backfill --sink %s", name, redact.Safe(stage),
+				name)
 		case c.Kind == sinks.Added:
-			return errs.Errorf("the sink %s has never started: there is nothing to compare; tablewake plan says what it needs", name)
+			return errs.Errorf("the sink %s has never started: there is nothing to compare; tablewake plan says what it needs",
+				name)
 		case c.Problem != "":
 			return errs.Errorf("the sink %s would not start: %s", name, redact.Safe(c.Problem))
 		case c.Kind == sinks.Changed:
-			return errs.Errorf("the sink %s was written under other settings than those of the file: tablewake plan says which, and the way on", name)
+			return errs.Errorf(
+				"the sink %s was written under other settings than those of the file: tablewake plan says which, and the way on",
+				name)
 		}
 	}
 	return nil
@@ -130,7 +134,9 @@ func SelectSinks(cfg *config.Config, names []string) ([]config.Sink, error) {
 		case len(names) == 0 && keepsState, slices.Contains(names, s.Name) && keepsState:
 			specs = append(specs, s)
 		case slices.Contains(names, s.Name):
-			return nil, errs.Errorf("the sink %s keeps no state that an item could be compared with: name views, aggregates and search sinks", redact.Safe(s.Name))
+			return nil, errs.Errorf(
+				"the sink %s keeps no state that an item could be compared with: name views, aggregates and search sinks",
+				redact.Safe(s.Name))
 		}
 	}
 	for _, name := range names {

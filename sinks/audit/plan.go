@@ -19,7 +19,9 @@ type planner struct {
 
 // newPlanner returns the planner of a sink. Its plans are compared, and shown if masked is among opts; they are never
 // written.
-func newPlanner(ctx context.Context, cfg *config.Config, s config.Sink, birth string, opts ...sinks.Option) (planner, error) {
+func newPlanner(
+	ctx context.Context, cfg *config.Config, s config.Sink, birth string, opts ...sinks.Option,
+) (planner, error) {
 	alone := *cfg
 	alone.Sinks, alone.Detectors = []config.Sink{s}, nil // other sinks, and detectors, do not influence the plan
 	opts = append(opts, sinks.Suppressed("audit"), sinks.BornAs(map[string]string{s.Name: birth}))

@@ -47,7 +47,8 @@ func refuse(why error) (Outcome, error) {
 
 // outcome returns the outcome of a write. wrote describes it.
 func (b *base) outcome(r view.Result, err error, wrote string) (Outcome, error) {
-	if lost, ok := errors.AsType[*state.LostError](cmp.Or(err, r.Err)); ok { // another birth: other places can still be repaired
+	if lost, ok := errors.AsType[*state.LostError](cmp.Or(err, r.Err)); ok {
+		// another birth: other places can still be repaired
 		return refuse(lost)
 	}
 	switch {

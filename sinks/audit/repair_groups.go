@@ -109,7 +109,9 @@ const groupsAtOnce = 16
 
 // repairGroup sets a group to the sum of its contributions. It waits while it is throttled. The store writes the group
 // only if it did not change since it was read.
-func (s *groupSink) repairGroup(ctx context.Context, l state.Listing, repairer view.GroupRepairer, g *lookedGroup) (Outcome, error) {
+func (s *groupSink) repairGroup(
+	ctx context.Context, l state.Listing, repairer view.GroupRepairer, g *lookedGroup,
+) (Outcome, error) {
 	repair := view.GroupRepair{Was: g.stored, Now: s.summed(g)}
 	wrote := fmt.Sprintf("group %s: %d shares", g.finding.Where, repair.Now.Shares)
 	if s.dryRun {

@@ -35,10 +35,12 @@ func (s *rowSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outc
 }
 
 // errLast refuses to make a claim under on_collision: last, which needs the time of the change.
-var errLast = errs.New("the item has no claim on the row, and with on_collision: last no item tells when it came to claim it: replay the archive, or fill the sink anew")
+var errLast = errs.New(
+	"the item has no claim on the row, and with on_collision: last no item tells when it came to claim it: replay the archive, or fill the sink anew")
 
 // errOtherItem refuses to replace a row of another item, whose names were to identify it.
-var errOtherItem = errs.New("another item has the row, though the names in its key are to identify the item (unique): change one of the two; its row is repaired with that item")
+var errOtherItem = errs.New(
+	"another item has the row, though the names in its key are to identify the item (unique): change one of the two; its row is repaired with that item")
 
 // repairRow writes a row that guards itself.
 func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p *plannedRow) (Outcome, error) {
@@ -101,8 +103,8 @@ func (s *rowSink) withStored(columns []state.Column, stored func(name string) (i
 	return columns
 }
 
-// repairClaim writes the guard of an item, its claim and the row that it claims. A row that the item leaves goes to the next
-// claim.
+// repairClaim writes the guard of an item, its claim and the row that it claims. A row that the item leaves goes to the
+// next claim.
 func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding, rows []plannedRow) (Outcome, error) {
 	items, err := canRead[view.ItemStore](&s.base, s.store, "write the guards of items")
 	if err != nil {
@@ -157,7 +159,8 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 	}
 	if rc, st := claims[op.Row], stored[op.Row]; rc != nil {
 		if own, ok := claimBy(rc, c.Key); ok {
-			op.Claim.Attributes = s.withStored(op.Claim.Attributes, func(name string) (item.Value, bool) { return columnOf(own.Attributes, name) })
+			op.Claim.Attributes = s.withStored(op.Claim.Attributes,
+				func(name string) (item.Value, bool) { return columnOf(own.Attributes, name) })
 		} else if st.Source == c.Key {
 			op.Claim.Attributes = s.withStored(op.Claim.Attributes, st.Item.Get)
 		}
@@ -177,7 +180,9 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 }
 
 // newestWritten returns the newest version among an item's claims and rows; zero if it has none.
-func newestWritten(key item.Key, claims map[state.Row]*view.RowClaims, stored map[state.Row]view.StoredRow) (newest record.Version) {
+func newestWritten(
+	key item.Key, claims map[state.Row]*view.RowClaims, stored map[state.Row]view.StoredRow,
+) (newest record.Version) {
 	for row, rc := range claims {
 		if own, ok := claimBy(rc, key); ok && own.Version.Compare(newest) > 0 {
 			newest = own.Version
@@ -190,7 +195,9 @@ func newestWritten(key item.Key, claims map[state.Row]*view.RowClaims, stored ma
 }
 
 // claimsOn reads the rows and the claims on them. It skips the row "".
-func (s *rowSink) claimsOn(ctx context.Context, items view.ItemStore, rows ...state.Row) (map[state.Row]*view.RowClaims, map[state.Row]view.StoredRow, error) {
+func (s *rowSink) claimsOn(
+	ctx context.Context, items view.ItemStore, rows ...state.Row,
+) (map[state.Row]*view.RowClaims, map[state.Row]view.StoredRow, error) {
 	slices.Sort(rows)
 	rows = slices.DeleteFunc(slices.Compact(rows), func(r state.Row) bool { return r == "" })
 	claims, stored := make(map[state.Row]*view.RowClaims, len(rows)), make(map[state.Row]view.StoredRow, len(rows))

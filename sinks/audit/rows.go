@@ -113,7 +113,8 @@ func (s *rowSink) storedDigest(d *digester, source item.Key, row item.Image, for
 
 // compares reports whether an attribute of a row is compared.
 func (s *rowSink) compares(name string) bool {
-	return name != s.t.PK && name != s.t.SK && !strings.HasPrefix(name, reservedField) && !slices.Contains(s.unstable, name)
+	return name != s.t.PK && name != s.t.SK && !strings.HasPrefix(name, reservedField) &&
+		!slices.Contains(s.unstable, name)
 }
 
 // Stored yields the rows of the view, and the guards, claims and seats of its items.
@@ -141,7 +142,8 @@ func (s *rowSink) storedRows(ctx context.Context, l state.Listing, yield func(En
 		if err != nil {
 			return yield(Entry{}, fmt.Errorf("%s: %w", s.spec.Name, err)) && false
 		}
-		if !yield(Entry{Kind: Row, Place: string(row), Item: r.Source, Version: r.Version, Digest: s.storedDigest(d, r.Source, r.Item, s.foreignBirth(r.Birth)+r.Derived)}, nil) {
+		if !yield(Entry{Kind: Row, Place: string(row), Item: r.Source, Version: r.Version,
+			Digest: s.storedDigest(d, r.Source, r.Item, s.foreignBirth(r.Birth)+r.Derived)}, nil) {
 			return false
 		}
 	}
@@ -171,7 +173,8 @@ func (s *rowSink) storedGuards(ctx context.Context, l state.Listing, yield func(
 		if g.Owns {
 			e = Entry{Kind: Seat, Place: string(g.Row), Item: g.Item, Digest: d.seat(g.Item)}
 		} else if c := g.Claim; c != nil {
-			e = Entry{Kind: Claim, Place: claimPlace(g.Row, g.Item), Item: g.Item, Version: c.Version, Digest: s.plannedDigest(d, c.Source, c.Attributes)}
+			e = Entry{Kind: Claim, Place: claimPlace(g.Row, g.Item), Item: g.Item, Version: c.Version,
+				Digest: s.plannedDigest(d, c.Source, c.Attributes)}
 		}
 		if !yield(e, nil) {
 			return
@@ -277,7 +280,8 @@ func (s *rowSink) stored(ctx context.Context, rows []plannedRow) ([]view.StoredR
 
 // compareRow compares a stored row with the planned row.
 func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow) Finding {
-	f := Finding{Kind: Row, Place: string(p.row), Where: p.where, Expected: p.expected, Version: st.Version, Verdict: Equal, Found: "nothing"}
+	f := Finding{Kind: Row, Place: string(p.row), Where: p.where, Expected: p.expected, Version: st.Version,
+		Verdict: Equal, Found: "nothing"}
 	exists := st.Exists && !st.Tombstone
 	var source item.Key
 	if c != nil {
@@ -285,7 +289,8 @@ func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow
 	}
 	switch {
 	case st.Exists && !s.isOwn(st) && p.expected:
-		f.Verdict, f.Found = Wrong, fmt.Sprintf("a row of %s of the pipeline %s", cmp.Or(st.View, "nothing that tablewake wrote"), cmp.Or(st.Pipeline, "none"))
+		f.Verdict, f.Found = Wrong, fmt.Sprintf("a row of %s of the pipeline %s",
+			cmp.Or(st.View, "nothing that tablewake wrote"), cmp.Or(st.Pipeline, "none"))
 	case exists && !s.isOwn(st):
 		f.Found = "a row of another sink"
 	case st.Exists && st.Tombstone:

@@ -85,22 +85,26 @@ func (v Verdict) Differs() bool { return v == Missing || v == Extra || v == Stal
 // Finding is the result of the comparison of one entry. The texts for people are masked; Place, Item and Owner may hold
 // sensitive values.
 type Finding struct {
-	Kind      Kind           `json:"kind,omitempty"`
-	Place     string         `json:"place,omitempty"` // as in Entry; "" in a finding about the whole item
-	Where     string         `json:"where,omitempty"` // the place, for people
-	Item      item.Key       `json:"item,omitempty"`  // the item that was compared; "" for a group
-	Expected  bool           `json:"expected"`        // the item should have an entry there
-	Verdict   Verdict        `json:"verdict"`
-	Otherwise Verdict        `json:"otherwise,omitempty"` // for a Held finding: the verdict without the dead letter
-	Found     string         `json:"found,omitempty"`     // the stored entry, for people
-	Owner     item.Key       `json:"owner,omitempty"`     // the item whose row is stored, if it is another item
-	Version   record.Version `json:"-"`                   // version of the change that wrote the stored entry or tombstone; zero if there is none
-	Guard     record.Version `json:"-"`                   // version of the item's guard, for a claim, and for a row that is guarded by item
-	Revision  string         `json:"revision,omitempty"`  // revision of the last write of a group or of the claims on a row; "" for other entries
-	Differs   []string       `json:"differs,omitempty"`   // names of the differing attributes, or a line for each difference
-	Why       string         `json:"why,omitempty"`       // reason of Held or Skipped
-	Command   string         `json:"command,omitempty"`   // the command that repairs the cause of Held
-	Waiting   []WaitingClaim `json:"-"`                   // claims that wait for the row
+	Kind      Kind     `json:"kind,omitempty"`
+	Place     string   `json:"place,omitempty"` // as in Entry; "" in a finding about the whole item
+	Where     string   `json:"where,omitempty"` // the place, for people
+	Item      item.Key `json:"item,omitempty"`  // the item that was compared; "" for a group
+	Expected  bool     `json:"expected"`        // the item should have an entry there
+	Verdict   Verdict  `json:"verdict"`
+	Otherwise Verdict  `json:"otherwise,omitempty"` // for a Held finding: the verdict without the dead letter
+	Found     string   `json:"found,omitempty"`     // the stored entry, for people
+	Owner     item.Key `json:"owner,omitempty"`     // the item whose row is stored, if it is another item
+	// version of the change that wrote the stored entry or tombstone; zero if there is none
+	Version record.Version `json:"-"`
+	// version of the item's guard, for a claim, and for a row that is guarded by item
+	Guard record.Version `json:"-"`
+	// revision of the last write of a group or of the claims on a row; "" for other entries
+	Revision string `json:"revision,omitempty"`
+	// names of the differing attributes, or a line for each difference
+	Differs []string       `json:"differs,omitempty"`
+	Why     string         `json:"why,omitempty"`     // reason of Held or Skipped
+	Command string         `json:"command,omitempty"` // the command that repairs the cause of Held
+	Waiting []WaitingClaim `json:"-"`                 // claims that wait for the row
 }
 
 // WaitingClaim is a claim that waits for a row.
@@ -130,11 +134,13 @@ const (
 
 // Options configure Open.
 type Options struct {
-	Sinks    []string // names of the sinks. Default: all that keep state
-	Command  string   // flags of the command for the file and the stores, as in "-c tablewake.yaml --live"; used in Finding.Command
-	AnyStage bool     // sinks that wait for their backfill, or are being filled, are opened too. Default: Open refuses them
-	DryRun   bool     // Repair writes nothing, and returns the write that it would make
-	Groups   int      // groups that RepairGroups repairs concurrently. Default: 16
+	Sinks []string // names of the sinks. Default: all that keep state
+	// flags of the command for the file and the stores, as in "-c tablewake.yaml --live"; used in Finding.Command
+	Command string
+	// sinks that wait for their backfill, or are being filled, are opened too. Default: Open refuses them
+	AnyStage bool
+	DryRun   bool // Repair writes nothing, and returns the write that it would make
+	Groups   int  // groups that RepairGroups repairs concurrently. Default: 16
 
 	Extensions []sinks.Extension // the program's Go code; an audit runs its filters. Default: none
 }

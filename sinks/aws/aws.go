@@ -77,8 +77,9 @@ func Stores(sdk aws.Config, opts ...Option) *Bundle {
 		dynamodb: dynamodb.NewFromConfig(sdk, func(o *dynamodb.Options) { o.RetryMaxAttempts = attempts }),
 		s3: s3.NewFromConfig(sdk, func(o *s3.Options) {
 			o.RetryMaxAttempts = attempts
-			o.HTTPClient = http.NewBuildableClient() // without requestTimeout: bodies have any size, and the store detects stalled ones
-			o.UsePathStyle = o.BaseEndpoint != nil   // other servers have no host names for buckets
+			// without requestTimeout: bodies have any size, and the store detects stalled ones
+			o.HTTPClient = http.NewBuildableClient()
+			o.UsePathStyle = o.BaseEndpoint != nil // other servers have no host names for buckets
 		}),
 		sqs:    sqs.NewFromConfig(sdk, func(o *sqs.Options) { o.RetryMaxAttempts = attempts }),
 		opened: openstores.New("aws"),

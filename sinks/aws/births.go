@@ -45,7 +45,8 @@ func (b *Bundle) refuseLostTable(ctx context.Context, cfg *config.Config, t rowT
 
 // lostTarget returns the error of a target that is missing although the state records what the sink wrote there.
 func lostTarget(s config.Sink, err error) error {
-	return state.NewLostError(s.Name, fmt.Sprintf("%s is missing, and the state knows what the sink wrote there: it was deleted (%v)", sinks.Target(s), err))
+	return state.NewLostError(s.Name, fmt.Sprintf(
+		"%s is missing, and the state knows what the sink wrote there: it was deleted (%v)", sinks.Target(s), err))
 }
 
 // refuseLostState returns a [state.LostError] if the state table is missing and output that was
@@ -65,8 +66,10 @@ func (b *Bundle) refuseLostState(ctx context.Context, cfg *config.Config, db *st
 		}
 		if what != "" {
 			return pipeline.Fatal(&state.LostError{
-				What: fmt.Sprintf("the state table %s is missing, and %s holds %s of the sink %s: the state was deleted, and is not made", cfg.State.Table.Name, sinks.Target(s), what, s.Name),
-				Way:  "`tablewake adopt --create` makes an empty one, shows what is there of each sink, and accepts it where that can be right; where it can't, it says how to fill the sink again",
+				What: fmt.Sprintf(
+					"the state table %s is missing, and %s holds %s of the sink %s: the state was deleted, and is not made",
+					cfg.State.Table.Name, sinks.Target(s), what, s.Name),
+				Way: "`tablewake adopt --create` makes an empty one, shows what is there of each sink, and accepts it where that can be right; where it can't, it says how to fill the sink again",
 			})
 		}
 	}
@@ -74,13 +77,16 @@ func (b *Bundle) refuseLostState(ctx context.Context, cfg *config.Config, db *st
 }
 
 // leftOutput describes a sink's output; "" if there is none.
-func (b *Bundle) leftOutput(ctx context.Context, cfg *config.Config, s config.Sink, db *statedynamo.DB) (string, error) {
+func (b *Bundle) leftOutput(
+	ctx context.Context, cfg *config.Config, s config.Sink, db *statedynamo.DB,
+) (string, error) {
 	switch {
 	case s.View != nil, s.Aggregate != nil:
 		rows := db
 		if s.View != nil && s.View.Table.ARN != "" {
 			var err error
-			if rows, err = statedynamo.New(statedynamo.Options{Client: b.tableClient(rowTable{Table: s.View.Table}), Table: "none", Pipeline: cfg.Name}); err != nil {
+			if rows, err = statedynamo.New(statedynamo.Options{Client: b.tableClient(rowTable{Table: s.View.Table}),
+				Table: "none", Pipeline: cfg.Name}); err != nil {
 				return "", err
 			}
 		}
@@ -104,7 +110,8 @@ func (b *Bundle) leftOutput(ctx context.Context, cfg *config.Config, s config.Si
 		}
 		return recordedBirth(ctx, cfg, s, store, store.Close)
 	case s.Archive != nil && s.Archive.Bucket != "":
-		store, err := s3.New(s3.Options{Client: b.s3, Bucket: s.Archive.Bucket, Folder: archive.Folder(s.Archive.Prefix, s.Archive.Key)})
+		store, err := s3.New(s3.Options{Client: b.s3, Bucket: s.Archive.Bucket,
+			Folder: archive.Folder(s.Archive.Prefix, s.Archive.Key)})
 		if err != nil {
 			return "", err
 		}
@@ -114,7 +121,9 @@ func (b *Bundle) leftOutput(ctx context.Context, cfg *config.Config, s config.Si
 }
 
 // recordedBirth describes the birth in a store's fingerprint of the sink; "" if there is none.
-func recordedBirth(ctx context.Context, cfg *config.Config, s config.Sink, prints state.Fingerprints, end func() error) (what string, err error) {
+func recordedBirth(
+	ctx context.Context, cfg *config.Config, s config.Sink, prints state.Fingerprints, end func() error,
+) (what string, err error) {
 	if end != nil {
 		defer func() { err = errors.Join(err, end()) }()
 	}

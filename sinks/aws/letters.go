@@ -40,7 +40,8 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 	case d.Bucket != "":
 		return b.letters(ctx, cfg, d.Bucket, d.Prefix)
 	case d.Dir != "":
-		return openstores.Open(b.opened, "dead letters "+d.Dir, func() (*dir.Store, error) { return dir.New(dir.Options{Dir: d.Dir, Logger: b.logger}) })
+		return openstores.Open(b.opened, "dead letters "+d.Dir,
+			func() (*dir.Store, error) { return dir.New(dir.Options{Dir: d.Dir, Logger: b.logger}) })
 	}
 	return nil, nil
 }
@@ -49,25 +50,29 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 // the bucket, its objects expire with the retention of the state: older letters would be refused
 // for their age.
 func (b *Bundle) letters(ctx context.Context, cfg *config.Config, bucket, prefix string) (*s3.Store, error) {
-	archived := slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Archive != nil && s.Archive.Bucket == bucket })
-	return openstores.Open(b.opened, fmt.Sprintf("dead letters in the bucket %s %s", bucket, prefix), func() (*s3.Store, error) {
-		if b.create {
-			maker, err := archives3.New(archives3.Options{Client: b.s3, Bucket: bucket})
-			if err == nil {
-				if archived {
-					err = maker.Create(ctx)
-				} else {
-					var kept time.Duration
-					if cfg.State != nil {
-						kept = cfg.State.GuardRetention
+	archived := slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool {
+		return s.Archive != nil &&
+			s.Archive.Bucket == bucket
+	})
+	return openstores.Open(b.opened, fmt.Sprintf("dead letters in the bucket %s %s", bucket, prefix),
+		func() (*s3.Store, error) {
+			if b.create {
+				maker, err := archives3.New(archives3.Options{Client: b.s3, Bucket: bucket})
+				if err == nil {
+					if archived {
+						err = maker.Create(ctx)
+					} else {
+						var kept time.Duration
+						if cfg.State != nil {
+							kept = cfg.State.GuardRetention
+						}
+						err = maker.CreateExpiring(ctx, cmp.Or(kept, state.DefaultRetention))
 					}
-					err = maker.CreateExpiring(ctx, cmp.Or(kept, state.DefaultRetention))
+				}
+				if err != nil {
+					return nil, err
 				}
 			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		return s3.New(ctx, s3.Options{Client: b.s3, Bucket: bucket, Prefix: prefix, Pipeline: cfg.Name})
-	})
+			return s3.New(ctx, s3.Options{Client: b.s3, Bucket: bucket, Prefix: prefix, Pipeline: cfg.Name})
+		})
 }

@@ -38,7 +38,8 @@ func (b *Bundle) publisher(ctx context.Context, n *config.Notify, large notifyaw
 		return notifyaws.NewQueue(ctx, notifyaws.QueueOptions{Client: b.sqs, Queue: n.Queue, Overflow: large, Create: create})
 	case n.Topic != "":
 		client := sns.NewFromConfig(b.sdk, func(o *sns.Options) { o.RetryMaxAttempts = attempts })
-		return notifyaws.NewTopic(ctx, notifyaws.TopicOptions{Client: client, Topic: n.Topic, Overflow: large, Create: create})
+		return notifyaws.NewTopic(ctx, notifyaws.TopicOptions{Client: client, Topic: n.Topic, Overflow: large,
+			Create: create})
 	case n.Bus != "":
 		client := eventbridge.NewFromConfig(b.sdk, func(o *eventbridge.Options) { o.RetryMaxAttempts = attempts })
 		return notifyaws.NewBus(ctx, notifyaws.BusOptions{Client: client, Bus: n.Bus, Overflow: large, Create: create})

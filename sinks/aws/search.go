@@ -65,7 +65,8 @@ func (b *Bundle) connection(cfg *config.Config, name string) (opensearch.Options
 		if c.Name != name {
 			continue
 		}
-		o := opensearch.Options{URL: c.OpenSearch, Auth: opensearch.Auth(c.Auth), User: c.User, Password: c.Password, CA: c.CA}
+		o := opensearch.Options{URL: c.OpenSearch, Auth: opensearch.Auth(c.Auth), User: c.User, Password: c.Password,
+			CA: c.CA}
 		if o.Auth != opensearch.SigV4 {
 			return o, nil
 		}

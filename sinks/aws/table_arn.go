@@ -20,7 +20,8 @@ func SameRegion(setting, table string, sdk aws.Config) error {
 	if a.Region == "" || a.Region == sdk.Region {
 		return nil
 	}
-	return fmt.Errorf("%s is %s, in another Region than this process (%s): run it in the table's Region (AWS_REGION), or name a table of this one", setting, table, sdk.Region)
+	return fmt.Errorf(
+		"%s is %s, in another Region than this process (%s): run it in the table's Region (AWS_REGION), or name a table of this one", setting, table, sdk.Region)
 }
 
 // tableClient returns the client of a table. If the file gives the table's ARN, calls go to the
@@ -47,38 +48,52 @@ func (c *arnClient) table(name **string) {
 	}
 }
 
-func (c *arnClient) PutItem(ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error) {
+func (c *arnClient) PutItem(
+	ctx context.Context, in *dynamodb.PutItemInput, o ...func(*dynamodb.Options),
+) (*dynamodb.PutItemOutput, error) {
 	c.table(&in.TableName)
 	return c.Client.PutItem(ctx, in, o...)
 }
 
-func (c *arnClient) Query(ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options)) (*dynamodb.QueryOutput, error) {
+func (c *arnClient) Query(
+	ctx context.Context, in *dynamodb.QueryInput, o ...func(*dynamodb.Options),
+) (*dynamodb.QueryOutput, error) {
 	c.table(&in.TableName)
 	return c.Client.Query(ctx, in, o...)
 }
 
-func (c *arnClient) Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error) {
+func (c *arnClient) Scan(
+	ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options),
+) (*dynamodb.ScanOutput, error) {
 	c.table(&in.TableName)
 	return c.Client.Scan(ctx, in, o...)
 }
 
-func (c *arnClient) DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput, o ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error) {
+func (c *arnClient) DescribeTable(
+	ctx context.Context, in *dynamodb.DescribeTableInput, o ...func(*dynamodb.Options),
+) (*dynamodb.DescribeTableOutput, error) {
 	c.table(&in.TableName)
 	return c.Client.DescribeTable(ctx, in, o...)
 }
 
-func (c *arnClient) DescribeTimeToLive(ctx context.Context, in *dynamodb.DescribeTimeToLiveInput, o ...func(*dynamodb.Options)) (*dynamodb.DescribeTimeToLiveOutput, error) {
+func (c *arnClient) DescribeTimeToLive(
+	ctx context.Context, in *dynamodb.DescribeTimeToLiveInput, o ...func(*dynamodb.Options),
+) (*dynamodb.DescribeTimeToLiveOutput, error) {
 	c.table(&in.TableName)
 	return c.Client.DescribeTimeToLive(ctx, in, o...)
 }
 
-func (c *arnClient) UpdateTimeToLive(ctx context.Context, in *dynamodb.UpdateTimeToLiveInput, o ...func(*dynamodb.Options)) (*dynamodb.UpdateTimeToLiveOutput, error) {
+func (c *arnClient) UpdateTimeToLive(
+	ctx context.Context, in *dynamodb.UpdateTimeToLiveInput, o ...func(*dynamodb.Options),
+) (*dynamodb.UpdateTimeToLiveOutput, error) {
 	c.table(&in.TableName)
 	return c.Client.UpdateTimeToLive(ctx, in, o...)
 }
 
 // BatchGetItem replaces the name in the request and restores it in the answer.
-func (c *arnClient) BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
+func (c *arnClient) BatchGetItem(
+	ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options),
+) (*dynamodb.BatchGetItemOutput, error) {
 	renamed := *in
 	renamed.RequestItems = map[string]types.KeysAndAttributes{}
 	for name, keys := range in.RequestItems {

@@ -54,8 +54,8 @@ type rowTable struct {
 	inPlace string // the end of the error for rows that no transaction reaches: the alternative; "" if there is none
 }
 
-// tableOf returns the table of a view or an aggregate. selfGuarded reports whether its rows guard themselves, with their
-// tombstones in place, so that no transaction is needed.
+// tableOf returns the table of a view or an aggregate. selfGuarded reports whether its rows guard themselves, with
+// their tombstones in place, so that no transaction is needed.
 func tableOf(s config.Sink) (t rowTable, selfGuarded bool) {
 	if a := s.Aggregate; a != nil {
 		return rowTable{Table: a.Table, sink: s, key: a.Group, sharded: a.Shards > 1}, false
@@ -76,7 +76,8 @@ func tableOf(s config.Sink) (t rowTable, selfGuarded bool) {
 // rows opens a table whose rows change in one transaction with the state table.
 func (b *Bundle) rows(ctx context.Context, cfg *config.Config, t rowTable) (*dynamo.Store, error) {
 	if cfg.State == nil {
-		return nil, errors.New("what must be remembered of items has no place: add state: {table: NAME}, a table of its own" + t.inPlace)
+		return nil, errors.New("what must be remembered of items has no place: add state: {table: NAME}, a table of its own" +
+			t.inPlace)
 	}
 	db, err := b.stateDB(ctx, cfg)
 	if err != nil {
@@ -89,7 +90,8 @@ func (b *Bundle) rows(ctx context.Context, cfg *config.Config, t rowTable) (*dyn
 	if err != nil {
 		return nil, err
 	}
-	return openstores.Open(b.opened, fmt.Sprint("rows of ", cfg.Name, " ", table, k), func() (*dynamo.Store, error) { // the sinks of a table share the check
+	return openstores.Open(b.opened, fmt.Sprint("rows of ", cfg.Name, " ", table, k), func() (*dynamo.Store, error) {
+		// the sinks of a table share the check
 		store, err := dynamo.New(db)
 		if err != nil || b.lookOnly {
 			return store, err
@@ -108,7 +110,8 @@ func (b *Bundle) checkTransaction(ctx context.Context, db *statedynamo.DB, t row
 		why = "the table " + t.ARN + " is in another Region than this process (" + b.sdk.Region + ")"
 	}
 	if err == nil && why != "" {
-		err = fmt.Errorf("no transaction reaches its rows and the state table: %s: give both one account and one Region, and no strong consistency between Regions%s", why, t.inPlace)
+		err = fmt.Errorf(
+			"no transaction reaches its rows and the state table: %s: give both one account and one Region, and no strong consistency between Regions%s", why, t.inPlace)
 	}
 	return err
 }
@@ -175,7 +178,9 @@ func (b *Bundle) makeTable(ctx context.Context, store tableMaker, t view.Table, 
 }
 
 // tableAndKeyTypes returns a table and the types of its key.
-func tableAndKeyTypes(ctx context.Context, cfg *config.Config, db *statedynamo.DB, t rowTable) (view.Table, dynamo.KeyTypes, error) {
+func tableAndKeyTypes(
+	ctx context.Context, cfg *config.Config, db *statedynamo.DB, t rowTable,
+) (view.Table, dynamo.KeyTypes, error) {
 	table := sinks.RowTable(t.Name, t.key)
 	k := dynamo.KeyTypes{PK: keyType(cfg, t.sink, t.key[0].Template)}
 	if len(t.key) > 1 {
@@ -207,7 +212,9 @@ func keyType(cfg *config.Config, s config.Sink, t *template.Template) types.Scal
 
 // resolveTypes replaces unknown types in k by those of the existing table, and by S if there is no
 // table.
-func resolveTypes(ctx context.Context, db *statedynamo.DB, table string, k dynamo.KeyTypes, attributes int) (dynamo.KeyTypes, error) {
+func resolveTypes(
+	ctx context.Context, db *statedynamo.DB, table string, k dynamo.KeyTypes, attributes int,
+) (dynamo.KeyTypes, error) {
 	if k.PK != unknownType && k.SK != unknownType {
 		return k, nil
 	}
@@ -226,22 +233,24 @@ func resolveTypes(ctx context.Context, db *statedynamo.DB, table string, k dynam
 
 // db opens the state table.
 func (b *Bundle) stateDB(ctx context.Context, cfg *config.Config) (*statedynamo.DB, error) {
-	return openstores.Open(b.opened, fmt.Sprintf("state %s of %s", cfg.State.Table.Name, cfg.Name), func() (*statedynamo.DB, error) {
-		if err := SameRegion("state.table", cfg.State.Table.ARN, b.sdk); err != nil {
-			return nil, err
-		}
-		db, err := statedynamo.New(statedynamo.Options{Client: b.dynamodb, Table: cfg.State.Table.Name, Pipeline: cfg.Name, Retention: cfg.State.GuardRetention})
-		if err != nil {
-			return nil, err
-		}
-		if !b.create {
-			return db, db.Check(ctx, db.StateTable())
-		}
-		if !b.lookOnly { // LookOnly reports the output without a state
-			if err := b.refuseLostState(ctx, cfg, db); err != nil {
-				return db, err
+	return openstores.Open(b.opened, fmt.Sprintf("state %s of %s", cfg.State.Table.Name, cfg.Name),
+		func() (*statedynamo.DB, error) {
+			if err := SameRegion("state.table", cfg.State.Table.ARN, b.sdk); err != nil {
+				return nil, err
 			}
-		}
-		return db, db.CreateState(ctx)
-	})
+			db, err := statedynamo.New(statedynamo.Options{Client: b.dynamodb, Table: cfg.State.Table.Name, Pipeline: cfg.Name,
+				Retention: cfg.State.GuardRetention})
+			if err != nil {
+				return nil, err
+			}
+			if !b.create {
+				return db, db.Check(ctx, db.StateTable())
+			}
+			if !b.lookOnly { // LookOnly reports the output without a state
+				if err := b.refuseLostState(ctx, cfg, db); err != nil {
+					return db, err
+				}
+			}
+			return db, db.CreateState(ctx)
+		})
 }

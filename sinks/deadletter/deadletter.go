@@ -98,7 +98,8 @@ func Append(dst []byte, l *pipeline.DeadLetter) ([]byte, error) {
 		StreamARN: l.StreamARN, Table: l.Table, Partition: l.Partition, Index: l.Index, Time: l.Time.UTC(),
 	}
 	if o := l.Snapshot; o != nil {
-		out.Snapshot = &snapshot{Sinks: l.Sinks, Keys: o.Keys, Layer: o.Layer, NewImages: o.View == record.NewImage, Kinesis: o.Kinesis}
+		out.Snapshot = &snapshot{Sinks: l.Sinks, Keys: o.Keys, Layer: o.Layer, NewImages: o.View == record.NewImage,
+			Kinesis: o.Kinesis}
 	}
 	if record, isJSON := compact(l.Raw); isJSON {
 		out.Record = record

@@ -47,8 +47,8 @@ func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *record.Chang
 	return append(dst, "}}"...)
 }
 
-// appendAttributes appends an object of the values at the sink's paths of the new image, else of the old one, and of its bound
-// names. A name has no value if its key attribute is masked.
+// appendAttributes appends an object of the values at the sink's paths of the new image, else of the old one, and of
+// its bound names. A name has no value if its key attribute is masked.
 func (s *Sink) appendAttributes(dst []byte, c *record.Change) []byte {
 	image := latest(c)
 	dst = append(dst, '{')

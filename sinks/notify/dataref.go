@@ -33,7 +33,9 @@ func (m *Message) Refer(uri string) []byte {
 // Resolve returns a received event with its data. If the event has a "dataref" only,
 // Resolve gets the data from there; other events are returned unchanged. get reads the content of a URI; its
 // error is wrapped. Resolve is for programs that receive events.
-func Resolve(ctx context.Context, event []byte, get func(ctx context.Context, uri string) ([]byte, error)) ([]byte, error) {
+func Resolve(
+	ctx context.Context, event []byte, get func(ctx context.Context, uri string) ([]byte, error),
+) ([]byte, error) {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(event, &members); err != nil {
 		return nil, errs.New("notify: not an event: it is no JSON object")

@@ -33,12 +33,12 @@ type Options struct {
 	Store    Store    // required: receives the events
 	Events   []string // names of the detectors whose events are sent. Default: all
 
-	// Attributes are the paths of attributes of the item that each event has: of its new image, else of its old one. A path
-	// that leads to nothing is left out. Default: none
+	// Attributes are the paths of attributes of the item that each event has: of its new image, else of its old one. A
+	// path that leads to nothing is left out. Default: none
 	Attributes []item.Path
 
-	// Bound are names that the keys of entities bind, and that each event has too. A name without a value is left out. Default:
-	// none
+	// Bound are names that the keys of entities bind, and that each event has too. A name without a value is left out.
+	// Default: none
 	Bound []*entity.Binding
 
 	// Region is the only Region whose changes raise events. Origin is the path of an attribute that names the Region
@@ -141,7 +141,8 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		if len(s.o.Events) > 0 && !slices.Contains(s.o.Events, e.Detector) {
 			continue
 		}
-		m := &Message{ID: e.ID(), Type: "tablewake." + s.o.Pipeline + "." + e.Detector, Source: source(c), Time: c.Time, Key: c.Key}
+		m := &Message{ID: e.ID(), Type: "tablewake." + s.o.Pipeline + "." + e.Detector, Source: source(c), Time: c.Time,
+			Key: c.Key}
 		m.Body = appendCloudEvent(nil, m, e, c, s)
 		d.Ops = append(d.Ops, m)
 	}

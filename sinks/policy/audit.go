@@ -11,7 +11,8 @@ import (
 // auditsLetters says why an audit reads dead letters.
 const auditsLetters = "dead letters explain differences; they are read, and stay"
 
-// audit adds the rights to compare sinks with their tables. They write nothing: a repair needs those of the runner, too.
+// audit adds the rights to compare sinks with their tables. They write nothing: a repair needs those of the runner,
+// too.
 func (w *writer) audit() {
 	w.auditSource()
 	bucket := cmp.Or(w.o.ExportBucket, "EXPORT-BUCKET")
@@ -34,7 +35,8 @@ func (w *writer) audit() {
 	}
 }
 
-// repair adds the rights that on_gap: repair needs beside those of a consumer: to compare sinks with the table by a scan.
+// repair adds the rights that on_gap: repair needs beside those of a consumer: to compare sinks with the table by a
+// scan.
 func (w *writer) repair() {
 	if w.o.Runner != Consumer || w.cfg.Source.OnGap != config.OnGapRepair {
 		return
@@ -57,8 +59,8 @@ func (w *writer) auditSource() {
 	w.allow("SourceTable", "items are read, all of them and one by one", auditActions, w.sourceTables()...)
 }
 
-// auditSinks adds the rights to read what the named sinks hold; all sinks if names is empty. It reports whether the state
-// table holds a part of that.
+// auditSinks adds the rights to read what the named sinks hold; all sinks if names is empty. It reports whether the
+// state table holds a part of that.
 func (w *writer) auditSinks(names []string) (remembers bool) {
 	for _, s := range w.cfg.Sinks {
 		switch {
@@ -78,7 +80,9 @@ func (w *writer) auditSinks(names []string) (remembers bool) {
 
 // auditState adds the right to list what sinks remember.
 func (w *writer) auditState() {
-	w.allow("StateScan", "what sinks remember is listed: no condition on keys limits a Scan, which reads the rows of all pipelines", statePurgeActions, w.table(w.cfg.State.Table))
+	w.allow("StateScan",
+		"what sinks remember is listed: no condition on keys limits a Scan, which reads the rows of all pipelines",
+		statePurgeActions, w.table(w.cfg.State.Table))
 }
 
 // auditSearch adds the rights to read documents. A search and a scroll are posts.
@@ -90,9 +94,12 @@ func (w *writer) auditSearch(s config.Sink) {
 	paths, one := w.indexPaths(s, at)
 	w.allow(sid("search", s.Name), "documents are read", auditIndexActions, paths...)
 	if !one {
-		w.allow(sid("search", s.Name, "several"), "documents of several indexes: the request's body names them, which no policy sees", bulkActions, at("/_mget"))
+		w.allow(sid("search", s.Name, "several"),
+			"documents of several indexes: the request's body names them, which no policy sees", bulkActions, at("/_mget"))
 	}
-	w.allow(sid("search", s.Name, "scroll"), "documents are listed page by page: the path of a page names no index", scrollActions, at("/_search/scroll"))
+	w.allow(sid("search", s.Name, "scroll"), "documents are listed page by page: the path of a page names no index",
+		scrollActions, at("/_search/scroll"))
 	record := "/tablewake/_doc/" + w.rowPrefix() + "," + string(item.AppendEscaped(nil, s.Name))
-	w.allow(sid("search", s.Name, "record"), "the record of the sink's settings and birth", slices.Clone(auditIndexActions[:1]), at("/tablewake"), at(record))
+	w.allow(sid("search", s.Name, "record"), "the record of the sink's settings and birth",
+		slices.Clone(auditIndexActions[:1]), at("/tablewake"), at(record))
 }

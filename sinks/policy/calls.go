@@ -4,30 +4,39 @@ package policy
 // s3:GetObject, and HeadBucket needs s3:ListBucket. Without s3:ListBucket, S3 answers AccessDenied for a missing
 // object, as for a forbidden one (Service Authorization Reference).
 var (
-	rowActions            = []string{"dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Scan"} // Scan: to look for rows if the state has no birth
-	rowDeleteActions      = []string{"dynamodb:DeleteItem"}                                         // if tombstones are apart
-	tombstoneCheckActions = []string{"dynamodb:ConditionCheckItem"}                                 // on the state table, in addition to stateActions
+	// Scan: to look for rows if the state has no birth
+	rowActions = []string{"dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Scan"}
+	// if tombstones are apart
+	rowDeleteActions = []string{"dynamodb:DeleteItem"}
+	// on the state table, in addition to stateActions
+	tombstoneCheckActions = []string{"dynamodb:ConditionCheckItem"}
 
 	// claimedActions are for rows that are guarded by item.
-	claimedActions = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Scan"}
+	claimedActions = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem",
+		"dynamodb:Scan"}
 
-	groupActions = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem", "dynamodb:Scan"}
-	sumActions   = []string{"dynamodb:UpdateItem"} // if groups have only counts and sums: other groups are read and replaced
+	groupActions = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:PutItem",
+		"dynamodb:Scan"}
+	// if groups have only counts and sums: other groups are read and replaced
+	sumActions = []string{"dynamodb:UpdateItem"}
 
-	// stateActions are for births, fingerprints, backfills, guards, contributions, quarantine, gaps and consumers. Their requests
-	// name the partition keys of rows, which a condition compares. The next two are for the whole table.
-	stateActions      = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:Query", "dynamodb:UpdateItem"}
+	// stateActions are for births, fingerprints, backfills, guards, contributions, quarantine, gaps and consumers. Their
+	// requests name the partition keys of rows, which a condition compares. The next two are for the whole table.
+	stateActions = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:Query",
+		"dynamodb:UpdateItem"}
 	stateTableActions = []string{"dynamodb:DescribeTable"}
 	statePurgeActions = []string{"dynamodb:Scan"}
 
-	leaseActions = []string{"dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:Scan", "dynamodb:UpdateItem"}
+	leaseActions = []string{"dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:PutItem",
+		"dynamodb:Scan", "dynamodb:UpdateItem"}
 
 	// sharedActions are for the rows that the pipelines of a state table share: the count of DescribeStream calls, and
 	// the pipeline that a lease table belongs to.
 	sharedActions = []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
 
 	streamActions  = []string{"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}
-	kinesisActions = []string{"kinesis:DescribeStream", "kinesis:DescribeStreamSummary", "kinesis:GetRecords", "kinesis:GetShardIterator", "kinesis:ListShards"}
+	kinesisActions = []string{"kinesis:DescribeStream", "kinesis:DescribeStreamSummary", "kinesis:GetRecords",
+		"kinesis:GetShardIterator", "kinesis:ListShards"}
 
 	// The next ones are for a backfill. DynamoDB writes an export with the rights of who requests it (Developer Guide,
 	// "Requesting a table export").
@@ -66,7 +75,8 @@ var (
 	letterQueueActions  = []string{"sqs:GetQueueAttributes", "sqs:SendMessage"}
 	redriveQueueActions = []string{"sqs:ChangeMessageVisibility", "sqs:DeleteMessage", "sqs:ReceiveMessage"}
 
-	createTableActions  = []string{"dynamodb:CreateTable", "dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive", "dynamodb:UpdateTimeToLive"}
+	createTableActions = []string{"dynamodb:CreateTable", "dynamodb:DescribeTable", "dynamodb:DescribeTimeToLive",
+		"dynamodb:UpdateTimeToLive"}
 	createBucketActions = []string{"s3:CreateBucket", "s3:ListBucket", "s3:PutLifecycleConfiguration"}
 	createQueueActions  = []string{"sqs:CreateQueue", "sqs:GetQueueAttributes"}
 	createTopicActions  = []string{"sns:CreateTopic", "sns:GetTopicAttributes"}

@@ -131,17 +131,22 @@ func (w *writer) sink(s config.Sink) {
 	case s.View != nil:
 		switch {
 		case s.View.ForEach != nil:
-			w.allow(sid("view", s.Name), "rows of items, which the state guards", actions(rowActions, rowDeleteActions), w.table(s.View.Table))
+			w.allow(sid("view", s.Name), "rows of items, which the state guards", actions(rowActions, rowDeleteActions),
+				w.table(s.View.Table))
 		case s.View.RowsGuardThemselves() && s.View.InPlace:
 			w.allow(sid("view", s.Name), "rows and tombstones, each with its own guard", rowActions, w.table(s.View.Table))
 		case s.View.RowsGuardThemselves():
-			w.allow(sid("view", s.Name), "rows, each with its own guard", actions(rowActions, rowDeleteActions), w.table(s.View.Table))
+			w.allow(sid("view", s.Name), "rows, each with its own guard", actions(rowActions, rowDeleteActions),
+				w.table(s.View.Table))
 		default:
 			w.allow(sid("view", s.Name), "rows that are guarded by item, or may be", claimedActions, w.table(s.View.Table))
 		}
 	case s.Aggregate != nil:
 		a := groupActions
-		if !slices.ContainsFunc(s.Aggregate.Values, func(v config.AggregateValue) bool { return v.Of != "count" && v.Of != "sum" }) {
+		if !slices.ContainsFunc(s.Aggregate.Values, func(v config.AggregateValue) bool {
+			return v.Of != "count" &&
+				v.Of != "sum"
+		}) {
 			a = actions(groupActions, sumActions)
 		}
 		w.allow(sid("aggregate", s.Name), "rows of groups", a, w.table(s.Aggregate.Table))
@@ -172,7 +177,8 @@ func (w *writer) archive(s config.Sink) {
 		why += "; s3:GetObject lets HeadObject read whose an object is, and lets If-Match replace it"
 	}
 	w.allow(sid("archive", s.Name), why, own, w.bucket(a.Bucket, "/"+folder+"*"))
-	w.allow(sid("archive", s.Name, "missing"), "an object that is missing is told from one that is forbidden", []string{"s3:ListBucket"}, w.bucket(a.Bucket, ""))
+	w.allow(sid("archive", s.Name, "missing"), "an object that is missing is told from one that is forbidden",
+		[]string{"s3:ListBucket"}, w.bucket(a.Bucket, ""))
 	if a.KMSKey != "" {
 		w.key(sid("archive", s.Name, "key"), a.KMSKey)
 	}
@@ -210,7 +216,8 @@ func (w *writer) notify(s config.Sink) {
 		return
 	}
 	if bucket, folder := sinks.LargeEvents(w.cfg); bucket != "" {
-		w.allow(sid("notify", s.Name, "large"), "events that are too large for a message lie in the bucket", []string{"s3:PutObject"}, w.bucket(bucket, "/"+folder+archive.Fingerprints+"/*"))
+		w.allow(sid("notify", s.Name, "large"), "events that are too large for a message lie in the bucket",
+			[]string{"s3:PutObject"}, w.bucket(bucket, "/"+folder+archive.Fingerprints+"/*"))
 	}
 }
 
@@ -244,10 +251,12 @@ func (w *writer) state() {
 		return
 	}
 	table := w.table(w.cfg.State.Table)
-	w.allow("State", "what sinks remember of items, and the record of their settings: the rows of this pipeline", w.stateActions(), table)
+	w.allow("State", "what sinks remember of items, and the record of their settings: the rows of this pipeline",
+		w.stateActions(), table)
 	w.when(leadingKeys(w.rowPrefix() + "#*")...)
 	if w.consumes() {
-		w.allow("StateShared", "the count of DescribeStream calls, and whose the lease table is: rows that pipelines share", sharedActions, table)
+		w.allow("StateShared", "the count of DescribeStream calls, and whose the lease table is: rows that pipelines share",
+			sharedActions, table)
 		w.when(leadingKeys("#leases#"+w.name(w.cfg.Leases.Table.Name), "#quotas")...)
 	}
 	w.allow("StateTable", "the table is looked for at the start", stateTableActions, table)
@@ -255,10 +264,12 @@ func (w *writer) state() {
 		return s.View != nil && s.View.ForEach == nil && !s.View.RowsGuardThemselves()
 	}
 	if w.o.Runner == Backfill && slices.ContainsFunc(w.cfg.Sinks, claimed) {
-		w.allow("StateClaims", "rows that several items claim are listed at the end: no condition on keys limits a Scan", statePurgeActions, table)
+		w.allow("StateClaims", "rows that several items claim are listed at the end: no condition on keys limits a Scan",
+			statePurgeActions, table)
 	}
 	if w.o.Purge {
-		w.allow("StatePurge", "what may be forgotten is looked for in the whole table: no condition on keys limits a Scan", statePurgeActions, table)
+		w.allow("StatePurge", "what may be forgotten is looked for in the whole table: no condition on keys limits a Scan",
+			statePurgeActions, table)
 	}
 }
 
@@ -274,7 +285,10 @@ func (w *writer) consumes() bool {
 
 func (w *writer) stateActions() []string {
 	own := stateActions
-	if slices.ContainsFunc(w.cfg.Sinks, func(s config.Sink) bool { return s.View != nil && !s.View.InPlace && s.View.RowsMayGuardThemselves() }) {
+	if slices.ContainsFunc(w.cfg.Sinks, func(s config.Sink) bool {
+		return s.View != nil && !s.View.InPlace &&
+			s.View.RowsMayGuardThemselves()
+	}) {
 		own = actions(own, tombstoneCheckActions)
 	}
 	return own
@@ -315,7 +329,8 @@ func (w *writer) letters(sid, why, bucket, prefix string) {
 		own = actions(letterActions, redriveActions)
 	}
 	w.allow(sid, why, own, w.bucket(bucket, "/"+prefix+w.pipelineFolder()+"/*"))
-	w.allow(sid+"Bucket", "the bucket is looked for at the start, and letters are listed", []string{"s3:ListBucket"}, w.bucket(bucket, ""))
+	w.allow(sid+"Bucket", "the bucket is looked for at the start, and letters are listed", []string{"s3:ListBucket"},
+		w.bucket(bucket, ""))
 }
 
 // creator adds the rights to create what --create creates.

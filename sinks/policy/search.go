@@ -18,12 +18,16 @@ func (w *writer) search(s config.Sink) {
 	paths, one := w.indexPaths(s, at)
 	w.allow(sid("search", s.Name), "documents, and the index behind its alias", indexActions, paths...)
 	if !one {
-		w.allow(sid("search", s.Name, "several"), "documents of several indexes: the request's body names them, which no policy sees", bulkActions, at("/_bulk"), at("/_mget"))
+		w.allow(sid("search", s.Name, "several"),
+			"documents of several indexes: the request's body names them, which no policy sees", bulkActions, at("/_bulk"),
+			at("/_mget"))
 	}
 	record := "/tablewake/_doc/" + w.rowPrefix() + "," + string(item.AppendEscaped(nil, s.Name))
-	w.allow(sid("search", s.Name, "record"), "the record of the sink's settings and birth", recordActions, at("/tablewake"), at(record))
+	w.allow(sid("search", s.Name, "record"), "the record of the sink's settings and birth", recordActions,
+		at("/tablewake"), at(record))
 	if !s.Search.Fast {
-		w.allow(sid("search", s.Name, "script"), "the script that compares versions, which all sinks share", recordActions, at("/_scripts/tablewake-*"))
+		w.allow(sid("search", s.Name, "script"), "the script that compares versions, which all sinks share", recordActions,
+			at("/_scripts/tablewake-*"))
 	}
 }
 
@@ -36,7 +40,8 @@ func (w *writer) domainPath(s config.Sink) (at func(path string) string, ok bool
 	}
 	c := w.cfg.Connections[i]
 	if c.AssumeRole != "" {
-		w.allow(sid("search", s.Name), "the connection's role reaches the documents", []string{"sts:AssumeRole"}, c.AssumeRole)
+		w.allow(sid("search", s.Name), "the connection's role reaches the documents", []string{"sts:AssumeRole"},
+			c.AssumeRole)
 		return nil, false
 	}
 	return func(path string) string { return w.arn("es", "domain/"+domain(c.OpenSearch)+path) }, true
@@ -47,7 +52,8 @@ func (w *writer) indexPaths(s config.Sink, at func(path string) string) (paths [
 	name, one := s.Search.Index.Prefix()
 	paths = []string{at("/" + name + "*")}
 	if physical := name + ".tw1"; one && len(physical) <= maxIndexName { // a longer name is cut, and ends with a hash
-		paths = []string{at("/" + name + "/*"), at("/" + name + "," + physical), at("/" + physical), at("/" + physical + "/*")}
+		paths = []string{at("/" + name + "/*"), at("/" + name + "," + physical), at("/" + physical),
+			at("/" + physical + "/*")}
 	}
 	return paths, one
 }

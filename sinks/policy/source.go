@@ -10,7 +10,8 @@ func (w *writer) source() {
 	}
 	src := w.cfg.Source
 	if src.Kinesis != "" {
-		w.allow("SourceStream", "the event source mapping reads the Kinesis stream with this role", kinesisActions, src.Kinesis)
+		w.allow("SourceStream", "the event source mapping reads the Kinesis stream with this role", kinesisActions,
+			src.Kinesis)
 		return
 	}
 	why := "the event source mapping reads the stream with this role"
@@ -33,14 +34,16 @@ func (w *writer) streams(why string) {
 	}
 	w.allow("SourceStream", why, streamActions, streams...)
 	if w.o.Runner == Function || !named {
-		w.allow("SourceStreams", "streams are found by ListStreams, which takes no resource", []string{"dynamodb:ListStreams"}, "*")
+		w.allow("SourceStreams", "streams are found by ListStreams, which takes no resource",
+			[]string{"dynamodb:ListStreams"}, "*")
 	}
 }
 
 // tail adds the rights to read the streams, and to see which tables are global.
 func (w *writer) tail() {
 	w.streams("tail reads the stream")
-	w.allow("SourceTable", "a global table is refused without --force", []string{"dynamodb:DescribeTable"}, w.sourceTables()...)
+	w.allow("SourceTable", "a global table is refused without --force", []string{"dynamodb:DescribeTable"},
+		w.sourceTables()...)
 }
 
 // snapshots adds the rights to read what the source tables hold, and to see how far the stream is read.
@@ -57,17 +60,20 @@ func (w *writer) snapshots() {
 	}
 	w.allow("SourceTable", "the key is looked up, and --scan reads the items", scanTableActions, tables...)
 	if !named && w.cfg.Source.Kinesis == "" {
-		w.allow("SourceStreams", "streams are found by ListStreams, which takes no resource", []string{"dynamodb:ListStreams"}, "*")
+		w.allow("SourceStreams", "streams are found by ListStreams, which takes no resource",
+			[]string{"dynamodb:ListStreams"}, "*")
 	}
 	bucket := cmp.Or(w.o.ExportBucket, "EXPORT-BUCKET")
 	w.allow("Export", "--start-export requests an export", exportActions, tables...)
 	w.allow("ExportStatus", "it waits for the export", exportStatusActions, exports...)
-	w.allow("ExportObjects", "DynamoDB writes the export with these rights, and --export reads it", exportObjectActions, w.bucket(bucket, "/*"))
+	w.allow("ExportObjects", "DynamoDB writes the export with these rights, and --export reads it", exportObjectActions,
+		w.bucket(bucket, "/*"))
 	w.allow("ExportBucket", "the export is found by its prefix", []string{"s3:ListBucket"}, w.bucket(bucket, ""))
 	switch l := w.cfg.Leases; {
 	case l == nil:
 		w.allow("Function", "--function sees when a function was changed", functionActions, w.arn("lambda", "function:*"))
-		w.allow("Mappings", "--function sees the event source mappings of a stream, which takes no resource", mappingActions, "*")
+		w.allow("Mappings", "--function sees the event source mappings of a stream, which takes no resource", mappingActions,
+			"*")
 	case l.Table.Name != "":
 		w.allow("Leases", "it sees how far consumers are, and which sinks they have", readLeaseActions, w.table(l.Table))
 	}

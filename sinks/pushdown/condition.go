@@ -199,7 +199,8 @@ func base64Prefixes(prefix string) []string {
 		}
 	default: // six; two and four; four, and two of the next byte
 		for i := range 4 {
-			prefixes = append(prefixes, start+string([]byte{alphabet[rest[0]>>2], alphabet[rest[0]&3<<4|rest[1]>>4], alphabet[int(rest[1]&15)<<2|i]}))
+			prefixes = append(prefixes, start+string([]byte{alphabet[rest[0]>>2], alphabet[rest[0]&3<<4|rest[1]>>4],
+				alphabet[int(rest[1]&15)<<2|i]}))
 		}
 	}
 	return prefixes

@@ -58,7 +58,8 @@ func (t *translator) ofEntities(s *entity.Scope, image string, when choice) choi
 func (t *translator) ofEntity(e *entity.Entity, image string, when choice) choice {
 	earlier := e.Earlier()
 	if i := slices.IndexFunc(earlier, conditionFails); i >= 0 {
-		return t.leave("of %s: the `when` of %s is evaluated first and can fail, which is for dead letters", e.Name, earlier[i].Name)
+		return t.leave("of %s: the `when` of %s is evaluated first and can fail, which is for dead letters", e.Name,
+			earlier[i].Name)
 	}
 	for _, o := range earlier {
 		t.leave("of %s: whether an item is of %s is the function's to evaluate", e.Name, o.Name)

@@ -32,7 +32,8 @@ func (t *translator) expression(c expr.Clause, opposite bool, item string) choic
 	case expr.TextIn, expr.TextStarts, expr.FlagIs:
 		return t.attributeClause(c, opposite, item)
 	}
-	return t.leave("a part of an expression: Lambda is asked for texts, BOOLs and op alone, with ==, !=, in and startsWith")
+	return t.leave(
+		"a part of an expression: Lambda is asked for texts, BOOLs and op alone, with ==, !=, in and startsWith")
 }
 
 // attributeClause translates a clause about one attribute of one image.

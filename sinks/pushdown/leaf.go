@@ -54,7 +54,8 @@ func sorted(texts []string) []string {
 
 // or returns the leaf of the texts that meet l or m.
 func (l leaf) or(m leaf) leaf {
-	u := leaf{equal: slices.Concat(l.equal, m.equal), starts: slices.Concat(l.starts, m.starts), absent: l.absent || m.absent, anyExcept: l.anyExcept || m.anyExcept}
+	u := leaf{equal: slices.Concat(l.equal, m.equal), starts: slices.Concat(l.starts, m.starts), absent: l.absent ||
+		m.absent, anyExcept: l.anyExcept || m.anyExcept}
 	switch {
 	case l.anyExcept && m.anyExcept:
 		u.except = common(l.except, m.except)
@@ -110,7 +111,8 @@ func (l leaf) loses(m leaf) bool {
 }
 
 func (l leaf) same(m leaf) bool {
-	return l.anyExcept == m.anyExcept && l.absent == m.absent && slices.Equal(l.equal, m.equal) && slices.Equal(l.starts, m.starts) && slices.Equal(l.except, m.except)
+	return l.anyExcept == m.anyExcept && l.absent == m.absent && slices.Equal(l.equal, m.equal) &&
+		slices.Equal(l.starts, m.starts) && slices.Equal(l.except, m.except)
 }
 
 // rules returns l in the syntax of a pattern. flags: the text is the value of a BOOL.

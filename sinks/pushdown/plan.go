@@ -70,7 +70,8 @@ func New(cfg *config.Config, o Options) (Plan, error) {
 	}
 	w := planner{identity: o.MatchUserIdentity, limit: limit, needed: anything}
 	if cfg.Source.Kinesis != "" {
-		w.parts = []Part{{What: "every filter", Line: cfg.Source.Line, Left: []string{"Lambda drops records of a Kinesis stream that are no JSON as soon as it has a filter: they would be lost instead of dead-lettered"}}}
+		w.parts = []Part{{What: "every filter", Line: cfg.Source.Line,
+			Left: []string{"Lambda drops records of a Kinesis stream that are no JSON as soon as it has a filter: they would be lost instead of dead-lettered"}}}
 		return w.plan(), nil
 	}
 	for i, f := range cfg.Filters {
@@ -132,7 +133,9 @@ func (w *planner) add(what string, line int, translate func(*translator) choice)
 	case len(both) == 0:
 		part.Left = append(part.Left, "no record would pass, which no pattern can say")
 	case !w.fits(both, images):
-		part.Left = append(part.Left, fmt.Sprintf("the patterns would be %d, or longer than %d characters; an event source mapping takes %d", len(rendered(both, images)), maxLength, w.limit))
+		part.Left = append(part.Left,
+			fmt.Sprintf("the patterns would be %d, or longer than %d characters; an event source mapping takes %d",
+				len(rendered(both, images)), maxLength, w.limit))
 	case len(part.Left) > 0:
 		w.needed, w.images, part.Pushed = both, images, Partly
 	default:

@@ -35,9 +35,9 @@ func (t *translator) sinks(cfg *config.Config, on []*entity.Scope) choice {
 	return all
 }
 
-// sink returns the choice of the records that a sink needs. events are the entities of all of its events; nil if it has events of
-// every item, or none. noTTLDeletes says that a filter drops TTL deletes before it: an
-// item that comes back without a row or a document then removes that of the expired one.
+// sink returns the choice of the records that a sink needs. events are the entities of all of its events; nil if it has
+// events of every item, or none. noTTLDeletes says that a filter drops TTL deletes before it: an item that comes back
+// without a row or a document then removes that of the expired one.
 func (t *translator) sink(s config.Sink, events *entity.Scope, noTTLDeletes bool) choice {
 	var kept []pipeline.Condition
 	for _, f := range s.Kept() {

@@ -49,7 +49,8 @@ func Auto(ctx context.Context, o AutoOptions) error {
 	case o.Pipeline == nil || o.Letters == nil:
 		return errs.New("redrive: Auto needs Pipeline and Letters")
 	case o.Sink != "" || o.Key != "" || o.Classes != nil || o.DryRun || o.Discard:
-		return errs.New("redrive: Auto redrives every sink's letters of an outage: leave out Sink, Key, Classes, DryRun and Discard")
+		return errs.New(
+			"redrive: Auto redrives every sink's letters of an outage: leave out Sink, Key, Classes, DryRun and Discard")
 	case o.Every < 0 || o.Wait.Base < 0 || o.Wait.Max < 0:
 		return errs.New("redrive: Every and Wait must not be negative")
 	}
@@ -174,7 +175,8 @@ func (a *auto) redrive(ctx context.Context, sink string) (left bool, err error) 
 			level = slog.LevelWarn
 		}
 		a.Logger.LogAttrs(ctx, level, "dead letters of an outage are redriven", slog.String("sink", sink),
-			slog.Int("delivered", r.Delivered), slog.Int("failed", r.Failed), slog.Int("waiting", r.Waiting), slog.Int("keys_let_go", r.Released))
+			slog.Int("delivered", r.Delivered), slog.Int("failed", r.Failed), slog.Int("waiting", r.Waiting),
+			slog.Int("keys_let_go", r.Released))
 	}
 	return r.Failed+r.Waiting+r.Held > 0, err
 }

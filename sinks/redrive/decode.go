@@ -45,7 +45,8 @@ func (r *run) decode(l *pipeline.DeadLetter) (*record.Change, error) {
 	}
 	c := &page.Changes[0]
 	if c.Index = int32(l.Index); l.Sink != "" && (c.Key != l.Key || c.Version != l.Version) {
-		return nil, errs.New("its record is of another item or version than the letter says: was the configuration's source changed?")
+		return nil, errs.New(
+			"its record is of another item or version than the letter says: was the configuration's source changed?")
 	}
 	return c, nil
 }
@@ -173,11 +174,13 @@ func (r *run) filled(l *pipeline.DeadLetter) []string {
 
 // checkFilled returns an error if the pipeline has none of the sinks that the snapshot of a line was read for.
 func (r *run) checkFilled(l *pipeline.DeadLetter) error {
-	if l.Snapshot == nil || slices.ContainsFunc(r.filled(l), func(name string) bool { _, known := r.routes[name]; return known }) {
+	if l.Snapshot == nil || slices.ContainsFunc(r.filled(l),
+		func(name string) bool { _, known := r.routes[name]; return known }) {
 		return nil
 	}
-	return errs.Errorf("it can be decoded now, and its backfill filled %s, which the pipeline has no more: give the sink its name again, "+
-		"or move its letters to another one (tablewake redrive --sink NAME --to SINK), or discard the letter (--class undecodable --discard)", strings.Join(l.Sinks, ", "))
+	return errs.Errorf(
+		"it can be decoded now, and its backfill filled %s, which the pipeline has no more: give the sink its name again, "+
+			"or move its letters to another one (tablewake redrive --sink NAME --to SINK), or discard the letter (--class undecodable --discard)", strings.Join(l.Sinks, ", "))
 }
 
 // failure describes a letter that stays and has no change, with sensitive names masked.
@@ -197,6 +200,7 @@ func (r *run) failure(l *pipeline.DeadLetter, id string, why error) Failure {
 // inScope reports whether Options select a letter, except for its class.
 func (r *run) inScope(l *pipeline.DeadLetter) bool {
 	return (r.Name == "" || l.Pipeline == "" || l.Pipeline == r.Name) &&
-		(r.Sink == "" || l.Sink == r.Sink || l.Sink == "" && (l.Snapshot == nil || slices.Contains(l.Sinks, r.Sink) || slices.Contains(r.filled(l), r.Sink))) &&
+		(r.Sink == "" || l.Sink == r.Sink || l.Sink == "" &&
+			(l.Snapshot == nil || slices.Contains(l.Sinks, r.Sink) || slices.Contains(r.filled(l), r.Sink))) &&
 		(r.Key == "" || l.Key == r.Key)
 }

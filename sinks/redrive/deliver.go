@@ -14,9 +14,11 @@ import (
 )
 
 var (
-	errNoSink = errs.New("the pipeline has no such sink: give the sink its name again, or move its letters to another one (tablewake redrive --sink NAME --to SINK), or discard them (--sink NAME --discard)")
-	errNeeded = errs.New("the sink has a newer version of the item. The letter stays as long as one of the item before it does: " +
-		"what that one writes, this one may have to remove")
+	errNoSink = errs.New(
+		"the pipeline has no such sink: give the sink its name again, or move its letters to another one (tablewake redrive --sink NAME --to SINK), or discard them (--sink NAME --discard)")
+	errNeeded = errs.New(
+		"the sink has a newer version of the item. The letter stays as long as one of the item before it does: " +
+			"what that one writes, this one may have to remove")
 	errSuppressed = errs.New("what it would send is held back in this redrive")
 )
 
@@ -71,7 +73,9 @@ func (r *run) deliverSink(ctx context.Context, sink string, letters []*keyLetter
 // quarantineFirst quarantines the keys that have letters and no mark, as after a crash between the
 // two. It returns the other keys: this pass leaves out the keys that it quarantines, and the next
 // one delivers them.
-func (r *run) quarantineFirst(ctx context.Context, sink string, letters []*keyLetters) (held []*keyLetters, repeat bool, err error) {
+func (r *run) quarantineFirst(
+	ctx context.Context, sink string, letters []*keyLetters,
+) (held []*keyLetters, repeat bool, err error) {
 	var keys []item.Key
 	for _, l := range letters {
 		if l.marked {
@@ -141,7 +145,9 @@ func (r *run) load(ctx context.Context, info pipeline.RouteInfo, letters []*keyL
 
 // deliver delivers a window to the sink and removes the delivered letters. progress is false if no letter changed its
 // state, because all failed temporarily. wait is how long the server asked to wait.
-func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string, w *window) (progress bool, wait time.Duration, err error) {
+func (r *run) deliver(
+	ctx context.Context, info pipeline.RouteInfo, sink string, w *window,
+) (progress bool, wait time.Duration, err error) {
 	var cs []*record.Change
 	var at []int // index of each change in the window
 	var done []string
@@ -187,10 +193,13 @@ func (r *run) deliver(ctx context.Context, info pipeline.RouteInfo, sink string,
 			r.failLetter(w.refs[i], failureOf(k, errSuppressed))
 			progress = true
 		case res.Err == nil && res.Outcome == pipeline.Superseded && w.keys[i].anyBefore(w.refs[i], (*letterRef).blocksLater):
-			// a letter before this one stays, and can write a row in a later redrive that only the old image of this one can remove
+			// a letter before this one stays, and can write a row in a later redrive that only the old image of this one can
+			// remove
 			r.failLetter(w.refs[i], failureOf(k, errNeeded))
 			progress = true
-		case res.Err == nil && res.Outcome == pipeline.Superseded && w.keys[i].anyBefore(w.refs[i], func(r *letterRef) bool { return r.state == pending }): // it is tried again after that one
+		case res.Err == nil && res.Outcome == pipeline.Superseded &&
+			w.keys[i].anyBefore(w.refs[i], func(r *letterRef) bool { return r.state == pending }):
+			// it is tried again after that one
 		case res.Err == nil:
 			if end(i, delivered); res.Outcome == pipeline.Superseded {
 				overtaken++
@@ -250,7 +259,9 @@ func (r *run) failLetter(ref *letterRef, why Failure) {
 
 // finish counts the letters of a sink that stay, and releases the keys without such a letter.
 // repeat reports whether a key got a further letter meanwhile.
-func (r *run) finish(ctx context.Context, info pipeline.RouteInfo, sink string, letters []*keyLetters) (repeat bool, err error) {
+func (r *run) finish(
+	ctx context.Context, info pipeline.RouteInfo, sink string, letters []*keyLetters,
+) (repeat bool, err error) {
 	for _, l := range letters {
 		var fails, waits, keeps int
 		for i := range l.refs {

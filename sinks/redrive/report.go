@@ -8,12 +8,13 @@ import (
 
 // Report is the result of a redrive.
 type Report struct {
-	Sinks       map[string]SinkReport `json:"sinks"`
-	Decoded     int                   `json:"decoded"`     // letters that can be decoded now: each became one letter for each sink
-	Undecodable int                   `json:"undecodable"` // letters that still cannot be decoded
-	Moved       int                   `json:"moved"`       // letters that Options.To took over
-	Discarded   int                   `json:"discarded"`   // letters of undecodable records that Options.Discard removed
-	Failures    []Failure             `json:"failures"`    // reasons why letters stay: the first 20
+	Sinks map[string]SinkReport `json:"sinks"`
+	// letters that can be decoded now: each became one letter for each sink
+	Decoded     int       `json:"decoded"`
+	Undecodable int       `json:"undecodable"` // letters that still cannot be decoded
+	Moved       int       `json:"moved"`       // letters that Options.To took over
+	Discarded   int       `json:"discarded"`   // letters of undecodable records that Options.Discard removed
+	Failures    []Failure `json:"failures"`    // reasons why letters stay: the first 20
 }
 
 // SinkReport is the part of one sink. Letters = Delivered + Superseded + Discarded + Failed +

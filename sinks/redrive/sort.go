@@ -126,7 +126,8 @@ func (r *run) sort(ctx context.Context, marks map[string]map[item.Key]state.Mark
 			continue // Read yielded it again
 		}
 		seen[id] = true
-		one := letterRef{deliveryOrder: deliveryOrder{l.Version, n}, id: id, class: l.Class, size: int64(len(l.Raw)), selected: r.isSelected(l.Class)}
+		one := letterRef{deliveryOrder: deliveryOrder{l.Version, n}, id: id, class: l.Class, size: int64(len(l.Raw)),
+			selected: r.isSelected(l.Class)}
 		if r.failed[id] {
 			one.state = failed
 		}

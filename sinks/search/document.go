@@ -33,8 +33,8 @@ func (s *Sink) documentOf(d *pipeline.Delivery, shown item.Image, v record.Versi
 	return clone, err
 }
 
-// appendDocument appends an item, whose hidden attributes are gone, as the plain JSON document of a change at version v.
-// With e it is the document of that element.
+// appendDocument appends an item, whose hidden attributes are gone, as the plain JSON document of a change at version
+// v. With e it is the document of that element.
 func (s *Sink) appendDocument(dst []byte, shown item.Image, v record.Version, e *shownElement) ([]byte, error) {
 	dst = s.appendHeader(dst, v, false)
 	if _, own := shown.Get(reserved); s.whole && !own && e == nil {
@@ -88,7 +88,9 @@ type scope struct {
 }
 
 // appendMembers appends the members of a map that f takes, with commas between them.
-func (s *Sink) appendMembers(dst []byte, members iter.Seq2[string, item.Value], f *field, around scope) ([]byte, error) {
+func (s *Sink) appendMembers(
+	dst []byte, members iter.Seq2[string, item.Value], f *field, around scope,
+) ([]byte, error) {
 	var used map[string]bool // names that renames and attributes may both have
 	for name, value := range members {
 		inside := around
@@ -113,7 +115,8 @@ func (s *Sink) appendMembers(dst []byte, members iter.Seq2[string, item.Value], 
 		}
 		if from, contested := f.renamedTo(name); contested {
 			if used[name] {
-				return dst, errs.Errorf("search: %q is renamed to %q, and there is an attribute of that name: exclude it", redact.Field(from), redact.Field(name))
+				return dst, errs.Errorf("search: %q is renamed to %q, and there is an attribute of that name: exclude it",
+					redact.Field(from), redact.Field(name))
 			}
 			if used == nil {
 				used = make(map[string]bool)

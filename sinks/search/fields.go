@@ -17,7 +17,9 @@ type Fields struct {
 	Include []string          // attributes that are taken. Default: all
 	Exclude []string          // attributes that are left out of those. Default: none
 	Rename  map[string]string // path -> name of the field in the same map. Default: the attribute's name
-	Hash    []string          // attributes whose scalars, also those inside, are replaced by the hash of their text, see Options.HMACKey. Default: none
+	// attributes whose scalars, also those inside, are replaced by the hash of their text, see Options.HMACKey. Default:
+	// none
+	Hash    []string
 	Numbers map[string]Number // path -> form of the numbers of the attribute, also of those inside. Default: NumberExact
 }
 
@@ -86,7 +88,8 @@ func compileFields(f Fields) (*field, error) {
 		}
 		n := f.Numbers[path]
 		if !n.known() {
-			return nil, fmt.Errorf("Numbers: %q: no form is named %q; there are %q, %q and %q", path, n, NumberString, NumberScaledFloat, NumberDouble)
+			return nil, fmt.Errorf("Numbers: %q: no form is named %q; there are %q, %q and %q", path, n, NumberString,
+				NumberScaledFloat, NumberDouble)
 		}
 		at.number = &n
 	}

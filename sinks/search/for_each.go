@@ -16,8 +16,8 @@ import (
 // is only in its old image. So the newest change with an element in either image decides about the document of that
 // element, in whatever order changes come. No memory of an item's documents is needed.
 //
-// If no documents can be made of the new image, void tombstones replace those of the old one and the change fails. The maximum
-// does not apply to old images, because a redrive under a higher maximum may have written more.
+// If no documents can be made of the new image, void tombstones replace those of the old one and the change fails. The
+// maximum does not apply to old images, because a redrive under a higher maximum may have written more.
 
 // checkForEach checks what a document of an element requires, and sets what it is made with.
 func (s *Sink) checkForEach() error {
@@ -74,7 +74,8 @@ type elementDocuments struct {
 func (s *Sink) planElements(d *pipeline.Delivery) error {
 	c := d.Change
 	if !c.Old.Exists() && c.Op != record.Insert && c.Op != record.Snapshot && !c.ViewType.HasOld() {
-		return errs.Errorf("search: a %s without an old image: only it tells which elements of %s left", redact.Safe(c.Op.String()), redact.Field(s.o.ForEach.Path.String()))
+		return errs.Errorf("search: a %s without an old image: only it tells which elements of %s left",
+			redact.Safe(c.Op.String()), redact.Field(s.o.ForEach.Path.String()))
 	}
 	from, oldFlaw := s.locateElements(c, c.Old, &s.unlimited)
 	var to elementDocuments
@@ -212,7 +213,8 @@ func (s *Sink) documentsOf(d *pipeline.Delivery, of *elementDocuments) ([][]byte
 	return docs, nil
 }
 
-// shownElements returns the n elements of an image without hidden parts. Where elements are hidden as a whole, none is shown.
+// shownElements returns the n elements of an image without hidden parts. Where elements are hidden as a whole, none is
+// shown.
 func (s *Sink) shownElements(shown item.Image, n int) []item.Value {
 	values := make([]item.Value, 0, n)
 	v, _ := shown.At(s.o.ForEach.Path)

@@ -33,5 +33,6 @@ func (e *ForeignIndexError) text(index string) string {
 	if e.Owner == (Owner{}) {
 		return of + " was not made for it: give the sink another index name, or delete the index"
 	}
-	return fmt.Sprintf("%s belongs to the sink %q of pipeline %q: give one of the two another index name", of, e.Owner.Sink, e.Owner.Pipeline)
+	return fmt.Sprintf("%s belongs to the sink %q of pipeline %q: give one of the two another index name", of,
+		e.Owner.Sink, e.Owner.Pipeline)
 }

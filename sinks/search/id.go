@@ -26,13 +26,14 @@ func DocumentID(k item.Key) string {
 // elementMark is between the id of an item's document and the escaped identity of an element. No id of an item has it.
 const elementMark = "::"
 
-// ElementID returns the id of the document of an element, given the canonical key of its item and its identity: both, or
-// "sha256:" and the digest of both in hex if that is longer than 512 bytes.
+// ElementID returns the id of the document of an element, given the canonical key of its item and its identity: both,
+// or "sha256:" and the digest of both in hex if that is longer than 512 bytes.
 func ElementID(k item.Key, identity string) string {
 	return DocumentID(item.Key(item.AppendEscaped([]byte(string(k)+elementMark), identity)))
 }
 
-// ItemOf returns the key of the item whose document has an id, or the document of one of whose elements; "" if the id is a digest.
+// ItemOf returns the key of the item whose document has an id, or the document of one of whose elements; "" if the id
+// is a digest.
 func ItemOf(id string) item.Key {
 	id, _, _ = strings.Cut(id, elementMark)
 	if _, _, err := item.Key(id).Decode(); err != nil {
@@ -64,9 +65,11 @@ func CheckIndex(name string) error {
 	case strings.ContainsRune("-_+", rune(name[0])):
 		return errs.Errorf("the index name starts with %q, which is not allowed", name[:1])
 	case strings.ContainsAny(name, forbidden):
-		return errs.Errorf("the index name holds %q, which is not allowed; use the template function index_name", name[strings.IndexAny(name, forbidden)])
+		return errs.Errorf("the index name holds %q, which is not allowed; use the template function index_name",
+			name[strings.IndexAny(name, forbidden)])
 	case strings.ToLower(name) != name:
-		return errs.Errorf("the index name holds an upper-case letter, which is not allowed; use the template function index_name")
+		return errs.Errorf(
+			"the index name holds an upper-case letter, which is not allowed; use the template function index_name")
 	}
 	return nil
 }

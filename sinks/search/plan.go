@@ -78,11 +78,12 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	return finish(d, from, to, flaw, oldFlaw)
 }
 
-// finish ends a plan. A change without mutations has no effect. One with a flaw, or whose old image does not name the index
-// of its documents, fails once its mutations are durable, or at once if it has none.
+// finish ends a plan. A change without mutations has no effect. One with a flaw, or whose old image does not name the
+// index of its documents, fails once its mutations are durable, or at once if it has none.
 func finish(d *pipeline.Delivery, from, to documentLocation, flaw, oldFlaw error) error {
 	if flaw == nil && from.unknown {
-		flaw = errs.Errorf("the change is written, and the one before it is in dead letters, since no document can be made of its image; it must come again behind that one: redrive both. The image before: %w", oldFlaw)
+		flaw = errs.Errorf(
+			"the change is written, and the one before it is in dead letters, since no document can be made of its image; it must come again behind that one: redrive both. The image before: %w", oldFlaw)
 	}
 	switch {
 	case flaw != nil && len(d.Ops) > 0:
@@ -139,8 +140,8 @@ func addMutation(d *pipeline.Delivery, index, id, routing string, why Why) *Muta
 }
 
 // timeOf returns the creation time of a change for stores that order changes by it. A line of an incremental export,
-// whose sequence number is that of its layer, has a time before all changes of a stream: the time of its write may be the
-// second of a newer change.
+// whose sequence number is that of its layer, has a time before all changes of a stream: the time of its write may be
+// the second of a newer change.
 func timeOf(c *record.Change) time.Time {
 	if c.Time.IsZero() || !c.FromSnapshot() {
 		return c.Time
@@ -185,7 +186,8 @@ func (s *Sink) locateBefore(c *record.Change) (documentLocation, error) {
 	case c.Inserted() && len(s.o.Index.Paths()) > 0:
 		return documentLocation{why: ReasonWhen}, nil // the index of an expired item's document is unknown
 	case len(s.o.Index.Paths()) > 0:
-		return documentLocation{}, errs.Errorf("search: a %s without an old image: the index %q depends on it", redact.Safe(c.Op.String()), s.o.Index)
+		return documentLocation{}, errs.Errorf("search: a %s without an old image: the index %q depends on it",
+			redact.Safe(c.Op.String()), s.o.Index)
 	}
 	return s.indexOf(c, c.Keys)
 }

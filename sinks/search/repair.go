@@ -26,8 +26,10 @@ type Repairer interface {
 
 // DocumentRepair replaces what is stored at the id of a document.
 type DocumentRepair struct {
-	Was StoredDocument // the stored document, as [Inspector] or [Lister] read it; the zero StoredDocument: nothing is stored
-	Now Mutation       // the document or the tombstone to store. Its version counts only if nothing with a version is stored
+	// the stored document, as [Inspector] or [Lister] read it; the zero StoredDocument: nothing is stored
+	Was StoredDocument
+	// the document or the tombstone to store. Its version counts only if nothing with a version is stored
+	Now Mutation
 }
 
 // Mutation returns Now at the version that the repair keeps, also in its document.
@@ -50,7 +52,8 @@ func withVersion(doc []byte, v record.Version) ([]byte, error) {
 	rest, ok := bytes.CutPrefix(doc, []byte(versionStart))
 	end := bytes.IndexByte(rest, '"')
 	if !ok || end < 0 {
-		return nil, errs.Errorf("search: a document to repair does not begin with its version, %s: it was not made by a sink", versionStart)
+		return nil, errs.Errorf("search: a document to repair does not begin with its version, %s: it was not made by a sink",
+			versionStart)
 	}
 	return append(v.Append([]byte(versionStart)), rest[end:]...), nil
 }
@@ -58,7 +61,8 @@ func withVersion(doc []byte, v record.Version) ([]byte, error) {
 // Matches reports whether d and e are the same document or tombstone. It compares documents as JSON, and numbers in
 // them by their digits. It compares tombstones by their version.
 func (d *StoredDocument) Matches(e *StoredDocument) bool {
-	return d.There == e.There && d.Tombstone == e.Tombstone && d.Version == e.Version && (d.Tombstone || sameJSON(d.Doc, e.Doc))
+	return d.There == e.There && d.Tombstone == e.Tombstone && d.Version == e.Version &&
+		(d.Tombstone || sameJSON(d.Doc, e.Doc))
 }
 
 func sameJSON(a, b []byte) bool {

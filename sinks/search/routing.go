@@ -15,10 +15,12 @@ func routingKeys(routing *template.Template) ([]string, error) {
 		return nil, nil
 	}
 	if !routing.Stable() {
-		return nil, errs.New("it differs from change to change of an item, and the document would be in two places: make it of key attributes")
+		return nil, errs.New(
+			"it differs from change to change of an item, and the document would be in two places: make it of key attributes")
 	}
 	if _, whole := routing.Prefix(); whole {
-		return nil, errs.New("it is the same for every item, and all documents would be in one shard: make it of key attributes")
+		return nil, errs.New(
+			"it is the same for every item, and all documents would be in one shard: make it of key attributes")
 	}
 	if each := routing.EachPaths(); len(each) > 0 {
 		return nil, errs.Errorf("{%s} is no key attribute", each[0])
@@ -42,7 +44,9 @@ func (s *Sink) route(c *record.Change) (string, error) {
 	}
 	for _, name := range s.routed {
 		if _, ok := c.Keys.Get(name); !ok {
-			return "", errs.Errorf("search: routing %q: {%s} is no key attribute of the table: what may change would leave a document in two places", s.o.Routing, redact.Field(name))
+			return "", errs.Errorf(
+				"search: routing %q: {%s} is no key attribute of the table: what may change would leave a document in two places",
+				s.o.Routing, redact.Field(name))
 		}
 	}
 	text, missing, err := s.o.Routing.AppendText(nil, template.Scope{Change: c, Item: c.Keys, Mask: s.o.Mask})

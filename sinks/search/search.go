@@ -41,15 +41,18 @@ const errs = redact.Class("search")
 
 // Options describe one search sink.
 type Options struct {
-	Pipeline string                 // required: name of the pipeline, written into every document as _tw.by
-	Birth    string                 // ID of the birth of the sink's output, written into every document as _tw.birth. Default: none
-	Store    Store                  // required
-	Index    *template.Template     // required: name of the index; if the name depends on the item, a change may move the document
-	When     pipeline.ItemCondition // selects the items that have a document. Default: all
-	Fields   Fields
+	Pipeline string // required: name of the pipeline, written into every document as _tw.by
+	// ID of the birth of the sink's output, written into every document as _tw.birth. Default: none
+	Birth string
+	Store Store // required
+	// required: name of the index; if the name depends on the item, a change may move the document
+	Index  *template.Template
+	When   pipeline.ItemCondition // selects the items that have a document. Default: all
+	Fields Fields
 
 	// ForEach are the elements of an item that have a document each, in which the element is in place of its list, set or
-	// map. When may be a [pipeline.ElementCondition]. Index and Routing read the item alone. Default: nil, one document an item
+	// map. When may be a [pipeline.ElementCondition]. Index and Routing read the item alone. Default: nil, one document an
+	// item
 	ForEach *elements.Spec
 
 	// HMACKey is the secret of HashID and Fields.Hash, which both require it. A hash is
@@ -69,8 +72,8 @@ type Options struct {
 
 	Retention state.Retention // refuses changes older than the memory of Store. Default: refuses nothing
 
-	// NoTTLDeletes says that a filter drops TTL deletes before the sink. An inserted item may then follow an expired one of
-	// its key, and removes the document of that one. Default: the sink receives all deletes
+	// NoTTLDeletes says that a filter drops TTL deletes before the sink. An inserted item may then follow an expired one
+	// of its key, and removes the document of that one. Default: the sink receives all deletes
 	NoTTLDeletes bool
 }
 
@@ -115,7 +118,9 @@ func New(o Options) (*Sink, error) {
 		return nil, errors.New("search: Index is nil: give the template of the index name")
 	}
 	if !o.Index.Stable() {
-		return nil, fmt.Errorf("search: Index %q names an index by the change, so the next change could not find the document: name it by the item", o.Index)
+		return nil, fmt.Errorf(
+			"search: Index %q names an index by the change, so the next change could not find the document: name it by the item",
+			o.Index)
 	}
 	routed, err := routingKeys(o.Routing)
 	if err != nil {
@@ -129,7 +134,8 @@ func New(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("search: Fields.Hash: %w", err)
 	}
-	s := &Sink{o: o, when: o.When, fields: fields, whole: fields.include && len(fields.inner) == 1 && len(fields.renamed) == 0, mask: mask, routed: routed}
+	s := &Sink{o: o, when: o.When, fields: fields, whole: fields.include && len(fields.inner) == 1 &&
+		len(fields.renamed) == 0, mask: mask, routed: routed}
 	if err := s.checkForEach(); err != nil {
 		return nil, fmt.Errorf("search: ForEach: %w", err)
 	}
@@ -138,7 +144,8 @@ func New(o Options) (*Sink, error) {
 	}
 	if o.HashID || len(o.Fields.Hash) > 0 {
 		if len(o.HMACKey) == 0 {
-			return nil, errors.New("search: HMACKey is empty: HashID and Fields.Hash need a secret, so that nobody can try values until their hash fits")
+			return nil, errors.New(
+				"search: HMACKey is empty: HashID and Fields.Hash need a secret, so that nobody can try values until their hash fits")
 		}
 		key := slices.Clone(o.HMACKey)
 		s.hasher = &hasher{sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}

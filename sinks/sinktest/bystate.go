@@ -34,7 +34,8 @@ func lostRange(t *testing.T, s Suite) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		st.stream = &Stream{Records: slices.Delete(healed.Records, from, to), Changes: slices.Delete(healed.Changes, from, to)}
+		st.stream = &Stream{Records: slices.Delete(healed.Records, from, to),
+			Changes: slices.Delete(healed.Changes, from, to)}
 		st.run(st.worker(nil), cut(rt, st.stream.Changes))
 		st.want("a range was lost and its items changed once more")
 		st.run(st.worker(nil), cut(rt, stutter(rt, suffix(rt, st.stream.Changes))))
@@ -80,7 +81,8 @@ func drawHealing(t *rapid.T, records []Record, from, to int) []Record {
 // contested: items request one state in every order of arrival. The items alone decide which of them the store shows.
 func contested(t *testing.T, s Suite) {
 	f := s.fact()
-	records := []Record{f.record('a', "", "shipped"), f.record('a', "shipped", "paid"), f.record('b', "", "paid"), f.record('c', "", "paid")}
+	records := []Record{f.record('a', "", "shipped"), f.record('a', "shipped", "paid"), f.record('b', "", "paid"),
+		f.record('c', "", "paid")}
 	at := map[byte]int{'a': 0, 'b': 2, 'c': 3} // index in records of an item's first
 	for _, order := range interleavings("aabc") {
 		fixed(t, s, func(st *stage) {

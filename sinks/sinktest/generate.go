@@ -178,7 +178,8 @@ func attrs(depth int) *rapid.Generator[Attr] {
 		inner := rapid.Deferred(func() *rapid.Generator[Attr] { return attrs(depth - 1) })
 		kinds = append(kinds,
 			rapid.Map(rapid.SliceOfN(inner, 0, 3), func(l []Attr) Attr { return Attr{"L": l} }),
-			rapid.Map(rapid.MapOfN(rapid.StringN(1, 5, -1), inner, 0, 3), func(m map[string]Attr) Attr { return Attr{"M": Item(m)} }))
+			rapid.Map(rapid.MapOfN(rapid.StringN(1, 5, -1), inner, 0, 3),
+				func(m map[string]Attr) Attr { return Attr{"M": Item(m)} }))
 	}
 	return rapid.OneOf(kinds...)
 }

@@ -40,8 +40,10 @@ type Memory struct {
 func RunQuarantine(t *testing.T, checks int, open func(dir string) (Memory, error)) {
 	t.Helper()
 	checkInFolder(t, checks, func(rt *rapid.T, dir string) {
-		h := &holding{rt: rt, ctx: t.Context(), dir: dir, open: open, stream: Streams(StreamOptions{Records: 20}).Draw(rt, "stream")}
-		h.sink.refusals = rapid.SliceOfN(rapid.IntRange(0, 2), len(h.stream.Changes), len(h.stream.Changes)).Draw(rt, "refusals")
+		h := &holding{rt: rt, ctx: t.Context(), dir: dir, open: open,
+			stream: Streams(StreamOptions{Records: 20}).Draw(rt, "stream")}
+		h.sink.refusals = rapid.SliceOfN(rapid.IntRange(0, 2), len(h.stream.Changes), len(h.stream.Changes)).Draw(rt,
+			"refusals")
 		h.sink.keepsOrder = rapid.Bool().Draw(rt, "keeps order")
 		for range rapid.IntRange(0, 4).Draw(rt, "deaths") {
 			death := Fault{Call: rapid.IntRange(1, 3*len(h.stream.Changes)).Draw(rt, "step") - 1, Kind: Crash}
@@ -109,7 +111,8 @@ func (h *holding) pipeline(d *dying) *pipeline.Pipeline {
 		Backoff: pipeline.Backoff{Base: time.Microsecond, Max: time.Microsecond},
 		Routes: []pipeline.Route{{
 			Name: "unguarded", Sink: &h.sink,
-			Concurrency: rapid.IntRange(1, 3).Draw(h.rt, "concurrency"), Batch: pipeline.Batch{Count: rapid.IntRange(1, 5).Draw(h.rt, "batch")},
+			Concurrency: rapid.IntRange(1, 3).Draw(h.rt, "concurrency"),
+			Batch:       pipeline.Batch{Count: rapid.IntRange(1, 5).Draw(h.rt, "batch")},
 		}},
 	})
 	if err != nil {

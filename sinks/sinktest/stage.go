@@ -148,7 +148,8 @@ func (st *stage) want(after string) {
 		st.tb.Fatalf("state after %s: %v", after, err)
 	}
 	if diff := difference(got, st.suite.Model(st.stream)); diff != "" {
-		st.tb.Fatalf("after %s the store does not hold what one clean pass leaves:\n%sthe stream:\n%s", after, diff, st.describe())
+		st.tb.Fatalf("after %s the store does not hold what one clean pass leaves:\n%sthe stream:\n%s", after, diff,
+			st.describe())
 	}
 }
 

@@ -88,7 +88,8 @@ const snapshot = "SNAPSHOT"
 
 // snapshotOf returns a backfilled state. Its version is below every write of its stream.
 func snapshotOf(r Record) (*record.Change, error) {
-	o := record.SnapshotOptions{DecoderOptions: record.DecoderOptions{StreamARN: StreamARN}, Keys: slices.Sorted(maps.Keys(r.Keys))}
+	o := record.SnapshotOptions{DecoderOptions: record.DecoderOptions{StreamARN: StreamARN},
+		Keys: slices.Sorted(maps.Keys(r.Keys))}
 	if r.EpochZero {
 		o.DecoderOptions = record.DecoderOptions{EpochZero: true, Table: Table}
 	}

@@ -96,7 +96,8 @@ func Run(t *testing.T, s Suite) {
 		{"UnknownOperation", unknownOperation},
 	}
 	if s.ByState {
-		all = append(all, property{"MidStream", midStream}, property{"LostRange", lostRange}, property{"HandOver", handOver}, property{"Contested", contested})
+		all = append(all, property{"MidStream", midStream}, property{"LostRange", lostRange}, property{"HandOver", handOver},
+			property{"Contested", contested})
 	}
 	if s.Flaws {
 		all = append(all, property{"Flawed", flawed})

@@ -99,7 +99,8 @@ func (w *worker) write(ctx context.Context, ds []pipeline.Delivery) error {
 				d := ds[i]
 				d.Outcome, d.Reason = pipeline.Written, ""
 				again = append(again, d)
-			case w.again && ds[i].Outcome == pipeline.Superseded && !slices.ContainsFunc(w.dead, func(l letter) bool { return l.change.Key == ds[i].Change.Key }):
+			case w.again && ds[i].Outcome == pipeline.Superseded &&
+				!slices.ContainsFunc(w.dead, func(l letter) bool { return l.change.Key == ds[i].Change.Key }):
 				// the sink has a newer version of the item, and no earlier letter of it stays: the letter goes
 			case errors.Is(failure, errPermanent):
 				w.dead = append(w.dead, letter{change: ds[i].Change})

@@ -73,7 +73,8 @@ func CheckSetPart(was, now Part) error {
 	case now.Run == "":
 		return errs.New("a part of a backfill has no Run")
 	case now.ID == "" || len(now.ID) > MaxPartID || !utf8.ValidString(now.ID):
-		return errs.Errorf("a part of a backfill has an ID of %d bytes: it must be 1 to %d bytes of UTF-8", len(now.ID), MaxPartID)
+		return errs.Errorf("a part of a backfill has an ID of %d bytes: it must be 1 to %d bytes of UTF-8", len(now.ID),
+			MaxPartID)
 	case was != (Part{}) && (was.Run != now.Run || was.ID != now.ID):
 		return errs.New("a part of a backfill cannot replace another part")
 	case now.Counter <= was.Counter:

@@ -31,10 +31,11 @@ type Birth struct {
 	// fresh.
 	Fresh bool
 
-	Stage     Stage
-	Floor     time.Time // earliest time of a change of the stream that is written; zero if all are. UTC, whole seconds
-	Stream    string    // ARN of the stream whose changes follow the backfill; "" if unknown
-	Run       string    // id of the [Backfill] that filled the output, or "rebuild" or "none" (see package sinks); "" if there was none
+	Stage  Stage
+	Floor  time.Time // earliest time of a change of the stream that is written; zero if all are. UTC, whole seconds
+	Stream string    // ARN of the stream whose changes follow the backfill; "" if unknown
+	// id of the [Backfill] that filled the output, or "rebuild" or "none" (see package sinks); "" if there was none
+	Run       string
 	ReadUntil time.Time // when the backfill ended its last read of the source; zero before that. UTC, whole seconds
 
 	// LeftOut is the last time when a process started without this sink in its configuration. That process acknowledged
@@ -184,7 +185,8 @@ func (e *LostError) Error() string {
 		if e.Sink != "" {
 			flags += " --sink " + e.Sink
 		}
-		way = "`tablewake adopt" + flags + "` shows what is there, and accepts it where that can be right; where it can't, it says how to fill the sink again"
+		way = "`tablewake adopt" + flags +
+			"` shows what is there, and accepts it where that can be right; where it can't, it says how to fill the sink again"
 	}
 	return e.What + ": to go on would count on what is not there, or twice; " + way
 }
@@ -205,5 +207,6 @@ func BirthMismatch(sink, what, has, want string) error {
 	if has != "" {
 		is = "bears the birth " + has
 	}
-	return NewLostError(sink, what+" "+is+", and the state knows the sink's output under "+want+": the state was lost, or one of the two was restored without the other")
+	return NewLostError(sink, what+" "+is+", and the state knows the sink's output under "+want+
+		": the state was lost, or one of the two was restored without the other")
 }

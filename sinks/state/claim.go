@@ -18,7 +18,8 @@ type Column struct {
 type Guard struct {
 	Version record.Version // newest version of the item; zero if the item is unknown
 	Row     Row            // the row that the item claims; "" if it claims none
-	Void    bool           // no row could be made of the change of this version; the same version may replace the guard later
+	// no row could be made of the change of this version; the same version may replace the guard later
+	Void bool
 }
 
 // Claim is an item's request for a row, with the attributes that it would give the row.
@@ -68,9 +69,10 @@ func (t *Tombstone) Replaces(stored Tombstone) bool {
 
 // ItemWrite replaces the guard of one item, and moves its claim from the old row to the new one.
 type ItemWrite struct {
-	Source  item.Key
-	Was     record.Version // expected version of the stored guard, as read or as an earlier write of the call leaves it; zero if there is none
-	WasVoid bool           // expected Void of the stored guard
+	Source item.Key
+	// expected version of the stored guard, as read or as an earlier write of the call leaves it; zero if there is none
+	Was     record.Version
+	WasVoid bool // expected Void of the stored guard
 	Guard   Guard
 	Rows    []RowClaimsWrite // at most two rows: the row that the item leaves, and the row that it claims
 }

@@ -9,7 +9,8 @@ import (
 
 // ErrNegative is the error of a write that removes more shares from a group than the group has. The write fails until
 // the group is repaired.
-var ErrNegative = errs.New("more left it than came, so that it was damaged or changed by hand: `tablewake audit --lag 1m` finds it, and `tablewake audit --repair` sets it")
+var ErrNegative = errs.New(
+	"more left it than came, so that it was damaged or changed by hand: `tablewake audit --lag 1m` finds it, and `tablewake audit --repair` sets it")
 
 // GroupWrite replaces the contributions of some items, and changes the rows of their groups to match.
 type GroupWrite struct {
@@ -31,7 +32,8 @@ type ContributionWrite struct {
 
 // Expects reports whether the write replaces a stored contribution.
 func (w *ContributionWrite) Expects(c Contribution) bool {
-	return c.Version == w.Was.Version && c.Void == w.Was.Void && (!w.WholeWas || c.Since == w.Was.Since && slices.EqualFunc(c.Shares, w.Was.Shares, Share.Equal))
+	return c.Version == w.Was.Version && c.Void == w.Was.Void &&
+		(!w.WholeWas || c.Since == w.Was.Since && slices.EqualFunc(c.Shares, w.Was.Shares, Share.Equal))
 }
 
 // GroupChange changes one row of an aggregate. A new row begins with zeros. The row is deleted when it has no share any

@@ -21,8 +21,9 @@ type SinkTrouble struct {
 	Pending int64      `json:"pending"`          // changes that are neither written nor dead-lettered
 	Oldest  *time.Time `json:"oldest,omitempty"` // creation time of the oldest failed change that waits; absent if unknown
 	Failing time.Time  `json:"failing_since"`
-	Error   string     `json:"error"`             // text of the last failure, without values
-	Blocked int        `json:"blocked,omitempty"` // number of keys blocked by a permanently failing change, if the pipeline has no dead letters
+	Error   string     `json:"error"` // text of the last failure, without values
+	// number of keys blocked by a permanently failing change, if the pipeline has no dead letters
+	Blocked int `json:"blocked,omitempty"`
 }
 
 // Empty reports whether there is nothing to note.

@@ -17,8 +17,9 @@ const DefaultRetention = 30 * 24 * time.Hour
 
 // StoreAge describes which changes a store may have forgotten.
 type StoreAge struct {
-	Born    time.Time // creation time of the store; it remembers all changes since then, unless Forgets is set
-	Forgets bool      // tombstones, empty guards and empty contributions are deleted after some time, by a [Purger] or by TTL
+	Born time.Time // creation time of the store; it remembers all changes since then, unless Forgets is set
+	// tombstones, empty guards and empty contributions are deleted after some time, by a [Purger] or by TTL
+	Forgets bool
 }
 
 // AgeReporter is implemented by stores that may forget changes. A store that does not implement it remembers all
@@ -96,7 +97,8 @@ func (r Retention) CheckBackfill(b Backfill, now time.Time) error {
 	if keep <= backfillMargin {
 		hint = "set state.guard_retention to 24h and as long as a backfill may take"
 	}
-	return errs.Errorf("the backfill %s reads items as they were at %s, and what was removed since then may be forgotten after guard_retention (%s), less 24h to end in time: it could bring back what is gone; %s",
+	return errs.Errorf(
+		"the backfill %s reads items as they were at %s, and what was removed since then may be forgotten after guard_retention (%s), less 24h to end in time: it could bring back what is gone; %s",
 		redact.Safe(b.Run), redact.Safe(b.RemovalsSince().UTC().Format(time.RFC3339)), redact.Safe(days(keep)), hint)
 }
 
@@ -120,8 +122,10 @@ func CheckPurge(ctx context.Context, s Store, sink string, before time.Time) err
 			}
 		}
 		if before.After(since) {
-			return errs.Errorf("the backfill %s of the sink %s is %s, and still needs what was removed since %s: a purge of what is older than %s would forget that. End the backfill by `tablewake backfill`, and purge when the sink is live",
-				redact.Safe(birth.Run), redact.Safe(sink), redact.Safe(birth.Stage.String()), redact.Safe(since.UTC().Format(time.RFC3339)), redact.Safe(before.UTC().Format(time.RFC3339)))
+			return errs.Errorf(
+				"the backfill %s of the sink %s is %s, and still needs what was removed since %s: a purge of what is older than %s would forget that. End the backfill by `tablewake backfill`, and purge when the sink is live",
+				redact.Safe(birth.Run), redact.Safe(sink), redact.Safe(birth.Stage.String()),
+				redact.Safe(since.UTC().Format(time.RFC3339)), redact.Safe(before.UTC().Format(time.RFC3339)))
 		}
 	}
 	return nil
@@ -135,7 +139,8 @@ type TooOldError struct {
 
 // Error returns the time of the change and what to do.
 func (e *TooOldError) Error() string {
-	return fmt.Sprintf("the change was made at %s, and what was removed longer ago than guard_retention (%s) may be forgotten: it could bring back what is gone. Replay the whole history into an empty sink with --rebuild",
+	return fmt.Sprintf(
+		"the change was made at %s, and what was removed longer ago than guard_retention (%s) may be forgotten: it could bring back what is gone. Replay the whole history into an empty sink with --rebuild",
 		e.Made.UTC().Format(time.RFC3339), days(e.Keep))
 }
 

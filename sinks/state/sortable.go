@@ -23,7 +23,8 @@ func SortableText(v item.Value) (string, bool) {
 		return textPrefix + text, true
 	case item.KindN:
 		d, ok := v.Number()
-		return strings.TrimSuffix(string(d.AppendSortable([]byte(numberPrefix))), "-"), ok // the "-" ends a number within a longer text
+		// the "-" ends a number within a longer text
+		return strings.TrimSuffix(string(d.AppendSortable([]byte(numberPrefix))), "-"), ok
 	case item.KindB:
 		b, ok := v.Bytes()
 		return binaryPrefix + hex.EncodeToString(b), ok

@@ -28,8 +28,9 @@ type AggregateOptions struct {
 	ForEach string                 // path of a list whose elements count separately. Default: the item counts as one
 	Values  []Value                // required: values of a group's row besides its key
 
-	Shards    int  // number of rows that the items of a group are spread over; see [Groups]. Default: 1
-	KeepOnTTL bool // items that TTL deletes stay counted permanently, by their last image. Default: they are removed, as by any delete
+	Shards int // number of rows that the items of a group are spread over; see [Groups]. Default: 1
+	// items that TTL deletes stay counted permanently, by their last image. Default: they are removed, as by any delete
+	KeepOnTTL bool
 
 	Mask  *mask.Mask // hides attributes in displayed ops; the stored rows are not masked. Default: nothing is hidden
 	Store GroupStore // writes the rows. Default: none; then the sink only plans, and its Write fails
@@ -68,8 +69,9 @@ type Aggregate struct {
 // value is a Value after parsing.
 type value struct {
 	Value
-	kind       aggregateKind
-	shareIndex int       // index in Share.Values, which are sorted by name, because the order in the configuration may change
+	kind aggregateKind
+	// index in Share.Values, which are sorted by name, because the order in the configuration may change
+	shareIndex int
 	path       item.Path // path in the item; zero for a count, or if Each is set
 	masked     bool      // the mask hides the attribute of the value
 }
@@ -121,8 +123,9 @@ var (
 func NewAggregate(o AggregateOptions) (*Aggregate, error) {
 	a := &Aggregate{
 		base: base{
-			target: Target{Table: Table{Name: o.Table, PK: o.PK.Name, SK: o.SK.Name}, View: o.Name, Pipeline: o.Pipeline, Birth: o.Birth},
-			pk:     o.PK, sk: o.SK, when: o.When, mask: o.Mask, masksKey: masksKey(o.Mask, o.ForEach, o.PK, o.SK),
+			target: Target{Table: Table{Name: o.Table, PK: o.PK.Name, SK: o.SK.Name}, View: o.Name, Pipeline: o.Pipeline,
+				Birth: o.Birth},
+			pk: o.PK, sk: o.SK, when: o.When, mask: o.Mask, masksKey: masksKey(o.Mask, o.ForEach, o.PK, o.SK),
 			retention: o.Retention, noTTLDeletes: o.NoTTLDeletes, readsItem: o.When != nil || o.ForEach != "",
 		},
 		shards: cmp.Or(o.Shards, 1), keepOnTTL: o.KeepOnTTL, store: o.Store,

@@ -148,7 +148,8 @@ func (b *deltaBuilder) addMember(m memberValue, since record.Version, remove boo
 			delta.shares -= 2
 		}
 	}
-	delta.members = append(delta.members, state.Member{Name: value.Name, Kind: kind, Value: m.text, ID: b.memberID(since), Remove: remove})
+	delta.members = append(delta.members, state.Member{Name: value.Name, Kind: kind, Value: m.text, ID: b.memberID(since),
+		Remove: remove})
 	b.memberCount++
 }
 

@@ -88,7 +88,8 @@ func (a *Aggregate) keptShares(c *record.Change) ([]share, string, error) {
 	switch {
 	case image.Exists():
 	case a.readsItem:
-		return nil, "", missingImageError(c, "an old", "what the expired item stays counted for is made of it", record.NewAndOldImages.String())
+		return nil, "", missingImageError(c, "an old", "what the expired item stays counted for is made of it",
+			record.NewAndOldImages.String())
 	default:
 		image = c.Keys
 	}
@@ -135,7 +136,8 @@ func (a *Aggregate) shares(c *record.Change, image item.Image) ([]share, string,
 	case !ok || list.IsNull():
 		return nil, ReasonSparse, nil
 	case list.Kind() != item.KindL:
-		return nil, "", errs.Errorf("for_each: the attribute %s is of the type %s, and not a list", redact.Field(a.forEach.String()), redact.Safe(list.Kind().String()))
+		return nil, "", errs.Errorf("for_each: the attribute %s is of the type %s, and not a list",
+			redact.Field(a.forEach.String()), redact.Safe(list.Kind().String()))
 	}
 	shares := make([]share, 0, list.Len())
 	for i, element := range list.Elements() {
@@ -219,13 +221,15 @@ func (v *value) shareText(scope template.Scope) (string, error) {
 	if v.kind == sumKind {
 		d, ok := found.Number()
 		if !ok {
-			return "", errs.Errorf("%s is of the type %s, and a sum is of numbers", redact.Field(v.displayPath()), redact.Safe(found.Kind().String()))
+			return "", errs.Errorf("%s is of the type %s, and a sum is of numbers", redact.Field(v.displayPath()),
+				redact.Safe(found.Kind().String()))
 		}
 		return d.String(), nil
 	}
 	text, ok := state.SortableText(found)
 	if !ok {
-		return "", errs.Errorf("%s is of the type %s, and a %s is of S, N, B or BOOL", redact.Field(v.displayPath()), redact.Safe(found.Kind().String()), redact.Safe(v.Of))
+		return "", errs.Errorf("%s is of the type %s, and a %s is of S, N, B or BOOL", redact.Field(v.displayPath()),
+			redact.Safe(found.Kind().String()), redact.Safe(v.Of))
 	}
 	return text, nil
 }

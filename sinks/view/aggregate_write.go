@@ -33,7 +33,8 @@ func (e *TooManyGroupsError) Redacted() string { return "too_many_groups: an ite
 func (e *TooManyGroupsError) Describe() (class, field string) { return "too_many_groups", "" }
 
 func (e *TooManyGroupsError) rest() string {
-	return fmt.Sprintf(" changes %d group rows and members at once, and one transaction takes %d: count fewer elements (split the item's list, narrow `when`), or group them less finely",
+	return fmt.Sprintf(
+		" changes %d group rows and members at once, and one transaction takes %d: count fewer elements (split the item's list, narrow `when`), or group them less finely",
 		e.Actions, maxActions)
 }
 
@@ -108,7 +109,9 @@ func (w *aggregateWrite) onLost(lost []*itemChanges, lostRounds int) {
 	if lostRounds <= maxLostRounds {
 		return
 	}
-	err := pipeline.Transient(errs.Errorf("aggregate %s: other workers changed what the items count for %d times meanwhile", redact.Safe(w.target.View), lostRounds))
+	err := pipeline.Transient(
+		errs.Errorf("aggregate %s: other workers changed what the items count for %d times meanwhile",
+			redact.Safe(w.target.View), lostRounds))
 	for _, c := range lost {
 		c.fail(&w.failed, err)
 	}

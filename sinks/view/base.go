@@ -67,7 +67,8 @@ func (b *base) displayKey(scope template.Scope) string {
 // image and the change has none. why is the text for the error that says why the image is needed.
 func (b *base) newImage(c *record.Change, why string) (item.Image, error) {
 	if b.readsItem && !c.New.Exists() {
-		return item.Image{}, missingImageError(c, "a new", why, record.NewImage.String()+" or "+record.NewAndOldImages.String())
+		return item.Image{}, missingImageError(c, "a new", why,
+			record.NewImage.String()+" or "+record.NewAndOldImages.String())
 	}
 	return itemOf(c), nil
 }
@@ -82,5 +83,6 @@ func itemOf(c *record.Change) item.Image {
 
 // missingImageError returns the error of a change without an image that the sink needs.
 func missingImageError(c *record.Change, image, why, viewType string) error {
-	return errs.Errorf("%s without %s image, and %s: the stream's view type must be %s", redact.Safe(c.Op.String()), redact.Safe(image), redact.Safe(why), viewType)
+	return errs.Errorf("%s without %s image, and %s: the stream's view type must be %s", redact.Safe(c.Op.String()),
+		redact.Safe(image), redact.Safe(why), viewType)
 }

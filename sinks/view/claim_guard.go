@@ -31,7 +31,9 @@ func (o *ClaimOp) compareWithGuard(g state.Guard, idle bool) guardOutcome {
 //
 // A void guard or contribution without rows is replaced by the same version, unless no row can be made of the change
 // now either. A void one with rows means that the change is written in part, so the same version continues it.
-func compareWithStored(v record.Version, requests bool, changeErr error, stored record.Version, hasRows, void, idle bool) guardOutcome {
+func compareWithStored(
+	v record.Version, requests bool, changeErr error, stored record.Version, hasRows, void, idle bool,
+) guardOutcome {
 	known, order := !stored.IsZero(), v.Compare(stored)
 	switch continues := void && (hasRows || changeErr == nil); {
 	case known && order < 0:
@@ -62,7 +64,8 @@ const (
 // the write that makes the same changes in the store. rows has both rows, unless they are "".
 func (o *ClaimOp) applyClaim(g state.Guard, rows map[state.Row]*RowClaims, rule Collision) state.ItemWrite {
 	source, version := o.Claim.Source, o.Claim.Version
-	w := state.ItemWrite{Source: source, Was: g.Version, WasVoid: g.Void, Guard: state.Guard{Version: version, Row: o.Row, Void: o.changeErr != nil}}
+	w := state.ItemWrite{Source: source, Was: g.Version, WasVoid: g.Void,
+		Guard: state.Guard{Version: version, Row: o.Row, Void: o.changeErr != nil}}
 	if g.Row != "" && g.Row != o.Row {
 		w.Rows = append(w.Rows, rows[g.Row].change(source, version, func(rc *RowClaims) { rc.dropClaim(source, rule) }))
 	}

@@ -24,7 +24,8 @@ type ClaimOp struct {
 	displaySource item.Key // key of the item for people
 	reason        string   // reason for no row: ReasonWhen, ReasonSparse, ReasonRemoved or void; "" if Row is set
 	idle          bool     // the item requests no row, and its old image requested none
-	changeErr     error    // why no row can be made of the new image; the change fails with it after the claim is durable. nil if one can
+	// why no row can be made of the new image; the change fails with it after the claim is durable. nil if one can
+	changeErr error
 }
 
 // void is the reason for no row if no row can be made of the new image.
@@ -99,7 +100,8 @@ func (o *ClaimOp) removal(cause error) *ClaimOp {
 	if o.Row == "" {
 		return nil
 	}
-	removal := &ClaimOp{Target: o.Target, GuardMode: o.GuardMode, displaySource: o.displaySource, reason: void, changeErr: cause}
+	removal := &ClaimOp{Target: o.Target, GuardMode: o.GuardMode, displaySource: o.displaySource, reason: void,
+		changeErr: cause}
 	removal.Claim.Source, removal.Claim.Version, removal.Claim.Time = o.Claim.Source, o.Claim.Version, o.Claim.Time
 	return removal
 }
@@ -110,7 +112,8 @@ func (o *ClaimOp) removal(cause error) *ClaimOp {
 // is durable.
 func (s *Sink) planClaim(d *pipeline.Delivery, mode GuardMode) error {
 	c := d.Change
-	op := &ClaimOp{sink: s, Target: &s.target, Claim: state.Claim{Source: c.Key, Version: c.Version, Time: timeOf(c)}, GuardMode: mode, displaySource: s.mask.Key(c)}
+	op := &ClaimOp{sink: s, Target: &s.target, Claim: state.Claim{Source: c.Key, Version: c.Version, Time: timeOf(c)},
+		GuardMode: mode, displaySource: s.mask.Key(c)}
 	if err := s.setRow(d, op); err != nil {
 		if !c.New.Exists() {
 			return err

@@ -34,7 +34,8 @@ func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *
 	}
 	store, ok := s.store.(ItemStore)
 	if !ok {
-		return pipeline.Fatal(errs.Errorf("its store is no ItemStore: its rows are guarded by item, because %s", redact.Safe(b.ops[0].op.GuardMode.Why)))
+		return pipeline.Fatal(errs.Errorf("its store is no ItemStore: its rows are guarded by item, because %s",
+			redact.Safe(b.ops[0].op.GuardMode.Why)))
 	}
 	w := &claimWrite{sink: s, store: store, batch: b, rowClaims: make(map[state.Row]*RowClaims)}
 	s.claimMu.RLock()
@@ -61,10 +62,11 @@ func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *
 
 // claimWrite is one call of Write for rows that are guarded by item.
 type claimWrite struct {
-	sink      *Sink
-	store     ItemStore
-	batch     *batch[*ClaimOp]
-	rowClaims map[state.Row]*RowClaims // claims on rows, as this Write read or changed them; the rows of lost writes are removed
+	sink  *Sink
+	store ItemStore
+	batch *batch[*ClaimOp]
+	// claims on rows, as this Write read or changed them; the rows of lost writes are removed
+	rowClaims map[state.Row]*RowClaims
 	durable   []durableClaim
 }
 
@@ -117,7 +119,9 @@ func (w *claimWrite) round(ctx context.Context, attempts []attempt[*ClaimOp]) (l
 }
 
 // commit writes the claims that were applied in memory. It returns the attempts that were lost to other writers.
-func (w *claimWrite) commit(ctx context.Context, ws []state.ItemWrite, attempts []attempt[*ClaimOp]) (lost []attempt[*ClaimOp], err error) {
+func (w *claimWrite) commit(
+	ctx context.Context, ws []state.ItemWrite, attempts []attempt[*ClaimOp],
+) (lost []attempt[*ClaimOp], err error) {
 	if len(ws) == 0 {
 		return nil, nil
 	}
@@ -129,7 +133,8 @@ func (w *claimWrite) commit(ctx context.Context, ws []state.ItemWrite, attempts 
 			}
 		}
 	}
-	return handleResults(attempts, rs, err, "writes", w.onError, func(a attempt[*ClaimOp], _ Result) { w.setDurable(a, a.op.Row) })
+	return handleResults(attempts, rs, err, "writes", w.onError,
+		func(a attempt[*ClaimOp], _ Result) { w.setDurable(a, a.op.Row) })
 }
 
 func (w *claimWrite) onError(a attempt[*ClaimOp], err error) {

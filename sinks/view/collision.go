@@ -24,9 +24,11 @@ type Collision string
 
 // The values of Collision.
 const (
-	DeadLetterCollision Collision = "dead_letter" // the claim waits, and its change is dead-lettered with a [CollisionError]
-	KeepFirst           Collision = "keep_first"  // the claim waits
-	Last                Collision = "last"        // the item that changed last owns the row, by time, then version, then key; the other claims wait
+	// the claim waits, and its change is dead-lettered with a [CollisionError]
+	DeadLetterCollision Collision = "dead_letter"
+	KeepFirst           Collision = "keep_first" // the claim waits
+	// the item that changed last owns the row, by time, then version, then key; the other claims wait
+	Last Collision = "last"
 )
 
 // ReasonCollision is the reason for no effect if the claim of a change waits for a row of another item.
@@ -54,11 +56,13 @@ func (e *CollisionError) Error() string {
 		if e.At == "" { // with several rows an item, on_collision has only its default
 			other = fmt.Sprintf(", or let on_collision say %s or %s", KeepFirst, Last)
 		}
-		return fmt.Sprintf("view %q: the row %s is of the item %s, and the item %s comes to it too, though the names in its key are to identify the item (unique): "+
-			"change one of the two and redrive%s", e.View, e.Row, e.Owner, e.Source, other)
+		return fmt.Sprintf(
+			"view %q: the row %s is of the item %s, and the item %s comes to it too, though the names in its key are to identify the item (unique): "+
+				"change one of the two and redrive%s", e.View, e.Row, e.Owner, e.Source, other)
 	}
-	return fmt.Sprintf("view %q: the item %s holds the row %s, which the item %s claims too: it has the row once the other leaves it; change one of the two, "+
-		"or let on_collision say %s or %s", e.View, e.Owner, e.Row, e.Source, KeepFirst, Last)
+	return fmt.Sprintf(
+		"view %q: the item %s holds the row %s, which the item %s claims too: it has the row once the other leaves it; change one of the two, "+
+			"or let on_collision say %s or %s", e.View, e.Owner, e.Row, e.Source, KeepFirst, Last)
 }
 
 // Redacted returns the error without the row and the items.

@@ -30,7 +30,8 @@ func (s *Sink) Contested(ctx context.Context, keys []string) iter.Seq2[Contested
 		}
 		lister, ok := s.store.(ClaimLister)
 		if !ok {
-			yield(Contested{}, pipeline.Fatal(errs.Errorf("view %s: its store is no ClaimLister, so that nobody can list the claims that wait", redact.Safe(s.target.View))))
+			yield(Contested{}, pipeline.Fatal(errs.Errorf(
+				"view %s: its store is no ClaimLister, so that nobody can list the claims that wait", redact.Safe(s.target.View))))
 			return
 		}
 		for r, err := range lister.ContestedRows(ctx, s.target.State()) {

@@ -78,5 +78,6 @@ func PlannedWrite(c *record.Change, ops []pipeline.Op) (w state.GroupWrite, befo
 	if !changes.needsWrite() || builder.build(&changes) != nil { // Plan made the shares, so there is no error
 		return w, before, false
 	}
-	return state.GroupWrite{Items: []state.ContributionWrite{changes.contributionWrite()}, Groups: builder.groupChanges()}, before, true
+	return state.GroupWrite{Items: []state.ContributionWrite{changes.contributionWrite()}, Groups: builder.groupChanges()},
+		before, true
 }

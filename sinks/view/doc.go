@@ -7,8 +7,8 @@
 // items, by several workers at different speeds. The rows are then the same as after one ordered pass. The row key
 // decides how the view ensures this ([Sink.GuardMode]).
 //
-// A row guards itself if its row key contains the item's key: by {@key}, or by every key attribute with |esc. Such a row
-// belongs to one item only:
+// A row guards itself if its row key contains the item's key: by {@key}, or by every key attribute with |esc. Such a
+// row belongs to one item only:
 //
 //   - A write replaces a row or tombstone only if the stored version is lower. The version of a row is that of its
 //     change.
@@ -26,7 +26,8 @@
 //
 //   - The guard of an item is its last version and the row that it claims. The guard, the row that the item leaves and
 //     the row that it claims change in one transaction, on condition that none of them changed since it was read.
-//   - One claim owns the row: the one of the item with the smallest key, in any order of arrival. The other claims wait.
+//   - One claim owns the row: the one of the item with the smallest key, in any order of arrival. The other claims
+//     wait.
 //     If the owner leaves or a smaller key arrives, the owner changes in the same transaction. [Collision] decides the
 //     result of a change whose claim waits.
 //   - The old image has no influence. So after a start in the middle of the stream, or after a gap, the next change of
@@ -46,13 +47,13 @@
 // which is a hash of its key. The sort key contains its key, so that the row guards itself. [Partition] reads the
 // shards as one partition.
 //
-// A removed item has no row, whether a user or TTL removed it. An item whose row key misses a value is sparse: it has no
-// row.
+// A removed item has no row, whether a user or TTL removed it. An item whose row key misses a value is sparse: it has
+// no row.
 //
 // # Aggregates
 //
-// An [Aggregate] has a row for each group of items, with counts, sums and other values of the group. It is a function of
-// the items, too. Package state explains why no item is counted twice. The rules are:
+// An [Aggregate] has a row for each group of items, with counts, sums and other values of the group. It is a function
+// of the items, too. Package state explains why no item is counted twice. The rules are:
 //
 //   - The contribution of an item is made of its new image: one share, or one share for each element of a list. A share
 //     whose group key misses a part counts nowhere. A share that misses a value adds nothing to that value.
@@ -68,7 +69,8 @@
 //   - An item that cannot be counted counts for nothing until it can. Its contribution is marked void.
 //   - An item that TTL removed leaves its groups, unless the aggregate keeps expired items. Then the shares of the old
 //     image of the expiry stay counted permanently, and an insert of the same key counts in addition.
-//   - A group may be spread over shards ([AggregateOptions.Shards]). Their rows have ~0, ~1 and so on after the partition
+//   - A group may be spread over shards ([AggregateOptions.Shards]). Their rows have ~0, ~1 and so on after the
+//     partition
 //     key. Each row counts the items of its shard. Equal values of a distinct are in one shard. [Groups] reads the
 //     shards as one row.
 //   - A row is deleted when no item counts in it any more.
@@ -87,7 +89,8 @@
 //     writeRows, Store.Apply. write_hints.go saves writes.
 //
 //   - Rows guarded by item: Plan, planClaim (claim_op.go); then Write, writeClaims, claimWrite.round (claim_write.go).
-//     A round reads guards and claims, calls compareWithGuard and applyClaim (claim_guard.go, row_claims.go, both pure),
+//     A round reads guards and claims, calls compareWithGuard and applyClaim (claim_guard.go, row_claims.go, both
+//     pure),
 //     and commits with ItemStore.Settle.
 //
 //   - Rows of elements: Plan, planItemRows (item_rows_plan.go); then Write, writeItemRows, itemRowsWrite.round

@@ -41,7 +41,8 @@ func (e *ForeignRowError) text(row string) string {
 	if e.View == "" {
 		return subject + " would replace an item that no sink made: give the view another table or another row key"
 	}
-	return fmt.Sprintf("%s belongs to the view %q of pipeline %q: give one of the two another table or another row key", subject, e.View, e.Pipeline)
+	return fmt.Sprintf("%s belongs to the view %q of pipeline %q: give one of the two another table or another row key",
+		subject, e.View, e.Pipeline)
 }
 
 // keyedOp is an op that knows the key of its row.

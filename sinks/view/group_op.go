@@ -22,8 +22,9 @@ type GroupOp struct {
 	aggregate     *Aggregate
 	displayKey    string // key of the group for people, if parts of it are masked; else ""
 	shard         int
-	countedBefore bool  // the item may have counted for something before the change
-	changeErr     error // why the item cannot be counted; the change fails with it after its contribution is removed. nil if it can
+	countedBefore bool // the item may have counted for something before the change
+	// why the item cannot be counted; the change fails with it after its contribution is removed. nil if it can
+	changeErr error
 }
 
 var _ pipeline.Op = (*GroupOp)(nil)
@@ -59,7 +60,8 @@ func (o *GroupOp) Err() error { return o.changeErr }
 func (o *GroupOp) String() string {
 	if o.Share.Group == "" {
 		if o.changeErr != nil {
-			return "count nowhere (the change goes to dead letters: " + o.changeErr.Error() + "; what the item counted for is taken out)"
+			return "count nowhere (the change goes to dead letters: " + o.changeErr.Error() +
+				"; what the item counted for is taken out)"
 		}
 		return "count nowhere (" + o.Reason + "; what the item counted for is taken out)"
 	}

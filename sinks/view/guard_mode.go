@@ -27,7 +27,8 @@ var (
 	severalItems    = GuardMode{ByItem: true, Why: "several items may have this key"}
 	ambiguousKey    = GuardMode{ByItem: true, Why: "parts of this key could run together, so several items may have it"}
 	severalTables   = GuardMode{ByItem: true, Why: "items of several tables may have this key"}
-	keyPartsMissing = GuardMode{ByItem: true, Why: "not every key attribute of the item is in this key, so several items may have it"}
+	keyPartsMissing = GuardMode{ByItem: true,
+		Why: "not every key attribute of the item is in this key, so several items may have it"}
 )
 
 // guardMode returns the mode that the templates of the row key allow. If the mode applies to every item, fixed is true.

@@ -49,11 +49,12 @@ type ItemRowsOp struct {
 	Version record.Version
 	Rows    []*ElementRowOp // in the order of the elements
 
-	sink      *Sink          // the sink that planned the op; nil in tests
-	change    *record.Change // the planned change; valid until its page is released
-	reason    string         // reason for no rows: ReasonWhen, ReasonSparse, ReasonRemoved or void; "" if there are rows
-	idle      bool           // there are no rows, and the old image had none
-	changeErr error          // why no rows can be made of the new image; the change fails with it after the write. nil if they can
+	sink   *Sink          // the sink that planned the op; nil in tests
+	change *record.Change // the planned change; valid until its page is released
+	reason string         // reason for no rows: ReasonWhen, ReasonSparse, ReasonRemoved or void; "" if there are rows
+	idle   bool           // there are no rows, and the old image had none
+	// why no rows can be made of the new image; the change fails with it after the write. nil if they can
+	changeErr error
 }
 
 // ElementRowOp is the row of one element. Its [ItemRowsOp] writes the row if it differs from the stored row.

@@ -16,7 +16,8 @@ func (o *ElementRowOp) share() state.Share {
 // compareWithContribution decides the effect of the op by the stored contribution of its item. idle means that no
 // change of this write has rows, and none of their old images had any.
 func (o *ItemRowsOp) compareWithContribution(stored *state.Contribution, idle bool) guardOutcome {
-	return compareWithStored(o.Version, len(o.Rows) > 0, o.changeErr, stored.Version, len(stored.Shares) > 0, stored.Void, idle)
+	return compareWithStored(o.Version, len(o.Rows) > 0, o.changeErr, stored.Version, len(stored.Shares) > 0, stored.Void,
+		idle)
 }
 
 // nextPart returns the next transaction that changes the stored rows of the item towards those of the op. stored is the
@@ -26,7 +27,8 @@ func (o *ItemRowsOp) compareWithContribution(stored *state.Contribution, idle bo
 // New and changed rows come before removed ones. So a reader between two parts may see an element twice, but always
 // sees it.
 func (o *ItemRowsOp) nextPart(stored *state.Contribution, maxActions int) (w state.ItemRowsWrite, last bool) {
-	p := partBuilder{w: state.ItemRowsWrite{Source: o.Source, Was: *stored}, actionsLeft: maxActions - 1, bytesLeft: maxPartBytes, unlimited: maxActions == 0}
+	p := partBuilder{w: state.ItemRowsWrite{Source: o.Source, Was: *stored}, actionsLeft: maxActions - 1,
+		bytesLeft: maxPartBytes, unlimited: maxActions == 0}
 	p.setStored(stored.Shares)
 	for _, r := range o.Rows {
 		p.put(r)

@@ -46,10 +46,14 @@ func (s *Sink) checkItemInKey(c *record.Change) error {
 	}
 	switch mode, missing := s.escapedKeysMode(c); mode {
 	case severalTables:
-		return pipeline.Fatal(errs.Errorf("view %s: for_each needs the item in the row key, and items of several tables have the same key attributes: put {@key} into it", redact.Safe(s.target.View)))
+		return pipeline.Fatal(
+			errs.Errorf(
+				"view %s: for_each needs the item in the row key, and items of several tables have the same key attributes: put {@key} into it", redact.Safe(s.target.View)))
 	case keyPartsMissing:
-		return pipeline.Fatal(errs.Errorf("view %s: for_each needs the item in the row key, and the key attribute %s is not there: put {@key} or {%s|esc} into it",
-			redact.Safe(s.target.View), redact.Field(missing), redact.Field(missing)))
+		return pipeline.Fatal(
+			errs.Errorf(
+				"view %s: for_each needs the item in the row key, and the key attribute %s is not there: put {@key} or {%s|esc} into it",
+				redact.Safe(s.target.View), redact.Field(missing), redact.Field(missing)))
 	}
 	return nil
 }

@@ -38,7 +38,9 @@ type itemRowsWrite struct {
 }
 
 // round writes one transaction for each attempt. It returns the attempts that were lost to other writers.
-func (w *itemRowsWrite) round(ctx context.Context, attempts []attempt[*ItemRowsOp]) (lost []attempt[*ItemRowsOp], err error) {
+func (w *itemRowsWrite) round(
+	ctx context.Context, attempts []attempt[*ItemRowsOp],
+) (lost []attempt[*ItemRowsOp], err error) {
 	items := keysOf(attempts, func(a attempt[*ItemRowsOp]) item.Key { return a.op.Source })
 	stored, err := w.store.Contributions(ctx, w.sink.target.State(), items)
 	if stored, err = complete(stored, err, len(items), "items"); err != nil {
@@ -91,7 +93,9 @@ func (s *Sink) showItemRows(err error, op *ItemRowsOp) error {
 // RepairItemRows writes the rows of the op. was is the item's contribution when it was compared with the rows. If it is
 // not zero, its version becomes the version of the rows. rewrite names the stored rows that differ from their share. If
 // the contribution has changed since the comparison, the Result is Lost.
-func (o *ItemRowsOp) RepairItemRows(ctx context.Context, store ItemRowsStore, was state.Contribution, rewrite []state.Row) (Result, error) {
+func (o *ItemRowsOp) RepairItemRows(
+	ctx context.Context, store ItemRowsStore, was state.Contribution, rewrite []state.Row,
+) (Result, error) {
 	if !was.Version.IsZero() {
 		o.Version = was.Version
 	}

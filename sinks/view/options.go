@@ -46,10 +46,15 @@ type Options struct {
 	// claim may get the row before the backfill ends. Default: Collision decides.
 	Backfill bool
 
-	InPlace bool // the tombstones of rows that guard themselves are at the rows' keys. Default: in the store's state, apart from the rows
+	// the tombstones of rows that guard themselves are at the rows' keys. Default: in the store's state, apart from the
+	// rows
+	InPlace bool
 
-	Mask  *mask.Mask // hides attributes in displayed ops and errors; the stored rows are not masked. Default: nothing is hidden
-	Store Store      // writes the rows; an [ItemStore] for rows guarded by item, an [ItemRowsStore] with ForEach. Default: none; then the sink only plans, and its Write fails
+	// hides attributes in displayed ops and errors; the stored rows are not masked. Default: nothing is hidden
+	Mask *mask.Mask
+	// writes the rows; an [ItemStore] for rows guarded by item, an [ItemRowsStore] with ForEach. Default: none; then the
+	// sink only plans, and its Write fails
+	Store Store
 
 	Retention state.Retention // how long Store keeps tombstones and guards; older changes are refused. Default: no limit
 
@@ -98,7 +103,8 @@ func (o Options) validate() error {
 	keys := o.key()
 	for _, a := range keys {
 		if !a.Template.Stable() {
-			return fmt.Errorf("key attribute %s: '%s' differs from change to change, so that the row of an older one could not be found again: a row key is made of the item, {@key} and {@table}", a.Name, a.Template)
+			return fmt.Errorf(
+				"key attribute %s: '%s' differs from change to change, so that the row of an older one could not be found again: a row key is made of the item, {@key} and {@table}", a.Name, a.Template)
 		}
 	}
 	taken := map[string]string{reserved: "holds the row's version"}
@@ -137,7 +143,8 @@ func (o Options) validateShards() error {
 	case spread && o.Shards == 0:
 		return errs.New("PK has {@shard}, and Shards is 0: give the number of shards")
 	case spread && (o.SK.Template == nil || !o.SK.Template.HasKey() && !o.isUnique() && o.ForEach == nil):
-		return errs.New("PK has {@shard}, SK has no {@key}, the key not all names of Unique, and no ForEach is set: two items in different shards could not claim one row")
+		return errs.New(
+			"PK has {@shard}, SK has no {@key}, the key not all names of Unique, and no ForEach is set: two items in different shards could not claim one row")
 	}
 	return nil
 }

@@ -143,7 +143,8 @@ func (p Partition) openShards(r Reader, q PartitionQuery) ([]shardPages, error) 
 	case n == 0:
 		return nil, errs.New("view: a Partition without Keys: pass the partition keys of its shards, by ShardKeys")
 	case p.Table.SK == "":
-		return nil, errs.Errorf("view: the table %s has no sort key, so that a partition is one row: read it with Reader.Rows",
+		return nil, errs.Errorf(
+			"view: the table %s has no sort key, so that a partition is one row: read it with Reader.Rows",
 			redact.Safe(p.Table.Name))
 	}
 	size := max(minPageRows, firstPagesRows/n)

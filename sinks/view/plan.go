@@ -80,7 +80,9 @@ func (s *Sink) planRow(d *pipeline.Delivery) error {
 		}
 		return failAfterWrite(d, changeErr)
 	case before.keyUnknown:
-		return failAfterWrite(d, errs.Errorf("the change is written, and the one before it is in dead letters, since no row can be made of its image; it must come again behind that one: redrive both. The image before: %w", oldErr))
+		return failAfterWrite(d,
+			errs.Errorf(
+				"the change is written, and the one before it is in dead letters, since no row can be made of its image; it must come again behind that one: redrive both. The image before: %w", oldErr))
 	default:
 		return nil
 	}

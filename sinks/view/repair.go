@@ -60,5 +60,6 @@ type GroupRepairer interface {
 // GroupRepair replaces one row of an aggregate, with its members.
 type GroupRepair struct {
 	Was Group // the stored group as [GroupLister] or [GroupReader] read it; zero if there is no row
-	Now Group // the new group: Row with its shard, Shares, Version, Counts, Sums and all Members. If Shares is 0, the row is deleted
+	// the new group: Row with its shard, Shares, Version, Counts, Sums and all Members. If Shares is 0, the row is deleted
+	Now Group
 }

@@ -12,7 +12,9 @@ import (
 // rows must have the claims on the row of g, on the row that the item requests, and on strayRow. Repair updates rows to
 // the state after the writes. strayRow is a row with the item's attributes that g does not name; "" if there is none.
 // The item leaves it.
-func (o *ClaimOp) Repair(g state.Guard, rows map[state.Row]*RowClaims, strayRow state.Row, rule Collision) []state.ItemWrite {
+func (o *ClaimOp) Repair(
+	g state.Guard, rows map[state.Row]*RowClaims, strayRow state.Row, rule Collision,
+) []state.ItemWrite {
 	repaired := *o
 	source := repaired.Claim.Source
 	if !g.Version.IsZero() {
@@ -31,7 +33,8 @@ func (o *ClaimOp) Repair(g state.Guard, rows map[state.Row]*RowClaims, strayRow 
 	if strayRow != "" && strayRow != g.Row && strayRow != o.Row {
 		removal := rows[strayRow].change(source, repaired.Claim.Version, func(rc *RowClaims) { rc.dropClaim(source, rule) })
 		guard := ws[0].Guard
-		ws = append(ws, state.ItemWrite{Source: source, Was: guard.Version, WasVoid: guard.Void, Guard: guard, Rows: []state.RowClaimsWrite{removal}})
+		ws = append(ws, state.ItemWrite{Source: source, Was: guard.Version, WasVoid: guard.Void, Guard: guard,
+			Rows: []state.RowClaimsWrite{removal}})
 	}
 	return ws
 }
@@ -39,7 +42,9 @@ func (o *ClaimOp) Repair(g state.Guard, rows map[state.Row]*RowClaims, strayRow 
 // RepairContribution returns the write that sets the shares of an item's contribution, and changes its groups by the
 // difference. stored is the contribution that was read. The write keeps its version. If stored is zero, the write uses
 // version. The write is lost if the contribution has changed since it was read.
-func (a *Aggregate) RepairContribution(source item.Key, stored state.Contribution, shares []state.Share, version record.Version) (state.GroupWrite, error) {
+func (a *Aggregate) RepairContribution(
+	source item.Key, stored state.Contribution, shares []state.Share, version record.Version,
+) (state.GroupWrite, error) {
 	if !stored.Version.IsZero() {
 		version = stored.Version
 	}

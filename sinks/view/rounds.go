@@ -14,7 +14,10 @@ const maxLostRounds = 10
 
 // runRounds calls round with the result of next, until next returns nothing. After each round that lost writes to other
 // writers, it calls onLost with these writes and the number of lost rounds so far.
-func runRounds[T any](ctx context.Context, next func() []T, round func(context.Context, []T) (lost []T, err error), onLost func(lost []T, lostRounds int)) error {
+func runRounds[T any](
+	ctx context.Context, next func() []T, round func(context.Context, []T) (lost []T, err error),
+	onLost func(lost []T, lostRounds int),
+) error {
 	for lostRounds := 0; ; {
 		open := next()
 		if len(open) == 0 {
@@ -34,7 +37,9 @@ func runRounds[T any](ctx context.Context, next func() []T, round func(context.C
 // handleResults handles the results rs of a store for the writes ws. If the call failed with err, it returns the error.
 // Otherwise it calls onError or onSuccess for each write that was not lost, and returns the writes that were lost to
 // other writers. what is the plural noun for the writes in errors.
-func handleResults[T any](ws []T, rs []Result, err error, what string, onError func(T, error), onSuccess func(T, Result)) (lost []T, _ error) {
+func handleResults[T any](
+	ws []T, rs []Result, err error, what string, onError func(T, error), onSuccess func(T, Result),
+) (lost []T, _ error) {
 	if rs, err = complete(rs, err, len(ws), what); err != nil {
 		return nil, err
 	}

@@ -129,7 +129,8 @@ func appendKeyValue(text []byte, a Attribute, scope *template.Scope, limit int) 
 		text = d.Append(text)
 		return keyPart{v, start, len(text)}, text, nil
 	default:
-		return keyPart{}, text, errs.Errorf("key attribute %s comes to the type %s: the key of a row is S, N or B", redact.Field(a.Name), redact.Safe(v.Kind().String()))
+		return keyPart{}, text, errs.Errorf("key attribute %s comes to the type %s: the key of a row is S, N or B",
+			redact.Field(a.Name), redact.Safe(v.Kind().String()))
 	}
 	if n := len(text) - start; n > limit {
 		return keyPart{}, text, tooLong(a.Name, n, limit)
@@ -138,7 +139,8 @@ func appendKeyValue(text []byte, a Attribute, scope *template.Scope, limit int) 
 }
 
 func tooLong(attribute string, n, limit int) error {
-	return errs.Errorf("key attribute %s is %d bytes long: DynamoDB takes at most %d there", redact.Field(attribute), n, limit)
+	return errs.Errorf("key attribute %s is %d bytes long: DynamoDB takes at most %d there", redact.Field(attribute), n,
+		limit)
 }
 
 // masksKey reports whether a row key may have masked parts. It ignores the item's key, because whether that is masked

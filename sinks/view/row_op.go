@@ -15,12 +15,13 @@ type Step uint8
 
 // The steps of a row.
 const (
-	Enter     Step = iota + 1 // the item had no row and has one now
-	Update                    // the row keeps its key
-	MoveTo                    // the row moves to this key
-	MoveFrom                  // the row moves from this key to another one
-	Leave                     // the item has no row any more, because it does not match the condition or a value of its row key is missing
-	Disappear                 // the item was removed
+	Enter    Step = iota + 1 // the item had no row and has one now
+	Update                   // the row keeps its key
+	MoveTo                   // the row moves to this key
+	MoveFrom                 // the row moves from this key to another one
+	// the item has no row any more, because it does not match the condition or a value of its row key is missing
+	Leave
+	Disappear // the item was removed
 )
 
 // String returns the step as explain shows it.
@@ -51,7 +52,8 @@ type Op struct {
 	rowText    string // text of the row key, for comparisons
 	displayKey string // key of the row for people, if parts of it are masked; else ""
 	sink       *Sink  // the sink that planned the op; nil in tests
-	changeErr  error  // why no row can be made of an image; the change fails with it after the write is durable. nil if one can
+	// why no row can be made of an image; the change fails with it after the write is durable. nil if one can
+	changeErr error
 }
 
 var _ pipeline.Op = (*Op)(nil)

@@ -53,11 +53,14 @@ func New(o Options) (*Sink, error) {
 	}
 	s := &Sink{
 		base: base{
-			target: Target{Table: Table{Name: o.Table, PK: o.PK.Name, SK: o.SK.Name}, View: o.Name, Pipeline: o.Pipeline, InPlace: o.InPlace, Birth: o.Birth},
-			pk:     o.PK, sk: o.SK, when: o.When, mask: o.Mask, masksKey: masksKey(o.Mask, o.forEachPath(), o.PK, o.SK),
+			target: Target{Table: Table{Name: o.Table, PK: o.PK.Name, SK: o.SK.Name}, View: o.Name, Pipeline: o.Pipeline,
+				InPlace: o.InPlace, Birth: o.Birth},
+			pk: o.PK, sk: o.SK, when: o.When, mask: o.Mask, masksKey: masksKey(o.Mask, o.forEachPath(), o.PK, o.SK),
 			retention: o.Retention, noTTLDeletes: o.NoTTLDeletes, readsItem: o.When != nil || o.All != nil || o.ForEach != nil,
 		},
-		attributes: slices.Clone(o.Attributes), forEach: o.ForEach, copier: newCopier(o), collision: cmp.Or(o.Collision, DeadLetterCollision), backfill: o.Backfill, store: o.Store, shards: o.Shards, fixedKey: true,
+		attributes: slices.Clone(o.Attributes), forEach: o.ForEach, copier: newCopier(o),
+		collision: cmp.Or(o.Collision, DeadLetterCollision), backfill: o.Backfill, store: o.Store, shards: o.Shards,
+		fixedKey: true,
 	}
 	s.guardMode, s.escapedKeys, s.guardModeFixed = o.guardMode()
 	s.target.RefuseOtherItem = s.guardMode == uniqueByNames
@@ -69,7 +72,8 @@ func New(o Options) (*Sink, error) {
 	}
 	if s.guardMode.ByItem && s.forEach == nil && s.store != nil {
 		if _, ok := s.store.(ItemStore); !ok {
-			return nil, fmt.Errorf("view %q: Store is a %T, which is no ItemStore: its rows are guarded by item, because %s", o.Name, o.Store, s.guardMode.Why)
+			return nil, fmt.Errorf("view %q: Store is a %T, which is no ItemStore: its rows are guarded by item, because %s",
+				o.Name, o.Store, s.guardMode.Why)
 		}
 	}
 	for _, a := range o.key() {
@@ -105,7 +109,8 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	}
 	var failed pipeline.BatchError
 	s.retention.Refuse(ds, &failed)
-	for _, write := range []func(context.Context, []pipeline.Delivery, *pipeline.BatchError) error{s.writeRows, s.writeClaims, s.writeItemRows} {
+	for _, write := range []func(context.Context, []pipeline.Delivery, *pipeline.BatchError) error{s.writeRows,
+		s.writeClaims, s.writeItemRows} {
 		if err := write(ctx, ds, &failed); err != nil {
 			return fmt.Errorf("view %s: %w", s.target.View, err)
 		}

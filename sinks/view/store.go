@@ -23,7 +23,8 @@ type Target struct {
 	Table
 	View     string // name of the sink
 	Pipeline string // name of the pipeline. A row belongs to the view and the pipeline that first wrote it
-	Birth    string // id of the sink's output in the table, which each row has (state.Birth); "" if births are not recorded
+	// id of the sink's output in the table, which each row has (state.Birth); "" if births are not recorded
+	Birth string
 
 	// RefuseOtherItem is set if the key of a row should identify the item, but another item could still have the same
 	// key. If the stored row belongs to another item, a row fails with a [CollisionError], whatever the versions. It
@@ -45,11 +46,12 @@ func (t Target) State() state.Target {
 // version or a newer one. A void tombstone may also be replaced by a mutation of the same version, unless that is void
 // too.
 type Mutation struct {
-	PK, SK     item.Value // S, N or B; SK is absent if the table has no sort key
-	Version    record.Version
-	Source     item.Key // key of the item that the row belongs to
-	Tombstone  bool
-	Void       bool           // only for a tombstone: no row could be made of the change; a row of the same version may replace it
+	PK, SK    item.Value // S, N or B; SK is absent if the table has no sort key
+	Version   record.Version
+	Source    item.Key // key of the item that the row belongs to
+	Tombstone bool
+	// only for a tombstone: no row could be made of the change; a row of the same version may replace it
+	Void       bool
 	Attributes []state.Column // attributes without the key; empty for a tombstone
 
 	// Hints with which a store needs fewer writes. Wrong hints do not change the result.
@@ -240,23 +242,27 @@ type Inspector interface {
 // StoredRow is the row or the tombstone that is stored at a key.
 type StoredRow struct {
 	Exists    bool
-	Tombstone bool           // the row was removed, and older changes of it are refused
-	InPlace   bool           // the tombstone is at the row's key. It may be there even if Target.InPlace is false, if it was put there by hand
-	Version   record.Version // version of the change that wrote the row or tombstone
-	Source    item.Key       // key of the item that the row belongs to; "" for a group
-	View      string         // name of the sink that owns the row
-	Pipeline  string         // name of the pipeline that owns the row
-	Birth     string         // birth of the output that the row belongs to ([Target]); "" if births are not recorded
-	Item      item.Image     // all attributes, including the key, without _tw
-	Derived   string         // name of the copy for other readers that the store derives from the row, if it does not match the row; else ""
-	Expires   time.Time      // time from which on a tombstone may be deleted; zero if never
-	Revision  string         // text that a repair of the row made; "" if the row was not repaired, or if the store needs no revision
+	Tombstone bool // the row was removed, and older changes of it are refused
+	// the tombstone is at the row's key. It may be there even if Target.InPlace is false, if it was put there by hand
+	InPlace  bool
+	Version  record.Version // version of the change that wrote the row or tombstone
+	Source   item.Key       // key of the item that the row belongs to; "" for a group
+	View     string         // name of the sink that owns the row
+	Pipeline string         // name of the pipeline that owns the row
+	Birth    string         // birth of the output that the row belongs to ([Target]); "" if births are not recorded
+	Item     item.Image     // all attributes, including the key, without _tw
+	// name of the copy for other readers that the store derives from the row, if it does not match the row; else ""
+	Derived string
+	Expires time.Time // time from which on a tombstone may be deleted; zero if never
+	// text that a repair of the row made; "" if the row was not repaired, or if the store needs no revision
+	Revision string
 }
 
 // StoredTombstone returns the StoredRow of a tombstone that is apart from its row.
 func (t Target) StoredTombstone(apart *state.Tombstone) (StoredRow, error) {
 	version, err := record.ParseVersion(apart.Version)
 	return StoredRow{
-		Exists: true, Tombstone: true, Version: version, Source: apart.Source, View: t.View, Pipeline: t.Pipeline, Birth: t.Birth, Expires: apart.Expires,
+		Exists: true, Tombstone: true, Version: version, Source: apart.Source, View: t.View, Pipeline: t.Pipeline,
+		Birth: t.Birth, Expires: apart.Expires,
 	}, err
 }

@@ -45,7 +45,8 @@ func joinMoves(b *batch[*Op], attempts []attempt[*Op]) []attempt[*Op] {
 	for _, a := range attempts {
 		op := b.keys[a.key].tried
 		// planOps adds the new row before the old one.
-		if before, ok := indexOf[op-1]; ok && a.op.Step == MoveFrom && b.ops[op-1].delivery == b.ops[op].delivery && attempts[before].op.Step == MoveTo {
+		if before, ok := indexOf[op-1]; ok && a.op.Step == MoveFrom && b.ops[op-1].delivery == b.ops[op].delivery &&
+			attempts[before].op.Step == MoveTo {
 			continue // it is appended with its new row
 		}
 		all = append(all, a)

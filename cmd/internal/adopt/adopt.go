@@ -134,7 +134,8 @@ func (o *options) report(s cli.Streams, all []sinks.Adoption, accepted, refused 
 			return err
 		}
 	case len(all) == 0:
-		fmt.Fprintln(s.Out, "what the sinks wrote, what the state remembers and the settings belong together: there is nothing to adopt")
+		fmt.Fprintln(s.Out,
+			"what the sinks wrote, what the state remembers and the settings belong together: there is nothing to adopt")
 	case refused || o.yes:
 		writeAdoptions(s.Out, all)
 	}
@@ -167,7 +168,8 @@ func writeAdoptions(w io.Writer, all []sinks.Adoption) {
 		}
 		line("problem", a.Problem)
 		if a.Known {
-			line("recorded", fmt.Sprintf("birth %s of %s; state %s; target %s", a.Recorded.ID, a.Recorded.Made.Format(time.RFC3339), orNone(a.Recorded.State), orNone(a.Recorded.Store)))
+			line("recorded", fmt.Sprintf("birth %s of %s; state %s; target %s", a.Recorded.ID,
+				a.Recorded.Made.Format(time.RFC3339), orNone(a.Recorded.State), orNone(a.Recorded.Store)))
 		} else {
 			line("recorded", "nothing")
 		}
@@ -228,8 +230,9 @@ func adoptionsJSON(all []sinks.Adoption, accepted bool) adoptedJSON {
 	out := adoptedJSON{Accepted: accepted, Sinks: []adoptionJSON{}}
 	for _, a := range all {
 		adoption := adoptionJSON{
-			Sink: a.Sink, Target: a.Target, Problem: a.Problem, State: a.StateIdentity, Store: a.StoreIdentity, Bears: a.OutputBirth,
-			Seen: a.Inspection.Seen, SeenAll: a.Inspection.Complete, Accepting: a.Accepting, Refused: a.Refused,
+			Sink: a.Sink, Target: a.Target, Problem: a.Problem, State: a.StateIdentity, Store: a.StoreIdentity,
+			Bears: a.OutputBirth,
+			Seen:  a.Inspection.Seen, SeenAll: a.Inspection.Complete, Accepting: a.Accepting, Refused: a.Refused,
 		}
 		if a.Known {
 			adoption.Recorded = &birthJSON{a.Recorded.ID, a.Recorded.Made, a.Recorded.State, a.Recorded.Store}

@@ -92,7 +92,8 @@ func (o *purgeOptions) run(ctx context.Context, s cli.Streams) (err error) {
 			return fmt.Errorf("%s: %w", sink.Name, err)
 		}
 		if o.format == cli.FormatText {
-			fmt.Fprintf(s.Out, "%s: %s tombstones from before %s removed\n", sink.Name, cli.Thousands(int64(done.Sinks[sink.Name])), done.Before.Format(time.RFC3339))
+			fmt.Fprintf(s.Out, "%s: %s tombstones from before %s removed\n", sink.Name,
+				cli.Thousands(int64(done.Sinks[sink.Name])), done.Before.Format(time.RFC3339))
 		}
 	}
 	if o.format == cli.FormatJSON {

@@ -43,8 +43,10 @@ connects to nothing. Athena runs one statement at a time.`,
 	cli.AddConfig(c, &o.config)
 	f := c.Flags()
 	f.StringVar(&o.sink, "sink", "", "only this archive (default all)")
-	f.StringVar(&o.database, "database", "", "database of the table and the views (default the one that the query runs in)")
-	f.StringVar(&o.location, "location", "", "where the objects are, with the prefix: s3://BUCKET/PREFIX (default as configured)")
+	f.StringVar(&o.database, "database", "",
+		"database of the table and the views (default the one that the query runs in)")
+	f.StringVar(&o.location, "location", "",
+		"where the objects are, with the prefix: s3://BUCKET/PREFIX (default as configured)")
 	f.StringVar(&o.from, "from", "2020-01-01", "first day whose folders are read")
 	cli.AddFormat(c, &o.format)
 	return c
@@ -121,14 +123,16 @@ func (o *athenaOptions) archive(cfg *config.Config, s config.Sink) (athena.Archi
 		Class:    c.StorageClass,
 	}
 	if cfg.Source.Kinesis != "" && a.Format != archive.Parquet && a.Images != archive.PlainJSON {
-		return a, fmt.Errorf("%s:%d: sinks.%s: its lines are records of Kinesis, which hold a change in base64: Athena reads none of it. Set archive.format: parquet, or archive.images: plain_json, for an archive of another name", cfg.File, s.Line, s.Name)
+		return a, fmt.Errorf(
+			"%s:%d: sinks.%s: its lines are records of Kinesis, which hold a change in base64: Athena reads none of it. Set archive.format: parquet, or archive.images: plain_json, for an archive of another name", cfg.File, s.Line, s.Name)
 	}
 	switch {
 	case o.location != "":
 	case c.Bucket != "":
 		a.Location = "s3://" + c.Bucket + "/" + c.Prefix
 	default:
-		return a, cli.Usagef("%s:%d: sinks.%s names no bucket: say where its objects are with --location", cfg.File, s.Line, s.Name)
+		return a, cli.Usagef("%s:%d: sinks.%s names no bucket: say where its objects are with --location", cfg.File, s.Line,
+			s.Name)
 	}
 	for _, t := range cfg.Source.Tables {
 		a.Tables = append(a.Tables, t.Name)

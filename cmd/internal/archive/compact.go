@@ -74,8 +74,9 @@ func (o *compactOptions) run(ctx context.Context, s cli.Streams, location string
 	defer func() { err = errors.Join(err, release()) }()
 	bar := cli.NewCountProgress(s.Err, "rolled up")
 	done, err := archive.Compact(ctx, archive.CompactOptions{
-		Store: store, Prefix: prefix, Class: o.class, Small: int64(o.small), Target: int64(o.target), DryRun: o.dryRun, TableInKey: o.several,
-		Progress: func(p archive.CompactProgress) { bar.Update(p.Objects, 0) },
+		Store: store, Prefix: prefix, Class: o.class, Small: int64(o.small), Target: int64(o.target), DryRun: o.dryRun,
+		TableInKey: o.several,
+		Progress:   func(p archive.CompactProgress) { bar.Update(p.Objects, 0) },
 	})
 	bar.End()
 	if printErr := o.print(s, done); err == nil {
@@ -88,7 +89,9 @@ func (o *compactOptions) run(ctx context.Context, s cli.Streams, location string
 }
 
 // open opens the archive. An archive in a --local folder locks that folder until release.
-func (o *compactOptions) open(ctx context.Context, location string) (_ archive.Remover, prefix string, release func() error, err error) {
+func (o *compactOptions) open(
+	ctx context.Context, location string,
+) (_ archive.Remover, prefix string, release func() error, err error) {
 	release = func() error { return nil }
 	if target.IsS3(location) {
 		store, prefix, err := target.OpenS3(ctx, location, target.S3Options{StorageClass: o.class, KMSKey: o.key})
@@ -101,7 +104,8 @@ func (o *compactOptions) open(ctx context.Context, location string) (_ archive.R
 	if err != nil {
 		return nil, "", nil, err
 	}
-	if dir := filepath.Dir(filepath.Dir(path)); filepath.Dir(path) == filepath.Dir(local.Dir(dir).Archive("x")) && target.CheckLocalFolder(dir) == nil {
+	if dir := filepath.Dir(filepath.Dir(path)); filepath.Dir(path) == filepath.Dir(local.Dir(dir).Archive("x")) &&
+		target.CheckLocalFolder(dir) == nil {
 		opened, err := local.Open(dir)
 		if err != nil {
 			return nil, "", nil, err
@@ -134,8 +138,10 @@ func (o *compactOptions) print(s cli.Streams, p archive.CompactProgress) error {
 	if o.dryRun {
 		verb, size = "would roll", ""
 	}
-	fmt.Fprintf(s.Out, "%s %s objects (%s bytes) into %s%s\n", verb, cli.Thousands(p.Objects), cli.Thousands(p.Bytes), cli.Thousands(p.Large), size)
-	fmt.Fprintf(s.Out, "left alone: %s large enough or alone, %s of another storage class\n", cli.Thousands(p.Left), cli.Thousands(p.LeftInClass))
+	fmt.Fprintf(s.Out, "%s %s objects (%s bytes) into %s%s\n", verb, cli.Thousands(p.Objects), cli.Thousands(p.Bytes),
+		cli.Thousands(p.Large), size)
+	fmt.Fprintf(s.Out, "left alone: %s large enough or alone, %s of another storage class\n", cli.Thousands(p.Left),
+		cli.Thousands(p.LeftInClass))
 	return nil
 }
 
@@ -144,7 +150,8 @@ type byteSize int64
 
 var (
 	sizes     = regexp.MustCompile(`^([0-9]{1,9})(B|KB|MB|GB|KiB|MiB|GiB)?$`)
-	sizeUnits = map[string]int64{"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+	sizeUnits = map[string]int64{"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "KiB": 1 << 10, "MiB": 1 << 20,
+		"GiB": 1 << 30}
 )
 
 // String formats the size in bytes; "" if it is 0.

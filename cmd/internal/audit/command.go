@@ -105,23 +105,32 @@ key explains the difference), busy (it never stood still), skipped (it cannot be
 	o.Flags.Add(c, "the folder that a replay, a backfill or a consumer wrote")
 	f := c.Flags()
 	f.StringSliceVar(&o.sinks, "sink", nil, "these sinks (default: all views, aggregates and search indexes)")
-	f.StringVar(&o.export, "export", "", "a full export of the table instead of a scan: a folder or s3://BUCKET/PREFIX; single items are still read from the table")
+	f.StringVar(&o.export, "export", "",
+		"a full export of the table instead of a scan: a folder or s3://BUCKET/PREFIX; single items are still read from the table")
 	f.StringVar(&o.report, "report", "audit.jsonl", "file that takes the report")
 	f.StringVar(&o.again, "again", "", "look again at what this report has, and at nothing else")
 	f.StringVar(&o.repair, "repair", "", "repair what this report has, and audit nothing")
 	f.BoolVar(&o.dryRun, "dry-run", false, "with --repair: say what would be written, and write nothing")
-	f.StringArrayVar(&o.keys, "key", nil, "only the item with these key attributes, PK=...,SK=..., or its canonical key; several times for several items")
-	f.StringSliceVar(&o.tableKeys, "keys", nil, "with --local and --export: names of the table's key attributes, partition key first")
+	f.StringArrayVar(&o.keys, "key", nil,
+		"only the item with these key attributes, PK=...,SK=..., or its canonical key; several times for several items")
+	f.StringSliceVar(&o.tableKeys, "keys", nil,
+		"with --local and --export: names of the table's key attributes, partition key first")
 	o.narrowing.Add(c)
 	f.IntVar(&o.sample, "sample", 0, "look at this many of --segments, chosen by chance")
-	f.IntVar(&o.segments, "segments", run.DefaultSegments, "number of segments in which the table and the sinks are read; with --local the default is 1")
+	f.IntVar(&o.segments, "segments", run.DefaultSegments,
+		"number of segments in which the table and the sinks are read; with --local the default is 1")
 	f.IntVar(&o.parts, "parts", run.DefaultParts, "segments that are read at once")
-	f.IntVar(&o.rounds, "rounds", run.DefaultRounds, "how often what moves is looked at again before it is reported as busy")
+	f.IntVar(&o.rounds, "rounds", run.DefaultRounds,
+		"how often what moves is looked at again before it is reported as busy")
 	f.Float64Var(&o.rcu, "rcu", 500, "read units a second; 0 is no limit")
-	f.DurationVar(&o.maxLag, "max-lag", time.Minute, "pause while consumers are further behind the stream than this; 0 never pauses")
-	f.DurationVar(&o.lag, "lag", time.Minute, "where Lambda reads the stream, or no consumer can run: the sinks are never further behind it than this. The leases are not read then, and --max-lag has no effect")
-	f.DurationVar(&o.clockSkew, "clock-skew", time.Minute, "how much the clocks of this machine, of the processes and of DynamoDB may differ")
-	f.DurationVar(&o.saveEvery, "save-every", run.DefaultCheckpoint, "time between two checkpoints; what came after the last is read again when an interrupted audit goes on")
+	f.DurationVar(&o.maxLag, "max-lag", time.Minute,
+		"pause while consumers are further behind the stream than this; 0 never pauses")
+	f.DurationVar(&o.lag, "lag", time.Minute,
+		"where Lambda reads the stream, or no consumer can run: the sinks are never further behind it than this. The leases are not read then, and --max-lag has no effect")
+	f.DurationVar(&o.clockSkew, "clock-skew", time.Minute,
+		"how much the clocks of this machine, of the processes and of DynamoDB may differ")
+	f.DurationVar(&o.saveEvery, "save-every", run.DefaultCheckpoint,
+		"time between two checkpoints; what came after the last is read again when an interrupted audit goes on")
 	cli.AddFormat(c, &o.format)
 	return c
 }
@@ -183,7 +192,8 @@ func (o *options) checkFlags(paths []string) error {
 	case o.Live && len(paths) > 0:
 		return cli.Usagef("%s: records go with --local; with --live the items are those of the table", paths[0])
 	case !o.Live && len(paths) == 0 && o.export == "":
-		return cli.Usagef("name the records that the folder was made of: saved records, archives, --export; a --local folder asks no table")
+		return cli.Usagef(
+			"name the records that the folder was made of: saved records, archives, --export; a --local folder asks no table")
 	case o.sample < 0 || o.segments < 1 || o.parts < 1 || o.rcu < 0 || o.rounds < 1:
 		return cli.Usagef("--segments, --parts and --rounds must be 1 or more, and --sample and --rcu must not be negative")
 	case o.sample > o.segments:
@@ -195,9 +205,11 @@ func (o *options) checkFlags(paths []string) error {
 	case o.dryRun && o.repair == "":
 		return cli.Usagef("--dry-run goes with --repair: an audit writes nothing but its report")
 	case o.repair != "" && (len(o.keys) > 0 || o.again != "" || o.sample > 0 || o.narrowing.Given()):
-		return cli.Usagef("--repair repairs what the report has: leave --key, --again, --sample, --type, --key-prefix and --filter out; --sink selects")
+		return cli.Usagef(
+			"--repair repairs what the report has: leave --key, --again, --sample, --type, --key-prefix and --filter out; --sink selects")
 	case (len(o.keys) > 0 || o.again != "") && (o.sample > 0 || o.narrowing.Given() || len(o.keys) > 0 && o.again != ""):
-		return cli.Usagef("--key and --again name what is looked at: leave the other one, --sample, --type, --key-prefix and --filter out")
+		return cli.Usagef(
+			"--key and --again name what is looked at: leave the other one, --sample, --type, --key-prefix and --filter out")
 	}
 	return nil
 }
@@ -249,7 +261,8 @@ func (j *job) run(ctx context.Context, paths []string) (result, error) {
 // auditOptions returns the options of an audit that do not depend on the selection.
 func (j *job) auditOptions() run.Options {
 	o := run.Options{
-		Report: j.o.report, Sinks: j.sinks, Segments: j.o.segments, Parts: j.o.parts, Rounds: j.o.rounds, Still: !j.running && !j.live,
+		Report: j.o.report, Sinks: j.sinks, Segments: j.o.segments, Parts: j.o.parts, Rounds: j.o.rounds, Still: !j.running &&
+			!j.live,
 		GiveWay: j.giveWay(), Budget: j.budget, Wait: j.wait, Undecodable: j.undecodable, Checkpoint: j.o.saveEvery,
 	}
 	if !j.o.Live {

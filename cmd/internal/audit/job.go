@@ -45,7 +45,8 @@ func NewJob(ctx context.Context, o JobOptions) (*Job, error) {
 		Flags: o.Flags, sinks: o.Sinks, dryRun: o.DryRun, segments: o.Segments, parts: o.Parts, rounds: o.Rounds,
 		rcu: o.RCU, maxLag: o.MaxLag, lag: o.Lag, trustLag: o.TrustLag, clockSkew: o.ClockSkew,
 	}
-	j := &Job{job: job{o: flags, streams: o.Streams, cfg: o.Config, stores: o.Stores, live: true, running: o.Running, budget: run.NewBudget(o.RCU), repaired: o.Repaired}}
+	j := &Job{job: job{o: flags, streams: o.Streams, cfg: o.Config, stores: o.Stores, live: true, running: o.Running,
+		budget: run.NewBudget(o.RCU), repaired: o.Repaired}}
 	var err error
 	if j.aws, err = target.LoadAWS(ctx); err != nil {
 		return nil, err
@@ -86,7 +87,9 @@ func (p watchedProgress) Update(done, total int64) {
 
 // Audit makes an audit of the places that suspects adds, or with nil suspects of everything, and saves its report. It
 // continues an interrupted audit of the same subject.
-func (j *Job) Audit(ctx context.Context, report, subject string, suspects func(add func(sink int, s run.Suspect)) error) (*run.Summary, error) {
+func (j *Job) Audit(
+	ctx context.Context, report, subject string, suspects func(add func(sink int, s run.Suspect)) error,
+) (*run.Summary, error) {
 	j.o.report = report
 	o := j.auditOptions()
 	if err := j.openTable(ctx, &o); err != nil {
@@ -97,7 +100,8 @@ func (j *Job) Audit(ctx context.Context, report, subject string, suspects func(a
 		o.Items, o.Suspects = nil, suspects
 	}
 	var err error
-	if o.Request, err = run.Digest(subject, j.cfg.Name, o.Header.Stream, sinks.RoutesDigest(j.cfg), o.Header.Sinks, j.o.segments); err != nil {
+	if o.Request, err = run.Digest(subject, j.cfg.Name, o.Header.Stream, sinks.RoutesDigest(j.cfg), o.Header.Sinks,
+		j.o.segments); err != nil {
 		return nil, err
 	}
 	progress := cli.NewCountProgress(j.streams.Err, "comparing")

@@ -42,8 +42,11 @@ const latestPage = 256
 
 // openLatest reads saved records into a file at path. A record without its new image is an error, because the item is
 // unknown.
-func openLatest(ctx context.Context, path, source string, decoder record.DecoderOptions, read func(do func(*record.Page) error) error) (_ *latest, err error) {
-	db, err := sql.Open("sqlite", "file:"+strings.ReplaceAll(path, "?", "%3f")+"?_pragma=journal_mode(off)&_pragma=synchronous(off)")
+func openLatest(
+	ctx context.Context, path, source string, decoder record.DecoderOptions, read func(do func(*record.Page) error) error,
+) (_ *latest, err error) {
+	db, err := sql.Open("sqlite", "file:"+strings.ReplaceAll(path, "?",
+		"%3f")+"?_pragma=journal_mode(off)&_pragma=synchronous(off)")
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +57,8 @@ func openLatest(ctx context.Context, path, source string, decoder record.Decoder
 			err = errors.Join(err, db.Close())
 		}
 	}()
-	if _, err = db.ExecContext(ctx, `DROP TABLE IF EXISTS items; CREATE TABLE items (key TEXT PRIMARY KEY, version TEXT NOT NULL, there INTEGER NOT NULL, record BLOB NOT NULL) WITHOUT ROWID`); err != nil {
+	if _, err = db.ExecContext(ctx,
+		`DROP TABLE IF EXISTS items; CREATE TABLE items (key TEXT PRIMARY KEY, version TEXT NOT NULL, there INTEGER NOT NULL, record BLOB NOT NULL) WITHOUT ROWID`); err != nil {
 		return nil, err
 	}
 	if err := read(func(page *record.Page) error { return l.add(ctx, page) }); err != nil {
@@ -72,7 +76,8 @@ func (l *latest) add(ctx context.Context, page *record.Page) error {
 	for i := range page.Changes {
 		c := &page.Changes[i]
 		if !c.Removed() && !c.New.Exists() {
-			return fmt.Errorf("a record of the item %s has no new image: an audit needs records with NEW_AND_OLD_IMAGES or NEW_IMAGE", c.Key)
+			return fmt.Errorf(
+				"a record of the item %s has no new image: an audit needs records with NEW_AND_OLD_IMAGES or NEW_IMAGE", c.Key)
 		}
 		_, err := tx.ExecContext(ctx, `INSERT INTO items VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE
 			SET version = excluded.version, there = excluded.there, record = excluded.record WHERE excluded.version > items.version`,
@@ -102,7 +107,8 @@ const brokenMark = "\x00"
 
 // Info implements [snapshot.Snapshot]. The name has a hash of the records, because a repair must use the compared ones.
 func (l *latest) Info() snapshot.Info {
-	return snapshot.Info{Source: fmt.Sprintf("%s sha256:%x", l.source, l.sum.Sum(nil)[:8]), View: record.NewAndOldImages, Items: l.items, Bytes: -1}
+	return snapshot.Info{Source: fmt.Sprintf("%s sha256:%x", l.source, l.sum.Sum(nil)[:8]), View: record.NewAndOldImages,
+		Items: l.items, Bytes: -1}
 }
 
 // Parts implements [snapshot.Snapshot].
@@ -125,7 +131,8 @@ type latestReader struct {
 
 // Read implements [snapshot.Reader].
 func (r *latestReader) Read(ctx context.Context) (*pipeline.Page, error) {
-	rows, err := r.db.QueryContext(ctx, `SELECT key, record FROM items WHERE there AND key > ? ORDER BY key LIMIT ?`, r.after, latestPage)
+	rows, err := r.db.QueryContext(ctx, `SELECT key, record FROM items WHERE there AND key > ? ORDER BY key LIMIT ?`,
+		r.after, latestPage)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +177,8 @@ func (l *latest) Read(ctx context.Context, keys []item.Key) ([]run.Item, error) 
 		text, broken := strings.CutPrefix(string(b), brokenMark)
 		switch {
 		case errors.Is(err, sql.ErrNoRows) && l.unknown:
-			err, items[i].Err = nil, errors.New("no record is of it that can be decoded, and there are records of which not even the key can be")
+			err, items[i].Err = nil,
+				errors.New("no record is of it that can be decoded, and there are records of which not even the key can be")
 		case errors.Is(err, sql.ErrNoRows):
 			items[i].Change, items[i].Err = l.removed(k)
 			err = nil

@@ -16,11 +16,13 @@ import (
 
 // Repairs is the result of `audit --repair`.
 type Repairs struct {
-	Report      string                 `json:"report"` // path of the repaired report
-	DryRun      bool                   `json:"dry_run,omitempty"`
-	Results     map[audit.Result]int64 `json:"results"`
-	NotRepaired int64                  `json:"not_repaired"`         // findings that were held, busy or skipped: a repair leaves them alone
-	Unfinished  bool                   `json:"unfinished,omitempty"` // the audit of the report did not end: there may be more differences
+	Report  string                 `json:"report"` // path of the repaired report
+	DryRun  bool                   `json:"dry_run,omitempty"`
+	Results map[audit.Result]int64 `json:"results"`
+	// findings that were held, busy or skipped: a repair leaves them alone
+	NotRepaired int64 `json:"not_repaired"`
+	// the audit of the report did not end: there may be more differences
+	Unfinished bool `json:"unfinished,omitempty"`
 }
 
 // Write prints the result for people.
@@ -33,7 +35,9 @@ func (r *Repairs) Write(w io.Writer) {
 		fmt.Fprintf(w, "%s %s\n", cli.Thousands(r.Results[result]), text)
 	}
 	if r.NotRepaired > 0 {
-		fmt.Fprintf(w, "%s held, busy or skipped, and %s: the report says why\n", cli.Counted(r.NotRepaired, "finding", "was", "were"), cli.Either(r.NotRepaired == 1, "stays as it is", "stay as they are"))
+		fmt.Fprintf(w, "%s held, busy or skipped, and %s: the report says why\n",
+			cli.Counted(r.NotRepaired, "finding", "was", "were"),
+			cli.Either(r.NotRepaired == 1, "stays as it is", "stay as they are"))
 	}
 	switch {
 	case r.Unfinished:
@@ -46,7 +50,8 @@ func (r *Repairs) Write(w io.Writer) {
 // Err returns the error of a repair that left differences.
 func (r *Repairs) Err() error {
 	if left := r.NotRepaired + r.Results[audit.Moved] + r.Results[audit.Refused]; left > 0 {
-		return cli.Exit(cli.ExitIncomplete, fmt.Errorf("%s not repaired: audit again", cli.Counted(left, "finding", "was", "were")))
+		return cli.Exit(cli.ExitIncomplete, fmt.Errorf("%s not repaired: audit again",
+			cli.Counted(left, "finding", "was", "were")))
 	}
 	if r.Unfinished {
 		return cli.Exit(cli.ExitIncomplete, fmt.Errorf("the audit of %s did not end: audit again", r.Report))
@@ -72,11 +77,14 @@ func (j *job) repair(ctx context.Context, lookup run.Lookup, about run.Header) (
 	case err != nil:
 		return nil, err
 	case header.Pipeline != j.cfg.Name:
-		return nil, cli.Usagef("%s is of the pipeline %s, and %s is of %s", j.o.repair, header.Pipeline, j.cfg.File, j.cfg.Name)
+		return nil, cli.Usagef("%s is of the pipeline %s, and %s is of %s", j.o.repair, header.Pipeline, j.cfg.File,
+			j.cfg.Name)
 	case header.Stream != about.Stream:
-		return nil, cli.Usagef("%s is of a table whose stream was %q, and it is %q: audit again", j.o.repair, header.Stream, about.Stream)
+		return nil, cli.Usagef("%s is of a table whose stream was %q, and it is %q: audit again", j.o.repair, header.Stream,
+			about.Stream)
 	case !j.live && header.Source != about.Source:
-		return nil, cli.Usagef("%s is of %s, and these are %s: name the same records, or audit again", j.o.repair, header.Source, about.Source)
+		return nil, cli.Usagef("%s is of %s, and these are %s: name the same records, or audit again", j.o.repair,
+			header.Source, about.Source)
 	}
 	r.Unfinished = sum == nil
 	for _, sink := range slices.Sorted(maps.Keys(groups)) {
@@ -108,7 +116,8 @@ func (j *job) findings(do func(sink int, f *audit.Finding) error) (*run.Header, 
 		case sink < 0 && len(j.o.sinks) > 0:
 			return nil
 		case sink < 0:
-			return fmt.Errorf("%s has the sink %s, and %s has not: audit again, or name the sinks with --sink", j.o.repair, name, j.cfg.File)
+			return fmt.Errorf("%s has the sink %s, and %s has not: audit again, or name the sinks with --sink", j.o.repair, name,
+				j.cfg.File)
 		}
 		return do(sink, f)
 	})

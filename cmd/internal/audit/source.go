@@ -43,7 +43,9 @@ func (j *job) openSource(ctx context.Context, o *run.Options, paths []string) er
 	if err := j.selectSuspects(o); err != nil {
 		return err
 	}
-	o.Request, err = run.Digest(source, j.cfg.Name, o.Header.Stream, j.o.Local, j.o.export, j.o.tableKeys, sinks.RoutesDigest(j.cfg), o.Header.Sinks, j.o.again, j.o.keys, j.o.narrowing.Types, j.o.narrowing.KeyPrefix, j.o.narrowing.Filter, j.o.sample, j.o.segments)
+	o.Request, err = run.Digest(source, j.cfg.Name, o.Header.Stream, j.o.Local, j.o.export, j.o.tableKeys,
+		sinks.RoutesDigest(j.cfg), o.Header.Sinks, j.o.again, j.o.keys, j.o.narrowing.Types, j.o.narrowing.KeyPrefix,
+		j.o.narrowing.Filter, j.o.sample, j.o.segments)
 	return err
 }
 
@@ -70,13 +72,15 @@ func (j *job) openTable(ctx context.Context, o *run.Options) error {
 		}
 		return nil
 	}
-	o.Items, err = table.Scan(ctx, j.o.segments, j.o.rcu, narrowing, records.Repeated(j.streams.Err, "a request of the scan"))
+	o.Items, err = table.Scan(ctx, j.o.segments, j.o.rcu, narrowing,
+		records.Repeated(j.streams.Err, "a request of the scan"))
 	return err
 }
 
 // openExport opens the export of --export: a full one, or with changes an incremental one.
 func (j *job) openExport(ctx context.Context, decoder record.SnapshotOptions, changes bool) (snapshot.Snapshot, error) {
-	return records.OpenExport(ctx, j.aws, export.Options{Layers: []string{j.o.export}, Changes: changes, Decoder: decoder}, j.streams.Err)
+	return records.OpenExport(ctx, j.aws, export.Options{Layers: []string{j.o.export}, Changes: changes, Decoder: decoder},
+		j.streams.Err)
 }
 
 // openRecords reads the last state of each item in saved records, archives and the export of --export.
@@ -100,9 +104,10 @@ func (j *job) openRecords(ctx context.Context, o *run.Options, paths []string) e
 	if j.o.export != "" {
 		names = append(names, j.o.export)
 	}
-	items, err := openLatest(ctx, filepath.Join(dir, "items.db"), strings.Join(names, ", "), j.o.Decoder(j.cfg), func(do func(*record.Page) error) error {
-		return j.readRecords(ctx, paths, do)
-	})
+	items, err := openLatest(ctx, filepath.Join(dir, "items.db"), strings.Join(names, ", "), j.o.Decoder(j.cfg),
+		func(do func(*record.Page) error) error {
+			return j.readRecords(ctx, paths, do)
+		})
 	if err != nil {
 		return err
 	}
@@ -115,7 +120,8 @@ func (j *job) openRecords(ctx context.Context, o *run.Options, paths []string) e
 func (j *job) readRecords(ctx context.Context, paths []string, do func(*record.Page) error) error {
 	if j.o.export != "" {
 		if len(j.o.tableKeys) == 0 {
-			return cli.Usagef("name the key attributes of the table with --keys PK,SK: a --local folder asks no table, and an export does not name them")
+			return cli.Usagef(
+				"name the key attributes of the table with --keys PK,SK: a --local folder asks no table, and an export does not name them")
 		}
 		snap, err := j.openExport(ctx, run.SnapshotOptions(j.cfg, j.o.Decoder(j.cfg), j.o.tableKeys), false)
 		if err != nil {
@@ -149,7 +155,8 @@ func (j *job) readRecords(ctx context.Context, paths []string, do func(*record.P
 	if err := errors.Join(j.readPages(ctx, src, do), src.Close()); err != nil || export == "" {
 		return err
 	}
-	return cli.Usagef("%s is of an export: name the folder of the export with --export, and its items are compared, too", export)
+	return cli.Usagef("%s is of an export: name the folder of the export with --export, and its items are compared, too",
+		export)
 }
 
 // readPages calls do with the decoded pages of r.

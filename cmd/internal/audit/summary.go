@@ -45,9 +45,11 @@ func (s *summary) Write(w io.Writer) {
 		}
 	}
 	if s.fromRecords && slices.ContainsFunc(s.Sinks, isMostlyExtra) {
-		fmt.Fprintln(w, "most of what a sink holds is of no item of these records: name all records that the folder was made of")
+		fmt.Fprintln(w,
+			"most of what a sink holds is of no item of these records: name all records that the folder was made of")
 	}
-	fmt.Fprintf(w, "%s of %s in %s", cli.Count(s.Items, "item"), s.Source, time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond))
+	fmt.Fprintf(w, "%s of %s in %s", cli.Count(s.Items, "item"), s.Source,
+		time.Duration(s.Seconds*float64(time.Second)).Round(time.Millisecond))
 	if s.Seconds > 0 && s.Items > 0 {
 		fmt.Fprintf(w, ", %s a second", cli.Thousands(int64(float64(s.Items)/s.Seconds)))
 	}
@@ -65,13 +67,15 @@ func (s *summary) Write(w io.Writer) {
 		fmt.Fprintln(w, "the segments of the sample are empty: choose more or larger ones")
 	}
 	if s.OpenBefore > 0 {
-		fmt.Fprintf(w, "open since the audit before: %s, which its report does not list: audit everything\n", cli.Thousands(s.OpenBefore))
+		fmt.Fprintf(w, "open since the audit before: %s, which its report does not list: audit everything\n",
+			cli.Thousands(s.OpenBefore))
 	}
 	if s.Assumed != "" {
 		fmt.Fprintf(w, "assumed: %s\n", s.Assumed)
 	}
 	if s.Undecodable > 0 {
-		fmt.Fprintf(w, "%s cannot be decoded, and %s not compared\n", cli.Count(s.Undecodable, "item"), cli.Either(s.Undecodable == 1, "was", "were"))
+		fmt.Fprintf(w, "%s cannot be decoded, and %s not compared\n", cli.Count(s.Undecodable, "item"),
+			cli.Either(s.Undecodable == 1, "was", "were"))
 	}
 	if s.Differing+s.Open > 0 {
 		fmt.Fprintf(w, "report: %s\n", s.Report)
@@ -87,9 +91,12 @@ func isMostlyExtra(s run.SinkSummary) bool {
 func (s *summary) Err() error {
 	switch {
 	case s.Differing > 0:
-		return cli.Exit(cli.ExitDifferences, fmt.Errorf("%s entries differ: %s lists them", cli.Thousands(s.Differing), s.Report))
+		return cli.Exit(cli.ExitDifferences, fmt.Errorf("%s entries differ: %s lists them", cli.Thousands(s.Differing),
+			s.Report))
 	case !s.Complete():
-		return cli.Exit(cli.ExitIncomplete, fmt.Errorf("no difference was found, but not everything could be compared: %s entries, items or sinks; see above and %s", cli.Thousands(s.Open), s.Report))
+		return cli.Exit(cli.ExitIncomplete, fmt.Errorf(
+			"no difference was found, but not everything could be compared: %s entries, items or sinks; see above and %s",
+			cli.Thousands(s.Open), s.Report))
 	}
 	return nil
 }

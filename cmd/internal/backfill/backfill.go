@@ -93,17 +93,21 @@ the entity Order is on_Order. A notify sink takes no part, because a snapshot ra
 	o.AddCreate(c)
 	o.addSource(c)
 	f := c.Flags()
-	f.StringSliceVar(&o.sinks, "sink", nil, "these sinks, archives and Go sinks too (default: those that wait or are being filled; "+
-		"if there are none, all views, aggregates and indexes that were never filled)")
+	f.StringSliceVar(&o.sinks, "sink", nil,
+		"these sinks, archives and Go sinks too (default: those that wait or are being filled; "+
+			"if there are none, all views, aggregates and indexes that were never filled)")
 	f.BoolVar(&o.none, "none", false, "fill nothing: the sinks begin with the changes of now")
 	f.BoolVar(&o.prepare, "prepare", false, "set the floor alone, and say from when on an export can be used")
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and change nothing")
 	f.DurationVar(&o.maxLag, "max-lag", time.Minute,
 		"pause while live consumers are further behind the stream than this; 0 never pauses; it needs leases")
-	f.DurationVar(&o.lag, "lag", 0, "where Lambda reads the stream: it is never further behind than this; wait as long at the end")
+	f.DurationVar(&o.lag, "lag", 0,
+		"where Lambda reads the stream: it is never further behind than this; wait as long at the end")
 	o.function.Add(c, "where Lambda reads the stream")
-	f.DurationVar(&o.floorDelay, "floor-delay", 2*time.Minute, "how far ahead the floor of a waiting sink is set, so that every process knows it by then; 15s at least")
-	f.DurationVar(&o.clockSkew, "clock-skew", time.Minute, "how much the clocks of this machine, of the processes and of DynamoDB may differ")
+	f.DurationVar(&o.floorDelay, "floor-delay", 2*time.Minute,
+		"how far ahead the floor of a waiting sink is set, so that every process knows it by then; 15s at least")
+	f.DurationVar(&o.clockSkew, "clock-skew", time.Minute,
+		"how much the clocks of this machine, of the processes and of DynamoDB may differ")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "log what the pipeline does to standard error")
 	cli.AddFormat(c, &o.format)
 	return c
@@ -146,7 +150,8 @@ func (j *job) runOverStores(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, j.stores.Close()) }()
 	j.kept, err = j.stores.State(ctx, j.cfg)
 	if err == nil && j.kept == nil {
-		err = fmt.Errorf("%s has no state: a backfill remembers there which sinks it fills and how far; add state: {table: NAME}", j.cfg.File)
+		err = fmt.Errorf(
+			"%s has no state: a backfill remembers there which sinks it fills and how far; add state: {table: NAME}", j.cfg.File)
 	}
 	if err != nil {
 		return err
@@ -186,7 +191,8 @@ func (o *options) checkFlags(cfg *config.Config) error {
 	case o.maxLag < 0 || o.lag < 0 || o.clockSkew < 0:
 		return cli.Usagef("--max-lag, --lag and --clock-skew must not be negative")
 	case o.floorDelay < minFloorDelay:
-		return cli.Usagef("--floor-delay must be %s or more: processes look at the stage of a sink every ten seconds", minFloorDelay)
+		return cli.Usagef("--floor-delay must be %s or more: processes look at the stage of a sink every ten seconds",
+			minFloorDelay)
 	case o.none && (o.dryRun || o.prepare || o.given() > 0):
 		return cli.Usagef("--none fills nothing: leave the source, --prepare and --dry-run out")
 	case o.none && len(o.sinks) == 0:
@@ -196,13 +202,15 @@ func (o *options) checkFlags(cfg *config.Config) error {
 	case o.prepare && o.given() > 0:
 		return cli.Usagef("--prepare sets the floor alone: name the source afterwards, without it")
 	case !o.none && !o.prepare && o.given() != 1:
-		return cli.Usagef("name one source: --scan, --export, --start-export, --items or --archive; see `tablewake backfill --help`")
+		return cli.Usagef(
+			"name one source: --scan, --export, --start-export, --items or --archive; see `tablewake backfill --help`")
 	}
 	if err := errors.Join(o.Check(), o.function.Check(), o.checkSource(&o.Flags)); err != nil || o.none {
 		return err
 	}
 	if len(cfg.Source.Tables) > 1 && len(o.archive) == 0 {
-		return cli.Usagef("%s has several source tables, and a scan, an export or items are of one: fill the sinks from the archive with --archive", cfg.File)
+		return cli.Usagef(
+			"%s has several source tables, and a scan, an export or items are of one: fill the sinks from the archive with --archive", cfg.File)
 	}
 	return nil
 }
@@ -218,7 +226,8 @@ func (j *job) recordOutputs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	opts := []sinks.Option{sinks.WithExtensions(j.streams.Extensions...), sinks.HoldCustom("backfill"), sinks.ReadBefore(before), sinks.Suppressed("backfill"), sinks.RecordOnly()}
+	opts := []sinks.Option{sinks.WithExtensions(j.streams.Extensions...), sinks.HoldCustom("backfill"),
+		sinks.ReadBefore(before), sinks.Suppressed("backfill"), sinks.RecordOnly()}
 	_, err = sinks.Assemble(ctx, j.cfg, j.stores, opts...)
 	return err
 }
@@ -230,7 +239,8 @@ func (j *job) beginWithNow(ctx context.Context) error {
 			return cli.Usagef("--none: the sink %s does not wait: it is %s", b.Sink, b.Stage)
 		}
 	}
-	if _, err := sinks.ChangeBirths(ctx, j.kept, j.sel.births, func(b *state.Birth) { b.Stage, b.Run = state.Live, sinks.NoRun }); err != nil {
+	if _, err := sinks.ChangeBirths(ctx, j.kept, j.sel.births,
+		func(b *state.Birth) { b.Stage, b.Run = state.Live, sinks.NoRun }); err != nil {
 		return err
 	}
 	fmt.Fprintf(j.streams.Out, "%s: live within ten seconds, without the items of before\n", j.sel)

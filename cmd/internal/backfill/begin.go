@@ -66,14 +66,16 @@ func (j *job) checkFloor() error {
 	if j.sel.isStored() || !j.sel.hasWaiting() || len(j.o.export) == 0 && len(j.o.items) == 0 {
 		return nil
 	}
-	return cli.Usagef("%s: a sink waits, and this source is older than its floor: set the floor with --prepare, export the table as of the time that it says, and repeat the command; or use --start-export, --scan or --archive",
+	return cli.Usagef(
+		"%s: a sink waits, and this source is older than its floor: set the floor with --prepare, export the table as of the time that it says, and repeat the command; or use --start-export, --scan or --archive",
 		j.sel)
 }
 
 // checkLag returns an error if nothing shows how far the stream is read, and --lag is not given.
 func (j *job) checkLag() error {
 	if j.o.Live && j.cfg.Leases == nil && j.o.lag == 0 && !j.o.prepare {
-		return cli.Usagef("%s has no leases, so a Lambda function reads the stream, and nobody here can see how far: give --lag, the time that it is behind at most", j.cfg.File)
+		return cli.Usagef(
+			"%s has no leases, so a Lambda function reads the stream, and nobody here can see how far: give --lag, the time that it is behind at most", j.cfg.File)
 	}
 	return nil
 }
@@ -120,10 +122,12 @@ func (j *job) checkTime(shown time.Time) error {
 	case earliest.IsZero() || !shown.IsZero() && !shown.Before(earliest):
 		return nil
 	case shown.IsZero():
-		return fmt.Errorf("it is unknown when the source showed the table, and it must be %s or later: the stream does not write to %s what was made before; use --scan or an export",
+		return fmt.Errorf(
+			"it is unknown when the source showed the table, and it must be %s or later: the stream does not write to %s what was made before; use --scan or an export",
 			earliest.Format(time.RFC3339), j.sel)
 	}
-	return fmt.Errorf("the source shows the table of %s, and it must be of %s or later: the stream does not write to %s what was made before; use --start-export or --scan, or an export of then",
+	return fmt.Errorf(
+		"the source shows the table of %s, and it must be of %s or later: the stream does not write to %s what was made before; use --start-export or --scan, or an export of then",
 		shown.UTC().Format(time.RFC3339), earliest.Format(time.RFC3339), j.sel)
 }
 
@@ -171,7 +175,8 @@ func (j *job) checkStream(ctx context.Context) error {
 	}
 	for _, b := range j.sel.births {
 		if b.Stream != "" && now != "" && b.Stream != now {
-			return fmt.Errorf("the table's stream was %s when the backfill of %s began, and is %s: what was written between the two is in neither, so that the sink cannot be completed; give it another name and a place of its own, and fill that",
+			return fmt.Errorf(
+				"the table's stream was %s when the backfill of %s began, and is %s: what was written between the two is in neither, so that the sink cannot be completed; give it another name and a place of its own, and fill that",
 				b.Stream, b.Sink, now)
 		}
 	}

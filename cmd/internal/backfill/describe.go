@@ -67,7 +67,9 @@ func (j *job) describe(ctx context.Context) (err error) {
 
 // lookAtOutputs returns the births of all outputs, including those that a start would make, and the stored backfills. r
 // has the reasons why a start would be refused. It opens j.stores.
-func (j *job) lookAtOutputs(ctx context.Context) (births []state.Birth, stored []state.Backfill, r plannedRun, err error) {
+func (j *job) lookAtOutputs(
+	ctx context.Context,
+) (births []state.Birth, stored []state.Backfill, r plannedRun, err error) {
 	j.o.LookOnly = true
 	changes := sinks.AddedOutputs(j.cfg)
 	if _, missing := os.Stat(j.o.Local); j.o.Live || missing == nil {
@@ -94,7 +96,8 @@ func (j *job) lookAtOutputs(ctx context.Context) (births []state.Birth, stored [
 	for _, c := range changes {
 		b := c.Birth
 		if c.Kind == sinks.Changed && !c.Takes {
-			r.Problems = append(r.Problems, fmt.Sprintf("the sink %s was written under other settings, or its output is lost: see `tablewake plan`", c.Sink))
+			r.Problems = append(r.Problems,
+				fmt.Sprintf("the sink %s was written under other settings, or its output is lost: see `tablewake plan`", c.Sink))
 		}
 		if b.Sink == "" || c.Waits {
 			b = state.Birth{Sink: c.Sink, Target: c.Target}

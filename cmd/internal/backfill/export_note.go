@@ -18,9 +18,10 @@ type exportNote struct {
 	Into      string    `json:"into"` // s3://BUCKET, or s3://BUCKET/PREFIX
 	Time      time.Time `json:"time"` // the export shows the table at this time
 	Narrowing string    `json:"narrowing,omitempty"`
-	ARN       string    `json:"arn,omitempty"`    // "" until it is requested
-	Failed    bool      `json:"failed,omitempty"` // the request was refused or the export failed: the next note replaces this one
-	Try       int       `json:"try,omitempty"`    // number of notes before this one
+	ARN       string    `json:"arn,omitempty"` // "" until it is requested
+	// the request was refused or the export failed: the next note replaces this one
+	Failed bool `json:"failed,omitempty"`
+	Try    int  `json:"try,omitempty"` // number of notes before this one
 }
 
 // exportRun is the run whose only part is the note of a run's export.

@@ -115,7 +115,8 @@ func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
 	if j.narrowing != nil {
 		o.Narrowing = wider{j.narrowing}
 	}
-	p, err := j.o.Assemble(ctx, j.cfg, j.stores, cli.Logger(bar, j.o.verbose), sinks.WithExtensions(j.streams.Extensions...),
+	p, err := j.o.Assemble(ctx, j.cfg, j.stores, cli.Logger(bar, j.o.verbose),
+		sinks.WithExtensions(j.streams.Extensions...),
 		sinks.Backfill(o), sinks.CountNoEntity(&noEntity))
 	if err != nil {
 		return nil, j.o.Hint(err)
@@ -167,10 +168,11 @@ func (j *job) finish(ctx context.Context, sum *replay.Summary) error {
 
 // result is the output of `backfill -o json`.
 type result struct {
-	Run     string          `json:"run"`
-	Sinks   []string        `json:"sinks"`
-	Stage   string          `json:"stage"`
-	Since   *time.Time      `json:"since,omitempty"`   // with --local: the stream still has to bring the changes since this time
+	Run   string   `json:"run"`
+	Sinks []string `json:"sinks"`
+	Stage string   `json:"stage"`
+	// with --local: the stream still has to bring the changes since this time
+	Since   *time.Time      `json:"since,omitempty"`
 	Summary *replay.Summary `json:"summary,omitempty"` // summary of this process; absent if it read nothing
 	Assumed string          `json:"assumed,omitempty"` // the unproved assumption: the lag of a Lambda function
 
@@ -212,7 +214,8 @@ func (r *result) write(w io.Writer) {
 		r.Summary.Write(w)
 	}
 	for _, c := range r.Contested {
-		fmt.Fprintf(w, "%s: the item %s has the row %s, and %d others wait for it: %s\n", c.Sink, c.Owner, c.Row, len(c.Waiting), c.Waiting)
+		fmt.Fprintf(w, "%s: the item %s has the row %s, and %d others wait for it: %s\n", c.Sink, c.Owner, c.Row,
+			len(c.Waiting), c.Waiting)
 	}
 	if r.MoreContested > 0 {
 		fmt.Fprintf(w, "and %s more rows that several items claim\n", cli.Thousands(int64(r.MoreContested)))
@@ -222,7 +225,8 @@ func (r *result) write(w io.Writer) {
 	}
 	fmt.Fprintf(w, "%s: %s\n", strings.Join(r.Sinks, ", "), r.Stage)
 	if r.Since != nil {
-		fmt.Fprintf(w, "the source shows the table of %s: replay or consume what came since then\n", r.Since.UTC().Format(time.RFC3339))
+		fmt.Fprintf(w, "the source shows the table of %s: replay or consume what came since then\n",
+			r.Since.UTC().Format(time.RFC3339))
 	}
 }
 
@@ -261,9 +265,11 @@ type archiveSource struct {
 func (a archiveSource) check(read int64) error {
 	switch {
 	case a.Broken != nil:
-		return fmt.Errorf("the archive is not complete, and the sinks stay as they are: mend it, and repeat the command: %w", a.Broken)
+		return fmt.Errorf("the archive is not complete, and the sinks stay as they are: mend it, and repeat the command: %w",
+			a.Broken)
 	case read == 0:
-		return errors.New("the archive has no change: name an archive, or saved records; items are read with --items, and an export with --export")
+		return errors.New(
+			"the archive has no change: name an archive, or saved records; items are read with --items, and an export with --export")
 	}
 	return nil
 }

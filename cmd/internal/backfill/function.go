@@ -29,8 +29,10 @@ const functionSettleTime = 15 * time.Minute
 // lambdaAPI has the methods of *lambda.Client that find the readers of a stream.
 type lambdaAPI interface {
 	lambda.ListEventSourceMappingsAPIClient
-	GetFunctionConfiguration(ctx context.Context, in *lambda.GetFunctionConfigurationInput, o ...func(*lambda.Options)) (*lambda.GetFunctionConfigurationOutput, error)
-	GetEventSourceMapping(ctx context.Context, in *lambda.GetEventSourceMappingInput, o ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error)
+	GetFunctionConfiguration(ctx context.Context, in *lambda.GetFunctionConfigurationInput,
+		o ...func(*lambda.Options)) (*lambda.GetFunctionConfigurationOutput, error)
+	GetEventSourceMapping(ctx context.Context, in *lambda.GetEventSourceMappingInput,
+		o ...func(*lambda.Options)) (*lambda.GetEventSourceMappingOutput, error)
 }
 
 var _ lambdaAPI = (*lambda.Client)(nil)
@@ -43,8 +45,10 @@ type FunctionFlags struct {
 
 // Add adds the flags. when says when they are needed: "where Lambda reads the stream".
 func (f *FunctionFlags) Add(c *cobra.Command, when string) {
-	c.Flags().StringSliceVar(&f.functions, "function", nil, when+": name or ARN of each function of this pipeline, to see since when they and their mappings are unchanged")
-	c.Flags().StringVar(&f.deployedSince, "deployed-since", "", "instead of --function: the time since which the function, its mapping and its filters are those of this file")
+	c.Flags().StringSliceVar(&f.functions, "function", nil,
+		when+": name or ARN of each function of this pipeline, to see since when they and their mappings are unchanged")
+	c.Flags().StringVar(&f.deployedSince, "deployed-since", "",
+		"instead of --function: the time since which the function, its mapping and its filters are those of this file")
 }
 
 // Check returns an error if both flags are given.
@@ -74,7 +78,8 @@ func (f *FunctionFlags) Prove(ctx context.Context, sdk awssdk.Config, cfg *confi
 		}
 		return checkSettled("the function or its mapping was changed at", since, time.Now())
 	case f.deployedSince == "":
-		return cli.Usagef("%s has no leases, so a Lambda function reads the stream: name it with --function, and every other function of this pipeline; or say with --deployed-since TIME since when the function, its mapping and its filter criteria are those of this file", cfg.File)
+		return cli.Usagef(
+			"%s has no leases, so a Lambda function reads the stream: name it with --function, and every other function of this pipeline; or say with --deployed-since TIME since when the function, its mapping and its filter criteria are those of this file", cfg.File)
 	}
 	since, err := time.Parse(time.RFC3339, f.deployedSince)
 	if err != nil {
@@ -142,9 +147,12 @@ func (p *functionProof) unchangedSince(ctx context.Context, names []string) (tim
 	}
 	slices.Sort(others)
 	if others = slices.Compact(others); len(others) > 0 {
-		fmt.Fprintf(p.out, cli.Warning+"these functions read the stream too: %s; if they belong to this pipeline, name them with --function\n", strings.Join(others, ", "))
+		fmt.Fprintf(p.out, cli.Warning+
+			"these functions read the stream too: %s; if they belong to this pipeline, name them with --function\n",
+			strings.Join(others, ", "))
 	}
-	fmt.Fprintf(p.out, "unchanged since %s: %s, with event source mappings of this file's filter criteria; that their configuration file is %s is taken on trust\n",
+	fmt.Fprintf(p.out,
+		"unchanged since %s: %s, with event source mappings of this file's filter criteria; that their configuration file is %s is taken on trust\n",
 		p.since.UTC().Format(time.RFC3339), strings.Join(names, ", "), p.cfg.File)
 	return p.since, nil
 }
@@ -171,7 +179,8 @@ func (p *functionProof) noteFunction(ctx context.Context, name, version string) 
 	case types.LastUpdateStatusInProgress:
 		return "", fmt.Errorf("the function %s is being updated: repeat the command when that has ended", name)
 	case types.LastUpdateStatusFailed:
-		return "", fmt.Errorf("the last update of the function %s failed (%s), so that it may run what it had before: deploy it again, and repeat the command", name, f.LastUpdateStatusReasonCode)
+		return "", fmt.Errorf(
+			"the last update of the function %s failed (%s), so that it may run what it had before: deploy it again, and repeat the command", name, f.LastUpdateStatusReasonCode)
 	}
 	changed, err := parseFunctionTime(awssdk.ToString(f.LastModified))
 	if err != nil {
@@ -185,7 +194,8 @@ func (p *functionProof) noteFunction(ctx context.Context, name, version string) 
 // that read the stream.
 func (p *functionProof) noteStream(ctx context.Context, arn string) (others []string, err error) {
 	read := false
-	mappings := lambda.NewListEventSourceMappingsPaginator(p.api, &lambda.ListEventSourceMappingsInput{EventSourceArn: &arn})
+	mappings := lambda.NewListEventSourceMappingsPaginator(p.api,
+		&lambda.ListEventSourceMappingsInput{EventSourceArn: &arn})
 	for mappings.HasMorePages() {
 		page, err := mappings.NextPage(ctx)
 		if err != nil {
@@ -206,16 +216,20 @@ func (p *functionProof) noteStream(ctx context.Context, arn string) (others []st
 		}
 	}
 	if !read {
-		return nil, fmt.Errorf("no event source mapping sends the records of %s to %s: name the function that reads it with --function, or create the mapping", arn, strings.Join(p.names, " or "))
+		return nil, fmt.Errorf(
+			"no event source mapping sends the records of %s to %s: name the function that reads it with --function, or create the mapping", arn, strings.Join(p.names, " or "))
 	}
 	return others, nil
 }
 
 // noteMapping notes the last change of a mapping, and of the function version that it invokes.
-func (p *functionProof) noteMapping(ctx context.Context, m *types.EventSourceMappingConfiguration, name, qualifier string) error {
+func (p *functionProof) noteMapping(
+	ctx context.Context, m *types.EventSourceMappingConfiguration, name, qualifier string,
+) error {
 	id := awssdk.ToString(m.UUID)
 	if state := awssdk.ToString(m.State); state != "Enabled" {
-		return fmt.Errorf("the event source mapping %s of the function %s is %s: enable it, or delete it if it is not used, and repeat the command", id, name, state)
+		return fmt.Errorf(
+			"the event source mapping %s of the function %s is %s: enable it, or delete it if it is not used, and repeat the command", id, name, state)
 	}
 	if m.LastModified == nil {
 		return fmt.Errorf("Lambda does not say when the event source mapping %s was changed: use --deployed-since", id)
@@ -229,7 +243,8 @@ func (p *functionProof) noteMapping(ctx context.Context, m *types.EventSourceMap
 	case err != nil:
 		return err
 	case !ok:
-		return fmt.Errorf("the filter criteria of the event source mapping %s of the function %s are not those of %s, so that Lambda may drop records that a sink needs: set those that `tablewake template -c %s -o filters` prints, and repeat the command",
+		return fmt.Errorf(
+			"the filter criteria of the event source mapping %s of the function %s are not those of %s, so that Lambda may drop records that a sink needs: set those that `tablewake template -c %s -o filters` prints, and repeat the command",
 			id, name, p.cfg.File, p.cfg.File)
 	}
 	p.noteChange(*m.LastModified)
@@ -240,11 +255,14 @@ func (p *functionProof) noteMapping(ctx context.Context, m *types.EventSourceMap
 		_, err := p.noteFunction(ctx, name, qualifier)
 		return err
 	}
-	return fmt.Errorf("the event source mapping %s invokes the alias %s of the function %s, and Lambda does not say since when an alias has its version: use --deployed-since instead of --function", id, qualifier, name)
+	return fmt.Errorf(
+		"the event source mapping %s invokes the alias %s of the function %s, and Lambda does not say since when an alias has its version: use --deployed-since instead of --function", id, qualifier, name)
 }
 
 // filterCriteria returns the filter criteria of a mapping. A list of mappings does not show encrypted criteria.
-func (p *functionProof) filterCriteria(ctx context.Context, m *types.EventSourceMappingConfiguration) (*types.FilterCriteria, error) {
+func (p *functionProof) filterCriteria(
+	ctx context.Context, m *types.EventSourceMappingConfiguration,
+) (*types.FilterCriteria, error) {
 	if awssdk.ToString(m.KMSKeyArn) == "" {
 		return m.FilterCriteria, nil
 	}
@@ -252,9 +270,11 @@ func (p *functionProof) filterCriteria(ctx context.Context, m *types.EventSource
 	whole, err := p.api.GetEventSourceMapping(ctx, &lambda.GetEventSourceMappingInput{UUID: m.UUID})
 	switch {
 	case err != nil:
-		return nil, callError(ctx, "GetEventSourceMapping of "+id, "lambda:GetEventSourceMapping, and kms:Decrypt on the mapping's key", err)
+		return nil, callError(ctx, "GetEventSourceMapping of "+id,
+			"lambda:GetEventSourceMapping, and kms:Decrypt on the mapping's key", err)
 	case whole.FilterCriteriaError != nil:
-		return nil, fmt.Errorf("the filter criteria of the event source mapping %s cannot be decrypted: %s: allow kms:Decrypt on %s, or use --deployed-since", id, awssdk.ToString(whole.FilterCriteriaError.ErrorCode), awssdk.ToString(m.KMSKeyArn))
+		return nil, fmt.Errorf(
+			"the filter criteria of the event source mapping %s cannot be decrypted: %s: allow kms:Decrypt on %s, or use --deployed-since", id, awssdk.ToString(whole.FilterCriteriaError.ErrorCode), awssdk.ToString(m.KMSKeyArn))
 	}
 	return whole.FilterCriteria, nil
 }

@@ -50,7 +50,8 @@ func (s *selection) keepsState() bool { return len(s.neverWait) < len(s.births) 
 // settling reports whether all parts were read. Some of the sinks may be live already.
 func (s *selection) settling() bool {
 	isReading := func(b state.Birth) bool { return b.Stage == state.Filling || b.Stage == state.Waiting }
-	return !slices.ContainsFunc(s.births, isReading) && slices.ContainsFunc(s.births, func(b state.Birth) bool { return b.Stage == state.Settling })
+	return !slices.ContainsFunc(s.births, isReading) &&
+		slices.ContainsFunc(s.births, func(b state.Birth) bool { return b.Stage == state.Settling })
 }
 
 // errNothingToFill is the error of a command without --sink if every sink is filled.
@@ -60,7 +61,8 @@ var errNothingToFill = errors.New("every view, aggregate and search index is fil
 // Without names it returns the first of these that exists:
 //
 //   - the sinks of a run that was stored, also those that are live already: it goes on;
-//   - the sinks that wait or are being filled; beside those of a first start, of which a process that was killed began to
+//   - the sinks that wait or are being filled; beside those of a first start, of which a process that was killed began
+//     to
 //     store the stages, all that were never filled;
 //   - all that were never filled.
 func selectSinks(all []config.Sink, births []state.Birth, stored []state.Backfill, names []string) (*selection, error) {
@@ -147,8 +149,9 @@ func checkSelected(s config.Sink, b state.Birth, open bool) error {
 		return cli.Usagef("--sink %s began with the changes of its first start "+
 			"(backfill --none, or backfill: none in the file), and later changes are counted on those: give it another name and a place of its own, and fill that", s.Name)
 	case b.Stage == state.Live && !b.LeftOut.IsZero() && s.KeepsState():
-		return cli.Usagef("--sink %s may miss changes: a process ran without it, and a backfill would not bring what was removed meanwhile; "+
-			"`tablewake gaps --repair --audit` with the same -c and --live or --local compares it with the table, and repairs it", s.Name)
+		return cli.Usagef(
+			"--sink %s may miss changes: a process ran without it, and a backfill would not bring what was removed meanwhile; "+
+				"`tablewake gaps --repair --audit` with the same -c and --live or --local compares it with the table, and repairs it", s.Name)
 	case filled && s.Custom != nil: // it gets the items again
 	case filled && s.Archive != nil:
 		return cli.Usagef("--sink %s has the items already (run %s), and a reader takes one of two with the same version: "+
@@ -169,7 +172,8 @@ func (s *selection) findRun(stored []state.Backfill) error {
 			continue
 		}
 		if s.run != "" && s.run != b.Run {
-			return cli.Usagef("the sinks are filled by several runs (%s and %s): name those of one run with --sink", s.run, b.Run)
+			return cli.Usagef("the sinks are filled by several runs (%s and %s): name those of one run with --sink", s.run,
+				b.Run)
 		}
 		s.run = b.Run
 	}
@@ -183,7 +187,8 @@ func (s *selection) findRun(stored []state.Backfill) error {
 		}
 		s.stored = b
 		if now := strings.Join(s.names(), ","); now != b.Sinks {
-			return cli.Usagef("the run %s fills %s, and %s are named: name the same sinks", b.Run, b.Sinks, fmt.Sprint(s.names()))
+			return cli.Usagef("the run %s fills %s, and %s are named: name the same sinks", b.Run, b.Sinks,
+				fmt.Sprint(s.names()))
 		}
 	}
 	return nil

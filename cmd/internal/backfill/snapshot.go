@@ -23,7 +23,8 @@ func (j *job) openSnapshot(ctx context.Context) (snapshot.Snapshot, error) {
 	if err := j.findKeys(ctx); err != nil {
 		return nil, err
 	}
-	decoder := record.SnapshotOptions{DecoderOptions: j.o.Decoder(j.cfg), Keys: j.keys, Kinesis: j.cfg.Source.Kinesis != ""}
+	decoder := record.SnapshotOptions{DecoderOptions: j.o.Decoder(j.cfg), Keys: j.keys,
+		Kinesis: j.cfg.Source.Kinesis != ""}
 	if arn, err := j.streamARN(ctx); err != nil {
 		return nil, err
 	} else if arn != "" {
@@ -63,7 +64,8 @@ func (j *job) openScan(ctx context.Context, decoder record.SnapshotOptions) (sna
 	start := j.sel.stored.From
 	if !j.sel.isStored() {
 		if at := j.sel.earliest(j.o.clockSkew); time.Now().Before(at) && !j.o.dryRun {
-			fmt.Fprintf(j.streams.Err, "the scan begins at %s: until then every process learns that the sinks are being filled\n", at.Format(time.RFC3339))
+			fmt.Fprintf(j.streams.Err,
+				"the scan begins at %s: until then every process learns that the sinks are being filled\n", at.Format(time.RFC3339))
 			if err := pipeline.Sleep(ctx, time.Until(at)); err != nil {
 				return nil, err
 			}
@@ -71,7 +73,8 @@ func (j *job) openScan(ctx context.Context, decoder record.SnapshotOptions) (sna
 		start = time.Now().UTC().Truncate(time.Second)
 	}
 	return scan.New(ctx, scan.Options{
-		Client: dynamodb.NewFromConfig(j.aws), Table: j.tableName(), Segments: j.o.segments, RCU: j.o.rcu, Time: start, Decoder: decoder, Narrowing: j.narrowing,
+		Client: dynamodb.NewFromConfig(j.aws), Table: j.tableName(), Segments: j.o.segments, RCU: j.o.rcu, Time: start,
+		Decoder: decoder, Narrowing: j.narrowing,
 		Retry: records.Repeated(j.streams.Err, "a request of the scan"),
 	})
 }

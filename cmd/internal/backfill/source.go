@@ -45,14 +45,19 @@ type sourceFlags struct {
 func (f *sourceFlags) addSource(c *cobra.Command) {
 	fs := c.Flags()
 	fs.BoolVar(&f.scan, "scan", false, "scan the table")
-	fs.StringArrayVar(&f.export, "export", nil, "full export, and then each incremental export after it, in order: a folder or s3://BUCKET/PREFIX")
-	fs.BoolVar(&f.startExport, "start-export", false, "ask DynamoDB for a full export, wait for it, and read it; the table needs point-in-time recovery")
+	fs.StringArrayVar(&f.export, "export", nil,
+		"full export, and then each incremental export after it, in order: a folder or s3://BUCKET/PREFIX")
+	fs.BoolVar(&f.startExport, "start-export", false,
+		"ask DynamoDB for a full export, wait for it, and read it; the table needs point-in-time recovery")
 	fs.StringVar(&f.bucket, "bucket", "", "with --start-export: bucket of the export")
 	fs.StringVar(&f.prefix, "prefix", "", "with --start-export: prefix of the export's objects")
 	fs.StringSliceVar(&f.items, "items", nil, "items as JSON lines in DynamoDB's JSON: files or folders")
-	fs.StringVar(&f.shownAt, "shown-at", "", "with --items: time at which the table held these items or later, as 2026-01-31T12:00:00Z")
-	fs.StringSliceVar(&f.archive, "archive", nil, "all changes that were ever made: archives (s3://BUCKET/PREFIX, folders) and saved records")
-	fs.StringSliceVar(&f.keys, "keys", nil, "names of the table's key attributes, partition key first (default: the table's)")
+	fs.StringVar(&f.shownAt, "shown-at", "",
+		"with --items: time at which the table held these items or later, as 2026-01-31T12:00:00Z")
+	fs.StringSliceVar(&f.archive, "archive", nil,
+		"all changes that were ever made: archives (s3://BUCKET/PREFIX, folders) and saved records")
+	fs.StringSliceVar(&f.keys, "keys", nil,
+		"names of the table's key attributes, partition key first (default: the table's)")
 	fs.IntVar(&f.segments, "segments", 16, "with --scan: number of segments; all processes name the same")
 	fs.Float64Var(&f.rcu, "rcu", 500, "with --scan: read units a second of this process; 0 is no limit")
 	fs.IntVar(&f.parts, "parts", 4, "files or segments that this process reads at once")
@@ -67,11 +72,13 @@ func (f *sourceFlags) given() int {
 func (f *sourceFlags) checkSource(t *target.Flags) error {
 	switch {
 	case (f.scan || f.startExport) && !t.Live:
-		return cli.Usagef("--scan and --start-export read the real table: they go with --live; a --local folder takes --export, --items and --archive")
+		return cli.Usagef(
+			"--scan and --start-export read the real table: they go with --live; a --local folder takes --export, --items and --archive")
 	case f.startExport && f.bucket == "":
 		return cli.Usagef("--start-export needs --bucket: the bucket that takes the export")
 	case f.bucket != "" && !f.startExport || f.prefix != "" && !f.startExport:
-		return cli.Usagef("--bucket and --prefix go with --start-export; --export s3://BUCKET/PREFIX reads an export that is there")
+		return cli.Usagef(
+			"--bucket and --prefix go with --start-export; --export s3://BUCKET/PREFIX reads an export that is there")
 	case f.segments < 1 || f.rcu < 0 || f.parts < 1:
 		return cli.Usagef("--segments and --parts must be 1 or more, and --rcu must not be negative")
 	case f.shownAt != "" && len(f.items) == 0:
@@ -98,8 +105,9 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	}
 	j.warnOfArchives(info.Time)
 	b := state.Backfill{
-		Run: j.sel.run, Sinks: strings.Join(j.sel.names(), ","), Source: j.withNarrowing(info.Source), Start: time.Now().UTC().Truncate(time.Second),
-		From: info.From.UTC().Truncate(time.Second), Parts: len(snap.Parts()),
+		Run: j.sel.run, Sinks: strings.Join(j.sel.names(), ","), Source: j.withNarrowing(info.Source),
+		Start: time.Now().UTC().Truncate(time.Second),
+		From:  info.From.UTC().Truncate(time.Second), Parts: len(snap.Parts()),
 	}
 	stored, err := j.kept.AddBackfill(ctx, b)
 	if err == nil && j.o.scan && !j.sel.isStored() && stored != b { // another process began the scan at the same time
@@ -135,9 +143,11 @@ func (j *job) checkStored(ctx context.Context, stored state.Backfill, source str
 	switch {
 	case stored.Source != source && digests.ReplaceAllString(stored.Source, "") == digests.ReplaceAllString(source, ""):
 		return fmt.Errorf("the files of %s were replaced since the run %s began to read them: put them back as they were; "+
-			"or give the sinks another name and a place of their own, and fill those from the new files", strings.Join(j.o.items, " "), stored.Run)
+			"or give the sinks another name and a place of their own, and fill those from the new files",
+			strings.Join(j.o.items, " "), stored.Run)
 	case stored.Source != source || stored.Sinks != names:
-		return cli.Usagef("the run %s reads %s into %s, and not %s into %s: name the same", stored.Run, stored.Source, stored.Sinks, source, names)
+		return cli.Usagef("the run %s reads %s into %s, and not %s into %s: name the same", stored.Run, stored.Source,
+			stored.Sinks, source, names)
 	}
 	return j.checkAge(ctx, stored)
 }
@@ -202,7 +212,8 @@ func (j *job) checkView(ctx context.Context, info snapshot.Info) error {
 		return err
 	}
 	if err := p.CheckView(record.NewImage, ""); err != nil {
-		return fmt.Errorf("an incremental export has new images only: export again with ExportViewType NEW_AND_OLD_IMAGES: %w", err)
+		return fmt.Errorf(
+			"an incremental export has new images only: export again with ExportViewType NEW_AND_OLD_IMAGES: %w", err)
 	}
 	return nil
 }

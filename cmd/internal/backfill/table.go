@@ -33,7 +33,8 @@ func (j *job) findKeys(ctx context.Context) error {
 		case err != nil:
 			fmt.Fprintf(j.streams.Err, cli.Warning+"--keys is not compared with the table: %v\n", err)
 		case len(keys) > 0 && !slices.Equal(keys, j.table.Keys):
-			return cli.Usagef("--keys names %s, and the key of the table %s is %s", strings.Join(keys, ","), j.table.Name, strings.Join(j.table.Keys, ","))
+			return cli.Usagef("--keys names %s, and the key of the table %s is %s", strings.Join(keys, ","), j.table.Name,
+				strings.Join(j.table.Keys, ","))
 		default:
 			keys = j.table.Keys
 		}
@@ -46,7 +47,9 @@ func (j *job) findKeys(ctx context.Context) error {
 	}
 	for _, s := range j.cfg.Sinks {
 		if slices.Contains(j.sel.names(), s.Name) && !n.Covers(s.WhenItem) {
-			fmt.Fprintf(j.streams.Err, cli.Warning+"the sink %s may take items that --type, --key-prefix and --filter leave out (%s): they are missing until they change\n", s.Name, n)
+			fmt.Fprintf(j.streams.Err,
+				cli.Warning+
+					"the sink %s may take items that --type, --key-prefix and --filter leave out (%s): they are missing until they change\n", s.Name, n)
 		}
 	}
 	j.keys, j.narrowing = keys, n
@@ -77,21 +80,25 @@ func (j *job) checkKeys(ctx context.Context, snap snapshot.Snapshot) error {
 		}
 		left--
 		if len(page.Changes) == 0 && len(page.Errors) > 0 {
-			return cli.Usagef("%s: none of its first %d items can be decoded; are --keys %s the key attributes of the table? %w", part.ID, len(page.Errors), strings.Join(j.keys, ","), page.Errors[0])
+			return cli.Usagef("%s: none of its first %d items can be decoded; are --keys %s the key attributes of the table? %w",
+				part.ID, len(page.Errors), strings.Join(j.keys, ","), page.Errors[0])
 		}
 		known := make(map[item.Key]bool)
 		for i := range page.Changes {
 			c := &page.Changes[i]
 			if c.Op == record.Snapshot {
 				if known[c.Key] {
-					return cli.Usagef("%s: two items have the same key by --keys %s: name all key attributes of the table, partition key first", part.ID, strings.Join(j.keys, ","))
+					return cli.Usagef(
+						"%s: two items have the same key by --keys %s: name all key attributes of the table, partition key first",
+						part.ID, strings.Join(j.keys, ","))
 				}
 				known[c.Key] = true
 				continue
 			}
 			isKey := func(name string) bool { _, has := c.Keys.Get(name); return has }
 			if c.Keys.Len() != len(j.keys) || !isKey(j.keys[0]) || !isKey(j.keys[len(j.keys)-1]) {
-				return cli.Usagef("%s: the changes of the export have another key than --keys %s", part.ID, strings.Join(j.keys, ","))
+				return cli.Usagef("%s: the changes of the export have another key than --keys %s", part.ID,
+					strings.Join(j.keys, ","))
 			}
 		}
 	}

@@ -81,7 +81,8 @@ func (b *Block) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Update replaces the lines. Lines are cut to the width of the terminal, and lines that do not fit its height are left out.
+// Update replaces the lines. Lines are cut to the width of the terminal, and lines that do not fit its height are left
+// out.
 func (b *Block) Update(lines []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"text/tabwriter"
 )
 
-// PrintCounts prints a table of counts with a row for each sink, sorted by name. counts returns those of a row, by titles. It
-// leaves out columns that are zero in all rows, except the first fixed columns.
+// PrintCounts prints a table of counts with a row for each sink, sorted by name. counts returns those of a row, by
+// titles. It leaves out columns that are zero in all rows, except the first fixed columns.
 func PrintCounts[T any](w io.Writer, rows map[string]T, fixed int, titles []string, counts func(T) []int64) {
 	shown := make([]bool, len(titles))
 	for _, row := range rows {

@@ -42,7 +42,8 @@ func LoadConfig(file string) (*config.Config, error) {
 		}
 	}
 	cfg, err := config.Load(file)
-	if other := strings.TrimSuffix(file, ".yml") + ".yaml"; errors.Is(err, fs.ErrNotExist) && strings.HasSuffix(file, ".yml") {
+	if other := strings.TrimSuffix(file, ".yml") + ".yaml"; errors.Is(err, fs.ErrNotExist) &&
+		strings.HasSuffix(file, ".yml") {
 		if _, missing := os.Stat(other); missing == nil {
 			err = fmt.Errorf("%w; did you mean %s?", err, other)
 		}

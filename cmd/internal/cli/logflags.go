@@ -28,7 +28,8 @@ func (l *logFlags) add(c *cobra.Command) {
 	f.TextVar(&l.level, "log-level", &l.level, "what is logged: debug, info, warn or error (default warn; consume: info)")
 	f.Lookup("log-level").DefValue = ""
 	completeFormat(c, "log-format")
-	_ = c.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("log-level",
+		cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // parseIgnoringOthers sets the flags from args and ignores all other flags. The error of a wrong command line is
@@ -105,7 +106,8 @@ func (l *logWriter) writeFailure(err error, code int) {
 	if class := redact.ErrorClass(err); class != redact.UnknownClass && !strings.HasPrefix(text, class+":") {
 		text = class + ": " + text
 	}
-	slog.New(slog.NewJSONHandler(l.w, nil)).Error("the command failed", slog.String("error", text), slog.Int("exit_code", code))
+	slog.New(slog.NewJSONHandler(l.w, nil)).Error("the command failed", slog.String("error", text),
+		slog.Int("exit_code", code))
 }
 
 // findLogWriter returns the logWriter that w is or wraps; nil if there is none.

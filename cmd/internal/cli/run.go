@@ -75,7 +75,8 @@ func ExitCode(err error) int {
 // outputError returns the error of a command that ended with err, which may be nil, and whose output failed with
 // writeErr.
 func outputError(err, writeErr error) error {
-	writeErr = fmt.Errorf("the output cannot be written, or not all of it: %w: run the command again where it can be", writeErr)
+	writeErr = fmt.Errorf("the output cannot be written, or not all of it: %w: run the command again where it can be",
+		writeErr)
 	switch {
 	case err == nil:
 		return writeErr
@@ -133,7 +134,8 @@ lists guides for those who are new to it.`,
 		}
 		return Usagef("%w; %s", err, hint)
 	})
-	root.PersistentFlags().StringVar(&prof.dir, "profile", "", "write cpu.pprof and heap.pprof of this run into this `folder`")
+	root.PersistentFlags().StringVar(&prof.dir, "profile", "",
+		"write cpu.pprof and heap.pprof of this run into this `folder`")
 	logs.add(root)
 	root.SetHelpTemplate(root.HelpTemplate() + "\n`tablewake help exit-codes` explains the exit codes.\n")
 	topic := &cobra.Command{Use: "exit-codes", Short: "What the exit codes of all commands mean", Long: exitCodes}

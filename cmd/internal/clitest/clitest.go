@@ -61,5 +61,6 @@ func Apart(t *testing.T, env []string, code int, args ...string) string {
 // Order returns the record of a new order, a line of JSON.
 func Order(key, sequence string) string {
 	return `{"eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678","eventName":"INSERT","dynamodb":{"SequenceNumber":"` +
-		sequence + `","StreamViewType":"NEW_AND_OLD_IMAGES","Keys":{"PK":{"S":"` + key + `"}},"NewImage":{"PK":{"S":"` + key + `"},"Status":{"S":"paid"}}}}` + "\n"
+		sequence + `","StreamViewType":"NEW_AND_OLD_IMAGES","Keys":{"PK":{"S":"` + key + `"}},"NewImage":{"PK":{"S":"` + key +
+		`"},"Status":{"S":"paid"}}}}` + "\n"
 }

@@ -36,7 +36,8 @@ dead_letters: {bucket: %[1]s, prefix: dead/}
 // tables. Only the source table NAME-source exists.
 func OnServers(t *testing.T) (file, name string, tables *dynamodb.Client) {
 	t.Helper()
-	for service, kind := range map[string]*server.Kind{"DYNAMODB": server.DynamoDB(), "S3": server.S3(), "STS": server.Moto()} {
+	for service, kind := range map[string]*server.Kind{"DYNAMODB": server.DynamoDB(), "S3": server.S3(),
+		"STS": server.Moto()} {
 		t.Setenv("AWS_ENDPOINT_URL_"+service, kind.Endpoint(t))
 	}
 	t.Setenv("AWS_ACCESS_KEY_ID", server.AccessKey)
@@ -50,7 +51,8 @@ func OnServers(t *testing.T) (file, name string, tables *dynamodb.Client) {
 	}
 	endpoint := server.DynamoDB().Endpoint(t)
 	tables = dynamodb.New(dynamodb.Options{
-		BaseEndpoint: &endpoint, Region: server.Region, Credentials: credentials.NewStaticCredentialsProvider(server.AccessKey, server.SecretKey, ""),
+		BaseEndpoint: &endpoint, Region: server.Region,
+		Credentials: credentials.NewStaticCredentialsProvider(server.AccessKey, server.SecretKey, ""),
 	})
 	if _, err := tables.CreateTable(t.Context(), &dynamodb.CreateTableInput{
 		TableName: aws.String(name + "-source"), BillingMode: types.BillingModePayPerRequest,
@@ -86,9 +88,10 @@ func OnServers(t *testing.T) (file, name string, tables *dynamodb.Client) {
 // Paid returns the count of the group "paid".
 func Paid(t *testing.T, tables *dynamodb.Client, name string) string {
 	t.Helper()
-	got, err := tables.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String(name + "-rows"), ConsistentRead: new(true), Key: map[string]types.AttributeValue{
-		"PK": &types.AttributeValueMemberS{Value: "PAID"}, "SK": &types.AttributeValueMemberS{Value: "N"},
-	}})
+	got, err := tables.GetItem(t.Context(), &dynamodb.GetItemInput{TableName: aws.String(name + "-rows"),
+		ConsistentRead: new(true), Key: map[string]types.AttributeValue{
+			"PK": &types.AttributeValueMemberS{Value: "PAID"}, "SK": &types.AttributeValueMemberS{Value: "N"},
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,7 +36,8 @@ func All() []func(cli.Streams) *cobra.Command {
 		replay.New, explain.New, validate.New, configtest.New, replay.NewRecord,
 		query.New, why.New, redrive.New, explain.NewCost, archive.NewAthena, archive.NewCompact,
 		adopt.NewPurge, adopt.New, template.New, generate.New, initconfig.New,
-		plan.New, backfill.New, audit.New, gaps.New, consume.New, tail.New, health.New, fleet.NewStatus(page.ServeReports), fleet.NewLeases,
+		plan.New, backfill.New, audit.New, gaps.New, consume.New, tail.New, health.New, fleet.NewStatus(page.ServeReports),
+		fleet.NewLeases,
 		guide.New, version.New,
 	}
 }

@@ -127,14 +127,18 @@ func (xs *expectations) Bind(f *yamlbind.File, v *fileValue) {
 			}
 		}
 	}
-	f.FailIf(len(*xs) == 0 && len(f.Problems) == 0, v, "remove the key, and `tablewake test --update` writes what comes", "expects nothing")
+	f.FailIf(len(*xs) == 0 && len(f.Problems) == 0, v, "remove the key, and `tablewake test --update` writes what comes",
+		"expects nothing")
 }
 
 func isFlow(v *fileValue) bool { return v.Node.Style&yaml.FlowStyle != 0 }
 
 // known returns the members of a mapping, and adds a problem for each name that is not in names.
 func known(f *yamlbind.File, v *fileValue, names []string) []*fileValue {
-	return f.Known(f.Members(v), names, func(name string) string { return yamlbind.Hint(name, names, "the keys here are") })
+	return f.Known(f.Members(v), names, func(name string) string {
+		return yamlbind.Hint(name, names,
+			"the keys here are")
+	})
 }
 
 // read reads one entry and checks its form.

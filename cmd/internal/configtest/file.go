@@ -78,7 +78,8 @@ func Load(path string, cfg *config.Config) (*File, error) {
 
 func parse(path string, b []byte, cfg *config.Config) (*File, error) {
 	f := &File{Path: path, text: b}
-	r := yamlbind.New(path, b, yamlbind.Options{Words: words, MaxNodes: maxNodes, Owner: &parseContext{cfg: cfg, dir: filepath.Dir(path)}})
+	r := yamlbind.New(path, b, yamlbind.Options{Words: words, MaxNodes: maxNodes,
+		Owner: &parseContext{cfg: cfg, dir: filepath.Dir(path)}})
 	r.Read(grammar(), f)
 	if len(r.Problems) > 0 {
 		r.Problems.Sort()
@@ -93,7 +94,9 @@ func (f *File) Made(r *yamlbind.File, v *fileValue) {
 	for _, e := range v.Get("tests").All() {
 		name := e.Get("name").Text()
 		if line := names[name]; line > 0 && name != "" {
-			r.FailAt(e.Node.Line, e.Node.Column, e.Field+".name", yamlbind.Quoted(name)+" is the name of the test in line "+strconv.Itoa(line)+" too", "give each test a name of its own")
+			r.FailAt(e.Node.Line, e.Node.Column, e.Field+".name",
+				yamlbind.Quoted(name)+" is the name of the test in line "+strconv.Itoa(line)+" too",
+				"give each test a name of its own")
 		}
 		names[name] = e.Node.Line
 	}
@@ -127,7 +130,8 @@ func (k *keyNames) Bind(f *yamlbind.File, v *fileValue) {
 		names := keyList(f, v)
 		if key := r.cfg.TableKey(); key != nil {
 			if i := slices.IndexFunc(names, func(name string) bool { return !slices.Contains(key, name) }); i >= 0 {
-				f.Fail(v, "write `keys: ["+strings.Join(key, ", ")+"]`", "%s is no key attribute of the table, as the entities name them", names[i])
+				f.Fail(v, "write `keys: ["+strings.Join(key, ", ")+"]`",
+					"%s is no key attribute of the table, as the entities name them", names[i])
 				return // a missing key would cause errors about the items, too
 			}
 		}
@@ -165,7 +169,8 @@ func (r *parseContext) table(f *yamlbind.File, v *fileValue, n *yaml.Node, name 
 	}
 	known := slices.Contains(have, name)
 	if !known {
-		f.FailAt(n.Line, n.Column, v.Field, "the source of the configuration has no table "+yamlbind.Quoted(name), yamlbind.Hint(name, have, "its tables are"))
+		f.FailAt(n.Line, n.Column, v.Field, "the source of the configuration has no table "+yamlbind.Quoted(name),
+			yamlbind.Hint(name, have, "its tables are"))
 	}
 	return known
 }

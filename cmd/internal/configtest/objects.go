@@ -21,7 +21,10 @@ func (o *outcome) objects(ctx context.Context, x expectation) (value, error) {
 	bySink = bySink && sink.Archive != nil
 	log := bySink && !sink.Archive.PerItem && x.want.kind != item.KindM
 	out, changes := object(), []archive.Entry(nil)
-	found, err := o.archives(ctx, func(k config.Sink) bool { return bySink && k.Name == x.name || !bySink && bucketOf(k) == x.name })
+	found, err := o.archives(ctx, func(k config.Sink) bool {
+		return bySink && k.Name == x.name || !bySink &&
+			bucketOf(k) == x.name
+	})
 	if err != nil {
 		return value{}, err
 	}
@@ -106,7 +109,8 @@ func (o *outcome) entryValues(es []archive.Entry) (value, error) {
 			if c.TTLDelete() {
 				v = v.with("ttl", trueValue())
 			}
-			v = v.with("table", text(c.Table)).with("keys", imageValue(c.Keys)).with("old", imageValue(c.Old)).with("new", imageValue(c.New))
+			v = v.with("table", text(c.Table)).with("keys", imageValue(c.Keys)).with("old", imageValue(c.Old)).with("new",
+				imageValue(c.New))
 		} else {
 			line, err := parseJSON(e.Line)
 			if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// outcome reads the results of a case: stores, events, dropped changes and dead letters. It returns them in the format of
-// a file of tests.
+// outcome reads the results of a case: stores, events, dropped changes and dead letters. It returns them in the format
+// of a file of tests.
 type outcome struct {
 	cfg    *config.Config
 	keys   map[string][]string // key attributes of the source's tables
@@ -38,7 +38,8 @@ func (o *outcome) addEvents(es []pipeline.Event) {
 		if e.Path != "" {
 			v = v.with("path", text(e.Path))
 		}
-		v = v.with("op", text(e.Change.Op.String())).with("table", text(e.Change.Table)).with("keys", plainJSON(e.Change.Keys.Value()))
+		v = v.with("op", text(e.Change.Op.String())).with("table", text(e.Change.Table)).with("keys",
+			plainJSON(e.Change.Keys.Value()))
 		o.raised[e.Detector] = append(o.raised[e.Detector], v.with("old", plainJSON(e.Old)).with("new", plainJSON(e.New)))
 	}
 }
@@ -295,7 +296,8 @@ func (o *outcome) letters(want value) (value, error) {
 func (o *outcome) errors() []string {
 	var lines []string
 	for _, l := range o.dead {
-		lines = append(lines, fmt.Sprintf("%s of %s: %s", cmp.Or(l.Sink, "every sink"), cmp.Or(string(l.Key), "a record"), l.Error))
+		lines = append(lines, fmt.Sprintf("%s of %s: %s", cmp.Or(l.Sink, "every sink"), cmp.Or(string(l.Key), "a record"),
+			l.Error))
 	}
 	return lines
 }

@@ -44,7 +44,8 @@ func streamOf(cfg *config.Config, table string) string {
 			return t.StreamARN
 		}
 	}
-	return "arn:aws:dynamodb:eu-central-1:123456789012:table/" + table + "/stream/" + begin.Format("2006-01-02T15:04:05.000")
+	return "arn:aws:dynamodb:eu-central-1:123456789012:table/" + table + "/stream/" +
+		begin.Format("2006-01-02T15:04:05.000")
 }
 
 // source returns a source of the changes of a step, and its Close function.
@@ -80,7 +81,9 @@ func (r *recorder) record(c step) []byte {
 	default:
 		r.last = r.last.Add(time.Second)
 	}
-	b := fmt.Appendf(nil, `{"eventID":"%032x","eventName":%q,"eventVersion":"1.1","eventSource":"aws:dynamodb","eventSourceARN":`, r.sequence, c.op)
+	b := fmt.Appendf(nil,
+		`{"eventID":"%032x","eventName":%q,"eventVersion":"1.1","eventSource":"aws:dynamodb","eventSourceARN":`, r.sequence,
+		c.op)
 	b = appendText(b, streamOf(r.cfg, c.Table))
 	if c.TTL {
 		b = append(b, `,"userIdentity":{"type":"Service","principalId":"dynamodb.amazonaws.com"}`...)

@@ -39,8 +39,8 @@ type Result struct {
 // Passed reports whether the actual contents are as expected.
 func (r *Result) Passed() bool { return r.Err == nil && len(r.Differences) == 0 }
 
-// Run runs cases in parallel, in pipelines with the options, and returns their results in order. If ctx ends, it returns
-// the results so far, in which cases may be missing.
+// Run runs cases in parallel, in pipelines with the options, and returns their results in order. If ctx ends, it
+// returns the results so far, in which cases may be missing.
 func Run(ctx context.Context, cfg *config.Config, cases []*Case, opts ...sinks.Option) []*Result {
 	results := make([]*Result, len(cases))
 	var next atomic.Int64
@@ -97,8 +97,8 @@ func (r *Result) run(ctx context.Context, cfg *config.Config, opts []sinks.Optio
 	return r.compareExpectations(ctx, o)
 }
 
-// memoryDir returns a folder in memory for the stores of a case, so that writes need no disk; "", the default folder, if
-// there is none.
+// memoryDir returns a folder in memory for the stores of a case, so that writes need no disk; "", the default folder,
+// if there is none.
 func memoryDir() string {
 	const shared = "/dev/shm"
 	if os.Getenv("TMPDIR") != "" {
@@ -126,7 +126,8 @@ func (o *outcome) runStep(ctx context.Context, p *pipeline.Pipeline, rec *record
 		page, err := src.Read(ctx)
 		if page != nil && page.Decode != nil {
 			decoded, decodeErr := page.Decode()
-			page, err = &pipeline.Page{Page: *decoded, Partition: page.Partition, Position: page.Position, End: page.End}, errors.Join(err, decodeErr)
+			page, err = &pipeline.Page{Page: *decoded, Partition: page.Partition, Position: page.Position, End: page.End},
+				errors.Join(err, decodeErr)
 		}
 		if page != nil {
 			for i := range page.Changes {
@@ -157,7 +158,8 @@ func (r *Result) compareExpectations(ctx context.Context, o *outcome) error {
 		all, err := o.allActual(ctx)
 		r.all = all
 		if err == nil {
-			r.Differences = []Difference{{Line: r.Case.Line, Where: "expect", Lines: []string{"the test expects nothing; `tablewake test --update` writes what comes"}}}
+			r.Differences = []Difference{{Line: r.Case.Line, Where: "expect",
+				Lines: []string{"the test expects nothing; `tablewake test --update` writes what comes"}}}
 		}
 		return err
 	}

@@ -78,7 +78,8 @@ func (s *step) fixture(f *yamlbind.File, fixture, lines *fileValue) {
 	var errFrom, errTo error
 	s.first, errFrom = strconv.Atoi(from)
 	s.last, errTo = strconv.Atoi(to)
-	f.FailIf(errFrom != nil || errTo != nil || s.first < 1 || s.last < s.first, lines, "write 3, or 3-7", "%s are no lines", yamlbind.Quoted(s.Lines))
+	f.FailIf(errFrom != nil || errTo != nil || s.first < 1 || s.last < s.first, lines, "write 3, or 3-7",
+		"%s are no lines", yamlbind.Quoted(s.Lines))
 }
 
 // table checks the table of the change. The default is the only source table.
@@ -88,7 +89,8 @@ func (s *step) table(f *yamlbind.File, v *fileValue) {
 	case t != nil && s.Table != "" && r.table(f, t, t.Node, s.Table):
 	case len(r.cfg.Source.Tables) > 0:
 		s.Table = r.cfg.Source.Tables[0].Name
-		f.FailIf(t == nil && len(r.cfg.Source.Tables) > 1, v, "add `table: NAME`", "the source has several tables, and the step does not say which")
+		f.FailIf(t == nil && len(r.cfg.Source.Tables) > 1, v, "add `table: NAME`",
+			"the source has several tables, and the step does not say which")
 	}
 }
 
@@ -137,13 +139,15 @@ func (s *step) operation(f *yamlbind.File, v *fileValue) {
 	case new:
 		s.op = record.Insert
 	case !unsound(&s.Old) && !unsound(&s.New):
-		f.Fail(v, "`new` alone is an insert, `old` alone a removal, both a change", "wants an image: old, new or both; or a fixture")
+		f.Fail(v, "`new` alone is an insert, `old` alone a removal, both a change",
+			"wants an image: old, new or both; or a fixture")
 	}
 	fits := map[string]bool{"INSERT": !old && new, "MODIFY": old && new, "REMOVE": old && !new, "SNAPSHOT": !old && new}
 	switch possible, known := fits[s.Op]; {
 	case s.Op == "":
 	case !known:
-		f.Fail(&s.Op, yamlbind.Hint(s.Op, []string{"INSERT", "MODIFY", "REMOVE", "SNAPSHOT"}, "the operations are"), "%s is no operation", yamlbind.Quoted(s.Op))
+		f.Fail(&s.Op, yamlbind.Hint(s.Op, []string{"INSERT", "MODIFY", "REMOVE", "SNAPSHOT"}, "the operations are"),
+			"%s is no operation", yamlbind.Quoted(s.Op))
 	case !possible:
 		f.Fail(&s.Op, "leave it away: it follows from the images", "%s does not have these images", s.Op)
 	case s.Op == "SNAPSHOT":
@@ -156,7 +160,8 @@ func (s *step) operation(f *yamlbind.File, v *fileValue) {
 func (s *step) itemKeys(f *yamlbind.File, v *fileValue) {
 	keys := contextOf(f).keys[s.Table]
 	s.keys = object()
-	f.FailIf(len(keys) == 0 && len(f.Problems) == 0, v, "add it there: `"+s.Table+": [PK, SK]`", "`keys` does not say which attributes are the key of the table %s", s.Table)
+	f.FailIf(len(keys) == 0 && len(f.Problems) == 0, v, "add it there: `"+s.Table+": [PK, SK]`",
+		"`keys` does not say which attributes are the key of the table %s", s.Table)
 	for _, image := range []*value{&s.Old, &s.New} {
 		if image.kind == item.Absent {
 			continue
@@ -207,9 +212,11 @@ func (s *step) checkEntities(f *yamlbind.File, of []string) {
 		case err != nil:
 			f.Fail(image, "", "the condition of the entity %s fails: %v", is.Name, err)
 		case is == nil:
-			f.Fail(image, "see `key` and `when` of the entity", "the item is of no entity, and not of %s", yamlbind.Enumerate(of, "or"))
+			f.Fail(image, "see `key` and `when` of the entity", "the item is of no entity, and not of %s",
+				yamlbind.Enumerate(of, "or"))
 		case !slices.Contains(of, is.Name):
-			f.Fail(image, "see `key` and `when` of the entities", "the item is of %s, and not of %s", is.Name, yamlbind.Enumerate(of, "or"))
+			f.Fail(image, "see `key` and `when` of the entities", "the item is of %s, and not of %s", is.Name,
+				yamlbind.Enumerate(of, "or"))
 		}
 	}
 }

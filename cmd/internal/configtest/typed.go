@@ -74,8 +74,8 @@ func parseElements(f *yamlbind.File, at *fileValue, each func(*fileValue) value)
 	return vs
 }
 
-// onlyMember returns the only member of a mapping, and the type for its key after the prefix mark. The type is Absent if
-// the key is not a type.
+// onlyMember returns the only member of a mapping, and the type for its key after the prefix mark. The type is Absent
+// if the key is not a type.
 func onlyMember(at *fileValue, mark string) (*fileValue, item.Kind) {
 	n := at.Node
 	if n.Kind != yaml.MappingNode || len(n.Content) != 2 || n.Content[0].Kind != yaml.ScalarNode {
@@ -118,7 +118,8 @@ func parseMarked(f *yamlbind.File, at *fileValue, k item.Kind) value {
 			f.FailIf(slices.ContainsFunc(v.elems, m.equal), e, "remove it", "the member stands twice in the set")
 			v.elems = append(v.elems, m)
 		}
-		f.FailIf(at.Node.Kind == yaml.SequenceNode && len(v.elems) == 0, at, "DynamoDB has no empty set: leave the attribute out", "the set is empty")
+		f.FailIf(at.Node.Kind == yaml.SequenceNode && len(v.elems) == 0, at,
+			"DynamoDB has no empty set: leave the attribute out", "the set is empty")
 	default:
 		return parseScalar(f, at, k)
 	}
@@ -133,7 +134,8 @@ func parseDynamoDB(f *yamlbind.File, at *fileValue) value {
 	if m, k := onlyMember(at, "$"); k != item.Absent {
 		return parseMarked(f, m, k)
 	}
-	f.Fail(at, "write {S: text}, {N: '1'}, ...; or leave the $ marks of the mappings around it away", "wants a value in DynamoDB JSON, not %s", f.Found(at.Node))
+	f.Fail(at, "write {S: text}, {N: '1'}, ...; or leave the $ marks of the mappings around it away",
+		"wants a value in DynamoDB JSON, not %s", f.Found(at.Node))
 	return value{}
 }
 

@@ -42,7 +42,9 @@ func (f *File) Update(cfg *config.Config, results []*Result) ([]*Case, error) {
 		out = slices.Replace(out, e.from, e.to, []byte(e.text)...)
 	}
 	if err := checkUpdated(f.Path, out, cfg, results); err != nil {
-		return nil, fmt.Errorf("%s cannot be updated in place, and is as it was: %w; remove the `expect` of the case, and update again", f.Path, err)
+		return nil, fmt.Errorf(
+			"%s cannot be updated in place, and is as it was: %w; remove the `expect` of the case, and update again", f.Path,
+			err)
 	}
 	return changed, private.WriteFile(f.Path, "", out)
 }
@@ -89,7 +91,8 @@ func (f *File) caseEdits(r *Result) ([]edit, error) {
 	}
 	var edits []edit
 	for i, x := range r.Case.Expect {
-		differs := slices.ContainsFunc(r.Differences, func(d Difference) bool { return d.Line == x.line && d.Where == x.String() })
+		differs := slices.ContainsFunc(r.Differences,
+			func(d Difference) bool { return d.Line == x.line && d.Where == x.String() })
 		if !differs {
 			continue
 		}

@@ -64,8 +64,8 @@ func (v value) appendMarked(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// plainText matches text that needs no quotes in YAML, unless oldWord matches: words of YAML 1.1 that some readers do not
-// parse as text.
+// plainText matches text that needs no quotes in YAML, unless oldWord matches: words of YAML 1.1 that some readers do
+// not parse as text.
 var (
 	plainText = regexp.MustCompile(`^[\pL_$](?:[\pL\pN_./$#%-]| [\pL\pN])*$`)
 	oldWord   = regexp.MustCompile(`^(?i:y|n|yes|no|on|off|true|false|null)$`)

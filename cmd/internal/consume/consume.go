@@ -96,13 +96,20 @@ On another address than loopback it needs --page.`,
 	o.Flags.Add(c, "give every sink its embedded store in this folder, and keep leases there")
 	o.AddCreate(c)
 	f := c.Flags()
-	f.StringVar(&o.worker, "worker", "", "name of this consumer, the same over restarts: what leases are pinned to (default: the host's)")
-	f.StringVar(&o.health, "health", "127.0.0.1:8080", "address of the page and of /livez, /readyz, /status and /metrics, or off")
-	f.BoolVar(&o.page, "page", false, "serve the page also where --health is no loopback address: whoever reaches the address reads it")
-	f.DurationVar(&o.stopTimeout, "stop-timeout", 25*time.Second, "how long a stop may take; below the time after which the process is killed (30s on ECS by default)")
-	f.DurationVar(&o.idle, "exit-when-idle", 0, "end when nothing came for this long, and all that the streams have is written and checkpointed, whichever consumer reads it")
-	f.DurationVar(&o.idleTimeout, "idle-timeout", 0, "with --exit-when-idle: end with 10 when not all is read, and nothing was done for this long (default: wait)")
-	f.Float64Var(&o.repairRCU, "repair-rcu", 500, "with on_gap: repair: read units a second that the comparison of sinks with the table uses; 0 for no limit")
+	f.StringVar(&o.worker, "worker", "",
+		"name of this consumer, the same over restarts: what leases are pinned to (default: the host's)")
+	f.StringVar(&o.health, "health", "127.0.0.1:8080",
+		"address of the page and of /livez, /readyz, /status and /metrics, or off")
+	f.BoolVar(&o.page, "page", false,
+		"serve the page also where --health is no loopback address: whoever reaches the address reads it")
+	f.DurationVar(&o.stopTimeout, "stop-timeout", 25*time.Second,
+		"how long a stop may take; below the time after which the process is killed (30s on ECS by default)")
+	f.DurationVar(&o.idle, "exit-when-idle", 0,
+		"end when nothing came for this long, and all that the streams have is written and checkpointed, whichever consumer reads it")
+	f.DurationVar(&o.idleTimeout, "idle-timeout", 0,
+		"with --exit-when-idle: end with 10 when not all is read, and nothing was done for this long (default: wait)")
+	f.Float64Var(&o.repairRCU, "repair-rcu", 500,
+		"with on_gap: repair: read units a second that the comparison of sinks with the table uses; 0 for no limit")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "log all that happens to standard error")
 	cli.AddFormat(c, &o.format)
 	return c
@@ -115,7 +122,9 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	}
 	switch {
 	case cfg.Source.Kinesis != "":
-		return fmt.Errorf("%s:%d: source.kinesis: consume reads the table's own stream: remove source.kinesis, or let a Lambda read it", cfg.File, cfg.Source.Line)
+		return fmt.Errorf(
+			"%s:%d: source.kinesis: consume reads the table's own stream: remove source.kinesis, or let a Lambda read it",
+			cfg.File, cfg.Source.Line)
 	case o.health != "" && strings.Trim(o.health, "0123456789") == "":
 		return cli.Usagef("--health %s is no address: write 127.0.0.1:%s", o.health, o.health)
 	case o.stopTimeout <= 0:
@@ -168,7 +177,8 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	defer func() { err = errors.Join(err, res.Close()) }()
 	var noEntity atomic.Int64
 	p, err := startStep(ctx, &o.start, "opening what the sinks write to", func() (*pipeline.Pipeline, error) {
-		return o.Assemble(ctx, cfg, res.stores, o.logger(log), sinks.WithExtensions(s.Extensions...), sinks.Live(), sinks.WithStopTimeout(o.stopTimeout), sinks.ReadBefore(res.readBefore),
+		return o.Assemble(ctx, cfg, res.stores, o.logger(log), sinks.WithExtensions(s.Extensions...), sinks.Live(),
+			sinks.WithStopTimeout(o.stopTimeout), sinks.ReadBefore(res.readBefore),
 			sinks.CountNoEntity(&noEntity))
 	})
 	if err != nil {
@@ -179,8 +189,9 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		repair = o.newGapRepair(cfg, res, s.Extensions, log)
 	}
 	source, err := consumer.New(consumer.Options{
-		API: res.api, Table: res.table, Gaps: res.gaps, Coordinator: o.workerOptions(cfg), CallTimeout: stream.CallTimeout, Logger: o.logger(log),
-		Meter: o.Telemetry.Meter, Pipeline: cfg.Name, Unrepaired: repair.count(),
+		API: res.api, Table: res.table, Gaps: res.gaps, Coordinator: o.workerOptions(cfg), CallTimeout: stream.CallTimeout,
+		Logger: o.logger(log),
+		Meter:  o.Telemetry.Meter, Pipeline: cfg.Name, Unrepaired: repair.count(),
 	})
 	if err != nil {
 		return err
@@ -188,7 +199,8 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	if repair != nil {
 		repair.owner = source.ID()
 	}
-	c := &consumerRun{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, block: block, stores: res.stores, heldBack: res.heldBack, repair: repair, noEntity: &noEntity,
+	c := &consumerRun{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, block: block, stores: res.stores,
+		heldBack: res.heldBack, repair: repair, noEntity: &noEntity,
 		asking: make(chan struct{}, maxAsking)}
 	if endpoint != nil {
 		c.looks = o.newLooks(cfg, res)
@@ -210,7 +222,8 @@ func (o *options) workerOptions(cfg *config.Config) coordinator.Options {
 	w := coordinator.Options{
 		Name: o.worker, Routes: sinks.RoutesDigest(cfg), Sources: stream.Sources(cfg), Lease: stream.LeaseDuration(cfg),
 		Start: coordinator.Start{Latest: cfg.Source.Start.Latest, Time: cfg.Source.Start.Time},
-		Idle:  o.idle, MaxIdle: cfg.Source.Polling.MaxIdle, CallsPerMonth: cfg.Source.Polling.CallsPerMonth, MaxCalls: readCalls,
+		Idle:  o.idle, MaxIdle: cfg.Source.Polling.MaxIdle, CallsPerMonth: cfg.Source.Polling.CallsPerMonth,
+		MaxCalls: readCalls,
 	}
 	if cfg.Source.OnGap.ReadsOn() {
 		w.OnGap = coordinator.Continue

@@ -209,7 +209,8 @@ func revokedDeliveries(l pipeline.Ledger) (n int64) {
 // exitError returns the error of the command, with its exit code.
 func (c *consumerRun) exitError(sum replay.Summary, err error) error {
 	c.mu.Lock()
-	stopped, lost, failed, unread := maps.Clone(c.stopped), revokedDeliveries(sum.Ledger)-c.revokedBefore, c.failed, c.unread
+	stopped, lost, failed, unread := maps.Clone(c.stopped), revokedDeliveries(sum.Ledger)-c.revokedBefore, c.failed,
+		c.unread
 	if stopped == nil {
 		stopped = make(map[string]string)
 	}
@@ -220,13 +221,17 @@ func (c *consumerRun) exitError(sum replay.Summary, err error) error {
 	case failed && err != nil: // before the cases of a slow stop, because the same command would fail again
 		return err
 	case unread != "":
-		return cli.Exit(cli.ExitUnread, errors.Join(fmt.Errorf("not all is read, and nothing was done for %s (--idle-timeout): %s: `tablewake status %s` shows who reads what; the same command continues", c.o.idleTimeout, unread, c.o.CommandLine(c.cfg)), err))
+		return cli.Exit(cli.ExitUnread, errors.Join(fmt.Errorf(
+			"not all is read, and nothing was done for %s (--idle-timeout): %s: `tablewake status %s` shows who reads what; the same command continues", c.o.idleTimeout, unread, c.o.CommandLine(c.cfg)), err))
 	case hard != nil && (errors.Is(hard, errSecondSignal) || errors.Is(hard, errStopTimeout)):
-		return cli.Exit(cli.ExitInterrupted, errors.Join(fmt.Errorf("stopped hard, as %w: what was pending comes again where it is read next", hard), err))
+		return cli.Exit(cli.ExitInterrupted, errors.Join(
+			fmt.Errorf("stopped hard, as %w: what was pending comes again where it is read next", hard), err))
 	case err != nil:
 		return err
 	case lost > 0 && c.stop.soft.Err() != nil:
-		return cli.Exit(cli.ExitInterrupted, fmt.Errorf("shards were taken away while it stopped, with %s deliveries pending: they come again where they are read next", cli.Thousands(lost)))
+		return cli.Exit(cli.ExitInterrupted, fmt.Errorf(
+			"shards were taken away while it stopped, with %s deliveries pending: they come again where they are read next",
+			cli.Thousands(lost)))
 	case !sum.Balanced:
 		return fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", sum.Ledger.Check())
 	case len(stopped) > 0:
@@ -235,7 +240,9 @@ func (c *consumerRun) exitError(sum replay.Summary, err error) error {
 		if n := len(stopped) - 1; n > 0 {
 			others = ", and so " + othersText(n)
 		}
-		return cli.Exit(cli.ExitUnhealthy, fmt.Errorf("shard %s is read no further (%s)%s: `tablewake status %s` shows what to do", first, stopped[first], others, c.o.CommandLine(c.cfg)))
+		return cli.Exit(cli.ExitUnhealthy, fmt.Errorf(
+			"shard %s is read no further (%s)%s: `tablewake status %s` shows what to do", first, stopped[first], others,
+			c.o.CommandLine(c.cfg)))
 	}
 	return nil
 }

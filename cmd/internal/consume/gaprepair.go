@@ -52,7 +52,8 @@ func (r *gapRepair) run(ctx context.Context) {
 		case err != nil:
 			pause = max(pause, min(firstRepairPause<<min(failures, 20), maxRepairPause))
 			failures++
-			r.log.LogAttrs(ctx, slog.LevelError, "gaps cannot be repaired: it is tried again", slog.String("error", redact.LogText(err)), slog.Duration("pause", pause))
+			r.log.LogAttrs(ctx, slog.LevelError, "gaps cannot be repaired: it is tried again",
+				slog.String("error", redact.LogText(err)), slog.Duration("pause", pause))
 		default:
 			failures = 0
 		}
@@ -122,6 +123,7 @@ func (r *gapRepair) count() func() int64 {
 // writeLeft prints the command that repairs the remaining gaps.
 func (r *gapRepair) writeLeft(w io.Writer, command string) {
 	if n := r.unrepaired.Load(); n > 0 {
-		fmt.Fprintf(w, "%s not repaired yet: the next consumer goes on with that, or `tablewake gaps %s --repair --audit`\n", cli.Count(n, "gap"), command)
+		fmt.Fprintf(w, "%s not repaired yet: the next consumer goes on with that, or `tablewake gaps %s --repair --audit`\n",
+			cli.Count(n, "gap"), command)
 	}
 }

@@ -32,7 +32,8 @@ func heldBackShards(held []pipeline.HeldBack, st coordinator.Status) []state.Hel
 		if !ok {
 			shard, _, _ = strings.Cut(h.Partition, "~") // the consumer has just released it
 		}
-		all = append(all, state.HeldBackShard{Shard: shard, Sink: h.Sink, Reason: h.Reason, Since: h.Since.UTC(), Bytes: h.Bytes})
+		all = append(all, state.HeldBackShard{Shard: shard, Sink: h.Sink, Reason: h.Reason, Since: h.Since.UTC(),
+			Bytes: h.Bytes})
 	}
 	return all
 }
@@ -43,7 +44,8 @@ func failingSinks(all []pipeline.SinkState) []state.SinkTrouble {
 	for _, s := range all {
 		if !s.Failing.IsZero() {
 			failing = append(failing, state.SinkTrouble{
-				Sink: s.Name, Pending: s.Pending, Oldest: cli.OptionalTime(s.Oldest), Failing: s.Failing.UTC(), Error: s.Error, Blocked: s.Blocked,
+				Sink: s.Name, Pending: s.Pending, Oldest: cli.OptionalTime(s.Oldest), Failing: s.Failing.UTC(), Error: s.Error,
+				Blocked: s.Blocked,
 			})
 		}
 	}
@@ -67,9 +69,12 @@ type heldBackNote struct {
 }
 
 // update writes the note if its reasons changed, if a sink fails, or if it is older than noteRefresh.
-func (n *heldBackNote) update(ctx context.Context, now time.Time, held []state.HeldBackShard, failing ...state.SinkTrouble) error {
+func (n *heldBackNote) update(
+	ctx context.Context, now time.Time, held []state.HeldBackShard, failing ...state.SinkTrouble,
+) error {
 	long := slices.DeleteFunc(slices.Clone(held), func(h state.HeldBackShard) bool { return now.Sub(h.Since) < noteAfter })
-	note := state.HeldBack{Consumer: n.consumer, At: now.UTC(), Total: len(long), Worst: long[:min(len(long), noteSize)], Sinks: failing}
+	note := state.HeldBack{Consumer: n.consumer, At: now.UTC(), Total: len(long), Worst: long[:min(len(long), noteSize)],
+		Sinks: failing}
 	unchanged := note.Total == n.stored.Total && slices.EqualFunc(note.Worst, n.stored.Worst, sameReason)
 	noSinks := len(failing)+len(n.stored.Sinks) == 0
 	fresh := note.Total == 0 || now.Sub(n.stored.At) < noteRefresh

@@ -25,7 +25,8 @@ func (o *options) newLooks(cfg *config.Config, r *resources) *page.Looks {
 		ctx, cancel := context.WithTimeout(ctx, lookTimeout)
 		defer cancel()
 		obs := fleet.Observation{
-			Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Source: o.BackfillSource(cfg), RepairsGaps: cfg.Source.OnGap == config.OnGapRepair,
+			Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Source: o.BackfillSource(cfg),
+			RepairsGaps: cfg.Source.OnGap == config.OnGapRepair,
 		}
 		var err error
 		if obs.Leases, err = r.table.Read(ctx); err != nil {

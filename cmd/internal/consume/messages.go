@@ -14,14 +14,16 @@ const month = 30 * 24 * time.Hour
 
 // callsText formats a number of GetRecords calls with its list price.
 func callsText(calls float64) string {
-	return fmt.Sprintf("%s GetRecords calls in 30 days, $%.2f", cli.Thousands(int64(calls)), calls*cost.PriceOf(cost.Streams, "read").Dollars)
+	return fmt.Sprintf("%s GetRecords calls in 30 days, $%.2f", cli.Thousands(int64(calls)),
+		calls*cost.PriceOf(cost.Streams, "read").Dollars)
 }
 
-// pollingText describes how often an idle shard is polled, and the cost. A pause has jitter: it is between MaxIdle/2 and
-// MaxIdle, on average 0.75 MaxIdle.
+// pollingText describes how often an idle shard is polled, and the cost. A pause has jitter: it is between MaxIdle/2
+// and MaxIdle, on average 0.75 MaxIdle.
 func pollingText(p config.Polling) string {
 	callsWhenIdle := float64(month) / (0.75 * float64(p.MaxIdle))
-	text := fmt.Sprintf("polling: a shard without news is asked again after %s at most, which is about %s", p.MaxIdle, callsText(callsWhenIdle))
+	text := fmt.Sprintf("polling: a shard without news is asked again after %s at most, which is about %s", p.MaxIdle,
+		callsText(callsWhenIdle))
 	if p.CallsPerMonth > 0 {
 		text += fmt.Sprintf("; less often where all consumers together would pass %s", callsText(float64(p.CallsPerMonth)))
 	}

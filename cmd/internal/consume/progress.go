@@ -25,7 +25,8 @@ type progress struct {
 func (p progress) head() string {
 	read, pending := readAndPending(p.Ledger)
 	lag := time.Duration(*cmp.Or(p.Lag, new(0.0)) * float64(time.Second))
-	text := fmt.Sprintf("%s read, %s a second, %s pending, %s behind; %s", cli.Count(read, "record"), rateText(*cmp.Or(p.ReadRate, new(0.0))),
+	text := fmt.Sprintf("%s read, %s a second, %s pending, %s behind; %s", cli.Count(read, "record"),
+		rateText(*cmp.Or(p.ReadRate, new(0.0))),
 		cli.Thousands(pending), lag.Round(time.Second), cli.Count(len(p.Shards), "shard"))
 	behind, stopped := 0, 0
 	for _, s := range p.Shards {
@@ -99,7 +100,8 @@ func (p progress) block() []string {
 	fmt.Fprint(tw, "  SINK\tWRITTEN\tPENDING\tDEAD LETTERS\t\n")
 	for _, name := range slices.Sorted(maps.Keys(p.Ledger.Sinks)) {
 		k := p.Ledger.Sinks[name]
-		fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\t%s\n", name, cli.Thousands(k.Written), cli.Thousands(k.Pending), cli.Thousands(k.DeadLettered+k.Quarantined), p.problem(name))
+		fmt.Fprintf(tw, "  %s\t%s\t%s\t%s\t%s\n", name, cli.Thousands(k.Written), cli.Thousands(k.Pending),
+			cli.Thousands(k.DeadLettered+k.Quarantined), p.problem(name))
 	}
 	_ = tw.Flush()
 	lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")

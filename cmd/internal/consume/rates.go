@@ -54,7 +54,8 @@ type ratesNow struct {
 // add adds the ledger at now. One goroutine calls it.
 func (r *rates) add(now time.Time, l pipeline.Ledger) {
 	first := len(r.read.samples) == 0
-	next := ratesNow{read: r.read.add(now, l.Source.Read), written: make(map[string]float64, len(l.Sinks)), letters: l.GivenUp(), lastLetter: r.last.lastLetter}
+	next := ratesNow{read: r.read.add(now, l.Source.Read), written: make(map[string]float64, len(l.Sinks)),
+		letters: l.GivenUp(), lastLetter: r.last.lastLetter}
 	if next.letters > r.last.letters {
 		next.lastLetter = now
 	}

@@ -28,7 +28,8 @@ const (
 // newGapRepair returns the repair of the gaps of cfg. Its log goes to w.
 func (o *options) newGapRepair(cfg *config.Config, res *resources, exts []sinks.Extension, w io.Writer) *gapRepair {
 	r := &gapRepair{gaps: res.gaps, lease: stream.LeaseDuration(cfg), log: o.logger(w)}
-	streams := cli.Streams{Out: io.Discard, Err: io.Discard, Extensions: exts} // no progress is shown; each write is in the log
+	// no progress is shown; each write is in the log
+	streams := cli.Streams{Out: io.Discard, Err: io.Discard, Extensions: exts}
 	r.do = func(ctx context.Context, due []state.NotedGap) error {
 		return o.repairGaps(ctx, cfg, res, r, due, streams, w)
 	}
@@ -36,14 +37,18 @@ func (o *options) newGapRepair(cfg *config.Config, res *resources, exts []sinks.
 }
 
 // repairGaps repairs gaps by an audit of everything, and stores the result with each.
-func (o *options) repairGaps(ctx context.Context, cfg *config.Config, res *resources, r *gapRepair, due []state.NotedGap,
+func (o *options) repairGaps(ctx context.Context, cfg *config.Config, res *resources, r *gapRepair,
+	due []state.NotedGap,
 	streams cli.Streams, w io.Writer) (err error) {
 	seen, err := res.table.Read(ctx)
 	if err != nil {
 		return err
 	}
 	all := due
-	due = slices.DeleteFunc(slices.Clone(all), func(g state.NotedGap) bool { return gaps.CheckStopped([]state.NotedGap{g}, seen, "") != nil })
+	due = slices.DeleteFunc(slices.Clone(all), func(g state.NotedGap) bool {
+		return gaps.CheckStopped([]state.NotedGap{g},
+			seen, "") != nil
+	})
 	if len(due) == 0 {
 		return gaps.CheckStopped(all, seen, o.CommandLine(cfg))
 	}
@@ -61,24 +66,28 @@ func (o *options) repairGaps(ctx context.Context, cfg *config.Config, res *resou
 	if err := check(ctx); err != nil {
 		return err
 	}
-	r.log.LogAttrs(ctx, slog.LevelWarn, "records were lost: the sinks are compared with the table, and repaired", slog.Int("gaps", len(due)))
+	r.log.LogAttrs(ctx, slog.LevelWarn, "records were lost: the sinks are compared with the table, and repaired",
+		slog.Int("gaps", len(due)))
 	job, err := auditor.NewJob(ctx, auditor.JobOptions{
 		Flags: o.Flags, Config: cfg, Stores: res.stores, Streams: streams, Sinks: names, Running: true,
-		Segments: run.DefaultSegments, Parts: run.DefaultParts, Rounds: run.DefaultRounds, RCU: o.repairRCU, MaxLag: repairMaxLag, ClockSkew: repairClockSkew,
+		Segments: run.DefaultSegments, Parts: run.DefaultParts, Rounds: run.DefaultRounds, RCU: o.repairRCU,
+		MaxLag: repairMaxLag, ClockSkew: repairClockSkew,
 		Repaired: func(sink string, f *audit.Finding, done audit.Outcome) { r.logRepair(ctx, sink, f, done) },
 	})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, job.Close()) }()
-	done, err := gaps.Repair(ctx, gaps.Job{Config: cfg, Store: res.gaps, Gaps: due, Audit: job, Streams: streams, Owner: r.owner, Check: check})
+	done, err := gaps.Repair(ctx, gaps.Job{Config: cfg, Store: res.gaps, Gaps: due, Audit: job, Streams: streams,
+		Owner: r.owner, Check: check})
 	if err != nil {
 		return err
 	}
 	if done.Gaps > 0 {
 		r.log.LogAttrs(ctx, slog.LevelInfo, "sinks were compared with the table after lost records",
 			slog.Int("gaps", done.Gaps), slog.String("stage", string(done.Repair.Stage)), slog.Int64("items", done.Repair.Items),
-			slog.Int64("differences", done.Repair.Differences), slog.Int64("repaired", done.Repair.Repaired), slog.Int64("left", done.Repair.Left))
+			slog.Int64("differences", done.Repair.Differences), slog.Int64("repaired", done.Repair.Repaired),
+			slog.Int64("left", done.Repair.Left))
 	}
 	return nil
 }
@@ -93,5 +102,6 @@ func (r *gapRepair) logRepair(ctx context.Context, sink string, f *audit.Finding
 	default:
 		return // nothing was written, and the next look reports it
 	}
-	r.log.LogAttrs(ctx, level, text, slog.String("sink", sink), slog.String("verdict", string(f.Verdict)), slog.String("kind", string(f.Kind)), slog.String("where", f.Where))
+	r.log.LogAttrs(ctx, level, text, slog.String("sink", sink), slog.String("verdict", string(f.Verdict)),
+		slog.String("kind", string(f.Kind)), slog.String("where", f.Where))
 }

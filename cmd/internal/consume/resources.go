@@ -71,11 +71,14 @@ func (o *options) openResources(ctx context.Context, cfg *config.Config, w io.Wr
 // checkViewType returns an error if --create is set and a stream lacks images that the sinks need. Otherwise all tables
 // would be created, and the run would end at the first record. It skips a stream that cannot be described now; reading
 // describes it again.
-func (o *options) checkViewType(ctx context.Context, api shardreader.API, cfg *config.Config, streams []shardreader.StreamRef) error {
+func (o *options) checkViewType(
+	ctx context.Context, api shardreader.API, cfg *config.Config, streams []shardreader.StreamRef,
+) error {
 	if !o.Create {
 		return nil
 	}
-	p, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), sinks.WithExtensions(o.extensions...), sinks.HoldCustom("consume"))
+	p, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), sinks.WithExtensions(o.extensions...),
+		sinks.HoldCustom("consume"))
 	if err != nil {
 		return err
 	}
@@ -107,8 +110,11 @@ func (r *resources) announceAccount(ctx context.Context, sdk awssdk.Config, w io
 }
 
 // announceStreams prints the streams, where reading starts, and the cost of polling.
-func (r *resources) announceStreams(ctx context.Context, s *startup, cfg *config.Config, w io.Writer) ([]shardreader.StreamRef, error) {
-	refs, err := startStep(ctx, s, "listing the streams", func() ([]shardreader.StreamRef, error) { return stream.NewestStreams(ctx, r.api, cfg) })
+func (r *resources) announceStreams(
+	ctx context.Context, s *startup, cfg *config.Config, w io.Writer,
+) ([]shardreader.StreamRef, error) {
+	refs, err := startStep(ctx, s, "listing the streams",
+		func() ([]shardreader.StreamRef, error) { return stream.NewestStreams(ctx, r.api, cfg) })
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +126,9 @@ func (r *resources) announceStreams(ctx context.Context, s *startup, cfg *config
 }
 
 // open opens the stores, the state, the leases and the gaps.
-func (r *resources) open(ctx context.Context, o *options, cfg *config.Config, sdk awssdk.Config, path string, w io.Writer) (err error) {
+func (r *resources) open(
+	ctx context.Context, o *options, cfg *config.Config, sdk awssdk.Config, path string, w io.Writer,
+) (err error) {
 	if o.Live {
 		target.AnnounceStores(cfg, w)
 		r.stores = target.LiveStores(sdk, o.Options(w)...)
@@ -130,7 +138,8 @@ func (r *resources) open(ctx context.Context, o *options, cfg *config.Config, sd
 	r.OnClose(r.stores.Close)
 	// Open the state before the lease table. It refuses to create a state table if the sinks have output of a lost one;
 	// opening the lease table would create it.
-	stateStore, err := startStep(ctx, &o.start, "opening the state", func() (state.Store, error) { return r.stores.State(ctx, cfg) })
+	stateStore, err := startStep(ctx, &o.start, "opening the state",
+		func() (state.Store, error) { return r.stores.State(ctx, cfg) })
 	if err != nil {
 		return err
 	}
@@ -157,7 +166,8 @@ func (r *resources) open(ctx context.Context, o *options, cfg *config.Config, sd
 	read := func(ctx context.Context) (leases.Snapshot, error) {
 		return startStep(ctx, &o.start, "reading the lease table", func() (leases.Snapshot, error) { return table.Read(ctx) })
 	}
-	if _, err := startStep(ctx, &o.start, "claiming the lease table", func() (struct{}, error) { return struct{}{}, table.Claim(ctx) }); err != nil {
+	if _, err := startStep(ctx, &o.start, "claiming the lease table",
+		func() (struct{}, error) { return struct{}{}, table.Claim(ctx) }); err != nil {
 		return err
 	}
 	seen, err := read(ctx)
@@ -166,7 +176,8 @@ func (r *resources) open(ctx context.Context, o *options, cfg *config.Config, sd
 	}
 	r.readBefore = stream.ReadBeforeText(seen, "table "+cfg.Leases.Table.Name)
 	r.table, r.gaps = table, stateStore
-	fmt.Fprintf(w, "leases in table %s, %s; this consumer is replaced after %s of silence\n", cfg.Leases.Table.Name, table.Form(), stream.LeaseDuration(cfg))
+	fmt.Fprintf(w, "leases in table %s, %s; this consumer is replaced after %s of silence\n", cfg.Leases.Table.Name,
+		table.Form(), stream.LeaseDuration(cfg))
 	return waitForOthers(ctx, read, w)
 }
 
@@ -181,13 +192,16 @@ func waitForOthers(ctx context.Context, read func(context.Context) (leases.Snaps
 	if err != nil || len(before.Foreign()) == 0 {
 		return err
 	}
-	fmt.Fprintf(w, "there are leases of another application (%s): watching for %s whether it is at rest\n", strings.Join(before.Foreign(), ", "), restTime)
+	fmt.Fprintf(w, "there are leases of another application (%s): watching for %s whether it is at rest\n",
+		strings.Join(before.Foreign(), ", "), restTime)
 	if err := pipeline.Sleep(ctx, restTime); err != nil {
 		return err
 	}
 	after, err := read(ctx)
 	if moving := leases.Moving(before, after); err == nil && len(moving) > 0 {
-		return fmt.Errorf("another application works on these leases (%s): stop it first, all of it; then this one goes on where it stood", strings.Join(moving, ", "))
+		return fmt.Errorf(
+			"another application works on these leases (%s): stop it first, all of it; then this one goes on where it stood",
+			strings.Join(moving, ", "))
 	}
 	return err
 }

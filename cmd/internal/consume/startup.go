@@ -83,7 +83,8 @@ func (o *options) serve(cfg *config.Config, log io.Writer) (*endpoint, error) {
 	if o.health == "off" {
 		return nil, nil
 	}
-	o.start.monitor = health.NewMonitor(health.Options{Patience: healthPatience(cfg), Status: "tablewake status " + o.CommandLine(cfg)})
+	o.start.monitor = health.NewMonitor(health.Options{Patience: healthPatience(cfg),
+		Status: "tablewake status " + o.CommandLine(cfg)})
 	p := page.New(page.Options{Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Source: o.start.pageStatus})
 	paths := health.Paths{Status: p.StatusOf, Page: p, PageEverywhere: o.page}
 	names := "/livez, /readyz, /status"

@@ -63,7 +63,8 @@ func (c *consumerRun) status(now time.Time) *fleet.Process {
 		p.ReadRate = &rates.read
 	}
 	for _, s := range c.pipeline.Sinks() {
-		sink := fleet.ProcessSink{Sink: s.Name, Pending: s.Pending, Oldest: cli.OptionalTime(s.Oldest), Failing: cli.OptionalTime(s.Failing), Blocked: s.Blocked}
+		sink := fleet.ProcessSink{Sink: s.Name, Pending: s.Pending, Oldest: cli.OptionalTime(s.Oldest),
+			Failing: cli.OptionalTime(s.Failing), Blocked: s.Blocked}
 		if !s.Failing.IsZero() || s.Blocked > 0 {
 			sink.Error = s.Error
 		}
@@ -78,13 +79,15 @@ func (c *consumerRun) status(now time.Time) *fleet.Process {
 // newProcess returns the parts of a status about shards.
 func newProcess(st coordinator.Status, held []pipeline.HeldBack) *fleet.Process {
 	c := &fleet.Process{
-		Worker: st.Member.Worker, Name: st.Member.Name, Lists: st.Leads, Consumers: st.Live, CallsAMonth: st.Member.Calls, Shards: []fleet.ProcessShard{},
+		Worker: st.Member.Worker, Name: st.Member.Name, Lists: st.Leads, Consumers: st.Live, CallsAMonth: st.Member.Calls,
+		Shards:   []fleet.ProcessShard{},
 		HeldBack: heldBackShards(held, st), Sinks: []fleet.ProcessSink{},
 	}
 	for _, p := range st.Partitions {
 		c.Shards = append(c.Shards, fleet.ProcessShard{
 			Shard: p.Shard, Stream: p.Stream, Checkpoint: p.Checkpoint, Behind: p.Behind, Pending: p.Pending,
-			LastRead: cli.OptionalTime(p.Last), LastDone: cli.OptionalTime(p.Acked), Failures: p.Failures, Failing: cli.OptionalTime(p.Failing), Error: p.Error, Full: p.Paused, Draining: p.Draining, Stopped: p.Stopped,
+			LastRead: cli.OptionalTime(p.Last), LastDone: cli.OptionalTime(p.Acked), Failures: p.Failures,
+			Failing: cli.OptionalTime(p.Failing), Error: p.Error, Full: p.Paused, Draining: p.Draining, Stopped: p.Stopped,
 		})
 	}
 	return c

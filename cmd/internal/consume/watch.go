@@ -19,8 +19,8 @@ const (
 	reportEvery    = time.Minute            // interval of progress lines without a terminal
 )
 
-// watch shows the progress until ctx is done: on a terminal as a block, elsewhere as a line a minute if anything was read,
-// is pending or fails. With --exit-when-idle it begins the stop when the stream is read, or when
+// watch shows the progress until ctx is done: on a terminal as a block, elsewhere as a line a minute if anything was
+// read, is pending or fails. With --exit-when-idle it begins the stop when the stream is read, or when
 // --idle-timeout has passed without progress.
 func (c *consumerRun) watch(ctx context.Context) {
 	interval := watchEvery
@@ -75,7 +75,8 @@ func (c *consumerRun) watch(ctx context.Context) {
 			c.mu.Lock()
 			c.unread = cmp.Or(st.Unread, "it is not known yet whether there is more")
 			if pending > 0 {
-				c.unread = fmt.Sprintf("%s pending, most of them in the sink %s", cli.Counted(pending, "record", "is", "are"), slowestSink(ledger))
+				c.unread = fmt.Sprintf("%s pending, most of them in the sink %s", cli.Counted(pending, "record", "is", "are"),
+					slowestSink(ledger))
 			}
 			c.mu.Unlock()
 			c.stop.begin()

@@ -69,8 +69,10 @@ type sinkCost struct {
 	Most       float64 `json:"most_write_units"` // write units of the most expensive change
 	Dollars    float64 `json:"dollars"`          // at the list prices of us-east-1, on demand
 
-	OtherTombstones float64  `json:"write_units_with_other_tombstones,omitempty"` // absent if the kind of tombstones makes no difference
-	Advice          []string `json:"advice,omitempty"`                            // changes of the file that would cost less
+	// absent if the kind of tombstones makes no difference
+	OtherTombstones float64 `json:"write_units_with_other_tombstones,omitempty"`
+	// changes of the file that would cost less
+	Advice []string `json:"advice,omitempty"`
 
 	inPlace bool        // its tombstones are in place
 	idle    idleChanges // its reads without a write
@@ -106,7 +108,10 @@ func (o *costOptions) run(ctx context.Context, s cli.Streams, paths []string) er
 }
 
 // count adds the cost of each change of the records to sum.
-func (o *costOptions) count(ctx context.Context, s cli.Streams, cfg *config.Config, p *pipeline.Pipeline, paths []string, sum *costs, index map[string]int) error {
+func (o *costOptions) count(
+	ctx context.Context, s cli.Streams, cfg *config.Config, p *pipeline.Pipeline, paths []string, sum *costs,
+	index map[string]int,
+) error {
 	undecodable := 0
 	for page, err := range o.Pages(ctx, cfg, s, paths) {
 		undecodable += len(page.Errors)
@@ -119,7 +124,8 @@ func (o *costOptions) count(ctx context.Context, s cli.Streams, cfg *config.Conf
 		}
 	}
 	if undecodable > 0 {
-		fmt.Fprintf(s.Err, "not decoded, and without cost here: %s; tablewake explain names them\n", cli.Count(undecodable, "record"))
+		fmt.Fprintf(s.Err, "not decoded, and without cost here: %s; tablewake explain names them\n",
+			cli.Count(undecodable, "record"))
 	}
 	return nil
 }
@@ -198,13 +204,15 @@ func (c costs) write(w io.Writer, counted bool) {
 	million := func(dollars float64) float64 { return dollars / max(float64(c.Changes), 1) * 1e6 }
 	var all sinkCost
 	for _, s := range c.Sinks {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%.2f\t%s\t%.2f\t\n", s.Sink, cli.Thousands(s.Changes), cli.Thousands(int64(s.WriteUnits)), cli.Thousands(int64(s.ReadUnits)),
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%.2f\t%s\t%.2f\t\n", s.Sink, cli.Thousands(s.Changes),
+			cli.Thousands(int64(s.WriteUnits)), cli.Thousands(int64(s.ReadUnits)),
 			s.WriteUnits/max(float64(s.Changes), 1), units(s.Most), million(s.Dollars))
 		all.WriteUnits += s.WriteUnits
 		all.ReadUnits += s.ReadUnits
 		all.Dollars += s.Dollars
 	}
-	fmt.Fprintf(tw, "all\t\t%s\t%s\t\t\t%.2f\t\n", cli.Thousands(int64(all.WriteUnits)), cli.Thousands(int64(all.ReadUnits)), million(all.Dollars))
+	fmt.Fprintf(tw, "all\t\t%s\t%s\t\t\t%.2f\t\n", cli.Thousands(int64(all.WriteUnits)),
+		cli.Thousands(int64(all.ReadUnits)), million(all.Dollars))
 	_ = tw.Flush()
 	for _, s := range c.Sinks {
 		for _, advice := range s.Advice {

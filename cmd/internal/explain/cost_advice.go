@@ -106,16 +106,20 @@ func (c *costs) advise() {
 	for i := range c.Sinks {
 		s := &c.Sinks[i]
 		if filter, saved := s.idle.filter(); saved > 0 {
-			s.Advice = append(s.Advice, fmt.Sprintf("filters: [{keep: %s}] on it would save %s read units of changes that write nothing, $%.2f a million changes",
-				filter, cli.Thousands(int64(saved)), saved*readPrice.Dollars/float64(c.Changes)*1e6))
+			s.Advice = append(s.Advice,
+				fmt.Sprintf(
+					"filters: [{keep: %s}] on it would save %s read units of changes that write nothing, $%.2f a million changes",
+					filter, cli.Thousands(int64(saved)), saved*readPrice.Dollars/float64(c.Changes)*1e6))
 		}
 		if s.OtherTombstones > 0 && s.OtherTombstones != s.WriteUnits {
 			kinds := [2]string{"apart", "in_place"}
 			if s.inPlace {
 				slices.Reverse(kinds[:])
 			}
-			s.Advice = append(s.Advice, fmt.Sprintf("%s write units with tombstones: %s, %s with tombstones: %s; readers of tombstones: in_place leave them out",
-				cli.Thousands(int64(s.WriteUnits)), kinds[0], cli.Thousands(int64(s.OtherTombstones)), kinds[1]))
+			s.Advice = append(s.Advice,
+				fmt.Sprintf(
+					"%s write units with tombstones: %s, %s with tombstones: %s; readers of tombstones: in_place leave them out",
+					cli.Thousands(int64(s.WriteUnits)), kinds[0], cli.Thousands(int64(s.OtherTombstones)), kinds[1]))
 		}
 	}
 }

@@ -74,7 +74,8 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) error 
 			return err
 		}
 	}
-	p, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), s.PlanOnly(cfg, "replay"), sinks.Suppressed("replay"), sinks.MaskAll())
+	p, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), s.PlanOnly(cfg, "replay"), sinks.Suppressed("replay"),
+		sinks.MaskAll())
 	if err != nil {
 		return err
 	}

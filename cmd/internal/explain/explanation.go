@@ -105,7 +105,8 @@ func newExplanation(n int64, e pipeline.Explanation) explanation {
 		x.Diff = append(x.Diff, differenceJSON{d.Path, dynamoDBJSON(d.Old), dynamoDBJSON(d.New), d.Old, d.New})
 	}
 	for _, ev := range e.Events {
-		x.Events = append(x.Events, eventJSON{ev.Detector, ev.ID(), ev.Path, dynamoDBJSON(ev.Old), dynamoDBJSON(ev.New), ev.Old, ev.New})
+		x.Events = append(x.Events, eventJSON{ev.Detector, ev.ID(), ev.Path, dynamoDBJSON(ev.Old), dynamoDBJSON(ev.New),
+			ev.Old, ev.New})
 	}
 	for _, r := range e.Routes {
 		w := sinkPlanJSON{Sink: r.Name, Filters: filterResults(r.Filters), Reason: r.Reason, Error: cli.ErrorText(r.Err)}

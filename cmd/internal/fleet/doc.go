@@ -1,12 +1,12 @@
 // Package fleet has the commands status and leases. It reports the state of a pipeline's consumers, and changes their
 // leases by hand.
 //
-// An [Observation] has what is visible outside of the consumers: leases, heartbeats, the listed shards of the stream, and
-// noted gaps. [Observation.Report] makes a [Report] of it: the tree of shards, the consumer that reads each, its position
-// and lag, and the problems. A leaseEdit is the change of a lease that is released, reset or pinned, with its effects,
-// before anything is written. Neither makes a call.
+// An [Observation] has what is visible outside of the consumers: leases, heartbeats, the listed shards of the stream,
+// and noted gaps. [Observation.Report] makes a [Report] of it: the tree of shards, the consumer that reads each, its
+// position and lag, and the problems. A leaseEdit is the change of a lease that is released, reset or pinned, with its
+// effects, before anything is written. Neither makes a call.
 //
 // status: statusOptions.run opens the stores (openStores), reads them (statusOptions.observe) and prints the report.
-// leases: leasesOptions.editLeases plans a leaseEdit and writes it (write_edit.go). Read status.go and report.go first, then
-// leases.go and edit.go.
+// leases: leasesOptions.editLeases plans a leaseEdit and writes it (write_edit.go). Read status.go and report.go first,
+// then leases.go and edit.go.
 package fleet

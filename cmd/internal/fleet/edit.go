@@ -68,8 +68,8 @@ func resumeText(l leases.Lease) string {
 	return "behind " + l.Checkpoint.Sequence
 }
 
-// pinLease returns the edit that assigns a lease to the consumers of a name. While one of them is alive, no other consumer
-// takes it. The current owner finishes its pending records first. The name "" unpins the lease.
+// pinLease returns the edit that assigns a lease to the consumers of a name. While one of them is alive, no other
+// consumer takes it. The current owner finishes its pending records first. The name "" unpins the lease.
 func pinLease(l leases.Lease, name string) (leaseEdit, error) {
 	switch {
 	case l.Ended():
@@ -113,16 +113,19 @@ func parsePosition(text string) (resetPosition, error) {
 		return resetPosition{Time: at.UTC()}, nil
 	}
 	if text == "" || len(text) > 40 || strings.Trim(text, "0123456789") != "" {
-		return resetPosition{}, errors.New("it is none of trim_horizon, latest, end, a time as 2026-01-31T12:00:00Z, and a sequence number")
+		return resetPosition{},
+			errors.New("it is none of trim_horizon, latest, end, a time as 2026-01-31T12:00:00Z, and a sequence number")
 	}
 	return resetPosition{Sequence: text}, nil
 }
 
-// resetLease returns the edit that moves a lease to another position and removes its owner. A position that may skip unread
-// records is a [skipError] unless skip is set. now is the current time.
+// resetLease returns the edit that moves a lease to another position and removes its owner. A position that may skip
+// unread records is a [skipError] unless skip is set. now is the current time.
 func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (leaseEdit, error) {
 	if l.Ended() {
-		return leaseEdit{}, fmt.Errorf("shard %s is read to its end, and what comes behind it was begun: to run its records again, record and replay them", l.Shard)
+		return leaseEdit{}, fmt.Errorf(
+			"shard %s is read to its end, and what comes behind it was begun: to run its records again, record and replay them",
+			l.Shard)
 	}
 	e := fence(l)
 	e.Next.From, e.Next.Time, e.Next.Stopped = time.Time{}, time.Time{}, ""
@@ -136,7 +139,8 @@ func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (lea
 		rereads = "all that the stream still has of it is read again"
 	case to.End:
 		e.Next.Checkpoint = leases.Checkpoint{Kind: leases.ShardEnd}
-		e.Skipped = &record.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, From: l.Time, Found: now.UTC(), Whole: true, UnknownExtent: true}
+		e.Skipped = &record.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, From: l.Time,
+			Found: now.UTC(), Whole: true, UnknownExtent: true}
 		e.Effects = append(e.Effects, "what is left of it is given up, and its children are read; it is noted as a gap")
 	case to.Latest:
 		e.Next.Checkpoint, e.Next.From = leases.Checkpoint{Kind: leases.Latest}, now.UTC().Truncate(time.Second)
@@ -166,7 +170,8 @@ func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (lea
 		e.Next.Counter++ // writeEdit makes two writes
 	}
 	if rereads != "" {
-		e.Effects = append(e.Effects, rereads+"; views, aggregates and indexes take it at no harm, archives and notifications get it once more")
+		e.Effects = append(e.Effects,
+			rereads+"; views, aggregates and indexes take it at no harm, archives and notifications get it once more")
 	}
 	if l.Owner != "" {
 		e.Effects = append(e.Effects, l.Owner+" loses it: what it has under way is given up, and its writes are stopped")
@@ -177,7 +182,9 @@ func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (lea
 // firstLease returns a lease for a shard that no consumer began, because records before it may be lost. listed are the
 // shards of its stream; existing are all leases. It returns an error if a descendant of the shard has a lease, because
 // the shard was read then.
-func firstLease(stream string, s shardreader.Shard, listed []shardreader.Shard, existing []leases.Lease) (leases.Lease, error) {
+func firstLease(
+	stream string, s shardreader.Shard, listed []shardreader.Shard, existing []leases.Lease,
+) (leases.Lease, error) {
 	parents := make(map[string]string, len(listed))
 	for _, shard := range listed {
 		parents[shard.ID] = shard.Parent
@@ -186,7 +193,8 @@ func firstLease(stream string, s shardreader.Shard, listed []shardreader.Shard, 
 		for _, ancestor := range append([]string{parents[l.Shard]}, l.Parents...) {
 			for ; ancestor != ""; ancestor = parents[ancestor] {
 				if ancestor == s.ID {
-					return leases.Lease{}, fmt.Errorf("shard %s has no lease, as its descendant %s has one: it was read", s.ID, l.Shard)
+					return leases.Lease{}, fmt.Errorf("shard %s has no lease, as its descendant %s has one: it was read", s.ID,
+						l.Shard)
 				}
 			}
 		}
@@ -206,19 +214,21 @@ func (e *skipError) Error() string {
 	return fmt.Sprintf("shard %s: %s; --skip says that this is meant", e.Shard, e.What)
 }
 
-// setSkipped sets Skipped to the gap between the old checkpoint and a time, or from the checkpoint to the record with the
-// sequence number last, and describes it in the effects.
+// setSkipped sets Skipped to the gap between the old checkpoint and a time, or from the checkpoint to the record with
+// the sequence number last, and describes it in the effects.
 func (e *leaseEdit) setSkipped(until time.Time, last string, now time.Time) {
 	l, before := e.Old, ""
 	if last != "" {
 		before = nextSequence(last)
 	}
-	g := &record.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, Before: before, From: l.Time, To: until, Found: now.UTC()}
+	g := &record.Gap{StreamARN: l.Stream, Shard: l.Shard, After: l.Checkpoint.Sequence, Before: before, From: l.Time,
+		To: until, Found: now.UTC()}
 	e.Skipped = g
 	text := "what was not read of it is passed over"
 	switch {
 	case !g.From.IsZero() && !g.To.IsZero():
-		text = fmt.Sprintf("%s of writes are passed over, between %s and %s", FormatAge(g.To.Sub(g.From)), g.From.UTC().Format(time.RFC3339), g.To.Format(time.RFC3339))
+		text = fmt.Sprintf("%s of writes are passed over, between %s and %s", FormatAge(g.To.Sub(g.From)),
+			g.From.UTC().Format(time.RFC3339), g.To.Format(time.RFC3339))
 	case !g.From.IsZero():
 		text = fmt.Sprintf("what was written since %s is passed over, up to %s", g.From.UTC().Format(time.RFC3339), last)
 	case !g.To.IsZero():

@@ -31,7 +31,8 @@ type Function struct {
 	// iteratorAgeSpan, in seconds. It is absent if there was no batch, or if it could not be read.
 	IteratorAge *float64 `json:"iterator_age_seconds,omitempty"`
 
-	LossIn *float64 `json:"seconds_until_loss,omitempty"` // time until a record as old as IteratorAge is lost; absent without IteratorAge, or for Kinesis
+	// time until a record as old as IteratorAge is lost; absent without IteratorAge, or for Kinesis
+	LossIn *float64 `json:"seconds_until_loss,omitempty"`
 
 	unread bool // the mappings could not be read
 }
@@ -70,7 +71,8 @@ const iteratorAgeSpan = 10 * time.Minute
 type functionReader struct {
 	mappings lambda.ListEventSourceMappingsAPIClient
 	metrics  interface {
-		GetMetricStatistics(ctx context.Context, in *cloudwatch.GetMetricStatisticsInput, o ...func(*cloudwatch.Options)) (*cloudwatch.GetMetricStatisticsOutput, error)
+		GetMetricStatistics(ctx context.Context, in *cloudwatch.GetMetricStatisticsInput,
+			o ...func(*cloudwatch.Options)) (*cloudwatch.GetMetricStatisticsOutput, error)
 	}
 	objects s3.ListObjectsV2APIClient
 }
@@ -116,14 +118,23 @@ func (r functionReader) read(ctx context.Context, name string, obs *Observation)
 		}
 		f.Mappings = append(f.Mappings, m)
 	}
-	slices.SortFunc(f.Mappings, func(a, b Mapping) int { return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.ID, b.ID)) })
-	f.IteratorAge, err = withTimeout(ctx, func(ctx context.Context) (*float64, error) { return r.iteratorAge(ctx, name, time.Now()) })
+	slices.SortFunc(f.Mappings, func(a, b Mapping) int {
+		return cmp.Or(cmp.Compare(a.Source, b.Source),
+			cmp.Compare(a.ID, b.ID))
+	})
+	f.IteratorAge, err = withTimeout(ctx, func(ctx context.Context) (*float64,
+		error) {
+		return r.iteratorAge(ctx, name, time.Now())
+	})
 	obs.AddUnread("the IteratorAge of "+name, err)
 	return f
 }
 
-func (r functionReader) mappingsOf(ctx context.Context, name string) (all []lambdatypes.EventSourceMappingConfiguration, err error) {
-	pages := lambda.NewListEventSourceMappingsPaginator(r.mappings, &lambda.ListEventSourceMappingsInput{FunctionName: &name})
+func (r functionReader) mappingsOf(
+	ctx context.Context, name string,
+) (all []lambdatypes.EventSourceMappingConfiguration, err error) {
+	pages := lambda.NewListEventSourceMappingsPaginator(r.mappings,
+		&lambda.ListEventSourceMappingsInput{FunctionName: &name})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -140,7 +151,8 @@ func newMapping(c *lambdatypes.EventSourceMappingConfiguration) Mapping {
 		Why: awssdk.ToString(c.StateTransitionReason), Result: awssdk.ToString(c.LastProcessingResult),
 	}
 	if d := c.DestinationConfig; d != nil && d.OnFailure != nil {
-		if to, err := arn.Parse(awssdk.ToString(d.OnFailure.Destination)); err == nil && to.Service == "s3" { // in any partition of AWS
+		if to, err := arn.Parse(awssdk.ToString(d.OnFailure.Destination)); err == nil && to.Service == "s3" {
+			// in any partition of AWS
 			m.Failed = &FailureBucket{Bucket: to.Resource}
 		}
 	}

@@ -24,10 +24,13 @@ func (r *Report) addFunctions(obs *Observation) {
 		for _, m := range f.Mappings {
 			switch {
 			case m.Idle():
-				r.addProblem(IdleMapping, m.ID, "`aws lambda update-event-source-mapping --uuid "+m.ID+" --enabled`; it goes on where it stopped, if that is less than 24 hours ago",
-					"the event source mapping %s of %s is %s (%s): nothing reads %s for it", m.ID, f.Name, m.State, cmp.Or(m.Why, "no reason is given"), m.Source)
+				r.addProblem(IdleMapping, m.ID, "`aws lambda update-event-source-mapping --uuid "+m.ID+
+					" --enabled`; it goes on where it stopped, if that is less than 24 hours ago",
+					"the event source mapping %s of %s is %s (%s): nothing reads %s for it", m.ID, f.Name, m.State,
+					cmp.Or(m.Why, "no reason is given"), m.Source)
 			case m.Failing():
-				r.addProblem(FailingBatch, m.ID, "the log of the function says why; Lambda tries the batch again, and gives it up by the limits of the mapping",
+				r.addProblem(FailingBatch, m.ID,
+					"the log of the function says why; Lambda tries the batch again, and gives it up by the limits of the mapping",
 					"the last batch of the event source mapping %s of %s failed: %s", m.ID, f.Name, m.Result)
 			}
 		}
@@ -36,7 +39,8 @@ func (r *Report) addFunctions(obs *Observation) {
 		}
 		f.LossIn = awssdk.Float64((obs.Retention - seconds(*f.IteratorAge)).Seconds())
 		if r.LossNear(f.LossIn) {
-			r.addProblem(LossNear, f.Name, "the log of the function says what fails or is slow; a record is lost 24 hours after it was written",
+			r.addProblem(LossNear, f.Name,
+				"the log of the function says what fails or is slow; a record is lost 24 hours after it was written",
 				"%s reads records that were written %s ago", f.Name, f.AgeText())
 		}
 	}
@@ -44,8 +48,12 @@ func (r *Report) addFunctions(obs *Observation) {
 		return // without mappings, the sources of the functions are unknown
 	}
 	for _, source := range obs.sources() {
-		if !slices.ContainsFunc(obs.Functions, func(f Function) bool { return slices.ContainsFunc(f.Mappings, source.isOf) }) {
-			r.addProblem(NoConsumers, source.name, "name the function that reads it with --function, too, or create its event source mapping",
+		if !slices.ContainsFunc(obs.Functions, func(f Function) bool {
+			return slices.ContainsFunc(f.Mappings,
+				source.isOf)
+		}) {
+			r.addProblem(NoConsumers, source.name,
+				"name the function that reads it with --function, too, or create its event source mapping",
 				"no event source mapping of %s reads %s", functionNames(obs.Functions), source.name)
 		}
 	}
@@ -89,7 +97,8 @@ func (r Report) writeFunctions(out printer) {
 			mappings = []Mapping{{ID: "none"}}
 		}
 		for _, m := range mappings {
-			rows = append(rows, []string{f.Name, f.AgeText(), f.LossText(), m.ID, cmp.Or(m.State, "-"), cmp.Or(m.Result, "-"), m.Failed.Text(r.At), cmp.Or(m.Source, "-")})
+			rows = append(rows, []string{f.Name, f.AgeText(), f.LossText(), m.ID, cmp.Or(m.State, "-"), cmp.Or(m.Result, "-"),
+				m.Failed.Text(r.At), cmp.Or(m.Source, "-")})
 		}
 	}
 	out.line("")

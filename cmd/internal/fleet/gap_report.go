@@ -18,20 +18,26 @@ func (r *Report) addGapRepair(obs *Observation, g state.NotedGap) {
 	}
 	subject := cmp.Or(g.Shard, g.StreamARN)
 	command := "`" + obs.command("gaps") + " --repair --audit`"
-	takesOver := cli.Either(obs.RepairsGaps, "a consumer goes on with it; "+command+" does, too", command+" goes on with it")
-	lost := cli.Either(g.Shard == "", "what was written before the stream "+subject+" is in no stream", "records of shard "+subject+" were lost")
+	takesOver := cli.Either(obs.RepairsGaps, "a consumer goes on with it; "+command+" does, too",
+		command+" goes on with it")
+	lost := cli.Either(g.Shard == "", "what was written before the stream "+subject+" is in no stream",
+		"records of shard "+subject+" were lost")
 	switch {
 	case rep.Stage == state.GapRepairing && obs.At.Before(rep.Expires):
-		r.addProblem(NotRepaired, subject, "it ends by itself", "%s; %s repairs the sinks%s%s", lost, rep.Owner, prefixed(", ", RepairProgress(rep)), lastSaid(rep, obs.At))
+		r.addProblem(NotRepaired, subject, "it ends by itself", "%s; %s repairs the sinks%s%s", lost, rep.Owner,
+			prefixed(", ", RepairProgress(rep)), lastSaid(rep, obs.At))
 	case rep.Stage == state.GapRepairing:
-		r.addProblem(NotRepaired, subject, takesOver, "%s; %s repaired the sinks, and ended before it was done", lost, rep.Owner)
+		r.addProblem(NotRepaired, subject, takesOver, "%s; %s repaired the sinks, and ended before it was done", lost,
+			rep.Owner)
 	case rep.Left > 0:
-		r.addProblem(NotRepaired, subject, cli.Either(obs.RepairsGaps, "a consumer tries again; "+command+" does, and says what is left", command+" says what is left"),
+		r.addProblem(NotRepaired, subject, cli.Either(obs.RepairsGaps,
+			"a consumer tries again; "+command+" does, and says what is left", command+" says what is left"),
 			"%s; a repair of the sinks left %s", lost, cli.Count(rep.Left, "difference"))
 	case rep.Run != "":
 		r.addProblem(NotRepaired, subject, takesOver, "%s; a repair of the sinks did not end", lost)
 	default:
-		r.addProblem(NotRepaired, subject, "a consumer does that by itself; "+command+" does, too", "%s; the sinks are not repaired yet", lost)
+		r.addProblem(NotRepaired, subject, "a consumer does that by itself; "+command+" does, too",
+			"%s; the sinks are not repaired yet", lost)
 	}
 }
 

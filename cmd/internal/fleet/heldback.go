@@ -29,12 +29,16 @@ func (r *Report) addHeldBack(obs *Observation) {
 			continue
 		}
 		for _, s := range h.Worst {
-			r.HeldBack = append(r.HeldBack, HeldBack{s.Shard, s.Sink, s.Reason, s.Since.UTC(), max(obs.At.Sub(s.Since), 0).Seconds(), s.Bytes, h.Consumer})
+			r.HeldBack = append(r.HeldBack, HeldBack{s.Shard, s.Sink, s.Reason, s.Since.UTC(),
+				max(obs.At.Sub(s.Since), 0).Seconds(), s.Bytes, h.Consumer})
 		}
 		r.HeldBackMore += max(h.Total-len(h.Worst), 0)
 	}
 	r.addUnansweredSinks()
-	slices.SortStableFunc(r.HeldBack, func(a, b HeldBack) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Shard, b.Shard)) })
+	slices.SortStableFunc(r.HeldBack, func(a, b HeldBack) int {
+		return cmp.Or(a.Since.Compare(b.Since),
+			cmp.Compare(a.Shard, b.Shard))
+	})
 }
 
 // alive reports whether the consumer of that id is alive.
@@ -59,8 +63,10 @@ func (r *Report) addUnansweredSinks() {
 		if sink == "" {
 			subject = "the dead letters do"
 		}
-		r.addProblem(FailingSink, cmp.Or(sink, "dead letters"), "look whether its server works and can be reached: nothing is lost, and it goes on once the write is answered",
-			"%s not answer: a write has lasted for %s, and the checkpoints of %s wait; the first is %s", subject, FormatAge(seconds(h.Seconds)), cli.Count(shards[sink], "shard"), h.Shard)
+		r.addProblem(FailingSink, cmp.Or(sink, "dead letters"),
+			"look whether its server works and can be reached: nothing is lost, and it goes on once the write is answered",
+			"%s not answer: a write has lasted for %s, and the checkpoints of %s wait; the first is %s", subject,
+			FormatAge(seconds(h.Seconds)), cli.Count(shards[sink], "shard"), h.Shard)
 	}
 }
 
@@ -72,7 +78,8 @@ func (r Report) writeHeldBack(out printer) {
 	out.line("held back:")
 	rows := [][]string{{"SHARD", "SINK", "REASON", "FOR", "BYTES", "CONSUMER"}}
 	for _, h := range r.HeldBack {
-		rows = append(rows, []string{h.Shard, cmp.Or(h.Sink, "(dead letters)"), h.Reason, FormatAge(seconds(h.Seconds)), cli.Thousands(h.Bytes), h.Consumer})
+		rows = append(rows, []string{h.Shard, cmp.Or(h.Sink, "(dead letters)"), h.Reason, FormatAge(seconds(h.Seconds)),
+			cli.Thousands(h.Bytes), h.Consumer})
 	}
 	out.table(rows)
 	if r.HeldBackMore > 0 {

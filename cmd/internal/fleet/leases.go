@@ -118,10 +118,14 @@ meant: they are noted as a gap first.`,
 			if err != nil {
 				return cli.Usagef("--to %q: %w", o.to, err)
 			}
-			return o.editLeases(c.Context(), s, args, func(l leases.Lease) (leaseEdit, error) { return resetLease(l, to, o.skip, time.Now()) })
+			return o.editLeases(c.Context(), s, args, func(l leases.Lease) (leaseEdit,
+				error) {
+				return resetLease(l, to, o.skip, time.Now())
+			})
 		},
 	}
-	c.Flags().StringVar(&o.to, "to", "", "trim_horizon, latest, end, a time as 2026-01-31T12:00:00Z, or a sequence number (required)")
+	c.Flags().StringVar(&o.to, "to", "",
+		"trim_horizon, latest, end, a time as 2026-01-31T12:00:00Z, or a sequence number (required)")
 	c.Flags().BoolVar(&o.skip, "skip", false, "pass over records that nobody has read")
 	return c
 }
@@ -140,7 +144,8 @@ of them lives. Another owner hands it over softly: nothing is read twice.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.editLeases(c.Context(), s, args[:1], func(l leases.Lease) (leaseEdit, error) { return pinLease(l, args[1]) })
+			return o.editLeases(c.Context(), s, args[:1],
+				func(l leases.Lease) (leaseEdit, error) { return pinLease(l, args[1]) })
 		},
 	}
 }
@@ -167,7 +172,9 @@ func shardArguments(hint string) cobra.PositionalArgs {
 }
 
 // withStores opens the stores that consumers share, calls do, and closes them. change is set if do writes leases.
-func (o *leasesOptions) withStores(ctx context.Context, s cli.Streams, change bool, do func(context.Context, *config.Config, *sharedStores) error) (err error) {
+func (o *leasesOptions) withStores(
+	ctx context.Context, s cli.Streams, change bool, do func(context.Context, *config.Config, *sharedStores) error,
+) (err error) {
 	cfg, err := o.Load(o.config)
 	if err != nil {
 		return err
@@ -182,7 +189,9 @@ func (o *leasesOptions) withStores(ctx context.Context, s cli.Streams, change bo
 }
 
 // editLeases plans and writes the change of each shard's lease, one after the other. It stops at the first error.
-func (o *leasesOptions) editLeases(ctx context.Context, s cli.Streams, shards []string, plan func(leases.Lease) (leaseEdit, error)) error {
+func (o *leasesOptions) editLeases(
+	ctx context.Context, s cli.Streams, shards []string, plan func(leases.Lease) (leaseEdit, error),
+) error {
 	return o.withStores(ctx, s, !o.dryRun, func(ctx context.Context, cfg *config.Config, shared *sharedStores) error {
 		seen, err := shared.read(ctx)
 		if err != nil {
@@ -194,13 +203,15 @@ func (o *leasesOptions) editLeases(ctx context.Context, s cli.Streams, shards []
 			var edit leaseEdit
 			switch {
 			case b >= 0:
-				err = fmt.Errorf("the lease of shard %s cannot be read (%s): restore the row, or correct it by hand", shard, seen.Broken[b].Why)
+				err = fmt.Errorf("the lease of shard %s cannot be read (%s): restore the row, or correct it by hand", shard,
+					seen.Broken[b].Why)
 			case i >= 0:
 				edit, err = o.swapLease(ctx, shared, seen.Leases[i], plan)
 			case o.to != "":
 				edit, err = o.createLease(ctx, shared, cfg, shard, seen, plan)
 			default:
-				err = fmt.Errorf("shard %s has no lease: `tablewake leases list %s` shows those that there are", shard, o.CommandLine(cfg))
+				err = fmt.Errorf("shard %s has no lease: `tablewake leases list %s` shows those that there are", shard,
+					o.CommandLine(cfg))
 			}
 			if err != nil {
 				return err
@@ -218,7 +229,8 @@ func (o *leasesOptions) printEdit(w io.Writer, e leaseEdit) {
 		fmt.Fprintf(w, "%s: unchanged: it is so already\n", e.Old.Shard)
 		return
 	}
-	fmt.Fprintf(w, "%s:%s\n  before: %s\n  after:  %s\n", e.Old.Shard, dryRun, cli.Either(e.Creates, "no lease", leaseText(e.Old)), leaseText(e.Next))
+	fmt.Fprintf(w, "%s:%s\n  before: %s\n  after:  %s\n", e.Old.Shard, dryRun,
+		cli.Either(e.Creates, "no lease", leaseText(e.Old)), leaseText(e.Next))
 	for _, effect := range e.Effects {
 		fmt.Fprintf(w, "  %s\n", effect)
 	}
@@ -226,7 +238,8 @@ func (o *leasesOptions) printEdit(w io.Writer, e leaseEdit) {
 
 // leaseText describes the attributes of a lease that an edit can change.
 func leaseText(l leases.Lease) string {
-	parts := []string{cli.Either(l.Owner == "", "free", "owner "+l.Owner), "counter " + fmt.Sprint(l.Counter), "checkpoint " + l.Checkpoint.String()}
+	parts := []string{cli.Either(l.Owner == "", "free", "owner "+l.Owner), "counter " + fmt.Sprint(l.Counter),
+		"checkpoint " + l.Checkpoint.String()}
 	if !l.From.IsZero() {
 		parts = append(parts, "from "+l.From.UTC().Format(time.RFC3339))
 	}
@@ -258,7 +271,8 @@ func (o *leasesOptions) list(w io.Writer, seen leases.Snapshot) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "SHARD\tOWNER\tCOUNTER\tCHECKPOINT\tPINNED")
 	for _, l := range seen.Leases {
-		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", l.Shard, cli.Either(l.Owner == "", "-", l.Owner), l.Counter, l.Checkpoint, cli.Either(l.Pinned == "", "-", l.Pinned))
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", l.Shard, cli.Either(l.Owner == "", "-", l.Owner), l.Counter, l.Checkpoint,
+			cli.Either(l.Pinned == "", "-", l.Pinned))
 	}
 	for _, b := range seen.Broken {
 		fmt.Fprintf(tw, "%s\tCANNOT BE READ: %s\n", b.Shard, b.Why)
@@ -280,13 +294,15 @@ type leaseJSON struct {
 	Wanted     string     `json:"wanted,omitempty"`
 	Pinned     string     `json:"pinned,omitempty"`
 	Stopped    string     `json:"stopped,omitempty"` // reason why the reading of the shard is stopped
-	Broken     string     `json:"broken,omitempty"`  // reason why the row cannot be read; then all other fields except shard are empty
+	// reason why the row cannot be read; then all other fields except shard are empty
+	Broken string `json:"broken,omitempty"`
 }
 
 func newLeaseJSON(l leases.Lease) leaseJSON {
 	return leaseJSON{
 		Shard: l.Shard, Stream: l.Stream, Owner: l.Owner, Counter: l.Counter, Checkpoint: l.Checkpoint.String(),
-		Parents: append([]string{}, l.Parents...), Children: append([]string{}, l.Children...), Wanted: l.RequestedBy, Pinned: l.Pinned, Stopped: l.Stopped,
+		Parents: append([]string{}, l.Parents...), Children: append([]string{}, l.Children...), Wanted: l.RequestedBy,
+		Pinned: l.Pinned, Stopped: l.Stopped,
 		From: cli.OptionalTime(l.From), LastRecord: cli.OptionalTime(l.Time),
 	}
 }

@@ -75,7 +75,9 @@ func (l *Letters) setUnknown(ctx context.Context, some bool, err, keysErr error)
 	l.Failed = !never
 }
 
-func liveLetters(ctx context.Context, cfg *config.Config, shared *sharedStores, l *Letters, add func(pipeline.DeadLetter) error) error {
+func liveLetters(
+	ctx context.Context, cfg *config.Config, shared *sharedStores, l *Letters, add func(pipeline.DeadLetter) error,
+) error {
 	if shared.stores == nil {
 		return uncountable("leases are in a file: `tablewake redrive --list` shows the letters")
 	}

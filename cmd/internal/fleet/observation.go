@@ -10,12 +10,13 @@ import (
 
 // Observation is the state of a fleet of consumers at one time, as its stores and the stream show it.
 type Observation struct {
-	Pipeline  string
-	Flags     string    // flags of every command of this pipeline, for hints: -c FILE --live
-	Source    string    // flags that name the source of a backfill, for hints: --scan
-	At        time.Time // by the clock of this machine; ages are relative to it
-	Leases    leases.Snapshot
-	Silent    map[string]time.Duration // by consumer id: time for which it was watched without a new heartbeat, at least one lease time
+	Pipeline string
+	Flags    string    // flags of every command of this pipeline, for hints: -c FILE --live
+	Source   string    // flags that name the source of a backfill, for hints: --scan
+	At       time.Time // by the clock of this machine; ages are relative to it
+	Leases   leases.Snapshot
+	// by consumer id: time for which it was watched without a new heartbeat, at least one lease time
+	Silent    map[string]time.Duration
 	Streams   []Stream
 	Gaps      []state.NotedGap
 	HeldBack  []state.HeldBack // notes of consumers; Report ignores those of silent consumers
@@ -42,13 +43,14 @@ type Observation struct {
 
 // Letters counts the dead letters of a pipeline, and the keys that are quarantined because of them.
 type Letters struct {
-	None    bool           `json:"none,omitempty"`    // the file names no store for dead letters
-	Sinks   map[string]int `json:"sinks"`             // letters by sink; "" has those of records that could not be decoded
-	Keys    map[string]int `json:"quarantined"`       // keys by sink
-	More    bool           `json:"more,omitempty"`    // there are more than the counted ones
-	Queued  int            `json:"queued,omitempty"`  // approximate number of messages in the queue, of all pipelines that use it; they are not in Sinks
-	Unknown string         `json:"unknown,omitempty"` // reason why some or all could not be counted
-	Failed  bool           `json:"failed,omitempty"`  // the count failed; false: such letters are never counted
+	None  bool           `json:"none,omitempty"` // the file names no store for dead letters
+	Sinks map[string]int `json:"sinks"`          // letters by sink; "" has those of records that could not be decoded
+	Keys  map[string]int `json:"quarantined"`    // keys by sink
+	More  bool           `json:"more,omitempty"` // there are more than the counted ones
+	// approximate number of messages in the queue, of all pipelines that use it; they are not in Sinks
+	Queued  int    `json:"queued,omitempty"`
+	Unknown string `json:"unknown,omitempty"` // reason why some or all could not be counted
+	Failed  bool   `json:"failed,omitempty"`  // the count failed; false: such letters are never counted
 
 	Reasons map[string]int `json:"reasons,omitempty"` // letters by class: write, plan, quarantined, ...
 	Oldest  *time.Time     `json:"oldest,omitempty"`  // time when the oldest counted letter was stored

@@ -32,8 +32,9 @@ type sharedStores struct {
 	gaps    func(context.Context) ([]state.NotedGap, error)
 	note    func(context.Context, record.Gap) error // nil if gaps are only read
 
-	state  func(ctx context.Context, do func(keptState) error) error // nil if the file names no state
-	stores sinks.Stores                                              // existing stores of sinks; nil if leases are in a file, or if the command does not read them
+	state func(ctx context.Context, do func(keptState) error) error // nil if the file names no state
+	// existing stores of sinks; nil if leases are in a file, or if the command does not read them
+	stores sinks.Stores
 
 	silent time.Duration // a consumer without a new heartbeat for this long is silent
 	gone   time.Duration // time for which no process has used the lease file; 0: a process uses it, or it is unknown
@@ -48,7 +49,9 @@ type keptState interface {
 }
 
 // readState calls do with the state within lookTimeout, if there is one. An error is added to obs.
-func (shared *sharedStores) readState(ctx context.Context, obs *Observation, what string, do func(context.Context, keptState) error) {
+func (shared *sharedStores) readState(
+	ctx context.Context, obs *Observation, what string, do func(context.Context, keptState) error,
+) {
 	if shared.state == nil {
 		return
 	}
@@ -60,7 +63,9 @@ func (shared *sharedStores) readState(ctx context.Context, obs *Observation, wha
 
 // openStores opens the leases, the stream and the gaps of cfg, to inspect them or to change leases. With --live it
 // first prints their names to w.
-func openStores(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer, change bool) (*sharedStores, error) {
+func openStores(
+	ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer, change bool,
+) (*sharedStores, error) {
 	path, err := stream.LeaseFile(t, cfg)
 	if err != nil {
 		return nil, err
@@ -135,7 +140,9 @@ func idleSince(path string) time.Duration {
 }
 
 // openTable opens leases in a table, and the state table.
-func (shared *sharedStores) openTable(ctx context.Context, t *target.Flags, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
+func (shared *sharedStores) openTable(
+	ctx context.Context, t *target.Flags, sdk awssdk.Config, cfg *config.Config, w io.Writer,
+) error {
 	table, err := stream.OpenLeaseTable(ctx, sdk, cfg, t.Create)
 	if err != nil {
 		return err
@@ -146,7 +153,9 @@ func (shared *sharedStores) openTable(ctx context.Context, t *target.Flags, sdk 
 
 // openState opens the state table, which has the gaps and the notes of consumers. It keeps the stores of sinks if the
 // command only inspects.
-func (shared *sharedStores) openState(ctx context.Context, t *target.Flags, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
+func (shared *sharedStores) openState(
+	ctx context.Context, t *target.Flags, sdk awssdk.Config, cfg *config.Config, w io.Writer,
+) error {
 	opened := aws.Stores(sdk, t.Options(w)...)
 	shared.OnClose(opened.Close)
 	kept, err := opened.State(ctx, cfg)
@@ -167,7 +176,8 @@ func (shared *sharedStores) openState(ctx context.Context, t *target.Flags, sdk 
 // openGaps opens the state table of cfg, without leases and streams. It first prints the names of the stores to w.
 func openGaps(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer) (*sharedStores, error) {
 	if cfg.State == nil {
-		return nil, fmt.Errorf("%s has neither leases, so that there is no consumer to inspect, nor state, which holds the gaps: add state: {table: NAME}", cfg.File)
+		return nil, fmt.Errorf(
+			"%s has neither leases, so that there is no consumer to inspect, nor state, which holds the gaps: add state: {table: NAME}", cfg.File)
 	}
 	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
@@ -181,8 +191,8 @@ func openGaps(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Wri
 	return shared, nil
 }
 
-// openNotes opens the state if the leases are in a file: that of the --local folder, which a consumer may use at the same time,
-// or the state table if cfg has one.
+// openNotes opens the state if the leases are in a file: that of the --local folder, which a consumer may use at the
+// same time, or the state table if cfg has one.
 func (shared *sharedStores) openNotes(ctx context.Context, t *target.Flags, cfg *config.Config, w io.Writer) error {
 	if !t.Live {
 		shared.state = func(ctx context.Context, do func(keptState) error) error {

@@ -16,13 +16,16 @@ type Process struct {
 	CallsAMonth float64        `json:"calls_a_month"`
 	Shards      []ProcessShard `json:"reads"`
 
-	HeldBack []state.HeldBackShard `json:"held_back"` // shards that are paused or whose checkpoint waits, the oldest reason first
+	// shards that are paused or whose checkpoint waits, the oldest reason first
+	HeldBack []state.HeldBackShard `json:"held_back"`
 
-	ReadRate *float64        `json:"records_a_second,omitempty"` // absent: not measured yet
-	Lag      *float64        `json:"lag_seconds,omitempty"`      // age of the oldest record that is not durable in all sinks; absent if unknown
-	Ledger   pipeline.Ledger `json:"ledger"`
+	ReadRate *float64 `json:"records_a_second,omitempty"` // absent: not measured yet
+	// age of the oldest record that is not durable in all sinks; absent if unknown
+	Lag    *float64        `json:"lag_seconds,omitempty"`
+	Ledger pipeline.Ledger `json:"ledger"`
 
-	LastLetter *time.Time `json:"last_dead_letter,omitempty"` // approximate time of the last dead letter; absent if there was none
+	// approximate time of the last dead letter; absent if there was none
+	LastLetter *time.Time `json:"last_dead_letter,omitempty"`
 
 	Sinks []ProcessSink `json:"sinks"` // in the order of the file
 }
@@ -39,17 +42,19 @@ type ProcessShard struct {
 	Failures   int        `json:"failures,omitempty"`      // failed calls in a row
 	Failing    *time.Time `json:"failing_since,omitempty"` // time of the first failed call
 	Error      string     `json:"error,omitempty"`         // error of the last failed call
-	Full       bool       `json:"full,omitempty"`          // reading is paused, because the sinks have the maximum of pending records
-	Draining   bool       `json:"draining,omitempty"`
-	Stopped    string     `json:"stopped,omitempty"` // reason why its reading is stopped
+	// reading is paused, because the sinks have the maximum of pending records
+	Full     bool   `json:"full,omitempty"`
+	Draining bool   `json:"draining,omitempty"`
+	Stopped  string `json:"stopped,omitempty"` // reason why its reading is stopped
 }
 
 // ProcessSink is the state of a sink in one consumer.
 type ProcessSink struct {
-	Sink    string     `json:"sink"`
-	Rate    *float64   `json:"written_a_second,omitempty"` // absent: not measured yet
-	Pending int64      `json:"pending"`
-	Oldest  *time.Time `json:"oldest_waiting,omitempty"` // creation time of the oldest failed change that waits; absent if there is none, or if it is unknown
+	Sink    string   `json:"sink"`
+	Rate    *float64 `json:"written_a_second,omitempty"` // absent: not measured yet
+	Pending int64    `json:"pending"`
+	// creation time of the oldest failed change that waits; absent if there is none, or if it is unknown
+	Oldest  *time.Time `json:"oldest_waiting,omitempty"`
 	Failing *time.Time `json:"failing_since,omitempty"`
 	Error   string     `json:"error,omitempty"`   // redacted text of the last failure
 	Blocked int        `json:"blocked,omitempty"` // keys blocked by a change that can never be written

@@ -53,24 +53,25 @@ type ProblemKind string
 
 // The kinds of problems.
 const (
-	StoppedShard ProblemKind = "stopped_shard"  // the reading of a shard is stopped
-	SilentMember ProblemKind = "silent_member"  // a consumer that has shards sends no heartbeats
-	NoOwner      ProblemKind = "no_owner"       // no consumer reads a shard that could be read
-	LossNear     ProblemKind = "loss_near"      // unread records will be lost soon
-	LostLeases   ProblemKind = "lost_leases"    // there are heartbeats, and the lease table is gone
-	NotLookedAt  ProblemKind = "not_looked_at"  // a read failed, so a part of the state is unknown
-	NotListed    ProblemKind = "not_listed"     // a stream could not be listed
-	NoConsumers  ProblemKind = "no_consumers"   // no consumer reads
-	BrokenLease  ProblemKind = "broken_lease"   // a row of the lease table is damaged
-	FailingShard ProblemKind = "failing_shard"  // the calls that read a shard fail
-	FailingSink  ProblemKind = "failing_sink"   // a sink fails
-	IdleMapping  ProblemKind = "idle_mapping"   // an event source mapping is disabled
-	FailingBatch ProblemKind = "failing_batch"  // the last batch of an event source mapping failed
-	WaitingSink  ProblemKind = "waiting_sink"   // a sink waits for a backfill, and writes nothing
-	DeadLetters  ProblemKind = "dead_letters"   // changes are in dead letters
-	LostStore    ProblemKind = "lost_store"     // a sink's output, or its state, was deleted, restored or exchanged
-	NotRepaired  ProblemKind = "not_repaired"   // sinks miss the changes of a gap, or of a time without them, and the repair is not finished
-	Breach       ProblemKind = "lineage_breach" // a shard is not read to its end, and its child was read
+	StoppedShard ProblemKind = "stopped_shard" // the reading of a shard is stopped
+	SilentMember ProblemKind = "silent_member" // a consumer that has shards sends no heartbeats
+	NoOwner      ProblemKind = "no_owner"      // no consumer reads a shard that could be read
+	LossNear     ProblemKind = "loss_near"     // unread records will be lost soon
+	LostLeases   ProblemKind = "lost_leases"   // there are heartbeats, and the lease table is gone
+	NotLookedAt  ProblemKind = "not_looked_at" // a read failed, so a part of the state is unknown
+	NotListed    ProblemKind = "not_listed"    // a stream could not be listed
+	NoConsumers  ProblemKind = "no_consumers"  // no consumer reads
+	BrokenLease  ProblemKind = "broken_lease"  // a row of the lease table is damaged
+	FailingShard ProblemKind = "failing_shard" // the calls that read a shard fail
+	FailingSink  ProblemKind = "failing_sink"  // a sink fails
+	IdleMapping  ProblemKind = "idle_mapping"  // an event source mapping is disabled
+	FailingBatch ProblemKind = "failing_batch" // the last batch of an event source mapping failed
+	WaitingSink  ProblemKind = "waiting_sink"  // a sink waits for a backfill, and writes nothing
+	DeadLetters  ProblemKind = "dead_letters"  // changes are in dead letters
+	LostStore    ProblemKind = "lost_store"    // a sink's output, or its state, was deleted, restored or exchanged
+	// sinks miss the changes of a gap, or of a time without them, and the repair is not finished
+	NotRepaired ProblemKind = "not_repaired"
+	Breach      ProblemKind = "lineage_breach" // a shard is not read to its end, and its child was read
 )
 
 // Consumer is a consumer, by its heartbeat.
@@ -107,7 +108,8 @@ type Gap struct {
 	From          *time.Time `json:"from,omitempty"`
 	To            *time.Time `json:"to,omitempty"`
 	Found         *time.Time `json:"found,omitempty"`
-	LostSeconds   *int64     `json:"lost_seconds_at_least,omitempty"` // minimum time span of the lost writes; absent if unknown
+	// minimum time span of the lost writes; absent if unknown
+	LostSeconds *int64 `json:"lost_seconds_at_least,omitempty"`
 
 	Repair state.GapRepair `json:"repair"`
 }
@@ -136,19 +138,22 @@ type Shard struct {
 	State    State    `json:"state"`
 	Why      string   `json:"why,omitempty"`
 
-	Owner      string     `json:"owner,omitempty"`
-	Name       string     `json:"name,omitempty"` // name of the owner, the same over restarts
-	Pinned     string     `json:"pinned,omitempty"`
-	Wanted     string     `json:"wanted,omitempty"`
-	Checkpoint string     `json:"checkpoint,omitempty"` // "": there is no lease
-	Counter    int64      `json:"counter,omitempty"`
-	LastRecord *time.Time `json:"last_record,omitempty"`             // creation time of the last record that is durable in all sinks
+	Owner      string `json:"owner,omitempty"`
+	Name       string `json:"name,omitempty"` // name of the owner, the same over restarts
+	Pinned     string `json:"pinned,omitempty"`
+	Wanted     string `json:"wanted,omitempty"`
+	Checkpoint string `json:"checkpoint,omitempty"` // "": there is no lease
+	Counter    int64  `json:"counter,omitempty"`
+	// creation time of the last record that is durable in all sinks
+	LastRecord *time.Time `json:"last_record,omitempty"`
 	AgeSeconds *float64   `json:"last_record_age_seconds,omitempty"` // of it
 	Behind     *bool      `json:"behind,omitempty"`                  // it may have unread records; absent if unknown
-	Records    *int64     `json:"records_behind,omitempty"`          // number of records that are not durable in all sinks; absent if unknown
-	FailingFor *float64   `json:"reads_fail_seconds,omitempty"`      // time for which all its reads have failed
-	Failing    string     `json:"reads_fail_for,omitempty"`          // class of the error
-	LossIn     *float64   `json:"seconds_until_loss,omitempty"`      // at the earliest; absent if no record is unread, or if it is unknown
+	// number of records that are not durable in all sinks; absent if unknown
+	Records    *int64   `json:"records_behind,omitempty"`
+	FailingFor *float64 `json:"reads_fail_seconds,omitempty"` // time for which all its reads have failed
+	Failing    string   `json:"reads_fail_for,omitempty"`     // class of the error
+	// at the earliest; absent if no record is unread, or if it is unknown
+	LossIn *float64 `json:"seconds_until_loss,omitempty"`
 
 	AfterStream bool `json:"-"` // with Waiting: it waits for the end of an older stream, not of a parent
 }
@@ -157,7 +162,9 @@ type Shard struct {
 func (obs Observation) Report() Report {
 	obs.Retention = cmp.Or(obs.Retention, 24*time.Hour)
 	obs.Urgent = cmp.Or(obs.Urgent, 4*time.Hour)
-	r := Report{Urgent: obs.Urgent, Pipeline: obs.Pipeline, Flags: obs.Flags, At: obs.At.UTC(), Problems: []Problem{}, Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{}, Sinks: []Sink{}, NotLive: []PendingSink{}}
+	r := Report{Urgent: obs.Urgent, Pipeline: obs.Pipeline, Flags: obs.Flags, At: obs.At.UTC(), Problems: []Problem{},
+		Consumers: []Consumer{}, Streams: []Listing{}, Shards: []Shard{}, Gaps: []Gap{}, HeldBack: []HeldBack{},
+		Sinks: []Sink{}, NotLive: []PendingSink{}}
 	r.addStores(&obs)
 	for _, m := range obs.Leases.Members {
 		r.addConsumer(&obs, m)
@@ -192,14 +199,17 @@ func (r *Report) addStores(obs *Observation) {
 	case obs.NoTable != "" && len(obs.Leases.Members) > 0:
 		r.addLostLeases(obs)
 	case obs.NoTable != "":
-		r.addProblem(NoConsumers, obs.Pipeline, "start `"+obs.command("consume")+" --create`; where a function carries the changes, take leases out of the file",
+		r.addProblem(NoConsumers, obs.Pipeline, "start `"+obs.command("consume")+
+			" --create`; where a function carries the changes, take leases out of the file",
 			"no consumer has begun: there is no lease table %s", obs.NoTable)
 	}
 	for _, lost := range obs.Lost {
-		r.addProblem(LostStore, lost.Sink, "`"+obs.command("adopt")+" --sink "+lost.Sink+"` shows what is there, and what can be done; no consumer starts before", "sink %s: %s", lost.Sink, lost.What)
+		r.addProblem(LostStore, lost.Sink, "`"+obs.command("adopt")+" --sink "+lost.Sink+
+			"` shows what is there, and what can be done; no consumer starts before", "sink %s: %s", lost.Sink, lost.What)
 	}
 	for _, u := range obs.Unknown {
-		r.addProblem(NotLookedAt, u.What, "it is unknown, so look again once the store answers", "%s could not be looked at: %v", u.What, u.Err)
+		r.addProblem(NotLookedAt, u.What, "it is unknown, so look again once the store answers",
+			"%s could not be looked at: %v", u.What, u.Err)
 	}
 }
 
@@ -208,13 +218,15 @@ func (r *Report) addShards(obs *Observation) (unread bool) {
 	t := newTree(obs)
 	obs.unreadBefore = unreadBefore(obs.Streams, t)
 	for _, b := range obs.Leases.Broken {
-		r.addProblem(BrokenLease, b.Shard, "restore the row, or set by hand what is wrong with it; its checkpoint is where the shard was read to, by a status or a log of before. Nobody reads the shard until then; deleting the row loses what was not read of it",
+		r.addProblem(BrokenLease, b.Shard,
+			"restore the row, or set by hand what is wrong with it; its checkpoint is where the shard was read to, by a status or a log of before. Nobody reads the shard until then; deleting the row loses what was not read of it",
 			"the lease of %s cannot be read: %s", b.Shard, b.Why)
 	}
 	stuck := make(map[string]bool) // stopped shards, the shards that wait for one, and the streams of both
 	for _, n := range t.sorted() {
 		s := r.newShard(obs, t, n)
-		behindStuck := slices.ContainsFunc(s.Parents, func(p string) bool { return stuck[p] }) || stuck[obs.unreadBefore[n.stream]]
+		behindStuck := slices.ContainsFunc(s.Parents, func(p string) bool { return stuck[p] }) ||
+			stuck[obs.unreadBefore[n.stream]]
 		if stuck[s.ID] = s.State == Stopped || s.State == Waiting && behindStuck; stuck[s.ID] {
 			stuck[n.stream] = true
 		}
@@ -230,10 +242,13 @@ func (r *Report) addNoConsumers(obs *Observation, unread bool) {
 	switch {
 	case reads:
 	case unread:
-		r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool { return p.Kind == NoOwner }) // no shard has a live owner: one problem is enough
-		r.addProblem(NoConsumers, obs.Pipeline, "start `"+obs.command("consume")+"`, or look why it stopped", "no consumer reads: %s", cli.Counted(r.countUnowned(), "shard", "waits", "wait"))
+		// no shard has a live owner: one problem is enough
+		r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool { return p.Kind == NoOwner })
+		r.addProblem(NoConsumers, obs.Pipeline, "start `"+obs.command("consume")+"`, or look why it stopped",
+			"no consumer reads: %s", cli.Counted(r.countUnowned(), "shard", "waits", "wait"))
 	case len(obs.Streams) == 0 && obs.Unconfigured == "" && obs.NoTable == "" && len(r.Problems) == 0:
-		r.addProblem(NoConsumers, obs.Pipeline, "look without --no-stream, or start `"+obs.command("consume")+"`", "no consumer reads, and whether there is something to read is unknown: the stream was not looked at")
+		r.addProblem(NoConsumers, obs.Pipeline, "look without --no-stream, or start `"+obs.command("consume")+"`",
+			"no consumer reads, and whether there is something to read is unknown: the stream was not looked at")
 	}
 }
 
@@ -293,9 +308,11 @@ func (r *Report) addLostLeases(obs *Observation) {
 	}
 	users := "consumers had it, and none of them lives"
 	if alive > 0 {
-		users = cli.Counted(alive, "consumer", "lives, and cannot write its checkpoints", "live, and cannot write their checkpoints")
+		users = cli.Counted(alive, "consumer", "lives, and cannot write its checkpoints",
+			"live, and cannot write their checkpoints")
 	}
-	r.addProblem(LostLeases, obs.Pipeline, "restore the table under its name if there is a copy. `"+obs.command("consume")+" --create` makes an empty one: the stream is then read from source.start, and archives and notifications get again what they have",
+	r.addProblem(LostLeases, obs.Pipeline, "restore the table under its name if there is a copy. `"+obs.command("consume")+
+		" --create` makes an empty one: the stream is then read from source.start, and archives and notifications get again what they have",
 		"the lease table %s is gone: %s", obs.NoTable, users)
 }
 
@@ -311,13 +328,16 @@ func (r *Report) countUnowned() (n int) {
 
 func (r *Report) addConsumer(obs *Observation, m leases.Member) {
 	silence, silent := obs.Silent[m.Worker]
-	gone := silent && !slices.ContainsFunc(obs.Leases.Leases, func(lease leases.Lease) bool { return lease.Owner == m.Worker && !lease.Ended() })
+	gone := silent && !slices.ContainsFunc(obs.Leases.Leases,
+		func(lease leases.Lease) bool { return lease.Owner == m.Worker && !lease.Ended() })
 	r.Consumers = append(r.Consumers, Consumer{
-		Worker: m.Worker, Name: cmp.Or(m.Name, m.Worker), Alive: !silent, SilentSeconds: silence.Seconds(), Gone: gone, Leaving: m.Leaving,
-		Shards: m.Leases, Behind: len(m.Behind), Pending: m.Pending, BytesASecond: m.Load, CallsAMonth: m.Calls,
+		Worker: m.Worker, Name: cmp.Or(m.Name, m.Worker), Alive: !silent, SilentSeconds: silence.Seconds(), Gone: gone,
+		Leaving: m.Leaving,
+		Shards:  m.Leases, Behind: len(m.Behind), Pending: m.Pending, BytesASecond: m.Load, CallsAMonth: m.Calls,
 	})
 	if silent && !gone {
-		r.addProblem(SilentMember, m.Worker, "others take its shards; if it still runs, look at its log: it cannot reach the state table, or hangs",
+		r.addProblem(SilentMember, m.Worker,
+			"others take its shards; if it still runs, look at its log: it cannot reach the state table, or hangs",
 			"consumer %s has sent no heartbeat for %s", m.Worker, FormatAge(silence))
 	}
 }

@@ -68,7 +68,8 @@ func (r Report) writeConsumers(out printer) {
 		if !c.Alive && !c.Gone {
 			state = strings.Replace(state, "silent", "SILENT", 1)
 		}
-		rows = append(rows, []string{c.Worker, cli.Thousands(int64(c.Shards)), cli.Thousands(int64(c.Behind)), cli.Thousands(c.Pending), cli.Thousands(int64(c.BytesASecond)), cli.Thousands(int64(c.CallsAMonth)), state})
+		rows = append(rows, []string{c.Worker, cli.Thousands(int64(c.Shards)), cli.Thousands(int64(c.Behind)),
+			cli.Thousands(c.Pending), cli.Thousands(int64(c.BytesASecond)), cli.Thousands(int64(c.CallsAMonth)), state})
 	}
 	out.table(rows)
 }
@@ -101,7 +102,8 @@ func (r Report) writeStream(out printer, listing Listing, all bool) {
 		rows = append(rows, s.row(lineage.Add(&s)))
 	}
 	out.line("")
-	out.line("%s%s: %s", cmp.Or(listing.ARN, "(a stream that the leases do not name)"), prefixed(" ", string(listing.Status)), cmp.Or(n.loud(), "no shards"))
+	out.line("%s%s: %s", cmp.Or(listing.ARN, "(a stream that the leases do not name)"),
+		prefixed(" ", string(listing.Status)), cmp.Or(n.loud(), "no shards"))
 	if listing.Error != "" {
 		out.line("  not listed: %s", listing.Error)
 	}
@@ -180,7 +182,8 @@ func (g Gap) String() string {
 	case g.UnknownExtent && g.Before != "":
 		b.WriteString(g.between() + "; nobody knows whether it held anything")
 	case g.UnknownExtent:
-		b.WriteString("it was too old, or its parent gone, before it was read; nobody knows whether anything before its oldest record was lost")
+		b.WriteString(
+			"it was too old, or its parent gone, before it was read; nobody knows whether anything before its oldest record was lost")
 	default:
 		b.WriteString(g.between())
 	}
@@ -194,7 +197,8 @@ func (g Gap) String() string {
 	if g.Found != nil {
 		b.WriteString("found " + g.Found.Format(time.RFC3339) + ", ")
 	}
-	b.WriteString(cli.Either(g.Repair.Stage == state.GapRepairing, "repairing by "+g.Repair.Owner, string(g.Repair.Stage)) + ")")
+	b.WriteString(cli.Either(g.Repair.Stage == state.GapRepairing, "repairing by "+g.Repair.Owner,
+		string(g.Repair.Stage)) + ")")
 	return b.String()
 }
 

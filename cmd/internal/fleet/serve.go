@@ -22,7 +22,8 @@ type PageRequest struct {
 	Log        io.Writer // receives the address
 }
 
-// ServePage serves a page, and returns nil once ctx is done. It is a parameter of NewStatus, as the page is made of reports of this package.
+// ServePage serves a page, and returns nil once ctx is done. It is a parameter of NewStatus, as the page is made of
+// reports of this package.
 type ServePage func(ctx context.Context, p PageRequest) error
 
 // addPositional takes the value of --watch and of --serve as an argument, too: a flag with an optional value takes only

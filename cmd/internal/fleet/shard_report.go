@@ -15,7 +15,8 @@ import (
 
 // newShard returns the report of one shard, and adds the problems of the shard to r.
 func (r *Report) newShard(obs *Observation, t tree, n *node) Shard {
-	s := Shard{ID: n.id, Stream: n.stream, Parents: append([]string{}, n.parents...), Children: append([]string{}, n.children...), Listed: n.listed != nil}
+	s := Shard{ID: n.id, Stream: n.stream, Parents: append([]string{}, n.parents...),
+		Children: append([]string{}, n.children...), Listed: n.listed != nil}
 	s.Open = n.listed != nil && n.listed.Open() && len(n.children) == 0
 	if n.lease != nil {
 		s.Owner, s.Pinned, s.Wanted = n.lease.Owner, n.lease.Pinned, n.lease.RequestedBy
@@ -73,10 +74,13 @@ func (r *Report) addShardProblems(obs *Observation, t tree, n *node, s *Shard) {
 	case s.State == Stopped:
 		r.addProblem(StoppedShard, n.id, obs.stoppedHint(n.id, s.Why), "shard %s is read no further: %s", n.id, s.Why)
 	case s.FailingFor != nil:
-		r.addProblem(FailingShard, n.id, "the log of the consumer has the error: look at the stream, the network and the rights; it is tried again by itself, and nothing is lost while the stream has it",
-			"shard %s cannot be read for %s: all calls fail (%s)", n.id, FormatAge(seconds(*s.FailingFor)), cmp.Or(s.Failing, "unknown"))
+		r.addProblem(FailingShard, n.id,
+			"the log of the consumer has the error: look at the stream, the network and the rights; it is tried again by itself, and nothing is lost while the stream has it",
+			"shard %s cannot be read for %s: all calls fail (%s)", n.id, FormatAge(seconds(*s.FailingFor)),
+			cmp.Or(s.Failing, "unknown"))
 	case s.State == Unowned || s.State == Unclaimed:
-		r.addProblem(NoOwner, n.id, "a consumer takes it within seconds; if none does, look at their logs", "shard %s is read by nobody: %s", n.id, s.Why)
+		r.addProblem(NoOwner, n.id, "a consumer takes it within seconds; if none does, look at their logs",
+			"shard %s is read by nobody: %s", n.id, s.Why)
 	}
 	if !r.LossNear(s.LossIn) {
 		return
@@ -127,7 +131,8 @@ func (obs *Observation) state(t tree, n *node) (State, string) {
 	if p := t.unfinishedParent(n); p != nil {
 		return Waiting, "for the end of " + p.id
 	}
-	if n.lease == nil && slices.ContainsFunc(obs.Gaps, func(g state.NotedGap) bool { return g.UnknownExtent && !g.Whole && g.Shard == n.id }) {
+	if n.lease == nil && slices.ContainsFunc(obs.Gaps,
+		func(g state.NotedGap) bool { return g.UnknownExtent && !g.Whole && g.Shard == n.id }) {
 		return Stopped, coordinator.StoppedUnbegun
 	}
 	if n.lease == nil && t.startsBelowParent(n) {

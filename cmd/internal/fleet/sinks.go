@@ -35,28 +35,36 @@ func (r *Report) addSinks(obs *Observation) {
 			r.addProblem(FailingSink, s.Sink, hint, "%s", FailingText(s, seconds(failing.Seconds)))
 		}
 	}
-	slices.SortStableFunc(r.Sinks, func(a, b Sink) int { return cmp.Or(a.Failing.Compare(b.Failing), cmp.Compare(a.Sink, b.Sink)) })
+	slices.SortStableFunc(r.Sinks, func(a, b Sink) int {
+		return cmp.Or(a.Failing.Compare(b.Failing),
+			cmp.Compare(a.Sink, b.Sink))
+	})
 	r.Letters = obs.Letters
 	if obs.Letters == nil {
 		return
 	}
 	if obs.Letters.Failed {
-		r.addProblem(NotLookedAt, "dead letters", "they are unknown, so look again once their store answers, or with `"+obs.command("redrive")+" --list`", "dead letters could not be counted: %s", obs.Letters.Unknown)
+		r.addProblem(NotLookedAt, "dead letters", "they are unknown, so look again once their store answers, or with `"+
+			obs.command("redrive")+" --list`", "dead letters could not be counted: %s", obs.Letters.Unknown)
 	}
 	if n := Sum(obs.Letters.Sinks); n > 0 {
-		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+" --list` shows which and why; mend the cause, then run it without --list",
+		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+
+			" --list` shows which and why; mend the cause, then run it without --list",
 			"%s in dead letters", obs.Letters.countText(n))
 	} else if n := obs.Letters.Queued; n > 0 {
-		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+" --list` shows which and why; mend the cause, then run it without --list",
+		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+
+			" --list` shows which and why; mend the cause, then run it without --list",
 			"%s", obs.Letters.QueuedText())
 	} else if n := Sum(obs.Letters.Keys); n > 0 {
-		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+"` delivers the waiting changes and releases the keys", "%s quarantined", cli.Counted(n, "key", "is", "are"))
+		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+
+			"` delivers the waiting changes and releases the keys", "%s quarantined", cli.Counted(n, "key", "is", "are"))
 	}
 }
 
 // FailingText describes a sink that has failed for a time.
 func FailingText(s state.SinkTrouble, failing time.Duration) string {
-	text := fmt.Sprintf("sink %s has failed for %s, with %s pending: %s", s.Sink, FormatAge(failing), cli.Count(s.Pending, "change"), s.Error)
+	text := fmt.Sprintf("sink %s has failed for %s, with %s pending: %s", s.Sink, FormatAge(failing),
+		cli.Count(s.Pending, "change"), s.Error)
 	if s.Blocked > 0 {
 		text += "; " + BlockedText(s.Blocked)
 	}
@@ -65,7 +73,8 @@ func FailingText(s state.SinkTrouble, failing time.Duration) string {
 
 // BlockedText describes keys that a change blocks.
 func BlockedText(keys int) string {
-	return cli.Counted(keys, "key", "is", "are") + " blocked by a change that can never be written: no dead letters are configured"
+	return cli.Counted(keys, "key", "is", "are") +
+		" blocked by a change that can never be written: no dead letters are configured"
 }
 
 // countText formats a count of dead letters.
@@ -78,7 +87,8 @@ func (l *Letters) countText(n int) string {
 
 // QueuedText describes the messages of a queue.
 func (l *Letters) QueuedText() string {
-	return "about " + cli.Counted(l.Queued, "change", "is", "are") + " in the queue of dead letters, counted with those of other pipelines that use it"
+	return "about " + cli.Counted(l.Queued, "change", "is",
+		"are") + " in the queue of dead letters, counted with those of other pipelines that use it"
 }
 
 // Sum returns the sum of counts.
@@ -98,7 +108,8 @@ func (r Report) writeSinks(out printer) {
 			if s.Oldest != nil {
 				oldest = FormatAge(max(r.At.Sub(*s.Oldest), 0))
 			}
-			rows = append(rows, []string{s.Sink, FormatAge(seconds(s.Seconds)), cli.Thousands(s.Pending), oldest, s.Consumer, s.Error})
+			rows = append(rows, []string{s.Sink, FormatAge(seconds(s.Seconds)), cli.Thousands(s.Pending), oldest, s.Consumer,
+				s.Error})
 		}
 		out.table(rows)
 	}

@@ -16,7 +16,8 @@ type PendingSink struct {
 	Run   string     `json:"run,omitempty"`
 	Floor *time.Time `json:"floor,omitempty"` // changes made before it are not written by the stream
 
-	Started   *time.Time `json:"started,omitempty"`        // start of the backfill; this and the following fields are absent if unknown
+	// start of the backfill; this and the following fields are absent if unknown
+	Started   *time.Time `json:"started,omitempty"`
 	Parts     int        `json:"parts,omitempty"`          // number of parts that the backfill reads
 	PartsDone *int       `json:"parts_done,omitempty"`     // number of parts that are written
 	Items     *int64     `json:"items,omitempty"`          // number of items that are written
@@ -44,7 +45,8 @@ func (r *Report) addStages(obs *Observation) {
 // addLeftOut adds a problem for each sink that may miss changes, because a process was started without it.
 func (r *Report) addLeftOut(obs *Observation) {
 	for _, b := range obs.LeftOut {
-		r.addProblem(NotRepaired, b.Sink, "`"+obs.command("gaps")+" --repair --audit` compares it with the table, and repairs it",
+		r.addProblem(NotRepaired, b.Sink, "`"+obs.command("gaps")+
+			" --repair --audit` compares it with the table, and repairs it",
 			"sink %s may miss changes: a process without it was started at %s", b.Sink, b.LeftOut.Format(time.RFC3339))
 	}
 }

@@ -92,12 +92,14 @@ the address reads the page.`,
 	f.BoolVar(&o.all, "all", false, "show shards that are read to their end, too")
 	o.addWatch(c)
 	if serve != nil {
-		f.StringVar(&o.serve, "serve", "", "serve the report as a page for browsers at this address ("+serveDefault+"), until it is interrupted")
+		f.StringVar(&o.serve, "serve", "", "serve the report as a page for browsers at this address ("+serveDefault+
+			"), until it is interrupted")
 		f.Lookup("serve").NoOptDefVal = serveDefault
 		f.BoolVar(&o.page, "page", false, "with --serve: serve the page also where the address is no loopback address")
 	}
 	o.addPositional(c)
-	f.StringSliceVar(&o.functions, "function", nil, "name or ARN of a Lambda function that carries the changes, to show its event source mappings")
+	f.StringSliceVar(&o.functions, "function", nil,
+		"name or ARN of a Lambda function that carries the changes, to show its event source mappings")
 	f.DurationVar(&o.urgent, "loss-within", 4*time.Hour, "unread records that are lost within this time are a problem")
 	cli.AddFormat(c, &o.format)
 	return c
@@ -163,7 +165,8 @@ func (o *statusOptions) look(ctx context.Context, w io.Writer) (_ Report, err er
 		return Report{}, err
 	}
 	o.LookOnly = true
-	obs := Observation{Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Source: o.BackfillSource(cfg), Urgent: o.urgent, RepairsGaps: cfg.Source.OnGap == config.OnGapRepair}
+	obs := Observation{Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Source: o.BackfillSource(cfg), Urgent: o.urgent,
+		RepairsGaps: cfg.Source.OnGap == config.OnGapRepair}
 	opening, cancel := context.WithCancelCause(ctx) // cancelled at the end, because open stores may keep this context
 	defer cancel(nil)
 	late := time.AfterFunc(lookTimeout, func() { cancel(cli.NoAnswer(lookTimeout)) })
@@ -178,7 +181,10 @@ func (o *statusOptions) look(ctx context.Context, w io.Writer) (_ Report, err er
 	if err := o.observeFunctions(ctx, cfg, &obs); err != nil {
 		return Report{}, err
 	}
-	obs.Lost, err = withTimeout(ctx, func(ctx context.Context) ([]LostOutput, error) { return lostStores(ctx, cfg, shared, obs.Leases) })
+	obs.Lost, err = withTimeout(ctx, func(ctx context.Context) ([]LostOutput,
+		error) {
+		return lostStores(ctx, cfg, shared, obs.Leases)
+	})
 	obs.AddUnread("what sinks wrote", err)
 	shared.readState(ctx, &obs, "the stages of sinks", func(ctx context.Context, kept keptState) (err error) {
 		obs.Births, err = stream.Collect(kept.Births(ctx))
@@ -198,7 +204,9 @@ func (o *statusOptions) look(ctx context.Context, w io.Writer) (_ Report, err er
 
 // open opens the stores that status reads. If the file has no leases, or the lease table does not exist, it leaves
 // out the leases and notes the reason in obs.
-func (o *statusOptions) open(ctx context.Context, cfg *config.Config, w io.Writer, obs *Observation) (*sharedStores, error) {
+func (o *statusOptions) open(
+	ctx context.Context, cfg *config.Config, w io.Writer, obs *Observation,
+) (*sharedStores, error) {
 	if o.Live && cfg.Leases == nil {
 		obs.Unconfigured = cfg.File
 		return openGaps(ctx, &o.Flags, cfg, w)
@@ -234,7 +242,9 @@ func (o *statusOptions) openMembers(ctx context.Context, cfg *config.Config) (*s
 }
 
 // lostStores returns the sinks whose output does not belong to the state.
-func lostStores(ctx context.Context, cfg *config.Config, shared *sharedStores, seen leases.Snapshot) ([]LostOutput, error) {
+func lostStores(
+	ctx context.Context, cfg *config.Config, shared *sharedStores, seen leases.Snapshot,
+) ([]LostOutput, error) {
 	if shared.stores == nil {
 		return nil, nil
 	}
@@ -281,7 +291,9 @@ const watchPause = 500 * time.Millisecond
 // watch reads the heartbeats until each consumer has sent a new one, or for a whole lease time. It returns the
 // consumers without a new one as silent, with the time for which they were watched. With a lease time of 0 it does not
 // wait, and no consumer is silent. If gone is above 0, all consumers are silent for that time.
-func watch(ctx context.Context, read func(context.Context) (leases.Snapshot, error), lease, gone time.Duration) (leases.Snapshot, map[string]time.Duration, error) {
+func watch(
+	ctx context.Context, read func(context.Context) (leases.Snapshot, error), lease, gone time.Duration,
+) (leases.Snapshot, map[string]time.Duration, error) {
 	first, err := read(ctx)
 	seen, start := first, time.Now()
 	beats := first.Heartbeats()

@@ -47,7 +47,8 @@ func newTree(obs *Observation) tree {
 		}
 	}
 	for _, b := range obs.Leases.Broken {
-		if n := t[b.Shard]; n != nil || !strings.Contains(b.Shard, "#") { // otherwise the row is not a lease: it is the note that a stream was begun
+		if n := t[b.Shard]; n != nil || !strings.Contains(b.Shard, "#") {
+			// otherwise the row is not a lease: it is the note that a stream was begun
 			t.node(b.Shard).broken = b.Why
 		}
 	}
@@ -150,7 +151,10 @@ func (t tree) hasLeasedDescendant(n *node) bool {
 		return n.begun
 	}
 	n.visiting = true
-	n.begun = slices.ContainsFunc(n.children, func(c string) bool { return t[c].lease != nil || t.hasLeasedDescendant(t[c]) })
+	n.begun = slices.ContainsFunc(n.children, func(c string) bool {
+		return t[c].lease != nil ||
+			t.hasLeasedDescendant(t[c])
+	})
 	n.visiting = false
 	return n.begun
 }

@@ -16,7 +16,10 @@ import (
 )
 
 // createLease plans and creates the lease of a shard that has none.
-func (o *leasesOptions) createLease(ctx context.Context, shared *sharedStores, cfg *config.Config, shard string, seen leases.Snapshot, plan func(leases.Lease) (leaseEdit, error)) (leaseEdit, error) {
+func (o *leasesOptions) createLease(
+	ctx context.Context, shared *sharedStores, cfg *config.Config, shard string, seen leases.Snapshot,
+	plan func(leases.Lease) (leaseEdit, error),
+) (leaseEdit, error) {
 	api, err := shared.streams()
 	if err != nil {
 		return leaseEdit{}, err
@@ -57,7 +60,9 @@ func (o *leasesOptions) createLease(ctx context.Context, shared *sharedStores, c
 // An edit that skips records takes the lease before it stores the gap. Then the former owner can write no checkpoint,
 // and the gap contains no processed record. The position follows the gap, so no record is skipped without a stored gap.
 // If the process ends in between, consumers take the lease as that of a dead owner, and read on from its checkpoint.
-func writeEdit(ctx context.Context, shared *sharedStores, e leaseEdit, first func(context.Context, leases.Lease) error) error {
+func writeEdit(
+	ctx context.Context, shared *sharedStores, e leaseEdit, first func(context.Context, leases.Lease) error,
+) error {
 	switch {
 	case e.Skipped == nil:
 		return writeLease(ctx, e.Next, first)
@@ -75,7 +80,8 @@ func writeEdit(ctx context.Context, shared *sharedStores, e leaseEdit, first fun
 	}
 	swap := func(ctx context.Context, next leases.Lease) error { return shared.table.Swap(ctx, taken, next) }
 	if err := shared.note(ctx, *e.Skipped); err != nil {
-		return errors.Join(fmt.Errorf("what is passed over cannot be noted, so the position is unchanged: %w", err), freeLease(ctx, taken, swap))
+		return errors.Join(fmt.Errorf("what is passed over cannot be noted, so the position is unchanged: %w", err),
+			freeLease(ctx, taken, swap))
 	}
 	return writeLease(ctx, e.Next, swap)
 }
@@ -104,13 +110,18 @@ func writeLease(ctx context.Context, next leases.Lease, write func(context.Conte
 const maxSwapTries = 20
 
 // swapLease plans and writes the change of one lease. If the owner wrote the lease meanwhile, it plans again.
-func (o *leasesOptions) swapLease(ctx context.Context, shared *sharedStores, l leases.Lease, plan func(leases.Lease) (leaseEdit, error)) (leaseEdit, error) {
+func (o *leasesOptions) swapLease(
+	ctx context.Context, shared *sharedStores, l leases.Lease, plan func(leases.Lease) (leaseEdit, error),
+) (leaseEdit, error) {
 	for range maxSwapTries {
 		e, err := plan(l)
 		if err != nil || o.dryRun || !e.Changes() {
 			return e, err
 		}
-		err = writeEdit(ctx, shared, e, func(ctx context.Context, next leases.Lease) error { return shared.table.Swap(ctx, l, next) })
+		err = writeEdit(ctx, shared, e, func(ctx context.Context,
+			next leases.Lease) error {
+			return shared.table.Swap(ctx, l, next)
+		})
 		c, lost := leases.AsConflict(err)
 		switch {
 		case !lost:
@@ -120,5 +131,6 @@ func (o *leasesOptions) swapLease(ctx context.Context, shared *sharedStores, l l
 		}
 		l = c.Now
 	}
-	return leaseEdit{}, fmt.Errorf("the lease of shard %s is changed too often by its owner %s: try again", l.Shard, l.Owner)
+	return leaseEdit{}, fmt.Errorf("the lease of shard %s is changed too often by its owner %s: try again", l.Shard,
+		l.Owner)
 }

@@ -25,7 +25,8 @@ type NotYetError struct{ Until time.Time }
 
 // Error names the time from which the gap can be repaired.
 func (e *NotYetError) Error() string {
-	return fmt.Sprintf("a process may still write what is older, or acknowledge without a sink: repair it after %s", e.Until.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("a process may still write what is older, or acknowledge without a sink: repair it after %s",
+		e.Until.UTC().Format(time.RFC3339))
 }
 
 // CheckAge returns a *NotYetError while a late worker may still write records that it read before the gaps were found,
@@ -77,7 +78,8 @@ func stoppedAt(g state.NotedGap, seen leases.Snapshot) string {
 		}
 	}
 	// ARNs of one table's streams end with their times. A stream that ended long ago has no lease any more.
-	if g.Shard == "" && len(seen.Leases) > 0 && !slices.ContainsFunc(seen.Leases, func(l leases.Lease) bool { return l.Stream >= g.StreamARN }) {
+	if g.Shard == "" && len(seen.Leases) > 0 && !slices.ContainsFunc(seen.Leases,
+		func(l leases.Lease) bool { return l.Stream >= g.StreamARN }) {
 		return coordinator.StoppedBetween
 	}
 	return ""
@@ -97,7 +99,9 @@ func CheckMarks(ctx context.Context, kept state.Quarantine, sinks []string, flag
 }
 
 func waitingLetters(sink, flags string) error {
-	return errs.Errorf("dead letters of the sink %s wait: redrive them first, with `tablewake redrive %s --sink %s`, and repair then", redact.Safe(sink), redact.Safe(flags), redact.Safe(sink))
+	return errs.Errorf(
+		"dead letters of the sink %s wait: redrive them first, with `tablewake redrive %s --sink %s`, and repair then",
+		redact.Safe(sink), redact.Safe(flags), redact.Safe(sink))
 }
 
 // CheckQueue returns an error while the on-failure queue of a function holds batches, because a change in them may come
@@ -115,12 +119,14 @@ func CheckQueue(ctx context.Context, sdk awssdk.Config, url string) error {
 		}
 	}
 	if len(holds) > 0 {
-		return errs.Errorf("the queue %s holds batches that may be written later (%s): redrive them first", redact.Safe(url), redact.Safe(strings.Join(holds, ", ")))
+		return errs.Errorf("the queue %s holds batches that may be written later (%s): redrive them first", redact.Safe(url),
+			redact.Safe(strings.Join(holds, ", ")))
 	}
 	return nil
 }
 
 // queueCounts are the attributes that together count all messages of a queue.
 var queueCounts = []types.QueueAttributeName{
-	types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible, types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
+	types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
+	types.QueueAttributeNameApproximateNumberOfMessagesDelayed,
 }

@@ -97,7 +97,8 @@ With --local no consumer may use the folder. The items are those of the table.`,
 func (o *options) addRepair(c *cobra.Command) {
 	f := c.Flags()
 	f.BoolVar(&o.repair, "repair", false, "repair the sinks after the gaps")
-	f.StringArrayVar(&o.exports, "export", nil, "an incremental export: a folder or s3://BUCKET/PREFIX; several times for several exports")
+	f.StringArrayVar(&o.exports, "export", nil,
+		"an incremental export: a folder or s3://BUCKET/PREFIX; several times for several exports")
 	f.BoolVar(&o.startExport, "start-export", false, "ask DynamoDB for the exports into --bucket, and wait for them")
 	f.StringVar(&o.bucket, "bucket", "", "bucket for --start-export")
 	f.StringVar(&o.prefix, "prefix", "", "prefix in --bucket")
@@ -107,23 +108,28 @@ func (o *options) addRepair(c *cobra.Command) {
 	f.StringSliceVar(&o.shards, "shard", nil, "the gaps of these shards (default: all)")
 	f.StringVar(&o.queue, "queue", "", "URL of the function's on-failure queue, which must be empty")
 	f.BoolVar(&o.noQueue, "no-queue", false, "the function has no on-failure queue")
-	f.DurationVar(&o.functionTimeout, "function-timeout", 15*time.Minute, "timeout of the Lambda function, if one reads the stream")
+	f.DurationVar(&o.functionTimeout, "function-timeout", 15*time.Minute,
+		"timeout of the Lambda function, if one reads the stream")
 	o.function.Add(c, "where Lambda reads the stream, and a sink was left out")
 	f.StringVar(&o.report, "report", "gaps.jsonl", "file that takes the report of what is left")
 	f.Float64Var(&o.rcu, "rcu", 500, "read units a second; 0 is no limit")
 	f.IntVar(&o.segments, "segments", run.DefaultSegments, "number of segments in which the table and the sinks are read")
 	f.IntVar(&o.parts, "parts", run.DefaultParts, "segments that are read at once")
 	f.IntVar(&o.rounds, "rounds", run.DefaultRounds, "how often what moves is looked at again before it is left")
-	f.DurationVar(&o.maxLag, "max-lag", time.Minute, "pause while consumers are further behind the stream than this; 0 never pauses")
-	f.DurationVar(&o.lag, "lag", time.Minute, "where Lambda reads the stream, or no consumer can run: the sinks are never further behind it than this. --max-lag has no effect then")
-	f.DurationVar(&o.clockSkew, "clock-skew", time.Minute, "how much the clocks of this machine, of the processes and of DynamoDB may differ")
+	f.DurationVar(&o.maxLag, "max-lag", time.Minute,
+		"pause while consumers are further behind the stream than this; 0 never pauses")
+	f.DurationVar(&o.lag, "lag", time.Minute,
+		"where Lambda reads the stream, or no consumer can run: the sinks are never further behind it than this. --max-lag has no effect then")
+	f.DurationVar(&o.clockSkew, "clock-skew", time.Minute,
+		"how much the clocks of this machine, of the processes and of DynamoDB may differ")
 }
 
 func (o *options) checkFlags() error {
 	ways := cli.CountTrue(len(o.exports) > 0, o.startExport, o.audit)
 	switch {
 	case !o.repair && (ways > 0 || o.dryRun || len(o.sinks) > 0 || len(o.shards) > 0 || o.queue != "" || o.noQueue):
-		return cli.Usagef("--export, --start-export, --audit, --dry-run, --sink, --shard, --queue and --no-queue go with --repair")
+		return cli.Usagef(
+			"--export, --start-export, --audit, --dry-run, --sink, --shard, --queue and --no-queue go with --repair")
 	case o.repair && ways != 1:
 		return cli.Usagef("--repair needs one of --export, --start-export and --audit: what the sinks are compared with")
 	case o.startExport != (o.bucket != ""):
@@ -266,7 +272,10 @@ func (c *command) repairable(left []state.Birth, also bool) ([]state.Birth, erro
 	if !c.repair || !c.audit || len(c.shards) > 0 {
 		return nil, nil
 	}
-	left = slices.DeleteFunc(left, func(b state.Birth) bool { return len(c.sinks) > 0 && !slices.Contains(c.sinks, b.Sink) })
+	left = slices.DeleteFunc(left, func(b state.Birth) bool {
+		return len(c.sinks) > 0 &&
+			!slices.Contains(c.sinks, b.Sink)
+	})
 	if len(left) == 0 || !c.isOfFunction() || c.function.Given() {
 		return left, nil
 	}
@@ -318,8 +327,10 @@ func (c *command) repairAll(ctx context.Context, open []state.NotedGap, left []s
 		}
 	}
 	job, err := auditor.NewJob(ctx, auditor.JobOptions{
-		Flags: c.Flags, Config: c.cfg, Stores: c.stores, Streams: c.streams, Sinks: c.sinks, Running: c.Live && (c.file == "" || c.dryRun), DryRun: c.dryRun,
-		Segments: c.segments, Parts: c.parts, Rounds: c.rounds, RCU: c.rcu, MaxLag: c.maxLag, Lag: c.lag, TrustLag: c.trustLag, ClockSkew: c.clockSkew,
+		Flags: c.Flags, Config: c.cfg, Stores: c.stores, Streams: c.streams, Sinks: c.sinks, Running: c.Live &&
+			(c.file == "" || c.dryRun), DryRun: c.dryRun,
+		Segments: c.segments, Parts: c.parts, Rounds: c.rounds, RCU: c.rcu, MaxLag: c.maxLag, Lag: c.lag,
+		TrustLag: c.trustLag, ClockSkew: c.clockSkew,
 	})
 	if err != nil {
 		return Result{}, err
@@ -338,7 +349,8 @@ func (c *command) repairAll(ctx context.Context, open []state.NotedGap, left []s
 	}
 	return Repair(ctx, Job{
 		Check:  func(ctx context.Context) error { return c.check(ctx, open, left) },
-		Config: c.cfg, Store: c.store, Gaps: open, Births: births, LeftOut: left, Audit: job, Exports: exports, Report: c.report, DryRun: c.dryRun, Streams: c.streams,
+		Config: c.cfg, Store: c.store, Gaps: open, Births: births, LeftOut: left, Audit: job, Exports: exports,
+		Report: c.report, DryRun: c.dryRun, Streams: c.streams,
 	})
 }
 
@@ -378,7 +390,9 @@ func (c *command) check(ctx context.Context, open []state.NotedGap, left []state
 		}
 		return CheckQueue(ctx, sdk, c.queue)
 	case function && !c.noQueue:
-		fmt.Fprintln(c.streams.Err, cli.Warning+"a batch that comes back from the function's on-failure queue may undo a repair: name the queue with --queue URL, or say that there is none with --no-queue")
+		fmt.Fprintln(c.streams.Err,
+			cli.Warning+
+				"a batch that comes back from the function's on-failure queue may undo a repair: name the queue with --queue URL, or say that there is none with --no-queue")
 	}
 	return nil
 }

@@ -58,7 +58,8 @@ func openCandidates(ctx context.Context, j *Job, gaps []state.NotedGap) (*candid
 		case info.TableARN != arn:
 			return nil, cli.Usagef("the export %s is of the table %s, and %s reads %s", path, info.TableARN, j.Config.File, arn)
 		case info.View != record.NewAndOldImages:
-			return nil, cli.Usagef("the export %s has new images alone: export the changes with NEW_AND_OLD_IMAGES, since old images tell where rows were", path)
+			return nil, cli.Usagef(
+				"the export %s has new images alone: export the changes with NEW_AND_OLD_IMAGES, since old images tell where rows were", path)
 		}
 		c.changes = append(c.changes, changes)
 		covered = append(covered, window{info.From, info.Time})
@@ -115,14 +116,17 @@ func (c *candidates) readAll(ctx context.Context, add func(sink int, s run.Suspe
 func (c *candidates) moves(sink string) bool {
 	switch s, _ := c.cfg.Sink(sink); {
 	case s.View != nil:
-		return s.View.RowsMayGuardThemselves() && slices.ContainsFunc(s.View.Key, func(k config.Column) bool { return len(k.Template.Paths()) > 0 })
+		return s.View.RowsMayGuardThemselves() && slices.ContainsFunc(s.View.Key,
+			func(k config.Column) bool { return len(k.Template.Paths()) > 0 })
 	case s.Search != nil:
 		return len(s.Search.Index.Paths()) > 0 || s.Search.ForEach != nil
 	}
 	return false
 }
 
-func (c *candidates) read(ctx context.Context, changes snapshot.Snapshot, part string, add func(sink int, s run.Suspect)) (err error) {
+func (c *candidates) read(
+	ctx context.Context, changes snapshot.Snapshot, part string, add func(sink int, s run.Suspect),
+) (err error) {
 	r, err := changes.Open(ctx, part, "")
 	if err != nil {
 		return err
@@ -184,7 +188,9 @@ func exportToken(table, bucket, prefix string, w window) string {
 }
 
 // RequestExports requests the exports that cover gaps, waits for them, and returns their paths.
-func RequestExports(ctx context.Context, table, bucket, prefix string, gaps []state.NotedGap, w io.Writer) ([]string, error) {
+func RequestExports(
+	ctx context.Context, table, bucket, prefix string, gaps []state.NotedGap, w io.Writer,
+) ([]string, error) {
 	wanted, err := windowsOf(gaps)
 	if err != nil {
 		return nil, err
@@ -200,9 +206,11 @@ func RequestExports(ctx context.Context, table, bucket, prefix string, gaps []st
 	for _, whole := range wanted {
 		for _, e := range exportable(whole) {
 			r, err := export.Request(ctx, client, export.RequestOptions{
-				TableARN: table, Bucket: bucket, Prefix: prefix, From: e.from, Time: e.to, ClientToken: exportToken(table, bucket, prefix, e),
+				TableARN: table, Bucket: bucket, Prefix: prefix, From: e.from, Time: e.to,
+				ClientToken: exportToken(table, bucket, prefix, e),
 				Waiting: func(latest time.Time) {
-					fmt.Fprintf(bar, "waiting until the changes of %s can be exported: those of before %s can\n", e, latest.Format(time.RFC3339))
+					fmt.Fprintf(bar, "waiting until the changes of %s can be exported: those of before %s can\n", e,
+						latest.Format(time.RFC3339))
 				},
 			})
 			if err != nil {

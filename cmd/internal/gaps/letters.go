@@ -17,7 +17,9 @@ import (
 
 // CheckLetters returns an error if dead letters of the named sinks wait, or keys of them are quarantined. Without names
 // it checks all sinks that can be repaired. It writes warnings to w.
-func CheckLetters(ctx context.Context, t *target.Flags, cfg *config.Config, stores *target.Stores, names []string, w io.Writer) error {
+func CheckLetters(
+	ctx context.Context, t *target.Flags, cfg *config.Config, stores *target.Stores, names []string, w io.Writer,
+) error {
 	flags := t.CommandLine(cfg)
 	if len(names) == 0 {
 		names = cfg.SinksToRepair()
@@ -41,7 +43,8 @@ func CheckLetters(ctx context.Context, t *target.Flags, cfg *config.Config, stor
 	case cfg.DeadLetters == nil:
 		return nil
 	case cfg.DeadLetters.Queue != "":
-		fmt.Fprintln(w, cli.Warning+"dead letters of a queue are not counted: `tablewake redrive "+flags+" --list` shows them")
+		fmt.Fprintln(w, cli.Warning+"dead letters of a queue are not counted: `tablewake redrive "+flags+
+			" --list` shows them")
 		return nil
 	}
 	opened, err := letters.Open(ctx, cfg, stores)

@@ -57,7 +57,9 @@ func (s *step) now() (done, total int64, since time.Time) {
 }
 
 // own takes the repair of gaps. It skips gaps that another process repairs, and gaps that changed meanwhile.
-func own(ctx context.Context, store state.Gaps, gaps []state.NotedGap, owner string, lasts time.Duration) (*ownership, error) {
+func own(
+	ctx context.Context, store state.Gaps, gaps []state.NotedGap, owner string, lasts time.Duration,
+) (*ownership, error) {
 	c := &ownership{store: store, run: rand.Text(), owner: owner, lasts: lasts}
 	for _, g := range gaps {
 		if g.Repair.Stage == state.GapRepairing && time.Now().Before(g.Repair.Expires) {

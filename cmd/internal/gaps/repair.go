@@ -26,11 +26,12 @@ import (
 
 // Job is a repair of gaps.
 type Job struct {
-	Config  *config.Config
-	Store   state.Gaps
-	Gaps    []state.NotedGap // the gaps, as read from Store
-	Births  state.Births     // nil if LeftOut is empty
-	LeftOut []state.Birth    // births of outputs whose sinks were left out, as read from Births; an audit of everything repairs them
+	Config *config.Config
+	Store  state.Gaps
+	Gaps   []state.NotedGap // the gaps, as read from Store
+	Births state.Births     // nil if LeftOut is empty
+	// births of outputs whose sinks were left out, as read from Births; an audit of everything repairs them
+	LeftOut []state.Birth
 	Audit   *auditor.Job
 	Exports []string // incremental exports with the items to compare. Default: everything is audited
 	Owner   string   // owner of the gaps during the repair, for status. Default: a random text
@@ -172,7 +173,8 @@ func (j *Job) result(was, done state.GapRepair) state.GapRepair {
 	slices.Sort(compared)
 	done.Sinks = slices.Compact(compared)
 	done.Stage = state.GapOpen
-	all := !slices.ContainsFunc(j.Config.SinksToRepair(), func(name string) bool { return !slices.Contains(done.Sinks, name) })
+	all := !slices.ContainsFunc(j.Config.SinksToRepair(),
+		func(name string) bool { return !slices.Contains(done.Sinks, name) })
 	if done.Left == 0 && all {
 		done.Stage = state.GapRepaired
 	}

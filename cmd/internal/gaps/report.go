@@ -70,7 +70,8 @@ func (r *Report) Write(w io.Writer) {
 		}
 	}
 	for _, l := range r.LeftOut {
-		fmt.Fprintf(w, "sink %s (%s) may miss changes: a process without it was started at %s\n", l.Sink, l.Output, l.Started.Format(time.RFC3339))
+		fmt.Fprintf(w, "sink %s (%s) may miss changes: a process without it was started at %s\n", l.Sink, l.Output,
+			l.Started.Format(time.RFC3339))
 	}
 	if len(r.Gaps)+len(r.LeftOut) == 0 {
 		fmt.Fprintln(w, "no gaps are noted")
@@ -90,14 +91,17 @@ func (r *Report) Write(w io.Writer) {
 func evidence(r state.GapRepair) (lines []string) {
 	if r.How != "" {
 		by := cli.Either(r.How == "export", "items of exports", "a full audit")
-		lines = append(lines, fmt.Sprintf("%s at %s: %s items of %s, %s differences, %s repaired, %s left", by, r.At.Format(time.RFC3339),
-			cli.Thousands(r.Items), strings.Join(r.Sinks, ", "), cli.Thousands(r.Differences), cli.Thousands(r.Repaired), cli.Thousands(r.Left)))
+		lines = append(lines, fmt.Sprintf("%s at %s: %s items of %s, %s differences, %s repaired, %s left", by,
+			r.At.Format(time.RFC3339),
+			cli.Thousands(r.Items), strings.Join(r.Sinks, ", "), cli.Thousands(r.Differences), cli.Thousands(r.Repaired),
+			cli.Thousands(r.Left)))
 	}
 	for _, path := range r.Exports {
 		lines = append(lines, "export "+path)
 	}
 	if r.Stage == state.GapRepairing {
-		lines = append(lines, fmt.Sprintf("a process repairs it; if that ended, another may from %s on", r.Expires.Format(time.RFC3339)))
+		lines = append(lines, fmt.Sprintf("a process repairs it; if that ended, another may from %s on",
+			r.Expires.Format(time.RFC3339)))
 	}
 	return lines
 }
@@ -109,10 +113,12 @@ func (r *Result) write(w io.Writer) {
 		fmt.Fprintf(w, "another process repairs the gaps\n")
 		return
 	case r.DryRun:
-		fmt.Fprintf(w, "%s compared, %s, of which %s would be repaired; nothing is written\n", cli.Count(d.Items, "item"), cli.Count(d.Differences, "difference"), cli.Thousands(d.Repaired))
+		fmt.Fprintf(w, "%s compared, %s, of which %s would be repaired; nothing is written\n", cli.Count(d.Items, "item"),
+			cli.Count(d.Differences, "difference"), cli.Thousands(d.Repaired))
 		return
 	}
-	fmt.Fprintf(w, "%s compared, %s, %s repaired, %s left\n", cli.Count(d.Items, "item"), cli.Count(d.Differences, "difference"), cli.Thousands(d.Repaired), cli.Thousands(d.Left))
+	fmt.Fprintf(w, "%s compared, %s, %s repaired, %s left\n", cli.Count(d.Items, "item"),
+		cli.Count(d.Differences, "difference"), cli.Thousands(d.Repaired), cli.Thousands(d.Left))
 	if len(r.LeftOut) > 0 {
 		fmt.Fprintf(w, "nothing is missing any more in %s\n", strings.Join(r.LeftOut, ", "))
 	}

@@ -25,7 +25,9 @@ func (w window) String() string {
 // unknown.
 func windowOf(g state.NotedGap) (window, error) {
 	if g.From.IsZero() {
-		return window{}, fmt.Errorf("%s: nothing tells since when changes were lost, so that no export can cover it: repair it with --audit", describe(g))
+		return window{}, fmt.Errorf(
+			"%s: nothing tells since when changes were lost, so that no export can cover it: repair it with --audit",
+			describe(g))
 	}
 	end := state.LastLost(g.Gap).Add(slack)
 	if whole := end.Truncate(time.Second); whole.Before(end) {
@@ -85,8 +87,8 @@ func missing(wanted, covered []window) (left []window) {
 	return left
 }
 
-// exportable divides a window into windows of exports: each has at least 15 minutes and at most 24 hours. A short window is
-// extended backwards, because its end may be the latest time that can be exported.
+// exportable divides a window into windows of exports: each has at least 15 minutes and at most 24 hours. A short
+// window is extended backwards, because its end may be the latest time that can be exported.
 func exportable(w window) (all []window) {
 	if w.to.Sub(w.from) < export.MinWindow {
 		w.from = w.to.Add(-export.MinWindow)
@@ -115,5 +117,6 @@ func notCovered(left []window) error {
 			texts = append(texts, e.String())
 		}
 	}
-	return fmt.Errorf("the exports do not cover the gaps: export the changes of %s, too, with NEW_AND_OLD_IMAGES, and name that export with --export; --start-export --bucket BUCKET does it", strings.Join(texts, ", and of "))
+	return fmt.Errorf(
+		"the exports do not cover the gaps: export the changes of %s, too, with NEW_AND_OLD_IMAGES, and name that export with --export; --start-export --bucket BUCKET does it", strings.Join(texts, ", and of "))
 }

@@ -14,8 +14,8 @@ var (
 	indent = regexp.MustCompile(`^ +`)
 )
 
-// render returns a page of Markdown as plain text. folder is that of the page in the repository. It knows the Markdown of the guides: headings, paragraphs, lists, tables
-// and blocks of code.
+// render returns a page of Markdown as plain text. folder is that of the page in the repository. It knows the Markdown
+// of the guides: headings, paragraphs, lists, tables and blocks of code.
 func render(markdown, folder string) string {
 	var r renderer
 	lines := strings.Split(strings.TrimRight(markdown, "\n"), "\n")
@@ -86,7 +86,8 @@ func (r *renderer) heading(line string) {
 	text := inline(strings.TrimLeft(line, "# "))
 	r.blank()
 	r.out.WriteString(text + "\n")
-	if underline := map[bool]string{true: "=", false: "-"}[strings.HasPrefix(line, "# ")]; !strings.HasPrefix(line, "###") {
+	if underline := map[bool]string{true: "=", false: "-"}[strings.HasPrefix(line, "# ")]; !strings.HasPrefix(line,
+		"###") {
 		r.out.WriteString(strings.Repeat(underline, utf8.RuneCountInString(text)) + "\n")
 	}
 }

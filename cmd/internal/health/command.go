@@ -62,7 +62,8 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	defer cancel()
 	v, ok, err := o.getVerdict(ctx)
 	if err != nil {
-		return fmt.Errorf("the consumer does not answer: %w (it listens where `tablewake consume --health` says; nobody else does)", err)
+		return fmt.Errorf(
+			"the consumer does not answer: %w (it listens where `tablewake consume --health` says; nobody else does)", err)
 	}
 	err = cli.Print(s.Out, o.format, v, v.write)
 	if err == nil && !ok {

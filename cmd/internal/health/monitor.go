@@ -11,7 +11,9 @@ import (
 
 // Options are the timeouts of a [Monitor].
 type Options struct {
-	Patience time.Duration // time without a finished record after which a consumer with pending records is stuck. It must be longer than sinks wait for a batch. Default: 2m
+	// time without a finished record after which a consumer with pending records is stuck. It must be longer than sinks
+	// wait for a batch. Default: 2m
+	Patience time.Duration
 	Silence  time.Duration // time without an answer after which a consumer is dead. Default: 30s
 	Every    time.Duration // interval of the [Server]'s calls of [Source], and their timeout. Default: 1s
 	Status   string        // the command that shows why shards are stopped. Default: tablewake status
@@ -131,14 +133,16 @@ func (m *Monitor) Verdict(now time.Time) Verdict {
 	case !f.Contact:
 		v.unready(Isolated, f.Reasons...)
 	case f.Pending > 0 && noProgress > m.o.Patience:
-		v.unready(Stuck, fmt.Sprintf("%s pending, and none was finished for %s: look at what %s", cli.Counted(f.Pending, "record", "is", "are"), round(noProgress),
+		v.unready(Stuck, fmt.Sprintf("%s pending, and none was finished for %s: look at what %s",
+			cli.Counted(f.Pending, "record", "is", "are"), round(noProgress),
 			cli.Either(f.Slowest == "", "the sinks answer", "the sink "+f.Slowest+" answers")))
 	case !f.Ready:
 		v.unready(Stuck, f.Reasons...)
 	}
 	v.Live = v.State != Dead // a restart does not help an isolated consumer: it continues once the lease table answers
 	if v.Stopped > 0 {
-		v.Reasons = append(v.Reasons, fmt.Sprintf("%s read no further: `%s` says why", cli.Counted(v.Stopped, "shard", "is", "are"), m.o.Status))
+		v.Reasons = append(v.Reasons, fmt.Sprintf("%s read no further: `%s` says why",
+			cli.Counted(v.Stopped, "shard", "is", "are"), m.o.Status))
 	}
 	return v
 }

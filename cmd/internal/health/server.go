@@ -64,7 +64,8 @@ func serve(l net.Listener, host string, monitor *Monitor, source Source, paths P
 	if paths.Page != nil {
 		mux.HandleFunc("GET /", s.servePage)
 	}
-	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: WriteTimeout}
+	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second,
+		WriteTimeout: WriteTimeout}
 	s.work.Go(func() { s.watch(ctx) })
 	s.work.Go(func() { _ = s.http.Serve(l) })
 	return s
@@ -153,7 +154,8 @@ func (s *Server) servePage(w http.ResponseWriter, r *http.Request) {
 	case !ownhost.Is(r, s.host):
 		ownhost.Forbid(w)
 	case !s.HasPage():
-		http.Error(w, "there is no page on this address: `tablewake consume --page` serves one to all who reach it; /livez, /readyz and /status answer", http.StatusNotFound)
+		http.Error(w,
+			"there is no page on this address: `tablewake consume --page` serves one to all who reach it; /livez, /readyz and /status answer", http.StatusNotFound)
 	default:
 		s.paths.Page.ServeHTTP(w, r)
 	}

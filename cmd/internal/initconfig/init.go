@@ -60,7 +60,8 @@ file, and changes nothing else. With --table and --sample, the table is not read
 	f := c.Flags()
 	f.StringVar(&o.table, "table", "", "name of the table")
 	f.StringArrayVar(&o.sample, "sample", nil, "file or folder of items to learn from, instead of the table")
-	f.StringSliceVar(&o.keys, "keys", nil, "names of the table's key attributes, partition key first (default: those of the table or the records)")
+	f.StringSliceVar(&o.keys, "keys", nil,
+		"names of the table's key attributes, partition key first (default: those of the table or the records)")
 	f.StringVar(&o.out, "out", "tablewake.yaml", "file to write; - is standard output")
 	f.StringVar(&o.modulePath, "module", "", "also write a Go module of this path, for code of your own")
 	return c
@@ -202,7 +203,8 @@ func (o *options) setKeys(s *sample.Sample) error {
 }
 
 // keyNames are usual names of key attributes, partition key first.
-var keyNames = [][2]string{{"PK", "SK"}, {"pk", "sk"}, {"partitionKey", "sortKey"}, {"PartitionKey", "SortKey"}, {"hashKey", "rangeKey"}, {"PK", ""}, {"pk", ""}, {"id", ""}, {"Id", ""}, {"ID", ""}}
+var keyNames = [][2]string{{"PK", "SK"}, {"pk", "sk"}, {"partitionKey", "sortKey"}, {"PartitionKey", "SortKey"},
+	{"hashKey", "rangeKey"}, {"PK", ""}, {"pk", ""}, {"id", ""}, {"Id", ""}, {"ID", ""}}
 
 // guessKeys returns the key attributes by their names, if all items have them; nil if no name is a usual one.
 func guessKeys(items []item.Image) []string {

@@ -20,14 +20,16 @@ var (
 	letters  = regexp.MustCompile(`^[A-Za-z][A-Za-z_-]*$`)
 	// usualWhole matches usual sort keys of items that exist once for a partition key. One item is enough to recognise
 	// them.
-	usualWhole = regexp.MustCompile(`^(CONFIG|DATA|DETAILS?|HEADER|INFO|META|METADATA|PROFILE|ROOT|SETTINGS|STATE|STATUS|SUMMARY|TOTALS?)$`)
+	usualWhole = regexp.MustCompile(
+		`^(CONFIG|DATA|DETAILS?|HEADER|INFO|META|METADATA|PROFILE|ROOT|SETTINGS|STATE|STATUS|SUMMARY|TOTALS?)$`)
 
 	isDate = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`)
 )
 
 const (
 	maxPrefixes = 50 // maximum number for a key attribute; an attribute with more holds data
-	maxInner    = 5  // maximum number of texts between the separators of a key attribute; an attribute with more holds data
+	// maximum number of texts between the separators of a key attribute; an attribute with more holds data
+	maxInner    = 5
 	maxEntities = 40 // maximum number of kinds in the file
 )
 
@@ -257,7 +259,8 @@ func nameEntities(entities []*draftEntity) {
 			second = k.key[1].last()
 		}
 		name := cmp.Or(pascal(second), pascal(first), "Item")
-		if first != "" && len(k.key) > 1 && !slices.ContainsFunc(k.key[1].tokens, func(t token) bool { return t.text == "" }) {
+		if first != "" && len(k.key) > 1 && !slices.ContainsFunc(k.key[1].tokens,
+			func(t token) bool { return t.text == "" }) {
 			if name = pascal(first); taken[name] {
 				name += pascal(second)
 			}
@@ -281,7 +284,8 @@ func (k *draftEntity) nameTokens() {
 		name := base
 		for n := 2; ; n++ {
 			other, taken := named[name]
-			if !taken || t.value != nil && other.value != nil && k.all(func(m item.Image) bool { return other.value(m) == t.value(m) }) {
+			if !taken || t.value != nil && other.value != nil &&
+				k.all(func(m item.Image) bool { return other.value(m) == t.value(m) }) {
 				named[name] = t
 				return name
 			}

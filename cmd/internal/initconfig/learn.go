@@ -91,8 +91,10 @@ var plainScalar = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 // sensitiveWords are words in usual names of private attributes. A word of more than four letters is also found inside
 // a longer word, as in useremail.
 var sensitiveWords = []string{
-	"email", "mail", "phone", "mobile", "password", "passwd", "secret", "token", "apikey", "ssn", "iban", "bankaccount", "cardnumber",
-	"creditcard", "cvv", "cvc", "passport", "birth", "dob", "firstname", "lastname", "fullname", "surname", "taxid", "ipaddress", "address",
+	"email", "mail", "phone", "mobile", "password", "passwd", "secret", "token", "apikey", "ssn", "iban", "bankaccount",
+	"cardnumber",
+	"creditcard", "cvv", "cvc", "passport", "birth", "dob", "firstname", "lastname", "fullname", "surname", "taxid",
+	"ipaddress", "address",
 }
 
 // looksSensitive reports whether a name is usual for a private attribute.
@@ -110,7 +112,8 @@ var (
 	beforeLastWord = regexp.MustCompile(`([A-Z])([A-Z][a-z])`)
 )
 
-// wordsOf returns the words of a name in lower case: card and number of cardNumber, CardNumber, CARD_NUMBER and card-number2.
+// wordsOf returns the words of a name in lower case: card and number of cardNumber, CardNumber, CARD_NUMBER and
+// card-number2.
 func wordsOf(name string) []string {
 	name = beforeLastWord.ReplaceAllString(name, "$1 $2")
 	name = beforeCapital.ReplaceAllString(name, "$1 $2")

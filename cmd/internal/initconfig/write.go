@@ -85,7 +85,8 @@ func (d *draft) write() string {
 		for _, k := range d.omitted {
 			items += len(k.items)
 		}
-		line("  # %s with fewer items, %s of the sample in all, left out: add those that you need.", cli.Count(n, "kind"), cli.Count(items, "item"))
+		line("  # %s with fewer items, %s of the sample in all, left out: add those that you need.", cli.Count(n, "kind"),
+			cli.Count(items, "item"))
 	}
 	d.writeSinks(line, table)
 	return b.String()
@@ -94,7 +95,8 @@ func (d *draft) write() string {
 func (d *draft) writeEntity(line func(string, ...any), k *draftEntity, s *entity.Sampled) {
 	comment := ""
 	if k.overlap != "" {
-		line("  # Keys of %s are also keys of %s: change the patterns, or give both a `when`, as in item.Type == \"%[1]s\".", k.name, k.overlap)
+		line("  # Keys of %s are also keys of %s: change the patterns, or give both a `when`, as in item.Type == \"%[1]s\".",
+			k.name, k.overlap)
 		comment = "# "
 	}
 	var key []string
@@ -121,12 +123,15 @@ func (d *draft) writeSinks(line func(string, ...any), table string) {
 	line("sinks:")
 	if by == "" {
 		line("  %s_items:", strings.ToLower(k.name))
-		line("    view: {of: %s, table: %s, key: {PK: '%s', SK: '{@key}'}, attributes: all}", k.name, scalar(table+"-views"), strings.ToUpper(k.name))
+		line("    view: {of: %s, table: %s, key: {PK: '%s', SK: '{@key}'}, attributes: all}", k.name, scalar(table+"-views"),
+			strings.ToUpper(k.name))
 	} else {
-		line("  # The items of %s by %s. `tablewake query view --local DIR` shows the rows.", k.name, item.PathText([]string{by}))
+		line("  # The items of %s by %s. `tablewake query view --local DIR` shows the rows.", k.name,
+			item.PathText([]string{by}))
 		line("  %s_by_%s:", strings.ToLower(k.name), strings.ToLower(notName.ReplaceAllString(by, "_")))
 		line("    view: {of: %s, table: %s, key: {PK: %s, SK: '{@key}'}, attributes: all}",
-			k.name, scalar(table+"-views"), scalar(strings.ToUpper(notName.ReplaceAllString(by, "_"))+"#{"+item.PathText([]string{by})+"}"))
+			k.name, scalar(table+"-views"), scalar(strings.ToUpper(notName.ReplaceAllString(by, "_"))+"#{"+
+				item.PathText([]string{by})+"}"))
 	}
 	if d.module {
 		line("  # Go code of your own, in extensions. `go run . replay` runs it with --custom %s.", moduleSink)
@@ -142,7 +147,8 @@ func (d *draft) writeSinks(line func(string, ...any), table string) {
 	line("  # documents:")
 	line("  #   search: {of: %s, connection: os, index: %s, create: on_start}   # and: connections: {os: {opensearch: 'https://...'}}", k.name, bucketName(k.name))
 	line("  # mail:")
-	line("  #   notify: {queue: %s-events, events: [created]}   # and: detect: {created: {of: %s, op: [INSERT]}}", table, k.name)
+	line("  #   notify: {queue: %s-events, events: [created]}   # and: detect: {created: {of: %s, op: [INSERT]}}", table,
+		k.name)
 	line("")
 	line("# Where changes go that cannot be delivered.")
 	line("# dead_letters: {bucket: %s-dead}", bucketName(table))
@@ -177,7 +183,8 @@ func (d *draft) masked() string {
 func (d *draft) stateOf(k *draftEntity, s *entity.Sampled) string {
 	best, bestScore := "", 0
 	for name, m := range s.Members {
-		if slices.Contains(d.keys, name) || looksSensitive(name) || m.Kind() != item.KindS || m.Kinds[item.KindS]*2 < len(k.items) {
+		if slices.Contains(d.keys, name) || looksSensitive(name) || m.Kind() != item.KindS ||
+			m.Kinds[item.KindS]*2 < len(k.items) {
 			continue
 		}
 		values := make(map[string]bool)

@@ -25,8 +25,8 @@ type Key struct {
 	Canonical  item.Key
 }
 
-// Parse reads --key. Attributes whose type is neither written nor declared in the configuration are strings. table is the
-// prefix of the key; "" for none.
+// Parse reads --key. Attributes whose type is neither written nor declared in the configuration are strings. table is
+// the prefix of the key; "" for none.
 func Parse(text string, cfg *config.Config, table string) (Key, error) {
 	first, _, _ := strings.Cut(text, ",")
 	if strings.Index(first, "=") < 1 { // in a canonical key, = begins a binary value
@@ -85,8 +85,10 @@ func (k Key) Check(cfg *config.Config) error {
 			return cli.Usagef("--key: %s is no key attribute of the table, whose key is %s", name, strings.Join(names, ", "))
 		}
 	}
-	if _, values, err := k.Canonical.Decode(); !k.Attributes.Exists() && k.Canonical != "" && err == nil && len(values) != len(names) {
-		return cli.Usagef("--key: %s is no key of the table, whose key is %s; %s", k.Canonical, strings.Join(names, ", "), Usage)
+	if _, values, err := k.Canonical.Decode(); !k.Attributes.Exists() && k.Canonical != "" && err == nil &&
+		len(values) != len(names) {
+		return cli.Usagef("--key: %s is no key of the table, whose key is %s; %s", k.Canonical, strings.Join(names, ", "),
+			Usage)
 	}
 	return nil
 }
@@ -105,8 +107,8 @@ func (k Key) Matches(c *record.Change, m *mask.Mask) bool {
 	return true
 }
 
-// Nameless returns the values of a canonical key under invented names in the same order. The real names are unknown without a
-// record or the table.
+// Nameless returns the values of a canonical key under invented names in the same order. The real names are unknown
+// without a record or the table.
 func Nameless(k item.Key) (item.Image, error) {
 	_, values, err := k.Decode()
 	if err != nil {

@@ -44,7 +44,9 @@ func Each(ctx context.Context, cfg *config.Config, letters deadletter.Store, do 
 }
 
 // Options returns the options to redrive all letters of cfg's pipeline.
-func Options(ctx context.Context, cfg *config.Config, stores sinks.Stores, letters deadletter.Store, p *pipeline.Pipeline) (redrive.Options, error) {
+func Options(
+	ctx context.Context, cfg *config.Config, stores sinks.Stores, letters deadletter.Store, p *pipeline.Pipeline,
+) (redrive.Options, error) {
 	o := redrive.Options{Pipeline: p, Letters: letters, Decoder: sinks.Decoder(cfg), Name: cfg.Name}
 	var err error
 	if o.Mask, err = sinks.Mask(cfg); err != nil {

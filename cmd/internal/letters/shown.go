@@ -29,7 +29,8 @@ func Mask(m *mask.Mask, l pipeline.DeadLetter) pipeline.DeadLetter {
 		return l
 	}
 	d := record.NewDecoder(record.DecoderOptions{
-		StreamARN: l.StreamARN, Table: l.Table, EpochZero: true, DynamoDBLocal: true, TableInKey: strings.Contains(string(l.Key), "!"),
+		StreamARN: l.StreamARN, Table: l.Table, EpochZero: true, DynamoDBLocal: true,
+		TableInKey: strings.Contains(string(l.Key), "!"),
 	})
 	page, err := d.Decode(l.Raw)
 	switch {
@@ -96,7 +97,8 @@ type LetterJSON struct {
 
 // NewLetterJSON converts a letter, without its ID.
 func NewLetterJSON(l pipeline.DeadLetter) LetterJSON {
-	out := LetterJSON{Sink: l.Sink, Sinks: l.Sinks, Class: l.Class, Error: l.Error, Key: l.Key, Sequence: l.Sequence, Time: l.Time}
+	out := LetterJSON{Sink: l.Sink, Sinks: l.Sinks, Class: l.Class, Error: l.Error, Key: l.Key, Sequence: l.Sequence,
+		Time: l.Time}
 	if json.Valid(l.Raw) && utf8.Valid(l.Raw) {
 		out.Record = l.Raw
 	} else {
@@ -107,7 +109,8 @@ func NewLetterJSON(l pipeline.DeadLetter) LetterJSON {
 
 // Line formats a letter for a list: ID, time, sink, key and error.
 func (l LetterJSON) Line() string {
-	return fmt.Sprintf("%s  %s  %s  %s  %s: %s", l.ID, l.Time.UTC().Format(time.RFC3339), EverySink(cmp.Or(l.Sink, strings.Join(l.Sinks, ","))), l.Key, l.Class, l.Error)
+	return fmt.Sprintf("%s  %s  %s  %s  %s: %s", l.ID, l.Time.UTC().Format(time.RFC3339),
+		EverySink(cmp.Or(l.Sink, strings.Join(l.Sinks, ","))), l.Key, l.Class, l.Error)
 }
 
 // EverySink returns the sink of a letter for people. A letter of an undecodable record belongs to all sinks: its sink

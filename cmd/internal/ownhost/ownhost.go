@@ -48,5 +48,6 @@ func Loopback(l net.Listener) bool {
 
 // Forbid answers a request that names another host.
 func Forbid(w http.ResponseWriter) {
-	http.Error(w, "the Host of this request is not this machine's: ask 127.0.0.1, or the address that is listened on", http.StatusForbidden)
+	http.Error(w, "the Host of this request is not this machine's: ask 127.0.0.1, or the address that is listened on",
+		http.StatusForbidden)
 }

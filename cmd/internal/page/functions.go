@@ -9,11 +9,13 @@ func functionsPanel(r *fleet.Report) panel {
 	for i := range r.Functions {
 		f := &r.Functions[i]
 		if len(f.Mappings) == 0 {
-			t.Rows = append(t.Rows, []cell{{Text: f.Name}, {Text: "no mapping", Tone: warn}, {}, {Text: f.AgeText()}, {Text: f.LossText()}, {}, {}, {}})
+			t.Rows = append(t.Rows, []cell{{Text: f.Name}, {Text: "no mapping", Tone: warn}, {}, {Text: f.AgeText()},
+				{Text: f.LossText()}, {}, {}, {}})
 		}
 		for _, m := range f.Mappings {
 			t.Rows = append(t.Rows, []cell{
-				{Text: f.Name}, mappingState(m), lastBatch(m), {Text: f.AgeText()}, {Text: f.LossText()}, {Text: m.ID}, {Text: m.Failed.Text(r.At)}, {Text: m.Source},
+				{Text: f.Name}, mappingState(m), lastBatch(m), {Text: f.AgeText()}, {Text: f.LossText()}, {Text: m.ID},
+				{Text: m.Failed.Text(r.At)}, {Text: m.Source},
 			})
 		}
 	}
@@ -33,7 +35,8 @@ func functionLag(r *fleet.Report) total {
 	if worst == nil {
 		return total{Label: "Behind by", Scope: all, Value: unknown, Tone: dim, Note: "no batch in the last ten minutes"}
 	}
-	return total{Label: "Behind by", Scope: all, Value: worst.AgeText(), Note: "largest iterator age of the last ten minutes"}
+	return total{Label: "Behind by", Scope: all, Value: worst.AgeText(),
+		Note: "largest iterator age of the last ten minutes"}
 }
 
 func mappingState(m fleet.Mapping) cell {

@@ -47,7 +47,8 @@ func findProblems(o Options, s Status, now time.Time) []problem {
 	}
 	if s.FleetError != "" {
 		found = append(found, problem{Kind: fleet.NotLookedAt, Scope: all, Tone: warn,
-			Text: "what all consumers share could not be read: " + s.FleetError, Do: "`tablewake status " + o.Flags + "` says more; it is tried again"})
+			Text: "what all consumers share could not be read: " + s.FleetError,
+			Do:   "`tablewake status " + o.Flags + "` says more; it is tried again"})
 	}
 	slices.SortStableFunc(found, func(a, b problem) int { return cmp.Compare(severity(b.Tone), severity(a.Tone)) })
 	for i := range found {
@@ -93,7 +94,8 @@ func processProblems(s Status) []problem {
 	case s.State == health.Dead:
 		return of(bad, "is dead", "restart it: nothing else helps")
 	case s.State == health.Isolated:
-		return of(bad, "has lost contact, and reads nothing", "look at the network and at the state table; it goes on by itself, and others take its shards meanwhile")
+		return of(bad, "has lost contact, and reads nothing",
+			"look at the network and at the state table; it goes on by itself, and others take its shards meanwhile")
 	case s.State == health.Stuck:
 		return of(bad, "is stuck", "no restart helps; mend the cause, and it goes on")
 	case s.State == health.Starting && len(s.Reasons) > 1: // a step of the start failed
@@ -108,10 +110,12 @@ func sinkProblems(s Status, now time.Time) (found []problem) {
 		return nil
 	}
 	for _, k := range s.Consumer.Sinks {
-		p := problem{Kind: fleet.FailingSink, Subject: k.Sink, Scope: thisProcess, Tone: bad, Do: "mend the cause, and the sink continues by itself"}
+		p := problem{Kind: fleet.FailingSink, Subject: k.Sink, Scope: thisProcess, Tone: bad,
+			Do: "mend the cause, and the sink continues by itself"}
 		switch {
 		case k.Failing != nil:
-			p.Text = fleet.FailingText(state.SinkTrouble{Sink: k.Sink, Pending: k.Pending, Error: k.Error, Blocked: k.Blocked}, max(now.Sub(*k.Failing), 0))
+			p.Text = fleet.FailingText(state.SinkTrouble{Sink: k.Sink, Pending: k.Pending, Error: k.Error, Blocked: k.Blocked},
+				max(now.Sub(*k.Failing), 0))
 		case k.Blocked > 0:
 			p.Text = "sink " + k.Sink + ": " + fleet.BlockedText(k.Blocked)
 		default:
@@ -137,8 +141,11 @@ func letterProblems(o Options, s Status, now time.Time) []problem {
 		return nil
 	}
 	return []problem{{
-		Kind: fleet.DeadLetters, Scope: thisProcess, Tone: warn, Text: cli.Count(n, "change") + " went to dead letters since this consumer started, the last " + since(s.Consumer.LastLetter, now) + " ago",
-		Do: "`tablewake redrive " + o.Flags + " --list` shows those that are left, and why; mend the cause, then run it without --list",
+		Kind: fleet.DeadLetters, Scope: thisProcess, Tone: warn,
+		Text: cli.Count(n, "change") + " went to dead letters since this consumer started, the last " +
+			since(s.Consumer.LastLetter, now) + " ago",
+		Do: "`tablewake redrive " + o.Flags +
+			" --list` shows those that are left, and why; mend the cause, then run it without --list",
 	}}
 }
 
@@ -162,7 +169,9 @@ func newHeadline(s Status, problems []problem) headline {
 	case s.Fleet == nil && s.Consumer == nil:
 		return headline{"Looking", busy, "Nothing is known yet: a look is under way.", ""}
 	case s.Fleet == nil:
-		return headline{"Well so far", good, fmt.Sprintf("This consumer is well and reads %s. All the others are unknown yet.", cli.Count(len(s.Consumer.Shards), "shard")), ""}
+		return headline{"Well so far", good, fmt.Sprintf(
+			"This consumer is well and reads %s. All the others are unknown yet.", cli.Count(len(s.Consumer.Shards), "shard")),
+			""}
 	}
 	return headline{"Well", good, wellText(s.Fleet), ""}
 }
@@ -186,7 +195,8 @@ func wellText(r *fleet.Report) string {
 			reading++
 		}
 	}
-	text := fmt.Sprintf("All is well: %s %s.", cli.Counted(alive, "consumer", "reads", "read"), cli.Count(reading, "shard"))
+	text := fmt.Sprintf("All is well: %s %s.", cli.Counted(alive, "consumer", "reads", "read"),
+		cli.Count(reading, "shard"))
 	if n := len(r.NotLive); n > 0 {
 		text += " " + cli.Counted(n, "sink", "is", "are") + " being filled."
 	}

@@ -18,7 +18,8 @@ func ledgersPanel(s Status) panel {
 	if len(l.Sinks) > 0 {
 		p = p.add(block{Scope: thisProcess, Table: sinkLedgers(l.Sinks), ID: "ledger-sinks"})
 	}
-	balance := block{Scope: thisProcess, Text: "Both balance: every record, and every delivery, is in one of these counts.", Tone: good}
+	balance := block{Scope: thisProcess,
+		Text: "Both balance: every record, and every delivery, is in one of these counts.", Tone: good}
 	if err := l.Check(); err != nil {
 		balance.Text, balance.Tone = "They do not balance, which is a bug of tablewake: "+err.Error(), bad
 	}
@@ -50,7 +51,8 @@ func sinkLedgers(by map[string]pipeline.SinkLedger) *table {
 			noEffect += n
 		}
 		row := []cell{{Text: sink}}
-		for _, n := range []int64{k.Routed, k.Written, k.Superseded, noEffect, k.Coalesced, k.Suppressed, k.DeadLettered, k.Quarantined, k.Revoked, k.Pending} {
+		for _, n := range []int64{k.Routed, k.Written, k.Superseded, noEffect, k.Coalesced, k.Suppressed, k.DeadLettered,
+			k.Quarantined, k.Revoked, k.Pending} {
 			row = append(row, counted(n))
 		}
 		t.Rows = append(t.Rows, row)

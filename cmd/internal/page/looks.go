@@ -23,7 +23,9 @@ type Looks struct {
 }
 
 // NewLooks returns a Looks that pauses after each look. problem returns the text of an error.
-func NewLooks(pause time.Duration, problem func(error) string, look func(context.Context) (*fleet.Report, error)) *Looks {
+func NewLooks(
+	pause time.Duration, problem func(error) string, look func(context.Context) (*fleet.Report, error),
+) *Looks {
 	l := &Looks{pause: pause, wanted: make(chan struct{}, 1), next: make(chan struct{})}
 	l.look = func(ctx context.Context) (*fleet.Report, error) {
 		r, err := look(ctx)

@@ -49,7 +49,8 @@ type part struct {
 }
 
 // partNames are the parts in the order of the page. Each is a template.
-var partNames = []string{"verdict", "totals", "problems", "sinks", "shards", "letters", "gaps", "fills", "consumers", "ledgers", "foot"}
+var partNames = []string{"verdict", "totals", "problems", "sinks", "shards", "letters", "gaps", "fills", "consumers",
+	"ledgers", "foot"}
 
 // New returns a Page. Close ends the streams of its viewers.
 func New(o Options) *Page {
@@ -62,7 +63,8 @@ func New(o Options) *Page {
 	p := &Page{o: o, mux: http.NewServeMux(), done: make(chan struct{})}
 	p.mux.HandleFunc("GET /{$}", p.servePage)
 	p.mux.HandleFunc("GET /events", p.serveEvents)
-	for path, kind := range map[string]string{"page.css": "text/css; charset=utf-8", "page.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"} {
+	for path, kind := range map[string]string{"page.css": "text/css; charset=utf-8",
+		"page.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"} {
 		p.mux.HandleFunc("GET /"+path, serveAsset(path, kind))
 	}
 	return p
@@ -108,7 +110,8 @@ func (p *Page) servePage(w http.ResponseWriter, r *http.Request) {
 		}{p.o.Pipeline, !r.URL.Query().Has("paused"), parts})
 	}
 	if err != nil {
-		http.Error(w, "the page cannot be rendered, which is a bug: /status has the same as JSON", http.StatusInternalServerError)
+		http.Error(w, "the page cannot be rendered, which is a bug: /status has the same as JSON",
+			http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

@@ -30,7 +30,10 @@ func processSinks(c *fleet.Process, now time.Time) block {
 	t := newTable("Sinks, since this process started", "Sink", "State", "#Rate", "#Pending",
 		"#Oldest that waits", "#Keys blocked", "~Why")
 	sorted := slices.Clone(c.Sinks)
-	slices.SortStableFunc(sorted, func(a, b fleet.ProcessSink) int { return severity(sinkTone(&b)) - severity(sinkTone(&a)) })
+	slices.SortStableFunc(sorted, func(a, b fleet.ProcessSink) int {
+		return severity(sinkTone(&b)) - severity(
+			sinkTone(&a))
+	})
 	for _, k := range sorted {
 		state := cell{Text: "writes", Tone: good}
 		if k.Failing != nil {
@@ -55,7 +58,8 @@ func processSinks(c *fleet.Process, now time.Time) block {
 // failingSinks returns the failing sinks in the notes of consumers.
 func failingSinks(r *fleet.Report) []block {
 	if len(r.Sinks) == 0 {
-		return []block{note(cli.Either(r.Note == "", "No consumer notes a sink that fails.", "Unknown: a function notes no failing sinks."), dim)}
+		return []block{note(cli.Either(r.Note == "", "No consumer notes a sink that fails.",
+			"Unknown: a function notes no failing sinks."), dim)}
 	}
 	t := newTable("Failing sinks, as consumers note them", "Sink", "Consumer", "#Fails for", "#Pending",
 		"#Oldest that waits", "~Why")
@@ -109,7 +113,8 @@ func sinkTone(k *fleet.ProcessSink) tone {
 // lettersPanel shows the dead letters by sink and reason, with the command.
 func lettersPanel(o Options, s Status) panel {
 	p := panel{Title: "Dead letters"}
-	list := "`tablewake redrive " + o.Flags + " --list` shows each with its reason; mend the cause, then run it without --list."
+	list := "`tablewake redrive " + o.Flags +
+		" --list` shows each with its reason; mend the cause, then run it without --list."
 	l := fleetLetters(s)
 	switch {
 	case l == nil:
@@ -241,9 +246,11 @@ func fillsPanel(s Status) panel {
 		if run == sinks.RebuildRun {
 			run = "replay --rebuild"
 		}
-		t.Rows = append(t.Rows, []cell{{Text: f.Sink}, phase, parts, items, optionalRate(f.Rate), left, {Text: cmp.Or(run, "–")}})
+		t.Rows = append(t.Rows, []cell{{Text: f.Sink}, phase, parts, items, optionalRate(f.Rate), left,
+			{Text: cmp.Or(run, "–")}})
 	}
-	return p.add(block{Scope: all, Table: t, ID: "fills-table"}, block{Text: "Rate and time left are averages since the start of the backfill.", Tone: dim})
+	return p.add(block{Scope: all, Table: t, ID: "fills-table"},
+		block{Text: "Rate and time left are averages since the start of the backfill.", Tone: dim})
 }
 
 // consumersPanel shows the consumers, silent ones first.

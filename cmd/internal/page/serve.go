@@ -26,7 +26,8 @@ func ServeReports(ctx context.Context, o fleet.PageRequest) error {
 		return fmt.Errorf("--serve: %w", err)
 	}
 	if !o.Everywhere && !ownhost.Loopback(l) {
-		return errors.Join(cli.Usagef("--serve %s: whoever reaches this address reads the page: --page says that this is meant", o.Addr), l.Close())
+		return errors.Join(cli.Usagef(
+			"--serve %s: whoever reaches this address reads the page: --page says that this is meant", o.Addr), l.Close())
 	}
 	fmt.Fprintf(o.Log, "page: http://%s/\n", l.Addr())
 	return serveReports(ctx, l, o)
@@ -44,7 +45,8 @@ func serveReports(ctx context.Context, l net.Listener, o fleet.PageRequest) erro
 	mux.Handle("GET /", p)
 	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) { writeReport(w, r, looks) })
 	host := ownhost.Part(o.Addr)
-	server := &http.Server{ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second, WriteTimeout: health.WriteTimeout,
+	server := &http.Server{ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 5 * time.Second,
+		WriteTimeout: health.WriteTimeout,
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !ownhost.Is(r, host) {
 				ownhost.Forbid(w)

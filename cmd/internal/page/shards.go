@@ -66,7 +66,8 @@ func worstBlock(r *fleet.Report) []block {
 		if sh.FailingFor != nil {
 			why = "its reads fail: " + cmp.Or(sh.Failing, unknown)
 		}
-		t.Rows = append(t.Rows, slices.Delete(append(shardRow(r, &sh, 0), cell{Text: why}), checkpointColumn, checkpointColumn+1))
+		t.Rows = append(t.Rows, slices.Delete(append(shardRow(r, &sh, 0), cell{Text: why}), checkpointColumn,
+			checkpointColumn+1))
 	}
 	blocks := []block{{Scope: all, Table: t, ID: "worst"}}
 	return append(blocks, more(len(worst)-maxWorst)...)
@@ -132,7 +133,8 @@ func lineage(r *fleet.Report, stream fleet.Listing, folds *int) []block {
 		if len(shards) > foldSize {
 			title = fmt.Sprintf("Lineage, shards %s to %s: ", count(from+1), count(from+len(some)))
 		}
-		blocks = append(blocks, block{Fold: title + in.Text(""), Open: len(shards) <= openBelow, Table: t, ID: fmt.Sprintf("lineage-%d", *folds)})
+		blocks = append(blocks, block{Fold: title + in.Text(""), Open: len(shards) <= openBelow, Table: t,
+			ID: fmt.Sprintf("lineage-%d", *folds)})
 	}
 	return blocks
 }
@@ -212,7 +214,8 @@ func processShards(reads []fleet.ProcessShard, now time.Time) []block {
 			agoCell(sh.LastRead, now), agoCell(sh.LastDone, now), {Text: sh.Checkpoint},
 		})
 	}
-	blocks := []block{{Scope: thisProcess, Fold: "It reads " + cli.Count(len(reads), "shard"), Open: len(reads) <= openBelow, Table: t, ID: "reads"}}
+	blocks := []block{{Scope: thisProcess, Fold: "It reads " + cli.Count(len(reads), "shard"),
+		Open: len(reads) <= openBelow, Table: t, ID: "reads"}}
 	if n := len(reads) - maxReads; n > 0 {
 		blocks = append(blocks, block{Text: fmt.Sprintf("and %s more, none of them worse", count(n)), Tone: dim})
 	}

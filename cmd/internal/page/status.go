@@ -7,8 +7,9 @@ import (
 
 // Status is the data of the page, and the answer of a consumer's /status.
 type Status struct {
-	*health.Verdict                // verdict of this process; nil: it is not a consumer
-	Consumer        *fleet.Process `json:"consumer,omitempty"`    // this process; nil: it is not a consumer, or it is starting
-	Fleet           *fleet.Report  `json:"fleet,omitempty"`       // all consumers; nil: there was no look yet
-	FleetError      string         `json:"fleet_error,omitempty"` // error of the last look at all consumers
+	*health.Verdict // verdict of this process; nil: it is not a consumer
+	// this process; nil: it is not a consumer, or it is starting
+	Consumer   *fleet.Process `json:"consumer,omitempty"`
+	Fleet      *fleet.Report  `json:"fleet,omitempty"`       // all consumers; nil: there was no look yet
+	FleetError string         `json:"fleet_error,omitempty"` // error of the last look at all consumers
 }

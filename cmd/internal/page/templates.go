@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-var templates = template.Must(template.New("").Funcs(template.FuncMap{"prose": prose, "depth": depthClass}).ParseFS(assets, "assets/page.html"))
+var templates = template.Must(template.New("").Funcs(template.FuncMap{"prose": prose,
+	"depth": depthClass}).ParseFS(assets, "assets/page.html"))
 
 // prose escapes a text, and marks the parts in backquotes as code.
 func prose(text string) template.HTML {

@@ -12,7 +12,8 @@ func totals(s Status) []total {
 	var out []total
 	leased := s.Fleet != nil && len(s.Fleet.Functions) == 0 // otherwise there are no consumers and no leases to count
 	if c := s.Consumer; c != nil {
-		lag := total{Label: "Behind by", Scope: thisProcess, Value: unknown, Tone: dim, Note: "age of the oldest change that is not everywhere"}
+		lag := total{Label: "Behind by", Scope: thisProcess, Value: unknown, Tone: dim,
+			Note: "age of the oldest change that is not everywhere"}
 		if c.Lag != nil {
 			lag.Value, lag.Tone = ageOf(*c.Lag), plain
 		}
@@ -31,7 +32,8 @@ func totals(s Status) []total {
 		for _, k := range c.Sinks {
 			pending = max(pending, k.Pending)
 		}
-		out = append(out, read, total{Label: "Pending", Scope: thisProcess, Value: count(pending), Note: "changes of the sink with the most"})
+		out = append(out, read, total{Label: "Pending", Scope: thisProcess, Value: count(pending),
+			Note: "changes of the sink with the most"})
 	case leased:
 		var pending int64
 		for _, c := range s.Fleet.Consumers {
@@ -39,7 +41,8 @@ func totals(s Status) []total {
 				pending += c.Pending
 			}
 		}
-		out = append(out, fleetTotal(s.Fleet, total{Label: "Pending", Scope: all, Value: count(pending), Note: "records read, not everywhere yet"}))
+		out = append(out, fleetTotal(s.Fleet, total{Label: "Pending", Scope: all, Value: count(pending),
+			Note: "records read, not everywhere yet"}))
 	}
 	if leased {
 		out = append(out, shardsTotal(s.Fleet), consumersTotal(s.Fleet))
@@ -112,7 +115,8 @@ func hasUnread(sh *fleet.Shard) certainty {
 // lossTotal returns the time until the stream drops the first unread record.
 func lossTotal(s Status) total {
 	r := s.Fleet
-	t := total{Label: "First loss in", Scope: all, Value: unknown, Tone: dim, Note: "until the stream drops a record that is not everywhere"}
+	t := total{Label: "First loss in", Scope: all, Value: unknown, Tone: dim,
+		Note: "until the stream drops a record that is not everywhere"}
 	if r == nil {
 		t.Note = whyUnknown(s)
 		return t
@@ -157,7 +161,8 @@ func shardsTotal(r *fleet.Report) total {
 	for i := range r.Shards {
 		states[r.Shards[i].State]++
 	}
-	t := total{Label: "Shards being read", Scope: all, Value: count(states[fleet.Reading]), Note: states.Text(fleet.Reading)}
+	t := total{Label: "Shards being read", Scope: all, Value: count(states[fleet.Reading]),
+		Note: states.Text(fleet.Reading)}
 	switch {
 	case states[fleet.Stopped] > 0:
 		t.Tone = bad
@@ -230,7 +235,8 @@ func gapsTotal(s Status) total {
 		return t
 	}
 	n := len(s.Fleet.Gaps)
-	t.Value, t.Tone, t.Note = count(n), plain, fmt.Sprintf("%s lost before they were read", cli.Either(n == 0, "no records were", "ranges of records"))
+	t.Value, t.Tone, t.Note = count(n), plain, fmt.Sprintf("%s lost before they were read",
+		cli.Either(n == 0, "no records were", "ranges of records"))
 	if n > 0 {
 		t.Tone = warn
 	}

@@ -21,9 +21,12 @@ const (
 	logEvery = time.Minute
 )
 
-// Wait calls do, a step of a start, until it succeeds, fails permanently, or [Start] has passed. It returns the result of
-// the last call. Wait logs a failure once a minute. onFailure, which may be nil, is called at each transient failure.
-func Wait[T any](ctx context.Context, log *slog.Logger, step string, onFailure func(step string, err error), do func() (T, error)) (T, error) {
+// Wait calls do, a step of a start, until it succeeds, fails permanently, or [Start] has passed. It returns the result
+// of the last call. Wait logs a failure once a minute. onFailure, which may be nil, is called at each transient
+// failure.
+func Wait[T any](
+	ctx context.Context, log *slog.Logger, step string, onFailure func(step string, err error), do func() (T, error),
+) (T, error) {
 	var backoff pipeline.Backoff
 	var logged time.Time
 	began := time.Now()
@@ -39,7 +42,8 @@ func Wait[T any](ctx context.Context, log *slog.Logger, step string, onFailure f
 		}
 		if time.Since(logged) >= logEvery {
 			logged = time.Now()
-			log.LogAttrs(ctx, slog.LevelWarn, "a start waits for a server", slog.String("step", step), slog.Duration("for_at_most", left.Round(time.Second)), slog.String("error", err.Error()))
+			log.LogAttrs(ctx, slog.LevelWarn, "a start waits for a server", slog.String("step", step),
+				slog.Duration("for_at_most", left.Round(time.Second)), slog.String("error", err.Error()))
 		}
 		if pipeline.Sleep(ctx, min(backoff.Delay(attempt, after), left)) != nil {
 			return got, err

@@ -28,10 +28,13 @@ type costFlags struct {
 }
 
 func (f *costFlags) addCost(c *cobra.Command) {
-	c.Flags().StringSliceVar(&f.items, "items", nil, "compute the cost of filling from these items: JSON lines or the data files of an export")
+	c.Flags().StringSliceVar(&f.items, "items", nil,
+		"compute the cost of filling from these items: JSON lines or the data files of an export")
 	c.Flags().StringSliceVar(&f.keys, "keys", nil, "names of the table's key attributes, partition key first, for --items")
-	c.Flags().Int64Var(&f.total, "total", 0, "number of items of the table (default: DynamoDB's count, or the number of --items)")
-	c.Flags().IntVar(&f.sample, "sample", 1000, "with --live: compute the cost of filling from this many items of the table, of 2 MB at most; 0 reads none")
+	c.Flags().Int64Var(&f.total, "total", 0,
+		"number of items of the table (default: DynamoDB's count, or the number of --items)")
+	c.Flags().IntVar(&f.sample, "sample", 1000,
+		"with --live: compute the cost of filling from this many items of the table, of 2 MB at most; 0 reads none")
 	c.Flags().Float64Var(&f.price, "write-price", writePrice.Dollars*1e6, "US dollars a million write units")
 }
 
@@ -40,7 +43,8 @@ var writePrice, readPrice = awscost.DynamoDBUnits()
 
 // cost is the cost of filling the sinks that are new or wait.
 type cost struct {
-	Unknown string     `json:"unknown,omitempty"` // reason why the cost is unknown, with what to do; then the sinks are absent
+	// reason why the cost is unknown, with what to do; then the sinks are absent
+	Unknown string     `json:"unknown,omitempty"`
 	Sampled int64      `json:"sampled_items"`
 	Items   int64      `json:"items"` // of the table
 	Price   float64    `json:"dollars_a_million_write_units"`
@@ -194,10 +198,12 @@ func (c *cost) write(w io.Writer) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "sink\titems\tentries\twrite units\tdollars\t")
 	for _, s := range c.Sinks {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%.2f\t\n", s.Sink, cli.Thousands(s.Items), cli.Thousands(s.Entries), cli.Thousands(int64(s.WriteUnits)), s.Dollars)
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%.2f\t\n", s.Sink, cli.Thousands(s.Items), cli.Thousands(s.Entries),
+			cli.Thousands(int64(s.WriteUnits)), s.Dollars)
 	}
 	_ = tw.Flush()
 	if c.Table != nil && c.Table.ScanUnits > 0 {
-		fmt.Fprintf(w, "backfill --scan reads the table for about %s read units, $%.2f\n", cli.Thousands(int64(c.Table.ScanUnits+0.5)), c.Table.ScanUnits*readPrice.Dollars)
+		fmt.Fprintf(w, "backfill --scan reads the table for about %s read units, $%.2f\n",
+			cli.Thousands(int64(c.Table.ScanUnits+0.5)), c.Table.ScanUnits*readPrice.Dollars)
 	}
 }

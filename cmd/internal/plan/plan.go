@@ -67,7 +67,9 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	changes, err := sinks.CompareOutputs(ctx, cfg, opened)
 	if errors.Is(err, dynamo.ErrNoTable) {
-		fmt.Fprintf(s.Err, cli.Warning+"the state table %s is missing: the pipeline never ran, or its state was lost (`tablewake adopt` tells)\n", cfg.State.Table.Name)
+		fmt.Fprintf(s.Err, cli.Warning+
+			"the state table %s is missing: the pipeline never ran, or its state was lost (`tablewake adopt` tells)\n",
+			cfg.State.Table.Name)
 		changes, err = sinks.AddedOutputs(cfg), nil
 	}
 	if err != nil {
@@ -95,17 +97,18 @@ type report struct {
 
 // sinkPlan describes the effect of the file on the output of one sink.
 type sinkPlan struct {
-	Sink        string        `json:"sink"`
-	Target      string        `json:"target"`
-	Change      string        `json:"change"` // unchanged, new, changed or removed
-	Stage       string        `json:"stage"`  // live, waiting, filling or settling; "" if nothing was written
-	Settings    []settingJSON `json:"settings,omitempty"`
-	Problem     string        `json:"problem,omitempty"`
-	Todo        string        `json:"to_do,omitempty"`      // what to do
-	Command     string        `json:"command,omitempty"`    // the command to run
-	Note        string        `json:"note,omitempty"`       // information that needs no action
-	LeftThere   []string      `json:"left_there,omitempty"` // removed sinks whose rows or documents are in the target of this one
-	Underivable []string      `json:"not_derivable,omitempty"`
+	Sink     string        `json:"sink"`
+	Target   string        `json:"target"`
+	Change   string        `json:"change"` // unchanged, new, changed or removed
+	Stage    string        `json:"stage"`  // live, waiting, filling or settling; "" if nothing was written
+	Settings []settingJSON `json:"settings,omitempty"`
+	Problem  string        `json:"problem,omitempty"`
+	Todo     string        `json:"to_do,omitempty"`   // what to do
+	Command  string        `json:"command,omitempty"` // the command to run
+	Note     string        `json:"note,omitempty"`    // information that needs no action
+	// removed sinks whose rows or documents are in the target of this one
+	LeftThere   []string `json:"left_there,omitempty"`
+	Underivable []string `json:"not_derivable,omitempty"`
 
 	isUnfilled bool // a backfill of the sink has not begun
 }

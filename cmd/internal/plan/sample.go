@@ -28,7 +28,8 @@ type tableCost struct {
 }
 
 func (t *tableCost) write(w io.Writer) {
-	fmt.Fprintf(w, "the table has %s items of %s bytes together, by DynamoDB's count, which is up to six hours old", cli.Thousands(t.Items), cli.Thousands(t.Bytes))
+	fmt.Fprintf(w, "the table has %s items of %s bytes together, by DynamoDB's count, which is up to six hours old",
+		cli.Thousands(t.Items), cli.Thousands(t.Bytes))
 	if t.SampleUnits > 0 {
 		fmt.Fprintf(w, "; the sample took %g read units", t.SampleUnits)
 	}
@@ -50,13 +51,16 @@ type sampleReader struct {
 }
 
 // openTable opens the source table. It sets c.Table, or c.Unknown if the table cannot be read.
-func (o *options) openTable(ctx context.Context, cfg *config.Config, decoder record.SnapshotOptions, c *cost) (*sampleReader, error) {
+func (o *options) openTable(
+	ctx context.Context, cfg *config.Config, decoder record.SnapshotOptions, c *cost,
+) (*sampleReader, error) {
 	sdk, err := target.LoadAWS(ctx)
 	if err != nil {
 		return nil, err
 	}
 	table, err := scan.New(ctx, scan.Options{
-		Client: dynamodb.NewFromConfig(sdk), Table: cmp.Or(cfg.Source.Tables[0].ARN, cfg.Source.Tables[0].Name), Decoder: decoder,
+		Client: dynamodb.NewFromConfig(sdk), Table: cmp.Or(cfg.Source.Tables[0].ARN, cfg.Source.Tables[0].Name),
+		Decoder:  decoder,
 		Segments: sampleSegments, PageItems: (o.sample + sampleSegments - 1) / sampleSegments, Time: time.Now(),
 	})
 	if err != nil {
@@ -69,7 +73,8 @@ func (o *options) openTable(ctx context.Context, cfg *config.Config, decoder rec
 
 // unknown returns the reason why the cost is unknown, with what to do.
 func unknown(err error) string {
-	return fmt.Sprintf("%v; `tablewake template -o policies --for backfill` prints the rights; or name some items of the table with --items FILE --keys PK,SK", err)
+	return fmt.Sprintf(
+		"%v; `tablewake template -o policies --for backfill` prints the rights; or name some items of the table with --items FILE --keys PK,SK", err)
 }
 
 // units returns the consumed read units.

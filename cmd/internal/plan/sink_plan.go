@@ -56,11 +56,13 @@ func newSinkPlan(c sinks.OutputChange, flags, source string) sinkPlan {
 	case c.Birth.Stage == state.Filling, c.Birth.Stage == state.Settling:
 		p.Todo = "the backfill " + c.Birth.Run + " fills it, or was interrupted: repeat the command that began it"
 	case !c.Birth.LeftOut.IsZero():
-		p.Todo = "it may miss changes: a process without it was started at " + c.Birth.LeftOut.Format(time.RFC3339) + "; an audit finds and repairs them"
+		p.Todo = "it may miss changes: a process without it was started at " + c.Birth.LeftOut.Format(time.RFC3339) +
+			"; an audit finds and repairs them"
 		p.Command = "tablewake gaps " + flags + " --repair --audit"
 	}
 	if p.Todo == "" && c.CanBeFilled && c.Birth.Begun && c.Birth.Run == "" && strings.Contains(flags, " --live") {
-		p.Note = "it holds what changed since its first start at " + c.Birth.Made.Format(time.RFC3339) + "; items of before that did not change since are only in it after `" + backfill + "`"
+		p.Note = "it holds what changed since its first start at " + c.Birth.Made.Format(time.RFC3339) +
+			"; items of before that did not change since are only in it after `" + backfill + "`"
 	}
 	p.isUnfilled = c.CanBeFilled && (c.Kind == sinks.Added || c.Waits || c.Birth.Stage == state.Waiting)
 	if c.Kind != sinks.Unchanged || c.Birth.Stage != state.Live {
@@ -77,9 +79,11 @@ func removedTodo(c sinks.OutputChange) string {
 	kind, name, _ := strings.Cut(c.Target, " ")
 	switch kind {
 	case "table":
-		return fmt.Sprintf("its rows stay in the table %s, with _tw.view = %s, and what is remembered of them in the state; delete the rows, or the table if no other sink writes there. "+missesChanges, name, c.Sink)
+		return fmt.Sprintf(
+			"its rows stay in the table %s, with _tw.view = %s, and what is remembered of them in the state; delete the rows, or the table if no other sink writes there. "+missesChanges, name, c.Sink)
 	case "index":
-		return "its documents stay in the index " + name + ": delete the index if no other sink writes there. " + missesChanges
+		return "its documents stay in the index " + name + ": delete the index if no other sink writes there. " +
+			missesChanges
 	case "bucket":
 		return "its objects stay in the bucket and prefix " + strings.TrimSpace(name) +
 			": delete them there, or keep them: they are the history"
@@ -105,7 +109,8 @@ func (p *sinkPlan) write(w io.Writer) {
 		fmt.Fprintf(w, "    %s\n", p.Problem)
 	}
 	if len(p.LeftThere) > 0 {
-		fmt.Fprintf(w, "    what %s wrote is left in the same place, and a key that both have becomes a dead letter: give the sink its former name, or a place of its own, or delete that first\n", strings.Join(p.LeftThere, ", "))
+		fmt.Fprintf(w,
+			"    what %s wrote is left in the same place, and a key that both have becomes a dead letter: give the sink its former name, or a place of its own, or delete that first\n", strings.Join(p.LeftThere, ", "))
 	}
 	if p.Todo != "" {
 		fmt.Fprintf(w, "    %s\n", p.Todo)

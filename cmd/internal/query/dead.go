@@ -133,7 +133,8 @@ func (d *deadOptions) show(ctx context.Context, box letterBox, out *cli.Results)
 	return box.letters(ctx, func(l pipeline.DeadLetter) error {
 		letter := letters.MaskedJSON(box.mask, l)
 		return out.Add(letter, func() string {
-			return fmt.Sprintf("%s  %s  %s: %s", letters.EverySink(letter.Sink), letter.Key, letter.Class, firstLine(letter.Error))
+			return fmt.Sprintf("%s  %s  %s: %s", letters.EverySink(letter.Sink), letter.Key, letter.Class,
+				firstLine(letter.Error))
 		})
 	})
 }
@@ -161,7 +162,8 @@ func (k quarantinedKey) text() string {
 	if k.Letters == 0 {
 		reason = "its letters are delivered; a redrive lets it go"
 	}
-	return fmt.Sprintf("%s  %s  %s since %s  %s", k.Sink, k.Key, cli.Count(k.Letters, "letter"), k.Since.Format(time.RFC3339), reason)
+	return fmt.Sprintf("%s  %s  %s since %s  %s", k.Sink, k.Key, cli.Count(k.Letters, "letter"),
+		k.Since.Format(time.RFC3339), reason)
 }
 
 func quarantined(ctx context.Context, box letterBox, out *cli.Results) error {

@@ -42,7 +42,8 @@ func groupsOf(f state.Fingerprint, t view.Table) view.Groups {
 		}
 		// The name is that of a count, or ends in its kind.
 		kind := "count"
-		if at := strings.LastIndexByte(name, '.'); at >= 0 && slices.Contains([]string{"sum", "min", "max", "distinct"}, name[at+1:]) {
+		if at := strings.LastIndexByte(name, '.'); at >= 0 &&
+			slices.Contains([]string{"sum", "min", "max", "distinct"}, name[at+1:]) {
 			name, kind = name[:at], name[at+1:]
 		}
 		g.Values = append(g.Values, view.Value{Name: name, Of: kind})

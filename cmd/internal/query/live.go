@@ -59,7 +59,8 @@ func tableOf(s config.Sink) view.Table {
 // viewReader opens the view table in args, or the only one.
 func (l liveStores) viewReader(ctx context.Context, args []string) (view.Reader, view.Table, shards, error) {
 	names, of := l.tables()
-	name, err := choose(args, names, l.cfg.File+" has no views and no aggregates", "view table", "name one of the view tables")
+	name, err := choose(args, names, l.cfg.File+" has no views and no aggregates", "view table",
+		"name one of the view tables")
 	if err != nil {
 		return nil, view.Table{}, shards{}, err
 	}
@@ -194,7 +195,8 @@ func (l liveStores) queues(ctx context.Context, args []string, out *cli.Results)
 		}
 		w := queueCount{Sink: s.Name, Queue: s.Notify.Queue, Messages: n.Visible, InFlight: n.InFlight}
 		if err := out.Add(w, func() string {
-			return fmt.Sprintf("%s  queue %s: about %s messages wait, and %s are received and not deleted", w.Sink, w.Queue, w.Messages, w.InFlight)
+			return fmt.Sprintf("%s  queue %s: about %s messages wait, and %s are received and not deleted", w.Sink, w.Queue,
+				w.Messages, w.InFlight)
 		}); err != nil {
 			return err
 		}

@@ -120,8 +120,8 @@ func (o overview) events(context.Context) error {
 	return err
 }
 
-// dead prints the counts of dead letters and quarantined keys, if there are any. A redrive that was interrupted can leave keys
-// without letters.
+// dead prints the counts of dead letters and quarantined keys, if there are any. A redrive that was interrupted can
+// leave keys without letters.
 func (o overview) dead(ctx context.Context, log *slog.Logger) error {
 	box := folderBox(o.dir, log)
 	var n int64

@@ -114,7 +114,8 @@ func (q *viewQuery) parse() (err error) {
 	low, high, ok := cutKeys(q.between)
 	switch {
 	case !ok || low == "" && high == "":
-		return cli.Usagef(`--between takes two sort keys, as 2026-01,2026-03; one of them may be empty, and a key with a comma is written as {"S":"a,b"}`)
+		return cli.Usagef(
+			`--between takes two sort keys, as 2026-01,2026-03; one of them may be empty, and a key with a comma is written as {"S":"a,b"}`)
 	case q.pk == "":
 		return cli.Usagef("--between is of a partition: name it with --pk")
 	}

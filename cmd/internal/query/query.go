@@ -65,7 +65,8 @@ queue: events says about how many messages wait there. A kind is needed.`,
 	}
 	f := c.PersistentFlags()
 	f.StringVar(&o.local, "local", "", "the folder that a replay or a consumer wrote")
-	f.BoolVar(&o.live, "live", false, "the real stores that the configuration names, with the AWS credentials of this shell")
+	f.BoolVar(&o.live, "live", false,
+		"the real stores that the configuration names, with the AWS credentials of this shell")
 	f.StringVarP(&o.config, "config", "c", "", "with --live: the configuration file (default tablewake.yaml)")
 	f.IntVarP(&o.limit, "limit", "n", 0, "at most so many results (0: all; default all, of a search 10)")
 	_ = c.MarkPersistentFlagDirname("local")
@@ -90,9 +91,12 @@ func (o *options) check() error {
 	return nil
 }
 
-// run runs a query on the --local folder, or with --live on the real stores. It locks the folder, so that no replay writes to it
-// meanwhile.
-func (o *options) run(ctx context.Context, s cli.Streams, folder func(local.Dir, *cli.Results) error, live func(liveStores, *cli.Results) error) error {
+// run runs a query on the --local folder, or with --live on the real stores. It locks the folder, so that no replay
+// writes to it meanwhile.
+func (o *options) run(
+	ctx context.Context, s cli.Streams, folder func(local.Dir, *cli.Results) error,
+	live func(liveStores, *cli.Results) error,
+) error {
 	if err := o.check(); err != nil {
 		return err
 	}

@@ -68,10 +68,12 @@ With --live a read without --pk scans the whole table.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&q.pk, "pk", "", "only rows with this partition key; of a view with shards without the shard, or with {@shard}")
+	f.StringVar(&q.pk, "pk", "",
+		"only rows with this partition key; of a view with shards without the shard, or with {@shard}")
 	f.StringVar(&q.pkPrefix, "pk-prefix", "", "only rows whose partition key begins so")
 	f.StringVar(&q.beginsWith, "begins-with", "", "only rows whose sort key begins so")
-	f.StringVar(&q.between, "between", "", "with --pk: only rows whose sort key is between A and B or one of them; A or B may be empty: `A,B`")
+	f.StringVar(&q.between, "between", "",
+		"with --pk: only rows whose sort key is between A and B or one of them; A or B may be empty: `A,B`")
 	f.BoolVar(&q.reverse, "reverse", false, "the greatest keys first")
 	f.StringVar(&q.after, "after", "", "with --pk: continue behind a read, from the cursor that it printed")
 	f.BoolVar(&q.typed, "typed", false, "JSON with DynamoDB's types")
@@ -79,7 +81,9 @@ With --live a read without --pk scans the whole table.`,
 }
 
 // show prints the rows of a table.
-func (q viewQuery) show(ctx context.Context, db view.Reader, t view.Table, spread shards, out *cli.Results, errs io.Writer) error {
+func (q viewQuery) show(
+	ctx context.Context, db view.Reader, t view.Table, spread shards, out *cli.Results, errs io.Writer,
+) error {
 	rows, partition, err := q.rows(ctx, db, t, spread)
 	if err != nil {
 		return err
@@ -114,7 +118,8 @@ func chooseTable(ctx context.Context, db *sqlite.Store, args []string) (view.Tab
 	for i, t := range tables {
 		have[i] = t.Name
 	}
-	name, err := choose(args, have, "the folder holds no views: its configuration has none", "view table", "name one of the view tables")
+	name, err := choose(args, have, "the folder holds no views: its configuration has none", "view table",
+		"name one of the view tables")
 	if err != nil {
 		return view.Table{}, err
 	}

@@ -28,7 +28,8 @@ type Narrowing struct {
 // Add adds the flags.
 func (n *Narrowing) Add(c *cobra.Command) {
 	f := c.Flags()
-	f.StringSliceVar(&n.Types, "type", nil, "only items with this value of the attribute Type, or ATTRIBUTE=VALUE; several are alternatives")
+	f.StringSliceVar(&n.Types, "type", nil,
+		"only items with this value of the attribute Type, or ATTRIBUTE=VALUE; several are alternatives")
 	f.StringVar(&n.KeyPrefix, "key-prefix", "", "only items whose partition key begins so")
 	f.StringVar(&n.Filter, "filter", "", "only items for which this expression is true: 'item.Total > 100'")
 }
@@ -39,7 +40,8 @@ func (n *Narrowing) Given() bool { return len(n.Types) > 0 || n.KeyPrefix != "" 
 // Of returns the items of a table with this partition key that the flags select; nil: all.
 func (n *Narrowing) Of(cfg *config.Config, partitionKey string) (*snapshot.Narrowing, error) {
 	narrowing, err := snapshot.NewNarrowing(snapshot.NarrowingOptions{
-		Types: n.Types, KeyPrefix: n.KeyPrefix, PartitionKey: partitionKey, Filter: n.Filter, Env: expr.Env{Attributes: cfg.Attributes},
+		Types: n.Types, KeyPrefix: n.KeyPrefix, PartitionKey: partitionKey, Filter: n.Filter,
+		Env: expr.Env{Attributes: cfg.Attributes},
 	})
 	if err != nil {
 		return nil, cli.Usagef("%w", err)

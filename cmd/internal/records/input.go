@@ -63,7 +63,9 @@ func (in *Input) Decoder(cfg *config.Config) record.DecoderOptions {
 
 // Pages yields the decoded pages of saved records, for commands that run no pipeline. An error ends the sequence; the
 // page of an error may have changes.
-func (in *Input) Pages(ctx context.Context, cfg *config.Config, s cli.Streams, paths []string) iter.Seq2[*record.Page, error] {
+func (in *Input) Pages(
+	ctx context.Context, cfg *config.Config, s cli.Streams, paths []string,
+) iter.Seq2[*record.Page, error] {
 	return func(yield func(*record.Page, error) bool) {
 		src, err := replay.Open(in.Source(cfg, s, paths))
 		if err != nil {
@@ -131,16 +133,20 @@ func (r *Reporting) mixed() bool {
 // Warn prints warnings about the whole input.
 func (r *Reporting) Warn(w io.Writer) {
 	if r.epochZero {
-		fmt.Fprintln(w, cli.Warning+"the records do not name their stream: they count as older than those of any stream that is named; --stream-arn names it")
+		fmt.Fprintln(w, cli.Warning+
+			"the records do not name their stream: they count as older than those of any stream that is named; --stream-arn names it")
 	}
 	if r.Ended && !r.records {
 		fmt.Fprintln(w, cli.Warning+"the input has no records")
 	}
 	if r.operation != "" {
-		fmt.Fprintf(w, cli.Warning+"some records have the eventName %q; DynamoDB writes INSERT, MODIFY and REMOVE. Their images say what they are\n", r.operation)
+		fmt.Fprintf(w, cli.Warning+
+			"some records have the eventName %q; DynamoDB writes INSERT, MODIFY and REMOVE. Their images say what they are\n",
+			r.operation)
 	}
 	if r.foreign != "" {
-		fmt.Fprintf(w, cli.Warning+"some records are of the table %s, which the source of the configuration does not name\n", r.foreign)
+		fmt.Fprintf(w, cli.Warning+"some records are of the table %s, which the source of the configuration does not name\n",
+			r.foreign)
 	}
 }
 

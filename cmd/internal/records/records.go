@@ -29,7 +29,8 @@ type Period struct{ from, to string }
 
 // Add adds --from and --to.
 func (p *Period) Add(c *cobra.Command) {
-	c.Flags().StringVar(&p.from, "from", "", "of archives in S3, only changes created at this time or later: 2026-01-31, or 2026-01-31T12:00:00Z")
+	c.Flags().StringVar(&p.from, "from", "",
+		"of archives in S3, only changes created at this time or later: 2026-01-31, or 2026-01-31T12:00:00Z")
 	c.Flags().StringVar(&p.to, "to", "", "of archives in S3, only changes created before this time")
 }
 
@@ -53,7 +54,8 @@ func parseTime(flag, text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, cli.Usagef("%s %q is no time: write it as 2026-01-31 (UTC), or as 2026-01-31T12:00:00Z", flag, text)
+	return time.Time{}, cli.Usagef("%s %q is no time: write it as 2026-01-31 (UTC), or as 2026-01-31T12:00:00Z", flag,
+		text)
 }
 
 // Open opens o.Paths in their order. A path is a file, a folder, - or an archive s3://BUCKET/PREFIX, of which only the
@@ -182,7 +184,8 @@ func (c *chain) Progress() replay.Progress {
 }
 
 func sum(a, b replay.Progress) replay.Progress {
-	return replay.Progress{Bytes: a.Bytes + b.Bytes, TotalBytes: a.TotalBytes + b.TotalBytes, Files: a.Files + b.Files, TotalFiles: a.TotalFiles + b.TotalFiles}
+	return replay.Progress{Bytes: a.Bytes + b.Bytes, TotalBytes: a.TotalBytes + b.TotalBytes, Files: a.Files + b.Files,
+		TotalFiles: a.TotalFiles + b.TotalFiles}
 }
 
 // Close closes the remaining inputs.

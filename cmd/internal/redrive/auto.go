@@ -24,7 +24,10 @@ type Auto struct {
 }
 
 // StartAuto starts the automatic redrive for a run of p; nil if cfg does not enable it.
-func StartAuto(ctx context.Context, in *records.Input, cfg *config.Config, opened sinks.Stores, p *pipeline.Pipeline, log io.Writer, verbose bool) (*Auto, error) {
+func StartAuto(
+	ctx context.Context, in *records.Input, cfg *config.Config, opened sinks.Stores, p *pipeline.Pipeline, log io.Writer,
+	verbose bool,
+) (*Auto, error) {
 	if cfg.DeadLetters == nil || !cfg.DeadLetters.AutoRedrive {
 		return nil, nil
 	}

@@ -145,13 +145,17 @@ func (o *options) check(cfg *config.Config) error {
 	case o.to != "" && !toKnown:
 		return cli.Usagef("--to %q: %s has no such sink", o.to, cfg.File)
 	case o.to == "" && o.sink != "" && !known && !o.discard && !o.list:
-		return cli.Usagef("--sink %q: %s has no such sink; --to SINK moves its letters to one that it has, --discard removes them, --list shows them", o.sink, cfg.File)
+		return cli.Usagef(
+			"--sink %q: %s has no such sink; --to SINK moves its letters to one that it has, --discard removes them, --list shows them", o.sink, cfg.File)
 	}
 	return o.Check()
 }
 
 // redriveOptions returns the options to redrive all letters of a pipeline.
-func redriveOptions(ctx context.Context, in *records.Input, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, p *pipeline.Pipeline) (redrive.Options, error) {
+func redriveOptions(
+	ctx context.Context, in *records.Input, cfg *config.Config, opened sinks.Stores, kept deadletter.Store,
+	p *pipeline.Pipeline,
+) (redrive.Options, error) {
 	o, err := letters.Options(ctx, cfg, opened, kept, p)
 	o.Decoder = in.Decoder(cfg)
 	return o, err
@@ -166,12 +170,15 @@ func (o *options) announceRemoved(ctx context.Context, cfg *config.Config, ro re
 	}
 	n := report.Sinks[o.sink].Letters
 	action := cli.Either(o.to == "", "to be discarded", "to be moved to "+o.to)
-	fmt.Fprintf(s.Err, "%s of the sink %s, which %s has no more, %s %s\n", cli.Count(n, "letter"), o.sink, cfg.File, cli.Either(n == 1, "is", "are"), action)
+	fmt.Fprintf(s.Err, "%s of the sink %s, which %s has no more, %s %s\n", cli.Count(n, "letter"), o.sink, cfg.File,
+		cli.Either(n == 1, "is", "are"), action)
 	return nil
 }
 
 // deliver redrives the selected letters, and prints the report.
-func (o *options) deliver(ctx context.Context, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, s cli.Streams) error {
+func (o *options) deliver(
+	ctx context.Context, cfg *config.Config, opened sinks.Stores, kept deadletter.Store, s cli.Streams,
+) error {
 	bar := cli.NewCountProgress(s.Err, "redriving")
 	opts := []sinks.Option{sinks.WithExtensions(s.Extensions...), sinks.Redrive()}
 	if len(s.Extensions) == 0 {
@@ -188,7 +195,8 @@ func (o *options) deliver(ctx context.Context, cfg *config.Config, opened sinks.
 	if err != nil {
 		return err
 	}
-	ro.Sink, ro.To, ro.Key, ro.Classes, ro.DryRun, ro.Discard = o.sink, o.to, item.Key(o.key), o.classes, o.dryRun, o.discard
+	ro.Sink, ro.To, ro.Key, ro.Classes, ro.DryRun, ro.Discard = o.sink, o.to, item.Key(o.key), o.classes, o.dryRun,
+		o.discard
 	if _, known := cfg.Sink(o.sink); o.sink != "" && !known {
 		if err := o.announceRemoved(ctx, cfg, ro, s); err != nil {
 			return err

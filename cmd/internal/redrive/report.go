@@ -35,7 +35,8 @@ func (o *options) write(w io.Writer, r redrive.Report) {
 			"letters", "delivered", "superseded", "discarded", "failed", "waiting", "keys let go", "keys quarantined",
 		}, func(s redrive.SinkReport) []int64 {
 			return []int64{
-				int64(s.Letters), int64(s.Delivered), int64(s.Superseded), int64(s.Discarded), int64(s.Failed), int64(s.Waiting), int64(s.Released), int64(s.Held),
+				int64(s.Letters), int64(s.Delivered), int64(s.Superseded), int64(s.Discarded), int64(s.Failed), int64(s.Waiting),
+				int64(s.Released), int64(s.Held),
 			}
 		})
 	}

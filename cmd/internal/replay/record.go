@@ -90,7 +90,8 @@ func (o recordOptions) run(ctx context.Context, s cli.Streams) error {
 		return cli.Usagef("no AWS Region: give --region, or set AWS_REGION")
 	}
 	if len(mask.Patterns()) == 0 {
-		fmt.Fprintln(s.Err, "nothing will be masked in the recording: "+cli.Either(o.config == "", "with -c FILE what it says is sensitive is", "treat it like the table"))
+		fmt.Fprintln(s.Err, "nothing will be masked in the recording: "+cli.Either(o.config == "",
+			"with -c FILE what it says is sensitive is", "treat it like the table"))
 	}
 	client := dynamodbstreams.NewFromConfig(cfg, func(c *dynamodbstreams.Options) {
 		if o.endpoint != "" {
@@ -181,20 +182,23 @@ func (o recordOptions) report(s cli.Streams, r shardreader.Recording, mask *mask
 			Gaps        []gapJSON `json:"gaps"`
 		}{r.Stream.ARN, r.Records, r.Bytes, r.Shards, r.Undecodable, maskedPaths, r.Masked, r.LeftOut, gaps})
 	}
-	fmt.Fprintf(w, "%s of %s of %s in %s\n", cli.Count(r.Records, "record"), cli.Count(r.Shards, "shard"), r.Stream.ARN, o.out)
+	fmt.Fprintf(w, "%s of %s of %s in %s\n", cli.Count(r.Records, "record"), cli.Count(r.Shards, "shard"), r.Stream.ARN,
+		o.out)
 	if r.Undecodable > 0 {
 		fmt.Fprintf(w, "%s of them could not be decoded, and are in the file as they came\n", cli.Thousands(r.Undecodable))
 	}
 	switch {
 	case len(maskedPaths) > 0:
-		fmt.Fprintf(w, "masked in %s of them: %s (--unmasked writes them as they are)\n", cli.Thousands(r.Masked), strings.Join(maskedPaths, ", "))
+		fmt.Fprintf(w, "masked in %s of them: %s (--unmasked writes them as they are)\n", cli.Thousands(r.Masked),
+			strings.Join(maskedPaths, ", "))
 	case o.config == "":
 		fmt.Fprintln(w, "nothing is masked: with -c FILE what it says is sensitive would be")
 	default:
 		fmt.Fprintln(w, "nothing is masked: treat the file like the table")
 	}
 	if r.LeftOut > 0 {
-		fmt.Fprintf(w, "left out: %s that could not be decoded: what is sensitive there is unknown\n", cli.Count(r.LeftOut, "record"))
+		fmt.Fprintf(w, "left out: %s that could not be decoded: what is sensitive there is unknown\n",
+			cli.Count(r.LeftOut, "record"))
 	}
 	writeGaps(w, r.Gaps)
 	return nil

@@ -69,7 +69,8 @@ compared by version: a replay never puts back what a newer change has written.`,
 	o.Period.Add(c)
 	f := c.Flags()
 	f.BoolVar(&o.fresh, "fresh", false, "empty the --local folder first")
-	f.BoolVar(&o.rebuild, "rebuild", false, "replay the whole history into empty views and aggregates: nothing is refused for its age")
+	f.BoolVar(&o.rebuild, "rebuild", false,
+		"replay the whole history into empty views and aggregates: nothing is refused for its age")
 	f.StringSliceVar(&o.custom, "custom", nil, "run these Go sinks too: sinks that are custom, and on_ENTITY of sinks.On")
 	f.BoolVar(&o.notify, "notify", false, "publish notifications too")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "log what the pipeline does to standard error")
@@ -84,7 +85,8 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	}
 	switch {
 	case o.Local == "" && !o.Live:
-		return cli.Usagef("replay never touches real stores by itself: give --local DIR for embedded stores in a folder, or --live for the real ones")
+		return cli.Usagef(
+			"replay never touches real stores by itself: give --local DIR for embedded stores in a folder, or --live for the real ones")
 	case o.fresh && o.Live:
 		return cli.Usagef("--fresh empties a --local folder; real stores are not emptied")
 	}
@@ -180,7 +182,9 @@ func finishRebuild(ctx context.Context, cfg *config.Config, stores sinks.Stores)
 }
 
 // runPipeline runs the pipeline and shows the progress.
-func (o *options) runPipeline(ctx context.Context, cfg *config.Config, p *pipeline.Pipeline, in *records.Reporting, bar *cli.Progress) (Summary, error) {
+func (o *options) runPipeline(
+	ctx context.Context, cfg *config.Config, p *pipeline.Pipeline, in *records.Reporting, bar *cli.Progress,
+) (Summary, error) {
 	sum, err := Run(ctx, cfg.Name, p, in, nil, bar, func() {
 		pr := in.Progress()
 		bar.UpdateBytes(pr.Bytes, pr.TotalBytes, p.Ledger().Source.Read)
@@ -198,7 +202,8 @@ func (o *options) runPipeline(ctx context.Context, cfg *config.Config, p *pipeli
 func (o *options) exitError(sum Summary, broken *replay.BrokenError, err error) error {
 	switch {
 	case sum.Interrupted:
-		return cli.Exit(cli.ExitInterrupted, errors.Join(errors.New("interrupted before the end; the same command continues"), err))
+		return cli.Exit(cli.ExitInterrupted, errors.Join(errors.New("interrupted before the end; the same command continues"),
+			err))
 	case err != nil:
 		return err
 	case !sum.Balanced:

@@ -117,11 +117,16 @@ var outcomeTexts = []struct {
 	outcome, text string
 	count         func(pipeline.SinkLedger) int64
 }{
-	{"superseded", "a newer version of the item was stored already", func(l pipeline.SinkLedger) int64 { return l.Superseded }},
-	{"coalesced", "a later change of the item was written in its place", func(l pipeline.SinkLedger) int64 { return l.Coalesced }},
-	{"suppressed", "held back, as notifications are without --notify", func(l pipeline.SinkLedger) int64 { return l.Suppressed }},
-	{"quarantined", "not tried, because an earlier change of the item is a dead letter", func(l pipeline.SinkLedger) int64 { return l.Quarantined }},
-	{"revoked", "left to another consumer, which took over the shard", func(l pipeline.SinkLedger) int64 { return l.Revoked }},
+	{"superseded", "a newer version of the item was stored already",
+		func(l pipeline.SinkLedger) int64 { return l.Superseded }},
+	{"coalesced", "a later change of the item was written in its place",
+		func(l pipeline.SinkLedger) int64 { return l.Coalesced }},
+	{"suppressed", "held back, as notifications are without --notify",
+		func(l pipeline.SinkLedger) int64 { return l.Suppressed }},
+	{"quarantined", "not tried, because an earlier change of the item is a dead letter",
+		func(l pipeline.SinkLedger) int64 { return l.Quarantined }},
+	{"revoked", "left to another consumer, which took over the shard",
+		func(l pipeline.SinkLedger) int64 { return l.Revoked }},
 }
 
 // writeOutcomes explains the outcomes of sinks.

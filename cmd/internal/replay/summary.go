@@ -18,23 +18,29 @@ import (
 
 // Summary is the result of a run: the output of `replay -o json` and `consume -o json`.
 type Summary struct {
-	Pipeline         string          `json:"pipeline"`
-	Records          int64           `json:"records"`
-	Seconds          float64         `json:"seconds"`
-	RecordsPerSecond float64         `json:"records_per_second,omitempty"` // only for a run that never waits for new records
+	Pipeline string  `json:"pipeline"`
+	Records  int64   `json:"records"`
+	Seconds  float64 `json:"seconds"`
+	// only for a run that never waits for new records
+	RecordsPerSecond float64         `json:"records_per_second,omitempty"`
 	Interrupted      bool            `json:"interrupted"`
 	Ledger           pipeline.Ledger `json:"ledger"`
 	Balanced         bool            `json:"balanced"`
-	NoEntity         int64           `json:"no_entity,omitempty"`    // changes that the filters keep and whose item belongs to no entity
-	DeadLetters      string          `json:"dead_letters,omitempty"` // the command that lists the dead letters; "": there are none
-	Redrive          string          `json:"redrive,omitempty"`      // the command that delivers the dead letters
-	Errors           []string        `json:"errors,omitempty"`       // errors of broken input files
-	Silent           []SilentSink    `json:"silent,omitempty"`       // sinks that wrote none of many changes
+	// changes that the filters keep and whose item belongs to no entity
+	NoEntity int64 `json:"no_entity,omitempty"`
+	// the command that lists the dead letters; "": there are none
+	DeadLetters string       `json:"dead_letters,omitempty"`
+	Redrive     string       `json:"redrive,omitempty"` // the command that delivers the dead letters
+	Errors      []string     `json:"errors,omitempty"`  // errors of broken input files
+	Silent      []SilentSink `json:"silent,omitempty"`  // sinks that wrote none of many changes
 }
 
-// Run runs a pipeline, and returns its summary. It calls report five times a second, which updates bar, and removes bar at
-// the end.
-func Run(ctx context.Context, name string, p *pipeline.Pipeline, src pipeline.Source, c pipeline.Committer, bar *cli.Progress, report func()) (Summary, error) {
+// Run runs a pipeline, and returns its summary. It calls report five times a second, which updates bar, and removes bar
+// at the end.
+func Run(
+	ctx context.Context, name string, p *pipeline.Pipeline, src pipeline.Source, c pipeline.Committer, bar *cli.Progress,
+	report func(),
+) (Summary, error) {
 	ticking, stop := context.WithCancel(ctx)
 	var ticker sync.WaitGroup
 	ticker.Go(func() {
@@ -75,7 +81,8 @@ func (s Summary) Print(to cli.Streams, f cli.Format, cfg *config.Config, t *targ
 	return cli.Print(to.Out, f, s, s.Write)
 }
 
-// DeadLetterError returns the error of a command whose records could not all be decoded and delivered; nil if they were.
+// DeadLetterError returns the error of a command whose records could not all be decoded and delivered; nil if they
+// were.
 func (s Summary) DeadLetterError() error {
 	if s.Ledger.GivenUp() > 0 {
 		return cli.Exit(cli.ExitDeadLetters, nil)
@@ -116,7 +123,8 @@ func (s Summary) Write(w io.Writer) {
 		fmt.Fprintf(w, "THE LEDGER DOES NOT BALANCE: %v\n", err)
 	}
 	if s.DeadLetters != "" {
-		fmt.Fprintf(w, "\n%s could not be decoded or delivered: look with `%s`\n", cli.Thousands(s.Ledger.GivenUp()), s.DeadLetters)
+		fmt.Fprintf(w, "\n%s could not be decoded or delivered: look with `%s`\n", cli.Thousands(s.Ledger.GivenUp()),
+			s.DeadLetters)
 		fmt.Fprintf(w, "once the cause is mended, deliver them with `%s`\n", s.Redrive)
 	}
 }
@@ -124,10 +132,12 @@ func (s Summary) Write(w io.Writer) {
 // writeSinks prints the counts of each sink, and the reasons of dropped changes.
 func (s Summary) writeSinks(w io.Writer) {
 	cli.PrintCounts(w, s.Ledger.Sinks, 2, []string{
-		"routed", "written", "superseded", "no effect", "coalesced", "suppressed", "dead letters", "quarantined", "revoked", "pending",
+		"routed", "written", "superseded", "no effect", "coalesced", "suppressed", "dead letters", "quarantined", "revoked",
+		"pending",
 	}, func(l pipeline.SinkLedger) []int64 {
 		return []int64{
-			l.Routed, l.Written, l.Superseded, total(l.NoEffect), l.Coalesced, l.Suppressed, l.DeadLettered, l.Quarantined, l.Revoked, l.Pending,
+			l.Routed, l.Written, l.Superseded, total(l.NoEffect), l.Coalesced, l.Suppressed, l.DeadLettered, l.Quarantined,
+			l.Revoked, l.Pending,
 		}
 	})
 	for _, n := range slices.Sorted(maps.Keys(s.Ledger.Sinks)) {

@@ -120,7 +120,9 @@ func (out *Sample) readAnswer(path string, line []byte, rest io.Reader) (is bool
 	case err != nil:
 		return false, fmt.Errorf("%s: %w", path, err)
 	case len(all) > maxAnswer:
-		return false, fmt.Errorf("%s: its first line is no item, and it is larger than %d MiB, the largest answer of Scan that is read", path, maxAnswer>>20)
+		return false, fmt.Errorf(
+			"%s: its first line is no item, and it is larger than %d MiB, the largest answer of Scan that is read", path,
+			maxAnswer>>20)
 	}
 	var answer map[string]json.RawMessage
 	if json.Unmarshal(all, &answer) != nil {
@@ -150,5 +152,6 @@ func plainJSON(path string, document map[string]json.RawMessage) error {
 			return nil
 		}
 	}
-	return fmt.Errorf(`%s:1: it is an item in plain JSON, which has no types: write DynamoDB JSON, as in {"PK": {"S": "USER#1"}}`, path)
+	return fmt.Errorf(
+		`%s:1: it is an item in plain JSON, which has no types: write DynamoDB JSON, as in {"PK": {"S": "USER#1"}}`, path)
 }

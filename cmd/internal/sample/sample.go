@@ -55,7 +55,8 @@ func Read(ctx context.Context, s cli.Streams, paths []string) (*Sample, error) {
 		}
 	}
 	if len(out.Items) == 0 {
-		return nil, fmt.Errorf("the sample has no item: name a file of records, of an export, or with an item in DynamoDB JSON in each line")
+		return nil, fmt.Errorf(
+			"the sample has no item: name a file of records, of an export, or with an item in DynamoDB JSON in each line")
 	}
 	return out, nil
 }
@@ -142,8 +143,8 @@ func Scan(ctx context.Context, s cli.Streams, name string) (*Sample, error) {
 	return out, nil
 }
 
-// Pages yields the decoded pages of a snapshot: those of width parts in turns, as segments hold different numbers of items. An
-// error ends the sequence.
+// Pages yields the decoded pages of a snapshot: those of width parts in turns, as segments hold different numbers of
+// items. An error ends the sequence.
 func Pages(ctx context.Context, snap snapshot.Snapshot, width int) iter.Seq2[*record.Page, error] {
 	return func(yield func(*record.Page, error) bool) {
 		parts := snap.Parts()

@@ -64,8 +64,8 @@ func NewestStreams(ctx context.Context, api shardreader.API, cfg *config.Config)
 }
 
 // rateLimitedStreams is a Streams API for commands that only look at a stream. It retries transient errors of
-// ListStreams and DescribeStream. It limits the rate of DescribeStream calls, because the consumers need the quota of the
-// account. Its DescribeStream is not safe for concurrent use.
+// ListStreams and DescribeStream. It limits the rate of DescribeStream calls, because the consumers need the quota of
+// the account. Its DescribeStream is not safe for concurrent use.
 type rateLimitedStreams struct {
 	shardreader.API
 	next time.Time // earliest time of the next DescribeStream call
@@ -82,7 +82,9 @@ func OpenRateLimited(conf awssdk.Config, cfg *config.Config, calls int) shardrea
 const describePause = 500 * time.Millisecond
 
 // DescribeStream waits until the rate limit permits the call.
-func (p *rateLimitedStreams) DescribeStream(ctx context.Context, q shardreader.DescribeQuery) (shardreader.StreamDescription, error) {
+func (p *rateLimitedStreams) DescribeStream(
+	ctx context.Context, q shardreader.DescribeQuery,
+) (shardreader.StreamDescription, error) {
 	return Retry(ctx, func() (shardreader.StreamDescription, error) {
 		if err := pipeline.Sleep(ctx, time.Until(p.next)); err != nil {
 			return shardreader.StreamDescription{}, err

@@ -27,14 +27,18 @@ func LeaseFile(t *target.Flags, cfg *config.Config) (string, error) {
 	case !t.Live:
 		return filepath.Join(t.Local, "leases.json"), nil
 	case cfg.Leases == nil:
-		return "", fmt.Errorf("%s has no leases: add leases: {table: NAME}, or leases: {file: PATH} for one consumer alone", cfg.File)
+		return "", fmt.Errorf("%s has no leases: add leases: {table: NAME}, or leases: {file: PATH} for one consumer alone",
+			cfg.File)
 	}
 	return cfg.Leases.File, nil
 }
 
 // OpenLeaseTable opens the lease table of cfg, and creates it if create is set. It checks that the table is usable.
-func OpenLeaseTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, create bool) (*leasesdynamo.Table, error) {
-	err := errors.Join(aws.SameRegion("leases.table", cfg.Leases.Table.ARN, sdk), aws.SameRegion("state.table", cfg.State.Table.ARN, sdk))
+func OpenLeaseTable(
+	ctx context.Context, sdk awssdk.Config, cfg *config.Config, create bool,
+) (*leasesdynamo.Table, error) {
+	err := errors.Join(aws.SameRegion("leases.table", cfg.Leases.Table.ARN, sdk),
+		aws.SameRegion("state.table", cfg.State.Table.ARN, sdk))
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +121,8 @@ func ReadBeforeText(seen leases.Snapshot, where string) string {
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("leases in %s say that the stream was read (%s is one of %d shards), and the state knows nothing of any output: the state was lost", where, shard, n)
+	return fmt.Sprintf(
+		"leases in %s say that the stream was read (%s is one of %d shards), and the state knows nothing of any output: the state was lost", where, shard, n)
 }
 
 // ReadLeases reads the leases and the heartbeats of cfg's consumers; none if no consumer has begun.

@@ -37,7 +37,8 @@ func GiveWay(read LeaseReader, maxLag, silence time.Duration, w io.Writer) func(
 				looked = time.Now()
 				return
 			}
-			fmt.Fprintf(w, "the stream comes first: consumers are %s behind, and --max-lag is %s\n", lag.Round(time.Second), maxLag)
+			fmt.Fprintf(w, "the stream comes first: consumers are %s behind, and --max-lag is %s\n", lag.Round(time.Second),
+				maxLag)
 			if pipeline.Sleep(ctx, paceInterval) != nil {
 				return
 			}

@@ -17,7 +17,10 @@ import (
 // CheckRoutes returns an error that names the live consumers whose sinks are not those of cfg: the changes that they
 // acknowledge are missing in the other sinks. It watches the heartbeats for silence, and prints that to w. A consumer
 // without a heartbeat in that time is not live.
-func CheckRoutes(ctx context.Context, read func(context.Context) (leases.Snapshot, error), silence time.Duration, cfg *config.Config, w io.Writer) error {
+func CheckRoutes(
+	ctx context.Context, read func(context.Context) (leases.Snapshot, error), silence time.Duration, cfg *config.Config,
+	w io.Writer,
+) error {
 	fmt.Fprintf(w, "watching for %s which consumers live, and whether they have the sinks of %s\n", silence, cfg.File)
 	before, err := read(ctx)
 	if err != nil {
@@ -44,5 +47,6 @@ func CheckRoutes(ctx context.Context, read func(context.Context) (leases.Snapsho
 		return nil
 	}
 	slices.Sort(others)
-	return fmt.Errorf("the consumers %s write to other sinks than those of this file: a change that they acknowledge would be missing in a sink that they lack; deploy the file to them, and repeat the command", strings.Join(others, ", "))
+	return fmt.Errorf(
+		"the consumers %s write to other sinks than those of this file: a change that they acknowledge would be missing in a sink that they lack; deploy the file to them, and repeat the command", strings.Join(others, ", "))
 }

@@ -24,7 +24,9 @@ import (
 
 // openLive prints the real stores of cfg to w, and opens them. It refuses a configuration with entries in cfg.NotLive.
 // tel may be nil.
-func openLive(ctx context.Context, cfg *config.Config, w io.Writer, tel *telemetry.Telemetry, opts ...aws.Option) (*Stores, error) {
+func openLive(
+	ctx context.Context, cfg *config.Config, w io.Writer, tel *telemetry.Telemetry, opts ...aws.Option,
+) (*Stores, error) {
 	if len(cfg.NotLive) > 0 {
 		return nil, cli.Exit(cli.ExitConfig, cfg.NotLive)
 	}
@@ -74,7 +76,8 @@ func areNone(err error) bool {
 	return strings.Contains(err.Error(), "no EC2 IMDS role found") && status < 500 && status != http.StatusTooManyRequests
 }
 
-var errNoCredentials = errors.New("no AWS credentials were found: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+var errNoCredentials = errors.New(
+	"no AWS credentials were found: set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 
 // Announce prints the account, the Region and the stores of cfg to w.
 func Announce(ctx context.Context, sdk awssdk.Config, cfg *config.Config, w io.Writer) {
@@ -109,7 +112,8 @@ func AnnounceStores(cfg *config.Config, w io.Writer) {
 		fmt.Fprintf(tw, "  state\ttable %s\n", cfg.State.Table.Name)
 	}
 	if d := cfg.DeadLetters; d != nil {
-		fmt.Fprintf(tw, "  dead letters\t%s\n", cli.Either(d.Queue != "", "queue "+d.Queue, cli.Either(d.Bucket != "", "bucket "+d.Bucket+" "+d.Prefix, "folder "+d.Dir)))
+		fmt.Fprintf(tw, "  dead letters\t%s\n", cli.Either(d.Queue != "", "queue "+d.Queue,
+			cli.Either(d.Bucket != "", "bucket "+d.Bucket+" "+d.Prefix, "folder "+d.Dir)))
 	}
 	_ = tw.Flush()
 }
@@ -131,7 +135,8 @@ func Destination(cfg *config.Config, s config.Sink) string {
 	case s.Archive != nil:
 		return "bucket " + s.Archive.Bucket + " " + s.Archive.Prefix
 	case s.Notify != nil:
-		return cli.Either(s.Notify.Queue != "", "queue "+s.Notify.Queue, cli.Either(s.Notify.Topic != "", "topic "+s.Notify.Topic, "bus "+s.Notify.Bus))
+		return cli.Either(s.Notify.Queue != "", "queue "+s.Notify.Queue,
+			cli.Either(s.Notify.Topic != "", "topic "+s.Notify.Topic, "bus "+s.Notify.Bus))
 	default:
 		return "a Go sink"
 	}

@@ -63,7 +63,8 @@ func claimLocal(dir string, cfg *config.Config, fresh bool) error {
 			return err
 		}
 		for _, e := range entries {
-			if e.Name() == local.LockFile || e.Name() == ownerFile { // the owner file stays, so that an interrupted --fresh can be repeated
+			if e.Name() == local.LockFile || e.Name() == ownerFile {
+				// the owner file stays, so that an interrupted --fresh can be repeated
 				continue
 			}
 			if err := os.RemoveAll(filepath.Join(dir, e.Name())); err != nil {
@@ -74,8 +75,9 @@ func claimLocal(dir string, cfg *config.Config, fresh bool) error {
 		return fmt.Errorf("%s was written by the pipeline %s, and %s has the name %s: "+
 			"--fresh empties the folder first, or give --local another one", dir, previous.Pipeline, cfg.File, cfg.Name)
 	case owned && previous != newOwner(cfg):
-		return fmt.Errorf("%s was written with other source tables than %s names: the keys of items differ where there are several; "+
-			"--fresh empties the folder first, or give --local another one", dir, cfg.File)
+		return fmt.Errorf(
+			"%s was written with other source tables than %s names: the keys of items differ where there are several; "+
+				"--fresh empties the folder first, or give --local another one", dir, cfg.File)
 	case owned:
 		return nil
 	}
@@ -87,13 +89,16 @@ func claimLocal(dir string, cfg *config.Config, fresh bool) error {
 }
 
 // ownNames match the names of tablewake's files in a --local folder. Folders of older formats have search.
-var ownNames = regexp.MustCompile(`^(\.lock|\.?pipeline\.json|views\.(db|witness).*|\.?leases\.json.*|archive|events|dead|search)$`)
+var ownNames = regexp.MustCompile(
+	`^(\.lock|\.?pipeline\.json|views\.(db|witness).*|\.?leases\.json.*|archive|events|dead|search)$`)
 
 // checkOwn returns an error that names an entry of the folder that tablewake did not write.
 func checkOwn(dir string, entries []fs.DirEntry) error {
 	for _, e := range entries {
 		if !ownNames.MatchString(e.Name()) {
-			return fmt.Errorf("%s holds %s, which tablewake did not write, and --fresh empties the folder: move it elsewhere first", dir, e.Name())
+			return fmt.Errorf(
+				"%s holds %s, which tablewake did not write, and --fresh empties the folder: move it elsewhere first", dir,
+				e.Name())
 		}
 	}
 	return nil

@@ -35,6 +35,7 @@ func OpenS3(ctx context.Context, url string, opts S3Options) (store *s3.Store, p
 		return nil, "", err
 	}
 	folder, _ := path.Split(prefix)
-	store, err = s3.New(s3.Options{Client: S3(sdk), Bucket: bucket, Folder: folder, StorageClass: opts.StorageClass, KMSKey: opts.KMSKey})
+	store, err = s3.New(s3.Options{Client: S3(sdk), Bucket: bucket, Folder: folder, StorageClass: opts.StorageClass,
+		KMSKey: opts.KMSKey})
 	return store, prefix, err
 }

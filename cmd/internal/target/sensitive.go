@@ -35,7 +35,8 @@ func addSensitive(dir string, cfg *config.Config) error {
 	if len(all) == len(known) {
 		return nil
 	}
-	return private.WriteFile(filepath.Join(dir, sensitiveFile), filepath.Join(dir, "."+sensitiveFile), []byte(strings.Join(all, "\n")+"\n"))
+	return private.WriteFile(filepath.Join(dir, sensitiveFile), filepath.Join(dir, "."+sensitiveFile),
+		[]byte(strings.Join(all, "\n")+"\n"))
 }
 
 // readSensitive returns the patterns of the sensitive file.

@@ -48,12 +48,14 @@ func (t *Flags) add(f interface {
 	BoolVar(p *bool, name string, value bool, usage string)
 }, folder string) {
 	f.StringVar(&t.Local, "local", "", folder)
-	f.BoolVar(&t.Live, "live", false, "use the real stores that the configuration names, with the AWS credentials of this shell")
+	f.BoolVar(&t.Live, "live", false,
+		"use the real stores that the configuration names, with the AWS credentials of this shell")
 }
 
 // AddCreate adds --create.
 func (t *Flags) AddCreate(c *cobra.Command) {
-	c.Flags().BoolVar(&t.Create, "create", false, "with --live: make the tables, buckets, queues, topics, buses and indexes that are missing")
+	c.Flags().BoolVar(&t.Create, "create", false,
+		"with --live: make the tables, buckets, queues, topics, buses and indexes that are missing")
 }
 
 // Check returns a usage error unless exactly one of --local and --live is set.
@@ -62,7 +64,8 @@ func (t *Flags) Check() error {
 	case t.Local != "" && t.Live:
 		return cli.Usagef("--local and --live cannot stand together: embedded stores in a folder, or the real ones")
 	case t.Local == "" && !t.Live:
-		return cli.Usagef("say which stores: --local DIR for embedded ones in a folder, --live for the real ones that the configuration names")
+		return cli.Usagef(
+			"say which stores: --local DIR for embedded ones in a folder, --live for the real ones that the configuration names")
 	case t.Create && !t.Live:
 		return cli.Usagef("--create is of --live: a --local folder is made by itself")
 	}
@@ -172,7 +175,9 @@ func (t *Flags) OpenWritten(ctx context.Context, cfg *config.Config, w io.Writer
 }
 
 // Assemble builds the pipeline of cfg over open stores. Call [Flags.StartTelemetry] first.
-func (t *Flags) Assemble(ctx context.Context, cfg *config.Config, opened sinks.Stores, log *slog.Logger, opts ...sinks.Option) (*pipeline.Pipeline, error) {
+func (t *Flags) Assemble(
+	ctx context.Context, cfg *config.Config, opened sinks.Stores, log *slog.Logger, opts ...sinks.Option,
+) (*pipeline.Pipeline, error) {
 	return sinks.Assemble(ctx, cfg, opened, append(opts, sinks.WithLogger(log), sinks.WithCommands(t.CommandLine(cfg)),
 		sinks.WithTelemetry(t.Telemetry.Tracer, t.Telemetry.Meter))...)
 }

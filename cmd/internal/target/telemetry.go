@@ -20,13 +20,16 @@ const telemetryTimeout = 3 * time.Second
 // StartTelemetry starts spans and metrics by the environment and cfg, and prints their destination to log. EMF
 // documents go to emf; if emf is nil there are none. The caller must call end, which exports the remaining data. A
 // failure to export is printed, and does not fail the command.
-func (t *Flags) StartTelemetry(ctx context.Context, cfg *config.Config, emf, log io.Writer, verbose bool) (end func(), err error) {
+func (t *Flags) StartTelemetry(
+	ctx context.Context, cfg *config.Config, emf, log io.Writer, verbose bool,
+) (end func(), err error) {
 	metrics := cfg.Metrics
 	if metrics == config.MetricsEMF && emf == nil {
 		metrics = config.MetricsNone
 	}
 	t.Telemetry, err = telemetry.Start(ctx, telemetry.Options{
-		Pipeline: cfg.Name, Metrics: metrics, Writer: emf, Logger: cli.Logger(log, verbose), Patience: telemetryTimeout, Scrape: t.Scrape,
+		Pipeline: cfg.Name, Metrics: metrics, Writer: emf, Logger: cli.Logger(log, verbose), Patience: telemetryTimeout,
+		Scrape: t.Scrape,
 	})
 	switch {
 	case err != nil:
@@ -34,7 +37,8 @@ func (t *Flags) StartTelemetry(ctx context.Context, cfg *config.Config, emf, log
 	case t.Telemetry.Enabled():
 		fmt.Fprintf(log, "telemetry: %s\n", t.Telemetry)
 	case metrics == config.MetricsOTLP && t.Scrape == nil:
-		fmt.Fprintf(log, "telemetry: %s has metrics: otlp, and none are exported: set OTEL_EXPORTER_OTLP_ENDPOINT\n", cfg.File)
+		fmt.Fprintf(log, "telemetry: %s has metrics: otlp, and none are exported: set OTEL_EXPORTER_OTLP_ENDPOINT\n",
+			cfg.File)
 	}
 	return func() {
 		if err := t.Telemetry.Shutdown(context.WithoutCancel(ctx)); err != nil {

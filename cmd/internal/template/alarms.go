@@ -53,23 +53,40 @@ func (a alarm) Seconds() int {
 func (t functionTemplate) Alarms() []alarm {
 	const perDay = 24 * 60 * 60 * 1000
 	all := []alarm{
-		{ID: "IteratorAge", Function: "Function", Metric: "IteratorAge", UseMaximum: true, Period: 60, Periods: 5, Parameter: "IteratorAgeAlarm", Description: "The function is behind the table. After 24 hours the stream drops what is not carried. Look at errors, throttles and the sinks' lag; raise ParallelizationFactor where they are well."},
-		{ID: "NearlyLost", Function: "Function", Metric: "IteratorAge", UseMaximum: true, Period: 60, Periods: 5, Threshold: perDay / 24 * 20, Description: "The function is 20 hours behind the table, and after 24 the stream drops what is not carried, of which nothing tells. Mend the sink, or remove what the log names, within four hours."},
-		{ID: "Errors", Function: "Function", Metric: "Errors", Periods: 3, Description: "Invocations fail as a whole, so that batches come again and again. The log says why; a crash is halved until the record that causes it stands alone."},
-		{ID: "Throttles", Function: "Function", Metric: "Throttles", Periods: 3, Description: "The account has no concurrency left for the function, and it falls behind."},
-		{ID: "NotKept", Function: "Function", Metric: "DestinationDeliveryFailures", Periods: 1, OneShot: true, Description: "Lambda gave records up and could not write them into the bucket FailedBatches: they are nowhere else once the stream drops them. Look at the role's rights on the bucket and the key; the function's log names the records that failed."},
-		{ID: "RedriveErrors", Function: "Redrive", Metric: "Errors", Periods: 3, Description: "What Lambda gave up, or dead letters, cannot be brought back. The log says why."},
-		{ID: "DeadLetters", Metric: "tablewake.sink.letters", Periods: 1, OneShot: true, Description: "Changes could not be delivered and lie in dead letters. Look with `tablewake redrive --live --list`, mend the cause, then redrive."},
-		{ID: "Returned", Metric: "tablewake.handler.returned", Periods: 6, Description: "For half an hour records have been given back to come again: a sink does not answer, or the function's time is too short. The log names the sink."},
-		{ID: "Lost", Metric: "tablewake.handler.lost", Periods: 1, OneShot: true, Description: "Lambda gave up batches by a limit that you set, and neither the bucket nor the stream has their records. `tablewake status --live` lists the gaps, and `tablewake gaps --live --repair --audit` repairs the sinks."},
-		{ID: "RedriveFailed", Queue: "RedriveFailures", Metric: "ApproximateNumberOfMessagesVisible", UseMaximum: true, Periods: 1, Description: "Batches that Lambda gave up could not be brought back. They lie in the bucket FailedBatches; mend what the function's log says, and start the redrive of the queue RedriveFailures."},
+		{ID: "IteratorAge", Function: "Function", Metric: "IteratorAge", UseMaximum: true, Period: 60, Periods: 5,
+			Parameter:   "IteratorAgeAlarm",
+			Description: "The function is behind the table. After 24 hours the stream drops what is not carried. Look at errors, throttles and the sinks' lag; raise ParallelizationFactor where they are well."},
+		{ID: "NearlyLost", Function: "Function", Metric: "IteratorAge", UseMaximum: true, Period: 60, Periods: 5,
+			Threshold:   perDay / 24 * 20,
+			Description: "The function is 20 hours behind the table, and after 24 the stream drops what is not carried, of which nothing tells. Mend the sink, or remove what the log names, within four hours."},
+		{ID: "Errors", Function: "Function", Metric: "Errors", Periods: 3,
+			Description: "Invocations fail as a whole, so that batches come again and again. The log says why; a crash is halved until the record that causes it stands alone."},
+		{ID: "Throttles", Function: "Function", Metric: "Throttles", Periods: 3,
+			Description: "The account has no concurrency left for the function, and it falls behind."},
+		{ID: "NotKept", Function: "Function", Metric: "DestinationDeliveryFailures", Periods: 1, OneShot: true,
+			Description: "Lambda gave records up and could not write them into the bucket FailedBatches: they are nowhere else once the stream drops them. Look at the role's rights on the bucket and the key; the function's log names the records that failed."},
+		{ID: "RedriveErrors", Function: "Redrive", Metric: "Errors", Periods: 3,
+			Description: "What Lambda gave up, or dead letters, cannot be brought back. The log says why."},
+		{ID: "DeadLetters", Metric: "tablewake.sink.letters", Periods: 1, OneShot: true,
+			Description: "Changes could not be delivered and lie in dead letters. Look with `tablewake redrive --live --list`, mend the cause, then redrive."},
+		{ID: "Returned", Metric: "tablewake.handler.returned", Periods: 6,
+			Description: "For half an hour records have been given back to come again: a sink does not answer, or the function's time is too short. The log names the sink."},
+		{ID: "Lost", Metric: "tablewake.handler.lost", Periods: 1, OneShot: true,
+			Description: "Lambda gave up batches by a limit that you set, and neither the bucket nor the stream has their records. `tablewake status --live` lists the gaps, and `tablewake gaps --live --repair --audit` repairs the sinks."},
+		{ID: "RedriveFailed", Queue: "RedriveFailures", Metric: "ApproximateNumberOfMessagesVisible", UseMaximum: true,
+			Periods:     1,
+			Description: "Batches that Lambda gave up could not be brought back. They lie in the bucket FailedBatches; mend what the function's log says, and start the redrive of the queue RedriveFailures."},
 		// From its third receipt on, which is after an hour, SQS does not count a message in this age.
-		{ID: "RedriveLate", Queue: "RedriveQueue", Metric: "ApproximateAgeOfOldestMessage", UseMaximum: true, Periods: 1, Threshold: 2700, Description: "Batches that Lambda gave up wait for 45 minutes to be brought back. The log of Redrive says why; what fails four times goes to the queue RedriveFailures, and the bucket FailedBatches keeps it for 90 days."},
+		{ID: "RedriveLate", Queue: "RedriveQueue", Metric: "ApproximateAgeOfOldestMessage", UseMaximum: true, Periods: 1,
+			Threshold:   2700,
+			Description: "Batches that Lambda gave up wait for 45 minutes to be brought back. The log of Redrive says why; what fails four times goes to the queue RedriveFailures, and the bucket FailedBatches keeps it for 90 days."},
 	}
 	if t.Audited() {
 		all = append(all,
-			alarm{ID: "SinksDiffer", Metric: "tablewake.audit.differences", Periods: 1, Audit: true, OneShot: true, Description: "A sample of the table differs from the sinks. The log of Audit lists the entries; `tablewake audit --live` compares everything, and repairs it with --repair."},
-			alarm{ID: "NotAudited", Metric: "tablewake.audit.complete", Periods: 2, Audit: true, Missing: true, Description: "No audit was complete for two days. The log of Audit says why: it failed, its time was over, or entries could not be compared. Choose a smaller sample or more read units."},
+			alarm{ID: "SinksDiffer", Metric: "tablewake.audit.differences", Periods: 1, Audit: true, OneShot: true,
+				Description: "A sample of the table differs from the sinks. The log of Audit lists the entries; `tablewake audit --live` compares everything, and repairs it with --repair."},
+			alarm{ID: "NotAudited", Metric: "tablewake.audit.complete", Periods: 2, Audit: true, Missing: true,
+				Description: "No audit was complete for two days. The log of Audit says why: it failed, its time was over, or entries could not be compared. Choose a smaller sample or more read units."},
 		)
 	}
 	return all

@@ -27,7 +27,8 @@ func (t functionTemplate) AuditSinks() (names []string) {
 
 // AuditEvent returns the event that requests an audit, with numbers and the lag as they are written in a template.
 func (t functionTemplate) AuditEvent(sample, segments, units, lag string) string {
-	return fmt.Sprintf(`{"tablewake":"audit","sample":%s,"segments":%s,"rcu":%s,"lag":"%s","sinks":["%s"]}`, sample, segments, units, lag, strings.Join(t.AuditSinks(), `","`))
+	return fmt.Sprintf(`{"tablewake":"audit","sample":%s,"segments":%s,"rcu":%s,"lag":"%s","sinks":["%s"]}`, sample,
+		segments, units, lag, strings.Join(t.AuditSinks(), `","`))
 }
 
 // auditRights returns the rights of the function that audits: the rights of the command, without those for exports and

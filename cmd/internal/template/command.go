@@ -52,12 +52,18 @@ it is there, and of what could not be pushed down to Lambda, why not. It connect
 	}
 	cli.AddConfig(c, &o.config)
 	f := c.Flags()
-	f.StringVarP(&o.output, "output", "o", "sam", "what to print: filters, policies, sam, cloudformation (what the pipeline stores in) or terraform")
-	f.StringVar(&o.runner, "for", "lambda", "with -o policies, whose: lambda, consumer, backfill, audit, tail, or create (who makes what --create makes); with -o cloudformation, consumer adds the lease table")
-	f.BoolVar(&o.redrive, "redrive", false, "with -o policies: to bring dead letters back too (default where the file says redrive: auto)")
-	f.StringVar(&o.code, "code", "", "with -o sam or terraform: the archive with the bootstrap (default tablewake-lambda.zip)")
-	f.BoolVar(&o.identity, "match-user-identity", false, "have Lambda tell TTL deletes by userIdentity, which nothing proves that its filters see")
-	f.IntVar(&o.limit, "patterns", pushdown.DefaultLimit, "patterns that an event source mapping may have; up to 10 by a raised quota")
+	f.StringVarP(&o.output, "output", "o", "sam",
+		"what to print: filters, policies, sam, cloudformation (what the pipeline stores in) or terraform")
+	f.StringVar(&o.runner, "for", "lambda",
+		"with -o policies, whose: lambda, consumer, backfill, audit, tail, or create (who makes what --create makes); with -o cloudformation, consumer adds the lease table")
+	f.BoolVar(&o.redrive, "redrive", false,
+		"with -o policies: to bring dead letters back too (default where the file says redrive: auto)")
+	f.StringVar(&o.code, "code", "",
+		"with -o sam or terraform: the archive with the bootstrap (default tablewake-lambda.zip)")
+	f.BoolVar(&o.identity, "match-user-identity", false,
+		"have Lambda tell TTL deletes by userIdentity, which nothing proves that its filters see")
+	f.IntVar(&o.limit, "patterns", pushdown.DefaultLimit,
+		"patterns that an event source mapping may have; up to 10 by a raised quota")
 	return c
 }
 
@@ -78,15 +84,18 @@ func (o *flags) checkFlags(given func(flag string) bool) error {
 		}
 	}
 	if o.output == "cloudformation" && o.runner != "lambda" && o.runner != "consumer" {
-		return cli.Usagef("-o cloudformation goes with --for lambda or consumer, whose lease table it adds; --for %s goes with -o policies", o.runner)
+		return cli.Usagef(
+			"-o cloudformation goes with --for lambda or consumer, whose lease table it adds; --for %s goes with -o policies",
+			o.runner)
 	}
 	return nil
 }
 
 func (o *flags) run(s cli.Streams) error {
 	runners := map[string]policy.Runner{
-		"lambda": policy.Function, "consumer": policy.Consumer, "create": policy.Creator, "backfill": policy.Backfill, "audit": policy.Audit,
-		"tail": policy.Tail,
+		"lambda": policy.Function, "consumer": policy.Consumer, "create": policy.Creator, "backfill": policy.Backfill,
+		"audit": policy.Audit,
+		"tail":  policy.Tail,
 	}
 	runner, ok := runners[o.runner]
 	if !ok {
@@ -130,13 +139,16 @@ func (o *flags) run(s cli.Streams) error {
 		return err
 	}
 	if (o.output == "sam" || o.output == "terraform") && cfg.SinkWithoutDeadLetters() != nil {
-		fmt.Fprintln(s.Err, cli.Warning+"the file has no dead_letters: a change that a sink can never write holds up its shard until Lambda gives its batch up, "+
+		fmt.Fprintln(s.Err, cli.Warning+
+			"the file has no dead_letters: a change that a sink can never write holds up its shard until Lambda gives its batch up, "+
 			"and fails again in the function Redrive; add dead_letters: {bucket: NAME}")
 	}
 	if o.output == "policies" {
 		_, domains := placeheldRights(cfg, d)
 		for _, at := range domains {
-			fmt.Fprintf(s.Err, cli.Warning+"the endpoint of the connection %s does not have the name of its OpenSearch domain: put the name in place of %s\n", at.Connection, at.Placeholder())
+			fmt.Fprintf(s.Err, cli.Warning+
+				"the endpoint of the connection %s does not have the name of its OpenSearch domain: put the name in place of %s\n",
+				at.Connection, at.Placeholder())
 		}
 	}
 	_, err = s.Out.Write(b.Bytes())

@@ -35,7 +35,8 @@ func nameDomains(cfg *config.Config) (*config.Config, []domain) {
 	ids := make(logicalIDs)
 	for i, c := range cfg.Connections {
 		alone := *cfg
-		alone.Sinks = slices.DeleteFunc(slices.Clone(cfg.Sinks), func(s config.Sink) bool { return s.Search == nil || s.Search.Connection != c.Name })
+		alone.Sinks = slices.DeleteFunc(slices.Clone(cfg.Sinks),
+			func(s config.Sink) bool { return s.Search == nil || s.Search.Connection != c.Name })
 		if !reaches(policy.Statements(&alone, policy.Options{}), "DOMAIN") {
 			continue
 		}

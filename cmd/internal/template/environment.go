@@ -34,7 +34,8 @@ func ReadEnvironment(file []byte, pipeline string, getenv func(string) (string, 
 	if yaml.Unmarshal(file, &document) == nil {
 		e.read(&document, false)
 	}
-	vs := slices.DeleteFunc(e.vs, func(v Variable) bool { return v.Value == "" && !v.Secret }) // the configuration has a default
+	// the configuration has a default
+	vs := slices.DeleteFunc(e.vs, func(v Variable) bool { return v.Value == "" && !v.Secret })
 	for i := range vs {
 		if vs[i].Secret {
 			vs[i].SSM = "/tablewake/" + pipeline + "/" + vs[i].Name

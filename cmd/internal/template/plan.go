@@ -73,9 +73,11 @@ func comments(plan pushdown.Plan) []string {
 	for _, p := range plan.Patterns {
 		switch p {
 		case pushdown.OtherViewType:
-			lines = append(lines, "the pattern of StreamViewType passes the records of a stream without both images, so that the function can refuse it")
+			lines = append(lines,
+				"the pattern of StreamViewType passes the records of a stream without both images, so that the function can refuse it")
 		case pushdown.OtherOperation:
-			lines = append(lines, "the pattern of eventName passes the records of operations that are not known, which may show no image")
+			lines = append(lines,
+				"the pattern of eventName passes the records of operations that are not known, which may show no image")
 		}
 	}
 	return lines

@@ -18,13 +18,16 @@ func Policies(w io.Writer, cfg *config.Config, o Options) error {
 		policy.Creator: "who makes tables, buckets, queues, topics and buses (--create)", policy.Audit: "`tablewake audit`",
 		policy.Tail: "`tablewake tail`",
 	}[o.Runner]
-	fmt.Fprintf(w, "# What %s may do for the pipeline %s. Put your Region and account in place of REGION and ACCOUNT.\n", who, cfg.Name)
+	fmt.Fprintf(w, "# What %s may do for the pipeline %s. Put your Region and account in place of REGION and ACCOUNT.\n",
+		who, cfg.Name)
 	if o.Runner == policy.Backfill || o.Runner == policy.Audit {
 		fmt.Fprintln(w, "# Put the bucket of the exports in place of EXPORT-BUCKET, or leave the statements of exports out.")
 	}
 	rights, domains := placeheldRights(cfg, o)
 	for _, d := range domains {
-		fmt.Fprintf(w, "# Put the name of the domain of the connection %s, which its endpoint does not have, in place of %s.\n", d.Connection, d.Placeholder())
+		fmt.Fprintf(w,
+			"# Put the name of the domain of the connection %s, which its endpoint does not have, in place of %s.\n",
+			d.Connection, d.Placeholder())
 	}
 	fmt.Fprintln(w, "Version: '2012-10-17'\nStatement:")
 	_, err := io.WriteString(w, statements(rights, "  ", false))
@@ -43,7 +46,8 @@ func placeheldRights(cfg *config.Config, o Options) ([]policy.Statement, []domai
 func statements(ss []policy.Statement, indent string, sub bool) string {
 	var b strings.Builder
 	for _, s := range ss {
-		fmt.Fprintf(&b, "%s- Sid: %s # %s\n%s  Effect: Allow\n%s  Action: [%s]\n", indent, s.Sid, s.Why, indent, indent, yamlList(s.Actions, false))
+		fmt.Fprintf(&b, "%s- Sid: %s # %s\n%s  Effect: Allow\n%s  Action: [%s]\n", indent, s.Sid, s.Why, indent, indent,
+			yamlList(s.Actions, false))
 		fmt.Fprintf(&b, "%s  Resource: %s\n", indent, oneOrList(s.Resources, sub))
 		if len(s.Conditions) > 0 {
 			fmt.Fprintf(&b, "%s  Condition:\n", indent)
@@ -76,7 +80,8 @@ func yamlScalar(s string, sub bool) string {
 	if s == "true" || s == "false" { // texts, not booleans
 		return quoted
 	}
-	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:/.-_") == "" && !strings.HasSuffix(s, ":") {
+	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:/.-_") == "" &&
+		!strings.HasSuffix(s, ":") {
 		quoted = s
 	}
 	if sub && strings.Contains(s, "${") {

@@ -92,13 +92,17 @@ func checkConfigFolder(file, output string) error {
 	if here != folder && !strings.HasPrefix(here, within) {
 		return nil
 	}
-	return fmt.Errorf("%s: its folder becomes the function's layer with all of its files, and you are in it (%s): copy the file, and the files that it names, "+
-		"into a folder of its own: `mkdir -p config && cp %s config/ && tablewake template -c config/%s %s`", file, here, file, filepath.Base(file), output)
+	return fmt.Errorf(
+		"%s: its folder becomes the function's layer with all of its files, and you are in it (%s): copy the file, and the files that it names, "+
+			"into a folder of its own: `mkdir -p config && cp %s config/ && tablewake template -c config/%s %s`", file, here,
+		file, filepath.Base(file), output)
 }
 
-// newTemplate returns the data of a template. rights has its references to account and Region, and refer makes that to the
-// name of a domain.
-func newTemplate(cfg *config.Config, o Options, rights policy.Options, refer func(domain) string) (functionTemplate, error) {
+// newTemplate returns the data of a template. rights has its references to account and Region, and refer makes that to
+// the name of a domain.
+func newTemplate(
+	cfg *config.Config, o Options, rights policy.Options, refer func(domain) string,
+) (functionTemplate, error) {
 	plan, err := pushdown.New(cfg, o.Pushdown)
 	if err != nil {
 		return functionTemplate{}, err
@@ -109,20 +113,26 @@ func newTemplate(cfg *config.Config, o Options, rights policy.Options, refer fun
 	if o.Code == "" {
 		o.Code = "tablewake-lambda.zip"
 	}
-	d := functionTemplate{Options: o, Config: cfg, Plan: plan, Redriven: cfg.DeadLetters != nil && cfg.DeadLetters.AutoRedrive}
+	d := functionTemplate{Options: o, Config: cfg, Plan: plan, Redriven: cfg.DeadLetters != nil &&
+		cfg.DeadLetters.AutoRedrive}
 	cfg, d.Domains = nameDomains(cfg)
 	d.Roles = []role{
-		{ID: "Role", Log: "Log", What: "as `tablewake template -o policies` prints it, without bringing dead letters back", Rights: policy.Statements(withoutAutoRedrive(cfg), rights)},
-		{ID: "RedriveRole", Log: "Log", What: "as `tablewake template -o policies` prints it", Redrive: true, Rights: policy.Statements(cfg, rights)},
+		{ID: "Role", Log: "Log", What: "as `tablewake template -o policies` prints it, without bringing dead letters back",
+			Rights: policy.Statements(withoutAutoRedrive(cfg), rights)},
+		{ID: "RedriveRole", Log: "Log", What: "as `tablewake template -o policies` prints it", Redrive: true,
+			Rights: policy.Statements(cfg, rights)},
 	}
 	if d.Audited() {
-		d.Roles = append(d.Roles, role{ID: "AuditRole", Log: "AuditLog", What: "as `tablewake template -o policies --for audit` prints it, without exports and leases", Audit: true, Rights: auditRights(cfg, rights)})
+		d.Roles = append(d.Roles, role{ID: "AuditRole", Log: "AuditLog",
+			What: "as `tablewake template -o policies --for audit` prints it, without exports and leases", Audit: true,
+			Rights: auditRights(cfg, rights)})
 	}
 	for _, r := range d.Roles {
 		referDomains(r.Rights, d.Domains, refer)
 	}
 	if cfg.Source.Kinesis != "" {
-		d.Streams = []stream{{ID: "Changes", Parameter: "StreamArn", Table: cfg.Source.Tables[0].Name, ARN: cfg.Source.Kinesis}}
+		d.Streams = []stream{{ID: "Changes", Parameter: "StreamArn", Table: cfg.Source.Tables[0].Name,
+			ARN: cfg.Source.Kinesis}}
 		return d, nil
 	}
 	ids := make(logicalIDs)
@@ -136,7 +146,8 @@ func newTemplate(cfg *config.Config, o Options, rights policy.Options, refer fun
 	return d, nil
 }
 
-// withoutAutoRedrive returns the configuration without redrive: auto, for the rights of the function that reads the stream.
+// withoutAutoRedrive returns the configuration without redrive: auto, for the rights of the function that reads the
+// stream.
 func withoutAutoRedrive(cfg *config.Config) *config.Config {
 	if cfg.DeadLetters == nil || !cfg.DeadLetters.AutoRedrive {
 		return cfg

@@ -136,7 +136,8 @@ func newStorage(cfg *config.Config, leases bool) *storage {
 		case sink.Aggregate != nil:
 			s.addTable(sink.Aggregate.Table, what, columnNames(sink.Aggregate.Group), "_tw_expires")
 		case sink.Search != nil:
-			s.Left = append(s.Left, fmt.Sprintf("the domain of %s: OpenSearch domains and serverless collections have a life of their own", sink.Name))
+			s.Left = append(s.Left,
+				fmt.Sprintf("the domain of %s: OpenSearch domains and serverless collections have a life of their own", sink.Name))
 		case sink.Archive != nil && sink.Archive.Bucket != "":
 			s.addBucket(sink.Archive.Bucket, what, false)
 		case sink.Notify != nil && sink.Notify.Queue != "":
@@ -178,7 +179,8 @@ func (s *storage) addTable(t config.Table, what string, key []string, ttl string
 		s.Tables[i].What = joined(s.Tables[i].What, what)
 		return
 	}
-	s.Tables = append(s.Tables, storedTable{owner: o, ID: s.ids.add("Table", t.Name), Name: t.Name, What: what, Key: key, TTL: ttl})
+	s.Tables = append(s.Tables, storedTable{owner: o, ID: s.ids.add("Table", t.Name), Name: t.Name, What: what, Key: key,
+		TTL: ttl})
 }
 
 // addBucket adds a bucket. A bucket of letters that an archive also uses does not expire.
@@ -220,8 +222,8 @@ func parseAddress(address string) (o owner, name string) {
 	return owner{}, address
 }
 
-// queueRegion returns the Region in the host of a queue's URL, which is sqs.REGION.amazonaws.com, or REGION.queue.amazonaws.com
-// as SQS wrote it before; "" if there is none.
+// queueRegion returns the Region in the host of a queue's URL, which is sqs.REGION.amazonaws.com, or
+// REGION.queue.amazonaws.com as SQS wrote it before; "" if there is none.
 func queueRegion(host string) string {
 	parts := strings.Split(host, ".")
 	for i, p := range parts[:len(parts)-1] {

@@ -122,7 +122,8 @@ func (t terraform) Stored() bool { return !t.Storage.empty() }
 func (t terraform) Functions() []function {
 	var all []function
 	for _, r := range t.Roles {
-		f := function{role: r, ID: "pipeline", What: "Delivers the changes of the table to the sinks of " + t.ConfigBase() + ".", Timeout: "var.timeout"}
+		f := function{role: r, ID: "pipeline", What: "Delivers the changes of the table to the sinks of " + t.ConfigBase() +
+			".", Timeout: "var.timeout"}
 		switch {
 		case r.Redrive:
 			f.ID, f.Suffix, f.What, f.Timeout = "redrive", "-redrive", "Delivers the batches that Lambda gave up.", "300"
@@ -136,7 +137,8 @@ func (t terraform) Functions() []function {
 
 // FailedBatches returns the bucket of the batches that Lambda discards.
 func (t terraform) FailedBatches() bucket {
-	return bucket{ID: "failed_batches", Name: "tablewake-failed-batches-", What: "It may hold records that are nowhere else.", Days: 90, NoncurrentDays: 7}
+	return bucket{ID: "failed_batches", Name: "tablewake-failed-batches-",
+		What: "It may hold records that are nowhere else.", Days: 90, NoncurrentDays: 7}
 }
 
 // TerraformBuckets returns the buckets in which the pipeline stores.
@@ -154,7 +156,8 @@ func (t terraform) TerraformBuckets() []bucket {
 
 // Resource returns the name of the resource with that logical id.
 func (t terraform) Resource(id string) string {
-	names := map[string]string{"Function": "pipeline", "Redrive": "redrive", "RedriveQueue": "redrive", "RedriveFailures": "redrive_failures"}
+	names := map[string]string{"Function": "pipeline", "Redrive": "redrive", "RedriveQueue": "redrive",
+		"RedriveFailures": "redrive_failures"}
 	return names[id]
 }
 

@@ -60,7 +60,8 @@ func (a *account) checkRights(ctx context.Context, callerErr error) {
 		s.Resources = a.withStreams(s.Resources)
 		denied, err := simulate(ctx, client, principal, s)
 		if err != nil {
-			err = awserr.CallError(ctx, "iam:SimulatePrincipalPolicy", err, map[awserr.Kind]string{awserr.Denied: "allow it on the caller's own ARN"})
+			err = awserr.CallError(ctx, "iam:SimulatePrincipalPolicy", err,
+				map[awserr.Kind]string{awserr.Denied: "allow it on the caller's own ARN"})
 			a.skip("rights of "+principal, cli.ExplainTimeout(ctx, err).Error())
 			return
 		}
@@ -80,7 +81,8 @@ func (a *account) noteDenials(principal, runner string, s policy.Statement, deni
 		d := denied[resource]
 		actions := strings.Join(d.actions, ", ")
 		if len(d.missing) > 0 {
-			a.skip(fmt.Sprintf("whether %s may %s on %s", principal, actions, resource), "policies also compare "+strings.Join(d.missing, ", ")+", which a simulation does not know")
+			a.skip(fmt.Sprintf("whether %s may %s on %s", principal, actions, resource),
+				"policies also compare "+strings.Join(d.missing, ", ")+", which a simulation does not know")
 			continue
 		}
 		refused = true

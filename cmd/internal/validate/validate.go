@@ -54,8 +54,10 @@ could not be asked is listed, with the reason.`,
 	}
 	cli.AddConfig(c, &file)
 	c.Flags().BoolVar(&schema, "schema", false, "print the JSON Schema of the file, and nothing else")
-	c.Flags().StringArrayVar(&from.files, "sample", nil, "check names of attributes against the items of this file or folder")
-	c.Flags().StringVar(&from.table, "table", "", "check names of attributes against some items of this table, by name or ARN")
+	c.Flags().StringArrayVar(&from.files, "sample", nil,
+		"check names of attributes against the items of this file or folder")
+	c.Flags().StringVar(&from.table, "table", "",
+		"check names of attributes against some items of this table, by name or ARN")
 	c.Flags().BoolVar(&live, "live", false, "compare the file with the account: what it names there, and rights")
 	c.MarkFlagsMutuallyExclusive("sample", "table")
 	cli.AddFormat(c, &f)
@@ -165,7 +167,8 @@ func (v *validation) writeSummary(w io.Writer, cfg *config.Config) {
 		filters += len(sink.Filters)
 	}
 	fmt.Fprintf(w, "%s is valid: pipeline %s, %s, %s, %s\n",
-		cfg.File, cfg.Name, cli.Count(len(cfg.Sinks), "sink"), cli.Count(len(cfg.Detectors), "detector"), cli.Count(filters, "filter"))
+		cfg.File, cfg.Name, cli.Count(len(cfg.Sinks), "sink"), cli.Count(len(cfg.Detectors), "detector"),
+		cli.Count(filters, "filter"))
 	if v.Sampled > 0 {
 		fmt.Fprintf(w, "its names were checked against %s\n", cli.Count(v.Sampled, v.noun))
 	}

@@ -64,7 +64,8 @@ formats of what it stores. A program refuses what has a newer format than its ow
 
 // newInfo returns the output. build is nil if the program has no build information.
 func newInfo(release string, build *debug.BuildInfo) info {
-	i := info{Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, Formats: make(map[string]int)}
+	i := info{Version: release, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		Formats: make(map[string]int)}
 	if build != nil {
 		for _, s := range build.Settings {
 			switch s.Key {

@@ -90,15 +90,19 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		return err
 	}
 	if mask != nil && !find.key.Attributes.Exists() && len(paths) == 0 && !o.Live {
-		return cli.Usagef("what is sensitive of a canonical key nobody can tell: give --key as PK=...,SK=..., or name the records")
+		return cli.Usagef(
+			"what is sensitive of a canonical key nobody can tell: give --key as PK=...,SK=..., or name the records")
 	}
-	a, err := Compare(ctx, Request{Config: cfg, Stores: opened, Mask: mask, Item: item.change, From: item.from, Known: item.known, Extensions: s.Extensions})
+	a, err := Compare(ctx, Request{Config: cfg, Stores: opened, Mask: mask, Item: item.change, From: item.from,
+		Known: item.known, Extensions: s.Extensions})
 	if err != nil {
 		return err
 	}
 	err = cli.Print(s.Out, o.format, a, a.write)
 	if err == nil && a.Differing > 0 {
-		return cli.Exit(cli.ExitFailure, fmt.Errorf("%s as the item says that it should be; where dead letters of it are listed, mend their cause and run tablewake redrive", cli.Counted(int64(a.Differing), "place", "is not", "are not")))
+		return cli.Exit(cli.ExitFailure,
+			fmt.Errorf(
+				"%s as the item says that it should be; where dead letters of it are listed, mend their cause and run tablewake redrive", cli.Counted(int64(a.Differing), "place", "is not", "are not")))
 	}
 	return err
 }
@@ -123,7 +127,8 @@ func (a Comparison) write(w io.Writer) {
 			fmt.Fprintf(w, "  %s\n", s.Note)
 		}
 		if s.QuarantinedSince != nil {
-			fmt.Fprintf(w, "  quarantined since %s: later changes of the key go to dead letters\n", s.QuarantinedSince.UTC().Format(time.RFC3339))
+			fmt.Fprintf(w, "  quarantined since %s: later changes of the key go to dead letters\n",
+				s.QuarantinedSince.UTC().Format(time.RFC3339))
 		}
 		for _, p := range s.Findings {
 			fmt.Fprintf(w, "  %-12s %s: %s%s%s\n", p.Kind, p.Where, p.Found, versionSuffix(p.Version), verdictTexts[p.Verdict])
@@ -133,7 +138,8 @@ func (a Comparison) write(w io.Writer) {
 		}
 	}
 	for _, l := range a.letters {
-		fmt.Fprintf(w, "dead letter of %s%s: %s: %s\n", cmp.Or(l.Sink, "every sink"), versionSuffix(versionText(l.Version)), l.Class, l.Error)
+		fmt.Fprintf(w, "dead letter of %s%s: %s: %s\n", cmp.Or(l.Sink, "every sink"), versionSuffix(versionText(l.Version)),
+			l.Class, l.Error)
 	}
 }
 

@@ -73,7 +73,8 @@ func (f *finder) recorded(ctx context.Context, s cli.Streams, paths []string) (f
 		}
 	}
 	if last == nil {
-		return foundItem{}, fmt.Errorf("no record is of the item %s; --key takes a key as explain prints it, or PK=...,SK=...", f.key.Canonical)
+		return foundItem{}, fmt.Errorf(
+			"no record is of the item %s; --key takes a key as explain prints it, or PK=...,SK=...", f.key.Canonical)
 	}
 	if !last.Removed() {
 		last.Op, last.EventName, last.Old = record.Snapshot, "SNAPSHOT", item.Image{}
@@ -153,7 +154,8 @@ func keyOf(key itemkey.Key, table *types.TableDescription) (map[string]types.Att
 		names = append(names, awssdk.ToString(k.AttributeName))
 	}
 	if len(names) != len(values) {
-		return nil, fmt.Errorf("the key of %s has %d attributes, and %s has %d", awssdk.ToString(table.TableName), len(names), key.Canonical, len(values))
+		return nil, fmt.Errorf("the key of %s has %d attributes, and %s has %d", awssdk.ToString(table.TableName), len(names),
+			key.Canonical, len(values))
 	}
 	if len(names) == 2 && names[0] > names[1] { // a canonical key has its values in the order of the names
 		names[0], names[1] = names[1], names[0]

@@ -11,7 +11,9 @@ import (
 )
 
 // compareSink compares the item with one sink, and fills in out. compared is nil if the sink keeps no state.
-func compareSink(ctx context.Context, item *record.Change, s config.Sink, compared audit.Sink, plan pipeline.RouteTrace, out *Sink) error {
+func compareSink(
+	ctx context.Context, item *record.Change, s config.Sink, compared audit.Sink, plan pipeline.RouteTrace, out *Sink,
+) error {
 	switch {
 	case s.View != nil:
 		out.Kind = "view"
@@ -56,10 +58,12 @@ func (s *Sink) add(f *audit.Finding) {
 		return // the note has the reason why the item was not compared, and the row's finding shows the claim
 	}
 	s.Findings = append(s.Findings, Finding{
-		Kind: string(f.Kind), Where: f.Where, Found: f.Found, Version: versionText(f.Version), Verdict: verdictOf(f), Differs: f.Differs,
+		Kind: string(f.Kind), Where: f.Where, Found: f.Found, Version: versionText(f.Version), Verdict: verdictOf(f),
+		Differs: f.Differs,
 	})
 	for _, c := range f.Waiting {
-		s.Findings = append(s.Findings, Finding{Kind: "claim", Where: f.Where, Version: versionText(c.Version), Found: "the item " + c.Item + " waits"})
+		s.Findings = append(s.Findings, Finding{Kind: "claim", Where: f.Where, Version: versionText(c.Version),
+			Found: "the item " + c.Item + " waits"})
 	}
 }
 

@@ -1,8 +1,8 @@
 // Package why is the command why. It compares an item of the source table with the contents of all sinks.
 //
-// The expected contents are the plans of the pipeline for the item. Package audit compares them with the actual contents:
-// rows, documents, tombstones, guards and contributions. [Compare] adds the dead letters. Read why.go first, then
-// sink_comparison.go. item.go finds the item, and letters.go its dead letters.
+// The expected contents are the plans of the pipeline for the item. Package audit compares them with the actual
+// contents: rows, documents, tombstones, guards and contributions. [Compare] adds the dead letters. Read why.go first,
+// then sink_comparison.go. item.go finds the item, and letters.go its dead letters.
 package why
 
 import (
@@ -53,9 +53,10 @@ type Comparison struct {
 
 // Sink is the result for one sink.
 type Sink struct {
-	Name             string     `json:"sink"`
-	Kind             string     `json:"kind"`                        // view, aggregate, search, archive, notify or custom
-	Note             string     `json:"says,omitempty"`              // reason why the sink was not compared, or the part that was not; "": all was compared
+	Name string `json:"sink"`
+	Kind string `json:"kind"` // view, aggregate, search, archive, notify or custom
+	// reason why the sink was not compared, or the part that was not; "": all was compared
+	Note             string     `json:"says,omitempty"`
 	QuarantinedSince *time.Time `json:"quarantined_since,omitempty"` // nil: the item's key is not quarantined
 	Findings         []Finding  `json:"places,omitempty"`
 }
@@ -89,7 +90,8 @@ func (v Verdict) isProblem() bool { return v == Missing || v == Differs || v == 
 
 // Compare compares the item with each sink. An error names the sink that could not be read.
 func Compare(ctx context.Context, q Request) (Comparison, error) {
-	p, err := sinks.Assemble(ctx, q.Config, sinks.PlanOnly(), sinks.WithExtensions(q.Extensions...), sinks.HoldCustom("why"), sinks.Suppressed("why"))
+	p, err := sinks.Assemble(ctx, q.Config, sinks.PlanOnly(), sinks.WithExtensions(q.Extensions...),
+		sinks.HoldCustom("why"), sinks.Suppressed("why"))
 	if err != nil {
 		return Comparison{}, err
 	}

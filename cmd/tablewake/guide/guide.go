@@ -11,7 +11,8 @@ var Files embed.FS
 
 // Topics returns the topics in the order in which a new user reads them.
 func Topics() []string {
-	return []string{"start", "concepts", "patterns", "reading", "existing", "operate", "go", "compare", "security", "upgrade"}
+	return []string{"start", "concepts", "patterns", "reading", "existing", "operate", "go", "compare", "security",
+		"upgrade"}
 }
 
 // References returns the commands that have a reference.

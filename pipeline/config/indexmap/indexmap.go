@@ -32,7 +32,8 @@ func Read(file json.RawMessage) (settings, mappings map[string]any, err error) {
 		}
 	}
 	if _, hasSource := mappings["_source"]; hasSource {
-		return nil, nil, errors.New("it says _source: documents are kept as they were written, because their versions are read there; leave it out")
+		return nil, nil, errors.New(
+			"it says _source: documents are kept as they were written, because their versions are read there; leave it out")
 	}
 	if _, err := Object(mappings, "_meta"); err != nil {
 		return nil, nil, err

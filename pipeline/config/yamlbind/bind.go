@@ -187,7 +187,8 @@ func (f *File) group(v *Value, g group) {
 		}
 	}
 	f.FailIf(len(have) > 1, v, "keep one of them", "%s cannot stand together", Enumerate(have, "and"))
-	f.FailIf(len(have) == 0 && !g.optional, v, cmp.Or(g.addHint, "add one"), "wants one of the keys %s", Enumerate(g.keys, "or"))
+	f.FailIf(len(have) == 0 && !g.optional, v, cmp.Or(g.addHint, "add one"), "wants one of the keys %s",
+		Enumerate(g.keys, "or"))
 }
 
 // unknownKeyHint returns the hint for an unknown key: to indent it under the key that it belongs to, or to write the
@@ -245,7 +246,8 @@ func (f *File) table(v *Value, dst reflect.Value) {
 			f.FailKey(m, "write the name out", "the environment is not read in names")
 		}
 		if names := v.Rule.Name; names != nil {
-			name := &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.SingleQuotedStyle, Value: m.Name, Line: m.Key.Line, Column: m.Key.Column}
+			name := &yaml.Node{Kind: yaml.ScalarNode, Style: yaml.SingleQuotedStyle, Value: m.Name, Line: m.Key.Line,
+				Column: m.Key.Column}
 			f.bind(&Value{Field: m.Field, Name: m.Name, Node: name, depth: m.depth}, names, reflect.Value{}, reflect.Value{})
 		}
 		f.entry(v, m, dst)
@@ -264,7 +266,8 @@ func (f *File) list(v *Value, dst reflect.Value) {
 }
 
 func (f *File) notEmpty(v *Value, kind yaml.Kind) {
-	f.FailIf(v.Node.Kind == kind && len(v.Node.Content) == 0 && !v.Rule.mayBeEmpty, v, "add an entry or remove the key", "is empty")
+	f.FailIf(v.Node.Kind == kind && len(v.Node.Content) == 0 && !v.Rule.mayBeEmpty, v, "add an entry or remove the key",
+		"is empty")
 }
 
 // reserve allocates the memory of n elements at once, so the addresses of the elements never change.

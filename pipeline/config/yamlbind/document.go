@@ -134,7 +134,8 @@ var (
 	coreNull    = regexp.MustCompile(`^(?:null|Null|NULL|~|)$`)
 	coreBoolean = regexp.MustCompile(`^(?:true|True|TRUE|false|False|FALSE)$`)
 	coreInteger = regexp.MustCompile(`^(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)$`)
-	coreFloat   = regexp.MustCompile(`^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
+	coreFloat   = regexp.MustCompile(
+		`^(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
 )
 
 // Resolve returns the type of a scalar.

@@ -41,7 +41,8 @@ func (f *File) expand(s string) (parts []Part, problems []envProblem) {
 		case !found:
 			continue
 		case !ref.valid:
-			problems = append(problems, envProblem{"${" + ref.name + "} is no name of an environment variable", "write ${NAME} or ${NAME:-default}, and $${ for the text ${"})
+			problems = append(problems, envProblem{"${" + ref.name + "} is no name of an environment variable",
+				"write ${NAME} or ${NAME:-default}, and $${ for the text ${"})
 			continue
 		}
 		value, set := f.o.Getenv(ref.name)
@@ -50,7 +51,9 @@ func (f *File) expand(s string) (parts []Part, problems []envProblem) {
 		case usesDefault:
 			value = ref.def
 		case !set:
-			problems = append(problems, envProblem{"the environment variable " + ref.name + " is not set", "set it, or give a default as in ${" + ref.name + ":-default}; where the text ${" + ref.name + "} is meant, write $${" + ref.name + "}"})
+			problems = append(problems, envProblem{"the environment variable " + ref.name + " is not set",
+				"set it, or give a default as in ${" + ref.name + ":-default}; where the text ${" + ref.name +
+					"} is meant, write $${" + ref.name + "}"})
 			continue
 		}
 		if text != "" {

@@ -74,15 +74,17 @@ var basic = func() Kinds {
 		return &Kind{Wants: wants, Schema: schema, Takes: takes, env: form, Read: read}
 	}
 	float := map[string]any{"type": "number"}
-	integer := number("a whole number", map[string]any{"type": "integer", "minimum": 1}, []Resolved{IsInteger}, coreInteger, readInteger)
+	integer := number("a whole number", map[string]any{"type": "integer", "minimum": 1}, []Resolved{IsInteger},
+		coreInteger, readInteger)
 	return Kinds{
 		Named: map[string]*Kind{
 			"text": text, "secret": &secret, "path": path, "word": word, "size": size,
 			"scalar": {Wants: "text", Schema: map[string]any{"type": []string{"string", "number", "boolean"}}, Read: readScalar},
 		},
 		Types: map[reflect.Type]*Kind{
-			reflect.TypeFor[string]():          text,
-			reflect.TypeFor[bool]():            number("true or false", map[string]any{"type": "boolean"}, []Resolved{IsBoolean}, coreBoolean, readBoolean),
+			reflect.TypeFor[string](): text,
+			reflect.TypeFor[bool](): number("true or false", map[string]any{"type": "boolean"}, []Resolved{IsBoolean},
+				coreBoolean, readBoolean),
 			reflect.TypeFor[int]():             integer,
 			reflect.TypeFor[int64]():           integer,
 			reflect.TypeFor[float64]():         number("a number", float, isNumeric, coreFloat, readRate),

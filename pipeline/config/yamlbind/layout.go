@@ -20,7 +20,8 @@ func (f *File) layout(line int) (column int, hint string) {
 	text := strings.TrimSpace(f.line(line))
 	if deeper := indent > f.indent(above); deeper {
 		if key, value, ok := strings.Cut(strings.TrimSpace(f.line(above)), ": "); ok && endsInLine(value) {
-			return indent + 1, fmt.Sprintf("it is indented deeper than line %d, and %s has a value there: begin both in one column, or write nothing after %[2]s:", above, key)
+			return indent + 1, fmt.Sprintf(
+				"it is indented deeper than line %d, and %s has a value there: begin both in one column, or write nothing after %[2]s:", above, key)
 		}
 		return indent + 1, ""
 	}
@@ -29,10 +30,15 @@ func (f *File) layout(line int) (column int, hint string) {
 	switch {
 	case openIndex < 0 && len(opened) > 0:
 		return indent + 1, "no line above begins in this column: begin it in " + f.columns(opened, indent)
-	case openIndex >= 0 && !strings.HasPrefix(text, "-") && strings.HasPrefix(strings.TrimSpace(f.line(opened[openIndex])), "- "):
-		return indent + 1, fmt.Sprintf("line %d in the same column begins a list: remove its -, where entries have names", opened[openIndex])
-	case openIndex >= 0 && strings.HasPrefix(text, "- ") && !strings.HasPrefix(strings.TrimSpace(f.line(opened[openIndex])), "-"):
-		return indent + 1, fmt.Sprintf("- begins an entry of a list, and line %d in the same column is a key: remove the -, or indent the list", opened[openIndex])
+	case openIndex >= 0 && !strings.HasPrefix(text, "-") &&
+		strings.HasPrefix(strings.TrimSpace(f.line(opened[openIndex])), "- "):
+		return indent + 1, fmt.Sprintf("line %d in the same column begins a list: remove its -, where entries have names",
+			opened[openIndex])
+	case openIndex >= 0 && strings.HasPrefix(text, "- ") &&
+		!strings.HasPrefix(strings.TrimSpace(f.line(opened[openIndex])), "-"):
+		return indent + 1, fmt.Sprintf(
+			"- begins an entry of a list, and line %d in the same column is a key: remove the -, or indent the list",
+			opened[openIndex])
 	case openIndex >= 0 && !strings.HasPrefix(text, "-") && !strings.Contains(text, ": ") && !strings.HasSuffix(text, ":"):
 		return indent + 1, "write a colon and a space behind the key"
 	}

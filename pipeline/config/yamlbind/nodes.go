@@ -43,7 +43,8 @@ func (f *File) count(v *Value, depth int) (tooLarge bool) {
 	if !f.large {
 		f.large = true
 		f.nodes = f.o.MaxNodes
-		f.Fail(v, "use fewer levels and aliases", "the file nests deeper than %d levels, or grows to more than %d values", maxDepth, f.o.MaxNodes)
+		f.Fail(v, "use fewer levels and aliases", "the file nests deeper than %d levels, or grows to more than %d values",
+			maxDepth, f.o.MaxNodes)
 	}
 	return true
 }

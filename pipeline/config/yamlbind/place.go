@@ -18,8 +18,8 @@ func (f *File) WarnWithin(v *Value, line, column int, message, hint string) {
 	f.Warnings = append(f.Warnings, Problem{f.name, line, column, v.Field, message, hint})
 }
 
-// positionInFile maps a line and a column of a scalar's text to a line and a column of the file, all 1-based. If the file
-// spells the text differently (an escape, the environment, folded lines), it returns the beginning of the scalar.
+// positionInFile maps a line and a column of a scalar's text to a line and a column of the file, all 1-based. If the
+// file spells the text differently (an escape, the environment, folded lines), it returns the beginning of the scalar.
 func (f *File) positionInFile(n *yaml.Node, line, column int) (int, int) {
 	switch {
 	case n.Style&yaml.LiteralStyle != 0:
@@ -71,7 +71,8 @@ func (f *File) spelled(n *yaml.Node) (columns []int, text string) {
 	return columns, b.String()
 }
 
-// positionInLiteral does the same as within, for a block scalar. Its text begins in the next line, after the indentation.
+// positionInLiteral does the same as within, for a block scalar. Its text begins in the next line, after the
+// indentation.
 func (f *File) positionInLiteral(n *yaml.Node, line, column int) (int, int) {
 	for l := n.Line + 1; l <= len(f.lines); l++ {
 		if text := strings.TrimLeft(f.line(l), " "); text != "" {

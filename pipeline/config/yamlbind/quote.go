@@ -73,7 +73,8 @@ func (f *File) misread(key, n *yaml.Node) (message, hint string, ok bool) {
 	case n.Value != "":
 		rest := string(runesFrom([]rune(f.line(n.Line)), n.Column-1+len([]rune(n.Value))))
 		if cut := strings.TrimLeft(rest, " "); strings.HasPrefix(cut, "#{") || strings.HasPrefix(cut, "#[") {
-			return "YAML made a comment of what stands behind " + Quoted(n.Value), "quote the whole: " + Quoted(n.Value+strings.TrimRight(rest, " ")), true
+			return "YAML made a comment of what stands behind " + Quoted(n.Value),
+				"quote the whole: " + Quoted(n.Value+strings.TrimRight(rest, " ")), true
 		}
 	}
 	return "", "", false
@@ -140,9 +141,11 @@ func (f *File) unquoted(line int) (column int, hint string) {
 			start := i
 			i = pastQuote(rs, i)
 			if open := i-start < 2 || rs[i-1] != r; open && line < len(f.lines) && beginsKey.MatchString(f.line(line+1)) {
-				return start + 1, "the closing quote is missing: write " + Quoted(withoutClosing(strings.TrimSpace(string(rs[start+1:]))))
+				return start + 1, "the closing quote is missing: write " +
+					Quoted(withoutClosing(strings.TrimSpace(string(rs[start+1:]))))
 			}
-			if rest := strings.TrimLeft(string(runesFrom(rs, i)), " "); rest != "" && !strings.ContainsRune(",]}:#", []rune(rest)[0]) {
+			if rest := strings.TrimLeft(string(runesFrom(rs, i)), " "); rest != "" &&
+				!strings.ContainsRune(",]}:#", []rune(rest)[0]) {
 				if m := unclosed.FindStringSubmatch(string(rs[start+1 : i-1])); m != nil {
 					return start + 1, "the closing quote is missing: write " + Quoted(withoutClosing(m[1]))
 				}
@@ -173,7 +176,8 @@ func (f *File) unquoted(line int) (column int, hint string) {
 				case r == '*':
 					bad = true
 				}
-				if depth == 0 && (flow > 0 && strings.ContainsRune(",]}", rs[i]) || rs[i] == ':' && (i+1 == len(rs) || rs[i+1] == ' ')) {
+				if depth == 0 && (flow > 0 && strings.ContainsRune(",]}", rs[i]) || rs[i] == ':' &&
+					(i+1 == len(rs) || rs[i+1] == ' ')) {
 					break
 				}
 			}

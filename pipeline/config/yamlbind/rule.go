@@ -115,7 +115,8 @@ type rules struct {
 func (rs rules) ruleOf(t reflect.Type, tag reflect.StructTag) *Rule {
 	_, options, _ := strings.Cut(tag.Get("key"), ",")
 	if k := rs.kinds.kindOf(t, tag); k != nil {
-		r := &Rule{Kind: k, ref: k.Ref, trueWord: tag.Get("yes"), Each: strings.Contains(options, "each"), Shard: strings.Contains(options, "shard")}
+		r := &Rule{Kind: k, ref: k.Ref, trueWord: tag.Get("yes"), Each: strings.Contains(options, "each"),
+			Shard: strings.Contains(options, "shard")}
 		if words := tag.Get("words"); words != "" {
 			r.Words = strings.Split(words, ",")
 		}
@@ -137,7 +138,8 @@ func (rs rules) ruleOf(t reflect.Type, tag reflect.StructTag) *Rule {
 		return rs.object(t)
 	}
 	elem := rs.ruleOf(t.Elem(), tag)
-	r := &Rule{Shape: ListShape, ref: tag.Get("ref"), elem: elem, Ordered: strings.Contains(options, "ordered"), mayBeEmpty: strings.Contains(options, "empty")}
+	r := &Rule{Shape: ListShape, ref: tag.Get("ref"), elem: elem, Ordered: strings.Contains(options, "ordered"),
+		mayBeEmpty: strings.Contains(options, "empty")}
 	r.mayBeSingle, r.word = strings.Contains(options, "single"), tag.Get("or")
 	if t.Kind() == reflect.Map || elem.nameField != nil {
 		r.Shape, r.Name = MapShape, elem.Name
@@ -191,7 +193,8 @@ func (rs rules) fields(r *Rule, t reflect.Type) {
 				r.Name = rs.ruleOf(f.Type, f.Tag)
 			}
 		default:
-			k := Key{Name: name, Rule: rs.ruleOf(f.Type, f.Tag), Doc: f.Tag.Get("doc"), Def: f.Tag.Get("def"), addHint: f.Tag.Get("add"), form: f.Tag.Get("form")}
+			k := Key{Name: name, Rule: rs.ruleOf(f.Type, f.Tag), Doc: f.Tag.Get("doc"), Def: f.Tag.Get("def"),
+				addHint: f.Tag.Get("add"), form: f.Tag.Get("form")}
 			if k.Rule.Shape == MapShape {
 				k.Rule.form = k.form
 			}

@@ -152,8 +152,8 @@ func readInteger(f *File, v *Value, _ []Part) any {
 	return nil
 }
 
-// integerBase returns the base of an integer in YAML 1.2: 8 for 0o17, 0 for 0x1f (ParseInt then reads the prefix), otherwise
-// 10, even for 017.
+// integerBase returns the base of an integer in YAML 1.2: 8 for 0o17, 0 for 0x1f (ParseInt then reads the prefix),
+// otherwise 10, even for 017.
 func integerBase(s string) int {
 	switch {
 	case strings.HasPrefix(s, "0o"):
@@ -188,14 +188,16 @@ func readScalar(f *File, v *Value, _ []Part) any {
 	switch is := Resolve(v.Node); {
 	case v.Env:
 	case is == IsNull:
-		f.Fail(v, "write a value or remove the key; quote a text: "+Quoted(v.Node.Value), "wants a text, a number, true or false, not nothing")
+		f.Fail(v, "write a value or remove the key; quote a text: "+Quoted(v.Node.Value),
+			"wants a text, a number, true or false, not nothing")
 		return nil
 	case is == IsBoolean:
 		text = strings.ToLower(text)
 	case is == IsInteger || is == IsFloat:
 		text = strings.TrimPrefix(text, "+")
 		if _, err := decimal.Parse(text); err != nil {
-			f.Fail(v, "write it in decimal digits, or quote a text: "+Quoted(v.Node.Value), "%s is no number of DynamoDB's: %v", v.Node.Value, err)
+			f.Fail(v, "write it in decimal digits, or quote a text: "+Quoted(v.Node.Value), "%s is no number of DynamoDB's: %v",
+				v.Node.Value, err)
 			return nil
 		}
 	}
@@ -216,7 +218,8 @@ var sizeUnits = map[string]int64{
 func readSize(f *File, v *Value, _ []Part) any {
 	m := sizeForm.FindStringSubmatch(v.Source)
 	if m == nil {
-		f.Fail(v, "write a whole number and one of B, KB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (of 1024)", "%s is no size", Quoted(v.Source))
+		f.Fail(v, "write a whole number and one of B, KB, MB, GB, TB (powers of 1000) or KiB, MiB, GiB, TiB (of 1024)",
+			"%s is no size", Quoted(v.Source))
 		return nil
 	}
 	n, err := multiply(m[1], sizeUnits[m[2]])

@@ -32,7 +32,8 @@ func (v *Value) Member(key, n *yaml.Node) *Value {
 
 // element returns an element of the list v.
 func (v *Value) element(i int) *Value {
-	return &Value{Field: fmt.Sprintf("%s[%d]", v.Field, i), Name: fmt.Sprint(i), Node: v.Node.Content[i], Alias: v.Alias, depth: v.depth + 1}
+	return &Value{Field: fmt.Sprintf("%s[%d]", v.Field, i), Name: fmt.Sprint(i), Node: v.Node.Content[i], Alias: v.Alias,
+		depth: v.depth + 1}
 }
 
 // Get returns the entry with this name, or nil.

@@ -116,7 +116,8 @@ func AttrValueEnd(doc []byte, attrs []Attr, i int) int {
 	return len(doc) - a.Tail()
 }
 
-// Unpack reads the ranges of any attribute from the item doc. It is slower than [AttrAt] for an attribute that is not far.
+// Unpack reads the ranges of any attribute from the item doc. It is slower than [AttrAt] for an attribute that is not
+// far.
 func (a Attr) Unpack(doc []byte) AttrRanges {
 	r := AttrRanges{nameStart: a.NameStart(), tag: a.Tag(), escaped: a.escaped()}
 	_, nameEnd, value := MemberName(doc, r.nameStart-1)

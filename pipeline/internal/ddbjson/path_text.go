@@ -118,8 +118,8 @@ func (s *Scanner) appendPathTo(path []byte, i, target int, context InputContext)
 	return path
 }
 
-// brokenMemberName returns the name at i of a member that has a syntax error after its name. It returns nil if the name is
-// broken, too.
+// brokenMemberName returns the name at i of a member that has a syntax error after its name. It returns nil if the name
+// is broken, too.
 func (s *Scanner) brokenMemberName(i int) []byte {
 	if s.Peek(i) != '"' {
 		return nil

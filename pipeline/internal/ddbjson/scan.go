@@ -52,21 +52,23 @@ func (s *Scanner) Recycle() (next Scanner, ok bool) {
 	if cap(s.stack) > maxScratch || len(s.names.slots) > 8*maxScratch || cap(s.numbers) > maxScratch {
 		return Scanner{}, false
 	}
-	return Scanner{stack: s.stack[:0], names: s.names, numbers: s.numbers[:0], maps: s.maps, Arena: s.Arena.nextPage()}, true
+	return Scanner{stack: s.stack[:0], names: s.names, numbers: s.numbers[:0], maps: s.maps, Arena: s.Arena.nextPage()},
+		true
 }
 
 // The errors of DynamoDB JSON. Their texts never quote data.
 var (
-	ErrEnd        = errs.New("the input ends too early")
-	ErrToken      = errs.New("broken JSON")
-	errControl    = errs.New("a control character within a string")
-	errEscape     = errs.New("an unknown escape within a string")
-	ErrUTF8       = errs.New("text that is not UTF-8")
-	errSurrogate  = errs.New("half of a surrogate pair")
-	errDeep       = errs.New("JSON nested too deep")
-	errNesting    = errs.New("nested deeper than DynamoDB's 32 levels")
-	errTag        = errs.New("want a type tag: S, N, B, BOOL, NULL, M, L, SS, NS or BS")
-	errNoTag      = errs.New("{} is no value (DynamoDB Local writes it for an empty map: set the source's emulator to dynamodb-local)")
+	ErrEnd       = errs.New("the input ends too early")
+	ErrToken     = errs.New("broken JSON")
+	errControl   = errs.New("a control character within a string")
+	errEscape    = errs.New("an unknown escape within a string")
+	ErrUTF8      = errs.New("text that is not UTF-8")
+	errSurrogate = errs.New("half of a surrogate pair")
+	errDeep      = errs.New("JSON nested too deep")
+	errNesting   = errs.New("nested deeper than DynamoDB's 32 levels")
+	errTag       = errs.New("want a type tag: S, N, B, BOOL, NULL, M, L, SS, NS or BS")
+	errNoTag     = errs.New(
+		"{} is no value (DynamoDB Local writes it for an empty map: set the source's emulator to dynamodb-local)")
 	errTwoTags    = errs.New("a value has one type tag only")
 	errValue      = errs.New("want a value such as {\"S\":\"text\"}")
 	ErrWantString = errs.New("want a string")

@@ -23,8 +23,8 @@ func (s *Scanner) Item(i int, doc []byte, attrs []Attr) (index []Attr, next int)
 	return s.Arena.Keep(s.stack), next
 }
 
-// members reads the attributes of an item (depth 0) or the members of a map, and leaves their index on the stack. Only an
-// item is compared with a previous image.
+// members reads the attributes of an item (depth 0) or the members of a map, and leaves their index on the stack. Only
+// an item is compared with a previous image.
 func (s *Scanner) members(i, depth int) int {
 	if s.Peek(i) != '{' {
 		return s.Fail(i, errWantMap)
@@ -74,7 +74,8 @@ func (s *Scanner) members(i, depth int) int {
 		if uint64(next-origin) > math.MaxUint32 {
 			return s.Fail(origin, errHuge)
 		}
-		s.stack = append(s.stack, AttrRanges{nameStart - origin, nameEnd - origin, from - origin, to - origin, tag &^ emptyMap, escaped}.pack(next-origin))
+		s.stack = append(s.stack, AttrRanges{nameStart - origin, nameEnd - origin, from - origin, to - origin,
+			tag &^ emptyMap, escaped}.pack(next-origin))
 	}
 	if depth == 0 && s.previous.ordered {
 		return i

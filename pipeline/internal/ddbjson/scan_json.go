@@ -3,8 +3,8 @@ package ddbjson
 // maxDepth bounds the nesting of JSON outside of items.
 const maxDepth = 1000
 
-// SkipValue reads any JSON value and checks its grammar only. It is for fields that no caller reads, and for records with
-// valid grammar and invalid content.
+// SkipValue reads any JSON value and checks its grammar only. It is for fields that no caller reads, and for records
+// with valid grammar and invalid content.
 func (s *Scanner) SkipValue(i int) int {
 	grammarOnly, escapes := s.grammarOnly, s.Escapes
 	s.grammarOnly = true

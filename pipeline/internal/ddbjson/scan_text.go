@@ -118,8 +118,8 @@ func hexRune(b []byte, i int) (rune, bool) {
 	return r, true
 }
 
-// number checks an N from the byte after its opening quote, and returns the position of the closing quote. A number of up
-// to 38 digits without an exponent is in DynamoDB's range; all others are parsed.
+// number checks an N from the byte after its opening quote, and returns the position of the closing quote. A number of
+// up to 38 digits without an exponent is in DynamoDB's range; all others are parsed.
 func (s *Scanner) number(i int) int {
 	b := s.Input
 	j := i

@@ -14,7 +14,8 @@ func ChangeDifference(a, b *record.Change) string {
 		return "an image"
 	case a.Version != b.Version || a.Sequence != b.Sequence || !a.Time.Equal(b.Time):
 		return "the version"
-	case a.EventID != b.EventID || a.StreamARN != b.StreamARN || a.Table != b.Table || a.Region != b.Region || a.Shard != b.Shard:
+	case a.EventID != b.EventID || a.StreamARN != b.StreamARN || a.Table != b.Table || a.Region != b.Region ||
+		a.Shard != b.Shard:
 		return "the origin"
 	case a.Identity != b.Identity || a.SizeBytes != b.SizeBytes:
 		return "the identity or the size"

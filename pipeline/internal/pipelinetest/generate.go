@@ -20,7 +20,8 @@ func (g DynamoJSON) Space() string {
 var texts = rapid.OneOf(
 	rapid.StringMatching(`[A-Za-z0-9#_ -]{0,24}`),
 	rapid.String(),
-	rapid.SampledFrom([]string{"", `"`, `\`, "\x00", "\u2028", "Zürich", "日本語のテキスト", "🦊🦊", "a\"b\\c/d\b\f\n\r\t", "<&>", "1"}),
+	rapid.SampledFrom([]string{"", `"`, `\`, "\x00", "\u2028", "Zürich", "日本語のテキスト", "🦊🦊", "a\"b\\c/d\b\f\n\r\t", "<&>",
+		"1"}),
 )
 
 // Quote returns a text as a JSON string. In one draw of ten, every rune is escaped.
@@ -119,7 +120,8 @@ func (g DynamoJSON) Value(depth int) string {
 
 // Item draws an item with n attributes and the attributes extra.
 func (g DynamoJSON) Item(n, depth int, extra ...string) string {
-	names := rapid.SliceOfNDistinct(rapid.OneOf(rapid.StringMatching(`[A-Za-z][A-Za-z0-9_-]{0,11}`), rapid.StringN(1, 8, -1)), n, n, rapid.ID).Draw(g.T, "names")
+	names := rapid.SliceOfNDistinct(rapid.OneOf(rapid.StringMatching(`[A-Za-z][A-Za-z0-9_-]{0,11}`),
+		rapid.StringN(1, 8, -1)), n, n, rapid.ID).Draw(g.T, "names")
 	var members []string
 	for _, name := range names {
 		if name != "PK" && name != "SK" {
@@ -143,7 +145,8 @@ func (g DynamoJSON) Event(n int) string {
 			fmt.Sprintf(`"SequenceNumber":"%027d"`, i+1),
 			fmt.Sprintf(`"SizeBytes":%d`, rapid.IntRange(0, 800<<10).Draw(g.T, "size")),
 			`"StreamViewType":"NEW_AND_OLD_IMAGES"`,
-			`"ApproximateCreationDateTime":` + rapid.SampledFrom([]string{"1795251660", "1.79525166E9", "1795251660.0"}).Draw(g.T, "time"),
+			`"ApproximateCreationDateTime":` + rapid.SampledFrom([]string{"1795251660", "1.79525166E9",
+				"1795251660.0"}).Draw(g.T, "time"),
 		}
 		if name != "INSERT" {
 			stream = append(stream, `"OldImage":`+image())
@@ -160,7 +163,8 @@ func (g DynamoJSON) Event(n int) string {
 			`"dynamodb":` + g.List("{", "}", rapid.Permutation(stream).Draw(g.T, "stream fields")),
 		}
 		if rapid.Bool().Draw(g.T, "ttl") {
-			record = append(record, `"userIdentity":{"type":"Service","Type":"Service","principalId":"dynamodb.amazonaws.com","PrincipalId":"dynamodb.amazonaws.com"}`)
+			record = append(record,
+				`"userIdentity":{"type":"Service","Type":"Service","principalId":"dynamodb.amazonaws.com","PrincipalId":"dynamodb.amazonaws.com"}`)
 		}
 		records[i] = g.List("{", "}", rapid.Permutation(record).Draw(g.T, "fields"))
 	}
@@ -169,16 +173,19 @@ func (g DynamoJSON) Event(n int) string {
 
 // AttributeNames has names of the struct fields in tests, and other names.
 var AttributeNames = []string{
-	"s", "n", "b", "a", "m", "l", "at", "Text", "Total", "count", "size", "small", "price", "weight", "ok", "active", "data",
+	"s", "n", "b", "a", "m", "l", "at", "Text", "Total", "count", "size", "small", "price", "weight", "ok", "active",
+	"data",
 	"created", "exact", "NAME", "tags", "sizes", "keys", "lines", "list", "two", "ints", "floats", "bools", "texts", "bad",
 	"deep", "Address", "city", "Plain", "Hidden", "quiet", "1", "-2", "300", "2.5", "true", "first-name", "ſ", "é\"\\\n<",
 }
 
-var attributeTexts = []string{"", "x", "2024-01-02T03:04:05Z", "2024-01-02T03:04:05.678+02:00", "12", "-7", "1.5", "true", "é\"\n<>\u2028", "🦆"}
+var attributeTexts = []string{"", "x", "2024-01-02T03:04:05Z", "2024-01-02T03:04:05.678+02:00", "12", "-7", "1.5",
+	"true", "é\"\n<>\u2028", "🦆"}
 
 var attributeNumbers = []string{
 	"0", "1", "-1", "12", "127", "128", "255", "256", "70000", "4294967296", "9223372036854775807", "9223372036854775808",
-	"18446744073709551615", "1.5", "-0.25", "1.0", "1E+3", "1700000000", "99999999999999999999999999999999999999", "1E-130", "9.9E+125", "3.5E+38",
+	"18446744073709551615", "1.5", "-0.25", "1.0", "1E+3", "1700000000", "99999999999999999999999999999999999999",
+	"1E-130", "9.9E+125", "3.5E+38",
 }
 
 // DrawAttribute draws a value of any type.
@@ -201,11 +208,14 @@ func DrawAttribute(t *rapid.T, depth int) types.AttributeValue {
 	case 4:
 		return &types.AttributeValueMemberNULL{Value: true}
 	case 5:
-		return &types.AttributeValueMemberSS{Value: rapid.SliceOfNDistinct(rapid.SampledFrom(attributeTexts), 1, 4, rapid.ID).Draw(t, "ss")}
+		return &types.AttributeValueMemberSS{Value: rapid.SliceOfNDistinct(rapid.SampledFrom(attributeTexts), 1, 4,
+			rapid.ID).Draw(t, "ss")}
 	case 6:
-		return &types.AttributeValueMemberNS{Value: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"1", "2", "300", "-4", "0.5"}), 1, 4, rapid.ID).Draw(t, "ns")}
+		return &types.AttributeValueMemberNS{Value: rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"1", "2", "300", "-4",
+			"0.5"}), 1, 4, rapid.ID).Draw(t, "ns")}
 	case 7:
-		return &types.AttributeValueMemberBS{Value: rapid.SliceOfNDistinct(binary, 1, 3, func(b []byte) string { return string(b) }).Draw(t, "bs")}
+		return &types.AttributeValueMemberBS{Value: rapid.SliceOfNDistinct(binary, 1, 3,
+			func(b []byte) string { return string(b) }).Draw(t, "bs")}
 	case 8:
 		l := make([]types.AttributeValue, rapid.IntRange(0, 4).Draw(t, "len"))
 		alike := rapid.Bool().Draw(t, "alike")

@@ -35,9 +35,12 @@ const (
 
 // KinesisEvent returns a record of a Lambda event with this data.
 func KinesisEvent(data string) string {
-	return `{"kinesis":{"kinesisSchemaVersion":"1.0","partitionKey":"1","sequenceNumber":"` + KinesisSequence + `","data":"` +
-		base64.StdEncoding.EncodeToString([]byte(data)) + `","approximateArrivalTimestamp":1795251660.987},"eventSource":"aws:kinesis","eventVersion":"1.0",` +
-		`"eventID":"shardId-000000000006:` + KinesisSequence + `","eventName":"aws:kinesis:record","invokeIdentityArn":"arn:aws:iam::123456789012:role/r","awsRegion":"us-east-1","eventSourceARN":"` + KinesisARN + `"}`
+	return `{"kinesis":{"kinesisSchemaVersion":"1.0","partitionKey":"1","sequenceNumber":"` + KinesisSequence +
+		`","data":"` +
+		base64.StdEncoding.EncodeToString([]byte(data)) +
+		`","approximateArrivalTimestamp":1795251660.987},"eventSource":"aws:kinesis","eventVersion":"1.0",` +
+		`"eventID":"shardId-000000000006:` + KinesisSequence +
+		`","eventName":"aws:kinesis:record","invokeIdentityArn":"arn:aws:iam::123456789012:role/r","awsRegion":"us-east-1","eventSourceARN":"` + KinesisARN + `"}`
 }
 
 // With returns the record with the first old replaced by new. It panics if the record does not contain old.

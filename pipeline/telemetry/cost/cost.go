@@ -56,7 +56,8 @@ func Middleware(pipeline string, m metric.MeterProvider) (func(*middleware.Stack
 	k := instrument.New(m, scope)
 	c.requests = k.Counter("tablewake.aws.requests", "{request}", "calls of AWS, by service, operation and outcome")
 	c.units = k.Amounts("tablewake.aws.units", "{unit}", "units that calls of AWS are billed by, by service and unit")
-	c.dollars = k.Amounts("tablewake.aws.cost", "{USD}", "estimate of what calls of AWS cost at the list prices of us-east-1, by service")
+	c.dollars = k.Amounts("tablewake.aws.cost", "{USD}",
+		"estimate of what calls of AWS cost at the list prices of us-east-1, by service")
 	if err := k.Err(); err != nil {
 		return nil, err
 	}
@@ -65,13 +66,16 @@ func Middleware(pipeline string, m metric.MeterProvider) (func(*middleware.Stack
 	}, nil
 }
 
-func (c *counters) handle(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+func (c *counters) handle(
+	ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+) (middleware.InitializeOutput, middleware.Metadata, error) {
 	in.Parameters = withCapacity(in.Parameters)
 	out, md, err := next.HandleInitialize(ctx, in)
 	service := serviceOf(awsmiddleware.GetServiceID(ctx))
 	op := awsmiddleware.GetOperationName(ctx)
 	named := attribute.String("service", service)
-	c.requests.Add(ctx, 1, metric.WithAttributes(c.pipeline, named, attribute.String("operation", op), attribute.String("outcome", outcome(err))))
+	c.requests.Add(ctx, 1, metric.WithAttributes(c.pipeline, named, attribute.String("operation", op),
+		attribute.String("outcome", outcome(err))))
 	var used usage
 	if err == nil {
 		used = usageOf(service, op, in.Parameters, out.Result)

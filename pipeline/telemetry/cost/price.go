@@ -34,8 +34,10 @@ func Prices() []Price {
 		eventbridge = "https://aws.amazon.com/eventbridge/pricing/"
 	)
 	table := []Price{
-		{DynamoDB, "write", 0.625, 1e6, "a write request unit of a table on demand: 1 KB, twice that in a transaction", dynamodb},
-		{DynamoDB, "read", 0.125, 1e6, "a read request unit of a table on demand: 4 KB, half of that if eventually consistent", dynamodb},
+		{DynamoDB, "write", 0.625, 1e6, "a write request unit of a table on demand: 1 KB, twice that in a transaction",
+			dynamodb},
+		{DynamoDB, "read", 0.125, 1e6,
+			"a read request unit of a table on demand: 4 KB, half of that if eventually consistent", dynamodb},
 		{Streams, "read", 0.02, 1e5, "a GetRecords call", dynamodb},
 		{S3, "put", 0.005, 1e3, "a request that writes or lists, to the classes STANDARD and INTELLIGENT_TIERING", s3},
 		{S3, "put_infrequent", 0.01, 1e3, "one that writes to STANDARD_IA or ONEZONE_IA", s3},
@@ -45,7 +47,8 @@ func Prices() []Price {
 		{S3, "get", 0.0004, 1e3, "a request that reads", s3},
 		{SQS, "request", 0.40, 1e6, "a request to a queue, for each 64 KB of its messages", sqs},
 		{SQS, "fifo_request", 0.50, 1e6, "one to a FIFO queue", sqs},
-		{SNS, "request", 0.50, 1e6, "a request to publish, for each 64 KB of its messages; their deliveries are billed apart", sns},
+		{SNS, "request", 0.50, 1e6, "a request to publish, for each 64 KB of its messages; their deliveries are billed apart",
+			sns},
 		{EventBridge, "event", 1.00, 1e6, "an event, for each 64 KB of it", eventbridge},
 	}
 	for i := range table {

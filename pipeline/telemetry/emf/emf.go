@@ -62,7 +62,8 @@ func New(o Options) (*Exporter, error) {
 // export must not repeat it. Observed gauges are measured at each export.
 func (*Exporter) Temporality(kind sdkmetric.InstrumentKind) metricdata.Temporality {
 	switch kind {
-	case sdkmetric.InstrumentKindCounter, sdkmetric.InstrumentKindObservableCounter, sdkmetric.InstrumentKindHistogram, sdkmetric.InstrumentKindGauge:
+	case sdkmetric.InstrumentKindCounter, sdkmetric.InstrumentKindObservableCounter, sdkmetric.InstrumentKindHistogram,
+		sdkmetric.InstrumentKindGauge:
 		return metricdata.DeltaTemporality
 	default:
 		return metricdata.CumulativeTemporality

@@ -35,7 +35,8 @@ func Decompress(r io.Reader) (io.Reader, func(), error) {
 		return unpackErrors{"gzip", &gzipMembers{b, z}, raw}, func() {}, nil
 	case bytes.HasPrefix(head, zstdMagic),
 		len(head) == 4 && head[0]&0xf0 == 0x50 && bytes.Equal(head[1:], []byte{0x2a, 0x4d, 0x18}): // a skippable frame
-		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(128<<20))
+		z, err := zstd.NewReader(b, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(128<<20))
 		if err != nil {
 			return nil, nil, raw.unpackError("zstd", err)
 		}
@@ -121,7 +122,8 @@ func (r *rawReader) unpackError(format string, err error) error {
 	case r.err != nil:
 		return r.err
 	case errors.Is(err, errTrailingData):
-		return errs.Errorf("other bytes follow the end of the %s data; everything before them was read: remove them, or copy the file again, and read it again", redact.Safe(format))
+		return errs.Errorf(
+			"other bytes follow the end of the %s data; everything before them was read: remove them, or copy the file again, and read it again", redact.Safe(format))
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return errs.Errorf("the %s data is cut short: copy the file again, and read it again", redact.Safe(format))
 	}

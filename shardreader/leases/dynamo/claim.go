@@ -33,8 +33,10 @@ func (t *Table) Claim(ctx context.Context) error {
 	}
 	r := reader{row: failedCheck.Item}
 	return pipeline.Fatal(&state.Error{
-		Op: "Claim", Table: t.o.Table, Action: -1, Detail: "these are the leases of the pipeline " + r.text(attrPipeline) + ", and this one is " + t.o.Pipeline,
-		Hint: "give each pipeline a lease table of its own; where it was renamed, delete the item " + sharedLeases + escaped(t.o.Table) + " of the state table " + t.o.State,
-		Err:  err,
+		Op: "Claim", Table: t.o.Table, Action: -1, Detail: "these are the leases of the pipeline " + r.text(attrPipeline) +
+			", and this one is " + t.o.Pipeline,
+		Hint: "give each pipeline a lease table of its own; where it was renamed, delete the item " + sharedLeases +
+			escaped(t.o.Table) + " of the state table " + t.o.State,
+		Err: err,
 	})
 }

@@ -98,7 +98,8 @@ func (f Form) newRow(l leases.Lease) (Item, error) {
 	row[attrKey] = text(key)
 	row[attrSwitches] = number(l.Switches)
 	if f.Version != Adapter1 {
-		row[attrHashFirst], row[attrHashLast] = text("0"), text("1") // KCL requires a range of hash keys, but shards of DynamoDB Streams have none
+		// KCL requires a range of hash keys, but shards of DynamoDB Streams have none
+		row[attrHashFirst], row[attrHashLast] = text("0"), text("1")
 	}
 	if f.Version == KCL35 {
 		row[attrEntity] = text(entityLease)

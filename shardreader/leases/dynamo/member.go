@@ -81,7 +81,9 @@ func (t *Table) readMembers(ctx context.Context, s *leases.Snapshot) error {
 				stream, err := item.Unescape(name)
 				if err != nil {
 					s.Broken = append(s.Broken, leases.Broken{
-						Shard: begunPrefix + name, Why: fmt.Sprintf("a row of table %s says that a stream was begun, and its sort key is damaged: %v", t.o.State, err),
+						Shard: begunPrefix + name,
+						Why: fmt.Sprintf("a row of table %s says that a stream was begun, and its sort key is damaged: %v", t.o.State,
+							err),
 					})
 					continue
 				}
@@ -185,7 +187,8 @@ func escaped(name string) string { return string(item.AppendEscaped(nil, name)) 
 func encodeMember(m leases.Member) Item {
 	row := Item{
 		attrName: text(m.Name), attrBeat: number(m.Heartbeat), attrLeaving: &types.AttributeValueMemberBOOL{Value: m.Leaving},
-		attrLeases: number(int64(m.Leases)), attrLoad: decimal(m.Load), attrCalls: decimal(m.Calls), attrRecordsPending: number(m.Pending),
+		attrLeases: number(int64(m.Leases)), attrLoad: decimal(m.Load), attrCalls: decimal(m.Calls),
+		attrRecordsPending: number(m.Pending),
 	}
 	if m.AtEnd > 0 {
 		row[attrAtEnd] = number(m.AtEnd)
@@ -242,7 +245,8 @@ func decodeMember(row Item) leases.Member {
 	}
 	m := leases.Member{
 		Worker: worker, Name: r.text(attrName), Heartbeat: r.integer(attrBeat), Leases: int(r.integer(attrLeases)),
-		Load: r.decimal(attrLoad), Calls: r.decimal(attrCalls), Pending: r.integer(attrRecordsPending), AtEnd: r.integer(attrAtEnd), Routes: r.text(attrRoutes), Quiet: r.integer(attrQuiet), Busy: r.set(attrBusy),
+		Load: r.decimal(attrLoad), Calls: r.decimal(attrCalls), Pending: r.integer(attrRecordsPending),
+		AtEnd: r.integer(attrAtEnd), Routes: r.text(attrRoutes), Quiet: r.integer(attrQuiet), Busy: r.set(attrBusy),
 		Behind: make(map[string]time.Time), Stopped: make(map[string]string), Failing: make(map[string]leases.ReadFailure),
 	}
 	if leaving, ok := row[attrLeaving].(*types.AttributeValueMemberBOOL); ok {

@@ -86,7 +86,8 @@ func encode(l leases.Lease) Item {
 		attrCheckpoint: text(l.Checkpoint.String()),
 		attrSub:        number(l.Checkpoint.Sub),
 	}
-	for name, s := range map[string]string{attrOwner: l.Owner, attrStream: l.Stream, attrFirst: l.First, attrWanted: l.RequestedBy, attrPinned: l.Pinned} {
+	for name, s := range map[string]string{attrOwner: l.Owner, attrStream: l.Stream, attrFirst: l.First,
+		attrWanted: l.RequestedBy, attrPinned: l.Pinned} {
 		if s != "" {
 			row[name] = text(s)
 		}

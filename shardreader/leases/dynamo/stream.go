@@ -19,7 +19,9 @@ func identifier(arn string) (string, error) {
 			return account + ":" + region + "$" + account + "$" + table + "$" + strings.ReplaceAll(label, ":", "_") + ":1", nil
 		}
 	}
-	return "", pipeline.Permanent(errs.Errorf("leases: the leases of this table name their streams, and %s is no ARN of a table's stream", redact.Safe(arn)))
+	return "", pipeline.Permanent(
+		errs.Errorf("leases: the leases of this table name their streams, and %s is no ARN of a table's stream",
+			redact.Safe(arn)))
 }
 
 // arnFromIdentifier is the inverse of identifier. It returns "" if id is not such a name.
@@ -33,13 +35,15 @@ func arnFromIdentifier(id string) string {
 		return ""
 	}
 	region := name[0]
-	return "arn:" + partition(region) + ":dynamodb:" + region + ":" + name[1] + ":table/" + name[2] + "/stream/" + strings.ReplaceAll(name[3], "_", ":")
+	return "arn:" + partition(region) + ":dynamodb:" + region + ":" + name[1] + ":table/" + name[2] + "/stream/" +
+		strings.ReplaceAll(name[3], "_", ":")
 }
 
 // partition returns the AWS partition of a Region, as in ARNs.
 func partition(region string) string {
 	for _, p := range [][2]string{
-		{"cn-", "aws-cn"}, {"us-gov-", "aws-us-gov"}, {"us-isob-", "aws-iso-b"}, {"us-isof-", "aws-iso-f"}, {"eu-isoe-", "aws-iso-e"}, {"us-iso-", "aws-iso"}, {"eusc-", "aws-eusc"},
+		{"cn-", "aws-cn"}, {"us-gov-", "aws-us-gov"}, {"us-isob-", "aws-iso-b"}, {"us-isof-", "aws-iso-f"},
+		{"eu-isoe-", "aws-iso-e"}, {"us-iso-", "aws-iso"}, {"eusc-", "aws-eusc"},
 	} {
 		if strings.HasPrefix(region, p[0]) {
 			return p[1]

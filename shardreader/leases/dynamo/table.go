@@ -19,13 +19,14 @@ import (
 
 // Options configure a Table.
 type Options struct {
-	Client   Client        // Required.
-	Table    string        // name of the lease table. Required.
-	State    string        // name of the state table. Required.
-	Pipeline string        // name of the pipeline that the members belong to. Required.
-	Streams  bool          // new rows in a table without leases name their stream. Default: all leases belong to one stream
-	Timeout  time.Duration // timeout of one call. Default: 2s
-	Keep     time.Duration // TTL of members' rows after the last heartbeat. Default: 7 days
+	Client   Client // Required.
+	Table    string // name of the lease table. Required.
+	State    string // name of the state table. Required.
+	Pipeline string // name of the pipeline that the members belong to. Required.
+	// new rows in a table without leases name their stream. Default: all leases belong to one stream
+	Streams bool
+	Timeout time.Duration // timeout of one call. Default: 2s
+	Keep    time.Duration // TTL of members' rows after the last heartbeat. Default: 7 days
 }
 
 // Table implements [leases.Table] with a lease table and a state table. It is safe for concurrent use. A write is tried
@@ -193,7 +194,8 @@ func (t *Table) refusal(ctx context.Context, op, table string, key Item, err err
 
 // get returns a row from a consistent read; nil if there is none.
 func (t *Table) get(ctx context.Context, table string, key Item) (Item, error) {
-	out, err := send(ctx, t, t.o.Client.GetItem, &dynamodb.GetItemInput{TableName: &table, Key: key, ConsistentRead: aws.Bool(true)}, sdkRetries)
+	out, err := send(ctx, t, t.o.Client.GetItem, &dynamodb.GetItemInput{TableName: &table, Key: key,
+		ConsistentRead: aws.Bool(true)}, sdkRetries)
 	if err != nil {
 		return nil, failed(ctx, "GetItem", table, err)
 	}
@@ -201,7 +203,10 @@ func (t *Table) get(ctx context.Context, table string, key Item) (Item, error) {
 }
 
 // send makes a call of the client, limited by Options.Timeout.
-func send[I, O any](ctx context.Context, t *Table, call func(context.Context, I, ...func(*dynamodb.Options)) (O, error), in I, o func(*dynamodb.Options)) (O, error) {
+func send[I, O any](
+	ctx context.Context, t *Table, call func(context.Context, I, ...func(*dynamodb.Options)) (O, error), in I,
+	o func(*dynamodb.Options),
+) (O, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.o.Timeout)
 	defer cancel()
 	return call(ctx, in, o)
@@ -231,5 +236,6 @@ func sdkRetries(o *dynamodb.Options) { o.HTTPClient = awshttp.Verify(awshttp.Kee
 
 // broken returns the error of a write to a damaged row. The error is transient, because an operator can repair the row.
 func (t *Table) broken(op string, err error) error {
-	return pipeline.Transient(&state.Error{Op: op, Table: t.o.Table, Action: -1, Detail: err.Error(), Hint: "repair the row; whoever deletes it loses what was not read of its shard"})
+	return pipeline.Transient(&state.Error{Op: op, Table: t.o.Table, Action: -1, Detail: err.Error(),
+		Hint: "repair the row; whoever deletes it loses what was not read of its shard"})
 }

@@ -104,7 +104,9 @@ func load(path string) (contents, error) {
 	}
 	c, err := parse(b)
 	if err != nil {
-		return contents{}, errs.Errorf("%s is no file of leases: %w: restore it from a copy, or move it away to begin anew at source.start", redact.Safe(path), err)
+		return contents{}, errs.Errorf(
+			"%s is no file of leases: %w: restore it from a copy, or move it away to begin anew at source.start",
+			redact.Safe(path), err)
 	}
 	return c, nil
 }

@@ -17,7 +17,8 @@ const lockTimeout = 2 * time.Second
 func lock(path string) (*filelock.Lock, error) {
 	l, err := filelock.Take(context.Background(), lockPath(path), filelock.Exclusive, lockTimeout)
 	if errors.Is(err, filelock.ErrInUse) {
-		err = errs.Errorf("%s is in use by another process: leases in a file are for one; stop that one, or keep leases in a table (leases.table)", redact.Safe(path))
+		err = errs.Errorf(
+			"%s is in use by another process: leases in a file are for one; stop that one, or keep leases in a table (leases.table)", redact.Safe(path))
 	}
 	return l, err
 }

@@ -72,7 +72,8 @@ func open(path, name string) (*Table, error) {
 		return nil, err
 	}
 	if c.pipeline != "" && c.pipeline != name {
-		return nil, errs.Errorf("%s holds the leases of the pipeline %s, not of %s: give leases.file another name", redact.Safe(path), redact.Safe(c.pipeline), redact.Safe(name))
+		return nil, errs.Errorf("%s holds the leases of the pipeline %s, not of %s: give leases.file another name",
+			redact.Safe(path), redact.Safe(c.pipeline), redact.Safe(name))
 	}
 	for i := range c.snapshot.Leases {
 		if l := &c.snapshot.Leases[i]; l.Owner != "" {
@@ -81,7 +82,8 @@ func open(path, name string) (*Table, error) {
 		}
 	}
 	c.snapshot.Members = nil
-	t := &Table{path: path, pipeline: name, save: replace, rows: leases.NewMemory(c.snapshot), gaps: c.gaps, lines: newLines()}
+	t := &Table{path: path, pipeline: name, save: replace, rows: leases.NewMemory(c.snapshot), gaps: c.gaps,
+		lines: newLines()}
 	for _, l := range c.snapshot.Leases {
 		t.lines.markOutdated(l.Shard)
 	}

@@ -57,7 +57,8 @@ func swapIsConditional(t *testing.T, table leases.Table) {
 	checkLease(t, "a lease that was taken", swap(t, table, got, next), next)
 	checkLease(t, "another lease", readLease(t, table, "r"), leases.Lease{Shard: "r", Owner: "a", Counter: 5})
 
-	gone := requireConflict(t, table.Swap(t.Context(), leases.Lease{Shard: "none"}, leases.Lease{Shard: "none", Owner: "a", Counter: 1}))
+	gone := requireConflict(t, table.Swap(t.Context(), leases.Lease{Shard: "none"},
+		leases.Lease{Shard: "none", Owner: "a", Counter: 1}))
 	if !gone.Gone || gone.Did(leases.Lease{}) {
 		t.Errorf("a lease that never was: %+v", gone)
 	}

@@ -45,7 +45,8 @@ func (p *comparison) randomChange(old leases.Lease) leases.Lease {
 		case 0:
 			l.Owner = p.pick("", "a", "b")
 		case 1:
-			l.Checkpoint, _ = leases.ParseCheckpoint(p.pick("TRIM_HORIZON", "LATEST", "AT_TIMESTAMP", "SHARD_END", "1", "22", "333"))
+			l.Checkpoint, _ = leases.ParseCheckpoint(p.pick("TRIM_HORIZON", "LATEST", "AT_TIMESTAMP", "SHARD_END", "1", "22",
+				"333"))
 		case 2:
 			l.Parents = p.randomSet()
 		case 3:
@@ -91,7 +92,8 @@ func (p *comparison) step() string {
 		p.compare(p.table.Delete(ctx, old), p.model.Delete(ctx, old))
 		return fmt.Sprintf("Delete %+v", old)
 	case 2:
-		m := leases.Member{Worker: p.pick("a", "b"), Heartbeat: p.rng.Int64N(9), Leaving: p.rng.IntN(2) == 0, AtEnd: p.rng.Int64N(3)}
+		m := leases.Member{Worker: p.pick("a", "b"), Heartbeat: p.rng.Int64N(9), Leaving: p.rng.IntN(2) == 0,
+			AtEnd: p.rng.Int64N(3)}
 		p.compare(p.table.Heartbeat(ctx, m), p.model.Heartbeat(ctx, m))
 		return fmt.Sprintf("Heartbeat %+v", m)
 	case 3:
@@ -133,7 +135,8 @@ func (p *comparison) compare(got, want error) {
 		p.t.Errorf("the conflict is\n%+v, want\n%+v", a, b)
 	}
 	tableContent, modelContent := read(p.t, p.table), read(p.t, p.model)
-	if !slices.EqualFunc(tableContent.Leases, modelContent.Leases, p.equalLeases) || !slices.EqualFunc(tableContent.Members, modelContent.Members, leases.Member.Equal) {
+	if !slices.EqualFunc(tableContent.Leases, modelContent.Leases, p.equalLeases) ||
+		!slices.EqualFunc(tableContent.Members, modelContent.Members, leases.Member.Equal) {
 		p.t.Errorf("it holds\n%+v, want\n%+v", tableContent, modelContent)
 	}
 }

@@ -155,7 +155,9 @@ func stopsBelongToCheckpoint(t *testing.T, table leases.Table) {
 func membersComeBack(t *testing.T, table leases.Table) {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 891, time.FixedZone("", 7200))
 	want := leases.Member{
-		Worker: "host/1#~%é", Name: "host 1", Heartbeat: 1 << 40, Leaving: true, Leases: 10000, Load: 12345.678, Calls: 2.63e6, Pending: 1 << 50, AtEnd: 1 << 39, Routes: "0123456789abcdef", Quiet: 1 << 38, Busy: []string{"shardId-1", "shardId-2"},
+		Worker: "host/1#~%é", Name: "host 1", Heartbeat: 1 << 40, Leaving: true, Leases: 10000, Load: 12345.678,
+		Calls: 2.63e6, Pending: 1 << 50, AtEnd: 1 << 39, Routes: "0123456789abcdef", Quiet: 1 << 38,
+		Busy:    []string{"shardId-1", "shardId-2"},
 		Behind:  map[string]time.Time{"shard-1": at, "shard-2": at.Add(time.Minute), "shard-3": {}},
 		Stopped: map[string]string{"shard-4": "records were lost: \"x\"", "shard-5": ""},
 		Failing: map[string]leases.ReadFailure{"shard-1": {Since: at, Class: "timeout"}, "shard-6": {Since: at}},
@@ -179,7 +181,8 @@ func heartbeatReplacesRow(t *testing.T, table leases.Table) {
 			t.Errorf("members %+v, want %+v", got, want)
 		}
 	}
-	a := leases.Member{Worker: "a", Name: "n", Heartbeat: 1, Leaving: true, Leases: 2, Stopped: map[string]string{"s": "why"}}
+	a := leases.Member{Worker: "a", Name: "n", Heartbeat: 1, Leaving: true, Leases: 2,
+		Stopped: map[string]string{"s": "why"}}
 	b := leases.Member{Worker: "b", Heartbeat: 1}
 	beat(a)
 	beat(b)
@@ -210,7 +213,8 @@ func oddNumbersAreStored(t *testing.T, table leases.Table) {
 
 // begunStays checks that the mark of a begun stream survives changes of leases and members.
 func begunStays(t *testing.T, table leases.Table) {
-	one, two := "arn:aws:dynamodb:eu-central-1:123456789012:table/a/stream/1", "arn:aws:dynamodb:eu-central-1:123456789012:table/a/stream/2"
+	one, two := "arn:aws:dynamodb:eu-central-1:123456789012:table/a/stream/1",
+		"arn:aws:dynamodb:eu-central-1:123456789012:table/a/stream/2"
 	if s := read(t, table); len(s.Begun) > 0 {
 		t.Fatalf("an empty table says that %v was begun", s.Begun)
 	}

@@ -61,7 +61,8 @@ func fullLease(shard string) leases.Lease {
 	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	return leases.Lease{
 		Shard: shard, Stream: "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.000",
-		Owner: "a", Counter: 7, Checkpoint: leases.Checkpoint{Kind: leases.Sequence, Sequence: "4800000000012345678901", Sub: 3},
+		Owner: "a", Counter: 7, Checkpoint: leases.Checkpoint{Kind: leases.Sequence, Sequence: "4800000000012345678901",
+			Sub: 3},
 		Parents: []string{"shardId-00000001767323045000-0000000a", "shardId-00000001767323045000-0000000b"},
 		First:   "4700000000012345678901", From: at, Time: at.Add(-time.Hour),
 		RequestedBy: "b", Pinned: "c", Stopped: "records were lost before they were read", Load: 1234.5678,

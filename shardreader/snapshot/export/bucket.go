@@ -117,7 +117,8 @@ func (o *object) request() error {
 		return o.explainError(err)
 	}
 	size := o.next + aws.ToInt64(out.ContentLength)
-	if partial := aws.ToString(out.ContentRange); o.next > 0 && (!strings.HasPrefix(partial, fmt.Sprintf("bytes %d-", o.next)) || size != o.end) {
+	if partial := aws.ToString(out.ContentRange); o.next > 0 &&
+		(!strings.HasPrefix(partial, fmt.Sprintf("bytes %d-", o.next)) || size != o.end) {
 		cancel(nil)
 		_ = out.Body.Close()
 		return errs.Errorf("the server sent %q instead of the bytes from %d of %d on", redact.Safe(partial), o.next, o.end)
@@ -179,7 +180,8 @@ func (o *object) readOnce(p []byte) (int, error) {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
-	return 0, pipeline.Transient(errs.Errorf("export: reading %s broke off at byte %d of %d: %w", o.store.location(o.name), o.next, o.end, err))
+	return 0, pipeline.Transient(errs.Errorf("export: reading %s broke off at byte %d of %d: %w", o.store.location(o.name),
+		o.next, o.end, err))
 }
 
 func (o *object) closeBody() {

@@ -100,26 +100,36 @@ func (e *Export) checkLayers() error {
 	for i, l := range e.layers {
 		switch {
 		case i == 0 && l.summary.incremental:
-			return errs.Errorf("export: %s is an incremental export, which has the changes of a time alone: name the full export that it continues before it", l.location())
+			return errs.Errorf(
+				"export: %s is an incremental export, which has the changes of a time alone: name the full export that it continues before it", l.location())
 		case i == 0:
 			continue
 		case !l.summary.incremental:
-			return errs.Errorf("export: %s is a full export, and only the first layer can be one: name it alone, or leave it out", l.location())
+			return errs.Errorf(
+				"export: %s is a full export, and only the first layer can be one: name it alone, or leave it out", l.location())
 		}
 		previous := e.layers[i-1]
 		from, to, end := l.summary.from, l.summary.time, previous.summary.time
 		switch {
-		case l.summary.TableARN != previous.summary.TableARN || l.summary.TableID != "" && previous.summary.TableID != "" && l.summary.TableID != previous.summary.TableID:
-			return errs.Errorf("export: %s is an export of the table %s (id %s), and %s of %s (id %s): all layers must be of one table, and a table that was created again is another one",
-				l.location(), redact.Safe(l.summary.TableARN), redact.Safe(l.summary.TableID), previous.location(), redact.Safe(previous.summary.TableARN), redact.Safe(previous.summary.TableID))
+		case l.summary.TableARN != previous.summary.TableARN || l.summary.TableID != "" && previous.summary.TableID != "" &&
+			l.summary.TableID != previous.summary.TableID:
+			return errs.Errorf(
+				"export: %s is an export of the table %s (id %s), and %s of %s (id %s): all layers must be of one table, and a table that was created again is another one",
+				l.location(), redact.Safe(l.summary.TableARN), redact.Safe(l.summary.TableID), previous.location(),
+				redact.Safe(previous.summary.TableARN), redact.Safe(previous.summary.TableID))
 		case from.After(end):
-			return errs.Errorf("export: %s begins at %s, and the layer before it, %s, ends at %s: no layer has the changes between. Name between them an incremental export from %s to %s",
-				l.location(), timeText(from), previous.location(), timeText(end), timeText(end.Truncate(time.Second)), timeText(from))
+			return errs.Errorf(
+				"export: %s begins at %s, and the layer before it, %s, ends at %s: no layer has the changes between. Name between them an incremental export from %s to %s",
+				l.location(), timeText(from), previous.location(), timeText(end), timeText(end.Truncate(time.Second)),
+				timeText(from))
 		case !to.After(end):
-			return errs.Errorf("export: %s ends at %s, and the layer before it, %s, ends no earlier, at %s: name the layers in order of their times, each once",
+			return errs.Errorf(
+				"export: %s ends at %s, and the layer before it, %s, ends no earlier, at %s: name the layers in order of their times, each once",
 				l.location(), timeText(to), previous.location(), timeText(end))
-		case end.Sub(from) >= time.Second: // an incremental export begins at a whole second, and a full export may end between two seconds
-			return errs.Errorf("export: %s begins at %s, before the end of the layer before it, %s, at %s: the old image of an item that changed in both would not be what the layer before shows, and its former row would stay. Export again from %s",
+		case end.Sub(from) >= time.Second:
+			// an incremental export begins at a whole second, and a full export may end between two seconds
+			return errs.Errorf(
+				"export: %s begins at %s, before the end of the layer before it, %s, at %s: the old image of an item that changed in both would not be what the layer before shows, and its former row would stay. Export again from %s",
 				l.location(), timeText(from), previous.location(), timeText(end), timeText(end.Truncate(time.Second)))
 		}
 	}
@@ -132,7 +142,8 @@ func (e *Export) checkChanges() error {
 	case len(e.layers) != 1:
 		return errs.New("export: Layers has several exports, and Changes is of one")
 	case !e.layers[0].summary.incremental:
-		return errs.Errorf("export: %s is a full export: name an incremental export, which has the changes of a time", e.layers[0].location())
+		return errs.Errorf("export: %s is a full export: name an incremental export, which has the changes of a time",
+			e.layers[0].location())
 	}
 	return nil
 }
@@ -193,7 +204,8 @@ func (e *Export) Open(ctx context.Context, id string, from pipeline.Position) (s
 	d := e.o.Decoder
 	switch {
 	case len(d.Keys) == 0:
-		return nil, errs.New("export: the names of the table's key attributes are missing, and an export has none: give them with --keys, partition key first")
+		return nil, errs.New(
+			"export: the names of the table's key attributes are missing, and an export has none: give them with --keys, partition key first")
 	case d.StreamARN == "" && !d.EpochZero && !d.Kinesis:
 		return nil, errs.New("export: the stream whose changes follow the export is missing: give its ARN with --stream-arn")
 	}
@@ -201,7 +213,8 @@ func (e *Export) Open(ctx context.Context, id string, from pipeline.Position) (s
 	if from != "" {
 		var err error
 		if read, err = strconv.ParseInt(string(from), 10, 64); err != nil || read < 0 || read > f.items {
-			return nil, errs.Errorf("export: %q is no position in the data file %s, which has %d items: begin this part again", redact.Safe(from), f.location(), f.items)
+			return nil, errs.Errorf("export: %q is no position in the data file %s, which has %d items: begin this part again",
+				redact.Safe(from), f.location(), f.items)
 		}
 	}
 	r := &reader{file: f, items: read}

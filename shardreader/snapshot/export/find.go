@@ -73,7 +73,9 @@ func findExport(ctx context.Context, s store, root string) (string, error) {
 	queue, found, started := []string{root}, []string(nil), ""
 	for n := 0; n < len(queue); n++ {
 		if n == maxFolders {
-			return "", errs.Errorf("export: there are more than %d folders below %s: name the folder of the export, .../AWSDynamoDB/ID", maxFolders, s.location(root))
+			return "", errs.Errorf(
+				"export: there are more than %d folders below %s: name the folder of the export, .../AWSDynamoDB/ID", maxFolders,
+				s.location(root))
 		}
 		folder := queue[n]
 		var below []string
@@ -103,7 +105,8 @@ func findExport(ctx context.Context, s store, root string) (string, error) {
 	case len(found) > 1:
 		return "", severalExports(s, root, found)
 	case started != "":
-		return "", errs.Errorf("export: %s/ has no "+summaryFile+", which DynamoDB writes last: the export runs or has failed, or the copy of it is incomplete", s.location(started))
+		return "", errs.Errorf("export: %s/ has no "+summaryFile+
+			", which DynamoDB writes last: the export runs or has failed, or the copy of it is incomplete", s.location(started))
 	}
 	return "", errs.Errorf("export: there is no export in %s: no folder in it has a "+summaryFile, s.location(root))
 }
@@ -118,7 +121,8 @@ func severalExports(s store, root string, folders []string) error {
 	if len(folders) > len(names) {
 		names = append(names, "...")
 	}
-	return errs.Errorf("export: there are %d exports below %s, name one of them: %s", len(folders), s.location(root), redact.Safe(strings.Join(names, ", ")))
+	return errs.Errorf("export: there are %d exports below %s, name one of them: %s", len(folders), s.location(root),
+		redact.Safe(strings.Join(names, ", ")))
 }
 
 // findFiles finds the data files that the manifest lists, and sets their names and sizes. The data folder of a full
@@ -155,6 +159,8 @@ func (l *layer) findFiles(ctx context.Context) error {
 		return nil
 	}
 	first := slices.Min(slices.Collect(maps.Keys(missing)))
-	return errs.Errorf("export: %d of the %d data files of %s are missing, the first is %s: they are neither in %s/ nor in %s/. Copy them, or export the table again",
-		len(missing), len(l.files), l.location(), redact.Safe(first), l.store.location(folders[0]), l.store.location(folders[1]))
+	return errs.Errorf(
+		"export: %d of the %d data files of %s are missing, the first is %s: they are neither in %s/ nor in %s/. Copy them, or export the table again",
+		len(missing), len(l.files), l.location(), redact.Safe(first), l.store.location(folders[0]),
+		l.store.location(folders[1]))
 }

@@ -84,11 +84,13 @@ func (l *layer) readSummary(ctx context.Context) error {
 func (s *summary) validate() error {
 	switch {
 	case s.ExportStatus != "" && s.ExportStatus != "COMPLETED":
-		return errs.Errorf("exportStatus is %q: wait until it is COMPLETED, or export the table again", redact.Safe(s.ExportStatus))
+		return errs.Errorf("exportStatus is %q: wait until it is COMPLETED, or export the table again",
+			redact.Safe(s.ExportStatus))
 	case s.OutputFormat == "ION":
 		return errs.New("outputFormat is ION: export the table again with ExportFormat DYNAMODB_JSON")
 	case s.OutputFormat != "DYNAMODB_JSON":
-		return errs.Errorf("outputFormat is %q: export the table with ExportFormat DYNAMODB_JSON", redact.Safe(s.OutputFormat))
+		return errs.Errorf("outputFormat is %q: export the table with ExportFormat DYNAMODB_JSON",
+			redact.Safe(s.OutputFormat))
 	case s.TableARN == "":
 		return errs.New("tableArn is missing: " + copyAgain)
 	case s.ItemCount == nil:
@@ -147,7 +149,8 @@ func (l *layer) readFiles(ctx context.Context) error {
 		}
 	})
 	if err == nil && total != *l.summary.ItemCount {
-		err = errs.Errorf("export: the files that %s names have %d items, and "+summaryFile+" says %d: "+copyAgain, l.location()+filesFile, total, *l.summary.ItemCount)
+		err = errs.Errorf("export: the files that %s names have %d items, and "+summaryFile+" says %d: "+copyAgain,
+			l.location()+filesFile, total, *l.summary.ItemCount)
 	}
 	return err
 }
@@ -213,7 +216,8 @@ func (l *layer) readManifest(ctx context.Context, base string, read func(io.Read
 			return err
 		}
 		if [md5.Size]byte(sum.Sum(nil)) != want {
-			return errs.Errorf("export: %s does not match its checksum in %s: one of them is damaged: "+copyAgain, location, redact.Safe(name+ending))
+			return errs.Errorf("export: %s does not match its checksum in %s: one of them is damaged: "+copyAgain, location,
+				redact.Safe(name+ending))
 		}
 		compared = true
 	}
@@ -221,7 +225,8 @@ func (l *layer) readManifest(ctx context.Context, base string, read func(io.Read
 		return errs.Errorf("export: %s: %w: "+copyAgain, location, readErr)
 	}
 	if !compared {
-		l.warn(fmt.Sprintf("export: %s has no checksum file beside it (%s or %s): damage of it may go unnoticed", location, name+checksumEndings[0], name+checksumEndings[1]))
+		l.warn(fmt.Sprintf("export: %s has no checksum file beside it (%s or %s): damage of it may go unnoticed", location,
+			name+checksumEndings[0], name+checksumEndings[1]))
 	}
 	return nil
 }
@@ -238,7 +243,9 @@ func (l *layer) readChecksum(ctx context.Context, base string) (sum [md5.Size]by
 	}
 	sum, ok := parseMD5(strings.TrimSpace(string(text)))
 	if !ok {
-		err = errs.Errorf("export: %s is not the base64 of an MD5: copy the file again, or delete it to read the manifest without it", l.location()+redact.Safe(base))
+		err = errs.Errorf(
+			"export: %s is not the base64 of an MD5: copy the file again, or delete it to read the manifest without it",
+			l.location()+redact.Safe(base))
 	}
 	return sum, err
 }

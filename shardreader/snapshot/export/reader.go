@@ -103,7 +103,8 @@ func (r *reader) verifyMD5() error {
 		return err
 	}
 	if [md5.Size]byte(r.sum.Sum(nil)) != r.file.md5 {
-		return errs.New("its MD5 is not the md5Checksum in " + filesFile + ": the file is damaged, or is another one: " + copyAgain)
+		return errs.New("its MD5 is not the md5Checksum in " + filesFile + ": the file is damaged, or is another one: " +
+			copyAgain)
 	}
 	return nil
 }

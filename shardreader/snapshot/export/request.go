@@ -21,9 +21,12 @@ import (
 
 // RequestClient has the methods of *dynamodb.Client that request exports.
 type RequestClient interface {
-	DescribeContinuousBackups(ctx context.Context, in *dynamodb.DescribeContinuousBackupsInput, o ...func(*dynamodb.Options)) (*dynamodb.DescribeContinuousBackupsOutput, error)
-	ExportTableToPointInTime(ctx context.Context, in *dynamodb.ExportTableToPointInTimeInput, o ...func(*dynamodb.Options)) (*dynamodb.ExportTableToPointInTimeOutput, error)
-	DescribeExport(ctx context.Context, in *dynamodb.DescribeExportInput, o ...func(*dynamodb.Options)) (*dynamodb.DescribeExportOutput, error)
+	DescribeContinuousBackups(ctx context.Context, in *dynamodb.DescribeContinuousBackupsInput,
+		o ...func(*dynamodb.Options)) (*dynamodb.DescribeContinuousBackupsOutput, error)
+	ExportTableToPointInTime(ctx context.Context, in *dynamodb.ExportTableToPointInTimeInput,
+		o ...func(*dynamodb.Options)) (*dynamodb.ExportTableToPointInTimeOutput, error)
+	DescribeExport(ctx context.Context, in *dynamodb.DescribeExportInput,
+		o ...func(*dynamodb.Options)) (*dynamodb.DescribeExportOutput, error)
 }
 
 var _ RequestClient = (*dynamodb.Client)(nil)
@@ -92,14 +95,16 @@ func Request(ctx context.Context, client RequestClient, o RequestOptions) (Reque
 		return Requested{}, err
 	}
 	in := &dynamodb.ExportTableToPointInTimeInput{
-		TableArn: aws.String(o.TableARN), S3Bucket: aws.String(o.Bucket), S3BucketOwner: nilIfEmpty(o.BucketOwner), S3Prefix: nilIfEmpty(strings.Trim(o.Prefix, "/")),
+		TableArn: aws.String(o.TableARN), S3Bucket: aws.String(o.Bucket), S3BucketOwner: nilIfEmpty(o.BucketOwner),
+		S3Prefix:   nilIfEmpty(strings.Trim(o.Prefix, "/")),
 		ExportTime: aws.Time(at), ExportType: types.ExportTypeFullExport, ExportFormat: types.ExportFormatDynamodbJson,
 		ClientToken: nilIfEmpty(o.ClientToken), FilterSpecification: filterSpec(o.Narrowing),
 	}
 	if !o.From.IsZero() {
 		in.ExportType, in.ExportTime = types.ExportTypeIncrementalExport, nil
 		in.IncrementalExportSpecification = &types.IncrementalExportSpecification{
-			ExportFromTime: aws.Time(o.From.UTC()), ExportToTime: aws.Time(at), ExportViewType: types.ExportViewTypeNewAndOldImages,
+			ExportFromTime: aws.Time(o.From.UTC()), ExportToTime: aws.Time(at),
+			ExportViewType: types.ExportViewTypeNewAndOldImages,
 		}
 	}
 	out, err := client.ExportTableToPointInTime(ctx, in)
@@ -120,7 +125,8 @@ func (o *RequestOptions) validate() error {
 	case o.Time.IsZero():
 		return errors.New("export: Time is missing")
 	case !o.From.IsZero() && (o.Time.Sub(o.From) < MinWindow || o.Time.Sub(o.From) > MaxWindow):
-		return fmt.Errorf("export: From is %s before Time: an incremental export has %s to %s", o.Time.Sub(o.From), MinWindow, MaxWindow)
+		return fmt.Errorf("export: From is %s before Time: an incremental export has %s to %s", o.Time.Sub(o.From), MinWindow,
+			MaxWindow)
 	}
 	return nil
 }
@@ -132,7 +138,8 @@ func filterSpec(n *snapshot.Narrowing) *types.FilterSpecification {
 		return nil
 	}
 	f := &types.FilterSpecification{
-		FilterExpression: aws.String(e.Text), ExpressionAttributeNames: e.Names, ExpressionAttributeValues: map[string]types.AttributeValue{},
+		FilterExpression: aws.String(e.Text), ExpressionAttributeNames: e.Names,
+		ExpressionAttributeValues: map[string]types.AttributeValue{},
 	}
 	for p, v := range e.Values {
 		f.ExpressionAttributeValues[p] = sdkvalue.Of(v)
@@ -143,13 +150,17 @@ func filterSpec(n *snapshot.Narrowing) *types.FilterSpecification {
 // waitUntilRecoverable blocks until the table can be exported with its state at the time at.
 func waitUntilRecoverable(ctx context.Context, client RequestClient, o RequestOptions, at time.Time) error {
 	return poll(ctx, func() (done bool, err error) {
-		out, err := client.DescribeContinuousBackups(ctx, &dynamodb.DescribeContinuousBackupsInput{TableName: aws.String(o.TableARN)})
+		out, err := client.DescribeContinuousBackups(ctx,
+			&dynamodb.DescribeContinuousBackupsInput{TableName: aws.String(o.TableARN)})
 		if err != nil {
 			return false, requestError(ctx, "DescribeContinuousBackups of "+o.TableARN, err, o)
 		}
 		d := out.ContinuousBackupsDescription
-		if d == nil || d.PointInTimeRecoveryDescription == nil || d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus != types.PointInTimeRecoveryStatusEnabled {
-			return false, errs.Errorf("export: point-in-time recovery of %s is not enabled, and only such a table can be exported: %s", redact.Safe(o.TableARN), redact.Safe(o.enableCommand()))
+		if d == nil || d.PointInTimeRecoveryDescription == nil ||
+			d.PointInTimeRecoveryDescription.PointInTimeRecoveryStatus != types.PointInTimeRecoveryStatusEnabled {
+			return false, errs.Errorf(
+				"export: point-in-time recovery of %s is not enabled, and only such a table can be exported: %s",
+				redact.Safe(o.TableARN), redact.Safe(o.enableCommand()))
 		}
 		p := d.PointInTimeRecoveryDescription
 		earliest, latest := aws.ToTime(p.EarliestRestorableDateTime).UTC(), aws.ToTime(p.LatestRestorableDateTime).UTC()
@@ -158,7 +169,8 @@ func waitUntilRecoverable(ctx context.Context, client RequestClient, o RequestOp
 			begin = o.From.UTC()
 		}
 		if begin.Before(earliest.Truncate(time.Second)) {
-			return false, errs.Errorf("export: %s cannot be exported as of %s: point-in-time recovery reaches back to %s", redact.Safe(o.TableARN), redact.Safe(begin.Format(time.RFC3339)), redact.Safe(earliest.Format(time.RFC3339)))
+			return false, errs.Errorf("export: %s cannot be exported as of %s: point-in-time recovery reaches back to %s",
+				redact.Safe(o.TableARN), redact.Safe(begin.Format(time.RFC3339)), redact.Safe(earliest.Format(time.RFC3339)))
 		}
 		if !latest.Before(at) {
 			return true, nil
@@ -172,7 +184,8 @@ func waitUntilRecoverable(ctx context.Context, client RequestClient, o RequestOp
 
 // enableCommand returns the command that enables point-in-time recovery.
 func (o *RequestOptions) enableCommand() string {
-	return "aws dynamodb update-continuous-backups --table-name " + cmp.Or(tableName(o.TableARN), o.TableARN) + " --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true"
+	return "aws dynamodb update-continuous-backups --table-name " + cmp.Or(tableName(o.TableARN),
+		o.TableARN) + " --point-in-time-recovery-specification PointInTimeRecoveryEnabled=true"
 }
 
 // Wait waits until DynamoDB has completed the export. progress may be nil; it is called after each call of DynamoDB.
@@ -183,7 +196,8 @@ func Wait(ctx context.Context, client RequestClient, arn string, progress func(R
 	err := poll(ctx, func() (done bool, err error) {
 		out, err := client.DescribeExport(ctx, &dynamodb.DescribeExportInput{ExportArn: aws.String(arn)})
 		if err != nil {
-			return false, awserr.CallError(ctx, "DescribeExport of "+arn, err, map[awserr.Kind]string{awserr.Denied: "allow dynamodb:DescribeExport"})
+			return false, awserr.CallError(ctx, "DescribeExport of "+arn, err,
+				map[awserr.Kind]string{awserr.Denied: "allow dynamodb:DescribeExport"})
 		}
 		d := out.ExportDescription
 		if d != nil && d.ExportStatus == types.ExportStatusFailed {

@@ -84,7 +84,8 @@ func Open(o Options) (*Snapshot, error) {
 
 // errNotFile returns the error of a source that is not a file.
 func errNotFile(name string) error {
-	return errs.Errorf("%s cannot be read twice, and a backfill that was stopped reads again: save the items in a file, and name it", name)
+	return errs.Errorf(
+		"%s cannot be read twice, and a backfill that was stopped reads again: save the items in a file, and name it", name)
 }
 
 // headSize is the number of bytes of a file that determine the name of the snapshot.
@@ -105,7 +106,9 @@ func (s *Snapshot) readHeads() error {
 		all.Write(head)
 	}
 	if isEmpty {
-		return errs.Errorf("%s: there is no item, and a sink that is filled by nothing can't be filled again: name the file with the items", strings.Join(s.o.Paths, " "))
+		return errs.Errorf(
+			"%s: there is no item, and a sink that is filled by nothing can't be filled again: name the file with the items",
+			strings.Join(s.o.Paths, " "))
 	}
 	s.info.Source = fmt.Sprintf("items %s sha256:%s", strings.Join(s.o.Paths, " "), hex.EncodeToString(all.Sum(nil)[:8]))
 	return nil
@@ -166,17 +169,20 @@ func (s *Snapshot) Open(_ context.Context, id string, from pipeline.Position) (s
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", id, err), f.Close())
 	}
-	r := &reader{snapshot: s, file: id, f: f, stored: counted, free: free, lines: lines.New(plain, s.o.BlockBytes, skip), items: skip}
+	r := &reader{snapshot: s, file: id, f: f, stored: counted, free: free, lines: lines.New(plain, s.o.BlockBytes, skip),
+		items: skip}
 	r.lines.Expect(sum)
 	return r, nil
 }
 
 // changedError returns the error of a file that changed while this process uses it.
 func changedError(id string) error {
-	return errs.Errorf("%s was changed or replaced during the backfill: put the file back as it was, and repeat the command", id)
+	return errs.Errorf(
+		"%s was changed or replaced during the backfill: put the file back as it was, and repeat the command", id)
 }
 
-// parsePosition returns the number of items before a position, and the checksum of the content before it. "" is the start.
+// parsePosition returns the number of items before a position, and the checksum of the content before it. "" is the
+// start.
 func parsePosition(p pipeline.Position) (items int64, sum string, err error) {
 	if p == "" {
 		return 0, "", nil
@@ -248,7 +254,8 @@ func (r *reader) recognize(b lines.Block) error {
 	}
 	line := b.Line + int64(bytes.Count(b.Bytes[:len(b.Bytes)-len(rest)], []byte{'\n'}))
 	return errs.Errorf("%s:%d: the first line is not an item in DynamoDB JSON: %w: give JSON lines of items, "+
-		"as an export has them, or as  aws dynamodb scan --table-name TABLE --output json | jq -c '.Items[]'  prints them", r.file, line, p.Errors[0])
+		"as an export has them, or as  aws dynamodb scan --table-name TABLE --output json | jq -c '.Items[]'  prints them",
+		r.file, line, p.Errors[0])
 }
 
 // StoredBytes implements [snapshot.ByteCounter].

@@ -32,7 +32,10 @@ func (p *pageProtocol) wrap(o *dynamodb.Options) {
 
 // DeserializeResponse decodes a page into p.page. In out it sets only the consumed capacity, for middleware that counts
 // the cost of calls. The reader ignores out.
-func (p *pageProtocol) DeserializeResponse(ctx context.Context, schema *smithy.OperationSchema, registry *smithy.TypeRegistry, resp *smithyhttp.Response, out smithy.Deserializable) error {
+func (p *pageProtocol) DeserializeResponse(
+	ctx context.Context, schema *smithy.OperationSchema, registry *smithy.TypeRegistry, resp *smithyhttp.Response,
+	out smithy.Deserializable,
+) error {
 	p.page = record.ScanPage{}
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return p.ClientProtocol.DeserializeResponse(ctx, schema, registry, resp, out)

@@ -56,25 +56,29 @@ func (r *reader) request(ctx context.Context) (record.ScanPage, error) {
 		return record.ScanPage{}, err
 	}
 	in := &dynamodb.ScanInput{
-		TableName: aws.String(r.scan.o.Table), ConsistentRead: aws.Bool(true), ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
-		Segment: aws.Int32(r.segment), TotalSegments: aws.Int32(int32(r.scan.o.Segments)), ExclusiveStartKey: r.start,
+		TableName: aws.String(r.scan.o.Table), ConsistentRead: aws.Bool(true),
+		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+		Segment:                aws.Int32(r.segment), TotalSegments: aws.Int32(int32(r.scan.o.Segments)),
+		ExclusiveStartKey: r.start,
 	}
 	if r.scan.o.PageItems > 0 {
 		in.Limit = aws.Int32(int32(r.scan.o.PageItems))
 	}
 	if r.scan.filter != "" {
-		in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = aws.String(r.scan.filter), r.scan.names, r.scan.values
+		in.FilterExpression, in.ExpressionAttributeNames, in.ExpressionAttributeValues = aws.String(r.scan.filter),
+			r.scan.names, r.scan.values
 	}
 	p := &pageProtocol{decoder: r.scan.decoder}
 	_, err = r.scan.o.Client.Scan(ctx, in, p.wrap)
 	r.scan.limiter.correct(taken, cost(p.page))
 	if err != nil {
-		return record.ScanPage{}, awserr.CallError(ctx, fmt.Sprintf("Scan of the table %s, segment %s", r.scan.table.Name, r.id), err, map[awserr.Kind]string{
-			awserr.Denied:    "allow dynamodb:Scan on the table",
-			awserr.Missing:   "the table was deleted",
-			awserr.Refused:   "check that the key of the table is still the same, and begin the backfill again",
-			awserr.Transient: "a smaller --rcu leaves more capacity to others, if the table is throttled",
-		})
+		return record.ScanPage{}, awserr.CallError(ctx,
+			fmt.Sprintf("Scan of the table %s, segment %s", r.scan.table.Name, r.id), err, map[awserr.Kind]string{
+				awserr.Denied:    "allow dynamodb:Scan on the table",
+				awserr.Missing:   "the table was deleted",
+				awserr.Refused:   "check that the key of the table is still the same, and begin the backfill again",
+				awserr.Transient: "a smaller --rcu leaves more capacity to others, if the table is throttled",
+			})
 	}
 	return p.page, nil
 }

@@ -129,14 +129,16 @@ func (o *Options) validate() error {
 func (o *Options) setDecoder(table Table) error {
 	d := &o.Decoder
 	if d.Keys != nil && !slices.Equal(d.Keys, table.Keys) {
-		return errs.Errorf("scan: Decoder.Keys is %s, but the key of the table %s is %s", redact.Safe(strings.Join(d.Keys, ",")), redact.Safe(table.Name), redact.Safe(strings.Join(table.Keys, ",")))
+		return errs.Errorf("scan: Decoder.Keys is %s, but the key of the table %s is %s",
+			redact.Safe(strings.Join(d.Keys, ",")), redact.Safe(table.Name), redact.Safe(strings.Join(table.Keys, ",")))
 	}
 	d.Keys, d.Table = table.Keys, cmp.Or(d.Table, table.Name)
 	if d.StreamARN != "" || d.EpochZero || d.Kinesis {
 		return nil
 	}
 	if !table.Streams {
-		return errs.Errorf("scan: no stream of the table %s is enabled, whose changes would follow the scan: enable it, or set Decoder.StreamARN", redact.Safe(table.Name))
+		return errs.Errorf(
+			"scan: no stream of the table %s is enabled, whose changes would follow the scan: enable it, or set Decoder.StreamARN", redact.Safe(table.Name))
 	}
 	d.StreamARN = table.StreamARN
 	return nil

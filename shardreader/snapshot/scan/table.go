@@ -15,7 +15,8 @@ import (
 
 // Client has the methods of *dynamodb.Client that this package calls.
 type Client interface {
-	DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput, o ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
+	DescribeTable(ctx context.Context, in *dynamodb.DescribeTableInput,
+		o ...func(*dynamodb.Options)) (*dynamodb.DescribeTableOutput, error)
 	Scan(ctx context.Context, in *dynamodb.ScanInput, o ...func(*dynamodb.Options)) (*dynamodb.ScanOutput, error)
 }
 
@@ -47,12 +48,14 @@ func Describe(ctx context.Context, client Client, table string) (Table, error) {
 	}
 	d := out.Table
 	switch d.TableStatus {
-	case types.TableStatusCreating, types.TableStatusDeleting, types.TableStatusArchived, types.TableStatusArchiving, types.TableStatusInaccessibleEncryptionCredentials:
+	case types.TableStatusCreating, types.TableStatusDeleting, types.TableStatusArchived, types.TableStatusArchiving,
+		types.TableStatusInaccessibleEncryptionCredentials:
 		return Table{}, errs.Errorf("scan: the table %s is %s: it cannot be read", table, d.TableStatus)
 	}
 	t := Table{
 		Name: aws.ToString(d.TableName), ARN: aws.ToString(d.TableArn),
-		StreamARN: aws.ToString(d.LatestStreamArn), Streams: d.StreamSpecification != nil && aws.ToBool(d.StreamSpecification.StreamEnabled),
+		StreamARN: aws.ToString(d.LatestStreamArn), Streams: d.StreamSpecification != nil &&
+			aws.ToBool(d.StreamSpecification.StreamEnabled),
 		Created: aws.ToTime(d.CreationDateTime).UTC(),
 		Items:   aws.ToInt64(d.ItemCount), Bytes: aws.ToInt64(d.TableSizeBytes),
 	}

@@ -20,8 +20,9 @@ import (
 
 // Store is a store under test.
 type Store struct {
-	Open   func(dir string) (archive.Lister, error) // opens the store of a folder, which may have content of an earlier Open; it is an archive.Replacer
-	Checks int                                      // see sinktest.Suite.Checks
+	// opens the store of a folder, which may have content of an earlier Open; it is an archive.Replacer
+	Open   func(dir string) (archive.Lister, error)
+	Checks int // see sinktest.Suite.Checks
 
 	// Only has the names of the archives to run, for slow stores. The other archives differ
 	// in the objects, not in the calls of a store. Default: all.
@@ -59,7 +60,8 @@ func Run(t *testing.T, store Store) {
 	})
 	run("Parquet", func(t *testing.T) {
 		t.Parallel()
-		o := archive.Options{Format: archive.Parquet, Partition: parse("dt={CreatedAt|date:2006-01-02}"), Columns: []archive.Column{{Name: "status", Value: parse("{Status?}")}}}
+		o := archive.Options{Format: archive.Parquet, Partition: parse("dt={CreatedAt|date:2006-01-02}"),
+			Columns: []archive.Column{{Name: "status", Value: parse("{Status?}")}}}
 		s := suite(store, o, all)
 		s.Stream.Snapshots = true
 		s.Stream.Keys = map[string]string{"PK": "B", "SK": "N"}
@@ -73,7 +75,8 @@ func Run(t *testing.T, store Store) {
 	deletes := []archive.Kind{archive.UserDelete, archive.TTLDelete}
 	run("PerItem", func(t *testing.T) {
 		t.Parallel()
-		o := archive.Options{Layout: archive.PerItem, Kinds: deletes, Key: parse("archive/{Type}/{PK}/{SK}/{@version}.json"), Tags: []archive.TagTemplate{{Key: "type", Value: parse("{Type}")}}}
+		o := archive.Options{Layout: archive.PerItem, Kinds: deletes, Key: parse("archive/{Type}/{PK}/{SK}/{@version}.json"),
+			Tags: []archive.TagTemplate{{Key: "type", Value: parse("{Type}")}}}
 		s := suite(store, o, removed)
 		s.Stream.Keys = map[string]string{"PK": "B", "SK": "N"}
 		sinktest.Run(t, s)
@@ -98,7 +101,8 @@ func Run(t *testing.T, store Store) {
 	})
 	run("PerItemPlain", func(t *testing.T) {
 		t.Parallel()
-		sinktest.Run(t, suite(store, archive.Options{Layout: archive.PerItem, Images: archive.PlainJSON, Key: parse("{@key}/{@version}")}, all))
+		sinktest.Run(t, suite(store, archive.Options{Layout: archive.PerItem, Images: archive.PlainJSON,
+			Key: parse("{@key}/{@version}")}, all))
 	})
 }
 
@@ -156,7 +160,8 @@ func recordText(r sinktest.Record, images archive.Images) string {
 	if images == archive.PlainJSON {
 		return fmt.Sprintf("%s %v %v %v", r.EventName, r.TTL, r.Old != nil, r.New != nil)
 	}
-	return fmt.Sprintf("%s %v %d %s %s", r.EventName, r.TTL, r.Second, sinktest.Canonical(r.Old), sinktest.Canonical(r.New))
+	return fmt.Sprintf("%s %v %d %s %s", r.EventName, r.TTL, r.Second, sinktest.Canonical(r.Old),
+		sinktest.Canonical(r.New))
 }
 
 // state returns every archived change, and fails if one is read twice.

@@ -32,24 +32,31 @@ func (t *table) columns() []column {
 
 // plainLine has the members of a line of plain JSON.
 var plainLine = []column{
-	{"key", "string"}, {"version", "string"}, {"op", "string"}, {"kind", "string"}, {"time", "string"}, {"sequence", "string"},
-	{"event_id", "string"}, {"stream_arn", "string"}, {"table", "string"}, {"identity", "struct<type:string,principal_id:string>"},
+	{"key", "string"}, {"version", "string"}, {"op", "string"}, {"kind", "string"}, {"time", "string"},
+	{"sequence", "string"},
+	{"event_id", "string"}, {"stream_arn", "string"}, {"table", "string"},
+	{"identity", "struct<type:string,principal_id:string>"},
 	{"keys", "string"}, {"old", "string"}, {"new", "string"},
 }
 
 // recordLine has the members of a stream record. Lambda and the Streams API
 // spell the identity differently.
 var recordLine = []column{
-	{"eventid", "string"}, {"eventname", "string"}, {"awsregion", "string"}, {"eventsourcearn", "string"}, {"tablename", "string"},
+	{"eventid", "string"}, {"eventname", "string"}, {"awsregion", "string"}, {"eventsourcearn", "string"},
+	{"tablename", "string"},
 	{"useridentity", "struct<type:string,principalid:string,typeapi:string,principalidapi:string>"},
-	{"dynamodb", "struct<approximatecreationdatetime:string,keys:string,newimage:string,oldimage:string,sequencenumber:string,sizebytes:string,streamviewtype:string>"},
+	{"dynamodb",
+		"struct<approximatecreationdatetime:string,keys:string,newimage:string,oldimage:string,sequencenumber:string,sizebytes:string,streamviewtype:string>"},
 }
 
 // spelled has the members that are spelled differently from their columns.
 var spelled = []property{
-	{"eventid", "eventID"}, {"eventname", "eventName"}, {"awsregion", "awsRegion"}, {"eventsourcearn", "eventSourceARN"}, {"tablename", "tableName"},
-	{"useridentity", "userIdentity"}, {"principalid", "principalId"}, {"typeapi", "Type"}, {"principalidapi", "PrincipalId"},
-	{"approximatecreationdatetime", "ApproximateCreationDateTime"}, {"keys", "Keys"}, {"newimage", "NewImage"}, {"oldimage", "OldImage"},
+	{"eventid", "eventID"}, {"eventname", "eventName"}, {"awsregion", "awsRegion"}, {"eventsourcearn", "eventSourceARN"},
+	{"tablename", "tableName"},
+	{"useridentity", "userIdentity"}, {"principalid", "principalId"}, {"typeapi", "Type"},
+	{"principalidapi", "PrincipalId"},
+	{"approximatecreationdatetime", "ApproximateCreationDateTime"}, {"keys", "Keys"}, {"newimage", "NewImage"},
+	{"oldimage", "OldImage"},
 	{"sequencenumber", "SequenceNumber"}, {"sizebytes", "SizeBytes"}, {"streamviewtype", "StreamViewType"},
 }
 
@@ -72,5 +79,6 @@ func (t *table) form(b *strings.Builder) {
 			properties = append(properties, property{"mapping." + s.key, s.value})
 		}
 	}
-	fmt.Fprintf(b, "ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'\nWITH SERDEPROPERTIES (\n%s\n)\n", joined(properties))
+	fmt.Fprintf(b, "ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'\nWITH SERDEPROPERTIES (\n%s\n)\n",
+		joined(properties))
 }

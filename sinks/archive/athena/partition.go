@@ -126,7 +126,8 @@ func (t *table) placeholder(h template.Placeholder, name string) {
 	default:
 		column := t.add(partition{name, "injected", nil})
 		t.note("Athena cannot list the values of %s (%s), which it takes from the query: every query has to say WHERE %s = '...', "+
-			"with the text of the folder: all but letters, digits, _, . and - percent-encoded, _none where the value misses.", column, what(h, hidden), column)
+			"with the text of the folder: all but letters, digits, _, . and - percent-encoded, _none where the value misses.",
+			column, what(h, hidden), column)
 	}
 }
 
@@ -170,7 +171,8 @@ func (t *table) dated(l layout, h template.Placeholder, name string) {
 		if u.name == "year" {
 			from, to = t.From.Year(), t.From.Year()+100
 		}
-		column := t.add(partition{n, "integer", []property{{"range", fmt.Sprintf("%d,%d", from, to)}, {"digits", strconv.Itoa(len(u.layout))}}})
+		column := t.add(partition{n, "integer", []property{{"range", fmt.Sprintf("%d,%d", from, to)},
+			{"digits", strconv.Itoa(len(u.layout))}}})
 		t.note("%s is the %s of %s, UTC, as text of %d digits.", column, u.name, of, len(u.layout))
 		t.template += l.literals[i+1]
 	}

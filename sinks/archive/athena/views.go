@@ -10,8 +10,10 @@ import (
 
 // common has the columns of the views of every archive, whatever its format.
 var common = []column{
-	{"key", "string"}, {"version", "string"}, {"op", "string"}, {"kind", "string"}, {"time", "timestamp"}, {"sequence", "string"},
-	{"event_id", "string"}, {"stream_arn", "string"}, {"table", "string"}, {"keys", "string"}, {"old", "string"}, {"new", "string"},
+	{"key", "string"}, {"version", "string"}, {"op", "string"}, {"kind", "string"}, {"time", "timestamp"},
+	{"sequence", "string"},
+	{"event_id", "string"}, {"stream_arn", "string"}, {"table", "string"}, {"keys", "string"}, {"old", "string"},
+	{"new", "string"},
 }
 
 // shown returns the columns of a view.
@@ -46,7 +48,8 @@ func (t *table) onceView() Statement {
 	by := append([]string{`"table"`, `"key"`, identity}, t.folders("")...)
 	notes := []string{"Each version of an item once: objects repeat what was delivered again."}
 	if len(t.partitions) > 0 {
-		notes = append(notes, "A change is always in the same folder, so the folder's columns stand in PARTITION BY: a query's conditions on them then reach the table.")
+		notes = append(notes,
+			"A change is always in the same folder, so the folder's columns stand in PARTITION BY: a query's conditions on them then reach the table.")
 	}
 	return t.view("__once", notes, t.numbered(by, ` ORDER BY "version"`, t.changes()), `"#" = 1`)
 }
@@ -55,18 +58,22 @@ func (t *table) onceView() Statement {
 // archive does not have all changes.
 func (t *table) currentView() (Statement, bool) {
 	drops := func(k archive.Kind) bool { return !slices.Contains(t.Kinds, k) }
-	if len(t.Kinds) > 0 && slices.ContainsFunc([]archive.Kind{archive.AnyChange, archive.TTLDelete, archive.UserDelete}, drops) {
+	if len(t.Kinds) > 0 && slices.ContainsFunc([]archive.Kind{archive.AnyChange, archive.TTLDelete, archive.UserDelete},
+		drops) {
 		return Statement{}, false
 	}
 	by := append([]string{`"table"`, `"key"`}, t.folders("injected")...)
 	notes := []string{"The items as their last archived change left them. An item that was never changed since the archive began is not among them."}
 	if t.Partial {
-		notes = append(notes, "Filters keep changes from this archive: an item whose last change was not kept stands here as it was before.")
+		notes = append(notes,
+			"Filters keep changes from this archive: an item whose last change was not kept stands here as it was before.")
 	}
 	if injected := t.folders("injected"); len(injected) > 0 {
-		notes = append(notes, fmt.Sprintf("It is read folder by folder of %s: an item that has moved stands in both.", strings.Join(injected, ", ")))
+		notes = append(notes, fmt.Sprintf("It is read folder by folder of %s: an item that has moved stands in both.",
+			strings.Join(injected, ", ")))
 	}
-	return t.view("__current", notes, t.numbered(by, ` ORDER BY "version" DESC`, t.sqlName(t.name+"__once")), `"#" = 1 AND "kind" = `+text(string(archive.AnyChange))), true
+	return t.view("__current", notes, t.numbered(by, ` ORDER BY "version" DESC`, t.sqlName(t.name+"__once")),
+		`"#" = 1 AND "kind" = `+text(string(archive.AnyChange))), true
 }
 
 func (t *table) view(suffix string, notes []string, from, where string) Statement {
@@ -111,9 +118,8 @@ func (t *table) changes() string {
 // moment converts a time with a zone to a timestamp in UTC, since views have no zones.
 func moment(at string) string { return "CAST(" + at + " AT TIME ZONE 'UTC' AS timestamp)" }
 
-// ofRecord selects the common columns of a record, with the values that the archive itself uses. The item is its keys in a fixed order
-// of members. The version is the time of the stream's label, in seconds, and the sequence
-// number.
+// ofRecord selects the common columns of a record, with the values that the archive itself uses. The item is its keys
+// in a fixed order of members. The version is the time of the stream's label, in seconds, and the sequence number.
 var ofRecord = []string{
 	`json_format(json_parse("dynamodb"."keys")) AS "key"`,
 	`lpad(CAST(CAST(floor(coalesce(to_unixtime(from_iso8601_timestamp(regexp_extract("eventsourcearn", '/stream/(.+)$', 1) || 'Z')), 0)) AS bigint) AS varchar), 10, '0') || lpad("dynamodb"."sequencenumber", 40, '0') AS "version"`,

@@ -47,7 +47,8 @@ func pathOf(name string) string {
 
 // fileLike reports whether escaped text is named like an archived object.
 func fileLike(text string) bool {
-	return slices.ContainsFunc([]string{".json", ".zst", ".gz", ".parquet"}, func(end string) bool { return strings.HasSuffix(text, end) })
+	return slices.ContainsFunc([]string{".json", ".zst", ".gz", ".parquet"},
+		func(end string) bool { return strings.HasSuffix(text, end) })
 }
 
 func escapeSegment(s string) string {

@@ -88,7 +88,8 @@ func (s *Store) replace(ctx context.Context, path string, body []byte, tag strin
 func (s *Store) renameOver(ctx context.Context, unfinished, path, tag string) (err error) {
 	s.replacing.Lock()
 	defer s.replacing.Unlock()
-	lock, err := filelock.Take(ctx, filepath.Join(s.dir, fingerprint.Folder, replaceLock), filelock.Exclusive, replacePatience)
+	lock, err := filelock.Take(ctx, filepath.Join(s.dir, fingerprint.Folder, replaceLock), filelock.Exclusive,
+		replacePatience)
 	if err != nil {
 		return err
 	}

@@ -62,7 +62,8 @@ func (s *Store) proves(ctx context.Context, known chan bool, header string) erro
 }
 
 func (s *Store) writeProbe(ctx context.Context, header string) error {
-	body := []byte("Objects beside this one are written on condition that they are not there. This one proves that the server keeps to it.\n")
+	body := []byte(
+		"Objects beside this one are written on condition that they are not there. This one proves that the server keeps to it.\n")
 	in := s.putInput(s.own(probe), "text/plain", body)
 	if header == ifMatch {
 		in.IfMatch = aws.String(`"no object has this tag"`)
@@ -73,5 +74,7 @@ func (s *Store) writeProbe(ctx context.Context, header string) error {
 }
 
 func (s *Store) unconditional(header string) error {
-	return pipeline.Fatal(errs.Errorf("archive: the server of the bucket %s does not take conditional writes (%s): it would overwrite objects of an archive; use S3, or a server that does", redact.Safe(s.o.Bucket), redact.Safe(header)))
+	return pipeline.Fatal(
+		errs.Errorf(
+			"archive: the server of the bucket %s does not take conditional writes (%s): it would overwrite objects of an archive; use S3, or a server that does", redact.Safe(s.o.Bucket), redact.Safe(header)))
 }

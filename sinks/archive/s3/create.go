@@ -47,7 +47,8 @@ func (s *Store) create(ctx context.Context, days int32) error {
 	}
 	in := &s3.CreateBucketInput{Bucket: &s.o.Bucket}
 	if region := s.client.Options().Region; region != "" && region != "us-east-1" {
-		in.CreateBucketConfiguration = &types.CreateBucketConfiguration{LocationConstraint: types.BucketLocationConstraint(region)}
+		in.CreateBucketConfiguration = &types.CreateBucketConfiguration{LocationConstraint: types.BucketLocationConstraint(
+			region)}
 	}
 	_, err = s.client.CreateBucket(ctx, in, moreRetries)
 	if code := awserr.Code(err); err != nil && code != "BucketAlreadyOwnedByYou" {
@@ -71,8 +72,10 @@ func (s *Store) create(ctx context.Context, days int32) error {
 	_, err = s.client.PutBucketLifecycleConfiguration(ctx, &s3.PutBucketLifecycleConfigurationInput{
 		Bucket: &s.o.Bucket, LifecycleConfiguration: &types.BucketLifecycleConfiguration{Rules: rules},
 	}, moreRetries)
-	if code := awserr.Code(err); err != nil && code != "NotImplemented" && code != "MethodNotAllowed" { // some servers have no lifecycle rules
-		return fmt.Errorf("archive: set the lifecycle of the bucket %s: %w", s.o.Bucket, s.failed(ctx, "PutBucketLifecycleConfiguration", err))
+	if code := awserr.Code(err); err != nil && code != "NotImplemented" && code != "MethodNotAllowed" {
+		// some servers have no lifecycle rules
+		return fmt.Errorf("archive: set the lifecycle of the bucket %s: %w", s.o.Bucket,
+			s.failed(ctx, "PutBucketLifecycleConfiguration", err))
 	}
 	return nil
 }

@@ -18,7 +18,8 @@ func (s *Store) failed(ctx context.Context, op string, err error) error {
 		return pipeline.Transient(&awserr.Error{Op: op, Code: awserr.Code(err), Err: err})
 	}
 	return awserr.CallError(ctx, op, err, map[awserr.Kind]string{
-		awserr.Denied:  "allow " + right + " on it, and the use of its KMS key where it has one (kms:GenerateDataKey, kms:Decrypt); check credentials and region",
+		awserr.Denied: "allow " + right +
+			" on it, and the use of its KMS key where it has one (kms:GenerateDataKey, kms:Decrypt); check credentials and region",
 		awserr.Missing: "check the bucket's name, Region and account, or make it with --create (`tablewake consume`, `backfill` and `replay`; in Go, aws.Create)",
 	})
 }

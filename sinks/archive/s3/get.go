@@ -129,7 +129,8 @@ func (b *body) Read(p []byte) (int, error) {
 			return 0, context.Cause(b.ctx)
 		}
 		if b.fails++; b.fails > resumes {
-			return 0, pipeline.Transient(errs.Errorf("archive: read %s: broken off at byte %d of %d, %d times in a row", b.name, b.next, b.end, b.fails))
+			return 0, pipeline.Transient(errs.Errorf("archive: read %s: broken off at byte %d of %d, %d times in a row", b.name,
+				b.next, b.end, b.fails))
 		}
 	}
 }
@@ -159,11 +160,14 @@ func (b *body) resume() error {
 	_, err := b.open(fmt.Sprintf("bytes=%d-%d", next, end-1))
 	if err == nil && (b.next != next || b.end != end) {
 		b.shut()
-		err = errs.Errorf("archive: read %s: asked for bytes %d to %d, the server sent %d to %d", b.name, next, end, b.next, b.end)
+		err = errs.Errorf("archive: read %s: asked for bytes %d to %d, the server sent %d to %d", b.name, next, end, b.next,
+			b.end)
 	}
 	b.next, b.end = next, end
 	if awserr.Status(err) == 412 {
-		return errs.Errorf("archive: read %s: the object was replaced while it was read: read the archive again when nothing writes to it", b.name)
+		return errs.Errorf(
+			"archive: read %s: the object was replaced while it was read: read the archive again when nothing writes to it",
+			b.name)
 	}
 	return err
 }
@@ -204,8 +208,9 @@ func (s *Store) frozen(name, class string) error {
 		request = `{"GlacierJobParameters":{"Tier":"Standard"}}`
 	}
 	return &archive.FrozenError{Objects: []archive.Frozen{{
-		Name:    name,
-		Class:   class,
-		Restore: fmt.Sprintf("aws s3api restore-object --bucket %s --key %s --restore-request %s", shellQuoted(s.o.Bucket), shellQuoted(name), shellQuoted(request)),
+		Name:  name,
+		Class: class,
+		Restore: fmt.Sprintf("aws s3api restore-object --bucket %s --key %s --restore-request %s", shellQuoted(s.o.Bucket),
+			shellQuoted(name), shellQuoted(request)),
 	}}}
 }

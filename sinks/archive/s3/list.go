@@ -30,7 +30,8 @@ func (s *Store) List(ctx context.Context, prefix string) iter.Seq2[archive.Info,
 				if isOwn(name) {
 					continue
 				}
-				info := archive.Info{Name: name, Size: aws.ToInt64(o.Size), Modified: aws.ToTime(o.LastModified), Class: string(o.StorageClass)}
+				info := archive.Info{Name: name, Size: aws.ToInt64(o.Size), Modified: aws.ToTime(o.LastModified),
+					Class: string(o.StorageClass)}
 				if !yield(info, nil) {
 					return
 				}
@@ -50,14 +51,16 @@ func (s *Store) Remove(ctx context.Context, names []string) error {
 		for i := range some {
 			ids[i].Key = &some[i]
 		}
-		out, err := s.client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: &s.o.Bucket, Delete: &types.Delete{Objects: ids, Quiet: aws.Bool(true)}}, moreRetries)
+		out, err := s.client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: &s.o.Bucket,
+			Delete: &types.Delete{Objects: ids, Quiet: aws.Bool(true)}}, moreRetries)
 		if err != nil {
 			return fmt.Errorf("archive: remove: %w", s.failed(ctx, "DeleteObjects", err))
 		}
 		for _, e := range out.Errors {
 			if code := aws.ToString(e.Code); code != "NoSuchKey" {
 				return fmt.Errorf("archive: remove %s, and %d more: %w", aws.ToString(e.Key), len(out.Errors)-1,
-					awserr.EntryError("DeleteObjects in the bucket "+s.o.Bucket, code, false, map[awserr.Kind]string{awserr.Denied: "allow s3:DeleteObject"}))
+					awserr.EntryError("DeleteObjects in the bucket "+s.o.Bucket, code, false,
+						map[awserr.Kind]string{awserr.Denied: "allow s3:DeleteObject"}))
 			}
 		}
 	}

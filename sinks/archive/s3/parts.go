@@ -99,7 +99,8 @@ func (s *Store) sendParts(ctx context.Context, o archive.Object, upload *string)
 func (s *Store) abort(ctx context.Context, name string, upload *string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 	defer cancel()
-	_, _ = s.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &s.o.Bucket, Key: &name, UploadId: upload})
+	_, _ = s.client.AbortMultipartUpload(ctx, &s3.AbortMultipartUploadInput{Bucket: &s.o.Bucket, Key: &name,
+		UploadId: upload})
 }
 
 // again has the error codes of S3 that justify a retry of the whole Put.

@@ -43,7 +43,8 @@ type Options struct {
 	StorageClass string // storage class of the objects. Default: the server's, STANDARD
 	KMSKey       string // id or ARN of the key that encrypts the objects. Default: the bucket's encryption
 
-	PartBytes int64         // size of the parts of larger objects; at least 5 MiB; raised if there would be over 10,000 parts. Default: 16 MiB
+	// size of the parts of larger objects; at least 5 MiB; raised if there would be over 10,000 parts. Default: 16 MiB
+	PartBytes int64
 	Parallel  int           // number of concurrent parts of an object. Default: 4
 	Stalled   time.Duration // time without a byte after which a read opens a new connection. Default: 30s
 }
@@ -72,7 +73,8 @@ const (
 
 // New checks the options. It makes no calls. An error names the option.
 func New(o Options) (*Store, error) {
-	o.PartBytes, o.Parallel, o.Stalled = cmp.Or(o.PartBytes, 16<<20), cmp.Or(o.Parallel, 4), cmp.Or(o.Stalled, 30*time.Second)
+	o.PartBytes, o.Parallel, o.Stalled = cmp.Or(o.PartBytes, 16<<20), cmp.Or(o.Parallel, 4),
+		cmp.Or(o.Stalled, 30*time.Second)
 	switch {
 	case o.Client == nil:
 		return nil, errors.New("archive: Client is nil: give an S3 client")

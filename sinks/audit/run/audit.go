@@ -42,28 +42,35 @@ func (i *Item) sameAs(before *record.Change) bool {
 
 // Options configure an audit.
 type Options struct {
-	Header      Header // without Run and Begun
-	Request     string // digest of the whole request; an interrupted audit continues if its request is the same
-	Report      string // path of the report; the work folder is beside it
-	Sinks       []audit.Sink
-	Items       snapshot.Snapshot                                // contents of the table; nil if Suspects has all places to look at
-	Suspects    func(add func(sink int, f Suspect)) error        // adds the places to look at, instead of Items
-	Match       pipeline.Condition                               // selects items. Default: all
-	Lookup      Lookup                                           // required
-	Segments    int                                              // segments in which each sink is read. Default: 16
-	Sample      *Sample                                          // default: everything
-	Parts       int                                              // parts, and segments, that are read concurrently. Default: 4
-	Rounds      int                                              // looks at a place that keeps changing, before it is Busy. Default: 10
-	Selected    bool                                             // items are selected, by key or otherwise; if none matches, nothing was compared
-	Lost        int64                                            // items that could not be decoded before the audit
-	Still       bool                                             // no other process writes: one look is enough
-	GiveWay     func(ctx context.Context)                        // blocks while the stream must come first. Default: never
-	Budget      *Budget                                          // limits the rate at which sinks are read. Default: no limit
-	Wait        func(ctx context.Context, since time.Time) error // blocks until every consumer is past a time; required without Still
-	Undecodable func(e *record.RecordError)                      // called with each item that cannot be decoded
-	Until       time.Time                                        // end of a sample, which may then be incomplete and cannot be continued. Default: no end
-	Checkpoint  time.Duration                                    // time between two checkpoints. Default: 5 s
-	Progress    Progress                                         // default: none
+	Header  Header // without Run and Begun
+	Request string // digest of the whole request; an interrupted audit continues if its request is the same
+	Report  string // path of the report; the work folder is beside it
+	Sinks   []audit.Sink
+	// contents of the table; nil if Suspects has all places to look at
+	Items    snapshot.Snapshot
+	Suspects func(add func(sink int, f Suspect)) error // adds the places to look at, instead of Items
+	Match    pipeline.Condition                        // selects items. Default: all
+	Lookup   Lookup                                    // required
+	Segments int                                       // segments in which each sink is read. Default: 16
+	Sample   *Sample                                   // default: everything
+	// parts, and segments, that are read concurrently. Default: 4
+	Parts int
+	// looks at a place that keeps changing, before it is Busy. Default: 10
+	Rounds int
+	// items are selected, by key or otherwise; if none matches, nothing was compared
+	Selected bool
+	Lost     int64                     // items that could not be decoded before the audit
+	Still    bool                      // no other process writes: one look is enough
+	GiveWay  func(ctx context.Context) // blocks while the stream must come first. Default: never
+	// limits the rate at which sinks are read. Default: no limit
+	Budget *Budget
+	// blocks until every consumer is past a time; required without Still
+	Wait        func(ctx context.Context, since time.Time) error
+	Undecodable func(e *record.RecordError) // called with each item that cannot be decoded
+	// end of a sample, which may then be incomplete and cannot be continued. Default: no end
+	Until      time.Time
+	Checkpoint time.Duration // time between two checkpoints. Default: 5 s
+	Progress   Progress      // default: none
 }
 
 // The defaults of [Options].
@@ -148,16 +155,19 @@ type audited struct {
 // Audit makes an audit, or continues an interrupted one, and saves its report.
 func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 	o.setDefaults()
-	o.Header.Run, o.Header.Begun, o.Header.Format = time.Now().UTC().Format("20060102-150405"), time.Now().UTC().Truncate(time.Second), reportFormat
+	o.Header.Run, o.Header.Begun, o.Header.Format = time.Now().UTC().Format("20060102-150405"),
+		time.Now().UTC().Truncate(time.Second), reportFormat
 	anew := progress{
-		Request: o.Request, Header: o.Header, Phase: readItems, Parts: map[string]part{}, Read: map[string]int{}, Tally: newTally(len(o.Sinks)),
+		Request: o.Request, Header: o.Header, Phase: readItems, Parts: map[string]part{}, Read: map[string]int{},
+		Tally: newTally(len(o.Sinks)),
 	}
 	anew.Tally.Undecodable = o.Lost
 	w, resumed, err := openWork(ctx, o.Report+".work", anew)
 	if err != nil {
 		return nil, err
 	}
-	a := &audited{o: o, work: w, bar: &sharedProgress{of: o.Progress}, readFrom: maps.Clone(w.Parts), started: time.Now(), groups: make(map[placeID]bool)}
+	a := &audited{o: o, work: w, bar: &sharedProgress{of: o.Progress}, readFrom: maps.Clone(w.Parts), started: time.Now(),
+		groups: make(map[placeID]bool)}
 	o.Budget.tell(func(rate float64) {
 		fmt.Fprintf(a.bar, "throttled: slowed to %.0f read units a second\n", rate)
 	})
@@ -312,7 +322,8 @@ func (a *audited) plan(page *pipeline.Page) (spooledPage, error) {
 		return spooledPage{}, err
 	}
 	expected := len(decoded.Changes) * len(a.o.Sinks)
-	p := spooledPage{tally: newTally(len(a.o.Sinks)), records: make([]byte, 0, expected*usualEntry), entries: make([]encoded, 0, expected)}
+	p := spooledPage{tally: newTally(len(a.o.Sinks)), records: make([]byte, 0, expected*usualEntry),
+		entries: make([]encoded, 0, expected)}
 	p.tally.Undecodable = int64(len(decoded.Errors))
 	p.undecodable = decoded.Errors
 	for i := range decoded.Changes {

@@ -18,7 +18,8 @@ type spooled struct {
 }
 
 // kinds are the kinds of entries, in the order of their numbers in a spool.
-var kinds = []audit.Kind{audit.Row, audit.Guard, audit.Claim, audit.Seat, audit.Contribution, audit.Group, audit.Document}
+var kinds = []audit.Kind{audit.Row, audit.Guard, audit.Claim, audit.Seat, audit.Contribution, audit.Group,
+	audit.Document}
 
 const (
 	flagStored = 1 << iota
@@ -29,7 +30,8 @@ const (
 
 // appendTo appends the encoded entry.
 func (e *spooled) appendTo(dst []byte) []byte {
-	dst = append(dst, flag(e.stored, flagStored)|flag(e.Claimed, flagClaimed)|flag(e.Share, flagShare)|flag(e.suspect, flagSuspect), kindNumber(e.Kind))
+	dst = append(dst, flag(e.stored, flagStored)|flag(e.Claimed, flagClaimed)|flag(e.Share, flagShare)|flag(e.suspect,
+		flagSuspect), kindNumber(e.Kind))
 	dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(e.sink)), uint64(e.reading))
 	dst = append(dst, e.Digest[:]...)
 	dst = binary.AppendUvarint(dst, uint64(len(e.Place)))
@@ -56,7 +58,8 @@ func parseEntry(b []byte) (e spooled, err error) {
 		return e, errEntry
 	}
 	flags := b[0]
-	e.stored, e.Claimed, e.Share, e.suspect = flags&flagStored != 0, flags&flagClaimed != 0, flags&flagShare != 0, flags&flagSuspect != 0
+	e.stored, e.Claimed, e.Share, e.suspect = flags&flagStored != 0, flags&flagClaimed != 0, flags&flagShare != 0,
+		flags&flagSuspect != 0
 	e.Kind = kinds[b[1]]
 	sink, b, ok := cutNumber(b[2:])
 	reading, b, more := cutNumber(b)

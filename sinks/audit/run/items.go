@@ -59,7 +59,10 @@ func (a *audited) spoolItems(ctx context.Context, entries *spool) error {
 
 // readAll calls read for each element of todo, at most limit at once, and take with each result, one after the other.
 // After an error it reads and takes nothing more. It returns after all reads have ended.
-func readAll[T, R any](ctx context.Context, limit int, todo []T, read func(ctx context.Context, of T, results chan<- R) error, take func(R) error) error {
+func readAll[T, R any](
+	ctx context.Context, limit int, todo []T, read func(ctx context.Context, of T, results chan<- R) error,
+	take func(R) error,
+) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	next, results := make(chan T), make(chan R, limit)

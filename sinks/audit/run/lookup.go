@@ -20,7 +20,8 @@ import (
 
 // batchGetter is the method of *dynamodb.Client that a tableLookup calls.
 type batchGetter interface {
-	BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
+	BatchGetItem(ctx context.Context, in *dynamodb.BatchGetItemInput,
+		o ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error)
 }
 
 // tableLookup reads items of a table.
@@ -35,7 +36,8 @@ type tableLookup struct {
 // NewTableLookup returns a [Lookup] that reads a table. o has the options to decode items, and the names of the key
 // attributes. budget counts the consumed units.
 func NewTableLookup(client batchGetter, table string, o record.SnapshotOptions, budget *Budget) Lookup {
-	return &tableLookup{client: client, table: table, keys: slices.Sorted(slices.Values(o.Keys)), changes: newChangeMaker(o), budget: budget}
+	return &tableLookup{client: client, table: table, keys: slices.Sorted(slices.Values(o.Keys)),
+		changes: newChangeMaker(o), budget: budget}
 }
 
 // Read implements [Lookup].
@@ -74,7 +76,8 @@ func (t *tableLookup) readSome(ctx context.Context, keys []item.Key, changes []I
 		var out *dynamodb.BatchGetItemOutput
 		err := t.budget.patiently(ctx, func() (err error) { // the SDK retries failed requests a few times
 			out, err = t.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
-				RequestItems: map[string]types.KeysAndAttributes{t.table: asked}, ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
+				RequestItems:           map[string]types.KeysAndAttributes{t.table: asked},
+				ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 			})
 			return err
 		})
@@ -136,7 +139,8 @@ func (t *tableLookup) keyAttributes(k item.Key) (map[string]types.AttributeValue
 		return nil, err
 	}
 	if len(values) != len(t.keys) {
-		return nil, errs.Errorf("the key of the table %s has %d attributes, and %s has %d", redact.Safe(t.table), len(t.keys), k, len(values))
+		return nil, errs.Errorf("the key of the table %s has %d attributes, and %s has %d", redact.Safe(t.table), len(t.keys),
+			k, len(values))
 	}
 	attributes := make(map[string]types.AttributeValue, len(values))
 	for i, v := range values {

@@ -21,9 +21,9 @@ import (
 // itemsAtOnce is the number of items that a recheck reads together.
 const itemsAtOnce = 100
 
-// recheckRound looks at the suspects that the round before left open. done is true if there are none. Rounds go on until
-// every suspect stood still for longer than the lag: a difference counts if item and places are the same in two rounds,
-// versions included, and every consumer was past the first of the two in between.
+// recheckRound looks at the suspects that the round before left open. done is true if there are none. Rounds go on
+// until every suspect stood still for longer than the lag: a difference counts if item and places are the same in two
+// rounds, versions included, and every consumer was past the first of the two in between.
 func (a *audited) recheckRound(ctx context.Context) (done bool, err error) {
 	last := a.work.Round >= a.o.Rounds
 	open, err := openSpool(a.work.path(fmt.Sprintf("round-%d", a.work.Round)), a.work.Open)
@@ -108,7 +108,10 @@ func (a *audited) recheckFile(ctx context.Context, open, next *spool, last bool)
 	}
 	byItem := make(map[item.Key][]*suspect)
 	for _, s := range all {
-		slices.SortFunc(s.places, func(x, y audit.Entry) int { return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Place, y.Place)) })
+		slices.SortFunc(s.places, func(x, y audit.Entry) int {
+			return cmp.Or(cmp.Compare(x.Kind, y.Kind),
+				cmp.Compare(x.Place, y.Place))
+		})
 		s.places = slices.CompactFunc(s.places, func(x, y audit.Entry) bool { return x.Kind == y.Kind && x.Place == y.Place })
 		byItem[s.item] = append(byItem[s.item], s)
 	}
@@ -154,7 +157,9 @@ type look struct {
 }
 
 // recheckItems looks at the suspects of some items, at several at once, and handles the results in the order of keys.
-func (a *audited) recheckItems(ctx context.Context, keys []item.Key, byItem map[item.Key][]*suspect, next *spool, last bool) error {
+func (a *audited) recheckItems(
+	ctx context.Context, keys []item.Key, byItem map[item.Key][]*suspect, next *spool, last bool,
+) error {
 	known := slices.DeleteFunc(slices.Clone(keys), func(k item.Key) bool { return k == "" })
 	changes, err := a.o.Lookup.Read(ctx, known)
 	if err != nil {
@@ -215,7 +220,8 @@ func (a *audited) lookAtAll(ctx context.Context, looks []look) {
 		workers.Go(func() {
 			for l := range queue {
 				if l.undecodable != nil {
-					l.findings = []audit.Finding{{Item: l.item, Verdict: audit.Skipped, Why: "the item cannot be decoded: " + l.undecodable.Error()}}
+					l.findings = []audit.Finding{{Item: l.item, Verdict: audit.Skipped,
+						Why: "the item cannot be decoded: " + l.undecodable.Error()}}
 					continue
 				}
 				l.err = a.o.Budget.patiently(ctx, func() (err error) {
@@ -235,10 +241,14 @@ func (a *audited) lookAtAll(ctx context.Context, looks []look) {
 // is extra, or belongs to a new item.
 func (l *look) keepDifferences() {
 	l.looked = len(l.findings)
-	l.findings = slices.DeleteFunc(l.findings, func(f audit.Finding) bool { return f.Verdict == audit.Equal || f.Verdict == audit.Waiting })
+	l.findings = slices.DeleteFunc(l.findings, func(f audit.Finding) bool {
+		return f.Verdict == audit.Equal ||
+			f.Verdict == audit.Waiting
+	})
 	for i := range l.findings {
 		if f := &l.findings[i]; l.item == "" && f.Verdict.Differs() {
-			f.Otherwise, f.Verdict, f.Why = f.Verdict, audit.Skipped, "nothing tells which item it was made of; if a later audit finds it again, no item has it"
+			f.Otherwise, f.Verdict, f.Why = f.Verdict, audit.Skipped,
+				"nothing tells which item it was made of; if a later audit finds it again, no item has it"
 		}
 	}
 }

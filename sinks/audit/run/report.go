@@ -37,7 +37,8 @@ type Header struct {
 	Stream   string    `json:"stream,omitempty"` // ARN of the stream that the sinks follow
 	Assumed  string    `json:"assumed,omitempty"`
 	Sample   *Sample   `json:"sample,omitempty"`
-	Open     int64     `json:"open,omitempty"` // entries that an earlier audit left open, and that this one does not look at: see OpenAfter
+	// entries that an earlier audit left open, and that this one does not look at: see OpenAfter
+	Open int64 `json:"open,omitempty"`
 }
 
 // Sample selects segments of the table, and the same share of each sink's contents.
@@ -144,7 +145,8 @@ func ReadReport(path string, do func(sink string, f *audit.Finding) error) (*Hea
 		case number == 1 && l.Header == nil:
 			return nil, nil, errs.Errorf("%s is not a report that tablewake audit saved", redact.Safe(path))
 		case number == 1 && l.Header.Format != reportFormat:
-			return nil, nil, errs.Errorf("%s has format %d, and this program reads %d: audit again", redact.Safe(path), l.Header.Format, reportFormat)
+			return nil, nil, errs.Errorf("%s has format %d, and this program reads %d: audit again", redact.Safe(path),
+				l.Header.Format, reportFormat)
 		case l.Header != nil:
 			header = l.Header
 		case l.Summary != nil:

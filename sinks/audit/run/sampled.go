@@ -44,7 +44,8 @@ func Sampled(ctx context.Context, s SampledOptions, found func(sink string, f *a
 	}
 	o := Options{
 		Header: Header{
-			Pipeline: s.Config.Name, Source: items.Info().Source, Stream: table.Decoder.StreamARN, Sample: NewSample(s.Sample, s.Segments),
+			Pipeline: s.Config.Name, Source: items.Info().Source, Stream: table.Decoder.StreamARN,
+			Sample:  NewSample(s.Sample, s.Segments),
 			Assumed: fmt.Sprintf("the Lambda function is never more than %s behind the stream", s.Lag),
 		},
 		Report: filepath.Join(s.Dir, "report.jsonl"), Sinks: s.Sinks, Items: items, Lookup: table.Lookup,

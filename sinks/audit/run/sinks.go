@@ -50,7 +50,8 @@ func (a *audited) spoolStored(ctx context.Context, entries *spool) error {
 			if !l.entries[i].Share {
 				counts[l.segment.reading]++
 			}
-			e := spooled{Entry: l.entries[i], sink: l.segment.sink, stored: true, reading: l.segment.reading, suspect: a.o.Sample != nil}
+			e := spooled{Entry: l.entries[i], sink: l.segment.sink, stored: true, reading: l.segment.reading,
+				suspect: a.o.Sample != nil}
 			buf = e.appendTo(buf[:0])
 			if err := entries.add(e.hash(), buf); err != nil {
 				return err

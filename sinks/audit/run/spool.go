@@ -59,7 +59,8 @@ func (s *spool) open(i int) (err error) {
 		return err
 	}
 	if size < s.lengths[i] {
-		return errs.Errorf("%s has %d bytes, and had %d: start the audit anew without its work folder", redact.Safe(s.path(i)), size, s.lengths[i])
+		return errs.Errorf("%s has %d bytes, and had %d: start the audit anew without its work folder",
+			redact.Safe(s.path(i)), size, s.lengths[i])
 	}
 	if err := s.files[i].Truncate(s.lengths[i]); err != nil {
 		return err
@@ -127,7 +128,8 @@ func (s *spool) each(i int, do func(record []byte) error) error {
 		case err != nil:
 			return fmt.Errorf("%s: %w", s.path(i), err)
 		case n > maxRecord:
-			return errs.Errorf("%s: a record of %d bytes: the file was changed; start the audit anew without its work folder", redact.Safe(s.path(i)), n)
+			return errs.Errorf("%s: a record of %d bytes: the file was changed; start the audit anew without its work folder",
+				redact.Safe(s.path(i)), n)
 		}
 		if uint64(cap(buf)) < n {
 			buf = make([]byte, n)

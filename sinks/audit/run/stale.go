@@ -21,7 +21,8 @@ func (a *audited) markStale(ctx context.Context, looks []look) error {
 			continue
 		}
 		byItem[l.item] = append(byItem[l.item], l)
-		if slices.ContainsFunc(l.findings, func(f audit.Finding) bool { return f.Verdict == audit.Wrong }) && !slices.Contains(wrong, l.item) {
+		if slices.ContainsFunc(l.findings, func(f audit.Finding) bool { return f.Verdict == audit.Wrong }) &&
+			!slices.Contains(wrong, l.item) {
 			wrong = append(wrong, l.item)
 		}
 	}

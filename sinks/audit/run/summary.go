@@ -8,22 +8,28 @@ import (
 
 // Summary is the result of an audit, the last line of its report, and the output of `audit -o json`.
 type Summary struct {
-	Run             string        `json:"run"`
-	Report          string        `json:"report,omitempty"` // path; "" if it is not kept
-	Source          string        `json:"source"`
-	Sinks           []SinkSummary `json:"sinks"`
-	Items           int64         `json:"items"`
-	Undecodable     int64         `json:"undecodable,omitempty"`      // items that could not be decoded, and were not compared
-	Differing       int64         `json:"differing"`                  // entries that differ, including held ones
-	Open            int64         `json:"open"`                       // entries, items and sinks whose equality is unknown
-	OpenBefore      int64         `json:"open_before,omitempty"`      // the part of Open that an earlier audit left open and its report does not list
-	NothingSelected bool          `json:"nothing_selected,omitempty"` // --key, --type, --key-prefix or --filter select no item
-	NothingSampled  bool          `json:"nothing_sampled,omitempty"`  // the segments of a sample have no item, and no entry of a sink
-	Units           float64       `json:"read_units,omitempty"`       // read units that this process consumed for the table and the sinks
-	Seconds         float64       `json:"seconds"`                    // run time of the process that ended the audit
-	Assumed         string        `json:"assumed,omitempty"`          // assumption about the lag, if the leases do not prove it
-	Coverage        float64       `json:"coverage"`                   // share of the table that was compared, 0 to 1
-	Incomplete      string        `json:"incomplete,omitempty"`       // reason why the audit ended early; "" if it did not
+	Run    string        `json:"run"`
+	Report string        `json:"report,omitempty"` // path; "" if it is not kept
+	Source string        `json:"source"`
+	Sinks  []SinkSummary `json:"sinks"`
+	Items  int64         `json:"items"`
+	// items that could not be decoded, and were not compared
+	Undecodable int64 `json:"undecodable,omitempty"`
+	Differing   int64 `json:"differing"` // entries that differ, including held ones
+	Open        int64 `json:"open"`      // entries, items and sinks whose equality is unknown
+	// the part of Open that an earlier audit left open and its report does not list
+	OpenBefore int64 `json:"open_before,omitempty"`
+	// --key, --type, --key-prefix or --filter select no item
+	NothingSelected bool `json:"nothing_selected,omitempty"`
+	// the segments of a sample have no item, and no entry of a sink
+	NothingSampled bool `json:"nothing_sampled,omitempty"`
+	// read units that this process consumed for the table and the sinks
+	Units   float64 `json:"read_units,omitempty"`
+	Seconds float64 `json:"seconds"` // run time of the process that ended the audit
+	// assumption about the lag, if the leases do not prove it
+	Assumed    string  `json:"assumed,omitempty"`
+	Coverage   float64 `json:"coverage"`             // share of the table that was compared, 0 to 1
+	Incomplete string  `json:"incomplete,omitempty"` // reason why the audit ended early; "" if it did not
 }
 
 // SinkSummary is the result for one sink.
@@ -34,8 +40,10 @@ type SinkSummary struct {
 	Compared int64                   `json:"compared"` // places that were compared
 	Findings map[audit.Verdict]int64 `json:"findings,omitempty"`
 
-	NotCompared string   `json:"not_compared,omitempty"` // the places that were not compared, with the reason; "" if all were
-	Notes       []string `json:"notes,omitempty"`        // the places of named items that were not searched, with the reason
+	// the places that were not compared, with the reason; "" if all were
+	NotCompared string `json:"not_compared,omitempty"`
+	// the places of named items that were not searched, with the reason
+	Notes []string `json:"notes,omitempty"`
 
 	// UpperBound is the upper limit of the share of places that differ, with a confidence of 95 %. It is set for a
 	// sample. Groups do not count, since many items count in each.
@@ -61,7 +69,8 @@ func (s *Summary) Complete() bool { return s.Incomplete == "" && s.Open == 0 }
 func (a *audited) summary() *Summary {
 	t := &a.work.Tally
 	s := &Summary{
-		Run: a.work.Header.Run, Report: a.o.Report, Source: a.work.Header.Source, Items: t.Items, Undecodable: t.Undecodable, Open: t.Undecodable,
+		Run: a.work.Header.Run, Report: a.o.Report, Source: a.work.Header.Source, Items: t.Items, Undecodable: t.Undecodable,
+		Open:  t.Undecodable,
 		Units: a.units(), Seconds: time.Since(a.started).Seconds(), Assumed: a.work.Header.Assumed, Coverage: 1,
 		OpenBefore: a.work.Header.Open,
 	}
@@ -72,7 +81,8 @@ func (a *audited) summary() *Summary {
 	compared := int64(0)
 	for i, sink := range a.o.Sinks {
 		ts := &t.Sinks[i]
-		one := SinkSummary{Sink: sink.Name(), Expected: ts.Expected, Stored: ts.Stored, Compared: ts.Compared, Findings: ts.Findings, Notes: ts.Notes}
+		one := SinkSummary{Sink: sink.Name(), Expected: ts.Expected, Stored: ts.Stored, Compared: ts.Compared,
+			Findings: ts.Findings, Notes: ts.Notes}
 		if a.o.Sample != nil {
 			bound := upperBound(ts.differing()-ts.GroupsDiffering, ts.Compared-ts.Groups)
 			one.UpperBound = &bound

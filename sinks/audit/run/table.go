@@ -33,7 +33,9 @@ type Table struct {
 }
 
 // OpenTable describes the only source table of cfg. budget counts the units that its Lookup consumes.
-func OpenTable(ctx context.Context, sdk awssdk.Config, cfg *config.Config, decoder record.DecoderOptions, budget *Budget) (*Table, error) {
+func OpenTable(
+	ctx context.Context, sdk awssdk.Config, cfg *config.Config, decoder record.DecoderOptions, budget *Budget,
+) (*Table, error) {
 	source := cfg.Source.Tables[0]
 	t := &Table{client: dynamodb.NewFromConfig(sdk), name: cmp.Or(source.ARN, source.Name), budget: budget}
 	described, err := scan.Describe(ctx, t.client, t.name)
@@ -56,7 +58,10 @@ func SnapshotOptions(cfg *config.Config, decoder record.DecoderOptions, keys []s
 }
 
 // Scan returns a scan of the table. retry is called for each request that is repeated.
-func (t *Table) Scan(ctx context.Context, segments int, rcu float64, narrowing *snapshot.Narrowing, retry func(err error, wait time.Duration)) (snapshot.Snapshot, error) {
+func (t *Table) Scan(
+	ctx context.Context, segments int, rcu float64, narrowing *snapshot.Narrowing,
+	retry func(err error, wait time.Duration),
+) (snapshot.Snapshot, error) {
 	return scan.New(ctx, scan.Options{
 		Client: t.client, Table: t.name, Segments: segments, RCU: rcu, Time: time.Now().UTC().Truncate(time.Second),
 		Decoder: t.Decoder, Narrowing: narrowing, Retry: retry, Slowed: t.budget.slowed,

@@ -42,10 +42,11 @@ type progress struct {
 	File    int             // file to work on next, in the phase recheck
 	Open    []int64         // lengths of the files of suspects of this round
 	Next    []int64         // lengths of the files of suspects of the next round
-	Waited  time.Time       // end of the last round; the consumers must be past it before the next one; zero before the first
-	Groups  []groupPlace    // groups to compare with the sums of shares again
-	Report  int64           // length of the report
-	Tally   tally
+	// end of the last round; the consumers must be past it before the next one; zero before the first
+	Waited time.Time
+	Groups []groupPlace // groups to compare with the sums of shares again
+	Report int64        // length of the report
+	Tally  tally
 }
 
 // part is the progress of one part of the items.
@@ -90,7 +91,8 @@ func openWork(ctx context.Context, dir string, anew progress) (w *work, resumed 
 	case err != nil:
 		return nil, false, fmt.Errorf("%s: %w: delete the folder, and the audit starts anew", dir, err)
 	case before.Request != anew.Request:
-		return nil, false, errs.Errorf("%s has an audit that was interrupted, of other sinks, of another source or of another file: delete the folder, or name another --report", redact.Safe(dir))
+		return nil, false, errs.Errorf(
+			"%s has an audit that was interrupted, of other sinks, of another source or of another file: delete the folder, or name another --report", redact.Safe(dir))
 	}
 	w.progress = before
 	w.Header.Assumed = cmp.Or(anew.Header.Assumed, before.Header.Assumed)

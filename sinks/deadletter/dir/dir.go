@@ -186,7 +186,9 @@ func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] 
 	}
 }
 
-func (s *Store) readFile(ctx context.Context, path string, to int64, yield func(pipeline.DeadLetter, error) bool) (more bool) {
+func (s *Store) readFile(
+	ctx context.Context, path string, to int64, yield func(pipeline.DeadLetter, error) bool,
+) (more bool) {
 	fail := func(err error) bool {
 		yield(pipeline.DeadLetter{}, fmt.Errorf("deadletter: %w", err))
 		return false

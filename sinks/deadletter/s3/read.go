@@ -43,7 +43,9 @@ func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] 
 }
 
 // read gets the letters of a chunk concurrently, and yields them.
-func (s *Store) read(ctx context.Context, chunk []object, seen map[letterID]struct{}, yield func(pipeline.DeadLetter, error) bool) (more bool) {
+func (s *Store) read(
+	ctx context.Context, chunk []object, seen map[letterID]struct{}, yield func(pipeline.DeadLetter, error) bool,
+) (more bool) {
 	letters, found := make([]pipeline.DeadLetter, len(chunk)), make([]bool, len(chunk))
 	err := s.each(ctx, "GetObject", len(chunk), func(i int) (err error) {
 		if _, again := seen[chunk[i].id]; !again {
@@ -139,7 +141,8 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 		keys, _ = s.objects(ids)
 	}
 	for chunk := range slices.Chunk(keys, maxDeleted) {
-		in := &s3.DeleteObjectsInput{Bucket: &s.Bucket, Delete: &types.Delete{Quiet: new(true)}, ChecksumAlgorithm: types.ChecksumAlgorithmCrc32}
+		in := &s3.DeleteObjectsInput{Bucket: &s.Bucket, Delete: &types.Delete{Quiet: new(true)},
+			ChecksumAlgorithm: types.ChecksumAlgorithmCrc32}
 		for i := range chunk {
 			in.Delete.Objects = append(in.Delete.Objects, types.ObjectIdentifier{Key: &chunk[i]})
 		}

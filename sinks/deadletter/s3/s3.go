@@ -79,7 +79,8 @@ func New(ctx context.Context, o Options) (*Store, error) {
 func (s *Store) failed(ctx context.Context, op string, err error) error {
 	action := map[string]string{"HeadBucket": "ListBucket", "ListObjectsV2": "ListBucket", "DeleteObjects": "DeleteObject"}
 	return awserr.CallError(ctx, fmt.Sprintf("deadletter: %s in the bucket %s", op, s.Bucket), err, map[awserr.Kind]string{
-		awserr.Denied:  "check the credentials, and that they and the bucket's policy allow s3:" + cmp.Or(action[op], op) + " on it, and the use of its KMS key where it has one",
+		awserr.Denied: "check the credentials, and that they and the bucket's policy allow s3:" + cmp.Or(action[op],
+			op) + " on it, and the use of its KMS key where it has one",
 		awserr.Missing: "check the bucket's name, Region and account, or make it with --create (`tablewake consume`, `backfill` and `replay`; in Go, aws.Create)",
 	})
 }

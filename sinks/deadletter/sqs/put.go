@@ -20,7 +20,8 @@ import (
 func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	var large []pipeline.DeadLetter
 	var entries []types.SendMessageBatchRequestEntry
-	var names []string // of the letter of each entry. A change that is dead-lettered again has another time, and is another letter
+	// of the letter of each entry. A change that is dead-lettered again has another time, and is another letter
+	var names []string
 	for i := range letters {
 		if err := ctx.Err(); err != nil {
 			return pipeline.Transient(err)
@@ -39,7 +40,8 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 		}
 		if len(body) > s.MaxBytes {
 			if s.Large == nil {
-				return errs.Errorf("deadletter: a letter has %d bytes, and the queue %s takes %d: give its dead letters a bucket", len(body), s.place.Name, s.MaxBytes)
+				return errs.Errorf("deadletter: a letter has %d bytes, and the queue %s takes %d: give its dead letters a bucket",
+					len(body), s.place.Name, s.MaxBytes)
 			}
 			large = append(large, *l)
 			continue
@@ -69,7 +71,8 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 
 // send sends one batch, and remembers the letters that the queue accepted.
 func (s *Store) send(ctx context.Context, batch []types.SendMessageBatchRequestEntry, names []string) error {
-	out, err := s.Client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &s.place.URL, Entries: batch}, s.place.In)
+	out, err := s.Client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &s.place.URL, Entries: batch},
+		s.place.In)
 	if err != nil {
 		return s.failed(ctx, "SendMessageBatch", err)
 	}
@@ -85,7 +88,8 @@ func (s *Store) send(ctx context.Context, batch []types.SendMessageBatchRequestE
 		return awserr.EntryError(s.op("SendMessageBatch"), aws.ToString(f.Code), !f.SenderFault, s.hints("SendMessage"))
 	}
 	if len(out.Successful) < len(batch) {
-		return pipeline.Transient(errs.Errorf("%s: it did not say what became of %d letters", s.op("SendMessageBatch"), len(batch)-len(out.Successful)))
+		return pipeline.Transient(errs.Errorf("%s: it did not say what became of %d letters", s.op("SendMessageBatch"),
+			len(batch)-len(out.Successful)))
 	}
 	return nil
 }

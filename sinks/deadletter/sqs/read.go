@@ -73,8 +73,10 @@ func (s *Store) more(ctx context.Context, r *reader, began time.Time) (more bool
 		return false, err
 	}
 	if !alone && !r.warned.Swap(true) {
-		s.Logger.LogAttrs(ctx, slog.LevelWarn, "letters of the queue are being read elsewhere, by a redrive that runs or was killed: it waits for them",
-			slog.String("queue", s.place.Name), slog.Duration("waits_for", s.Settle), slog.Duration("there_again_within", s.Visibility))
+		s.Logger.LogAttrs(ctx, slog.LevelWarn,
+			"letters of the queue are being read elsewhere, by a redrive that runs or was killed: it waits for them",
+			slog.String("queue", s.place.Name), slog.Duration("waits_for", s.Settle),
+			slog.Duration("there_again_within", s.Visibility))
 	}
 	switch {
 	case alone:
@@ -82,7 +84,8 @@ func (s *Store) more(ctx context.Context, r *reader, began time.Time) (more bool
 	case time.Since(began) >= s.Settle:
 		return false, pipeline.RetryAfter(&awserr.Error{
 			Op: "deadletter: the queue " + s.place.Name, Code: "some of its letters are being read elsewhere",
-			Hint: fmt.Sprintf("another redrive is at work: wait for it; what one that died was reading is there again within %v", s.Visibility),
+			Hint: fmt.Sprintf("another redrive is at work: wait for it; what one that died was reading is there again within %v",
+				s.Visibility),
 		}, s.Settle)
 	case pipeline.Sleep(ctx, max(s.Poll, s.Settle/20)) != nil:
 		return false, pipeline.Transient(context.Cause(ctx))
@@ -90,8 +93,8 @@ func (s *Store) more(ctx context.Context, r *reader, began time.Time) (more bool
 	return true, nil
 }
 
-// Count returns how many messages the queue has, of all pipelines that use it, by SQS' counts, which are approximate. It hides
-// none. known is false if the credentials do not allow it.
+// Count returns how many messages the queue has, of all pipelines that use it, by SQS' counts, which are approximate.
+// It hides none. known is false if the credentials do not allow it.
 func (s *Store) Count(ctx context.Context) (n int, known bool, err error) {
 	names := []types.QueueAttributeName{
 		types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible,
@@ -151,7 +154,8 @@ func (s *Store) receive(ctx context.Context, r *reader) (more bool, err error) {
 			wrong = errors.Join(wrong, r.add(h, "", nil, false))
 		}
 		if err != nil {
-			wrong = errors.Join(wrong, fmt.Errorf("the message %s of the queue %s: %w", aws.ToString(m.MessageId), s.place.Name, err))
+			wrong = errors.Join(wrong, fmt.Errorf("the message %s of the queue %s: %w", aws.ToString(m.MessageId), s.place.Name,
+				err))
 		}
 	}
 	return len(out.Messages) > 0, wrong

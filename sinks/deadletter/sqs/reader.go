@@ -141,7 +141,8 @@ func (r *reader) handlesOf(ids []string) (handles []handle, known bool) {
 func (r *reader) deleted(h handle) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	h.letter.handles = slices.DeleteFunc(slices.Clone(h.letter.handles), func(o handle) bool { return o.message == h.message })
+	h.letter.handles = slices.DeleteFunc(slices.Clone(h.letter.handles),
+		func(o handle) bool { return o.message == h.message })
 }
 
 // remove notes that letters are removed.

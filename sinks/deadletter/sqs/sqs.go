@@ -49,8 +49,9 @@ type Options struct {
 	// since no store would have it.
 	Large deadletter.Store
 
-	MaxBytes   int           // largest size of a call's messages. Default: the queue's setting
-	Visibility time.Duration // time until the messages of a process that died are visible to others. Default: 10m; at most 12h
+	MaxBytes int // largest size of a call's messages. Default: the queue's setting
+	// time until the messages of a process that died are visible to others. Default: 10m; at most 12h
+	Visibility time.Duration
 	Poll       time.Duration // longest wait of a receive; at most 20s, in whole seconds. Default: 1s
 	Logger     *slog.Logger  // logs that Read has to wait. Default: discards
 	Settle     time.Duration // largest delay of the queue's count of invisible messages. Default: 1m
@@ -85,7 +86,8 @@ func New(ctx context.Context, o Options) (*Store, error) {
 		return nil, errors.New("deadletter: Queue is empty: give the queue's URL, ARN or name")
 	case o.Pipeline == "":
 		return nil, errors.New("deadletter: Pipeline is empty: give the pipeline's name")
-	case o.MaxBytes < 0 || o.Visibility < 0 || o.Visibility > 12*time.Hour || o.Poll < 0 || o.Poll > 20*time.Second || o.Settle < 0:
+	case o.MaxBytes < 0 || o.Visibility < 0 || o.Visibility > 12*time.Hour || o.Poll < 0 || o.Poll > 20*time.Second ||
+		o.Settle < 0:
 		return nil, errors.New("deadletter: MaxBytes, Visibility, Poll or Settle is out of range")
 	}
 	o.Visibility = cmp.Or(o.Visibility, 10*time.Minute)
@@ -132,11 +134,14 @@ func (s *Store) look(ctx context.Context) (map[string]string, error) {
 func (s *Store) checkQueue(attributes map[string]string) error {
 	switch kept, err := strconv.Atoi(attributes["MessageRetentionPeriod"]); {
 	case strings.HasSuffix(s.place.Name, ".fifo"):
-		return errs.Errorf("deadletter: the queue %s is FIFO, and would drop a letter that comes again within five minutes: give a standard queue", s.place.Name)
+		return errs.Errorf(
+			"deadletter: the queue %s is FIFO, and would drop a letter that comes again within five minutes: give a standard queue", s.place.Name)
 	case attributes["RedrivePolicy"] != "":
-		return errs.Errorf("deadletter: the queue %s moves messages to another one that were read a few times, as every redrive reads them: take its RedrivePolicy away", s.place.Name)
+		return errs.Errorf(
+			"deadletter: the queue %s moves messages to another one that were read a few times, as every redrive reads them: take its RedrivePolicy away", s.place.Name)
 	case err == nil && time.Duration(kept)*time.Second < longest:
-		return errs.Errorf("deadletter: the queue %s throws letters away after %v: set its MessageRetentionPeriod to 1209600, 14 days, or keep the letters in a bucket",
+		return errs.Errorf(
+			"deadletter: the queue %s throws letters away after %v: set its MessageRetentionPeriod to 1209600, 14 days, or keep the letters in a bucket",
 			s.place.Name, time.Duration(kept)*time.Second)
 	}
 	return nil
@@ -144,7 +149,8 @@ func (s *Store) checkQueue(attributes map[string]string) error {
 
 // attributes returns attributes of the queue; none if the role may not read them.
 func (s *Store) attributes(ctx context.Context, names ...types.QueueAttributeName) (map[string]string, error) {
-	out, err := s.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &s.place.URL, AttributeNames: names}, s.place.In)
+	out, err := s.Client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &s.place.URL,
+		AttributeNames: names}, s.place.In)
 	switch {
 	case err != nil && awserr.KindOf(err) == awserr.Denied:
 		return nil, nil
@@ -164,7 +170,8 @@ func (s *Store) op(op string) string {
 
 func (s *Store) hints(op string) map[awserr.Kind]string {
 	return map[awserr.Kind]string{
-		awserr.Denied: fmt.Sprintf("check the credentials, and that they and the queue's policy allow sqs:%s, and the use of its KMS key where it has one",
+		awserr.Denied: fmt.Sprintf(
+			"check the credentials, and that they and the queue's policy allow sqs:%s, and the use of its KMS key where it has one",
 			strings.TrimSuffix(op, "Batch")),
 		awserr.Missing: "check the queue's name, Region and account, or make it with --create (`tablewake consume`, `backfill` and `replay`; in Go, aws.Create)",
 	}

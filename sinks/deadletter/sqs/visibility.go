@@ -58,7 +58,8 @@ func (s *Store) setVisibility(ctx context.Context, handles []handle, secs int32)
 	return s.batches(handles, func(chunk []handle) error {
 		in := &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &s.place.URL}
 		for i, h := range chunk {
-			in.Entries = append(in.Entries, types.ChangeMessageVisibilityBatchRequestEntry{Id: new(queue.EntryID(i)), ReceiptHandle: &h.receipt, VisibilityTimeout: secs})
+			in.Entries = append(in.Entries, types.ChangeMessageVisibilityBatchRequestEntry{Id: new(queue.EntryID(i)),
+				ReceiptHandle: &h.receipt, VisibilityTimeout: secs})
 		}
 		_, err := s.Client.ChangeMessageVisibilityBatch(ctx, in, s.place.In) // a failed entry is visible to others already
 		return s.failed(ctx, "ChangeMessageVisibilityBatch", err)
@@ -85,7 +86,8 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 	err = s.batches(handles, func(chunk []handle) error {
 		in := &sqs.DeleteMessageBatchInput{QueueUrl: &s.place.URL}
 		for i, h := range chunk {
-			in.Entries = append(in.Entries, types.DeleteMessageBatchRequestEntry{Id: new(queue.EntryID(i)), ReceiptHandle: &h.receipt})
+			in.Entries = append(in.Entries, types.DeleteMessageBatchRequestEntry{Id: new(queue.EntryID(i)),
+				ReceiptHandle: &h.receipt})
 		}
 		out, err := s.Client.DeleteMessageBatch(ctx, in, s.place.In)
 		if err != nil {
@@ -98,7 +100,8 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 		}
 		if len(out.Failed) > 0 {
 			f := out.Failed[0]
-			return pipeline.Transient(awserr.EntryError(s.op("DeleteMessageBatch"), aws.ToString(f.Code), true, s.hints("DeleteMessage")))
+			return pipeline.Transient(awserr.EntryError(s.op("DeleteMessageBatch"), aws.ToString(f.Code), true,
+				s.hints("DeleteMessage")))
 		}
 		return nil
 	})

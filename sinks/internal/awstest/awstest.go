@@ -31,7 +31,8 @@ const Region = "us-east-1"
 
 // Tap answers the calls of a client. op is the operation if requests name it (SQS, SNS, EventBridge), and otherwise the
 // HTTP method. Each call of send sends the request with the given body to the server, and returns the answer.
-type Tap func(op string, r *http.Request, body []byte, send func(body []byte) (*http.Response, error)) (*http.Response, error)
+type Tap func(op string, r *http.Request, body []byte, send func(body []byte) (*http.Response, error)) (*http.Response,
+	error)
 
 // Config returns the configuration of clients of a test server. env is the name of the environment variable with the
 // endpoint. The test fails if the variable is not set. The clients send every call once. tap may be nil.
@@ -118,5 +119,6 @@ func Answer(r *http.Request, status int, contentType, body string) *http.Respons
 
 // Refuse returns the error answer of a service that has the protocol of SQS or EventBridge.
 func Refuse(r *http.Request, status int, code string) *http.Response {
-	return Answer(r, status, "application/x-amz-json-1.0", `{"__type":"com.amazonaws#`+code+`","message":"canary: what the server says"}`)
+	return Answer(r, status, "application/x-amz-json-1.0",
+		`{"__type":"com.amazonaws#`+code+`","message":"canary: what the server says"}`)
 }

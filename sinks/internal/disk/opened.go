@@ -25,7 +25,8 @@ func NewOpenPath(path string) (OpenPath, error) {
 func (o OpenPath) Check() error {
 	current, err := filelock.Current(o.path, o.info)
 	if err == nil && !current {
-		return pipeline.Fatal(errs.Errorf("%s was removed or replaced while it was open: put it back, or start again to begin a new one", o.path))
+		return pipeline.Fatal(
+			errs.Errorf("%s was removed or replaced while it was open: put it back, or start again to begin a new one", o.path))
 	}
 	return Failed(err)
 }

@@ -223,9 +223,11 @@ func (l *Log) setAside(at Position, line []byte) bool {
 	}
 	where := []any{slog.String("file", at.File), slog.Int("line", at.Line)}
 	if err != nil {
-		l.o.Logger.Warn("a broken line is passed over, and cannot be set aside", append(where, slog.String("error", err.Error()))...)
+		l.o.Logger.Warn("a broken line is passed over, and cannot be set aside",
+			append(where, slog.String("error", err.Error()))...)
 		return false
 	}
-	l.o.Logger.Warn("a broken line was set aside: mend what it says, or delete it", append(where, slog.String("now_in", copyPath))...)
+	l.o.Logger.Warn("a broken line was set aside: mend what it says, or delete it",
+		append(where, slog.String("now_in", copyPath))...)
 	return true
 }

@@ -18,9 +18,10 @@ type Queue[K comparable] struct {
 
 // turn is a writer in the queues of its rows.
 type turn[K comparable] struct {
-	earlier   map[K]*turn[K] // by row: the writer that arrived before
-	released  chan struct{}  // closed by release
-	cancelled bool           // it was released before its earlier writers, so later writers wait for them too. Set before released is closed
+	earlier  map[K]*turn[K] // by row: the writer that arrived before
+	released chan struct{}  // closed by release
+	// it was released before its earlier writers, so later writers wait for them too. Set before released is closed
+	cancelled bool
 }
 
 // Wait blocks until all earlier writers of the rows have released them. The caller must call release, also after an

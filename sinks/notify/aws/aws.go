@@ -52,8 +52,10 @@ func group(k item.Key) string {
 // hints returns what to do about errors of a call, by kind.
 func hints(place, action string) map[awserr.Kind]string {
 	return map[awserr.Kind]string{
-		awserr.Denied:  fmt.Sprintf("check the credentials, and that they and the policy of the %s allow %s, and the use of its KMS key where it has one", place, action),
-		awserr.Missing: fmt.Sprintf("check name, Region and account of the %s, or make it with --create (`tablewake consume`, `backfill` and `replay`; in Go, aws.Create)", place),
+		awserr.Denied: fmt.Sprintf(
+			"check the credentials, and that they and the policy of the %s allow %s, and the use of its KMS key where it has one", place, action),
+		awserr.Missing: fmt.Sprintf(
+			"check name, Region and account of the %s, or make it with --create (`tablewake consume`, `backfill` and `replay`; in Go, aws.Create)", place),
 	}
 }
 

@@ -52,7 +52,8 @@ func NewBus(ctx context.Context, o BusOptions) (*Bus, error) {
 		return nil, fmt.Errorf("notify: MaxBytes is %d: give a size in bytes", o.MaxBytes)
 	}
 	b := &Bus{client: o.Client, bus: o.Bus}
-	b.publisher = publisher{target: b, name: "bus " + o.Bus[strings.LastIndexAny(o.Bus, "/:")+1:], maxBytes: o.MaxBytes, overflow: o.Overflow}
+	b.publisher = publisher{target: b, name: "bus " + o.Bus[strings.LastIndexAny(o.Bus, "/:")+1:], maxBytes: o.MaxBytes,
+		overflow: o.Overflow}
 	b.maxBytes = cmp.Or(b.maxBytes, queue.DefaultMaxBytes)
 	if err := queue.Ensure(ctx, o.Create, b.look, b.create); err != nil {
 		return nil, err
@@ -112,7 +113,8 @@ func (b *Bus) weigh(m *notify.Message, body []byte) (n int, refuses string) {
 func (b *Bus) send(ctx context.Context, ms []outgoing) ([]error, error) {
 	in := &eventbridge.PutEventsInput{}
 	for _, m := range ms {
-		e := types.PutEventsRequestEntry{EventBusName: &b.bus, Source: &m.Source, DetailType: &m.Type, Detail: new(string(m.body))}
+		e := types.PutEventsRequestEntry{EventBusName: &b.bus, Source: &m.Source, DetailType: &m.Type,
+			Detail: new(string(m.body))}
 		if !m.Time.IsZero() {
 			e.Time = &m.Time
 		}

@@ -133,7 +133,8 @@ func (s *sending) prepare(ctx context.Context, m outgoing) (outgoing, error) {
 	case data == nil:
 		return m, pipeline.Permanent(err)
 	case s.overflow == nil:
-		return m, pipeline.Permanent(fmt.Errorf("%w; name an archive with a bucket, where the data of such events is kept", err))
+		return m, pipeline.Permanent(fmt.Errorf("%w; name an archive with a bucket, where the data of such events is kept",
+			err))
 	}
 	uri, failed := s.overflow.Put(ctx, "events/"+m.ID+".json", data)
 	if failed != nil {

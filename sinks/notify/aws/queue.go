@@ -91,7 +91,8 @@ type Waiting struct {
 
 // Waiting counts the messages of the queue.
 func (q *Queue) Waiting(ctx context.Context) (Waiting, error) {
-	const visible, inFlight = types.QueueAttributeNameApproximateNumberOfMessages, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible
+	const visible, inFlight = types.QueueAttributeNameApproximateNumberOfMessages,
+		types.QueueAttributeNameApproximateNumberOfMessagesNotVisible
 	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
 		QueueUrl: &q.place.URL, AttributeNames: []types.QueueAttributeName{visible, inFlight},
 	}, q.place.In)
@@ -137,7 +138,8 @@ func (q *Queue) send(ctx context.Context, ms []outgoing) ([]error, error) {
 		a.set(ok.Id, nil)
 	}
 	for _, f := range out.Failed {
-		a.set(f.Id, awserr.EntryError(q.op("SendMessageBatch"), aws.ToString(f.Code), !f.SenderFault, hints(q.name, "sqs:SendMessage")))
+		a.set(f.Id, awserr.EntryError(q.op("SendMessageBatch"), aws.ToString(f.Code), !f.SenderFault,
+			hints(q.name, "sqs:SendMessage")))
 	}
 	return a.errs, nil
 }

@@ -49,7 +49,8 @@ func NewTopic(ctx context.Context, o TopicOptions) (*Topic, error) {
 		return nil, fmt.Errorf("notify: MaxBytes is %d: give a size in bytes", o.MaxBytes)
 	}
 	t := &Topic{client: o.Client, arn: o.Topic, fifo: queue.FIFO(o.Topic)}
-	t.publisher = publisher{target: t, name: "topic " + o.Topic[strings.LastIndexByte(o.Topic, ':')+1:], maxBytes: o.MaxBytes, overflow: o.Overflow}
+	t.publisher = publisher{target: t, name: "topic " + o.Topic[strings.LastIndexByte(o.Topic, ':')+1:],
+		maxBytes: o.MaxBytes, overflow: o.Overflow}
 	if err := queue.Ensure(ctx, o.Create, t.look, t.create); err != nil {
 		return nil, err
 	}
@@ -107,7 +108,8 @@ func (t *Topic) send(ctx context.Context, ms []outgoing) ([]error, error) {
 	for i, m := range ms {
 		e := types.PublishBatchRequestEntry{
 			Id: new(queue.EntryID(i)), Message: new(string(m.body)),
-			MessageAttributes: map[string]types.MessageAttributeValue{typeAttribute: {DataType: new(stringType), StringValue: &m.Type}},
+			MessageAttributes: map[string]types.MessageAttributeValue{typeAttribute: {DataType: new(stringType),
+				StringValue: &m.Type}},
 		}
 		for name, value := range traceAttributes(m.Message) {
 			e.MessageAttributes[name] = types.MessageAttributeValue{DataType: new(stringType), StringValue: &value}
@@ -126,7 +128,8 @@ func (t *Topic) send(ctx context.Context, ms []outgoing) ([]error, error) {
 		a.set(ok.Id, nil)
 	}
 	for _, f := range out.Failed {
-		a.set(f.Id, awserr.EntryError(t.op("PublishBatch"), aws.ToString(f.Code), !f.SenderFault, hints(t.name, "sns:Publish")))
+		a.set(f.Id, awserr.EntryError(t.op("PublishBatch"), aws.ToString(f.Code), !f.SenderFault,
+			hints(t.name, "sns:Publish")))
 	}
 	return a.errs, nil
 }

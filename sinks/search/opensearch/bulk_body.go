@@ -20,11 +20,13 @@ func (s *Store) checkMutation(m *search.Mutation) error {
 	case m.ID == "":
 		return errs.New("opensearch: a document without an id")
 	case len(m.ID) > maxID:
-		return errs.Errorf("opensearch: a document id has %d bytes; OpenSearch takes %d: name documents by search.DocumentID", len(m.ID), maxID)
+		return errs.Errorf("opensearch: a document id has %d bytes; OpenSearch takes %d: name documents by search.DocumentID",
+			len(m.ID), maxID)
 	case len(m.Doc) == 0 || m.Doc[0] != '{':
 		return errs.New("opensearch: a document is no JSON object")
 	case s.mode == Fast && second(m) < 0:
-		return errs.Errorf("opensearch: a change was made before 1970, which mode: %s can't put in order: use mode: %s", redact.Safe(Fast), redact.Safe(Exact))
+		return errs.Errorf("opensearch: a change was made before 1970, which mode: %s can't put in order: use mode: %s",
+			redact.Safe(Fast), redact.Safe(Exact))
 	}
 	return nil
 }

@@ -176,7 +176,8 @@ func (c *client) send(ctx context.Context, method, path, kind string, body []byt
 	}
 	a := answer{status: resp.StatusCode, header: resp.Header, body: got}
 	if !a.believable(method) {
-		return a, pipeline.Transient(&Error{Op: method, Status: a.status, Hint: "the answer is not an OpenSearch server's: is url its address, or is a proxy in between?"})
+		return a, pipeline.Transient(&Error{Op: method, Status: a.status,
+			Hint: "the answer is not an OpenSearch server's: is url its address, or is a proxy in between?"})
 	}
 	return a, nil
 }
@@ -187,7 +188,8 @@ func (a answer) believable(method string) bool {
 	switch {
 	case method == http.MethodHead:
 		return true
-	case !a.ok() && a.status != http.StatusNotFound && a.status != http.StatusBadRequest && a.status != http.StatusConflict:
+	case !a.ok() && a.status != http.StatusNotFound && a.status != http.StatusBadRequest &&
+		a.status != http.StatusConflict:
 		return true
 	}
 	body := bytes.TrimSpace(a.body)

@@ -38,8 +38,8 @@
 // A document that does not fit the mapping is sent a second time, alone. The store keeps one record of
 // each sink in the hidden index tablewake.
 //
-// [Store.RepairDocuments] (repair.go) replaces what a comparison read, at the same version: on condition of its sequence
-// number in mode exact, and of its external version in mode fast.
+// [Store.RepairDocuments] (repair.go) replaces what a comparison read, at the same version: on condition of its
+// sequence number in mode exact, and of its external version in mode fast.
 //
 // [Store.Purge] removes tombstones that were written long enough ago. The sink refuses
 // changes from before that (state.Retention).

@@ -99,13 +99,16 @@ var (
 	busy     = &class{name: "throttled", mark: pipeline.Transient}
 	unwell   = &class{name: "unavailable", mark: pipeline.Transient}
 	tooLarge = &class{name: "too_large", hint: "raise http.max_content_length of the server, or leave fields out"}
-	outrun   = &class{name: "conflict", mark: pipeline.Transient} // another writer was there between the reading and the writing
-	gone     = &class{name: "missing"}                            // the document does not exist
+	// another writer was there between the reading and the writing
+	outrun   = &class{name: "conflict", mark: pipeline.Transient}
+	gone     = &class{name: "missing"} // the document does not exist
 	noIndex  = &class{name: "missing", mark: pipeline.Fatal, hint: "create the index, or let create do it"}
-	noScript = &class{name: "missing", mark: pipeline.Transient, hint: "somebody deleted the stored script; it is installed again"}
-	blocked  = &class{name: "blocked", mark: pipeline.Transient,
+	noScript = &class{name: "missing", mark: pipeline.Transient,
+		hint: "somebody deleted the stored script; it is installed again"}
+	blocked = &class{name: "blocked", mark: pipeline.Transient,
 		hint: "the index takes no writes: free disk space if it ran out, then remove index.blocks.* from its settings"}
-	denied  = &class{name: "denied", mark: pipeline.Denied, hint: "check auth, the credentials, and the access policy or role of the server"}
+	denied = &class{name: "denied", mark: pipeline.Denied,
+		hint: "check auth, the credentials, and the access policy or role of the server"}
 	expired = &class{name: "denied", mark: pipeline.Denied, hint: "the credentials have expired: renew the credentials"}
 	skewed  = &class{name: "clock", mark: pipeline.Denied, hint: "the clock of this machine is not the server's: set it"}
 
@@ -156,7 +159,8 @@ func (f *failure) class() *class {
 
 // unfit reports whether a document did not fit the fields of its index at that time.
 func (f *failure) unfit() bool {
-	return f.class() == refused && (string(f.kind) == "mapper_parsing_exception" || string(f.kind) == "illegal_argument_exception")
+	return f.class() == refused && (string(f.kind) == "mapper_parsing_exception" ||
+		string(f.kind) == "illegal_argument_exception")
 }
 
 // err returns f as an error, marked as transient, fatal or permanent.
@@ -227,4 +231,5 @@ func (f *failure) field() string {
 }
 
 // errShort means that the server's answer does not match the request.
-var errShort = pipeline.Transient(errs.New("opensearch: the server's answer is not one to what it was sent: is a proxy in between?"))
+var errShort = pipeline.Transient(
+	errs.New("opensearch: the server's answer is not one to what it was sent: is a proxy in between?"))

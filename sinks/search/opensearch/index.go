@@ -136,7 +136,9 @@ func (s *Store) lost(r *indexRecord, name string, there *indexState) error {
 	case deleted:
 		return state.NewLostError(s.sink(), fmt.Sprintf("index %s is missing, and it was made before: it was deleted", name))
 	case exchanged:
-		return state.NewLostError(s.sink(), fmt.Sprintf("index %s was made with the UUID %s, and there is one with the UUID %s: it was restored or made again", name, r.Made[name], there.uuid()))
+		return state.NewLostError(s.sink(), fmt.Sprintf(
+			"index %s was made with the UUID %s, and there is one with the UUID %s: it was restored or made again", name,
+			r.Made[name], there.uuid()))
 	}
 	return nil
 }
@@ -186,8 +188,10 @@ func (s *Store) ensureIndex(ctx context.Context, name string) error {
 	if _, transient := pipeline.Retryable(err); !again || transient || pipeline.IsDenied(err) {
 		return err
 	}
-	return pipeline.Fatal(errs.Errorf("opensearch: index %s belonged to the sink at %s, and does not now; mend this, then replay the changes since then: %w",
-		name, last.UTC().Format(time.RFC3339), err))
+	return pipeline.Fatal(
+		errs.Errorf(
+			"opensearch: index %s belonged to the sink at %s, and does not now; mend this, then replay the changes since then: %w",
+			name, last.UTC().Format(time.RFC3339), err))
 }
 
 // confirm marks all unchanged indexes of the sink as ready, with two requests, since a template may have many.
@@ -265,8 +269,8 @@ func (s *Store) note(ctx context.Context, name string, there *indexState) error 
 	})
 }
 
-// scopeError makes an error fatal if the sink has one index. For a template it stays permanent, so that it fails only the
-// documents of one index.
+// scopeError makes an error fatal if the sink has one index. For a template it stays permanent, so that it fails only
+// the documents of one index.
 func (s *Store) scopeError(err error) error {
 	if _, one := s.indexes.one(); one {
 		return pipeline.Fatal(err)
@@ -285,7 +289,9 @@ func (s *Store) verify(name string, there *indexState) error {
 		return s.scopeError(foreign)
 	}
 	if a, ok := there.Aliases[name]; !ok || !a.hidesTombstones() || !a.Writes {
-		return s.scopeError(errs.Errorf("opensearch: the alias %s of index %s is missing, has lost its filter, which hides what was deleted, or is no write index: put it back with the filter %s and is_write_index", name, physical(name), live))
+		return s.scopeError(
+			errs.Errorf(
+				"opensearch: the alias %s of index %s is missing, has lost its filter, which hides what was deleted, or is no write index: put it back with the filter %s and is_write_index", name, physical(name), live))
 	}
 	is, err := there.settingsByPath()
 	if err != nil {
@@ -299,7 +305,8 @@ func (s *Store) verify(name string, there *indexState) error {
 
 // errDiffers returns the error of an index that does not match the configuration.
 func errDiffers(name, difference string) error {
-	return errs.Errorf("opensearch: index %s is not what search.mapping asks for, and an index is never altered: %s; take it back in the file or, where the server allows it, in the index; else give the sink another index name and replay the history into it", name, difference)
+	return errs.Errorf(
+		"opensearch: index %s is not what search.mapping asks for, and an index is never altered: %s; take it back in the file or, where the server allows it, in the index; else give the sink another index name and replay the history into it", name, difference)
 }
 
 // create creates the index of a name with its alias, in one step; false if another process

@@ -28,7 +28,8 @@ func (r *indexRecord) pending(now time.Time) bool {
 
 // full reports whether the cluster has no room for the shards of another index.
 func (f *failure) full() bool {
-	return bytes.Contains(f.reason, []byte("maximum shards open")) || bytes.Contains(f.reason, []byte("maximum normal shards open"))
+	return bytes.Contains(f.reason, []byte("maximum shards open")) ||
+		bytes.Contains(f.reason, []byte("maximum normal shards open"))
 }
 
 // reserve reserves one of the Max indexes of a template in the sink's record, so that
@@ -84,7 +85,8 @@ type FullError struct {
 
 // Error returns the index and what to do.
 func (e *FullError) Error() string {
-	return fmt.Sprintf("opensearch: index %s would be one more than max_indexes (%d): raise it, or look whether the template takes an attribute with too many values; then redrive", e.Index, e.Max)
+	return fmt.Sprintf(
+		"opensearch: index %s would be one more than max_indexes (%d): raise it, or look whether the template takes an attribute with too many values; then redrive", e.Index, e.Max)
 }
 
 // Redacted omits the index, whose name is made of values of the item.

@@ -10,12 +10,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// withDefaults returns the mappings of a new index: mappings with what the configuration leaves open. Without that the server
-// maps a number to long or float by its first value, and one of two concurrent requests may fail. Every number is a double:
-// declared numbers by name, so that it also holds if the first value is written as text, and others by a dynamic template
-// after those of the mapping. A mapping that allows no new fields stays as it is. If a mapping has its own dynamic templates,
-// they apply to declared numbers.
-func withDefaults(mappings map[string]any, fields search.Fields, declared map[string]item.Kind) (map[string]any, error) {
+// withDefaults returns the mappings of a new index: mappings with what the configuration leaves open. Without that the
+// server maps a number to long or float by its first value, and one of two concurrent requests may fail. Every number
+// is a double: declared numbers by name, so that it also holds if the first value is written as text, and others by a
+// dynamic template after those of the mapping. A mapping that allows no new fields stays as it is. If a mapping has its
+// own dynamic templates, they apply to declared numbers.
+func withDefaults(
+	mappings map[string]any, fields search.Fields, declared map[string]item.Kind,
+) (map[string]any, error) {
 	mappings = maps.Clone(mappings)
 	if closed(mappings["dynamic"]) {
 		return mappings, nil
@@ -24,7 +26,8 @@ func withDefaults(mappings map[string]any, fields search.Fields, declared map[st
 	rules, _ := mappings["dynamic_templates"].([]any)
 	templates := slices.Clone(rules)
 	for _, kind := range []string{"long", "double"} {
-		templates = append(templates, map[string]any{"_tw." + kind: map[string]any{"match_mapping_type": kind, "mapping": double}})
+		templates = append(templates, map[string]any{"_tw." + kind: map[string]any{"match_mapping_type": kind,
+			"mapping": double}})
 	}
 	mappings["dynamic_templates"] = templates
 	if len(rules) > 0 {

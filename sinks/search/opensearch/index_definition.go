@@ -88,7 +88,8 @@ func (d *definition) checkNumbers(fields search.Fields) error {
 			continue
 		}
 		if err := indexmap.CheckScaledFloat(d.mappings, path, fields.Rename); err != nil {
-			return fmt.Errorf("numbers: %s is scaled_float, but %w: the index would keep it as a float, which loses digits", path, err)
+			return fmt.Errorf("numbers: %s is scaled_float, but %w: the index would keep it as a float, which loses digits",
+				path, err)
 		}
 	}
 	return nil

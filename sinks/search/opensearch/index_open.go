@@ -132,7 +132,8 @@ func (s *Store) compare(r *indexRecord, found bool, there map[string]*indexState
 func (s *Store) anyLost(r *indexRecord, found bool, there map[string]*indexState) error {
 	x := s.indexes
 	if !found && x.Begun {
-		return state.NewLostError(x.Sink, fmt.Sprintf("index %s holds no record of the sink, and the pipeline's state knows what it wrote: the server's indexes were deleted or exchanged", stateIndex))
+		return state.NewLostError(x.Sink, fmt.Sprintf(
+			"index %s holds no record of the sink, and the pipeline's state knows what it wrote: the server's indexes were deleted or exchanged", stateIndex))
 	}
 	prefix, one := x.one()
 	for _, name := range slices.Sorted(maps.Keys(r.Made)) {

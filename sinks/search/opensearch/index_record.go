@@ -70,7 +70,8 @@ const maxAmends = 20
 // record reads the record of a sink; found is false if there is none. at holds query parameters that make a write
 // conditional on the record being unchanged.
 func (s *Store) record(ctx context.Context, of search.Owner) (r indexRecord, at string, found bool, err error) {
-	body, found, err := s.client.ask(ctx, call{op: "read the record of the sink", index: stateIndex, method: http.MethodGet, path: recordPath(of)})
+	body, found, err := s.client.ask(ctx, call{op: "read the record of the sink", index: stateIndex,
+		method: http.MethodGet, path: recordPath(of)})
 	if err != nil || !found {
 		return r, "op_type=create", false, err
 	}
@@ -80,14 +81,17 @@ func (s *Store) record(ctx context.Context, of search.Owner) (r indexRecord, at 
 		Source indexRecord `json:"_source"`
 	}
 	if err := json.Unmarshal(body, &doc); err != nil {
-		return r, "", false, fmt.Errorf("opensearch: the record of sink %s in index %s cannot be read: %w", of.Sink, stateIndex, err)
+		return r, "", false, fmt.Errorf("opensearch: the record of sink %s in index %s cannot be read: %w", of.Sink,
+			stateIndex, err)
 	}
 	return doc.Source, fmt.Sprintf("if_seq_no=%d&if_primary_term=%d", doc.Seq, doc.Term), true, nil
 }
 
 // amend changes the record of a sink with a conditional write, and creates a missing record. It calls change again if
 // another process was faster. Nothing is written if change returns false.
-func (s *Store) amend(ctx context.Context, of search.Owner, change func(r *indexRecord, found bool) (bool, error)) error {
+func (s *Store) amend(
+	ctx context.Context, of search.Owner, change func(r *indexRecord, found bool) (bool, error),
+) error {
 	for range maxAmends {
 		r, at, found, err := s.record(ctx, of)
 		if err != nil {
@@ -154,7 +158,9 @@ func (st *indexState) keepsRecords() error {
 		err = errs.New("it is not what is made for that")
 	}
 	if err != nil {
-		return pipeline.Fatal(fmt.Errorf("opensearch: sinks keep their records in index %s, and there is another index or an alias of that name: %w; rename it", stateIndex, err))
+		return pipeline.Fatal(
+			fmt.Errorf(
+				"opensearch: sinks keep their records in index %s, and there is another index or an alias of that name: %w; rename it", stateIndex, err))
 	}
 	return nil
 }

@@ -84,13 +84,17 @@ func (s *Store) findIndex(ctx context.Context, name string) (*indexState, error)
 		return nil, err
 	}
 	if _, taken := found[name]; taken {
-		return nil, s.scopeError(errs.Errorf("opensearch: there is an index %s that this sink did not make, and what readers ask for must be an alias: give the sink another index name, or reindex it under another name and delete it", name))
+		return nil, s.scopeError(
+			errs.Errorf(
+				"opensearch: there is an index %s that this sink did not make, and what readers ask for must be an alias: give the sink another index name, or reindex it under another name and delete it", name))
 	}
 	if there, ok := found[physical(name)]; ok {
 		return &there, nil
 	}
 	for other := range found {
-		return nil, s.scopeError(errs.Errorf("opensearch: there is an alias %s of index %s that this sink did not make: give the sink another index name, or remove the alias", name, other))
+		return nil, s.scopeError(
+			errs.Errorf(
+				"opensearch: there is an alias %s of index %s that this sink did not make: give the sink another index name, or remove the alias", name, other))
 	}
 	return nil, nil
 }
@@ -100,7 +104,8 @@ const anyIndex = "ignore_unavailable=true&allow_no_indices=true&expand_wildcards
 
 // list reads indexes by a pattern or by names. The result may be empty.
 func (s *Store) list(ctx context.Context, patterns ...string) (map[string]indexState, error) {
-	return s.readIndexes(ctx, call{op: "look for an index", index: strings.Join(patterns, ","), path: "/" + inPath(patterns) + "?flat_settings=true&" + anyIndex})
+	return s.readIndexes(ctx, call{op: "look for an index", index: strings.Join(patterns, ","),
+		path: "/" + inPath(patterns) + "?flat_settings=true&" + anyIndex})
 }
 
 func (s *Store) readIndexes(ctx context.Context, q call) (found map[string]indexState, err error) {
@@ -138,7 +143,8 @@ func (s *Store) names(ctx context.Context) ([]string, error) {
 	} else {
 		pattern += "*"
 	}
-	found, err := s.readIndexes(ctx, call{op: "list indexes", index: pattern, path: within(pattern, "/_mapping?filter_path=*.mappings._meta&"+anyIndex)})
+	found, err := s.readIndexes(ctx, call{op: "list indexes", index: pattern,
+		path: within(pattern, "/_mapping?filter_path=*.mappings._meta&"+anyIndex)})
 	return slices.Sorted(maps.Keys(x.own(found))), err
 }
 

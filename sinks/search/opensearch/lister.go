@@ -27,7 +27,9 @@ const (
 // ListDocuments scrolls through the index, whose shards the server divides into slices. OpenSearch Serverless knows
 // no scroll, and no server takes more than 1,024 slices: then each segment reads the documents of all segments in the
 // order of their ids. A document whose version was changed by hand has none. It leaves out what no sink wrote.
-func (s *Store) ListDocuments(ctx context.Context, index string, l state.Listing) iter.Seq2[search.ListedDocument, error] {
+func (s *Store) ListDocuments(
+	ctx context.Context, index string, l state.Listing,
+) iter.Seq2[search.ListedDocument, error] {
 	return func(yield func(search.ListedDocument, error) bool) {
 		if err := s.checkListing(ctx, index, l); err != nil {
 			yield(search.ListedDocument{}, err)
@@ -87,13 +89,15 @@ func (s *Store) pagesByScroll(ctx context.Context, index string, l state.Listing
 			query["slice"] = map[string]int{"id": l.Segment, "max": l.Segments}
 		}
 		const op = "list documents"
-		a, found, err := s.answered(ctx, call{op: op, index: index, path: "/" + url.PathEscape(index) + "/_search?scroll=" + scrollFor, body: query})
+		a, found, err := s.answered(ctx, call{op: op, index: index,
+			path: "/" + url.PathEscape(index) + "/_search?scroll=" + scrollFor, body: query})
 		if err == nil && !found {
 			err = fmt.Errorf("%w: %s", search.ErrNoIndex, index)
 		}
 		if a.Scroll != "" {
 			defer func() { // the server ends it by itself later, so an error does no harm
-				end := call{op: "end a scroll", method: http.MethodDelete, path: "/_search/scroll", body: map[string]string{"scroll_id": a.Scroll}}
+				end := call{op: "end a scroll", method: http.MethodDelete, path: "/_search/scroll",
+					body: map[string]string{"scroll_id": a.Scroll}}
 				_, _, _ = s.client.ask(context.WithoutCancel(ctx), end)
 			}()
 		}
@@ -102,12 +106,15 @@ func (s *Store) pagesByScroll(ctx context.Context, index string, l state.Listing
 				return
 			}
 			scroll := a.Scroll
-			a, found, err = s.answered(ctx, call{op: op, index: index, path: "/_search/scroll", body: map[string]string{"scroll": scrollFor, "scroll_id": scroll}})
+			a, found, err = s.answered(ctx, call{op: op, index: index, path: "/_search/scroll",
+				body: map[string]string{"scroll": scrollFor, "scroll_id": scroll}})
 			if a.Scroll == "" {
 				a.Scroll = scroll // to end it
 			}
 			if err == nil && !found {
-				err = pipeline.Transient(errs.New("opensearch: the server gave up a scroll: it was restarted, or the listing stood still for " + scrollFor + ": list the segment again"))
+				err = pipeline.Transient(
+					errs.New("opensearch: the server gave up a scroll: it was restarted, or the listing stood still for " + scrollFor +
+						": list the segment again"))
 			}
 		}
 		if err != nil {

@@ -112,7 +112,8 @@ func (o Options) withDefaults() (Options, error) {
 	case o.Timeout < 0 || o.BulkBytes < 0 || o.BulkCount < 0:
 		return o, errors.New("opensearch: Timeout, BulkBytes or BulkCount is negative")
 	case o.Mode == Exact && o.Auth == SigV4 && o.Service == Serverless:
-		return o, errors.New("opensearch: Mode: exact needs a stored script, and OpenSearch Serverless stores none: use mode: fast, whose order within one second is that of one worker")
+		return o, errors.New(
+			"opensearch: Mode: exact needs a stored script, and OpenSearch Serverless stores none: use mode: fast, whose order within one second is that of one worker")
 	}
 	return o, nil
 }

@@ -30,7 +30,8 @@ func (s *Store) Search(ctx context.Context, index, query string, limit int) (sea
 	if query != "" && query != "*" {
 		find = map[string]any{"query_string": map[string]any{"query": query, "lenient": true}}
 	}
-	found, err := s.search(ctx, index, map[string]any{"query": find, "size": cmp.Or(limit, 10), "track_total_hits": true}, true)
+	found, err := s.search(ctx, index, map[string]any{"query": find, "size": cmp.Or(limit, 10), "track_total_hits": true},
+		true)
 	if err != nil {
 		return search.Hits{}, err
 	}
@@ -62,7 +63,8 @@ func (s *Store) Documents(ctx context.Context, index string) iter.Seq2[search.Do
 	}
 }
 
-// pagesByID yields the documents of an index in the order of the ids. It has nothing open on the server between the pages.
+// pagesByID yields the documents of an index in the order of the ids. It has nothing open on the server between the
+// pages.
 func (s *Store) pagesByID(ctx context.Context, index string) iter.Seq2[[]hit, error] {
 	return func(yield func([]hit, error) bool) {
 		page := map[string]any{"size": readPage, "sort": []any{map[string]string{"_id": "asc"}}, "track_total_hits": false}
@@ -157,7 +159,8 @@ func (s *Store) answered(ctx context.Context, q call) (a searchAnswer, found boo
 	}
 	switch err := json.Unmarshal(body, &a); {
 	case err != nil || a.Hits == nil:
-		return a, false, pipeline.Transient(errs.New("opensearch: the server's answer is none to a search: is a proxy in between?"))
+		return a, false, pipeline.Transient(errs.New(
+			"opensearch: the server's answer is none to a search: is a proxy in between?"))
 	case a.TimedOut || a.Shards.Failed > 0:
 		return a, false, pipeline.Transient(errs.New("opensearch: a part of the index did not answer"))
 	}
@@ -191,7 +194,8 @@ func (s *Store) refresh(ctx context.Context, names ...string) error {
 	if s.indexes == nil {
 		path = "/" + inPath(names)
 	}
-	_, _, err := s.client.ask(ctx, call{op: "refresh an index", index: names[0], method: http.MethodPost, path: path + "/_refresh"})
+	_, _, err := s.client.ask(ctx, call{op: "refresh an index", index: names[0], method: http.MethodPost,
+		path: path + "/_refresh"})
 	return err
 }
 

@@ -15,13 +15,16 @@ var _ search.Repairer = (*Store)(nil)
 // RepairDocuments reads the stored documents, compares them with those that the repairs read, and writes those that are
 // unchanged. A missing document is created, and a stored one is replaced, in one of two ways:
 //
-//   - In mode exact it must have the sequence number that was read, which identifies one write. So of several writers one
+//   - In mode exact it must have the sequence number that was read, which identifies one write. So of several writers
+//     one
 //     is first, and the others are lost.
-//   - In mode fast it keeps its external version, the second of its change, which OpenSearch does not allow together with
+//   - In mode fast it keeps its external version, the second of its change, which OpenSearch does not allow together
+//     with
 //     a sequence number. A write of a later second is not replaced. A write of the same second that arrives between the
 //     read and the write is: within one second the mode promises no order.
 func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair) ([]search.Result, error) {
-	b := &bulk{store: s, ms: make([]search.Mutation, len(ds)), rs: make([]search.Result, len(ds)), alone: new(unfitMutation)}
+	b := &bulk{store: s, ms: make([]search.Mutation, len(ds)), rs: make([]search.Result, len(ds)),
+		alone: new(unfitMutation)}
 	var at []int
 	for i := range ds {
 		if b.ms[i], b.rs[i].Err = ds[i].Mutation(); b.rs[i].Err == nil {
@@ -144,7 +147,8 @@ func (b *bulk) appendRepair(dst []byte, index string, m *search.Mutation, is *st
 	return append(appendLine(dst, b.store.document(m)), '\n')
 }
 
-// sendRepairs sends the lines of the mutations at, and sets their results. index is that of all lines; "" if each has its own.
+// sendRepairs sends the lines of the mutations at, and sets their results. index is that of all lines; "" if each has
+// its own.
 func (b *bulk) sendRepairs(ctx context.Context, index string, at []int, lines []byte) error {
 	a, err := b.store.client.bulk(ctx, within(index, b.store.bulkPath), lines)
 	if err != nil {

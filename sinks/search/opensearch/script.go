@@ -47,7 +47,8 @@ func (s *Store) ensureScript(ctx context.Context) error {
 	case err != nil:
 		return err
 	case !found:
-		return pipeline.Transient(errs.Errorf("opensearch: the stored script %s was installed and is not there", redact.Safe(scriptID)))
+		return pipeline.Transient(errs.Errorf("opensearch: the stored script %s was installed and is not there",
+			redact.Safe(scriptID)))
 	}
 	s.installed.Store(true)
 	return nil
@@ -78,7 +79,9 @@ func (s *Store) readScript(ctx context.Context) (found bool, err error) {
 	case !a.ok() || !known:
 		return false, noScripts(a.failure("read the stored script", ""))
 	case there.Script != (storedScript{painless, script}):
-		return false, pipeline.Fatal(errs.Errorf("opensearch: the stored script %s was altered on the server: delete it (DELETE _scripts/%[1]s), and it is installed again", redact.Safe(scriptID)))
+		return false, pipeline.Fatal(
+			errs.Errorf(
+				"opensearch: the stored script %s was altered on the server: delete it (DELETE _scripts/%[1]s), and it is installed again", redact.Safe(scriptID)))
 	}
 	return true, nil
 }

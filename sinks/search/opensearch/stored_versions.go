@@ -14,7 +14,8 @@ import (
 const versionsPath = "/_mget?_source_includes=_tw.version,_tw.birth&filter_path=docs.found,docs._source,docs.error"
 
 // errVanished means that a document was deleted between the write and the read of its version.
-var errVanished = pipeline.Transient(errs.New("opensearch: a document was there and is not any more: was its index deleted, or its tombstone purged?"))
+var errVanished = pipeline.Transient(errs.New(
+	"opensearch: a document was there and is not any more: was its index deleted, or its tombstone purged?"))
 
 // readStoredVersions sets the results of the mutations that the script left alone: the stored document is newer, or has
 // the version of the same change, as after a repetition. To read the version in every bulk request would cost more than
@@ -77,7 +78,8 @@ func (b *bulk) compare(i int, version, birth []byte) {
 // calls visit with all of them in order; a missing one is nil.
 func parseVersions(body []byte, n int, visit func(i int, version, birth []byte)) bool {
 	var version, birth []byte
-	return parseList(body, "docs", n, func(c *jsoncursor.Cursor) { version, birth = readMark(c) }, func(i int) { visit(i, version, birth) })
+	return parseList(body, "docs", n, func(c *jsoncursor.Cursor) { version, birth = readMark(c) },
+		func(i int) { visit(i, version, birth) })
 }
 
 // readMark reads the version and the birth in _source._tw of the next value; nil if they are missing.

@@ -23,11 +23,13 @@ func (s *Store) explain(err *Error, f *failure, doc []byte) {
 	if f.says("index.mapping.depth.limit") {
 		if name, depth := deepest(top); depth > 0 {
 			err.Field = name
-			err.Hint = fmt.Sprintf("it is nested deeper than the index takes: leave it out (fields.exclude of the sink: %s), or raise index.mapping.depth.limit in the settings of its mapping, and in the index", s.attribute([]string{name}))
+			err.Hint = fmt.Sprintf(
+				"it is nested deeper than the index takes: leave it out (fields.exclude of the sink: %s), or raise index.mapping.depth.limit in the settings of its mapping, and in the index", s.attribute([]string{name}))
 		}
 		return
 	}
-	field, why := unholdable(top), "OpenSearch can't hold a field of this name: a dot leads into an object, and there must be a name before and behind it"
+	field, why := unholdable(top),
+		"OpenSearch can't hold a field of this name: a dot leads into an object, and there must be a name before and behind it"
 	if field != nil && strings.TrimSpace(field[len(field)-1]) == "" {
 		why = "OpenSearch can't hold a field without a name"
 	}
@@ -47,7 +49,9 @@ func (s *Store) explain(err *Error, f *failure, doc []byte) {
 	}
 	attribute := s.attribute(field)
 	err.Field = strings.Join(field, ".")
-	err.Hint = fmt.Sprintf("%s: give attribute %s another name (fields.rename of the sink: {'%s': NAME}), or leave it out (fields.exclude)", why, attribute, attribute)
+	err.Hint = fmt.Sprintf(
+		"%s: give attribute %s another name (fields.rename of the sink: {'%s': NAME}), or leave it out (fields.exclude)", why,
+		attribute, attribute)
 }
 
 // attribute returns the path of the attribute that becomes the field at names.
@@ -82,8 +86,8 @@ func (f *failure) merged() string {
 	return ""
 }
 
-// find returns the names that lead to the first field of an object that match accepts; nil if there is none. Elements of lists
-// have no names of their own.
+// find returns the names that lead to the first field of an object that match accepts; nil if there is none. Elements
+// of lists have no names of their own.
 func find(v any, names []string, match func(names []string) bool) []string {
 	switch v := v.(type) {
 	case map[string]any:

@@ -54,7 +54,8 @@ func RunListers(t *testing.T, store ListedStore, index, neighbour, missing strin
 		if i == 1 {
 			item = ""
 		}
-		want = append(want, fmt.Sprint(m.ID, " of ", item, " at ", m.Routing, " ", m.Version, " true false ", contents(t, m.Doc)))
+		want = append(want, fmt.Sprint(m.ID, " of ", item, " at ", m.Routing, " ", m.Version, " true false ",
+			contents(t, m.Doc)))
 	}
 	for i := range 50 {
 		ms = append(ms, document(index, fmt.Sprint("gone", i), 1, "first", false))
@@ -78,7 +79,8 @@ func RunListers(t *testing.T, store ListedStore, index, neighbour, missing strin
 			if err != nil {
 				t.Fatal(err)
 			}
-			got = append(got, fmt.Sprint(d.ID, " of ", d.Item, " at ", d.Routing, " ", d.Version, " ", d.There, " ", d.Tombstone, " ", contents(t, d.Doc)))
+			got = append(got, fmt.Sprint(d.ID, " of ", d.Item, " at ", d.Routing, " ", d.Version, " ", d.There, " ", d.Tombstone,
+				" ", contents(t, d.Doc)))
 		}
 		return got
 	}

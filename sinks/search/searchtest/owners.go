@@ -33,7 +33,8 @@ type OwnedStore interface {
 // another pipeline, is refused with a [search.ForeignIndexError], when its store opens or at each
 // write, and the documents stay as they are. No later try can do better.
 func RunOwners(t *testing.T, suite OwnerSuite) {
-	for name, differs := range map[string]search.Owner{"AnotherSink": {Sink: "two"}, "AnotherPipeline": {Pipeline: "-others", Sink: "one"}} {
+	for name, differs := range map[string]search.Owner{"AnotherSink": {Sink: "two"},
+		"AnotherPipeline": {Pipeline: "-others", Sink: "one"}} {
 		for kind, suffix := range map[string]string{"OneIndex": "", "Template": "-{Type|index_name}"} {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				index := suite.Name(t)
@@ -66,7 +67,8 @@ func owned(t *testing.T, suite OwnerSuite, named *template.Template, index strin
 	if err := applyOne(t, store, document(index, "a", 1, "", false)); err != nil {
 		t.Fatal(err)
 	}
-	want := fmt.Sprintf(`sink %q of pipeline %q: the index %s belongs to the sink "one" of pipeline %q: give one of the two another index name`, second.Sink, second.Pipeline, index, first.Pipeline)
+	want := fmt.Sprintf(
+		`sink %q of pipeline %q: the index %s belongs to the sink "one" of pipeline %q: give one of the two another index name`, second.Sink, second.Pipeline, index, first.Pipeline)
 	refused := func(what string, err error) {
 		t.Helper()
 		foreign, ok := errors.AsType[*search.ForeignIndexError](err)
@@ -82,7 +84,8 @@ func owned(t *testing.T, suite OwnerSuite, named *template.Template, index strin
 	case err != nil:
 		refused("the store opens", err)
 	default:
-		for _, m := range []search.Mutation{document(index, "a", 2, "", false), document(index, "a", 2, "", true), document(index, "b", 1, "", false)} {
+		for _, m := range []search.Mutation{document(index, "a", 2, "", false), document(index, "a", 2, "", true),
+			document(index, "b", 1, "", false)} {
 			refused(m.String(), applyOne(t, other, m))
 		}
 		if err := other.Close(); err != nil {
@@ -91,7 +94,8 @@ func owned(t *testing.T, suite OwnerSuite, named *template.Template, index strin
 	}
 	for id, there := range map[string]bool{"a": true, "b": false} {
 		is, err := store.ReadStored(t.Context(), index, id, "")
-		if err != nil || is.There != there || there && (is.Tombstone || is.Version != document(index, id, 1, "", false).Version) {
+		if err != nil || is.There != there || there &&
+			(is.Tombstone || is.Version != document(index, id, 1, "", false).Version) {
 			t.Errorf("behind the other sink, %s is %+v (%v)", id, is, err)
 		}
 	}

@@ -136,7 +136,9 @@ func (s repairCheck) version(n int) record.Version { return s.document("", n, fa
 
 // each calls check with every pair of a found state and a state to store. The found state is stored already; was is the
 // state that the repair read. v is the number of the version that the repair keeps.
-func (s repairCheck) each(name string, check func(what, id string, was search.StoredDocument, now search.Mutation, v int)) {
+func (s repairCheck) each(
+	name string, check func(what, id string, was search.StoredDocument, now search.Mutation, v int),
+) {
 	s.t.Helper()
 	s.apply("another document", s.document("another", 1, false), false) // so that the index exists
 	for _, found := range []string{"nothing", "document", "tombstone", "void"} {
@@ -145,7 +147,8 @@ func (s repairCheck) each(name string, check func(what, id string, was search.St
 			if found != "nothing" {
 				m := s.document(id, 5, found != "document")
 				if m.Void = found == "void"; m.Void {
-					m.Doc = fmt.Appendf(nil, `{"_tw":{"version":%q,"by":"test","birth":"first","deleted":true,"void":true}}`, m.Version)
+					m.Doc = fmt.Appendf(nil, `{"_tw":{"version":%q,"by":"test","birth":"first","deleted":true,"void":true}}`,
+						m.Version)
 				}
 				s.apply(id, m, false)
 				v = 5
@@ -155,7 +158,8 @@ func (s repairCheck) each(name string, check func(what, id string, was search.St
 	}
 }
 
-// A repair stores what it says, at the version that was stored. Then it is lost, later changes win, and older ones lose.
+// A repair stores what it says, at the version that was stored. Then it is lost, later changes win, and older ones
+// lose.
 func repairsAreDone(t *testing.T, s repairCheck) {
 	s.each("done", func(what, id string, was search.StoredDocument, now search.Mutation, v int) {
 		s.want(what, was, now, false)

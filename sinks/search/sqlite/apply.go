@@ -179,5 +179,6 @@ func (t *tx) write(index int64, m *search.Mutation, fs fields, is stored, anew b
 	if !m.Tombstone {
 		source = string(m.Doc)
 	}
-	return t.Exec(t.ctx, writeDocument, is.doc, index, m.ID, m.Routing, m.Version.String(), m.Void, m.Birth, entries, source)
+	return t.Exec(t.ctx, writeDocument, is.doc, index, m.ID, m.Routing, m.Version.String(), m.Void, m.Birth, entries,
+		source)
 }

@@ -85,7 +85,8 @@ func (c *changes) flush(t *tx) error {
 		}
 	}
 	slices.SortFunc(c.values, func(a, b change) int {
-		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(fmt.Sprintf("%T%s", a.value, a.value), fmt.Sprintf("%T%s", b.value, b.value)))
+		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(fmt.Sprintf("%T%s", a.value, a.value),
+			fmt.Sprintf("%T%s", b.value, b.value)))
 	})
 	for _, v := range c.values {
 		query := removeValue

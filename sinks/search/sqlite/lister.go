@@ -18,7 +18,9 @@ const listDocuments = `SELECT doc, id, routing, version, entries, source FROM "_
 // ListDocuments reads the documents page by page. A store for readers lists the indexes of all sinks. A document whose
 // version was changed by hand has none. The search data of a document is read a moment later. So a document that is
 // written meanwhile may be marked although it is correct.
-func (s *Store) ListDocuments(ctx context.Context, index string, l state.Listing) iter.Seq2[search.ListedDocument, error] {
+func (s *Store) ListDocuments(
+	ctx context.Context, index string, l state.Listing,
+) iter.Seq2[search.ListedDocument, error] {
 	return func(yield func(search.ListedDocument, error) bool) {
 		number, err := s.find(ctx, index, true)
 		if err != nil {

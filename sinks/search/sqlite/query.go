@@ -225,7 +225,8 @@ func (p *parser) bound(c *clause) error {
 	} else if i, ok := instant(t.String()); ok {
 		v, least, most = i, leastTime, mostTime
 	} else {
-		return p.fail(at, `%s is followed by neither a number nor a date: Price:%[1]s10, CreatedAt:%[1]s"2026-01-15", CreatedAt:%[1]s"2026-01-15T10:00:00Z"`, operator)
+		return p.fail(at,
+			`%s is followed by neither a number nor a date: Price:%[1]s10, CreatedAt:%[1]s"2026-01-15", CreatedAt:%[1]s"2026-01-15T10:00:00Z"`, operator)
 	}
 	c.low, c.high = v, most
 	c.aboveLow = !equal
@@ -273,7 +274,8 @@ func (p *parser) refuseField(from int, plain string) error {
 		return p.fail(from, "_exists_ is not supported: nothing finds the documents that have a field%s", quote)
 	}
 	if i := strings.IndexAny(plain, "*?"); i >= 0 {
-		return p.fail(from+len([]rune(plain[:i])), "the wildcard %c in the name of a field is not supported: leave the field out to look in all%s", plain[i], quote)
+		return p.fail(from+len([]rune(plain[:i])),
+			"the wildcard %c in the name of a field is not supported: leave the field out to look in all%s", plain[i], quote)
 	}
 	if isOperator(plain) {
 		return nil
@@ -293,15 +295,18 @@ func (p *parser) refuse(from int, plain string) error {
 	_, notNumber := decimal.Parse(plain)
 	switch {
 	case isOperator(plain):
-		return p.fail(from, "%s is no operator: write + before what must be there and - before what must not, and nothing where any part will do%s", plain, quote)
+		return p.fail(from,
+			"%s is no operator: write + before what must be there and - before what must not, and nothing where any part will do%s", plain, quote)
 	case last > 0 && plain[0] == '!':
 		return p.fail(from, "! is no operator: write - before what must not be there%s", quote)
 	case last > 0 && (plain[0] == '+' || plain[0] == '-') && notNumber != nil:
-		return p.fail(from, "%c stands before a part, and before the name of its field: +title:red -live:true%s", plain[0], quote)
+		return p.fail(from, "%c stands before a part, and before the name of its field: +title:red -live:true%s", plain[0],
+			quote)
 	case last > 0 && plain[0] == '/':
 		return p.fail(from, "regular expressions are not supported%s", quote)
 	case strings.ContainsAny(plain, "[]{}") && strings.IndexAny(plain, "[]{}") == 0:
-		return p.fail(from, `ranges in brackets are not supported: write +CreatedAt:>="2026-01-01" +CreatedAt:<"2026-02-01"%s`, quote)
+		return p.fail(from,
+			`ranges in brackets are not supported: write +CreatedAt:>="2026-01-01" +CreatedAt:<"2026-02-01"%s`, quote)
 	case strings.ContainsAny(plain, "()"):
 		return p.fail(at("()"), "groups in parentheses are not supported%s", quote)
 	case fuzzy(plain, '~'):

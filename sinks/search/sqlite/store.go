@@ -92,7 +92,9 @@ func (s *Store) Create(ctx context.Context, name string) error {
 
 // index returns the number of an index. It creates a missing index, and takes over an empty one. foreign is
 // not nil if the index belongs to another sink.
-func (s *Store) index(ctx context.Context, w *sqlite.Writer, name string) (id int64, foreign *search.ForeignIndexError, err error) {
+func (s *Store) index(
+	ctx context.Context, w *sqlite.Writer, name string,
+) (id int64, foreign *search.ForeignIndexError, err error) {
 	for range 2 {
 		var owner search.Owner
 		found, err := w.QueryRow(ctx, readIndex, []any{name}, &id, &owner.Pipeline, &owner.Sink)
@@ -123,8 +125,8 @@ func (s *Store) made(ctx context.Context) (made bool, err error) {
 	return made, err
 }
 
-// find returns the number of an index for readers, and [search.ErrNoIndex] if there is none. With own it must be one of the
-// store's sink, if the store has one.
+// find returns the number of an index for readers, and [search.ErrNoIndex] if there is none. With own it must be one of
+// the store's sink, if the store has one.
 func (s *Store) find(ctx context.Context, name string, own bool) (id int64, err error) {
 	query, args := findIndex, []any{name}
 	if own && s.owner != (search.Owner{}) {

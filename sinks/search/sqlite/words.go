@@ -14,7 +14,8 @@ const maxWord = 256
 const separator = "\ue000"
 
 // singleLetterScripts are the scripts that are written without spaces, so each letter is a word.
-var singleLetterScripts = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar}
+var singleLetterScripts = []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Thai, unicode.Lao, unicode.Khmer,
+	unicode.Myanmar}
 
 // appendWords appends the words of text to dst, each in lower case and after a space, where dst
 // is not empty. The marks of a letter belong to its word.

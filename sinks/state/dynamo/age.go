@@ -50,7 +50,8 @@ func (db *DB) StoreAge(ctx context.Context) (state.StoreAge, error) {
 			return state.StoreAge{Born: born, Forgets: true}, nil
 		}
 		born := Item{attrBorn: nanoseconds(db.now()), attrFormat: N(strconv.Itoa(Format))}
-		if _, err = db.writeIf(ctx, Put(db.table, withAttributes(ref.Key, born), Condition{Text: "attribute_not_exists(pk)"})); err != nil {
+		if _, err = db.writeIf(ctx, Put(db.table, withAttributes(ref.Key, born),
+			Condition{Text: "attribute_not_exists(pk)"})); err != nil {
 			return state.StoreAge{}, err
 		}
 	}
@@ -68,7 +69,8 @@ func (db *DB) checkFormat(stored Item) error {
 	}
 	return pipeline.Fatal(&Error{
 		Op: "read", Table: db.table, Action: -1, Hint: hint,
-		Detail: fmt.Sprintf("the rows of the pipeline %s have the format %s, and this program writes %d", db.pipeline, cmp.Or(found, "1"), Format),
+		Detail: fmt.Sprintf("the rows of the pipeline %s have the format %s, and this program writes %d", db.pipeline,
+			cmp.Or(found, "1"), Format),
 	})
 }
 

@@ -69,7 +69,10 @@ func (s *State) RemoveBackfill(ctx context.Context, run string) error {
 	q.ProjectionExpression = aws.String("pk, sk")
 	for batch, err := range seq.Chunk(s.db.Query(ctx, q), maxKeys) {
 		if err == nil {
-			err = s.db.each(ctx, len(batch), func(i int) error { return s.db.Write(ctx, Delete(s.db.refOf(batch[i]), Condition{})) })
+			err = s.db.each(ctx, len(batch), func(i int) error {
+				return s.db.Write(ctx,
+					Delete(s.db.refOf(batch[i]), Condition{}))
+			})
 		}
 		if err != nil {
 			return err

@@ -26,8 +26,10 @@ func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 func birthFields(b *state.Birth) []field {
 	return []field{
 		{"sink", &b.Sink, always}, {"target", &b.Target, always}, {attrBirth, &b.ID, always}, {attrBorn, &b.Made, always},
-		{"state", &b.State, always}, {"store", &b.Store, always}, {"begun", &b.Begun, always}, {"fresh", &b.Fresh, unlessZero},
-		{"stage", &b.Stage, unlessZero}, {"floor", &b.Floor, unlessZero}, {"stream", &b.Stream, unlessZero}, {"run", &b.Run, unlessZero},
+		{"state", &b.State, always}, {"store", &b.Store, always}, {"begun", &b.Begun, always},
+		{"fresh", &b.Fresh, unlessZero},
+		{"stage", &b.Stage, unlessZero}, {"floor", &b.Floor, unlessZero}, {"stream", &b.Stream, unlessZero},
+		{"run", &b.Run, unlessZero},
 		{"read_until", &b.ReadUntil, unlessZero}, {"left_out", &b.LeftOut, unlessZero},
 	}
 }
@@ -35,7 +37,8 @@ func birthFields(b *state.Birth) []field {
 func (s *State) birth(item Item) (b state.Birth, err error) {
 	damaged := parseFields(item, birthFields(&b))
 	if _, err = state.ParseStage(string(b.Stage)); err != nil {
-		return b, pipeline.Fatal(errs.Errorf("dynamodb: the birth of the sink %s in the table %s: %w", redact.Safe(b.Sink), redact.Safe(s.db.table), err))
+		return b, pipeline.Fatal(errs.Errorf("dynamodb: the birth of the sink %s in the table %s: %w", redact.Safe(b.Sink),
+			redact.Safe(s.db.table), err))
 	}
 	if damaged == nil && b.ID == "" {
 		damaged = errs.New("it has no birth")

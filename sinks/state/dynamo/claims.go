@@ -68,12 +68,15 @@ func (db *DB) claims(ctx context.Context, t state.Target, row state.Row, ref Ref
 			return claims, err
 		}
 	}
-	return state.RowClaims{}, pipeline.Transient(viewErrs.Errorf("dynamodb: the claims on a row of the view %s change faster than they are read", redact.Safe(t.View)))
+	return state.RowClaims{}, pipeline.Transient(
+		viewErrs.Errorf("dynamodb: the claims on a row of the view %s change faster than they are read", redact.Safe(t.View)))
 }
 
 // queryClaims reads the claims on a row, and the owner record after them. unchanged is false if the revision of the
 // owner record is no longer that of ownerRecord.
-func (db *DB) queryClaims(ctx context.Context, t state.Target, row state.Row, ref Ref, ownerRecord Item) (claims state.RowClaims, unchanged bool, err error) {
+func (db *DB) queryClaims(
+	ctx context.Context, t state.Target, row state.Row, ref Ref, ownerRecord Item,
+) (claims state.RowClaims, unchanged bool, err error) {
 	claims = state.RowClaims{Row: row, Revision: Text(ownerRecord, attrRevision)}
 	in := db.partitionQuery(Text(ref.Key, attrPK))
 	in.ScanIndexForward = aws.Bool(false)

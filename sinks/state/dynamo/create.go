@@ -78,8 +78,10 @@ func (db *DB) Create(ctx context.Context, t TableSpec) error {
 func (db *DB) create(ctx context.Context, t TableSpec) error {
 	in := &dynamodb.CreateTableInput{TableName: aws.String(t.Name), BillingMode: types.BillingModePayPerRequest}
 	for i, k := range t.key() {
-		in.AttributeDefinitions = append(in.AttributeDefinitions, types.AttributeDefinition{AttributeName: aws.String(k.Name), AttributeType: k.Type})
-		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(k.Name), KeyType: []types.KeyType{types.KeyTypeHash, types.KeyTypeRange}[i]})
+		in.AttributeDefinitions = append(in.AttributeDefinitions,
+			types.AttributeDefinition{AttributeName: aws.String(k.Name), AttributeType: k.Type})
+		in.KeySchema = append(in.KeySchema, types.KeySchemaElement{AttributeName: aws.String(k.Name),
+			KeyType: []types.KeyType{types.KeyTypeHash, types.KeyTypeRange}[i]})
 	}
 	_, err := call(ctx, db, "CreateTable", t.Name, in, db.createIfMissing)
 	return err
@@ -87,7 +89,9 @@ func (db *DB) create(ctx context.Context, t TableSpec) error {
 
 // createIfMissing calls CreateTable. It returns no error if the table exists, because another process may have created
 // it, or an earlier answer was lost.
-func (db *DB) createIfMissing(ctx context.Context, in *dynamodb.CreateTableInput, o ...func(*dynamodb.Options)) (*dynamodb.CreateTableOutput, error) {
+func (db *DB) createIfMissing(
+	ctx context.Context, in *dynamodb.CreateTableInput, o ...func(*dynamodb.Options),
+) (*dynamodb.CreateTableOutput, error) {
 	out, err := db.client.CreateTable(ctx, in, o...)
 	if _, exists := errors.AsType[*types.ResourceInUseException](err); exists {
 		return out, nil
@@ -121,7 +125,8 @@ func (db *DB) check(ctx context.Context, t TableSpec, d *types.TableDescription)
 			return t.compare(d)
 		case types.TableStatusCreating:
 		default:
-			return t.unusable("DescribeTable", "the table is "+string(d.TableStatus), "wait until it is ACTIVE, or use another one")
+			return t.unusable("DescribeTable", "the table is "+string(d.TableStatus),
+				"wait until it is ACTIVE, or use another one")
 		}
 		if pipeline.Sleep(ctx, min(50*time.Millisecond<<min(try, 6), 2*time.Second)) != nil {
 			return stopped(ctx)
@@ -133,7 +138,8 @@ func (db *DB) check(ctx context.Context, t TableSpec, d *types.TableDescription)
 }
 
 func (db *DB) describe(ctx context.Context, table string) (*types.TableDescription, error) {
-	out, err := call(ctx, db, "DescribeTable", table, &dynamodb.DescribeTableInput{TableName: &table}, db.client.DescribeTable)
+	out, err := call(ctx, db, "DescribeTable", table, &dynamodb.DescribeTableInput{TableName: &table},
+		db.client.DescribeTable)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +159,8 @@ func specOf(d *types.TableDescription) TableSpec {
 	t := TableSpec{Name: aws.ToString(d.TableName)}
 	for _, k := range d.KeySchema {
 		a := KeyAttribute{Name: aws.ToString(k.AttributeName)}
-		i := slices.IndexFunc(d.AttributeDefinitions, func(d types.AttributeDefinition) bool { return aws.ToString(d.AttributeName) == a.Name })
+		i := slices.IndexFunc(d.AttributeDefinitions,
+			func(d types.AttributeDefinition) bool { return aws.ToString(d.AttributeName) == a.Name })
 		if i >= 0 {
 			a.Type = d.AttributeDefinitions[i].AttributeType
 		}
@@ -173,7 +180,8 @@ func (t TableSpec) compare(d *types.TableDescription) error {
 	if same(t.PK, found.PK) && same(t.SK, found.SK) {
 		return nil
 	}
-	return t.unusable("DescribeTable", fmt.Sprintf("its key is %s, and %s is needed", found.keyText(), t.keyText()), "name another table, or change the key in the configuration")
+	return t.unusable("DescribeTable", fmt.Sprintf("its key is %s, and %s is needed", found.keyText(), t.keyText()),
+		"name another table, or change the key in the configuration")
 }
 
 // unusable returns the error of a table that cannot be used.
@@ -200,7 +208,8 @@ func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 		return err
 	}
 	in := &dynamodb.UpdateTimeToLiveInput{
-		TableName: &t.Name, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &t.TTL, Enabled: aws.Bool(true)},
+		TableName: &t.Name, TimeToLiveSpecification: &types.TimeToLiveSpecification{AttributeName: &t.TTL,
+			Enabled: aws.Bool(true)},
 	}
 	_, err = call(ctx, db, "UpdateTimeToLive", t.Name, in, db.client.UpdateTimeToLive)
 	if !errors.Is(err, ErrInvalid) {
@@ -211,7 +220,8 @@ func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 	case err != nil:
 		return err
 	case !enabled:
-		return t.unusable("UpdateTimeToLive", "its TTL was changed within the last hour, and cannot be yet", "enable TTL on "+t.TTL+" later, or start again then")
+		return t.unusable("UpdateTimeToLive", "its TTL was changed within the last hour, and cannot be yet",
+			"enable TTL on "+t.TTL+" later, or start again then")
 	}
 	return nil
 }
@@ -219,16 +229,19 @@ func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 // hasTTL reports whether the table has a TTL on the expected attribute. It returns an error for a TTL on another
 // attribute.
 func (db *DB) hasTTL(ctx context.Context, t TableSpec) (bool, error) {
-	out, err := call(ctx, db, "DescribeTimeToLive", t.Name, &dynamodb.DescribeTimeToLiveInput{TableName: &t.Name}, db.client.DescribeTimeToLive)
+	out, err := call(ctx, db, "DescribeTimeToLive", t.Name, &dynamodb.DescribeTimeToLiveInput{TableName: &t.Name},
+		db.client.DescribeTimeToLive)
 	if err != nil {
 		return false, err
 	}
 	d := out.TimeToLiveDescription
-	if d == nil || d.TimeToLiveStatus != types.TimeToLiveStatusEnabled && d.TimeToLiveStatus != types.TimeToLiveStatusEnabling {
+	if d == nil || d.TimeToLiveStatus != types.TimeToLiveStatusEnabled &&
+		d.TimeToLiveStatus != types.TimeToLiveStatusEnabling {
 		return false, nil
 	}
 	if found := aws.ToString(d.AttributeName); found != t.TTL {
-		return false, t.unusable("DescribeTimeToLive", "its TTL attribute is "+found+", and "+t.TTL+" is needed", "change the table's TTL, or name another table")
+		return false, t.unusable("DescribeTimeToLive", "its TTL attribute is "+found+", and "+t.TTL+" is needed",
+			"change the table's TTL, or name another table")
 	}
 	return true, nil
 }

@@ -23,14 +23,16 @@ type Item = map[string]types.AttributeValue
 
 // Options shape a DB.
 type Options struct {
-	Client      Client           // Required.
-	Table       string           // name of the state table. Required.
-	Pipeline    string           // name of the pipeline for [DB.StoreAge] and [DB.Purge]. Required.
-	Retention   time.Duration    // lifetime of tombstones, guards without a row and contributions without shares. Default: [state.DefaultRetention]
-	Concurrency int              // maximum number of requests in flight for one call. Default: 16
-	Attempts    int              // maximum number of times that a request is sent if it is throttled, conflicts or gets no answer. Default: 4
-	Backoff     pipeline.Backoff // waits between attempts. Default: full jitter from 50ms to 2s
-	Now         func() time.Time // clock for expiry. Default: [time.Now]
+	Client   Client // Required.
+	Table    string // name of the state table. Required.
+	Pipeline string // name of the pipeline for [DB.StoreAge] and [DB.Purge]. Required.
+	// lifetime of tombstones, guards without a row and contributions without shares. Default: [state.DefaultRetention]
+	Retention   time.Duration
+	Concurrency int // maximum number of requests in flight for one call. Default: 16
+	// maximum number of times that a request is sent if it is throttled, conflicts or gets no answer. Default: 4
+	Attempts int
+	Backoff  pipeline.Backoff // waits between attempts. Default: full jitter from 50ms to 2s
+	Now      func() time.Time // clock for expiry. Default: [time.Now]
 }
 
 // DB sends requests to the state table and to the tables of rows. It is safe for
@@ -71,8 +73,9 @@ func New(o Options) (*DB, error) {
 		retention:   cmp.Or(o.Retention, state.DefaultRetention),
 		concurrency: cmp.Or(o.Concurrency, 16),
 		attempts:    cmp.Or(o.Attempts, 4),
-		backoff:     pipeline.Backoff{Base: cmp.Or(o.Backoff.Base, 50*time.Millisecond), Max: cmp.Or(o.Backoff.Max, 2*time.Second)},
-		now:         o.Now,
+		backoff: pipeline.Backoff{Base: cmp.Or(o.Backoff.Base, 50*time.Millisecond),
+			Max: cmp.Or(o.Backoff.Max, 2*time.Second)},
+		now: o.Now,
 	}
 	if db.now == nil {
 		db.now = time.Now
@@ -110,14 +113,18 @@ func (db *DB) each(ctx context.Context, n int, do func(i int) error) error {
 // call sends a request until it succeeds, fails with an error that is not transient, or was sent Options.Attempts
 // times. Each time it sends the same request, with the same client token if it has one. The caller makes sure that a
 // repeated request is harmless.
-func call[I, O any](ctx context.Context, db *DB, op, table string, in I, send func(context.Context, I, ...func(*dynamodb.Options)) (O, error)) (O, error) {
+func call[I, O any](
+	ctx context.Context, db *DB, op, table string, in I,
+	send func(context.Context, I, ...func(*dynamodb.Options)) (O, error),
+) (O, error) {
 	return callPatiently(ctx, db, op, table, in, send, nil)
 }
 
 // callPatiently is call without a limit of attempts for throttled requests. It repeats them until ctx ends, and calls
 // throttled before each wait. If throttled is nil, it is the same as call.
 func callPatiently[I, O any](
-	ctx context.Context, db *DB, op, table string, in I, send func(context.Context, I, ...func(*dynamodb.Options)) (O, error), throttled func(err error, wait time.Duration),
+	ctx context.Context, db *DB, op, table string, in I,
+	send func(context.Context, I, ...func(*dynamodb.Options)) (O, error), throttled func(err error, wait time.Duration),
 ) (O, error) {
 	failures := 0 // number of failed attempts that count for the limit
 	for attempt := 0; ; attempt++ {

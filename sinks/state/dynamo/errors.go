@@ -105,8 +105,10 @@ func (e *Error) Describe() (class, field string) {
 }
 
 var classes = map[error]string{
-	ErrThrottled: "throttled", ErrRequestLimit: "throttled", ErrConflict: "conflict", ErrInProgress: "conflict", ErrTokenReused: "conflict",
-	ErrUnavailable: "unavailable", ErrCollectionFull: "full", ErrTooLarge: "too_large", ErrNumber: "number", ErrInvalid: "invalid",
+	ErrThrottled: "throttled", ErrRequestLimit: "throttled", ErrConflict: "conflict", ErrInProgress: "conflict",
+	ErrTokenReused: "conflict",
+	ErrUnavailable: "unavailable", ErrCollectionFull: "full", ErrTooLarge: "too_large", ErrNumber: "number",
+	ErrInvalid: "invalid",
 	ErrNoTable: "missing", ErrDenied: "denied", ErrInUse: "unavailable", errClosed: "closed",
 }
 
@@ -171,13 +173,15 @@ func failureDetail(err error) string {
 }
 
 // generalKinds maps the kinds of package awserr. It is used for a failure whose code kindOf does not list.
-var generalKinds = map[awserr.Kind]error{awserr.Transient: ErrUnavailable, awserr.Denied: ErrDenied, awserr.Missing: ErrNoTable}
+var generalKinds = map[awserr.Kind]error{awserr.Transient: ErrUnavailable, awserr.Denied: ErrDenied,
+	awserr.Missing: ErrNoTable}
 
 // withHint adds the hint to e, and marks e as transient, fatal or permanent. wait is the wait that the server
 // requested; 0 if none.
 func (e *Error) withHint(wait time.Duration) error {
 	switch e.Kind {
-	case ErrThrottled, ErrRequestLimit, ErrConflict, ErrInProgress, ErrTokenReused, ErrUnavailable, ErrInUse: //nolint:errorlint // a Kind is one of these, never wrapped
+	case ErrThrottled, ErrRequestLimit, ErrConflict, ErrInProgress, ErrTokenReused, ErrUnavailable,
+		ErrInUse: //nolint:errorlint // a Kind is one of these, never wrapped
 		return pipeline.RetryAfter(e, wait)
 	case ErrNoTable:
 		e.Hint = "check name, Region and account, or make it with --create (`tablewake consume`, `backfill` and `replay`; in Go, aws.Create)"
@@ -199,7 +203,8 @@ func (e *Error) withHint(wait time.Duration) error {
 // cancellation reason.
 func kindOf(code, message string) (detail string, kind error) {
 	switch code {
-	case "ProvisionedThroughputExceededException", "ProvisionedThroughputExceeded", "ThrottlingException", "ThrottlingError",
+	case "ProvisionedThroughputExceededException", "ProvisionedThroughputExceeded", "ThrottlingException",
+		"ThrottlingError",
 		"Throttling", "TooManyRequestsException", "RequestThrottled", "SlowDown", "LimitExceededException":
 		return "", ErrThrottled
 	case "RequestLimitExceeded":

@@ -22,7 +22,10 @@ const attrRepair = "repair"
 // first, AddGap reads it again and repeats its write.
 func (s *State) AddGap(ctx context.Context, g record.Gap) error {
 	for {
-		written, err := s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap, bool) { return stored.NotedAgain(g, s.db.now()), true })
+		written, err := s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap,
+			bool) {
+			return stored.NotedAgain(g, s.db.now()), true
+		})
 		if written || err != nil {
 			return err
 		}
@@ -48,7 +51,9 @@ func (s *State) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepai
 // changeGap reads the record of the gap with the beginning of g, and replaces it by the result of change. If there is
 // no record, change gets the zero NotedGap. changeGap returns false if change does, or if the record has changed since
 // it was read.
-func (s *State) changeGap(ctx context.Context, g record.Gap, change func(stored state.NotedGap) (state.NotedGap, bool)) (bool, error) {
+func (s *State) changeGap(
+	ctx context.Context, g record.Gap, change func(stored state.NotedGap) (state.NotedGap, bool),
+) (bool, error) {
 	image, err := s.db.getOne(ctx, s.gapRef(g))
 	var stored state.NotedGap
 	if err == nil && image != nil {
@@ -69,7 +74,8 @@ func (s *State) changeGap(ctx context.Context, g record.Gap, change func(stored 
 func (s *State) replaceGap(ctx context.Context, was Item, now state.NotedGap) (bool, error) {
 	condition := Condition{Text: "attribute_not_exists(pk)"}
 	if was != nil {
-		condition = Condition{Text: "#repair = :repair", Names: map[string]string{"#repair": attrRepair}, Values: Item{":repair": was[attrRepair]}}
+		condition = Condition{Text: "#repair = :repair", Names: map[string]string{"#repair": attrRepair},
+			Values: Item{":repair": was[attrRepair]}}
 	}
 	image := withFields(s.gapRef(now.Gap).Key, gapFields(&now.Gap))
 	image[attrRepair] = S(now.Repair.Text())
@@ -86,7 +92,8 @@ func (s *State) gapRef(g record.Gap) Ref {
 
 func gapFields(g *record.Gap) []field {
 	return []field{
-		{"stream", &g.StreamARN, always}, {"shard", &g.Shard, always}, {"after", &g.After, always}, {"before", &g.Before, always},
+		{"stream", &g.StreamARN, always}, {"shard", &g.Shard, always}, {"after", &g.After, always},
+		{"before", &g.Before, always},
 		{"whole", &g.Whole, unlessZero}, {"unknown", &g.UnknownExtent, unlessZero},
 		{"from", &g.From, unlessZero}, {"to", &g.To, unlessZero}, {"found", &g.Found, unlessZero},
 	}
@@ -95,7 +102,8 @@ func gapFields(g *record.Gap) []field {
 // Gaps reads all gaps before it yields the first, to sort them. A pipeline has few.
 func (s *State) Gaps(ctx context.Context) iter.Seq2[state.NotedGap, error] {
 	return sorted(notes(ctx, s, "gaps", s.gap), func(a, b state.NotedGap) int {
-		return cmp.Or(a.Found.Compare(b.Found), strings.Compare(a.StreamARN, b.StreamARN), strings.Compare(a.Shard, b.Shard), record.CompareSequence(a.After, b.After))
+		return cmp.Or(a.Found.Compare(b.Found), strings.Compare(a.StreamARN, b.StreamARN), strings.Compare(a.Shard, b.Shard),
+			record.CompareSequence(a.After, b.After))
 	})
 }
 

@@ -88,7 +88,8 @@ func (db *DB) getBatch(ctx context.Context, refs []Ref) ([]answer, error) {
 	}
 	var all []answer
 	for idle := 0; len(remaining) > 0; {
-		out, err := call(ctx, db, "BatchGetItem", tableName(remaining), &dynamodb.BatchGetItemInput{RequestItems: remaining}, db.client.BatchGetItem)
+		out, err := call(ctx, db, "BatchGetItem", tableName(remaining), &dynamodb.BatchGetItemInput{RequestItems: remaining},
+			db.client.BatchGetItem)
 		if err != nil {
 			return nil, err
 		}
@@ -104,7 +105,8 @@ func (db *DB) getBatch(ctx context.Context, refs []Ref) ([]answer, error) {
 		case len(remaining) == 0 || received > 0:
 			idle = 0
 		case idle+1 >= db.attempts:
-			return nil, (&Error{Op: "BatchGetItem", Table: tableName(remaining), Action: -1, Kind: ErrThrottled, Detail: "keys come back unprocessed"}).withHint(0)
+			return nil, (&Error{Op: "BatchGetItem", Table: tableName(remaining), Action: -1, Kind: ErrThrottled,
+				Detail: "keys come back unprocessed"}).withHint(0)
 		default:
 			idle++
 		}
@@ -133,7 +135,8 @@ func keyText(table string, item, key Item) string {
 		b = append(append(append(b, 0), name...), 0)
 		switch v := item[name].(type) {
 		case *types.AttributeValueMemberS:
-			b = append(strconv.AppendInt(append(b, 'S'), int64(len(v.Value)), 10), ':') // with its length, because a text may contain any byte
+			// with its length, because a text may contain any byte
+			b = append(strconv.AppendInt(append(b, 'S'), int64(len(v.Value)), 10), ':')
 			b = append(b, v.Value...)
 		case *types.AttributeValueMemberN: // parsed, because DynamoDB returns 1.0 as 1
 			b = append(b, 'N')

@@ -54,7 +54,8 @@ func parseContribution(found Item) (state.Contribution, error) {
 // one is missing, readItemRecords checks that the state was not exchanged since the process began. Otherwise the item
 // would seem to be new.
 func readItemRecords[T any](
-	ctx context.Context, db *DB, t state.Target, items []item.Key, ref func(state.Target, item.Key) Ref, what string, parse func(Item) (T, error),
+	ctx context.Context, db *DB, t state.Target, items []item.Key, ref func(state.Target, item.Key) Ref, what string,
+	parse func(Item) (T, error),
 ) ([]T, error) {
 	refs := make([]Ref, len(items))
 	for i, item := range items {
@@ -95,7 +96,8 @@ func (db *DB) SetContribution(t state.Target, w *state.ContributionWrite) (Actio
 	unchanged := versionUnchanged(w.Was.Version, w.Was.Void)
 	if w.WholeWas && !w.Was.Version.IsZero() {
 		unchanged.Text += " AND #shares = :shares"
-		unchanged.Names["#shares"], unchanged.Values[":shares"] = attrShares, &types.AttributeValueMemberB{Value: w.Was.AppendShares(nil)}
+		unchanged.Names["#shares"], unchanged.Values[":shares"] = attrShares,
+			&types.AttributeValueMemberB{Value: w.Was.AppendShares(nil)}
 	}
 	return Put(db.table, item, unchanged), nil
 }
@@ -174,7 +176,8 @@ func (db *DB) Tombstones(ctx context.Context, t state.Target, rows []state.Row) 
 
 // TombstoneOf returns the tombstone of a stored item, without Expires.
 func TombstoneOf(image Item) *state.Tombstone {
-	return &state.Tombstone{Version: Text(image, attrVersion), Source: item.Key(Text(image, attrItem)), Void: isVoid(image)}
+	return &state.Tombstone{Version: Text(image, attrVersion), Source: item.Key(Text(image, attrItem)),
+		Void: isVoid(image)}
 }
 
 // SetTombstone returns the action that writes a tombstone, on condition that now replaces the stored tombstone

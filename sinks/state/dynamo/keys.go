@@ -87,13 +87,15 @@ func (db *DB) OwnerRef(t state.Target, row state.Row) Ref {
 
 // ClaimRef returns the reference to the claim of an item on a row. It is in the partition of the row's owner record.
 func (db *DB) ClaimRef(t state.Target, row state.Row, item item.Key) Ref {
-	return db.ref(cutKey(prefix(t, "seat"), string(row), MaxPartitionKey), cutKey([]byte(claimPrefix), string(item), MaxSortKey))
+	return db.ref(cutKey(prefix(t, "seat"), string(row), MaxPartitionKey),
+		cutKey([]byte(claimPrefix), string(item), MaxSortKey))
 }
 
 // MemberPartition returns the partition key of the members of one value of a group's row.
 func (db *DB) MemberPartition(t state.Target, row state.Row, value string) string {
 	name := item.AppendEscaped([]byte{'#'}, value)
-	b := cutKey(prefix(t, "member"), string(row), MaxPartitionKey-len(name)) // a row contains no #, so the # before value separates them
+	// a row contains no #, so the # before value separates them
+	b := cutKey(prefix(t, "member"), string(row), MaxPartitionKey-len(name))
 	return b + string(name)
 }
 

@@ -38,8 +38,9 @@ func (db *DB) List(ctx context.Context, in *dynamodb.ScanInput, l state.Listing)
 func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemGuard, error] {
 	guards, claims := string(prefix(t, "guard")), string(prefix(t, "seat"))
 	in := &dynamodb.ScanInput{
-		TableName:                 aws.String(db.table),
-		FilterExpression:          aws.String("(begins_with(pk, :guards) OR begins_with(pk, :claims)) AND attribute_not_exists(expires)"),
+		TableName: aws.String(db.table),
+		FilterExpression: aws.String(
+			"(begins_with(pk, :guards) OR begins_with(pk, :claims)) AND attribute_not_exists(expires)"),
 		ExpressionAttributeValues: Item{":guards": S(guards), ":claims": S(claims)},
 	}
 	return seq.Map(db.List(ctx, in, l), func(found Item) (g state.ItemGuard, keep bool, err error) {
@@ -66,7 +67,9 @@ func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) i
 
 // listedRow returns the row of a claim or an owner record. If the row was cut in the partition key, the guard of
 // claimant has it. If that guard names another row or cannot be read, the row is unknown, and listedRow returns "".
-func (db *DB) listedRow(ctx context.Context, t state.Target, found Item, prefix string, claimant item.Key) (state.Row, error) {
+func (db *DB) listedRow(
+	ctx context.Context, t state.Target, found Item, prefix string, claimant item.Key,
+) (state.Row, error) {
 	pk := Text(found, attrPK)
 	row, err := db.claimedRow(ctx, t, strings.TrimPrefix(pk, prefix), claimant)
 	if _, damaged := errors.AsType[*state.DamagedError](err); damaged {
@@ -80,7 +83,9 @@ func (db *DB) listedRow(ctx context.Context, t state.Target, found Item, prefix 
 
 // ListContributions yields the contributions of a target with shares. A contribution that cannot be read is the zero
 // Contribution.
-func (db *DB) ListContributions(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemContribution, error] {
+func (db *DB) ListContributions(
+	ctx context.Context, t state.Target, l state.Listing,
+) iter.Seq2[state.ItemContribution, error] {
 	start := string(prefix(t, "contribution"))
 	in := &dynamodb.ScanInput{
 		TableName:                 aws.String(db.table),
@@ -111,7 +116,9 @@ func recordKey(found Item, prefix string) item.Key {
 
 // Members reads the members of one value of a group's row, consistently, sorted by value and ID. It uses Spend and
 // Throttled of l.
-func (db *DB) Members(ctx context.Context, t state.Target, row state.Row, epoch, name string, kind state.MemberKind, l state.Listing) ([]state.Member, error) {
+func (db *DB) Members(
+	ctx context.Context, t state.Target, row state.Row, epoch, name string, kind state.MemberKind, l state.Listing,
+) ([]state.Member, error) {
 	in := db.partitionQuery(db.MemberPartition(t, row, name))
 	in.KeyConditionExpression = aws.String("pk = :pk AND begins_with(sk, :sk)")
 	in.ExpressionAttributeValues[":sk"] = S(epoch + "#")

@@ -75,10 +75,12 @@ func (s *State) Hold(ctx context.Context, sink string, keys []item.Key) error {
 	}
 	now := nanoseconds(s.db.now())
 	return s.db.each(ctx, len(unique), func(i int) error {
-		return s.db.Write(ctx, Update(s.markRef(sink, unique[i]), "ADD letters :n SET since = if_not_exists(since, :now), sink = :sink, #item = :item", Condition{
-			Names:  map[string]string{"#item": attrItem},
-			Values: Item{":n": N(strconv.Itoa(letters[unique[i]])), ":now": now, ":sink": S(sink), ":item": S(string(unique[i]))},
-		}))
+		return s.db.Write(ctx, Update(s.markRef(sink, unique[i]),
+			"ADD letters :n SET since = if_not_exists(since, :now), sink = :sink, #item = :item", Condition{
+				Names: map[string]string{"#item": attrItem},
+				Values: Item{":n": N(strconv.Itoa(letters[unique[i]])), ":now": now, ":sink": S(sink),
+					":item": S(string(unique[i]))},
+			}))
 	})
 }
 
@@ -97,6 +99,7 @@ func (s *State) Marks(ctx context.Context, sink string) iter.Seq2[state.Mark, er
 }
 
 func (s *State) mark(image Item) (m state.Mark, err error) {
-	err = parseFields(image, []field{{"sink", &m.Sink, always}, {attrItem, &m.Key, always}, {"letters", &m.Letters, always}, {"since", &m.Since, always}})
+	err = parseFields(image, []field{{"sink", &m.Sink, always}, {attrItem, &m.Key, always},
+		{"letters", &m.Letters, always}, {"since", &m.Since, always}})
 	return m, s.db.damagedIf(err, "a mark of the sink "+m.Sink)
 }

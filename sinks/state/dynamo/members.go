@@ -82,7 +82,8 @@ func memberPrefix(epoch string, m *state.Member) (string, error) {
 	value := valueEscaper.Replace(m.Value)
 	if len(value) > maxValueBytes {
 		if m.Kind != state.Distinct {
-			return "", viewErrs.Errorf("dynamodb: %s is of a value of %d bytes, and DynamoDB sorts by %d at most: leave such items out in `when`, or make it of another attribute",
+			return "", viewErrs.Errorf(
+				"dynamodb: %s is of a value of %d bytes, and DynamoDB sorts by %d at most: leave such items out in `when`, or make it of another attribute",
 				redact.Field(m.Name), len(m.Value), maxValueBytes)
 		}
 		sum := sha256.Sum256([]byte(m.Value))
@@ -127,7 +128,9 @@ func valueIn(key, epoch string) string {
 
 // UpdateMembers changes values: it sets each min, max and distinct of a group's row to its value after the changes ms.
 // It returns the actions that put or delete the members. epoch is the row's epoch.
-func (db *DB) UpdateMembers(ctx context.Context, t state.Target, row state.Row, epoch string, ms []state.Member, values Item) (actions []Action, err error) {
+func (db *DB) UpdateMembers(
+	ctx context.Context, t state.Target, row state.Row, epoch string, ms []state.Member, values Item,
+) (actions []Action, err error) {
 	err = db.forEachValue(t, row, epoch, ms, func(m *valueMembers, name string) error {
 		if m.kind == state.Distinct {
 			err = m.updateDistinct(ctx, values, name)
@@ -141,7 +144,9 @@ func (db *DB) UpdateMembers(ctx context.Context, t state.Target, row state.Row, 
 }
 
 // DeleteMembers returns the actions that delete the members that ms removes. It is for a row that is deleted.
-func (db *DB) DeleteMembers(t state.Target, row state.Row, epoch string, ms []state.Member) (actions []Action, err error) {
+func (db *DB) DeleteMembers(
+	t state.Target, row state.Row, epoch string, ms []state.Member,
+) (actions []Action, err error) {
 	removed := slices.DeleteFunc(slices.Clone(ms), func(m state.Member) bool { return !m.Remove })
 	err = db.forEachValue(t, row, epoch, removed, func(m *valueMembers, _ string) error {
 		actions = m.actions(actions)
@@ -151,7 +156,9 @@ func (db *DB) DeleteMembers(t state.Target, row state.Row, epoch string, ms []st
 }
 
 // forEachValue calls do for each min, max and distinct of a row whose members change.
-func (db *DB) forEachValue(t state.Target, row state.Row, epoch string, ms []state.Member, do func(m *valueMembers, name string) error) error {
+func (db *DB) forEachValue(
+	t state.Target, row state.Row, epoch string, ms []state.Member, do func(m *valueMembers, name string) error,
+) error {
 	ms = slices.SortedStableFunc(slices.Values(ms), func(a, b state.Member) int { return strings.Compare(a.Name, b.Name) })
 	for len(ms) > 0 {
 		name, n := ms[0].Name, 1
@@ -161,7 +168,8 @@ func (db *DB) forEachValue(t state.Target, row state.Row, epoch string, ms []sta
 		changes, err := memberChanges(ms[:n], epoch)
 		if err == nil {
 			partition := db.MemberPartition(t, row, name)
-			err = do(&valueMembers{DB: db, target: t, partition: partition, epoch: epoch, kind: ms[0].Kind, changes: changes}, name)
+			err = do(&valueMembers{DB: db, target: t, partition: partition, epoch: epoch, kind: ms[0].Kind, changes: changes},
+				name)
 		}
 		if err != nil {
 			return err
@@ -341,7 +349,9 @@ func (m *valueMembers) actions(dst []Action) []Action {
 
 // PutMembers writes all members of a row that will get the epoch, and returns the row's values that are computed from
 // them. It may write more members than fit into a transaction, because no row has the epoch yet.
-func (db *DB) PutMembers(ctx context.Context, t state.Target, row state.Row, epoch string, ms []state.Member) (values Item, err error) {
+func (db *DB) PutMembers(
+	ctx context.Context, t state.Target, row state.Row, epoch string, ms []state.Member,
+) (values Item, err error) {
 	values = make(Item)
 	var puts []Action
 	err = db.forEachValue(t, row, epoch, ms, func(m *valueMembers, name string) error {
@@ -385,7 +395,10 @@ func (db *DB) DropMembers(ctx context.Context, t state.Target, row state.Row, ep
 			return true
 		})
 		if err == nil {
-			err = db.each(ctx, len(keys), func(i int) error { return db.Write(ctx, Delete(db.ref(m.partition, keys[i]), Condition{})) })
+			err = db.each(ctx, len(keys), func(i int) error {
+				return db.Write(ctx,
+					Delete(db.ref(m.partition, keys[i]), Condition{}))
+			})
 		}
 		if err != nil {
 			return err

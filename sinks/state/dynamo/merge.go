@@ -152,5 +152,6 @@ func (m *MergedWrite) setOwner(r *RowChange) Action {
 	if r.now == "" {
 		return Delete(ref, unchanged)
 	}
-	return Put(ref.Table, withAttributes(ref.Key, Item{attrRevision: S(r.now), attrOwnerKey: S(string(r.Owner.Source))}), unchanged)
+	return Put(ref.Table, withAttributes(ref.Key, Item{attrRevision: S(r.now), attrOwnerKey: S(string(r.Owner.Source))}),
+		unchanged)
 }

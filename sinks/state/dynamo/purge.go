@@ -20,10 +20,11 @@ var _ state.Purger = (*DB)(nil)
 // right to Scan without a condition on keys. If the table's TTL is enabled, DynamoDB does the same without cost.
 func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
 	in := &dynamodb.ScanInput{
-		TableName:                 aws.String(db.table),
-		ProjectionExpression:      aws.String("pk, sk, written"),
-		FilterExpression:          aws.String("begins_with(pk, :own) AND attribute_exists(expires) AND written < :before"),
-		ExpressionAttributeValues: Item{":own": S(string(appendKind(nil, db.pipeline, ""))), ":before": N(strconv.FormatInt(before.UnixNano(), 10))},
+		TableName:            aws.String(db.table),
+		ProjectionExpression: aws.String("pk, sk, written"),
+		FilterExpression:     aws.String("begins_with(pk, :own) AND attribute_exists(expires) AND written < :before"),
+		ExpressionAttributeValues: Item{":own": S(string(appendKind(nil, db.pipeline, ""))),
+			":before": N(strconv.FormatInt(before.UnixNano(), 10))},
 	}
 	var purged atomic.Int64
 	for batch, err := range seq.Chunk(db.Scan(ctx, in), maxKeys) {

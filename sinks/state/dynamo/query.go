@@ -118,7 +118,8 @@ func (db *DB) hasItem(ctx context.Context, in *dynamodb.QueryInput) (bool, error
 // partitionQuery returns the query for the items of a partition of the state table.
 func (db *DB) partitionQuery(pk string) *dynamodb.QueryInput {
 	return &dynamodb.QueryInput{
-		TableName: aws.String(db.table), KeyConditionExpression: aws.String("pk = :pk"), ExpressionAttributeValues: Item{":pk": S(pk)},
+		TableName: aws.String(db.table), KeyConditionExpression: aws.String("pk = :pk"),
+		ExpressionAttributeValues: Item{":pk": S(pk)},
 	}
 }
 
@@ -131,7 +132,9 @@ func (db *DB) Scan(ctx context.Context, in *dynamodb.ScanInput) iter.Seq2[Item, 
 
 // ScanPages calls do with each item of the first pages of a scan, until do returns false. complete is true if do was
 // called with all items of the table and never returned false.
-func (db *DB) ScanPages(ctx context.Context, in *dynamodb.ScanInput, pages int, do func(Item) bool) (complete bool, err error) {
+func (db *DB) ScanPages(
+	ctx context.Context, in *dynamodb.ScanInput, pages int, do func(Item) bool,
+) (complete bool, err error) {
 	for page, err := range db.scan(ctx, *in, state.Listing{}) {
 		if err != nil {
 			return false, err

@@ -41,8 +41,9 @@ func (db *DB) CheckState(ctx context.Context, t state.Target) error {
 	if err != nil || item != nil && Text(item, attrBirth) == t.Birth {
 		return err
 	}
-	return state.NewLostError(t.View, fmt.Sprintf("the state table %s knew the birth '%s' of table %s when this process began, and does not know it now: "+
-		"the state was deleted or exchanged meanwhile", db.table, t.Birth, t.Table))
+	return state.NewLostError(t.View, fmt.Sprintf(
+		"the state table %s knew the birth '%s' of table %s when this process began, and does not know it now: "+
+			"the state was deleted or exchanged meanwhile", db.table, t.Birth, t.Table))
 }
 
 // CheckTables returns an error if the state lost the birth of t, or if the table of rows was exchanged since this
@@ -66,7 +67,8 @@ func (db *DB) CheckTables(ctx context.Context, t state.Target, rows *DB) error {
 			return err
 		}
 		if id != was {
-			return state.NewLostError(t.View, fmt.Sprintf("table %s was %s when this process began, and is %s now: it was deleted or exchanged meanwhile",
+			return state.NewLostError(t.View, fmt.Sprintf(
+				"table %s was %s when this process began, and is %s now: it was deleted or exchanged meanwhile",
 				t.Table, was, cmp.Or(id, "missing")))
 		}
 	}

@@ -82,5 +82,7 @@ func sizeOfNumber(text string) int {
 
 // TooLarge returns the error of a value that does not fit into an item.
 func TooLarge(what string, size int) error {
-	return viewErrs.Errorf("dynamodb: %s would be an item of %d bytes, and DynamoDB takes at most 400 KB (%d): keep less in it", redact.Safe(what), size, MaxItem)
+	return viewErrs.Errorf(
+		"dynamodb: %s would be an item of %d bytes, and DynamoDB takes at most 400 KB (%d): keep less in it",
+		redact.Safe(what), size, MaxItem)
 }

@@ -79,21 +79,24 @@ func (db *DB) Write(ctx context.Context, a Action) (err error) {
 		_, err = call(ctx, db, "PutItem", *p.TableName, &dynamodb.PutItemInput{
 			TableName: p.TableName, Item: p.Item,
 			ConditionExpression: p.ConditionExpression, ExpressionAttributeNames: p.ExpressionAttributeNames,
-			ExpressionAttributeValues: p.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: p.ReturnValuesOnConditionCheckFailure,
+			ExpressionAttributeValues:           p.ExpressionAttributeValues,
+			ReturnValuesOnConditionCheckFailure: p.ReturnValuesOnConditionCheckFailure,
 		}, db.client.PutItem)
 	case a.Update != nil:
 		u := a.Update
 		_, err = call(ctx, db, "UpdateItem", *u.TableName, &dynamodb.UpdateItemInput{
 			TableName: u.TableName, Key: u.Key, UpdateExpression: u.UpdateExpression,
 			ConditionExpression: u.ConditionExpression, ExpressionAttributeNames: u.ExpressionAttributeNames,
-			ExpressionAttributeValues: u.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: u.ReturnValuesOnConditionCheckFailure,
+			ExpressionAttributeValues:           u.ExpressionAttributeValues,
+			ReturnValuesOnConditionCheckFailure: u.ReturnValuesOnConditionCheckFailure,
 		}, db.client.UpdateItem)
 	case a.Delete != nil:
 		d := a.Delete
 		_, err = call(ctx, db, "DeleteItem", *d.TableName, &dynamodb.DeleteItemInput{
 			TableName: d.TableName, Key: d.Key,
 			ConditionExpression: d.ConditionExpression, ExpressionAttributeNames: d.ExpressionAttributeNames,
-			ExpressionAttributeValues: d.ExpressionAttributeValues, ReturnValuesOnConditionCheckFailure: d.ReturnValuesOnConditionCheckFailure,
+			ExpressionAttributeValues:           d.ExpressionAttributeValues,
+			ReturnValuesOnConditionCheckFailure: d.ReturnValuesOnConditionCheckFailure,
 		}, db.client.DeleteItem)
 	default:
 		return errs.New("dynamodb: an action that writes nothing")

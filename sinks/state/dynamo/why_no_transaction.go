@@ -25,7 +25,8 @@ func (db *DB) WhyNoTransaction(ctx context.Context, table string) (why string, e
 		accounts = append(accounts, parsed.Region+":"+parsed.AccountID)
 	}
 	if accounts[0] != accounts[1] {
-		return "the tables " + db.table + " and " + table + " are not in one account and Region (" + accounts[0] + " and " + accounts[1] + ")", nil
+		return "the tables " + db.table + " and " + table + " are not in one account and Region (" + accounts[0] + " and " +
+			accounts[1] + ")", nil
 	}
 	return "", nil
 }

@@ -25,9 +25,11 @@ const (
 
 	allParts = `SELECT run, id, ` + partColumns + ` FROM "_tws_parts" WHERE pipeline = ? AND run = ? ORDER BY id`
 
-	addPart = `INSERT INTO "_tws_parts" (` + partColumns + `, pipeline, run, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+	addPart = `INSERT INTO "_tws_parts" (` + partColumns +
+		`, pipeline, run, id) VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
-	setPart = `UPDATE "_tws_parts" SET (` + partColumns + `) = (?, ?, ?, ?, ?) WHERE (` + partColumns + `) = (?, ?, ?, ?, ?) AND pipeline = ? AND run = ? AND id = ?`
+	setPart = `UPDATE "_tws_parts" SET (` + partColumns + `) = (?, ?, ?, ?, ?) WHERE (` + partColumns +
+		`) = (?, ?, ?, ?, ?) AND pipeline = ? AND run = ? AND id = ?`
 )
 
 // Backfills yields the pipeline's backfills as of the start of the read.
@@ -44,7 +46,8 @@ func backfill(rows *sql.Rows) (b state.Backfill, err error) {
 
 // AddBackfill inserts a backfill if there is none with its run.
 func (s *State) AddBackfill(ctx context.Context, b state.Backfill) (state.Backfill, error) {
-	if _, err := s.db.execCount(ctx, addBackfill, s.pipeline, b.Run, b.Sinks, b.Source, nanoseconds(b.Start), nanoseconds(b.From), b.Parts); err != nil {
+	if _, err := s.db.execCount(ctx, addBackfill, s.pipeline, b.Run, b.Sinks, b.Source, nanoseconds(b.Start),
+		nanoseconds(b.From), b.Parts); err != nil {
 		return b, err
 	}
 	stored, found, err := ReadFirst(ctx, s.db, oneBackfill, []any{s.pipeline, b.Run}, backfill)

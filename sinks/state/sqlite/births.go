@@ -15,9 +15,11 @@ const (
 
 	anyBirth = `SELECT EXISTS (SELECT 1 FROM "_tws_births")`
 
-	insertBirth = `INSERT INTO "_tws_births" (` + birthColumns + `, pipeline, sink, target) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+	insertBirth = `INSERT INTO "_tws_births" (` + birthColumns +
+		`, pipeline, sink, target) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
-	ifUnchanged = ` WHERE (` + birthColumns + `) IS (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) AND pipeline = ? AND sink = ? AND target = ?`
+	ifUnchanged = ` WHERE (` + birthColumns +
+		`) IS (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) AND pipeline = ? AND sink = ? AND target = ?`
 
 	setBirth = `UPDATE "_tws_births" SET (` + birthColumns + `) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)` + ifUnchanged
 
@@ -26,7 +28,8 @@ const (
 
 // birthValues returns the values of birthColumns.
 func birthValues(b state.Birth) []any {
-	return []any{b.ID, b.Made.UnixNano(), b.State, b.Store, b.Begun, b.Fresh, string(b.Stage), nanoseconds(b.Floor), b.Stream, b.Run, nanoseconds(b.ReadUntil), nanoseconds(b.LeftOut)}
+	return []any{b.ID, b.Made.UnixNano(), b.State, b.Store, b.Begun, b.Fresh, string(b.Stage), nanoseconds(b.Floor),
+		b.Stream, b.Run, nanoseconds(b.ReadUntil), nanoseconds(b.LeftOut)}
 }
 
 // Births yields the pipeline's births as of the start of the read.
@@ -34,7 +37,8 @@ func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 	return Read(ctx, s.db, readBirths, []any{s.pipeline}, func(rows *sql.Rows) (b state.Birth, err error) {
 		var made, floor, readUntil, leftOut sql.NullInt64
 		var stage string
-		if err = rows.Scan(&b.Sink, &b.Target, &b.ID, &made, &b.State, &b.Store, &b.Begun, &b.Fresh, &stage, &floor, &b.Stream, &b.Run, &readUntil, &leftOut); err != nil {
+		if err = rows.Scan(&b.Sink, &b.Target, &b.ID, &made, &b.State, &b.Store, &b.Begun, &b.Fresh, &stage, &floor,
+			&b.Stream, &b.Run, &readUntil, &leftOut); err != nil {
 			return b, err
 		}
 		b.Made, b.Floor, b.ReadUntil, b.LeftOut = timeOf(made), timeOf(floor), timeOf(readUntil), timeOf(leftOut)
@@ -46,7 +50,8 @@ func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
 // RecordBirth inserts a birth if there is none. It also records in the witness that there are births.
 func (s *State) RecordBirth(ctx context.Context, b state.Birth) (state.Birth, error) {
 	err := s.db.Write(ctx, func(w *Writer) error {
-		if err := w.Exec(context.WithoutCancel(ctx), insertBirth, append(birthValues(b), s.pipeline, b.Sink, b.Target)...); err != nil {
+		if err := w.Exec(context.WithoutCancel(ctx), insertBirth,
+			append(birthValues(b), s.pipeline, b.Sink, b.Target)...); err != nil {
 			return err
 		}
 		return s.db.witness.setBirths(true)
@@ -92,5 +97,6 @@ func (s *State) DetectLoss(ctx context.Context) (string, error) {
 	if err != nil || found || !s.db.witness.hasBirths() {
 		return "", err
 	}
-	return s.db.witness.path + " says that sinks wrote to " + s.db.path + ", and it knows nothing of them: it was deleted, or exchanged", nil
+	return s.db.witness.path + " says that sinks wrote to " + s.db.path +
+		", and it knows nothing of them: it was deleted, or exchanged", nil
 }

@@ -117,7 +117,8 @@ func (w *Writer) setClaim(ctx context.Context, target int64, source item.Key, rw
 	if c := &rw.Claim; c.Source == "" {
 		err = w.Exec(ctx, deleteClaim, target, row, string(source))
 	} else {
-		err = w.Exec(ctx, writeClaim, target, row, string(c.Source), c.Version.String(), c.Time.UnixNano(), columnsJSON(c.Attributes))
+		err = w.Exec(ctx, writeClaim, target, row, string(c.Source), c.Version.String(), c.Time.UnixNano(),
+			columnsJSON(c.Attributes))
 	}
 	switch {
 	case err != nil:

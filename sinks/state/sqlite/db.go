@@ -89,7 +89,8 @@ func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, e
 	db.writer, err = sql.Open("sqlite", dsn(abs, o, "journal_mode(wal)", "synchronous(full)",
 		"wal_autocheckpoint(4000)", // pages, 16 MiB
 		"cache_size(-32768)",       // KiB
-		"temp_store(memory)"))      // for the undo log of a savepoint, which is at most as large as the pages that the savepoint writes
+		// for the undo log of a savepoint, which is at most as large as the pages that the savepoint writes
+		"temp_store(memory)"))
 	if err != nil {
 		return nil, db.WrapError("open", err)
 	}
@@ -125,7 +126,8 @@ func createFile(path string) error {
 // dsn returns the driver's data source name: the file, and the settings of every connection to it.
 func dsn(abs string, o Options, pragmas ...string) string {
 	busy := cmp.Or(o.BusyTimeout, 5*time.Second)
-	q := url.Values{"_pragma": append([]string{"busy_timeout(" + strconv.FormatInt(busy.Milliseconds(), 10) + ")"}, pragmas...)}
+	q := url.Values{"_pragma": append([]string{"busy_timeout(" + strconv.FormatInt(busy.Milliseconds(), 10) + ")"},
+		pragmas...)}
 	u := url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(abs), RawQuery: q.Encode()}
 	return u.String()
 }

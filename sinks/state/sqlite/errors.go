@@ -55,7 +55,8 @@ func (db *DB) WrapError(op string, err error) error {
 
 // Damaged returns the error of an entry of the file that cannot be read. what describes the entry.
 func (db *DB) Damaged(what string, err error) error {
-	return pipeline.Fatal(errs.Errorf("sqlite: %s: %s: %w: move the file away and replay", redact.Safe(db.path), redact.Safe(what), &state.DamagedError{Err: err}))
+	return pipeline.Fatal(errs.Errorf("sqlite: %s: %s: %w: move the file away and replay", redact.Safe(db.path),
+		redact.Safe(what), &state.DamagedError{Err: err}))
 }
 
 // CanceledError returns the transient error of a call whose context ended before anything was written.

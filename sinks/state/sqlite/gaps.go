@@ -22,7 +22,10 @@ const (
 
 // AddGap records a gap, or changes the record of a gap with the same beginning.
 func (s *State) AddGap(ctx context.Context, g record.Gap) error {
-	_, err := s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap, bool) { return stored.NotedAgain(g, time.Now()), true })
+	_, err := s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap,
+		bool) {
+		return stored.NotedAgain(g, time.Now()), true
+	})
 	return err
 }
 
@@ -34,7 +37,9 @@ func (s *State) SetGapRepair(ctx context.Context, g record.Gap, r state.GapRepai
 // changeGap replaces the record of the gap with the beginning of g by the result of change, in one transaction. If
 // there is no record, change gets the zero NotedGap. If change returns false, changeGap writes nothing and returns
 // false.
-func (s *State) changeGap(ctx context.Context, g record.Gap, change func(stored state.NotedGap) (state.NotedGap, bool)) (done bool, err error) {
+func (s *State) changeGap(
+	ctx context.Context, g record.Gap, change func(stored state.NotedGap) (state.NotedGap, bool),
+) (done bool, err error) {
 	err = s.db.transact(ctx, func(ctx context.Context, w *Writer) error {
 		var stored, next state.NotedGap
 		err := w.QueryRows(ctx, oneGap, []any{s.pipeline, g.StreamARN, g.Shard, g.After}, func(rows *sql.Rows) (err error) {
@@ -48,7 +53,8 @@ func (s *State) changeGap(ctx context.Context, g record.Gap, change func(stored 
 			return nil
 		}
 		return w.Exec(ctx, writeGap, s.pipeline, next.StreamARN, next.Shard, next.After, next.Before,
-			nanoseconds(next.From), nanoseconds(next.To), nanoseconds(next.Found), next.Whole, next.UnknownExtent, next.Repair.Text())
+			nanoseconds(next.From), nanoseconds(next.To), nanoseconds(next.Found), next.Whole, next.UnknownExtent,
+			next.Repair.Text())
 	})
 	return done && err == nil, err
 }
@@ -61,7 +67,8 @@ func (s *State) Gaps(ctx context.Context) iter.Seq2[state.NotedGap, error] {
 func gap(rows *sql.Rows) (g state.NotedGap, err error) {
 	var from, to, found sql.NullInt64
 	var repair string
-	if err = rows.Scan(&g.StreamARN, &g.Shard, &g.After, &g.Before, &from, &to, &found, &g.Whole, &g.UnknownExtent, &repair); err != nil {
+	if err = rows.Scan(&g.StreamARN, &g.Shard, &g.After, &g.Before, &from, &to, &found, &g.Whole, &g.UnknownExtent,
+		&repair); err != nil {
 		return g, err
 	}
 	g.From, g.To, g.Found = timeOf(from), timeOf(to), timeOf(found)

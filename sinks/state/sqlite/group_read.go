@@ -97,9 +97,10 @@ func (db *DB) readMembers(ctx context.Context, tx *sql.Tx, groups []int64, do fu
 
 // ListGroups yields the rows of a target's groups in the state, even if the table of rows does not have these rows.
 func (db *DB) ListGroups(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.Row, error] {
-	return listTarget(ctx, db, t, "m.row", `"_tws_groups"`, []string{"m.row"}, l, func(rows *sql.Rows) (r ListedRow[state.Row], err error) {
-		err = rows.Scan(&r.Value)
-		r.Key, r.Size = []any{string(r.Value)}, len(r.Value)
-		return r, err
-	})
+	return listTarget(ctx, db, t, "m.row", `"_tws_groups"`, []string{"m.row"}, l,
+		func(rows *sql.Rows) (r ListedRow[state.Row], err error) {
+			err = rows.Scan(&r.Value)
+			r.Key, r.Size = []any{string(r.Value)}, len(r.Value)
+			return r, err
+		})
 }

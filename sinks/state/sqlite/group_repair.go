@@ -18,7 +18,8 @@ func (w *Writer) ReplaceGroup(
 ) (replaced bool, version record.Version, columns []state.Column, exists bool, err error) {
 	var id int64
 	var revision string
-	if _, err = w.QueryRow(ctx, readGroupRevision, []any{target, string(c.Row)}, &id, &revision); err != nil || revision != was {
+	if _, err = w.QueryRow(ctx, readGroupRevision, []any{target, string(c.Row)}, &id, &revision); err != nil ||
+		revision != was {
 		return false, version, nil, false, err
 	}
 	if err = w.Exec(ctx, removeMembers, id); err == nil {

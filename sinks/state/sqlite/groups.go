@@ -54,13 +54,16 @@ func (g *Group) damaged(err error) error {
 
 // Change applies a change, and returns the version and the attributes of the group's row. If the group has no share any
 // more, Change deletes the group, and exists is false.
-func (g *Group) Change(ctx context.Context, c *state.GroupChange) (version record.Version, columns []state.Column, exists bool, err error) {
+func (g *Group) Change(
+	ctx context.Context, c *state.GroupChange,
+) (version record.Version, columns []state.Column, exists bool, err error) {
 	if err := g.add(ctx, c); err != nil {
 		return version, nil, false, err
 	}
 	switch {
 	case g.shares < 0:
-		return version, nil, false, pipeline.Fatal(viewErrs.Errorf("sqlite: %s: the group %s: %w", redact.Safe(g.writer.db.path), string(g.row), state.ErrNegative))
+		return version, nil, false, pipeline.Fatal(viewErrs.Errorf("sqlite: %s: the group %s: %w",
+			redact.Safe(g.writer.db.path), string(g.row), state.ErrNegative))
 	case g.shares == 0:
 		if err = g.writer.Exec(ctx, removeMembers, g.id); err == nil {
 			err = g.writer.Exec(ctx, deleteGroup, g.id)
@@ -87,7 +90,8 @@ func (g *Group) add(ctx context.Context, c *state.GroupChange) error {
 		if _, err := g.writer.QueryRow(ctx, newGroup, []any{g.target, string(g.row)}, &g.id); err != nil {
 			return err
 		}
-		if err := g.writer.Exec(ctx, removeMembers, g.id); err != nil { // SQLite may reuse the id of a group that was deleted by hand
+		if err := g.writer.Exec(ctx, removeMembers, g.id); err != nil {
+			// SQLite may reuse the id of a group that was deleted by hand
 			return err
 		}
 	}

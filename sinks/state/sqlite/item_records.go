@@ -19,9 +19,12 @@ type itemTable struct{ name, value, label, read, insert, update string }
 func newItemTable(table, value, label string) itemTable {
 	return itemTable{
 		name: table, value: value, label: label,
-		read:   "SELECT j.key, m.version, m.void, m." + value + " FROM json_each(?) j CROSS JOIN " + table + " m WHERE m.target = ? AND m.item = j.value",
-		insert: "INSERT INTO " + table + " (target, item, version, void, " + value + ", written) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-		update: "UPDATE " + table + " SET version = ?, void = ?, " + value + " = ?, written = ? WHERE target = ? AND item = ? AND version = ? AND void = ?",
+		read: "SELECT j.key, m.version, m.void, m." + value + " FROM json_each(?) j CROSS JOIN " + table +
+			" m WHERE m.target = ? AND m.item = j.value",
+		insert: "INSERT INTO " + table + " (target, item, version, void, " + value +
+			", written) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+		update: "UPDATE " + table + " SET version = ?, void = ?, " + value +
+			" = ?, written = ? WHERE target = ? AND item = ? AND version = ? AND void = ?",
 	}
 }
 
@@ -33,7 +36,8 @@ var (
 // readItemRecords reads the records of items. It returns them in the order of items, with the zero T for an item
 // without a record.
 func readItemRecords[T any](
-	ctx context.Context, w *Writer, table itemTable, target int64, items []item.Key, parse func(v record.Version, void bool, value []byte) (T, error),
+	ctx context.Context, w *Writer, table itemTable, target int64, items []item.Key,
+	parse func(v record.Version, void bool, value []byte) (T, error),
 ) ([]T, error) {
 	all := make([]T, len(items))
 	err := w.QueryRows(ctx, table.read, []any{JSONArray(items), target}, func(rows *sql.Rows) error {
@@ -67,7 +71,9 @@ type itemRecord struct {
 // replaceItemRecord replaces the record of an item, within a transaction. The stored record must have the version was
 // and the void flag wasVoid; was is zero if there must be none. Otherwise replaceItemRecord returns false and changes
 // nothing.
-func (w *Writer) replaceItemRecord(ctx context.Context, table itemTable, target int64, item item.Key, was record.Version, wasVoid bool, now itemRecord) (bool, error) {
+func (w *Writer) replaceItemRecord(
+	ctx context.Context, table itemTable, target int64, item item.Key, was record.Version, wasVoid bool, now itemRecord,
+) (bool, error) {
 	var purgeableSince any // NULL
 	if now.purgeable {
 		purgeableSince = time.Now().UnixNano()
@@ -75,9 +81,11 @@ func (w *Writer) replaceItemRecord(ctx context.Context, table itemTable, target 
 	var n int64
 	var err error
 	if was.IsZero() {
-		n, err = w.ExecCount(ctx, table.insert, target, string(item), now.version.String(), now.void, now.value, purgeableSince)
+		n, err = w.ExecCount(ctx, table.insert, target, string(item), now.version.String(), now.void, now.value,
+			purgeableSince)
 	} else {
-		n, err = w.ExecCount(ctx, table.update, now.version.String(), now.void, now.value, purgeableSince, target, string(item), was.String(), wasVoid)
+		n, err = w.ExecCount(ctx, table.update, now.version.String(), now.void, now.value, purgeableSince, target,
+			string(item), was.String(), wasVoid)
 	}
 	return n > 0, err
 }
@@ -90,7 +98,8 @@ func (db *DB) Guards(ctx context.Context, t state.Target, items []item.Key) ([]s
 // readTarget reads records of a target with the writing connection, so that this process writes nothing during the
 // read. See readItemRecords.
 func readTarget[T any](
-	ctx context.Context, db *DB, table itemTable, t state.Target, items []item.Key, parse func(v record.Version, void bool, value []byte) (T, error),
+	ctx context.Context, db *DB, table itemTable, t state.Target, items []item.Key,
+	parse func(v record.Version, void bool, value []byte) (T, error),
 ) (all []T, err error) {
 	err = db.WithTarget(ctx, t, func(w *Writer, id int64) error {
 		all, err = readItemRecords(context.WithoutCancel(ctx), w, table, id, items, parse)

@@ -39,7 +39,9 @@ type ListedRow[T any] struct {
 // List yields the rows of a segment, page by page. Each page is from one state of the file. List reads the rows of all
 // segments and skips those of the others, because a hash of the key determines the segment. A pulled error ends the
 // sequence.
-func List[T any](ctx context.Context, db *DB, q ListQuery, l state.Listing, scan func(*sql.Rows) (ListedRow[T], error)) iter.Seq2[T, error] {
+func List[T any](
+	ctx context.Context, db *DB, q ListQuery, l state.Listing, scan func(*sql.Rows) (ListedRow[T], error),
+) iter.Seq2[T, error] {
 	order := fmt.Sprintf(" ORDER BY %s LIMIT %d", strings.Join(q.Key, ", "), pageRows)
 	after := fmt.Sprintf(" AND (%s) > (?%s)", strings.Join(q.Key, ", "), strings.Repeat(", ?", len(q.Key)-1))
 	return func(yield func(T, error) bool) {
@@ -97,11 +99,13 @@ func targetArgs(t state.Target, more ...any) []any {
 // listTarget lists the rows of a table that belong to a target. The query names the table m. columns are the selected
 // columns.
 func listTarget[T any](
-	ctx context.Context, db *DB, t state.Target, columns, table string, key []string, l state.Listing, scan func(*sql.Rows) (ListedRow[T], error),
+	ctx context.Context, db *DB, t state.Target, columns, table string, key []string, l state.Listing,
+	scan func(*sql.Rows) (ListedRow[T], error),
 ) iter.Seq2[T, error] {
 	q := ListQuery{
-		Select: "SELECT " + columns + ` FROM "_tws_targets" t CROSS JOIN ` + table + " m WHERE " + isTarget + " AND m.target = t.id",
-		Args:   targetArgs(t), Key: key,
+		Select: "SELECT " + columns + ` FROM "_tws_targets" t CROSS JOIN ` + table + " m WHERE " + isTarget +
+			" AND m.target = t.id",
+		Args: targetArgs(t), Key: key,
 	}
 	return List(ctx, db, q, l, scan)
 }
@@ -109,10 +113,12 @@ func listTarget[T any](
 // ListGuards yields the guards of a target with a row, then the claims of its items, and then the owners of its claimed
 // rows. A guard that cannot be read is the zero Guard. A claim that cannot be read has no Source.
 func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemGuard, error] {
-	guards := listItemRecords(ctx, db, t, guards, l, parseGuard, func(source item.Key, g state.Guard) (state.ItemGuard, bool) {
-		return state.ItemGuard{Item: source, Guard: g}, g.Row == ""
-	})
-	claims := listTarget(ctx, db, t, "m.row, m.item, m.version, m.time, m.attributes", `"_tws_claims"`, []string{"m.row", "m.item"}, l,
+	guards := listItemRecords(ctx, db, t, guards, l, parseGuard,
+		func(source item.Key, g state.Guard) (state.ItemGuard, bool) {
+			return state.ItemGuard{Item: source, Guard: g}, g.Row == ""
+		})
+	claims := listTarget(ctx, db, t, "m.row, m.item, m.version, m.time, m.attributes", `"_tws_claims"`,
+		[]string{"m.row", "m.item"}, l,
 		func(rows *sql.Rows) (r ListedRow[state.ItemGuard], err error) {
 			var row, source, version, attributes string
 			var ns int64
@@ -126,22 +132,26 @@ func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) i
 			}
 			return r, nil
 		})
-	owners := listTarget(ctx, db, t, "m.row, m.holder", `"_tws_seats"`, []string{"m.row"}, l, func(rows *sql.Rows) (r ListedRow[state.ItemGuard], err error) {
-		var row, owner string
-		err = rows.Scan(&row, &owner)
-		r.Key, r.Size = []any{row}, len(row)+len(owner)
-		r.Value = state.ItemGuard{Item: item.Key(owner), Guard: state.Guard{Row: state.Row(row)}, Owns: true}
-		return r, err
-	})
+	owners := listTarget(ctx, db, t, "m.row, m.holder", `"_tws_seats"`, []string{"m.row"}, l,
+		func(rows *sql.Rows) (r ListedRow[state.ItemGuard], err error) {
+			var row, owner string
+			err = rows.Scan(&row, &owner)
+			r.Key, r.Size = []any{row}, len(row)+len(owner)
+			r.Value = state.ItemGuard{Item: item.Key(owner), Guard: state.Guard{Row: state.Row(row)}, Owns: true}
+			return r, err
+		})
 	return seq.Concat(guards, claims, owners)
 }
 
 // ListContributions yields the contributions of a target with shares. A contribution that cannot be read is the zero
 // Contribution.
-func (db *DB) ListContributions(ctx context.Context, t state.Target, l state.Listing) iter.Seq2[state.ItemContribution, error] {
-	return listItemRecords(ctx, db, t, contributions, l, parseContribution, func(source item.Key, c state.Contribution) (state.ItemContribution, bool) {
-		return state.ItemContribution{Item: source, Contribution: c}, len(c.Shares) == 0
-	})
+func (db *DB) ListContributions(
+	ctx context.Context, t state.Target, l state.Listing,
+) iter.Seq2[state.ItemContribution, error] {
+	return listItemRecords(ctx, db, t, contributions, l, parseContribution,
+		func(source item.Key, c state.Contribution) (state.ItemContribution, bool) {
+			return state.ItemContribution{Item: source, Contribution: c}, len(c.Shares) == 0
+		})
 }
 
 // listItemRecords yields the result of convert for each guard or contribution of a target. It leaves out those for
@@ -150,26 +160,27 @@ func listItemRecords[T, U any](
 	ctx context.Context, db *DB, t state.Target, table itemTable, l state.Listing,
 	parse func(record.Version, bool, []byte) (T, error), convert func(item.Key, T) (u U, empty bool),
 ) iter.Seq2[U, error] {
-	return listTarget(ctx, db, t, "m.item, m.version, m.void, m."+table.value, table.name, []string{"m.item"}, l, func(rows *sql.Rows) (r ListedRow[U], err error) {
-		var source, version string
-		var void, empty bool
-		var value sql.RawBytes
-		if err := rows.Scan(&source, &version, &void, &value); err != nil {
-			return r, err
-		}
-		r.Key, r.Size = []any{source}, len(source)+len(value)
-		var parsed, none T
-		v, err := record.ParseVersion(version)
-		if err == nil {
-			parsed, err = parse(v, void, value)
-		}
-		if err != nil {
-			parsed = none
-		}
-		r.Value, empty = convert(item.Key(source), parsed)
-		r.LeftOut = empty && err == nil
-		return r, nil
-	})
+	return listTarget(ctx, db, t, "m.item, m.version, m.void, m."+table.value, table.name, []string{"m.item"}, l,
+		func(rows *sql.Rows) (r ListedRow[U], err error) {
+			var source, version string
+			var void, empty bool
+			var value sql.RawBytes
+			if err := rows.Scan(&source, &version, &void, &value); err != nil {
+				return r, err
+			}
+			r.Key, r.Size = []any{source}, len(source)+len(value)
+			var parsed, none T
+			v, err := record.ParseVersion(version)
+			if err == nil {
+				parsed, err = parse(v, void, value)
+			}
+			if err != nil {
+				parsed = none
+			}
+			r.Value, empty = convert(item.Key(source), parsed)
+			r.LeftOut = empty && err == nil
+			return r, nil
+		})
 }
 
 // Snapshot calls do with a transaction that reads one state of the file.

@@ -41,7 +41,9 @@ func (r *reader) close() error {
 
 // Read yields the result of scan for each row of a query. All rows are from one state of the file. A pulled error ends
 // the sequence.
-func Read[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) iter.Seq2[T, error] {
+func Read[T any](
+	ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error),
+) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T
 		s, err := db.reader.stmt(ctx, query)
@@ -68,7 +70,9 @@ func Read[T any](ctx context.Context, db *DB, query string, args []any, scan fun
 }
 
 // ReadAll returns the result of scan for each row of a query. All rows are from one state of the file.
-func ReadAll[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) (all []T, err error) {
+func ReadAll[T any](
+	ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error),
+) (all []T, err error) {
 	for v, err := range Read(ctx, db, query, args, scan) {
 		if err != nil {
 			return nil, err
@@ -79,7 +83,9 @@ func ReadAll[T any](ctx context.Context, db *DB, query string, args []any, scan 
 }
 
 // ReadFirst returns the result of scan for the first row of a query; false if the query has no row.
-func ReadFirst[T any](ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error)) (T, bool, error) {
+func ReadFirst[T any](
+	ctx context.Context, db *DB, query string, args []any, scan func(*sql.Rows) (T, error),
+) (T, bool, error) {
 	for v, err := range Read(ctx, db, query, args, scan) {
 		return v, err == nil, err
 	}

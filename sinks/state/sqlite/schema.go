@@ -214,9 +214,13 @@ func (db *DB) format(ctx context.Context, q queryer) (int, error) {
 	}
 	switch {
 	case found > 0 && found < Format:
-		return 0, pipeline.Fatal(errs.Errorf("sqlite: %s has the format %d of an older tablewake and this one writes %d: fill it again with `tablewake replay --local DIR --fresh` over the whole history, or move it away", db.path, found, Format))
+		return 0, pipeline.Fatal(
+			errs.Errorf(
+				"sqlite: %s has the format %d of an older tablewake and this one writes %d: fill it again with `tablewake replay --local DIR --fresh` over the whole history, or move it away", db.path, found, Format))
 	case found > Format:
-		return 0, pipeline.Fatal(errs.Errorf("sqlite: %s has the format %d and this program knows %d: use a newer tablewake, or another file", db.path, found, Format))
+		return 0, pipeline.Fatal(
+			errs.Errorf("sqlite: %s has the format %d and this program knows %d: use a newer tablewake, or another file",
+				db.path, found, Format))
 	}
 	return found, nil
 }

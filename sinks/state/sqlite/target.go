@@ -20,7 +20,9 @@ func (w *Writer) Target(ctx context.Context, t state.Target) (int64, error) {
 	if err == nil && !found {
 		err = w.Transact(ctx, func() error {
 			// Another process may have inserted the target first.
-			if err := w.Exec(ctx, `INSERT INTO "_tws_targets" (pipeline, name, view, birth) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, key...); err != nil {
+			if err := w.Exec(ctx,
+				`INSERT INTO "_tws_targets" (pipeline, name, view, birth) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`,
+				key...); err != nil {
 				return err
 			}
 			_, err := w.QueryRow(ctx, find, key, &id)

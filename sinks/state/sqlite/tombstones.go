@@ -24,10 +24,11 @@ WHERE excluded.version > old.version OR excluded.version = old.version AND old.v
 // StoredTombstone returns the tombstone of a row; the zero Tombstone if there is none. pk and sk are the columns of the
 // row's key.
 func (db *DB) StoredTombstone(ctx context.Context, t state.Target, pk, sk any) (state.Tombstone, error) {
-	ts, _, err := ReadFirst(ctx, db, targetTombstone, targetArgs(t, pk, sk), func(rows *sql.Rows) (t state.Tombstone, err error) {
-		err = rows.Scan(&t.Version, &t.Source, &t.Void)
-		return t, err
-	})
+	ts, _, err := ReadFirst(ctx, db, targetTombstone, targetArgs(t, pk, sk),
+		func(rows *sql.Rows) (t state.Tombstone, err error) {
+			err = rows.Scan(&t.Version, &t.Source, &t.Void)
+			return t, err
+		})
 	return ts, err
 }
 
@@ -39,7 +40,9 @@ func (w *Writer) Tombstone(ctx context.Context, target int64, pk, sk any) (t sta
 
 // SetTombstone writes the tombstone of a row, within a transaction, if t replaces the stored tombstone
 // ([state.Tombstone.Replaces]). It returns "" if it wrote t. Otherwise it returns the version of the stored tombstone.
-func (w *Writer) SetTombstone(ctx context.Context, target int64, pk, sk any, t *state.Tombstone) (storedVersion string, err error) {
+func (w *Writer) SetTombstone(
+	ctx context.Context, target int64, pk, sk any, t *state.Tombstone,
+) (storedVersion string, err error) {
 	n, err := w.ExecCount(ctx, writeTombstone, target, pk, sk, t.Version, t.Void, string(t.Source), time.Now().UnixNano())
 	if err != nil || n > 0 {
 		return "", err

@@ -16,7 +16,8 @@ type totals []total
 type total struct {
 	Name string           `json:"name"`
 	Kind state.MemberKind `json:"kind,omitempty"` // zero for a count or a sum
-	Text string           `json:"text"`           // [state.SortableText] of a min or max, otherwise a number; "" if there is no value
+	// [state.SortableText] of a min or max, otherwise a number; "" if there is no value
+	Text string `json:"text"`
 }
 
 func parseTotals(text string) (totals, error) {

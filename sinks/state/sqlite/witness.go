@@ -46,7 +46,8 @@ func (w *witness) renewToken(ctx context.Context, db *Writer) error {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err := db.Exec(ctx, `UPDATE "_tws_births" SET state = ? WHERE state IN (SELECT value FROM json_each(?))`, w.identity(), JSONArray(old)); err != nil {
+	if err := db.Exec(ctx, `UPDATE "_tws_births" SET state = ? WHERE state IN (SELECT value FROM json_each(?))`,
+		w.identity(), JSONArray(old)); err != nil {
 		return err
 	}
 	w.Tokens = w.Tokens[len(w.Tokens)-1:]

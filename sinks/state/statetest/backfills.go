@@ -25,7 +25,8 @@ func (w *fixture) parts(s state.Store, run string) []state.Part {
 }
 
 func testBackfill(run string, start time.Time) state.Backfill {
-	return state.Backfill{Run: run, Sinks: "orders,users", Source: "export s3://b#1/é/", Start: start, From: start.Add(-time.Hour), Parts: 3}
+	return state.Backfill{Run: run, Sinks: "orders,users", Source: "export s3://b#1/é/", Start: start,
+		From: start.Add(-time.Hour), Parts: 3}
 }
 
 // Every process reads the backfills of its pipeline in the order of their start. The first description of a run is
@@ -37,7 +38,8 @@ func backfillsComeBack(t *testing.T, w *fixture) {
 			t.Errorf("adding %+v: %+v, %v, want %+v", b, got, err, want)
 		}
 	}
-	late, early, equal := testBackfill("a#1", bornAt.Add(time.Minute)), testBackfill("z 1%", bornAt), testBackfill("b", bornAt.Add(time.Minute))
+	late, early, equal := testBackfill("a#1", bornAt.Add(time.Minute)), testBackfill("z 1%", bornAt),
+		testBackfill("b", bornAt.Add(time.Minute))
 	early.From = time.Time{} // unknown
 	for _, b := range []state.Backfill{equal, late, early} {
 		add(w.state, b, b)
@@ -47,7 +49,8 @@ func backfillsComeBack(t *testing.T, w *fixture) {
 	changed := late
 	changed.Source, changed.Parts = "items FILE", 1
 	add(other, changed, late)
-	if got, want := collect(t, other.Backfills(t.Context())), []state.Backfill{early, late, equal}; !slices.Equal(got, want) {
+	if got, want := collect(t, other.Backfills(t.Context())),
+		[]state.Backfill{early, late, equal}; !slices.Equal(got, want) {
 		t.Errorf("backfills:\n%+v, want\n%+v", got, want)
 	}
 }
@@ -61,7 +64,8 @@ func backfillsAreOne(t *testing.T, w *fixture) {
 
 // Parts are read in the order of the bytes of their IDs. Only the parts of the requested run and pipeline are read.
 func partsComeBack(t *testing.T, w *fixture) {
-	ids := []string{"data/a b.json.gz", "data/a!b.json.gz", "data/a#b", "data/a%20b", "data/é", "z", strings.Repeat("x", state.MaxPartID), strings.Repeat("x", state.MaxPartID-1) + "y"}
+	ids := []string{"data/a b.json.gz", "data/a!b.json.gz", "data/a#b", "data/a%20b", "data/é", "z",
+		strings.Repeat("x", state.MaxPartID), strings.Repeat("x", state.MaxPartID-1) + "y"}
 	var want []state.Part
 	for i, id := range ids {
 		p := state.Part{
@@ -123,7 +127,8 @@ func partsChangeAsRead(t *testing.T, w *fixture) {
 	if got := w.parts(w.state, "run"); !slices.Equal(got, []state.Part{done}) {
 		t.Errorf("parts: %+v, want %+v", got, done)
 	}
-	if w.setPart(w.state, state.Part{Run: "run", ID: "2", Owner: "a", Counter: 1}, state.Part{Run: "run", ID: "2", Owner: "a", Counter: 2}) {
+	if w.setPart(w.state, state.Part{Run: "run", ID: "2", Owner: "a", Counter: 1},
+		state.Part{Run: "run", ID: "2", Owner: "a", Counter: 2}) {
 		t.Error("a part that is not stored was replaced")
 	}
 }
@@ -135,7 +140,8 @@ func partsAreClaimedOnce(t *testing.T, w *fixture) {
 	processes(w, 4, func(i int, s state.Store) (_ bool, err error) {
 		for j := range n {
 			id := (j + i*5) % n
-			done, setErr := s.SetPart(t.Context(), state.Part{}, state.Part{Run: "run", ID: fmt.Sprintf("%05d", id), Owner: fmt.Sprint(i), Counter: 1})
+			done, setErr := s.SetPart(t.Context(), state.Part{},
+				state.Part{Run: "run", ID: fmt.Sprintf("%05d", id), Owner: fmt.Sprint(i), Counter: 1})
 			if err = cmp.Or(err, setErr); done {
 				claimed[id].Add(1)
 			}
@@ -168,7 +174,8 @@ func backfillsAreRemoved(t *testing.T, w *fixture) {
 	for range 2 {
 		must(t, w.state.RemoveBackfill(t.Context(), "run"))
 	}
-	if got := collect(t, w.state.Backfills(t.Context())); !slices.Equal(got, []state.Backfill{testBackfill("run 2", bornAt)}) {
+	if got := collect(t, w.state.Backfills(t.Context())); !slices.Equal(got,
+		[]state.Backfill{testBackfill("run 2", bornAt)}) {
 		t.Errorf("backfills: %+v", got)
 	}
 	if a, b := w.parts(w.state, "run"), w.parts(w.state, "run 2"); len(a) != 0 || len(b) != 1 {

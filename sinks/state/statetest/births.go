@@ -36,7 +36,8 @@ func birthsComeBack(t *testing.T, w *fixture) {
 	first := w.recordBirth(w.state, state.NewBirth("orders", "table a", bornAt))
 	full := state.NewBirth("users", "index users", bornAt)
 	full.State, full.Store, full.Begun = "the state", "the store", true
-	full.Stage, full.Floor, full.Stream, full.Run, full.ReadUntil = state.Settling, bornAt.Add(time.Minute), "arn:stream", "run#1", bornAt.Add(time.Hour)
+	full.Stage, full.Floor, full.Stream, full.Run, full.ReadUntil = state.Settling, bornAt.Add(time.Minute), "arn:stream",
+		"run#1", bornAt.Add(time.Hour)
 	full.LeftOut = bornAt.Add(time.Hour + time.Nanosecond)
 	w.recordBirth(w.state, full)
 	w.recordBirth(w.suite.State(w.Store, "other"), state.NewBirth("orders", "table a", bornAt))
@@ -86,7 +87,8 @@ func birthsChangeAsRead(t *testing.T, w *fixture) {
 // SetBirth compares each field of a birth. So two processes cannot both move the stage of an output.
 func everyFieldOfABirthIsCompared(t *testing.T, w *fixture) {
 	stored := state.NewBirth("orders", "table a", bornAt)
-	stored.Stage, stored.Floor, stored.Stream, stored.Run, stored.ReadUntil = state.Filling, bornAt, "arn", "run", bornAt.Add(time.Hour)
+	stored.Stage, stored.Floor, stored.Stream, stored.Run, stored.ReadUntil = state.Filling, bornAt, "arn", "run",
+		bornAt.Add(time.Hour)
 	stored.Fresh, stored.LeftOut = true, bornAt.Add(2*time.Hour)
 	w.recordBirth(w.state, stored)
 	for name, change := range map[string]func(*state.Birth){
@@ -111,7 +113,8 @@ func everyFieldOfABirthIsCompared(t *testing.T, w *fixture) {
 	} {
 		was := stored
 		change(&was)
-		if now := (state.Birth{Sink: stored.Sink, Target: stored.Target, ID: "wrong", Made: bornAt}); w.setBirth(w.state, was, now) || w.setBirth(w.state, was, state.Birth{}) {
+		if now := (state.Birth{Sink: stored.Sink, Target: stored.Target, ID: "wrong", Made: bornAt}); w.setBirth(w.state, was,
+			now) || w.setBirth(w.state, was, state.Birth{}) {
 			t.Errorf("a birth whose %s differs was replaced", name)
 		}
 	}

@@ -14,7 +14,8 @@ var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
 // knownGap returns a gap whose extent is known.
 func knownGap() record.Gap {
-	return record.Gap{StreamARN: "arn:1", Shard: "shardId-2", After: "100", Before: "200", From: noon, To: noon.Add(time.Hour), Found: noon.Add(2 * time.Hour)}
+	return record.Gap{StreamARN: "arn:1", Shard: "shardId-2", After: "100", Before: "200", From: noon,
+		To: noon.Add(time.Hour), Found: noon.Add(2 * time.Hour)}
 }
 
 // RunGaps runs the checks of [state.Gaps]. open returns a new store.
@@ -55,7 +56,8 @@ func mustSetRepair(t *testing.T, s state.Gaps, g state.NotedGap, r state.GapRepa
 }
 
 func gapsComeBack(t *testing.T, w *fixture) {
-	g, unknown := knownGap(), record.Gap{StreamARN: "arn:1", Shard: "shardId-1", Found: noon.Add(3 * time.Hour), UnknownExtent: true}
+	g, unknown := knownGap(), record.Gap{StreamARN: "arn:1", Shard: "shardId-1", Found: noon.Add(3 * time.Hour),
+		UnknownExtent: true}
 	g.From = g.From.Add(6)
 	wider := g
 	wider.Before, wider.Whole = "300", true
@@ -77,7 +79,8 @@ func gapsAreTakenOnce(t *testing.T, w *fixture) {
 	must(t, w.state.AddGap(t.Context(), knownGap()))
 	g := findGap(t, w.state, knownGap().Shard)
 	got := processes(w, 4, func(i int, s state.Store) (bool, error) {
-		return s.SetGapRepair(t.Context(), g.Gap, state.GapRepair{Stage: state.GapRepairing, Owner: string(rune('a' + i)), Version: g.Repair.Version})
+		return s.SetGapRepair(t.Context(), g.Gap, state.GapRepair{Stage: state.GapRepairing, Owner: string(rune('a' + i)),
+			Version: g.Repair.Version})
 	})
 	winners := ""
 	for i, took := range got {
@@ -97,7 +100,8 @@ func gapsAreFoundWhenNoted(t *testing.T, s state.Gaps) {
 	if g.Found.Before(before) || g.Found.After(time.Now()) {
 		t.Errorf("a gap without a time, noted after %v: %+v", before, g)
 	}
-	must(t, s.AddGap(t.Context(), record.Gap{StreamARN: "arn:1", Shard: "shardId-1", Before: "9", To: before.Add(-time.Hour)}))
+	must(t, s.AddGap(t.Context(), record.Gap{StreamARN: "arn:1", Shard: "shardId-1", Before: "9",
+		To: before.Add(-time.Hour)}))
 	if now := findGap(t, s, "shardId-1"); !now.Found.Equal(g.Found) {
 		t.Errorf("a gap whose end became known was found at %v, want %v", now.Found, g.Found)
 	}
@@ -106,12 +110,15 @@ func gapsAreFoundWhenNoted(t *testing.T, s state.Gaps) {
 func repairsComeBack(t *testing.T, s state.Gaps) {
 	must(t, s.AddGap(t.Context(), knownGap()))
 	was := findGap(t, s, knownGap().Shard)
-	if want := (state.NotedGap{Gap: knownGap(), Repair: state.GapRepair{Stage: state.GapOpen, Version: 1}}); !reflect.DeepEqual(was, want) {
+	if want := (state.NotedGap{Gap: knownGap(), Repair: state.GapRepair{Stage: state.GapOpen,
+		Version: 1}}); !reflect.DeepEqual(was, want) {
 		t.Fatalf("noted as %+v, want %+v", was, want)
 	}
 	r := state.GapRepair{
-		Stage: state.GapRepairing, Run: "run", Owner: "owner", Expires: noon.Add(time.Minute + 7), How: "export", Exports: []string{"s3://b/p", "é"},
-		Sinks: []string{"orders"}, Items: 1, Differences: 2, Repaired: 3, Left: 4, Done: 5, Total: 6, Since: noon.Add(3), At: noon.Add(7),
+		Stage: state.GapRepairing, Run: "run", Owner: "owner", Expires: noon.Add(time.Minute + 7), How: "export",
+		Exports: []string{"s3://b/p", "é"},
+		Sinks:   []string{"orders"}, Items: 1, Differences: 2, Repaired: 3, Left: 4, Done: 5, Total: 6, Since: noon.Add(3),
+		At: noon.Add(7),
 	}
 	g := mustSetRepair(t, s, was, r)
 	r.Version = was.Repair.Version + 1
@@ -153,7 +160,8 @@ func notesOfTakeovers(t *testing.T, s state.Gaps) {
 		want state.GapStage
 	}{"soon": {22 * time.Hour, state.GapRepaired}, "a day later": {24 * time.Hour, state.GapOpen}} {
 		t.Run(name, func(t *testing.T) {
-			gap := record.Gap{StreamARN: "arn:1", Shard: name, After: "100", Found: time.Now().Add(-c.age).Truncate(time.Second).UTC()}
+			gap := record.Gap{StreamARN: "arn:1", Shard: name, After: "100",
+				Found: time.Now().Add(-c.age).Truncate(time.Second).UTC()}
 			must(t, s.AddGap(t.Context(), gap))
 			was := mustSetRepair(t, s, findGap(t, s, name), state.GapRepair{Stage: state.GapRepaired, Run: "run"})
 			gap.Found = time.Time{}
@@ -211,7 +219,8 @@ func lateEndReopens(t *testing.T, s state.Gaps) {
 }
 
 func repairsOfNothing(t *testing.T, s state.Gaps) {
-	if done, err := s.SetGapRepair(t.Context(), knownGap(), state.GapRepair{Stage: state.GapRepaired}); done || err != nil {
+	if done, err := s.SetGapRepair(t.Context(), knownGap(), state.GapRepair{Stage: state.GapRepaired}); done ||
+		err != nil {
 		t.Errorf("a repair of a gap that is not noted: %v, %v", done, err)
 	}
 	if gaps := collect(t, s.Gaps(t.Context())); len(gaps) > 0 {

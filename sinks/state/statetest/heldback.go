@@ -29,7 +29,8 @@ func heldBackComesBack(t *testing.T, w *fixture) {
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	shards := func(n int) (all []state.HeldBackShard) {
 		for i := range n {
-			all = append(all, state.HeldBackShard{Shard: "shard-" + string(rune('a'+i)), Sink: "órders#1", Reason: "share", Since: now.Add(-time.Hour), Bytes: 1 << 40})
+			all = append(all, state.HeldBackShard{Shard: "shard-" + string(rune('a'+i)), Sink: "órders#1", Reason: "share",
+				Since: now.Add(-time.Hour), Bytes: 1 << 40})
 		}
 		return all
 	}
@@ -59,7 +60,8 @@ func heldBackComesBack(t *testing.T, w *fixture) {
 	set(other, state.HeldBack{Consumer: b.Consumer, At: now})
 	want(w.state, "one is held back no more", a)
 	want(w.suite.State(w.Store, "other"), "of another pipeline with the same consumer", b)
-	old := state.HeldBack{Consumer: "long gone", At: now.Add(-state.HeldBackLifetime - time.Minute), Total: 1, Worst: shards(1)}
+	old := state.HeldBack{Consumer: "long gone", At: now.Add(-state.HeldBackLifetime - time.Minute), Total: 1,
+		Worst: shards(1)}
 	set(w.state, old)
 	want(w.state, "one has expired", a)
 }

@@ -55,7 +55,8 @@ func clearIsConditional(t *testing.T, w *fixture) {
 	before := time.Now().Add(-time.Second)
 	w.hold(w.state, "crm", "a", "a", "b")
 	ms := w.marks(w.state, "crm")
-	if len(ms) != 2 || ms[0].Letters == ms[1].Letters || ms[0].Since.Before(before) || ms[0].Since.After(time.Now().Add(time.Second)) {
+	if len(ms) != 2 || ms[0].Letters == ms[1].Letters || ms[0].Since.Before(before) ||
+		ms[0].Since.After(time.Now().Add(time.Second)) {
 		t.Fatalf("the marks are %+v", ms)
 	}
 	first := ms[0]
@@ -84,7 +85,8 @@ func clearIsConditional(t *testing.T, w *fixture) {
 func marksComeInOrder(t *testing.T, w *fixture) {
 	w.hold(w.state, "events", "a")
 	w.hold(w.state, "crm", "b", "a")
-	for sink, want := range map[string]string{"": "crm/a crm/b events/a ", "crm": "crm/a crm/b ", "events": "events/a ", "none": ""} {
+	for sink, want := range map[string]string{"": "crm/a crm/b events/a ", "crm": "crm/a crm/b ", "events": "events/a ",
+		"none": ""} {
 		got := ""
 		for _, m := range w.marks(w.state, sink) {
 			got += m.Sink + "/" + string(m.Key) + " "

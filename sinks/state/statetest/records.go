@@ -10,7 +10,8 @@ func fingerprintsComeBack(t *testing.T, w *fixture) {
 	if f, ok, err := w.Fingerprint(t.Context(), "test", "orders"); ok || err != nil {
 		t.Fatalf("nothing was written, and yet %v, %v", f, err)
 	}
-	want := state.Fingerprint{Pipeline: "test", Sink: "orders", Generation: 1, Settings: map[string]string{"view.key.PK": `{"é"}`, "view.when": ""}}
+	want := state.Fingerprint{Pipeline: "test", Sink: "orders", Generation: 1,
+		Settings: map[string]string{"view.key.PK": `{"é"}`, "view.when": ""}}
 	other := want
 	other.Sink, other.Settings = "users", nil
 	for _, f := range []state.Fingerprint{{Pipeline: "test", Sink: "orders", Generation: 7}, want, other} {

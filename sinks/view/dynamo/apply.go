@@ -20,7 +20,8 @@ import (
 // condition.
 const (
 	onlyOver       = "attribute_not_exists(#pk) OR (" + ownerMatches + " AND #tw.#v < :v)"
-	onlyOverOrVoid = "attribute_not_exists(#pk) OR (" + ownerMatches + " AND (#tw.#v < :v OR (#tw.#v = :v AND attribute_exists(#tw.#void))))"
+	onlyOverOrVoid = "attribute_not_exists(#pk) OR (" + ownerMatches +
+		" AND (#tw.#v < :v OR (#tw.#v = :v AND attribute_exists(#tw.#void))))"
 )
 
 // Apply writes mutations. If tombstones are in place, each row or tombstone is one conditional put. apply_apart.go has
@@ -42,7 +43,9 @@ func (s *Store) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([
 }
 
 // applyTo calls write for each mutation, or for the two mutations of a move.
-func applyTo(ctx context.Context, db *dynamo.DB, ms []view.Mutation, write func(context.Context, []view.Mutation, []view.Result)) ([]view.Result, error) {
+func applyTo(
+	ctx context.Context, db *dynamo.DB, ms []view.Mutation, write func(context.Context, []view.Mutation, []view.Result),
+) ([]view.Result, error) {
 	rs := make([]view.Result, len(ms))
 	starts := joinedStarts(ms)
 	return runParts(db, rs, len(starts)-1, func(i int, down *outage) {
@@ -168,7 +171,8 @@ func (w *rowWriter) refusedResult(image dynamo.Item, m *view.Mutation) view.Resu
 	case !ok || !stored.belongsTo(w.target):
 		row, err := state.MakeRow(m.PK, m.SK)
 		return view.Result{Err: cmp.Or(err, notOwned(w.target, row, stored))}
-	case w.target.RefuseOtherItem && stored.source != string(m.Source) && (image[expiresAttribute] == nil || !m.Tombstone && stored.version >= version):
+	case w.target.RefuseOtherItem && stored.source != string(m.Source) &&
+		(image[expiresAttribute] == nil || !m.Tombstone && stored.version >= version):
 		if m.Tombstone {
 			return view.Result{Superseded: true}
 		}

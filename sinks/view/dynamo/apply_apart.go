@@ -156,7 +156,8 @@ func (w *rowWriter) setActions(row *rowWrite) error {
 	}
 	row.actions = [2]dynamo.Action{put, w.CheckTombstone(w.target.State(), stateRow, m.TombstoneAt(m.Version))}
 	if m.Tombstone {
-		row.actions[0] = dynamo.Delete(dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, m.PK, m.SK)}, w.condition(m))
+		row.actions[0] = dynamo.Delete(dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, m.PK, m.SK)},
+			w.condition(m))
 		row.actions[1] = w.SetTombstone(w.target.State(), stateRow, m.TombstoneAt(m.Version))
 	}
 	return nil

@@ -26,12 +26,17 @@ func (s *Store) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite)
 	}
 	rs := make([]view.Result, len(ws))
 	groups := connectedWrites(ws)
-	return runParts(s.DB, rs, len(groups), func(i int, down *outage) { s.settleConnected(ctx, t, ws, groups[i], rs, down) })
+	return runParts(s.DB, rs, len(groups), func(i int,
+		down *outage) {
+		s.settleConnected(ctx, t, ws, groups[i], rs, down)
+	})
 }
 
 // settleConnected applies the connected writes in order. connected has their indexes. If DynamoDB does not respond, it
 // sets the error of outage instead.
-func (s *Store) settleConnected(ctx context.Context, t view.Target, ws []state.ItemWrite, connected []int, rs []view.Result, outage *outage) {
+func (s *Store) settleConnected(
+	ctx context.Context, t view.Target, ws []state.ItemWrite, connected []int, rs []view.Result, outage *outage,
+) {
 	for len(connected) > 0 {
 		m := s.NewMergedWrite(t.State())
 		n := 0
@@ -43,7 +48,8 @@ func (s *Store) settleConnected(ctx context.Context, t view.Target, ws []state.I
 		case r.Err != nil:
 			n = len(connected)
 		case n == 0:
-			n, r.Err = 1, errs.Errorf("dynamodb: an item of the view %s has more to write than the %d actions of a transaction", redact.Safe(t.View), dynamo.MaxActions)
+			n, r.Err = 1, errs.Errorf("dynamodb: an item of the view %s has more to write than the %d actions of a transaction",
+				redact.Safe(t.View), dynamo.MaxActions)
 		default:
 			r = s.commit(ctx, t, m)
 			outage.add(r.Err)

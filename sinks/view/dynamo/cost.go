@@ -14,7 +14,8 @@ import (
 
 // Cost is the cost of a write in DynamoDB's units. It does not include indexes of the table and failed tries.
 type Cost struct {
-	WriteUnits float64 // write units: a standard write uses one for each 1 KB or part of it, and a write in a transaction uses two
+	// write units: a standard write uses one for each 1 KB or part of it, and a write in a transaction uses two
+	WriteUnits float64
 	ReadUnits  float64 // read units: a consistent read uses one for each 4 KB or part of it
 	Why        string  // description of the requests
 
@@ -74,9 +75,12 @@ func costOfRows(c *record.Change, ops []pipeline.Op) Cost {
 		return refusedCost(err)
 	}
 	if t.InPlace {
-		return Cost{WriteUnits: inPlaceUnits, OtherTombstones: apartUnits, Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: apart", plural(len(ops), "conditional put"), totalSize, units(apartUnits))}
+		return Cost{WriteUnits: inPlaceUnits, OtherTombstones: apartUnits,
+			Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: apart", plural(len(ops), "conditional put"), totalSize,
+				units(apartUnits))}
 	}
-	return Cost{WriteUnits: apartUnits, OtherTombstones: inPlaceUnits, Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: in_place", description, totalSize, units(inPlaceUnits))}
+	return Cost{WriteUnits: apartUnits, OtherTombstones: inPlaceUnits,
+		Why: fmt.Sprintf("%s, %d bytes; %s with tombstones: in_place", description, totalSize, units(inPlaceUnits))}
 }
 
 // refusedCost returns the cost of a change that can never be written. err is the error of the change.
@@ -157,7 +161,8 @@ func costOfClaim(c *record.Change, op *view.ClaimOp) Cost {
 		write.Rows = append(write.Rows, state.RowClaimsWrite{Row: oldRow})
 	}
 	if op.Row != "" {
-		write.Rows = append(write.Rows, state.RowClaimsWrite{Row: op.Row, Revision: someRevision, Claim: op.Claim, Owner: op.Claim})
+		write.Rows = append(write.Rows, state.RowClaimsWrite{Row: op.Row, Revision: someRevision, Claim: op.Claim,
+			Owner: op.Claim})
 		if !claimed || oldRow != op.Row {
 			cost.ReadUnits += 2
 		}
@@ -205,7 +210,8 @@ func costOfGroups(t view.Target, c *record.Change, ops []pipeline.Op) Cost {
 	storedSizes := make(sizes)
 	if len(oldContribution.Shares) > 0 {
 		oldContribution.Version = c.Version // all versions have the same size
-		if a, err := writer.SetContribution(writer.stateTarget, &state.ContributionWrite{Source: c.Key, Now: oldContribution}); err == nil {
+		if a, err := writer.SetContribution(writer.stateTarget,
+			&state.ContributionWrite{Source: c.Key, Now: oldContribution}); err == nil {
 			storedSizes.addPuts(t.Table, []dynamo.Action{a})
 			cost.ReadUnits = readUnits(dynamo.SizeOfItem(a.Put.Item))
 		}

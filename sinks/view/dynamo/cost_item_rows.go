@@ -34,14 +34,16 @@ func costOfItemRows(c *record.Change, op *view.ItemRowsOp) Cost {
 	case err != nil:
 		return refusedCost(err)
 	case len(actions) == 1:
-		cost.WriteUnits, cost.Why = storedSizes.transactionUnits(t.Table, actions)/2, "1 conditional put of the contribution, read before: no row differs"
+		cost.WriteUnits, cost.Why = storedSizes.transactionUnits(t.Table, actions)/2,
+			"1 conditional put of the contribution, read before: no row differs"
 	default:
 		cost.WriteUnits = storedSizes.transactionUnits(t.Table, actions)
 		cost.Why = "a transaction of the contribution, read before, and " + plural(len(actions)-1, "row")
 	}
 	if parts := (len(actions) + dynamo.MaxActions - 3) / (dynamo.MaxActions - 1); parts > 1 {
 		cost.WriteUnits += float64(parts-1) * 2 * writeUnits(dynamo.SizeOfItem(actions[0].Put.Item))
-		cost.Why = fmt.Sprintf("%d transactions of the contribution, read before each, and %s in all", parts, plural(len(actions)-1, "row"))
+		cost.Why = fmt.Sprintf("%d transactions of the contribution, read before each, and %s in all", parts,
+			plural(len(actions)-1, "row"))
 		cost.ReadUnits *= float64(parts)
 	}
 	return cost

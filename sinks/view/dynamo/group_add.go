@@ -62,7 +62,8 @@ func (g *groupRowWrite) addable() bool {
 func (c *groupWriter) addAction(g *groupRowWrite) dynamo.Action {
 	update := "SET #tw = :tw ADD #n :n"
 	const addable = ownerMatches + " AND attribute_not_exists(#tw.#wide)"
-	condition := withOwner(c.target, "(attribute_not_exists(#pk) OR ("+addable+"))", "#wide", metaWide, "#n", sharesAttribute)
+	condition := withOwner(c.target, "(attribute_not_exists(#pk) OR ("+addable+"))", "#wide", metaWide, "#n",
+		sharesAttribute)
 	values := condition.Values
 	values[":tw"], values[":n"] = c.groupMeta(g, nil), dynamo.N(strconv.FormatInt(g.Shares, 10))
 	if g.Shares > 0 {

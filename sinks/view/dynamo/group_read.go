@@ -27,7 +27,9 @@ const groupChunk = 16
 
 // ListGroups scans the table of rows. For each row it queries the members of each min, max and distinct in the state
 // table. If members are written during the listing, they may not match the row.
-func (s *Store) ListGroups(ctx context.Context, t view.Target, values []view.Value, l state.Listing) iter.Seq2[view.Group, error] {
+func (s *Store) ListGroups(
+	ctx context.Context, t view.Target, values []view.Value, l state.Listing,
+) iter.Seq2[view.Group, error] {
 	groups := seq.Map(s.list(ctx, t, l), func(image dynamo.Item) (storedGroup, bool, error) {
 		g, err := groupOf(t, values, image)
 		return g, true, err
@@ -52,7 +54,9 @@ func (s *Store) ListGroups(ctx context.Context, t view.Target, values []view.Val
 
 // ReadGroups reads the rows, then their members, and then the rows with members again. If the revision of a row is
 // still the same, its members are consistent with it. Otherwise ReadGroups repeats the read for that row.
-func (s *Store) ReadGroups(ctx context.Context, t view.Target, values []view.Value, rows []state.Row) ([]view.Group, error) {
+func (s *Store) ReadGroups(
+	ctx context.Context, t view.Target, values []view.Value, rows []state.Row,
+) ([]view.Group, error) {
 	groups := make([]view.Group, len(rows))
 	refs, err := refsOf(t.Table, rows)
 	if err != nil {
@@ -65,7 +69,8 @@ func (s *Store) ReadGroups(ctx context.Context, t view.Target, values []view.Val
 	found, err := s.storedGroups(ctx, t, values, refs)
 	for tries := 0; err == nil && len(remaining) > 0; tries++ {
 		if tries == maxReads {
-			return nil, pipeline.Transient(errs.Errorf("dynamodb: other workers change a group's row in table %s faster than it is read", redact.Safe(t.Name)))
+			return nil, pipeline.Transient(
+				errs.Errorf("dynamodb: other workers change a group's row in table %s faster than it is read", redact.Safe(t.Name)))
 		}
 		if err = s.readMembers(ctx, t, values, found, state.Listing{}); err != nil {
 			break
@@ -96,7 +101,9 @@ func (s *Store) ReadGroups(ctx context.Context, t view.Target, values []view.Val
 
 // storedGroups reads the rows of groups without their members. The result has the zero Group for a row that is missing
 // or belongs to another sink.
-func (s *Store) storedGroups(ctx context.Context, t view.Target, values []view.Value, refs []dynamo.Ref) ([]storedGroup, error) {
+func (s *Store) storedGroups(
+	ctx context.Context, t view.Target, values []view.Value, refs []dynamo.Ref,
+) ([]storedGroup, error) {
 	images, err := s.views.Get(ctx, refs)
 	if err != nil {
 		return nil, tableError(t.Table, err)
@@ -153,7 +160,9 @@ func groupOf(t view.Target, values []view.Value, image dynamo.Item) (storedGroup
 }
 
 // readMembers reads the members of groups, several groups at once.
-func (s *Store) readMembers(ctx context.Context, t view.Target, values []view.Value, groups []storedGroup, l state.Listing) error {
+func (s *Store) readMembers(
+	ctx context.Context, t view.Target, values []view.Value, groups []storedGroup, l state.Listing,
+) error {
 	failed := make([]error, len(groups))
 	s.Each(len(groups), func(i int) {
 		g := &groups[i]

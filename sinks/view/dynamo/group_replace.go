@@ -55,7 +55,9 @@ func (c *groupWriter) parseRow(g *groupRowWrite) (*groupRow, error) {
 
 // appendReplace appends the actions that change a row that was read, and write its members. The row is created,
 // replaced or deleted, on condition that its revision did not change.
-func (c *groupWriter) appendReplace(ctx context.Context, dst []dynamo.Action, g *groupRowWrite) ([]dynamo.Action, error) {
+func (c *groupWriter) appendReplace(
+	ctx context.Context, dst []dynamo.Action, g *groupRowWrite,
+) ([]dynamo.Action, error) {
 	r, err := c.parseRow(g)
 	if err != nil {
 		return nil, err
@@ -63,7 +65,8 @@ func (c *groupWriter) appendReplace(ctx context.Context, dst []dynamo.Action, g 
 	shares := r.shares + g.Shares
 	switch {
 	case shares < 0:
-		return nil, pipeline.Fatal(errs.Errorf("dynamodb: a group's row in table %s: %w", redact.Safe(c.target.Name), state.ErrNegative))
+		return nil, pipeline.Fatal(errs.Errorf("dynamodb: a group's row in table %s: %w", redact.Safe(c.target.Name),
+			state.ErrNegative))
 	case shares == 0 && g.stored == nil:
 		return dst, nil
 	case shares == 0:

@@ -29,7 +29,10 @@ func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupW
 	}
 	counted := func(yield func(item.Key) bool) {
 		for i := range ws {
-			for key := range itemsOf(ws[i].Items, func(c *state.ContributionWrite) (item.Key, bool) { return c.Source, len(c.Now.Shares) > 0 }) {
+			for key := range itemsOf(ws[i].Items, func(c *state.ContributionWrite) (item.Key, bool) {
+				return c.Source,
+					len(c.Now.Shares) > 0
+			}) {
 				if !yield(key) {
 					return
 				}
@@ -102,7 +105,8 @@ func (c *groupWriter) run(ctx context.Context) (lost bool, err error) {
 			return lost, err
 		}
 		if tries == maxReads {
-			return false, pipeline.Transient(errs.Errorf("dynamodb: other workers changed a group's row in table %s %d times meanwhile", redact.Safe(c.target.Name), tries))
+			return false, pipeline.Transient(errs.Errorf(
+				"dynamodb: other workers changed a group's row in table %s %d times meanwhile", redact.Safe(c.target.Name), tries))
 		}
 	}
 }
@@ -212,7 +216,9 @@ func (c *groupWriter) readRows(ctx context.Context, cond func(*groupRowWrite) bo
 }
 
 // appendActions appends the actions that change a group. The action on its row is the first one.
-func (c *groupWriter) appendActions(ctx context.Context, dst []dynamo.Action, g *groupRowWrite) ([]dynamo.Action, error) {
+func (c *groupWriter) appendActions(
+	ctx context.Context, dst []dynamo.Action, g *groupRowWrite,
+) ([]dynamo.Action, error) {
 	if !g.rowRead {
 		return append(dst, c.addAction(g)), nil
 	}

@@ -116,7 +116,8 @@ func storedRow(image dynamo.Item) (view.StoredRow, error) {
 		if row.Version, err = record.ParseVersion(m.version); err != nil {
 			return row, errs.New("its _tw holds no version")
 		}
-		row.Source, row.View, row.Pipeline, row.Birth, row.Revision = item.Key(m.source), m.view, m.pipeline, m.birth, m.revision
+		row.Source, row.View, row.Pipeline, row.Birth, row.Revision = item.Key(m.source), m.view, m.pipeline, m.birth,
+			m.revision
 	}
 	if expires := dynamo.Digits(image, expiresAttribute); expires != "" {
 		seconds, err := dynamo.ParseInteger(expires)

@@ -59,9 +59,11 @@ func (w *itemRowsWriter) run(ctx context.Context) (lost bool, err error) {
 
 // actions returns the put of the contribution, then the puts of rows, then the deletes of rows.
 func (w *itemRowsWriter) actions() ([]dynamo.Action, error) {
-	contribution, err := w.SetContribution(w.target.State(), &state.ContributionWrite{Source: w.write.Source, Was: w.write.Was, WholeWas: true, Now: w.write.Now})
+	contribution, err := w.SetContribution(w.target.State(),
+		&state.ContributionWrite{Source: w.write.Source, Was: w.write.Was, WholeWas: true, Now: w.write.Now})
 	actions := append(make([]dynamo.Action, 0, 1+len(w.write.Puts)+len(w.write.Deletes)), contribution)
-	own := withOwner(w.target, "attribute_not_exists(#pk) OR ("+ownerMatches+" AND #tw.#src = :src)", "#pk", w.target.PK, "#src", metaSource)
+	own := withOwner(w.target, "attribute_not_exists(#pk) OR ("+ownerMatches+" AND #tw.#src = :src)", "#pk", w.target.PK,
+		"#src", metaSource)
 	own.Values[":src"] = dynamo.S(string(w.write.Source))
 	for i := 0; err == nil && i < len(w.write.Puts); i++ {
 		var put dynamo.Action
@@ -87,7 +89,9 @@ func (w *itemRowsWriter) putAction(r *state.RowPut, own dynamo.Condition) (dynam
 
 // withoutForeign returns the actions without deletes of rows that belong to another sink or another item. If a row to
 // put belongs to another sink or item, it returns an error.
-func (w *itemRowsWriter) withoutForeign(actions []dynamo.Action, unmet *dynamo.ConditionError) ([]dynamo.Action, error) {
+func (w *itemRowsWriter) withoutForeign(
+	actions []dynamo.Action, unmet *dynamo.ConditionError,
+) ([]dynamo.Action, error) {
 	foreign := make(map[int]bool, len(unmet.Unmet))
 	for _, u := range unmet.Unmet {
 		foreign[u.Action] = true
@@ -96,7 +100,8 @@ func (w *itemRowsWriter) withoutForeign(actions []dynamo.Action, unmet *dynamo.C
 		switch put := actions[u.Action].Put != nil; {
 		case put && owned:
 			row := w.write.Puts[u.Action-1].Row
-			return nil, &view.CollisionError{View: w.target.View, Owner: item.Key(stored.source), Source: w.write.Source, NotIdentified: true, At: row}
+			return nil, &view.CollisionError{View: w.target.View, Owner: item.Key(stored.source), Source: w.write.Source,
+				NotIdentified: true, At: row}
 		case put:
 			return nil, notOwned(w.target, w.write.Puts[u.Action-1].Row, stored)
 		case ok && !owned && stored.sameSink(w.target): // another birth

@@ -39,9 +39,10 @@ func (r *Reader) ListRows(ctx context.Context, t view.Target, l state.Listing) i
 func (r *Reader) list(ctx context.Context, t view.Target, l state.Listing) iter.Seq2[dynamo.Item, error] {
 	filter := onlyLiveRows + " AND #tw.#view = :view AND #tw.#by = :by"
 	in := &dynamodb.ScanInput{
-		TableName:                 &t.Name,
-		FilterExpression:          &filter,
-		ExpressionAttributeNames:  map[string]string{"#tw": metaAttribute, "#expires": expiresAttribute, "#view": metaView, "#by": metaPipeline},
+		TableName:        &t.Name,
+		FilterExpression: &filter,
+		ExpressionAttributeNames: map[string]string{"#tw": metaAttribute, "#expires": expiresAttribute, "#view": metaView,
+			"#by": metaPipeline},
 		ExpressionAttributeValues: map[string]types.AttributeValue{":view": dynamo.S(t.View), ":by": dynamo.S(t.Pipeline)},
 	}
 	return func(yield func(dynamo.Item, error) bool) {

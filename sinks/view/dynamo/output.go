@@ -61,14 +61,17 @@ func (o output) Inspect(ctx context.Context, all bool) (in state.Inspection, err
 // scanRows calls do with each row and tombstone of the sink in the first pages of the table, until do returns false.
 // pages is the maximum number of pages. limit is the maximum number of items in a page; nil for DynamoDB's own limit.
 // complete is true if scanRows read the whole table.
-func (o output) scanRows(ctx context.Context, limit *int32, pages int, do func(dynamo.Item) bool) (complete bool, err error) {
+func (o output) scanRows(
+	ctx context.Context, limit *int32, pages int, do func(dynamo.Item) bool,
+) (complete bool, err error) {
 	in := &dynamodb.ScanInput{
-		TableName:                 &o.Name,
-		Limit:                     limit,
-		ConsistentRead:            aws.Bool(true),
-		FilterExpression:          aws.String("#tw.#by = :by AND #tw.#view = :view"),
-		ProjectionExpression:      aws.String("#tw.#birth, #tw.#by, #expires"),
-		ExpressionAttributeNames:  map[string]string{"#tw": metaAttribute, "#by": metaPipeline, "#view": metaView, "#birth": metaBirth, "#expires": expiresAttribute},
+		TableName:            &o.Name,
+		Limit:                limit,
+		ConsistentRead:       aws.Bool(true),
+		FilterExpression:     aws.String("#tw.#by = :by AND #tw.#view = :view"),
+		ProjectionExpression: aws.String("#tw.#birth, #tw.#by, #expires"),
+		ExpressionAttributeNames: map[string]string{"#tw": metaAttribute, "#by": metaPipeline, "#view": metaView,
+			"#birth": metaBirth, "#expires": expiresAttribute},
 		ExpressionAttributeValues: dynamo.Item{":by": dynamo.S(o.Pipeline), ":view": dynamo.S(o.Sink)},
 	}
 	return o.store.views.ScanPages(ctx, in, pages, do)

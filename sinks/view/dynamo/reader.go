@@ -130,7 +130,8 @@ func (r *Reader) scan(ctx context.Context, t view.Table, q view.Query) iter.Seq2
 		ExpressionAttributeNames: map[string]string{"#tw": metaAttribute, "#expires": expiresAttribute},
 	}
 	filter := onlyLiveRows
-	for _, p := range []struct{ name, value, attribute, prefix string }{{"#pk", ":pk", t.PK, q.PKPrefix}, {"#sk", ":sk", t.SK, q.SKPrefix}} {
+	for _, p := range []struct{ name, value, attribute, prefix string }{{"#pk", ":pk", t.PK, q.PKPrefix},
+		{"#sk", ":sk", t.SK, q.SKPrefix}} {
 		if p.prefix == "" {
 			continue
 		}

@@ -39,7 +39,8 @@ type groupRepairer struct {
 // run makes the repair. It returns lost if the row has changed since it was read.
 func (w *groupRepairer) run(ctx context.Context) (lost bool, err error) {
 	now := &w.repair.Now
-	g := groupRowWrite{GroupChange: &state.GroupChange{Row: now.Row, Version: now.Version, Counts: now.Counts, Sums: now.Sums}}
+	g := groupRowWrite{GroupChange: &state.GroupChange{Row: now.Row, Version: now.Version, Counts: now.Counts,
+		Sums: now.Sums}}
 	if g.ref, err = refOf(w.target.Table, now.Row); err != nil {
 		return false, err
 	}

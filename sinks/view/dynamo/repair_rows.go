@@ -97,12 +97,17 @@ func (s *Store) repairApart(ctx context.Context, t view.Target, rs []view.RowRep
 		return nil, err
 	}
 	w := rowRepairer{s.DB, t}
-	return runEach(s.DB, len(rs), func(i int) (lost bool, err error) { return w.transact(ctx, &rs[i], rows[i], tombstones[i]) })
+	return runEach(s.DB, len(rs), func(i int) (lost bool,
+		err error) {
+		return w.transact(ctx, &rs[i], rows[i], tombstones[i])
+	})
 }
 
 // transact writes a row and its tombstone, on condition that both are as they were read. stored is the tombstone that
 // is apart; nil if there is none. The row's key may have a row or a tombstone too.
-func (w *rowRepairer) transact(ctx context.Context, r *view.RowRepair, row state.Row, stored *state.Tombstone) (lost bool, err error) {
+func (w *rowRepairer) transact(
+	ctx context.Context, r *view.RowRepair, row state.Row, stored *state.Tombstone,
+) (lost bool, err error) {
 	version := r.Version()
 	apart := r.Was.Tombstone && !r.Was.InPlace
 	newer := false // the tombstone is not older than the row
@@ -166,7 +171,8 @@ func (w *rowRepairer) unchanged(r *view.RowRepair) dynamo.Condition {
 	if !r.Was.Exists {
 		return rowIsMissing(w.target)
 	}
-	c := withOwner(w.target, ownerMatches+" AND #tw.#v = :v", "#v", metaVersion, "#rev", metaRevision, "#expires", expiresAttribute)
+	c := withOwner(w.target, ownerMatches+" AND #tw.#v = :v", "#v", metaVersion, "#rev", metaRevision, "#expires",
+		expiresAttribute)
 	c.Values[":v"] = dynamo.S(r.Was.Version.String())
 	if r.Was.Revision == "" {
 		c.Text += " AND attribute_not_exists(#tw.#rev)"

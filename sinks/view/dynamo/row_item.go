@@ -15,10 +15,11 @@ import (
 
 // The store's own attributes of a row. A view cannot have attributes with the prefix _tw.
 const (
-	metaAttribute    = "_tw"         // M: owner, version and source of the row
-	expiresAttribute = "_tw_expires" // N: time when TTL may delete a tombstone in place (Unix seconds); only tombstones have it
-	sharesAttribute  = "_tw_shares"  // N: number of shares of a group's row; the row is deleted when it has none
-	epochAttribute   = "_tw_epoch"   // S: text that identifies the members of a group's row in the state table
+	metaAttribute = "_tw" // M: owner, version and source of the row
+	// N: time when TTL may delete a tombstone in place (Unix seconds); only tombstones have it
+	expiresAttribute = "_tw_expires"
+	sharesAttribute  = "_tw_shares" // N: number of shares of a group's row; the row is deleted when it has none
+	epochAttribute   = "_tw_epoch"  // S: text that identifies the members of a group's row in the state table
 )
 
 // Attributes in _tw.
@@ -30,7 +31,8 @@ const (
 	metaSource   = "src"   // S: key of the item that the row belongs to; absent for a group
 	metaRevision = "rev"   // S: text that each write of a group's row changes; other rows have it only after a repair
 	metaVoid     = "void"  // BOOL: only a void tombstone has it: a row of the same version may replace the tombstone
-	metaWide     = "wide"  // SS: names of values of a group's row that nothing is added to in place; absent if there are none
+	// SS: names of values of a group's row that nothing is added to in place; absent if there are none
+	metaWide = "wide"
 )
 
 // rowMeta is the parsed _tw of a row.
@@ -133,9 +135,11 @@ func checkKey(t view.Table, key dynamo.Item) error {
 
 func badKey(part, attribute string, n, limit int) error {
 	if n == 0 {
-		return errs.Errorf("dynamodb: the %s key %s is empty: DynamoDB takes no empty key", redact.Safe(part), redact.Field(attribute))
+		return errs.Errorf("dynamodb: the %s key %s is empty: DynamoDB takes no empty key", redact.Safe(part),
+			redact.Field(attribute))
 	}
-	return errs.Errorf("dynamodb: the %s key %s is %d bytes long: DynamoDB takes at most %d there", redact.Safe(part), redact.Field(attribute), n, limit)
+	return errs.Errorf("dynamodb: the %s key %s is %d bytes long: DynamoDB takes at most %d there", redact.Safe(part),
+		redact.Field(attribute), n, limit)
 }
 
 // errNoVersion is the error of a row whose _tw was changed by hand.

@@ -74,7 +74,9 @@ func (r *Rows) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]
 }
 
 func noTombstones(t view.Target) error {
-	return pipeline.Fatal(errs.Errorf("dynamodb: the tombstones of the view %s have no place: name a state table, or keep them in place", redact.Safe(t.View)))
+	return pipeline.Fatal(
+		errs.Errorf("dynamodb: the tombstones of the view %s have no place: name a state table, or keep them in place",
+			redact.Safe(t.View)))
 }
 
 // StoreAge returns that the store forgets changes, because the table's TTL deletes tombstones.

@@ -44,5 +44,6 @@ func spec(t view.Table, k KeyTypes) dynamo.TableSpec {
 		}
 		return dynamo.KeyAttribute{Name: name, Type: attributeType}
 	}
-	return dynamo.TableSpec{Name: t.Name, PK: keyAttribute(t.PK, k.PK), SK: keyAttribute(t.SK, k.SK), TTL: expiresAttribute}
+	return dynamo.TableSpec{Name: t.Name, PK: keyAttribute(t.PK, k.PK), SK: keyAttribute(t.SK, k.SK),
+		TTL: expiresAttribute}
 }

@@ -65,7 +65,8 @@ func (x *tx) refusedByItem(m *view.Mutation) (r view.Result, refused bool, err e
 	case m.Tombstone:
 		return view.Result{Superseded: true}, live, nil
 	case live, version >= m.Version.String():
-		return view.Result{Err: &view.CollisionError{View: x.target.View, Owner: owner, Source: m.Source, NotIdentified: true}}, true, nil
+		return view.Result{Err: &view.CollisionError{View: x.target.View, Owner: owner, Source: m.Source,
+			NotIdentified: true}}, true, nil
 	}
 	return r, false, nil
 }
@@ -77,7 +78,8 @@ func (x *tx) applyInPlace(m *view.Mutation) (view.Result, error) {
 	if !m.Tombstone {
 		attributes, item = x.rowJSON(m.PK, m.SK, m.Attributes)
 	}
-	n, err := x.ExecCount(x.ctx, x.table.put, pk, sk, version, m.Void, x.target.Pipeline, x.target.View, x.target.Birth, string(m.Source), attributes, item)
+	n, err := x.ExecCount(x.ctx, x.table.put, pk, sk, version, m.Void, x.target.Pipeline, x.target.View, x.target.Birth,
+		string(m.Source), attributes, item)
 	if sqlite.IsTooBig(err) {
 		return view.Result{Err: err}, nil
 	}

@@ -13,7 +13,8 @@ func (x *tx) applyApart(m *view.Mutation) (view.Result, error) {
 	}
 	pk, sk, version := keyColumn(m.PK), keyColumn(m.SK), m.Version.String()
 	attributes, item := x.rowJSON(m.PK, m.SK, m.Attributes)
-	n, err := x.ExecCount(x.ctx, x.table.update, version, string(m.Source), attributes, item, pk, sk, x.target.View, x.target.Pipeline, x.target.Birth, version)
+	n, err := x.ExecCount(x.ctx, x.table.update, version, string(m.Source), attributes, item, pk, sk, x.target.View,
+		x.target.Pipeline, x.target.Birth, version)
 	if sqlite.IsTooBig(err) {
 		return view.Result{Err: err}, nil
 	}
@@ -27,7 +28,8 @@ func (x *tx) applyApart(m *view.Mutation) (view.Result, error) {
 	if err != nil || !m.TombstoneAt(m.Version).Replaces(tombstone) {
 		return view.Result{Superseded: tombstone.Version != version}, err
 	}
-	return view.Result{}, x.Exec(x.ctx, x.table.put, pk, sk, version, false, x.target.Pipeline, x.target.View, x.target.Birth, string(m.Source), attributes, item)
+	return view.Result{}, x.Exec(x.ctx, x.table.put, pk, sk, version, false, x.target.Pipeline, x.target.View,
+		x.target.Birth, string(m.Source), attributes, item)
 }
 
 // removeRow deletes a row and writes its tombstone.

@@ -22,7 +22,9 @@ var (
 const groupChunk = 100
 
 // ListGroups yields the groups whose rows are in the table, and then the groups of the state whose rows are missing.
-func (s *Store) ListGroups(ctx context.Context, t view.Target, values []view.Value, l state.Listing) iter.Seq2[view.Group, error] {
+func (s *Store) ListGroups(
+	ctx context.Context, t view.Target, values []view.Value, l state.Listing,
+) iter.Seq2[view.Group, error] {
 	rows := seq.Map(s.ListRows(ctx, t, l), func(r view.Row) (state.Row, bool, error) {
 		row, err := state.MakeRow(r.PK, r.SK)
 		return row, true, err
@@ -34,7 +36,8 @@ func (s *Store) ListGroups(ctx context.Context, t view.Target, values []view.Val
 
 // listGroups yields those groups of rows for which wanted returns true.
 func (s *Store) listGroups(
-	ctx context.Context, t view.Target, values []view.Value, rows iter.Seq2[state.Row, error], wanted func(view.Group) bool,
+	ctx context.Context, t view.Target, values []view.Value, rows iter.Seq2[state.Row, error],
+	wanted func(view.Group) bool,
 ) iter.Seq2[view.Group, error] {
 	return func(yield func(view.Group, error) bool) {
 		for chunk, err := range seq.Chunk(rows, groupChunk) {
@@ -57,7 +60,9 @@ func (s *Store) listGroups(
 
 // ReadGroups reads the groups in one transaction. If the row of a group is missing in the table, the Group has no Item.
 // If a row has no group in the state, the Group has only Row, Birth and Item.
-func (s *Store) ReadGroups(ctx context.Context, t view.Target, values []view.Value, rows []state.Row) ([]view.Group, error) {
+func (s *Store) ReadGroups(
+	ctx context.Context, t view.Target, values []view.Value, rows []state.Row,
+) ([]view.Group, error) {
 	groups := make([]view.Group, len(rows))
 	err := s.Snapshot(ctx, func(tx *sql.Tx) error {
 		births, err := s.readGroupRows(ctx, tx, t, rows, groups)
@@ -92,8 +97,11 @@ func (s *Store) ReadGroups(ctx context.Context, t view.Target, values []view.Val
 
 // readGroupRows sets Row, Birth and Item of the groups whose rows are in the table. It returns the indexes of the
 // groups by the birth of their rows. A missing row counts with the birth of t. A row of another sink is left out.
-func (s *Store) readGroupRows(ctx context.Context, tx *sql.Tx, t view.Target, rows []state.Row, groups []view.Group) (births map[string][]int, err error) {
-	table, err := tx.PrepareContext(ctx, "SELECT pipeline, view, birth, item, attributes FROM "+quote(tablePrefix+t.Name)+" WHERE pk = ? AND sk = ?")
+func (s *Store) readGroupRows(
+	ctx context.Context, tx *sql.Tx, t view.Target, rows []state.Row, groups []view.Group,
+) (births map[string][]int, err error) {
+	table, err := tx.PrepareContext(ctx, "SELECT pipeline, view, birth, item, attributes FROM "+quote(tablePrefix+t.Name)+
+		" WHERE pk = ? AND sk = ?")
 	if err != nil {
 		if _, found, other := tableNamed(ctx, s.DB, t.Name); other == nil && !found {
 			return nil, s.noTable(t.Name)
@@ -109,7 +117,8 @@ func (s *Store) readGroupRows(ctx context.Context, tx *sql.Tx, t view.Target, ro
 			return nil, err
 		}
 		var r storedRow
-		switch err := table.QueryRowContext(ctx, keyColumn(pk), keyColumn(sk)).Scan(&r.pipeline, &r.view, &r.birth, &r.item, &r.attributes); {
+		switch err := table.QueryRowContext(ctx, keyColumn(pk), keyColumn(sk)).Scan(&r.pipeline, &r.view, &r.birth, &r.item,
+			&r.attributes); {
 		case errors.Is(err, sql.ErrNoRows):
 			births[t.Birth] = append(births[t.Birth], i)
 			continue

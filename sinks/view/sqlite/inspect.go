@@ -40,7 +40,9 @@ func (s *Store) StoredRows(ctx context.Context, t view.Target, rows []state.Row)
 }
 
 // rowAt reads a row or a tombstone in place.
-func (s *Store) rowAt(ctx context.Context, query string, pk, sk item.Value, derived *derivedChecker) (st view.StoredRow, err error) {
+func (s *Store) rowAt(
+	ctx context.Context, query string, pk, sk item.Value, derived *derivedChecker,
+) (st view.StoredRow, err error) {
 	r, found, err := sqlite.ReadFirst(ctx, s.DB, query, []any{keyColumn(pk), keyColumn(sk)}, scanAll)
 	if err != nil || !found {
 		return st, err
@@ -52,7 +54,8 @@ func (s *Store) rowAt(ctx context.Context, query string, pk, sk item.Value, deri
 }
 
 func (s *Store) parseStored(r *storedRow) (st view.StoredRow, err error) {
-	st = view.StoredRow{Exists: true, Tombstone: r.item == nil, InPlace: r.item == nil, Source: item.Key(r.source), View: r.view, Pipeline: r.pipeline, Birth: r.birth}
+	st = view.StoredRow{Exists: true, Tombstone: r.item == nil, InPlace: r.item == nil, Source: item.Key(r.source),
+		View: r.view, Pipeline: r.pipeline, Birth: r.birth}
 	st.Version, st.Item, err = s.parseRow(r)
 	return st, err
 }

@@ -32,8 +32,9 @@ func (s *Store) ListRows(ctx context.Context, t view.Target, l state.Listing) it
 			return
 		}
 		q := sqlite.ListQuery{
-			Select: "SELECT pk, sk, version, birth, source, item, attributes FROM " + quote(tablePrefix+t.Name) + " WHERE item IS NOT NULL AND view = ? AND pipeline = ?",
-			Args:   []any{t.View, t.Pipeline}, Key: []string{"pk", "sk"},
+			Select: "SELECT pk, sk, version, birth, source, item, attributes FROM " + quote(tablePrefix+t.Name) +
+				" WHERE item IS NOT NULL AND view = ? AND pipeline = ?",
+			Args: []any{t.View, t.Pipeline}, Key: []string{"pk", "sk"},
 		}
 		derived := derivedChecker{table: table}
 		for stored, err := range sqlite.List(ctx, s.DB, q, l, listedRowScanner()) {

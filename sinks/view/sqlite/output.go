@@ -19,7 +19,8 @@ func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
 	if _, found, err := tableNamed(ctx, o.DB, o.Name); err != nil || !found {
 		return state.Inspection{Complete: true}, err
 	}
-	return o.Count(ctx, "SELECT birth, count(*), count(*) - count(item) FROM "+quote(tablePrefix+o.Name)+" WHERE view = ? AND pipeline = ? GROUP BY birth", o.Sink, o.Pipeline)
+	return o.Count(ctx, "SELECT birth, count(*), count(*) - count(item) FROM "+quote(tablePrefix+o.Name)+
+		" WHERE view = ? AND pipeline = ? GROUP BY birth", o.Sink, o.Pipeline)
 }
 
 // Emptied reports whether the state remembers a row or a group of the sink, but the table has no row of it.
@@ -27,7 +28,8 @@ func (o output) Emptied(ctx context.Context, birth string) (emptied bool, err er
 	if _, found, err := tableNamed(ctx, o.DB, o.Name); err != nil {
 		return false, err
 	} else if found {
-		first, err := o.Count(ctx, "SELECT birth, 1, item IS NULL FROM "+quote(tablePrefix+o.Name)+" WHERE view = ? AND pipeline = ? LIMIT 1", o.Sink, o.Pipeline)
+		first, err := o.Count(ctx, "SELECT birth, 1, item IS NULL FROM "+quote(tablePrefix+o.Name)+
+			" WHERE view = ? AND pipeline = ? LIMIT 1", o.Sink, o.Pipeline)
 		if err != nil || first.Total() > 0 {
 			return false, err
 		}

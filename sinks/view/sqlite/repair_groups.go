@@ -42,7 +42,8 @@ func (x *tx) repairGroup(r *view.GroupRepair) error {
 	}
 	c := state.GroupChange{Row: now.Row}
 	if now.Shares != 0 {
-		c = state.GroupChange{Row: now.Row, Shares: now.Shares, Counts: now.Counts, Sums: now.Sums, Members: now.Members, Version: now.Version}
+		c = state.GroupChange{Row: now.Row, Shares: now.Shares, Counts: now.Counts, Sums: now.Sums, Members: now.Members,
+			Version: now.Version}
 	}
 	replaced, version, columns, exists, err := x.ReplaceGroup(x.ctx, x.id, r.Was.Revision, &c)
 	switch {

@@ -84,7 +84,8 @@ func (x *tx) putRepaired(r *view.RowRepair, version record.Version) error {
 	if !m.Tombstone {
 		attributes, item = x.rowJSON(m.PK, m.SK, m.Attributes)
 	}
-	return x.Exec(x.ctx, x.table.replace, keyColumn(m.PK), keyColumn(m.SK), version.String(), m.Void, x.target.Pipeline, x.target.View, x.target.Birth,
+	return x.Exec(x.ctx, x.table.replace, keyColumn(m.PK), keyColumn(m.SK), version.String(), m.Void, x.target.Pipeline,
+		x.target.View, x.target.Birth,
 		string(m.Source), attributes, item)
 }
 

@@ -11,9 +11,12 @@ import (
 
 // checkOwnerAt returns the version of the row at a key, and the key of the item that the row belongs to; "" if there is
 // no row. foreign is not nil if the row belongs to another sink. The error is fatal if the row has another birth.
-func (x *tx) checkOwnerAt(pk, sk item.Value) (version string, source item.Key, foreign *view.ForeignRowError, err error) {
+func (x *tx) checkOwnerAt(
+	pk, sk item.Value,
+) (version string, source item.Key, foreign *view.ForeignRowError, err error) {
 	var owner, pipe, birth string
-	found, err := x.QueryRow(x.ctx, x.table.owner, []any{keyColumn(pk), keyColumn(sk)}, &version, &owner, &pipe, &birth, &source)
+	found, err := x.QueryRow(x.ctx, x.table.owner, []any{keyColumn(pk), keyColumn(sk)}, &version, &owner, &pipe, &birth,
+		&source)
 	isOwn := owner == x.target.View && pipe == x.target.Pipeline
 	if err == nil && found && isOwn && birth != x.target.Birth {
 		err = state.BirthMismatch(x.target.View, "a row of table "+x.target.Name, birth, x.target.Birth)
@@ -41,7 +44,8 @@ func (x *tx) replaceRow(r state.Row, version record.Version, source item.Key, co
 		return err
 	}
 	attributes, item := x.rowJSON(pk, sk, columns)
-	n, err := x.ExecCount(x.ctx, x.table.replace, keyColumn(pk), keyColumn(sk), version.String(), false, x.target.Pipeline, x.target.View, x.target.Birth, string(source), attributes, item)
+	n, err := x.ExecCount(x.ctx, x.table.replace, keyColumn(pk), keyColumn(sk), version.String(), false, x.target.Pipeline,
+		x.target.View, x.target.Birth, string(source), attributes, item)
 	if err != nil || n > 0 {
 		return err
 	}
@@ -55,7 +59,8 @@ func (x *tx) deleteRow(r state.Row) error {
 	if err != nil {
 		return err
 	}
-	n, err := x.ExecCount(x.ctx, x.table.delete, keyColumn(pk), keyColumn(sk), x.target.View, x.target.Pipeline, x.target.Birth)
+	n, err := x.ExecCount(x.ctx, x.table.delete, keyColumn(pk), keyColumn(sk), x.target.View, x.target.Pipeline,
+		x.target.Birth)
 	if err != nil || n > 0 {
 		return err
 	}

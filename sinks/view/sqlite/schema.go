@@ -107,8 +107,10 @@ func (t *table) check(want view.Table) error {
 	if t.Table == want {
 		return nil
 	}
-	return pipeline.Fatal(fmt.Errorf("sqlite: the view table %q has the key %s and cannot have the key %s: give all views of a table the same key attributes",
-		t.Name, keyNames(t.Table), keyNames(want)))
+	return pipeline.Fatal(
+		fmt.Errorf(
+			"sqlite: the view table %q has the key %s and cannot have the key %s: give all views of a table the same key attributes",
+			t.Name, keyNames(t.Table), keyNames(want)))
 }
 
 func keyNames(t view.Table) string {
@@ -120,19 +122,24 @@ func keyNames(t view.Table) string {
 
 func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
 	if name := strings.ToLower(t.Name); name == "" || t.PK == "" || name == catalog ||
-		strings.HasPrefix(name, tablePrefix) || strings.HasPrefix(name, sqlite.Prefix) || strings.HasPrefix(name, enginePrefix) || strings.ContainsRune(t.Name+t.PK+t.SK, 0) {
-		return pipeline.Fatal(errs.Errorf("sqlite: a view table cannot have the name %q and the key %s: a name and a partition key are needed, and the name %s and names beginning with %s, %s and %s are taken",
-			t.Name, keyNames(t), catalog, tablePrefix, sqlite.Prefix, enginePrefix))
+		strings.HasPrefix(name, tablePrefix) || strings.HasPrefix(name, sqlite.Prefix) ||
+		strings.HasPrefix(name, enginePrefix) || strings.ContainsRune(t.Name+t.PK+t.SK, 0) {
+		return pipeline.Fatal(
+			errs.Errorf(
+				"sqlite: a view table cannot have the name %q and the key %s: a name and a partition key are needed, and the name %s and names beginning with %s, %s and %s are taken",
+				t.Name, keyNames(t), catalog, tablePrefix, sqlite.Prefix, enginePrefix))
 	}
 	return w.Transact(ctx, func() error {
 		have := table{}
 		// Names in SQLite are not case-sensitive, but names in DynamoDB are.
-		found, err := w.QueryRow(ctx, `SELECT name, pk, sk FROM "_tw_tables" WHERE name = ? COLLATE NOCASE`, []any{t.Name}, &have.Name, &have.PK, &have.SK)
+		found, err := w.QueryRow(ctx, `SELECT name, pk, sk FROM "_tw_tables" WHERE name = ? COLLATE NOCASE`, []any{t.Name},
+			&have.Name, &have.PK, &have.SK)
 		switch {
 		case err != nil:
 			return err
 		case found && have.Name != t.Name:
-			return pipeline.Fatal(errs.Errorf("sqlite: the view tables %q and %q differ in case alone: rename one", have.Name, t.Name))
+			return pipeline.Fatal(errs.Errorf("sqlite: the view tables %q and %q differ in case alone: rename one", have.Name,
+				t.Name))
 		case found:
 			return have.check(t)
 		}

@@ -44,7 +44,9 @@ func (s *Store) withState(ctx context.Context, t view.Target, do func(x *tx) err
 }
 
 // writeEach runs n writes in one transaction, each of them completely or not at all.
-func (s *Store) writeEach(ctx context.Context, t view.Target, n int, write func(x *tx, i int) error) ([]view.Result, error) {
+func (s *Store) writeEach(
+	ctx context.Context, t view.Target, n int, write func(x *tx, i int) error,
+) ([]view.Result, error) {
 	rs := make([]view.Result, n)
 	err := s.withState(ctx, t, func(x *tx) error {
 		for i := range rs {

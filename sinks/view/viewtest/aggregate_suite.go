@@ -23,7 +23,8 @@ type AggregateStore interface {
 type AggregateSuite struct {
 	Open   func(ctx context.Context, dir string) (AggregateStore, error) // as in [Suite]
 	Checks int                                                           // as in [Suite]
-	Only   []string                                                      // names of the aggregates to run, for stores that are slow to open. Default: all
+	// names of the aggregates to run, for stores that are slow to open. Default: all
+	Only []string
 }
 
 // RunAggregates runs the sink suite once for each test aggregate. The test aggregates have every kind of value, groups
@@ -86,12 +87,20 @@ type faultyGroups struct {
 
 func (f *faultyGroups) MaxActions() int { return f.maxActions }
 
-func (f *faultyGroups) Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error) {
-	return injectFaults(f.faults, 1, func(int) ([]state.Contribution, error) { return f.GroupStore.Contributions(ctx, t, items) })
+func (f *faultyGroups) Contributions(
+	ctx context.Context, t state.Target, items []item.Key,
+) ([]state.Contribution, error) {
+	return injectFaults(f.faults, 1, func(int) ([]state.Contribution,
+		error) {
+		return f.GroupStore.Contributions(ctx, t, items)
+	})
 }
 
 func (f *faultyGroups) Contribute(ctx context.Context, t view.Target, ws []state.GroupWrite) ([]view.Result, error) {
 	return injectFaults(f.faults, len(ws), func(n int) ([]view.Result, error) {
-		return refuseSome(ws[:n], refusesShares, func(ws []state.GroupWrite) ([]view.Result, error) { return f.GroupStore.Contribute(ctx, t, ws) })
+		return refuseSome(ws[:n], refusesShares, func(ws []state.GroupWrite) ([]view.Result,
+			error) {
+			return f.GroupStore.Contribute(ctx, t, ws)
+		})
 	})
 }

@@ -53,7 +53,8 @@ func aggregates() []*testAggregate {
 			}
 			return []sinktest.Item{{
 				"PK": text("STATUS#" + it.Text("Status")), "SK": text("Order"),
-				"revenue": it["Total"], "least": it["Total"], "most": it["Total"], "first": it["CreatedAt"], "days": it["CreatedAt"],
+				"revenue": it["Total"], "least": it["Total"], "most": it["Total"], "first": it["CreatedAt"],
+				"days": it["CreatedAt"],
 			}}
 		},
 	}
@@ -88,7 +89,8 @@ func aggregates() []*testAggregate {
 			name: "ByNumber", keys: map[string]string{"id": "B", "n": "N"},
 			key: []string{"rank"}, templates: []string{"{Rank}"},
 		},
-		values: []view.Value{{Name: "items", Of: "count"}, {Name: "keys", Of: "distinct", Path: "id"}, {Name: "last", Of: "max", Path: "n"}},
+		values: []view.Value{{Name: "items", Of: "count"}, {Name: "keys", Of: "distinct", Path: "id"},
+			{Name: "last", Of: "max", Path: "n"}},
 		shares: func(it sinktest.Item) []sinktest.Item {
 			if it.Number("Rank") == "" {
 				return nil
@@ -119,7 +121,8 @@ func aggregates() []*testAggregate {
 		withActions(byStatus, "ByStatusInFewActions", 13), withActions(bySKU, "LinesInFewActions", 30),
 	}
 	for _, a := range all { // values that only items with a flaw have, and that fail on it
-		a.values = append(slices.Clone(a.values), view.Value{Name: "spoilt", Of: "sum", Path: "Nothing"}, view.Value{Name: "refused", Of: "max", Path: "Nothing"})
+		a.values = append(slices.Clone(a.values), view.Value{Name: "spoilt", Of: "sum", Path: "Nothing"},
+			view.Value{Name: "refused", Of: "max", Path: "Nothing"})
 	}
 	return all
 }

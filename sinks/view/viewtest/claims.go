@@ -141,10 +141,12 @@ func claimsWrite(t *testing.T, sk, was, revision string, claim, owner state.Clai
 func claimsComeBack(t *testing.T, s *storeCheck) {
 	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 7, "B"), claimOf(t, "c", 2, "")
 	a.Attributes = []state.Column{
-		{Name: `é "x"`, Value: value(t, `{"N":"12345678901234567890.25"}`)}, {Name: "b", Value: value(t, `{"M":{"n":{"BS":["AA=="]}}}`)},
+		{Name: `é "x"`, Value: value(t, `{"N":"12345678901234567890.25"}`)},
+		{Name: "b", Value: value(t, `{"M":{"n":{"BS":["AA=="]}}}`)},
 	}
 	// DynamoDB allows 32 levels of nesting in an item. The value of an attribute can use 31 of them.
-	b.Attributes = []state.Column{{Name: "deep", Value: value(t, strings.Repeat(`{"L":[`, 31)+`{"S":"x"}`+strings.Repeat(`]}`, 31))}}
+	b.Attributes = []state.Column{{Name: "deep", Value: value(t,
+		strings.Repeat(`{"L":[`, 31)+`{"S":"x"}`+strings.Repeat(`]}`, 31))}}
 	c.Attributes = nil
 	s.wantSettle("...",
 		itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)),
@@ -167,7 +169,8 @@ func claimsComeBack(t *testing.T, s *storeCheck) {
 		checkEqual(t, "a claim", []string{claimJSON(have)}, []string{claimJSON(want)})
 	}
 	s.wantTexts("1 of a says ")
-	s.wantGuards([]item.Key{"b", "unknown", "a"}, state.Guard{Version: version(t, 7), Row: groupRow(t, "r", "1")}, state.Guard{}, state.Guard{Version: version(t, 1), Row: groupRow(t, "r", "1")})
+	s.wantGuards([]item.Key{"b", "unknown", "a"}, state.Guard{Version: version(t, 7), Row: groupRow(t, "r", "1")},
+		state.Guard{}, state.Guard{Version: version(t, 1), Row: groupRow(t, "r", "1")})
 }
 
 func claimJSON(c state.Claim) string {
@@ -215,7 +218,8 @@ func lostClaims(t *testing.T, s *storeCheck) {
 	a, b := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B")
 	s.wantSettle(".", itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)))
 	s.wantSettle("L", itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "1", "", "x", b, b)))
-	s.wantSettle("L", itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "2", "", "x", b, b), claimsWrite(t, "1", "r0", "x", b, b)))
+	s.wantSettle("L", itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "2", "", "x", b, b),
+		claimsWrite(t, "1", "r0", "x", b, b)))
 	s.wantSettle("L", itemWrite(t, "b", 0, 1, "2", claimsWrite(t, "2", "r1", "x", b, b)))
 	s.wantTexts("1 of a says A")
 	s.wantGuards([]item.Key{"b"}, state.Guard{})
@@ -228,7 +232,8 @@ func writesBuildOnEarlier(t *testing.T, s *storeCheck) {
 	s.wantSettle("....",
 		itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)),
 		itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "1", "r1", "r2", b, a)),
-		itemWrite(t, "a", 1, 2, "2", claimsWrite(t, "1", "r2", "r3", state.Claim{}, b), claimsWrite(t, "2", "", "q1", a2, a2)),
+		itemWrite(t, "a", 1, 2, "2", claimsWrite(t, "1", "r2", "r3", state.Claim{}, b),
+			claimsWrite(t, "2", "", "q1", a2, a2)),
 		itemWrite(t, "b", 1, 2, "", claimsWrite(t, "1", "r3", "", state.Claim{}, state.Claim{})))
 	s.wantTexts("2 of a says AA")
 	s.wantClaims("1", ": nobody []")

@@ -27,15 +27,24 @@ func contract(t *testing.T, suite Suite) {
 		"RowsHaveOneOwner":  rowsHaveOneOwner,
 		"RowsOfOneItem":     rowsOfOneItem,
 		"EveryTypeIsExact":  everyTypeIsExact,
-		"RowsComeInOrder":   func(t *testing.T, s Store, target view.Target) { rowsComeInOrder(t, s, target, suite.TypedKeys) },
+		"RowsComeInOrder": func(t *testing.T, s Store,
+			target view.Target) {
+			rowsComeInOrder(t, s, target, suite.TypedKeys)
+		},
 		"QueriesSelect":     queriesSelect,
 		"QueriesGoOn":       queriesFromAndTo,
 		"PartitionsMerge":   partitionsMerge,
 		"PartitionsReadFew": partitionsReadFew,
 		"PartitionsBetween": partitionsBetween,
 		"OneKeyAttribute":   oneKeyAttribute,
-		"KeysAreDistinct":   func(t *testing.T, s Store, target view.Target) { keysAreDistinct(t, s, target, suite.TypedKeys) },
-		"ManyRowsInOneCall": func(t *testing.T, s Store, target view.Target) { manyRows(t, s, target, cmp.Or(suite.Many, 3000)) },
+		"KeysAreDistinct": func(t *testing.T, s Store,
+			target view.Target) {
+			keysAreDistinct(t, s, target, suite.TypedKeys)
+		},
+		"ManyRowsInOneCall": func(t *testing.T, s Store,
+			target view.Target) {
+			manyRows(t, s, target, cmp.Or(suite.Many, 3000))
+		},
 		"NothingInOneCall":  emptyCall,
 		"ReadingStopsEarly": readingStopsEarly,
 		"TablesAreDistinct": tablesAreDistinct,
@@ -121,7 +130,8 @@ func higherVersionWins(t *testing.T, s Store, target view.Target) {
 	checkEqual(t, "the same again", apply(t, s, target, putRow(t, "a", "1", 5, "five")), []bool{false})
 	checkEqual(t, "an older one", apply(t, s, target, putRow(t, "a", "1", 4, "four")), []bool{true})
 	checkEqual(t, "a newer one", apply(t, s, target, putRow(t, "a", "1", 10, "ten")), []bool{false})
-	checkEqual(t, "rows", rows(t, s, target.Table, view.Query{}), []string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"ten"}}`})
+	checkEqual(t, "rows", rows(t, s, target.Table, view.Query{}),
+		[]string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"ten"}}`})
 }
 
 func tombstones(t *testing.T, s Store, target view.Target) {
@@ -130,7 +140,8 @@ func tombstones(t *testing.T, s Store, target view.Target) {
 	checkEqual(t, "rows", rows(t, s, target.Table, view.Query{}), nil)
 	checkEqual(t, "a row newer than it", apply(t, s, target, putRow(t, "a", "1", 6, "six")), []bool{false})
 	checkEqual(t, "the tombstone again", apply(t, s, target, tombstone(t, "a", "1", 5)), []bool{true})
-	checkEqual(t, "rows", rows(t, s, target.Table, view.Query{}), []string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"six"}}`})
+	checkEqual(t, "rows", rows(t, s, target.Table, view.Query{}),
+		[]string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"six"}}`})
 	checkEqual(t, "a newer tombstone", apply(t, s, target, tombstone(t, "a", "1", 7)), []bool{false})
 	checkEqual(t, "rows", rows(t, s, target.Table, view.Query{}), nil)
 }
@@ -159,17 +170,22 @@ func voidTombstones(t *testing.T, s Store, target view.Target) {
 	wantRows("the row of its version", five)
 	checkEqual(t, "the void once more", apply(t, s, target, void("1", 5)), []bool{false})
 	wantRows("the void once more", five)
-	checkEqual(t, "a void, and its tombstone", slices.Concat(apply(t, s, target, void("2", 5)), apply(t, s, target, tombstone(t, "a", "2", 5))), []bool{false, false})
-	checkEqual(t, "a row of the whole tombstone's version", apply(t, s, target, putRow(t, "a", "2", 5, "x")), []bool{false})
+	checkEqual(t, "a void, and its tombstone", slices.Concat(apply(t, s, target, void("2", 5)),
+		apply(t, s, target, tombstone(t, "a", "2", 5))), []bool{false, false})
+	checkEqual(t, "a row of the whole tombstone's version", apply(t, s, target, putRow(t, "a", "2", 5, "x")),
+		[]bool{false})
 	wantRows("a row of the whole tombstone's version", five)
-	checkEqual(t, "a void, and a newer row", slices.Concat(apply(t, s, target, void("2", 6)), apply(t, s, target, putRow(t, "a", "2", 7, "seven"))), []bool{false, false})
+	checkEqual(t, "a void, and a newer row", slices.Concat(apply(t, s, target, void("2", 6)),
+		apply(t, s, target, putRow(t, "a", "2", 7, "seven"))), []bool{false, false})
 	checkEqual(t, "the void's version behind it", apply(t, s, target, putRow(t, "a", "2", 6, "six")), []bool{true})
 	wantRows("a newer row", five, `{"PK":{"S":"a"},"SK":{"S":"2"},"text":{"S":"seven"}}`)
 	newRow := putRow(t, "a", "3", 5, "five")
 	newRow.LikelyNew = true
-	checkEqual(t, "a void, and a row that is new", slices.Concat(apply(t, s, target, void("3", 5)), apply(t, s, target, newRow)), []bool{false, false})
+	checkEqual(t, "a void, and a row that is new",
+		slices.Concat(apply(t, s, target, void("3", 5)), apply(t, s, target, newRow)), []bool{false, false})
 	checkEqual(t, "the void behind it", apply(t, s, target, void("3", 5)), []bool{false})
-	wantRows("the row that was new", five, `{"PK":{"S":"a"},"SK":{"S":"2"},"text":{"S":"seven"}}`, `{"PK":{"S":"a"},"SK":{"S":"3"},"text":{"S":"five"}}`)
+	wantRows("the row that was new", five, `{"PK":{"S":"a"},"SK":{"S":"2"},"text":{"S":"seven"}}`,
+		`{"PK":{"S":"a"},"SK":{"S":"3"},"text":{"S":"five"}}`)
 }
 
 // The two rows of a move are written together. Each depends only on its own version.
@@ -224,14 +240,16 @@ func rowsHaveOneOwner(t *testing.T, s Store, target view.Target) {
 			must(t, err)
 			wantForeign(t, "the row of another view", rs[0].Err, target, rowOf(t, m))
 			wantDone(t, "beside it", rs[1])
-			if foreign, _ := errors.AsType[*view.ForeignRowError](rs[0].Err); foreign == nil || foreign.Target.View != other.View || foreign.Target.Pipeline != other.Pipeline {
+			if foreign, _ := errors.AsType[*view.ForeignRowError](rs[0].Err); foreign == nil ||
+				foreign.Target.View != other.View || foreign.Target.Pipeline != other.Pipeline {
 				t.Errorf("the error is of %+v", foreign)
 			}
 		}
 	}
 	checkEqual(t, "rows", rows(t, s, target.Table, view.Query{}), []string{
 		`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"mine"}}`,
-		`{"PK":{"S":"b"},"SK":{"S":"oneothers"},"text":{"S":"theirs"}}`, `{"PK":{"S":"b"},"SK":{"S":"twotest"},"text":{"S":"theirs"}}`,
+		`{"PK":{"S":"b"},"SK":{"S":"oneothers"},"text":{"S":"theirs"}}`,
+		`{"PK":{"S":"b"},"SK":{"S":"twotest"},"text":{"S":"theirs"}}`,
 	})
 	checkEqual(t, "the view's own next row", apply(t, s, target, putRow(t, "a", "0", 6, "mine")), []bool{false})
 }
@@ -239,7 +257,8 @@ func rowsHaveOneOwner(t *testing.T, s Store, target view.Target) {
 // Fact 12: an N has up to 38 digits. A store must keep all of them.
 func everyTypeIsExact(t *testing.T, s Store, target view.Target) {
 	values := []string{
-		`{"S":"a\u0000\"\\\u00e9"}`, `{"S":""}`, `{"N":"12345678901234567890123456789012345678"}`, `{"N":"0.1000000000000000055511151231257827"}`,
+		`{"S":"a\u0000\"\\\u00e9"}`, `{"S":""}`, `{"N":"12345678901234567890123456789012345678"}`,
+		`{"N":"0.1000000000000000055511151231257827"}`,
 		`{"B":"AAH/"}`, `{"BOOL":false}`, `{"NULL":true}`, `{"M":{"a":{"M":{}},"b":{"L":[{"N":"-0.5"}]}}}`, `{"L":[]}`,
 		`{"SS":["b","a"]}`, `{"NS":["9007199254740993","1"]}`, `{"BS":["AA=="]}`,
 	}
@@ -265,7 +284,8 @@ func rowsComeInOrder(t *testing.T, s Store, target view.Target, typed bool) {
 	var ms []view.Mutation
 	for _, keys := range [][]string{
 		{`{"S":""}`, `{"S":"A"}`, `{"S":"a"}`, `{"S":"a\u0000"}`, `{"S":"a "}`, `{"S":"b"}`, `{"S":"é"}`, `{"S":"😀"}`},
-		{`{"N":"-1` + strings.Repeat("0", 125) + `"}`, `{"N":"-10"}`, `{"N":"-1.5"}`, `{"N":"-1"}`, `{"N":"-0.01"}`, `{"N":"0"}`, `{"N":"0.` + strings.Repeat("0", 129) + `1"}`, `{"N":"0.5"}`, `{"N":"9"}`, `{"N":"10"}`, `{"N":"12"}`},
+		{`{"N":"-1` + strings.Repeat("0", 125) + `"}`, `{"N":"-10"}`, `{"N":"-1.5"}`, `{"N":"-1"}`, `{"N":"-0.01"}`,
+			`{"N":"0"}`, `{"N":"0.` + strings.Repeat("0", 129) + `1"}`, `{"N":"0.5"}`, `{"N":"9"}`, `{"N":"10"}`, `{"N":"12"}`},
 		{`{"B":"AA=="}`, `{"B":"AAA="}`, `{"B":"AQ=="}`, `{"B":"/w=="}`},
 	} {
 		if typed && keys[0] == `{"S":""}` {
@@ -287,7 +307,8 @@ func rowsComeInOrder(t *testing.T, s Store, target view.Target, typed bool) {
 }
 
 func queriesSelect(t *testing.T, s Store, target view.Target) {
-	apply(t, s, target, putRow(t, "a", "x1", 1, ""), putRow(t, "a", "x2", 1, ""), putRow(t, "a", "y", 1, ""), putRow(t, "ab", "x", 1, ""), putRow(t, "b", "x", 1, ""))
+	apply(t, s, target, putRow(t, "a", "x1", 1, ""), putRow(t, "a", "x2", 1, ""), putRow(t, "a", "y", 1, ""),
+		putRow(t, "ab", "x", 1, ""), putRow(t, "b", "x", 1, ""))
 	apply(t, s, target, tombstone(t, "a", "x3", 1))
 	for _, q := range []struct {
 		query view.Query
@@ -314,7 +335,8 @@ func queriesSelect(t *testing.T, s Store, target view.Target) {
 }
 
 func oneKeyAttribute(t *testing.T, s Store, target view.Target) {
-	single := view.Target{Table: view.Table{Name: "single", PK: "an id"}, View: "one", Pipeline: "test", InPlace: target.InPlace}
+	single := view.Target{Table: view.Table{Name: "single", PK: "an id"}, View: "one", Pipeline: "test",
+		InPlace: target.InPlace}
 	m := putRow(t, "a", "", 1, "x")
 	m.SK = item.Value{}
 	apply(t, s, single, m)
@@ -373,7 +395,8 @@ func tablesAreDistinct(t *testing.T, s Store, target view.Target) {
 	other.Name = `an "other" one; --'`
 	apply(t, s, target, putRow(t, "a", "1", 5, "here"))
 	checkEqual(t, "an older row in another table", apply(t, s, other, putRow(t, "a", "1", 1, "there")), []bool{false})
-	checkEqual(t, "rows", rows(t, s, other.Table, view.Query{}), []string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"there"}}`})
+	checkEqual(t, "rows", rows(t, s, other.Table, view.Query{}),
+		[]string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"there"}}`})
 }
 
 // checkPermanent fails the test if err is not a permanent error whose text contains words.

@@ -20,7 +20,8 @@ const refusedColumn = "refused"
 // flawed returns the view with settings that fail on images with flaws. For other images the rows are the same.
 func (v *testView) flawed() *testView {
 	f := *v
-	f.attributes = map[string]string{"spoilt": "{" + sinktest.FlawField + "|upper}", refusedColumn: "{" + sinktest.FlawStore + "}"}
+	f.attributes = map[string]string{"spoilt": "{" + sinktest.FlawField + "|upper}",
+		refusedColumn: "{" + sinktest.FlawStore + "}"}
 	maps.Copy(f.attributes, v.attributes)
 	f.rowShape = v.rowShape.flawed(sinktest.FlawWhen, sinktest.FlawValue)
 	return &f

@@ -136,7 +136,8 @@ func contributionsComeBack(t *testing.T, g *storeCheck) {
 }
 
 func lostRaceChangesNothing(t *testing.T, g *storeCheck) {
-	first := state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 0, 5, "10")}, Groups: []state.GroupChange{groupChange(t, "1", 1, "10")}}
+	first := state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 0, 5, "10")},
+		Groups: []state.GroupChange{groupChange(t, "1", 1, "10")}}
 	g.mustWrite("the first", first)
 	for name, w := range map[string]state.ContributionWrite{
 		"the same again":                      first.Items[0],
@@ -146,28 +147,33 @@ func lostRaceChangesNothing(t *testing.T, g *storeCheck) {
 		"on the zero version, and yet newer":  countItem(t, "a", 0, 9, "20"),
 		"that takes away what is not counted": countItem(t, "c", 1, 2, ""),
 	} {
-		r := g.write(state.GroupWrite{Items: []state.ContributionWrite{w}, Groups: []state.GroupChange{groupChange(t, "1", 1, "20"), groupChange(t, "2", 1, "20")}})
+		r := g.write(state.GroupWrite{Items: []state.ContributionWrite{w},
+			Groups: []state.GroupChange{groupChange(t, "1", 1, "20"), groupChange(t, "2", 1, "20")}})
 		wantLost(t, name, r)
 	}
 	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"10"}}`)
 	if v := g.contribution("a").Version; v != version(t, 5) {
 		t.Errorf("the item is of version %s", v)
 	}
-	g.mustWrite("on the version that is there", state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 5, 6, "4")}, Groups: []state.GroupChange{groupChange(t, "1", 0, "-6")}})
+	g.mustWrite("on the version that is there", state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 5, 6,
+		"4")}, Groups: []state.GroupChange{groupChange(t, "1", 0, "-6")}})
 	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"4"}}`)
 }
 
 // A void contribution is read as void. It is replaced by its own version only if it is still void. So one of two such
 // writes is lost, and nothing is counted twice.
 func voidContributions(t *testing.T, g *storeCheck) {
-	g.mustWrite("the first", state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{groupChange(t, "1", 1, "1")}})
+	g.mustWrite("the first", state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 0, 1, "1")},
+		Groups: []state.GroupChange{groupChange(t, "1", 1, "1")}})
 	void := countItem(t, "a", 1, 2, "")
 	void.Now.Void = true
-	g.mustWrite("a void", state.GroupWrite{Items: []state.ContributionWrite{void}, Groups: []state.GroupChange{groupChange(t, "1", -1, "-1")}})
+	g.mustWrite("a void", state.GroupWrite{Items: []state.ContributionWrite{void},
+		Groups: []state.GroupChange{groupChange(t, "1", -1, "-1")}})
 	if c := g.contribution("a"); !c.Void || c.Version != version(t, 2) || len(c.Shares) > 0 {
 		t.Errorf("the void came back as %+v", c)
 	}
-	mended := state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 2, 2, "7")}, Groups: []state.GroupChange{groupChange(t, "1", 1, "7")}}
+	mended := state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 2, 2, "7")},
+		Groups: []state.GroupChange{groupChange(t, "1", 1, "7")}}
 	wantLost(t, "over what was not void", g.write(mended))
 	mended.Items[0].Was.Void = true
 	g.mustWrite("the same version", mended)
@@ -180,11 +186,15 @@ func voidContributions(t *testing.T, g *storeCheck) {
 
 // Each write of a call is applied completely or not at all, whatever the results of the others.
 func writesAreWhole(t *testing.T, g *storeCheck) {
-	g.mustWrite("the first", state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{groupChange(t, "1", 1, "1")}})
+	g.mustWrite("the first", state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 0, 1, "1")},
+		Groups: []state.GroupChange{groupChange(t, "1", 1, "1")}})
 	rs, err := g.Contribute(t.Context(), g.target, []state.GroupWrite{
-		{Items: []state.ContributionWrite{countItem(t, "b", 0, 1, "2")}, Groups: []state.GroupChange{groupChange(t, "1", 1, "2")}},
-		{Items: []state.ContributionWrite{countItem(t, "c", 0, 1, "4"), countItem(t, "a", 0, 2, "4")}, Groups: []state.GroupChange{groupChange(t, "1", 2, "8"), groupChange(t, "3", 1, "8")}},
-		{Items: []state.ContributionWrite{countItem(t, "d", 0, 1, "16")}, Groups: []state.GroupChange{groupChange(t, "2", 1, "16")}},
+		{Items: []state.ContributionWrite{countItem(t, "b", 0, 1, "2")},
+			Groups: []state.GroupChange{groupChange(t, "1", 1, "2")}},
+		{Items: []state.ContributionWrite{countItem(t, "c", 0, 1, "4"), countItem(t, "a", 0, 2, "4")},
+			Groups: []state.GroupChange{groupChange(t, "1", 2, "8"), groupChange(t, "3", 1, "8")}},
+		{Items: []state.ContributionWrite{countItem(t, "d", 0, 1, "16")},
+			Groups: []state.GroupChange{groupChange(t, "2", 1, "16")}},
 	})
 	must(t, err)
 	checkEqual(t, "results", rs, []view.Result{{}, {Lost: true}, {}})
@@ -232,7 +242,8 @@ func leastAndGreatest(t *testing.T, g *storeCheck) {
 	kinds := map[string]state.MemberKind{"lo": state.Min, "hi": state.Max}
 	step := func(what, want string, changes ...[3]string) {
 		t.Helper()
-		c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1), Members: memberChanges(t, kinds, changes...)}
+		c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1),
+			Members: memberChanges(t, kinds, changes...)}
 		for _, ch := range changes {
 			if c.Shares++; ch[0] == "-" {
 				c.Shares -= 2
@@ -242,14 +253,18 @@ func leastAndGreatest(t *testing.T, g *storeCheck) {
 		g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"}` + want + `}`)
 	}
 	step("one", `,"hi":{"N":"9"},"lo":{"N":"9"}`, [3]string{"+", "a", `{"N":"9"}`})
-	step("less and more", `,"hi":{"N":"10"},"lo":{"N":"-2.5"}`, [3]string{"+", "b", `{"N":"10"}`}, [3]string{"+", "c", `{"N":"-2.5"}`})
+	step("less and more", `,"hi":{"N":"10"},"lo":{"N":"-2.5"}`, [3]string{"+", "b", `{"N":"10"}`},
+		[3]string{"+", "c", `{"N":"-2.5"}`})
 	step("the greatest twice", `,"hi":{"N":"10"},"lo":{"N":"-2.5"}`, [3]string{"+", "d", `{"N":"10.0"}`})
 	step("the greatest once again", `,"hi":{"N":"10"},"lo":{"N":"-2.5"}`, [3]string{"-", "b", `{"N":"10"}`})
 	step("the least goes", `,"hi":{"N":"10"},"lo":{"N":"9"}`, [3]string{"-", "c", `{"N":"-2.5"}`})
 	step("a text is below all numbers", `,"hi":{"N":"10"},"lo":{"S":"x\u0000y"}`, [3]string{"+", "e", `{"S":"x\u0000y"}`})
-	step("it goes, and so does the greatest", `,"hi":{"N":"9"},"lo":{"N":"9"}`, [3]string{"-", "e", `{"S":"x\u0000y"}`}, [3]string{"-", "d", `{"N":"10"}`})
-	step("one replaces the other", `,"hi":{"N":"1"},"lo":{"N":"1"}`, [3]string{"-", "a", `{"N":"9"}`}, [3]string{"+", "a", `{"N":"1"}`})
-	g.writeGroups("a share without a member", state.GroupChange{Row: groupRow(t, "g", "1"), Shares: 1, Version: version(t, 1)})
+	step("it goes, and so does the greatest", `,"hi":{"N":"9"},"lo":{"N":"9"}`, [3]string{"-", "e", `{"S":"x\u0000y"}`},
+		[3]string{"-", "d", `{"N":"10"}`})
+	step("one replaces the other", `,"hi":{"N":"1"},"lo":{"N":"1"}`, [3]string{"-", "a", `{"N":"9"}`},
+		[3]string{"+", "a", `{"N":"1"}`})
+	g.writeGroups("a share without a member", state.GroupChange{Row: groupRow(t, "g", "1"), Shares: 1,
+		Version: version(t, 1)})
 	step("no member is left", ``, [3]string{"-", "a", `{"N":"1"}`})
 }
 
@@ -257,12 +272,14 @@ func differentValues(t *testing.T, g *storeCheck) {
 	kinds := map[string]state.MemberKind{"buyers": state.Distinct}
 	step := func(want string, changes ...[3]string) {
 		t.Helper()
-		c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1), Members: memberChanges(t, kinds, changes...)}
+		c := state.GroupChange{Row: groupRow(t, "g", "1"), Version: version(t, 1),
+			Members: memberChanges(t, kinds, changes...)}
 		g.writeGroups(want, c)
 		g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"}` + want + `}`)
 	}
 	g.writeGroups("a share that stays", state.GroupChange{Row: groupRow(t, "g", "1"), Shares: 1, Version: version(t, 1)})
-	step(`,"buyers":{"N":"2"}`, [3]string{"+", "a", `{"S":"x"}`}, [3]string{"+", "b", `{"S":"x"}`}, [3]string{"+", "c", `{"S":"y"}`})
+	step(`,"buyers":{"N":"2"}`, [3]string{"+", "a", `{"S":"x"}`}, [3]string{"+", "b", `{"S":"x"}`},
+		[3]string{"+", "c", `{"S":"y"}`})
 	step(`,"buyers":{"N":"2"}`, [3]string{"-", "a", `{"S":"x"}`})
 	step(`,"buyers":{"N":"2"}`, [3]string{"-", "a", `{"S":"x"}`}) // the member was removed already
 	step(`,"buyers":{"N":"2"}`, [3]string{"+", "b", `{"S":"x"}`}) // the member was added already
@@ -313,17 +330,20 @@ func groupsHaveOneOwner(t *testing.T, g *storeCheck) {
 			t.Errorf("the item counts all the same: %v", c)
 		}
 	}
-	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"text":{"S":"theirs"}}`, `{"PK":{"S":"g"},"SK":{"S":"3"},"orders":{"N":"1"},"revenue":{"N":"1"}}`)
+	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"text":{"S":"theirs"}}`,
+		`{"PK":{"S":"g"},"SK":{"S":"3"},"orders":{"N":"1"},"revenue":{"N":"1"}}`)
 }
 
 // Each process sees the writes of the other. Only one of two conflicting writes succeeds.
 func groupsOfTwoProcesses(t *testing.T, g *storeCheck) {
-	g.mustWrite("one", state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 0, 1, "1")}, Groups: []state.GroupChange{groupChange(t, "1", 1, "1")}})
+	g.mustWrite("one", state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 0, 1, "1")},
+		Groups: []state.GroupChange{groupChange(t, "1", 1, "1")}})
 	other := g.reopen()
 	if v := other.contribution("a").Version; v != version(t, 1) {
 		t.Fatalf("the other process sees version %s", v)
 	}
-	two := state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 1, 2, "3")}, Groups: []state.GroupChange{groupChange(t, "1", 0, "2")}}
+	two := state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 1, 2, "3")},
+		Groups: []state.GroupChange{groupChange(t, "1", 0, "2")}}
 	other.mustWrite("the other", two)
 	wantLost(t, "both", g.write(two))
 	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"3"}}`)

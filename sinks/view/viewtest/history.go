@@ -132,7 +132,8 @@ func (h history) check(t *testing.T, s Store, suite Suite, at view.Target, when 
 		}
 		found, err := in.StoredRows(t.Context(), at, []state.Row{rowOf(t, newest)})
 		if err != nil || !found[0].Exists || found[0].Tombstone != newest.Tombstone || found[0].Version != newest.Version {
-			t.Errorf("%s the row %s is %+v (%v), want version %s, a tombstone: %v", when, sk, found, err, newest.Version, newest.Tombstone)
+			t.Errorf("%s the row %s is %+v (%v), want version %s, a tombstone: %v", when, sk, found, err, newest.Version,
+				newest.Tombstone)
 		}
 	}
 	checkEqual(t, "rows "+when, rows(t, s, at.Table, view.Query{}), want)

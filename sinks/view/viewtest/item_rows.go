@@ -90,7 +90,8 @@ func (s itemRowsCheck) replaces() {
 	two := s.contribution(2, "y", "z")
 	s.want("other rows", s.write("i", one, two), false, "y", "z")
 	s.want("rows after an older contribution", s.write("i", one, s.contribution(3, "x")), true, "y", "z")
-	if got := s.storeCheck.contribution("i"); got.Version != two.Version || !slices.EqualFunc(got.Shares, two.Shares, state.Share.Equal) {
+	if got := s.storeCheck.contribution("i"); got.Version != two.Version ||
+		!slices.EqualFunc(got.Shares, two.Shares, state.Share.Equal) {
 		s.t.Errorf("stored is %+v, want %+v", got, two)
 	}
 	gone := s.contribution(4)
@@ -120,7 +121,8 @@ func (s itemRowsCheck) otherItems() {
 	checkPermanent(s.t, "a row of another item", r.Err)
 	s.wantRows("nothing of the write is left", "x")
 	s.want("its row", s.write("j", state.Contribution{}, s.contribution(9, "y")), false, "x", "y")
-	wrong := state.ItemRowsWrite{Source: "j", Was: s.contribution(9, "y"), Now: s.contribution(10), Deletes: []state.Row{s.row("y"), s.row("x"), s.row("nothing")}}
+	wrong := state.ItemRowsWrite{Source: "j", Was: s.contribution(9, "y"), Now: s.contribution(10),
+		Deletes: []state.Row{s.row("y"), s.row("x"), s.row("nothing")}}
 	s.want("a delete of a row of another item", s.replace(wrong), false, "x")
 }
 
@@ -129,8 +131,10 @@ func (s itemRowsCheck) otherSinks() {
 	two := s.target
 	two.View = "two"
 	other := itemRowsCheck{s.withTarget(two)}
-	wantForeign(s.t, "a row of another sink", other.write("i", state.Contribution{}, s.contribution(2, "x")).Err, s.target, s.row("x"))
-	s.want("a delete of a row of another sink", other.replace(state.ItemRowsWrite{Source: "i", Now: s.contribution(2), Deletes: []state.Row{s.row("x")}}), false, "x")
+	wantForeign(s.t, "a row of another sink", other.write("i", state.Contribution{}, s.contribution(2, "x")).Err, s.target,
+		s.row("x"))
+	s.want("a delete of a row of another sink", other.replace(state.ItemRowsWrite{Source: "i", Now: s.contribution(2),
+		Deletes: []state.Row{s.row("x")}}), false, "x")
 }
 
 // A row of another birth makes the whole call fail fatally.
@@ -246,7 +250,9 @@ var errDied = pipeline.Transient(errors.New("the process died"))
 // MaxActions returns a low limit, so that every store needs several transactions.
 func (p *interruptedStore) MaxActions() int { return 5 }
 
-func (p *interruptedStore) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.ItemRowsWrite) ([]view.Result, error) {
+func (p *interruptedStore) ReplaceItemRows(
+	ctx context.Context, t view.Target, ws []state.ItemRowsWrite,
+) ([]view.Result, error) {
 	if p.writesLeft == 0 {
 		if p.interrupt == nil {
 			return nil, errDied

@@ -13,7 +13,8 @@ import (
 // directions. It checks this before and after elements move within the partition and leave it.
 func (s itemRowsCheck) inShards() {
 	const shards, items = 4, 9
-	sink := s.linesView(view.Options{Store: s, Shards: shards, ForEach: sinktest.LinesBy("")}, "P#{@shard}", "{each}#{@key}#{@each}")
+	sink := s.linesView(view.Options{Store: s, Shards: shards, ForEach: sinktest.LinesBy("")}, "P#{@shard}",
+		"{each}#{@key}#{@each}")
 	p := view.Partition{Table: s.target.Table, Keys: view.ShardKeys(shards, "P#", "")}
 	var before, after []sinktest.Record
 	var sortKeysBefore, sortKeysAfter []string

@@ -59,7 +59,9 @@ func neighbours(own view.Target) (others []view.Target) {
 
 // listed returns the sorted texts of all entries of a listing. It lists the entries several times, each time divided
 // into another number of segments. It fails the test if the results differ, or if one segment has all of many entries.
-func listed[T any](c *listerCheck, list func(context.Context, state.Listing) iter.Seq2[T, error], text func(T) string) []string {
+func listed[T any](
+	c *listerCheck, list func(context.Context, state.Listing) iter.Seq2[T, error], text func(T) string,
+) []string {
 	c.t.Helper()
 	var want []string
 	for _, segments := range []int{0, 1, 2, 7, 40} {
@@ -67,7 +69,8 @@ func listed[T any](c *listerCheck, list func(context.Context, state.Listing) ite
 		maxInSegment := 0
 		for segment := range max(segments, 1) {
 			before := len(got)
-			for _, v := range all(c.t, list(c.t.Context(), state.Listing{Segment: segment, Segments: segments, Spend: c.spend})) {
+			for _, v := range all(c.t, list(c.t.Context(),
+				state.Listing{Segment: segment, Segments: segments, Spend: c.spend})) {
 				got = append(got, text(v))
 			}
 			maxInSegment = max(maxInSegment, len(got)-before)
@@ -81,7 +84,8 @@ func listed[T any](c *listerCheck, list func(context.Context, state.Listing) ite
 			c.t.Errorf("one of %d segments has all %d entries", segments, len(got))
 		}
 	}
-	for _, l := range []state.Listing{{Segment: 1}, {Segment: 2, Segments: 2}, {Segment: -1, Segments: 2}, {Segments: -1}} {
+	for _, l := range []state.Listing{{Segment: 1}, {Segment: 2, Segments: 2}, {Segment: -1, Segments: 2},
+		{Segments: -1}} {
 		failed := false
 		for _, err := range list(c.t.Context(), l) {
 			failed = err != nil
@@ -123,7 +127,8 @@ func listsRows(t *testing.T, c *listerCheck) {
 		m := putRow(t, pk, sk, sequence, text)
 		m.Source = item.Key(fmt.Sprintf("item-%d", sequence))
 		if target.View == own.View && target.Pipeline == own.Pipeline {
-			want = append(want, fmt.Sprint(pk, "/", sk, " ", m.Version, " ", m.Source, " one ", target.Birth, " ", text[:4], len(text)))
+			want = append(want, fmt.Sprint(pk, "/", sk, " ", m.Version, " ", m.Source, " one ", target.Birth, " ", text[:4],
+				len(text)))
 		}
 		return m
 	}
@@ -148,7 +153,10 @@ func listsRows(t *testing.T, c *listerCheck) {
 	before.Birth = "b0"
 	apply(before, add(before, "former", "1", 1, "text"))
 
-	got := listed(c, func(ctx context.Context, l state.Listing) iter.Seq2[view.Row, error] { return c.ListRows(ctx, own, l) }, func(r view.Row) string {
+	got := listed(c, func(ctx context.Context, l state.Listing) iter.Seq2[view.Row,
+		error] {
+		return c.ListRows(ctx, own, l)
+	}, func(r view.Row) string {
 		pk, _ := r.PK.Text()
 		sk, _ := r.SK.Text()
 		v, _ := r.Item.Get("text")
@@ -189,19 +197,23 @@ func listsGuards(t *testing.T, c *listerCheck) {
 			key = longKey(t, i)
 		}
 		w := claim(key, fmt.Sprint(i))
-		ws, want = append(ws, w), append(want, fmt.Sprint(key, w.Guard), fmt.Sprint(w.Rows[0].Row, claimText(w.Rows[0].Claim)), fmt.Sprint(key, " has ", w.Rows[0].Row))
+		ws, want = append(ws, w), append(want, fmt.Sprint(key, w.Guard),
+			fmt.Sprint(w.Rows[0].Row, claimText(w.Rows[0].Claim)), fmt.Sprint(key, " has ", w.Rows[0].Row))
 	}
 	second := claim("waits", "0")
 	rowWrite := &second.Rows[0]
 	rowWrite.Was, rowWrite.Revision, rowWrite.Owner = "one0", "two0", ws[0].Rows[0].Claim
-	ws, want = append(ws, second), append(want, fmt.Sprint("waits", second.Guard), fmt.Sprint(rowWrite.Row, claimText(rowWrite.Claim)))
+	ws, want = append(ws, second), append(want, fmt.Sprint("waits", second.Guard),
+		fmt.Sprint(rowWrite.Row, claimText(rowWrite.Claim)))
 	ws = append(ws, claim("leaves", "left"),
 		state.ItemWrite{Source: "none", Guard: state.Guard{Version: version(t, 1)}},
 		state.ItemWrite{Source: "void", Guard: state.Guard{Version: version(t, 1), Void: true}})
 	settle(own, ws...)
 	leavingWrite := claim("leaves", "left").Rows[0]
-	leavingWrite.Was, leavingWrite.Revision, leavingWrite.Claim, leavingWrite.Owner = leavingWrite.Revision, "", state.Claim{}, state.Claim{}
-	settle(own, state.ItemWrite{Source: "leaves", Was: version(t, 1), Guard: state.Guard{Version: version(t, 2)}, Rows: []state.RowClaimsWrite{leavingWrite}})
+	leavingWrite.Was, leavingWrite.Revision, leavingWrite.Claim, leavingWrite.Owner = leavingWrite.Revision, "",
+		state.Claim{}, state.Claim{}
+	settle(own, state.ItemWrite{Source: "leaves", Was: version(t, 1), Guard: state.Guard{Version: version(t, 2)},
+		Rows: []state.RowClaimsWrite{leavingWrite}})
 	before := own
 	before.Birth = "b"
 	for i, other := range append(neighbours(own), before) {
@@ -246,7 +258,8 @@ func listsContributions(t *testing.T, c *listerCheck) {
 	}
 	void := countItem(t, "void", 0, 1, "")
 	void.Now.Void = true
-	contribute(own, append(ws, countItem(t, "none", 0, 1, ""), void, countItem(t, "leaves", 0, 1, "1"), countItem(t, "leaves", 1, 2, ""))...)
+	contribute(own, append(ws, countItem(t, "none", 0, 1, ""), void, countItem(t, "leaves", 0, 1, "1"),
+		countItem(t, "leaves", 1, 2, ""))...)
 	before := own
 	before.Birth = "b"
 	for i, other := range append(neighbours(own), before) {
@@ -262,7 +275,8 @@ func listsContributions(t *testing.T, c *listerCheck) {
 
 // groupValues are the values of the groups in these checks.
 var groupValues = []view.Value{
-	{Name: "least", Of: "min"}, {Name: "orders", Of: "count"}, {Name: "greatest", Of: "max"}, {Name: "revenue", Of: "sum"}, {Name: "different", Of: "distinct"},
+	{Name: "least", Of: "min"}, {Name: "orders", Of: "count"}, {Name: "greatest", Of: "max"}, {Name: "revenue", Of: "sum"},
+	{Name: "different", Of: "distinct"},
 }
 
 // changeGroups changes groups of a target.
@@ -325,7 +339,8 @@ func listsGroups(t *testing.T, c *listerCheck) {
 	own.Birth = "b1"
 	var want []string
 	text := func(birth, sk string, shares int, amount string) string {
-		return fmt.Sprintf(`%s %s %s shares %d orders=%d revenue=%s {"PK":{"S":"%s"},"SK":{"S":"1"},"orders":{"N":"%d"},"revenue":{"N":"%s"}}`,
+		return fmt.Sprintf(
+			`%s %s %s shares %d orders=%d revenue=%s {"PK":{"S":"%s"},"SK":{"S":"1"},"orders":{"N":"%d"},"revenue":{"N":"%s"}}`,
 			groupRow(t, sk, "1"), birth, version(t, 1), shares, shares, amount, sk, shares, amount)
 	}
 	for i := range manyEntries {
@@ -344,9 +359,11 @@ func listsGroups(t *testing.T, c *listerCheck) {
 	slices.Sort(want)
 	checkEqual(t, "groups", c.groups(own), want)
 
-	first, err := c.ReadGroups(t.Context(), own, groupValues, []state.Row{groupRow(t, "other0", "1"), groupRow(t, "sk1", "1"), groupRow(t, "gone", "1")})
+	first, err := c.ReadGroups(t.Context(), own, groupValues,
+		[]state.Row{groupRow(t, "other0", "1"), groupRow(t, "sk1", "1"), groupRow(t, "gone", "1")})
 	must(t, err)
-	if first[0].Row != "" || first[2].Row != "" || first[0].Revision != "" || first[2].Revision != "" || first[1].Shares != 2 {
+	if first[0].Row != "" || first[2].Row != "" || first[0].Revision != "" || first[2].Revision != "" ||
+		first[1].Shares != 2 {
 		t.Errorf("the rows of another sink, of a group, and of none: %+v", first)
 	}
 	c.changeGroups(own, groupAt(t, "sk1", 0, "0"))
@@ -361,7 +378,8 @@ func listsMembers(t *testing.T, c *listerCheck) {
 	own := groupTarget
 	own.Birth = "b1"
 	longText, longID := strings.Repeat("long", 300), strings.Repeat("i", 400)
-	values := map[string]string{"1": sortable(t, `{"N":"1"}`), "20": sortable(t, `{"N":"20"}`), "a": sortable(t, `{"S":"a\u0000b\u0001"}`), "long": sortable(t, `{"S":"`+longText+`"}`)}
+	values := map[string]string{"1": sortable(t, `{"N":"1"}`), "20": sortable(t, `{"N":"20"}`),
+		"a": sortable(t, `{"S":"a\u0000b\u0001"}`), "long": sortable(t, `{"S":"`+longText+`"}`)}
 	member := func(name string, kind state.MemberKind, value, id string) state.Member {
 		return state.Member{Name: name, Kind: kind, Value: values[value], ID: id}
 	}
@@ -369,13 +387,15 @@ func listsMembers(t *testing.T, c *listerCheck) {
 		member("least", state.Min, "1", "x"), member("least", state.Min, "1", "y"), member("least", state.Min, "20", longID),
 		member("greatest", state.Max, "1", "x"), member("greatest", state.Max, "20", "z"),
 		member("different", state.Distinct, "a", "x"), member("different", state.Distinct, "a", "y"),
-		member("different", state.Distinct, "long", longID), member("different", state.Distinct, "long", "x"), member("different", state.Distinct, "1", "x"),
+		member("different", state.Distinct, "long", longID), member("different", state.Distinct, "long", "x"),
+		member("different", state.Distinct, "1", "x"),
 	}
 	written := slices.Clone(inOrder)
 	slices.Reverse(written)
 	want := make([]string, 0, manyEntries)
 	text := func(birth, sk string, shares int, members []state.Member) string {
-		g := view.Group{Row: groupRow(t, sk, "1"), Birth: birth, Shares: int64(shares), Version: version(t, 1), Members: members}
+		g := view.Group{Row: groupRow(t, sk, "1"), Birth: birth, Shares: int64(shares), Version: version(t, 1),
+			Members: members}
 		return strings.TrimSuffix(groupText(g), " null")
 	}
 	withoutAmounts := func(sk string, shares int64, ms ...state.Member) state.GroupChange {
@@ -391,7 +411,8 @@ func listsMembers(t *testing.T, c *listerCheck) {
 	for i := range removed {
 		removed[i].Remove = true
 	}
-	c.changeGroups(own, withoutAmounts("again", 1, inOrder...), withoutAmounts("again", -1), withoutAmounts("again", 1, inOrder[1]))
+	c.changeGroups(own, withoutAmounts("again", 1, inOrder...), withoutAmounts("again", -1),
+		withoutAmounts("again", 1, inOrder[1]))
 	want = append(want, text("b1", "again", 1, inOrder[1:2]))
 	c.changeGroups(own, withoutAmounts("empty", 1, inOrder...), withoutAmounts("empty", 0, removed...))
 	want = append(want, text("b1", "empty", 1, nil))
@@ -468,8 +489,9 @@ func count[T any](seq iter.Seq2[T, error]) (n int, err error) {
 func spendsUnits(t *testing.T, c *listerCheck) {
 	apply(t, c, target, putRow(t, "a", "1", 1, strings.Repeat("x", 80<<10)))
 	c.withTarget(groupTarget).mustWrite("a group", state.GroupWrite{
-		Items:  []state.ContributionWrite{countItem(t, "a", 0, 1, strings.Repeat("1", 80<<10))},
-		Groups: []state.GroupChange{groupChange(t, "1", 1, "1", state.Member{Name: "least", Kind: state.Min, Value: sortable(t, `{"N":"1"}`), ID: "a"})},
+		Items: []state.ContributionWrite{countItem(t, "a", 0, 1, strings.Repeat("1", 80<<10))},
+		Groups: []state.GroupChange{groupChange(t, "1", 1, "1",
+			state.Member{Name: "least", Kind: state.Min, Value: sortable(t, `{"N":"1"}`), ID: "a"})},
 	})
 	never := target
 	never.View = "never"
@@ -481,7 +503,8 @@ func spendsUnits(t *testing.T, c *listerCheck) {
 			return nil
 		}})
 		must(t, err)
-		if least := map[bool]int64{true: 90, false: 0}[c.billed && what != "groups"]; spent.Load() < least || !c.billed && spent.Load() > 0 {
+		if least := map[bool]int64{true: 90, false: 0}[c.billed && what != "groups"]; spent.Load() < least || !c.billed &&
+			spent.Load() > 0 {
 			t.Errorf("%s cost %d tenths of a unit", what, spent.Load())
 		}
 		if what == "groups" && c.billed && spent.Load() < 10 { // the row and its members

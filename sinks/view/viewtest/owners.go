@@ -104,12 +104,14 @@ func newSink(t *testing.T, s StateStore, kind, name, pipe, birth string) planned
 	var err error
 	if kind == "Group" {
 		sink, err = view.NewAggregate(view.AggregateOptions{
-			Name: name, Pipeline: pipe, Birth: birth, Table: target.Name, Store: s, PK: attribute("PK", "r"), SK: attribute("SK", key),
+			Name: name, Pipeline: pipe, Birth: birth, Table: target.Name, Store: s, PK: attribute("PK", "r"),
+			SK:     attribute("SK", key),
 			Values: []view.Value{{Name: "n", Of: "count"}, {Name: "status", Of: "max", Path: "Status"}},
 		})
 	} else {
 		sink, err = view.New(view.Options{
-			Name: name, Pipeline: pipe, Birth: birth, Table: target.Name, Store: s, PK: attribute("PK", "r"), SK: attribute("SK", key),
+			Name: name, Pipeline: pipe, Birth: birth, Table: target.Name, Store: s, PK: attribute("PK", "r"),
+			SK:         attribute("SK", key),
 			Attributes: []view.Attribute{attribute("status", "{Status}")}, InPlace: kind == "GuardsItselfInPlace",
 		})
 	}
@@ -135,7 +137,8 @@ func checkOwner(t *testing.T, s StateStore, first, second plannedSink, other [2]
 		if !ok {
 			t.Fatalf("the second sink's change %d: got %v, want a ForeignRowError", change, err)
 		}
-		want := fmt.Sprintf(`view %q of pipeline %q: the row PK="r" SK="a,1" of table %s belongs to the view "one" of pipeline "test": give one of the two another table or another row key`,
+		want := fmt.Sprintf(
+			`view %q of pipeline %q: the row PK="r" SK="a,1" of table %s belongs to the view "one" of pipeline "test": give one of the two another table or another row key`,
 			other[0], other[1], foreign.Target.Name)
 		checkPermanent(t, "the second sink", err, want)
 	}

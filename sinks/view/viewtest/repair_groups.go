@@ -12,7 +12,8 @@ import (
 )
 
 // repairedValues are the values of the group in share and replaceAmount.
-var repairedValues = []view.Value{{Name: "revenue", Of: "sum"}, {Name: "lo", Of: "min"}, {Name: "hi", Of: "max"}, {Name: "different", Of: "distinct"}}
+var repairedValues = []view.Value{{Name: "revenue", Of: "sum"}, {Name: "lo", Of: "min"}, {Name: "hi", Of: "max"},
+	{Name: "different", Of: "distinct"}}
 
 // testGroup returns the row of the group g 1.
 func (s *repairCheck) testGroup() state.Row { return groupRow(s.t, "g", "1") }
@@ -71,11 +72,14 @@ func (s *repairCheck) wantGroup(what string, amounts ...string) {
 		right := s.expectedGroup(amounts...)
 		revenue := item.StringValue("").AppendDynamoDBJSON(nil)
 		revenue = right.Sums[0].Amount.Value().AppendDynamoDBJSON(revenue[:0])
-		want = []string{fmt.Sprintf(`{"PK":{"S":"g"},"SK":{"S":"1"},"different":{"N":"%d"},"hi":{"N":"%s"},"lo":{"N":"%s"},"revenue":%s}`, len(amounts), hi, lo, revenue)}
+		want = []string{fmt.Sprintf(
+			`{"PK":{"S":"g"},"SK":{"S":"1"},"different":{"N":"%d"},"hi":{"N":"%s"},"lo":{"N":"%s"},"revenue":%s}`, len(amounts),
+			hi, lo, revenue)}
 		stored := s.readGroup()
 		checkEqual(s.t, what+": members", memberTexts(stored.Members), memberTexts(right.Members))
 		if stored.Shares != right.Shares || stored.Revision == "" {
-			s.t.Errorf("%s: the group has %d shares and the revision %q, want %d shares", what, stored.Shares, stored.Revision, right.Shares)
+			s.t.Errorf("%s: the group has %d shares and the revision %q, want %d shares", what, stored.Shares, stored.Revision,
+				right.Shares)
 		}
 	}
 	checkEqual(s.t, what+": rows", rows(s.t, s.StateStore, s.target.Table, view.Query{}), want)
@@ -123,7 +127,8 @@ func repairsOfGroups(t *testing.T, s *repairCheck) {
 				s.wantGroup(name, "5", "7")
 				wantLost(t, name+" again", s.repairGroup(was, now))
 				s.writeGroups(name, state.GroupChange{
-					Row: s.testGroup(), Shares: 0, Version: version(t, 6), Sums: []state.Increment{{Name: "revenue", Amount: number(t, "0")}},
+					Row: s.testGroup(), Shares: 0, Version: version(t, 6),
+					Sums: []state.Increment{{Name: "revenue", Amount: number(t, "0")}},
 				})
 				s.count(name, false, "5")
 			} else {
@@ -158,7 +163,8 @@ func repairsOfLargeGroups(t *testing.T, s *repairCheck) {
 	now.Sums[0].Amount = number(t, long)
 	wantDone(t, "", s.repairGroup(s.readGroup(), now))
 	s.writeGroups("on a long sum", state.GroupChange{
-		Row: s.testGroup(), Shares: 1, Version: version(t, 6), Sums: []state.Increment{{Name: "revenue", Amount: number(t, "1")}},
+		Row: s.testGroup(), Shares: 1, Version: version(t, 6),
+		Sums: []state.Increment{{Name: "revenue", Amount: number(t, "1")}},
 	})
 	if got := fmt.Sprint(s.readGroup().Sums[0].Amount); got != long[:40]+"8" {
 		t.Errorf("the long sum is %s", got)
@@ -174,9 +180,10 @@ func groupRepairsRace(t *testing.T, s *repairCheck) {
 			event func(was view.Group)
 			then  []string
 		}{
-			"a change":           {func(view.Group) { other.count("a change", true, "8") }, []string{"5", "7", "8"}},
-			"a change in place":  {func(view.Group) { other.addInPlace() }, nil},
-			"another repair":     {func(was view.Group) { other.repairGroup(was, s.expectedGroup("1", "2", "3")) }, []string{"1", "2", "3"}},
+			"a change":          {func(view.Group) { other.count("a change", true, "8") }, []string{"5", "7", "8"}},
+			"a change in place": {func(view.Group) { other.addInPlace() }, nil},
+			"another repair": {func(was view.Group) { other.repairGroup(was, s.expectedGroup("1", "2", "3")) },
+				[]string{"1", "2", "3"}},
 			"a repair to no row": {func(was view.Group) { other.repairGroup(was, view.Group{Row: s.testGroup()}) }, []string{}},
 			"the last goes":      {func(view.Group) { other.count("the last goes", false, "5", "7") }, []string{}},
 		} {
@@ -217,7 +224,8 @@ func groupRepairsRace(t *testing.T, s *repairCheck) {
 func (s *repairCheck) addInPlace() {
 	s.t.Helper()
 	s.writeGroups("a change in place", state.GroupChange{
-		Row: s.testGroup(), Shares: 1, Version: version(s.t, 6), Sums: []state.Increment{{Name: "revenue", Amount: number(s.t, "100")}},
+		Row: s.testGroup(), Shares: 1, Version: version(s.t, 6),
+		Sums: []state.Increment{{Name: "revenue", Amount: number(s.t, "100")}},
 	})
 }
 

@@ -184,7 +184,9 @@ var repairedKinds = map[string]func(t *testing.T, sk string) view.Mutation{
 // eachRepair calls check with every pair of a stored kind and a repaired kind. Each pair has a key of its own that
 // begins with name. The row of the stored kind is stored already; was is the row as it was read. v is the version of
 // the repaired row.
-func (s *repairCheck) eachRepair(name string, check func(what string, was view.StoredRow, now view.Mutation, v record.Version)) {
+func (s *repairCheck) eachRepair(
+	name string, check func(what string, was view.StoredRow, now view.Mutation, v record.Version),
+) {
 	s.t.Helper()
 	apply(s.t, s, s.target, putRow(s.t, "b", "1", 1, "another row")) // creates the table
 	for wasName, wasOf := range storedKinds {
@@ -271,7 +273,8 @@ func rowRepairsRace(t *testing.T, s *repairCheck) {
 						return
 					}
 					wantLost(t, what, r)
-					if after := s.read(now); !after.Matches(&before) || rowText(after) == mutationText(now, after.Version) && now.Attributes != nil {
+					if after := s.read(now); !after.Matches(&before) || rowText(after) == mutationText(now, after.Version) &&
+						now.Attributes != nil {
 						t.Errorf("%s: stored is %s", what, rowText(after))
 					}
 				})

@@ -42,7 +42,8 @@ func (s *repairCheck) settle(w state.ItemWrite) view.Result {
 // firstClaim returns the first write of an item. The item is the only one that claims the row.
 func firstClaim(c state.Claim, r state.Row) state.ItemWrite {
 	return state.ItemWrite{
-		Source: c.Source, Guard: state.Guard{Version: c.Version, Row: r}, Rows: []state.RowClaimsWrite{{Row: r, Revision: "r1", Claim: c, Owner: c}},
+		Source: c.Source, Guard: state.Guard{Version: c.Version, Row: r},
+		Rows: []state.RowClaimsWrite{{Row: r, Revision: "r1", Claim: c, Owner: c}},
 	}
 }
 
@@ -75,7 +76,8 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 		}
 		wantLost(t, name+", again", s.settle(repair))
 		later := s.claimRepair(item.Key(name), version(t, 5), row(name), "newer")
-		later.Guard.Version, later.Rows[0].Claim.Version, later.Rows[0].Owner.Version = version(t, 6), version(t, 6), version(t, 6)
+		later.Guard.Version, later.Rows[0].Claim.Version, later.Rows[0].Owner.Version = version(t, 6), version(t, 6),
+			version(t, 6)
 		wantDone(t, name+", then a newer change", s.settle(later))
 		s.wantGuards([]item.Key{item.Key(name)}, state.Guard{Version: version(t, 6), Row: row(name)})
 	}
@@ -89,7 +91,8 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 	})
 	putBack()
 	s.wantSettle(".", state.ItemWrite{
-		Source: "extra", Was: version(t, 6), Guard: state.Guard{Version: version(t, 6)}, Rows: []state.RowClaimsWrite{{Row: row("extra")}},
+		Source: "extra", Was: version(t, 6), Guard: state.Guard{Version: version(t, 6)},
+		Rows: []state.RowClaimsWrite{{Row: row("extra")}},
 	})
 	if got := s.readRow(row("extra")); got.Exists {
 		t.Errorf("the extra row is %s", rowText(got))
@@ -112,7 +115,8 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 	other.View = "two"
 	theirs := theirRow(t, "r", "taken")
 	apply(t, s, other, theirs)
-	wantForeign(t, "another sink's row", s.settle(s.claimRepair("taken", version(t, 5), row("taken"), "right")).Err, other, row("taken"))
+	wantForeign(t, "another sink's row", s.settle(s.claimRepair("taken", version(t, 5), row("taken"), "right")).Err, other,
+		row("taken"))
 	if got := s.readRow(row("taken")); got.View != "two" || got.Version != theirs.Version {
 		t.Errorf("the other sink's row is %+v", got)
 	}
@@ -180,7 +184,9 @@ const (
 
 // contributionRepair returns the write that replaces the shares of a contribution, keeps its version, and makes the
 // change c of its group.
-func contributionRepair(t *testing.T, image item.Key, at record.Version, was, now []state.Share, c state.GroupChange) state.GroupWrite {
+func contributionRepair(
+	t *testing.T, image item.Key, at record.Version, was, now []state.Share, c state.GroupChange,
+) state.GroupWrite {
 	t.Helper()
 	stored := state.Contribution{Version: at, Since: version(t, 1), Shares: was}
 	if at.IsZero() {
@@ -223,27 +229,32 @@ func groupJSON(amounts ...int) string {
 		total += a
 		different[a] = true
 	}
-	return fmt.Sprintf(`{"PK":{"S":"g"},"SK":{"S":"1"},"different":{"N":"%d"},"hi":{"N":"%d"},"lo":{"N":"%d"},"revenue":{"N":"%d"}}`,
+	return fmt.Sprintf(
+		`{"PK":{"S":"g"},"SK":{"S":"1"},"different":{"N":"%d"},"hi":{"N":"%d"},"lo":{"N":"%d"},"revenue":{"N":"%d"}}`,
 		len(different), amounts[len(amounts)-1], amounts[0], total)
 }
 
 // A repair of a contribution keeps the version. If two repairs read the same shares, the second one is lost.
 func repairsOfContributions(t *testing.T, s *repairCheck) {
 	s.mustWrite("another item", state.GroupWrite{
-		Items:  []state.ContributionWrite{{Source: "b", Now: state.Contribution{Version: version(t, 1), Shares: share(t, "8")}}},
+		Items: []state.ContributionWrite{{Source: "b",
+			Now: state.Contribution{Version: version(t, 1), Shares: share(t, "8")}}},
 		Groups: []state.GroupChange{replaceAmount(t, "b", "", "8")},
 	})
 	s.mustWrite("the wrong amount", state.GroupWrite{
-		Items:  []state.ContributionWrite{{Source: "a", Now: state.Contribution{Version: version(t, 5), Since: version(t, 1), Shares: share(t, wrongShare)}}},
+		Items: []state.ContributionWrite{{Source: "a",
+			Now: state.Contribution{Version: version(t, 5), Since: version(t, 1), Shares: share(t, wrongShare)}}},
 		Groups: []state.GroupChange{replaceAmount(t, "a", "", wrongShare)},
 	})
 	s.wantRows(groupJSON(8, 10))
-	repair := contributionRepair(t, "a", version(t, 5), share(t, wrongShare), share(t, rightShare), replaceAmount(t, "a", wrongShare, rightShare))
+	repair := contributionRepair(t, "a", version(t, 5), share(t, wrongShare), share(t, rightShare),
+		replaceAmount(t, "a", wrongShare, rightShare))
 	s.mustWrite("the repair", repair)
 	s.wantRows(groupJSON(7, 8))
 	wantLost(t, "the repair again", s.write(repair))
 	s.wantRows(groupJSON(7, 8))
-	if c := s.contribution("a"); c.Version != version(t, 5) || len(c.Shares) != 1 || !c.Shares[0].Equal(share(t, rightShare)[0]) {
+	if c := s.contribution("a"); c.Version != version(t, 5) || len(c.Shares) != 1 ||
+		!c.Shares[0].Equal(share(t, rightShare)[0]) {
 		t.Errorf("the contribution is %+v", c)
 	}
 	gone := contributionRepair(t, "a", version(t, 5), share(t, rightShare), nil, replaceAmount(t, "a", rightShare, ""))
@@ -259,7 +270,8 @@ func repairsOfContributions(t *testing.T, s *repairCheck) {
 	wantLost(t, "the unknown item again", s.write(unknown))
 	s.wantRows(groupJSON(7, 8, 9))
 	s.mustWrite("a newer change", state.GroupWrite{
-		Items:  []state.ContributionWrite{{Source: "c", Was: state.Contribution{Version: backfillVersion(t)}, Now: state.Contribution{Version: version(t, 6), Shares: share(t, "11")}}},
+		Items: []state.ContributionWrite{{Source: "c", Was: state.Contribution{Version: backfillVersion(t)},
+			Now: state.Contribution{Version: version(t, 6), Shares: share(t, "11")}}},
 		Groups: []state.GroupChange{replaceAmount(t, "c", "9", "11")},
 	})
 	s.wantRows(groupJSON(7, 8, 11))
@@ -281,7 +293,8 @@ func contributionRepairsRace(t *testing.T, s *repairCheck) {
 		for name, by := range map[string]int{"a newer change": 1, "another repair": 0} {
 			n++
 			store("the wrong amount", s, version(t, n), wrongShare)
-			repair := contributionRepair(t, "a", at, share(t, wrongShare), share(t, rightShare), replaceAmount(t, "a", wrongShare, rightShare))
+			repair := contributionRepair(t, "a", at, share(t, wrongShare), share(t, rightShare),
+				replaceAmount(t, "a", wrongShare, rightShare))
 			n += by
 			runEvent(func() { store(name, other, version(t, n), "12") })
 			wantLost(t, fmt.Sprintf("%s %s", name, moment), s.write(repair))
@@ -289,7 +302,8 @@ func contributionRepairsRace(t *testing.T, s *repairCheck) {
 		}
 	}
 	store("the wrong amount", s, version(t, n+1), wrongShare)
-	repair := contributionRepair(t, "a", at, share(t, wrongShare), share(t, rightShare), replaceAmount(t, "a", wrongShare, rightShare))
+	repair := contributionRepair(t, "a", at, share(t, wrongShare), share(t, rightShare),
+		replaceAmount(t, "a", wrongShare, rightShare))
 	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].write(repair) })
 	s.wantRows(groupJSON(7))
 }

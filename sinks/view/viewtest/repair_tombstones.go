@@ -10,7 +10,8 @@ import (
 // A table that was restored from a backup may have a row that is older than its tombstone. A repair of the row gives it
 // the version of the tombstone. So a change that the tombstone refused does not replace the repaired row.
 func repairsBesideTombstones(t *testing.T, s *repairCheck) {
-	for what, now := range map[string]view.Mutation{"a row": putRow(t, "a", "1", 0, "right"), "a tombstone": tombstone(t, "a", "2", 0)} {
+	for what, now := range map[string]view.Mutation{"a row": putRow(t, "a", "1", 0, "right"),
+		"a tombstone": tombstone(t, "a", "2", 0)} {
 		for _, newest := range []int{5, 7} {
 			sk, _ := now.SK.Text()
 			now := now
@@ -65,7 +66,8 @@ func repairsOfTombstonesAtTheKey(t *testing.T, s *repairCheck) {
 // of the row.
 func (s *repairCheck) wantOrder(what, sk string, now view.Mutation, newest int) {
 	s.t.Helper()
-	checkEqual(s.t, what+", then a late change", apply(s.t, s, s.target, putRow(s.t, "a", sk, newest-1, "late")), []bool{true})
+	checkEqual(s.t, what+", then a late change", apply(s.t, s, s.target, putRow(s.t, "a", sk, newest-1, "late")),
+		[]bool{true})
 	s.wantStored(what+", then a late change", now, now, version(s.t, newest))
 	newer := putRow(s.t, "a", sk, 8, "newer")
 	checkEqual(s.t, what+", then a newer change", apply(s.t, s, s.target, newer), []bool{false})

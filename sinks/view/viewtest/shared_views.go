@@ -19,7 +19,8 @@ func sharedViews() []*testView {
 		if it.Text("Type") != "Order" || it.Text("Status") == "" {
 			return nil, false
 		}
-		row := sinktest.Item{"PK": text("STATUS#" + strings.ToLower(it.Text("Status"))), "SK": text("ORDER"), "order": text(keyOf(it, "PK", "SK"))}
+		row := sinktest.Item{"PK": text("STATUS#" + strings.ToLower(it.Text("Status"))), "SK": text("ORDER"),
+			"order": text(keyOf(it, "PK", "SK"))}
 		addAttribute(row, "any", it["Any"])
 		return row, true
 	}
@@ -107,7 +108,8 @@ func (v *testView) later(a, b sinktest.Record) bool {
 		n, _ := new(big.Int).SetString(cmp.Or(r.Sequence, "0"), 10)
 		return n
 	}
-	return cmp.Or(cmp.Compare(a.Second, b.Second), sequence(a).Cmp(sequence(b)), cmp.Compare(v.itemKey(a), v.itemKey(b))) > 0
+	return cmp.Or(cmp.Compare(a.Second, b.Second), sequence(a).Cmp(sequence(b)),
+		cmp.Compare(v.itemKey(a), v.itemKey(b))) > 0
 }
 
 func (v *testView) itemKey(r sinktest.Record) string {
@@ -145,6 +147,9 @@ func (f *faulty) RowClaims(ctx context.Context, t view.Target, rows []state.Row)
 // Settle writes claims. The suite can make the call fail between any two writes.
 func (f *faulty) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
 	return injectFaults(f.faults, len(ws), func(n int) ([]view.Result, error) {
-		return refuseSome(ws[:n], refusesClaim, func(ws []state.ItemWrite) ([]view.Result, error) { return f.itemStore().Settle(ctx, t, ws) })
+		return refuseSome(ws[:n], refusesClaim, func(ws []state.ItemWrite) ([]view.Result,
+			error) {
+			return f.itemStore().Settle(ctx, t, ws)
+		})
 	})
 }

@@ -116,7 +116,8 @@ func wantForeign(t *testing.T, what string, err error, owner view.Target, row st
 	t.Helper()
 	foreign, ok := errors.AsType[*view.ForeignRowError](err)
 	if !ok || foreign.View != owner.View || foreign.Pipeline != owner.Pipeline || foreign.Row != row {
-		t.Errorf("%s: got %v, want a ForeignRowError of the view %s of the pipeline %s", what, err, owner.View, owner.Pipeline)
+		t.Errorf("%s: got %v, want a ForeignRowError of the view %s of the pipeline %s", what, err, owner.View,
+			owner.Pipeline)
 	}
 	checkPermanent(t, what, err)
 }
@@ -124,7 +125,8 @@ func wantForeign(t *testing.T, what string, err error, owner view.Target, row st
 // wantOtherBirth fails the test if err is not the fatal error of a row with another birth.
 func wantOtherBirth(t *testing.T, what string, err error) {
 	t.Helper()
-	if lost, ok := errors.AsType[*state.LostError](err); !ok || !pipeline.IsFatal(err) || lost.Sink != target.View && lost.Sink != groupTarget.View {
+	if lost, ok := errors.AsType[*state.LostError](err); !ok || !pipeline.IsFatal(err) || lost.Sink != target.View &&
+		lost.Sink != groupTarget.View {
 		t.Errorf("%s: got %v, want a fatal LostError", what, err)
 	}
 }

@@ -30,7 +30,8 @@ func storedRows(t *testing.T, s Store, target view.Target) {
 		if st.Item.Exists() {
 			item = string(st.Item.AppendDynamoDBJSON(nil))
 		}
-		got = append(got, fmt.Sprint(st.Exists, st.Tombstone, st.Version == version(t, 5), st.Version == version(t, 6), st.Source, st.View, st.Pipeline, item))
+		got = append(got, fmt.Sprint(st.Exists, st.Tombstone, st.Version == version(t, 5), st.Version == version(t, 6),
+			st.Source, st.View, st.Pipeline, item))
 	}
 	checkEqual(t, "stored rows", got, []string{
 		fmt.Sprint(true, true, false, true, "source", "one", "test", ""),

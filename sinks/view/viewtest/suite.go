@@ -144,7 +144,8 @@ func rowName(row sinktest.Item, key ...string) string {
 
 // openStore returns a store for the sink suite. It opens the store once for reading, and once for each sink.
 func openStore[S io.Closer](
-	open func() (S, error), sink, flawed func(S, *sinktest.Faults) (pipeline.Sink, error), state func(S) (map[string]string, error),
+	open func() (S, error), sink, flawed func(S, *sinktest.Faults) (pipeline.Sink, error),
+	state func(S) (map[string]string, error),
 ) (sinktest.Store, error) {
 	p := &openStores[S]{open: open}
 	reader, err := p.store()
@@ -211,6 +212,9 @@ type faulty struct {
 
 func (f *faulty) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
 	return injectFaults(f.faults, len(ms), func(n int) ([]view.Result, error) {
-		return refuseSome(ms[:n], refusesRow, func(ms []view.Mutation) ([]view.Result, error) { return f.Store.Apply(ctx, t, ms) })
+		return refuseSome(ms[:n], refusesRow, func(ms []view.Mutation) ([]view.Result,
+			error) {
+			return f.Store.Apply(ctx, t, ms)
+		})
 	})
 }

@@ -30,7 +30,8 @@ type testView struct {
 	forEach     *elements.Spec                           // elements that have a row each; nil if an item has one row
 	elements    func(item sinktest.Item) []sinktest.Item // returns the rows of an item; used instead of model with forEach
 	whenElement func(item.Value) bool                    // condition for the elements that have a row; nil if all have one
-	maxActions  int                                      // maximum number of actions in a transaction; 0 for the limit of the store
+	// maximum number of actions in a transaction; 0 for the limit of the store
+	maxActions int
 }
 
 // rowShape is the common part of views and aggregates under test.
@@ -74,7 +75,8 @@ func (s rowShape) flawed(attributes ...string) rowShape {
 }
 
 func (v *testView) sink(store view.Store) (*view.Sink, error) {
-	o := view.Options{Name: v.name, Pipeline: "test", Table: "views", Store: store, Shards: v.shards, Collision: v.collision, InPlace: v.inPlace}
+	o := view.Options{Name: v.name, Pipeline: "test", Table: "views", Store: store, Shards: v.shards,
+		Collision: v.collision, InPlace: v.inPlace}
 	var err error
 	each := v.forEach != nil
 	if o.PK, o.SK, o.When, err = v.row(template.Options{Shard: true, Each: each, Identity: each}); err != nil {
@@ -121,7 +123,8 @@ func selfGuardedViews() []*testView {
 		{
 			rowShape: rowShape{
 				name: "MovesByStatus",
-				key:  []string{"PK", "SK"}, templates: []string{"STATUS#{Status}", "{CreatedAt|date:2006-01-02}#{@key}"}, when: isOrder,
+				key:  []string{"PK", "SK"}, templates: []string{"STATUS#{Status}", "{CreatedAt|date:2006-01-02}#{@key}"},
+				when: isOrder,
 			},
 			attributes: map[string]string{
 				"total": "{Total}", "any": "{Any?}", "note": "rank {Rank?} of {Type}", "kind": "order", "must": "{Status}/{Rank}",

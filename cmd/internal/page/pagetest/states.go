@@ -34,32 +34,38 @@ func ptr[T any](v T) *T { return &v }
 
 // States returns the states by name.
 func States() map[string]page.Status {
-	return map[string]page.Status{"well": Well(), "failing": Failing(), "filling": Filling(), "fleet": Fleet(), "functions": Functions()}
+	return map[string]page.Status{"well": Well(), "failing": Failing(), "filling": Filling(), "fleet": Fleet(),
+		"functions": Functions()}
 }
 
 // Options returns the options of a page that shows s.
 func Options(s page.Status) page.Options {
-	return page.Options{Pipeline: "shop", Flags: Flags, Source: func() page.Status { return s }, Now: func() time.Time { return Now }}
+	return page.Options{Pipeline: "shop", Flags: Flags, Source: func() page.Status { return s },
+		Now: func() time.Time { return Now }}
 }
 
 func shardID(n int) string {
 	return fmt.Sprintf("shardId-%020d-%08x", 1767322000000+n*7919, n*2654435761%(1<<32))
 }
 
-// observation is a fleet of two consumers that read six shards, as `status` observes it. Two shards are read to their end, and
-// two wait.
+// observation is a fleet of two consumers that read six shards, as `status` observes it. Two shards are read to their
+// end, and two wait.
 func observation() fleet.Observation {
 	obs := fleet.Observation{
-		Pipeline: "shop", Flags: Flags, Source: "--scan", At: ago(2 * time.Second), Letters: &fleet.Letters{Sinks: map[string]int{}, Keys: map[string]int{}},
+		Pipeline: "shop", Flags: Flags, Source: "--scan", At: ago(2 * time.Second),
+		Letters: &fleet.Letters{Sinks: map[string]int{}, Keys: map[string]int{}},
 		Leases: leases.Snapshot{Members: []leases.Member{
-			{Worker: "shop-1-7f3a", Name: "shop-1", Heartbeat: 5, Leases: 3, Load: 184211, Calls: 1.21e6, Behind: map[string]time.Time{}},
-			{Worker: "shop-2-c09d", Name: "shop-2", Heartbeat: 9, Leases: 3, Load: 171902, Calls: 1.18e6, Behind: map[string]time.Time{}},
+			{Worker: "shop-1-7f3a", Name: "shop-1", Heartbeat: 5, Leases: 3, Load: 184211, Calls: 1.21e6,
+				Behind: map[string]time.Time{}},
+			{Worker: "shop-2-c09d", Name: "shop-2", Heartbeat: 9, Leases: 3, Load: 171902, Calls: 1.18e6,
+				Behind: map[string]time.Time{}},
 		}},
 		Streams: []fleet.Stream{{ARN: arn, Status: shardreader.Enabled}},
 	}
 	for n := range 10 {
 		sh := shardreader.Shard{ID: shardID(n), First: fmt.Sprint(1000 + n*100)}
-		l := leases.Lease{Shard: sh.ID, Stream: arn, Counter: int64(40 + n), Time: ago(time.Duration(3+n) * time.Second), Checkpoint: leases.After(fmt.Sprint(300000000000000499659 % 1_000_000_007 * (n + 1)))}
+		l := leases.Lease{Shard: sh.ID, Stream: arn, Counter: int64(40 + n), Time: ago(time.Duration(3+n) * time.Second),
+			Checkpoint: leases.After(fmt.Sprint(300000000000000499659 % 1_000_000_007 * (n + 1)))}
 		switch {
 		case n < 2:
 			sh.Last, l.Checkpoint = fmt.Sprint(1050+n*100), leases.Checkpoint{Kind: leases.ShardEnd}
@@ -91,25 +97,31 @@ func ofConsumer(obs fleet.Observation) *fleet.Report {
 // process is the first consumer, which writes to three sinks.
 func process() *fleet.Process {
 	p := &fleet.Process{
-		Worker: "shop-1-7f3a", Name: "shop-1", Lists: true, Consumers: 2, CallsAMonth: 1.21e6, ReadRate: ptr(412.4), Lag: ptr(3.2),
+		Worker: "shop-1-7f3a", Name: "shop-1", Lists: true, Consumers: 2, CallsAMonth: 1.21e6, ReadRate: ptr(412.4),
+		Lag: ptr(3.2),
 		Ledger: pipeline.Ledger{
-			Source: pipeline.SourceLedger{Read: 48_211_904, Duplicate: 12, Filtered: map[string]int64{"replication": 1204, "func": 31}, Unrouted: 880, Routed: 48_209_777},
+			Source: pipeline.SourceLedger{Read: 48_211_904, Duplicate: 12,
+				Filtered: map[string]int64{"replication": 1204, "func": 31}, Unrouted: 880, Routed: 48_209_777},
 			Sinks: map[string]pipeline.SinkLedger{
-				"orders":  {Routed: 48_209_777, Written: 48_201_033, Superseded: 211, NoEffect: map[string]int64{"same row": 8491}, Pending: 42},
+				"orders": {Routed: 48_209_777, Written: 48_201_033, Superseded: 211, NoEffect: map[string]int64{"same row": 8491},
+					Pending: 42},
 				"search":  {Routed: 31_004_120, Written: 31_004_001, Coalesced: 101, Pending: 18},
 				"history": {Routed: 48_209_777, Written: 48_209_777},
 			},
 		},
-		Sinks: []fleet.ProcessSink{{Sink: "orders", Rate: ptr(411.8), Pending: 42}, {Sink: "search", Rate: ptr(266.0), Pending: 18}, {Sink: "history", Rate: ptr(412.4)}},
+		Sinks: []fleet.ProcessSink{{Sink: "orders", Rate: ptr(411.8), Pending: 42},
+			{Sink: "search", Rate: ptr(266.0), Pending: 18}, {Sink: "history", Rate: ptr(412.4)}},
 	}
 	for _, n := range []int{2, 4, 6} {
-		p.Shards = append(p.Shards, fleet.ProcessShard{Shard: shardID(n), Stream: arn, Checkpoint: fmt.Sprint(3000000 + n), Pending: int64(n * 5), LastRead: at(time.Second), LastDone: at(time.Duration(n) * time.Second)})
+		p.Shards = append(p.Shards, fleet.ProcessShard{Shard: shardID(n), Stream: arn, Checkpoint: fmt.Sprint(3000000 + n),
+			Pending: int64(n * 5), LastRead: at(time.Second), LastDone: at(time.Duration(n) * time.Second)})
 	}
 	return p
 }
 
 func verdict() *health.Verdict {
-	return &health.Verdict{Live: true, Ready: true, State: health.Working, Reasons: []string{}, Since: 0.4, Shards: 3, Pending: 42, Read: 48_211_904}
+	return &health.Verdict{Live: true, Ready: true, State: health.Working, Reasons: []string{}, Since: 0.4, Shards: 3,
+		Pending: 42, Read: 48_211_904}
 }
 
 // Well is a pipeline without problems.
@@ -135,11 +147,16 @@ func failing() fleet.Observation {
 	obs.HeldBack = []state.HeldBack{{Consumer: "shop-1-7f3a", Total: 24, Worst: []state.HeldBackShard{
 		{Shard: shardID(6), Sink: "search", Reason: "backoff", Since: ago(26 * time.Minute), Bytes: 8_388_608},
 		{Shard: shardID(2), Sink: "search", Reason: "share", Since: ago(11 * time.Minute), Bytes: 4_194_304},
-	}, Sinks: []state.SinkTrouble{{Sink: "search", Pending: 10_000, Oldest: at(27 * time.Minute), Failing: ago(26 * time.Minute), Error: reason}}}}
-	obs.Letters = &fleet.Letters{Sinks: map[string]int{"orders": 1204, "search": 38}, Keys: map[string]int{"orders": 17}, Reasons: map[string]int{"write": 1001, "quarantined": 240, "plan": 1}, Oldest: at(50 * time.Hour)}
+	}, Sinks: []state.SinkTrouble{{Sink: "search", Pending: 10_000, Oldest: at(27 * time.Minute),
+		Failing: ago(26 * time.Minute), Error: reason}}}}
+	obs.Letters = &fleet.Letters{Sinks: map[string]int{"orders": 1204, "search": 38}, Keys: map[string]int{"orders": 17},
+		Reasons: map[string]int{"write": 1001, "quarantined": 240, "plan": 1}, Oldest: at(50 * time.Hour)}
 	obs.Gaps = []state.NotedGap{{
-		Gap:    record.Gap{StreamARN: arn, Shard: shardID(4), After: "1400", Before: "1490", From: ago(29 * time.Hour), To: ago(26 * time.Hour), Found: ago(2 * time.Hour)},
-		Repair: state.GapRepair{Stage: state.GapRepairing, Run: "9f3c", Owner: "shop-1-7f3a", Expires: Now.Add(time.Minute), At: ago(20 * time.Second), How: "audit", Done: 1_204_330, Total: 2_400_000, Since: ago(20*time.Second + 40*time.Minute), Items: 1_204_330, Differences: 812, Repaired: 640},
+		Gap: record.Gap{StreamARN: arn, Shard: shardID(4), After: "1400", Before: "1490", From: ago(29 * time.Hour),
+			To: ago(26 * time.Hour), Found: ago(2 * time.Hour)},
+		Repair: state.GapRepair{Stage: state.GapRepairing, Run: "9f3c", Owner: "shop-1-7f3a", Expires: Now.Add(time.Minute),
+			At: ago(20 * time.Second), How: "audit", Done: 1_204_330, Total: 2_400_000,
+			Since: ago(20*time.Second + 40*time.Minute), Items: 1_204_330, Differences: 812, Repaired: 640},
 	}}
 	return obs
 }
@@ -150,7 +167,8 @@ const reason = "OpenSearch answers 429 Too Many Requests: the queue of writes is
 func Failing() page.Status {
 	p, v := process(), verdict()
 	p.Lag, p.ReadRate = ptr((27 * time.Minute).Seconds()), ptr(0.0)
-	p.Sinks[1] = fleet.ProcessSink{Sink: "search", Rate: ptr(0.0), Pending: 10_000, Oldest: at(27 * time.Minute), Failing: at(26 * time.Minute), Error: reason}
+	p.Sinks[1] = fleet.ProcessSink{Sink: "search", Rate: ptr(0.0), Pending: 10_000, Oldest: at(27 * time.Minute),
+		Failing: at(26 * time.Minute), Error: reason}
 	p.Shards[1].Stopped, p.Shards[2].Full = "records behind 1400 were lost", true
 	k := p.Ledger.Sinks["search"]
 	k.Pending, k.Written = 10_000, k.Written-9_982
@@ -183,10 +201,12 @@ func Filling() page.Status {
 func Functions() page.Status {
 	failed := &fleet.FailureBucket{Bucket: "shop-failed", Batches: 3, Newest: at(26 * time.Hour)}
 	obs := fleet.Observation{
-		Pipeline: "shop", Flags: Flags, Source: "--scan", At: ago(2 * time.Second), Unconfigured: "shop.yaml", Tables: []string{"shop"},
+		Pipeline: "shop", Flags: Flags, Source: "--scan", At: ago(2 * time.Second), Unconfigured: "shop.yaml",
+		Tables:  []string{"shop"},
 		Letters: &fleet.Letters{Sinks: map[string]int{}, Keys: map[string]int{}},
 		Functions: []fleet.Function{{Name: "shop-pipeline", IteratorAge: ptr(1830.0), Mappings: []fleet.Mapping{
-			{ID: "5e1c2a90-71fd-4a5e-9d5e-0a4f2e3a8a10", Source: arn, State: "Enabled", Result: "PROBLEM: Function call failed", Failed: failed},
+			{ID: "5e1c2a90-71fd-4a5e-9d5e-0a4f2e3a8a10", Source: arn, State: "Enabled", Result: "PROBLEM: Function call failed",
+				Failed: failed},
 			{ID: "9b02d3c4-0c5f-4a7b-8f0e-6b1de2f3a4b5", Source: arn, State: "Disabled", Why: "User action"},
 		}}},
 	}
@@ -203,12 +223,15 @@ func Many(n int) page.Status {
 			owner = ""
 		}
 		obs.Streams[0].Shards = append(obs.Streams[0].Shards, shardreader.Shard{ID: shardID(i), First: "1"})
-		obs.Leases.Leases = append(obs.Leases.Leases, leases.Lease{Shard: shardID(i), Stream: arn, Owner: owner, Checkpoint: leases.After(fmt.Sprint(i)), Time: ago(time.Duration(i) * time.Second)})
+		obs.Leases.Leases = append(obs.Leases.Leases,
+			leases.Lease{Shard: shardID(i), Stream: arn, Owner: owner, Checkpoint: leases.After(fmt.Sprint(i)),
+				Time: ago(time.Duration(i) * time.Second)})
 	}
 	r := obs.Report()
 	p := process()
 	for i := 10; i < n; i += 2 {
-		p.Shards = append(p.Shards, fleet.ProcessShard{Shard: shardID(i), Stream: arn, Checkpoint: fmt.Sprint(i), LastRead: at(time.Second)})
+		p.Shards = append(p.Shards, fleet.ProcessShard{Shard: shardID(i), Stream: arn, Checkpoint: fmt.Sprint(i),
+			LastRead: at(time.Second)})
 	}
 	return page.Status{Verdict: verdict(), Consumer: p, Fleet: &r}
 }

@@ -45,7 +45,8 @@ func run(args []string) error {
 		fmt.Printf("http://%s/%s/\n", l.Addr(), name)
 	}
 	fmt.Println()
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Second, ReadTimeout: time.Second, WriteTimeout: time.Second}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Second, ReadTimeout: time.Second,
+		WriteTimeout: time.Second}
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		_ = server.Close() // viewers are disconnected

@@ -59,7 +59,8 @@ func Open(ctx context.Context, size int64, tail []byte, fetch Fetch) (r *Reader,
 		}
 	}
 	r = &Reader{fetch: fetch, window: &window{offset: size - int64(len(tail)), b: tail}}
-	r.file, err = parquet.OpenFile(r.window, size, parquet.SkipMagicBytes(true), parquet.SkipPageIndex(true), parquet.SkipBloomFilters(true))
+	r.file, err = parquet.OpenFile(r.window, size, parquet.SkipMagicBytes(true), parquet.SkipPageIndex(true),
+		parquet.SkipBloomFilters(true))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errForeign, err)
 	}

@@ -24,7 +24,8 @@ func Refuse(status int, code, message string) Fault {
 
 // Throttle answers that the table is over its throughput.
 func Throttle() Fault {
-	return Refuse(http.StatusBadRequest, "ProvisionedThroughputExceededException", "The level of configured provisioned throughput for the table was exceeded.")
+	return Refuse(http.StatusBadRequest, "ProvisionedThroughputExceededException",
+		"The level of configured provisioned throughput for the table was exceeded.")
 }
 
 // Unavailable answers with a status and an HTML page, as a proxy does.

@@ -79,7 +79,8 @@ func (f *Faults) take(op string) Fault {
 
 // transport returns a transport that applies f to each call, and sends calls with next.
 func (f *Faults) transport(next http.RoundTripper) http.RoundTripper {
-	return awstest.Transport(next, func(op string, r *http.Request, body []byte, send func(body []byte) (*http.Response, error)) (*http.Response, error) {
+	return awstest.Transport(next, func(op string, r *http.Request, body []byte,
+		send func(body []byte) (*http.Response, error)) (*http.Response, error) {
 		call := &Request{Op: op, Body: body, http: r, send: send}
 		if fault := f.take(op); fault != nil {
 			return fault(call)

@@ -30,7 +30,9 @@ type renaming struct {
 func (r *renaming) ID() string { return "World" }
 
 // HandleInitialize renames the tables of the request and of the answer.
-func (r *renaming) HandleInitialize(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (middleware.InitializeOutput, middleware.Metadata, error) {
+func (r *renaming) HandleInitialize(
+	ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler,
+) (middleware.InitializeOutput, middleware.Metadata, error) {
 	created := ""
 	switch p := in.Parameters.(type) {
 	case *dynamodb.BatchGetItemInput:
