@@ -180,8 +180,8 @@ var generalKinds = map[awserr.Kind]error{awserr.Transient: ErrUnavailable, awser
 // requested; 0 if none.
 func (e *Error) withHint(wait time.Duration) error {
 	switch e.Kind {
-	case ErrThrottled, ErrRequestLimit, ErrConflict, ErrInProgress, ErrTokenReused, ErrUnavailable,
-		ErrInUse: //nolint:errorlint // a Kind is one of these, never wrapped
+	case ErrThrottled, ErrRequestLimit, ErrConflict, ErrInProgress, //nolint:errorlint // a Kind is never wrapped
+		ErrTokenReused, ErrUnavailable, ErrInUse:
 		return pipeline.RetryAfter(e, wait)
 	case ErrNoTable:
 		e.Hint = "check name, Region and account, or make it with --create (`tablewake consume`, `backfill` and `replay`; in Go, aws.Create)"
