@@ -6,15 +6,15 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// Clause is the structure of an expression, as far as it consists of simple comparisons. Others can
-// evaluate it before the change arrives here, for example Lambda's filters.
+// Clause is the structure of an expression, as far as it consists of simple comparisons. Other software, such as
+// Lambda's filters, can evaluate it before the change arrives.
 type Clause struct {
 	Kind      ClauseKind
-	Parts     []Clause // of AllOf and AnyOf, evaluated in any order; the one part of NotOf
-	Image     string   // of TextIn, TextStarts and FlagIs: item, old, new or keys
-	Attribute string   // of TextIn, TextStarts and FlagIs: a top-level attribute
-	Texts     []string // of TextIn and OperationIn: the alternatives; of TextStarts: the prefix
-	Flag      bool     // of FlagIs: the value
+	Parts     []Clause // parts of AllOf and AnyOf, evaluated in any order; the only part of NotOf
+	Image     string   // image that TextIn, TextStarts and FlagIs read: item, old, new or keys
+	Attribute string   // top-level attribute that TextIn, TextStarts and FlagIs read
+	Texts     []string // alternatives of TextIn and OperationIn; prefix of TextStarts
+	Flag      bool     // value of FlagIs
 }
 
 // ClauseKind is the kind of a [Clause].
@@ -30,7 +30,7 @@ const (
 	NotOf
 	TextIn      // the attribute is an S with one of the texts
 	TextStarts  // the attribute is an S that starts with the text
-	FlagIs      // the attribute is a BOOL, and Flag
+	FlagIs      // the attribute is a BOOL with the value Flag
 	OperationIn // op is one of the texts
 )
 
@@ -114,7 +114,7 @@ func (r *rewriter) oneOf(e ast.Expr, list []ast.Expr) Clause {
 	return c
 }
 
-// attributeOf parses image.name and image["name"].
+// attributeOf returns the image and the attribute of image.name or image["name"]. ok is false for any other expression.
 func (r *rewriter) attributeOf(e ast.Expr) (image, attribute string, ok bool) {
 	switch e.Kind() {
 	case ast.SelectKind:

@@ -39,7 +39,7 @@ var standardFunctions = []string{
 	"getHours", "getMinutes", "getSeconds", "getMilliseconds",
 }
 
-// sourceLimit is the largest number of characters in an expression.
+// sourceLimit is the maximum number of characters in an expression.
 const sourceLimit = 20_000
 
 func (e Env) compile(src string, names []variable) (compiled, error) {
@@ -107,10 +107,10 @@ func (e Env) env(names []variable) (*cel.Env, error) {
 	return cel.NewCustomEnv(append(options, functions()...)...)
 }
 
-// matches compiles a constant pattern once, when the expression is compiled.
+// matches makes CEL compile a constant pattern only once, when it compiles the expression.
 var matches = &interpreter.RegexOptimization{
 	Function:   "matches",
-	OverloadID: matchesOverload, // goes before CEL's own
+	OverloadID: matchesOverload, // has priority over CEL's own function
 	RegexIndex: 1,
 	Factory: func(call interpreter.InterpretableCall, pattern string) (interpreter.InterpretableCall, error) {
 		compiled, err := regexp.Compile(pattern)

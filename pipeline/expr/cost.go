@@ -17,9 +17,9 @@ const (
 	// average, because all members together are within itemSize.
 	memberSize = 2
 
-	// costLimit is the largest cost of an evaluation on such an item, in CEL's units of about one
-	// operation. A loop over an attribute is below it, and so are loops over the members of its
-	// elements. A loop over one attribute within a loop over another is above it.
+	// costLimit is the maximum cost of an evaluation on such an item, in CEL's units of about one operation. A loop
+	// over an attribute costs less, even with loops over the members of its elements. A loop over one attribute within
+	// a loop over another attribute costs more.
 	costLimit = 100_000_000
 )
 
@@ -61,7 +61,7 @@ func (s sizeEstimator) EstimateCallCost(
 	function, _ string, target *cost.AstNode, args []cost.AstNode,
 ) *cost.CallEstimate {
 	switch function {
-	case "contains": // CEL's own estimate is the product, and the search is linear
+	case "contains": // CEL's own estimate is the product of the lengths, but the search is linear
 		if target == nil {
 			return nil
 		}
@@ -78,8 +78,8 @@ func (s sizeEstimator) EstimateCallCost(
 	}
 }
 
-// attributeSize returns the size of a value that is read from an image, or from the variable of a
-// loop, which is inside the members.
+// attributeSize returns the estimated size of a value that is read from an image or from the variable of a loop. The
+// variable of a loop is a value inside the members.
 func attributeSize(e ast.Expr) *cost.SizeEstimate {
 	size := cost.RangedSizeEstimate(0, itemSize)
 	elem := cost.RangedSizeEstimate(0, memberSize)
@@ -90,8 +90,8 @@ func attributeSize(e ast.Expr) *cost.SizeEstimate {
 	return &size
 }
 
-// inLoop reports whether e is read from the variable of a loop. CEL passes nil for the members of a
-// list or map before it has a variable for them.
+// inLoop reports whether e is read from the variable of a loop. For the members of a list or map, CEL passes nil before
+// it has a variable.
 func inLoop(e ast.Expr) bool {
 	if e == nil {
 		return true

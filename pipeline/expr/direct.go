@@ -8,25 +8,26 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// direct evaluates an expression on the images, without CEL's values and calls. It covers the
-// common forms of filters and conditions. Its answer is CEL's answer, or unsure: unknown forms and
-// failures are left to CEL, so that all errors come from CEL.
+// direct evaluates an expression on the images, without CEL's values and calls. It covers the common forms of filters
+// and conditions. Its answer is CEL's answer, or unsure. Unknown forms and failures are unsure: CEL then evaluates the
+// expression, so all errors come from CEL.
 type direct struct {
 	form    form
 	parts   []direct
 	operand *valuePath
-	other   *valuePath // the other operand; nil if it is values[0]
-	values  []scalar   // any number for formOneOf, else one
-	accepts [3]bool    // the accepted results of a comparison: less, equal, greater
+	other   *valuePath // second operand; nil if it is values[0]
+	values  []scalar   // any number of values for formOneOf, one for other forms
+	accepts [3]bool    // accepted results of a comparison: less, equal, greater
 	text    func(s, part string) bool
 	images  [2]source
-	ops     uint8 // a bit for each operation
+	ops     uint8 // accepted operations, one bit for each
 	time    time.Time
 }
 
 // form is the form of a direct expression.
 type form uint8
 
+// The comments show each form with the fields of direct that it uses.
 const (
 	formUnknown    form = iota
 	formFlag            // true, false: values[0]
@@ -39,18 +40,18 @@ const (
 	formOperation       // op in ops
 	formExpired         // ttl
 	formTime            // time < timestamp("...")
-	formTrue            // of, which must be a BOOL
-	formNull            // of == null
-	formPresent         // has(of), of an attribute
-	formPresentIn       // has(of.name), of values[0] within
-	formOneOf           // of == values[0], of in values
-	formMember          // values[0] in of
-	formSize            // size(of) < values[0]
-	formEveryOf         // of.all(it, parts[0])
-	formSomeOf          // of.exists(it, parts[0])
-	formSame            // of == with
-	formOrder           // of < with, of < values[0]
-	formText            // of.startsWith(with), of.startsWith(values[0])
+	formTrue            // operand, which must be a BOOL
+	formNull            // operand == null
+	formPresent         // has(operand), which is an attribute
+	formPresentIn       // has(operand.name), where name is values[0]
+	formOneOf           // operand == values[0], operand in values
+	formMember          // values[0] in operand
+	formSize            // size(operand) < values[0]
+	formEveryOf         // operand.all(it, parts[0])
+	formSomeOf          // operand.exists(it, parts[0])
+	formSame            // operand == other
+	formOrder           // operand < other, operand < values[0]
+	formText            // operand.startsWith(other), operand.startsWith(values[0])
 )
 
 // answer is the result of a direct evaluation.
@@ -80,10 +81,9 @@ func opposite(a answer) answer {
 	}
 }
 
-// subject is the change or item of an evaluation. Forms are not types with methods, so that it
-// stays on the stack.
+// subject is the change or the item of an evaluation. It stays on the stack, because forms are not types with methods.
 type subject struct {
-	change *record.Change // nil: an item
+	change *record.Change // nil if the subject is an item
 	item   item.Image
 	each   item.Value // the element under for_each
 	member item.Value // the current member of a loop

@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// newDirect returns the direct form of an expression that was rewritten and checked; nil if it has
-// none.
+// newDirect returns the direct form of an expression that was rewritten and checked. It returns nil if the expression
+// has no direct form.
 func newDirect(e ast.Expr, scope *entity.Scope) *direct {
 	if d := (directPlan{scope: scope}).boolean(e); d.form != formUnknown {
 		return &d
@@ -24,12 +24,12 @@ func newDirect(e ast.Expr, scope *entity.Scope) *direct {
 
 // directPlan is the context of a part of an expression.
 type directPlan struct {
-	loop  string // the variable of the enclosing loop; "" outside
+	loop  string // variable of the enclosing loop; "" outside loops
 	scope *entity.Scope
 }
 
-// boolean returns the direct form of an expression that must be a bool. A part without a direct
-// form does not prevent the others from having one.
+// boolean returns the direct form of an expression that must be a bool. If a part has no direct form, other parts still
+// can have one.
 func (p directPlan) boolean(e ast.Expr) direct {
 	if of := p.pathOf(e); of != nil {
 		return direct{form: formTrue, operand: of}
@@ -55,7 +55,7 @@ func (p directPlan) boolean(e ast.Expr) direct {
 	return direct{}
 }
 
-// is reports whether e is a variable of the change, and not a loop variable of the same name.
+// isVariable reports whether e is the variable name of the change, and not a loop variable of the same name.
 func (p directPlan) is(e ast.Expr, name string) bool {
 	return e.Kind() == ast.IdentKind && e.AsIdent() == name && name != p.loop
 }
@@ -177,7 +177,7 @@ func (p directPlan) order(a, b ast.Expr, accepts [3]bool) direct {
 	return direct{form: formOrder, operand: of, other: with, values: values, accepts: accepts}
 }
 
-// ordered returns the form of a comparison of a size or of the time.
+// ordered returns the form of a comparison of the time, or of a size.
 func (p directPlan) ordered(a, b ast.Expr, accepts [3]bool) direct {
 	if p.is(a, "time") && b.Kind() == ast.CallKind && b.AsCall().FunctionName() == "timestamp" {
 		if arg := b.AsCall().Args()[0]; arg.Kind() == ast.LiteralKind {

@@ -11,12 +11,12 @@ import (
 // valuePath is the path of an attribute, or of a value inside it.
 type valuePath struct {
 	from  source
-	name  string // of the attribute; used only for images
+	name  string // name of the attribute; only if the path starts at an image
 	bound *entity.Binding
 	steps []step
 }
 
-// source is the start of a path.
+// source is the value at which a path starts.
 type source uint8
 
 const (
@@ -36,7 +36,7 @@ type step struct {
 	byIndex bool
 }
 
-// read returns the value at the path; false if CEL would fail.
+// read returns the value at the path. ok is false if CEL would fail.
 func (r *valuePath) read(s *subject) (v item.Value, ok bool) {
 	switch r.from {
 	case fromLoop:
@@ -56,8 +56,8 @@ func (r *valuePath) read(s *subject) (v item.Value, ok bool) {
 	return v, true
 }
 
-// in returns the value at the step. It is null inside null, after the end of a list, and for a
-// missing name.
+// in returns the value at the step inside v. The value is null inside null, after the end of a list, and for a missing
+// name.
 func (t *step) in(v item.Value) (item.Value, bool) {
 	switch v.Kind() {
 	case item.Absent, item.KindNULL:
@@ -89,7 +89,7 @@ func (s *subject) image(from source) *item.Image {
 	}
 }
 
-// key returns an image that has the key.
+// key returns an image that contains the key attributes.
 func (s *subject) key() *item.Image {
 	if s.change != nil {
 		return &s.change.Keys
@@ -109,7 +109,7 @@ func (p directPlan) pathOf(e ast.Expr) *valuePath {
 		if b := p.scope.Binding(e.AsIdent()); b != nil {
 			return &valuePath{from: fromBound, bound: b}
 		}
-		if e.AsIdent() == eachName { // no loop has this variable where each is an element
+		if e.AsIdent() == eachName { // if each is an element, no loop can have this variable
 			return &valuePath{from: fromEach}
 		}
 	case ast.SelectKind: // from an image: the rewriter replaces all other selections
@@ -124,7 +124,7 @@ func (p directPlan) pathOf(e ast.Expr) *valuePath {
 	return nil
 }
 
-// within returns the path of a member of e.
+// memberOf returns the path of a member of e, or nil if there is none.
 func (p directPlan) within(e, key ast.Expr) *valuePath {
 	r := p.pathOf(e)
 	if r == nil || key.Kind() != ast.LiteralKind {
@@ -141,7 +141,7 @@ func (p directPlan) within(e, key ast.Expr) *valuePath {
 	return r
 }
 
-// ident returns the variable that e is; "" if it is not one.
+// ident returns the name of the variable e. It returns "" if e is not a variable.
 func ident(e ast.Expr) string {
 	if e.Kind() != ast.IdentKind {
 		return ""
@@ -149,7 +149,7 @@ func ident(e ast.Expr) string {
 	return e.AsIdent()
 }
 
-// literal returns the value of e; nil if e is not a literal, or one of another type.
+// literal returns the value of the literal e. It returns nil if e is not a literal, or a literal of another type.
 func literal(e ast.Expr) []scalar {
 	if e.Kind() != ast.LiteralKind {
 		return nil

@@ -35,7 +35,7 @@ func scalarOf(v item.Value) scalar {
 // isNullValue reports whether v is null in an expression.
 func isNullValue(v item.Value) bool { return !v.Exists() || v.IsNull() }
 
-// member reports whether values[0] is in v.
+// member answers whether values[0] is in v.
 func (d *direct) member(v item.Value) answer {
 	member := d.values[0]
 	switch v.Kind() {
@@ -69,7 +69,7 @@ func (d *direct) size(v item.Value) answer {
 	return answerOf(d.accepts[1+decimal.Of(int64(n)).Cmp(d.values[0].number)])
 }
 
-// compare compares two scalars by order, or applies the function of two texts.
+// compare compares two scalars by order. For formText, it applies the function of two texts.
 func (d *direct) compare(a, b scalar) answer {
 	switch {
 	case a.kind == item.KindNULL || b.kind == item.KindNULL:

@@ -52,7 +52,7 @@ var (
 	expectation = regexp.MustCompile(`,? expecting .*`)
 )
 
-// explain makes an Error of CEL's first issue, in the words of this package. r is nil if the issue is one of syntax.
+// explain makes an Error from CEL's first issue, in the words of this package. r is nil if the issue is a syntax error.
 func (e Env) explain(src string, issues *cel.Issues, names []variable, r *rewriter) *Error {
 	all := issues.Errors()
 	if len(all) == 0 {
@@ -163,7 +163,7 @@ func kind(celType string) string {
 	}
 }
 
-// mismatch says which operation does not accept which types, and what to write.
+// mismatch returns the message and the hint for an operation that does not accept the types of its operands.
 func mismatch(function, args string, operands []callOperand) (message, hint string) {
 	args = celType.ReplaceAllStringFunc(args, kind)
 	args = strings.NewReplacer(".(", " and ", "(", "", ")", "", ", ", " and ").Replace(args)
@@ -198,7 +198,7 @@ func mismatch(function, args string, operands []callOperand) (message, hint stri
 	return fmt.Sprintf("%s cannot be applied to %s", function, args), hint
 }
 
-// literalHint says how to write a literal that is compared with a path or a name of another type.
+// literalHint returns a hint for a literal that is compared with a path or a name of another type.
 func literalHint(function string, kinds []string, operands []callOperand) string {
 	if len(operands) != 2 || !strings.HasPrefix(function, "_") {
 		return ""
@@ -228,7 +228,7 @@ func notBool(v ref.Val) error {
 	return &evalError{fmt.Sprintf("%s is no BOOL: compare it, as in == true or != null", kindOf(v))}
 }
 
-// withoutValues removes from an error what may show values.
+// withoutValues returns an error that shows no values.
 func withoutValues(err error) error {
 	if e, ok := errors.AsType[*evalError](err); ok {
 		return e

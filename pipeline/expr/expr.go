@@ -1,6 +1,6 @@
 // Package expr compiles CEL expressions over the images of a change.
 //
-// What it promises beyond CEL:
+// It guarantees more than CEL does:
 //
 //   - An absent attribute or image is null, and so is a NULL attribute. Any lookup inside null is null, and so is an
 //     index
@@ -44,23 +44,24 @@ import (
 // eachName is the variable of an element.
 const eachName = "each"
 
-// Env declares what expressions may read.
+// Env declares the names that expressions may read.
 type Env struct {
-	// Attributes are the declared types of top-level attributes. An expression that reads another
-	// attribute, or uses one against its type, does not compile. Default: any attribute of any type
+	// Attributes are the declared types of top-level attributes. An expression that reads another attribute, or uses
+	// one against its type, does not compile. Default: any attribute of any type.
 	Attributes map[string]item.Kind
 
-	// Declare returns the hint for an attribute that Attributes lacks: how to declare it. Default: a general hint
+	// Declare returns the hint for an attribute that Attributes lacks. The hint says how to declare it. Default: a
+	// general hint.
 	Declare func(attribute string) string
 
-	// Unknown returns the hint for an unknown name, and "" for a general hint. Default: general hints
+	// Unknown returns the hint for an unknown name, or "" for a general hint. Default: general hints.
 	Unknown func(name string) string
 
-	// Scope has the entities that the rule of the expression is about. The names that their keys bind are variables.
-	// Default: none
+	// Scope has the entities of the rule that contains the expression. The names that their keys bind are variables.
+	// Default: none.
 	Scope *entity.Scope
 
-	// Each lets an expression over `item` read `each`, an element of the item. Default: each is an unknown name
+	// Each lets an expression over `item` read `each`, an element of the item. Default: each is an unknown name.
 	Each bool
 }
 
@@ -115,7 +116,7 @@ func (e Env) CompileChange(src string) (*Change, error) {
 // error is permanent.
 func (x *Item) Match(m item.Image) (bool, error) { return x.MatchElement(m, item.Value{}) }
 
-// MatchElement is Match with `each`: an element of the item.
+// MatchElement does the same as Match. each is the value of `each`, an element of the item.
 func (x *Item) MatchElement(m item.Image, each item.Value) (bool, error) {
 	if !m.Exists() {
 		return false, nil
@@ -147,8 +148,8 @@ func (x *Change) Requires() pipeline.Needs {
 	return pipeline.Needs{Old: x.reads.names["old"], New: x.reads.names["new"]}
 }
 
-// KeysOnly reports whether the expression reads only keys, so that its result is the same for every
-// change of an item. op and time differ between these changes.
+// KeysOnly reports whether the expression reads only keys. Its result is then the same for every change of an item. op
+// and time do differ between these changes.
 func (x *Change) KeysOnly() bool {
 	for _, name := range []string{"old", "new", "op", "time", "ttl"} {
 		if x.reads.names[name] {
@@ -158,8 +159,8 @@ func (x *Change) KeysOnly() bool {
 	return true
 }
 
-// Paths returns the top-level attributes that the expression reads, once each and in the order of
-// their first use. "*" is one of them if the expression compares whole images.
+// Paths returns the top-level attributes that the expression reads, each once, in the order of their first use. If the
+// expression compares whole images, "*" is one of them.
 func (c *compiled) Paths() []string { return slices.Clone(c.reads.attributes) }
 
 // ReadPaths returns the paths of attributes that the expression reads, with their positions in the source. An index
@@ -169,7 +170,7 @@ func (c *compiled) ReadPaths() []ReadPath { return slices.Clone(c.reads.paths) }
 // ReadPath is a path that an expression reads.
 type ReadPath struct {
 	Segments     []item.Segment
-	Each         bool // it begins at each, not at an image
+	Each         bool // the path begins at each, not at an image
 	Line, Column int  // 1-based
 }
 
@@ -198,14 +199,13 @@ func (c *compiled) eval(v *vars) (bool, error) {
 	return b, nil
 }
 
-// vars are the variables of an evaluation. It points to images, so that reading one allocates
-// nothing.
+// vars are the variables of an evaluation. CEL gets pointers to its images, so reading an image allocates nothing.
 type vars struct {
 	change               *record.Change
 	item, old, new, keys image
 	each                 item.Value
 	scope                *entity.Scope
-	key                  item.Image // that bound names are parts of
+	key                  item.Image // image with the key that bound names are parts of
 }
 
 var _ cel.Activation = (*vars)(nil)

@@ -16,10 +16,10 @@ import (
 // The functions of the rewriter. No source can name them.
 const (
 	fnGet  = "@get"  // a member of a map or list; null in null
-	fnHas  = "@has"  // whether a map has a name
-	fnNull = "@null" // whether a value is null or a missing image
+	fnHas  = "@has"  // true if a map has a name
+	fnNull = "@null" // true if the value is null or a missing image
 	fnBool = "@bool" // the value itself, which must be a BOOL
-	fnEach = "@each" // the members of a value; none in null
+	fnEach = "@each" // the members of a value; null has none
 )
 
 const matchesOverload = "matches_string"
@@ -56,7 +56,7 @@ func functions() []cel.EnvOption {
 			cel.Overload("each_map", []*cel.Type{dict}, dict),
 			cel.SingletonUnaryBinding(each)),
 		cel.Function(operators.In,
-			// with CEL's own ids CEL hashes the left side, and some values have no hash
+			// not CEL's own ids: with them, CEL hashes the left side, and some values have no hash
 			cel.Overload("in_members", []*cel.Type{elem, list}, cel.BoolType),
 			cel.Overload("in_names", []*cel.Type{elem, dict}, cel.BoolType),
 			cel.SingletonBinaryBinding(in)),
@@ -216,7 +216,7 @@ func in(member, of ref.Val) ref.Val {
 	return c.Contains(member)
 }
 
-// compare orders two values of one type; false if they have no order.
+// compare orders two values of one type. It returns false if they have no order.
 func compare(a, b ref.Val) (int, bool) {
 	switch x := a.(type) {
 	case types.Int:

@@ -27,7 +27,7 @@ var macros = map[string]string{
 	"filter":     "item.Lines.filter(l, l.qty > 1)",
 }
 
-// syntaxHint guesses the intention behind a syntax error.
+// syntaxHint returns a hint for a syntax error, by guessing its intention. It returns "" without a guess.
 func syntaxHint(src string, at common.Location, message string) string {
 	before, after := around(src, at)
 	if after == "" {
@@ -64,7 +64,7 @@ func templateHint(src string, at common.Location, names []variable) string {
 	return "write " + root + "." + before[open+1:] + ", without braces"
 }
 
-// placeholder is the path in a placeholder of a template.
+// placeholder matches the path in a placeholder of a template.
 var placeholder = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`)
 
 // functionHint suggests a function for an unknown one.
@@ -78,7 +78,7 @@ func functionHint(unknown string) string {
 	return "functions are " + strings.Join(functionNames, ", ")
 }
 
-// around returns the text of the line before a location, and the text from it on.
+// around returns the text of the line before a location, and the text after it.
 func around(src string, at common.Location) (before, after string) {
 	lines := strings.Split(src, "\n")
 	if at.Line() < 1 || at.Line() > len(lines) {

@@ -99,7 +99,7 @@ func (p *provider) FindStructFieldType(structType, name string) (*types.FieldTyp
 	}, true
 }
 
-// declared returns the checker's type of an attribute. Types inside maps and lists are not
+// celTypeOf returns the checker's type of an attribute with the declared type k. Types inside maps and lists are not
 // declared.
 func declared(k item.Kind) *types.Type {
 	switch k {

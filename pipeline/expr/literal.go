@@ -10,8 +10,7 @@ import (
 	"cel.dev/cel-go/common/types"
 )
 
-// literal replaces a literal with a fraction or an exponent, or an unsigned one, by an exact
-// number.
+// literal replaces e by an exact number if e is an unsigned literal, or a literal with a fraction or an exponent.
 func (r *rewriter) literal(e ast.Expr) *Error {
 	switch v := e.AsLiteral().(type) {
 	case types.Double:
@@ -82,7 +81,7 @@ func text(e ast.Expr) (string, bool) {
 	return string(s), ok
 }
 
-// constant checks a timestamp or duration that is a literal.
+// constant checks a timestamp or duration whose argument is a literal.
 func (r *rewriter) constant(c ast.CallExpr) *Error {
 	if c.IsMemberFunction() || len(c.Args()) != 1 || c.Args()[0].Kind() != ast.LiteralKind {
 		return nil

@@ -42,8 +42,7 @@ func (n number) Type() ref.Type { return types.IntType }
 // Value implements [ref.Val].
 func (n number) Value() any { return n.d }
 
-// Equal implements [ref.Val]. A number is never equal to an int, because numberOf returns an int if
-// it can.
+// Equal implements [ref.Val]. A number never equals an int, because numberOf returns an int if possible.
 func (n number) Equal(other ref.Val) ref.Val {
 	o, ok := other.(number)
 	return boolean(ok && n == o)
@@ -70,7 +69,7 @@ func parseNumber(text string) (ref.Val, error) {
 	return numberOf(d), nil
 }
 
-// add returns the exact sum of two numbers; false if one is not a number.
+// add returns the exact sum of two numbers. It returns false if one is not a number.
 func add(a, b ref.Val) (ref.Val, bool) {
 	x, isX := decimalOf(a)
 	y, isY := decimalOf(b)
@@ -84,7 +83,7 @@ func add(a, b ref.Val) (ref.Val, bool) {
 	return numberOf(sum), true
 }
 
-// negate returns -v; false if v is not a number.
+// negate returns -v. It returns false if v is not a number.
 func negate(v ref.Val) (ref.Val, bool) {
 	d, ok := decimalOf(v)
 	if !ok {

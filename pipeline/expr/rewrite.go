@@ -16,9 +16,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// rewriter changes a parsed expression so that CEL's evaluation keeps this package's promises.
-// Literals become exact numbers, and lookups and loops become safe for null. It refuses faults that
-// CEL cannot find, and notes what the expression reads.
+// rewriter changes a parsed expression so that CEL's evaluation keeps the guarantees of this package. Literals become
+// exact numbers, and lookups and loops become safe for null. It refuses mistakes that CEL cannot find, and records the
+// names and paths that the expression reads.
 type rewriter struct {
 	src    []rune
 	info   *ast.SourceInfo
@@ -39,8 +39,7 @@ func newRewriter(src string, a *ast.AST, names []variable) *rewriter {
 
 func (r *rewriter) at(e ast.Expr) common.Location { return r.info.GetStartLocation(e.ID()) }
 
-// condition rewrites an expression that must be a bool. It adds a run-time check if the checker may
-// not know the type.
+// condition rewrites an expression that must be a bool. It adds a run-time check if the checker may not know its type.
 func (r *rewriter) condition(e ast.Expr) *Error {
 	if err := r.value(e); err != nil {
 		return err
@@ -60,7 +59,7 @@ func (r *rewriter) condition(e ast.Expr) *Error {
 	return nil
 }
 
-// internal reports whether a name is an accumulator of CEL's macros.
+// isAccumulator reports whether a name is an accumulator of CEL's macros.
 func internal(ident string) bool { return strings.HasPrefix(ident, "@") }
 
 // wrap replaces e by a call of function with e as its argument.
@@ -127,7 +126,7 @@ func (r *rewriter) values(es ...ast.Expr) *Error {
 	return nil
 }
 
-// ident notes what the expression reads. A whole image can only be compared; see comparison.
+// ident records the variable that e reads. A whole image can only be compared; see comparison.
 func (r *rewriter) ident(e ast.Expr) *Error {
 	if r.image(e) {
 		text := e.AsIdent()
@@ -144,12 +143,12 @@ func (r *rewriter) image(e ast.Expr) bool {
 		func(n variable) bool { return n.name == e.AsIdent() && n.t == imageType })
 }
 
-// has reports whether the expression can read a variable.
+// hasVariable reports whether the expression can read the variable name.
 func (r *rewriter) has(name string) bool {
 	return slices.ContainsFunc(r.names, func(n variable) bool { return n.name == name })
 }
 
-// notePath notes the path that e reads, if it begins at an image or at the element.
+// notePath records the path that e reads, if it begins at an image or at the element.
 func (r *rewriter) notePath(e ast.Expr) {
 	at := r.at(e)
 	if segments, each, ok := r.segments(e); ok {
@@ -157,7 +156,7 @@ func (r *rewriter) notePath(e ast.Expr) {
 	}
 }
 
-// text returns the source of a path or a name, before the rewrite; "" for any other expression.
+// text returns the source of a path or a name, before the rewrite. It returns "" for any other expression.
 func (r *rewriter) text(e ast.Expr) string {
 	switch e.Kind() {
 	case ast.IdentKind:
@@ -211,9 +210,9 @@ func (r *rewriter) operands(id int64) (ops []callOperand) {
 	return ops
 }
 
-// callOperand is an operand of a call.
+// callOperand describes an operand of a call.
 type callOperand struct {
-	text    string
+	text    string // source of a path or a name; else ""
 	literal bool
 }
 
@@ -249,8 +248,8 @@ func (r *rewriter) segments(e ast.Expr) (path []item.Segment, each, ok bool) {
 	return nil, false, false
 }
 
-// selection rewrites x.name and has(x.name). On an image both stay, because the name is an
-// attribute. On anything else they become lookups that are safe for null.
+// selection rewrites x.name and has(x.name). If x is an image, both stay, because the name is an attribute. Otherwise
+// they become lookups that are safe for null.
 func (r *rewriter) selection(e ast.Expr) *Error {
 	s := e.AsSelect()
 	r.notePath(e)
@@ -336,8 +335,8 @@ func (r *rewriter) call(e ast.Expr) *Error {
 	return r.values(c.Args()...)
 }
 
-// comparison rewrites == and !=. Null compares with any type. A list or map in brackets moves to
-// the right, because the other side decides whether it is a set.
+// comparison rewrites == and !=. Null can be compared with any type. A list or map in brackets moves to the right,
+// because the value on the left side decides whether both are sets.
 func (r *rewriter) comparison(e ast.Expr) *Error {
 	c := e.AsCall()
 	a, b := c.Args()[0], c.Args()[1]
@@ -405,7 +404,7 @@ func (r *rewriter) checkOperation(op, with ast.Expr) *Error {
 	return nil
 }
 
-// comprehension rewrites the loop that CEL makes of a macro such as exists.
+// comprehension rewrites the loop that CEL makes from a macro such as exists.
 func (r *rewriter) comprehension(e ast.Expr) *Error {
 	c := e.AsComprehension()
 	if r.has(c.IterVar()) {

@@ -12,8 +12,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// adapt returns an attribute value as a value of CEL. Maps, lists and sets become adapters that
-// read members only when CEL does.
+// adapt returns an attribute value as a value of CEL. Maps, lists and sets become adapters, which read a member only
+// when CEL reads it.
 func adapt(v item.Value) ref.Val {
 	switch v.Kind() {
 	case item.KindS:
@@ -52,7 +52,7 @@ func boolean(b bool) ref.Val {
 	return types.False
 }
 
-// instant returns t, or null if t is zero.
+// instant returns t as a timestamp, or null if t is zero.
 func instant(t time.Time) ref.Val {
 	if t.IsZero() {
 		return types.NullValue
@@ -163,7 +163,7 @@ func (m *mapping) Iterator() traits.Iterator {
 	return &iterator{members: names}
 }
 
-// Fold implements [traits.Foldable]: CEL's loops call it for each name.
+// Fold implements [traits.Foldable]: CEL's loops call it.
 func (m *mapping) Fold(f traits.Folder) {
 	for name, v := range m.v.Members() {
 		if !f.FoldEntry(types.String(name), adapt(v)) {
@@ -248,8 +248,7 @@ func (l *list) Iterator() traits.Iterator {
 	return &iterator{members: members}
 }
 
-// Fold implements [traits.Foldable]: CEL's loops call it for each member. With Get, each member
-// would be searched from the beginning.
+// Fold implements [traits.Foldable]: CEL's loops call it. Calls of Get would search each member from the beginning.
 func (l *list) Fold(f traits.Folder) {
 	for i, v := range l.v.Elements() {
 		if !f.FoldEntry(types.Int(i), adapt(v)) {
@@ -286,7 +285,7 @@ func (it *iterator) Next() ref.Val {
 	return next
 }
 
-// kindOf returns DynamoDB's name of a value's type, or CEL's if DynamoDB has none.
+// kindOf returns DynamoDB's name of a value's type, or CEL's name if DynamoDB has no such type.
 func kindOf(v ref.Val) string {
 	switch v := v.(type) {
 	case types.String:

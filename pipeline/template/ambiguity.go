@@ -30,8 +30,8 @@ const (
 	escapes   = plain + "%"
 )
 
-// alphabet returns the bytes that the placeholder's text can contain, and its length in bytes if
-// that is constant, else 0.
+// alphabet returns the bytes that the placeholder's text can contain. width is the length of the text in bytes if it is
+// constant, else 0.
 func (h *placeholder) alphabet() (a alphabet, width int) {
 	switch h.source {
 	case fromKey:
@@ -94,7 +94,7 @@ func (c *call) alphabet(a alphabet) (alphabet, int) {
 	return a, 0
 }
 
-// objectAlphabet is alphabet for the placeholder's text in an object key.
+// objectAlphabet does the same as alphabet, for the placeholder's text in an object key.
 func (h *placeholder) objectAlphabet() (alphabet, int) {
 	a, _ := h.alphabet()
 	b := bytesOf(missingText + "%5F2E")
@@ -112,20 +112,20 @@ func (h *placeholder) objectAlphabet() (alphabet, int) {
 	return b, 0
 }
 
-// Ambiguous reports whether two different lists of texts could have the same result: two
-// placeholders are adjacent, or both could contain the text between them.
+// Ambiguous reports whether two different lists of values could have the same result. This is possible if two
+// placeholders are adjacent, or if both could contain the text between them.
 func (t *Template) Ambiguous() bool {
 	from, to := t.ambiguousRange((*placeholder).alphabet)
 	return to-from > 1
 }
 
-// AmbiguousObjectKey is Ambiguous for AppendObjectKey, which escapes every placeholder.
+// AmbiguousObjectKey does the same as Ambiguous, for AppendObjectKey, which escapes every placeholder.
 func (t *Template) AmbiguousObjectKey() bool {
 	from, to := t.ambiguousRange((*placeholder).objectAlphabet)
 	return to-from > 1
 }
 
-// AmbiguousRawObjectKey is Ambiguous for AppendRawObjectKey, which writes _none for missing values.
+// AmbiguousRawObjectKey does the same as Ambiguous, for AppendRawObjectKey, which writes _none for missing values.
 func (t *Template) AmbiguousRawObjectKey() bool {
 	from, to := t.ambiguousRange(func(h *placeholder) (alphabet, int) {
 		a, _ := h.alphabet()
@@ -135,10 +135,10 @@ func (t *Template) AmbiguousRawObjectKey() bool {
 	return to-from > 1
 }
 
-// ambiguousRange returns the range [from, to) of placeholders whose texts cannot be separated. From
-// the left, a text ends at the next literal if the text cannot contain the literal's first byte.
-// From the right, a text begins after the literal before it, likewise. A range of one placeholder
-// can be separated too.
+// ambiguousRange returns the range [from, to) of placeholders whose texts cannot be separated. From the left, a text
+// ends at the next literal if the text cannot contain the literal's first byte. From the right, a text begins after the
+// previous literal if the text cannot contain its last byte. A range of one placeholder can still be separated: its
+// text is the rest.
 func (t *Template) ambiguousRange(alphabet func(*placeholder) (alphabet, int)) (from, to int) {
 	to = len(t.placeholders)
 	for ; from < to; from++ {

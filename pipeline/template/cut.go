@@ -7,8 +7,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// cuttable reports whether a placeholder shows its whole source: an escaped {@key}, {@each} or {path}, or a
-// {path} that is the whole template.
+// cuttable reports whether the text of a placeholder determines its value. This is so for an escaped {@key}, {@each} or
+// {path}, and for a {path} that is the whole template.
 func (t *Template) cuttable(h *placeholder) bool {
 	switch {
 	case h.optional || h.source > fromKey && h.source != fromIdentity || h.source == fromEach:
@@ -21,7 +21,8 @@ func (t *Template) cuttable(h *placeholder) bool {
 	}
 }
 
-// BoundNames returns the bound names whose whole text can be cut out of a result: results differ if one of them does.
+// BoundNames returns the bound names whose whole text can be cut out of a result. If one of these texts differs, the
+// results differ.
 func (t *Template) BoundNames() []string {
 	from, to := t.ambiguousRange((*placeholder).alphabet)
 	var names []string
@@ -62,8 +63,8 @@ func (t *Template) ReadsIdentity() bool {
 	return slices.ContainsFunc(t.placeholders, func(h placeholder) bool { return h.source == fromIdentity })
 }
 
-// EscPaths returns the item paths that can be cut out of a result: those with |esc whose end is
-// certain, and the path of a template that is exactly one {path}.
+// EscPaths returns the item paths that can be cut out of a result: paths with |esc whose end is certain, and the path
+// of a template that is exactly one {path}.
 func (t *Template) EscPaths() []string {
 	var paths []string
 	for _, i := range t.cuttableIndexes() {
@@ -130,7 +131,7 @@ func (t *Template) pieces(result string) ([]string, bool) {
 	return texts, ok
 }
 
-// cutLeft cuts the placeholder's text and the literal after it off the left of s.
+// cutLeft cuts the placeholder's text and the literal after it from the left of s.
 func (h *placeholder) cutLeft(s, literal string) (text, rest string, ok bool) {
 	_, end := h.alphabet()
 	if end == 0 {
@@ -143,7 +144,7 @@ func (h *placeholder) cutLeft(s, literal string) (text, rest string, ok bool) {
 	return s[:end], rest, ok
 }
 
-// cutRight cuts the placeholder's text and the literal before it off the right of s.
+// cutRight cuts the placeholder's text and the literal before it from the right of s.
 func (h *placeholder) cutRight(s, literal string) (text, rest string, ok bool) {
 	_, width := h.alphabet()
 	begin := len(s) - width

@@ -19,8 +19,7 @@ var errEightDigits = errs.New(
 var errDate = errs.New(
 	"the text is no date: date reads epoch seconds, epoch milliseconds (from 100000000000 on), and ISO 8601 such as 2026-01-02, 2026-01-02T15:04 and 2026-01-02T15:04:05.678+01:00")
 
-// millisFrom is the smallest number that is read as milliseconds. As seconds it would be the year
-// 5138.
+// minMillis is the smallest number that is read as milliseconds. In seconds it is the year 5138.
 const millisFrom = 100_000_000_000
 
 // date replaces a point in time by its text with a Go layout, in a time zone: that of the text, too, if it names none.
@@ -52,7 +51,7 @@ func instant(text []byte, zone *time.Location) (time.Time, bool) {
 	if !ok {
 		return parseISO(string(text), zone)
 	}
-	var parts int64 // of a second or a millisecond: billionths
+	var parts int64 // fraction of the second or the millisecond, in billionths
 	if fraction > 0 {
 		digits := text[len(text)-fraction:]
 		text = text[:len(text)-fraction-1]
@@ -141,19 +140,19 @@ func civil(t time.Time, zone *time.Location, ok bool) (time.Time, bool) {
 
 const day = 24 * time.Hour
 
-// offsetAt returns how far the clocks of a zone are ahead of UTC.
+// offsetAt returns the time by which the clocks of a zone are ahead of UTC.
 func offsetAt(t time.Time, zone *time.Location) time.Duration {
 	_, seconds := t.In(zone).Zone()
 	return time.Duration(seconds) * time.Second
 }
 
-// isoParser takes parts off the start of a text. ok is false once a part is missing.
+// isoParser parses a text from its start. text is the rest. ok becomes false when a part is missing or wrong.
 type isoParser struct {
 	text string
 	ok   bool
 }
 
-// number takes a number of so many digits.
+// number parses a number with exactly digits digits, from least to most.
 func (p *isoParser) number(digits, least, most int) int {
 	if len(p.text) < digits || !isDigits([]byte(p.text[:digits])) {
 		p.ok = false
@@ -165,7 +164,7 @@ func (p *isoParser) number(digits, least, most int) int {
 	return n
 }
 
-// skip takes one of the bytes of any, if the text starts with one.
+// skip skips one byte if it is one of the bytes of any, and reports whether it did.
 func (p *isoParser) skip(any string) bool {
 	if p.text == "" || !strings.Contains(any, p.text[:1]) {
 		return false
@@ -174,14 +173,14 @@ func (p *isoParser) skip(any string) bool {
 	return true
 }
 
-// expect takes one of the bytes of any.
+// expect skips one byte, which must be one of the bytes of any.
 func (p *isoParser) expect(any string) {
 	if !p.skip(any) {
 		p.ok = false
 	}
 }
 
-// nanoseconds takes the digits of a fraction of a second. Those behind the ninth count for nothing.
+// nanoseconds parses the digits of a fraction of a second. It ignores digits after the ninth.
 func (p *isoParser) nanoseconds() int {
 	n := len(p.text) - len(strings.TrimLeft(p.text, "0123456789"))
 	fraction := p.text[:n]
@@ -191,7 +190,7 @@ func (p *isoParser) nanoseconds() int {
 	return v
 }
 
-// offset takes Z, ±hh, ±hhmm or ±hh:mm.
+// offset parses Z, ±hh, ±hhmm or ±hh:mm.
 func (p *isoParser) offset() time.Duration {
 	if p.skip("Z") {
 		return 0
@@ -218,20 +217,20 @@ func hasElement(layout string) bool {
 }
 
 var (
-	// layoutZones and layoutFractions are layout elements with digits that are none elsewhere.
+	// layoutZones and layoutFractions match layout elements whose digits are not elements by themselves.
 	layoutZones     = regexp.MustCompile(`[Z+-]07(:?00(:?00)?)?`)
 	layoutFractions = regexp.MustCompile(`[.,](0+|9+)([^0-9]|$)`)
 	digitRuns       = regexp.MustCompile(`[0-9]+`)
 
-	// layoutDigits is a run of digits that is layout elements. One digit alone is an element; beside others it is a
-	// mistake, as in 2026 and 13.
+	// layoutDigits matches a run of digits that consists of layout elements. One digit alone is an element. Beside
+	// other digits it is a mistake, as in 2026 and 13.
 	layoutDigits = regexp.MustCompile(`^((2006|002|01|02|03|04|05|06|15)+|[1-5])$`)
 )
 
-// foreignLetters are the elements of other layout languages, which a Go layout takes as text.
+// foreignLetters matches elements of other layout languages, which are plain text in a Go layout.
 var foreignLetters = regexp.MustCompile(`(^|[^A-Za-z])(YYYY|YY|yyyy|yy|MM|DD|dd|HH|hh|mm|ss|SS|SSS)+([^A-Za-z]|$)`)
 
-// strayLetters returns an element of another layout language, as MM in 2006-MM; "" if there is none.
+// strayLetters returns an element of another layout language, as MM in 2006-MM. It returns "" if there is none.
 func strayLetters(layout string) string {
 	if m := foreignLetters.FindStringSubmatch(layout); m != nil {
 		return m[2]

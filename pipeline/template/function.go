@@ -36,16 +36,17 @@ var functions = []string{"lower", "upper", "pad", "hash", "esc", "index_name", "
 // call is a function with its argument.
 type call struct {
 	fn       function
-	text     string         // date's layout; the separator of after, before and split; default's text
-	number   int            // pad's width, split's index
-	fraction int            // pad's digits behind the point; -1 for whole numbers
-	zone     *time.Location // of date
+	text     string         // layout of date; separator of after, before and split; text of default
+	number   int            // width of pad, index of split
+	fraction int            // digits after the point for pad; -1 for whole numbers
+	zone     *time.Location // zone of date; nil for UTC
 }
 
-// hashDigits is the number of hex digits that hash keeps of a SHA-256: 128 bits.
+// hashDigits is the number of hex digits of a SHA-256 that hash keeps: 128 bits.
 const hashDigits = 32
 
-// apply changes dst[start:]. Empty text means missing, and only default changes it.
+// apply applies the function to the text dst[start:]. An empty text means that the value is missing; only default
+// changes it.
 func (c *call) apply(dst []byte, start int) ([]byte, error) {
 	if len(dst) == start {
 		if c.fn == fnDefault {
@@ -83,7 +84,7 @@ func (c *call) apply(dst []byte, start int) ([]byte, error) {
 	}
 }
 
-// changeCase changes ASCII letters in place, and other text by Unicode's rules.
+// changeCase changes the case of text: of ASCII in place, of other text by Unicode's rules.
 func changeCase(dst []byte, start int, upper bool) []byte {
 	from := byte('A')
 	if upper {
@@ -109,7 +110,7 @@ func hash(dst []byte, start int) []byte {
 	return hex.AppendEncode(dst[:start], sum[:hashDigits/2])
 }
 
-// escape percent-encodes text as the canonical key does.
+// escape percent-encodes text as in the canonical key.
 func escape(dst []byte, start int) []byte {
 	end := len(dst)
 	dst = item.AppendEscaped(dst, dst[start:end])

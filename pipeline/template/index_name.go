@@ -5,8 +5,7 @@ import (
 	"encoding/hex"
 )
 
-// maxIndexName is the largest number of bytes that index_name makes. A whole index name has at most
-// 255.
+// maxIndexName is the maximum number of bytes that index_name makes. A whole index name has at most 255.
 const maxIndexName = 128
 
 const lowerHex = "0123456789abcdef"
@@ -22,7 +21,7 @@ func indexName(dst []byte, start int) []byte {
 		dst = append(dst, '0')
 	}
 	const mark = "__"
-	fit, cut := maxIndexName-len(mark)-hashDigits, 0 // cut: the whole escapes that fit before a hash
+	fit, cut := maxIndexName-len(mark)-hashDigits, 0 // cut: length of the complete escapes that fit before a hash
 	for i := start; i < end; i++ {
 		if len(dst)-end <= fit {
 			cut = len(dst) - end

@@ -8,12 +8,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Functions read real values, and the mask changes only their results. A template therefore
-// has the same missing values and errors with a mask and without, and results that are
-// equal without a mask are equal with it.
+// Functions read real values, and the mask changes only their results. So a template has the same missing values and
+// errors with a mask and without, and results that are equal without a mask are equal with it.
 
-// mask replaces the text from start on if it was made of a hidden value. A value without functions
-// gets the same text from the mask as everywhere else.
+// mask replaces the text dst[start:] if it comes from a hidden value. A value without functions gets the same masked
+// text as everywhere else.
 func (h *placeholder) mask(dst []byte, start int, s *Scope) []byte {
 	plain := len(h.calls) == 0 || len(h.calls) == 1 && h.calls[0].fn == fnEsc
 	switch {
@@ -40,10 +39,10 @@ func (h *placeholder) hidden(s *Scope) bool {
 		return s.Mask.Hides(s.EachOf + strings.TrimPrefix(h.name, "each"))
 	case fromIdentity:
 		return s.IDOf != "" && s.Mask.Hides(s.IDOf)
-	case fromKey, fromShard: // a shard says a part of what its key is
+	case fromKey, fromShard: // a shard reveals something about its key
 		_, hidden := s.Mask.HiddenKey(s.Change)
 		return hidden
-	case fromEntity: // its name tells what a condition found in an attribute
+	case fromEntity: // its name reveals the attributes that a condition read
 		return slices.ContainsFunc(h.entities.Conditions(), func(c entity.Condition) bool { return s.hidesAny(c.Paths()) })
 	case fromBound:
 		return s.hidesAny(h.bound.Attributes())
@@ -56,7 +55,7 @@ func (s *Scope) hidesAny(attributes []string) bool {
 	return slices.ContainsFunc(attributes, func(name string) bool { return s.Mask.Hides(item.PathText([]string{name})) })
 }
 
-// masked returns v, the value at the placeholder's path, with the mask applied.
+// masked returns v with the mask applied. v is the value at the placeholder's path.
 func (h *placeholder) masked(s *Scope, v item.Value) item.Value {
 	switch {
 	case s.Mask == nil:

@@ -53,7 +53,8 @@ func isDigits(text []byte) bool {
 	return true
 }
 
-// cutFraction gives the number in dst[start:] a fraction of so many digits, and cuts off the others.
+// cutFraction changes the number in dst[start:] to a fraction of fraction digits. It adds zeros, or removes digits.
+// whole and digits are the numbers of digits before and after the point.
 func cutFraction(dst []byte, start, whole, digits, fraction int) []byte {
 	if digits > fraction {
 		digits, dst = fraction, dst[:start+whole+min(fraction, 1)+fraction]
@@ -66,7 +67,7 @@ func cutFraction(dst []byte, start, whole, digits, fraction int) []byte {
 	return dst
 }
 
-// zeros puts zeros before dst[start:].
+// zeros inserts n zeros before dst[start:].
 func zeros(dst []byte, start, n int) []byte {
 	if n <= 0 {
 		return dst

@@ -31,7 +31,7 @@ func Parse(src string, o Options) (*Template, error) {
 	return t, nil
 }
 
-// parser parses src from at on.
+// parser parses src. pos is the position of the rest.
 type parser struct {
 	src     string
 	at      int
@@ -80,7 +80,7 @@ func (p *parser) template() (*Template, *Error) {
 	return t, nil
 }
 
-// placeholder parses an opening brace, and everything up to the closing one.
+// placeholder parses a placeholder, from its opening brace to its closing brace.
 func (p *parser) placeholder() (placeholder, *Error) {
 	var h placeholder
 	open := p.at
@@ -91,7 +91,7 @@ func (p *parser) placeholder() (placeholder, *Error) {
 	if err := p.head(&h, open+1, end); err != nil {
 		return h, err
 	}
-	var zone *time.Location // of the date that follows
+	var zone *time.Location // zone of the date that follows
 	for p.at = end; p.src[p.at] == '|'; {
 		at := p.at + 1
 		c, err := p.call(open)
@@ -170,7 +170,7 @@ func (p *parser) head(h *placeholder, from, to int) *Error {
 	return p.path(h, from, text)
 }
 
-// atNames are the names after @, in the order of their sources.
+// atNames are the names after @, in the order of the source constants.
 var atNames = []string{"key", "version", "seq", "time", "op", "table", "shard", "entity", "each"}
 
 func (p *parser) atName(h *placeholder, from int, text string) *Error {
@@ -271,13 +271,13 @@ func (p *parser) call(open int) (call, *Error) {
 
 // argument is the text after a function's colon.
 type argument struct {
-	from  int // in src
+	from  int // position in src
 	given bool
-	text  string // without escapes
-	colon int    // the last unescaped colon in text; -1 if there is none
+	text  string // text without escapes
+	colon int    // position in text of the last unescaped colon; -1 if there is none
 }
 
-// argument parses up to the next unescaped | or }.
+// argument parses an argument, up to the next unescaped | or }.
 func (p *parser) argument(a *argument, open int) *Error {
 	var b strings.Builder
 	a.colon = -1
@@ -306,10 +306,10 @@ func (p *parser) argument(a *argument, open int) *Error {
 	return p.unclosed(open)
 }
 
-// maxPad is the largest width of pad.
+// maxPad is the maximum width of pad.
 const maxPad = 1024
 
-// arguments checks a function's argument.
+// arguments checks the argument of a function, and returns the call.
 func (p *parser) arguments(fn function, a argument) (call, *Error) {
 	c := call{fn: fn, text: a.text}
 	name := functions[fn-1]

@@ -2,13 +2,13 @@ package template
 
 import "sync/atomic"
 
-// Recent caches the last text of a template that makes the same text of many successive changes,
-// such as the name of an index or of an hour's folder. A cached text is neither allocated nor
-// checked again. The zero Recent is ready for use, and safe for concurrent use.
+// Recent caches the last text of a template whose text is the same for many successive changes, such as the name of an
+// index or of an hour's folder. A cached text is neither allocated nor checked again. The zero Recent is ready for use,
+// and safe for concurrent use.
 type Recent struct{ last atomic.Pointer[string] }
 
-// Text returns text as a string. It keeps no reference to text. It calls check unless the text is
-// the last one, and returns its error.
+// Text returns text as a string. It keeps no reference to text. If text differs from the last text, it calls check and
+// returns its error.
 func (r *Recent) Text(text []byte, check func(string) error) (string, error) {
 	if last := r.last.Load(); last != nil && *last == string(text) {
 		return *last, nil

@@ -4,11 +4,11 @@
 //	{Address.City} {Lines[0].sku} {["first-name"]}   the value at a path
 //	{path?}                                          the same, and it may be missing
 //	{path|fn:argument|fn}                            its text after functions
-//	{@key} {@version} {@seq} {@time} {@op} {@table}  of the change
-//	{@shard}                                         of the item, in the partition key of a view with shards
+//	{@key} {@version} {@seq} {@time} {@op} {@table}  parts of the change
+//	{@shard}                                         the item's shard, in the partition key of a view with shards
 //	{@entity}                                        the name of the item's entity, or no text
-//	{each.path} {@each}                              of an element, under for_each; its escaped identity
-//	{Name} {item.path}                               in a rule about entities: what their keys bind; the item
+//	{each.path} {@each}                              under for_each: a value in the element; the element's escaped identity
+//	{Name} {item.path}                               in a rule with `of`: a name that the keys of its entities bind; a value in the item
 //	{{ }}                                            braces
 //
 // The functions are lower, upper, esc (percent-encoding), hash (32 hex digits of SHA-256),
@@ -19,12 +19,12 @@
 // none) and default:S (the text if the value is missing). An argument ends at the next | or }. A backslash escapes |,
 // }, : and itself.
 //
-// A template is compiled once. Its evaluation allocates only the result. Escaping is injective:
-// |esc, {@key}, {@each}, index_name and object keys make different texts of different values, and
-// [Template.Cut] takes escaped parts out of a result again.
+// A template is compiled once. Its evaluation allocates only the result. Escaping is injective: |esc, {@key}, {@each},
+// index_name and object keys make different texts from different values. [Template.Cut] reads escaped parts from a
+// result.
 //
-// Start reading at parse.go and template.go. text.go evaluates placeholders, function.go has their
-// functions, and ambiguity.go decides for cut.go which parts of a result can be separated.
+// Start reading at parse.go and template.go. text.go evaluates placeholders. function.go has their functions.
+// ambiguity.go decides which parts of a result can be separated; cut.go separates them.
 package template
 
 import (
@@ -40,7 +40,7 @@ import (
 // Template is a parsed template. It is safe for concurrent use.
 type Template struct {
 	src          string
-	literals     []string // the texts around the placeholders: one more than placeholders, some empty
+	literals     []string // texts around the placeholders: one more than placeholders, some empty
 	placeholders []placeholder
 	constant     item.Value // the value of a template without placeholders
 }
@@ -48,11 +48,11 @@ type Template struct {
 // placeholder is the part of a template between braces.
 type placeholder struct {
 	source   source
-	name     string // the path as written, or @key, ...
+	name     string // path as written, or @key, ...
 	path     item.Path
-	bound    *entity.Binding // of a bound name
-	entities *entity.Set     // of @entity
-	indexes  []int           // of {each[1][2].path}, before path
+	bound    *entity.Binding // binding of a bound name
+	entities *entity.Set     // entities for @entity
+	indexes  []int           // indexes before path, in {each[1][2].path}
 	optional bool
 	calls    []call
 }
@@ -77,18 +77,18 @@ const (
 
 // Scope has the values that a template reads.
 type Scope struct {
-	Change *record.Change // for {@key} and the other @ names; nil makes them missing
-	Item   item.Image     // for paths
-	Each   item.Value     // for {each.path}
-	EachOf string         // the pattern of Each, as in Lines[*]; required with a Mask
-	ID     string         // for {@each}: the identity of Each, not escaped; "" makes it missing
-	IDOf   string         // the pattern of the value that ID is made of; "" if it is made of none
-	Shards int            // for {@shard}: the number of shards; 0 makes it missing
-	Mask   *mask.Mask     // masks the text that a placeholder makes of a hidden value; nil masks nothing
+	Change *record.Change // change for {@key} and the other @ names; nil makes them missing
+	Item   item.Image     // item for paths
+	Each   item.Value     // element for {each.path}
+	EachOf string         // pattern of Each, as Lines[*]; required with a Mask
+	ID     string         // identity of Each for {@each}, not escaped; "" makes it missing
+	IDOf   string         // pattern of the value that ID comes from; "" if it comes from no value
+	Shards int            // number of shards for {@shard}; 0 makes it missing
+	Mask   *mask.Mask     // mask for texts that come from hidden values; nil masks nothing
 }
 
-// ScopeOf returns the scope of archive and notify sinks. A path reads the new image, or the old one
-// if there is no new one, or else the keys.
+// ScopeOf returns the scope of archive and notify sinks. A path reads the new image. Without a new image, it reads the
+// old image, or else the keys.
 func ScopeOf(c *record.Change) Scope {
 	switch {
 	case c.New.Exists():
@@ -103,10 +103,10 @@ func ScopeOf(c *record.Change) Scope {
 // Value evaluates the template. The result of a template that is exactly one {path} has the value's
 // own type; any other result is an S.
 //
-// The result is Absent if a value is missing, NULL, or an empty S or B. missing is then the first
-// required path or @name without a value, or "" if only optional ones have none. Callers treat both
-// alike: a row without its key is not written, and an attribute is left out. An error is permanent
-// and names the path, but shows no value: the type has no text, or date cannot read the text.
+// The result is Absent if a value is missing, NULL, or an empty S or B. missing is then the first required path or
+// @name without a value, or "" if only optional placeholders have no value. Callers treat both cases alike: they do not
+// write a row without its key, and they leave out an attribute. An error is permanent. It means that a type has no
+// text, or that a function cannot read a text. It names the path, but shows no value.
 func (t *Template) Value(s Scope) (v item.Value, missing string, err error) {
 	if len(t.placeholders) == 0 {
 		return t.constant, "", nil
@@ -150,17 +150,16 @@ func (t *Template) AppendText(dst []byte, s Scope) (out []byte, missing string, 
 // missingText replaces a missing value in object keys.
 const missingText = "_none"
 
-// AppendObjectKey appends the template as an object key. Every placeholder is percent-encoded by
-// itself, except {@key} and those that end in |esc, which are encoded already. A missing value,
-// also an optional one, is _none. The text of a value is never _none, never consists of dots alone,
-// and never contains a slash: such text is encoded further, and [item.Unescape] decodes it.
-// Errors are those of Value.
+// AppendObjectKey appends the template as an object key. The text of every placeholder is percent-encoded, except
+// {@key} and placeholders that end in |esc, which are already encoded. A missing value is _none, even if it is
+// optional. The text of a value is never _none, never consists only of dots, and never contains a slash: such text is
+// encoded further, and [item.Unescape] decodes it. It returns the same errors as Value.
 func (t *Template) AppendObjectKey(dst []byte, s Scope) ([]byte, error) {
 	return t.appendObjectKey(dst, s, false)
 }
 
-// AppendRawObjectKey is AppendObjectKey without the encoding: the text of a value keeps its slashes. It can be an
-// invalid object key, and two lists of values can have the same one.
+// AppendRawObjectKey does the same as AppendObjectKey, without the encoding: the text of a value keeps its slashes. The
+// result can be an invalid object key, and two lists of values can have the same result.
 func (t *Template) AppendRawObjectKey(dst []byte, s Scope) ([]byte, error) {
 	return t.appendObjectKey(dst, s, true)
 }
@@ -190,7 +189,7 @@ func (t *Template) appendObjectKey(dst []byte, s Scope, raw bool) ([]byte, error
 	return append(dst, t.literals[len(t.placeholders)]...), nil
 }
 
-// escapeReserved encodes text that has a meaning of its own: _none, and the folders . and ..
+// escapeReserved encodes text with a special meaning: _none, and the folders . and .. (like all texts of dots).
 func escapeReserved(dst []byte, start int) []byte {
 	text := dst[start:]
 	if string(text) == missingText {
@@ -212,8 +211,8 @@ func escapeReserved(dst []byte, start int) []byte {
 // String returns the source of the template.
 func (t *Template) String() string { return t.src }
 
-// Paths returns the item paths that the template reads, as written and without ?, in order. Of {@entity} they are
-// the attributes that conditions of entities read. {each.path}, bound names and other {@name} are not among them.
+// Paths returns the item paths that the template reads, as written and without ?, in order. For {@entity}, it returns
+// the attributes that conditions of entities read. It does not return {each.path}, bound names and other {@name}.
 func (t *Template) Paths() []string {
 	paths := t.ItemPaths()
 	for _, h := range t.placeholders {
@@ -226,7 +225,7 @@ func (t *Template) Paths() []string {
 	return paths
 }
 
-// ItemPaths returns the item paths that the template names: Paths without those of {@entity}.
+// ItemPaths returns the item paths that the template names: Paths without the attributes of {@entity}.
 func (t *Template) ItemPaths() []string { return t.paths(fromItem) }
 
 // KeyPaths returns the paths of the key attributes that bound names are parts of, in order. A key never changes.
@@ -272,8 +271,7 @@ func (t *Template) paths(from source) []string {
 	return paths
 }
 
-// Prefix returns the text at the beginning of every result. fixed reports that this is the whole
-// result.
+// Prefix returns the text at the beginning of every result. fixed reports whether this is the whole result.
 func (t *Template) Prefix() (text string, fixed bool) {
 	if len(t.placeholders) == 0 {
 		text, _ = t.constant.Text()
@@ -282,8 +280,8 @@ func (t *Template) Prefix() (text string, fixed bool) {
 	return t.literals[0], false
 }
 
-// Stable reports whether every change that leaves the item as it is has the same result: the
-// template reads only the item, {@key}, {@table} and {@shard}.
+// Stable reports whether all changes with the same item have the same result. The template then reads neither
+// {@version}, {@seq}, {@time} nor {@op}.
 func (t *Template) Stable() bool {
 	for _, h := range t.placeholders {
 		switch h.source {
@@ -294,7 +292,8 @@ func (t *Template) Stable() bool {
 	return true
 }
 
-// HasVersion reports whether every change of an item has another result: the template has {@version} as it is.
+// HasVersion reports whether each change of an item has a different result, because the template has {@version} without
+// functions.
 func (t *Template) HasVersion() bool {
 	return slices.ContainsFunc(t.placeholders, func(h placeholder) bool {
 		return h.source == fromVersion && len(h.calls) == 0
@@ -309,8 +308,7 @@ func (t *Template) NamesItem() bool {
 	})
 }
 
-// OfTable reports whether all changes of a table have the same result: the template reads only
-// {@table}.
+// OfTable reports whether all changes of a table have the same result. The template then reads only {@table}.
 func (t *Template) OfTable() bool {
 	for _, h := range t.placeholders {
 		if h.source != fromTable {
@@ -327,8 +325,8 @@ func (t *Template) HasShard() bool {
 
 // Placeholder describes a placeholder to code that translates a template into another language.
 type Placeholder struct {
-	Name    string // the path as written and without ?, or an @ name
-	Layout  string // date's layout, if date is the only function
+	Name    string // path as written, without ?, or an @ name
+	Layout  string // layout of date, if date is the only function
 	Changed bool   // the placeholder has other functions
 
 	IndexName bool // the last function is index_name: the text can be a part of an index's name
@@ -351,8 +349,8 @@ func (t *Template) Placeholders() []Placeholder {
 	return ps
 }
 
-// Literals returns the texts around the placeholders, as they are in results: one more than
-// placeholders, some empty.
+// Literals returns the texts around the placeholders, as they appear in results. There is one more than there are
+// placeholders; some are empty.
 func (t *Template) Literals() []string { return slices.Clone(t.literals) }
 
 // wholePath returns the placeholder of a template that is exactly one {path}.
@@ -373,7 +371,7 @@ func (t *Template) wholeValue() (*placeholder, bool) {
 	return h, ok
 }
 
-// Bound returns the bound name of a template that is exactly one {Name}; nil for any other template.
+// Bound returns the bound name of a template that is exactly one {Name}. It returns nil for any other template.
 func (t *Template) Bound() *entity.Binding {
 	if h, ok := t.wholeValue(); ok {
 		return h.bound
@@ -381,7 +379,7 @@ func (t *Template) Bound() *entity.Binding {
 	return nil
 }
 
-// Path returns the path of a template that is exactly one {path}; false for any other template.
+// Path returns the path of a template that is exactly one {path}. It returns false for any other template.
 func (t *Template) Path() (string, bool) {
 	h, ok := t.wholePath()
 	if !ok {

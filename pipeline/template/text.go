@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// append appends the placeholder's text after its functions, masked if it was made of a hidden
-// value. found is false if there is no text.
+// append appends the text of the placeholder, after its functions. The text is masked if it comes from a hidden value.
+// found is false if there is no text.
 func (h *placeholder) append(dst []byte, s *Scope) (out []byte, found bool, err error) {
 	start := len(dst)
 	dst, found, err = h.appendText(dst, s)
@@ -38,7 +38,7 @@ func (h *placeholder) appendText(dst []byte, s *Scope) (out []byte, found bool, 
 	return dst, len(dst) > start, nil
 }
 
-// appendSource appends the text before any function, and nothing if the value is missing.
+// appendSource appends the text without any function. It appends nothing if the value is missing.
 func (h *placeholder) appendSource(dst []byte, s *Scope) ([]byte, error) {
 	switch {
 	case h.source == fromEntity:
@@ -113,8 +113,8 @@ func (h *placeholder) lookup(s *Scope) (item.Value, bool) {
 	return m.At(h.path)
 }
 
-// appendValue appends v as text: S unchanged, N canonical, BOOL, B as base64url without padding,
-// and nothing for NULL.
+// appendValue appends v as text: S unchanged, N canonical, BOOL as true or false, B as base64url without padding, and
+// nothing for NULL.
 func appendValue(dst []byte, v item.Value, name string) ([]byte, error) {
 	switch v.Kind() {
 	case item.Absent, item.KindNULL:
