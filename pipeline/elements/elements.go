@@ -1,5 +1,6 @@
-// Package elements finds the elements of an item that have an entry each: those of a list, of a set or of a map, under
-// `for_each`. Each has an identity among the elements of its item, which is in the key of its entry.
+// Package elements finds the elements of an item that have an entry each, under `for_each`: the elements of a list, of
+// a set or of a map. Each element has an identity among the elements of its item. The key of its entry contains the
+// identity.
 package elements
 
 import (
@@ -13,7 +14,7 @@ import (
 // errs makes this package's errors. Their redacted text holds no data.
 const errs = redact.Class("for_each")
 
-// DefaultMax is the most elements that an item may have, if [Spec.Max] does not say.
+// DefaultMax is the maximum number of elements of an item if [Spec.Max] is 0.
 const DefaultMax = 500
 
 // Spec names the elements of an item.
@@ -26,8 +27,8 @@ type Spec struct {
 
 // Element is one element.
 type Element struct {
-	Position int    // in the list, the set or the map, from 0 on
-	ID       string // its identity as text, not escaped; "" if By leads to no value
+	Position int    // position in the list, the set or the map, 0-based
+	ID       string // identity as text, not escaped; "" if there is no value at By
 	Value    item.Value
 }
 
@@ -80,7 +81,7 @@ func (s *Spec) most() int {
 
 func isCollection(k item.Kind) bool { return k == item.KindL || k == item.KindM || k >= item.KindSS }
 
-// identity returns the identity of an element. That of a map has its name as ID.
+// identity returns the identity of an element. If it is the member of a map, its ID is its name at the call.
 func (s *Spec) identity(of item.Kind, x *Element) (string, error) {
 	switch {
 	case s.By != "" && of >= item.KindSS:
@@ -103,7 +104,7 @@ func (s *Spec) identity(of item.Kind, x *Element) (string, error) {
 	return text, nil
 }
 
-// textOf returns a scalar as text; "" for no value and NULL.
+// textOf returns a scalar as text. It returns "" if v is absent or NULL.
 func textOf(v item.Value) (text string, ok bool) {
 	switch v.Kind() {
 	case item.Absent, item.KindNULL:
@@ -124,7 +125,8 @@ func textOf(v item.Value) (text string, ok bool) {
 	}
 }
 
-// checkIdentities returns an error if two elements have one identity. Elements without one have no entry.
+// checkIdentities returns an error if two elements have the same identity. It ignores elements without an identity,
+// which have no entry.
 func (s *Spec) checkIdentities(all []Element) error {
 	if len(all) < 2 {
 		return nil
@@ -151,7 +153,8 @@ func (s *Spec) byText() string {
 	return s.By
 }
 
-// Pattern returns the pattern of the elements of an item, for masks: of a list or a set, or of a map.
+// Pattern returns the pattern of the elements of an item, for masks. It depends on the kind of the value: a map, or a
+// list or a set.
 func (s *Spec) Pattern(m item.Image) string {
 	if v, _ := m.At(s.Path); v.Kind() == item.KindM {
 		return s.Path.String() + ".*"
@@ -159,7 +162,8 @@ func (s *Spec) Pattern(m item.Image) string {
 	return s.Path.String() + "[*]"
 }
 
-// IDPath returns the pattern of the values that identities are made of, for masks, given the pattern of the elements.
+// IDPath returns the pattern of the values that identities come from, for masks. pattern is the pattern of the
+// elements.
 func (s *Spec) IDPath(pattern string) string {
 	switch {
 	case s.By == "":

@@ -9,13 +9,13 @@ import (
 // Entity is one kind of item.
 type Entity struct {
 	Name       string
-	Key        []KeyPattern // of one or two key attributes; items may have any value in the others
-	When       Condition    // also required of the item. Default: the key decides
+	Key        []KeyPattern // patterns of one or two key attributes; other key attributes may have any value
+	When       Condition    // condition that the item must also meet. Default: the key decides
 	Unique     []string     // bound names that identify an item of the entity. Default: none
-	Attributes *Shape       // the declared attributes, an M. Default: any
+	Attributes *Shape       // declared attributes, an M. Default: any attributes
 
 	same    []samePair // values that must be equal
-	earlier []*Entity  // the entities before it that an item of it could be of
+	earlier []*Entity  // earlier entities of the set whose keys overlap with those of this entity
 }
 
 // KeyPattern is the pattern of a key attribute.
@@ -27,20 +27,20 @@ type KeyPattern struct {
 // Condition is a condition on an item, such as an expression over it.
 type Condition interface {
 	Match(m item.Image) (bool, error)
-	Paths() []string // the top-level attributes that it reads
+	Paths() []string // top-level attributes that it reads
 }
 
-// samePair are two positions of one name.
+// samePair has two positions of the same name.
 type samePair struct{ a, b position }
 
-// position is a name of a key.
+// position is the position of a name: the index of the key attribute, and of the name in its pattern.
 type position struct{ key, name int }
 
-// Set is the entities of a table, in the order of the file. It is safe for concurrent use.
+// Set has the entities of a table, in the order of the file. It is safe for concurrent use.
 type Set struct{ entities []*Entity }
 
-// NewSet returns the set of es. If the keys of two entities overlap, an item for which both conditions hold is of the
-// first.
+// NewSet returns the set of es. If the keys of two entities overlap, an item that meets both conditions belongs to the
+// first entity.
 func NewSet(es ...*Entity) *Set {
 	for i, e := range es {
 		e.same = e.repeated()
@@ -78,7 +78,7 @@ func (s *Set) All() []*Entity {
 	return slices.Clone(s.entities)
 }
 
-// Named returns the entity of that name; nil if there is none.
+// Named returns the entity with this name, or nil if there is none.
 func (s *Set) Named(name string) *Entity {
 	for _, e := range s.All() {
 		if e.Name == name {
@@ -88,8 +88,8 @@ func (s *Set) Named(name string) *Entity {
 	return nil
 }
 
-// Of returns the entity of an item, or nil if it is of none. m is an image of the item. The image needs only the key if
-// no entity has a condition. An error is one of a condition.
+// Of returns the entity of an item, or nil if the item belongs to none. m is an image of the item. If no entity has a
+// condition, the image needs only the key. An error comes from a condition.
 func (s *Set) Of(m item.Image) (*Entity, error) {
 	if s == nil {
 		return nil, nil
@@ -116,7 +116,7 @@ func (s *Set) Conditions() []Condition {
 	return cs
 }
 
-// MatchKey reports whether the patterns hold for the key of an item.
+// MatchKey reports whether the patterns match the key of an item.
 func (e *Entity) MatchKey(m item.Image) bool {
 	for i := range e.Key {
 		k := &e.Key[i]
@@ -132,7 +132,7 @@ func (e *Entity) MatchKey(m item.Image) bool {
 	return true
 }
 
-// Match reports whether an item is of the entity. An error is one of a condition.
+// Match reports whether an item belongs to the entity. An error comes from a condition.
 func (e *Entity) Match(m item.Image) (bool, error) {
 	if !e.MatchKey(m) {
 		return false, nil
@@ -141,14 +141,14 @@ func (e *Entity) Match(m item.Image) (bool, error) {
 		if !o.MatchKey(m) {
 			continue
 		}
-		if is, err := o.meets(m); is || err != nil { // what comes before o is also before e
+		if is, err := o.meets(m); is || err != nil { // entities before o are also before e
 			return false, err
 		}
 	}
 	return e.meets(m)
 }
 
-// meets evaluates the condition.
+// meets reports whether the item meets the condition.
 func (e *Entity) meets(m item.Image) (bool, error) {
 	if e.When == nil {
 		return true, nil
@@ -179,7 +179,7 @@ func (e *Entity) Names() []string {
 // their conditions before that of e.
 func (e *Entity) Earlier() []*Entity { return slices.Clone(e.earlier) }
 
-// pattern returns the pattern of a key attribute; nil if the entity has none.
+// pattern returns the pattern of a key attribute, or nil if the entity has none.
 func (e *Entity) pattern(attribute string) *Pattern {
 	for _, k := range e.Key {
 		if k.Attribute == attribute {

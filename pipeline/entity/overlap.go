@@ -6,24 +6,24 @@ import (
 	"strings"
 )
 
-// Overlap says whether two entities have a key in common.
+// Overlap is the relation of the keys of two entities.
 type Overlap uint8
 
-// The overlaps. Unproven means that the patterns have a key in common, but maybe none in which the names that stand
-// twice have equal values.
+// The overlaps. Unproven means that a key matches the patterns of both entities, but a name that occurs twice has
+// different values in it. There may be a key without this problem.
 const (
 	Disjoint Overlap = iota
 	Overlapping
 	Unproven
 )
 
-// Comparison is what [Compare] finds.
+// Comparison is the result of [Compare].
 type Comparison struct {
 	Overlap Overlap
-	Example string // a key of both, as in PK="USER#1" SK="ORDER#1"; "" unless Overlapping
+	Example string // key of both, as PK="USER#1" SK="ORDER#1"; "" unless Overlapping
 }
 
-// maxKeyAttributes is the most key attributes of a table.
+// maxKeyAttributes is the maximum number of key attributes of a table.
 const maxKeyAttributes = 2
 
 // Compare decides whether a key could be of two entities. It compares their patterns and not their conditions. Patterns
@@ -38,7 +38,7 @@ func Compare(a, b *Entity) Comparison {
 		}
 	}
 	if len(attributes) > maxKeyAttributes {
-		return Comparison{} // no table has all of them
+		return Comparison{} // a table cannot have all these key attributes
 	}
 	texts := make(map[string]string)
 	var example strings.Builder
@@ -63,7 +63,7 @@ func Compare(a, b *Entity) Comparison {
 	return Comparison{Overlapping, example.String()}
 }
 
-// text returns the text of a name in a key of texts.
+// text returns the text of a name in a key. texts has the key attributes by name.
 func (e *Entity) text(texts map[string]string, at position) string {
 	piece, _ := e.Key[at.key].Pattern.cut(texts[e.Key[at.key].Attribute], at.name)
 	return piece
@@ -72,7 +72,8 @@ func (e *Entity) text(texts map[string]string, at position) string {
 // anyKey is the pattern of a key attribute that an entity does not name.
 var anyKey = &Pattern{src: "{any}", literals: []string{"", ""}, names: []string{"any"}}
 
-// common returns the shortest text for which both patterns hold. A nil pattern holds for every text.
+// commonText returns the shortest text that both patterns match. A nil pattern matches every text. It searches the
+// pairs of states of both machines, breadth first.
 func common(a, b *Pattern) (string, bool) {
 	if a == nil {
 		a = anyKey
@@ -114,7 +115,8 @@ func common(a, b *Pattern) (string, bool) {
 	return "", false
 }
 
-// alphabetOf returns the characters of the fixed texts, and one that is in none of them: all others are like it.
+// alphabetOf returns the characters of the fixed texts, and one character that is in none of them, in place of all
+// other characters.
 func alphabetOf(ps ...*Pattern) []rune {
 	var all []rune
 	for _, p := range ps {
@@ -130,7 +132,7 @@ func alphabetOf(ps ...*Pattern) []rune {
 	return append([]rune{other}, slices.Compact(all)...)
 }
 
-// machine is the automaton of a pattern. It reads a text from the left, as [Pattern.cut] does.
+// machine is the automaton that matches a pattern. It reads a text from the left, as [Pattern.cut] does.
 type machine struct {
 	literals [][]rune
 	names    int
@@ -138,9 +140,9 @@ type machine struct {
 
 // state is a state of a machine.
 type state struct {
-	name    int  // the name whose text is read; -1 before the first fixed text was read, and names after the last
-	matched int  // characters of the fixed text that follows which have been read
-	some    bool // the name has a text
+	name    int  // index of the name whose text is read; -1 in the first fixed text; names after the last
+	matched int  // characters of the next fixed text that have been read
+	some    bool // the text of the name is not empty
 	dead    bool // no text from here is accepted
 }
 

@@ -12,7 +12,7 @@ import (
 // Pattern is the pattern of one key attribute. It is safe for concurrent use.
 type Pattern struct {
 	src      string
-	literals []string // the texts around the names: one more than names
+	literals []string // texts around the names: one more than names
 	names    []string
 }
 
@@ -28,7 +28,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("pattern column %d: %s (%s)", e.Column, e.Message, e.Hint)
 }
 
-// reserved are names that expressions and templates use for something else.
+// reserved are the names with another meaning in expressions and templates.
 var reserved = []string{
 	"item", "old", "new", "keys", "op", "time", "ttl", "each",
 	"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let",
@@ -95,21 +95,21 @@ func identifier(name string) bool {
 // String returns the source of the pattern.
 func (p *Pattern) String() string { return p.src }
 
-// Literals returns the texts before, between and behind the names.
+// Literals returns the texts before, between and after the names.
 func (p *Pattern) Literals() []string { return slices.Clone(p.literals) }
 
-// Names returns the names that the pattern binds, in order. A name may stand twice.
+// Names returns the names that the pattern binds, in order. A name may occur twice.
 func (p *Pattern) Names() []string { return slices.Clone(p.names) }
 
-// Prefix returns the text with which every key begins. fixed reports that this is the whole key.
+// Prefix returns the text with which every key begins. fixed reports whether this is the whole key.
 func (p *Pattern) Prefix() (text string, fixed bool) { return p.literals[0], len(p.names) == 0 }
 
-// BindsAll reports whether the pattern is one name alone, which binds a value of any type.
+// BindsAll reports whether the pattern is only one name, which binds a value of any type.
 func (p *Pattern) BindsAll() bool {
 	return len(p.names) == 1 && p.literals[0] == "" && p.literals[1] == ""
 }
 
-// Holds reports whether the pattern holds for the value of a key attribute.
+// Holds reports whether the pattern matches the value of a key attribute.
 func (p *Pattern) Holds(v item.Value) bool {
 	if text, ok := v.Text(); ok {
 		_, ok = p.cut(text, -1)
@@ -118,7 +118,7 @@ func (p *Pattern) Holds(v item.Value) bool {
 	return p.BindsAll() && (v.Kind() == item.KindN || v.Kind() == item.KindB)
 }
 
-// value returns the value that name i binds; the absent value if the pattern does not hold.
+// value returns the value that name i binds. It is absent if the pattern does not match.
 func (p *Pattern) value(v item.Value, i int) item.Value {
 	text, ok := v.Text()
 	switch {
@@ -133,7 +133,7 @@ func (p *Pattern) value(v item.Value, i int) item.Value {
 	return item.Value{}
 }
 
-// cut returns the part of a key that name i binds, or "" for -1. ok reports whether the pattern holds.
+// cut returns the part of a key that name i binds, or "" if i is -1. ok reports whether the pattern matches.
 func (p *Pattern) cut(text string, i int) (piece string, ok bool) {
 	rest, ok := strings.CutPrefix(text, p.literals[0])
 	if !ok {

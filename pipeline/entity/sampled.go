@@ -14,11 +14,11 @@ const (
 	maxDeclared = 200
 )
 
-// Sampled counts what the values at one path of a sample are. The zero Sampled has no values.
+// Sampled counts the values at one path of a sample by their kind. The zero Sampled has no values.
 type Sampled struct {
 	Kinds   map[item.Kind]int
-	Members map[string]*Sampled // of the M values
-	Elem    *Sampled            // of the elements of the L values; nil: none
+	Members map[string]*Sampled // members of the values of kind M
+	Elem    *Sampled            // elements of the values of kind L; nil if there are none
 }
 
 // Add adds a value.

@@ -7,14 +7,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Scope is what a rule about some entities can read. The nil Scope has no names.
+// Scope has the entities of a rule, and the names that the rule can read. The nil Scope has no names.
 type Scope struct {
 	set      *Set
 	entities []*Entity
 	bindings []*Binding
 }
 
-// Scope returns the scope of the entities with these names. Names of none are left out.
+// Scope returns the scope of the entities with these names. It ignores unknown names.
 func (s *Set) Scope(names ...string) *Scope {
 	sc := &Scope{set: s}
 	for _, e := range s.All() {
@@ -54,7 +54,7 @@ func (sc *Scope) bind(name string) *Binding {
 	return b
 }
 
-// Entities returns the entities.
+// Entities returns the entities of the scope.
 func (sc *Scope) Entities() []*Entity {
 	if sc == nil {
 		return nil
@@ -79,7 +79,7 @@ func (sc *Scope) Bindings() []*Binding {
 	return sc.bindings
 }
 
-// Binding returns the binding of a name; nil if there is none.
+// Binding returns the binding of a name, or nil if there is none.
 func (sc *Scope) Binding(name string) *Binding {
 	for _, b := range sc.Bindings() {
 		if b.name == name {
@@ -89,14 +89,14 @@ func (sc *Scope) Binding(name string) *Binding {
 	return nil
 }
 
-// KeysOnly reports whether the key decides which items are of the entities.
+// KeysOnly reports whether the key alone decides which items belong to the entities.
 func (sc *Scope) KeysOnly() bool {
 	return !slices.ContainsFunc(sc.Entities(), func(e *Entity) bool {
 		return e.When != nil || slices.ContainsFunc(e.earlier, func(o *Entity) bool { return o.When != nil })
 	})
 }
 
-// MatchKey reports whether the patterns of one of the entities hold for the key of an item.
+// MatchKey reports whether the patterns of one of the entities match the key of an item.
 func (sc *Scope) MatchKey(m item.Image) bool {
 	for _, e := range sc.Entities() {
 		if e.MatchKey(m) {
@@ -106,7 +106,7 @@ func (sc *Scope) MatchKey(m item.Image) bool {
 	return false
 }
 
-// Match reports whether an item is of one of the entities. It is false for an image that does not exist.
+// Match reports whether an item belongs to one of the entities. It is false for an image that does not exist.
 func (sc *Scope) Match(m item.Image) (bool, error) {
 	if !m.Exists() {
 		return false, nil
@@ -142,7 +142,7 @@ type piece struct {
 	name      int
 }
 
-// Name is the name.
+// Name returns the name.
 func (b *Binding) Name() string { return b.name }
 
 // Attributes returns the key attributes that the name is a part of.
@@ -156,8 +156,8 @@ func (b *Binding) Attributes() []string {
 	return names
 }
 
-// Value returns the value that the name binds in an item. m needs only the key. With one entity, m must match its key:
-// Value does not check that. With several, the value is absent if m matches none.
+// Value returns the value that the name binds in an item. m needs only the key. If the scope has one entity, m must
+// match its key: Value does not check this. If it has several, the value is absent if m matches none.
 func (b *Binding) Value(m item.Image) item.Value {
 	for i := range b.pieces {
 		p := &b.pieces[i]
@@ -170,13 +170,13 @@ func (b *Binding) Value(m item.Image) item.Value {
 	return item.Value{}
 }
 
-// IsText reports whether the name binds a part of a text, and not a whole key attribute.
+// IsText reports whether the name binds a part of a text in all entities. Otherwise it can bind a whole key attribute.
 func (b *Binding) IsText() bool {
 	return !slices.ContainsFunc(b.pieces, func(p piece) bool { return p.pattern.BindsAll() })
 }
 
-// Excludes returns the bytes that the text of the name cannot contain: a name ends at the first fixed text that follows
-// it.
+// Excludes returns the byte that the text of the name cannot contain, because a name ends at the first occurrence of
+// the fixed text after it. It returns "" if there is no such byte.
 func (b *Binding) Excludes() string {
 	excluded := ""
 	for i, p := range b.pieces {

@@ -7,11 +7,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Shape is the declared type of a value, with what is inside.
+// Shape is the declared type of a value and of the values inside it.
 type Shape struct {
-	Kind    item.Kind // Absent: any
-	Members []Member  // of an M, in the order of the file; nil: any
-	Elem    *Shape    // of an L; nil: any
+	Kind    item.Kind // Absent for any kind
+	Members []Member  // members of an M, in the order of the file; nil for any members
+	Elem    *Shape    // shape of the elements of an L; nil for any elements
 }
 
 // Member is an attribute of an M.
@@ -20,7 +20,7 @@ type Member struct {
 	Shape *Shape
 }
 
-// Member returns the shape of a member; nil if it is not declared.
+// Member returns the shape of a member, or nil if it is not declared.
 func (s *Shape) Member(name string) *Shape {
 	for _, m := range s.Members {
 		if m.Name == name {
@@ -59,10 +59,10 @@ func (s *Shape) String() string {
 
 // Undeclared is a part of a path that the shapes do not have.
 type Undeclared struct {
-	Name  string   // the name that is not declared, or "" for an index in what is no list
-	Path  string   // the path before it; "" for the item
-	Known []string // the names that are declared there
-	Kind  item.Kind
+	Name  string    // name that is not declared; "" for an index in a value that is not a list
+	Path  string    // path before the name; "" for the item
+	Known []string  // names that are declared at Path
+	Kind  item.Kind // declared kind of the value at Path
 }
 
 // Find returns the first part of a path that none of the shapes has; nil if one of the shapes has the whole path.
@@ -79,7 +79,7 @@ func Find(shapes []*Shape, path []item.Segment) *Undeclared {
 			u.Kind = s.Kind
 			inside, known := s.inside(segment)
 			if known && inside == nil {
-				return nil // what is inside is not declared
+				return nil // the values inside are not declared
 			}
 			for _, n := range s.Names() {
 				if !slices.Contains(u.Known, n) {
@@ -105,7 +105,7 @@ func Find(shapes []*Shape, path []item.Segment) *Undeclared {
 	return nil
 }
 
-// inside returns the shapes at a segment of a path. known is true and there are none if any shape can be there.
+// inside returns the shapes at a segment of a path. If any shape is possible there, known is true and shapes is empty.
 func (s *Shape) inside(segment item.Segment) (shapes []*Shape, known bool) {
 	inList := segment.Wild == item.NoWildcard && segment.Index >= 0 || segment.Wild == item.AnyElement
 	switch {

@@ -25,13 +25,13 @@ func (m *Mask) Change(c *record.Change) *record.Change {
 	return &masked
 }
 
-// Key returns the canonical key of c, built from the masked key attributes if one of them is hidden.
+// Key returns the canonical key of c. If a key attribute is hidden, the key is built from the masked attributes.
 func (m *Mask) Key(c *record.Change) item.Key {
 	if m == nil || !m.hidesIn(c.Keys) {
 		return c.Key
 	}
 	key, err := item.MakeKey("", m.Image(c.Keys))
-	if err != nil { // c was not decoded: its Keys are not those of an item
+	if err != nil { // c was not decoded, so its Keys need not be those of an item
 		return item.Key(m.Text(string(c.Key)))
 	}
 	if table, _, ok := strings.Cut(string(c.Key), "!"); ok {
@@ -78,7 +78,7 @@ func (m *Mask) Delivery(d *pipeline.Delivery) pipeline.Delivery {
 	return masked
 }
 
-// events returns the events es of c as events of the masked change.
+// events returns masked copies of es, the events of c. The copies refer to masked.
 func (m *Mask) events(es []pipeline.Event, c, masked *record.Change) []pipeline.Event {
 	es = slices.Clone(es)
 	for i := range es {
@@ -89,7 +89,8 @@ func (m *Mask) events(es []pipeline.Event, c, masked *record.Change) []pipeline.
 	return es
 }
 
-// event masks the values of e. It cuts a path that continues inside a hidden value: the names there are hidden too.
+// event masks the values of e, which is an event of c. If the path of e continues inside a hidden value, it cuts the
+// path, because the names inside are hidden, too.
 func (m *Mask) event(e *pipeline.Event, c *record.Change) {
 	p, err := item.ParsePath(e.Path)
 	if err != nil {
@@ -117,7 +118,7 @@ func (m *Mask) eventValue(v item.Value, c *record.Change) item.Value {
 	return m.maskedValue(v)
 }
 
-// sameBytes reports whether a and b are one range of memory.
+// sameBytes reports whether a and b are the same range of memory.
 func sameBytes(a, b []byte) bool {
 	return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b)
 }

@@ -26,7 +26,8 @@ func (m *Mask) RecordError(e *record.RecordError) *record.RecordError {
 	return &masked
 }
 
-// cutPath returns the part of a path up to the hidden value that it reaches, or false if it reaches none.
+// cutPath returns the part of a path up to the first hidden value. It returns false if the path reaches no hidden
+// value.
 func (m *Mask) cutPath(p item.Path) (shown string, ok bool) {
 	s := m.root
 	var b []byte

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Mask hides attributes of items: in what people are shown, and from sinks that must not have them.
+// Mask hides attributes of items from people, and from sinks that must not have them.
 //
 // A pattern hides each value that it matches, with all values inside it: Address hides what Address.** does. A hidden
 // value becomes one text, an S of "masked-" and 12 hex digits of an HMAC-SHA256 over its kind and its canonical value.
@@ -26,12 +26,12 @@ import (
 type Mask struct {
 	sensitive []item.Pattern
 	allowed   []item.Pattern
-	root      maskState  // of the item itself
-	macs      *sync.Pool // of hash.Hash
+	root      maskState  // state of the item itself
+	macs      *sync.Pool // pool of hash.Hash
 }
 
-// New returns the mask that hides what patterns match. key is the secret for the texts: one key makes the same texts in
-// every process. Without patterns the mask is nil and needs no key.
+// New returns the mask that hides the values that patterns match. key is the secret for the masked texts: with the same
+// key, all processes make the same texts. Without patterns the mask is nil and needs no key.
 func New(patterns []item.Pattern, key []byte) (*Mask, error) {
 	patterns = slices.DeleteFunc(slices.Clone(patterns), item.Pattern.IsZero)
 	if len(patterns) == 0 {
@@ -72,7 +72,7 @@ func (m *Mask) Except(allowed []item.Pattern) *Mask {
 	return newMask(left, allowed, m.macs)
 }
 
-// Patterns returns the patterns that m hides, in the order in which they were given.
+// Patterns returns the sensitive patterns of m, in the order in which they were given.
 func (m *Mask) Patterns() []item.Pattern {
 	if m == nil {
 		return nil
@@ -90,7 +90,7 @@ func (m *Mask) Hides(path string) bool {
 	return err != nil || m.root.mayHide(p.Segments())
 }
 
-// Text returns the masked text of s as an S.
+// Text returns the text that replaces the S with the text s.
 func (m *Mask) Text(s string) string {
 	if m == nil {
 		return s
@@ -112,13 +112,13 @@ func (m *Mask) Value(path string, v item.Value) item.Value {
 	return v
 }
 
-// ValueAt is [Mask.Value] for a parsed path. hidden reports whether any part of v is hidden.
+// ValueAt does the same as [Mask.Value], for a parsed path. hidden reports whether any part of v is hidden.
 func (m *Mask) ValueAt(p item.Path, v item.Value) (masked item.Value, hidden bool) {
 	if m == nil || !v.Exists() {
 		return v, false
 	}
 	if !slices.ContainsFunc(m.root.sensitive, func(pattern []item.Segment) bool { return reaches(pattern, p, v) }) {
-		return v, false // for most values; this allocates nothing
+		return v, false // for most values, and without allocation
 	}
 	s := m.root
 	for n, seg := range p.Segments() {
@@ -146,7 +146,7 @@ func (m *Mask) image(it item.Image, drop bool) item.Image {
 	return masked
 }
 
-// value returns v, in the state s, with its hidden parts masked.
+// value returns v with its hidden parts masked. s is the state at v.
 func (m *Mask) value(v item.Value, s maskState) item.Value {
 	switch s.action(v) {
 	case hide:
@@ -186,10 +186,10 @@ const maskedPrefix = "masked-"
 // maskWriter copies items and masks their hidden parts.
 type maskWriter struct {
 	m    *Mask
-	drop bool // leave hidden parts out instead
+	drop bool // leave hidden parts out instead of masking them
 }
 
-// members copies the members of a map in the state s; top means that they are the attributes of the item.
+// members copies the members of the map v. s is the state at v. If areAttributes is set, v is the item itself.
 func (w maskWriter) members(dst []byte, v item.Value, s maskState, top bool) []byte {
 	dst = append(dst, '{')
 	for name, e := range v.Members() {
@@ -206,7 +206,7 @@ func (w maskWriter) members(dst []byte, v item.Value, s maskState, top bool) []b
 	return append(dst, '}')
 }
 
-// elements copies the elements of a list in the state s.
+// elements copies the elements of the list v. s is the state at v.
 func (w maskWriter) elements(dst []byte, v item.Value, s maskState) []byte {
 	dst = append(dst, '[')
 	for i, e := range v.Elements() {
@@ -222,7 +222,7 @@ func (w maskWriter) elements(dst []byte, v item.Value, s maskState) []byte {
 	return append(dst, ']')
 }
 
-// value appends v as DynamoDB JSON.
+// value appends v as DynamoDB JSON, with its hidden parts masked or left out.
 func (w maskWriter) value(dst []byte, v item.Value, s maskState) []byte {
 	switch s.action(v) {
 	case hide:

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Changed is true if a path that matches one of the patterns has values that differ by meaning in the old and the new
-// image, or exists in only one of them. So an INSERT or a REMOVE changes all attributes of the item.
+// Changed is true if the images differ at a path that matches one of the patterns: the values at the path differ by
+// meaning, or only one image has the path. So an INSERT or a REMOVE changes all attributes of the item.
 func Changed(patterns ...item.Pattern) pipeline.Condition { return changed{slices.Clone(patterns)} }
 
 // Unchanged is true if [Changed] is false.

@@ -8,16 +8,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Clause describes one condition of this package. A source uses it to evaluate a part of a condition before it delivers
-// the change, as Lambda's filters do.
+// Clause describes one condition of this package. With it, a source such as Lambda can evaluate a part of a condition
+// in its own filters, before it delivers the change.
 type Clause struct {
 	Kind       ClauseKind
-	Parts      []pipeline.Condition // of AllOf and AnyOf, in the order of their evaluation; the single part of NotOf
-	Operations []record.Operation   // of OperationIn
-	Attribute  string               // the attribute of EntityIn, the key attribute of KeyStarts
-	Texts      []string             // the names of EntityIn, the single prefix of KeyStarts
-	Scope      *entity.Scope        // of KeyOf
-	Fails      bool                 // of KeyOf: conditions of entities are evaluated too, and can fail
+	Parts      []pipeline.Condition // parts of AllOf and AnyOf, in the order of evaluation; the single part of NotOf
+	Operations []record.Operation   // operations of OperationIn
+	Attribute  string               // attribute of EntityIn; key attribute of KeyStarts
+	Texts      []string             // names of EntityIn; the single prefix of KeyStarts
+	Scope      *entity.Scope        // entities of KeyOf
+	Fails      bool                 // a KeyOf also evaluates conditions of entities, which can fail
 }
 
 // ClauseKind is the kind of a [Clause].
@@ -35,7 +35,7 @@ const (
 	KeyOf       // see [OfEntities] and [OfKeys]
 	Expired     // see [TTLDeletes]
 	MayExpire   // see [ProbableTTL]
-	Comparison  // of the old image with the new: [Changed], [Unchanged], [NoChange], [ReplicationEchoes]
+	Comparison  // compares the images: [Changed], [Unchanged], [NoChange], [ReplicationEchoes]
 )
 
 // ClauseOf describes c.

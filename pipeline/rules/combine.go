@@ -18,10 +18,12 @@ func ReadsKeysOnly(x any) bool {
 	return ok && k.KeysOnly()
 }
 
-// All is true if all of cs are true. It evaluates them in order, up to the first that is false or fails. All() is true.
+// All is true if all conditions are true. It evaluates them in order, up to the first that is false or fails. Without
+// conditions it is true.
 func All(cs ...pipeline.Condition) pipeline.Condition { return all(cs) }
 
-// Any is true if one of cs is true. It evaluates them in order, up to the first that is true or fails. Any() is false.
+// Any is true if one of the conditions is true. It evaluates them in order, up to the first that is true or fails.
+// Without conditions it is false.
 func Any(cs ...pipeline.Condition) pipeline.Condition { return anyOf(cs) }
 
 // Not is true if c is false.

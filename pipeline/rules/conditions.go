@@ -26,7 +26,7 @@ func Entity(attribute string, names ...string) pipeline.Condition {
 }
 
 // KeyPrefix is true for items whose key attribute is an S or a B that starts with prefix. It is false if the key has no
-// such attribute: a pipeline may read tables with different keys.
+// such attribute, because a pipeline may read tables with different keys.
 func KeyPrefix(attribute, prefix string) pipeline.Condition {
 	return keyPrefix{attribute, prefix}
 }
@@ -49,8 +49,8 @@ var (
 // Match checks the operation.
 func (set operations) Match(c *record.Change) (bool, error) { return set>>c.Op&1 != 0, nil }
 
-// KeysOnly is true if the set has all of INSERT, MODIFY and REMOVE, or none of them. Else the changes of one item have
-// different results.
+// KeysOnly reports whether all stream changes of an item have the same result: the set has all of INSERT, MODIFY and
+// REMOVE, or none of them.
 func (set operations) KeysOnly() bool {
 	const stream operations = 1<<record.Insert | 1<<record.Modify | 1<<record.Remove
 	return set&stream == stream || set&stream == 0

@@ -7,8 +7,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// OfEntities is true for items of the entities. If conditions of entities decide, it reads the new image, else the old
-// one, and needs both.
+// OfEntities is true for items that belong to the entities. If entities have conditions, it reads the new image, else
+// the old image, and needs both.
 func OfEntities(s *entity.Scope) pipeline.Condition {
 	if s.KeysOnly() {
 		return ofKeys{s}
@@ -16,7 +16,7 @@ func OfEntities(s *entity.Scope) pipeline.Condition {
 	return ofEntities{s}
 }
 
-// OfKeys is true for items whose key is one of the entities. Their conditions are not evaluated.
+// OfKeys is true for items whose key matches one of the entities. It does not evaluate conditions of entities.
 func OfKeys(s *entity.Scope) pipeline.Condition { return ofKeys{s} }
 
 type (
@@ -41,7 +41,7 @@ func (o ofEntities) Match(c *record.Change) (bool, error) { return o.scope.Match
 // Requires both images, so that a removal has the same result as the item's other changes.
 func (ofEntities) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
 
-// LatestImage returns the new image of a change, else the old one, else the keys.
+// LatestImage returns the new image of a change, else the old image, else the keys.
 func LatestImage(c *record.Change) item.Image {
 	switch {
 	case c.New.Exists():
@@ -65,7 +65,7 @@ type itemOf struct {
 
 var _ pipeline.ElementCondition = itemOf{}
 
-// ReadsElement reports whether when does.
+// ReadsElement reports whether when reads the element.
 func (o itemOf) ReadsElement() bool {
 	e, ok := o.when.(pipeline.ElementCondition)
 	return ok && e.ReadsElement()

@@ -11,7 +11,7 @@ func Keep(reason string, c pipeline.Condition) pipeline.Filter { return filter{c
 // Drop returns a filter that drops the changes for which c is true, and counts them under reason.
 func Drop(reason string, c pipeline.Condition) pipeline.Filter { return filter{c, reason, true} }
 
-// filter drops the changes for which its condition is equal to drop.
+// filter drops the changes whose result of the condition equals drop.
 type filter struct {
 	pipeline.Condition
 	reason string
@@ -34,7 +34,7 @@ func (f filter) Check(c *record.Change) (pipeline.Verdict, error) {
 	return pipeline.Verdict{Drop: true, Reason: f.reason}, nil
 }
 
-// Name is the reason that drops are counted under.
+// Name returns the reason under which drops are counted.
 func (f filter) Name() string { return f.reason }
 
 // Requires returns the needs of the condition.

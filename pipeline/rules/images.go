@@ -18,13 +18,13 @@ type MissingImageError struct {
 
 var _ redact.Redacted = (*MissingImageError)(nil)
 
-// Error names the missing image and the view type that has it.
+// Error names the missing image, and the view type that includes it.
 func (e *MissingImageError) Error() string {
 	return fmt.Sprintf("%v without its %s image (view type %v): set the stream's view type to NEW_AND_OLD_IMAGES", e.Op,
 		e.Image, e.ViewType)
 }
 
-// Redacted is Error: it has no data.
+// Redacted returns Error: the text holds no data.
 func (e *MissingImageError) Redacted() string { return e.Error() }
 
 // Describe returns the class.

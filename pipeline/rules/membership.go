@@ -53,8 +53,8 @@ func membership(path item.Path, added bool) pipeline.Detector {
 // member is a member of a set with its sort key.
 type member struct {
 	value  item.Value
-	number decimal.Decimal // of an N
-	text   string          // of an S or a B
+	number decimal.Decimal // sort key of an N
+	text   string          // sort key of an S or a B
 }
 
 func (m member) compare(n member) int {

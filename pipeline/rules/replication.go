@@ -1,10 +1,6 @@
 package rules
 
-import (
-	"github.com/tablewake/tablewake/pipeline"
-	"github.com/tablewake/tablewake/pipeline/item"
-	"github.com/tablewake/tablewake/pipeline/record"
-)
+import "github.com/tablewake/tablewake/pipeline"
 
 // ReplicationEchoes is true for the extra MODIFY that a legacy global table adds to every write. Its images differ, but
 // only in aws:rep:* attributes.

@@ -8,7 +8,7 @@ import (
 )
 
 // Transition is a detector that raises an event if the attribute at path changes from one value to another. from and to
-// are the text of an S, an N (in any spelling) or a BOOL (true, false). "" and "*" match everything, also an absent
+// are the text of an S, an N (in any spelling) or a BOOL (true, false). "" and "*" match everything, even an absent
 // attribute and values without a text. The event has the old and the new value.
 //
 // The values must differ by meaning. An INSERT has an absent old value, so it raises an event if from is "*" and the
@@ -34,7 +34,7 @@ type expected struct {
 	anything bool
 	text     string
 	number   decimal.Decimal
-	numeric  bool // text is a number
+	numeric  bool // text is a number, which number has
 }
 
 func parseExpected(s string) expected {

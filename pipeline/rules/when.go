@@ -5,8 +5,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// When is a detector that raises the events of d for the changes for which c is true. It evaluates c only for a change
-// with events of d.
+// When is a detector that raises the events of d, but only for changes for which c is true. It evaluates c only if d
+// raises events.
 func When(c pipeline.Condition, d pipeline.Detector) pipeline.Detector { return when{c, d} }
 
 type when struct {
