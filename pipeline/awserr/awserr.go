@@ -34,17 +34,17 @@ const (
 	Missing               // the queue, topic, bus or bucket does not exist
 )
 
-// Error is a failed call, or a failed entry of one that succeeded.
+// Error is a failed call, or a failed entry of a call that succeeded.
 type Error struct {
-	Op   string // what was tried: "SendMessageBatch to the queue orders"
+	Op   string // the call: "SendMessageBatch to the queue orders"
 	Code string // the service's code; "" if it gave none
-	Hint string // what to do; "" if there is nothing to do
+	Hint string // advice what to do; "" if there is none
 	Err  error  // the cause; its text is not shown
 }
 
 var _ redact.Redacted = (*Error)(nil)
 
-// Error reads "SendMessageBatch to the queue orders: AccessDenied (allow ...)".
+// Error returns a text such as "SendMessageBatch to the queue orders: AccessDenied (allow ...)".
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Op + ": " + e.cause())
@@ -54,7 +54,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Redacted is Error: it shows nothing of an item.
+// Redacted returns Error: the text holds no data of an item.
 func (e *Error) Redacted() string { return e.Error() }
 
 // Describe returns the class for logs. field is always "".
@@ -73,7 +73,7 @@ func (e *Error) Describe() (class, field string) {
 		""
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // cause returns the code, else the text of a known error, else the Go type of the innermost error.
@@ -166,7 +166,7 @@ func KindOf(err error) Kind {
 	switch _, cut := errors.AsType[*smithy.DeserializationError](err); {
 	case st == http.StatusTooManyRequests || st == http.StatusRequestTimeout || st >= 500 || cut:
 		return Transient
-	case st != 0 && Code(err) == "": // not the service's: its errors have codes
+	case st != 0 && Code(err) == "": // not an answer of the service: its errors have codes
 		return Transient
 	case st == http.StatusForbidden || st == http.StatusUnauthorized:
 		return Denied
@@ -181,8 +181,8 @@ func KindOf(err error) Kind {
 	return Refused
 }
 
-// ClockCorrected reports whether a signature failed because of this machine's clock, and the SDK signs the next request
-// with the server's time.
+// ClockCorrected reports whether a signature failed because of this machine's clock, and the SDK will sign the next
+// request with the server's time.
 func ClockCorrected(err error) bool {
 	skew, ok := errors.AsType[interface {
 		error
@@ -199,7 +199,7 @@ func Skewed(err error) bool {
 		strings.Contains(api.ErrorMessage(), "Signature expired") || strings.Contains(api.ErrorMessage(), "not yet current"))
 }
 
-// Forbidden reports whether a call is denied, by its kind or by the status 403.
+// Forbidden reports whether a call was denied: its kind is Denied, or its status is 403.
 func Forbidden(err error) bool {
 	return KindOf(err) == Denied || Status(err) == http.StatusForbidden
 }
@@ -221,11 +221,12 @@ func codeFromStatus(err error, api smithy.APIError) bool {
 		api.ErrorMessage() == text && api.ErrorCode() == strings.ReplaceAll(text, " ", "")
 }
 
-// unknown is the code that the SDK gives to an error answer in which it finds none.
+// unknown is the code that the SDK uses if it finds no code in the answer.
 const unknown = "UnknownError"
 
-// plain returns a code without its namespace: aws.sqs#CODE and AWS.SimpleQueueService.CODE become CODE. S3 passes
-// refusals of KMS on as KMS.DisabledException, which becomes KMSDisabledException, to show that KMS refused.
+// plain returns a code without its namespace: aws.sqs#CODE and AWS.SimpleQueueService.CODE become CODE.
+// KMS.DisabledException, with which S3 reports a refusal of KMS, becomes KMSDisabledException, to show that KMS
+// refused.
 func plain(code string) string {
 	if rest, ok := strings.CutPrefix(code, "KMS."); ok {
 		return "KMS" + rest
@@ -233,7 +234,7 @@ func plain(code string) string {
 	return code[strings.LastIndexAny(code, ".#")+1:]
 }
 
-// Status returns the HTTP status of the answer, 0 if there is none.
+// Status returns the HTTP status of the answer, or 0 if there is none.
 func Status(err error) int {
 	if r, ok := errors.AsType[*smithyhttp.ResponseError](err); ok && r.Response != nil {
 		return r.HTTPStatusCode()
@@ -241,7 +242,7 @@ func Status(err error) int {
 	return 0
 }
 
-// RequestedWait returns the wait that the server requested, 0 if none.
+// RequestedWait returns the wait that the server requested, or 0 if it requested none.
 func RequestedWait(err error) time.Duration {
 	r, ok := errors.AsType[*smithyhttp.ResponseError](err)
 	if !ok || r.Response == nil {
@@ -250,7 +251,7 @@ func RequestedWait(err error) time.Duration {
 	return ParseRetryAfter(r.Response.Header)
 }
 
-// ParseRetryAfter returns the wait in the header Retry-After, 0 if there is none.
+// ParseRetryAfter returns the wait in the header Retry-After, or 0 if there is none.
 func ParseRetryAfter(h http.Header) time.Duration {
 	s, err := strconv.Atoi(h.Get("Retry-After"))
 	if err != nil || s < 0 {
@@ -267,7 +268,8 @@ func WithoutOperation(err error) error {
 	return err
 }
 
-// Throttled reports whether the service refused a request because there were too many, or they read or wrote too much.
+// Throttled reports whether the service refused a request because there were too many requests, or because they read or
+// wrote too much.
 func Throttled(err error) bool {
 	switch code := Code(err); code {
 	case "ProvisionedThroughputExceededException", "RequestLimitExceeded", "LimitExceededException",

@@ -2,8 +2,7 @@ package awserr
 
 import "strings"
 
-// codes are those of the services' API references and of their common errors, which
-// say more than an HTTP status does.
+// codes has the codes of the services' API references and of their common errors that say more than an HTTP status.
 var codes = map[Kind][]string{
 	Transient: {
 		"Throttling", "ThrottlingException", "ThrottledException", "Throttled", "RequestThrottled",
@@ -34,8 +33,8 @@ var codes = map[Kind][]string{
 	},
 }
 
-// KindOfCode is what a code means; known is false for one that says nothing more than
-// the status that it came with.
+// KindOfCode returns the kind of a code. known is false for a code that says no more than the HTTP status of its
+// answer.
 func KindOfCode(code string) (kind Kind, known bool) {
 	code = plain(code)
 	if code == "" {

@@ -1,8 +1,8 @@
 package awserr
 
-// Tagged is nil where an answer of S3 names what it made: an object's or a part's tag, an upload's id. Its
-// writes have no other content, so that the SDK takes any page with a status of success for one. Without
-// it nobody knows whether anything was written.
+// Tagged returns nil if an answer of S3 has the tag of the written object or part, or the id of the upload. Answers to
+// writes have no other content, so the SDK accepts any page with a status of success. Without the tag, it is unknown
+// whether anything was written.
 func Tagged(tag *string) error {
 	if tag != nil && *tag != "" {
 		return nil
@@ -10,10 +10,10 @@ func Tagged(tag *string) error {
 	return errUntagged{}
 }
 
-// errUntagged is an answer that is not the service's.
+// errUntagged is the error of an answer that does not come from S3.
 type errUntagged struct{}
 
 func (errUntagged) Error() string { return "the answer does not name what was written: it is not S3's" }
 
-// RetryableError has the call tried again.
+// RetryableError makes the SDK retry the call.
 func (errUntagged) RetryableError() bool { return true }

@@ -1,4 +1,4 @@
-// Package awshttp stands between the AWS SDK and its HTTP client.
+// Package awshttp has wrappers of the AWS SDK's HTTP client, and readers of its answers.
 package awshttp
 
 import (
@@ -10,17 +10,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/bounded"
 )
 
-// KeepBody gives a client request bodies that nobody can close.
+// KeepBody returns a client that ignores the closing of request bodies.
 //
-// The SDK closes the body as soon as the client returns, and net/http may still be
-// writing it then: an answer can come before the request is fully sent. The
-// write fails, the connection closes while the answer is being read, and a long
-// run sees a cut answer now and then.
+// The SDK closes the body as soon as the client returns. net/http may still be writing it then, because an answer can
+// come before the request is fully sent. The write would fail, and the connection would close while the answer is being
+// read: in long runs, answers were sometimes cut off.
 func KeepBody(client bounded.Doer) bounded.Doer { return bodyKeeper{client} }
 
 type bodyKeeper struct{ client bounded.Doer }
 
-// Do sends a copy of the request, its body a buffer of its own.
+// Do sends a copy of the request, whose body is a new buffer.
 func (k bodyKeeper) Do(req *http.Request) (*http.Response, error) {
 	if req.Body == nil || req.Body == http.NoBody {
 		return k.client.Do(req)
@@ -32,7 +31,7 @@ func (k bodyKeeper) Do(req *http.Request) (*http.Response, error) {
 	kept := req.WithContext(req.Context())
 	kept.Body = io.NopCloser(bytes.NewReader(b))
 	kept.ContentLength = int64(len(b))
-	// On a connection that died idle, net/http sends the request again by itself.
+	// If an idle connection was closed, net/http sends the request again by itself.
 	kept.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b)), nil }
 	return k.client.Do(kept)
 }

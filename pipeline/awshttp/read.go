@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/bounded"
 )
 
-// ReadBody reads the whole body of an answer into a new buffer, up to limit bytes, and compares it with the checksum of
-// the service, if there is one. A wrong checksum is an [Error]. The caller closes the body.
+// ReadBody reads the whole body of an answer into a new buffer, up to limit bytes. It compares the body with the
+// checksum of the service, if there is one. A wrong checksum is an [Error]. The caller closes the body.
 func ReadBody(resp *http.Response, limit int64) ([]byte, error) {
 	var b bytes.Buffer
 	if n := resp.ContentLength; n > 0 && n <= limit {
@@ -20,7 +20,7 @@ func ReadBody(resp *http.Response, limit int64) ([]byte, error) {
 	if _, err := b.ReadFrom(bounded.Reader(resp.Body, limit)); err != nil {
 		return nil, err
 	}
-	// The checksum is that of the bytes as sent, and cannot be checked if the HTTP client has decompressed them.
+	// The checksum belongs to the bytes as sent. It cannot be checked if the HTTP client has decompressed them.
 	if sum := resp.Header.Get("X-Amz-Crc32"); sum != "" && !resp.Uncompressed {
 		want, err := strconv.ParseUint(sum, 10, 32)
 		if err == nil && uint32(want) != crc32.ChecksumIEEE(b.Bytes()) {

@@ -11,21 +11,20 @@ import (
 	"github.com/tablewake/tablewake/pipeline/bounded"
 )
 
-// Verify returns a client whose answers with a 2xx status are DynamoDB's: one whole JSON object, with the
-// member that the service always returns for the call. Any other body is an [Error], which the SDK and the
-// pipeline try again. Whether the call was executed is then unknown. The SDK alone takes an empty body, a
-// proxy's page or {} with status 200 for a success of any call.
+// Verify returns a client that accepts an answer with a 2xx status only if it comes from DynamoDB. Such an answer is
+// one complete JSON object with the member that the service always returns for the call. Any other body is an [Error],
+// after which the SDK and the pipeline retry; it is unknown whether the call was executed. Without Verify, the SDK
+// accepts an empty body, a proxy's page or {} with status 200 as the success of any call.
 //
-// Answers with other statuses pass unchanged: whoever reads error codes decides what an answer without a
-// code means.
+// Answers with other statuses pass unchanged: the reader of error codes decides what an answer without a code means.
 func Verify(client bounded.Doer) bounded.Doer { return verifier{client, bounded.Answer} }
 
 type verifier struct {
 	client bounded.Doer
-	most   int64 // bytes that are read of an answer
+	most   int64 // maximum bytes that are read of an answer
 }
 
-// required is a member that each answer to a call has, whatever it found.
+// required maps each call to a member that all its answers have.
 var required = map[string]string{
 	"BatchGetItem":       "Responses",
 	"CreateTable":        "TableDescription",
@@ -36,7 +35,7 @@ var required = map[string]string{
 	"UpdateTimeToLive":   "TimeToLiveSpecification",
 }
 
-// Do sends a request, and reads its answer whole.
+// Do sends a request, and reads the whole answer.
 func (b verifier) Do(req *http.Request) (*http.Response, error) {
 	resp, err := b.client.Do(req)
 	if err != nil || resp.StatusCode < 200 || resp.StatusCode > 299 {
@@ -59,7 +58,7 @@ func (b verifier) Do(req *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// check is nil for one JSON object, with a member of that name where one is named.
+// check returns nil if body is one JSON object. If member is not "", the object must have this member.
 func check(body []byte, member string) error {
 	switch trimmed := bytes.TrimSpace(body); {
 	case len(trimmed) == 0:
@@ -72,25 +71,25 @@ func check(body []byte, member string) error {
 	return nil
 }
 
-// Error is an answer with a 2xx status that DynamoDB did not give. It holds nothing of its body.
+// Error is the error of an answer with a 2xx status that does not come from DynamoDB. It shows nothing of the body.
 type Error struct {
 	Status int
 	Err    error
 }
 
-// Error says what is wrong with the answer.
+// Error describes the problem of the answer.
 func (e *Error) Error() string {
 	return fmt.Sprintf("an answer with status %d that is not the service's: %v", e.Status, e.Err)
 }
 
-// Unwrap returns what is wrong with the answer.
+// Unwrap returns Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Redacted is Error: it shows nothing of the answer.
+// Redacted returns Error: the text holds no data.
 func (e *Error) Redacted() string { return e.Error() }
 
-// Describe is its class.
+// Describe returns the class.
 func (e *Error) Describe() (class, field string) { return "foreign_answer", "" }
 
-// RetryableError has the SDK try again.
+// RetryableError makes the SDK retry the call.
 func (e *Error) RetryableError() bool { return true }

@@ -1,4 +1,4 @@
-// Package bounded limits how much of a server's answer is read, so that an answer fits into memory.
+// Package bounded limits the bytes that are read of a server's answer, so that an answer fits into memory.
 package bounded
 
 import (
@@ -7,14 +7,13 @@ import (
 	"net/http"
 )
 
-// Answer is the limit of a service's answer, in bytes. DynamoDB's largest answer is the 16 MB of a
-// BatchGetItem; with every byte escaped it is within the limit. A buffer that doubles takes three
-// times as much while it is read, and a few calls run at once: a small machine has memory for
-// those.
+// Answer is the limit of a service's answer, in bytes. DynamoDB's largest answer is the 16 MB of a BatchGetItem. It
+// stays below the limit even if JSON escaping doubles it. Reading takes up to three times the limit, because the buffer
+// doubles. A small machine has memory for the few answers that are read at the same time.
 const Answer = 32 << 20
 
-// Object is the limit of an object or a message with one change, in bytes: a dead letter, the data
-// of an event, a line of an archive.
+// Object is the limit, in bytes, of an object or a message with one change: a dead letter, the data of an event, a line
+// of an archive.
 const Object = 64 << 20
 
 // Error reports that an answer is larger than its limit. It shows nothing of the answer.
@@ -26,10 +25,10 @@ func (e *Error) Error() string {
 		"it is larger than %d bytes, the most that is read of an answer: check that the endpoint is the service's", e.Limit)
 }
 
-// Redacted implements the redacted text of an error: it is Error.
+// Redacted returns Error: the text holds no data.
 func (e *Error) Redacted() string { return e.Error() }
 
-// RetryableError makes the AWS SDK retry.
+// RetryableError makes the AWS SDK retry the call.
 func (e *Error) RetryableError() bool { return true }
 
 // Reader reads up to limit bytes of r. If r has more, it ends with an [Error].
@@ -37,10 +36,10 @@ func Reader(r io.Reader, limit int64) io.Reader { return &reader{r, limit, limit
 
 type reader struct {
 	r           io.Reader
-	left, limit int64
+	left, limit int64 // bytes that may still be read; bytes in total
 }
 
-// Read reads up to the limit, and one byte more to find out whether there is more.
+// Read reads up to the limit. It tries to read one more byte, to find out whether r has more.
 func (b *reader) Read(p []byte) (int, error) {
 	if int64(len(p)) > b.left+1 {
 		p = p[:b.left+1]
@@ -62,7 +61,7 @@ type Doer interface {
 	Do(req *http.Request) (*http.Response, error)
 }
 
-// Client wraps a client so that up to limit bytes of each answer can be read.
+// Client returns a client that lets the caller read up to limit bytes of each answer.
 func Client(client Doer, limit int64) Doer { return doer{client, limit} }
 
 type doer struct {

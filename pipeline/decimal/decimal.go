@@ -104,13 +104,13 @@ func (d Decimal) Add(e Decimal) (Decimal, error) {
 	return s, nil
 }
 
-// Neg is -d.
+// Neg returns -d.
 func (d Decimal) Neg() Decimal {
 	d.neg = !d.neg && d.Sign() != 0
 	return d
 }
 
-// Sign is -1, 0 or 1.
+// Sign returns -1, 0 or 1 if d is negative, zero or positive.
 func (d Decimal) Sign() int {
 	switch {
 	case d.hi|d.lo == 0:
@@ -122,7 +122,7 @@ func (d Decimal) Sign() int {
 	}
 }
 
-// Int64 returns d as an integer, or false if d has a fraction or does not fit.
+// Int64 returns d as an integer, or false if d has a fraction or does not fit into an int64.
 func (d Decimal) Int64() (int64, bool) {
 	if d.exp < 0 || d.exp > 18 {
 		return 0, false
@@ -140,7 +140,7 @@ func (d Decimal) Int64() (int64, bool) {
 	}
 }
 
-// Float64 is the nearest float64 of d. It is always finite.
+// Float64 returns the nearest float64 of d, which is always finite.
 func (d Decimal) Float64() float64 {
 	if d.hi == 0 && d.lo < 1<<53 && d.exp == 0 {
 		if d.neg {
@@ -156,11 +156,12 @@ func (d Decimal) Float64() float64 {
 	b = d.coefficient().append(b)
 	b = append(b, 'e')
 	b = strconv.AppendInt(b, int64(d.exp), 10)
-	f, _ := strconv.ParseFloat(string(b), 64) // the range of float64 is wider
+	f, _ := strconv.ParseFloat(string(b), 64) // no error: the range of float64 is larger
 	return f
 }
 
-// String is the canonical text of d: without an exponent and without leading or trailing zeros. It has up to 169 bytes.
+// String returns the canonical text of d: without an exponent, and without leading or trailing zeros. It has up to 169
+// bytes.
 func (d Decimal) String() string {
 	var buf [64]byte
 	return string(d.Append(buf[:0]))
@@ -208,10 +209,10 @@ func appendZeros(dst []byte, n int) []byte {
 
 func (d Decimal) coefficient() uint128 { return uint128{d.hi, d.lo} }
 
-// magnitude is the exponent of the first digit.
+// magnitude returns the exponent of the first digit.
 func (d Decimal) magnitude() int { return d.coefficient().digits() - 1 + int(d.exp) }
 
-// trim makes d canonical: no trailing zeros in the coefficient, one zero.
+// trim makes d canonical: it removes trailing zeros of the coefficient, and zero becomes Decimal{}.
 func (d *Decimal) trim() {
 	c := d.coefficient()
 	if c == (uint128{}) {

@@ -13,7 +13,7 @@ var (
 // MarshalJSON returns d as a JSON number with all its digits and no exponent.
 func (d Decimal) MarshalJSON() ([]byte, error) { return d.Append(nil), nil }
 
-// UnmarshalJSON reads a JSON number, or a string with a number. null does not change d.
+// UnmarshalJSON parses a JSON number, or a string with a number. null does not change d.
 func (d *Decimal) UnmarshalJSON(b []byte) error {
 	if string(b) == "null" {
 		return nil

@@ -1,6 +1,6 @@
 package decimal
 
-// The errors of a number. Their texts do not have the number: it may be data of an item, and errors are logged.
+// The errors of a number. Their texts do not show the number, because it may be data of an item, and errors are logged.
 var (
 	errSyntax = errs.New("not a number")
 	errDigits = errs.New("a number of more than 38 significant digits")
@@ -15,10 +15,10 @@ func Parse[T string | []byte](s T) (Decimal, error) {
 	var (
 		c        uint128 // coefficient, without trailing zeros
 		n        int     // significant digits in c
-		zeros    int     // zeros after them that are not in c yet: a digit may follow
+		zeros    int     // zeros after these digits that are not in c yet, because another digit may follow
 		fraction int     // digits after the point
-		seen     bool    // there is a digit
-		point    bool    // there is a point
+		seen     bool    // at least one digit was read
+		point    bool    // the point was read
 		i        int
 		neg      bool
 		tooLong  bool

@@ -13,7 +13,7 @@ const (
 	endsPositive, endsNegative = '-', '~'
 )
 
-// exponentBias makes every exponent positive, with exponentDigits digits.
+// exponentBias is added to an exponent. The sum is positive and has exponentDigits digits.
 const (
 	exponentBias   = 500
 	exponentDigits = 3
@@ -52,7 +52,7 @@ func subtractFrom9(digits []byte) {
 
 var errNotSortable = errs.New("not the sortable text of a number")
 
-// ParseSortable returns the number of a text that [Decimal.AppendSortable] appended.
+// ParseSortable parses a text that [Decimal.AppendSortable] appended.
 func ParseSortable(text string) (Decimal, error) {
 	if text == string(sortsZero) {
 		return Decimal{}, nil

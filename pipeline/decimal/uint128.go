@@ -9,7 +9,7 @@ import (
 // a sum.
 type uint128 struct{ hi, lo uint64 }
 
-// pow10 has the powers of ten that fit 64 bits.
+// pow10 has the powers of ten that fit into 64 bits.
 var pow10 = [...]uint64{
 	1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9,
 	1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19,
@@ -34,7 +34,7 @@ func (u uint128) add(v uint128) (sum uint128, ok bool) {
 	return uint128{hi, lo}, carry == 0
 }
 
-// sub returns u - v; v is at most u.
+// sub returns u - v. v must not exceed u.
 func (u uint128) sub(v uint128) uint128 {
 	lo, borrow := bits.Sub64(u.lo, v.lo, 0)
 	hi, _ := bits.Sub64(u.hi, v.hi, borrow)
@@ -57,7 +57,7 @@ func (u uint128) timesPow10(n int) (product uint128, ok bool) {
 	return u, ok
 }
 
-// push returns u with zeros and then one digit appended. They must fit.
+// push appends zeros zeros and then one digit to the decimal digits of u. The result must fit.
 func (u uint128) push(zeros int, digit uint64) uint128 {
 	if u.hi == 0 && zeros == 0 && u.lo < 1e18 {
 		return uint128{lo: u.lo*10 + digit}
@@ -73,7 +73,7 @@ func (u uint128) div(by uint64) (quotient uint128, remainder uint64) {
 	return uint128{hi, lo}, r
 }
 
-// digits returns the number of decimal digits, 1 for zero.
+// digits returns the number of decimal digits. It is 1 for zero.
 func (u uint128) digits() int {
 	if u.hi == 0 {
 		n := 1

@@ -1,8 +1,7 @@
 // Package filelock prevents processes of one host from using the same file or folder at once.
 //
-// A lock is a file without any other use: do not remove it. Locks use flock(2). They are advisory,
-// two in one process exclude each other too, and the system releases them when the process ends,
-// however it ends.
+// A lock is a file without any other use: do not remove it. Locks use flock(2), and are advisory. Two locks in one
+// process exclude each other, too. The system releases a lock when the process ends, even after a crash.
 package filelock
 
 import (
@@ -23,13 +22,13 @@ import (
 // ErrInUse reports that another process, or another part of this one, has the lock.
 var ErrInUse = errors.New("in use by another process")
 
-// Mode says who else may have the lock at the same time.
+// Mode defines which other locks are possible at the same time.
 type Mode int
 
 // The modes.
 const (
-	Exclusive Mode = syscall.LOCK_EX // no other
-	Shared    Mode = syscall.LOCK_SH // others with Shared
+	Exclusive Mode = syscall.LOCK_EX // no other lock
+	Shared    Mode = syscall.LOCK_SH // other locks with Shared
 )
 
 // Lock is a lock that this process has. Call Release once.
@@ -44,9 +43,9 @@ const (
 	lastPause  = 16 * time.Millisecond
 )
 
-// Take takes the lock at path, and creates the file and its folder if they are missing. If another
-// has the lock, Take waits up to patience, and then returns [ErrInUse] with the path; 0 does not
-// wait. If ctx ends, Take returns its cause.
+// Take takes the lock at path. It creates the file and its folder if they are missing. If another process has the lock,
+// Take waits up to patience, and then returns [ErrInUse] with the path; if patience is 0, it does not wait. If ctx
+// ends, Take returns the cause of ctx.
 func Take(ctx context.Context, path string, mode Mode, patience time.Duration) (*Lock, error) {
 	end := time.Now().Add(patience)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -60,8 +59,8 @@ func Take(ctx context.Context, path string, mode Mode, patience time.Duration) (
 	}
 }
 
-// try takes the lock unless another has it. If the file is removed while it is being locked, try
-// creates it again, because others would lock the new file.
+// try takes the lock unless another process has it. If the file is removed while it is being locked, try creates it
+// again, because other processes would lock the new file.
 func try(path string, mode Mode) (*Lock, error) {
 	for {
 		f, err := open(path)
@@ -100,7 +99,7 @@ func open(path string) (f *os.File, err error) {
 	return nil, err
 }
 
-// flock calls flock(2), again if a signal interrupted it.
+// flock calls flock(2). It repeats the call if a signal interrupted it.
 func flock(f *os.File, how int) error {
 	for {
 		if err := syscall.Flock(int(f.Fd()), how); !errors.Is(err, syscall.EINTR) {
@@ -109,8 +108,8 @@ func flock(f *os.File, how int) error {
 	}
 }
 
-// Held returns an error if the file of the lock was removed or replaced. Another process can take
-// the lock then, so the caller must not write what the lock protects.
+// Held returns an error if the file of the lock was removed or replaced. Another process can then take the lock, so the
+// caller must not write the protected files.
 func (l *Lock) Held() error {
 	held, err := l.held()
 	if err == nil && !held {
@@ -140,8 +139,8 @@ func Current(path string, opened fs.FileInfo) (bool, error) {
 // Release releases the lock. The file stays.
 func (l *Lock) Release() error { return l.f.Close() }
 
-// Taken reports whether another has the lock at path exclusively. It creates no file; a missing one
-// is not taken.
+// Taken reports whether another process has the lock at path exclusively. It creates no file. A lock without a file is
+// not taken.
 func Taken(path string) (bool, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,4 +1,4 @@
-// Package instrument makes the metric instruments of a package, and collects the errors.
+// Package instrument makes the metric instruments of a package, and collects their errors.
 package instrument
 
 import (
@@ -7,8 +7,8 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// Maker makes instruments. An instrument that could not be made does nothing; [Maker.Err] returns
-// the errors of all.
+// Maker makes instruments. An instrument that could not be made does nothing; [Maker.Err] returns the errors of all
+// instruments.
 type Maker struct {
 	meter metric.Meter
 	errs  []error
@@ -33,7 +33,7 @@ func (k *Maker) Counter(name, unit, text string) metric.Int64Counter {
 	return keepError(k, i, err)
 }
 
-// Amounts makes a counter of fractions.
+// Amounts makes a counter of amounts that may have fractions.
 func (k *Maker) Amounts(name, unit, text string) metric.Float64Counter {
 	i, err := k.meter.Float64Counter(name, metric.WithUnit(unit), metric.WithDescription(text))
 	return keepError(k, i, err)
@@ -45,15 +45,14 @@ func (k *Maker) Value(name, unit, text string) metric.Float64Gauge {
 	return keepError(k, i, err)
 }
 
-// Durations makes a histogram of times in seconds, from a millisecond to the minute after which
-// calls are cancelled.
+// Durations makes a histogram of times in seconds, from a millisecond to one minute, after which calls are cancelled.
 func (k *Maker) Durations(name, text string) metric.Float64Histogram {
 	i, err := k.meter.Float64Histogram(name, metric.WithUnit("s"), metric.WithDescription(text),
 		metric.WithExplicitBucketBoundaries(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60))
 	return keepError(k, i, err)
 }
 
-// Sizes makes a histogram of the numbers of things in a group.
+// Sizes makes a histogram of sizes of groups, such as changes in a batch.
 func (k *Maker) Sizes(name, unit, text string) metric.Int64Histogram {
 	i, err := k.meter.Int64Histogram(name, metric.WithUnit(unit), metric.WithDescription(text),
 		metric.WithExplicitBucketBoundaries(1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000))
@@ -72,7 +71,7 @@ func (k *Maker) Number(name, unit, text string) metric.Int64ObservableGauge {
 	return keepError(k, i, err)
 }
 
-// Reading makes a gauge of fractions that a callback reads at each collection.
+// Reading makes a gauge with fractions that a callback reads at each collection.
 func (k *Maker) Reading(name, unit, text string) metric.Float64ObservableGauge {
 	i, err := k.meter.Float64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(text))
 	return keepError(k, i, err)

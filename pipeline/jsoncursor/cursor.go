@@ -1,5 +1,5 @@
-// Package jsoncursor reads a few values of a JSON text. It finds members and elements, and skips
-// all others without checking them.
+// Package jsoncursor reads a few values of a JSON text. It finds members and elements, and skips all other values
+// without checking them.
 package jsoncursor
 
 import (
@@ -24,7 +24,7 @@ func (c *Cursor) Failed() bool { return c.failed }
 // Offset returns the index of the next byte.
 func (c *Cursor) Offset() int { return c.at }
 
-// Advance skips n bytes that the caller knows.
+// Advance skips n bytes that the caller has already read.
 func (c *Cursor) Advance(n int) { c.at += n }
 
 func (c *Cursor) space() {
@@ -33,7 +33,7 @@ func (c *Cursor) space() {
 	}
 }
 
-// Peek skips spaces and returns the next byte, 0 at the end.
+// Peek skips spaces and returns the next byte, or 0 at the end.
 func (c *Cursor) Peek() byte {
 	c.space()
 	if c.failed || c.at >= len(c.b) {
@@ -42,7 +42,7 @@ func (c *Cursor) Peek() byte {
 	return c.b[c.at]
 }
 
-// Take skips b if it is next, and reports whether it was.
+// Take skips the next byte if it is b, and reports whether it was b.
 func (c *Cursor) Take(b byte) bool {
 	if c.Peek() != b {
 		return false
@@ -51,16 +51,15 @@ func (c *Cursor) Take(b byte) bool {
 	return true
 }
 
-// Want skips b, and fails if something else is next.
+// Want skips b. It fails if the next byte is not b.
 func (c *Cursor) Want(b byte) {
 	if !c.Take(b) {
 		c.failed = true
 	}
 }
 
-// Members yields the names of the next object's members, as written between their quotes. The
-// cursor is then at the value, which the caller may read. If the next value is not an object,
-// Members skips it and yields nothing.
+// Members yields the name of each member of the next object, as written between its quotes. At each yield, the cursor
+// is at the value, which the caller may read. If the next value is not an object, Members skips it and yields nothing.
 func (c *Cursor) Members() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		if !c.Take('{') {
@@ -81,7 +80,7 @@ func (c *Cursor) Members() iter.Seq[[]byte] {
 	}
 }
 
-// Elements yields for each element of the next array, with the cursor at the element. If the next
+// Elements yields once for each element of the next array. At each yield, the cursor is at the element. If the next
 // value is not an array, Elements skips it and does not yield.
 func (c *Cursor) Elements() func(yield func() bool) {
 	return func(yield func() bool) {
@@ -102,7 +101,7 @@ func (c *Cursor) Elements() func(yield func() bool) {
 	}
 }
 
-// next moves to the next member or element before end; it returns false after the last.
+// next moves to the next member or element before the bracket end. It returns false after the last one.
 func (c *Cursor) next(first bool, end byte) bool {
 	if c.failed || c.Take(end) {
 		return false
@@ -136,8 +135,7 @@ func (c *Cursor) quoted() []byte {
 	return nil
 }
 
-// Text skips the next value and returns it as written between its quotes, nil if it is not a
-// string.
+// Text skips the next value and returns it as written between its quotes. It returns nil if the value is not a string.
 func (c *Cursor) Text() []byte {
 	if c.Peek() == '"' {
 		return c.quoted()
@@ -146,7 +144,7 @@ func (c *Cursor) Text() []byte {
 	return nil
 }
 
-// Integer skips the next value and returns it if it is a natural number, else 0.
+// Integer skips the next value and returns it if it is a natural number. Otherwise it returns 0.
 func (c *Cursor) Integer() int {
 	n := 0
 	for _, d := range c.Value() {
@@ -158,7 +156,7 @@ func (c *Cursor) Integer() int {
 	return n
 }
 
-// Value skips and returns the next value, nil if the cursor fails.
+// Value skips and returns the next value. It returns nil if the cursor fails.
 func (c *Cursor) Value() []byte {
 	c.space()
 	for from, depth := c.at, 0; !c.failed && c.at < len(c.b); {
@@ -191,12 +189,12 @@ func delimiter(b byte) bool {
 	return b <= ' ' || b == ',' || b == ':' || b == '}' || b == ']' || b == '{' || b == '[' || b == '"'
 }
 
-// Means reports whether text, as written between its quotes, means s.
+// Means reports whether text, as written between its quotes, is the string s.
 func Means(text []byte, s string) bool {
 	return string(text) == s || bytes.IndexByte(text, '\\') >= 0 && Unquote(text) == s
 }
 
-// Unquote returns a string of the text between its quotes; "" if its escapes are broken.
+// Unquote returns the string of a text, as written between its quotes. It returns "" if the escapes are broken.
 func Unquote(text []byte) string {
 	if bytes.IndexByte(text, '\\') < 0 {
 		return string(text)

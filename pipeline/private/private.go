@@ -1,5 +1,5 @@
-// Package private makes files and folders for their owner alone: they hold items, keys and events. It
-// leaves the modes of what is there already.
+// Package private makes files and folders that only their owner can read, because they hold items, keys and events. It
+// does not change the modes of existing files and folders.
 package private
 
 import (
@@ -17,18 +17,18 @@ const (
 // Mkdir makes a folder.
 func Mkdir(path string) error { return os.Mkdir(path, folder) }
 
-// MkdirAll makes a folder, and those above it that are missing.
+// MkdirAll makes a folder, and the missing folders above it.
 func MkdirAll(path string) error { return os.MkdirAll(path, folder) }
 
-// OpenFile opens a file, which os.O_CREATE makes where it is missing.
+// OpenFile opens a file. With os.O_CREATE, it makes a missing file.
 func OpenFile(path string, flag int) (*os.File, error) { return os.OpenFile(path, flag, file) }
 
-// Create makes a file, or empties the one that is there.
+// Create makes a file, or empties an existing one.
 func Create(path string) (*os.File, error) {
 	return OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC)
 }
 
-// Replace gives f, which is about to be renamed to path, the mode of the file that it replaces.
+// Replace sets the mode of f, which is about to be renamed to path, to the mode of the file that it replaces.
 func Replace(f *os.File, path string) error {
 	mode := file
 	switch was, err := os.Stat(path); {
@@ -40,9 +40,9 @@ func Replace(f *os.File, path string) error {
 	return f.Chmod(mode)
 }
 
-// WriteFile makes content all that the file at path holds, in one step: neither a crash nor a power failure leaves a
-// part of it. It writes the file next first, which a crash leaves behind. Where next is "", that is one of its own
-// beside path, and if several processes write at once, the last one wins.
+// WriteFile replaces the content of the file at path atomically: neither a crash nor a power failure leaves a part of
+// content. It first writes a temporary file, which remains after a crash. next is the path of this file. If next is "",
+// the file has a random name in the same folder; then, if several processes write at the same time, the last one wins.
 func WriteFile(path, next string, content []byte) (err error) {
 	var f *os.File
 	if next == "" {
@@ -72,7 +72,7 @@ func WriteFile(path, next string, content []byte) (err error) {
 	return SyncDir(filepath.Dir(path))
 }
 
-// SyncDir makes the names in a folder durable.
+// SyncDir makes the entries of a folder durable.
 func SyncDir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// Class makes errors with a redacted text for logs. It is the first word of their log lines and names the kind of the
-// problem; operators count and search it. Planners and stores make all their errors with one Class.
+// Class makes errors with a redacted text for logs. The class is the first word of the redacted text and names the kind
+// of the problem; operators count it and search for it. Each planner and each store makes all its errors with one
+// Class.
 type Class string
 
 // Safe is text that has no data of an item and may be logged: names and templates of the configuration, the type of a
@@ -55,7 +56,7 @@ func (c Class) Errorf(format string, args ...any) error {
 	return e
 }
 
-// shownArg returns the argument for the redacted text.
+// shownArg returns the argument in the form of the redacted text.
 func shownArg(arg any) any {
 	switch a := arg.(type) {
 	case nil, Safe, Field, bool, int, int8, int16, int32, int64, uint, uint8, uint16, uint32, uint64, time.Duration:

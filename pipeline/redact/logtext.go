@@ -43,7 +43,7 @@ func LogText(err error) string {
 	return class + ": " + text
 }
 
-// SafeText is LogText without the class, for use in another text.
+// SafeText returns the text of LogText without the class, for use in another text.
 func SafeText(err error) string {
 	_, _, text := describe(err)
 	return text
@@ -55,7 +55,7 @@ func ErrorClass(err error) string {
 	return class
 }
 
-// ErrorField returns the field of the item that an error is about, or "".
+// ErrorField returns the field of the item that causes an error, or "".
 func ErrorField(err error) string {
 	_, field, _ := describe(err)
 	return field
@@ -103,7 +103,7 @@ func systemText(err error) (class, text string, ok bool) {
 	return causeText(err)
 }
 
-// causeText is systemText without panics of user code.
+// causeText does the same as systemText, except for panics of user code.
 func causeText(err error) (class, text string, ok bool) {
 	if e, ok := errors.AsType[runtime.Error](err); ok {
 		return "panic", e.Error(), true
@@ -123,7 +123,7 @@ func causeText(err error) (class, text string, ok bool) {
 			}
 			text += ": " + e.Error()
 		} else if path, ok := errors.AsType[*fs.PathError](err); ok {
-			text = path.Op + ": " + e.Error() // the path of an archive's object holds values
+			text = path.Op + ": " + e.Error() // without the path: that of an archive's object contains values
 		}
 		return errnoClass(e), text, true
 	}
@@ -203,7 +203,7 @@ func tlsText(err error) (class, text string) {
 	return "", ""
 }
 
-// innermost returns the last cause of an error. Of several causes it follows the first.
+// innermost returns the last cause of an error. If an error has several causes, it follows the first.
 func innermost(err error) error {
 	for {
 		switch e := err.(type) { //nolint:errorlint // the loop follows the causes

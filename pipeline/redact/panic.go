@@ -4,7 +4,7 @@ import "fmt"
 
 // PanicError is a recovered panic of user code: a filter, a detector, a sink, a source or a committer.
 type PanicError struct {
-	Stage string // the called code: `filter "large"`, `sink "orders"`
+	Stage string // the code that panicked: `filter "large"`, `sink "orders"`
 	Value any    // the argument of panic
 	Stack []byte // the stack trace of the goroutine
 }

@@ -1,9 +1,9 @@
-// Package sdkvalue converts the values of package item to and from the attribute values of the
-// AWS SDK: those of tables (dynamodb/types) and those of streams (dynamodbstreams/types). No other
-// package of the module's core knows the SDK's types.
+// Package sdkvalue converts between the values of package item and the attribute values of the AWS SDK, for tables
+// (dynamodb/types) and for streams (dynamodbstreams/types). No other package of the module's core knows the SDK's
+// types.
 //
-// Conversions are exact and deep, and results share no bytes with their source. Numbers get their
-// canonical text. A value of the SDK is checked like a value of a stream.
+// Conversions are exact and deep, and results share no bytes with their source. Numbers become canonical texts. A value
+// of the SDK is checked in the same way as a value of a stream.
 package sdkvalue
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Item returns m as an item of the SDK, nil if the image does not exist.
+// Item returns m as an item of the SDK, or nil if the image does not exist.
 func Item(m item.Image) map[string]types.AttributeValue {
 	if !m.Exists() {
 		return nil
@@ -26,7 +26,7 @@ func Item(m item.Image) map[string]types.AttributeValue {
 	return item
 }
 
-// Of returns v as an attribute value of the SDK, nil if v is absent.
+// Of returns v as an attribute value of the SDK, or nil if v is absent.
 func Of(v item.Value) types.AttributeValue {
 	switch v.Kind() {
 	case item.KindS:

@@ -2,8 +2,8 @@ package unmarshal
 
 import "github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 
-// any is the content as attributevalue stores it in an `any`: string, float64, []byte, bool, nil, map[string]any,
-// []any, []string, []float64 or [][]byte.
+// decodeAny decodes the content at start into the type that the SDK's attributevalue stores in an `any`: string,
+// float64, []byte, bool, nil, map[string]any, []any, []string, []float64 or [][]byte.
 func (d *imageDecoder) any(tag ddbjson.Tag, at int) (out any, next int) {
 	switch tag {
 	case ddbjson.TagM:
@@ -39,9 +39,9 @@ func (d *imageDecoder) any(tag ddbjson.Tag, at int) (out any, next int) {
 	}
 }
 
-// anyValue is the value whose tag has been read.
+// decodeTagged decodes a value whose tag was read. start is the position of its content.
 func (d *imageDecoder) anyValue(tag ddbjson.Tag, at int) (out any, next int) {
-	if tag == ddbjson.NoTag { // {} is an empty map, and at is the position after it
+	if tag == ddbjson.NoTag { // {} is an empty map, and start is the position after it
 		return map[string]any{}, at
 	}
 	out, next = d.any(tag, at)
@@ -63,7 +63,7 @@ func (d *imageDecoder) anyMembers(m map[string]any, at int) (out map[string]any,
 	return m, i + 1
 }
 
-// anySet reads the members of a set, each by read, which gets a member without its quotes.
+// anySet returns the members of a set. It calls read for each member, without its quotes.
 func anySet[T any](d *imageDecoder, tag ddbjson.Tag, at int, read func(raw []byte) T) (out any, next int) {
 	set := make([]T, d.count(tag, at))
 	i := ddbjson.FirstInside(d.doc, at)
@@ -75,7 +75,7 @@ func anySet[T any](d *imageDecoder, tag ddbjson.Tag, at int, read func(raw []byt
 	return set, i + 1
 }
 
-// nearest is the float64 nearest to a number, which has been checked.
+// nearestFloat returns the float64 that is nearest to a checked number.
 func nearest(raw []byte) float64 {
 	f, _ := parseFloat(textOf(raw))
 	return f

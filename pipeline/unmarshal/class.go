@@ -2,5 +2,5 @@ package unmarshal
 
 import "github.com/tablewake/tablewake/pipeline/redact"
 
-// errs makes the errors of this package, which say of themselves what a log may.
+// errs makes the errors of this package. Their texts may be logged: they hold no data.
 const errs = redact.Class("pipeline")

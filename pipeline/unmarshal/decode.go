@@ -8,10 +8,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// imageDecoder decodes one image in one pass over its JSON, which has been checked.
+// imageDecoder decodes one image in one pass over its JSON, which was checked before.
 //
-// Positions are of doc: i is where a value such as {"S":"x"} begins, at is where the content of a value begins, after
-// its tag. A method that decodes a content returns the position after that content; it means nothing beside an error.
+// Positions are positions in doc. i is the start of a value such as {"S":"x"}. start is the start of a value's content,
+// after its tag. A method that decodes a content returns the position after the content, which is undefined if there is
+// an error.
 type imageDecoder struct {
 	doc   []byte
 	texts textBuffer
@@ -28,7 +29,7 @@ func decodeImage(m item.Image, p *typePlan, dst target) error {
 	return err
 }
 
-// attributes decodes an image into a struct. The index of the image has the positions, so nothing is searched for.
+// attributes decodes an image into a struct. The index of the image has the positions, so there is no search.
 func (d *imageDecoder) attributes(p *typePlan, index []ddbjson.Attr, dst target) error {
 	for i, a := range index {
 		name, nameEnd, from, to := ddbjson.AttrAt(d.doc, index, i)
@@ -44,7 +45,7 @@ func (d *imageDecoder) attributes(p *typePlan, index []ddbjson.Attr, dst target)
 		case tag == ddbjson.TagS && f.plan.form == formString:
 			*as[string](field) = d.texts.copy(d.doc[from:to])
 		case tag <= ddbjson.TagB:
-			_, err = d.content(f.plan, tag, from-1, field) // with the quotes
+			_, err = d.content(f.plan, tag, from-1, field) // the content includes the quotes
 		default:
 			_, err = d.content(f.plan, tag, from, field)
 		}
@@ -55,7 +56,7 @@ func (d *imageDecoder) attributes(p *typePlan, index []ddbjson.Attr, dst target)
 	return nil
 }
 
-// value decodes the value at i, after its tag has been read.
+// value decodes the value at i. Its tag was read; start is the position of its content.
 func (d *imageDecoder) value(p *typePlan, tag ddbjson.Tag, i, at int, dst target) (next int, err error) {
 	if tag == ddbjson.NoTag { // {} is an empty map, and at is the position after it
 		_, err = d.content(p, ddbjson.TagM, i, dst)
@@ -67,7 +68,7 @@ func (d *imageDecoder) value(p *typePlan, tag ddbjson.Tag, i, at int, dst target
 	return ddbjson.AfterBrace(d.doc, next), nil
 }
 
-// content decodes the content of a value with this tag.
+// content decodes the content at start of a value with this tag.
 func (d *imageDecoder) content(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
 	p.once.Do(p.build)
 	switch {
@@ -100,7 +101,7 @@ func (d *imageDecoder) content(p *typePlan, tag ddbjson.Tag, at int, dst target)
 	}
 }
 
-// nullable decodes into the forms that take a NULL in their own way.
+// nullable decodes into the forms that handle NULL in their own way.
 func (d *imageDecoder) nullable(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
 	switch p.form {
 	case formPointer:
@@ -128,7 +129,7 @@ func (d *imageDecoder) nullable(p *typePlan, tag ddbjson.Tag, at int, dst target
 	}
 }
 
-// itemValue is the value with this tag, and the position after its content.
+// itemValue returns the value with this tag and with the content at start, and the position after the content.
 func (d *imageDecoder) itemValue(tag ddbjson.Tag, at int) (v item.Value, next int) {
 	next = ddbjson.ContentEnd(d.doc, tag, at)
 	from, to := at, next
@@ -138,7 +139,8 @@ func (d *imageDecoder) itemValue(tag ddbjson.Tag, at int) (v item.Value, next in
 	return item.RawValue(item.Kind(tag), d.doc[from:to:to]), next
 }
 
-// mismatch is the error of a value that does not fit the plan's type. err is nil if the attribute's type is the reason.
+// mismatch returns the error for a value that does not fit the plan's type. err is the reason; nil if the reason is the
+// tag.
 func (p *typePlan) mismatch(tag ddbjson.Tag, err error) error {
 	return &DecodeError{Kind: item.Kind(tag), Type: p.typ, Err: err}
 }
@@ -157,7 +159,8 @@ func (d *imageDecoder) pointer(p *typePlan, tag ddbjson.Tag, at int, dst target)
 	return d.content(p.elem, tag, at, dst.pointee())
 }
 
-// intoInterface decodes into what the interface points to, or else stores a new value in the interface.
+// intoInterface decodes into the value that the interface's pointer points to. If the interface holds no pointer, it
+// stores a new value in the interface.
 func (d *imageDecoder) intoInterface(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
 	if old := dst.value(p.typ); !old.IsNil() {
 		// A pointer to a pointer or to an interface may lead back here: the new value replaces it.
@@ -183,7 +186,7 @@ func (d *imageDecoder) intoInterface(p *typePlan, tag ddbjson.Tag, at int, dst t
 	return next, nil
 }
 
-// list decodes an L or a set into a slice or an array. An array takes as many elements as it has.
+// list decodes an L or a set into a slice or an array. An array takes the first elements, up to its length.
 func (d *imageDecoder) list(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
 	n, first := d.count(tag, at), dst
 	switch p.form {
@@ -214,7 +217,8 @@ func (d *imageDecoder) list(p *typePlan, tag ddbjson.Tag, at int, dst target) (n
 	return i + 1, nil
 }
 
-// resize gives a slice n elements, and returns the memory of the first. A slice keeps its elements if they suffice.
+// resize changes the length of a slice to n, and returns the memory of the first element. It keeps the elements of the
+// slice if its capacity is sufficient.
 func resize(s reflect.Value, n int) target {
 	switch {
 	case s.IsNil() && n == 0:
@@ -227,7 +231,7 @@ func resize(s reflect.Value, n int) target {
 	return targetOf(s)
 }
 
-// count is the number of members or elements.
+// count returns the number of members or elements of the content at start.
 func (d *imageDecoder) count(tag ddbjson.Tag, at int) (n int) {
 	b := d.doc
 	i := ddbjson.FirstInside(b, at)
@@ -303,7 +307,7 @@ func (d *imageDecoder) mapMembers(p *typePlan, at int, dst target) (next int, er
 		}
 		i = ddbjson.Next(d.doc, i)
 		m.SetMapIndex(key.value(p.key.typ), elem.value(p.elem.typ))
-		// A method of the program may have kept a pointer to this key or element: the next ones get new memory.
+		// A method of the program may have kept a pointer to this key or element, so the next ones need new memory.
 		if p.textKeys || p.elem.selfInside {
 			key, elem = newTarget(p.key.typ), newTarget(p.elem.typ)
 		} else {
@@ -313,5 +317,5 @@ func (d *imageDecoder) mapMembers(p *typePlan, at int, dst target) (next int, er
 	return i + 1, nil
 }
 
-// textOf is the text of a JSON string without its quotes. It may be a range of the image.
+// textOf returns the text of a JSON string. raw has no quotes. The text may be a range of the image.
 func textOf(raw []byte) string { return ddbjson.View(ddbjson.TextOf(raw)) }

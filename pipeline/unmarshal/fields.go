@@ -12,15 +12,15 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// fieldTag is what a field's dynamodbav tag means to decoding.
+// fieldTag is the part of a field's dynamodbav tag that affects decoding.
 type fieldTag struct {
 	name     string
 	ignored  bool
-	asString bool // an S is a number
+	asString bool // an S is decoded as a number
 }
 
-// parseFieldTag reads the tag `dynamodbav:"name,option,..."`. Decoding ignores the options omitempty, stringset and
-// the like. It ignores unixtime too: a time takes an N without that option.
+// parseFieldTag reads the tag `dynamodbav:"name,option,..."`. Decoding ignores options such as omitempty and stringset.
+// It also ignores unixtime: a time accepts an N without this option.
 func parseFieldTag(t reflect.StructTag) (tag fieldTag) {
 	name, options, _ := strings.Cut(t.Get("dynamodbav"), ",")
 	if name == "-" {
@@ -35,10 +35,10 @@ func parseFieldTag(t reflect.StructTag) (tag fieldTag) {
 // structField is a field that an attribute is decoded into.
 type structField struct {
 	name     string
-	tagged   bool  // its name comes from a tag
+	tagged   bool  // the name comes from a tag
 	index    []int // as reflect.StructField.Index
 	pointers []embeddedPointer
-	offset   uintptr // in the struct, or in what the last pointer points to
+	offset   uintptr // offset in the struct, or in the struct that the last pointer points to
 	plan     *typePlan
 }
 
@@ -49,7 +49,7 @@ type embeddedPointer struct {
 	exported bool
 }
 
-// in is the field in the struct s. It allocates the embedded structs on the way.
+// target returns the memory of the field in the struct s. It allocates the embedded structs on the way.
 func (f *structField) in(s target) (target, error) {
 	for _, p := range f.pointers {
 		s = s.field(p.offset)
@@ -70,13 +70,13 @@ type embeddedStruct struct {
 	index    []int
 	pointers []embeddedPointer
 	offset   uintptr
-	twice    bool // embedded more than once at its depth: its fields hide each other
+	twice    bool // the type is embedded more than once at its depth, so its fields hide each other
 }
 
-// fieldsOf finds the fields of a struct and of those embedded in it, by Go's rules. Of fields with one name the least
-// deep counts; at equal depth the one that is tagged; if more than one is left, none counts.
+// fieldsOf finds the fields of a struct and of its embedded structs, by Go's rules. If several fields have one name,
+// the field with the least depth counts. At equal depth, the tagged field counts. If several remain, none counts.
 func fieldsOf(t reflect.Type) *fieldSet {
-	found := map[string][]*structField{} // at the least depth of the name
+	found := map[string][]*structField{} // fields by name, at the least depth of the name
 	seen := map[reflect.Type]bool{}
 	for level := []embeddedStruct{{typ: t}}; len(level) > 0; {
 		fields := map[string][]*structField{}
@@ -142,13 +142,13 @@ func (e embeddedStruct) collect(found map[string][]*structField, next []embedded
 // fieldSet finds the fields of a struct by the names of attributes.
 type fieldSet struct {
 	fields []*structField // in the order of the struct
-	table  []fieldSlot    // by hashWords, then the next free slot; nil if a name is not plain
+	table  []fieldSlot    // hash table by hashWords; a collision uses the next free slot; nil if a name is not plain
 }
 
 // fieldSlot is a slot of the table: a field, and its name as wordsOf returns it.
 type fieldSlot struct {
 	first, last uint64
-	field       *structField // nil: the slot is free
+	field       *structField // nil if the slot is free
 }
 
 func newFieldSet(found map[string][]*structField) *fieldSet {
@@ -177,8 +177,8 @@ func newFieldSet(found map[string][]*structField) *fieldSet {
 	return s
 }
 
-// find is the field of an attribute: with its exact name, else the first one without regard to case; nil if there is
-// none. raw is the attribute's name in JSON.
+// find returns the field of an attribute: the field with its exact name, else the first field whose name differs only
+// in case. It returns nil if there is none. raw is the attribute's name in JSON.
 func (s *fieldSet) find(raw []byte) *structField {
 	if len(s.table) == 0 {
 		return s.findAny(raw)
@@ -201,7 +201,7 @@ func (s *fieldSet) find(raw []byte) *structField {
 	}
 }
 
-// findAny is find without the table, for names that are not plain.
+// findAny does the same as find without the table, for names that are not plain.
 func (s *fieldSet) findAny(raw []byte) *structField {
 	name := textOf(raw)
 	i := slices.IndexFunc(s.fields, func(f *structField) bool { return f.name == name })
@@ -214,8 +214,8 @@ func (s *fieldSet) findAny(raw []byte) *structField {
 	return s.fields[i]
 }
 
-// isPlain reports whether a name is ASCII and is written in JSON without escapes. Only plain names with one hash can
-// be equal without regard to case.
+// isPlain reports whether a name is ASCII and has no escapes in JSON. Plain names that differ only in case have the
+// same hash.
 func isPlain(name []byte) bool {
 	for _, c := range name {
 		if c >= utf8.RuneSelf || c == '\\' {
@@ -225,7 +225,8 @@ func isPlain(name []byte) bool {
 	return true
 }
 
-// wordsOf are the first and the last bytes of a name. Names of one length up to 16 differ in one of the words.
+// wordsOf returns the first and the last bytes of a name. Two different names of the same length, up to 16, differ in
+// one of the words.
 func wordsOf(name []byte) (first, last uint64) {
 	switch n := len(name); {
 	case n >= 8:
@@ -238,7 +239,7 @@ func wordsOf(name []byte) (first, last uint64) {
 	return 0, 0
 }
 
-// hashWords hashes the words of a name. Names that differ in case only have one hash.
+// hashWords hashes the words of a name. Names that differ only in case have the same hash.
 func hashWords(first, last uint64) uint {
 	const lower, odd = 0x2020202020202020, 0x9E3779B97F4A7C15
 	high, low := bits.Mul64((first|lower)^bits.RotateLeft64(last|lower, 29), odd)

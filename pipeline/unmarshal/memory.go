@@ -19,25 +19,25 @@ type target struct{ p unsafe.Pointer }
 // newTarget allocates a zero value.
 func newTarget(t reflect.Type) target { return target{reflect.New(t).UnsafePointer()} }
 
-// targetOf is the memory that p points to.
+// targetOf returns the memory that p points to.
 func targetOf(p reflect.Value) target { return target{p.UnsafePointer()} }
 
-// as is the value as a T.
+// as returns the value as a T.
 func as[T any](t target) *T { return (*T)(t.p) }
 
-// field is the field of the struct at this offset.
+// field returns the field of the struct at this offset.
 func (t target) field(offset uintptr) target { return target{unsafe.Add(t.p, offset)} }
 
-// element is element i of the array, or of the backing array of a slice.
+// element returns element i of the array, or of the backing array of a slice.
 func (t target) element(i int, size uintptr) target { return target{unsafe.Add(t.p, uintptr(i)*size)} }
 
-// pointee is what the pointer points to.
+// pointee returns the memory that the pointer points to.
 func (t target) pointee() target { return *as[target](t) }
 
-// value is the value as an addressable reflect.Value.
+// value returns the value as an addressable reflect.Value.
 func (t target) value(typ reflect.Type) reflect.Value { return reflect.NewAt(typ, t.p).Elem() }
 
-// bytes are the bytes of an array of n bytes.
+// bytes returns the bytes of an array of n bytes.
 func (t target) bytes(n int) []byte { return unsafe.Slice(as[byte](t), n) }
 
 // setInteger stores the integer n in size bytes.

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// typePlan says how attributes are decoded into one Go type.
+// typePlan describes how attributes are decoded into one Go type.
 type typePlan struct {
 	options
 	typ  reflect.Type
@@ -18,27 +18,27 @@ type typePlan struct {
 	size uintptr
 	form form
 
-	elem       *typePlan // of a pointer, slice, array or map
-	key        *typePlan // of a map
-	textKeys   bool      // of a map: a key decodes itself, as an encoding.TextUnmarshaler
-	fields     *fieldSet // of a struct
-	selfInside bool      // an Unmarshaler is in the memory of the type: it may keep a pointer into that memory
+	elem       *typePlan // element type of a pointer, slice, array or map
+	key        *typePlan // key type of a map
+	textKeys   bool      // the keys of the map decode themselves, as encoding.TextUnmarshaler
+	fields     *fieldSet // fields of a struct
+	selfInside bool      // an Unmarshaler is inside the memory of the type, and may keep a pointer into it
 
 	once    sync.Once
-	scratch sync.Pool // of pointers to zero values of the type
+	scratch sync.Pool // pointers to zero values of the type
 }
 
-// options are what a field adds to its type.
+// options are the properties of a field that change how its type is decoded.
 type options struct {
-	asString   bool // an S is a number
-	unexported bool // the field is embedded and not exported: only the fields inside are decoded
+	asString   bool // an S is decoded as a number
+	unexported bool // the field is embedded and not exported, so only the fields inside are decoded
 }
 
 // form is the way in which a type is decoded.
 type form uint8
 
 const (
-	formNone form = iota // takes NULL only
+	formNone form = iota // accepts only NULL
 	formString
 	formInt
 	formUint
@@ -53,17 +53,17 @@ const (
 	formArray
 	formInterface
 
-	formPointer        // this and the next ones take NULL in their own way
+	formPointer        // this form and the following ones handle NULL in their own way
 	formValue          // item.Value
 	formUnmarshaler    // implements Unmarshaler
-	formSDKUnmarshaler // implements attributevalue.Unmarshaler only
+	formSDKUnmarshaler // implements only attributevalue.Unmarshaler
 	formUnexportedStruct
 )
 
 // plans caches each typePlan by its type. It grows by the program's own types only.
 var plans, stringPlans, unexportedPlans sync.Map
 
-// planOf is the plan of a type. It is built at its first use, so that types may contain themselves.
+// planOf returns the plan of a type. The plan is built at its first use, because a type may contain itself.
 func planOf(t reflect.Type, o options) *typePlan {
 	cache := &plans
 	switch {
@@ -93,7 +93,7 @@ func (p *typePlan) build() {
 		p.selfInside = p.selfInside || p.elem.selfInside
 	case reflect.Map:
 		p.elem = planOf(p.typ.Elem(), options{})
-		key := p.typ.Key() // a name is decoded by the kind of the key, even if the key is an Unmarshaler
+		key := p.typ.Key() // the kind of the key decides how a name is decoded, even if the key is an Unmarshaler
 		p.key = &typePlan{typ: key, kind: key.Kind(), size: key.Size(), form: formOfKind(key.Kind())}
 		text := reflect.TypeFor[encoding.TextUnmarshaler]()
 		p.textKeys = reflect.PointerTo(p.typ.Key()).Implements(text) || p.typ.Key().Implements(text)
@@ -107,7 +107,7 @@ func (p *typePlan) build() {
 	}
 }
 
-// findForm finds the form of the plan's type. Types with a meaning of their own come before kinds.
+// findForm returns the form of the plan's type. Special types come before kinds.
 func (p *typePlan) findForm() form {
 	t := p.typ
 	switch t {
@@ -118,7 +118,7 @@ func (p *typePlan) findForm() form {
 	case reflect.TypeFor[map[string]any]():
 		return formMapOfAny
 	}
-	// attributevalue asks the same: a named type that is no pointer, by its own methods or its pointer's.
+	// attributevalue has the same rule: the methods count of a named type that is not a pointer, and of its pointer.
 	if t.Name() != "" && p.kind != reflect.Pointer && p.kind != reflect.Interface {
 		pointer := reflect.PointerTo(t)
 		if pointer.Implements(reflect.TypeFor[Unmarshaler]()) && !p.unexported {

@@ -25,7 +25,7 @@ var (
 	errUnexported = errs.New("it is embedded and not exported")
 )
 
-// scalar decodes an S, N or B, whose content comes without its quotes.
+// scalar decodes an S, N or B. raw is its content without quotes.
 func (d *imageDecoder) scalar(p *typePlan, tag ddbjson.Tag, raw []byte, dst target) (err error) {
 	number := tag == ddbjson.TagN || tag == ddbjson.TagS && p.asString
 	switch {
@@ -50,7 +50,7 @@ func (d *imageDecoder) scalar(p *typePlan, tag ddbjson.Tag, raw []byte, dst targ
 	case tag == ddbjson.TagB && p.form == formSlice && p.elem.kind == reflect.Uint8:
 		*as[[]byte](dst) = bytesOf(raw)
 	case tag == ddbjson.TagB && p.form == formArray && p.elem.kind == reflect.Uint8:
-		copy(dst.bytes(p.typ.Len()), bytesOf(raw)) // as many bytes as it has elements
+		copy(dst.bytes(p.typ.Len()), bytesOf(raw)) // up to the length of the array
 	default:
 		return p.mismatch(tag, nil)
 	}
@@ -97,7 +97,7 @@ func (p *typePlan) number(n string, dst target) error {
 	return nil
 }
 
-// parseFloat is the float64 nearest to a number. The error does not show the text.
+// parseFloat returns the float64 that is nearest to a number. The error does not show the text.
 func parseFloat(n string) (float64, error) {
 	if f, ok := shortFloat(n); ok {
 		return f, nil
@@ -112,8 +112,8 @@ func parseFloat(n string) (float64, error) {
 	return f, nil
 }
 
-// shortFloat is parseFloat of up to 15 digits without a sign or an exponent, which is most of them. Such digits, and
-// the power of ten that divides them, are exact as float64, so their quotient is the nearest float64.
+// shortFloat does the same as parseFloat, for texts of up to 15 bytes without a sign or an exponent, as most are. The
+// digits, and the power of ten that divides them, are exact as float64, so their quotient is the nearest float64.
 func shortFloat(n string) (f float64, ok bool) {
 	digits, fraction, point := 0, 0, len(n)
 	for i := range len(n) {
@@ -135,7 +135,7 @@ func shortFloat(n string) (f float64, ok bool) {
 	return float64(digits), point == len(n)
 }
 
-// bytesOf are the bytes of a B, in memory of their own.
+// bytesOf returns the bytes of a B, in new memory.
 func bytesOf(raw []byte) []byte {
 	b, _ := item.RawValue(item.KindB, raw).Bytes()
 	return b
@@ -160,7 +160,7 @@ func (d *imageDecoder) mapKey(p *typePlan, raw []byte, key target) error {
 	return nil
 }
 
-// textKey decodes a key by its own method, through any pointers.
+// textKey decodes a key with its method UnmarshalText. It follows pointers.
 func textKey(name string, key reflect.Value) error {
 	for key.Kind() == reflect.Pointer {
 		key.Set(reflect.New(key.Type().Elem()))

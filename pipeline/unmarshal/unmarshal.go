@@ -10,21 +10,18 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// ErrNoImage is the error of decoding an image that does not exist, as the new
-// image of a REMOVE.
+// ErrNoImage is the error of decoding an image that does not exist, such as the new image of a REMOVE.
 var ErrNoImage = errs.New("there is no image to decode")
 
-// Decode is m as a T, a struct or a map, by its `dynamodbav` tags, with the results
-// of the AWS SDK's attributevalue.UnmarshalMap at its defaults: names match
-// exactly, else without regard to case; an N becomes a float64 in an `any`; S
-// and N become times by RFC 3339 and Unix seconds.
+// Decode decodes m into a T, which is a struct or a map, by its `dynamodbav` tags. It returns the same results as
+// attributevalue.UnmarshalMap of the AWS SDK with default options. Names match exactly, else without regard to case. An
+// N becomes a float64 in an `any`. For times, an S is RFC 3339 and an N is Unix seconds.
 //
-// Beyond attributevalue, a [decimal.Decimal] takes an N exactly, a [item.Value] takes any
-// attribute as it is, and a type may implement [Unmarshaler]. Strings and bytes
-// are copied, so the result does not keep m's page alive.
+// Unlike attributevalue, it decodes an N exactly into a [decimal.Decimal], and any attribute unchanged into an
+// [item.Value], and a type may implement [Unmarshaler]. Strings and bytes are copied, so the result does not keep the
+// page of m in memory.
 //
-// An image that does not exist is [ErrNoImage]; any other failure is a
-// *DecodeError. Both are permanent.
+// For an image that does not exist it returns [ErrNoImage], for any other failure a *DecodeError. Both are permanent.
 func Decode[T any](m item.Image) (T, error) {
 	p := planOf(reflect.TypeFor[T](), options{})
 	if p.once.Do(p.build); p.selfInside || !m.Exists() {
@@ -32,7 +29,7 @@ func Decode[T any](m item.Image) (T, error) {
 		err := DecodeInto(m, out)
 		return *out, err
 	}
-	// The T is returned by value, so the memory that it is decoded into can be used again.
+	// The T is returned by value, so the memory into which it was decoded can be reused.
 	scratch, _ := p.scratch.Get().(*T)
 	if scratch == nil {
 		scratch = new(T)
@@ -44,8 +41,8 @@ func Decode[T any](m item.Image) (T, error) {
 	return out, err
 }
 
-// DecodeInto decodes m into the struct or map that out points to. What m does
-// not mention stays as it is. After an error *out may be filled in part.
+// DecodeInto decodes m into the struct or map that out points to. Fields without an attribute in m do not change. After
+// an error, *out may be partly filled.
 func DecodeInto(m item.Image, out any) error {
 	p := reflect.ValueOf(out)
 	if p.Kind() != reflect.Pointer || p.IsNil() {
@@ -58,27 +55,26 @@ func DecodeInto(m item.Image, out any) error {
 	return decodeImage(m, planOf(p.Type().Elem(), options{}), targetOf(p))
 }
 
-// Unmarshaler is implemented by types that decode themselves, usually on the
-// pointer. v may be NULL; it is a range of a page: Clone it to keep it.
+// Unmarshaler is implemented by types that decode themselves, usually with a pointer receiver. v may be NULL. It is a
+// range of a page: Clone it to keep it.
 //
-// It takes the place of attributevalue.Unmarshaler, whose argument is a type of
-// the SDK: decoding into a type that implements only that one is an error.
+// It replaces attributevalue.Unmarshaler, whose argument is a type of the SDK. Decoding into a type that implements
+// only attributevalue.Unmarshaler is an error.
 type Unmarshaler interface {
 	UnmarshalDynamoDB(v item.Value) error
 }
 
-// DecodeError is an attribute that does not fit its Go type. Its text never
-// shows the attribute's value.
+// DecodeError is the error of an attribute that does not fit its Go type. Its text never shows the attribute's value.
 type DecodeError struct {
-	Path string       // of the attribute: Address.Lines[0]; "" for the item itself
-	Kind item.Kind    // of the attribute
-	Type reflect.Type // that it does not fit
-	Err  error        // why, where the kind as such would do; else nil
+	Path string       // path of the attribute, as Address.Lines[0]; "" for the item itself
+	Kind item.Kind    // kind of the attribute
+	Type reflect.Type // Go type that the attribute does not fit
+	Err  error        // reason, if the kind fits the type; else nil
 }
 
 var _ redact.Redacted = (*DecodeError)(nil)
 
-// Error says where, what and why.
+// Error names the path, the kind, the type and the reason.
 func (e *DecodeError) Error() string {
 	text := e.text(e.Path)
 	if e.Err != nil {
@@ -87,8 +83,8 @@ func (e *DecodeError) Error() string {
 	return text
 }
 
-// Redacted leaves out the cause, which may be an Unmarshaler's, and the path
-// below the item's attribute, where names may be data.
+// Redacted leaves out the reason, because it may come from an Unmarshaler, and the path inside the attribute, because
+// names there may be data.
 func (e *DecodeError) Redacted() string {
 	root := e.Path
 	if p, err := item.ParsePath(root); err == nil {
@@ -97,7 +93,7 @@ func (e *DecodeError) Redacted() string {
 	return e.text(root)
 }
 
-// Describe is its class, and the item's attribute.
+// Describe returns the class, and the attribute of the item.
 func (e *DecodeError) Describe() (class, field string) {
 	if p, err := item.ParsePath(e.Path); err == nil {
 		field = p.Root()
@@ -112,11 +108,10 @@ func (e *DecodeError) text(path string) string {
 	return fmt.Sprintf("attribute %s: %v does not decode into %v", path, e.Kind, e.Type)
 }
 
-// Unwrap is the cause.
+// Unwrap returns Err.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// within puts a segment in front of the path of err, which came from decoding
-// what is there.
+// within puts a segment in front of the path of err. err comes from decoding the value at the segment.
 func within(segment []byte, err error) error {
 	e, ok := errors.AsType[*DecodeError](err)
 	if !ok {
