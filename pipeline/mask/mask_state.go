@@ -7,13 +7,13 @@ import (
 // maskState is the state of the mask's patterns at one path of an item.
 type maskState struct {
 	hidden             bool             // the value is hidden, except for its allowed parts
-	sensitive, allowed [][]item.Segment // remaining segments of each pattern that matches the path so far
+	sensitive, allowed [][]item.Segment // remaining segments of the patterns that match so far
 }
 
 // isClear reports whether neither the value nor anything inside it is hidden.
 func (s maskState) isClear() bool { return !s.hidden && len(s.sensitive) == 0 }
 
-// member returns the state of a member. If isAttribute is set, it is an attribute of the item.
+// member returns the state of a member; top means that it is an attribute of the item.
 func (s maskState) member(name string, top bool) maskState {
 	return s.step(item.Segment{Name: name, Index: -1}, top)
 }
@@ -58,16 +58,16 @@ func matchesStep(p, to item.Segment, top bool) bool {
 	return overlap(p, to) && !(top && p.Wild == item.AnyMember && item.Replicated(to.Name))
 }
 
-// maskAction is the action of a mask on a value.
+// maskAction is what a mask does with a value.
 type maskAction uint8
 
 const (
-	show     maskAction = iota // show the whole value
-	hide                       // hide the whole value
-	goInside                   // each member or element has an action of its own
+	show     maskAction = iota // all of it
+	hide                       // all of it
+	goInside                   // the members or elements may differ
 )
 
-// action returns the action of the mask on v in the state s.
+// action returns what the mask does with v in the state s.
 func (s maskState) action(v item.Value) maskAction {
 	switch {
 	case s.isClear() || v.Kind() == item.Absent:
@@ -76,16 +76,15 @@ func (s maskState) action(v item.Value) maskAction {
 		return hide
 	case v.Kind() == item.KindM || v.Kind() == item.KindL:
 		return goInside
-	}
-	// v is a scalar or a set. A pattern for list elements matches the whole set, or v as a member of a set.
-	isHidden, isAllowed := s.hidden || anyElements(s.sensitive), anyElements(s.allowed)
-	if isHidden && !isAllowed {
+	case anyElements(s.allowed): // v is a set, or a member of one
+		return show
+	case s.hidden || anyElements(s.sensitive):
 		return hide
 	}
 	return show
 }
 
-// anyContinuesInList reports whether one of the patterns continues with a list element.
+// anyElements reports whether one of the patterns continues with a list element.
 func anyElements(patterns [][]item.Segment) bool {
 	for _, p := range patterns {
 		if p[0].IsElement() {
@@ -126,8 +125,8 @@ func (m *Mask) hidesIn(image item.Image) bool {
 	return false
 }
 
-// hidesInAttribute reports whether any part of an attribute is hidden. It allocates nothing if no pattern matches, as
-// for most attributes.
+// hidesInAttribute reports whether any part of an attribute is hidden. For most attributes no pattern matches; then it
+// allocates nothing.
 func (m *Mask) hidesInAttribute(name string, v item.Value) bool {
 	to := item.Segment{Name: name, Index: -1}
 	for _, p := range m.root.sensitive {
@@ -143,47 +142,30 @@ func hasMatch(p []item.Segment, v item.Value) bool {
 	if len(p) == 0 {
 		return v.Exists()
 	}
-	switch v.Kind() {
-	case item.KindM:
-		return hasMatchInMap(p, v)
-	case item.KindL:
-		return hasMatchInList(p, v)
-	}
-	return v.Exists() && isElement(p[0]) // a set, or a member of one
-}
-
-func hasMatchInMap(p []item.Segment, v item.Value) bool {
 	switch {
-	case p[0].Wild == item.AnyMember:
+	case v.Kind() == item.KindM && p[0].Wild == item.AnyMember:
 		for _, e := range v.Members() {
 			if hasMatch(p[1:], e) {
 				return true
 			}
 		}
 		return false
-	case isElement(p[0]):
-		return false
-	}
-	e, ok := v.Get(p[0].Name)
-	return ok && hasMatch(p[1:], e)
-}
-
-func hasMatchInList(p []item.Segment, v item.Value) bool {
-	switch p[0].Wild {
-	case item.AnyElement:
+	case v.Kind() == item.KindM && p[0].Index < 0:
+		e, ok := v.Get(p[0].Name)
+		return ok && hasMatch(p[1:], e)
+	case v.Kind() == item.KindL && p[0].Wild == item.AnyElement:
 		for _, e := range v.Elements() {
 			if hasMatch(p[1:], e) {
 				return true
 			}
 		}
 		return false
-	case item.NoWildcard:
+	case v.Kind() == item.KindL && p[0].Wild == item.NoWildcard:
 		e, ok := v.Index(p[0].Index)
 		return ok && hasMatch(p[1:], e)
 	default: // a set, or a member of one
 		return v.Exists() && v.Kind() != item.KindM && v.Kind() != item.KindL && p[0].IsElement()
 	}
-	return false
 }
 
 // reaches reports whether the pattern matches the path, a prefix of the path, or a path inside v, the value at the
@@ -201,8 +183,8 @@ func reaches(pattern []item.Segment, to item.Path, v item.Value) bool {
 	return n >= len(pattern) || hasMatch(pattern[n:], v)
 }
 
-// mayHide reports whether the mask may hide a value that the pattern selected matches, or a part of such a value. An
-// allowed pattern prevents this only if it covers every path that selected matches.
+// mayHide reports whether a value at a path that asked matches, or a value inside it, may be hidden. An allowed pattern
+// counts only if it includes all these paths.
 func (s maskState) mayHide(asked []item.Segment) bool {
 	for _, a := range s.allowed {
 		if includes(a, asked) {
@@ -210,24 +192,19 @@ func (s maskState) mayHide(asked []item.Segment) bool {
 		}
 	}
 	for _, p := range s.sensitive {
-		if patternsOverlap(p, asked) {
+		n := min(len(p), len(asked))
+		match := true
+		for i := range n {
+			match = match && overlap(p[i], asked[i])
+		}
+		if match {
 			return true
 		}
 	}
 	return false
 }
 
-// patternsOverlap reports whether some path matches one of the patterns, and the path or a prefix of it matches the other.
-func patternsOverlap(p, q []item.Segment) bool {
-	for i := range min(len(p), len(q)) {
-		if !overlap(p[i], q[i]) {
-			return false
-		}
-	}
-	return true
-}
-
-// overlap reports whether some step of a path matches both segments.
+// overlap reports whether some path matches both segments.
 func overlap(p, q item.Segment) bool {
 	switch {
 	case p.Wild == item.AnyMember:
@@ -240,7 +217,7 @@ func overlap(p, q item.Segment) bool {
 	return p.Index == q.Index && p.Name == q.Name
 }
 
-// includes reports whether, for every path that q matches, p matches the path or a prefix of it.
+// includes reports whether p matches every path that q matches, or a prefix of it.
 func includes(p, q []item.Segment) bool {
 	if len(p) > len(q) {
 		return false

@@ -6,8 +6,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// NoChange is true for a MODIFY whose images are equal by meaning without their aws:rep:* attributes. So it is also true
-// for [ReplicationEchoes].
+// NoChange is true for a MODIFY whose images are equal by meaning without their aws:rep:* attributes. So it is also
+// true for [ReplicationEchoes].
 func NoChange() pipeline.Condition { return noChange{} }
 
 // noChange is true for images that are equal without aws:rep:* attributes.

@@ -5,29 +5,3 @@ import "github.com/tablewake/tablewake/pipeline"
 // ReplicationEchoes is true for the extra MODIFY that a legacy global table adds to every write. Its images differ, but
 // only in aws:rep:* attributes.
 func ReplicationEchoes() pipeline.Condition { return noChange{echoOnly: true} }
-
-// NoChange is true for a MODIFY whose images are equal by meaning without their aws:rep:* attributes. It is true for
-// the echoes of replication too.
-func NoChange() pipeline.Condition { return noChange{} }
-
-// noChange is true for images that are equal without aws:rep:* attributes.
-type noChange struct{ echoOnly bool } // echoOnly: the aws:rep:* attributes must differ
-
-var _ pipeline.Requirer = noChange{}
-
-// Match compares the images.
-func (n noChange) Match(c *record.Change) (bool, error) {
-	if c.Op != record.Modify {
-		return false, nil
-	}
-	if err := checkImages(c); err != nil {
-		return false, err
-	}
-	if c.Old.Equal(c.New) {
-		return !n.echoOnly, nil
-	}
-	return item.EqualButReplicated(c.Old, c.New), nil
-}
-
-// Requires both images.
-func (noChange) Requires() pipeline.Needs { return pipeline.Needs{Old: true, New: true} }
