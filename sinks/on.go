@@ -224,6 +224,6 @@ func (s typedSink[T]) decode(c *record.Change, m item.Image) (*T, error) {
 			return out, err
 		}
 	}
-	// after the bound names, so that an attribute of the item wins, even if its name differs in case
+	// The attributes come after the bound names and replace them, even if a name differs in case.
 	return out, unmarshal.DecodeInto(shown, out)
 }

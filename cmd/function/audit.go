@@ -109,8 +109,7 @@ func (a *auditor) logSummary(ctx context.Context, sum *run.Summary) {
 		level, text = slog.LevelWarn, "the audit is incomplete"
 	}
 	a.log.Log(ctx, level, text, slog.Int64("differing", sum.Differing), slog.Int64("open", sum.Open),
-		slog.Float64("coverage", sum.Coverage),
-		slog.Int64("items", sum.Items), slog.String("incomplete", sum.Incomplete))
+		slog.Float64("coverage", sum.Coverage), slog.Int64("items", sum.Items), slog.String("incomplete", sum.Incomplete))
 }
 
 // maxLogged is the maximum number of differences that an audit logs.

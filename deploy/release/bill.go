@@ -46,7 +46,7 @@ func writeBill(path string, p program) error {
 		}
 		if sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.sum, "h1:")); err == nil &&
 			len(sum) == sha256.Size {
-			// of the module's files, as in go.sum
+			// This is the hash of the module's files in go.sum.
 			c.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(sum)}}
 		}
 		components, refs = append(components, c), append(refs, c.BOMRef)

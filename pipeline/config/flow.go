@@ -269,8 +269,8 @@ func (c *checker) detector(v *value) pipeline.Detector {
 		return !slices.Contains(detectorKinds, name)
 	})
 	for _, k := range []string{"from", "to", "below", "above"} {
+		// If the condition has no kind, the binding has reported that.
 		if e := v.Get(k); e != nil && v.Get("attribute") == nil && len(kinds) > 0 {
-			// without a kind the binding has reported it
 			c.Fail(e, "add attribute: PATH", "%q speaks of an attribute, and none is named", k)
 		}
 	}

@@ -128,8 +128,8 @@ func (c *checker) checkCollection(field **ForEach, scope *entity.Scope) {
 	c.FailIf(sets && e.By != "", &e.By, "remove it", "the elements of a set are their own identity")
 	shapes := c.shapesOf(scope)
 	if shapes != nil && kind == 0 && elementsOf(shapes, e.Path) == "" {
+		// Another rule reports an undeclared path.
 		if inside, err := item.ParsePattern(e.Path); err == nil && entity.Find(shapes, inside.Segments()) == nil {
-			// else it is reported as undeclared
 			c.Fail(path, "name a list, a set or a map", "%s has no elements, as %s declares it", e.Path, scope)
 		}
 	}

@@ -72,8 +72,8 @@ func (c *checker) checkLinger(wait *time.Duration) {
 func (c *checker) checkNotify(n *Notify) {
 	c.failOnServersIf(n.Queue == "" && n.Topic == "" && n.Bus == "", n, "add queue, topic or bus",
 		"nothing is named that takes the events")
+	// The ARN must have a Region.
 	if p := strings.SplitN(n.Topic, ":", 6); n.Topic != "" && (len(p) != 6 || p[0] != "arn" || p[3] == "") {
-		// the ARN must have a Region
 		c.failOnServers(&n.Topic, "write arn:aws:sns:REGION:ACCOUNT:NAME", "it is no ARN of a topic")
 	}
 	c.checkTargetName(&n.Queue, "queue")

@@ -22,8 +22,7 @@ const maxColumnName = 255
 // fixedColumns are the columns of every Parquet object.
 var fixedColumns = []string{
 	"key", "version", "op", "kind", "time", "sequence", "event_id", "event_name", "stream_arn", "table", "region",
-	"view_type",
-	"identity_type", "identity_principal_id", "size_bytes", "keys", "old", "new",
+	"view_type", "identity_type", "identity_principal_id", "size_bytes", "keys", "old", "new",
 }
 
 // checkArchive checks an archive, and that each key belongs to its layout and its format.
@@ -123,8 +122,8 @@ func (c *checker) checkObjectNames(a *Archive) {
 	if name == nil {
 		return
 	}
+	// The x is any value, which is never empty.
 	if problem := objectNameProblem(a.Prefix + strings.Join(name.Literals(), "x") + suffix); problem != "" {
-		// x: a value is never empty
 		c.Fail(field, "write segments of text and placeholders, with one / between two of them", "%s %s",
 			yamlbind.Quoted(a.Prefix+name.String()), problem)
 	}

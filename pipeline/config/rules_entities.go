@@ -92,8 +92,7 @@ func (c *checker) checkKeyShapes(e *Entity) {
 			kind = s.Member(v.Name).Kind
 		}
 		c.FailIf(p != nil && !p.BindsAll() && (kind == item.KindN || kind == item.KindB), v,
-			"write one name alone, as in '{Number}'",
-			"%s is declared as %s, which binds whole", v.Name, kind)
+			"write one name alone, as in '{Number}'", "%s is declared as %s, which binds whole", v.Name, kind)
 	}
 }
 
@@ -366,8 +365,8 @@ func (c *checker) bindAttributes(s *Sink) {
 			s.Notify.Bound = append(s.Notify.Bound, b)
 			continue
 		}
+		// If shapes are declared, checkNames reports the name.
 		if bound, free := splitByName(sc, e.Source); len(bound) > 0 && len(free) > 0 && c.shapesOf(sc) == nil {
-			// else checkNames reports it
 			c.Fail(e, "write a sink for the events of each", "the key of %s binds %s, and that of %s does not",
 				yamlbind.Enumerate(bound, "and"), e.Source, yamlbind.Enumerate(free, "and"))
 			continue

@@ -354,8 +354,7 @@ func (c *checker) checkAttributeNames(key *value, others []*value) {
 	}
 	for _, e := range key.All() {
 		c.FailIf(len(e.Name) > maxKeyName || strings.ContainsRune(e.Name, 0), e,
-			"give it a name of 1 to 255 bytes, without NUL",
-			"it is no name of a key attribute")
+			"give it a name of 1 to 255 bytes, without NUL", "it is no name of a key attribute")
 	}
 	for _, e := range slices.Concat(key.All(), others) {
 		switch {
@@ -367,7 +366,6 @@ func (c *checker) checkAttributeNames(key *value, others []*value) {
 	}
 	for _, e := range others {
 		c.FailIf(key.Get(e.Name) != nil && !strings.HasPrefix(e.Name, ownAttributePrefix), e,
-			"remove it, or give it another name",
-			"the row's key has this attribute already")
+			"remove it, or give it another name", "the row's key has this attribute already")
 	}
 }

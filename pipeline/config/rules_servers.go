@@ -174,8 +174,7 @@ func (c *checker) checkAuth(conn *Connection, server *url.URL) {
 		c.Refuse(&conn.AssumeRole, "write auth: sigv4, or remove it", "%q is of auth: sigv4", "assume_role")
 	}
 	c.FailIf(basic && server != nil && server.Scheme == "http" && !loopback(server.Hostname()), &conn.OpenSearch,
-		"write https://",
-		"the password would cross the network in the clear")
+		"write https://", "the password would cross the network in the clear")
 }
 
 // loopback reports whether host is the local host.

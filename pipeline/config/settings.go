@@ -41,7 +41,7 @@ func (c *checker) settings(s *Sink) map[string]string {
 		fallthrough
 	case s.View != nil:
 		m.setForEach("view", s.View.ForEach)
-		// even if the file leaves it out
+		// The setting counts even if the file leaves it out.
 		m.set("view.tombstones", map[bool]string{true: "in_place", false: "apart"}[s.View.InPlace])
 	case s.Search != nil:
 		m.set("search.fields.include", joinSet(texts(s.Search.Fields.Include, canonicalPath)))

@@ -32,8 +32,7 @@ func (e *Error) Error() string {
 var reserved = []string{
 	"item", "old", "new", "keys", "op", "time", "ttl", "each",
 	"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if", "import", "let",
-	"loop", "package",
-	"namespace", "return", "var", "void", "while",
+	"loop", "package", "namespace", "return", "var", "void", "while",
 }
 
 // ParsePattern parses a pattern. The error is an *Error.

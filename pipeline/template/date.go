@@ -130,7 +130,7 @@ func daysIn(year, month int) int {
 func civil(t time.Time, zone *time.Location, ok bool) (time.Time, bool) {
 	before, after := offsetAt(t.Add(-day), zone), offsetAt(t.Add(day), zone)
 	for _, offset := range []time.Duration{max(before, after), min(before, after)} {
-		// the larger one is the earlier instant
+		// The larger offset gives the earlier instant.
 		if at := t.Add(-offset); offsetAt(at, zone) == offset {
 			return at, ok
 		}

@@ -86,8 +86,7 @@ func (c *Coordinator) reserved(sent time.Duration, e ReserveCallResult) {
 	case e.OK && took <= max(maxReservation, 2*q.fastestReservation) && len(q.queue) > 0:
 		if took > maxReservation {
 			c.logOnce("slow quota", slog.LevelWarn,
-				"taking the right to a DescribeStream call takes long: shards are found slowly",
-				slog.Duration("took", took))
+				"taking the right to a DescribeStream call takes long: shards are found slowly", slog.Duration("took", took))
 		}
 		q.tries = 0
 		c.callDescribe()

@@ -80,8 +80,7 @@ func wireDescription(d shardreader.StreamDescription, keys []string) map[string]
 	desc := map[string]any{
 		"StreamArn": d.ARN, "TableName": d.Table, "StreamLabel": d.Label, "StreamStatus": d.Status,
 		"StreamViewType": d.ViewType.String(), "CreationRequestDateTime": float64(d.Created.UnixMilli()) / 1000,
-		"Shards":    shards,
-		"KeySchema": wireKeys(keys),
+		"Shards": shards, "KeySchema": wireKeys(keys),
 	}
 	if d.After != "" {
 		desc["LastEvaluatedShardId"] = d.After

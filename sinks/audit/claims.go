@@ -146,7 +146,7 @@ func (s *rowSink) compareClaims(c *record.Change, f *Finding, rc *view.RowClaims
 	}
 	own, first := state.Claim{Source: c.Key}, s.firstClaim(rc)
 	_, claims := claimBy(rc, c.Key)
-	// with the claim that the item should have
+	// isFirst assumes that the item has the claim that it should have.
 	isFirst := first.Source == c.Key || !claims && s.conflict != view.Last && view.ComesBefore(&own, first, s.conflict)
 	switch {
 	case first.Source == "" || isFirst:

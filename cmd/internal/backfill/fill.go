@@ -116,8 +116,7 @@ func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
 		o.Narrowing = wider{j.narrowing}
 	}
 	p, err := j.o.Assemble(ctx, j.cfg, j.stores, cli.Logger(bar, j.o.verbose),
-		sinks.WithExtensions(j.streams.Extensions...),
-		sinks.Backfill(o), sinks.CountNoEntity(&noEntity))
+		sinks.WithExtensions(j.streams.Extensions...), sinks.Backfill(o), sinks.CountNoEntity(&noEntity))
 	if err != nil {
 		return nil, j.o.Hint(err)
 	}

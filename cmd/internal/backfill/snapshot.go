@@ -74,8 +74,7 @@ func (j *job) openScan(ctx context.Context, decoder record.SnapshotOptions) (sna
 	}
 	return scan.New(ctx, scan.Options{
 		Client: dynamodb.NewFromConfig(j.aws), Table: j.tableName(), Segments: j.o.segments, RCU: j.o.rcu, Time: start,
-		Decoder: decoder, Narrowing: j.narrowing,
-		Retry: records.Repeated(j.streams.Err, "a request of the scan"),
+		Decoder: decoder, Narrowing: j.narrowing, Retry: records.Repeated(j.streams.Err, "a request of the scan"),
 	})
 }
 

@@ -37,7 +37,6 @@ func All() []func(cli.Streams) *cobra.Command {
 		query.New, why.New, redrive.New, explain.NewCost, archive.NewAthena, archive.NewCompact,
 		adopt.NewPurge, adopt.New, template.New, generate.New, initconfig.New,
 		plan.New, backfill.New, audit.New, gaps.New, consume.New, tail.New, health.New, fleet.NewStatus(page.ServeReports),
-		fleet.NewLeases,
-		guide.New, version.New,
+		fleet.NewLeases, guide.New, version.New,
 	}
 }

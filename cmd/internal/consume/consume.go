@@ -178,8 +178,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	var noEntity atomic.Int64
 	p, err := startStep(ctx, &o.start, "opening what the sinks write to", func() (*pipeline.Pipeline, error) {
 		return o.Assemble(ctx, cfg, res.stores, o.logger(log), sinks.WithExtensions(s.Extensions...), sinks.Live(),
-			sinks.WithStopTimeout(o.stopTimeout), sinks.ReadBefore(res.readBefore),
-			sinks.CountNoEntity(&noEntity))
+			sinks.WithStopTimeout(o.stopTimeout), sinks.ReadBefore(res.readBefore), sinks.CountNoEntity(&noEntity))
 	})
 	if err != nil {
 		return o.Hint(err)
@@ -200,8 +199,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		repair.owner = source.ID()
 	}
 	c := &consumerRun{o: o, cfg: cfg, pipeline: p, source: source, stop: stop, log: log, block: block, stores: res.stores,
-		heldBack: res.heldBack, repair: repair, noEntity: &noEntity,
-		asking: make(chan struct{}, maxAsking)}
+		heldBack: res.heldBack, repair: repair, noEntity: &noEntity, asking: make(chan struct{}, maxAsking)}
 	if endpoint != nil {
 		c.looks = o.newLooks(cfg, res)
 	}

@@ -80,8 +80,7 @@ func (c *consumerRun) status(now time.Time) *fleet.Process {
 func newProcess(st coordinator.Status, held []pipeline.HeldBack) *fleet.Process {
 	c := &fleet.Process{
 		Worker: st.Member.Worker, Name: st.Member.Name, Lists: st.Leads, Consumers: st.Live, CallsAMonth: st.Member.Calls,
-		Shards:   []fleet.ProcessShard{},
-		HeldBack: heldBackShards(held, st), Sinks: []fleet.ProcessSink{},
+		Shards: []fleet.ProcessShard{}, HeldBack: heldBackShards(held, st), Sinks: []fleet.ProcessSink{},
 	}
 	for _, p := range st.Partitions {
 		c.Shards = append(c.Shards, fleet.ProcessShard{

@@ -151,8 +151,8 @@ func newMapping(c *lambdatypes.EventSourceMappingConfiguration) Mapping {
 		Why: awssdk.ToString(c.StateTransitionReason), Result: awssdk.ToString(c.LastProcessingResult),
 	}
 	if d := c.DestinationConfig; d != nil && d.OnFailure != nil {
+		// The bucket may be in any partition of AWS.
 		if to, err := arn.Parse(awssdk.ToString(d.OnFailure.Destination)); err == nil && to.Service == "s3" {
-			// in any partition of AWS
 			m.Failed = &FailureBucket{Bucket: to.Resource}
 		}
 	}

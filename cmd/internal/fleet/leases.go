@@ -302,7 +302,6 @@ func newLeaseJSON(l leases.Lease) leaseJSON {
 	return leaseJSON{
 		Shard: l.Shard, Stream: l.Stream, Owner: l.Owner, Counter: l.Counter, Checkpoint: l.Checkpoint.String(),
 		Parents: append([]string{}, l.Parents...), Children: append([]string{}, l.Children...), Wanted: l.RequestedBy,
-		Pinned: l.Pinned, Stopped: l.Stopped,
-		From: cli.OptionalTime(l.From), LastRecord: cli.OptionalTime(l.Time),
+		Pinned: l.Pinned, Stopped: l.Stopped, From: cli.OptionalTime(l.From), LastRecord: cli.OptionalTime(l.Time),
 	}
 }

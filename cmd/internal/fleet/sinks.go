@@ -53,8 +53,7 @@ func (r *Report) addSinks(obs *Observation) {
 			"%s in dead letters", obs.Letters.countText(n))
 	} else if n := obs.Letters.Queued; n > 0 {
 		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+
-			" --list` shows which and why; mend the cause, then run it without --list",
-			"%s", obs.Letters.QueuedText())
+			" --list` shows which and why; mend the cause, then run it without --list", "%s", obs.Letters.QueuedText())
 	} else if n := Sum(obs.Letters.Keys); n > 0 {
 		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+
 			"` delivers the waiting changes and releases the keys", "%s quarantined", cli.Counted(n, "key", "is", "are"))

@@ -47,8 +47,8 @@ func newTree(obs *Observation) tree {
 		}
 	}
 	for _, b := range obs.Leases.Broken {
+		// Another row with a # is not a lease: it is the note that a stream was begun.
 		if n := t[b.Shard]; n != nil || !strings.Contains(b.Shard, "#") {
-			// otherwise the row is not a lease: it is the note that a stream was begun
 			t.node(b.Shard).broken = b.Why
 		}
 	}

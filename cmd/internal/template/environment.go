@@ -34,7 +34,7 @@ func ReadEnvironment(file []byte, pipeline string, getenv func(string) (string, 
 	if yaml.Unmarshal(file, &document) == nil {
 		e.read(&document, false)
 	}
-	// the configuration has a default
+	// If a variable is empty, the configuration has a default.
 	vs := slices.DeleteFunc(e.vs, func(v Variable) bool { return v.Value == "" && !v.Secret })
 	for i := range vs {
 		if vs[i].Secret {

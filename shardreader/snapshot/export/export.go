@@ -127,7 +127,7 @@ func (e *Export) checkLayers() error {
 				"export: %s ends at %s, and the layer before it, %s, ends no earlier, at %s: name the layers in order of their times, each once",
 				l.location(), timeText(to), previous.location(), timeText(end))
 		case end.Sub(from) >= time.Second:
-			// an incremental export begins at a whole second, and a full export may end between two seconds
+			// An incremental export begins at a whole second, and a full export may end between two seconds.
 			return errs.Errorf(
 				"export: %s begins at %s, before the end of the layer before it, %s, at %s: the old image of an item that changed in both would not be what the layer before shows, and its former row would stay. Export again from %s",
 				l.location(), timeText(from), previous.location(), timeText(end), timeText(end.Truncate(time.Second)))

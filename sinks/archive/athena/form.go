@@ -35,8 +35,7 @@ var plainLine = []column{
 	{"key", "string"}, {"version", "string"}, {"op", "string"}, {"kind", "string"}, {"time", "string"},
 	{"sequence", "string"},
 	{"event_id", "string"}, {"stream_arn", "string"}, {"table", "string"},
-	{"identity", "struct<type:string,principal_id:string>"},
-	{"keys", "string"}, {"old", "string"}, {"new", "string"},
+	{"identity", "struct<type:string,principal_id:string>"}, {"keys", "string"}, {"old", "string"}, {"new", "string"},
 }
 
 // recordLine has the members of a stream record. Lambda and the Streams API

@@ -72,8 +72,8 @@ func (s *Store) create(ctx context.Context, days int32) error {
 	_, err = s.client.PutBucketLifecycleConfiguration(ctx, &s3.PutBucketLifecycleConfigurationInput{
 		Bucket: &s.o.Bucket, LifecycleConfiguration: &types.BucketLifecycleConfiguration{Rules: rules},
 	}, moreRetries)
+	// Some servers have no lifecycle rules.
 	if code := awserr.Code(err); err != nil && code != "NotImplemented" && code != "MethodNotAllowed" {
-		// some servers have no lifecycle rules
 		return fmt.Errorf("archive: set the lifecycle of the bucket %s: %w", s.o.Bucket,
 			s.failed(ctx, "PutBucketLifecycleConfiguration", err))
 	}

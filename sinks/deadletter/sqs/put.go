@@ -20,7 +20,8 @@ import (
 func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	var large []pipeline.DeadLetter
 	var entries []types.SendMessageBatchRequestEntry
-	// of the letter of each entry. A change that is dead-lettered again has another time, and is another letter
+	// names has the name of each entry's letter. A change that is dead-lettered again has another time, and is another
+	// letter.
 	var names []string
 	for i := range letters {
 		if err := ctx.Err(); err != nil {

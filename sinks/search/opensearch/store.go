@@ -37,8 +37,7 @@ func New(o Options) (*Store, error) {
 		return nil, fmt.Errorf("opensearch: %w", err)
 	}
 	s := &Store{mode: o.Mode, client: c, limits: limits{bytes: o.BulkBytes, window: o.BulkBytes, count: o.BulkCount},
-		clock:    o.Clock,
-		bulkPath: bulkPath, serverless: o.Service == Serverless}
+		clock: o.Clock, bulkPath: bulkPath, serverless: o.Service == Serverless}
 	if o.Indexes != nil {
 		if s.indexes, err = newIndexes(*o.Indexes); err != nil {
 			return nil, fmt.Errorf("opensearch: %w", err)

@@ -29,8 +29,7 @@ func birthFields(b *state.Birth) []field {
 		{"state", &b.State, always}, {"store", &b.Store, always}, {"begun", &b.Begun, always},
 		{"fresh", &b.Fresh, unlessZero},
 		{"stage", &b.Stage, unlessZero}, {"floor", &b.Floor, unlessZero}, {"stream", &b.Stream, unlessZero},
-		{"run", &b.Run, unlessZero},
-		{"read_until", &b.ReadUntil, unlessZero}, {"left_out", &b.LeftOut, unlessZero},
+		{"run", &b.Run, unlessZero}, {"read_until", &b.ReadUntil, unlessZero}, {"left_out", &b.LeftOut, unlessZero},
 	}
 }
 

@@ -108,8 +108,7 @@ var classes = map[error]string{
 	ErrThrottled: "throttled", ErrRequestLimit: "throttled", ErrConflict: "conflict", ErrInProgress: "conflict",
 	ErrTokenReused: "conflict",
 	ErrUnavailable: "unavailable", ErrCollectionFull: "full", ErrTooLarge: "too_large", ErrNumber: "number",
-	ErrInvalid: "invalid",
-	ErrNoTable: "missing", ErrDenied: "denied", ErrInUse: "unavailable", errClosed: "closed",
+	ErrInvalid: "invalid", ErrNoTable: "missing", ErrDenied: "denied", ErrInUse: "unavailable", errClosed: "closed",
 }
 
 // Unwrap returns the kind and the cause, for errors.Is and errors.As.
@@ -204,8 +203,7 @@ func (e *Error) withHint(wait time.Duration) error {
 func kindOf(code, message string) (detail string, kind error) {
 	switch code {
 	case "ProvisionedThroughputExceededException", "ProvisionedThroughputExceeded", "ThrottlingException",
-		"ThrottlingError",
-		"Throttling", "TooManyRequestsException", "RequestThrottled", "SlowDown", "LimitExceededException":
+		"ThrottlingError", "Throttling", "TooManyRequestsException", "RequestThrottled", "SlowDown", "LimitExceededException":
 		return "", ErrThrottled
 	case "RequestLimitExceeded":
 		return "", ErrRequestLimit

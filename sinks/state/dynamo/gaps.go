@@ -93,8 +93,7 @@ func (s *State) gapRef(g record.Gap) Ref {
 func gapFields(g *record.Gap) []field {
 	return []field{
 		{"stream", &g.StreamARN, always}, {"shard", &g.Shard, always}, {"after", &g.After, always},
-		{"before", &g.Before, always},
-		{"whole", &g.Whole, unlessZero}, {"unknown", &g.UnknownExtent, unlessZero},
+		{"before", &g.Before, always}, {"whole", &g.Whole, unlessZero}, {"unknown", &g.UnknownExtent, unlessZero},
 		{"from", &g.From, unlessZero}, {"to", &g.To, unlessZero}, {"found", &g.Found, unlessZero},
 	}
 }

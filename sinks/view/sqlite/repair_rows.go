@@ -85,8 +85,7 @@ func (x *tx) putRepaired(r *view.RowRepair, version record.Version) error {
 		attributes, item = x.rowJSON(m.PK, m.SK, m.Attributes)
 	}
 	return x.Exec(x.ctx, x.table.replace, keyColumn(m.PK), keyColumn(m.SK), version.String(), m.Void, x.target.Pipeline,
-		x.target.View, x.target.Birth,
-		string(m.Source), attributes, item)
+		x.target.View, x.target.Birth, string(m.Source), attributes, item)
 }
 
 // storedRow reads the row or the tombstone at a key in the table of rows.
