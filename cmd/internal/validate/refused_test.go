@@ -279,7 +279,7 @@ var unreachable = map[string][]string{
 		"Exclude: %w", "Hash: %w", "Rename: %w", "Numbers: %w", "Include: %w", "search: Routing", "search: Fields", "search: ForEach", "ForEach: %w", "aggregate %q: %w", "view %q: %w", "value %q: %w", "%s:%d: %s: %w",
 	},
 	"servers, folders and programs say it, and not the file": {
-		"archive: Key %q has no {@version}", "no transaction reaches its rows", "view %q: Store is a %T", "no Go function is named", "no Go sink is named", "what was given with sinks.With", "sinks.MaskAll",
+		"archive: Key %q has no {@version}", "no transaction reaches its rows", "%s: %s is open as", "%s: the stores are closed", "view %q: Store is a %T", "no Go function is named", "no Go sink is named", "what was given with sinks.With", "sinks.MaskAll",
 	},
 }
 
@@ -291,6 +291,8 @@ var constructors = map[string][]string{
 	"sinks/search":  {"New", "routingKeys", "checkForEach", "compileFields", "setIncludes", "rename", "names", "unhashed"},
 	"sinks/view":    {"New", "NewAggregate", "validate", "parse"},
 	"sinks/aws":     {"Archive", "publisher", "connection", "rows", "checkTransaction"},
+
+	"sinks/internal/openstores": {"Open"},
 }
 
 // A new refusal among what makes sinks wants a case above, or a reason why no file comes to it.

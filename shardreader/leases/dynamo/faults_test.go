@@ -59,7 +59,7 @@ func TestFaults(t *testing.T) {
 		{"unavailable", dynamotest.Unavailable(http.StatusServiceUnavailable), false, ""},
 		{"conflict", dynamotest.Conflict(), false, ""},
 		{"denied", dynamotest.Refuse(http.StatusBadRequest, "AccessDeniedException", "secret"), false, "dynamodb: UpdateItem on leases: access denied (AccessDeniedException): check the credentials, and that they allow dynamodb:UpdateItem"},
-		{"no table", dynamotest.Refuse(http.StatusBadRequest, "ResourceNotFoundException", "secret"), false, "there is no such table"},
+		{"no table", dynamotest.Refuse(http.StatusBadRequest, "ResourceNotFoundException", "secret"), false, "dynamodb: UpdateItem on leases: there is no such table (ResourceNotFoundException): check name, Region and account, or make it with --create"},
 		{"not valid", dynamotest.Refuse(http.StatusBadRequest, "ValidationException", "secret"), false, "ValidationException"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestFaults_Silence(t *testing.T) {
 		}
 		begun := time.Now()
 		err = table.Heartbeat(t.Context(), leases.Member{Worker: "a"})
-		if _, again := pipeline.Retryable(err); !again || !strings.Contains(err.Error(), "no answer") || time.Since(begun) != 2*time.Second {
+		if _, again := pipeline.Retryable(err); !again || !strings.HasPrefix(err.Error(), "dynamodb: PutItem on state: no answer") || time.Since(begun) != 2*time.Second {
 			t.Errorf("after %v: %v", time.Since(begun), err)
 		}
 		why := errors.New("stopping")
