@@ -16,31 +16,32 @@ import (
 //	the same, not void    none              any          durableWithoutRow
 //	the same, not void    a row             any          durableWithRow
 //	the same, void        none              void         durableWithoutRow
-//	the same, void        none              any other    guardChanges
+//	the same, void        a row             void         durableWithRow
+//	the same, void        any               any other    guardChanges
 //	older, or no guard    none              no row       guardNotNeeded if idle and not void, else guardChanges
 //	older, or no guard    any               any          guardChanges otherwise
 //
 // idle means that no change of this write requests a row, and none of their old images requested one.
 func (o *ClaimOp) compareWithGuard(g state.Guard, idle bool) guardOutcome {
-	return compareWithStored(o.Claim.Version, o.Row != "", o.changeErr, g.Version, g.Row != "", g.Void, idle)
+	return compareWithStored(o.Claim.Version, o.Row != "", g.Void && o.changeErr == nil, g.Version, g.Row != "", g.Void,
+		idle)
 }
 
 // compareWithStored compares the version v of a change with the stored guard or contribution of its item. requests
-// means that the change requests rows. changeErr is not nil if no row can be made of the change. The other arguments
-// describe the stored guard or contribution: its version, whether it has rows, and whether it is void.
-//
-// A void guard or contribution without rows is replaced by the same version, unless no row can be made of the change
-// now either. A void one with rows means that the change is written in part, so the same version continues it.
+// means that the change requests rows. replaces means that a change of the same version replaces the stored guard or
+// contribution. The other arguments describe what is stored: its version, whether it has rows, and whether it is void.
 func compareWithStored(
-	v record.Version, requests bool, changeErr error, stored record.Version, hasRows, void, idle bool,
+	v record.Version, requests, replaces bool, stored record.Version, hasRows, void, idle bool,
 ) guardOutcome {
 	known, order := !stored.IsZero(), v.Compare(stored)
-	switch continues := void && (hasRows || changeErr == nil); {
+	switch {
 	case known && order < 0:
 		return guardIsNewer
-	case known && order == 0 && !continues && hasRows:
+	case known && order == 0 && replaces:
+		return guardChanges
+	case known && order == 0 && hasRows:
 		return durableWithRow
-	case known && order == 0 && !continues:
+	case known && order == 0:
 		return durableWithoutRow
 	case !hasRows && !requests && idle && !void:
 		return guardNotNeeded

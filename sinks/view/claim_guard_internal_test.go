@@ -62,6 +62,27 @@ func TestCompareWithGuard(t *testing.T) {
 			t.Errorf("guard %d with %q, claim 5 of %q, idle %t: got %d, want %d", c.known, c.had, c.asks, c.idle, got, c.want)
 		}
 	}
+	// A void guard is replaced by the same version, unless no row can be made of the change now either. A repair leaves
+	// void guards with a row.
+	for _, c := range []struct {
+		had  state.Row
+		err  error
+		want guardOutcome
+	}{
+		{"", nil, guardChanges},
+		{"r", nil, guardChanges},
+		{"", errs.New("no row"), durableWithoutRow},
+		{"r", errs.New("no row"), durableWithRow},
+	} {
+		op := &ClaimOp{Row: "r", Claim: state.Claim{Source: "i", Version: versionOf(t, 5)}, changeErr: c.err}
+		if c.err != nil {
+			op.Row = ""
+		}
+		guard := state.Guard{Version: versionOf(t, 5), Row: c.had, Void: true}
+		if got := op.compareWithGuard(guard, false); got != c.want {
+			t.Errorf("void guard 5 with %q, claim 5 with the error %v: got %d, want %d", c.had, c.err, got, c.want)
+		}
+	}
 	// A backfilled state without a named stream has version 0, and is still a version.
 	zero, err := record.ParseVersion(strings.Repeat("0", 50))
 	if err != nil {

@@ -16,8 +16,10 @@ func (o *ElementRowOp) share() state.Share {
 // compareWithContribution decides the effect of the op by the stored contribution of its item. idle means that no
 // change of this write has rows, and none of their old images had any.
 func (o *ItemRowsOp) compareWithContribution(stored *state.Contribution, idle bool) guardOutcome {
-	return compareWithStored(o.Version, len(o.Rows) > 0, o.changeErr, stored.Version, len(stored.Shares) > 0, stored.Void,
-		idle)
+	// A void contribution with shares belongs to a change that is written in part: the same version continues it.
+	hasRows := len(stored.Shares) > 0
+	replaces := stored.Void && (hasRows || o.changeErr == nil)
+	return compareWithStored(o.Version, len(o.Rows) > 0, replaces, stored.Version, hasRows, stored.Void, idle)
 }
 
 // nextPart returns the next transaction that changes the stored rows of the item towards those of the op. stored is the
