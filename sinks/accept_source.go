@@ -43,14 +43,13 @@ func acceptSource(cfg *config.Config, live bool) func(c *record.Change) error {
 // to one Kinesis stream.
 func otherTable(table string) pipeline.Filter {
 	return rules.Keep("other_table", pipeline.ConditionFunc(func(c *record.Change) (bool, error) {
-		return c.Table == table,
-			nil
+		return c.Table == table, nil
 	}))
 }
 
-// OwnWrites returns a filter that drops the pipeline's own writes, with the reason own_write. Such
-// a change has _tw with by = name in its new image, or in the old one of a deleted item, as the rows of a view in its
-// own source table do. A user who rewrites such a row removes _tw, and that change passes.
+// OwnWrites returns a filter that drops the pipeline's own writes, with the reason own_write. Such a change has _tw
+// with by = name in its new image, or in its old image if the item was deleted. The rows of a view in its own source
+// table are such items. If a user rewrites such a row, _tw is gone, and the change passes.
 func OwnWrites(name string) pipeline.Filter {
 	return rules.Drop("own_write", pipeline.ConditionFunc(func(c *record.Change) (bool, error) {
 		image := c.New

@@ -54,8 +54,7 @@ func takesSettings(
 // changes, too.
 func missedChanges(s config.Sink, f foundOutput, changed []string) bool {
 	filters := slices.ContainsFunc(changed, func(name string) bool {
-		return name == "filters" ||
-			strings.HasSuffix(name, ".filters")
+		return name == "filters" || strings.HasSuffix(name, ".filters")
 	})
 	fresh := f.birth.Fresh && f.birth.Run == "" && !filters
 	return CanBeFilled(s) && f.known && f.birth.Begun && f.birth.Stage != state.Waiting && !fresh

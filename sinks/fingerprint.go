@@ -138,14 +138,13 @@ func open[T any](
 		return store, birth, err
 	case !o.hasPrint:
 	case was.Generation > Generation:
-		return store, birth,
-			errs.Errorf("what it holds is of generation %d, and this program writes generation %d: use the newer program",
-				was.Generation, Generation)
+		return store, birth, errs.Errorf(
+			"what it holds is of generation %d, and this program writes generation %d: use the newer program",
+			was.Generation, Generation)
 	case was.Generation < Generation:
-		return store, birth,
-			errs.Errorf(
-				"what it holds is of generation %d, and this program writes generation %d: give the sink another name and a place of its own, "+
-					"and fill it: `tablewake backfill`", was.Generation, Generation)
+		return store, birth, errs.Errorf(
+			"what it holds is of generation %d, and this program writes generation %d: give the sink another name and a place of its own, "+
+				"and fill it: `tablewake backfill`", was.Generation, Generation)
 	default:
 		if o.changed = compareSettings(was, o.print); o.changed != nil {
 			if a.births != nil {
@@ -157,8 +156,7 @@ func open[T any](
 			missed = missedChanges(s, o.foundOutput, o.changed.Settings)
 			switch {
 			case o.movedFrom != "": // the output begins at the new target
-				o.birth, o.known, o.hasPrint, o.foundOutput.print, o.movedFrom = state.Birth{}, false, false, state.Fingerprint{},
-					""
+				o.foundOutput = foundOutput{sink: o.sink, target: o.target, out: o.out, store: o.foundOutput.store}
 			case missed:
 				a.births.beginAgain(&o)
 			}

@@ -100,9 +100,8 @@ func (a *assembly) typedRoute(t typedSpec) (pipeline.Route, error) {
 	name := t.name()
 	for _, r := range a.options.Routes {
 		if r.Name == name {
-			return pipeline.Route{},
-				errs.Errorf("the name %s is taken: rename that sink in the file, or call both functions from one",
-					redact.Safe(name))
+			return pipeline.Route{}, errs.Errorf(
+				"the name %s is taken: rename that sink in the file, or call both functions from one", redact.Safe(name))
 		}
 	}
 	items := typedItems{scope: scope, mask: a.mask(config.Sink{})}

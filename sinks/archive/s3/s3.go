@@ -73,8 +73,9 @@ const (
 
 // New checks the options. It makes no calls. An error names the option.
 func New(o Options) (*Store, error) {
-	o.PartBytes, o.Parallel, o.Stalled = cmp.Or(o.PartBytes, 16<<20), cmp.Or(o.Parallel, 4),
-		cmp.Or(o.Stalled, 30*time.Second)
+	o.PartBytes = cmp.Or(o.PartBytes, 16<<20)
+	o.Parallel = cmp.Or(o.Parallel, 4)
+	o.Stalled = cmp.Or(o.Stalled, 30*time.Second)
 	switch {
 	case o.Client == nil:
 		return nil, errors.New("archive: Client is nil: give an S3 client")

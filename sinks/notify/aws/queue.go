@@ -91,8 +91,8 @@ type Waiting struct {
 
 // Waiting counts the messages of the queue.
 func (q *Queue) Waiting(ctx context.Context) (Waiting, error) {
-	const visible, inFlight = types.QueueAttributeNameApproximateNumberOfMessages,
-		types.QueueAttributeNameApproximateNumberOfMessagesNotVisible
+	const visible = types.QueueAttributeNameApproximateNumberOfMessages
+	const inFlight = types.QueueAttributeNameApproximateNumberOfMessagesNotVisible
 	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{
 		QueueUrl: &q.place.URL, AttributeNames: []types.QueueAttributeName{visible, inFlight},
 	}, q.place.In)

@@ -28,8 +28,8 @@ func (s *Store) explain(err *Error, f *failure, doc []byte) {
 		}
 		return
 	}
-	field, why := unholdable(top),
-		"OpenSearch can't hold a field of this name: a dot leads into an object, and there must be a name before and behind it"
+	field := unholdable(top)
+	why := "OpenSearch can't hold a field of this name: a dot leads into an object, and there must be a name before and behind it"
 	if field != nil && strings.TrimSpace(field[len(field)-1]) == "" {
 		why = "OpenSearch can't hold a field without a name"
 	}
