@@ -262,6 +262,9 @@ type DeadLetter struct {
 
 // DeadLetters stores changes that could not be delivered. Put blocks until all letters are durable. It is called
 // concurrently. The pipeline repeats it after an error, until it succeeds or the run stops.
+//
+// Put stores the letters of a key in their order: whenever a letter can be read, those of its key before it can be read
+// too, also during a Put and after one that failed. Otherwise a redrive could deliver a change before an earlier one.
 type DeadLetters interface {
 	Put(ctx context.Context, letters []DeadLetter) error
 }

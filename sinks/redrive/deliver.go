@@ -41,6 +41,13 @@ func (r *run) deliverSink(ctx context.Context, sink string, letters []*keyLetter
 			return false, err
 		}
 	}
+	if !info.Guarded && !r.Discard {
+		missed, err := r.readAgain(ctx, info, sink, letters)
+		if err != nil {
+			return false, err
+		}
+		repeat = repeat || missed
+	}
 	for attempt := 0; attempt < r.Attempts; {
 		w := r.next(info, letters, batchSize)
 		if len(w.refs) == 0 {
@@ -102,8 +109,8 @@ func (r *run) next(info pipeline.RouteInfo, letters []*keyLetters, count int) (w
 	for _, l := range letters {
 		for i := range l.refs {
 			ref := &l.refs[i]
-			undecodable := l.undecodable != nil && l.undecodable.before(ref.deliveryOrder) && !r.Discard
-			l.blocked = l.blocked || undecodable || !info.Guarded && ref.blocksLater()
+			behind := l.barrier != nil && l.barrier.before(ref.deliveryOrder) && !r.Discard
+			l.blocked = l.blocked || behind || !info.Guarded && ref.blocksLater()
 			if l.blocked {
 				break
 			}
@@ -125,11 +132,7 @@ func (r *run) load(ctx context.Context, info pipeline.RouteInfo, letters []*keyL
 	if r.Discard || !slices.ContainsFunc(w.refs, func(ref *letterRef) bool { _, ok := r.loaded[ref.id]; return !ok }) {
 		return nil
 	}
-	r.loaded = map[string]pipeline.DeadLetter{}
-	wanted := map[string]bool{}
-	for _, ref := range r.next(info, letters, math.MaxInt).refs {
-		wanted[ref.id] = true
-	}
+	wanted := r.resetLoaded(info, letters)
 	for l, err := range r.Letters.Read(ctx) {
 		if err != nil {
 			return err
@@ -141,6 +144,55 @@ func (r *run) load(ctx context.Context, info pipeline.RouteInfo, letters []*keyL
 		}
 	}
 	return nil
+}
+
+// resetLoaded forgets the loaded records, and returns the IDs of the letters to load: those that can be delivered next,
+// up to Options.Bytes.
+func (r *run) resetLoaded(info pipeline.RouteInfo, letters []*keyLetters) (wanted map[string]bool) {
+	r.loaded, wanted = map[string]pipeline.DeadLetter{}, map[string]bool{}
+	for _, ref := range r.next(info, letters, math.MaxInt).refs {
+		wanted[ref.id] = true
+	}
+	return wanted
+}
+
+// readAgain reads the letters of a sink a second time, and sets the barrier of each key that has an earlier letter than
+// the pass knows. It reports whether there is such a key: another pass is needed.
+//
+// A store is not read at one moment. A letter that was put meanwhile can be among those that were read, and the letter
+// of its key that was put just before it can be missing. This read began after the first one ended, so it has both.
+func (r *run) readAgain(
+	ctx context.Context, info pipeline.RouteInfo, sink string, letters []*keyLetters,
+) (missed bool, err error) {
+	keys := map[item.Key]*keyLetters{}
+	for _, l := range letters {
+		if len(l.refs) > 0 {
+			keys[l.key] = l
+		}
+	}
+	if len(keys) == 0 {
+		return false, nil
+	}
+	wanted := r.resetLoaded(info, letters)
+	for l, err := range r.Letters.Read(ctx) {
+		if err != nil {
+			return false, err
+		}
+		id := deadletter.ID(&l)
+		if wanted[id] {
+			r.loaded[id] = l
+		}
+		known := keys[l.Key]
+		if known == nil || r.seen[id] || l.Sink != "" && l.Sink != sink || !r.inScope(&l) {
+			continue
+		}
+		at := deliveryOrder{l.Version, math.MaxInt}
+		if at.before(known.refs[len(known.refs)-1].deliveryOrder) {
+			known.setBarrier(at)
+			missed = true
+		}
+	}
+	return missed, nil
 }
 
 // deliver delivers a window to the sink and removes the delivered letters. progress is false if no letter changed its
@@ -279,7 +331,7 @@ func (r *run) finish(
 			}
 		}
 		r.report.sink(sink, func(s *SinkReport) { s.Failed, s.Waiting = s.Failed+fails, s.Waiting+waits })
-		if !l.marked || keeps > 0 || l.undecodable != nil {
+		if !l.marked || keeps > 0 || l.barrier != nil {
 			continue
 		}
 		gone, err := r.Quarantine.Clear(ctx, l.mark)

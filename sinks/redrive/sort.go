@@ -54,14 +54,21 @@ func (r *letterRef) blocksLater() bool { return r.state == failed || r.state == 
 
 // keyLetters has the letters of one key at one sink, in the order of delivery.
 type keyLetters struct {
-	key         item.Key
-	refs        []letterRef
-	mark        state.Mark
-	marked      bool           // there is a mark
-	undecodable *deliveryOrder // the first undecodable record of the key: later letters wait; nil: none
-	settled     int            // number of letters at the beginning that are delivered or discarded, as far as counted
-	blocked     bool           // the other letters wait for one that stays
-	exhausted   bool           // failExhausted failed a letter of it
+	key       item.Key
+	refs      []letterRef
+	mark      state.Mark
+	marked    bool           // there is a mark
+	barrier   *deliveryOrder // later letters wait, for an undecodable record or for a letter of a later pass; nil: none do
+	settled   int            // number of letters at the beginning that are delivered or discarded, as far as counted
+	blocked   bool           // the other letters wait for one that stays
+	exhausted bool           // failExhausted failed a letter of it
+}
+
+// setBarrier makes the letters after a place wait, beside those that wait already.
+func (l *keyLetters) setBarrier(at deliveryOrder) {
+	if l.barrier == nil || at.before(*l.barrier) {
+		l.barrier = &at
+	}
 }
 
 // anyBefore reports whether is returns true for a letter before one, which must not be settled. It
@@ -98,7 +105,7 @@ func (r *run) sort(ctx context.Context, marks map[string]map[item.Key]state.Mark
 		key  item.Key
 	}
 	blocks := map[sinkKey]deliveryOrder{} // the first undecodable record of each key
-	seen := map[string]bool{}
+	r.seen = map[string]bool{}
 	n := 0
 	for l, err := range r.Letters.Read(ctx) {
 		if err != nil {
@@ -108,6 +115,9 @@ func (r *run) sort(ctx context.Context, marks map[string]map[item.Key]state.Mark
 		if !r.inScope(&l) {
 			continue
 		}
+		id := deadletter.ID(&l)
+		again := r.seen[id]
+		r.seen[id] = true
 		if l.Sink == "" {
 			at, of := deliveryOrder{l.Version, n}, []string{""}
 			if l.Snapshot != nil {
@@ -121,11 +131,10 @@ func (r *run) sort(ctx context.Context, marks map[string]map[item.Key]state.Mark
 			}
 			continue
 		}
-		id, of := deadletter.ID(&l), get(l.Sink, item.Key(strings.Clone(string(l.Key))))
-		if seen[id] {
-			continue // Read yielded it again
+		if again {
+			continue // Read yielded it twice
 		}
-		seen[id] = true
+		of := get(l.Sink, item.Key(strings.Clone(string(l.Key))))
 		one := letterRef{deliveryOrder: deliveryOrder{l.Version, n}, id: id, class: l.Class, size: int64(len(l.Raw)),
 			selected: r.isSelected(l.Class)}
 		if r.failed[id] {
@@ -145,8 +154,8 @@ func (r *run) sort(ctx context.Context, marks map[string]map[item.Key]state.Mark
 			l := keys[k]
 			for _, of := range []string{"", sink} {
 				at, ok := blocks[sinkKey{of, k}]
-				if ok && k != "" && !r.routes[sink].Guarded && (l.undecodable == nil || at.before(*l.undecodable)) {
-					l.undecodable = &at
+				if ok && k != "" && !r.routes[sink].Guarded {
+					l.setBarrier(at)
 				}
 			}
 			slices.SortFunc(l.refs, func(a, b letterRef) int { return a.compare(b.deliveryOrder) })

@@ -88,25 +88,36 @@ func (s *Store) failed(ctx context.Context, op string, err error) error {
 // Put writes letters, and blocks until they are durable. After an error some of them
 // may be stored; the next attempt writes them again as the same objects.
 func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
-	return s.each(ctx, "PutObject", len(letters), func(i int) error {
-		l := &letters[i]
-		body, err := deadletter.Append(nil, l)
+	for _, round := range deadletter.Rounds(letters) {
+		err := s.each(ctx, "PutObject", len(round), func(i int) error {
+			l := &letters[round[i]]
+			return s.put(ctx, nameOf(l.Time, round[i], deadletter.ID(l)), l)
+		})
 		if err != nil {
 			return err
 		}
-		in := &s3.PutObjectInput{
-			Bucket: &s.Bucket, Key: new(s.Prefix + nameOf(l.Time, i, deadletter.ID(l))), Body: bytes.NewReader(body),
-			ContentType: new("application/json"), ChecksumAlgorithm: types.ChecksumAlgorithmCrc32,
-		}
-		if s.KMSKey != "" {
-			in.ServerSideEncryption, in.SSEKMSKeyId = types.ServerSideEncryptionAwsKms, &s.KMSKey
-		}
-		out, err := s.Client.PutObject(ctx, in)
-		if err == nil {
-			err = awserr.Tagged(out.ETag)
-		}
-		return s.failed(ctx, "PutObject", err)
-	})
+	}
+	return nil
+}
+
+// put writes a letter as the object of that name.
+func (s *Store) put(ctx context.Context, name string, l *pipeline.DeadLetter) error {
+	body, err := deadletter.Append(nil, l)
+	if err != nil {
+		return err
+	}
+	in := &s3.PutObjectInput{
+		Bucket: &s.Bucket, Key: new(s.Prefix + name), Body: bytes.NewReader(body),
+		ContentType: new("application/json"), ChecksumAlgorithm: types.ChecksumAlgorithmCrc32,
+	}
+	if s.KMSKey != "" {
+		in.ServerSideEncryption, in.SSEKMSKeyId = types.ServerSideEncryptionAwsKms, &s.KMSKey
+	}
+	out, err := s.Client.PutObject(ctx, in)
+	if err == nil {
+		err = awserr.Tagged(out.ETag)
+	}
+	return s.failed(ctx, "PutObject", err)
 }
 
 // each runs do n times with limited concurrency. It returns the first fatal error, or

@@ -1,6 +1,7 @@
 package s3_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/sinks/deadletter"
 	"github.com/tablewake/tablewake/sinks/deadletter/s3"
 	"github.com/tablewake/tablewake/sinks/internal/awstest"
@@ -385,5 +387,26 @@ func TestErrors(t *testing.T) {
 		if _, err := c.DeleteObject(t.Context(), &awss3.DeleteObjectInput{Bucket: &bucket, Key: &key}); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// A Put that fails in the middle leaves no letter of a key without the ones before it: a redrive would deliver it first.
+func TestPut_FailedLeavesNoLaterLetterOfAKey(t *testing.T) {
+	bucket := newBucket(t)
+	s := open(t, bucket, func(op string, r *http.Request, body []byte, send func([]byte) (*http.Response, error)) (*http.Response, error) {
+		if op == http.MethodPut && bytes.Contains(body, []byte(`"index":1,`)) {
+			return awstest.Answer(r, http.StatusServiceUnavailable, "application/xml", "<Error><Code>SlowDown</Code></Error>"), nil
+		}
+		return send(body)
+	})
+	ls := letters(0, 1, 2, 3, 4)
+	for i, key := range []item.Key{"a", "a", "a", "b", "a"} {
+		ls[i].Sink, ls[i].Key = "crm", key
+	}
+	if err := s.Put(t.Context(), ls); err == nil {
+		t.Fatal("a Put of a letter that cannot be stored succeeded")
+	}
+	if got := read(t, open(t, bucket, nil)); got != "0 3" {
+		t.Errorf("letters %s, want 0 3: the first of a, and that of b", got)
 	}
 }

@@ -18,36 +18,49 @@ import (
 // sent; the next attempt does not send them again. If a letter is too large and there is no Large, Put
 // fails before it sends any.
 func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
+	bodies := make([]string, len(letters))
+	for i := range letters {
+		if err := ctx.Err(); err != nil {
+			return pipeline.Transient(err)
+		}
+		var err error
+		if bodies[i], err = encode(&letters[i], s.MaxBytes); err != nil {
+			return err
+		}
+		if size := len(bodies[i]); size > s.MaxBytes && s.Large == nil {
+			return errs.Errorf("deadletter: a letter has %d bytes, and the queue %s takes %d: give its dead letters a bucket",
+				size, s.place.Name, s.MaxBytes)
+		}
+	}
+	for _, round := range deadletter.Rounds(letters) {
+		if err := s.putRound(ctx, letters, bodies, round); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// putRound sends the letters with these indexes. Letters that are too large for a message go to Large.
+func (s *Store) putRound(ctx context.Context, letters []pipeline.DeadLetter, bodies []string, round []int) error {
 	var large []pipeline.DeadLetter
 	var entries []types.SendMessageBatchRequestEntry
 	// names has the name of each entry's letter. A change that is dead-lettered again has another time, and is another
 	// letter.
 	var names []string
-	for i := range letters {
-		if err := ctx.Err(); err != nil {
-			return pipeline.Transient(err)
-		}
+	for _, i := range round {
 		l := &letters[i]
 		name := fmt.Sprintf("%s@%d", deadletter.ID(l), l.Time.UnixNano())
 		s.mu.Lock()
 		sent := s.sent.Has(name)
 		s.mu.Unlock()
-		if sent {
-			continue
-		}
-		body, err := encode(l, s.MaxBytes)
-		if err != nil {
-			return err
-		}
-		if len(body) > s.MaxBytes {
-			if s.Large == nil {
-				return errs.Errorf("deadletter: a letter has %d bytes, and the queue %s takes %d: give its dead letters a bucket",
-					len(body), s.place.Name, s.MaxBytes)
-			}
+		switch {
+		case sent:
+		case len(bodies[i]) > s.MaxBytes:
 			large = append(large, *l)
-			continue
+		default:
+			entries = append(entries, types.SendMessageBatchRequestEntry{MessageBody: &bodies[i]})
+			names = append(names, name)
 		}
-		entries, names = append(entries, types.SendMessageBatchRequestEntry{MessageBody: &body}), append(names, name)
 	}
 	if len(large) > 0 {
 		if err := s.Large.Put(ctx, large); err != nil {

@@ -1,0 +1,49 @@
+package redrive_test
+
+import (
+	"context"
+	"iter"
+	"testing"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/sinks/redrive"
+)
+
+// lateBox is a box whose first reads lack a letter and have the later ones, as if it was put while they ran.
+type lateBox struct {
+	*box
+	late  string // the key and the number of the letter's change
+	reads int    // how many reads lack it
+}
+
+func (b *lateBox) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
+	all := b.box.Read(ctx)
+	if b.reads == 0 {
+		return all
+	}
+	b.reads--
+	return func(yield func(pipeline.DeadLetter, error) bool) {
+		for l, err := range all {
+			if one := (&box{letters: []pipeline.DeadLetter{l}}).list(); one != b.late && !yield(l, err) {
+				return
+			}
+		}
+	}
+}
+
+// A pass reads the letters once to decode them and once to sort them. Neither read has the second letter of the item.
+func TestRun_ALetterThatIsPutWhileTheyAreReadIsNotOvertaken(t *testing.T) {
+	w := newWorld(t)
+	w.free.fail = refuse(1)
+	w.run(t, recordJSON("a", 1, text), recordJSON("a", 2, text), recordJSON("a", 3, text), recordJSON("b", 4, text))
+	w.free.take()
+	w.free.fail = nil
+	late := &lateBox{box: w.box, late: "free:a2:quarantined", reads: 2}
+	report := w.redrive(t, func(o *redrive.Options) { o.Letters = late })
+	if got := w.free.take(); got != "a1 a2 a3" {
+		t.Errorf("the sink got %s", got)
+	}
+	if late.reads != 0 || w.box.list() != "" || w.marks.list() != "" || report.Left() != 0 {
+		t.Errorf("left: %d reads, letters %q, marks %q, %+v", late.reads, w.box.list(), w.marks.list(), report)
+	}
+}
