@@ -26,7 +26,7 @@ type leaseShares struct {
 // balance takes free leases up to the fair number. If none is free and this consumer has fewer than the fair number, it
 // requests leases of others. Consumers with equal numbers also exchange leases to spread the load.
 func (c *Coordinator) balance() {
-	if !c.heartbeatFresh() || c.leaving {
+	if !c.heartbeatFresh() || !c.staying() {
 		return
 	}
 	s := c.leaseShares()
@@ -47,7 +47,7 @@ func (c *Coordinator) leaseShares() leaseShares {
 	self := slices.Index(live, c.o.ID)
 	s := leaseShares{others: slices.Delete(slices.Clone(live), self, self+1), owned: make(map[string][]*row)}
 	active := 0
-	for _, r := range c.rows.all() {
+	for _, r := range c.table.rows.all() {
 		if !c.isActive(r) {
 			continue
 		}
@@ -77,7 +77,7 @@ func (c *Coordinator) requestLeases(s leaseShares) {
 	for _, id := range s.others {
 		for _, r := range s.owned[id] {
 			waits = waits || r.RequestedBy == c.o.ID
-			if c.pinnedHere(r) && r.RequestedBy == "" && c.consumers[id].Name != r.Pinned {
+			if c.pinnedHere(r) && r.RequestedBy == "" && c.table.consumers[id].Name != r.Pinned {
 				c.requestLease(r)
 			}
 		}

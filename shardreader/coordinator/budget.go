@@ -27,7 +27,7 @@ type budget struct {
 // the shards.
 func (c *Coordinator) callShare() float64 {
 	own := len(c.assignments)
-	active := max(c.rows.unended, own)
+	active := max(c.table.rows.unended, own)
 	if active == 0 {
 		return 0
 	}

@@ -52,7 +52,7 @@ const (
 
 // begin requests the children of the shard.
 func (s *childSearch) begin(c *Coordinator) {
-	if len(c.quota.queue) > max(fewDescribes, c.rows.len()/shardsPerPage) {
+	if len(c.quota.queue) > max(fewDescribes, c.table.rows.len()/shardsPerPage) {
 		s.list(c)
 		return
 	}
@@ -120,8 +120,8 @@ func (s *childSearch) shardGone(c *Coordinator) {
 func (c *Coordinator) severedShards(l *listing) (severed []shardreader.Shard) {
 	above := c.ancestors(l, anyLease)
 	for _, s := range l.shards {
-		leased := c.rows.byID(s.ID) != nil || c.broken[s.ID] || above[s.ID]
-		parentKnown := s.Parent == "" || l.has(s.Parent) || c.rows.byID(s.Parent) != nil || c.broken[s.Parent]
+		leased := c.table.rows.byID(s.ID) != nil || c.table.broken[s.ID] || above[s.ID]
+		parentKnown := s.Parent == "" || l.has(s.Parent) || c.table.rows.byID(s.Parent) != nil || c.table.broken[s.Parent]
 		if !leased && !parentKnown {
 			severed = append(severed, s)
 		}
@@ -178,7 +178,7 @@ func (c *Coordinator) endSaved(r *row, a *assignment) {
 	}
 	c.log(slog.LevelInfo, "read a shard to its end", shardAttr(r.Shard), slog.Int("children", len(r.Children)))
 	for _, id := range r.Children {
-		if child := c.rows.byID(id); child != nil {
+		if child := c.table.rows.byID(id); child != nil {
 			c.tryOpen(child)
 		}
 	}
@@ -203,7 +203,7 @@ func (s *childSearch) createLeases(c *Coordinator) {
 	a := s.assignment
 	s.stage, s.createsLeft, s.createFailed = creatingLeases, 1, false
 	for _, child := range s.children {
-		if c.rows.hasChild(child.ID) {
+		if c.table.rows.hasChild(child.ID) {
 			continue // a child of this child has a lease: this child was read
 		}
 		l := leases.Lease{Shard: child.ID, Stream: a.row.Stream, Parents: []string{child.Parent}, First: child.First}

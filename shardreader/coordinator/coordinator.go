@@ -18,33 +18,10 @@ type Coordinator struct {
 	lastCall Call
 	logged   map[string]bool // topics of logOnce
 
-	leaving      bool // Shutdown was received
-	leavingSince time.Duration
-	stopped      bool
-
-	// The lease table, as it was last read.
-	consumers      map[string]*knownConsumer
-	departed       map[string]bool // consumers whose rows were removed
-	foreignActive  bool            // another application uses the table
-	rows           rows
-	broken         map[string]bool // shards whose rows cannot be read
-	begunStreams   map[string]bool // ARNs of streams whose first leases were created
-	refreshSent    time.Duration   // when the last successful refresh was sent
-	refreshed      bool
-	firstRefresh   time.Duration // when the first refresh succeeded
-	refreshing     bool
-	refreshFailed  bool // the last refresh failed
-	refreshTimer   resettableTimer
-	refreshWaiters []refreshWaiter
-
-	// Heartbeats.
-	heartbeatNumber  int64
-	sendingHeartbeat bool
-	lastHeartbeat    time.Duration // when the last successful heartbeat was sent
-	hadHeartbeat     bool
-	pastHeartbeats   []pastHeartbeat // recent successful heartbeats
-	suspended        bool            // heartbeats failed for too long: every assignment was revoked
-	resumedAt        time.Duration   // when heartbeats became fresh again
+	stop    stop
+	contact contact
+	table   tableView
+	refresh refresh
 
 	// Writes of leases.
 	toTake         []*row                  // leases to take
@@ -70,14 +47,10 @@ type Coordinator struct {
 	readOutage    outage        // shards cannot be read
 
 	// The streams.
-	sources         []*source
-	listers         map[string]*streamLister // by stream
-	quota           quota
-	sync            *leaseSync // nil while none runs
-	syncTimer       resettableTimer
-	syncSucceeded   bool // a leaseSync succeeded
-	syncBegun       bool // a leaseSync was begun since this consumer became the leader
-	childlessLeases int  // ended leases without children, at the last refresh
+	sources []*source
+	listers map[string]*streamLister // by stream
+	quota   quota
+	syncs   syncs
 
 	// The end, if Options.Idle requests it.
 	endCheck     *endCheck     // nil while none runs
@@ -115,15 +88,11 @@ func New(o Options) (*Coordinator, error) {
 		o.Rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
 	}
 	c := &Coordinator{
-		o:         o,
-		calls:     make(map[Call]any),
-		consumers: make(map[string]*knownConsumer),
-		departed:  make(map[string]bool),
-
+		o:             o,
+		calls:         make(map[Call]any),
+		table:         newTableView(o.ID),
 		unbegunShards: make(map[string]unbegunShard),
-		begunStreams:  make(map[string]bool),
 		creating:      make(map[string]bool),
-		rows:          rows{owner: o.ID, byShard: make(map[string]*row), children: make(map[string][]*row)},
 		assignments:   make(map[string]*assignment),
 		listers:       make(map[string]*streamLister),
 		logged:        make(map[string]bool),

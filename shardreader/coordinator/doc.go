@@ -16,8 +16,8 @@
 //
 // Where to find what:
 //   - Step: coordinator.go. The inputs and outputs: event.go, action.go. Calls and their results: calls.go, timers.go.
-//   - The fleet: heartbeat.go, fleet.go (reads the lease table), rows.go (the leases as last read), lease.go and
-//     leasewrite.go (take and write leases), balance.go, handover.go, stop.go.
+//   - The fleet: heartbeat.go (contact with the others), refresh.go (reads the lease table), rows.go (the leases as
+//     last read), fleet.go, lease.go and leasewrite.go (take and write leases), balance.go, handover.go, stop.go.
 //   - One shard: assignment.go (its phases), poll.go (calls), page.go (pages), gap.go, checkpoint.go, children.go (the
 //     end of the shard), budget.go.
 //   - The topology of streams and shards: streams.go, listing.go, quota.go (DescribeStream calls), plan.go (leases that

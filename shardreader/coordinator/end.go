@@ -54,7 +54,7 @@ func (a *assignment) atEnd(now time.Duration) (time.Duration, bool) {
 // endCheckWaits reports whether the check for the end waits for empty pages of a shard. The budget does not limit these
 // calls, because they are few.
 func (c *Coordinator) endCheckWaits(a *assignment) bool {
-	if c.o.Idle == 0 || c.leaving || !c.isQuiet() || a.phase == stoppedAtGap {
+	if c.o.Idle == 0 || !c.staying() || !c.isQuiet() || a.phase == stoppedAtGap {
 		return false
 	}
 	return !a.emptyPages.enoughForEnd() || !a.emptyPages.shardIsEmpty() || c.endCheck != nil &&
@@ -62,7 +62,7 @@ func (c *Coordinator) endCheckWaits(a *assignment) bool {
 }
 
 // isQuiet reports whether no record came for Options.Idle.
-func (c *Coordinator) isQuiet() bool { return c.now-max(c.lastRecord, c.firstRefresh) >= c.o.Idle }
+func (c *Coordinator) isQuiet() bool { return c.now-max(c.lastRecord, c.refresh.first) >= c.o.Idle }
 
 // shardEnds describes how far this consumer's shards are checkpointed.
 type shardEnds struct {
@@ -74,11 +74,11 @@ type shardEnds struct {
 func (c *Coordinator) shardEnds() (e shardEnds) {
 	// This consumer may own a lease without knowing it, if the result of a write was lost. Only a read of the table
 	// shows such a lease.
-	since := c.refreshSent
-	if !c.refreshed || c.taking > 0 || len(c.creating) > 0 {
+	since := c.refresh.sent
+	if c.refresh.count == 0 || c.taking > 0 || len(c.creating) > 0 {
 		return shardEnds{}
 	}
-	for _, r := range c.rows.all() {
+	for _, r := range c.table.rows.all() {
 		switch {
 		case r.assignment != nil:
 			if at, ok := r.assignment.atEnd(c.now); ok {
@@ -102,7 +102,7 @@ func (c *Coordinator) shardEnds() (e shardEnds) {
 
 // heartbeatBefore returns the newest heartbeat that was confirmed at the time at or before; 0 if none is known.
 func (c *Coordinator) heartbeatBefore(at time.Duration) int64 {
-	for _, b := range slices.Backward(c.pastHeartbeats) {
+	for _, b := range slices.Backward(c.contact.past) {
 		if b.at <= at {
 			return b.number
 		}
@@ -112,7 +112,7 @@ func (c *Coordinator) heartbeatBefore(at time.Duration) int64 {
 
 // checkEnd checks for the end after each read of the lease table, if Options.Idle is set.
 func (c *Coordinator) checkEnd() {
-	if c.o.Idle == 0 || c.leaving {
+	if c.o.Idle == 0 || !c.staying() {
 		return
 	}
 	if c.endCheck != nil && c.lastRecord >= c.endCheck.began {
@@ -135,8 +135,8 @@ func (c *Coordinator) checkEnd() {
 	case e.listedAt == 0:
 		return
 	case e.heartbeats == nil:
-		e.tableRead, e.heartbeats = c.refreshSent, make(map[string]int64, len(c.consumers))
-		for id, consumer := range c.consumers {
+		e.tableRead, e.heartbeats = c.refresh.sent, make(map[string]int64, len(c.table.consumers))
+		for id, consumer := range c.table.consumers {
 			e.heartbeats[id] = consumer.Heartbeat
 		}
 	}

@@ -47,7 +47,7 @@ func (c *Coordinator) pinnedElsewhere(r *row, live []string) string {
 		return ""
 	}
 	for _, id := range live {
-		if consumer := c.consumers[id]; consumer != nil && id != c.o.ID && consumer.Name == r.Pinned {
+		if consumer := c.table.consumers[id]; consumer != nil && id != c.o.ID && consumer.Name == r.Pinned {
 			return id
 		}
 	}
@@ -64,7 +64,7 @@ func (c *Coordinator) drain(a *assignment, successor string) {
 	c.dropUntaken(a)
 	c.emit(Drain{a.name})
 	c.after(c.o.Handover, func() {
-		if a.isOpen() && !c.leaving {
+		if a.isOpen() && c.staying() {
 			c.log(slog.LevelWarn, "a requested lease is handed over before all records read of its shard are durable",
 				shardAttr(a.row.Shard))
 			c.revokeAndRelease(a)

@@ -8,20 +8,44 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
+// contactState says whether other consumers count this one as alive.
+type contactState uint8
+
+const (
+	starting  contactState = iota // no heartbeat succeeded yet. Next: inContact
+	inContact                     // heartbeats succeed. Next: suspended
+	suspended                     // none succeeded for two thirds of the lease time: nothing is read. Next: inContact
+)
+
+// contact is the contact of this consumer with the others, which its heartbeats keep.
+type contact struct {
+	state     contactState
+	number    int64           // number of the last heartbeat
+	sending   bool            // a heartbeat is in flight
+	last      time.Duration   // when the last successful heartbeat was sent
+	past      []pastHeartbeat // recent successful heartbeats
+	resumedAt time.Duration   // when suspended ended last
+}
+
+// heartbeatFresh reports whether this consumer still counts as alive for all others.
+func (c *Coordinator) heartbeatFresh() bool {
+	return c.contact.state != starting && c.now-c.contact.last <= c.o.Lease*2/3
+}
+
 // sendHeartbeat writes this consumer's row, so that other consumers count this one as alive.
 func (c *Coordinator) sendHeartbeat() {
-	if c.sendingHeartbeat || c.stopped {
+	if c.contact.sending || c.stop.state == gone {
 		return
 	}
-	c.sendingHeartbeat = true
-	c.heartbeatNumber++
-	number, sent := c.heartbeatNumber, c.now
+	c.contact.sending = true
+	c.contact.number++
+	number, sent := c.contact.number, c.now
 	c.emit(WriteHeartbeat{newCall(c, func(e WriteResult) { c.heartbeatWritten(number, sent, e.Err) }), c.member()})
 }
 
 // heartbeatWritten handles the result of a heartbeat that was sent at a time.
 func (c *Coordinator) heartbeatWritten(number int64, sent time.Duration, err error) {
-	c.sendingHeartbeat = false
+	c.contact.sending = false
 	s := c.survey()
 	c.logTableOutage(s)
 	c.logReadOutage(s.failing)
@@ -31,28 +55,29 @@ func (c *Coordinator) heartbeatWritten(number int64, sent time.Duration, err err
 		return
 	}
 	delete(c.logged, "beat")
-	first := !c.hadHeartbeat
-	c.lastHeartbeat, c.hadHeartbeat = sent, true
-	if c.pastHeartbeats = append(c.pastHeartbeats, pastHeartbeat{number, c.now}); len(c.pastHeartbeats) > keptHeartbeats {
-		c.pastHeartbeats = slices.Delete(c.pastHeartbeats, 0, keptHeartbeats/2)
+	first := c.contact.state == starting
+	c.contact.last = sent
+	if c.contact.past = append(c.contact.past, pastHeartbeat{number, c.now}); len(c.contact.past) > keptHeartbeats {
+		c.contact.past = slices.Delete(c.contact.past, 0, keptHeartbeats/2)
 	}
 	c.after(max(0, sent+c.o.Lease/3-c.now), c.sendHeartbeat)
 	c.after(max(0, sent+c.o.Lease*2/3-c.now)+1, c.checkHeartbeat)
-	if c.heartbeatFresh() && c.suspended {
-		c.suspended, c.resumedAt = false, c.now
-		c.log(slog.LevelInfo, "heartbeats succeed again")
-	}
-	if first {
+	switch {
+	case first:
+		c.contact.state = inContact
 		c.refreshLeases()
+	case c.contact.state == suspended && c.heartbeatFresh():
+		c.contact.state, c.contact.resumedAt = inContact, c.now
+		c.log(slog.LevelInfo, "heartbeats succeed again")
 	}
 }
 
 // checkHeartbeat revokes all assignments if other consumers may soon count this consumer as gone.
 func (c *Coordinator) checkHeartbeat() {
-	if !c.hadHeartbeat || c.heartbeatFresh() || c.suspended {
+	if c.contact.state != inContact || c.heartbeatFresh() {
 		return
 	}
-	c.suspended = true
+	c.contact.state = suspended
 	c.log(slog.LevelError,
 		"no heartbeat succeeded for two thirds of the lease time: this consumer reads and writes nothing until one does",
 		slog.Int("partitions", len(c.assignments)))

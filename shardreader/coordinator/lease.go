@@ -3,7 +3,7 @@ package coordinator
 import "log/slog"
 
 // isKnown reports whether a row is still the row of its shard.
-func (c *Coordinator) isKnown(r *row) bool { return c.rows.byID(r.Shard) == r }
+func (c *Coordinator) isKnown(r *row) bool { return c.table.rows.byID(r.Shard) == r }
 
 func (c *Coordinator) isOwn(r *row) bool { return r.Owner == c.o.ID }
 
@@ -11,7 +11,7 @@ func (c *Coordinator) isOwn(r *row) bool { return r.Owner == c.o.ID }
 // removed. Only an ended lease is removed.
 func (c *Coordinator) parentsDone(r *row) bool {
 	for _, id := range r.Parents {
-		if p := c.rows.byID(id); p != nil && !p.Ended() || c.broken[id] {
+		if p := c.table.rows.byID(id); p != nil && !p.Ended() || c.table.broken[id] {
 			return false
 		}
 	}
@@ -30,35 +30,35 @@ func (c *Coordinator) isFree(r *row) bool {
 	}
 	switch {
 	case r.Owner == "":
-		return !c.foreignActive && !c.isRequested(r)
+		return !c.table.foreign && !c.isRequested(r)
 	case c.isOwn(r):
 		return false // openOwned opens it
-	case c.consumers[r.Owner] != nil:
+	case c.table.consumers[r.Owner] != nil:
 		return !c.alive(r.Owner)
-	case c.departed[r.Owner]:
+	case c.table.departed[r.Owner]:
 		return true
 	}
 	// The owner belongs to another application, which raises the counter while it runs.
-	return !c.foreignActive
+	return !c.table.foreign
 }
 
 // isRequested reports whether a recent request gives another consumer the first right to take a lease.
 func (c *Coordinator) isRequested(r *row) bool {
 	requestedByOther := r.RequestedBy != "" && r.RequestedBy != c.o.ID && c.alive(r.RequestedBy) &&
-		!c.consumers[r.RequestedBy].Leaving
+		!c.table.consumers[r.RequestedBy].Leaving
 	return requestedByOther && c.now-r.unchangedSince <= 4*c.o.ReadEvery
 }
 
 // detectForeign sets foreignActive: another application raises the counters of leases whose owners are unknown to this
 // fleet. No lease is taken while these counters rise.
 func (c *Coordinator) detectForeign() {
-	c.foreignActive = false
-	for _, r := range c.rows.all() {
-		if r.Owner == "" || r.Ended() || c.isOwn(r) || c.consumers[r.Owner] != nil || c.departed[r.Owner] ||
+	c.table.foreign = false
+	for _, r := range c.table.rows.all() {
+		if r.Owner == "" || r.Ended() || c.isOwn(r) || c.table.consumers[r.Owner] != nil || c.table.departed[r.Owner] ||
 			c.now-r.unchangedSince > c.o.Takeover {
 			continue
 		}
-		c.foreignActive = true
+		c.table.foreign = true
 		c.logOnce("foreign "+r.Owner, slog.LevelWarn,
 			"leases belong to another application: none is taken until their counters stop rising; stop the other application",
 			slog.String("owner", r.Owner), slog.Duration("after", c.o.Takeover))
@@ -67,7 +67,7 @@ func (c *Coordinator) detectForeign() {
 
 // takeNext takes leases of toTake, up to maxWrites at once.
 func (c *Coordinator) takeNext() {
-	for len(c.toTake) > 0 && c.taking < maxWrites && c.heartbeatFresh() && !c.leaving {
+	for len(c.toTake) > 0 && c.taking < maxWrites && c.heartbeatFresh() && c.staying() {
 		r := c.toTake[0]
 		c.toTake = c.toTake[1:]
 		if !c.isKnown(r) || r.busy || !c.isFree(r) {
@@ -83,7 +83,7 @@ func (c *Coordinator) takeNext() {
 
 // openOwned opens the leases that this consumer owns and does not read.
 func (c *Coordinator) openOwned() {
-	for _, r := range c.rows.all() {
+	for _, r := range c.table.rows.all() {
 		c.tryOpen(r)
 	}
 }
@@ -92,8 +92,8 @@ func (c *Coordinator) openOwned() {
 func (c *Coordinator) tryOpen(r *row) {
 	switch {
 	case !c.isKnown(r), !c.isOwn(r), r.assignment != nil, r.busy, r.calls > 0, !c.isActive(r):
-	case !c.heartbeatFresh(), c.leaving, r.knownAt < c.resumedAt:
-	case r.confirmedAt >= c.resumedAt:
+	case !c.heartbeatFresh(), !c.staying(), r.knownAt < c.contact.resumedAt:
+	case r.confirmedAt >= c.contact.resumedAt:
 		c.open(r)
 	default:
 		// Heartbeats had stopped, so another consumer may be taking the lease now. Only a successful write shows that

@@ -55,7 +55,7 @@ var (
 func (c *Coordinator) createLease(op *leaseWrite) {
 	op.reason = makeLease
 	switch shard := op.next.Shard; {
-	case c.rows.byID(shard) != nil:
+	case c.table.rows.byID(shard) != nil:
 		op.done(nil)
 	case c.creating[shard]:
 		op.done(errBeingMade)
@@ -67,7 +67,7 @@ func (c *Coordinator) createLease(op *leaseWrite) {
 
 // writeLease begins to change a lease, or to remove it.
 func (c *Coordinator) writeLease(op *leaseWrite) {
-	c.rows.writing(op.row)
+	c.table.rows.writing(op.row)
 	op.old = op.row.Lease
 	c.sendWrite(op)
 }
@@ -173,7 +173,7 @@ func (op *leaseWrite) succeeded(c *Coordinator) {
 		delete(c.logged, "swap "+r.Shard)
 	}
 	if op.reason != removeLease {
-		c.rows.change(r, op.next)
+		c.table.rows.change(r, op.next)
 		r.unchangedSince, r.knownAt, r.confirmedAt = c.now, c.now, c.now
 	}
 }
@@ -182,7 +182,7 @@ func (op *leaseWrite) succeeded(c *Coordinator) {
 // refused, and another error if its result is unknown.
 func (op *leaseWrite) finish(c *Coordinator, err error) {
 	r, a := op.row, op.assignment
-	c.rows.written(r, c.now)
+	c.table.rows.written(r, c.now)
 	c.handleConflict(r, err)
 	if err == nil {
 		op.afterSuccess(c)
@@ -199,7 +199,7 @@ func (op *leaseWrite) finish(c *Coordinator, err error) {
 	switch {
 	case r.assignment != nil:
 		c.save(r.assignment)
-	case c.leaving:
+	case !c.staying():
 		c.releaseIfUnassigned(r)
 	}
 }
@@ -245,7 +245,7 @@ func (c *Coordinator) handleConflict(r *row, err error) {
 
 // leaseExists adds a lease that was missing and exists now. createdHere reports whether this write created it.
 func (op *leaseWrite) leaseExists(c *Coordinator, existing leases.Lease, createdHere bool) {
-	r := c.rows.byID(op.next.Shard)
+	r := c.table.rows.byID(op.next.Shard)
 	if r == nil {
 		r = c.addRow(existing)
 		r.writtenAt, r.knownAt, r.confirmedAt = c.now, c.now, c.now
@@ -255,7 +255,7 @@ func (op *leaseWrite) leaseExists(c *Coordinator, existing leases.Lease, created
 		}
 	}
 	op.createEnded(c, nil)
-	if c.tryOpen(r); c.leaving {
+	if c.tryOpen(r); !c.staying() {
 		c.releaseIfUnassigned(r)
 	}
 }

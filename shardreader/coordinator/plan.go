@@ -49,7 +49,7 @@ const endedLeaseTimes = 10
 func (c *Coordinator) planLeases(arn string, l *listing, unbegun bool, start Start) plan {
 	pl := planner{c: c, listing: l, unbegun: unbegun, start: start, ancestors: c.ancestors(l, anyLease),
 		ancestorsOfMoved: c.ancestors(l, movedOn)}
-	pl.unendedUnlisted = unbegun && c.rows.any(func(r *row) bool {
+	pl.unendedUnlisted = unbegun && c.table.rows.any(func(r *row) bool {
 		return r.Stream == arn && !r.Ended() &&
 			!l.has(r.Shard)
 	})
@@ -60,7 +60,7 @@ func (c *Coordinator) planLeases(arn string, l *listing, unbegun bool, start Sta
 	}
 	for _, s := range l.shards {
 		switch {
-		case c.rows.byID(s.ID) != nil, c.broken[s.ID], c.broken[s.Parent]:
+		case c.table.rows.byID(s.ID) != nil, c.table.broken[s.ID], c.table.broken[s.Parent]:
 		case !pl.ancestors[s.ID]:
 			pl.planUnleased(arn, s)
 		case !unbegun && !pl.ancestorsOfMoved[s.ID]:
@@ -90,7 +90,7 @@ func (pl *planner) planUnleased(arn string, s shardreader.Shard) {
 	if s.Parent != "" {
 		lease.Parents = []string{s.Parent}
 	}
-	parent := pl.c.rows.byID(s.Parent)
+	parent := pl.c.table.rows.byID(s.Parent)
 	switch at := pl.start.Sequences[s.ID]; {
 	case pl.unbegun && at != "":
 		lease.First = at // if the stream dropped records from this number on, they are a gap
@@ -145,15 +145,15 @@ func (pl *planner) ended(arn string) {
 	p.drained = pl.listing.status == shardreader.Disabled && len(p.create) == 0 && len(p.unknownGap) == 0 &&
 		len(p.belowParent) == 0
 	for _, s := range pl.listing.shards {
-		r := c.rows.byID(s.ID)
-		p.drained = p.drained && !c.broken[s.ID] && (pl.ancestors[s.ID] || r != nil && r.Ended())
+		r := c.table.rows.byID(s.ID)
+		p.drained = p.drained && !c.table.broken[s.ID] && (pl.ancestors[s.ID] || r != nil && r.Ended())
 	}
-	for _, r := range c.rows.all() {
+	for _, r := range c.table.rows.all() {
 		if r.Stream != arn {
 			continue
 		}
 		p.drained = p.drained && r.Ended()
-		unowned := !r.busy && (r.Owner == "" || c.consumers[r.Owner] == nil)
+		unowned := !r.busy && (r.Owner == "" || c.table.consumers[r.Owner] == nil)
 		if r.Ended() && unowned && c.now-r.unchangedSince > endedLeaseTimes*c.o.Lease && pl.isUnneeded(r) {
 			p.remove = append(p.remove, r)
 		}
@@ -163,7 +163,7 @@ func (pl *planner) ended(arn string) {
 // hasLeasedAncestor reports whether an ancestor of a shard has a lease. The shard is read after that ancestor.
 func (c *Coordinator) hasLeasedAncestor(l *listing, shard string) bool {
 	for shard = l.parent(shard); shard != ""; shard = l.parent(shard) {
-		if c.rows.byID(shard) != nil {
+		if c.table.rows.byID(shard) != nil {
 			return true
 		}
 	}
@@ -214,7 +214,7 @@ func (pl *planner) isUnneeded(r *row) bool {
 		return !pl.listing.has(r.Shard)
 	}
 	return !slices.ContainsFunc(children, func(id string) bool {
-		child := pl.c.rows.byID(id)
+		child := pl.c.table.rows.byID(id)
 		return child != nil && !wasRead(child) || child == nil && !pl.ancestors[id] && pl.listing.has(id)
 	})
 }
@@ -227,14 +227,14 @@ func (c *Coordinator) ancestors(l *listing, matches func(*row) bool) map[string]
 	up = func(shard string) {
 		for ; shard != "" && !found[shard]; shard = l.parent(shard) {
 			found[shard] = true
-			if r := c.rows.byID(shard); r != nil {
+			if r := c.table.rows.byID(shard); r != nil {
 				for _, parent := range r.Parents {
 					up(parent)
 				}
 			}
 		}
 	}
-	for _, r := range c.rows.all() {
+	for _, r := range c.table.rows.all() {
 		if !matches(r) {
 			continue
 		}
@@ -243,7 +243,7 @@ func (c *Coordinator) ancestors(l *listing, matches func(*row) bool) map[string]
 		}
 		up(l.parent(r.Shard))
 	}
-	for shard := range c.broken {
+	for shard := range c.table.broken {
 		up(l.parent(shard))
 	}
 	return found
@@ -258,7 +258,7 @@ func movedOn(r *row) bool { return r.Checkpoint.Kind != leases.TrimHorizon }
 // descendantWasRead reports whether the lease of a child of a shard has moved past its start. That happens only after
 // the shard itself was read to its end.
 func (c *Coordinator) descendantWasRead(shard string) bool {
-	return slices.ContainsFunc(c.rows.children[shard], wasRead)
+	return slices.ContainsFunc(c.table.rows.children[shard], wasRead)
 }
 
 func wasRead(r *row) bool {

@@ -44,7 +44,7 @@ func (c *Coordinator) pumpDescribe() {
 	for len(q.queue) > 0 && !q.queue[0].wanted() {
 		q.queue = q.queue[1:]
 	}
-	if q.busy || q.timerRuns || len(q.queue) == 0 || c.stopped {
+	if q.busy || q.timerRuns || len(q.queue) == 0 || c.stop.state == gone {
 		return
 	}
 	if wait := q.unchangedSince + c.describeSpace() - c.now; q.seenCount >= 0 && wait > 0 {

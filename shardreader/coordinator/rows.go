@@ -131,7 +131,7 @@ func (s *rows) unlink(r *row) {
 // allAssignments returns the assignments, sorted by shard.
 func (c *Coordinator) allAssignments() iter.Seq[*assignment] {
 	return func(yield func(*assignment) bool) {
-		for _, r := range c.rows.all() {
+		for _, r := range c.table.rows.all() {
 			if r.assignment != nil && !yield(r.assignment) {
 				return
 			}

@@ -52,12 +52,12 @@ func (c *Coordinator) survey() survey {
 func (c *Coordinator) member() leases.Member {
 	s, ends := c.survey(), c.shardEnds()
 	m := leases.Member{
-		Worker: c.o.ID, Name: c.o.Name, Heartbeat: c.heartbeatNumber, Leaving: c.leaving, Leases: len(c.assignments),
+		Worker: c.o.ID, Name: c.o.Name, Heartbeat: c.contact.number, Leaving: !c.staying(), Leases: len(c.assignments),
 		AtEnd: ends.all, Calls: c.perMonth(), Load: s.load, Routes: c.o.Routes, Quiet: ends.quiet, Busy: ends.busy,
 		Pending: s.pending, Stopped: s.stopped,
 		Behind: make(map[string]time.Time), Failing: make(map[string]leases.ReadFailure),
 	}
-	for shard := range c.broken {
+	for shard := range c.table.broken {
 		m.Stopped[shard] = StoppedBroken
 	}
 	for shard, u := range c.unbegunShards {
@@ -130,16 +130,16 @@ type Status struct {
 // Status returns the status after the last Step. It changes nothing.
 func (c *Coordinator) Status() Status {
 	s := Status{
-		Member: c.member(), Contact: c.heartbeatFresh(), Leads: c.leads(), Seen: c.refreshed, SeenAt: c.refreshSent,
+		Member: c.member(), Contact: c.heartbeatFresh(), Leads: c.leads(), Seen: c.refresh.count > 0, SeenAt: c.refresh.sent,
 		Live: len(c.liveConsumers()), Unread: c.unreadReason, Unwritten: c.survey().lateFor, Unseen: c.tableUnreadFor(),
 		Unbegun: make(map[string]int),
 	}
-	s.Synced = c.syncSucceeded || c.refreshed && !c.leads() && c.rows.len() > 0
+	s.Synced = c.syncs.succeeded || c.refresh.count > 0 && !c.leads() && c.table.rows.len() > 0
 	for _, u := range c.unbegunShards {
 		s.Unbegun[u.stream]++
 	}
 	s.Unbegun = nilIfEmpty(s.Unbegun)
-	for _, r := range c.rows.all() {
+	for _, r := range c.table.rows.all() {
 		if c.isActive(r) {
 			s.Active++
 			if r.Owner == "" || !c.alive(r.Owner) {

@@ -2,15 +2,34 @@ package coordinator
 
 import (
 	"log/slog"
+	"time"
 )
+
+// stopState says how far the stop of this consumer is.
+type stopState uint8
+
+const (
+	staying stopState = iota // Next: leaving
+	leaving                  // it takes no lease and releases its own, at a soft or a hard stop. Next: gone
+	gone                     // Stopped was emitted, or follows once its row is removed
+)
+
+// stop is the stop of this consumer.
+type stop struct {
+	state stopState
+	since time.Duration // when it began to leave
+}
+
+// staying reports whether no stop began.
+func (c *Coordinator) staying() bool { return c.stop.state == staying }
 
 // shutdown begins a soft stop. No shard is read and no lease is taken any more. Each lease is released once the records
 // that were read of its shard are durable.
 func (c *Coordinator) shutdown() {
-	if c.leaving {
+	if !c.staying() {
 		return
 	}
-	c.leaving, c.leavingSince = true, c.now
+	c.stop = stop{leaving, c.now}
 	c.toTake = nil
 	c.log(slog.LevelInfo, "leaving: each lease is released once its records are durable",
 		slog.Int("partitions", len(c.assignments)))
@@ -36,7 +55,7 @@ func (c *Coordinator) abandon() {
 
 // releaseUnassigned releases the leases that this consumer owns and does not read.
 func (c *Coordinator) releaseUnassigned() {
-	for _, r := range c.rows.all() {
+	for _, r := range c.table.rows.all() {
 		c.releaseIfUnassigned(r)
 	}
 }
@@ -49,30 +68,30 @@ func (c *Coordinator) releaseIfUnassigned(r *row) {
 
 // checkStopped ends a soft stop when it is complete.
 func (c *Coordinator) checkStopped() {
-	if !c.leaving || c.stopped || len(c.assignments) > 0 {
+	if c.stop.state != leaving || len(c.assignments) > 0 {
 		return
 	}
 	switch {
 	case c.heartbeatFresh():
-		if c.rows.busy > 0 || c.rows.own > 0 {
+		if c.table.rows.busy > 0 || c.table.rows.own > 0 {
 			return
 		}
-		wrote := max(c.lastCreate, c.rows.lastWrite)
-		if c.refreshSent < wrote || c.refreshSent < c.leavingSince || len(c.creating) > 0 {
-			if c.now-max(wrote, c.leavingSince) < 2*c.o.Lease {
-				if !c.refreshing && !c.refreshFailed {
+		wrote := max(c.lastCreate, c.table.rows.lastWrite)
+		if c.refresh.sent < wrote || c.refresh.sent < c.stop.since || len(c.creating) > 0 {
+			if c.now-max(wrote, c.stop.since) < 2*c.o.Lease {
+				if !c.refresh.inFlight && !c.refresh.failed {
 					c.refreshLeases() // a write may have happened, although its result was lost
 				}
 				return
 			} // the table cannot be read: the result of the write stays unknown
 		}
-		c.stopped = true
+		c.stop.state = gone
 		c.emit(RemoveMember{newCall(c, func(WriteResult) { c.emit(Stopped{}) }), c.o.ID})
-	case c.hadHeartbeat && c.now-c.leavingSince < c.o.Lease:
+	case c.contact.state != starting && c.now-c.stop.since < c.o.Lease:
 		// If heartbeats succeed again, this consumer releases its leases.
 	default:
 		// The other consumers see that the heartbeat is unchanged.
-		c.stopped = true
+		c.stop.state = gone
 		c.emit(Stopped{})
 	}
 }

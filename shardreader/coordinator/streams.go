@@ -96,7 +96,7 @@ func (op *streamSearch) complete(c *Coordinator) error {
 		st.gone = !op.listed[st.arn]
 	}
 	// A stream that is no longer listed may still have leases.
-	for _, r := range c.rows.all() {
+	for _, r := range c.table.rows.all() {
 		if r.Stream != "" && c.belongs(r, s) && !op.listed[r.Stream] {
 			s.add(shardreader.StreamRef{ARN: r.Stream}).gone = true
 		}
@@ -152,7 +152,7 @@ func (c *Coordinator) belongs(r *row, s *source) bool {
 
 // isBegun reports whether a stream was begun: the table says so, or the stream has leases.
 func (c *Coordinator) isBegun(st *stream) bool {
-	return st.begun || c.begunStreams[st.arn] || c.rows.any(func(r *row) bool { return r.Stream == st.arn })
+	return st.begun || c.table.begunStreams[st.arn] || c.table.rows.any(func(r *row) bool { return r.Stream == st.arn })
 }
 
 // firstBegun returns the index of the first stream of a source that is read: the oldest stream that was begun, or the
@@ -170,7 +170,7 @@ func (c *Coordinator) follows(s *source, i int) bool {
 	if slices.ContainsFunc(s.streams[:i], c.isBegun) {
 		return true
 	}
-	for arn := range c.begunStreams { // also a stream that is no longer listed and has no leases any more
+	for arn := range c.table.begunStreams { // also a stream that is no longer listed and has no leases any more
 		if s.Table != "" && shardreader.StreamFromARN(arn).Table == s.Table &&
 			compareStreams(newStream(arn), s.streams[i]) < 0 {
 			return true
@@ -181,10 +181,10 @@ func (c *Coordinator) follows(s *source, i int) bool {
 
 // allRead reports whether all leases of a stream have ended.
 func (c *Coordinator) allRead(st *stream) bool {
-	return !c.rows.any(func(r *row) bool { return r.Stream == st.arn && !r.Ended() })
+	return !c.table.rows.any(func(r *row) bool { return r.Stream == st.arn && !r.Ended() })
 }
 
 // hasForeignLeases reports whether leases name no stream, because another application created them.
 func (c *Coordinator) hasForeignLeases(s *source) bool {
-	return c.rows.any(func(r *row) bool { return r.Stream == "" && !r.Ended() && c.belongs(r, s) })
+	return c.table.rows.any(func(r *row) bool { return r.Stream == "" && !r.Ended() && c.belongs(r, s) })
 }

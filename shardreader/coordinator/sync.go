@@ -38,30 +38,39 @@ type leaseSync struct {
 	failed      bool
 }
 
+// syncs has the leaseSyncs of this consumer.
+type syncs struct {
+	running   *leaseSync // nil while none runs
+	timer     resettableTimer
+	begun     bool // one was begun since this consumer became the leader
+	succeeded bool // one succeeded
+	childless int  // number of ended leases without children, at the last refresh
+}
+
 // syncSoon begins a leaseSync early, if this consumer leads.
 func (c *Coordinator) syncSoon() { c.syncIn(time.Second) }
 
-func (c *Coordinator) syncIn(d time.Duration) { c.syncTimer.reset(c, c.jitter(d), c.beginSync) }
+func (c *Coordinator) syncIn(d time.Duration) { c.syncs.timer.reset(c, c.jitter(d), c.beginSync) }
 
 // beginSync begins a leaseSync.
 func (c *Coordinator) beginSync() {
-	if c.sync != nil || c.leaving {
+	if c.syncs.running != nil || !c.staying() {
 		return
 	}
 	if !c.leads() {
-		c.syncBegun = false // this consumer begins a leaseSync at once when it leads again
+		c.syncs.begun = false // this consumer begins a leaseSync at once when it leads again
 		return
 	}
-	c.syncBegun = true
-	c.sync = &leaseSync{nextIn: c.o.SyncEvery}
-	c.sync.findStreams(c)
+	c.syncs.begun = true
+	c.syncs.running = &leaseSync{nextIn: c.o.SyncEvery}
+	c.syncs.running.findStreams(c)
 }
 
 // findStreams begins the work for the next source, or ends the leaseSync after the last one.
 func (s *leaseSync) findStreams(c *Coordinator) {
 	if s.sourceIndex == len(c.sources) {
-		c.sync = nil
-		c.syncSucceeded = c.syncSucceeded || !s.failed
+		c.syncs.running = nil
+		c.syncs.succeeded = c.syncs.succeeded || !s.failed
 		c.syncIn(s.nextIn)
 		return
 	}
@@ -73,7 +82,7 @@ func (s *leaseSync) findStreams(c *Coordinator) {
 		// The begun streams are read before their leases, so that a stream counted as begun has leases, or had them.
 		c.afterRefresh(func() {
 			for _, st := range s.currentSource(c).streams {
-				st.begun = c.begunStreams[st.arn]
+				st.begun = c.table.begunStreams[st.arn]
 			}
 			s.streamIndex = 0
 			s.setStreams(c)
@@ -93,14 +102,12 @@ func (s *leaseSync) sourceDone(c *Coordinator, err error) {
 	} else {
 		delete(c.logged, "sync")
 	}
-	if src := s.currentSource(c); !c.rows.any(func(r *row) bool { return !r.Ended() && c.belongs(r, src) }) {
+	if src := s.currentSource(c); !c.table.rows.any(func(r *row) bool { return !r.Ended() && c.belongs(r, src) }) {
 		s.nextIn = min(s.nextIn, followEvery)
 	}
 	s.sourceIndex++
 	s.findStreams(c)
 }
-
-func (c *Coordinator) staying() bool { return !c.leaving && !c.stopped }
 
 // setStreams writes the stream into the leases of another application: the one
 // that lists their shard, and the newest for a shard that none lists.
@@ -129,7 +136,7 @@ func (s *leaseSync) setStream(c *Coordinator) {
 	src := s.currentSource(c)
 	newest := s.streamIndex == len(src.streams)-1
 	var rows []*row
-	for _, r := range c.rows.all() {
+	for _, r := range c.table.rows.all() {
 		if r.Stream == "" && c.belongs(r, src) && !r.busy && (s.list.has(r.Shard) || newest && !r.Ended()) {
 			rows = append(rows, r)
 		}
@@ -320,7 +327,7 @@ func unknownIn(stream, shard string) record.Gap {
 // time between them, when the table had no stream.
 func (c *Coordinator) gapBetween(st *stream) record.Gap {
 	g := record.Gap{StreamARN: st.arn, UnknownExtent: true}
-	for _, r := range c.rows.all() {
+	for _, r := range c.table.rows.all() {
 		if at := r.Time.Truncate(time.Second); shardreader.StreamFromARN(r.Stream).Table == shardreader.StreamFromARN(
 			st.arn).Table && at.After(g.From) {
 			g.From = at

@@ -23,9 +23,9 @@ func (c *Coordinator) newUnreadSearch(check *endCheck) *unreadSearch {
 	for shard, u := range c.unbegunShards {
 		s.unbegun[shard] = u.reason
 	}
-	for id, consumer := range c.consumers {
+	for id, consumer := range c.table.consumers {
 		for shard, why := range consumer.Stopped {
-			if c.rows.byID(shard) == nil && c.alive(id) {
+			if c.table.rows.byID(shard) == nil && c.alive(id) {
 				s.unbegun[shard] = why
 			}
 		}
@@ -50,13 +50,13 @@ func (s *unreadSearch) leases() string {
 	switch {
 	case !c.heartbeatFresh():
 		return "this consumer has no recent heartbeat"
-	case c.foreignActive:
+	case c.table.foreign:
 		return "another application has leases, and may be running"
 	}
-	for shard := range c.broken {
+	for shard := range c.table.broken {
 		s.stopped[shard] = StoppedBroken
 	}
-	for _, r := range c.rows.all() {
+	for _, r := range c.table.rows.all() {
 		why := ""
 		switch {
 		case r.Ended(), !slices.ContainsFunc(c.sources, func(src *source) bool { return c.belongs(r, src) }):
@@ -106,7 +106,7 @@ func (s *unreadSearch) ownShard(r *row) string {
 
 // otherShard checks a shard that another consumer should read.
 func (s *unreadSearch) otherShard(r *row) string {
-	m := s.c.consumers[r.Owner]
+	m := s.c.table.consumers[r.Owner]
 	switch {
 	case r.Owner == "":
 		return "no consumer reads shard " + r.Shard
@@ -155,7 +155,7 @@ func (s *unreadSearch) streams(src *source) string {
 // stream checks the listed shards of a stream. stops reports whether some shards are stopped.
 func (s *unreadSearch) stream(st *stream, l *listing) (why string, stops bool) {
 	c := s.c
-	if emptied := len(l.shards) == 0 && l.status == shardreader.Disabled; !c.begunStreams[st.arn] && !emptied {
+	if emptied := len(l.shards) == 0 && l.status == shardreader.Disabled; !c.table.begunStreams[st.arn] && !emptied {
 		for _, shard := range l.shards {
 			stops = s.noteUnbegun(shard.ID) || stops
 		}
@@ -165,7 +165,7 @@ func (s *unreadSearch) stream(st *stream, l *listing) (why string, stops bool) {
 		return why, stops
 	}
 	// Leases of shards that are no longer listed count too.
-	stops = c.rows.any(func(r *row) bool { return r.Stream == st.arn && !r.Ended() && c.staysStopped(r) })
+	stops = c.table.rows.any(func(r *row) bool { return r.Stream == st.arn && !r.Ended() && c.staysStopped(r) })
 	for _, shard := range c.planLeases(st.arn, l, false, Start{}).unleasedShards() {
 		if !s.noteUnbegun(shard) {
 			return "shard " + shard + " has no lease yet", stops
@@ -176,7 +176,7 @@ func (s *unreadSearch) stream(st *stream, l *listing) (why string, stops bool) {
 		if why := c.unreadShard(shard, l); why != "" {
 			return why, stops
 		}
-		stops = stops || c.broken[shard.ID]
+		stops = stops || c.table.broken[shard.ID]
 	}
 	if takesWrites := l.status == shardreader.Enabled || l.status == shardreader.Enabling; takesWrites && !stops &&
 		!l.hasOpen() {
@@ -196,9 +196,9 @@ func (s *unreadSearch) noteUnbegun(shard string) bool {
 
 // unreadShard compares a listed shard with its lease.
 func (c *Coordinator) unreadShard(s shardreader.Shard, l *listing) string {
-	r, children := c.rows.byID(s.ID), l.children[s.ID]
+	r, children := c.table.rows.byID(s.ID), l.children[s.ID]
 	switch {
-	case r == nil, c.broken[s.ID]:
+	case r == nil, c.table.broken[s.ID]:
 	case r.Ended() && !s.Open() && l.status == shardreader.Enabled && len(r.Children) == 0 && len(children) == 0:
 		return "shard " + s.ID + " ended, and its children are not listed yet"
 	case !r.Ended() && !c.staysStopped(r) && c.parentsDone(r) && (!s.Open() || len(children) > 0):

@@ -1,0 +1,198 @@
+package coordinator
+
+import (
+	"cmp"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/tablewake/tablewake/pipeline"
+	"github.com/tablewake/tablewake/shardreader/leases"
+)
+
+// tableView is the lease table, as it was last read.
+type tableView struct {
+	rows         rows
+	broken       map[string]bool // shards whose rows cannot be read
+	begunStreams map[string]bool // ARNs of streams whose first leases were created
+	consumers    map[string]*knownConsumer
+	departed     map[string]bool // consumers whose rows were removed
+	foreign      bool            // another application uses the table
+}
+
+func newTableView(consumer string) tableView {
+	return tableView{
+		rows:         rows{owner: consumer, byShard: make(map[string]*row), children: make(map[string][]*row)},
+		begunStreams: make(map[string]bool),
+		consumers:    make(map[string]*knownConsumer),
+		departed:     make(map[string]bool),
+	}
+}
+
+// refresh is the repeated reading of the lease table. One such read is called a refresh.
+type refresh struct {
+	timer    resettableTimer // of the next refresh
+	waiters  []refreshWaiter
+	inFlight bool
+	failed   bool          // the last refresh failed
+	count    int           // number of successful refreshes
+	first    time.Duration // when the first one succeeded
+	sent     time.Duration // when the last successful one was sent
+}
+
+// refreshWaiter waits for a refresh that is sent at since or later.
+type refreshWaiter struct {
+	since time.Duration
+	do    func()
+}
+
+// refreshLeases reads the table now. If a refresh is in flight, the next one follows it soon.
+func (c *Coordinator) refreshLeases() {
+	c.refresh.timer.number++
+	if c.refresh.inFlight || c.stop.state == gone {
+		return
+	}
+	c.refresh.inFlight = true
+	sent, number := c.now, c.refresh.timer.number
+	c.emit(ReadTable{newCall(c, func(e ReadTableResult) { c.tableRead(sent, number, e) })})
+}
+
+// tableRead handles the result of a read that was sent at a time. number is that of refreshTimer then.
+func (c *Coordinator) tableRead(sent time.Duration, number int, e ReadTableResult) {
+	c.refresh.inFlight, c.refresh.failed = false, e.Err != nil
+	next := c.refreshEvery()
+	if e.Err != nil {
+		c.tableOutage.err = e.Err
+		c.logOnce("look", slog.LevelWarn, "the lease table cannot be read", errAttr(e.Err))
+		after, _ := pipeline.Retryable(e.Err)
+		next = max(next, after)
+	} else {
+		delete(c.logged, "look")
+		c.handleSnapshot(sent, e.Snapshot)
+	}
+	if len(c.refresh.waiters) > 0 && e.Err == nil {
+		c.refreshLeases() // for the waiters that came while this refresh was in flight
+		return
+	}
+	if c.refresh.timer.number > number {
+		next = min(next, c.o.ReadEvery/4)
+	}
+	c.refresh.timer.reset(c, c.jitter(next), c.refreshLeases)
+}
+
+// afterRefresh calls do once a refresh that begins now or later succeeded.
+func (c *Coordinator) afterRefresh(do func()) {
+	c.refresh.waiters = append(c.refresh.waiters, refreshWaiter{c.now, do})
+	c.refreshLeases()
+}
+
+// refreshEvery returns the time between two refreshes. It is longer if there are many leases.
+func (c *Coordinator) refreshEvery() time.Duration {
+	return max(c.o.ReadEvery, min(10*time.Second, time.Duration(c.table.rows.len())*time.Millisecond))
+}
+
+// handleSnapshot handles the result of a read of the table; sent is when the read was sent.
+func (c *Coordinator) handleSnapshot(sent time.Duration, s leases.Snapshot) {
+	if c.refresh.count++; c.refresh.count == 1 {
+		c.refresh.first = c.now
+	}
+	c.refresh.sent = sent
+	c.updateConsumers(s.Members)
+	c.updateBroken(s.Broken)
+	for _, arn := range s.Begun {
+		c.table.begunStreams[arn] = true
+	}
+	c.updateLeases(sent, s.Leases)
+	if !c.staying() {
+		c.releaseUnassigned()
+		return
+	}
+	waiters := c.refresh.waiters
+	c.refresh.waiters = nil
+	for _, waiter := range waiters {
+		if sent < waiter.since {
+			c.refresh.waiters = append(c.refresh.waiters, waiter)
+			continue
+		}
+		waiter.do()
+	}
+	c.detectForeign()
+	c.openOwned()
+	c.handOver()
+	c.saveIdleLoads()
+	c.balance()
+	if c.leads() {
+		c.leadFleet()
+	}
+	c.checkEnd()
+}
+
+// updateLeases updates the rows from a read of the table that was sent at the time sent. It skips rows that this
+// consumer wrote later, because they are newer than the read.
+func (c *Coordinator) updateLeases(sent time.Duration, ls []leases.Lease) {
+	byShard := func(l leases.Lease, shard string) int { return cmp.Compare(l.Shard, shard) }
+	for _, r := range c.table.rows.all() {
+		if _, found := slices.BinarySearchFunc(ls, r.Shard, byShard); !found && !r.busy && sent >= r.writtenAt {
+			c.removeRow(r)
+		}
+	}
+	for _, l := range ls {
+		switch r := c.table.rows.byID(l.Shard); {
+		case r == nil && !c.creating[l.Shard]:
+			c.addRow(l).knownAt = sent
+		case r != nil && !r.busy && sent >= r.writtenAt:
+			c.updateRow(r, l, sent)
+		}
+	}
+}
+
+// updateBroken notes the damaged rows. Until they are repaired, no consumer reads their shards and the descendants of
+// these shards.
+func (c *Coordinator) updateBroken(rows []leases.Broken) {
+	broken := make(map[string]bool, len(rows))
+	for _, b := range rows {
+		broken[b.Shard] = true
+		c.logOnce("broken "+b.Shard, slog.LevelError,
+			"a row of the lease table cannot be read: its shard and those after it wait until it is repaired",
+			shardAttr(b.Shard), slog.String("why", b.Why))
+	}
+	for shard := range c.table.broken {
+		if !broken[shard] {
+			delete(c.logged, "broken "+shard)
+		}
+	}
+	c.table.broken = broken
+}
+
+// addRow adds a lease.
+func (c *Coordinator) addRow(l leases.Lease) *row {
+	r := &row{Lease: l, unchangedSince: c.now}
+	if _, waits := c.unbegunShards[l.Shard]; waits {
+		delete(c.unbegunShards, l.Shard)
+		c.syncSoon() // an operator may have created the lease: leaseSync creates the other leases of its stream
+	}
+	c.table.rows.add(r)
+	return r
+}
+
+// updateRow updates a lease; at is the time at which the table had the content l. If the owner or the counter has
+// changed, this consumer has lost the lease.
+func (c *Coordinator) updateRow(r *row, l leases.Lease, at time.Duration) {
+	r.knownAt = at
+	changed := r.Owner != l.Owner || r.Counter != l.Counter
+	if changed {
+		r.unchangedSince = c.now
+	}
+	c.table.rows.change(r, l)
+	if changed && r.assignment != nil {
+		c.loseLease(r.assignment)
+	}
+}
+
+// removeRow removes a lease that is no longer in the table.
+func (c *Coordinator) removeRow(r *row) {
+	if r.assignment != nil {
+		c.loseLease(r.assignment)
+	}
+	c.table.rows.remove(r)
+}
