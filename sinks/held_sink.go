@@ -98,8 +98,8 @@ func (a *assembly) checkNotHeld() error {
 	return nil
 }
 
-// heldSink replaces a Go sink that [HoldCustom] holds back. Its route suppresses its deliveries. It is also the op of a
-// change: who would get it.
+// heldSink replaces a Go sink that [HoldCustom] holds back. Its route suppresses its deliveries. Its text names the Go
+// code that would get a change, and is the op of the change.
 type heldSink string
 
 var (

@@ -19,8 +19,8 @@ const (
 var errWaits = errs.New(
 	"the sink waits to be filled: fill it first by `tablewake backfill`, which brings what the table holds, and redrive again")
 
-// maxStageAge is how long a Write may go by a stage that was read before. A floor is set at least 15 s ahead, so at the
-// floor every process knows the stage, and acknowledges no change of after it without writing it.
+// maxStageAge is the age up to which a Write uses a stage that was read earlier. A floor is set at least 15 s ahead. So
+// every process knows the stage before the floor comes, and writes each later change before it acknowledges it.
 const maxStageAge = 10 * time.Second
 
 // stagedSink is a sink that a backfill fills, filled or will fill. It writes nothing while the sink waits, and later no

@@ -15,7 +15,7 @@ import (
 // provenanceFile is the statement of where the files of a release come from.
 const provenanceFile = "provenance.intoto.json"
 
-// statement is an in-toto statement with a SLSA provenance, version 1. It is not signed: who publishes the release
+// statement is an in-toto statement with a SLSA provenance, version 1. It is not signed: the publisher of the release
 // signs it, or its checksum. It has no time, so that it is reproducible.
 type statement struct {
 	Type          string    `json:"_type"`

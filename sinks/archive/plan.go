@@ -98,7 +98,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		d.Ops = append(d.Ops, p)
 		return nil
 	}
-	p := new(Put) // one that the sink keeps is not in the memory of a page
+	p := new(Put) // the sink keeps this Put, so it is not allocated in the arena of the page
 	if !s.recent.timeOnly {
 		p = pipeline.Alloc[Put](d)
 	}

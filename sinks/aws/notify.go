@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Notify finds the sink's queue, topic or bus. With Create it creates a missing one, also one that was there before:
-// no output depends on what was sent to it.
+// Notify finds the sink's queue, topic or bus. With Create it creates a missing one, even if there was one before,
+// because no output depends on the events that were sent to it.
 func (b *Bundle) Notify(ctx context.Context, cfg *config.Config, s config.Sink) (notify.Store, error) {
 	large, err := b.overflow(cfg)
 	if err != nil {

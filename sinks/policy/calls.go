@@ -38,8 +38,8 @@ var (
 	kinesisActions = []string{"kinesis:DescribeStream", "kinesis:DescribeStreamSummary", "kinesis:GetRecords",
 		"kinesis:GetShardIterator", "kinesis:ListShards"}
 
-	// The next ones are for a backfill. DynamoDB writes an export with the rights of who requests it (Developer Guide,
-	// "Requesting a table export").
+	// The next ones are for a backfill. DynamoDB writes an export with the rights of the caller that requests it
+	// (Developer Guide, "Requesting a table export").
 	scanTableActions    = []string{"dynamodb:DescribeTable", "dynamodb:Scan"}
 	exportActions       = []string{"dynamodb:DescribeContinuousBackups", "dynamodb:ExportTableToPointInTime"}
 	exportStatusActions = []string{"dynamodb:DescribeExport"}

@@ -85,9 +85,8 @@ func (t *translator) condition(c pipeline.Condition, opposite bool) choice {
 	return t.leave("a function of Go: Lambda cannot call it")
 }
 
-// sequence translates conditions that are evaluated in order until one decides or fails. No
-// condition after one that can fail has a pattern, because Lambda would then drop the failing
-// record.
+// sequence translates conditions that are evaluated in order until one decides or fails. If a condition can fail, the
+// conditions after it get no pattern, because Lambda would drop the failing record by them.
 func (t *translator) sequence(parts []pipeline.Condition, every, opposite bool) choice {
 	if !every {
 		c := choice{}

@@ -19,7 +19,7 @@ import (
 // If no documents can be made of the new image, void tombstones replace those of the old one and the change fails. The
 // maximum does not apply to old images, because a redrive under a higher maximum may have written more.
 
-// checkForEach checks what a document of an element requires, and sets what it is made with.
+// checkForEach checks the options of documents of elements, and sets the fields of the sink that make them.
 func (s *Sink) checkForEach() error {
 	if s.o.ForEach == nil {
 		return nil
@@ -151,7 +151,7 @@ func (s *Sink) locateElements(c *record.Change, image item.Image, of *elements.S
 		return located, flaw
 	}
 	all, err := of.Of(nil, image)
-	if err != nil { // no setting that may change without a new output could make documents of it
+	if err != nil { // no documents: a setting that could make some of it cannot change without a new output
 		return elementDocuments{documentLocation: documentLocation{why: ReasonSparse}}, fmt.Errorf("search: %w", err)
 	}
 	located.n, located.why = len(all), ReasonSparse

@@ -14,7 +14,7 @@ import (
 // hasher makes hashes under one key. It is safe for concurrent use.
 type hasher struct{ macs sync.Pool } // of hash.Hash
 
-// sum is the hash of a text, so that who has the key finds a document by it:
+// sum returns the hash of a text. With the key, a document can be found by the hash:
 //
 //	printf %s ada@example.com | openssl dgst -sha256 -hmac "$KEY"
 func (h *hasher) sum(text string) string {

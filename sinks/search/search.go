@@ -50,9 +50,9 @@ type Options struct {
 	When   pipeline.ItemCondition // selects the items that have a document. Default: all
 	Fields Fields
 
-	// ForEach are the elements of an item that have a document each, in which the element is in place of its list, set or
-	// map. When may be a [pipeline.ElementCondition]. Index and Routing read the item alone. Default: nil, one document an
-	// item
+	// ForEach selects the elements of an item that get a document each. In this document the element replaces its list,
+	// set or map. When may be a [pipeline.ElementCondition]. Index and Routing read the item alone. Default: one document
+	// for each item
 	ForEach *elements.Spec
 
 	// HMACKey is the secret of HashID and Fields.Hash, which both require it. A hash is

@@ -33,7 +33,7 @@ type Store interface {
 // Lost, or Err.
 type Result struct {
 	Outcome pipeline.Outcome
-	Lost    bool // for a repair: the stored document differs from the one that it read
+	Lost    bool // for a repair: the stored document is no longer the one that the repair read
 	Err     error
 }
 

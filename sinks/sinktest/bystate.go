@@ -78,7 +78,8 @@ func drawHealing(t *rapid.T, records []Record, from, to int) []Record {
 	return healing
 }
 
-// contested: items request one state in every order of arrival. The items alone decide which of them the store shows.
+// contested lets items request one state in every order of arrival. Which of them the store shows depends on the items
+// alone, not on the order.
 func contested(t *testing.T, s Suite) {
 	f := s.fact()
 	records := []Record{f.record('a', "", "shipped"), f.record('a', "shipped", "paid"), f.record('b', "", "paid"),

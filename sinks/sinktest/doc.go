@@ -28,12 +28,12 @@
 // The plans of a batch reuse the memory of the plans of the batch before, as in a pipeline. So the suite detects a sink
 // or a store that keeps parts of a plan beyond its Write.
 //
-// A sink that keeps what it knows of each item in its store, and never reads an old
-// image, sets [Suite.ByState]: a start in mid-stream must then leave every item right
-// that changes later, a lost range must heal at an item's next change, and items
-// may pass their states on in any order. Where several items ask for one place, which of
-// them has it is not the order's to say, and [Suite.Refused] stands for the error that the
-// sink gives to the others.
+// [Suite.ByState] is for a sink that remembers each item in its store, and never reads an
+// old image. After a start in mid-stream, every item that changes later must then be right.
+// After a lost range, an item must be right from its next change on. Items may pass their
+// states on in any order. If several items request one row, the order of arrival must not
+// decide which of them gets it. [Suite.Refused] recognizes the error that the sink returns
+// for the others.
 //
 // [RunQuarantine] is the suite of dead letters and of the marks of quarantined keys.
 package sinktest

@@ -18,7 +18,7 @@ type Stores struct {
 	close  []func() error // in the order of opening
 }
 
-// New returns the stores of a package, of which none is open. Close calls the functions after it has closed the stores.
+// New returns the stores of a package. None is open yet. Close closes the opened stores, and then calls afterClose.
 func New(of string, afterClose ...func() error) *Stores {
 	return &Stores{of: of, byName: make(map[string]any), close: afterClose}
 }

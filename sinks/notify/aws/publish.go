@@ -184,8 +184,8 @@ func sendable(body []byte) []byte {
 }
 
 // deliver sends a batch. If the service permanently refuses the batch as a whole,
-// deliver sends its messages one by one, since one of them may be the cause. down is an error that is
-// transient or fatal for all.
+// deliver sends its messages one by one, since one of them may be the cause. down is a transient or fatal
+// error of the whole batch.
 func (s *sending) deliver(ctx context.Context, batch []outgoing) (down error) {
 	errs, whole := s.send(ctx, batch)
 	if whole == nil {

@@ -105,7 +105,7 @@ func (s *Store) begin(ctx context.Context) error {
 	return err
 }
 
-// begins reports whether the sink has no record, or neither an index nor one that is being created.
+// begins reports whether the output begins: the sink has no record, or it has no index and none is being created.
 func (s *Store) begins(r *indexRecord, found bool, there map[string]*indexState) bool {
 	return !found || len(there) == 0 && !r.pending(s.clock())
 }

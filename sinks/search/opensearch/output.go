@@ -30,7 +30,7 @@ func (o output) Identity(ctx context.Context) (string, error) {
 	var r indexRecord
 	var found bool
 	err := patiently(ctx, func() (err error) {
-		r, _, found, err = o.record(ctx, o.indexes.sink()) // first: what is made meanwhile is not in it
+		r, _, found, err = o.record(ctx, o.indexes.sink()) // read first, so that it has no index that is created meanwhile
 		return err
 	})
 	if err != nil {

@@ -34,8 +34,8 @@ func (s *Store) document(m *search.Mutation) []byte {
 const purgePage = 1000
 
 // Purge deletes the tombstones that were written before a time and are unchanged, and returns how many.
-// After that the server accepts writes that are older than the tombstones were, so purge
-// only what is older than state.guard_retention: older changes are refused.
+// After that the server accepts writes that are older than the tombstones were. So purge
+// only tombstones that are older than state.guard_retention: changes of that age are refused.
 //
 // The condition is the sequence number of the tombstone, in both modes. It identifies
 // one write. In mode fast the version would be the same for all writes of a second, including a

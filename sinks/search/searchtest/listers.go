@@ -87,7 +87,7 @@ func RunListers(t *testing.T, store ListedStore, index, neighbour, missing strin
 	for _, segments := range []int{0, 1, 2, 7, 1500} {
 		var got []string
 		for segment := range max(segments, 1) {
-			if segments > 1000 { // a server takes no more: one in a hundred shows that it is no more than its part
+			if segments > 1000 { // list one segment in a hundred: it must not have more than its part
 				segment *= 100
 			}
 			if segment >= max(segments, 1) {

@@ -1,5 +1,5 @@
-// Package searchtest reckons what must be in search indexes after a clean pass over the
-// generator's records (sinktest), without a planner's help, and reads back what is.
+// Package searchtest computes the documents that search indexes must have after a clean pass over the
+// generator's records (sinktest). It uses no planner. It also reads the documents of an index back.
 package searchtest
 
 import (

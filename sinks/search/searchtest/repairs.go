@@ -158,8 +158,8 @@ func (s repairCheck) each(
 	}
 }
 
-// A repair stores what it says, at the version that was stored. Then it is lost, later changes win, and older ones
-// lose.
+// A repair stores its document at the version that was stored. A second attempt is then lost, later changes win, and
+// older ones lose.
 func repairsAreDone(t *testing.T, s repairCheck) {
 	s.each("done", func(what, id string, was search.StoredDocument, now search.Mutation, v int) {
 		s.want(what, was, now, false)

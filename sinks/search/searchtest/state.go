@@ -12,7 +12,7 @@ import (
 )
 
 // State returns every document of every index that a sink of the pipeline test wrote, by the key of its item and its
-// element. Two documents of one item or element are an error, and so is one that does not name its change.
+// element. It returns an error if an item or element has two documents, or if a document does not name its change.
 func State(ctx context.Context, store search.Reader) (map[string]string, error) {
 	names, err := store.Indexes(ctx)
 	if err != nil {

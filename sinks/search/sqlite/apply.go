@@ -152,7 +152,7 @@ func decide(m *search.Mutation, is stored, r *search.Result) (write bool, err er
 
 var errTooMany = errs.New("sqlite: the file holds as many documents as it can: give some sinks another folder")
 
-// write replaces a document, and notes the changes of its words and values; with anew, all of them.
+// write replaces a document, and notes which words and values change. With anew it notes all words and values.
 func (t *tx) write(index int64, m *search.Mutation, fs fields, is stored, anew bool) error {
 	if is.doc == 0 {
 		if t.free == 0 {
