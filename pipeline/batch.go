@@ -20,7 +20,7 @@ type batch struct {
 	formedAt   time.Time
 	ctx        context.Context         // for the calls
 	cancel     context.CancelCauseFunc // cancels ctx; nil if the source does not control the run
-	// the result is no attempt: ctx was cancelled for a revoked partition, or a plan failed
+	// noTry is the result is no attempt: ctx was cancelled for a revoked partition, or a plan failed
 	noTry          bool
 	sinkDeliveries []Delivery // what the sink gets: copies of deliveries[:n]
 	errs           []error    // the result of each delivery

@@ -248,7 +248,8 @@ type DeadLetter struct {
 	Table     string
 	Partition string
 	Index     int // of the record in its page
-	// undecodable, filter, detector, plan, write, panic; held: MaxHold passed; quarantined: its key has an earlier letter
+	// Class is one of undecodable, filter, detector, plan, write, panic; held: MaxHold passed; quarantined: its key has an
+	// earlier letter
 	Class string
 	Error string    // shows no value of an item, unless the error of a sink, filter or detector does
 	Raw   []byte    // the record as it was read

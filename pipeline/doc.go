@@ -10,12 +10,10 @@
 //
 //   - run.read, run.addPage (run.go): the reader calls Read, while memory is within its bounds.
 //   - run.prepare (run.go), Pipeline.evaluatePage (prepare.go): preparers decode pages in parallel, evaluate filters
-//     and
-//     detectors, and have each sink plan its deliveries.
+//     and detectors, and have each sink plan its deliveries.
 //   - run.handOver, run.deliverPage (partition.go): pages reach the schedulers in the order of reading.
 //   - scheduler.accept, scheduler.dispatch, scheduler.nextBatch (scheduler.go): the scheduler of a sink starts a
-//     writer,
-//     which takes a batch. A lane (lane.go) keeps the order of one key.
+//     writer, which takes a batch. A lane (lane.go) keeps the order of one key.
 //   - scheduler.writer, batch.call, route.callWrite (batch.go): the writer calls the sink.
 //
 // # From a Write to a Commit
@@ -35,8 +33,7 @@
 //   - Contracts: source.go (with Control and Tracker), sink.go, filter.go, event.go, route.go, dead_letter_queue.go,
 //     quarantine.go. Options and the pipeline itself: pipeline.go.
 //   - A run: run.go, prepare.go, step.go, partition.go, commit.go; bounds.go and pressure.go limit memory; revoke.go
-//     does
-//     what Control requests; stop.go ends a run; undecodable.go handles records that cannot be decoded.
+//     does what Control requests; stop.go ends a run; undecodable.go handles records that cannot be decoded.
 //   - One sink: queue.go, lane.go, scheduler.go, batch.go, batch_result.go, scratch.go; pack.go and packed_batch.go
 //     compress changes that wait for a large batch; batch_result.go decides
 //     what is tried again (fateOf). retry.go has the marks of errors and the backoff, patience.go waits for denied

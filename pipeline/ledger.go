@@ -35,7 +35,7 @@ type SinkLedger struct {
 	Suppressed   int64            `json:"suppressed"`
 	DeadLettered int64            `json:"dead_lettered"`
 	Quarantined  int64            `json:"quarantined"`
-	// another consumer, the next run or Lambda (nack) delivers them; see Control
+	// Revoked counts deliveries that another consumer, the next run or Lambda (nack) makes; see Control
 	Revoked int64            `json:"revoked"`
 	Pending int64            `json:"pending"`
 	Dropped map[string]int64 `json:"dropped"` // by filters of the route, by reason: not part of Routed

@@ -44,7 +44,7 @@ type Options struct {
 	Workers    int   // pages prepared at once. Default: GOMAXPROCS
 	MaxBytes   int64 // bytes of pages in flight, with their deliveries. Default: 32 MiB
 	MaxChanges int   // changes in flight. Default: 50,000
-	// compressed bytes that wait for batches of a [SortedWriter] to fill. Default: MaxBytes
+	// MaxPacked is the most compressed bytes that wait for batches of a [SortedWriter] to fill. Default: MaxBytes
 	MaxPacked   int64
 	Backoff     Backoff              // between tries. Default: that of Backoff
 	Logger      *slog.Logger         // Default: discards

@@ -58,8 +58,8 @@ type Route struct {
 	Concurrency int      // Writes in flight. Default: 4
 	Batch       Batch
 	Rate        float64 // deliveries a second. Default (0): unlimited
-	// if set, deliveries are planned and not written: the outcome is Suppressed, with this reason ("replay"). Default:
-	// write
+	// Suppress, if set, keeps planned deliveries from being written: the outcome is Suppressed, with this reason
+	// ("replay"). Default: write
 	Suppress string
 }
 

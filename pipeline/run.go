@@ -51,7 +51,7 @@ type run struct {
 	srcErr        error           // of the source
 	fatal         error
 
-	// pages in preparation, writers of batches, and writers of dead letters that do not wait for a retry
+	// moving are the pages in preparation, writers of batches, and writers of dead letters that do not wait for a retry
 	moving        int
 	checkPressure bool // this step calls relievePressure: moving fell, or the reader waits
 	packing       bool // a packer runs
@@ -77,7 +77,7 @@ type inflightPage struct {
 	// Pipeline.mu guards the following fields.
 	prepared bool
 	ready    bool // prepared, and the dead letters of its undecodable records are durable
-	// there are no dead letters for its undecodable records: it returns to the source, with later pages
+	// nacked is true if there are no dead letters for its undecodable records: it returns to the source, with later pages
 	nacked      bool
 	watermarkID uint64       // the id in the watermark of the partition
 	deliveries  int          // deliveries to all sinks

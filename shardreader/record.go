@@ -52,7 +52,8 @@ type Recording struct {
 	RecordProgress
 	Undecodable int64 // number of Records that cannot be decoded; they are written unchanged
 	Masked      int64 // number of Records with a masked attribute
-	// number of other records, which were left out: they cannot be decoded, and RecordOptions.Mask is set
+	// LeftOut is the number of other records that were left out: they cannot be decoded, and RecordOptions.Mask is
+	// set
 	LeftOut   int64
 	EmptyMaps int64        // number of values {} that were read as empty maps; DynamoDB Local sends such values
 	Gaps      []record.Gap // records that the stream had dropped already

@@ -78,7 +78,7 @@ func Births(ctx context.Context, cfg *config.Config, births state.Births) (map[s
 type birthRecords struct {
 	births   state.Births
 	identity string // identity of the state
-	// the pipeline has written before: an output without a birth comes later than others
+	// started is the pipeline has written before: an output without a birth comes later than others
 	started    bool
 	known      map[[2]string]state.Birth // by sink and target
 	lostReason string                    // what proves that the state was lost; "": nothing does

@@ -20,11 +20,13 @@ type OutputChange struct {
 	Birth  state.Birth // zero if the state has none
 
 	Settings []SettingChange // settings that differ, for a changed sink
-	// reason why a start would be refused although no setting differs, with what to do; "" if there is none
+	// Problem is the reason why a start would be refused although no setting differs, with what to do; "" if there is
+	// none
 	Problem string
 
 	CanBeFilled bool // a backfill can fill the sink
-	// the sink is added or changed, and waits for a backfill from its next start on, because it missed changes
+	// Waits is true if the sink is added or changed, and waits for a backfill from its next start on, because it
+	// missed changes
 	Waits bool
 	Takes bool // the sink is changed and its output is empty, so that it takes the settings at its next start
 

@@ -20,7 +20,8 @@ const DefaultMax = 500
 // Spec names the elements of an item.
 type Spec struct {
 	Path item.Path // of the list, the set or the map
-	// path inside an element, of its identity. Default: its position in a list, its value in a set, its name in a map
+	// By is the path of the identity inside an element. Default: its position in a list, its value in a set, its name in a
+	// map
 	By  string
 	Max int // the most elements that an item may have. Default: [DefaultMax]
 }

@@ -43,7 +43,7 @@ func Compare(a, b *Entity) Comparison {
 	texts := make(map[string]string)
 	var example strings.Builder
 	for i, name := range attributes {
-		text, ok := common(a.pattern(name), b.pattern(name))
+		text, ok := commonText(a.pattern(name), b.pattern(name))
 		if !ok {
 			return Comparison{}
 		}
@@ -74,7 +74,7 @@ var anyKey = &Pattern{src: "{any}", literals: []string{"", ""}, names: []string{
 
 // commonText returns the shortest text that both patterns match. A nil pattern matches every text. It searches the
 // pairs of states of both machines, breadth first.
-func common(a, b *Pattern) (string, bool) {
+func commonText(a, b *Pattern) (string, bool) {
 	if a == nil {
 		a = anyKey
 	}

@@ -10,7 +10,8 @@ import (
 
 const (
 	maxSampled = 10_000 // names of a map that are counted
-	// names of a map that a shape declares. A map with more has values of items as names, such as dates or ids
+	// maxDeclared is the most names of a map that a shape declares. A map with more names has data as names, such as dates
+	// or ids.
 	maxDeclared = 200
 )
 

@@ -103,7 +103,7 @@ func (r *rewriter) oneOf(e ast.Expr, list []ast.Expr) Clause {
 		}
 		c.Texts = append(c.Texts, s)
 	}
-	if e.Kind() == ast.IdentKind && e.AsIdent() == "op" && r.has("op") {
+	if e.Kind() == ast.IdentKind && e.AsIdent() == "op" && r.hasVariable("op") {
 		c.Kind = OperationIn
 		return c
 	}

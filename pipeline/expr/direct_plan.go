@@ -40,7 +40,7 @@ func (p directPlan) boolean(e ast.Expr) direct {
 			return direct{form: formFlag, values: []scalar{{kind: item.KindBOOL, flag: bool(flag)}}}
 		}
 	case ast.IdentKind:
-		if p.is(e, "ttl") {
+		if p.isVariable(e, "ttl") {
 			return direct{form: formExpired}
 		}
 	case ast.SelectKind:
@@ -55,8 +55,8 @@ func (p directPlan) boolean(e ast.Expr) direct {
 	return direct{}
 }
 
-// isVariable reports whether e is the variable name of the change, and not a loop variable of the same name.
-func (p directPlan) is(e ast.Expr, name string) bool {
+// isVariable reports whether e isVariable the variable name of the change, and not a loop variable of the same name.
+func (p directPlan) isVariable(e ast.Expr, name string) bool {
 	return e.Kind() == ast.IdentKind && e.AsIdent() == name && name != p.loop
 }
 
@@ -148,7 +148,7 @@ func (p directPlan) equality(a, b ast.Expr) direct {
 		return d
 	}
 	values := literal(b)
-	if p.is(a, "op") {
+	if p.isVariable(a, "op") {
 		return operationIn(values)
 	}
 	of, other := p.pathOf(a), p.pathOf(b)
@@ -179,7 +179,7 @@ func (p directPlan) order(a, b ast.Expr, accepts [3]bool) direct {
 
 // ordered returns the form of a comparison of the time, or of a size.
 func (p directPlan) ordered(a, b ast.Expr, accepts [3]bool) direct {
-	if p.is(a, "time") && b.Kind() == ast.CallKind && b.AsCall().FunctionName() == "timestamp" {
+	if p.isVariable(a, "time") && b.Kind() == ast.CallKind && b.AsCall().FunctionName() == "timestamp" {
 		if arg := b.AsCall().Args()[0]; arg.Kind() == ast.LiteralKind {
 			if t, ok := toTimestamp(arg.AsLiteral()).(types.Timestamp); ok {
 				return direct{form: formTime, time: t.Time, accepts: accepts}
@@ -217,7 +217,7 @@ func (p directPlan) membership(a, b ast.Expr) direct {
 		}
 		values = append(values, value...)
 	}
-	if p.is(a, "op") {
+	if p.isVariable(a, "op") {
 		return operationIn(values)
 	}
 	if of := p.pathOf(a); of != nil {

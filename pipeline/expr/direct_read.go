@@ -118,14 +118,14 @@ func (p directPlan) pathOf(e ast.Expr) *valuePath {
 		}
 	case ast.CallKind:
 		if c := e.AsCall(); c.FunctionName() == fnGet {
-			return p.within(c.Args()[0], c.Args()[1])
+			return p.memberOf(c.Args()[0], c.Args()[1])
 		}
 	}
 	return nil
 }
 
 // memberOf returns the path of a member of e, or nil if there is none.
-func (p directPlan) within(e, key ast.Expr) *valuePath {
+func (p directPlan) memberOf(e, key ast.Expr) *valuePath {
 	r := p.pathOf(e)
 	if r == nil || key.Kind() != ast.LiteralKind {
 		return nil

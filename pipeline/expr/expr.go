@@ -3,21 +3,17 @@
 // It guarantees more than CEL does:
 //
 //   - An absent attribute or image is null, and so is a NULL attribute. Any lookup inside null is null, and so is an
-//     index
-//     after the end of a list or a name that a map lacks. With null, comparisons by order, in, exists, startsWith,
-//     endsWith,
-//     contains and matches are false, and the size is 0. Null is not a bool, and cannot be added.
+//     index after the end of a list or a name that a map lacks. With null, comparisons by order, in, exists,
+//     startsWith, endsWith, contains and matches are false, and the size is 0. Null is not a bool, and cannot be
+//     added.
 //   - Numbers are exact. An N that fits int64 is an int, any other an exact decimal, and the checker sees one type. A
 //     literal is read as text, never as a float: new.Total == 10.50 is true for N 10.5. number("...") is for numbers
-//     that no
-//     literal can hold. + and - are exact, or an error beyond 38 digits.
+//     that no literal can hold. + and - are exact, or an error beyond 38 digits.
 //   - Sets are lists without order: "a" in item.Tags, item.Tags == ["b", "a"].
 //   - The cost of an evaluation is bounded at compile time, for items of up to 400 KB. A loop over an attribute may
-//     contain
-//     a loop over the members of its elements. It may not contain a loop over another attribute.
-//   - Compile errors are an [Error] with line and column: wrong syntax, unknown names, types that contradict [Env], an
-//     op
-//     that does not exist, a result that is not a bool.
+//     contain a loop over the members of its elements. It may not contain a loop over another attribute.
+//   - Compile errors are an [Error] with line and column: wrong syntax, unknown names, types that contradict [Env],
+//     an op that does not exist, a result that is not a bool.
 //
 // A run-time error is permanent, and is never taken for false. It names the expression and types,
 // but no value.

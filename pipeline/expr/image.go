@@ -74,7 +74,7 @@ func (p *provider) FindStructFieldType(structType, name string) (*types.FieldTyp
 		if !ok {
 			return nil, false
 		}
-		t = declared(kind)
+		t = celTypeOf(kind)
 	}
 	return &types.FieldType{
 		Type: t,
@@ -99,9 +99,9 @@ func (p *provider) FindStructFieldType(structType, name string) (*types.FieldTyp
 	}, true
 }
 
-// celTypeOf returns the checker's type of an attribute with the declared type k. Types inside maps and lists are not
-// declared.
-func declared(k item.Kind) *types.Type {
+// celTypeOf returns the checker's type of an attribute with the celTypeOf type k. Types inside maps and lists are not
+// celTypeOf.
+func celTypeOf(k item.Kind) *types.Type {
 	switch k {
 	case item.KindS:
 		return types.StringType

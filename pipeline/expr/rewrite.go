@@ -49,7 +49,7 @@ func (r *rewriter) condition(e ast.Expr) *Error {
 	case ast.SelectKind:
 		unknown = !e.AsSelect().IsTestOnly()
 	case ast.IdentKind:
-		unknown = !internal(e.AsIdent())
+		unknown = !isAccumulator(e.AsIdent())
 	case ast.CallKind:
 		unknown = slices.Contains([]string{fnGet, operators.Conditional}, e.AsCall().FunctionName())
 	}
@@ -60,7 +60,7 @@ func (r *rewriter) condition(e ast.Expr) *Error {
 }
 
 // isAccumulator reports whether a name is an accumulator of CEL's macros.
-func internal(ident string) bool { return strings.HasPrefix(ident, "@") }
+func isAccumulator(ident string) bool { return strings.HasPrefix(ident, "@") }
 
 // wrap replaces e by a call of function with e as its argument.
 func (r *rewriter) wrap(e ast.Expr, function string) {
@@ -144,7 +144,7 @@ func (r *rewriter) image(e ast.Expr) bool {
 }
 
 // hasVariable reports whether the expression can read the variable name.
-func (r *rewriter) has(name string) bool {
+func (r *rewriter) hasVariable(name string) bool {
 	return slices.ContainsFunc(r.names, func(n variable) bool { return n.name == name })
 }
 
@@ -160,7 +160,7 @@ func (r *rewriter) notePath(e ast.Expr) {
 func (r *rewriter) text(e ast.Expr) string {
 	switch e.Kind() {
 	case ast.IdentKind:
-		if !internal(e.AsIdent()) {
+		if !isAccumulator(e.AsIdent()) {
 			return e.AsIdent()
 		}
 	case ast.SelectKind:
@@ -218,7 +218,7 @@ type callOperand struct {
 
 // element reports whether e is the element under for_each.
 func (r *rewriter) element(e ast.Expr) bool {
-	return e.Kind() == ast.IdentKind && e.AsIdent() == eachName && r.has(eachName)
+	return e.Kind() == ast.IdentKind && e.AsIdent() == eachName && r.hasVariable(eachName)
 }
 
 // segments returns the path of x.name and x["name"] and x[0], before the rewrite. ok is false if x is no path of an
@@ -381,7 +381,7 @@ func isNullLiteral(e ast.Expr) bool {
 
 // checkOperation refuses to compare op with a text that is not an operation.
 func (r *rewriter) checkOperation(op, with ast.Expr) *Error {
-	if op.Kind() != ast.IdentKind || op.AsIdent() != "op" || !r.has("op") {
+	if op.Kind() != ast.IdentKind || op.AsIdent() != "op" || !r.hasVariable("op") {
 		return nil
 	}
 	literals := []ast.Expr{with}
@@ -407,7 +407,7 @@ func (r *rewriter) checkOperation(op, with ast.Expr) *Error {
 // comprehension rewrites the loop that CEL makes from a macro such as exists.
 func (r *rewriter) comprehension(e ast.Expr) *Error {
 	c := e.AsComprehension()
-	if r.has(c.IterVar()) {
+	if r.hasVariable(c.IterVar()) {
 		return errorAt(r.at(e), "give the variable another name", "%s is the name of something else here", c.IterVar())
 	}
 	if err := r.value(c.IterRange()); err != nil {

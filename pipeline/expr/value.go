@@ -70,7 +70,7 @@ var operations = map[record.Operation]ref.Val{
 
 func operation(o record.Operation) ref.Val { return operations[o] }
 
-// noNative is the part of a value that no Go type stands for.
+// noNative refuses to convert a value to a Go type. Values embed it.
 type noNative struct{}
 
 // ConvertToNative implements [ref.Val].

@@ -62,9 +62,9 @@ func matchesStep(p, to item.Segment, top bool) bool {
 type maskAction uint8
 
 const (
-	show     maskAction = iota // all of it
-	hide                       // all of it
-	goInside                   // the members or elements may differ
+	show     maskAction = iota // the whole value is shown
+	hide                       // the whole value is hidden
+	goInside                   // some members or elements may be hidden, others not
 )
 
 // action returns what the mask does with v in the state s.
@@ -163,7 +163,7 @@ func hasMatch(p []item.Segment, v item.Value) bool {
 	case v.Kind() == item.KindL && p[0].Wild == item.NoWildcard:
 		e, ok := v.Index(p[0].Index)
 		return ok && hasMatch(p[1:], e)
-	default: // a set, or a member of one
+	default: // v is a set, or a member of one
 		return v.Exists() && v.Kind() != item.KindM && v.Kind() != item.KindL && p[0].IsElement()
 	}
 }
@@ -183,8 +183,8 @@ func reaches(pattern []item.Segment, to item.Path, v item.Value) bool {
 	return n >= len(pattern) || hasMatch(pattern[n:], v)
 }
 
-// mayHide reports whether a value at a path that asked matches, or a value inside it, may be hidden. An allowed pattern
-// counts only if it includes all these paths.
+// mayHide reports whether the mask may hide a value at a path that the pattern asked matches, or a value inside it. An
+// allowed pattern counts only if it includes all these paths.
 func (s maskState) mayHide(asked []item.Segment) bool {
 	for _, a := range s.allowed {
 		if includes(a, asked) {

@@ -20,7 +20,7 @@ var errDate = errs.New(
 	"the text is no date: date reads epoch seconds, epoch milliseconds (from 100000000000 on), and ISO 8601 such as 2026-01-02, 2026-01-02T15:04 and 2026-01-02T15:04:05.678+01:00")
 
 // minMillis is the smallest number that is read as milliseconds. In seconds it is the year 5138.
-const millisFrom = 100_000_000_000
+const minMillis = 100_000_000_000
 
 // date replaces a point in time by its text with a Go layout, in a time zone: that of the text, too, if it names none.
 // A nil zone is UTC.
@@ -64,7 +64,7 @@ func instant(text []byte, zone *time.Location) (time.Time, bool) {
 	switch {
 	case err != nil:
 		return time.Time{}, false
-	case n >= millisFrom || n <= -millisFrom:
+	case n >= minMillis || n <= -minMillis:
 		return time.UnixMilli(n).Add(time.Duration(parts / 1000)), true
 	default:
 		return time.Unix(n, parts), true

@@ -17,7 +17,7 @@ type Options struct {
 	Identity bool        // allow {@each}, as in a view with for_each. Default: an error
 	Shard    bool        // allow {@shard}, as in the key of a view. Default: an error
 	Entities *entity.Set // for {@entity}. Default: an error
-	// the rule is about these entities: their bound names can be read, and {item.path} is a path. Default: none
+	// Scope has the entities of the rule: their bound names can be read, and {item.path} is a path. Default: none
 	Scope *entity.Scope
 }
 
@@ -31,7 +31,7 @@ func Parse(src string, o Options) (*Template, error) {
 	return t, nil
 }
 
-// parser parses src. pos is the position of the rest.
+// parser parses src. at is the position of the rest.
 type parser struct {
 	src     string
 	at      int

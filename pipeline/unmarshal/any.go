@@ -2,9 +2,9 @@ package unmarshal
 
 import "github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 
-// decodeAny decodes the content at start into the type that the SDK's attributevalue stores in an `any`: string,
-// float64, []byte, bool, nil, map[string]any, []any, []string, []float64 or [][]byte.
-func (d *imageDecoder) any(tag ddbjson.Tag, at int) (out any, next int) {
+// decodeAny decodes the content at start into the type that the SDK's attributevalue stores in an `decodeAny`: string,
+// float64, []byte, bool, nil, map[string]decodeAny, []decodeAny, []string, []float64 or [][]byte.
+func (d *imageDecoder) decodeAny(tag ddbjson.Tag, at int) (out any, next int) {
 	switch tag {
 	case ddbjson.TagM:
 		return d.anyMembers(nil, at)
@@ -13,14 +13,14 @@ func (d *imageDecoder) any(tag ddbjson.Tag, at int) (out any, next int) {
 		i := ddbjson.FirstInside(d.doc, at)
 		for x := range l {
 			elemTag, elemAt := ddbjson.TagAt(d.doc, i)
-			l[x], i = d.anyValue(elemTag, elemAt)
+			l[x], i = d.decodeTagged(elemTag, elemAt)
 			i = ddbjson.Next(d.doc, i)
 		}
 		return l, i + 1
 	case ddbjson.TagSS:
 		return anySet(d, tag, at, d.texts.copy)
 	case ddbjson.TagNS:
-		return anySet(d, tag, at, nearest)
+		return anySet(d, tag, at, nearestFloat)
 	case ddbjson.TagBS:
 		return anySet(d, tag, at, bytesOf)
 	}
@@ -29,7 +29,7 @@ func (d *imageDecoder) any(tag ddbjson.Tag, at int) (out any, next int) {
 	case ddbjson.TagS:
 		return d.texts.copy(v.Raw()), next
 	case ddbjson.TagN:
-		return nearest(v.Raw()), next
+		return nearestFloat(v.Raw()), next
 	case ddbjson.TagB:
 		return bytesOf(v.Raw()), next
 	case ddbjson.TagBOOL:
@@ -40,11 +40,11 @@ func (d *imageDecoder) any(tag ddbjson.Tag, at int) (out any, next int) {
 }
 
 // decodeTagged decodes a value whose tag was read. start is the position of its content.
-func (d *imageDecoder) anyValue(tag ddbjson.Tag, at int) (out any, next int) {
+func (d *imageDecoder) decodeTagged(tag ddbjson.Tag, at int) (out any, next int) {
 	if tag == ddbjson.NoTag { // {} is an empty map, and start is the position after it
 		return map[string]any{}, at
 	}
-	out, next = d.any(tag, at)
+	out, next = d.decodeAny(tag, at)
 	return out, ddbjson.AfterBrace(d.doc, next)
 }
 
@@ -57,7 +57,7 @@ func (d *imageDecoder) anyMembers(m map[string]any, at int) (out map[string]any,
 	for d.doc[i] == '"' {
 		from, to, _, tag, at := ddbjson.MemberAt(d.doc, i)
 		name := d.texts.copy(d.doc[from:to])
-		m[name], i = d.anyValue(tag, at)
+		m[name], i = d.decodeTagged(tag, at)
 		i = ddbjson.Next(d.doc, i)
 	}
 	return m, i + 1
@@ -75,8 +75,8 @@ func anySet[T any](d *imageDecoder, tag ddbjson.Tag, at int, read func(raw []byt
 	return set, i + 1
 }
 
-// nearestFloat returns the float64 that is nearest to a checked number.
-func nearest(raw []byte) float64 {
+// nearestFloat returns the float64 that is nearestFloat to a checked number.
+func nearestFloat(raw []byte) float64 {
 	f, _ := parseFloat(textOf(raw))
 	return f
 }

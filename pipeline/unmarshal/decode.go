@@ -182,7 +182,7 @@ func (d *imageDecoder) intoInterface(p *typePlan, tag ddbjson.Tag, at int, dst t
 		*out = f
 		return next, nil
 	}
-	*out, next = d.any(tag, at)
+	*out, next = d.decodeAny(tag, at)
 	return next, nil
 }
 

@@ -49,7 +49,7 @@ type embeddedPointer struct {
 	exported bool
 }
 
-// target returns the memory of the field in the struct s. It allocates the embedded structs on the way.
+// in returns the memory of the field in the struct s. It allocates the embedded structs on the way.
 func (f *structField) in(s target) (target, error) {
 	for _, p := range f.pointers {
 		s = s.field(p.offset)

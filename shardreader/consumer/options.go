@@ -21,7 +21,8 @@ import (
 
 // Options configure a consumer.
 type Options struct {
-	// required. Its client should try a call at most twice, because the coordinator retries too and spreads the retries
+	// API is required. Its client should try a call at most twice, because the coordinator retries too and spreads the
+	// retries
 	API   shardreader.API
 	Table leases.Table      // required
 	Gaps  pipeline.GapStore // required

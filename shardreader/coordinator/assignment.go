@@ -125,7 +125,8 @@ const (
 type startState struct {
 	gotPage         bool // a page was received, with records or not
 	positionRefused bool // the stream refused the start position: reading begins at the oldest record left
-	// the start time cannot be the position: the stream refused it, or may have dropped records of that time
+	// timeUnusable is the start time cannot be the position: the stream refused it, or may have dropped records of that
+	// time
 	timeUnusable bool
 	atLatest     bool // reading began at LATEST: no record is dropped as too old
 	reached      bool // a page had a record of the start time or later
@@ -135,7 +136,7 @@ type startState struct {
 type emptyPages struct {
 	count       int
 	afterRecord bool // a record was read before the empty pages
-	// when the requests of the last endPages empty pages were sent, the oldest first; 0 if there are fewer
+	// sent has the times at which the last endPages empty pages were requested, the oldest first; 0 if there are fewer
 	sent [endPages]time.Duration
 }
 

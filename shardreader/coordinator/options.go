@@ -15,16 +15,16 @@ type Options struct {
 	OnGap   Policy   // Default: Stop
 
 	Lease time.Duration // how long a consumer may be without a heartbeat before others take its leases. Default: 6s
-	// how long a lease must be unchanged before it is taken from an owner without heartbeats (another application).
-	// Default: 30s
+	// Takeover is how long a lease must be unchanged before it is taken from an owner without heartbeats (another
+	// application). Default: 30s
 	Takeover time.Duration
-	// how long a requested lease may drain; then it is handed over at its durable position. Default: 30s
+	// Handover is how long a requested lease may drain; then it is handed over at its durable position. Default: 30s
 	Handover  time.Duration
 	Retention time.Duration // how long the stream keeps a record. Default: 24h
 
 	Checkpoint time.Duration // time between two checkpoints of a shard. Default: 1s
 	ReadEvery  time.Duration // time between two reads of the lease table; longer with many leases. Default: 500ms
-	// time between two full listings of a stream; one consumer of the fleet makes them. Default: 5m
+	// SyncEvery is the time between two full listings of a stream; one consumer of the fleet makes them. Default: 5m
 	SyncEvery time.Duration
 
 	// Idle requests [AtEnd]. AtEnd comes once this consumer read nothing for this long, and the fleet has read and
@@ -34,7 +34,8 @@ type Options struct {
 	MaxIdle       time.Duration // longest pause between two polls of an idle shard. Default: 5s
 	CallsPerMonth int64         // budget of GetRecords calls of the whole fleet, in 30 days. Default (0): none
 	MaxCalls      int           // most calls of GetShardIterator and GetRecords in flight. Default: 64
-	// most bytes of pages that the pipeline has not taken; pages of paused shards do not count. Default: 64 MiB
+	// Prefetch is the most bytes of pages that the pipeline has not taken; pages of paused shards do not count.
+	// Default: 64 MiB
 	Prefetch     int64
 	DescribeRate float64 // most DescribeStream calls a second of the whole fleet. Default: 8; the service allows 10
 

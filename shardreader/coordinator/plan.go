@@ -11,10 +11,11 @@ import (
 // plan holds the changes that leaseSync makes after a listing of a stream.
 type plan struct {
 	create []leases.Lease // missing leases of shards before which no records are lost
-	// shards without a lease, whose sequence numbers are not above those of their parents
+	// belowParent are the shards without a lease, whose sequence numbers are not above those of their parents
 	belowParent []shardreader.Shard
 	unknownGap  []leases.Lease // missing leases of shards before which records may be lost
-	// shards without a lease that have a descendant with a lease: they may not have been read to their ends
+	// unreadAncestors are the shards without a lease that have a descendant with a lease: they may not have been read
+	// to their ends
 	unreadAncestors []shardreader.Shard
 	remove          []*row // ended leases that are no longer needed
 	drained         bool   // every shard of the stream was read to its end, and no more will come
@@ -79,7 +80,7 @@ type planner struct {
 	start            Start
 	ancestors        map[string]bool // shards that have a descendant with a lease
 	ancestorsOfMoved map[string]bool // shards that have a descendant whose lease moved on
-	// a lease that has not ended belongs to an unlisted shard, whose descendants may be unknown
+	// unendedUnlisted: a lease that has not ended belongs to an unlisted shard, whose descendants may be unknown
 	unendedUnlisted bool
 	plan            plan
 }

@@ -40,7 +40,7 @@ type Lease struct {
 	From  time.Time `json:"from,omitzero"`
 	Time  time.Time `json:"time,omitzero"`
 
-	// id of the consumer that requests the lease from its owner; own, stored as "wanted"
+	// RequestedBy is the id of the consumer that requests the lease from its owner; own, stored as "wanted"
 	RequestedBy string `json:"wanted,omitempty"`
 	// Member.Name of the consumer that should read the shard, even if it has more leases than others; own
 	Pinned string `json:"pinned,omitempty"`

@@ -11,7 +11,7 @@ import (
 // it. The tags are the JSON of leases/file, which writes the maps itself.
 type Member struct {
 	Worker string `json:"worker"` // consumer id, unique to the process
-	// name that stays the same over restarts; Lease.Pinned refers to it. Default: Worker
+	// Name stays the same over restarts; Lease.Pinned refers to it. Default: Worker
 	Name      string `json:"name,omitempty"`
 	Heartbeat int64  `json:"beat"` // number of the heartbeat; rises by 1 with each
 

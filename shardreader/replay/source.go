@@ -19,14 +19,14 @@ const Partition = "replay"
 
 // Options configure a Source.
 type Options struct {
-	// required: files, folders (recursively, in the order of names) and "-" for standard input
+	// Paths are required: files, folders (recursively, in the order of names) and "-" for standard input
 	Paths   []string
 	Stdin   io.Reader             // standard input. Default: os.Stdin
 	Decoder record.DecoderOptions // options of the decoder
-	// position at which an earlier replay of the same paths ended. Default: the start
+	// From is the position at which an earlier replay of the same paths ended. Default: the start
 	From       pipeline.Position
 	BlockBytes int // size of the blocks into which files are split. Default: 1 MiB
-	// called for each file of a folder that has no stream records. Default: not called
+	// Skipped is called for each file of a folder that has no stream records. Default: not called
 	Skipped func(path string, why error)
 }
 

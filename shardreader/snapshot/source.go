@@ -32,9 +32,10 @@ type SourceOptions struct {
 	Owner     string    // required: id of this process. No other process may ever use the same id
 
 	Concurrency int // number of parts that are read concurrently. Default: 4
-	// a claim that is not renewed for this time is taken over. All processes must have the same time. Default: 30s
+	// ClaimTime is the time after which a claim that is not renewed is taken over. All processes must have the same time.
+	// Default: 30s
 	ClaimTime time.Duration
-	// blocks until the next page of a part may be read; called concurrently. Default: nothing blocks
+	// Throttle blocks until the next page of a part may be read; called concurrently. Default: nothing blocks
 	Throttle func(ctx context.Context)
 	Logger   *slog.Logger // Default: discards
 }

@@ -55,7 +55,8 @@ type Options struct {
 	Key      *template.Template
 	RawNames bool // values in Key are not escaped: they keep # and /. An error with Log
 
-	// folder of a Log object, after Prefix: "dt={@time|date:2006-01-02}"; an error with PerItem. Default: none
+	// Partition is the folder of a Log object, after Prefix: "dt={@time|date:2006-01-02}"; an error with PerItem.
+	// Default: none
 	Partition *template.Template
 	Roll      Roll          // size and age at which a Log object is full; see Sink.Batch
 	Columns   []Column      // columns of Parquet objects; an error with other formats. Default: none
@@ -86,8 +87,8 @@ const (
 // time. The finished object is in memory, compressed, and is sent in parts.
 type Roll struct {
 	Bytes int64 // raw bytes of its records. Default: 8 MiB
-	// longest time that a change waits for others; a Live pipeline should set it. Default: until the object is full or the
-	// source ends
+	// Age is the longest time that a change waits for others; a Live pipeline should set it. Default: until the object
+	// is full or the source ends
 	Age time.Duration
 }
 

@@ -231,7 +231,7 @@ func resolveTypes(
 	return k, nil
 }
 
-// db opens the state table.
+// stateDB opens the state table.
 func (b *Bundle) stateDB(ctx context.Context, cfg *config.Config) (*statedynamo.DB, error) {
 	return openstores.Open(b.opened, fmt.Sprintf("state %s of %s", cfg.State.Table.Name, cfg.Name),
 		func() (*statedynamo.DB, error) {

@@ -273,7 +273,7 @@ func (w *writer) state() {
 	}
 }
 
-// rows is the beginning of the partition keys of the pipeline's rows in the state table, up to the #.
+// rowPrefix returns the beginning of the partition keys of the pipeline's rows in the state table, up to the #.
 func (w *writer) rowPrefix() string {
 	return cmp.Or(w.o.Pipeline, string(item.AppendEscaped(nil, w.cfg.Name)))
 }

@@ -302,7 +302,7 @@ func (r *run) failExhausted(w *window) {
 	}
 }
 
-// fails notes that a letter stays. This redrive does not try it again.
+// failLetter notes that a letter stays. This redrive does not try it again.
 func (r *run) failLetter(ref *letterRef, why Failure) {
 	ref.state = failed
 	r.failed[ref.id] = true

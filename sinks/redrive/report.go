@@ -9,7 +9,7 @@ import (
 // Report is the result of a redrive.
 type Report struct {
 	Sinks map[string]SinkReport `json:"sinks"`
-	// letters that can be decoded now: each became one letter for each sink
+	// Decoded counts the letters that can be decoded now: each became one letter for each sink
 	Decoded     int       `json:"decoded"`
 	Undecodable int       `json:"undecodable"` // letters that still cannot be decoded
 	Moved       int       `json:"moved"`       // letters that Options.To took over

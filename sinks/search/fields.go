@@ -17,8 +17,8 @@ type Fields struct {
 	Include []string          // attributes that are taken. Default: all
 	Exclude []string          // attributes that are left out of those. Default: none
 	Rename  map[string]string // path -> name of the field in the same map. Default: the attribute's name
-	// attributes whose scalars, also those inside, are replaced by the hash of their text, see Options.HMACKey. Default:
-	// none
+	// Hash are the attributes whose scalars, also those inside, are replaced by the hash of their text, see
+	// Options.HMACKey. Default: none
 	Hash    []string
 	Numbers map[string]Number // path -> form of the numbers of the attribute, also of those inside. Default: NumberExact
 }

@@ -21,6 +21,7 @@ type StoredDocument struct {
 	Tombstone bool            // the document is deleted, and older changes of it are refused
 	Version   record.Version  // version of the change that wrote it
 	Doc       json.RawMessage // the document with _tw; nil for a tombstone of a store that keeps no document for it
-	// search data that the store derives from the document and that does not match the document; "" if there is none
+	// Derived is search data that the store derives from the document and that does not match the document; "" if there
+	// is none
 	Derived string
 }

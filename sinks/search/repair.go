@@ -26,9 +26,9 @@ type Repairer interface {
 
 // DocumentRepair replaces what is stored at the id of a document.
 type DocumentRepair struct {
-	// the stored document, as [Inspector] or [Lister] read it; the zero StoredDocument: nothing is stored
+	// Was is the stored document, as [Inspector] or [Lister] read it; the zero StoredDocument: nothing is stored
 	Was StoredDocument
-	// the document or the tombstone to store. Its version counts only if nothing with a version is stored
+	// Now is the document or the tombstone to store. Its version counts only if nothing with a version is stored
 	Now Mutation
 }
 

@@ -45,7 +45,7 @@ type Options struct {
 	// ID of the birth of the sink's output, written into every document as _tw.birth. Default: none
 	Birth string
 	Store Store // required
-	// required: name of the index; if the name depends on the item, a change may move the document
+	// Index is required: the name of the index; if the name depends on the item, a change may move the document
 	Index  *template.Template
 	When   pipeline.ItemCondition // selects the items that have a document. Default: all
 	Fields Fields

@@ -42,14 +42,16 @@ type Mutation struct {
 	Birth string // birth of the sink's output; a stored document of another birth is a fatal error
 	Index string // lower case, checked by CheckIndex
 	ID    string // at most 512 bytes; see DocumentID and Options.HashID
-	// routing of the document, which never changes, since it depends on the item's key alone; "" routes by the id
+	// Routing is the routing of the document, which never changes, since it depends on the item's key alone; "" routes
+	// by the id
 	Routing string
 	Version record.Version
-	// creation time of the change, to the second; zero if unknown; for a backfill a time before all changes of the stream
+	// Time is the creation time of the change, to the second; zero if unknown; for a backfill a time before all changes
+	// of the stream
 	Time      time.Time
 	Tombstone bool // the item no longer has a document in this index; readers never see Doc
-	// only with Tombstone: the change has no document, because it could not be made; a mutation of the same version that
-	// is not void may replace it
+	// Void is set only with a Tombstone: the change has no document, because it could not be made; a mutation of the same
+	// version that is not void may replace it
 	Void bool
 	Doc  []byte // plain JSON object with _tw; for a tombstone only _tw
 	Why  Why

@@ -19,9 +19,9 @@ type Repairs struct {
 	Report  string                 `json:"report"` // path of the repaired report
 	DryRun  bool                   `json:"dry_run,omitempty"`
 	Results map[audit.Result]int64 `json:"results"`
-	// findings that were held, busy or skipped: a repair leaves them alone
+	// NotRepaired counts the findings that were held, busy or skipped: a repair leaves them alone
 	NotRepaired int64 `json:"not_repaired"`
-	// the audit of the report did not end: there may be more differences
+	// Unfinished is true if the audit of the report did not end: there may be more differences
 	Unfinished bool `json:"unfinished,omitempty"`
 }
 

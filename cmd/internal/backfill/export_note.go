@@ -19,7 +19,7 @@ type exportNote struct {
 	Time      time.Time `json:"time"` // the export shows the table at this time
 	Narrowing string    `json:"narrowing,omitempty"`
 	ARN       string    `json:"arn,omitempty"` // "" until it is requested
-	// the request was refused or the export failed: the next note replaces this one
+	// Failed is true if the request was refused or the export failed: the next note replaces this one
 	Failed bool `json:"failed,omitempty"`
 	Try    int  `json:"try,omitempty"` // number of notes before this one
 }

@@ -170,7 +170,7 @@ type result struct {
 	Run   string   `json:"run"`
 	Sinks []string `json:"sinks"`
 	Stage string   `json:"stage"`
-	// with --local: the stream still has to bring the changes since this time
+	// Since is set with --local: the stream still has to bring the changes since this time
 	Since   *time.Time      `json:"since,omitempty"`
 	Summary *replay.Summary `json:"summary,omitempty"` // summary of this process; absent if it read nothing
 	Assumed string          `json:"assumed,omitempty"` // the unproved assumption: the lag of a Lambda function

@@ -61,9 +61,8 @@ var errNothingToFill = errors.New("every view, aggregate and search index is fil
 // Without names it returns the first of these that exists:
 //
 //   - the sinks of a run that was stored, also those that are live already: it goes on;
-//   - the sinks that wait or are being filled; beside those of a first start, of which a process that was killed began
-//     to
-//     store the stages, all that were never filled;
+//   - the sinks that wait or are being filled; beside those of a first start, of which a process that was killed
+//     began to store the stages, all that were never filled;
 //   - all that were never filled.
 func selectSinks(all []config.Sink, births []state.Birth, stored []state.Backfill, names []string) (*selection, error) {
 	known := make(map[string]state.Birth)

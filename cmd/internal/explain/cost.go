@@ -69,9 +69,9 @@ type sinkCost struct {
 	Most       float64 `json:"most_write_units"` // write units of the most expensive change
 	Dollars    float64 `json:"dollars"`          // at the list prices of us-east-1, on demand
 
-	// absent if the kind of tombstones makes no difference
+	// OtherTombstones is absent if the kind of tombstones makes no difference
 	OtherTombstones float64 `json:"write_units_with_other_tombstones,omitempty"`
-	// changes of the file that would cost less
+	// Advice are the changes of the file that would cost less
 	Advice []string `json:"advice,omitempty"`
 
 	inPlace bool        // its tombstones are in place

@@ -31,7 +31,7 @@ type Function struct {
 	// iteratorAgeSpan, in seconds. It is absent if there was no batch, or if it could not be read.
 	IteratorAge *float64 `json:"iterator_age_seconds,omitempty"`
 
-	// time until a record as old as IteratorAge is lost; absent without IteratorAge, or for Kinesis
+	// LossIn is the time until a record as old as IteratorAge is lost; absent without IteratorAge, or for Kinesis
 	LossIn *float64 `json:"seconds_until_loss,omitempty"`
 
 	unread bool // the mappings could not be read

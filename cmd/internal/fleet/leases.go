@@ -294,7 +294,7 @@ type leaseJSON struct {
 	Wanted     string     `json:"wanted,omitempty"`
 	Pinned     string     `json:"pinned,omitempty"`
 	Stopped    string     `json:"stopped,omitempty"` // reason why the reading of the shard is stopped
-	// reason why the row cannot be read; then all other fields except shard are empty
+	// Broken is the reason why the row cannot be read; then all other fields except shard are empty
 	Broken string `json:"broken,omitempty"`
 }
 

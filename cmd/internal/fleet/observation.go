@@ -15,7 +15,7 @@ type Observation struct {
 	Source   string    // flags that name the source of a backfill, for hints: --scan
 	At       time.Time // by the clock of this machine; ages are relative to it
 	Leases   leases.Snapshot
-	// by consumer id: time for which it was watched without a new heartbeat, at least one lease time
+	// Silent has, by consumer id, for how long it was watched without a new heartbeat: at least one lease time
 	Silent    map[string]time.Duration
 	Streams   []Stream
 	Gaps      []state.NotedGap
@@ -47,7 +47,7 @@ type Letters struct {
 	Sinks map[string]int `json:"sinks"`          // letters by sink; "" has those of records that could not be decoded
 	Keys  map[string]int `json:"quarantined"`    // keys by sink
 	More  bool           `json:"more,omitempty"` // there are more than the counted ones
-	// approximate number of messages in the queue, of all pipelines that use it; they are not in Sinks
+	// Queued is the approximate number of messages in the queue, of all pipelines that use it; they are not in Sinks
 	Queued  int    `json:"queued,omitempty"`
 	Unknown string `json:"unknown,omitempty"` // reason why some or all could not be counted
 	Failed  bool   `json:"failed,omitempty"`  // the count failed; false: such letters are never counted

@@ -33,7 +33,7 @@ type sharedStores struct {
 	note    func(context.Context, record.Gap) error // nil if gaps are only read
 
 	state func(ctx context.Context, do func(keptState) error) error // nil if the file names no state
-	// existing stores of sinks; nil if leases are in a file, or if the command does not read them
+	// stores are the existing stores of sinks; nil if leases are in a file, or if the command does not read them
 	stores sinks.Stores
 
 	silent time.Duration // a consumer without a new heartbeat for this long is silent

@@ -16,15 +16,15 @@ type Process struct {
 	CallsAMonth float64        `json:"calls_a_month"`
 	Shards      []ProcessShard `json:"reads"`
 
-	// shards that are paused or whose checkpoint waits, the oldest reason first
+	// HeldBack are the shards that are paused or whose checkpoint waits, the oldest reason first
 	HeldBack []state.HeldBackShard `json:"held_back"`
 
 	ReadRate *float64 `json:"records_a_second,omitempty"` // absent: not measured yet
-	// age of the oldest record that is not durable in all sinks; absent if unknown
+	// Lag is the age of the oldest record that is not durable in all sinks; absent if unknown
 	Lag    *float64        `json:"lag_seconds,omitempty"`
 	Ledger pipeline.Ledger `json:"ledger"`
 
-	// approximate time of the last dead letter; absent if there was none
+	// LastLetter is the approximate time of the last dead letter; absent if there was none
 	LastLetter *time.Time `json:"last_dead_letter,omitempty"`
 
 	Sinks []ProcessSink `json:"sinks"` // in the order of the file
@@ -42,7 +42,7 @@ type ProcessShard struct {
 	Failures   int        `json:"failures,omitempty"`      // failed calls in a row
 	Failing    *time.Time `json:"failing_since,omitempty"` // time of the first failed call
 	Error      string     `json:"error,omitempty"`         // error of the last failed call
-	// reading is paused, because the sinks have the maximum of pending records
+	// Full is true if reading is paused, because the sinks have the maximum of pending records
 	Full     bool   `json:"full,omitempty"`
 	Draining bool   `json:"draining,omitempty"`
 	Stopped  string `json:"stopped,omitempty"` // reason why its reading is stopped
@@ -53,7 +53,7 @@ type ProcessSink struct {
 	Sink    string   `json:"sink"`
 	Rate    *float64 `json:"written_a_second,omitempty"` // absent: not measured yet
 	Pending int64    `json:"pending"`
-	// creation time of the oldest failed change that waits; absent if there is none, or if it is unknown
+	// Oldest is the creation time of the oldest failed change that waits; absent if there is none, or if it is unknown
 	Oldest  *time.Time `json:"oldest_waiting,omitempty"`
 	Failing *time.Time `json:"failing_since,omitempty"`
 	Error   string     `json:"error,omitempty"`   // redacted text of the last failure

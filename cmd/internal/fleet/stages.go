@@ -16,7 +16,7 @@ type PendingSink struct {
 	Run   string     `json:"run,omitempty"`
 	Floor *time.Time `json:"floor,omitempty"` // changes made before it are not written by the stream
 
-	// start of the backfill; this and the following fields are absent if unknown
+	// Started is the start of the backfill; this and the following fields are absent if unknown
 	Started   *time.Time `json:"started,omitempty"`
 	Parts     int        `json:"parts,omitempty"`          // number of parts that the backfill reads
 	PartsDone *int       `json:"parts_done,omitempty"`     // number of parts that are written

@@ -30,7 +30,8 @@ type Job struct {
 	Store  state.Gaps
 	Gaps   []state.NotedGap // the gaps, as read from Store
 	Births state.Births     // nil if LeftOut is empty
-	// births of outputs whose sinks were left out, as read from Births; an audit of everything repairs them
+	// LeftOut are the births of outputs whose sinks were left out, as read from Births; an audit of everything repairs
+	// them
 	LeftOut []state.Birth
 	Audit   *auditor.Job
 	Exports []string // incremental exports with the items to compare. Default: everything is audited

@@ -43,7 +43,7 @@ var writePrice, readPrice = awscost.DynamoDBUnits()
 
 // cost is the cost of filling the sinks that are new or wait.
 type cost struct {
-	// reason why the cost is unknown, with what to do; then the sinks are absent
+	// Unknown is the reason why the cost is unknown, with what to do; then the sinks are absent
 	Unknown string     `json:"unknown,omitempty"`
 	Sampled int64      `json:"sampled_items"`
 	Items   int64      `json:"items"` // of the table

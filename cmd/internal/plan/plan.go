@@ -106,7 +106,7 @@ type sinkPlan struct {
 	Todo     string        `json:"to_do,omitempty"`   // what to do
 	Command  string        `json:"command,omitempty"` // the command to run
 	Note     string        `json:"note,omitempty"`    // information that needs no action
-	// removed sinks whose rows or documents are in the target of this one
+	// LeftThere are the removed sinks whose rows or documents are in the target of this one
 	LeftThere   []string `json:"left_there,omitempty"`
 	Underivable []string `json:"not_derivable,omitempty"`
 

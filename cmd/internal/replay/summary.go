@@ -21,14 +21,14 @@ type Summary struct {
 	Pipeline string  `json:"pipeline"`
 	Records  int64   `json:"records"`
 	Seconds  float64 `json:"seconds"`
-	// only for a run that never waits for new records
+	// RecordsPerSecond is only set for a run that never waits for new records
 	RecordsPerSecond float64         `json:"records_per_second,omitempty"`
 	Interrupted      bool            `json:"interrupted"`
 	Ledger           pipeline.Ledger `json:"ledger"`
 	Balanced         bool            `json:"balanced"`
-	// changes that the filters keep and whose item belongs to no entity
+	// NoEntity counts the changes that the filters keep and whose item belongs to no entity
 	NoEntity int64 `json:"no_entity,omitempty"`
-	// the command that lists the dead letters; "": there are none
+	// DeadLetters is the command that lists the dead letters; "": there are none
 	DeadLetters string       `json:"dead_letters,omitempty"`
 	Redrive     string       `json:"redrive,omitempty"` // the command that delivers the dead letters
 	Errors      []string     `json:"errors,omitempty"`  // errors of broken input files

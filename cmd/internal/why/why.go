@@ -55,7 +55,7 @@ type Comparison struct {
 type Sink struct {
 	Name string `json:"sink"`
 	Kind string `json:"kind"` // view, aggregate, search, archive, notify or custom
-	// reason why the sink was not compared, or the part that was not; "": all was compared
+	// Note is the reason why the sink was not compared, or the part that was not; "": all was compared
 	Note             string     `json:"says,omitempty"`
 	QuarantinedSince *time.Time `json:"quarantined_since,omitempty"` // nil: the item's key is not quarantined
 	Findings         []Finding  `json:"places,omitempty"`

@@ -23,7 +23,7 @@ type Options struct {
 	Table    string // name of the lease table. Required.
 	State    string // name of the state table. Required.
 	Pipeline string // name of the pipeline that the members belong to. Required.
-	// new rows in a table without leases name their stream. Default: all leases belong to one stream
+	// Streams: new rows in a table without leases name their stream. Default: all leases belong to one stream
 	Streams bool
 	Timeout time.Duration // timeout of one call. Default: 2s
 	Keep    time.Duration // TTL of members' rows after the last heartbeat. Default: 7 days

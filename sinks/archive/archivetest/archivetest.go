@@ -20,7 +20,7 @@ import (
 
 // Store is a store under test.
 type Store struct {
-	// opens the store of a folder, which may have content of an earlier Open; it is an archive.Replacer
+	// Open opens the store of a folder, which may have content of an earlier Open; it is an archive.Replacer
 	Open   func(dir string) (archive.Lister, error)
 	Checks int // see sinktest.Suite.Checks
 

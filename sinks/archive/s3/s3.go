@@ -43,7 +43,8 @@ type Options struct {
 	StorageClass string // storage class of the objects. Default: the server's, STANDARD
 	KMSKey       string // id or ARN of the key that encrypts the objects. Default: the bucket's encryption
 
-	// size of the parts of larger objects; at least 5 MiB; raised if there would be over 10,000 parts. Default: 16 MiB
+	// PartBytes is the size of the parts of larger objects; at least 5 MiB; raised if there would be over 10,000 parts.
+	// Default: 16 MiB
 	PartBytes int64
 	Parallel  int           // number of concurrent parts of an object. Default: 4
 	Stalled   time.Duration // time without a byte after which a read opens a new connection. Default: 30s

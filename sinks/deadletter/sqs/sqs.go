@@ -50,7 +50,7 @@ type Options struct {
 	Large deadletter.Store
 
 	MaxBytes int // largest size of a call's messages. Default: the queue's setting
-	// time until the messages of a process that died are visible to others. Default: 10m; at most 12h
+	// Visibility is the time until the messages of a process that died are visible to others. Default: 10m; at most 12h
 	Visibility time.Duration
 	Poll       time.Duration // longest wait of a receive; at most 20s, in whole seconds. Default: 1s
 	Logger     *slog.Logger  // logs that Read has to wait. Default: discards

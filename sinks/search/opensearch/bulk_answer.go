@@ -2,7 +2,7 @@ package opensearch
 
 import "github.com/tablewake/tablewake/pipeline/jsoncursor"
 
-// item is the result of one document of a bulk request; it is valid during a call.
+// bulkItem is the result of one document of a bulk request. It is valid during a call.
 type bulkItem struct {
 	failure
 	noop bool // the script did not change the document

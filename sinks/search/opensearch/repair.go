@@ -16,12 +16,10 @@ var _ search.Repairer = (*Store)(nil)
 // unchanged. A missing document is created, and a stored one is replaced, in one of two ways:
 //
 //   - In mode exact it must have the sequence number that was read, which identifies one write. So of several writers
-//     one
-//     is first, and the others are lost.
+//     one is first, and the others are lost.
 //   - In mode fast it keeps its external version, the second of its change, which OpenSearch does not allow together
-//     with
-//     a sequence number. A write of a later second is not replaced. A write of the same second that arrives between the
-//     read and the write is: within one second the mode promises no order.
+//     with a sequence number. A write of a later second is not replaced. A write of the same second that arrives
+//     between the read and the write is: within one second the mode promises no order.
 func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair) ([]search.Result, error) {
 	b := &bulk{store: s, ms: make([]search.Mutation, len(ds)), rs: make([]search.Result, len(ds)),
 		alone: new(unfitMutation)}
