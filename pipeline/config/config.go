@@ -21,12 +21,12 @@ type Config struct {
 	File   string // name given to Parse
 	_      int    `key:"version,required" form:"1" max:"1" doc:"Version of the file's format."`
 	Name   string `key:"name,required" form:"NAME" is:"name" doc:"Name of the pipeline: keeps leases, state and fingerprints apart, and names its own writes."`
-	Source Source `key:"source,required" form:"{table: NAME}" doc:"The table whose changes are carried."`
+	Source Source `key:"source,required" form:"{table: NAME}" doc:"The table whose changes the pipeline reads."`
 	// nil if none are declared
 	Attributes  map[string]item.Kind `key:"attributes" words:"S,N,B,BOOL,NULL,M,L,SS,NS,BS" doc:"Types of top-level attributes: makes a typo or a type error in an expression an error when the file is loaded, and a typo elsewhere a warning. An N is a double in a search index that is made, unless its mapping says otherwise."`
 	Entities    []Entity             `key:"entities" form:"{NAME: {key: {PK: 'NAME#{Id}'}}}" doc:"Kinds of items, by name: patterns of their keys, and what these bind."`
 	Connections []Connection         `key:"connections" doc:"Servers that sinks write to; secrets by ${ENV} or by reference."`
-	Leases      *Leases              `key:"leases" doc:"Where consumers agree on who reads which shard, and keep how far they came."`
+	Leases      *Leases              `key:"leases" doc:"Where consumers agree on who reads which shard, and store their checkpoints."`
 	State       *State               `key:"state" doc:"What sinks remember of items."`
 	HMACKey     string               `key:"hmac_key" is:"secret" doc:"Secret behind masked values, hashed fields and hashed ids; 16 bytes at least."`
 	// empty without HMACKey
@@ -35,7 +35,7 @@ type Config struct {
 	Detectors []Detector     `key:"detect" form:"{NAME: {op: [INSERT]}}" doc:"Events to raise, by name."`
 	// at least one
 	Sinks       []Sink       `key:"sinks,required" form:"{NAME: {view: {table: NAME, key: {PK: '{@key}'}}}}" doc:"Where changes go, by name."`
-	DeadLetters *DeadLetters `key:"dead_letters" doc:"Where what cannot be delivered goes."`
+	DeadLetters *DeadLetters `key:"dead_letters" doc:"Where records and changes go that cannot be decoded or delivered."`
 	Metrics     Metrics      `key:"metrics" words:"emf,otlp,none" doc:"How metrics leave the process. Default: emf on Lambda, else otlp."`
 	Warnings    Problems     // problems that are allowed, but possibly not intended
 	LocalOnly   Problems     // problems that allow runs with embedded stores, but not on real servers
@@ -61,7 +61,7 @@ type Source struct {
 	Tables        []Table  `key:"tables" doc:"Several tables; canonical keys then hold the table's name."`
 	TTLAttribute  string   `key:"ttl_attribute" doc:"Attribute of the table's TTL, epoch seconds."`
 	DynamoDBLocal bool     `key:"emulator" words:"dynamodb-local" yes:"dynamodb-local" doc:"Records come from DynamoDB Local: {} is the empty map."`
-	Start         Start    `key:"start" def:"trim_horizon" doc:"Where a stream is begun that nobody has read before."`
+	Start         Start    `key:"start" def:"trim_horizon" doc:"Where reading begins in a stream that was never read."`
 	OnGap         OnGap    `key:"on_gap" words:"stop,continue,repair" def:"stop" doc:"What becomes of a shard that lost records before they were read, and of the sinks that missed them."`
 	RepairSinks   []string `key:"repair_sinks" is:"name" doc:"Names of the sinks that on_gap: repair repairs. Default: all views, aggregates and search sinks."`
 	Polling       Polling  `key:"polling" doc:"How often shards are read."`
@@ -184,9 +184,9 @@ type DeadLetters struct {
 	Prefix           string        `key:"prefix" doc:"Prefix of the objects in the bucket."`
 	Queue            string        `key:"queue" doc:"URL of an SQS queue."`
 	Dir              string        `key:"dir" doc:"Local directory."`
-	MaxHold          time.Duration `key:"max_hold" def:"12h" doc:"How long a transient failure blocks its key before it is given up; below 24h."`
-	NoHold           bool          `key:"quarantine" words:"key,none" yes:"none" def:"key" doc:"What is held back behind a letter."`
-	AutoRedrive      bool          `key:"redrive" words:"manual,auto" yes:"auto" def:"manual" doc:"Who brings letters back."`
+	MaxHold          time.Duration `key:"max_hold" def:"12h" doc:"How long a change may fail temporarily before it becomes a dead letter; below 24h."`
+	NoHold           bool          `key:"quarantine" words:"key,none" yes:"none" def:"key" doc:"What waits behind a dead letter: later changes of its key, or nothing."`
+	AutoRedrive      bool          `key:"redrive" words:"manual,auto" yes:"auto" def:"manual" doc:"How dead letters are redriven: by the command, or by the consumer itself."`
 	BlockUndecodable bool          `key:"undecodable" words:"dead_letter,block" yes:"block" def:"dead_letter" doc:"What becomes of a record that cannot be decoded."`
 }
 

@@ -219,7 +219,7 @@ type Detector struct {
 	_    []string        `key:"op" words:"INSERT,MODIFY,REMOVE" doc:"The operation is one of these."`
 	_    item.Path       `key:"attribute" doc:"A value that changes: any way, from, to, or across a threshold."`
 	_    string          `key:"from" is:"scalar" def:"'*'" doc:"Value before; '*' for any."`
-	_    string          `key:"to" is:"scalar" def:"'*'" doc:"Value after; '*' for any. Wanted beside from."`
+	_    string          `key:"to" is:"scalar" def:"'*'" doc:"Value after; '*' for any. Required beside from."`
 	_    decimal.Decimal `key:"below" doc:"The number crossed this downwards."`
 	_    decimal.Decimal `key:"above" doc:"The number crossed this upwards."`
 	_    []item.Pattern  `key:"changed" doc:"Something at one of the paths changed."`

@@ -33,9 +33,9 @@ type Sink struct {
 	Of      []string `key:"of,single,first" is:"entity" below:"view,aggregate,search,archive,notify,custom" doc:"Only items of these entities."`
 	Filters []Filter `key:"filters,apart" ref:"filters" below:"view,aggregate,search,archive,notify,custom" doc:"What to drop before this sink alone."`
 	// nil: every item
-	WhenItem *expr.Item `key:"when" below:"view,aggregate,search" doc:"What the sink is about, in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."`
+	WhenItem *expr.Item `key:"when" below:"view,aggregate,search" doc:"Condition of the sink in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."`
 	// nil: every change
-	WhenChange *expr.Change `key:"when" below:"archive,notify,custom" doc:"What the sink is about, in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."`
+	WhenChange *expr.Change `key:"when" below:"archive,notify,custom" doc:"Condition of the sink in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."`
 	// 0: unlimited
 	Rate float64 `key:"rate,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Deliveries a second. Default: unlimited."`
 	// 0: the pipeline's default
