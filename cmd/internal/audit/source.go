@@ -159,17 +159,14 @@ func (j *job) readRecords(ctx context.Context, paths []string, do func(*record.P
 		export)
 }
 
-// readPages calls do with the decoded pages of r.
+// readPages calls do with the decoded pages of r, also with the records before an error.
 func (j *job) readPages(ctx context.Context, r pipeline.Source, do func(*record.Page) error) error {
 	for page, err := range pipeline.DecodedPages(ctx, r) {
-		if err != nil {
-			return err
-		}
 		for _, e := range page.Errors {
 			j.undecodable(e)
 			j.lost++
 		}
-		if err := do(page); err != nil {
+		if err := cmp.Or(do(page), err); err != nil {
 			return err
 		}
 	}

@@ -143,10 +143,13 @@ func matchNames(got, want value) value {
 	}
 	got.names = slices.Clone(got.names)
 	for _, pattern := range want.names {
+		if !strings.Contains(pattern, "*") {
+			continue
+		}
 		name := regexp.MustCompile("(?s)^" + strings.ReplaceAll(regexp.QuoteMeta(pattern), `\*`, ".*") + "$")
 		matches := func(s string) bool { return !slices.Contains(want.names, s) && name.MatchString(s) }
 		i := slices.IndexFunc(got.names, matches)
-		if i >= 0 && strings.Contains(pattern, "*") && !slices.ContainsFunc(got.names[i+1:], matches) {
+		if i >= 0 && !slices.ContainsFunc(got.names[i+1:], matches) {
 			got.names[i] = pattern
 		}
 	}

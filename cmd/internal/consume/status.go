@@ -39,7 +39,7 @@ func (c *consumerRun) statusWithin(timeout time.Duration) *fleet.Process {
 	got := make(chan *fleet.Process, 1)
 	go func() { // it ends once the consumer answers
 		defer func() { <-c.asking }()
-		got <- c.status(time.Now())
+		got <- c.status(c.source.Status(), c.pipeline.Ledger(), c.pipeline.HeldBack())
 	}()
 	select {
 	case p := <-got:
@@ -49,11 +49,10 @@ func (c *consumerRun) statusWithin(timeout time.Duration) *fleet.Process {
 	}
 }
 
-// status returns the status of this process.
-func (c *consumerRun) status(now time.Time) *fleet.Process {
-	st := c.source.Status()
-	p := newProcess(st, c.pipeline.HeldBack())
-	p.Ledger = c.pipeline.Ledger()
+// status returns the status of this process, from what its parts return.
+func (c *consumerRun) status(st coordinator.Status, ledger pipeline.Ledger, held []pipeline.HeldBack) *fleet.Process {
+	p := newProcess(st, held)
+	p.Ledger = ledger
 	if st.Seen { // before that the consumer has read nothing, and its lag is unknown
 		p.Lag = new(c.source.Lag(st).Seconds())
 	}

@@ -48,7 +48,7 @@ func (c *consumerRun) watch(ctx context.Context) {
 		c.rates.add(now, ledger)
 		if now.After(nextShow) {
 			nextShow = now.Add(c.showEvery())
-			p := progress{c.status(now), c.cfg.Name, now}
+			p := progress{c.status(st, ledger, nil), c.cfg.Name, now}
 			isFailing := func(s fleet.ProcessSink) bool { return s.Failing != nil || s.Blocked > 0 }
 			switch failing := slices.ContainsFunc(p.Sinks, isFailing); {
 			case c.block != nil:
