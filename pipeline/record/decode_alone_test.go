@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// A decoder takes over from the record before, and from a record's other image, what is the same in both. Former
-// content must never show: each record reads as it does alone.
+// A decoder takes equal bytes over from the record before, and from the record's other image. The content of another
+// record must never show: each record is decoded as if it were alone.
 
 // TestDecoderRecordsAlone decodes lines that differ a little from each other.
 func TestDecoderRecordsAlone(t *testing.T) {
@@ -42,13 +42,13 @@ func page(t *rapid.T, event []byte) *record.Page {
 	return page
 }
 
-// edited is line with one thing changed: sound as a rule, broken at times.
+// edited returns line with one change. Most of the results are valid, and some are broken.
 func edited(t *rapid.T, line []byte) []byte {
 	line = slices.Clone(line)
 	from := rapid.IntRange(0, len(line)-1).Draw(t, "from")
 	to := rapid.IntRange(from, min(len(line), from+60)).Draw(t, "to")
 	switch rapid.IntRange(0, 7).Draw(t, "edit") {
-	case 0: // another digit or letter, within a text as a rule
+	case 0: // another digit or letter, most often inside a text
 		for i := from; i < len(line); i++ {
 			if c := line[i]; '0' <= c && c < '9' || 'a' <= c && c < 'z' {
 				line[i]++
@@ -59,7 +59,7 @@ func edited(t *rapid.T, line []byte) []byte {
 		if i := bytes.IndexAny(line[from:], ",:[{"); i >= 0 {
 			line = slices.Insert(line, from+i+1, ' ')
 		}
-	case 2: // a text that is longer
+	case 2: // a longer text
 		if i := bytes.Index(line[from:], []byte(`":"`)); i >= 0 {
 			line = slices.Insert(line, from+i+3, []byte("more")...)
 		}
@@ -69,7 +69,7 @@ func edited(t *rapid.T, line []byte) []byte {
 		line = slices.Insert(line, from, line[from:to]...)
 	case 5:
 		line[from] = rapid.Byte().Filter(func(b byte) bool { return b != '\n' && b != '\r' }).Draw(t, "byte")
-	case 6: // a member that stands twice, or none of it
+	case 6: // a member twice, or a missing member
 		if i := bytes.Index(line[from:], []byte(`,"`)); i >= 0 {
 			if n := bytes.Index(line[from+i+1:], []byte(`,"`)); n >= 0 {
 				member := line[from+i:][:n+1]
@@ -80,8 +80,8 @@ func edited(t *rapid.T, line []byte) []byte {
 	return line
 }
 
-// checkAlone holds lines against each of them alone: read at once, and by a decoder that has
-// read them before.
+// checkAlone compares the decoding of lines with the decoding of each line alone: in one call, and by a decoder that
+// has decoded them before.
 func checkAlone(t rapid.TB, o record.DecoderOptions, lines []byte) {
 	t.Helper()
 	checkLinesAlone(t, func() lineDecoder { return record.NewDecoder(o) }, lines)
@@ -127,7 +127,7 @@ func checkPageAlone(t rapid.TB, newDecoder func() lineDecoder, lines []byte, who
 	}
 }
 
-// unplaced is the text of err; of broken grammar, what is wrong and not where.
+// unplaced returns the text of err without the position of a syntax error.
 func unplaced(err error) string {
 	if broken, ok := errors.AsType[*record.FramingError](err); ok {
 		err = broken.Err
@@ -150,12 +150,12 @@ func readsAlike(t rapid.TB, a, b *record.Change) {
 	}
 }
 
-// beyondImages is what of c is comparable.
+// beyondImages returns the comparable fields of c.
 func beyondImages(c record.Change) any {
 	return [...]any{c.Op, c.EventName, c.Key, c.Version, c.Sequence, c.Time, c.EventID, c.StreamARN, c.Table, c.Region, c.Shard, c.ViewType, c.Identity, c.SizeBytes, c.Index, c.Backfill}
 }
 
-// attributes are the names and values of m as they are indexed.
+// attributes returns the names and values of m, from its index.
 func attributes(m item.Image) []string {
 	if !m.Exists() {
 		return nil
@@ -167,9 +167,9 @@ func attributes(m item.Image) []string {
 	return as
 }
 
-// TestDecoderNamesTwice puts every series of up to four names into an item, and into a map
-// within one, behind one of every order of names: a name that stands twice is found, whatever
-// the item resembles and however the name is spelt.
+// TestDecoderNamesTwice puts every series of up to four names into an item, and into a map inside an item, after an
+// item with every order of names. A repeated name is found, even if the item resembles the one before or the name has
+// escapes.
 func TestDecoderNamesTwice(t *testing.T) {
 	spelt := map[byte]string{'a': "a", 'A': `\u0061`, 'b': "b", 'c': "c"}
 	var series [][]byte
@@ -217,8 +217,8 @@ func TestDecoderNamesTwice(t *testing.T) {
 	}
 }
 
-// TestDecoderMapsAlike changes one byte or word at a time of a map of every scalar, behind maps
-// that are as it was: it reads as it does alone.
+// TestDecoderMapsAlike changes one byte or word at a time in a map with every scalar type, after maps without the
+// change. The map is decoded as if it were alone.
 func TestDecoderMapsAlike(t *testing.T) {
 	rec := func(m []byte) []byte {
 		return fmt.Appendf(nil, `{"eventName":"INSERT","dynamodb":{"Keys":{"k":{"S":"x"}},"SequenceNumber":"1","NewImage":{"l":{"L":[{"M":%s},{"M":{"a":{"S":"y"}}}]}}}}`, m)
@@ -238,8 +238,8 @@ func TestDecoderMapsAlike(t *testing.T) {
 	}
 }
 
-// TestDecoderRegionOfItsStream: a record that names no region has that of its stream, also
-// behind one of a stream in another region.
+// TestDecoderRegionOfItsStream checks that a record without a Region has the Region of its stream, also after a record
+// of another Region.
 func TestDecoderRegionOfItsStream(t *testing.T) {
 	for _, region := range []string{`null`, `""`} {
 		var records [][]byte

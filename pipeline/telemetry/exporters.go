@@ -25,7 +25,7 @@ import (
 // nothing.
 type exporters struct{ Options }
 
-// spans returns the exporter of spans and its destination in words; nil if there is none.
+// spans returns the exporter of spans, and describes its destination for a log; nil if there is none.
 func (e exporters) spans(ctx context.Context) (sdktrace.SpanExporter, string, error) {
 	logged := func(x sdktrace.SpanExporter, err error) (sdktrace.SpanExporter, error) {
 		return loggedSpans{x, &failureLog{log: e.Logger, what: "spans"}}, err
@@ -36,7 +36,7 @@ func (e exporters) spans(ctx context.Context) (sdktrace.SpanExporter, string, er
 		func() (sdktrace.SpanExporter, error) { return logged(otlptracehttp.New(ctx)) })
 }
 
-// metrics returns the reader of metrics and its destination in words; nil if there is none.
+// metrics returns the reader of metrics, and describes its destination for a log; nil if there is none.
 func (e exporters) metrics(ctx context.Context) (flusher, string, error) {
 	x, where, err := e.metricExporter(ctx)
 	if err != nil || x == nil {
@@ -63,8 +63,9 @@ func (e exporters) metricExporter(ctx context.Context) (sdkmetric.Exporter, stri
 		func() (sdkmetric.Exporter, error) { return otlpmetrichttp.New(ctx) })
 }
 
-// exporter returns the exporter of a signal (TRACES, METRICS) that the variables choose, and its destination in words.
-// It is nil if no variable names an endpoint or an exporter. what is the signal in words.
+// exporter returns the exporter of a signal (TRACES, METRICS) that the environment variables choose, and describes its
+// destination for a log. It is nil if no variable names an endpoint or an exporter. what is the name of the signal for
+// people.
 func exporter[X any](
 	e exporters, signal, what string, console, grpc, http func() (X, error),
 ) (x X, where string, err error) {

@@ -18,11 +18,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
-// flaky fails changes at random while it is told to, some temporarily and some permanently.
+// flaky is a sink that fails a share of the changes at random while rate is set. Some failures are temporary, and some
+// are permanent.
 type flaky struct {
 	mu   sync.Mutex
 	rand *rand.Rand
-	rate int // in a hundred
+	rate int // percentage of the changes that fail
 	off  bool
 }
 
@@ -38,9 +39,8 @@ func (f *flaky) fail(*record.Change) error {
 	return errBad
 }
 
-// While a pipeline runs and appends, redrives deliver what it appended. The sink without
-// versions sees each key's changes in order, all of them and each once; in
-// the end no letter and no mark is left.
+// Redrives run beside a pipeline that writes letters. The sink without versions gets all changes of each key in order
+// and once. In the end no letter and no mark is left.
 func TestRun_BesideARunningPipeline(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64().Draw(rt, "seed")
@@ -106,7 +106,7 @@ func TestRun_BesideARunningPipeline(t *testing.T) {
 	})
 }
 
-// slow lets others run between pages.
+// slow returns a source that yields the processor between pages.
 func slow(src pipeline.Source) pipeline.Source {
 	return pipeline.SourceFunc(func(ctx context.Context) (*pipeline.Page, error) {
 		t := time.NewTimer(50 * time.Microsecond)
@@ -116,14 +116,14 @@ func slow(src pipeline.Source) pipeline.Source {
 	})
 }
 
-// errDies ends a process in the midst of a step.
+// errDies ends a process in the middle of a step.
 var errDies = pipeline.Fatal(errors.New("the process dies"))
 
-// mortal dies at a step of a redrive: before it, or after it.
+// mortal is a store whose process dies at a step of a redrive, before the step or after it.
 type mortal struct {
 	*box
 	*marks
-	steps int // until it dies
+	steps int // steps before the death
 	after bool
 }
 
@@ -153,8 +153,8 @@ func (m *mortal) Hold(ctx context.Context, sink string, keys []item.Key) error {
 	return m.step(func() error { return m.marks.Hold(ctx, sink, keys) })
 }
 
-// A redrive that dies at any step is started again and loses nothing; what it repeats
-// comes before what it had not delivered yet.
+// A redrive that dies at any step is started again. It loses nothing, and delivers what it repeats before it delivers
+// the rest.
 func TestRun_DiesAtAnyStep(t *testing.T) {
 	for steps := 1; steps <= 12; steps++ {
 		for _, after := range []bool{false, true} {

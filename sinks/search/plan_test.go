@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// record is a change of the item PK=p1, SK=x. old and new are the rest of its
-// images in DynamoDB JSON, "" for none.
+// changeOf returns a change of the item PK=p1, SK=x. old and new are the other attributes of its images in DynamoDB
+// JSON; "" for no image.
 func changeOf(t *testing.T, op, old, new string) *record.Change {
 	t.Helper()
 	const keys = `"PK":{"S":"p1"},"SK":{"S":"x"}`
@@ -60,7 +60,7 @@ func parse(t *testing.T, src string) *template.Template {
 	return tmpl
 }
 
-// ofType takes items of the Type.
+// ofType returns a condition that selects the items of a Type.
 func ofType(kind string) pipeline.ItemConditionFunc {
 	return func(image item.Image) (bool, error) {
 		v, _ := image.Get("Type")
@@ -85,14 +85,14 @@ func newSink(t *testing.T, o search.Options) *search.Sink {
 	return s
 }
 
-// answers is a store that returns the given answers.
+// answers is a store that returns prepared results.
 type answers struct {
 	results []search.Result
 	err     error
 }
 
 func (a answers) Apply(_ context.Context, ms []search.Mutation) ([]search.Result, error) {
-	if len(ms) > 0 && ms[0].Void { // in place of the refused one
+	if len(ms) > 0 && ms[0].Void { // it replaces the refused mutation
 		return make([]search.Result, len(ms)), nil
 	}
 	return a.results, a.err
@@ -104,7 +104,7 @@ func TestPlan(t *testing.T) {
 	for _, test := range []struct {
 		name         string
 		op, old, new string
-		want         string // ops, or the reason why there are none
+		want         string // the ops, or the reason why the plan has none
 	}{
 		{"insert", "INSERT", "", product, put + " (enter, 0 bytes)"},
 		{"insert of another", "INSERT", "", order, "when"},
@@ -133,7 +133,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// told is what was planned, without the sizes of documents.
+// told describes what was planned, without the sizes of documents.
 func told(d *pipeline.Delivery) string {
 	if d.Outcome == pipeline.NoEffect {
 		return d.Reason
@@ -149,7 +149,7 @@ func told(d *pipeline.Delivery) string {
 	return strings.Join(ops, "; ")
 }
 
-// An item that moves between indexes leaves no copy behind.
+// No document is left in the old index after an item moves to another one.
 func TestPlanOfMoves(t *testing.T) {
 	tenant := func(name string) string { return `"Tenant":{"S":"` + name + `"}` }
 	for _, test := range []struct{ op, old, new, want string }{
@@ -171,7 +171,7 @@ func TestPlanOfMoves(t *testing.T) {
 	}
 }
 
-// A former item that cannot be judged may have a document: the current item corrects it.
+// If the old image cannot be evaluated, it may have a document. The plan of the new image removes or replaces it.
 func TestPlanBehindWhatCouldNotBeJudged(t *testing.T) {
 	const bad = `"Type":{"BOOL":true}`
 	for _, test := range []struct{ op, new, want string }{
@@ -241,8 +241,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// Fact 23: a bulk write fails per item. Each change has the outcome of its own mutations, and only the failed one comes
-// again.
+// Fact 23: a bulk request fails per document. Each change has the outcome of its own mutations, and only the failed
+// change is retried.
 func TestFact23_OutcomesPerChange(t *testing.T) {
 	s := func(a answers) *search.Sink {
 		return newSink(t, search.Options{Index: parse(t, "docs-{Tenant}"), Store: a})
@@ -252,7 +252,7 @@ func TestFact23_OutcomesPerChange(t *testing.T) {
 	failure := errors.New("refused")
 	written, superseded, coalesced := search.Result{}, search.Result{Outcome: pipeline.Superseded}, search.Result{Outcome: pipeline.Coalesced}
 	for _, test := range []struct {
-		results []search.Result // of the move's two, then of the other
+		results []search.Result // the results of the two mutations of the move, then of the other change
 		want    string
 	}{
 		{[]search.Result{written, written, written}, "written written <nil>"},
@@ -285,8 +285,8 @@ func TestFact23_OutcomesPerChange(t *testing.T) {
 	}
 }
 
-// A store that orders changes by time sees what a backfill reads before every change of the stream, in the order of the
-// layers: the last write of an item in an export may be of the second of a change after it.
+// In a store that orders changes by time, the items of a backfill are older than every change of the stream, and are
+// ordered by layer. The last write of an item in an export can be of the same second as a change after the export.
 func TestTimeOfABackfill(t *testing.T) {
 	s := newSink(t, search.Options{Index: parse(t, "docs")})
 	planned := func(c *record.Change) int64 {

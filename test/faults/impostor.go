@@ -15,20 +15,20 @@ import (
 	"testing/iotest"
 )
 
-// Answer is an answer of a broken proxy, gateway or load balancer in place of the server's own.
+// Answer is a wrong answer that a broken proxy, gateway or load balancer gives instead of the server.
 type Answer struct {
 	Name   string
 	Status int
 	Type   string // Content-Type
 	Body   string
-	Done   bool // the server did what it was asked to: the answer says nothing to the contrary
-	Cut    bool // the server's own answer, of which half arrives
+	Done   bool // the server handles the request, because a successful status without content may be its own answer
+	Cut    bool // half of the server's own answer arrives
 }
 
 const page = "<html><body><h1>hello</h1></body></html>"
 
-// Answers are those that no client may trust. A successful status without content may be the server's own answer about
-// a done request; so such a request reaches it.
+// Answers returns the answers that no client may trust. A successful status without content can be the answer of the
+// server itself, so such a request is forwarded to the server.
 func Answers() []Answer {
 	all := []Answer{
 		{Name: "200, empty", Status: 200},
@@ -44,7 +44,7 @@ func Answers() []Answer {
 	return append(all, Answer{Name: "400, {}", Status: 400, Type: "application/json", Body: "{}"})
 }
 
-// Do gives the answer to a client of JSON that has it in place of [http.Client].
+// Do answers a request. Answer can thereby replace [http.Client] in a client of JSON.
 func (a Answer) Do(r *http.Request) (*http.Response, error) {
 	body, status := io.Reader(strings.NewReader(a.Body)), a.Status
 	if a.Cut {
@@ -53,7 +53,7 @@ func (a Answer) Do(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {a.Type}}, Body: io.NopCloser(body), ContentLength: -1, Request: r}, nil
 }
 
-// Impostor is in front of a server and gives some answers in its place.
+// Impostor is a proxy in front of a server. It answers some requests itself, wrongly.
 type Impostor struct {
 	server *httptest.Server
 	fault  atomic.Pointer[Answer]
@@ -61,8 +61,8 @@ type Impostor struct {
 	given  atomic.Int64
 }
 
-// Impersonate starts an impostor in front of the server of that URL. While it is told to, it answers that share of
-// requests itself. It ends with the test.
+// Impersonate starts an impostor in front of the server at endpoint. While an answer is set by Give, it answers this
+// share of the requests itself. It stops at the end of the test.
 func Impersonate(t TB, endpoint string, share float64) *Impostor {
 	t.Helper()
 	to, err := url.Parse(endpoint)
@@ -71,7 +71,7 @@ func Impersonate(t TB, endpoint string, share float64) *Impostor {
 	}
 	transport := &http.Transport{DisableCompression: true}
 	i := &Impostor{share: share}
-	// Host stays as the client has it: its signature covers that.
+	// The header Host is unchanged, because the signature of the client includes it.
 	forward := &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(to)
 		r.Out.Host = r.In.Host
@@ -84,7 +84,7 @@ func Impersonate(t TB, endpoint string, share float64) *Impostor {
 		}
 		i.given.Add(1)
 		if !a.Done && !a.Cut {
-			_, _ = io.Copy(io.Discard, r.Body) // it is gone
+			_, _ = io.Copy(io.Discard, r.Body) // the body is read and ignored
 			i.answer(w, a)
 			return
 		}
@@ -103,13 +103,13 @@ func Impersonate(t TB, endpoint string, share float64) *Impostor {
 	return i
 }
 
-// Endpoint is the URL to give to a client in the server's place.
+// Endpoint returns the URL of the impostor, which replaces the URL of the server in a client.
 func (i *Impostor) Endpoint() string { return i.server.URL }
 
-// Give has an answer given, nil ends that.
+// Give sets the wrong answer. nil ends the impersonation.
 func (i *Impostor) Give(a *Answer) { i.fault.Store(a) }
 
-// Given is how often one was.
+// Given returns how many requests got a wrong answer.
 func (i *Impostor) Given() int64 { return i.given.Load() }
 
 func (i *Impostor) answer(w http.ResponseWriter, a *Answer) {

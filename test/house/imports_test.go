@@ -1,4 +1,5 @@
-// Package house holds the rules of the house: who may import whom, what is at the top level, what must be documented.
+// Package house checks rules of the repository: which package may import which, what is at the top level, and what must
+// be documented.
 package house
 
 import (
@@ -125,18 +126,18 @@ var allowed = map[string][]string{
 
 	"deploy/release": {"github.com/CycloneDX/cyclonedx-go", "github.com/google/licensecheck"},
 
-	"test/model": {"sinks/sinktest", "pgregory.net/rapid"}, // it must not be wrong as the product may be
+	"test/model": {"sinks/sinktest", "pgregory.net/rapid"}, // a model that shared code with the product would share its errors
 }
 
-// free are the places where everything meets, but for those that have a rule.
+// free are the folders whose packages may import everything, except the packages in allowed.
 var free = []string{"cmd/", "test/"}
 
-// never holds what a package must not link, however far away.
+// never lists what a package must not link, not even indirectly.
 var never = map[string][]string{
 	"pipeline": {"github.com/aws/", "cel.dev/", "modernc.org/", "go.yaml.in/"},
 	"sinks":    {"modernc.org/", "github.com/aws/aws-sdk-go-v2/service"},
 
-	// Every byte of a function is loaded before its first event.
+	// A Lambda function loads all of its bytes before its first event.
 	"cmd/function": {"modernc.org/", "github.com/spf13/", module + "/sinks/local", module + "/shardreader/consumer", module + "/cmd/internal/cli", "github.com/aws/aws-sdk-go-v2/service/iam"},
 	"cmd/lambda":   {"modernc.org/", "github.com/spf13/", module + "/sinks/local", module + "/shardreader/consumer", module + "/cmd/internal/cli", "github.com/aws/aws-sdk-go-v2/service/iam"},
 }
@@ -196,13 +197,13 @@ func may(rule []string, imp string) bool {
 	})
 }
 
-// within reports whether imp is an internal package of dir's own tree.
+// within reports whether the package imp is internal to the tree of dir.
 func within(dir, imp string) bool {
 	tree, _, internal := strings.Cut(strings.TrimPrefix(imp, module+"/"), "/internal/")
 	return internal && strings.HasPrefix(dir+"/", tree+"/")
 }
 
-// list is `go list` over the module, with these fields and flags.
+// list runs `go list` over the module with these fields and flags.
 func list(t *testing.T, fields string, flags ...string) []listed {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", slices.Concat([]string{"list", "-json=" + fields}, flags, []string{"./..."})...)

@@ -9,18 +9,18 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// Entity is one kind of item: its key has these patterns, and it meets When.
+// Entity is a kind of items. The key of such an item matches the patterns, and the item meets When.
 type Entity struct {
 	Name   string
 	Key    map[string]Pattern // by key attribute
-	Unique []string           // bound names that are said to identify an item
+	Unique []string           // bound names that together identify an item, as the configuration declares
 	When   *Condition
 }
 
-// Pattern is a key attribute's: fixed texts around names, one more than there are names.
+// Pattern is the pattern of a key attribute: fixed texts with names between them. It has one text more than names.
 type Pattern struct{ Texts, Names []string }
 
-// String is the pattern as the configuration has it.
+// String returns the pattern as it is written in the configuration.
 func (p Pattern) String() string {
 	out := p.Texts[0]
 	for i, name := range p.Names {
@@ -57,7 +57,7 @@ func (p Pattern) bind(a sinktest.Attr) (map[string]sinktest.Attr, bool) {
 	return bound, rest == ""
 }
 
-// bind are the values of the names in an item's key; false if the key is not one of the entity.
+// bind returns the values of the names in the key of an item. It returns false if the key does not match the patterns.
 func (e Entity) bind(it sinktest.Item) (map[string]sinktest.Attr, bool) {
 	all := map[string]sinktest.Attr{}
 	for name, p := range e.Key {
@@ -70,7 +70,7 @@ func (e Entity) bind(it sinktest.Item) (map[string]sinktest.Attr, bool) {
 	return all, true
 }
 
-// yaml is the entity as the configuration has it.
+// yaml returns the entity as it is written in the configuration.
 func (e Entity) yaml() string {
 	var keys []string
 	for _, name := range slices.Sorted(maps.Keys(e.Key)) {
@@ -86,7 +86,7 @@ func (e Entity) yaml() string {
 	return out + "}"
 }
 
-// Scope is some of the entities of a configuration; nil: every item.
+// Scope selects entities of a configuration by their names. A nil Scope selects every item.
 type Scope struct {
 	All   []Entity
 	Names []string
@@ -94,7 +94,7 @@ type Scope struct {
 
 func (s *Scope) yaml() string { return "[" + strings.Join(s.Names, ", ") + "]" }
 
-// entities are those that the scope names.
+// entities returns the entities that the scope names.
 func (s *Scope) entities() (some []Entity) {
 	for _, e := range s.All {
 		if slices.Contains(s.Names, e.Name) {
@@ -117,8 +117,8 @@ func (s *Scope) hasKey(keys sinktest.Item) bool {
 	})
 }
 
-// has reports whether an item is of an entity of the scope. An item belongs to the first entity whose key and condition
-// match.
+// has reports whether an item belongs to one of the entities in the scope. An item belongs to the first entity whose
+// key and condition match.
 func (s *Scope) has(it sinktest.Item) verdict {
 	if s == nil {
 		return found
@@ -134,7 +134,7 @@ func (s *Scope) has(it sinktest.Item) verdict {
 	return missing
 }
 
-// is reports whether an item belongs to the entity e, and to no entity before e.
+// is reports whether an item belongs to the entity e. It does not if it belongs to an earlier entity.
 func (s *Scope) is(e Entity, it sinktest.Item) verdict {
 	if _, ok := e.bind(it); !ok {
 		return missing
@@ -155,7 +155,7 @@ func (s *Scope) is(e Entity, it sinktest.Item) verdict {
 	return holds(e.When, it)
 }
 
-// latest returns the image that decides the entity of an item.
+// latest returns the image of a record that decides the entity of its item: the new one, or the old one of a removal.
 func latest(r sinktest.Record) sinktest.Item {
 	switch {
 	case r.New != nil:
@@ -181,7 +181,7 @@ func (b *Binding) value(it sinktest.Item) sinktest.Attr {
 	return nil
 }
 
-// scoped is a state sink's condition: that of the entities, and only for items of them the sink's own.
+// scoped returns the condition of a state sink: the item belongs to the scope, and then meets when.
 func (s *Scope) scoped(when *Condition) *Condition {
 	if s == nil || s.keysOnly() {
 		return when
@@ -193,7 +193,7 @@ func (s *Scope) scoped(when *Condition) *Condition {
 	return &c
 }
 
-// scoped is the sink with conditions on the entities of an item.
+// scoped returns the sink with conditions that include its entities.
 func (s Sink) scoped() Sink {
 	switch {
 	case s.View != nil:
@@ -230,7 +230,7 @@ func (s Sink) takes(r sinktest.Record) (reason string, is verdict) {
 	return passes(s.Filters, r)
 }
 
-// writeOf writes the entities of a sink.
+// writeOf writes the key `of` of a sink.
 func writeOf(w func(string, ...any), s *Scope) {
 	if s != nil {
 		w("      of: %s", s.yaml())
@@ -246,7 +246,7 @@ func writeEntities(w func(string, ...any), es []Entity) {
 	}
 }
 
-// ofYAML is `of: [A], ` in a detector.
+// ofYAML returns the key `of` of a detector, as in `of: [A], `.
 func (s *Scope) ofYAML() string {
 	if s == nil {
 		return ""

@@ -1,7 +1,7 @@
 package simulation
 
-// age trims what is older than the stream keeps, and drops shards that are: again and
-// again while the world runs.
+// age trims the records that are older than the retention, and removes the shards that the stream no longer lists. It
+// repeats this while the world runs.
 func (w *world) age() {
 	limit := w.now - w.plan.Shape.Retention
 	for _, s := range w.shards {
@@ -17,7 +17,7 @@ func (w *world) age() {
 	w.after(w.plan.Shape.Retention/5, w.age)
 }
 
-// trim drops the records of a shard before the n-th.
+// trim drops the records of a shard before its n-th record.
 func (w *world) trim(s *shard, n int) {
 	if s.dropped || n <= s.trimmed {
 		return
@@ -29,9 +29,9 @@ func (w *world) trim(s *shard, n int) {
 			r.lost = true
 			lost++
 		}
-		// An unread stream has nothing to lose, unless the fleet must begin at a time. For the shard that a stream was
-		// begun with, it is unknown what was trimmed before a record was seen. A gap whose end is not seen yet grows by
-		// the records that are trimmed until then.
+		// A trim of an unread stream loses nothing, unless the fleet must begin at a time. It is unknown what was
+		// trimmed of the first shard before its first record was seen. A gap whose end is not seen yet includes the
+		// records that are trimmed until then.
 		r.noted = r.noted || r.lost && s.openGap
 		if w.unbegun(s) && w.plan.Shape.Start != FromTime || s.row.there && s.row.root && s.row.first == "" && progress(s.row.checkpoint) == 0 {
 			r.exempt = true
@@ -63,8 +63,8 @@ func (w *world) drop(s *shard) {
 	w.tally.Dropped++
 }
 
-// unbegun reports whether neither a shard nor an ancestor ever had a lease, or the note that the stream was begun is
-// not written yet; and the fleet may begin its stream anywhere.
+// unbegun reports whether the fleet may still begin the stream of a shard anywhere: neither the shard nor an ancestor
+// ever had a lease, or the note that the stream was begun is not written yet.
 func (w *world) unbegun(s *shard) bool {
 	if s.stream.late {
 		return false
@@ -80,7 +80,7 @@ func (w *world) unbegun(s *shard) bool {
 	return true
 }
 
-// unseen: a stream that came and went unseen, with all its shards, cannot be named.
+// unseen exempts a stream that no consumer ever saw, because no consumer can report its gap.
 func (w *world) unseen(st *stream) {
 	for _, s := range w.shards {
 		if s.stream == st && (s.leased || !s.dropped) {

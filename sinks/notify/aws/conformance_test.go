@@ -13,11 +13,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// Every event arrives, whatever comes again, late, or dies between.
+// Every event arrives, even if changes repeat, come late, or a process dies between two steps.
 func TestConformance(t *testing.T) {
 	for _, of := range services {
 		if of.name == "fifo topic" || testing.Short() && !strings.Contains(of.name, "queue") {
-			continue // moto takes its time, and sends a FIFO topic's as it does another's
+			continue // moto is slow, and sends the events of a FIFO topic as it sends those of another one
 		}
 		t.Run(of.name, func(t *testing.T) {
 			t.Parallel()
@@ -49,8 +49,8 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// opener opens a store once for each folder: what is outside outlives processes. If no FIFO queue knows the former ids,
-// all folders share one queue that is emptied.
+// opener returns a function that opens a store, once for each folder. Queues and topics are outside the process, so
+// they outlive it. If no FIFO queue remembers the former ids, all folders share one queue, which is emptied.
 func opener(t *testing.T, of service) func(dir string) (sinktest.Store, error) {
 	at := ""
 	store, queue := of.open(t, nil, nil)
@@ -73,8 +73,7 @@ func opener(t *testing.T, of service) func(dir string) (sinktest.Store, error) {
 	}
 }
 
-// state is the type of every event that arrived, by its id: an event may arrive again,
-// and is the same then.
+// state returns the type of each event that arrived, by the id of the event. An event that arrives again must be equal.
 func state(q *queue) (map[string]string, error) {
 	arrived, err := q.drain()
 	if err != nil {
@@ -96,7 +95,7 @@ func state(q *queue) (map[string]string, error) {
 	return got, nil
 }
 
-// faulty is a store whose calls fail as the suite wants.
+// faulty is a store whose calls fail as the suite requests.
 type faulty struct {
 	notify.Store
 	faults *sinktest.Faults
