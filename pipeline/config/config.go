@@ -22,24 +22,24 @@ type Config struct {
 	_      int    `key:"version,required" form:"1" max:"1" doc:"Version of the file's format."`
 	Name   string `key:"name,required" form:"NAME" is:"name" doc:"Name of the pipeline: keeps leases, state and fingerprints apart, and names its own writes."`
 	Source Source `key:"source,required" form:"{table: NAME}" doc:"The table whose changes the pipeline reads."`
-	// nil if none are declared
+	// Attributes is nil if none are declared
 	Attributes  map[string]item.Kind `key:"attributes" words:"S,N,B,BOOL,NULL,M,L,SS,NS,BS" doc:"Types of top-level attributes: makes a typo or a type error in an expression an error when the file is loaded, and a typo elsewhere a warning. An N is a double in a search index that is made, unless its mapping says otherwise."`
 	Entities    []Entity             `key:"entities" form:"{NAME: {key: {PK: 'NAME#{Id}'}}}" doc:"Kinds of items, by name: patterns of their keys, and what these bind."`
 	Connections []Connection         `key:"connections" doc:"Servers that sinks write to; secrets by ${ENV} or by reference."`
 	Leases      *Leases              `key:"leases" doc:"Where consumers agree on who reads which shard, and store their checkpoints."`
 	State       *State               `key:"state" doc:"What sinks remember of items."`
 	HMACKey     string               `key:"hmac_key" is:"secret" doc:"Secret behind masked values, hashed fields and hashed ids; 16 bytes at least."`
-	// empty without HMACKey
+	// Sensitive is empty without HMACKey
 	Sensitive []item.Pattern `key:"sensitive" doc:"Paths that are masked and reach no sink unless it says so; ** for a subtree."`
 	Filters   []Filter       `key:"filters" ref:"filters" doc:"What to drop before any sink, in order; each drop is counted by its name."`
 	Detectors []Detector     `key:"detect" form:"{NAME: {op: [INSERT]}}" doc:"Events to raise, by name."`
-	// at least one
+	// Sinks has at least one sink
 	Sinks       []Sink       `key:"sinks,required" form:"{NAME: {view: {table: NAME, key: {PK: '{@key}'}}}}" doc:"Where changes go, by name."`
 	DeadLetters *DeadLetters `key:"dead_letters" doc:"Where records and changes go that cannot be decoded or delivered."`
 	Metrics     Metrics      `key:"metrics" words:"emf,otlp,none" doc:"How metrics leave the process. Default: emf on Lambda, else otlp."`
 	Warnings    Problems     // problems that are allowed, but possibly not intended
 	LocalOnly   Problems     // problems that allow runs with embedded stores, but not on real servers
-	// problems that stop each start with real servers: names of tables, a secret in the file
+	// NotLive has problems that stop each start with real servers: names of tables, a secret in the file
 	NotLive Problems
 
 	entities *entity.Set // nil if the file has no entities
@@ -57,7 +57,7 @@ type Source struct {
 	Line int   `key:"@"`
 	_    Table `key:"table" doc:"Name or ARN of the table."`
 	_    Table `key:"stream" is:"stream" doc:"ARN of the table's stream."`
-	// includes the table of the keys table and stream
+	// Tables includes the table of the keys table and stream
 	Tables        []Table  `key:"tables" doc:"Several tables; canonical keys then hold the table's name."`
 	TTLAttribute  string   `key:"ttl_attribute" doc:"Attribute of the table's TTL, epoch seconds."`
 	DynamoDBLocal bool     `key:"emulator" words:"dynamodb-local" yes:"dynamodb-local" doc:"Records come from DynamoDB Local: {} is the empty map."`

@@ -213,7 +213,7 @@ type Detector struct {
 	Line     int                `key:"@"`
 	Detector pipeline.Detector  // with its condition; nil if Func is set
 	When     pipeline.Condition // condition of a Func detector, with its entities; else nil
-	// empty: of every item
+	// Of is empty for every item
 	Of []string `key:"of,single" is:"entity" doc:"Only changes of items of these entities."`
 
 	_    []string        `key:"op" words:"INSERT,MODIFY,REMOVE" doc:"The operation is one of these."`

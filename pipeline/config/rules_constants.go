@@ -98,8 +98,8 @@ func (c *checker) failMisreads(sc *entity.Scope, name string) bool {
 
 // failMisread reports a key of e that has the name as a text, as 'RES#ResId' or 'RES#{{ResId}}' instead of
 // 'RES#{ResId}'. The rules that read the name are then right, and the key is wrong. It notes one problem for each
-// pattern. If plain is false, the name may be an attribute, so a text counts only if it looks like a placeholder. It
-// returns false if the key has no such text.
+// pattern. If mayBePlain is false, a text counts only if it looks like a placeholder, because the name may be an
+// attribute. It returns false if the key has no such text.
 func (c *checker) failMisread(e *Entity, name string, mayBePlain bool) bool {
 	for _, k := range c.ValueOf(&e.Key).All() {
 		p := yamlbind.As[*entity.Pattern](k)

@@ -31,7 +31,7 @@ func (c *checker) checkState() {
 	c.checkTableNameLength(&s.Table)
 }
 
-// refuseRows refuses rows of sinks in the table t, which is the table of what: "state" or "leases".
+// refuseRows refuses rows of sinks in the table t. usedBy is the key that names t: "state" or "leases".
 func (c *checker) refuseRows(t *Table, usedBy string) {
 	var conflicting []rows
 	for _, s := range c.sinks {

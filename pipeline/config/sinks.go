@@ -29,12 +29,12 @@ type Sink struct {
 	Notify    *Notify    `key:"notify" doc:"Detected events as CloudEvents."`
 	Custom    *Custom    `key:"custom" doc:"A Go sink given to sinks.Assemble."`
 
-	// none: every item
+	// Of is empty for every item
 	Of      []string `key:"of,single,first" is:"entity" below:"view,aggregate,search,archive,notify,custom" doc:"Only items of these entities."`
 	Filters []Filter `key:"filters,apart" ref:"filters" below:"view,aggregate,search,archive,notify,custom" doc:"What to drop before this sink alone."`
-	// nil: every item
+	// WhenItem is nil for every item
 	WhenItem *expr.Item `key:"when" below:"view,aggregate,search" doc:"Condition of the sink in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."`
-	// nil: every change
+	// WhenChange is nil for every change
 	WhenChange *expr.Change `key:"when" below:"archive,notify,custom" doc:"Condition of the sink in CEL: over item in state sinks; over old, new, op, keys, time and ttl in the others."`
 	// 0: unlimited
 	Rate float64 `key:"rate,apart" below:"view,aggregate,search,archive,notify,custom" doc:"Deliveries a second. Default: unlimited."`
@@ -46,8 +46,8 @@ type Sink struct {
 
 	Scope *entity.Scope // entities of Of; nil for every item
 
-	// settings that shape the output, by path: "view.key.PK", also of other parts of the file: "source.tables", "filters".
-	// Secrets are digests
+	// Settings has the settings that shape the output, by path: "view.key.PK", also of other parts of the file:
+	// "source.tables", "filters". Secrets are digests
 	Settings map[string]string
 }
 
@@ -135,11 +135,11 @@ type Column struct {
 // View keeps one row for each item that `when` takes.
 type View struct {
 	Table Table `key:"table,required" form:"NAME" doc:"Table of the rows."`
-	// nil: an item has one row
+	// ForEach is nil if an item has one row
 	ForEach *ForEach `key:"for_each" doc:"Elements of the item that have a row each; templates read {each.path} and {@each}."`
 	Key     []Column `key:"key,required,ordered,shard" form:"{PK: 'NAME#{Attribute}', SK: '{@key}'}" ref:"columns" doc:"Partition key and sort key of a row."`
 	Shards  int      `key:"shards" max:"256" def:"1" doc:"Number of shards that {@shard} in the partition key spreads a hot partition over."`
-	// in the order of the file
+	// Attributes are in the order of the file
 	Attributes []Column `key:"attributes" form:"{NAME: '{Attribute}'}" ref:"all_or_columns" or:"all" doc:"What else a row holds; all copies the item."`
 	Collision  string   `key:"on_collision" words:"dead_letter,keep_first,last" def:"dead_letter" doc:"What to do when several items claim a row."`
 	InPlace    bool     `key:"tombstones" words:"apart,in_place" yes:"in_place" def:"apart" doc:"Where the tombstone of a removed row is: in the state table, or at the row's key, where readers leave it out."`
@@ -194,13 +194,13 @@ func (v *View) RowsMayGuardThemselves() bool {
 // Aggregate counts the items that `when` takes, in groups.
 type Aggregate struct {
 	Table Table `key:"table,required" form:"NAME" doc:"Table of the group rows."`
-	// over the item, and over {each...} if ForEach is set
+	// Group has templates over the item, and over {each...} if ForEach is set
 	Group []Column `key:"group,required,ordered,each" form:"{PK: 'NAME#{Attribute}', SK: ALL}" doc:"Key of a group's row."`
-	// in the order of the file
+	// Values are in the order of the file
 	Values []AggregateValue `key:"values,required" form:"{NAME: count, NAME: {sum: PATH}}" doc:"What is counted, by attribute."`
 	// "": the item counts
 	ForEach string `key:"for_each" is:"path" doc:"List whose elements count one by one."`
-	// a read of the group reads every shard
+	// Shards: a read of the group reads every shard
 	Shards    int  `key:"shards" max:"256" def:"1" doc:"Rows that a hot group is spread over."`
 	KeepOnTTL bool `key:"on_ttl_delete,required" words:"keep,retract" yes:"keep" doc:"Whether an expired item still counts."`
 }
@@ -253,19 +253,19 @@ func cutEachPrefix(path string) (rest string, ok bool) {
 type Search struct {
 	// "": local only
 	Connection string `key:"connection,apart" is:"name" doc:"One of connections."`
-	// nil: an item has one document
+	// ForEach is nil if an item has one document
 	ForEach *ForEach `key:"for_each" doc:"Elements of the item that have a document each, in which the element is in place of its list, set or map."`
-	// may have placeholders
+	// Index may have placeholders
 	Index  *template.Template `key:"index,required" form:"NAME" doc:"Index of the documents."`
 	Fields Fields             `key:"fields" doc:"What a document holds."`
-	// its JSON; nil: the store's own
+	// Mapping is the JSON of the file; nil: the store makes the mapping
 	Mapping json.RawMessage `key:"mapping,apart" doc:"JSON file of the index's mapping, beside this file."`
-	// by creation times in whole seconds
+	// Fast compares creation times in whole seconds
 	Fast   bool `key:"mode" words:"exact,fast" yes:"fast" def:"exact" doc:"How versions are compared."`
 	HashID bool `key:"id" words:"key,hmac" yes:"hmac" def:"key" doc:"What document ids are made of."`
-	// nil: by document id
+	// Routing is nil if documents are routed by their id
 	Routing *template.Template `key:"routing" doc:"Routing of the documents, made of keys alone."`
-	// when its first document comes
+	// OnDemand creates an index when its first document comes
 	OnDemand bool `key:"create,apart" words:"on_start,on_demand" yes:"on_demand" def:"on_start" doc:"When indexes are made."`
 	// 0: any number
 	MaxIndexes int `key:"max_indexes,apart" doc:"Bound on what an index template may make."`
@@ -276,7 +276,7 @@ func (s *Search) Made(_ *yamlbind.File, at *value) { s.ForEach.setPath(at.Get("f
 
 // Fields is what a document holds, by the paths of attributes.
 type Fields struct {
-	// with those of Hash
+	// Include also has the attributes of Hash
 	Include []string          `key:"include,apart" is:"path" doc:"Only these. Default: every attribute."`
 	Exclude []string          `key:"exclude" is:"path" doc:"All but these."`
 	Rename  map[string]string `key:"rename" names:"path" doc:"Field name by path."`
@@ -301,7 +301,7 @@ type Archive struct {
 	Kinds    []string           `key:"kinds" words:"ttl_delete,user_delete,change" doc:"What is archived. Default: all kinds."`
 	Key      *template.Template `key:"key" doc:"Object key of layout per_item. Without {@version} an object holds the newest change of its item."`
 	RawNames bool               `key:"names" words:"escaped,raw" yes:"raw" def:"escaped" doc:"How values are written in the object key of layout per_item: raw keeps # and /."`
-	// between prefix and name; nil: none
+	// Partition is between prefix and name; nil: none
 	Partition *template.Template `key:"partition" doc:"Folder of layout log's objects."`
 	Roll      Roll               `key:"roll,apart" doc:"When an object of layout log is closed."`
 	Format    string             `key:"format" words:"jsonl.zst,jsonl.gz,parquet" def:"jsonl.zst" doc:"Format of the objects."`
@@ -310,10 +310,10 @@ type Archive struct {
 
 	// "": the bucket's default
 	StorageClass string `key:"storage_class,apart" words:"STANDARD,STANDARD_IA,ONEZONE_IA,INTELLIGENT_TIERING,GLACIER_IR,GLACIER,DEEP_ARCHIVE,REDUCED_REDUNDANCY" doc:"S3 storage class."`
-	// id or ARN; "": the bucket's default
+	// KMSKey is the id or ARN; "": the bucket's default
 	KMSKey string   `key:"kms_key,apart" doc:"KMS key of the objects."`
 	Tags   []Column `key:"tags,apart" ref:"columns" doc:"Object tags."`
-	// attributes are masked with or without it; it only confirms that this is wanted
+	// Masked confirms that attributes are masked, which they are in any case
 	Masked bool `key:"masked,apart" def:"false" doc:"Sensitive attributes are masked."`
 }
 

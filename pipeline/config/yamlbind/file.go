@@ -96,7 +96,7 @@ func (f *File) FailKey(v *Value, hint, format string, args ...any) {
 	f.FailAt(v.Key.Line, v.Key.Column, v.Field, fmt.Sprintf(format, args...), hint)
 }
 
-// FailIf notes a problem if bad is true.
+// FailIf notes a problem if holds is true.
 func (f *File) FailIf(holds bool, field any, hint, format string, args ...any) {
 	if holds {
 		f.Fail(field, hint, format, args...)

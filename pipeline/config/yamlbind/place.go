@@ -71,7 +71,7 @@ func (f *File) spelled(n *yaml.Node) (columns []int, text string) {
 	return columns, b.String()
 }
 
-// positionInLiteral does the same as within, for a block scalar. Its text begins in the next line, after the
+// positionInLiteral does the same as positionInFile, for a block scalar. Its text begins in the next line, after the
 // indentation.
 func (f *File) positionInLiteral(n *yaml.Node, line, column int) (int, int) {
 	for l := n.Line + 1; l <= len(f.lines); l++ {
