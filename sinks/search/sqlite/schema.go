@@ -53,8 +53,6 @@ var layout = []string{
 }
 
 const (
-	hasLayout = `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '_tws_indexes')`
-
 	// An index without documents and tombstones is for the next one to take.
 	claimIndex = `INSERT INTO "_tws_indexes" AS i (name, pipeline, sink) VALUES (?, ?, ?)
 ON CONFLICT (name) DO UPDATE SET pipeline = excluded.pipeline, sink = excluded.sink
@@ -82,11 +80,15 @@ ON CONFLICT (doc) DO UPDATE SET routing = excluded.routing, version = excluded.v
 	removeValue = `DELETE FROM "_tws_values" WHERE path = ? AND value = ? AND doc = ?`
 )
 
+// hasLayout reports whether the file has the tables of indexes.
+func hasLayout(ctx context.Context, db *sqlite.DB) (bool, error) {
+	return sqlite.HasTable(ctx, db, "_tws_indexes")
+}
+
 // prepare creates the tables if they are missing.
-func prepare(ctx context.Context, w *sqlite.Writer) error {
+func prepare(ctx context.Context, db *sqlite.DB, w *sqlite.Writer) error {
 	ctx = context.WithoutCancel(ctx)
-	var made bool
-	if _, err := w.QueryRow(ctx, hasLayout, nil, &made); err != nil || made {
+	if made, err := hasLayout(ctx, db); err != nil || made {
 		return err
 	}
 	return w.Transact(ctx, func() error {

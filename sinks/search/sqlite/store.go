@@ -37,7 +37,7 @@ func New(ctx context.Context, db *sqlite.DB, owner search.Owner) (*Store, error)
 	if owner.Pipeline == "" || owner.Sink == "" {
 		return nil, errors.New("sqlite: Owner is incomplete: name the pipeline and the sink that write the indexes")
 	}
-	err := db.Write(ctx, func(w *sqlite.Writer) error { return prepare(ctx, w) })
+	err := db.Write(ctx, func(w *sqlite.Writer) error { return prepare(ctx, db, w) })
 	if err != nil {
 		return nil, err
 	}
@@ -113,16 +113,10 @@ func (s *Store) index(
 
 // Indexes lists the indexes of all sinks by name.
 func (s *Store) Indexes(ctx context.Context) ([]string, error) {
-	if made, err := s.made(ctx); err != nil || !made {
+	if made, err := hasLayout(ctx, s.db); err != nil || !made {
 		return nil, err
 	}
 	return sqlite.ReadAll(ctx, s.db, allNames, nil, sqlite.ScanColumn[string])
-}
-
-// made reports whether the file has the tables of indexes.
-func (s *Store) made(ctx context.Context) (made bool, err error) {
-	made, _, err = sqlite.ReadFirst(ctx, s.db, hasLayout, nil, sqlite.ScanColumn[bool])
-	return made, err
 }
 
 // find returns the number of an index for readers, and [search.ErrNoIndex] if there is none. With own it must be one of
@@ -132,7 +126,7 @@ func (s *Store) find(ctx context.Context, name string, own bool) (id int64, err 
 	if own && s.owner != (search.Owner{}) {
 		query, args = query+` AND pipeline = ? AND sink = ?`, append(args, s.owner.Pipeline, s.owner.Sink)
 	}
-	found, err := s.made(ctx)
+	found, err := hasLayout(ctx, s.db)
 	if found {
 		id, found, err = sqlite.ReadFirst(ctx, s.db, query, args, sqlite.ScanColumn[int64])
 	}

@@ -19,7 +19,6 @@ const (
 	PRIMARY KEY (pipeline, consumer)
 ) STRICT, WITHOUT ROWID`
 
-	hasHeldBack   = `SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = '_tws_heldback')`
 	expireNotes   = `DELETE FROM "_tws_heldback" WHERE at <= ?`
 	dropHeldBack  = `DELETE FROM "_tws_heldback" WHERE pipeline = ? AND consumer = ?`
 	writeHeldBack = `INSERT OR REPLACE INTO "_tws_heldback" (pipeline, consumer, at, total, worst) VALUES (?, ?, ?, ?, ?)`
@@ -48,7 +47,7 @@ func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
 
 // HeldBack returns the notes of all consumers, in the order of their ids, without expired notes.
 func (s *State) HeldBack(ctx context.Context) ([]state.HeldBack, error) {
-	if made, _, err := ReadFirst(ctx, s.db, hasHeldBack, nil, ScanColumn[bool]); err != nil || !made {
+	if made, err := HasTable(ctx, s.db, "_tws_heldback"); err != nil || !made {
 		return nil, err
 	}
 	since := time.Now().Add(-state.HeldBackLifetime).UnixNano()

@@ -93,6 +93,12 @@ func ReadFirst[T any](
 	return none, false, nil
 }
 
+// HasTable reports whether the file has a table.
+func HasTable(ctx context.Context, db *DB, name string) (bool, error) {
+	_, found, err := ReadFirst(ctx, db, `SELECT 1 FROM sqlite_schema WHERE name = ?`, []any{name}, ScanColumn[int])
+	return found, err
+}
+
 // ScanColumn returns the value of a row with one column.
 func ScanColumn[T any](rows *sql.Rows) (v T, err error) {
 	err = rows.Scan(&v)

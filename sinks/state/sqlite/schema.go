@@ -12,13 +12,12 @@ import (
 // that the stores of rows and documents create.
 const Format = 9
 
-// Prefix is the start of the names of the state's tables. Names of other tables begin differently.
+// Prefix is the start of the names of the tables of the state and of search indexes. Names of view tables begin
+// differently.
 const Prefix = "_tws_"
 
 // layout creates the tables of this format in an empty file. Times are Unix nanoseconds.
 var layout = []string{
-	`CREATE TABLE "_tw_tables" (name TEXT PRIMARY KEY, pk TEXT NOT NULL, sk TEXT NOT NULL) STRICT`,
-
 	// When the file was made, and whether anything was ever purged ([DB.StoreAge]).
 	`CREATE TABLE "_tws_memory" (born INTEGER NOT NULL, forgets INTEGER NOT NULL) STRICT`,
 	`INSERT INTO "_tws_memory" (born, forgets) VALUES (CAST(unixepoch('subsec') * 1000 AS INTEGER) * 1000000, 0)`,

@@ -17,8 +17,8 @@
 //     the other attributes as JSON. It leaves out tombstones. A key that is not a string is shown as in DynamoDB JSON:
 //     a number by its digits, a binary in base64.
 //
-// So sqlite3 views.db 'select * from "shop-views"' reads a view, ordered by key. Tombstones that are apart are in the
-// table "_tws_tombstones".
+// So sqlite3 views.db 'select * from "shop-views"' reads a view, ordered by key. Tombstones that are apart are in a
+// table of the state.
 //
 // # Reading order
 //

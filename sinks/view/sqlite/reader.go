@@ -15,6 +15,9 @@ import (
 
 // Tables returns the view tables in the file, sorted by name.
 func (s *Store) Tables(ctx context.Context) ([]view.Table, error) {
+	if found, err := hasCatalog(ctx, s.DB); err != nil || !found {
+		return nil, err
+	}
 	return sqlite.ReadAll(ctx, s.DB, `SELECT name, pk, sk FROM "_tw_tables" ORDER BY name`, nil, scanTable)
 }
 
@@ -25,7 +28,16 @@ func scanTable(rows *sql.Rows) (t view.Table, err error) {
 
 // tableNamed returns the view table with a name; false if there is none.
 func tableNamed(ctx context.Context, db *sqlite.DB, name string) (view.Table, bool, error) {
+	if found, err := hasCatalog(ctx, db); err != nil || !found {
+		return view.Table{}, false, err
+	}
 	return sqlite.ReadFirst(ctx, db, `SELECT name, pk, sk FROM "_tw_tables" WHERE name = ?`, []any{name}, scanTable)
+}
+
+// hasCatalog reports whether the file has the list of view tables. A file has none if only stores of the state or of
+// indexes have opened it.
+func hasCatalog(ctx context.Context, db *sqlite.DB) (bool, error) {
+	return sqlite.HasTable(ctx, db, tablePrefix+catalog)
 }
 
 func (s *Store) noTable(name string) error {

@@ -17,12 +17,14 @@ const tablePrefix = "_tw_"
 // enginePrefix is the prefix of names that SQLite reserves.
 const enginePrefix = "sqlite_"
 
-// catalog is the name of the table that lists the view tables, without tablePrefix.
+// catalog is the name of the table that lists the view tables with the names of their keys, without tablePrefix.
 const catalog = "tables"
 
 // The statements. Rows are stored in the order of their keys, so a read returns them in this order. key_column.go makes
 // the values of the key columns.
 const (
+	createCatalog = `CREATE TABLE IF NOT EXISTS "_tw_tables" (name TEXT PRIMARY KEY, pk TEXT NOT NULL, sk TEXT NOT NULL) STRICT`
+
 	createRows = `CREATE TABLE IF NOT EXISTS %s (
 	pk ANY NOT NULL,
 	sk ANY NOT NULL,

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 
 	"github.com/tablewake/tablewake/sinks/state"
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
@@ -32,11 +33,17 @@ var (
 	_ view.Emptier       = (*Store)(nil)
 )
 
-// Open opens the file at path.
+// Open opens the file at path. It creates the list of view tables if it is missing and o allows writes.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	db, err := sqlite.Open(ctx, path, o)
 	if err != nil {
 		return nil, err
+	}
+	if !o.ReadOnly {
+		err = db.Write(ctx, func(w *sqlite.Writer) error { return w.ExecDDL(context.WithoutCancel(ctx), createCatalog) })
+	}
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
 	}
 	return &Store{DB: db, tables: make(map[string]*table)}, nil
 }
