@@ -71,7 +71,7 @@ func (s *State) RemoveBackfill(ctx context.Context, run string) error {
 		if err == nil {
 			err = s.db.each(ctx, len(batch), func(i int) error {
 				return s.db.Write(ctx,
-					Delete(s.db.refOf(batch[i]), Condition{}))
+					Delete(s.db.RefOf(batch[i]), Condition{}))
 			})
 		}
 		if err != nil {

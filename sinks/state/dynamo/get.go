@@ -24,6 +24,9 @@ type Ref struct {
 	Key   Item // only the key attributes
 }
 
+// ID returns a text that distinguishes the item from the other items of all tables.
+func (r Ref) ID() string { return keyText(r.Table, r.Key, r.Key) }
+
 // Get reads items consistently. It returns them in the order of refs, with nil for a missing item. refs may contain an
 // item several times. Get requests keys that the server leaves unprocessed again. The result is not a snapshot: Get may
 // see some of the writes that happen during the read.
@@ -32,7 +35,7 @@ func (db *DB) Get(ctx context.Context, refs []Ref) ([]Item, error) {
 	found := make(map[string]Item, len(refs)) // by keyText
 	var unique []Ref                          // refs without duplicates
 	for i, r := range refs {
-		keys[i] = keyText(r.Table, r.Key, r.Key)
+		keys[i] = r.ID()
 		if _, duplicate := found[keys[i]]; !duplicate {
 			found[keys[i]] = nil
 			unique = append(unique, r)

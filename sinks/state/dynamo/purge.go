@@ -30,7 +30,7 @@ func (db *DB) Purge(ctx context.Context, before time.Time) (int, error) {
 	for batch, err := range seq.Chunk(db.Scan(ctx, in), maxKeys) {
 		if err == nil {
 			err = db.each(ctx, len(batch), func(i int) error {
-				deleted, err := db.writeIf(ctx, Delete(db.refOf(batch[i]), Condition{
+				deleted, err := db.writeIf(ctx, Delete(db.RefOf(batch[i]), Condition{
 					Text: "attribute_exists(expires) AND written = :written", Values: Item{":written": batch[i][attrWritten]},
 				}))
 				if deleted {

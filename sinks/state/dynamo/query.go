@@ -163,7 +163,7 @@ func (db *DB) scan(ctx context.Context, in dynamodb.ScanInput, l state.Listing) 
 	})
 }
 
-// refOf returns the reference to an item of the state table.
-func (db *DB) refOf(item Item) Ref {
+// RefOf returns the reference to an item of the state table.
+func (db *DB) RefOf(item Item) Ref {
 	return Ref{db.table, Item{attrPK: item[attrPK], attrSK: item[attrSK]}}
 }

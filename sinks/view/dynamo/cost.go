@@ -284,29 +284,26 @@ func offlineDB() *dynamo.DB {
 
 type noClient struct{ dynamo.Client }
 
-// sizes has the sizes of the stored items in bytes, by itemID.
+// sizes has the sizes of the stored items in bytes, by [dynamo.Ref.ID].
 type sizes map[string]int
 
-// itemID returns a text that identifies an item by its table and key. t is the table of rows.
-func itemID(t view.Table, table *string, item dynamo.Item) string {
-	pk, sk := "pk", "sk" // key attributes of the state table
-	if *table == t.Name {
-		pk, sk = t.PK, t.SK
+// refOfItem returns the reference to an item of the table of rows or of the state table.
+func refOfItem(t view.Table, table string, item dynamo.Item) dynamo.Ref {
+	if table != t.Name {
+		return offlineDB().RefOf(item)
 	}
-	text := *table
-	for _, name := range []string{pk, sk} {
-		if v, err := sdkvalue.Value(item[name]); err == nil {
-			text = string(v.AppendJSON(append([]byte(text), 0)))
-		}
+	ref := dynamo.Ref{Table: table, Key: dynamo.Item{t.PK: item[t.PK]}}
+	if t.SK != "" {
+		ref.Key[t.SK] = item[t.SK]
 	}
-	return text
+	return ref
 }
 
 // addPuts adds the items that the puts of actions store.
 func (s sizes) addPuts(t view.Table, actions []dynamo.Action) {
 	for i := range actions {
 		if put := actions[i].Put; put != nil {
-			s[itemID(t, put.TableName, put.Item)] = dynamo.SizeOfItem(put.Item)
+			s[refOfItem(t, *put.TableName, put.Item).ID()] = dynamo.SizeOfItem(put.Item)
 		}
 	}
 }
@@ -319,9 +316,9 @@ func (s sizes) transactionUnits(t view.Table, actions []dynamo.Action) float64 {
 		size := 0
 		switch a := &actions[i]; {
 		case a.Put != nil:
-			size = max(dynamo.SizeOfItem(a.Put.Item), s[itemID(t, a.Put.TableName, a.Put.Item)])
+			size = max(dynamo.SizeOfItem(a.Put.Item), s[refOfItem(t, *a.Put.TableName, a.Put.Item).ID()])
 		case a.Delete != nil:
-			size = s[itemID(t, a.Delete.TableName, a.Delete.Key)]
+			size = s[dynamo.Ref{Table: *a.Delete.TableName, Key: a.Delete.Key}.ID()]
 		}
 		n += 2 * writeUnits(size)
 	}
