@@ -134,7 +134,7 @@ func TestDifferencesOfWaitingClaims(t *testing.T) {
 }
 
 // Which item has a row is kept beside the claims. Damage of it is found, and mended by the repair, and by any write.
-func TestDifferencesOfSeats(t *testing.T) {
+func TestDifferencesOfOwners(t *testing.T) {
 	for name, c := range map[string]struct {
 		sql  string
 		want []string
@@ -213,7 +213,7 @@ func TestRepairOfTheLatestClaims(t *testing.T) {
 		"the row":                  `UPDATE "_tw_views" SET item = replace(item, '70.5', '70') WHERE source = 'P7' AND view = 'names'`,
 		"the claim of the owner":   `UPDATE "_tws_claims" SET attributes = replace(attributes, '70.5', '70') WHERE item = 'P7'`,
 		"a claim that waits":       `UPDATE "_tws_claims" SET attributes = replace(attributes, '30.5', '30') WHERE item = 'P3'`,
-		"the seat":                 `UPDATE "_tws_seats" SET holder = 'P3' WHERE row = 'NAME%23N3,P'`,
+		"the owner":                `UPDATE "_tws_seats" SET holder = 'P3' WHERE row = 'NAME%23N3,P'`,
 		"a guard":                  `DELETE FROM "_tws_guards" WHERE item = 'P7'`,
 		"a claim that is too many": `INSERT INTO "_tws_claims" SELECT target, row, 'P5', version, time + 1, attributes FROM "_tws_claims" WHERE item = 'P7'`,
 		"a row that is too many":   `INSERT INTO "_tw_views" SELECT 'NAME#N77', sk, version, void, pipeline, view, birth, source, attributes, json_set(item, '$.PK.S', 'NAME#N77') FROM "_tw_views" WHERE pk = 'NAME#N3'`,

@@ -167,7 +167,7 @@ func MarkStale(fs []Finding) {
 // markStale turns a Wrong finding into a Stale one if the item has a newer version. Only a missed change explains the
 // difference then.
 func (f *Finding) markStale(newest record.Version) {
-	if f.Verdict == Wrong && f.Kind != Seat && f.Kind != Group && f.Owner == "" && f.Why == "" &&
+	if f.Verdict == Wrong && f.Kind != Owner && f.Kind != Group && f.Owner == "" && f.Why == "" &&
 		f.Version.Compare(newest) < 0 {
 		f.Verdict = Stale
 	}

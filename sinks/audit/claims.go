@@ -55,8 +55,8 @@ func (s *rowSink) lookClaims(ctx context.Context, c *record.Change, rows []plann
 		if own := s.compareClaim(c, &rows[i], &claims[i], g.Version); own.Expected || own.Verdict != Equal {
 			fs = append(fs, own)
 		}
-		if seat := s.compareSeat(c, &rows[i], &claims[i], g.Version); seat.Expected || seat.Verdict != Equal {
-			fs = append(fs, seat)
+		if owner := s.compareOwner(c, &rows[i], &claims[i], g.Version); owner.Expected || owner.Verdict != Equal {
+			fs = append(fs, owner)
 		}
 	}
 	return append(fs, found...), nil
@@ -189,10 +189,10 @@ func (s *rowSink) compareClaim(c *record.Change, p *plannedRow, rc *view.RowClai
 	return f
 }
 
-// compareSeat compares the stored owner of a row with its claims. The owner should be the item whose claim comes first.
-// An item whose claim is missing gets no second finding about the owner.
-func (s *rowSink) compareSeat(c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version) Finding {
-	f := Finding{Kind: Seat, Place: string(p.row), Where: p.where, Guard: guard, Revision: rc.Revision, Verdict: Equal,
+// compareOwner compares the stored owner of a row with the claims on the row. The owner should be the item whose claim
+// comes first. An item whose claim is missing gets no second finding about the owner.
+func (s *rowSink) compareOwner(c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version) Finding {
+	f := Finding{Kind: Owner, Place: string(p.row), Where: p.where, Guard: guard, Revision: rc.Revision, Verdict: Equal,
 		Found: "no owner that claims the row"}
 	if rc.Owner.Source != "" {
 		f.Found = "the item " + s.otherItem(c, rc.Owner.Source) + " has the row"

@@ -71,9 +71,9 @@ func (d *digester) guard(row state.Row) Digest {
 	return d.end(append(d.begin(Guard), row...))
 }
 
-// seat returns the digest of the owner of a row.
-func (d *digester) seat(owner item.Key) Digest {
-	return d.end(append(d.begin(Seat), owner...))
+// owner returns the digest of the owner of a row.
+func (d *digester) owner(owner item.Key) Digest {
+	return d.end(append(d.begin(Owner), owner...))
 }
 
 // contribution returns the digest of a contribution's shares.

@@ -13,7 +13,7 @@ const (
 	Row   Kind = "row"   // a row of a view
 	Guard Kind = "guard" // the row that an item claims, for a view whose rows are guarded by item
 	Claim Kind = "claim" // the claim of an item on a row, with its columns; it owns the row or waits
-	Seat  Kind = "seat"  // the owner of a claimed row, according to the claims on it
+	Owner Kind = "seat"  // the owner of a claimed row, according to the claims on it; stored names say seat
 	// the contribution of an item to an aggregate, or the rows of an item in a view with for_each
 	Contribution Kind = "contribution"
 	Group        Kind = "group"    // a row of an aggregate, with its shard
@@ -28,7 +28,7 @@ type Digest [16]byte
 // things that are not compared are not entries.
 type Entry struct {
 	Kind Kind
-	// Place is unique within the sink and the kind. For a row, a seat or a group it is the state.Row. For a guard or a
+	// Place is unique within the sink and the kind. For a row, an owner or a group it is the state.Row. For a guard or a
 	// contribution it is the item's key. For a claim it is the row and the item's key. For a document it is the index,
 	// the routing and the id.
 	Place   string
@@ -37,7 +37,7 @@ type Entry struct {
 	// Digest covers the item and the contents, in a canonical form. It leaves out parts that do not depend on the item
 	// alone: _tw, and columns with {@time}, {@version}, {@seq} or {@op}.
 	Digest Digest
-	// Claimed marks an expected row or seat that several items may claim. The smallest key among the claiming items
+	// Claimed marks an expected row or owner that several items may claim. The smallest key among the claiming items
 	// should own the place. With on_collision last the latest claim should own it, and Look decides.
 	Claimed bool
 	// Share marks an entry that is the part of a group that one contribution adds. The digests of all shares of a place

@@ -64,7 +64,7 @@ func (f *Finding) check() error {
 	switch f.Kind {
 	case "", Guard, Contribution, Document:
 		return nil
-	case Row, Claim, Seat, Group:
+	case Row, Claim, Owner, Group:
 		row, _, _ := strings.Cut(f.Place, " ")
 		if _, _, err := state.Row(row).Decode(); err != nil {
 			return errs.Errorf("the place %q is not that of a %s: %w", f.Place, redact.Safe(f.Kind), err)

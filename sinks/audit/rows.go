@@ -63,7 +63,7 @@ func (s *rowSink) expectedRows(c *record.Change, ops []pipeline.Op, yield func(E
 		if p.claim != nil {
 			yield(Entry{Kind: Guard, Place: string(c.Key), Item: c.Key, Digest: d.guard(p.row)})
 			yield(Entry{Kind: Claim, Place: claimPlace(p.row, c.Key), Item: c.Key, Digest: contents})
-			yield(Entry{Kind: Seat, Place: string(p.row), Item: c.Key, Digest: d.seat(c.Key), Claimed: true})
+			yield(Entry{Kind: Owner, Place: string(p.row), Item: c.Key, Digest: d.owner(c.Key), Claimed: true})
 		}
 		yield(Entry{Kind: Row, Place: string(p.row), Item: c.Key, Digest: contents, Claimed: p.claim != nil})
 	}
@@ -117,7 +117,7 @@ func (s *rowSink) compares(name string) bool {
 		!slices.Contains(s.unstable, name)
 }
 
-// Stored yields the rows of the view, and the guards, claims and seats of its items.
+// Stored yields the rows of the view, and the guards and claims of its items, and the owners of its rows.
 func (s *rowSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		if s.storedRows(ctx, l, yield) && s.byItem {
@@ -171,7 +171,7 @@ func (s *rowSink) storedGuards(ctx context.Context, l state.Listing, yield func(
 		}
 		e := Entry{Kind: Guard, Place: string(g.Item), Item: g.Item, Version: g.Version, Digest: d.guard(g.Row)}
 		if g.Owns {
-			e = Entry{Kind: Seat, Place: string(g.Row), Item: g.Item, Digest: d.seat(g.Item)}
+			e = Entry{Kind: Owner, Place: string(g.Row), Item: g.Item, Digest: d.owner(g.Item)}
 		} else if c := g.Claim; c != nil {
 			e = Entry{Kind: Claim, Place: claimPlace(g.Row, g.Item), Item: g.Item, Version: c.Version,
 				Digest: s.plannedDigest(d, c.Source, c.Attributes)}
@@ -213,7 +213,7 @@ func claimPlace(row state.Row, key item.Key) string { return string(row) + " " +
 // rowOf returns the row of a place; "" for a guard.
 func rowOf(p Entry) state.Row {
 	switch p.Kind {
-	case Row, Seat:
+	case Row, Owner:
 		return state.Row(p.Place)
 	case Claim:
 		row, _, _ := strings.Cut(p.Place, " ")

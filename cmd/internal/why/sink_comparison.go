@@ -54,7 +54,7 @@ func compareSink(
 
 // add adds a finding, and one for each claim that waits for its row.
 func (s *Sink) add(f *audit.Finding) {
-	if f.Place == "" || (f.Kind == audit.Claim || f.Kind == audit.Seat) && f.Verdict == audit.Equal {
+	if f.Place == "" || (f.Kind == audit.Claim || f.Kind == audit.Owner) && f.Verdict == audit.Equal {
 		return // the note has the reason why the item was not compared, and the row's finding shows the claim
 	}
 	s.Findings = append(s.Findings, Finding{

@@ -18,7 +18,7 @@ type spooled struct {
 }
 
 // kinds are the kinds of entries, in the order of their numbers in a spool.
-var kinds = []audit.Kind{audit.Row, audit.Guard, audit.Claim, audit.Seat, audit.Contribution, audit.Group,
+var kinds = []audit.Kind{audit.Row, audit.Guard, audit.Claim, audit.Owner, audit.Contribution, audit.Group,
 	audit.Document}
 
 const (

@@ -251,7 +251,7 @@ func relatedFindings(batch []repairedFinding) [][]int {
 
 // placeKind returns one text for all kinds of entries that are about one row.
 func placeKind(k audit.Kind) string {
-	if k == audit.Claim || k == audit.Seat {
+	if k == audit.Claim || k == audit.Owner {
 		return string(audit.Row)
 	}
 	return string(k)

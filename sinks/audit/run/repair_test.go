@@ -68,7 +68,7 @@ func (s *repairedSink) Look(_ context.Context, _ *record.Change, places []audit.
 
 // related is the rule of Repairer in its shortest form.
 func related(a, b *audit.Finding) bool {
-	rows := []audit.Kind{audit.Row, audit.Claim, audit.Seat}
+	rows := []audit.Kind{audit.Row, audit.Claim, audit.Owner}
 	return a.Item == b.Item || a.Place == b.Place && (a.Kind == b.Kind || slices.Contains(rows, a.Kind) && slices.Contains(rows, b.Kind))
 }
 
