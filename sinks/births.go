@@ -164,7 +164,7 @@ func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 		return lost(
 			"%s held what the sink wrote since %s, and the record that the sink left there is gone: it was deleted, emptied or exchanged", f.target, b.Made.Format(time.RFC3339))
 	case f.known && f.print.Birth != b.ID:
-		return lost("%s bears the birth %s, and the state knows %s: one of the two was restored or exchanged", f.target,
+		return lost("%s has the birth %s, and the state knows %s: one of the two was restored or exchanged", f.target,
 			quoted(f.print.Birth), quoted(b.ID))
 	case f.known && f.out == nil:
 		return nil
@@ -174,7 +174,7 @@ func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 		}
 		return lost("%s holds nothing of the sink, and the state remembers rows: it was emptied", f.target)
 	case f.print.Birth != "":
-		return lost("%s bears the birth %s, and the state knows nothing of it: the state was lost", f.target,
+		return lost("%s has the birth %s, and the state knows nothing of it: the state was lost", f.target,
 			quoted(f.print.Birth))
 	case m.lostReason != "":
 		return lost("%s", m.lostReason)

@@ -203,9 +203,9 @@ func NewLostError(sink, what string) error { return pipeline.Fatal(&LostError{Si
 // BirthMismatch returns the fatal [LostError] of a write to an output with the wrong birth. has is the birth of the
 // output, "" if it has none. want is the birth in the state. what names the output.
 func BirthMismatch(sink, what, has, want string) error {
-	is := "bears no birth"
+	is := "has no birth"
 	if has != "" {
-		is = "bears the birth " + has
+		is = "has the birth " + has
 	}
 	return NewLostError(sink, what+" "+is+", and the state knows the sink's output under "+want+
 		": the state was lost, or one of the two was restored without the other")

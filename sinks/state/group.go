@@ -10,7 +10,7 @@ import (
 // ErrNegative is the error of a write that removes more shares from a group than the group has. The write fails until
 // the group is repaired.
 var ErrNegative = errs.New(
-	"more left it than came, so that it was damaged or changed by hand: `tablewake audit --lag 1m` finds it, and `tablewake audit --repair` sets it")
+	"a change takes more shares from it than it has, so it was damaged or changed by hand: `tablewake audit --lag 1m` finds it, and `tablewake audit --repair` corrects it")
 
 // GroupWrite replaces the contributions of some items, and changes the rows of their groups to match.
 type GroupWrite struct {

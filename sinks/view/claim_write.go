@@ -34,7 +34,7 @@ func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *
 	}
 	store, ok := s.store.(ItemStore)
 	if !ok {
-		return pipeline.Fatal(errs.Errorf("its store is no ItemStore: its rows are guarded by item, because %s",
+		return pipeline.Fatal(errs.Errorf("its store does not implement ItemStore: its rows are guarded by item, because %s",
 			redact.Safe(b.ops[0].op.GuardMode.Why)))
 	}
 	w := &claimWrite{sink: s, store: store, batch: b, rowClaims: make(map[state.Row]*RowClaims)}

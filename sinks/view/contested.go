@@ -31,12 +31,12 @@ func (s *Sink) Contested(ctx context.Context, keys []string) iter.Seq2[Contested
 		lister, ok := s.store.(ClaimLister)
 		if !ok {
 			yield(Contested{}, pipeline.Fatal(errs.Errorf(
-				"view %s: its store is no ClaimLister, so that nobody can list the claims that wait", redact.Safe(s.target.View))))
+				"view %s: its store does not implement ClaimLister, so the waiting claims cannot be listed", redact.Safe(s.target.View))))
 			return
 		}
 		for r, err := range lister.ContestedRows(ctx, s.target.State()) {
 			if err != nil {
-				yield(Contested{}, fmt.Errorf("view %s: the claims that wait: %w", s.target.View, err))
+				yield(Contested{}, fmt.Errorf("view %s: list the waiting claims: %w", s.target.View, err))
 				return
 			}
 			if !yield(s.contested(r, hidden), nil) {

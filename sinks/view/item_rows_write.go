@@ -20,7 +20,7 @@ func (s *Sink) writeItemRows(ctx context.Context, ds []pipeline.Delivery, failed
 	}
 	store, ok := s.store.(ItemRowsStore)
 	if !ok {
-		return pipeline.Fatal(errs.New("its store is no ItemRowsStore: with for_each an item has several rows"))
+		return pipeline.Fatal(errs.New("its store does not implement ItemRowsStore: with for_each an item has several rows"))
 	}
 	w := itemRowsWrite{sink: s, store: store, batch: b}
 	if err := runRounds(ctx, b.nextAttempts, w.round, b.failLost); err != nil {

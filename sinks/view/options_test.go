@@ -27,8 +27,8 @@ func TestNewNamesWhatIsWrong(t *testing.T) {
 		"SK has no {@key}": func(o *view.Options) {
 			o.PK, o.SK, o.Shards = attribute(t, "PK=S#{@shard}#{@key}"), attribute(t, "SK=x"), 2
 		},
-		"Collision is \"never\"": func(o *view.Options) { o.Collision = "never" },
-		"which is no ItemStore":  func(o *view.Options) { o.SK, o.Store = attribute(t, "SK=x"), &memory{} },
+		"Collision is \"never\"":             func(o *view.Options) { o.Collision = "never" },
+		"which does not implement ItemStore": func(o *view.Options) { o.SK, o.Store = attribute(t, "SK=x"), &memory{} },
 	} {
 		o := byStatus(t, nil)
 		change(&o)

@@ -72,7 +72,7 @@ func New(o Options) (*Sink, error) {
 	}
 	if s.guardMode.ByItem && s.forEach == nil && s.store != nil {
 		if _, ok := s.store.(ItemStore); !ok {
-			return nil, fmt.Errorf("view %q: Store is a %T, which is no ItemStore: its rows are guarded by item, because %s",
+			return nil, fmt.Errorf("view %q: Store is a %T, which does not implement ItemStore: its rows are guarded by item, because %s",
 				o.Name, o.Store, s.guardMode.Why)
 		}
 	}

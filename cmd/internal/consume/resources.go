@@ -200,7 +200,7 @@ func waitForOthers(ctx context.Context, read func(context.Context) (leases.Snaps
 	after, err := read(ctx)
 	if moving := leases.Moving(before, after); err == nil && len(moving) > 0 {
 		return fmt.Errorf(
-			"another application works on these leases (%s): stop it first, all of it; then this one goes on where it stood",
+			"another application works on these leases (%s): stop it first, all of it; then this one continues where it stopped",
 			strings.Join(moving, ", "))
 	}
 	return err

@@ -25,7 +25,7 @@ func (r *Report) addFunctions(obs *Observation) {
 			switch {
 			case m.Idle():
 				r.addProblem(IdleMapping, m.ID, "`aws lambda update-event-source-mapping --uuid "+m.ID+
-					" --enabled`; it goes on where it stopped, if that is less than 24 hours ago",
+					" --enabled`; it continues where it stopped, if that is less than 24 hours ago",
 					"the event source mapping %s of %s is %s (%s): nothing reads %s for it", m.ID, f.Name, m.State,
 					cmp.Or(m.Why, "no reason is given"), m.Source)
 			case m.Failing():

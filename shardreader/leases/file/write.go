@@ -123,7 +123,7 @@ func writeError(path string, err error) error {
 	case err == nil:
 		return nil
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		hint = "the disk is full: free space and start again, it goes on where it stopped"
+		hint = "the disk is full: free space and start again, it continues where it stopped"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, fs.ErrNotExist):
 		hint = "check that the folder is there and may be written, and start again"
 	default:

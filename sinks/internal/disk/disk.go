@@ -12,7 +12,7 @@ import (
 )
 
 // FullHint is the hint in errors of a full disk.
-const FullHint = "the disk is full: free space and start again, it goes on where it stopped"
+const FullHint = "the disk is full: free space and start again, it continues where it stopped"
 
 // Failed marks the error of a write to a file or folder. The error is fatal if no retry can succeed; then its text has
 // a hint. Otherwise it is transient. Failed returns nil if err is nil.

@@ -128,7 +128,7 @@ func (m *MergedWrite) Actions() (actions []Action, subjects []string) {
 	}
 	for i := range m.rows {
 		r := &m.rows[i]
-		add("the seat of a row", m.setOwner(r))
+		add("the owner of a row", m.setOwner(r))
 		for c := range r.claims {
 			ref := m.db.ClaimRef(m.target, r.Row, r.claims[c].source)
 			if now := &r.claims[c].now; now.Source == "" {

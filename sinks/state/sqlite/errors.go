@@ -44,7 +44,7 @@ func (db *DB) WrapError(op string, err error) error {
 	case lib.SQLITE_FULL:
 		return pipeline.Fatal(wrap(disk.FullHint))
 	case lib.SQLITE_IOERR:
-		return pipeline.Fatal(wrap("the disk is full or failed: check it and start again, it goes on where it stopped"))
+		return pipeline.Fatal(wrap("the disk is full or failed: check it and start again, it continues where it stopped"))
 	case lib.SQLITE_READONLY, lib.SQLITE_PERM, lib.SQLITE_CANTOPEN, lib.SQLITE_AUTH:
 		return pipeline.Fatal(wrap("check that the file and its folder may be read and written"))
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:

@@ -222,7 +222,7 @@ func TestSettle_Faults(t *testing.T) {
 				t.Errorf("tried again: %+v", r)
 			}
 			if seat := e.seat("x"); seat.Revision != "r1" || seat.Owner.Source != "a" {
-				t.Errorf("the seat is %+v", seat)
+				t.Errorf("the owner record is %+v", seat)
 			}
 		})
 	}
@@ -247,13 +247,13 @@ func TestSeats_Unsteady(t *testing.T) {
 	}
 	faults.Next("Query", dynamotest.Meanwhile(settle(e.comes("b", "x", "r1", "r2", b, a))))
 	if seat := e.seat("x"); seat.Revision != "r2" || seat.Owner.Source != "a" || len(seat.Waiting) != 1 {
-		t.Errorf("while b came the seat is %+v", seat)
+		t.Errorf("while b came the owner record is %+v", seat)
 	}
 	gone := e.leaves("b", "x", "r2")
 	gone.Rows[0].Revision, gone.Rows[0].Owner = "r3", a
 	faults.Next("Query", dynamotest.Meanwhile(settle(gone)), dynamotest.Meanwhile(settle(e.leaves("a", "x", "r3"))))
 	if seat := e.seat("x"); seat.Revision != "" || seat.Owner.Source != "" || seat.Waiting != nil {
-		t.Errorf("when all had left the seat is %+v", seat)
+		t.Errorf("when all had left the owner record is %+v", seat)
 	}
 }
 

@@ -74,7 +74,7 @@ func elementViews() []*testView {
 
 var _ view.ItemRowsStore = (*faulty)(nil)
 
-var errNoItemRows = errors.New("the store is no ItemRowsStore")
+var errNoItemRows = errors.New("the store does not implement ItemRowsStore")
 
 // Contributions reads contributions, unless the suite makes the call fail.
 func (f *faulty) Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error) {

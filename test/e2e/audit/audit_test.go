@@ -181,7 +181,7 @@ func TestAnotherBirth(t *testing.T) {
 			want := slices.Concat(born, injectAll(t, d, tb, kinds()[:1], 2))
 			same(t, "an audit", withoutGroupVersions(audit(t, d, 8)), withoutGroupVersions(want))
 			said := repair(t, d, 9)
-			if n := strings.Count(said, "bears the birth another"); n != len(born) {
+			if n := strings.Count(said, "has the birth another"); n != len(born) {
 				t.Errorf("%d repairs are refused for their birth, want %d:\n%s", n, len(born), said)
 			}
 			same(t, "an audit after the repair", withoutGroupVersions(audit(t, d, 8)), withoutGroupVersions(born))

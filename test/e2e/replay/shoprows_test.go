@@ -147,7 +147,7 @@ func storedDocuments(t *testing.T, out, index string) map[string]string {
 		decode(t, line, &d)
 		if own, ok := d.Document["_tw"].(map[string]any); ok {
 			if birth, _ := own["birth"].(string); len(birth) != 16 {
-				t.Errorf("document %s bears the birth %v", d.ID, own["birth"])
+				t.Errorf("document %s has the birth %v", d.ID, own["birth"])
 			}
 			delete(own, "birth") // each folder has others
 		}
