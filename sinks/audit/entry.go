@@ -14,7 +14,7 @@ const (
 	Guard Kind = "guard" // the row that an item claims, for a view whose rows are guarded by item
 	Claim Kind = "claim" // the claim of an item on a row, with its columns; it owns the row or waits
 	Owner Kind = "seat"  // the owner of a claimed row, according to the claims on it; stored names say seat
-	// the contribution of an item to an aggregate, or the rows of an item in a view with for_each
+	// Contribution is the contribution of an item to an aggregate, or the rows of an item in a view with for_each.
 	Contribution Kind = "contribution"
 	Group        Kind = "group"    // a row of an aggregate, with its shard
 	Document     Kind = "document" // a document of a search sink

@@ -94,13 +94,13 @@ type Finding struct {
 	Otherwise Verdict  `json:"otherwise,omitempty"` // for a Held finding: the verdict without the dead letter
 	Found     string   `json:"found,omitempty"`     // the stored entry, for people
 	Owner     item.Key `json:"owner,omitempty"`     // the item whose row is stored, if it is another item
-	// version of the change that wrote the stored entry or tombstone; zero if there is none
+	// Version is the version of the change that wrote the stored entry or tombstone; zero if there is none.
 	Version record.Version `json:"-"`
-	// version of the item's guard, for a claim, and for a row that is guarded by item
+	// Guard is the version of the item's guard, for a claim, and for a row that is guarded by item.
 	Guard record.Version `json:"-"`
-	// revision of the last write of a group or of the claims on a row; "" for other entries
+	// Revision is the revision of the last write of a group or of the claims on a row; "" for other entries.
 	Revision string `json:"revision,omitempty"`
-	// names of the differing attributes, or a line for each difference
+	// Differs has the names of the differing attributes, or a line for each difference.
 	Differs []string       `json:"differs,omitempty"`
 	Why     string         `json:"why,omitempty"`     // reason of Held or Skipped
 	Command string         `json:"command,omitempty"` // the command that repairs the cause of Held
@@ -135,9 +135,11 @@ const (
 // Options configure Open.
 type Options struct {
 	Sinks []string // names of the sinks. Default: all that keep state
-	// flags of the command for the file and the stores, as in "-c tablewake.yaml --live"; used in Finding.Command
+	// Command has the flags of the command for the file and the stores, as in "-c tablewake.yaml --live", for
+	// Finding.Command.
 	Command string
-	// sinks that wait for their backfill, or are being filled, are opened too. Default: Open refuses them
+	// AnyStage means that sinks that wait for their backfill, or are being filled, are opened too. Default: Open
+	// refuses them.
 	AnyStage bool
 	DryRun   bool // Repair writes nothing, and returns the write that it would make
 	Groups   int  // groups that RepairGroups repairs concurrently. Default: 16

@@ -34,7 +34,8 @@ type Birth struct {
 	Stage  Stage
 	Floor  time.Time // earliest time of a change of the stream that is written; zero if all are. UTC, whole seconds
 	Stream string    // ARN of the stream whose changes follow the backfill; "" if unknown
-	// id of the [Backfill] that filled the output, or "rebuild" or "none" (see package sinks); "" if there was none
+	// Run is the id of the [Backfill] that filled the output, or "rebuild" or "none" (see package sinks); "" if there
+	// was none.
 	Run       string
 	ReadUntil time.Time // when the backfill ended its last read of the source; zero before that. UTC, whole seconds
 

@@ -18,7 +18,7 @@ type Column struct {
 type Guard struct {
 	Version record.Version // newest version of the item; zero if the item is unknown
 	Row     Row            // the row that the item claims; "" if it claims none
-	// no row could be made of the change of this version; the same version may replace the guard later
+	// Void means that no row could be made of the change of this version. The same version may replace the guard later.
 	Void bool
 }
 
@@ -70,7 +70,8 @@ func (t *Tombstone) Replaces(stored Tombstone) bool {
 // ItemWrite replaces the guard of one item, and moves its claim from the old row to the new one.
 type ItemWrite struct {
 	Source item.Key
-	// expected version of the stored guard, as read or as an earlier write of the call leaves it; zero if there is none
+	// Was is the expected version of the stored guard, as read or as an earlier write of the call leaves it; zero if
+	// there is none.
 	Was     record.Version
 	WasVoid bool // expected Void of the stored guard
 	Guard   Guard

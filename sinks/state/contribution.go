@@ -13,11 +13,12 @@ import (
 // it lists the rows of the item: see [ItemRowsWrite].
 type Contribution struct {
 	Version record.Version // version of the change that set the contribution; zero if the item is unknown
-	// version of the change with which the item began to count; it distinguishes the item from an expired item of the same
-	// key
+	// Since is the version of the change with which the item began to count. It distinguishes the item from an expired
+	// item of the same key.
 	Since  record.Version
 	Shares []Share // one share for each element that counts; empty if the item counts for nothing
-	// the change could not be counted, or is only partly written; the same version may replace the contribution
+	// Void means that the change could not be counted, or is only partly written. The same version may replace the
+	// contribution.
 	Void bool
 }
 
@@ -30,7 +31,8 @@ type ItemContribution struct {
 // Share holds the values that one element of an item adds to one group.
 type Share struct {
 	Group Row // the group's row, without a shard
-	// one text for each value of the aggregate, sorted by the value's name: a [Number] or a [SortableText]; "" if missing
+	// Values has one text for each value of the aggregate, sorted by the value's name: a [Number] or a [SortableText];
+	// "" if missing.
 	Values []string
 }
 

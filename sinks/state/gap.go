@@ -36,7 +36,7 @@ type GapRepair struct {
 	Items       int64 `json:"items,omitempty"`       // number of compared items
 	Differences int64 `json:"differences,omitempty"` // number of differences found
 	Repaired    int64 `json:"repaired,omitempty"`    // number of differences repaired
-	// number of remaining differences, and of entries that could not be compared
+	// Left is the number of remaining differences, and of entries that could not be compared.
 	Left int64 `json:"left,omitempty"`
 
 	// Done is the number of items, sink entries or differences that the current step of the repair has processed. Total

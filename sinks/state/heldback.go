@@ -22,7 +22,7 @@ type SinkTrouble struct {
 	Oldest  *time.Time `json:"oldest,omitempty"` // creation time of the oldest failed change that waits; absent if unknown
 	Failing time.Time  `json:"failing_since"`
 	Error   string     `json:"error"` // text of the last failure, without values
-	// number of keys blocked by a permanently failing change, if the pipeline has no dead letters
+	// Blocked is the number of keys blocked by a permanently failing change, if the pipeline has no dead letters.
 	Blocked int `json:"blocked,omitempty"`
 }
 

@@ -18,7 +18,8 @@ const DefaultRetention = 30 * 24 * time.Hour
 // StoreAge describes which changes a store may have forgotten.
 type StoreAge struct {
 	Born time.Time // creation time of the store; it remembers all changes since then, unless Forgets is set
-	// tombstones, empty guards and empty contributions are deleted after some time, by a [Purger] or by TTL
+	// Forgets means that tombstones, empty guards and empty contributions are deleted after some time, by a [Purger] or
+	// by TTL.
 	Forgets bool
 }
 

@@ -29,7 +29,9 @@ type AggregateOptions struct {
 	Values  []Value                // required: values of a group's row besides its key
 
 	Shards int // number of rows that the items of a group are spread over; see [Groups]. Default: 1
-	// items that TTL deletes stay counted permanently, by their last image. Default: they are removed, as by any delete
+
+	// KeepOnTTL means that items that TTL deletes stay counted permanently, by their last image. Default: they are
+	// removed, as by any delete.
 	KeepOnTTL bool
 
 	Mask  *mask.Mask // hides attributes in displayed ops; the stored rows are not masked. Default: nothing is hidden
@@ -70,7 +72,8 @@ type Aggregate struct {
 type value struct {
 	Value
 	kind aggregateKind
-	// index in Share.Values, which are sorted by name, because the order in the configuration may change
+	// shareIndex is the index in Share.Values, which are sorted by name, because the order in the configuration may
+	// change.
 	shareIndex int
 	path       item.Path // path in the item; zero for a count, or if Each is set
 	masked     bool      // the mask hides the attribute of the value

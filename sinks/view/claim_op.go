@@ -24,7 +24,8 @@ type ClaimOp struct {
 	displaySource item.Key // key of the item for people
 	reason        string   // reason for no row: ReasonWhen, ReasonSparse, ReasonRemoved or void; "" if Row is set
 	idle          bool     // the item requests no row, and its old image requested none
-	// why no row can be made of the new image; the change fails with it after the claim is durable. nil if one can
+	// changeErr is the reason why no row can be made of the new image; nil if one can. The change fails with it after
+	// the claim is durable.
 	changeErr error
 }
 

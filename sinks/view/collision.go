@@ -24,10 +24,12 @@ type Collision string
 
 // The values of Collision.
 const (
-	// the claim waits, and its change is dead-lettered with a [CollisionError]
+	// DeadLetterCollision dead-letters a change whose claim waits, with a [CollisionError].
 	DeadLetterCollision Collision = "dead_letter"
-	KeepFirst           Collision = "keep_first" // the claim waits
-	// the item that changed last owns the row, by time, then version, then key; the other claims wait
+	// KeepFirst lets the claim wait.
+	KeepFirst Collision = "keep_first"
+	// Last makes the item that changed last the owner of the row, by time, then version, then key. The other claims
+	// wait.
 	Last Collision = "last"
 )
 

@@ -27,9 +27,8 @@
 //   - The guard of an item is its last version and the row that it claims. The guard, the row that the item leaves and
 //     the row that it claims change in one transaction, on condition that none of them changed since it was read.
 //   - One claim owns the row: the one of the item with the smallest key, in any order of arrival. The other claims
-//     wait.
-//     If the owner leaves or a smaller key arrives, the owner changes in the same transaction. [Collision] decides the
-//     result of a change whose claim waits.
+//     wait. If the owner leaves or a smaller key arrives, the owner changes in the same transaction. [Collision]
+//     decides the result of a change whose claim waits.
 //   - The old image has no influence. So after a start in the middle of the stream, or after a gap, the next change of
 //     the item corrects its row. An item that never claimed a row has no guard.
 //
@@ -70,9 +69,8 @@
 //   - An item that TTL removed leaves its groups, unless the aggregate keeps expired items. Then the shares of the old
 //     image of the expiry stay counted permanently, and an insert of the same key counts in addition.
 //   - A group may be spread over shards ([AggregateOptions.Shards]). Their rows have ~0, ~1 and so on after the
-//     partition
-//     key. Each row counts the items of its shard. Equal values of a distinct are in one shard. [Groups] reads the
-//     shards as one row.
+//     partition key. Each row counts the items of its shard. Equal values of a distinct are in one shard. [Groups]
+//     reads the shards as one row.
 //   - A row is deleted when no item counts in it any more.
 //
 // # Reading order
@@ -90,8 +88,7 @@
 //
 //   - Rows guarded by item: Plan, planClaim (claim_op.go); then Write, writeClaims, claimWrite.round (claim_write.go).
 //     A round reads guards and claims, calls compareWithGuard and applyClaim (claim_guard.go, row_claims.go, both
-//     pure),
-//     and commits with ItemStore.Settle.
+//     pure), and commits with ItemStore.Settle.
 //
 //   - Rows of elements: Plan, planItemRows (item_rows_plan.go); then Write, writeItemRows, itemRowsWrite.round
 //     (item_rows_write.go), nextPart (item_rows_parts.go), ItemRowsStore.ReplaceItemRows.

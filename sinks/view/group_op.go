@@ -23,7 +23,8 @@ type GroupOp struct {
 	displayKey    string // key of the group for people, if parts of it are masked; else ""
 	shard         int
 	countedBefore bool // the item may have counted for something before the change
-	// why the item cannot be counted; the change fails with it after its contribution is removed. nil if it can
+	// changeErr is the reason why the item cannot be counted; nil if it can. The change fails with it after its
+	// contribution is removed.
 	changeErr error
 }
 

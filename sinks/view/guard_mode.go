@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// GuardMode is the way in which a view prevents that a late change of an item replaces a newer one, and that an item
-// takes the row of another item. Either each row guards itself by its version, or each item has a guard (state.Guard).
+// GuardMode says how a view protects a row from a late change of its item and from the changes of other items. Either
+// each row guards itself by its version, or each item has a guard (state.Guard).
 type GuardMode struct {
 	ByItem bool   // each item has a guard; otherwise each row guards itself
 	Why    string // reason for the mode, as explain shows it

@@ -53,7 +53,8 @@ type ItemRowsOp struct {
 	change *record.Change // the planned change; valid until its page is released
 	reason string         // reason for no rows: ReasonWhen, ReasonSparse, ReasonRemoved or void; "" if there are rows
 	idle   bool           // there are no rows, and the old image had none
-	// why no rows can be made of the new image; the change fails with it after the write. nil if they can
+	// changeErr is the reason why no rows can be made of the new image; nil if they can. The change fails with it after
+	// the write.
 	changeErr error
 }
 

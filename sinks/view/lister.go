@@ -65,6 +65,7 @@ type Group struct {
 	Version record.Version    // highest version of the changes; zero if the row has none
 	Counts  []state.Increment // counts in the order of values, without those that are missing or not a number
 	Sums    []state.Increment // sums in the order of values, without those that are missing or not a number
-	// members of all min, max and distinct, sorted by the order of values, then of members; Remove is false
+	// Members are the members of all min, max and distinct, sorted by the order of values, then of members. Remove is
+	// false.
 	Members []state.Member
 }

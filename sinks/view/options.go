@@ -46,14 +46,15 @@ type Options struct {
 	// claim may get the row before the backfill ends. Default: Collision decides.
 	Backfill bool
 
-	// the tombstones of rows that guard themselves are at the rows' keys. Default: in the store's state, apart from the
-	// rows
+	// InPlace means that the tombstones of rows that guard themselves are at the rows' keys. Default: they are in the
+	// store's state, apart from the rows.
 	InPlace bool
 
-	// hides attributes in displayed ops and errors; the stored rows are not masked. Default: nothing is hidden
+	// Mask hides attributes in displayed ops and errors. The stored rows are not masked. Default: nothing is hidden.
 	Mask *mask.Mask
-	// writes the rows; an [ItemStore] for rows guarded by item, an [ItemRowsStore] with ForEach. Default: none; then the
-	// sink only plans, and its Write fails
+
+	// Store writes the rows. It must be an [ItemStore] for rows guarded by item, and an [ItemRowsStore] with ForEach.
+	// Default: none; then the sink only plans, and its Write fails.
 	Store Store
 
 	Retention state.Retention // how long Store keeps tombstones and guards; older changes are refused. Default: no limit

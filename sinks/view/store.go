@@ -198,7 +198,7 @@ type ItemRowsStore interface {
 	Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error)
 
 	// ReplaceItemRows applies ws, each of them completely or not at all, and returns one Result for each. A write is
-	// Lost if the version, Void or shares of the stored contribution are not as expected. A write fails with a
+	// Lost if the stored contribution differs from the expected one in any field. A write fails with a
 	// [ForeignRowError] if a row to put belongs to another sink, and with a [CollisionError] if it belongs to another
 	// item. No two writes of a call have the same item. Values are ranges of a page: a store that keeps them longer
 	// clones them. A successful result is durable.
@@ -220,7 +220,7 @@ type GroupStore interface {
 	Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error)
 
 	// Contribute applies ws, each of them completely or not at all, and returns one Result for each. A write is Lost if
-	// a contribution has changed since it was read: its version, its Void or, if the write expects them, its shares. A
+	// a contribution has changed since it was read: its Version, its Void or, with WholeWas, its Since or Shares. A
 	// write fails with a [ForeignRowError] if a group's row belongs to another sink. No two writes of a call have the
 	// same item, but they may have the same groups. A successful result is durable.
 	Contribute(ctx context.Context, t Target, ws []state.GroupWrite) ([]Result, error)

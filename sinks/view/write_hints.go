@@ -2,8 +2,8 @@ package view
 
 import "slices"
 
-// Hints with which a store needs fewer writes if tombstones are apart from the rows. Wrong hints do not change the
-// result.
+// With hints in its mutations, a store needs fewer writes if tombstones are apart from the rows. A wrong hint does not
+// change the result.
 
 // mutations returns the mutations of the attempts. The slice is valid until the next call.
 func mutations(b *batch[*Op], attempts []attempt[*Op]) []Mutation {

@@ -118,8 +118,7 @@ func (o *leasesOptions) swapLease(
 		if err != nil || o.dryRun || !e.Changes() {
 			return e, err
 		}
-		err = writeEdit(ctx, shared, e, func(ctx context.Context,
-			next leases.Lease) error {
+		err = writeEdit(ctx, shared, e, func(ctx context.Context, next leases.Lease) error {
 			return shared.table.Swap(ctx, l, next)
 		})
 		c, lost := leases.AsConflict(err)

@@ -46,28 +46,28 @@ type Options struct {
 	Request string // digest of the whole request; an interrupted audit continues if its request is the same
 	Report  string // path of the report; the work folder is beside it
 	Sinks   []audit.Sink
-	// contents of the table; nil if Suspects has all places to look at
+	// Items are the contents of the table; nil if Suspects has all places to look at.
 	Items    snapshot.Snapshot
 	Suspects func(add func(sink int, f Suspect)) error // adds the places to look at, instead of Items
 	Match    pipeline.Condition                        // selects items. Default: all
 	Lookup   Lookup                                    // required
 	Segments int                                       // segments in which each sink is read. Default: 16
 	Sample   *Sample                                   // default: everything
-	// parts, and segments, that are read concurrently. Default: 4
+	// Parts is the number of parts, and of segments, that are read concurrently. Default: 4.
 	Parts int
-	// looks at a place that keeps changing, before it is Busy. Default: 10
+	// Rounds is the number of looks at a place that keeps changing, before it is Busy. Default: 10.
 	Rounds int
-	// items are selected, by key or otherwise; if none matches, nothing was compared
+	// Selected means that items are selected, by key or otherwise. If none matches, nothing was compared.
 	Selected bool
 	Lost     int64                     // items that could not be decoded before the audit
 	Still    bool                      // no other process writes: one look is enough
 	GiveWay  func(ctx context.Context) // blocks while the stream must come first. Default: never
-	// limits the rate at which sinks are read. Default: no limit
+	// Budget limits the rate at which sinks are read. Default: no limit.
 	Budget *Budget
-	// blocks until every consumer is past a time; required without Still
+	// Wait blocks until every consumer is past a time. It is required without Still.
 	Wait        func(ctx context.Context, since time.Time) error
 	Undecodable func(e *record.RecordError) // called with each item that cannot be decoded
-	// end of a sample, which may then be incomplete and cannot be continued. Default: no end
+	// Until is the end of a sample, which may then be incomplete and cannot be continued. Default: no end.
 	Until      time.Time
 	Checkpoint time.Duration // time between two checkpoints. Default: 5 s
 	Progress   Progress      // default: none

@@ -109,8 +109,7 @@ func (a *audited) recheckFile(ctx context.Context, open, next *spool, last bool)
 	byItem := make(map[item.Key][]*suspect)
 	for _, s := range all {
 		slices.SortFunc(s.places, func(x, y audit.Entry) int {
-			return cmp.Or(cmp.Compare(x.Kind, y.Kind),
-				cmp.Compare(x.Place, y.Place))
+			return cmp.Or(cmp.Compare(x.Kind, y.Kind), cmp.Compare(x.Place, y.Place))
 		})
 		s.places = slices.CompactFunc(s.places, func(x, y audit.Entry) bool { return x.Kind == y.Kind && x.Place == y.Place })
 		byItem[s.item] = append(byItem[s.item], s)

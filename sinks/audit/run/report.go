@@ -37,7 +37,7 @@ type Header struct {
 	Stream   string    `json:"stream,omitempty"` // ARN of the stream that the sinks follow
 	Assumed  string    `json:"assumed,omitempty"`
 	Sample   *Sample   `json:"sample,omitempty"`
-	// entries that an earlier audit left open, and that this one does not look at: see OpenAfter
+	// Open is the number of entries that an earlier audit left open, and that this one does not look at: see OpenAfter.
 	Open int64 `json:"open,omitempty"`
 }
 

@@ -13,20 +13,20 @@ type Summary struct {
 	Source string        `json:"source"`
 	Sinks  []SinkSummary `json:"sinks"`
 	Items  int64         `json:"items"`
-	// items that could not be decoded, and were not compared
+	// Undecodable is the number of items that could not be decoded, and were not compared.
 	Undecodable int64 `json:"undecodable,omitempty"`
 	Differing   int64 `json:"differing"` // entries that differ, including held ones
 	Open        int64 `json:"open"`      // entries, items and sinks whose equality is unknown
-	// the part of Open that an earlier audit left open and its report does not list
+	// OpenBefore is the part of Open that an earlier audit left open and its report does not list.
 	OpenBefore int64 `json:"open_before,omitempty"`
-	// --key, --type, --key-prefix or --filter select no item
+	// NothingSelected means that --key, --type, --key-prefix or --filter select no item.
 	NothingSelected bool `json:"nothing_selected,omitempty"`
-	// the segments of a sample have no item, and no entry of a sink
+	// NothingSampled means that the segments of a sample have no item, and no entry of a sink.
 	NothingSampled bool `json:"nothing_sampled,omitempty"`
-	// read units that this process consumed for the table and the sinks
+	// Units is the number of read units that this process consumed for the table and the sinks.
 	Units   float64 `json:"read_units,omitempty"`
 	Seconds float64 `json:"seconds"` // run time of the process that ended the audit
-	// assumption about the lag, if the leases do not prove it
+	// Assumed is the assumption about the lag, if the leases do not prove it.
 	Assumed    string  `json:"assumed,omitempty"`
 	Coverage   float64 `json:"coverage"`             // share of the table that was compared, 0 to 1
 	Incomplete string  `json:"incomplete,omitempty"` // reason why the audit ended early; "" if it did not
@@ -40,9 +40,9 @@ type SinkSummary struct {
 	Compared int64                   `json:"compared"` // places that were compared
 	Findings map[audit.Verdict]int64 `json:"findings,omitempty"`
 
-	// the places that were not compared, with the reason; "" if all were
+	// NotCompared says which places were not compared, with the reason; "" if all were.
 	NotCompared string `json:"not_compared,omitempty"`
-	// the places of named items that were not searched, with the reason
+	// Notes say which places of named items were not searched, with the reason.
 	Notes []string `json:"notes,omitempty"`
 
 	// UpperBound is the upper limit of the share of places that differ, with a confidence of 95 %. It is set for a

@@ -42,7 +42,8 @@ type progress struct {
 	File    int             // file to work on next, in the phase recheck
 	Open    []int64         // lengths of the files of suspects of this round
 	Next    []int64         // lengths of the files of suspects of the next round
-	// end of the last round; the consumers must be past it before the next one; zero before the first
+	// Waited is the end of the last round. The consumers must be past it before the next one. It is zero before the
+	// first.
 	Waited time.Time
 	Groups []groupPlace // groups to compare with the sums of shares again
 	Report int64        // length of the report

@@ -29,10 +29,12 @@ const (
 // Region is the Region of the clients.
 const Region = "us-east-1"
 
-// Tap answers the calls of a client. op is the operation if requests name it (SQS, SNS, EventBridge), and otherwise the
-// HTTP method. Each call of send sends the request with the given body to the server, and returns the answer.
-type Tap func(op string, r *http.Request, body []byte, send func(body []byte) (*http.Response, error)) (*http.Response,
-	error)
+// Tap answers a request of a client. op is the name of the operation if the request contains it (SQS, SNS,
+// EventBridge), and otherwise the HTTP method. send sends the request with another body to the server, and returns the
+// response. Tap may call it any number of times.
+type Tap func(
+	op string, r *http.Request, body []byte, send func(body []byte) (*http.Response, error),
+) (*http.Response, error)
 
 // Config returns the configuration of clients of a test server. env is the name of the environment variable with the
 // endpoint. The test fails if the variable is not set. The clients send every call once. tap may be nil.

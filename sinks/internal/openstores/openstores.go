@@ -11,14 +11,15 @@ import (
 
 // Stores are the open stores. They are safe for concurrent use.
 type Stores struct {
-	of string // package that opens them, for errors
+	of string // name of the package that opens the stores, for errors
 
 	mu     sync.Mutex
 	byName map[string]any
-	close  []func() error // in the order of opening
+	close  []func() error // functions that Close calls, the last one first
 }
 
-// New returns the stores of a package. None is open yet. Close closes the opened stores, and then calls afterClose.
+// New returns a set without open stores. of is the name of the package that opens them, for errors. Close calls the
+// functions afterClose after it has closed the stores, the last one first.
 func New(of string, afterClose ...func() error) *Stores {
 	return &Stores{of: of, byName: make(map[string]any), close: afterClose}
 }

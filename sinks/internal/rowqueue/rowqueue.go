@@ -20,8 +20,8 @@ type Queue[K comparable] struct {
 type turn[K comparable] struct {
 	earlier  map[K]*turn[K] // by row: the writer that arrived before
 	released chan struct{}  // closed by release
-	// cancelled is true if it was released before its earlier writers, so later writers wait for them too. Set
-	// before released is closed
+	// cancelled means that the turn was released before those of its earlier writers, so later writers wait for them
+	// too. It is set before released is closed.
 	cancelled bool
 }
 

@@ -70,8 +70,7 @@ func (s *State) RemoveBackfill(ctx context.Context, run string) error {
 	for batch, err := range seq.Chunk(s.db.Query(ctx, q), maxKeys) {
 		if err == nil {
 			err = s.db.each(ctx, len(batch), func(i int) error {
-				return s.db.Write(ctx,
-					Delete(s.db.RefOf(batch[i]), Condition{}))
+				return s.db.Write(ctx, Delete(s.db.RefOf(batch[i]), Condition{}))
 			})
 		}
 		if err != nil {

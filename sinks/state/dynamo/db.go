@@ -26,10 +26,12 @@ type Options struct {
 	Client   Client // Required.
 	Table    string // name of the state table. Required.
 	Pipeline string // name of the pipeline for [DB.StoreAge] and [DB.Purge]. Required.
-	// lifetime of tombstones, guards without a row and contributions without shares. Default: [state.DefaultRetention]
+	// Retention is the lifetime of tombstones, guards without a row and contributions without shares. Default:
+	// [state.DefaultRetention].
 	Retention   time.Duration
 	Concurrency int // maximum number of requests in flight for one call. Default: 16
-	// maximum number of times that a request is sent if it is throttled, conflicts or gets no answer. Default: 4
+	// Attempts is the maximum number of times that a request is sent if it is throttled, conflicts or gets no answer.
+	// Default: 4.
 	Attempts int
 	Backoff  pipeline.Backoff // waits between attempts. Default: full jitter from 50ms to 2s
 	Now      func() time.Time // clock for expiry. Default: [time.Now]

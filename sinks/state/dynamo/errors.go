@@ -68,7 +68,7 @@ type Error struct {
 
 var _ redact.Redacted = (*Error)(nil)
 
-// Error returns a text like "dynamodb: PutItem into T: throttled (ThrottlingException): hint".
+// Error returns a text like "dynamodb: PutItem on T: throttled (ThrottlingException): hint".
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("dynamodb: " + e.Op)

@@ -22,8 +22,7 @@ const attrRepair = "repair"
 // first, AddGap reads it again and repeats its write.
 func (s *State) AddGap(ctx context.Context, g record.Gap) error {
 	for {
-		written, err := s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap,
-			bool) {
+		written, err := s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap, bool) {
 			return stored.NotedAgain(g, s.db.now()), true
 		})
 		if written || err != nil {

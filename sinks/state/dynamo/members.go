@@ -396,8 +396,7 @@ func (db *DB) DropMembers(ctx context.Context, t state.Target, row state.Row, ep
 		})
 		if err == nil {
 			err = db.each(ctx, len(keys), func(i int) error {
-				return db.Write(ctx,
-					Delete(db.ref(m.partition, keys[i]), Condition{}))
+				return db.Write(ctx, Delete(db.ref(m.partition, keys[i]), Condition{}))
 			})
 		}
 		if err != nil {

@@ -22,8 +22,7 @@ const (
 
 // AddGap records a gap, or changes the record of a gap with the same beginning.
 func (s *State) AddGap(ctx context.Context, g record.Gap) error {
-	_, err := s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap,
-		bool) {
+	_, err := s.changeGap(ctx, g, func(stored state.NotedGap) (state.NotedGap, bool) {
 		return stored.NotedAgain(g, time.Now()), true
 	})
 	return err

@@ -90,8 +90,8 @@ func (g *Group) add(ctx context.Context, c *state.GroupChange) error {
 		if _, err := g.writer.QueryRow(ctx, newGroup, []any{g.target, string(g.row)}, &g.id); err != nil {
 			return err
 		}
+		// SQLite may reuse the id of a group that was deleted by hand, and its members may still be stored.
 		if err := g.writer.Exec(ctx, removeMembers, g.id); err != nil {
-			// SQLite may reuse the id of a group that was deleted by hand
 			return err
 		}
 	}

@@ -122,7 +122,7 @@ func (db *DB) ListGuards(ctx context.Context, t state.Target, l state.Listing) i
 		func(rows *sql.Rows) (r ListedRow[state.ItemGuard], err error) {
 			var row, source, version, attributes string
 			var ns int64
-			if err := rows.Scan(&row, &source, &version, &ns, &attributes); err != nil {
+			if err = rows.Scan(&row, &source, &version, &ns, &attributes); err != nil {
 				return r, err
 			}
 			r.Key, r.Size = []any{row, source}, len(row)+len(source)+len(attributes)

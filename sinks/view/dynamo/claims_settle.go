@@ -26,8 +26,7 @@ func (s *Store) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite)
 	}
 	rs := make([]view.Result, len(ws))
 	groups := connectedWrites(ws)
-	return runParts(s.DB, rs, len(groups), func(i int,
-		down *outage) {
+	return runParts(s.DB, rs, len(groups), func(i int, down *outage) {
 		s.settleConnected(ctx, t, ws, groups[i], rs, down)
 	})
 }

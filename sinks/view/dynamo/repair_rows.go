@@ -97,8 +97,7 @@ func (s *Store) repairApart(ctx context.Context, t view.Target, rs []view.RowRep
 		return nil, err
 	}
 	w := rowRepairer{s.DB, t}
-	return runEach(s.DB, len(rs), func(i int) (lost bool,
-		err error) {
+	return runEach(s.DB, len(rs), func(i int) (lost bool, err error) {
 		return w.transact(ctx, &rs[i], rows[i], tombstones[i])
 	})
 }

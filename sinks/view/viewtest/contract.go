@@ -27,8 +27,7 @@ func contract(t *testing.T, suite Suite) {
 		"RowsHaveOneOwner":  rowsHaveOneOwner,
 		"RowsOfOneItem":     rowsOfOneItem,
 		"EveryTypeIsExact":  everyTypeIsExact,
-		"RowsComeInOrder": func(t *testing.T, s Store,
-			target view.Target) {
+		"RowsComeInOrder": func(t *testing.T, s Store, target view.Target) {
 			rowsComeInOrder(t, s, target, suite.TypedKeys)
 		},
 		"QueriesSelect":     queriesSelect,
@@ -37,12 +36,10 @@ func contract(t *testing.T, suite Suite) {
 		"PartitionsReadFew": partitionsReadFew,
 		"PartitionsBetween": partitionsBetween,
 		"OneKeyAttribute":   oneKeyAttribute,
-		"KeysAreDistinct": func(t *testing.T, s Store,
-			target view.Target) {
+		"KeysAreDistinct": func(t *testing.T, s Store, target view.Target) {
 			keysAreDistinct(t, s, target, suite.TypedKeys)
 		},
-		"ManyRowsInOneCall": func(t *testing.T, s Store,
-			target view.Target) {
+		"ManyRowsInOneCall": func(t *testing.T, s Store, target view.Target) {
 			manyRows(t, s, target, cmp.Or(suite.Many, 3000))
 		},
 		"NothingInOneCall":  emptyCall,

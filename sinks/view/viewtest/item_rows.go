@@ -38,8 +38,8 @@ func RunItemRows(t *testing.T, open Open) {
 // itemRowsCheck is a store with helpers to check its writes.
 type itemRowsCheck struct{ *storeCheck }
 
-// contribution returns the contribution of an item with rows at these sort keys.
-func (s itemRowsCheck) contribution(sequence int, sks ...string) state.Contribution {
+// contributionWith returns the contribution of an item with rows at these sort keys.
+func (s itemRowsCheck) contributionWith(sequence int, sks ...string) state.Contribution {
 	c := state.Contribution{Version: version(s.t, sequence)}
 	for _, sk := range sks {
 		c.Shares = append(c.Shares, state.Share{Group: s.row(sk), Values: []string{"digest of " + sk}})
@@ -84,65 +84,65 @@ func (s itemRowsCheck) wantRows(what string, sks ...string) {
 }
 
 func (s itemRowsCheck) replaces() {
-	none, one := state.Contribution{}, s.contribution(1, "x", "y")
+	none, one := state.Contribution{}, s.contributionWith(1, "x", "y")
 	s.want("the first rows", s.write("i", none, one), false, "x", "y")
 	s.want("the first rows again", s.write("i", none, one), true, "x", "y")
-	two := s.contribution(2, "y", "z")
+	two := s.contributionWith(2, "y", "z")
 	s.want("other rows", s.write("i", one, two), false, "y", "z")
-	s.want("rows after an older contribution", s.write("i", one, s.contribution(3, "x")), true, "y", "z")
-	if got := s.storeCheck.contribution("i"); got.Version != two.Version ||
+	s.want("rows after an older contribution", s.write("i", one, s.contributionWith(3, "x")), true, "y", "z")
+	if got := s.contribution("i"); got.Version != two.Version ||
 		!slices.EqualFunc(got.Shares, two.Shares, state.Share.Equal) {
 		s.t.Errorf("stored is %+v, want %+v", got, two)
 	}
-	gone := s.contribution(4)
+	gone := s.contributionWith(4)
 	s.want("no row", s.write("i", two, gone), false)
-	s.want("a late row", s.write("i", two, s.contribution(3, "x")), true)
-	s.want("rows after the removal", s.write("i", gone, s.contribution(5, "x")), false, "x")
+	s.want("a late row", s.write("i", two, s.contributionWith(3, "x")), true)
+	s.want("rows after the removal", s.write("i", gone, s.contributionWith(5, "x")), false, "x")
 }
 
 // The parts of one change have the same version and are void. The shares distinguish them.
 func (s itemRowsCheck) lostShares() {
-	first, second := s.contribution(1, "x"), s.contribution(1, "x", "y")
+	first, second := s.contributionWith(1, "x"), s.contributionWith(1, "x", "y")
 	first.Void, second.Void = true, true
 	s.want("the first part", s.write("i", state.Contribution{}, first), false, "x")
 	s.want("the second part", s.write("i", first, second), false, "x", "y")
-	s.want("a newer change that read the first part", s.write("i", first, s.contribution(2)), true, "x", "y")
-	s.want("a newer change that read the second part", s.write("i", second, s.contribution(2)), false)
+	s.want("a newer change that read the first part", s.write("i", first, s.contributionWith(2)), true, "x", "y")
+	s.want("a newer change that read the second part", s.write("i", second, s.contributionWith(2)), false)
 }
 
 func (s itemRowsCheck) otherItems() {
-	one := s.contribution(1, "x")
+	one := s.contributionWith(1, "x")
 	s.want("a row", s.write("i", state.Contribution{}, one), false, "x")
-	r := s.write("j", state.Contribution{}, s.contribution(9, "y", "x"))
+	r := s.write("j", state.Contribution{}, s.contributionWith(9, "y", "x"))
 	e, ok := errors.AsType[*view.CollisionError](r.Err)
 	if !ok || e.Owner != "i" || e.Source != "j" || e.At != s.row("x") {
 		s.t.Errorf("a row of another item: %v", r.Err)
 	}
 	checkPermanent(s.t, "a row of another item", r.Err)
 	s.wantRows("nothing of the write is left", "x")
-	s.want("its row", s.write("j", state.Contribution{}, s.contribution(9, "y")), false, "x", "y")
-	wrong := state.ItemRowsWrite{Source: "j", Was: s.contribution(9, "y"), Now: s.contribution(10),
+	s.want("its row", s.write("j", state.Contribution{}, s.contributionWith(9, "y")), false, "x", "y")
+	wrong := state.ItemRowsWrite{Source: "j", Was: s.contributionWith(9, "y"), Now: s.contributionWith(10),
 		Deletes: []state.Row{s.row("y"), s.row("x"), s.row("nothing")}}
 	s.want("a delete of a row of another item", s.replace(wrong), false, "x")
 }
 
 func (s itemRowsCheck) otherSinks() {
-	s.want("a row", s.write("i", state.Contribution{}, s.contribution(1, "x")), false, "x")
+	s.want("a row", s.write("i", state.Contribution{}, s.contributionWith(1, "x")), false, "x")
 	two := s.target
 	two.View = "two"
 	other := itemRowsCheck{s.withTarget(two)}
-	wantForeign(s.t, "a row of another sink", other.write("i", state.Contribution{}, s.contribution(2, "x")).Err, s.target,
+	wantForeign(s.t, "a row of another sink", other.write("i", state.Contribution{}, s.contributionWith(2, "x")).Err, s.target,
 		s.row("x"))
-	s.want("a delete of a row of another sink", other.replace(state.ItemRowsWrite{Source: "i", Now: s.contribution(2),
+	s.want("a delete of a row of another sink", other.replace(state.ItemRowsWrite{Source: "i", Now: s.contributionWith(2),
 		Deletes: []state.Row{s.row("x")}}), false, "x")
 }
 
 // A row of another birth makes the whole call fail fatally.
 func (s itemRowsCheck) otherBirth() {
-	s.want("a row", s.write("i", state.Contribution{}, s.contribution(1, "x")), false, "x")
+	s.want("a row", s.write("i", state.Contribution{}, s.contributionWith(1, "x")), false, "x")
 	other := s.target
 	other.Birth = "another"
-	w := state.ItemRowsWrite{Source: "i", Now: s.contribution(2, "x"), Puts: []state.RowPut{{Row: s.row("x")}}}
+	w := state.ItemRowsWrite{Source: "i", Now: s.contributionWith(2, "x"), Puts: []state.RowPut{{Row: s.row("x")}}}
 	_, err := s.ReplaceItemRows(s.t.Context(), other, []state.ItemRowsWrite{w})
 	wantOtherBirth(s.t, "a row of another birth", err)
 	s.wantRows("after a write of another birth", "x")
@@ -219,7 +219,7 @@ func (s itemRowsCheck) manyRows() {
 	for i, n := range []int{230, 250, 120, 0} {
 		must(s.t, writeOne(s.t, sink, stream, i))
 		s.wantTexts(fmt.Sprint("change ", i), n, i)
-		if c := s.storeCheck.contribution(stream.Changes[i].Key); c.Void || len(c.Shares) != n {
+		if c := s.contribution(stream.Changes[i].Key); c.Void || len(c.Shares) != n {
 			s.t.Errorf("change %d: void %v, %d shares", i, c.Void, len(c.Shares))
 		}
 	}
@@ -280,7 +280,7 @@ func (s itemRowsCheck) goesOnAfterACrash() {
 	if err := writeOne(s.t, s.sink(&interruptedStore{s, 2, nil}, 0), stream, 1); !errors.Is(err, errDied) {
 		s.t.Fatal(err)
 	}
-	if c := s.storeCheck.contribution(stream.Changes[1].Key); !c.Void || c.Version != stream.Changes[1].Version {
+	if c := s.contribution(stream.Changes[1].Key); !c.Void || c.Version != stream.Changes[1].Version {
 		s.t.Errorf("a change in part: %+v", c)
 	}
 	must(s.t, writeOne(s.t, s.sink(s, 0), stream, 0)) // an older change

@@ -153,8 +153,7 @@ func listsRows(t *testing.T, c *listerCheck) {
 	before.Birth = "b0"
 	apply(before, add(before, "former", "1", 1, "text"))
 
-	got := listed(c, func(ctx context.Context, l state.Listing) iter.Seq2[view.Row,
-		error] {
+	got := listed(c, func(ctx context.Context, l state.Listing) iter.Seq2[view.Row, error] {
 		return c.ListRows(ctx, own, l)
 	}, func(r view.Row) string {
 		pk, _ := r.PK.Text()
@@ -221,16 +220,15 @@ func listsGuards(t *testing.T, c *listerCheck) {
 	}
 	got := listed(c, func(ctx context.Context, l state.Listing) iter.Seq2[state.ItemGuard, error] {
 		return c.ListGuards(ctx, own.State(), l)
-	},
-		func(g state.ItemGuard) string {
-			if g.Owns {
-				return fmt.Sprint(g.Item, " has ", g.Row)
-			}
-			if g.Claim != nil {
-				return fmt.Sprint(g.Row, claimText(*g.Claim))
-			}
-			return fmt.Sprint(g.Item, g.Guard)
-		})
+	}, func(g state.ItemGuard) string {
+		if g.Owns {
+			return fmt.Sprint(g.Item, " has ", g.Row)
+		}
+		if g.Claim != nil {
+			return fmt.Sprint(g.Row, claimText(*g.Claim))
+		}
+		return fmt.Sprint(g.Item, g.Guard)
+	})
 	slices.Sort(want)
 	checkEqual(t, "guards", got, want)
 }
@@ -267,8 +265,7 @@ func listsContributions(t *testing.T, c *listerCheck) {
 	}
 	got := listed(c, func(ctx context.Context, l state.Listing) iter.Seq2[state.ItemContribution, error] {
 		return c.ListContributions(ctx, own.State(), l)
-	},
-		func(v state.ItemContribution) string { return fmt.Sprint(v.Item, v.Contribution) })
+	}, func(v state.ItemContribution) string { return fmt.Sprint(v.Item, v.Contribution) })
 	slices.Sort(want)
 	checkEqual(t, "contributions", got, want)
 }

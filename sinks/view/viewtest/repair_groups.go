@@ -154,14 +154,14 @@ func repairsOfLargeGroups(t *testing.T, s *repairCheck) {
 		amounts = append(amounts, fmt.Sprint(1000+i))
 	}
 	s.count("wrong", true, "1")
-	wantDone(t, "", s.repairGroup(s.readGroup(), s.expectedGroup(amounts...)))
+	wantDone(t, "the repair to many members", s.repairGroup(s.readGroup(), s.expectedGroup(amounts...)))
 	s.wantGroup("many members", amounts...)
 	s.count("the least goes", false, amounts[0])
 	s.wantGroup("then the least goes", amounts[1:]...)
 	now := s.expectedGroup("2")
 	long := strings.Repeat("7", 41)
 	now.Sums[0].Amount = number(t, long)
-	wantDone(t, "", s.repairGroup(s.readGroup(), now))
+	wantDone(t, "the repair to a long sum", s.repairGroup(s.readGroup(), now))
 	s.writeGroups("on a long sum", state.GroupChange{
 		Row: s.testGroup(), Shares: 1, Version: version(t, 6),
 		Sums: []state.Increment{{Name: "revenue", Amount: number(t, "1")}},

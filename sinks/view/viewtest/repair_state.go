@@ -163,7 +163,7 @@ func claimsAfterRepairs(t *testing.T, s *repairCheck) {
 	key, at := stream.Changes[1].Key, stream.Changes[1].Version
 	r := groupRow(t, "r", "a,1")
 	s.Hand.Take(t, s.StateStore, s.target.Table, r)
-	wantDone(t, "", s.settle(s.claimRepair(key, at, r, "right")))
+	wantDone(t, "the repair of a claim", s.settle(s.claimRepair(key, at, r, "right")))
 	for _, change := range []int{0, 1} {
 		must(t, writeOne(t, sink, stream, change))
 		if got := rowText(s.readRow(r)); got != storedText(true, false, at, `{"S":"right"}`) {

@@ -147,8 +147,7 @@ func (f *faulty) RowClaims(ctx context.Context, t view.Target, rows []state.Row)
 // Settle writes claims. The suite can make the call fail between any two writes.
 func (f *faulty) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
 	return injectFaults(f.faults, len(ws), func(n int) ([]view.Result, error) {
-		return refuseSome(ws[:n], refusesClaim, func(ws []state.ItemWrite) ([]view.Result,
-			error) {
+		return refuseSome(ws[:n], refusesClaim, func(ws []state.ItemWrite) ([]view.Result, error) {
 			return f.itemStore().Settle(ctx, t, ws)
 		})
 	})

@@ -212,8 +212,7 @@ type faulty struct {
 
 func (f *faulty) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
 	return injectFaults(f.faults, len(ms), func(n int) ([]view.Result, error) {
-		return refuseSome(ms[:n], refusesRow, func(ms []view.Mutation) ([]view.Result,
-			error) {
+		return refuseSome(ms[:n], refusesRow, func(ms []view.Mutation) ([]view.Result, error) {
 			return f.Store.Apply(ctx, t, ms)
 		})
 	})
