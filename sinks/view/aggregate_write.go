@@ -121,7 +121,7 @@ func (w *aggregateWrite) onLost(lost []*itemChanges, lostRounds int) {
 // other items may be open too, because some of their deliveries are not settled.
 func (w *aggregateWrite) round(ctx context.Context, open []*itemChanges) (lost []*itemChanges, err error) {
 	cs, err := w.store.Contributions(ctx, w.target.State(), keysOf(open, func(c *itemChanges) item.Key { return c.key }))
-	if cs, err = complete(cs, err, len(open), "items"); err != nil {
+	if err = checkCount(err, len(cs), len(open), "items"); err != nil {
 		return nil, err
 	}
 	txs, err := w.planTransactions(open, cs)

@@ -207,12 +207,13 @@ func (b *batch[O]) fail(k int, err error) {
 	}
 }
 
-// failLost fails attempts that were lost to other writers too often.
+// failLost fails the attempts lost if too many rounds were lost to other writers.
 func (b *batch[O]) failLost(lost []attempt[O], lostRounds int) {
+	if lostRounds <= maxLostRounds {
+		return
+	}
 	for _, a := range lost {
-		if lostRounds > maxLostRounds {
-			b.fail(a.key, pipeline.Transient(raceError{}))
-		}
+		b.fail(a.key, pipeline.Transient(raceError{}))
 	}
 }
 

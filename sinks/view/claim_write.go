@@ -65,7 +65,7 @@ type claimWrite struct {
 	sink  *Sink
 	store ItemStore
 	batch *batch[*ClaimOp]
-	// claims on rows, as this Write read or changed them; the rows of lost writes are removed
+	// rowClaims are the claims on rows, as this Write read or changed them. The rows of lost writes are removed.
 	rowClaims map[state.Row]*RowClaims
 	durable   []durableClaim
 }
@@ -81,7 +81,7 @@ type durableClaim struct {
 func (w *claimWrite) round(ctx context.Context, attempts []attempt[*ClaimOp]) (lost []attempt[*ClaimOp], err error) {
 	items := keysOf(attempts, func(a attempt[*ClaimOp]) item.Key { return a.op.Claim.Source })
 	guards, err := w.store.Guards(ctx, w.sink.target.State(), items)
-	if guards, err = complete(guards, err, len(items), "guards"); err != nil {
+	if err = checkCount(err, len(guards), len(items), "guards"); err != nil {
 		return nil, err
 	}
 	changing := make([]int, 0, len(attempts)) // indexes of the attempts that change the guard
@@ -188,7 +188,7 @@ func (w *claimWrite) readRows(ctx context.Context, rows []state.Row) error {
 		return nil
 	}
 	rcs, err := w.store.RowClaims(ctx, w.sink.target, missing)
-	if rcs, err = complete(rcs, err, len(missing), "rows"); err != nil {
+	if err = checkCount(err, len(rcs), len(missing), "rows"); err != nil {
 		return err
 	}
 	for i := range rcs {

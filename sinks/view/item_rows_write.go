@@ -43,7 +43,7 @@ func (w *itemRowsWrite) round(
 ) (lost []attempt[*ItemRowsOp], err error) {
 	items := keysOf(attempts, func(a attempt[*ItemRowsOp]) item.Key { return a.op.Source })
 	stored, err := w.store.Contributions(ctx, w.sink.target.State(), items)
-	if stored, err = complete(stored, err, len(items), "items"); err != nil {
+	if err = checkCount(err, len(stored), len(items), "items"); err != nil {
 		return nil, err
 	}
 	var ws []state.ItemRowsWrite
@@ -105,7 +105,7 @@ func (o *ItemRowsOp) RepairItemRows(
 		next, last := o.nextPart(&known, store.MaxActions())
 		next.Was = was
 		rs, err := store.ReplaceItemRows(ctx, *o.Target, []state.ItemRowsWrite{next})
-		if rs, err = complete(rs, err, 1, "writes"); err != nil {
+		if err = checkCount(err, len(rs), 1, "writes"); err != nil {
 			return Result{}, err
 		}
 		if last || rs[0] != (Result{}) {

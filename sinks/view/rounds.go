@@ -40,7 +40,7 @@ func runRounds[T any](
 func handleResults[T any](
 	ws []T, rs []Result, err error, what string, onError func(T, error), onSuccess func(T, Result),
 ) (lost []T, _ error) {
-	if rs, err = complete(rs, err, len(ws), what); err != nil {
+	if err = checkCount(err, len(rs), len(ws), what); err != nil {
 		return nil, err
 	}
 	for i, r := range rs {
@@ -56,13 +56,13 @@ func handleResults[T any](
 	return lost, nil
 }
 
-// complete returns the values and the error of a store. If the store returned another number of values than want, it
-// returns a fatal error. what is the plural noun for the values.
-func complete[T any](got []T, err error, want int, what string) ([]T, error) {
-	if err == nil && len(got) != want {
-		err = pipeline.Fatal(errs.Errorf("the store answered %d of %d %s", len(got), want, redact.Safe(what)))
+// checkCount returns err, the error of a call of a store. If the call succeeded and returned another number of values
+// than want, checkCount returns a fatal error. what is the plural noun for the values.
+func checkCount(err error, got, want int, what string) error {
+	if err == nil && got != want {
+		return pipeline.Fatal(errs.Errorf("the store answered %d of %d %s", got, want, redact.Safe(what)))
 	}
-	return got, err
+	return err
 }
 
 // keysOf returns the key of each value.

@@ -154,11 +154,13 @@ func (w *rowWriter) setActions(row *rowWrite) error {
 	if err != nil {
 		return err
 	}
-	row.actions = [2]dynamo.Action{put, w.CheckTombstone(w.target.State(), stateRow, m.TombstoneAt(m.Version))}
-	if m.Tombstone {
-		row.actions[0] = dynamo.Delete(dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, m.PK, m.SK)},
-			w.condition(m))
-		row.actions[1] = w.SetTombstone(w.target.State(), stateRow, m.TombstoneAt(m.Version))
+	tombstone := m.TombstoneAt(m.Version)
+	if !m.Tombstone {
+		row.actions = [2]dynamo.Action{put, w.CheckTombstone(w.target.State(), stateRow, tombstone)}
+		return nil
 	}
+	ref := dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, m.PK, m.SK)}
+	row.actions = [2]dynamo.Action{dynamo.Delete(ref, w.condition(m)),
+		w.SetTombstone(w.target.State(), stateRow, tombstone)}
 	return nil
 }

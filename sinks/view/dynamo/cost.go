@@ -14,7 +14,8 @@ import (
 
 // Cost is the cost of a write in DynamoDB's units. It does not include indexes of the table and failed tries.
 type Cost struct {
-	// write units: a standard write uses one for each 1 KB or part of it, and a write in a transaction uses two
+	// WriteUnits is the number of write units: a standard write uses one for each 1 KB or part of it, and a write in a
+	// transaction uses two.
 	WriteUnits float64
 	ReadUnits  float64 // read units: a consistent read uses one for each 4 KB or part of it
 	Why        string  // description of the requests
@@ -100,24 +101,22 @@ func costApart(t view.Target, rows, replaced []rowWrite) (cost float64, descript
 	}
 	var actions []dynamo.Action
 	for i := range rows {
-		m := rows[i].mutation
 		if err := w.setActions(&rows[i]); err != nil {
 			return 0, "", err
-		}
-		isUpdate := rows[i].actions[0].Put != nil && !m.LikelyNew
-		if isUpdate {
-			return storedSizes.transactionUnits(t.Table, rows[i].actions[:1]) / 2, "1 conditional put", nil
 		}
 		actions = append(actions, rows[i].actions[:]...)
 	}
 	cost = storedSizes.transactionUnits(t.Table, actions)
-	if len(rows) > 1 {
+	switch m := rows[0].mutation; {
+	case len(rows) > 1:
 		return cost, "a transaction of both rows, a check and a tombstone", nil
-	}
-	if rows[0].mutation.Tombstone {
+	case m.Tombstone:
 		return cost, "a transaction that deletes the row and puts its tombstone", nil
+	case m.LikelyNew:
+		return cost, "a transaction of the row and a check of its tombstone", nil
+	default: // an update
+		return storedSizes.transactionUnits(t.Table, actions[:1]) / 2, "1 conditional put", nil
 	}
-	return cost, "a transaction of the row and a check of its tombstone", nil
 }
 
 // units formats a number of units.

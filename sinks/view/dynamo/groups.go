@@ -29,11 +29,8 @@ func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupW
 	}
 	counted := func(yield func(item.Key) bool) {
 		for i := range ws {
-			for key := range itemsOf(ws[i].Items, func(c *state.ContributionWrite) (item.Key, bool) {
-				return c.Source,
-					len(c.Now.Shares) > 0
-			}) {
-				if !yield(key) {
+			for _, c := range ws[i].Items {
+				if len(c.Now.Shares) > 0 && !yield(c.Source) {
 					return
 				}
 			}

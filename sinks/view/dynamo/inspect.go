@@ -86,18 +86,27 @@ func refsOf(t view.Table, rows []state.Row) (refs []dynamo.Ref, err error) {
 
 // refOf returns the reference to a row. It returns an error if the table cannot have such a key.
 func refOf(t view.Table, row state.Row) (dynamo.Ref, error) {
-	pk, sk, err := row.Decode()
-	if err == nil && sk.Exists() != (t.SK != "") {
-		err = errs.New("another number of attributes")
-	}
+	pk, sk, err := decodeRow(t, row)
 	if err != nil {
-		return dynamo.Ref{}, fmt.Errorf("dynamodb: a row is no key of table %s: %w", t.Name, err)
+		return dynamo.Ref{}, err
 	}
 	key := keyOf(t, pk, sk)
 	if err := checkKey(t, key); err != nil {
 		return dynamo.Ref{}, err
 	}
 	return dynamo.Ref{Table: t.Name, Key: key}, nil
+}
+
+// decodeRow returns the values of the key attributes of a row.
+func decodeRow(t view.Table, row state.Row) (pk, sk item.Value, err error) {
+	pk, sk, err = row.Decode()
+	if err == nil && sk.Exists() != (t.SK != "") {
+		err = errs.New("another number of attributes")
+	}
+	if err != nil {
+		err = fmt.Errorf("dynamodb: a row is no key of table %s: %w", t.Name, err)
+	}
+	return pk, sk, err
 }
 
 func keyOf(t view.Table, pk, sk item.Value) dynamo.Item {

@@ -79,10 +79,10 @@ func (w *itemRowsWriter) actions() ([]dynamo.Action, error) {
 }
 
 func (w *itemRowsWriter) putAction(r *state.RowPut, own dynamo.Condition) (dynamo.Action, error) {
-	if _, err := refOf(w.target.Table, r.Row); err != nil {
+	pk, sk, err := decodeRow(w.target.Table, r.Row)
+	if err != nil {
 		return dynamo.Action{}, err
 	}
-	pk, sk, _ := r.Row.Decode() // refOf has decoded it
 	m := view.Mutation{PK: pk, SK: sk, Source: w.write.Source, Attributes: r.Attributes}
 	return rowPut(w.target, tableItem(w.target, &m, w.write.Now.Version.String(), 0), own)
 }
