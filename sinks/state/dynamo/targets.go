@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -23,8 +24,8 @@ const maxWitnesses = 10
 
 // Touch stores a note that a target is about to be written to. The note also names some of the items that get rows
 // there. Touch writes it once in the lifetime of db, or twice if there were no witnesses at first. [DB.Untouched] and
-// [DB.Witnesses] read the note. They cannot query the items of the target instead, because each of them has a partition
-// of its own.
+// [DB.RemembersRows] read the note. They cannot query the items of the target instead, because each of them has a
+// partition of its own.
 func (db *DB) Touch(ctx context.Context, t state.Target, witnesses iter.Seq[item.Key]) error {
 	hasWitnesses, noted := db.touched.Load(t)
 	if noted && hasWitnesses == true {
@@ -50,8 +51,23 @@ func (db *DB) Touch(ctx context.Context, t state.Target, witnesses iter.Seq[item
 	return err
 }
 
-// Witnesses returns the keys of some items that got rows in a target.
-func (db *DB) Witnesses(ctx context.Context, t state.Target) (keys []item.Key, err error) {
+// RemembersRows reports whether the state has a guard with a row, or a contribution with shares, of one of the target's
+// witnesses.
+func (db *DB) RemembersRows(ctx context.Context, t state.Target) (bool, error) {
+	items, err := db.witnesses(ctx, t)
+	if err != nil || len(items) == 0 {
+		return false, err
+	}
+	guards, err := db.Guards(ctx, t, items)
+	if err != nil || slices.ContainsFunc(guards, func(g state.Guard) bool { return g.Row != "" }) {
+		return err == nil, err
+	}
+	counted, err := db.Contributions(ctx, t, items)
+	return err == nil && slices.ContainsFunc(counted, func(c state.Contribution) bool { return len(c.Shares) > 0 }), err
+}
+
+// witnesses returns the keys of some items that got rows in a target.
+func (db *DB) witnesses(ctx context.Context, t state.Target) (keys []item.Key, err error) {
 	image, err := db.getOne(ctx, db.targetRef(t))
 	list, ok := image[attrWitnesses].(*types.AttributeValueMemberL)
 	if err != nil || !ok {

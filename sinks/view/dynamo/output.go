@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"math"
-	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -80,33 +79,18 @@ func (o output) scanRows(
 // Emptied reads the first pages of the table. If they are the whole table and have no row of the sink, it reports
 // whether the state remembers rows. Otherwise it returns false.
 func (o output) Emptied(ctx context.Context, birth string) (bool, error) {
+	t := state.Target{Pipeline: o.Pipeline, Table: o.Name, View: o.Sink, Birth: birth}
 	for range 2 { // twice, because a row may be written or removed in between
 		none := true
 		complete, err := o.scanRows(ctx, aws.Int32(100), inspectPages, func(dynamo.Item) bool { none = false; return false })
 		if err != nil || !none || !complete {
 			return false, err
 		}
-		if remembers, err := o.remembersRow(ctx, birth); err != nil || !remembers {
+		if remembers, err := o.store.RemembersRows(ctx, t); err != nil || !remembers {
 			return false, err
 		}
 	}
 	return true, nil
-}
-
-// remembersRow reports whether the state has a guard with a row, or a contribution with shares, of one of the target's
-// witnesses.
-func (o output) remembersRow(ctx context.Context, birth string) (bool, error) {
-	t := state.Target{Pipeline: o.Pipeline, Table: o.Name, View: o.Sink, Birth: birth}
-	items, err := o.store.Witnesses(ctx, t)
-	if err != nil || len(items) == 0 {
-		return false, err
-	}
-	guards, err := o.store.Guards(ctx, t, items)
-	if err != nil || slices.ContainsFunc(guards, func(g state.Guard) bool { return g.Row != "" }) {
-		return err == nil, err
-	}
-	counted, err := o.store.Contributions(ctx, t, items)
-	return err == nil && slices.ContainsFunc(counted, func(c state.Contribution) bool { return len(c.Shares) > 0 }), err
 }
 
 // noWitness yields no witnesses. It is for writes of rows whose items have neither guards nor contributions.
