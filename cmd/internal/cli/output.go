@@ -95,7 +95,7 @@ func Counted[N int | int64](n N, noun, one, many string) string {
 }
 
 // Either returns a if cond is true, else b.
-func Either(cond bool, a, b string) string {
+func Either[T any](cond bool, a, b T) T {
 	if cond {
 		return a
 	}

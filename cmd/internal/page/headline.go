@@ -41,7 +41,7 @@ func findProblems(o Options, s Status, now time.Time) []problem {
 			if slices.ContainsFunc(found, func(have problem) bool { return have.Kind == p.Kind && have.Subject == p.Subject }) {
 				continue // this process reports it sooner
 			}
-			t := tone(cli.Either(p.Kind.Mild(), string(warn), string(bad)))
+			t := cli.Either(p.Kind.Mild(), warn, bad)
 			found = append(found, problem{Kind: p.Kind, Subject: p.Subject, Scope: all, Tone: t, Text: p.Text, Do: p.Hint})
 		}
 	}

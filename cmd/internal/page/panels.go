@@ -152,9 +152,7 @@ func lettersPanel(o Options, s Status) panel {
 // shareBlocks returns counts with their share, the largest first.
 func shareBlocks(id, caption, name string, by map[string]int) []block {
 	total := fleet.Sum(by)
-	t := &table{Caption: caption, Head: []column{
-		{Name: name}, {Name: "Count", Number: true}, {Name: "Share", Number: true},
-	}}
+	t := newTable(caption, name, "#Count", "#Share")
 	names := slices.SortedFunc(maps.Keys(by), func(a, b string) int { return cmp.Or(by[b]-by[a], cmp.Compare(a, b)) })
 	for _, k := range names[:min(len(names), maxRows)] {
 		t.Rows = append(t.Rows, []cell{{Text: cmp.Or(k, "every sink")}, number(by[k]), {Text: percent(by[k], total)}})

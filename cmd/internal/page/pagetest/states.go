@@ -30,8 +30,6 @@ func at(d time.Duration) *time.Time {
 	return &t
 }
 
-func ptr[T any](v T) *T { return &v }
-
 // States returns the states by name.
 func States() map[string]page.Status {
 	return map[string]page.Status{"well": Well(), "failing": Failing(), "filling": Filling(), "fleet": Fleet(),
@@ -97,8 +95,8 @@ func ofConsumer(obs fleet.Observation) *fleet.Report {
 // process is the first consumer, which writes to three sinks.
 func process() *fleet.Process {
 	p := &fleet.Process{
-		Worker: "shop-1-7f3a", Name: "shop-1", Lists: true, Consumers: 2, CallsAMonth: 1.21e6, ReadRate: ptr(412.4),
-		Lag: ptr(3.2),
+		Worker: "shop-1-7f3a", Name: "shop-1", Lists: true, Consumers: 2, CallsAMonth: 1.21e6, ReadRate: new(412.4),
+		Lag: new(3.2),
 		Ledger: pipeline.Ledger{
 			Source: pipeline.SourceLedger{Read: 48_211_904, Duplicate: 12,
 				Filtered: map[string]int64{"replication": 1204, "func": 31}, Unrouted: 880, Routed: 48_209_777},
@@ -109,8 +107,8 @@ func process() *fleet.Process {
 				"history": {Routed: 48_209_777, Written: 48_209_777},
 			},
 		},
-		Sinks: []fleet.ProcessSink{{Sink: "orders", Rate: ptr(411.8), Pending: 42},
-			{Sink: "search", Rate: ptr(266.0), Pending: 18}, {Sink: "history", Rate: ptr(412.4)}},
+		Sinks: []fleet.ProcessSink{{Sink: "orders", Rate: new(411.8), Pending: 42},
+			{Sink: "search", Rate: new(266.0), Pending: 18}, {Sink: "history", Rate: new(412.4)}},
 	}
 	for _, n := range []int{2, 4, 6} {
 		p.Shards = append(p.Shards, fleet.ProcessShard{Shard: shardID(n), Stream: arn, Checkpoint: fmt.Sprint(3000000 + n),
@@ -166,8 +164,8 @@ const reason = "OpenSearch answers 429 Too Many Requests: the queue of writes is
 // Failing is the state of a consumer in a failing fleet.
 func Failing() page.Status {
 	p, v := process(), verdict()
-	p.Lag, p.ReadRate = ptr((27 * time.Minute).Seconds()), ptr(0.0)
-	p.Sinks[1] = fleet.ProcessSink{Sink: "search", Rate: ptr(0.0), Pending: 10_000, Oldest: at(27 * time.Minute),
+	p.Lag, p.ReadRate = new((27 * time.Minute).Seconds()), new(0.0)
+	p.Sinks[1] = fleet.ProcessSink{Sink: "search", Rate: new(0.0), Pending: 10_000, Oldest: at(27 * time.Minute),
 		Failing: at(26 * time.Minute), Error: reason}
 	p.Shards[1].Stopped, p.Shards[2].Full = "records behind 1400 were lost", true
 	k := p.Ledger.Sinks["search"]
@@ -204,7 +202,7 @@ func Functions() page.Status {
 		Pipeline: "shop", Flags: Flags, Source: "--scan", At: ago(2 * time.Second), Unconfigured: "shop.yaml",
 		Tables:  []string{"shop"},
 		Letters: &fleet.Letters{Sinks: map[string]int{}, Keys: map[string]int{}},
-		Functions: []fleet.Function{{Name: "shop-pipeline", IteratorAge: ptr(1830.0), Mappings: []fleet.Mapping{
+		Functions: []fleet.Function{{Name: "shop-pipeline", IteratorAge: new(1830.0), Mappings: []fleet.Mapping{
 			{ID: "5e1c2a90-71fd-4a5e-9d5e-0a4f2e3a8a10", Source: arn, State: "Enabled", Result: "PROBLEM: Function call failed",
 				Failed: failed},
 			{ID: "9b02d3c4-0c5f-4a7b-8f0e-6b1de2f3a4b5", Source: arn, State: "Disabled", Why: "User action"},
