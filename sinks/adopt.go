@@ -234,7 +234,7 @@ func (m *birthRecords) accept(ctx context.Context, cfg *config.Config, stores St
 	if a.Refused != "" {
 		return errs.Errorf("%s", redact.Safe(a.Refused))
 	}
-	s := cfg.Sinks[slices.IndexFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == a.Sink })]
+	s, _ := cfg.Sink(a.Sink)
 	store, err := openStore(ctx, cfg, s, stores)
 	if err != nil {
 		return err

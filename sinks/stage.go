@@ -53,14 +53,14 @@ func (a *assembly) checkBackfill() error {
 	}
 	var refused []error
 	for _, name := range a.backfill.Sinks {
-		i := slices.IndexFunc(a.cfg.Sinks, func(s config.Sink) bool { return s.Name == name })
 		if slices.ContainsFunc(a.typed, func(t typedSpec) bool { return t.name() == name }) {
 			continue
 		}
-		if i < 0 {
+		s, known := a.cfg.Sink(name)
+		if !known {
 			refused = append(refused, errs.Errorf("%s: the backfill names %q, and no sink has that name", a.cfg.File, name))
-		} else if err := CheckNamed(a.cfg.Sinks[i]); err != nil {
-			refused = append(refused, a.fail(a.cfg.Sinks[i].Line, "sinks."+name, err))
+		} else if err := CheckNamed(s); err != nil {
+			refused = append(refused, a.fail(s.Line, "sinks."+name, err))
 		}
 	}
 	return errors.Join(refused...)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -113,10 +112,6 @@ func (h *heldKeys) readLetters(ctx context.Context) (err error) {
 
 // claims reports whether items of a sink claim rows, and wait while others own them.
 func (h *heldKeys) claims(sink string) bool {
-	i := slices.IndexFunc(h.cfg.Sinks, func(s config.Sink) bool { return s.Name == sink })
-	if i < 0 || h.cfg.Sinks[i].View == nil {
-		return true
-	}
-	v := h.cfg.Sinks[i].View
-	return v.Unique() == nil && v.ForEach == nil
+	s, _ := h.cfg.Sink(sink)
+	return s.View == nil || s.View.Unique() == nil && s.View.ForEach == nil
 }

@@ -140,7 +140,7 @@ func SelectSinks(cfg *config.Config, names []string) ([]config.Sink, error) {
 		}
 	}
 	for _, name := range names {
-		if !slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool { return s.Name == name }) {
+		if _, known := cfg.Sink(name); !known {
 			var has []string
 			for _, s := range cfg.Sinks {
 				has = append(has, s.Name)
