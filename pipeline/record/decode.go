@@ -120,6 +120,19 @@ type Page struct {
 	EmptyMaps  int            // {} that were accepted as the empty map (DecoderOptions.DynamoDBLocal)
 }
 
+// OneChange returns the only change of a page.
+func OneChange(page *Page, err error) (Change, error) {
+	switch {
+	case err != nil:
+		return Change{}, err
+	case len(page.Errors) > 0:
+		return Change{}, page.Errors[0]
+	case len(page.Changes) != 1:
+		return Change{}, errs.New("an item makes more or less than one change")
+	}
+	return page.Changes[0], nil
+}
+
 // RecordError is the error of one record that could not be decoded. The record has valid grammar and invalid content,
 // or it is a line with invalid grammar among JSON lines.
 type RecordError struct {

@@ -161,7 +161,7 @@ func (r *latestReader) Close() error { return nil }
 
 // change decodes a stored record, as the SNAPSHOT of the item or its REMOVE.
 func (l *latest) change(b []byte) (record.Change, error) {
-	c, err := run.OneChange(record.NewDecoder(l.decoder).Decode(b))
+	c, err := record.OneChange(record.NewDecoder(l.decoder).Decode(b))
 	if err == nil && !c.Removed() {
 		c.Op, c.EventName, c.Old = record.Snapshot, "SNAPSHOT", item.Image{}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 	"github.com/tablewake/tablewake/pipeline/mask"
 	"github.com/tablewake/tablewake/pipeline/record"
-	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
 // Usage explains the flag.
@@ -132,7 +131,7 @@ func Change(d record.DecoderOptions, event string, v record.ViewType, keys, imag
 		b = image.AppendDynamoDBJSON(append(b, `,"NewImage":`...))
 	}
 	d.StreamARN, d.EpochZero = "", true
-	return run.OneChange(record.NewDecoder(d).Decode(append(b, "}}"...)))
+	return record.OneChange(record.NewDecoder(d).Decode(append(b, "}}"...)))
 }
 
 // splitEscaped splits at commas without a backslash before them.

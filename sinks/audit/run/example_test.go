@@ -36,7 +36,7 @@ type table struct{}
 
 func (table) Read(_ context.Context, keys []item.Key) (read []run.Item, err error) {
 	for range keys {
-		c, err := run.OneChange(record.NewSnapshotDecoder(decoder).DecodeLines([]byte(order)), nil)
+		c, err := record.OneChange(record.NewSnapshotDecoder(decoder).DecodeLines([]byte(order)), nil)
 		if err != nil {
 			return nil, err
 		}

@@ -164,24 +164,11 @@ func newChangeMaker(o record.SnapshotOptions) *changeMaker {
 // stored returns the SNAPSHOT of an item.
 func (m *changeMaker) stored(image item.Image) (record.Change, error) {
 	b := append(image.AppendDynamoDBJSON([]byte(`{"Item":`)), "}\n"...)
-	return OneChange(m.items.DecodeLines(b), nil)
+	return record.OneChange(m.items.DecodeLines(b), nil)
 }
 
 // removed returns the REMOVE, without images, of the item with the key attributes.
 func (m *changeMaker) removed(keys item.Image) (record.Change, error) {
 	b := []byte(`{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"0","StreamViewType":"KEYS_ONLY","Keys":`)
-	return OneChange(m.records.Decode(bytes.Clone(append(keys.AppendDynamoDBJSON(b), "}}"...))))
-}
-
-// OneChange returns the only change of a page.
-func OneChange(page *record.Page, err error) (record.Change, error) {
-	switch {
-	case err != nil:
-		return record.Change{}, err
-	case len(page.Errors) > 0:
-		return record.Change{}, page.Errors[0]
-	case len(page.Changes) != 1:
-		return record.Change{}, errs.New("an item makes more or less than one change")
-	}
-	return page.Changes[0], nil
+	return record.OneChange(m.records.Decode(bytes.Clone(append(keys.AppendDynamoDBJSON(b), "}}"...))))
 }
