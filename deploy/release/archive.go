@@ -44,8 +44,7 @@ func writeArchive(path string, entries []entry) error {
 // writeZip keeps the modes, because Lambda does not run a bootstrap that is not executable.
 func writeZip(w io.Writer, entries []entry) error {
 	z := zip.NewWriter(w)
-	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser,
-		error) {
+	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) {
 		return flate.NewWriter(w, flate.BestCompression)
 	})
 	for _, e := range entries {

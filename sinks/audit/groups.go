@@ -26,8 +26,8 @@ func (s *groupSink) storedGroups(ctx context.Context, l state.Listing, yield fun
 			yield(Entry{}, fmt.Errorf("%s: groups: %w", s.spec.Name, err))
 			return
 		}
-		if !yield(Entry{Kind: Group, Place: string(g.Row), Version: g.Version, Digest: d.group(&g, s.foreignToGroup(&g))},
-			nil) {
+		entry := Entry{Kind: Group, Place: string(g.Row), Version: g.Version, Digest: d.group(&g, s.foreignToGroup(&g))}
+		if !yield(entry, nil) {
 			return
 		}
 	}

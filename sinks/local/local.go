@@ -98,8 +98,7 @@ func (s *Stores) State(ctx context.Context, cfg *config.Config) (state.Store, er
 
 func (s *Stores) views(ctx context.Context) (*sqlite.Store, error) {
 	path := s.dir.Views()
-	return openstores.Open(s.opened, path, func() (*sqlite.Store,
-		error) {
+	return openstores.Open(s.opened, path, func() (*sqlite.Store, error) {
 		return sqlite.Open(ctx, path, sqlite.Options{Witness: s.dir.Witness()})
 	})
 }
@@ -124,8 +123,7 @@ func (s *Stores) Search(ctx context.Context, cfg *config.Config, spec config.Sin
 // Archive opens the folder of the sink's bucket.
 func (s *Stores) Archive(_ context.Context, _ *config.Config, spec config.Sink) (archive.Store, error) {
 	path := s.dir.Archive(cmp.Or(spec.Archive.Bucket, spec.Name))
-	return openstores.Open(s.opened, path, func() (*archivedir.Store,
-		error) {
+	return openstores.Open(s.opened, path, func() (*archivedir.Store, error) {
 		return archivedir.New(archivedir.Options{Dir: path})
 	})
 }
@@ -133,8 +131,7 @@ func (s *Stores) Archive(_ context.Context, _ *config.Config, spec config.Sink) 
 // Notify opens the file of the sink's events, whichever queue, topic or bus the sink names.
 func (s *Stores) Notify(_ context.Context, _ *config.Config, spec config.Sink) (notify.Store, error) {
 	path := s.dir.Events(spec.Name)
-	return openstores.Open(s.opened, path, func() (*jsonl.Store,
-		error) {
+	return openstores.Open(s.opened, path, func() (*jsonl.Store, error) {
 		return jsonl.New(jsonl.Options{Path: path, Logger: s.logger})
 	})
 }
@@ -142,8 +139,7 @@ func (s *Stores) Notify(_ context.Context, _ *config.Config, spec config.Sink) (
 // DeadLetters opens the folder of dead letters, whatever dead_letters says.
 func (s *Stores) DeadLetters(context.Context, *config.Config) (pipeline.DeadLetters, error) {
 	path := s.dir.DeadLetters()
-	return openstores.Open(s.opened, path, func() (*deaddir.Store,
-		error) {
+	return openstores.Open(s.opened, path, func() (*deaddir.Store, error) {
 		return deaddir.New(deaddir.Options{Dir: path, Logger: s.logger})
 	})
 }

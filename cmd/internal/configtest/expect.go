@@ -136,8 +136,7 @@ func isFlow(v *fileValue) bool { return v.Node.Style&yaml.FlowStyle != 0 }
 // known returns the members of a mapping, and adds a problem for each name that is not in names.
 func known(f *yamlbind.File, v *fileValue, names []string) []*fileValue {
 	return f.Known(f.Members(v), names, func(name string) string {
-		return yamlbind.Hint(name, names,
-			"the keys here are")
+		return yamlbind.Hint(name, names, "the keys here are")
 	})
 }
 

@@ -38,16 +38,14 @@ func (o *options) newGapRepair(cfg *config.Config, res *resources, exts []sinks.
 
 // repairGaps repairs gaps by an audit of everything, and stores the result with each.
 func (o *options) repairGaps(ctx context.Context, cfg *config.Config, res *resources, r *gapRepair,
-	due []state.NotedGap,
-	streams cli.Streams, w io.Writer) (err error) {
+	due []state.NotedGap, streams cli.Streams, w io.Writer) (err error) {
 	seen, err := res.table.Read(ctx)
 	if err != nil {
 		return err
 	}
 	all := due
 	due = slices.DeleteFunc(slices.Clone(all), func(g state.NotedGap) bool {
-		return gaps.CheckStopped([]state.NotedGap{g},
-			seen, "") != nil
+		return gaps.CheckStopped([]state.NotedGap{g}, seen, "") != nil
 	})
 	if len(due) == 0 {
 		return gaps.CheckStopped(all, seen, o.CommandLine(cfg))

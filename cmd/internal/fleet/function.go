@@ -119,11 +119,9 @@ func (r functionReader) read(ctx context.Context, name string, obs *Observation)
 		f.Mappings = append(f.Mappings, m)
 	}
 	slices.SortFunc(f.Mappings, func(a, b Mapping) int {
-		return cmp.Or(cmp.Compare(a.Source, b.Source),
-			cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(a.Source, b.Source), cmp.Compare(a.ID, b.ID))
 	})
-	f.IteratorAge, err = withTimeout(ctx, func(ctx context.Context) (*float64,
-		error) {
+	f.IteratorAge, err = withTimeout(ctx, func(ctx context.Context) (*float64, error) {
 		return r.iteratorAge(ctx, name, time.Now())
 	})
 	obs.AddUnread("the IteratorAge of "+name, err)

@@ -49,8 +49,7 @@ func (r *Report) addFunctions(obs *Observation) {
 	}
 	for _, source := range obs.sources() {
 		if !slices.ContainsFunc(obs.Functions, func(f Function) bool {
-			return slices.ContainsFunc(f.Mappings,
-				source.isOf)
+			return slices.ContainsFunc(f.Mappings, source.isOf)
 		}) {
 			r.addProblem(NoConsumers, source.name,
 				"name the function that reads it with --function, too, or create its event source mapping",

@@ -36,8 +36,7 @@ func (r *Report) addHeldBack(obs *Observation) {
 	}
 	r.addUnansweredSinks()
 	slices.SortStableFunc(r.HeldBack, func(a, b HeldBack) int {
-		return cmp.Or(a.Since.Compare(b.Since),
-			cmp.Compare(a.Shard, b.Shard))
+		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Shard, b.Shard))
 	})
 }
 

@@ -118,8 +118,7 @@ meant: they are noted as a gap first.`,
 			if err != nil {
 				return cli.Usagef("--to %q: %w", o.to, err)
 			}
-			return o.editLeases(c.Context(), s, args, func(l leases.Lease) (leaseEdit,
-				error) {
+			return o.editLeases(c.Context(), s, args, func(l leases.Lease) (leaseEdit, error) {
 				return resetLease(l, to, o.skip, time.Now())
 			})
 		},

@@ -58,8 +58,7 @@ func (n StateCounts) Text(without State) string {
 // loud is Text with the words that need attention in capitals.
 func (n StateCounts) loud() string {
 	return n.list("", func(s State, text string) string {
-		return cli.Either(s.needsAttention(), strings.ToUpper(text),
-			text)
+		return cli.Either(s.needsAttention(), strings.ToUpper(text), text)
 	})
 }
 

@@ -36,8 +36,7 @@ func (r *Report) addSinks(obs *Observation) {
 		}
 	}
 	slices.SortStableFunc(r.Sinks, func(a, b Sink) int {
-		return cmp.Or(a.Failing.Compare(b.Failing),
-			cmp.Compare(a.Sink, b.Sink))
+		return cmp.Or(a.Failing.Compare(b.Failing), cmp.Compare(a.Sink, b.Sink))
 	})
 	r.Letters = obs.Letters
 	if obs.Letters == nil {

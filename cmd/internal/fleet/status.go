@@ -181,8 +181,7 @@ func (o *statusOptions) look(ctx context.Context, w io.Writer) (_ Report, err er
 	if err := o.observeFunctions(ctx, cfg, &obs); err != nil {
 		return Report{}, err
 	}
-	obs.Lost, err = withTimeout(ctx, func(ctx context.Context) ([]LostOutput,
-		error) {
+	obs.Lost, err = withTimeout(ctx, func(ctx context.Context) ([]LostOutput, error) {
 		return lostStores(ctx, cfg, shared, obs.Leases)
 	})
 	obs.AddUnread("what sinks wrote", err)

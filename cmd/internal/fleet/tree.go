@@ -152,8 +152,7 @@ func (t tree) hasLeasedDescendant(n *node) bool {
 	}
 	n.visiting = true
 	n.begun = slices.ContainsFunc(n.children, func(c string) bool {
-		return t[c].lease != nil ||
-			t.hasLeasedDescendant(t[c])
+		return t[c].lease != nil || t.hasLeasedDescendant(t[c])
 	})
 	n.visiting = false
 	return n.begun

@@ -273,8 +273,7 @@ func (c *command) repairable(left []state.Birth, also bool) ([]state.Birth, erro
 		return nil, nil
 	}
 	left = slices.DeleteFunc(left, func(b state.Birth) bool {
-		return len(c.sinks) > 0 &&
-			!slices.Contains(c.sinks, b.Sink)
+		return len(c.sinks) > 0 && !slices.Contains(c.sinks, b.Sink)
 	})
 	if len(left) == 0 || !c.isOfFunction() || c.function.Given() {
 		return left, nil

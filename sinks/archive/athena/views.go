@@ -57,9 +57,9 @@ func (t *table) onceView() Statement {
 // currentView returns the view of the last version of each existing item; false if the
 // archive does not have all changes.
 func (t *table) currentView() (Statement, bool) {
-	drops := func(k archive.Kind) bool { return !slices.Contains(t.Kinds, k) }
-	if len(t.Kinds) > 0 && slices.ContainsFunc([]archive.Kind{archive.AnyChange, archive.TTLDelete, archive.UserDelete},
-		drops) {
+	whole := []archive.Kind{archive.AnyChange, archive.TTLDelete, archive.UserDelete}
+	lacks := func(k archive.Kind) bool { return !slices.Contains(t.Kinds, k) }
+	if len(t.Kinds) > 0 && slices.ContainsFunc(whole, lacks) {
 		return Statement{}, false
 	}
 	by := append([]string{`"table"`, `"key"`}, t.folders("injected")...)
