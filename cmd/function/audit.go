@@ -79,7 +79,7 @@ func (a *auditor) audit(ctx context.Context, payload []byte) (*run.Summary, erro
 		Sinks: e.Sinks, Command: "-c " + a.cfg.File + " --live", Extensions: a.exts,
 	})
 	if err != nil {
-		// names of the file, and AWS's text about them
+		// The error has names of the file, and AWS's text about them.
 		return nil, auditError.Errorf("the sinks cannot be audited: %s", redact.Safe(err.Error()))
 	}
 	differences := differenceLog{log: a.log}

@@ -58,12 +58,12 @@ func (s *selection) settling() bool {
 var errNothingToFill = errors.New("every view, aggregate and search index is filled: nothing is to be done")
 
 // selectSinks returns the named sinks of all. births are those of all sinks, and stored has the backfills of the state.
-// Without names it returns the first of these that exists:
+// Without names it returns the first of these groups that has a sink:
 //
-//   - the sinks of a run that was stored, also those that are live already: it goes on;
-//   - the sinks that wait or are being filled; beside those of a first start, of which a process that was killed
-//     began to store the stages, all that were never filled;
-//   - all that were never filled.
+//   - the sinks of a stored run, also those that are live already, because the run continues;
+//   - the sinks that wait or are being filled. If a process was killed while it stored the stages of a first start, also
+//     all sinks that were never filled;
+//   - all sinks that were never filled.
 func selectSinks(all []config.Sink, births []state.Birth, stored []state.Backfill, names []string) (*selection, error) {
 	known := make(map[string]state.Birth)
 	open, storedRun := make(map[string]bool), "" // runs that have not ended

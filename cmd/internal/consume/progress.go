@@ -77,7 +77,7 @@ func (p progress) line() string {
 	return b.String() + "; at this rate " + callsText(p.CallsAMonth)
 }
 
-// problem returns what is wrong with a sink; "" if nothing is.
+// problem describes the failure and the blocked keys of a sink; "" if it has neither.
 func (p progress) problem(sink string) string {
 	var all []string
 	for _, s := range p.Sinks {

@@ -41,7 +41,7 @@ type sharedStores struct {
 	target.Closers
 }
 
-// keptState is what the state has of outputs and consumers.
+// keptState reads and writes the stored state of outputs and consumers.
 type keptState interface {
 	state.Births
 	state.Backfills

@@ -108,7 +108,7 @@ type Gap struct {
 	From          *time.Time `json:"from,omitempty"`
 	To            *time.Time `json:"to,omitempty"`
 	Found         *time.Time `json:"found,omitempty"`
-	// LostSeconds is the minimum time span of the lost writes; absent if unknown
+	// minimum time span of the lost writes; absent if unknown
 	LostSeconds *int64 `json:"lost_seconds_at_least,omitempty"`
 
 	Repair state.GapRepair `json:"repair"`
@@ -144,15 +144,15 @@ type Shard struct {
 	Wanted     string `json:"wanted,omitempty"`
 	Checkpoint string `json:"checkpoint,omitempty"` // "": there is no lease
 	Counter    int64  `json:"counter,omitempty"`
-	// LastRecord is the creation time of the last record that is durable in all sinks
+	// LastRecord is the creation time of the last record that is durable in all sinks.
 	LastRecord *time.Time `json:"last_record,omitempty"`
-	AgeSeconds *float64   `json:"last_record_age_seconds,omitempty"` // of it
+	AgeSeconds *float64   `json:"last_record_age_seconds,omitempty"` // age of LastRecord
 	Behind     *bool      `json:"behind,omitempty"`                  // it may have unread records; absent if unknown
-	// Records is the number of records that are not durable in all sinks; absent if unknown
+	// Records is the number of records that are not durable in all sinks; absent if unknown.
 	Records    *int64   `json:"records_behind,omitempty"`
 	FailingFor *float64 `json:"reads_fail_seconds,omitempty"` // time for which all its reads have failed
 	Failing    string   `json:"reads_fail_for,omitempty"`     // class of the error
-	// LossIn is the earliest time; absent if no record is unread, or if it is unknown
+	// LossIn is the shortest time until an unread record is lost; absent if no record is unread, or if it is unknown.
 	LossIn *float64 `json:"seconds_until_loss,omitempty"`
 
 	AfterStream bool `json:"-"` // with Waiting: it waits for the end of an older stream, not of a parent

@@ -27,10 +27,9 @@ var (
 )
 
 const (
-	maxPrefixes = 50 // maximum number for a key attribute; an attribute with more holds data
-	// maximum number of texts between the separators of a key attribute; an attribute with more holds data
-	maxInner    = 5
-	maxEntities = 40 // maximum number of kinds in the file
+	maxPrefixes = 50 // maximum number of prefixes of a key attribute; an attribute with more holds data
+	maxInner    = 5  // maximum number of texts between two separators of a key; an attribute with more holds data
+	maxEntities = 40 // maximum number of entities in the file
 )
 
 // draftEntity is a kind of item: the items whose keys have one form.

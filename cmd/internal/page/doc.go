@@ -3,16 +3,17 @@
 //
 // What it promises:
 //
-//   - It only reads. No request changes anything, and all paths answer GET alone.
-//   - It shows a [Status], which /status answers as JSON: nothing else. What is unknown says so, and is never zero.
-//     Counts are exact. It shows names, numbers and redacted errors; it shows no item, and no key of one.
+//   - It only reads. No request changes anything, and every path accepts only GET.
+//   - It shows a [Status], which /status returns as JSON, and nothing else. Unknown values are shown as unknown, never
+//     as zero. Counts are exact. It shows names, numbers and redacted errors, but no items and no keys of items.
 //   - Each panel says whether it is about this process or about all consumers.
 //   - The server renders everything with html/template. The browser loads one stylesheet, one script and one icon from
 //     the same address, and nothing from elsewhere; the Content-Security-Policy allows no more.
-//   - It is live by server-sent events, which carry rendered parts. Without JavaScript it loads itself again.
-//     Both can be paused.
-//   - It is small, below 1 MB: of thousands of shards it shows the worst, and counts the others in folds.
-//   - Nobody who does not look at it costs anything: [Looks] reads what all consumers share only while somebody asks.
+//   - Server-sent events with rendered parts keep it up to date. Without JavaScript it reloads itself. Both can be
+//     paused.
+//   - It is smaller than 1 MB: of thousands of shards it lists the worst, and only counts the others.
+//   - It costs nothing while nobody looks at it: [Looks] reads the shared state of all consumers only while somebody
+//     asks.
 //
 // newView (view.go) makes the template's data from a Status; newHeadline (headline.go) makes the first sentence. Page
 // (page.go) serves the page, events.go streams it, and serve.go is the server of `status --serve`.

@@ -143,8 +143,8 @@ func Scan(ctx context.Context, s cli.Streams, name string) (*Sample, error) {
 	return out, nil
 }
 
-// Pages yields the decoded pages of a snapshot: those of width parts in turns, as segments hold different numbers of
-// items. An error ends the sequence.
+// Pages yields the decoded pages of a snapshot. It reads width parts in turns, because segments have different numbers
+// of items. An error ends the sequence.
 func Pages(ctx context.Context, snap snapshot.Snapshot, width int) iter.Seq2[*record.Page, error] {
 	return func(yield func(*record.Page, error) bool) {
 		parts := snap.Parts()

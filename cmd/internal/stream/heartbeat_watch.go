@@ -15,8 +15,8 @@ type seenHeartbeat struct {
 	since     time.Time // when it was seen first
 }
 
-// Observe takes the consumers of a look at now, and returns those that sent no new heartbeat for a lease, with the
-// time that it was watched.
+// Observe notes the heartbeats of members, which were read at now. It returns the workers without a new heartbeat for
+// lease or longer, each with the time since its last heartbeat was first seen.
 func (w *HeartbeatWatch) Observe(members []leases.Member, now time.Time, lease time.Duration) map[string]time.Duration {
 	seen, silent := make(map[string]seenHeartbeat, len(members)), make(map[string]time.Duration)
 	for _, m := range members {
