@@ -62,39 +62,69 @@ func (x expectation) String() string {
 	return x.section.name + "." + x.name
 }
 
+// placeOf returns the section of a sink's output, and the table, index or bucket that the sink may share with others; ""
+// for a notify sink. An archive sink without a bucket has its own name for it.
+func placeOf(k config.Sink) (*section, string) {
+	switch {
+	case k.View != nil:
+		return rows, k.View.Table.Name
+	case k.Aggregate != nil:
+		return aggregates, k.Aggregate.Table.Name
+	case k.Search != nil:
+		return documents, k.Search.Index.String()
+	case k.Archive != nil:
+		return objects, cmp.Or(k.Archive.Bucket, k.Name)
+	case k.Notify != nil:
+		return events, ""
+	}
+	return nil, ""
+}
+
+// sinkOf returns the sink of that name, if its output is in the section.
+func (s *section) sinkOf(cfg *config.Config, name string) (config.Sink, bool) {
+	k, found := cfg.Sink(name)
+	section, _ := placeOf(k)
+	return k, found && section == s
+}
+
 // targets returns the names that are allowed in a section.
-func targets(cfg *config.Config, s *section) []string {
+func (s *section) targets(cfg *config.Config) []string {
 	var names []string
+	add := func(name string) {
+		if name != "" && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
 	for _, k := range cfg.Sinks {
-		switch {
-		case s == rows && k.View != nil:
-			names = append(names, k.Name, k.View.Table.Name)
-		case s == aggregates && k.Aggregate != nil:
-			names = append(names, k.Name)
-		case s == documents && k.Search != nil:
-			names = append(names, k.Name, k.Search.Index.String())
-		case s == objects && k.Archive != nil:
-			names = append(names, k.Name, bucketOf(k))
-		case s == events && k.Notify != nil:
-			names = append(names, k.Name)
+		if section, place := placeOf(k); section == s {
+			add(k.Name)
+			if s != aggregates { // rows of its table are under rows
+				add(place)
+			}
 		}
 	}
 	if s == events {
 		for _, d := range cfg.Detectors {
-			names = append(names, d.Name)
+			add(d.Name)
 		}
 	}
-	unique := names[:0]
-	for _, n := range names {
-		if !slices.Contains(unique, n) {
-			unique = append(unique, n)
-		}
-	}
-	return unique
+	return names
 }
 
-// bucketOf returns the bucket of an archive sink. A sink without one has its own name for it.
-func bucketOf(s config.Sink) string { return cmp.Or(s.Archive.Bucket, s.Name) }
+// everything returns expectations, without a value and a position, of all that the sinks can write.
+func everything(cfg *config.Config) (xs []expectation) {
+	for _, s := range sections {
+		if s.target == "" {
+			xs = append(xs, expectation{section: s})
+		}
+		for _, k := range cfg.Sinks {
+			if section, _ := placeOf(k); section == s {
+				xs = append(xs, expectation{section: s, name: k.Name})
+			}
+		}
+	}
+	return xs
+}
 
 // expectations are the entries of a case's `expect`.
 type expectations []expectation
@@ -105,19 +135,15 @@ func (xs *expectations) Bind(f *yamlbind.File, v *fileValue) {
 	for _, s := range sections {
 		names = append(names, s.name)
 	}
-	parts := make(map[string]*fileValue)
-	for _, m := range known(f, v, names) {
-		parts[m.Name] = m
-	}
+	v.Entries = known(f, v, names)
 	flow := isFlow(v)
 	for _, s := range sections {
-		part := parts[s.name]
-		switch {
+		switch part := v.Get(s.name); {
 		case part == nil:
 		case s.target == "":
 			*xs = append(*xs, s.read(f, "", part, flow))
 		case f.Enter(part):
-			have := targets(contextOf(f).cfg, s)
+			have := s.targets(contextOf(f).cfg)
 			for _, m := range f.Members(part) {
 				if slices.Contains(have, m.Name) {
 					*xs = append(*xs, s.read(f, m.Name, m, flow || isFlow(part)))

@@ -3,6 +3,7 @@ package configtest
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"regexp"
@@ -17,13 +18,12 @@ import (
 // objects returns the objects of an archive sink or a bucket by their names. If the sink writes a log and the
 // expectation is a list, objects returns the changes of the log instead.
 func (o *outcome) objects(ctx context.Context, x expectation) (value, error) {
-	sink, bySink := o.cfg.Sink(x.name)
-	bySink = bySink && sink.Archive != nil
+	sink, bySink := objects.sinkOf(o.cfg, x.name)
 	log := bySink && !sink.Archive.PerItem && x.want.kind != item.KindM
 	out, changes := object(), []archive.Entry(nil)
 	found, err := o.archives(ctx, func(k config.Sink) bool {
-		return bySink && k.Name == x.name || !bySink &&
-			bucketOf(k) == x.name
+		section, bucket := placeOf(k)
+		return section == objects && (k.Name == x.name || !bySink && bucket == x.name)
 	})
 	if err != nil {
 		return value{}, err
@@ -57,7 +57,7 @@ func (o *outcome) objects(ctx context.Context, x expectation) (value, error) {
 func (o *outcome) archives(ctx context.Context, selects func(config.Sink) bool) ([]singleObject, error) {
 	var found []singleObject
 	for _, k := range o.cfg.Sinks {
-		if k.Archive == nil || !selects(k) {
+		if !selects(k) {
 			continue
 		}
 		store, err := o.stores.Archive(ctx, o.cfg, k)
@@ -103,26 +103,19 @@ func (one singleObject) List(context.Context, string) iter.Seq2[archive.Info, er
 func (o *outcome) entryValues(es []archive.Entry) (value, error) {
 	out := list()
 	for _, e := range es {
-		v := object()
+		var line value
+		ttl := e.Change != nil && e.Change.TTLDelete()
 		if c := e.Change; c != nil {
-			v = v.with("op", text(c.Op.String()))
-			if c.TTLDelete() {
-				v = v.with("ttl", trueValue())
-			}
-			v = v.with("table", text(c.Table)).with("keys", imageValue(c.Keys)).with("old", imageValue(c.Old)).with("new",
-				imageValue(c.New))
+			line = object().with("op", text(c.Op.String())).with("table", text(c.Table)).with("keys", imageValue(c.Keys)).
+				with("old", imageValue(c.Old)).with("new", imageValue(c.New))
+		} else if err := json.Unmarshal(e.Line, &line); err != nil {
+			return value{}, err
 		} else {
-			line, err := parseJSON(e.Line)
-			if err != nil {
-				return value{}, err
-			}
-			v = v.with("op", line.get("op"))
-			if line.get("kind").text == string(archive.TTLDelete) {
-				v = v.with("ttl", trueValue())
-			}
-			for _, name := range []string{"table", "keys", "old", "new"} {
-				v = v.with(name, line.get(name))
-			}
+			ttl = line.get("kind").text == string(archive.TTLDelete)
+		}
+		v := object().with("op", line.get("op")).with("ttl", ifTrue(ttl))
+		for _, name := range []string{"table", "keys", "old", "new"} {
+			v = v.with(name, line.get(name))
 		}
 		if len(o.cfg.Source.Tables) < 2 {
 			v = v.without("table")

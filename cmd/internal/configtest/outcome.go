@@ -3,6 +3,7 @@ package configtest
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"maps"
@@ -34,22 +35,18 @@ const mark = "_tw"
 // addEvents stores the events of the detectors.
 func (o *outcome) addEvents(es []pipeline.Event) {
 	for _, e := range es {
-		v := object().with("detector", text(e.Detector))
-		if e.Path != "" {
-			v = v.with("path", text(e.Path))
-		}
-		v = v.with("op", text(e.Change.Op.String())).with("table", text(e.Change.Table)).with("keys",
-			plainJSON(e.Change.Keys.Value()))
-		o.raised[e.Detector] = append(o.raised[e.Detector], v.with("old", plainJSON(e.Old)).with("new", plainJSON(e.New)))
+		v := object().with("detector", text(e.Detector)).with("path", optionalText(e.Path)).
+			with("op", text(e.Change.Op.String())).with("table", text(e.Change.Table)).
+			with("keys", plainJSON(e.Change.Keys.Value())).with("old", plainJSON(e.Old)).with("new", plainJSON(e.New))
+		o.raised[e.Detector] = append(o.raised[e.Detector], v)
 	}
 }
 
 // plainJSON converts a value of DynamoDB to plain JSON.
-func plainJSON(v item.Value) value {
-	if !v.Exists() {
-		return value{}
+func plainJSON(v item.Value) (out value) {
+	if v.Exists() {
+		_ = json.Unmarshal(v.AppendJSON(nil), &out) // AppendJSON writes valid JSON
 	}
-	out, _ := parseJSON(v.AppendJSON(nil)) // AppendJSON writes valid JSON
 	return out
 }
 
@@ -74,38 +71,9 @@ func (o *outcome) actual(ctx context.Context, x expectation) (value, error) {
 	}
 }
 
-// allActual returns all contents that are not empty, as expectations without a position.
-func (o *outcome) allActual(ctx context.Context) ([]expectation, error) {
-	var xs []expectation
-	for _, s := range sections {
-		names := []string{""}
-		if s.target != "" {
-			have := targets(o.cfg, s)
-			names = nil
-			for _, k := range o.cfg.Sinks {
-				if slices.Contains(have, k.Name) {
-					names = append(names, k.Name)
-				}
-			}
-		}
-		for _, name := range names {
-			x := expectation{section: s, name: name}
-			got, err := o.actual(ctx, x)
-			if err != nil {
-				return nil, err
-			}
-			if x.want = got; len(got.elems) > 0 {
-				xs = append(xs, x)
-			}
-		}
-	}
-	return xs, nil
-}
-
 // rows returns the rows of a view sink, or of all views in a table.
 func (o *outcome) rows(ctx context.Context, name string) (value, error) {
-	sink, isSink := o.cfg.Sink(name)
-	isSink = isSink && sink.View != nil
+	_, isSink := rows.sinkOf(o.cfg, name)
 	out := list()
 	table := o.tableOf(name)
 	i := slices.IndexFunc(o.cfg.Sinks, func(s config.Sink) bool { return s.View != nil && s.View.Table.Name == table })
@@ -192,10 +160,10 @@ type documentReader interface {
 func (o *outcome) documents(ctx context.Context, name string) (value, error) {
 	out := object()
 	for _, s := range o.cfg.Sinks {
-		if s.Search == nil || s.Name != name && s.Search.Index.String() != name {
+		if section, index := placeOf(s); section != documents || s.Name != name && index != name {
 			continue
 		}
-		store, ok := o.stores.indexes[s.Name].written().(documentReader)
+		store, ok := o.stores.indexes[s.Name].store.(documentReader)
 		if !ok {
 			continue // no document was written
 		}
@@ -203,8 +171,8 @@ func (o *outcome) documents(ctx context.Context, name string) (value, error) {
 			if err != nil {
 				return value{}, err
 			}
-			doc, err := parseJSON(d.Doc)
-			if err != nil {
+			var doc value
+			if err := json.Unmarshal(d.Doc, &doc); err != nil {
 				return value{}, fmt.Errorf("document %s: %w", d.ID, err)
 			}
 			if out.get(d.ID).kind == item.Absent {
@@ -218,14 +186,14 @@ func (o *outcome) documents(ctx context.Context, name string) (value, error) {
 // events returns the events that a notify sink sent, or that a detector raised.
 func (o *outcome) events(name string) (value, error) {
 	all := o.raised[name]
-	if s, ok := o.cfg.Sink(name); ok && s.Notify != nil {
+	if _, isSink := events.sinkOf(o.cfg, name); isSink {
 		all = nil
 		for line, err := range jsonl.Read(o.stores.dir.Events(name)) {
 			if err != nil {
 				return value{}, err
 			}
-			sent, err := parseJSON(line)
-			if err != nil {
+			var sent value
+			if err := json.Unmarshal(line, &sent); err != nil {
 				return value{}, err
 			}
 			all = append(all, sent.get("data"))
@@ -246,14 +214,10 @@ func (o *outcome) drops() value {
 	out := list()
 	add := func(sink string, by map[string]int64) {
 		for _, reason := range slices.Sorted(maps.Keys(by)) {
-			if by[reason] == 0 {
-				continue
+			if by[reason] > 0 {
+				out.elems = append(out.elems, object().with("sink", optionalText(sink)).with("reason", text(reason)).
+					with("count", count(by[reason])))
 			}
-			v := object()
-			if sink != "" {
-				v = v.with("sink", text(sink))
-			}
-			out.elems = append(out.elems, v.with("reason", text(reason)).with("count", count(by[reason])))
 		}
 	}
 	add("", o.ledger.Source.Filtered)
@@ -269,11 +233,7 @@ func (o *outcome) letters(want value) (value, error) {
 	out := list()
 	matched := make([]bool, len(want.elems))
 	for _, l := range o.dead {
-		v := object()
-		if l.Sink != "" {
-			v = v.with("sink", text(l.Sink))
-		}
-		v = v.with("class", text(l.Class))
+		v := object().with("sink", optionalText(l.Sink)).with("class", text(l.Class))
 		if l.Key != "" {
 			keys, err := o.letterKey(l)
 			if err != nil {
@@ -358,11 +318,9 @@ func (o *outcome) identity(x expectation) func(value) value {
 
 // tableOf returns the table of a view or aggregate sink; name itself if it is not a sink.
 func (o *outcome) tableOf(name string) string {
-	switch s, _ := o.cfg.Sink(name); {
-	case s.View != nil:
-		return s.View.Table.Name
-	case s.Aggregate != nil:
-		return s.Aggregate.Table.Name
+	s, _ := o.cfg.Sink(name)
+	if section, table := placeOf(s); section == rows || section == aggregates {
+		return table
 	}
 	return name
 }

@@ -81,27 +81,24 @@ func (r *recorder) record(c step) []byte {
 	default:
 		r.last = r.last.Add(time.Second)
 	}
-	b := fmt.Appendf(nil,
-		`{"eventID":"%032x","eventName":%q,"eventVersion":"1.1","eventSource":"aws:dynamodb","eventSourceARN":`, r.sequence,
-		c.op)
-	b = appendText(b, streamOf(r.cfg, c.Table))
+	at := strconv.FormatInt(r.last.Unix(), 10)
+	if r.last.Nanosecond() != 0 {
+		at = jsonText(r.last.UTC().Format(time.RFC3339Nano))
+	}
+	var user, images string
 	if c.TTL {
-		b = append(b, `,"userIdentity":{"type":"Service","principalId":"dynamodb.amazonaws.com"}`...)
+		user = `,"userIdentity":{"type":"Service","principalId":"dynamodb.amazonaws.com"}`
 	}
-	b = append(b, `,"dynamodb":{"ApproximateCreationDateTime":`...)
-	if at := r.last.UTC(); at.Nanosecond() == 0 {
-		b = strconv.AppendInt(b, at.Unix(), 10)
-	} else {
-		b = appendText(b, at.Format(time.RFC3339Nano))
-	}
-	b = c.keys.appendMembers(append(b, `,"Keys":`...))
 	if c.Old.kind != item.Absent {
-		b = c.Old.appendMembers(append(b, `,"OldImage":`...))
+		images = `,"OldImage":` + c.Old.itemJSON()
 	}
 	if c.New.kind != item.Absent {
-		b = c.New.appendMembers(append(b, `,"NewImage":`...))
+		images += `,"NewImage":` + c.New.itemJSON()
 	}
-	return fmt.Appendf(b, `,"SequenceNumber":%q,"StreamViewType":"NEW_AND_OLD_IMAGES"}}`, sequence)
+	return fmt.Appendf(nil, `{"eventID":"%032x","eventName":%q,"eventVersion":"1.1","eventSource":"aws:dynamodb",`+
+		`"eventSourceARN":%s%s,"dynamodb":{"ApproximateCreationDateTime":%s,"Keys":%s%s,"SequenceNumber":%q,`+
+		`"StreamViewType":"NEW_AND_OLD_IMAGES"}}`,
+		r.sequence, c.op, jsonText(streamOf(r.cfg, c.Table)), user, at, c.keys.itemJSON(), images, sequence)
 }
 
 // fixtureSource reads the saved records of a file or folder, or some lines of a JSON lines file.

@@ -1,10 +1,10 @@
 package configtest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"runtime"
@@ -32,8 +32,9 @@ type Result struct {
 	Differences []Difference // between the expected and the actual contents
 	Letters     []string     // errors of the dead letters if there are differences: they may explain them
 
-	got []value       // actual contents, one for each expectation of the case
-	all []expectation // all actual contents, if the case has no expectations
+	// got has the actual contents, one for each expectation of the case. If it has no expectations, these are all
+	// contents that are not empty.
+	got []expectation
 }
 
 // Passed reports whether the actual contents are as expected.
@@ -125,17 +126,14 @@ func (o *outcome) runStep(ctx context.Context, p *pipeline.Pipeline, rec *record
 	err = p.Run(ctx, pipeline.SourceFunc(func(ctx context.Context) (*pipeline.Page, error) {
 		page, err := src.Read(ctx)
 		if page != nil && page.Decode != nil {
-			decoded, decodeErr := page.Decode()
+			decoded, decodeErr := page.Decoded()
 			page, err = &pipeline.Page{Page: *decoded, Partition: page.Partition, Position: page.Position, End: page.End},
-				errors.Join(err, decodeErr)
+				cmp.Or(decodeErr, err)
 		}
 		if page != nil {
 			for i := range page.Changes {
 				o.addEvents(p.Explain(&page.Changes[i]).Events)
 			}
-		}
-		if errors.Is(err, io.EOF) {
-			err = io.EOF
 		}
 		return page, err
 	}), nil)
@@ -154,26 +152,29 @@ func (o *outcome) runStep(ctx context.Context, p *pipeline.Pipeline, rec *record
 // compareExpectations compares the actual contents with the expectations. For a case without `expect` it stores all
 // contents, so that Update can write them.
 func (r *Result) compareExpectations(ctx context.Context, o *outcome) error {
+	expected := r.Case.Expect
 	if r.Case.noExpect {
-		all, err := o.allActual(ctx)
-		r.all = all
-		if err == nil {
-			r.Differences = []Difference{{Line: r.Case.Line, Where: "expect",
-				Lines: []string{"the test expects nothing; `tablewake test --update` writes what comes"}}}
-		}
-		return err
+		expected = everything(o.cfg)
 	}
-	for _, x := range r.Case.Expect {
-		got, err := o.actual(ctx, x)
-		if err != nil {
+	for _, x := range expected {
+		got := x
+		var err error
+		if got.want, err = o.actual(ctx, x); err != nil {
 			return err
 		}
+		if r.Case.noExpect && len(got.want.elems) == 0 {
+			continue
+		}
 		r.got = append(r.got, got)
-		if lines := compare(x, got, o.identity(x)); len(lines) > 0 {
+		if lines := compare(x, got.want, o.identity(x)); len(lines) > 0 {
 			r.Differences = append(r.Differences, Difference{Line: x.line, Where: x.String(), Lines: lines})
 		}
 	}
-	if len(r.Differences) > 0 {
+	switch {
+	case r.Case.noExpect:
+		r.Differences = []Difference{{Line: r.Case.Line, Where: "expect",
+			Lines: []string{"the test expects nothing; `tablewake test --update` writes what comes"}}}
+	case len(r.Differences) > 0:
 		r.Letters = o.errors()
 	}
 	return nil

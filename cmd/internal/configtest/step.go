@@ -114,7 +114,7 @@ func (v *value) Bind(f *yamlbind.File, at *fileValue) {
 	if len(f.Problems) > before {
 		return
 	}
-	switch _, err := item.Parse(read.appendMembers(nil)); {
+	switch _, err := item.Parse([]byte(read.itemJSON())); {
 	case read.kind == item.KindNULL:
 		at.Data = value{}
 	case read.kind != item.KindM:
@@ -204,7 +204,7 @@ func (s *step) checkEntities(f *yamlbind.File, of []string) {
 		if len(of) == 0 || image.kind == item.Absent {
 			continue
 		}
-		m, err := item.Parse(image.appendMembers(nil))
+		m, err := item.Parse([]byte(image.itemJSON()))
 		if err != nil {
 			continue // the image has a problem of its own
 		}

@@ -60,10 +60,3 @@ func (ix *index) opened(ctx context.Context) (search.Store, error) {
 	}
 	return ix.store, err
 }
-
-// written returns the store; nil if no document is written.
-func (ix *index) written() search.Store {
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	return ix.store
-}

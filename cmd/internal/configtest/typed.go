@@ -40,9 +40,9 @@ func parseValue(f *yamlbind.File, at *fileValue, typed bool) value {
 		if m, k := onlyMember(at, ""); k != item.Absent && typed {
 			return parseMarked(f, m, k)
 		}
-		return parseMembers(f, at, each)
+		return parseNested(f, at, item.KindM, each)
 	case yaml.SequenceNode:
-		return value{kind: item.KindL, elems: parseElements(f, at, each)}
+		return parseNested(f, at, item.KindL, each)
 	}
 	switch yamlbind.Resolve(at.Node) {
 	case yamlbind.IsText:
@@ -56,22 +56,19 @@ func parseValue(f *yamlbind.File, at *fileValue, typed bool) value {
 	}
 }
 
-// parseMembers reads a mapping as an M; each reads a member.
-func parseMembers(f *yamlbind.File, at *fileValue, each func(*fileValue) value) value {
-	v := object()
-	for _, m := range f.Members(at) {
-		v = v.with(m.Name, each(m))
+// parseNested reads a mapping as an M; a list as another kind. each reads an element.
+func parseNested(f *yamlbind.File, at *fileValue, kind item.Kind, each func(*fileValue) value) value {
+	v := value{kind: kind}
+	if kind == item.KindM {
+		for _, m := range f.Members(at) {
+			v = v.with(m.Name, each(m))
+		}
+		return v
+	}
+	for _, e := range f.Elements(at) {
+		v.elems = append(v.elems, each(e))
 	}
 	return v
-}
-
-// parseElements reads the elements of a list; each reads an element.
-func parseElements(f *yamlbind.File, at *fileValue, each func(*fileValue) value) []value {
-	var vs []value
-	for _, e := range f.Elements(at) {
-		vs = append(vs, each(e))
-	}
-	return vs
 }
 
 // onlyMember returns the only member of a mapping, and the type for its key after the prefix mark. The type is Absent
@@ -105,14 +102,11 @@ func parseMarked(f *yamlbind.File, at *fileValue, k item.Kind) value {
 	if !f.Enter(at) {
 		return value{}
 	}
-	v := value{kind: k}
-	each := func(e *fileValue) value { return parseDynamoDB(f, e) }
 	switch memberKind, isSet := setOf[k]; {
-	case k == item.KindM:
-		return parseMembers(f, at, each)
-	case k == item.KindL:
-		v.elems = parseElements(f, at, each)
+	case k == item.KindM || k == item.KindL:
+		return parseNested(f, at, k, func(e *fileValue) value { return parseDynamoDB(f, e) })
 	case isSet:
+		v := value{kind: k}
 		for _, e := range f.Elements(at) {
 			m := parseScalar(f, e, memberKind)
 			f.FailIf(slices.ContainsFunc(v.elems, m.equal), e, "remove it", "the member stands twice in the set")
@@ -120,10 +114,9 @@ func parseMarked(f *yamlbind.File, at *fileValue, k item.Kind) value {
 		}
 		f.FailIf(at.Node.Kind == yaml.SequenceNode && len(v.elems) == 0, at,
 			"DynamoDB has no empty set: leave the attribute out", "the set is empty")
-	default:
-		return parseScalar(f, at, k)
+		return v
 	}
-	return v
+	return parseScalar(f, at, k)
 }
 
 // parseDynamoDB reads DynamoDB JSON: a mapping with one key, which is the type.

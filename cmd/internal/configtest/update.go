@@ -63,18 +63,12 @@ func checkUpdated(path string, b []byte, cfg *config.Config, results []*Result) 
 		if r.Err != nil {
 			continue
 		}
-		got := r.got
-		if r.Case.noExpect {
-			for _, x := range r.all {
-				got = append(got, x.want)
-			}
-		}
 		c, ok := cases[r.Case.Name]
-		if !ok || len(c.Expect) != len(got) {
+		if !ok || len(c.Expect) != len(r.got) {
 			return fmt.Errorf("case %s would change its form", r.Case.Name)
 		}
 		for n, x := range c.Expect {
-			if len(compare(x, got[n], nil)) > 0 {
+			if len(compare(x, r.got[n].want, nil)) > 0 {
 				return fmt.Errorf("case %s: %s would not say what came", c.Name, x)
 			}
 		}
@@ -99,10 +93,10 @@ func (f *File) caseEdits(r *Result) ([]edit, error) {
 		if x.at.Alias {
 			return nil, fmt.Errorf("%s stands behind an alias, which other tests may share: write it out first", x)
 		}
-		e := edit{t.afterKey(x.at.Key), t.end(x.at), r.got[i].block(x.at.Key.Column - 1)}
+		e := edit{t.afterKey(x.at.Key), t.end(x.at), r.got[i].want.block(x.at.Key.Column - 1)}
 		switch {
 		case x.flow:
-			e.text = " " + r.got[i].String()
+			e.text = " " + r.got[i].want.String()
 		case x.at.Node.Line > x.at.Key.Line && e.text[0] == '\n':
 			e.from = t.lineEnd(x.at.Key.Line) // a comment after the key stays
 		}
@@ -239,7 +233,7 @@ func (t *fileText) addExpect(r *Result) (edit, error) {
 	if n.Kind != yaml.MappingNode || n.Style&yaml.FlowStyle != 0 {
 		return edit{}, errors.New("write the case in lines, without braces around it, so that `expect` can be added")
 	}
-	if len(r.all) == 0 {
+	if len(r.got) == 0 {
 		return edit{}, errors.New("nothing came: write what the test expects, as `rows: {SINK: []}`")
 	}
 	indent := n.Column - 1
@@ -247,7 +241,7 @@ func (t *fileText) addExpect(r *Result) (edit, error) {
 	var b strings.Builder
 	b.WriteString(margin + "expect:")
 	var last *section
-	for _, x := range r.all {
+	for _, x := range r.got {
 		if x.section != last {
 			b.WriteString(margin + "  " + x.section.name + ":")
 			last = x.section

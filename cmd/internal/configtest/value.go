@@ -3,10 +3,9 @@ package configtest
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"slices"
+	"strings"
 
 	"github.com/tablewake/tablewake/pipeline/decimal"
 	"github.com/tablewake/tablewake/pipeline/item"
@@ -23,11 +22,26 @@ type value struct {
 
 func text(s string) value { return value{kind: item.KindS, text: s} }
 func count(n int64) value { return value{kind: item.KindN, text: fmt.Sprint(n)} }
-func trueValue() value    { return value{kind: item.KindBOOL, text: "true"} }
 func list() value         { return value{kind: item.KindL} }
 func object() value       { return value{kind: item.KindM} }
 
-// with returns the object v with one more member. An absent member is not added.
+// optionalText returns a text; absent for "".
+func optionalText(s string) value {
+	if s == "" {
+		return value{}
+	}
+	return text(s)
+}
+
+// ifTrue returns true; absent if set is false.
+func ifTrue(set bool) value {
+	if !set {
+		return value{}
+	}
+	return value{kind: item.KindBOOL, text: "true"}
+}
+
+// with returns the object v with one more member. It adds no absent member.
 func (v value) with(name string, m value) value {
 	if m.kind == item.Absent {
 		return v
@@ -112,107 +126,77 @@ func fromItem(v item.Value) value {
 // imageValue converts an image; absent if there is none.
 func imageValue(m item.Image) value { return fromItem(m.Value()) }
 
-// appendDynamoDBJSON appends v as DynamoDB JSON: {"N":"10.50"}, with numbers as written.
-func (v value) appendDynamoDBJSON(dst []byte) []byte {
-	dst = append(append(append(dst, '{', '"'), v.kind.String()...), '"', ':')
+// dynamoDBJSON formats v as DynamoDB JSON: {"N":"10.50"}, with numbers as written.
+func (v value) dynamoDBJSON() string {
+	var body string
 	switch v.kind {
 	case item.KindBOOL:
-		dst = append(dst, v.text...)
+		body = v.text
 	case item.KindNULL:
-		dst = append(dst, "true"...)
+		body = "true"
 	case item.KindM:
-		dst = v.appendMembers(dst)
+		body = v.itemJSON()
 	case item.KindL:
-		dst = appendList(dst, v.elems, ",", value.appendDynamoDBJSON)
+		body = v.join(",", nil, value.dynamoDBJSON)
 	case item.KindSS, item.KindNS, item.KindBS:
-		dst = appendList(dst, v.elems, ",", func(e value, dst []byte) []byte { return appendText(dst, e.text) })
+		body = v.join(",", nil, func(e value) string { return jsonText(e.text) })
 	default:
-		dst = appendText(dst, v.text)
+		body = jsonText(v.text)
 	}
-	return append(dst, '}')
+	return `{"` + v.kind.String() + `":` + body + "}"
 }
 
-// appendMembers appends an object as DynamoDB JSON writes an item: {"PK":{"S":"x"}}.
-func (v value) appendMembers(dst []byte) []byte {
-	dst = append(dst, '{')
-	for i, name := range v.names {
-		if i > 0 {
-			dst = append(dst, ',')
+// itemJSON formats an object as DynamoDB JSON writes an item: {"PK":{"S":"x"}}.
+func (v value) itemJSON() string {
+	return v.join(",", func(name string) string { return jsonText(name) + ":" }, value.dynamoDBJSON)
+}
+
+// join formats the elements of v within brackets; of an object within braces, each after its name.
+func (v value) join(comma string, name func(string) string, element func(value) string) string {
+	parts := make([]string, len(v.elems))
+	for i, e := range v.elems {
+		if v.kind == item.KindM {
+			parts[i] = name(v.names[i])
 		}
-		dst = v.elems[i].appendDynamoDBJSON(append(appendText(dst, name), ':'))
+		parts[i] += element(e)
 	}
-	return append(dst, '}')
+	if v.kind == item.KindM {
+		return "{" + strings.Join(parts, comma) + "}"
+	}
+	return "[" + strings.Join(parts, comma) + "]"
 }
 
-func appendList(dst []byte, vs []value, comma string, each func(value, []byte) []byte) []byte {
-	dst = append(dst, '[')
-	for i, v := range vs {
-		if i > 0 {
-			dst = append(dst, comma...)
-		}
-		dst = each(v, dst)
+func jsonText(s string) string { return string(item.StringValue(s).AppendJSON(nil)) }
+
+// UnmarshalJSON reads plain JSON. It keeps the order of members and the digits of numbers.
+func (v *value) UnmarshalJSON(b []byte) error {
+	switch *v = (value{}); b[0] {
+	case '{':
+		v.kind = item.KindM
+	case '[':
+		v.kind = item.KindL
+	case '"':
+		v.kind = item.KindS
+		return json.Unmarshal(b, &v.text)
+	case 't', 'f':
+		v.kind, v.text = item.KindBOOL, string(b)
+		return nil
+	case 'n':
+		v.kind = item.KindNULL
+		return nil
+	default:
+		v.kind, v.text = item.KindN, string(b)
+		return nil
 	}
-	return append(dst, ']')
-}
-
-func appendText(dst []byte, s string) []byte { return item.StringValue(s).AppendJSON(dst) }
-
-var errJSON = errors.New("it is no JSON object")
-
-// parseJSON reads plain JSON, members in their order, numbers as they are written.
-func parseJSON(b []byte) (value, error) {
 	dec := json.NewDecoder(bytes.NewReader(b))
-	dec.UseNumber()
-	v, err := parseJSONToken(dec)
-	if err == nil {
-		if _, end := dec.Token(); !errors.Is(end, io.EOF) {
-			err = errJSON
+	_, err := dec.Token() // the opening delimiter
+	for err == nil && dec.More() {
+		if v.kind == item.KindM {
+			name, _ := dec.Token() // json has checked b
+			v.names = append(v.names, name.(string))
 		}
+		v.elems = append(v.elems, value{})
+		err = dec.Decode(&v.elems[len(v.elems)-1])
 	}
-	return v, err
-}
-
-func parseJSONToken(dec *json.Decoder) (value, error) {
-	token, err := dec.Token()
-	if err != nil {
-		return value{}, err
-	}
-	switch t := token.(type) {
-	case json.Delim:
-		return parseJSONRest(dec, t)
-	case string:
-		return text(t), nil
-	case json.Number:
-		return value{kind: item.KindN, text: t.String()}, nil
-	case bool:
-		return value{kind: item.KindBOOL, text: fmt.Sprint(t)}, nil
-	default:
-		return value{kind: item.KindNULL}, nil
-	}
-}
-
-// parseJSONRest reads an object or an array after its opening delimiter.
-func parseJSONRest(dec *json.Decoder, open json.Delim) (value, error) {
-	v := list()
-	if open == '{' {
-		v = object()
-	}
-	for dec.More() {
-		var name value
-		var err error
-		if open == '{' {
-			if name, err = parseJSONToken(dec); err != nil {
-				return value{}, err
-			}
-		}
-		e, err := parseJSONToken(dec)
-		if err != nil {
-			return value{}, err
-		}
-		if v.elems = append(v.elems, e); open == '{' {
-			v.names = append(v.names, name.text)
-		}
-	}
-	_, err := dec.Token()
-	return v, err
+	return err
 }

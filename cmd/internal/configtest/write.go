@@ -10,59 +10,37 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// String formats v on one line as in a file of tests; "nothing" if v is absent.
+// String formats v on one line as in a file of tests, with the marks that its types need; "nothing" if v is absent.
 func (v value) String() string {
-	if v.kind == item.Absent {
+	switch {
+	case v.kind == item.Absent:
 		return "nothing"
+	case v.kind == item.KindS:
+		return scalarText(v.text)
+	case v.kind == item.KindN || v.kind == item.KindBOOL:
+		return v.text
+	case v.kind == item.KindNULL:
+		return "null"
+	case v.kind == item.KindL || v.kind == item.KindM && !v.isMarked():
+		return v.join(", ", func(name string) string { return scalarText(name) + ": " }, value.String)
 	}
-	return string(v.appendFlow(nil))
-}
-
-// appendFlow appends v as YAML on one line, with the marks that its types need.
-func (v value) appendFlow(dst []byte) []byte {
-	switch v.kind {
-	case item.KindS:
-		return append(dst, scalarText(v.text)...)
-	case item.KindN, item.KindBOOL:
-		return append(dst, v.text...)
-	case item.KindNULL:
-		return append(dst, "null"...)
-	case item.KindM:
-		if _, isMark := marks[strings.Join(v.names, "\n")]; isMark {
-			return v.appendMarked(dst)
-		}
-		dst = append(dst, '{')
-		for i, name := range v.names {
-			if i > 0 {
-				dst = append(dst, ", "...)
-			}
-			dst = v.elems[i].appendFlow(append(append(dst, scalarText(name)...), ": "...))
-		}
-		return append(dst, '}')
-	case item.KindL:
-		return appendList(dst, v.elems, ", ", value.appendFlow)
-	}
-	return v.appendMarked(dst)
-}
-
-// appendMarked appends v as {$SS: [a, b]}.
-func (v value) appendMarked(dst []byte) []byte {
-	dst = append(append(append(dst, "{$"...), v.kind.String()...), ": "...)
+	body := scalarText(v.text)
 	switch v.kind {
 	case item.KindM:
-		dst = append(dst, v.appendMembers(nil)...) // JSON is YAML
+		body = v.itemJSON() // JSON is YAML
 	case item.KindSS, item.KindNS, item.KindBS:
-		dst = appendList(dst, v.elems, ", ", func(e value, dst []byte) []byte {
+		body = v.join(", ", nil, func(e value) string {
 			if e.kind == item.KindN {
-				return append(dst, e.text...)
+				return e.text
 			}
-			return append(dst, scalarText(e.text)...)
+			return scalarText(e.text)
 		})
-	default:
-		dst = append(dst, scalarText(v.text)...)
 	}
-	return append(dst, '}')
+	return "{$" + v.kind.String() + ": " + body + "}"
 }
+
+// isMarked reports whether an object would read as a value of a mark: its only name is $S, $N, ...
+func (v value) isMarked() bool { return len(v.names) == 1 && marks[v.names[0]] != item.Absent }
 
 // plainText matches text that needs no quotes in YAML, unless oldWord matches: words of YAML 1.1 that some readers do
 // not parse as text.
@@ -88,10 +66,7 @@ const maxLine = 120
 // block formats v as the value of a key in a block mapping with that indentation. The result is " []" or another value
 // on the line of the key, or lines that begin with a line feed.
 func (v value) block(indent int) string {
-	if v.kind != item.KindL && v.kind != item.KindM || len(v.elems) == 0 {
-		return " " + v.String()
-	}
-	if _, isMark := marks[strings.Join(v.names, "\n")]; isMark {
+	if v.kind != item.KindL && v.kind != item.KindM || len(v.elems) == 0 || v.isMarked() {
 		return " " + v.String()
 	}
 	var b strings.Builder
