@@ -3,6 +3,7 @@ package configtest
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -133,22 +134,17 @@ func (t *fileText) afterKey(key *yaml.Node) int {
 	rest := t.text(from)
 	n := len(key.Value)
 	if rest[0] == '"' || rest[0] == '\'' {
-		n = quotedEnd(rest)
+		n = len(flowToken.FindString(rest))
 	}
 	return from + n + strings.IndexByte(rest[n:], ':') + 1
 }
 
-// end returns the offset after the last byte of a value.
+// end returns the offset after the last byte of a list or mapping.
 func (t *fileText) end(p *fileValue) int {
-	const block = yaml.LiteralStyle | yaml.FoldedStyle
-	v := p.Node
-	switch {
-	case v.Kind != yaml.ScalarNode && v.Style&yaml.FlowStyle == 0, v.Style&block != 0:
+	if p.Node.Style&yaml.FlowStyle == 0 {
 		return t.blockEnd(p.Key.Line, p.Key.Column-1)
-	case v.Kind == yaml.ScalarNode && v.Value == "" && v.Style == 0:
-		return t.afterKey(p.Key)
 	}
-	from := t.offset(v.Line, v.Column)
+	from := t.offset(p.Node.Line, p.Node.Column)
 	return from + flowEnd(t.text(from))
 }
 
@@ -175,56 +171,25 @@ func (t *fileText) lineEnd(line int) int {
 	return t.offset(line, 1) + len(strings.TrimRight(t.lines[line-1], " \r\n"))
 }
 
-// flowEnd returns the length of the flow value at the start of s: braces or brackets, a quoted scalar, or a word.
-func flowEnd(s string) int {
-	depth := 0
-	for i := 0; i < len(s); {
-		switch c := s[i]; {
-		case (c == '"' || c == '\'') && opensQuote(s[:i]):
-			i += quotedEnd(s[i:])
-			if depth == 0 {
-				return i
-			}
-			continue
-		case c == '#' && i > 0 && (s[i-1] == ' ' || s[i-1] == '\n'):
-			i += strings.IndexByte(s[i:]+"\n", '\n')
-			continue
-		case c == '{' || c == '[':
+// flowToken matches a comment, a quoted scalar, a plain scalar, or one character of a flow value.
+var flowToken = regexp.MustCompile(`(?s)^(?:#[^\n]*|'(?:[^']|'')*'|"(?:[^"\\]|\\.)*"|` +
+	`[^\s[\]{},:](?:[^\s[\]{},:]|:[^\s[\]{},"']|\s+[^\s[\]{},:#])*|.)`)
+
+// flowEnd returns the length of the braces or brackets at the start of s.
+func flowEnd(s string) (n int) {
+	for depth := 0; n < len(s); {
+		token := flowToken.FindString(s[n:])
+		n += len(token)
+		switch token {
+		case "{", "[":
 			depth++
-		case c == '}' || c == ']':
+		case "}", "]":
 			if depth--; depth == 0 {
-				return i + 1
+				return n
 			}
-			if depth < 0 {
-				return i
-			}
-		case depth == 0 && (c == ',' || c == '\n' || c == ' '):
-			return i
-		}
-		i++
-	}
-	return len(s)
-}
-
-// opensQuote reports whether a quote after the text before starts a scalar. Within a word the quote is an apostrophe.
-func opensQuote(before string) bool {
-	before = strings.TrimRight(before, " \n")
-	return before == "" || strings.ContainsRune("{[,:", rune(before[len(before)-1]))
-}
-
-// quotedEnd returns the length of the quoted scalar at the start of s.
-func quotedEnd(s string) int {
-	for i := 1; i < len(s); i++ {
-		switch {
-		case s[0] == '"' && s[i] == '\\':
-			i++
-		case s[i] == s[0] && s[0] == '\'' && i+1 < len(s) && s[i+1] == '\'':
-			i++
-		case s[i] == s[0]:
-			return i + 1
 		}
 	}
-	return len(s)
+	return n
 }
 
 // addExpect returns the edit that adds `expect` to a case.
