@@ -162,15 +162,13 @@ func (o *flags) runFile(ctx context.Context, s cli.Streams, cfg *config.Config, 
 		}
 	}
 	for _, r := range results {
-		t := testRun{File: f.Path, Name: r.Case.Name, Line: r.Case.Line, Result: "pass", Seconds: r.Took.Seconds(), r: r}
-		switch {
-		case slices.Contains(updated, r.Case):
-			t.Result = "updated"
-		case !r.Passed():
-			t.Result = "fail"
+		if r.File = f.Path; slices.Contains(updated, r.Case) {
+			r.Outcome, r.Differences, r.Letters = "updated", nil, nil
+		}
+		if r.Outcome == "fail" {
 			failed++
 		}
-		if err := o.print(w, t); err != nil {
+		if err := o.print(w, r); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -184,43 +182,27 @@ func (o *flags) runFile(ctx context.Context, s cli.Streams, cfg *config.Config, 
 	return len(results), failed, nil
 }
 
-// testRun is the result of one test in `test -o json`.
-type testRun struct {
-	File        string       `json:"file"`
-	Line        int          `json:"line"`
-	Name        string       `json:"name"`
-	Result      string       `json:"result"` // pass, fail or updated
-	Seconds     float64      `json:"seconds"`
-	Error       string       `json:"error,omitempty"` // why the test could not be run
-	Differences []Difference `json:"differences,omitempty"`
-	Letters     []string     `json:"letters,omitempty"` // errors of the dead letters, if the test failed
-
-	r *Result
-}
-
-func (o *flags) print(w io.Writer, t testRun) error {
-	if t.Result == "fail" {
-		t.Error, t.Letters, t.Differences = cli.ErrorText(t.r.Err), t.r.Letters, t.r.Differences
-	}
+// print prints the result of one test.
+func (o *flags) print(w io.Writer, r *Result) error {
 	switch {
 	case o.format == cli.FormatJSON:
-		return cli.WriteJSON(w, t)
-	case t.Result == "updated":
-		fmt.Fprintf(w, "--- UPDATED: %s\n", t.Name)
-	case t.Result == "pass" && o.verbose:
-		fmt.Fprintf(w, "--- PASS: %s (%.2fs)\n", t.Name, t.Seconds)
-	case t.Result == "fail":
-		fmt.Fprintf(w, "--- FAIL: %s\n", t.Name)
-		if t.Error != "" {
-			fmt.Fprintf(w, "    %s:%d: %s\n", t.File, t.Line, t.Error)
+		return cli.WriteJSON(w, r)
+	case r.Outcome == "updated":
+		fmt.Fprintf(w, "--- UPDATED: %s\n", r.Name)
+	case r.Outcome == "pass" && o.verbose:
+		fmt.Fprintf(w, "--- PASS: %s (%.2fs)\n", r.Name, r.Seconds)
+	case r.Outcome == "fail":
+		fmt.Fprintf(w, "--- FAIL: %s\n", r.Name)
+		if r.Error != "" {
+			fmt.Fprintf(w, "    %s:%d: %s\n", r.File, r.Line, r.Error)
 		}
-		for _, d := range t.Differences {
-			fmt.Fprintf(w, "    %s:%d: %s (- wanted, + came):\n", t.File, d.Line, d.Where)
+		for _, d := range r.Differences {
+			fmt.Fprintf(w, "    %s:%d: %s (- wanted, + came):\n", r.File, d.Line, d.Where)
 			for _, line := range d.Lines {
 				fmt.Fprintf(w, "      %s\n", line)
 			}
 		}
-		for _, l := range t.Letters {
+		for _, l := range r.Letters {
 			fmt.Fprintf(w, "    dead letter: %s\n", l)
 		}
 	}

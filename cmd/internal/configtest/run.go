@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/tablewake/tablewake/cmd/internal/cli"
 	"github.com/tablewake/tablewake/cmd/internal/target"
 	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/config"
@@ -24,13 +25,19 @@ import (
 // maxTime bounds one case, in case a sink never accepts a change.
 const maxTime = time.Minute
 
-// Result is the result of one case.
+// Result is the result of one case, as `test -o json` prints it.
 type Result struct {
-	Case        *Case
-	Took        time.Duration
-	Err         error        // the case could not be run
-	Differences []Difference // between the expected and the actual contents
-	Letters     []string     // errors of the dead letters if there are differences: they may explain them
+	File        string       `json:"file"`
+	Line        int          `json:"line"`
+	Name        string       `json:"name"`
+	Outcome     string       `json:"result"` // pass, fail or updated
+	Seconds     float64      `json:"seconds"`
+	Error       string       `json:"error,omitempty"` // text of Err
+	Differences []Difference `json:"differences,omitempty"`
+	Letters     []string     `json:"letters,omitempty"` // errors of the dead letters if the case fails: they may explain it
+
+	Case *Case `json:"-"`
+	Err  error `json:"-"` // the case could not be run
 
 	// got has the actual contents, one for each expectation of the case. If it has no expectations, these are all
 	// contents that are not empty.
@@ -49,11 +56,15 @@ func Run(ctx context.Context, cfg *config.Config, cases []*Case, opts ...sinks.O
 	for range runtime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for i := next.Add(1) - 1; i < int64(len(cases)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				start, r := time.Now(), &Result{Case: cases[i]}
+				start, c := time.Now(), cases[i]
+				r := &Result{Line: c.Line, Name: c.Name, Outcome: "pass", Case: c}
 				ctx, cancel := context.WithTimeoutCause(ctx, maxTime, fmt.Errorf("not finished after %v", maxTime))
 				r.Err = r.run(ctx, cfg, opts)
 				cancel()
-				r.Took, results[i] = time.Since(start), r
+				if !r.Passed() {
+					r.Outcome, r.Error = "fail", cli.ErrorText(r.Err)
+				}
+				r.Seconds, results[i] = time.Since(start).Seconds(), r
 			}
 		})
 	}
