@@ -112,8 +112,7 @@ func (b *batch) revokedHard() bool {
 	return slices.ContainsFunc(b.deliveries, func(
 		qd *queuedDelivery) bool {
 		return qd.page.partition.state == revokedHard
-	}) ||
-		slices.ContainsFunc(b.chunks, func(c chunk) bool { return c.page.partition.state == revokedHard })
+	}) || slices.ContainsFunc(b.chunks, func(c chunk) bool { return c.page.partition.state == revokedHard })
 }
 
 // fail sets the error of all deliveries of a batch.

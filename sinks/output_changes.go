@@ -78,8 +78,7 @@ func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores, name
 	var removed []OutputChange
 	for _, b := range m.known {
 		named := slices.ContainsFunc(all, func(c OutputChange) bool {
-			return c.Sink == b.Sink &&
-				(c.Target == b.Target || c.Birth == b)
+			return c.Sink == b.Sink && (c.Target == b.Target || c.Birth == b)
 		})
 		if !named && !strings.HasPrefix(b.Target, goTarget) {
 			removed = append(removed, OutputChange{Sink: b.Sink, Target: b.Target, Kind: Removed, Birth: b})

@@ -51,8 +51,7 @@ func (c *Coordinator) planLeases(arn string, l *listing, unbegun bool, start Sta
 	pl := planner{c: c, listing: l, unbegun: unbegun, start: start, ancestors: c.ancestors(l, anyLease),
 		ancestorsOfMoved: c.ancestors(l, movedOn)}
 	pl.unendedUnlisted = unbegun && c.table.rows.any(func(r *row) bool {
-		return r.Stream == arn && !r.Ended() &&
-			!l.has(r.Shard)
+		return r.Stream == arn && !r.Ended() && !l.has(r.Shard)
 	})
 	if unbegun {
 		for id := range start.Sequences {

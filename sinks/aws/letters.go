@@ -51,8 +51,7 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 // for their age.
 func (b *Bundle) letters(ctx context.Context, cfg *config.Config, bucket, prefix string) (*s3.Store, error) {
 	archived := slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool {
-		return s.Archive != nil &&
-			s.Archive.Bucket == bucket
+		return s.Archive != nil && s.Archive.Bucket == bucket
 	})
 	return openstores.Open(b.opened, fmt.Sprintf("dead letters in the bucket %s %s", bucket, prefix),
 		func() (*s3.Store, error) {

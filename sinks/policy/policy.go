@@ -144,8 +144,7 @@ func (w *writer) sink(s config.Sink) {
 	case s.Aggregate != nil:
 		a := groupActions
 		if !slices.ContainsFunc(s.Aggregate.Values, func(v config.AggregateValue) bool {
-			return v.Of != "count" &&
-				v.Of != "sum"
+			return v.Of != "count" && v.Of != "sum"
 		}) {
 			a = actions(groupActions, sumActions)
 		}
@@ -286,8 +285,7 @@ func (w *writer) consumes() bool {
 func (w *writer) stateActions() []string {
 	own := stateActions
 	if slices.ContainsFunc(w.cfg.Sinks, func(s config.Sink) bool {
-		return s.View != nil && !s.View.InPlace &&
-			s.View.RowsMayGuardThemselves()
+		return s.View != nil && !s.View.InPlace && s.View.RowsMayGuardThemselves()
 	}) {
 		own = actions(own, tombstoneCheckActions)
 	}

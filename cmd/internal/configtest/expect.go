@@ -62,8 +62,8 @@ func (x expectation) String() string {
 	return x.section.name + "." + x.name
 }
 
-// placeOf returns the section of a sink's output, and the table, index or bucket that the sink may share with others; ""
-// for a notify sink. An archive sink without a bucket has its own name for it.
+// placeOf returns the section of a sink's output, and the table, index or bucket that the sink may share with
+// others; "" for a notify sink. An archive sink without a bucket has its own name for it.
 func placeOf(k config.Sink) (*section, string) {
 	switch {
 	case k.View != nil:

@@ -241,8 +241,7 @@ func (a *audited) lookAtAll(ctx context.Context, looks []look) {
 func (l *look) keepDifferences() {
 	l.looked = len(l.findings)
 	l.findings = slices.DeleteFunc(l.findings, func(f audit.Finding) bool {
-		return f.Verdict == audit.Equal ||
-			f.Verdict == audit.Waiting
+		return f.Verdict == audit.Equal || f.Verdict == audit.Waiting
 	})
 	for i := range l.findings {
 		if f := &l.findings[i]; l.item == "" && f.Verdict.Differs() {
