@@ -1,12 +1,15 @@
 package sqlite_test
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/tablewake/tablewake/sinks/state"
+	statesqlite "github.com/tablewake/tablewake/sinks/state/sqlite"
+	"github.com/tablewake/tablewake/sinks/view"
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
@@ -56,6 +59,27 @@ func TestFileOfLayout1(t *testing.T) {
 	}
 	if got, want := query(t, path, "PRAGMA user_version"), "user_version\n1"; got != want {
 		t.Errorf("the layout is %s, want %s", got, want)
+	}
+}
+
+// A file that only the state has opened is read as one without view tables.
+func TestFileOfTheState(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "views.db")
+	db, err := statesqlite.Open(t.Context(), path, statesqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, path, sqlite.Options{ReadOnly: true})
+	if tables, err := s.Tables(t.Context()); err != nil || len(tables) > 0 {
+		t.Errorf("the view tables are %v, %v", tables, err)
+	}
+	for row, err := range s.Rows(t.Context(), view.Table{Name: "shop-views"}, view.Query{}) {
+		if !errors.Is(err, view.ErrNoTable) {
+			t.Errorf("read %v, %v", row, err)
+		}
 	}
 }
 
