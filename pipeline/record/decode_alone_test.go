@@ -44,6 +44,9 @@ func page(t *rapid.T, event []byte) *record.Page {
 
 // edited returns line with one change. Most of the results are valid, and some are broken.
 func edited(t *rapid.T, line []byte) []byte {
+	if len(line) == 0 { // edits have deleted all of it
+		return nil
+	}
 	line = slices.Clone(line)
 	from := rapid.IntRange(0, len(line)-1).Draw(t, "from")
 	to := rapid.IntRange(from, min(len(line), from+60)).Draw(t, "to")
