@@ -30,10 +30,10 @@ func (c *Coordinator) balance() {
 		return
 	}
 	s := c.leaseShares()
-	c.toTake = c.toTake[:0]
+	c.writes.toTake = c.writes.toTake[:0]
 	for _, r := range s.free {
-		if s.ownCount+len(c.toTake) < s.fairCount || c.pinnedHere(r) || r.RequestedBy == c.o.ID {
-			c.toTake = append(c.toTake, r)
+		if s.ownCount+len(c.writes.toTake) < s.fairCount || c.pinnedHere(r) || r.RequestedBy == c.o.ID {
+			c.writes.toTake = append(c.writes.toTake, r)
 		}
 	}
 	c.takeNext()

@@ -214,7 +214,7 @@ func (s *childSearch) createLeases(c *Coordinator) {
 			l.Owner = c.o.ID
 		}
 		s.createsLeft++
-		c.createLease(&leaseWrite{next: l, assignment: a, done: func(err error) { s.written(c, err) }})
+		c.createLease(&leaseWrite{reason: makeLease, next: l, assignment: a, done: func(err error) { s.written(c, err) }})
 	}
 	s.written(c, nil)
 }

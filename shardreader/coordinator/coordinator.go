@@ -23,15 +23,9 @@ type Coordinator struct {
 	table   tableView
 	refresh refresh
 
-	// Writes of leases.
-	toTake         []*row                  // leases to take
-	taking         int                     // writes in flight that take a lease
-	loadRequested  time.Duration           // when a lease was last requested for its load
-	writesInFlight int                     // writes in flight
-	queuedWrites   []*leaseWrite           // writes that wait for those in flight
-	creating       map[string]bool         // leases that are being created, by shard
-	lastCreate     time.Duration           // when the last creation ended, with or without success
-	unbegunShards  map[string]unbegunShard // shards that are not read, because records before them may be lost
+	writes        leaseWrites
+	loadRequested time.Duration           // when a lease was last requested for its load
+	unbegunShards map[string]unbegunShard // shards that are not read, because records before them may be lost
 
 	// Assignments.
 	assignments   map[string]*assignment // by partition
@@ -92,7 +86,7 @@ func New(o Options) (*Coordinator, error) {
 		calls:         make(map[Call]any),
 		table:         newTableView(o.ID),
 		unbegunShards: make(map[string]unbegunShard),
-		creating:      make(map[string]bool),
+		writes:        leaseWrites{creating: make(map[string]bool)},
 		assignments:   make(map[string]*assignment),
 		listers:       make(map[string]*streamLister),
 		logged:        make(map[string]bool),

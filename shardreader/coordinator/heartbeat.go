@@ -55,7 +55,6 @@ func (c *Coordinator) heartbeatWritten(number int64, sent time.Duration, err err
 		return
 	}
 	delete(c.logged, "beat")
-	first := c.contact.state == starting
 	c.contact.last = sent
 	if c.contact.past = append(c.contact.past, pastHeartbeat{number, c.now}); len(c.contact.past) > keptHeartbeats {
 		c.contact.past = slices.Delete(c.contact.past, 0, keptHeartbeats/2)
@@ -63,7 +62,7 @@ func (c *Coordinator) heartbeatWritten(number int64, sent time.Duration, err err
 	c.after(max(0, sent+c.o.Lease/3-c.now), c.sendHeartbeat)
 	c.after(max(0, sent+c.o.Lease*2/3-c.now)+1, c.checkHeartbeat)
 	switch {
-	case first:
+	case c.contact.state == starting:
 		c.contact.state = inContact
 		c.refreshLeases()
 	case c.contact.state == suspended && c.heartbeatFresh():
@@ -81,7 +80,7 @@ func (c *Coordinator) checkHeartbeat() {
 	c.log(slog.LevelError,
 		"no heartbeat succeeded for two thirds of the lease time: this consumer reads and writes nothing until one does",
 		slog.Int("partitions", len(c.assignments)))
-	c.toTake = nil
+	c.writes.toTake = nil
 	for a := range c.allAssignments() {
 		c.revoke(a, ErrOutOfContact)
 	}

@@ -67,16 +67,16 @@ func (c *Coordinator) detectForeign() {
 
 // takeNext takes leases of toTake, up to maxWrites at once.
 func (c *Coordinator) takeNext() {
-	for len(c.toTake) > 0 && c.taking < maxWrites && c.heartbeatFresh() && c.staying() {
-		r := c.toTake[0]
-		c.toTake = c.toTake[1:]
+	for len(c.writes.toTake) > 0 && c.writes.taking < maxWrites && c.heartbeatFresh() && c.staying() {
+		r := c.writes.toTake[0]
+		c.writes.toTake = c.writes.toTake[1:]
 		if !c.isKnown(r) || r.busy || !c.isFree(r) {
 			continue
 		}
 		next := r.Clone()
 		next.Owner, next.RequestedBy = c.o.ID, ""
 		next.Counter++
-		c.taking++
+		c.writes.taking++
 		c.writeLease(&leaseWrite{reason: takeLease, row: r, next: next})
 	}
 }

@@ -46,6 +46,16 @@ type leaseWrite struct {
 	tries      tries
 }
 
+// leaseWrites has the writes of leases that are in flight, and those that wait.
+type leaseWrites struct {
+	toTake   []*row          // leases to take
+	taking   int             // writes that take a lease and have not ended
+	inFlight int             // at most maxWrites
+	queued   []*leaseWrite   // writes that wait for those in flight
+	creating map[string]bool // leases that are being created, by shard
+	last     time.Duration   // when the last write ended, with or without success
+}
+
 var (
 	errNotWanted = errs.New("the lease is not wanted any more")
 	errBeingMade = pipeline.Transient(errs.New("the lease is being made"))
@@ -53,14 +63,13 @@ var (
 
 // createLease begins to add a lease, unless it exists.
 func (c *Coordinator) createLease(op *leaseWrite) {
-	op.reason = makeLease
 	switch shard := op.next.Shard; {
 	case c.table.rows.byID(shard) != nil:
 		op.done(nil)
-	case c.creating[shard]:
+	case c.writes.creating[shard]:
 		op.done(errBeingMade)
 	default:
-		c.creating[shard] = true
+		c.writes.creating[shard] = true
 		c.sendWrite(op)
 	}
 }
@@ -74,23 +83,23 @@ func (c *Coordinator) writeLease(op *leaseWrite) {
 
 // sendWrite sends a write, or queues it if maxWrites are in flight.
 func (c *Coordinator) sendWrite(op *leaseWrite) {
-	if c.writesInFlight == maxWrites {
-		c.queuedWrites = append(c.queuedWrites, op)
+	if c.writes.inFlight == maxWrites {
+		c.writes.queued = append(c.writes.queued, op)
 		return
 	}
-	c.writesInFlight++
+	c.writes.inFlight++
 	op.send(c)
 }
 
 // writeEnded ends a write of sendWrite, and sends the next one that waits.
 func (c *Coordinator) writeEnded() {
-	c.writesInFlight--
-	if len(c.queuedWrites) == 0 {
+	c.writes.inFlight--
+	if len(c.writes.queued) == 0 {
 		return
 	}
-	op := c.queuedWrites[0]
-	if c.queuedWrites = c.queuedWrites[1:]; len(c.queuedWrites) == 0 {
-		c.queuedWrites = nil
+	op := c.writes.queued[0]
+	if c.writes.queued = c.writes.queued[1:]; len(c.writes.queued) == 0 {
+		c.writes.queued = nil
 	}
 	c.sendWrite(op)
 }
@@ -183,13 +192,14 @@ func (op *leaseWrite) succeeded(c *Coordinator) {
 func (op *leaseWrite) finish(c *Coordinator, err error) {
 	r, a := op.row, op.assignment
 	c.table.rows.written(r, c.now)
+	c.writes.last = c.now
 	c.handleConflict(r, err)
 	if err == nil {
 		op.afterSuccess(c)
 	}
 	switch op.reason {
 	case takeLease:
-		c.taking--
+		c.writes.taking--
 		c.takeNext()
 	case saveCheckpoint:
 		a.durable.savedAt = c.now
@@ -262,7 +272,7 @@ func (op *leaseWrite) leaseExists(c *Coordinator, existing leases.Lease, created
 
 // createEnded ends the creation of a lease.
 func (op *leaseWrite) createEnded(c *Coordinator, err error) {
-	delete(c.creating, op.next.Shard)
-	c.lastCreate = c.now
+	delete(c.writes.creating, op.next.Shard)
+	c.writes.last = c.now
 	op.done(err)
 }

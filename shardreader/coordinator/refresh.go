@@ -57,7 +57,7 @@ func (c *Coordinator) refreshLeases() {
 	c.emit(ReadTable{newCall(c, func(e ReadTableResult) { c.tableRead(sent, number, e) })})
 }
 
-// tableRead handles the result of a read that was sent at a time. number is that of refreshTimer then.
+// tableRead handles the result of a read that was sent at a time. number is that of refresh.timer then.
 func (c *Coordinator) tableRead(sent time.Duration, number int, e ReadTableResult) {
 	c.refresh.inFlight, c.refresh.failed = false, e.Err != nil
 	next := c.refreshEvery()
@@ -138,7 +138,7 @@ func (c *Coordinator) updateLeases(sent time.Duration, ls []leases.Lease) {
 	}
 	for _, l := range ls {
 		switch r := c.table.rows.byID(l.Shard); {
-		case r == nil && !c.creating[l.Shard]:
+		case r == nil && !c.writes.creating[l.Shard]:
 			c.addRow(l).knownAt = sent
 		case r != nil && !r.busy && sent >= r.writtenAt:
 			c.updateRow(r, l, sent)

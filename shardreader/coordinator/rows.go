@@ -19,11 +19,10 @@ type rows struct {
 	children map[string][]*row // maps a shard to the rows that name it as a parent
 	sorted   []*row            // by shard; nil if it is out of date
 
-	unended   int           // number of leases without the checkpoint SHARD_END
-	own       int           // number of leases of this consumer
-	busy      int           // number of rows that are being written
-	lastWrite time.Duration // when the result of the last write of any row came
-	walked    int           // number of rows that the method all has returned so far; tests limit it
+	unended int // number of leases without the checkpoint SHARD_END
+	own     int // number of leases of this consumer
+	busy    int // number of rows that are being written
+	walked  int // number of rows that the method all has returned so far; tests limit it
 }
 
 // row is a lease as this consumer knows it.
@@ -98,7 +97,7 @@ func (s *rows) writing(r *row) {
 
 // written notes that the write has ended.
 func (s *rows) written(r *row, now time.Duration) {
-	r.busy, r.writtenAt, s.lastWrite = false, now, now
+	r.busy, r.writtenAt = false, now
 	s.busy--
 }
 

@@ -30,7 +30,7 @@ func (c *Coordinator) shutdown() {
 		return
 	}
 	c.stop = stop{leaving, c.now}
-	c.toTake = nil
+	c.writes.toTake = nil
 	c.log(slog.LevelInfo, "leaving: each lease is released once its records are durable",
 		slog.Int("partitions", len(c.assignments)))
 	for a := range c.allAssignments() {
@@ -76,9 +76,8 @@ func (c *Coordinator) checkStopped() {
 		if c.table.rows.busy > 0 || c.table.rows.own > 0 {
 			return
 		}
-		wrote := max(c.lastCreate, c.table.rows.lastWrite)
-		if c.refresh.sent < wrote || c.refresh.sent < c.stop.since || len(c.creating) > 0 {
-			if c.now-max(wrote, c.stop.since) < 2*c.o.Lease {
+		if c.refresh.sent < c.writes.last || c.refresh.sent < c.stop.since || len(c.writes.creating) > 0 {
+			if c.now-max(c.writes.last, c.stop.since) < 2*c.o.Lease {
 				if !c.refresh.inFlight && !c.refresh.failed {
 					c.refreshLeases() // a write may have happened, although its result was lost
 				}

@@ -295,7 +295,7 @@ func (s *leaseSync) apply(c *Coordinator) {
 			l.Owner = c.o.ID
 		}
 		s.writesLeft++
-		c.createLease(&leaseWrite{next: l, done: s.writeEnded(c)})
+		c.createLease(&leaseWrite{reason: makeLease, next: l, done: s.writeEnded(c)})
 	}
 	for _, l := range p.unknownGap {
 		s.writesLeft++
@@ -310,7 +310,7 @@ func (s *leaseSync) apply(c *Coordinator) {
 				s.writeEnded(c)(nil)
 				return
 			}
-			c.createLease(&leaseWrite{next: l, done: s.writeEnded(c)})
+			c.createLease(&leaseWrite{reason: makeLease, next: l, done: s.writeEnded(c)})
 		})
 	}
 	s.writeEnded(c)(nil)
