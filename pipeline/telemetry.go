@@ -13,11 +13,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// scope names the instrumentation. All names of metrics and spans begin with tablewake.
+// scope is the name of the instrumentation scope of OpenTelemetry. All names of metrics and spans begin with tablewake.
 const scope = "github.com/tablewake/tablewake/pipeline"
 
-// telemetry reports metrics and spans of the pipeline. Counters are read from the ledgers when they are collected. So
-// they cost nothing per record, and agree with the ledgers.
+// telemetry reports metrics and spans of the pipeline. Counters are read from the ledgers when metrics are collected.
+// So they cost nothing per record, and agree with the ledgers.
 type telemetry struct {
 	tracer  trace.Tracer
 	prepare metric.Float64Histogram

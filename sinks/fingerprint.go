@@ -36,7 +36,7 @@ func (e *ChangedError) Error() string {
 	return text
 }
 
-// what describes the change, without what to do.
+// what describes the change. It does not say how to mend it.
 func (e *ChangedError) what() string {
 	var b strings.Builder
 	b.WriteString("what it holds was written under other settings (")
@@ -71,18 +71,18 @@ func setting(of map[string]string, name string) string {
 	return "not set"
 }
 
-// opened is an output whose fingerprint and birth are recorded once all sinks are assembled.
+// opened is an output that was opened. Its fingerprint and its birth are stored after all sinks are assembled.
 type opened struct {
 	foundOutput
 	spec    config.Sink
 	print   state.Fingerprint
 	store   state.Fingerprints
-	changed *ChangedError // settings that differ, and that the empty output can take; nil: none differ
+	changed *ChangedError // settings that differ, which are accepted because the output is empty; nil: none differ
 
-	replaces state.Birth // the stored birth that birth replaces; zero: birth is stored
+	replaces state.Birth // the stored birth, if birth will replace it; zero: birth is the stored one
 }
 
-// replaceBirth sets another birth. storeBirth stores it later, once no sink of the file is refused. Until then the user
+// replaceBirth sets another birth. storeBirth stores it after every sink of the file was accepted. Until then the user
 // can cancel the command or restore the settings.
 func (o *opened) replaceBirth(next state.Birth) {
 	if o.replaces.ID == "" {
@@ -109,8 +109,8 @@ func (o *opened) storeBirth(ctx context.Context, births state.Births) error {
 	return err
 }
 
-// open opens the store of a sink. It refuses an output that was written under other settings than those of the file, or
-// that does not belong to the state. It returns the birth of the output; zero if there is no state.
+// open opens the store of a sink. It refuses an output that was written under other settings than those of the file,
+// and an output of another state. It returns the birth of the output; zero if there is no state.
 func open[T any](
 	ctx context.Context, a *assembly, s config.Sink, open func(context.Context, *config.Config, config.Sink) (T, error),
 ) (store T, birth state.Birth, err error) {
@@ -155,7 +155,7 @@ func open[T any](
 			}
 			missed = missedChanges(s, o.foundOutput, o.changed.Settings)
 			switch {
-			case o.movedFrom != "": // the output begins at the new target
+			case o.movedFrom != "": // the sink begins a new output at the new target
 				o.foundOutput = foundOutput{sink: o.sink, target: o.target, out: o.out, store: o.foundOutput.store}
 			case missed:
 				a.births.beginAgain(&o)
@@ -172,8 +172,8 @@ func open[T any](
 	return store, o.birth, nil
 }
 
-// publishesNothing reports whether s is a suppressed notify sink. Such a sink does not begin, and may change its
-// settings.
+// publishesNothing reports whether s is a suppressed notify sink. Its output is not recorded as begun, so its settings
+// can still change.
 func (a *assembly) publishesNothing(s config.Sink) bool { return s.Notify != nil && a.suppress != "" }
 
 // record stores the fingerprints and births of new outputs, before anything is written.

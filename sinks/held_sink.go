@@ -9,12 +9,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// HoldCustom holds back the Go sinks, except those in names: Assemble does not make them ([With]), and their functions
-// ([On]) are not called. Each of their changes counts as suppressed, with the reason. [CustomSinks] returns the names
-// that can be held back.
+// HoldCustom holds back the Go sinks, except those in names. For a held sink, Assemble calls neither the function of
+// [With] that makes it nor the function of [On]. Each change for it counts as suppressed, with the reason.
+// [CustomSinks] returns the names that can be held back.
 //
 // A program without extensions can hold back sinks whose code it does not have. If its notify sinks are [Suppressed]
-// too, it also runs without the Go functions of detectors, which then raise no events. [Missing] names that code.
+// too, it can also lack the Go functions of detectors: such a detector raises no events. [Missing] names the code that
+// is lacking.
 func HoldCustom(reason string, names ...string) Option {
 	return optionFunc(func(a *assembly) { a.holdReason, a.notHeld = reason, names })
 }
@@ -86,7 +87,7 @@ func (a *assembly) isHeld(name string) bool {
 	return a.holdReason != "" && !slices.Contains(a.notHeld, name)
 }
 
-// checkNotHeld returns an error if [HoldCustom] names a sink that is not Go code.
+// checkNotHeld returns an error if names of [HoldCustom], the exceptions, has a sink that is not Go code.
 func (a *assembly) checkNotHeld() error {
 	for _, name := range a.notHeld {
 		ofFile := slices.ContainsFunc(a.cfg.Sinks, func(s config.Sink) bool { return isGoSink(s) && s.Name == name })
@@ -107,7 +108,7 @@ var (
 	_ pipeline.Sink    = heldSink("")
 )
 
-// Plan plans that the Go sink gets the change.
+// Plan adds an op that names the Go sink. The change is not delivered to it.
 func (s heldSink) Plan(d *pipeline.Delivery) error {
 	d.Ops = append(d.Ops[:0], s)
 	return nil
@@ -124,8 +125,8 @@ func (a *assembly) hold(r *pipeline.Route, op string) {
 	r.Sink, r.Suppress = heldSink(op), a.holdReason
 }
 
-// mayLackCode reports whether the program may lack Go code that its file names. A program without extensions that holds
-// sinks back may.
+// mayLackCode reports whether the program may lack Go code that its file names. This is so if it has no extensions and
+// holds sinks back.
 func (a *assembly) mayLackCode() bool { return !a.extended && a.holdReason != "" }
 
 // codeOf returns an assembly that has only the code of the extensions.

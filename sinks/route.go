@@ -108,8 +108,8 @@ func (a *assembly) aggregate(ctx context.Context, s config.Sink, r *pipeline.Rou
 	return nil
 }
 
-// AggregateOptions returns the options of an aggregate sink (s.Aggregate is set) that the file alone determines: it has
-// no birth, mask, store or retention.
+// AggregateOptions returns the options of an aggregate sink that depend on the file alone. s.Aggregate must be set. The
+// result has no birth, mask, store or retention.
 func AggregateOptions(cfg *config.Config, s config.Sink) view.AggregateOptions {
 	o := view.AggregateOptions{
 		Name:      s.Name,
@@ -201,7 +201,7 @@ func Fields(s *config.Search) search.Fields {
 	return f
 }
 
-// archive sets the sink of r, and the batches of r, which become the objects of the archive.
+// archive sets the sink of r. It also sets the batches of r, since a batch becomes an object of the archive.
 func (a *assembly) archive(ctx context.Context, s config.Sink, r *pipeline.Route) error {
 	store, _, err := open(ctx, a, s, a.stores.Archive)
 	if err != nil {
@@ -266,7 +266,7 @@ func (a *assembly) notify(ctx context.Context, s config.Sink) (pipeline.Sink, er
 	})
 }
 
-// setGoSink sets the sink of r: the Go sink that was registered with [With], or the one that holds it back.
+// setGoSink sets the sink of r: the Go sink that [With] registered, or a heldSink if it is held back.
 func (a *assembly) setGoSink(ctx context.Context, s config.Sink, r *pipeline.Route) error {
 	name := s.Custom.Name
 	code, ok := a.custom[name]

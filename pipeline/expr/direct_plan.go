@@ -55,7 +55,7 @@ func (p directPlan) boolean(e ast.Expr) direct {
 	return direct{}
 }
 
-// isVariable reports whether e isVariable the variable name of the change, and not a loop variable of the same name.
+// isVariable reports whether e is the variable name of the change, and not a loop variable of the same name.
 func (p directPlan) isVariable(e ast.Expr, name string) bool {
 	return e.Kind() == ast.IdentKind && e.AsIdent() == name && name != p.loop
 }

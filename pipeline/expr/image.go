@@ -99,8 +99,8 @@ func (p *provider) FindStructFieldType(structType, name string) (*types.FieldTyp
 	}, true
 }
 
-// celTypeOf returns the checker's type of an attribute with the celTypeOf type k. Types inside maps and lists are not
-// celTypeOf.
+// celTypeOf returns the type that CEL's checker uses for an attribute of the declared type k. Types inside maps and
+// lists are not declared.
 func celTypeOf(k item.Kind) *types.Type {
 	switch k {
 	case item.KindS:

@@ -9,13 +9,14 @@ import (
 // plainWriter appends plain JSON in one pass over DynamoDB JSON. It copies strings with their escapes.
 type plainWriter struct {
 	b          []byte // DynamoDB JSON
-	forDoubles bool   // a decimal that loses digits as a double becomes a string
+	forDoubles bool   // write a decimal as a string if a double would lose digits of it
 }
 
 // doubleDigits is the number of significant digits that every double keeps.
 const doubleDigits = 15
 
-// content appends the content at start, of a value with the tag kind. It returns the position after the content.
+// content appends the content that begins at start. kind is the tag of its value. It returns the position after the
+// content.
 func (w *plainWriter) content(dst []byte, kind ddbjson.Tag, start int) ([]byte, int) {
 	b := w.b
 	switch kind {
@@ -66,7 +67,7 @@ func (w *plainWriter) value(dst []byte, i int) ([]byte, int) {
 	return w.tagged(dst, kind, start)
 }
 
-// tagged appends the value with the tag kind whose content starts at start, as [ddbjson.TagAt] returns them.
+// tagged appends a value whose tag and start of content were read, as [ddbjson.TagAt] returns them.
 func (w *plainWriter) tagged(dst []byte, kind ddbjson.Tag, start int) ([]byte, int) {
 	if kind == ddbjson.NoTag {
 		return append(dst, "{}"...), start
@@ -98,7 +99,7 @@ func (w *plainWriter) number(dst []byte, from, to int) []byte {
 	return d.Append(dst)
 }
 
-// item appends an image by its index.
+// item appends an image. It finds the attributes by the index of the image.
 func (w *plainWriter) item(dst []byte, m Image) []byte {
 	dst = append(dst, '{')
 	attrs := m.Index()
@@ -137,8 +138,8 @@ func (w *plainWriter) document(dst []byte, v Value) []byte {
 	}
 }
 
-// appendPiece does the same as append(dst, b[from:to]...), but faster for short pieces. If both slices have 32 bytes,
-// it copies 32 bytes without a call. The next piece overwrites the bytes after to.
+// appendPiece does the same as append(dst, b[from:to]...), but faster for short pieces. If 32 bytes can be read from b
+// and written to dst, it copies 32 bytes without a call. The next piece then overwrites the bytes that are too many.
 func appendPiece(dst, b []byte, from, to int) []byte {
 	const size = 32
 	n := len(dst)

@@ -2,8 +2,8 @@ package unmarshal
 
 import "github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 
-// decodeAny decodes the content at start into the type that the SDK's attributevalue stores in an `decodeAny`: string,
-// float64, []byte, bool, nil, map[string]decodeAny, []decodeAny, []string, []float64 or [][]byte.
+// decodeAny decodes the content at a position into the type that the SDK's attributevalue stores in an `any`: string,
+// float64, []byte, bool, nil, map[string]any, []any, []string, []float64 or [][]byte.
 func (d *imageDecoder) decodeAny(tag ddbjson.Tag, at int) (out any, next int) {
 	switch tag {
 	case ddbjson.TagM:
@@ -39,9 +39,9 @@ func (d *imageDecoder) decodeAny(tag ddbjson.Tag, at int) (out any, next int) {
 	}
 }
 
-// decodeTagged decodes a value whose tag was read. start is the position of its content.
+// decodeTagged decodes a value whose tag was read. at is the position of its content.
 func (d *imageDecoder) decodeTagged(tag ddbjson.Tag, at int) (out any, next int) {
-	if tag == ddbjson.NoTag { // {} is an empty map, and start is the position after it
+	if tag == ddbjson.NoTag { // {} is an empty map, and at is the position after it
 		return map[string]any{}, at
 	}
 	out, next = d.decodeAny(tag, at)
@@ -75,7 +75,7 @@ func anySet[T any](d *imageDecoder, tag ddbjson.Tag, at int, read func(raw []byt
 	return set, i + 1
 }
 
-// nearestFloat returns the float64 that is nearestFloat to a checked number.
+// nearestFloat returns the float64 that is nearest to a checked number.
 func nearestFloat(raw []byte) float64 {
 	f, _ := parseFloat(textOf(raw))
 	return f

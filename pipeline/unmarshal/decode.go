@@ -10,9 +10,9 @@ import (
 
 // imageDecoder decodes one image in one pass over its JSON, which was checked before.
 //
-// Positions are positions in doc. i is the start of a value such as {"S":"x"}. start is the start of a value's content,
-// after its tag. A method that decodes a content returns the position after the content, which is undefined if there is
-// an error.
+// Positions are positions in doc: i of a value such as {"S":"x"}, and at of the content of a value, which follows its
+// tag. A method that decodes a content returns the position after the content. After an error this position is
+// undefined.
 type imageDecoder struct {
 	doc   []byte
 	texts textBuffer
@@ -56,7 +56,7 @@ func (d *imageDecoder) attributes(p *typePlan, index []ddbjson.Attr, dst target)
 	return nil
 }
 
-// value decodes the value at i. Its tag was read; start is the position of its content.
+// value decodes the value at i. The caller has read its tag; at is the position of its content.
 func (d *imageDecoder) value(p *typePlan, tag ddbjson.Tag, i, at int, dst target) (next int, err error) {
 	if tag == ddbjson.NoTag { // {} is an empty map, and at is the position after it
 		_, err = d.content(p, ddbjson.TagM, i, dst)
@@ -68,7 +68,7 @@ func (d *imageDecoder) value(p *typePlan, tag ddbjson.Tag, i, at int, dst target
 	return ddbjson.AfterBrace(d.doc, next), nil
 }
 
-// content decodes the content at start of a value with this tag.
+// content decodes the content at a position, which belongs to a value with this tag.
 func (d *imageDecoder) content(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
 	p.once.Do(p.build)
 	switch {
@@ -129,7 +129,7 @@ func (d *imageDecoder) nullable(p *typePlan, tag ddbjson.Tag, at int, dst target
 	}
 }
 
-// itemValue returns the value with this tag and with the content at start, and the position after the content.
+// itemValue returns the value whose tag and content are given, and the position after the content.
 func (d *imageDecoder) itemValue(tag ddbjson.Tag, at int) (v item.Value, next int) {
 	next = ddbjson.ContentEnd(d.doc, tag, at)
 	from, to := at, next
@@ -159,11 +159,11 @@ func (d *imageDecoder) pointer(p *typePlan, tag ddbjson.Tag, at int, dst target)
 	return d.content(p.elem, tag, at, dst.pointee())
 }
 
-// intoInterface decodes into the value that the interface's pointer points to. If the interface holds no pointer, it
-// stores a new value in the interface.
+// intoInterface decodes into an interface. If the interface holds a pointer, the value that it points to is replaced.
+// Otherwise a new value is stored in the interface.
 func (d *imageDecoder) intoInterface(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
 	if old := dst.value(p.typ); !old.IsNil() {
-		// A pointer to a pointer or to an interface may lead back here: the new value replaces it.
+		// Such a pointer could lead back to this interface, so a new value replaces the pointer.
 		if ptr := old.Elem(); ptr.Kind() == reflect.Pointer && !ptr.IsNil() && ptr.Elem().Kind() != reflect.Interface &&
 			ptr.Elem().Kind() != reflect.Pointer {
 			return d.content(planOf(ptr.Type().Elem(), p.options), tag, at, targetOf(ptr))
@@ -231,7 +231,7 @@ func resize(s reflect.Value, n int) target {
 	return targetOf(s)
 }
 
-// count returns the number of members or elements of the content at start.
+// count returns the number of members or elements of the content at a position.
 func (d *imageDecoder) count(tag ddbjson.Tag, at int) (n int) {
 	b := d.doc
 	i := ddbjson.FirstInside(b, at)
@@ -307,7 +307,8 @@ func (d *imageDecoder) mapMembers(p *typePlan, at int, dst target) (next int, er
 		}
 		i = ddbjson.Next(d.doc, i)
 		m.SetMapIndex(key.value(p.key.typ), elem.value(p.elem.typ))
-		// A method of the program may have kept a pointer to this key or element, so the next ones need new memory.
+		// A method of the key or the element, such as UnmarshalText, may have kept a pointer to it. So the next ones
+		// need new memory.
 		if p.textKeys || p.elem.selfInside {
 			key, elem = newTarget(p.key.typ), newTarget(p.elem.typ)
 		} else {
@@ -317,5 +318,5 @@ func (d *imageDecoder) mapMembers(p *typePlan, at int, dst target) (next int, er
 	return i + 1, nil
 }
 
-// textOf returns the text of a JSON string. raw has no quotes. The text may be a range of the image.
+// textOf returns the text of a JSON string. raw has no quotes. The text can share the memory of the image.
 func textOf(raw []byte) string { return ddbjson.View(ddbjson.TextOf(raw)) }

@@ -18,7 +18,7 @@ const (
 	maxPasses      = 4
 )
 
-// With these errors the caller uses Write.
+// After one of these errors, the caller calls Write instead.
 var (
 	errHiddenKeys    = errs.New("archive: a key attribute is hidden: the order of items is not that of their masked keys")
 	errTooManyGroups = errs.New("archive: the changes go into more objects than are made in order")
@@ -32,7 +32,7 @@ type sortedObject struct {
 	version record.Version
 }
 
-// WriteSorted writes the same objects as Write. Its changes are sorted by key and version.
+// WriteSorted writes the same objects as Write. The caller must pass the changes in the order of key and version.
 func (s *Sink) WriteSorted(ctx context.Context, all iter.Seq2[*pipeline.Delivery, error]) error {
 	if s.o.Layout == PerItem {
 		return errors.ErrUnsupported
@@ -46,8 +46,8 @@ func (s *Sink) WriteSorted(ctx context.Context, all iter.Seq2[*pipeline.Delivery
 	return errTooManyGroups
 }
 
-// writeGroups writes the objects of the first groups that are not in done. left reports whether there are
-// more.
+// writeGroups writes the objects of up to maxOpenObjects groups that are not in done, in the order of their first
+// changes. left reports whether there are more.
 func (s *Sink) writeGroups(
 	ctx context.Context, all iter.Seq2[*pipeline.Delivery, error], done map[objectGroup]bool,
 ) (left bool, err error) {

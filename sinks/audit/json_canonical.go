@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/jsoncursor"
 )
 
-// reservedField is the field of a document that belongs to the store: its version and its owner.
+// reservedField is the name of the field of a document in which the store keeps the version and the owner.
 const reservedField = "_tw"
 
 // appendCanonicalDocument appends the canonical form of a JSON object without its field _tw.
@@ -26,8 +26,8 @@ func appendCanonicalDocument(dst, doc []byte) ([]byte, error) {
 	return j.dst, nil
 }
 
-// appendCanonicalJSON appends a canonical form: equal JSON values give equal bytes. The order of members does not
-// count, numbers are compared by value, and texts without their escapes.
+// appendCanonicalJSON appends a canonical form: equal JSON values give equal bytes. Members have one order, numbers are
+// written by their value, and texts are written without escapes.
 func appendCanonicalJSON(dst, value []byte) ([]byte, error) {
 	j := canonicalJSON{cursor: jsoncursor.New(value), dst: dst}
 	j.value()
@@ -107,7 +107,7 @@ func (j *canonicalJSON) object(leftOut string) {
 	j.dst = append(j.dst, '}')
 }
 
-// appendText appends a JSON string, given as written between its quotes.
+// appendText appends a JSON string. written is the text between its quotes, with its escapes.
 func appendText(dst, written []byte) []byte {
 	if bytes.IndexByte(written, '\\') >= 0 {
 		var text string

@@ -12,9 +12,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// carrier is the sink of a pipeline that plans a worker's batches. It reuses the memory of the plans of the batch
-// before. So parts of a plan that a sink or its store keeps beyond a Write are overwritten, as in every pipeline. A
-// panic in it panics in the worker.
+// carrier plans the batches of a worker in a pipeline, as its sink. A pipeline reuses the memory of plans from batch to
+// batch. So the suite detects a sink or a store that keeps a part of a plan beyond its Write, because the next batch
+// overwrites it. A panic of the sink is passed on to the worker.
 type carrier struct {
 	worker   *worker
 	pipeline *pipeline.Pipeline

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	mostItems    = 20_000 // of files
+	mostItems    = 20_000 // maximum number of items that are read from files
 	scanSegments = 32     // a sample has items of each segment; segments divide the table by a hash of the key
 	scanPage     = 32     // number of items of a page
 	mostScanned  = scanSegments * scanPage
@@ -32,12 +32,12 @@ const (
 // Sample is some items of a table.
 type Sample struct {
 	Items []item.Image
-	Table string   // name of the table; "" if the sample does not contain it
+	Table string   // name of the table; "" if the records do not name it
 	Noun  string   // "item", or "record" if several elements of Items may be one item
-	Keys  []string // names of the key attributes; a table names the partition key first. Nil: unknown
+	Keys  []string // names of the key attributes; nil if unknown. For a table the partition key is first
 }
 
-// Read reads a sample from files and folders: records, lines of an export, or lines with an item each.
+// Read reads a sample from files and folders. They have records, the lines of an export, or lines with one item each.
 func Read(ctx context.Context, s cli.Streams, paths []string) (*Sample, error) {
 	out := &Sample{Noun: "item"}
 	var records []string
@@ -143,8 +143,8 @@ func Scan(ctx context.Context, s cli.Streams, name string) (*Sample, error) {
 	return out, nil
 }
 
-// Pages yields the decoded pages of a snapshot. It reads width parts in turns, because segments have different numbers
-// of items. An error ends the sequence.
+// Pages yields the decoded pages of a snapshot. Up to width parts are open at once, and one page of each is read in
+// turn, because the parts have different numbers of items. An error ends the sequence.
 func Pages(ctx context.Context, snap snapshot.Snapshot, width int) iter.Seq2[*record.Page, error] {
 	return func(yield func(*record.Page, error) bool) {
 		parts := snap.Parts()

@@ -46,12 +46,13 @@ func (a *account) checkLeases(ctx context.Context) (string, error) {
 		err = table.Check(ctx)
 	}
 	if e, ok := errors.AsType[*statedynamo.Error](err); ok && e.Table == a.cfg.State.Table.Name {
-		err = nil // that is a problem of the state table
+		err = nil // checkStores reports it as a problem of the state table
 	}
 	return "", err
 }
 
-// checkLetters checks the queue and the bucket of dead letters, each without the other.
+// checkLetters checks the queue and the bucket of dead letters one by one, so that a problem of one does not hide that
+// of the other.
 func (a *account) checkLetters(ctx context.Context, stores *aws.Bundle) {
 	d := a.cfg.DeadLetters
 	if d == nil {

@@ -47,7 +47,7 @@ func Decompress(r io.Reader) (io.Reader, func(), error) {
 	return b, func() {}, nil
 }
 
-// errTrailingData means that other bytes than a gzip member follow the end of gzip data.
+// errTrailingData means that gzip data is followed by bytes that are no gzip member.
 var errTrailingData = errs.New("other bytes after the end")
 
 // gzipMembers decompresses gzip members one after another.

@@ -14,9 +14,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/queue"
 )
 
-// Put sends letters, and blocks until the queue has them. After an error some may be
-// sent; the next attempt does not send them again. If a letter is too large and there is no Large, Put
-// fails before it sends any.
+// Put sends letters, and blocks until the queue has them. After an error, some letters may have been sent, and the next
+// attempt does not send these again. If a letter is too large for a message and Options.Large is nil, Put fails before
+// it sends a letter.
 func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	bodies := make([]string, len(letters))
 	for i := range letters {

@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// own maps the field _tw of each document. Versions are read by document id, so only the mark of tombstones
-// is indexed.
+// own is the mapping of the field _tw of each document. Its version and its owner are not indexed, because they are
+// read by the id of the document.
 const own = `{"dynamic":false,"properties":{
 	"version":{"type":"keyword","index":false,"doc_values":false},
 	"by":{"type":"keyword","index":false,"doc_values":false},
@@ -26,8 +26,8 @@ const own = `{"dynamic":false,"properties":{
 type definition struct {
 	settings       map[string]any
 	mappings       map[string]any
-	settingsByPath map[string]string // settings and mappings
-	created        map[string]any    // mappings of a new index, with defaults that are never compared
+	settingsByPath map[string]string // values of settings and of mappings, by path
+	created        map[string]any    // mappings of a new index: mappings with defaults, which are not compared with an existing index
 }
 
 // newDefinition parses a mapping: {"settings": ..., "mappings": ...}, or
