@@ -18,7 +18,7 @@ type batch struct {
 	n          int     // deliveries[:n] are written, the rest is not; in a packed batch the deliveries of all chunks
 	bytes      int64
 	formedAt   time.Time
-	ctx        context.Context         // for the calls
+	ctx        context.Context         // context of the calls
 	cancel     context.CancelCauseFunc // cancels ctx; nil if the source does not control the run
 	// noTry is the result is no attempt: ctx was cancelled for a revoked partition, or a plan failed
 	noTry          bool

@@ -247,7 +247,7 @@ type DeadLetter struct {
 	StreamARN string
 	Table     string
 	Partition string
-	Index     int // of the record in its page
+	Index     int // index of the record in its page
 	// Class is one of undecodable, filter, detector, plan, write, panic; held: MaxHold passed; quarantined: its key has an
 	// earlier letter
 	Class string

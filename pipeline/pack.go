@@ -44,7 +44,7 @@ type packed struct {
 type packablePage struct {
 	page    *inflightPage
 	changes []*record.Change
-	bytes   int64 // of their records
+	bytes   int64 // size of their records
 }
 
 // packedRecord is a change with its position in the order of the source.

@@ -11,7 +11,7 @@ type partition struct {
 	state partitionState
 	ended bool // its source returns no more pages of it
 
-	lettersCtx    context.Context // for the dead letters of undecodable records; a hard revoke or a hard stop cancels it
+	lettersCtx    context.Context // context of Puts of undecodable records; a hard revoke or a hard stop cancels it
 	cancelLetters context.CancelCauseFunc
 
 	unfinished  int             // pages read and not finished

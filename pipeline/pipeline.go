@@ -22,11 +22,11 @@ import (
 // Options describe a pipeline.
 type Options struct {
 	Name      string          // required: part of the keys of state and fingerprints, and marks own writes
-	Filters   []Filter        // of the source, in order. Default: none
+	Filters   []Filter        // filters of the source, in order. Default: none
 	Detectors []NamedDetector // in order. Default: none
 	Routes    []Route         // at least one
 
-	Decoder record.DecoderOptions // for Pipeline.Decoder. Default: the zero options
+	Decoder record.DecoderOptions // options of Pipeline.Decoder. Default: the zero options
 
 	// Accept is called first for every change. Its error ends the run like one marked with Fatal: the pipeline is not
 	// meant for this source. Default: all changes are accepted.
@@ -75,7 +75,7 @@ type Pipeline struct {
 	routes        []*route
 	needs         requirements
 	ignoresEvents bool         // no sink uses events
-	seed          maphash.Seed // for the hashes of keys
+	seed          maphash.Seed // seed of the hashes of keys
 	tel           *telemetry
 	patience      struct{ deadLetters, quarantineRead, quarantineWrite, commit Patience }
 
@@ -85,7 +85,7 @@ type Pipeline struct {
 	ended  chan struct{} // closed when run has returned
 	source SourceLedger
 	events map[string]int64
-	newest newestTime // of the changes that were read
+	newest newestTime // newest time of the changes that were read
 }
 
 // New checks the options and returns a pipeline.

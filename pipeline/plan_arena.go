@@ -13,10 +13,10 @@ type planArena struct {
 	ops        []Op                 // one for each delivery
 	count      int                  // the page uses deliveries[:count] and ops[:count]
 	slab       interface{ empty() } // a *slab[T], for Alloc: most plans allocate a single type
-	pieces     [][]byte             // for Bytes
+	pieces     [][]byte             // memory of Bytes
 	used       int                  // the page uses pieces[:used]
-	bytes      []byte               // for Bytes: the piece with free space
-	text       []byte               // for Text: the piece with free space
+	bytes      []byte               // piece of Bytes with free space
+	text       []byte               // piece of Text with free space
 }
 
 const (

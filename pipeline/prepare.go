@@ -150,9 +150,9 @@ func (r *route) events(ev *evaluation) []Event {
 // evaluation is the result of the filters and detectors of the source for one change.
 type evaluation struct {
 	verdict   Verdict
-	fail      error // of a filter: a permanent failure at every route
+	fail      error // error of a filter: a permanent failure at every route
 	events    []Event
-	eventsErr error // of a detector: a permanent failure at routes that need events
+	eventsErr error // error of a detector: a permanent failure at routes that need events
 	fatal     error
 }
 

@@ -75,7 +75,7 @@ func (q *deliveryList) replaceEach(f func(*queuedDelivery) *queuedDelivery) {
 type queue struct {
 	chunks []chunk
 	n      int   // deliveries
-	bytes  int64 // of their records
+	bytes  int64 // size of their records
 }
 
 func (q *queue) push(deliveries []queuedDelivery, at time.Time) {
@@ -132,7 +132,7 @@ func (q *queue) pop() *queuedDelivery {
 type chunk struct {
 	page       *inflightPage
 	n          int              // deliveries
-	bytes      int64            // of their records
+	bytes      int64            // size of their records
 	deliveries []queuedDelivery // nil if the chunk is packed
 	packed     *packed          // nil if it is not
 	addedAt    time.Time

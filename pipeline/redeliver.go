@@ -13,8 +13,8 @@ import (
 
 // Redelivery is the result of delivering a change to a sink once more.
 type Redelivery struct {
-	Outcome Outcome // of the sink or its plan; NoEffect if a filter drops the change; meaningless if Err is not nil
-	Reason  string  // for NoEffect and Suppressed
+	Outcome Outcome // NoEffect if a filter drops the change; meaningless if Err is not nil
+	Reason  string  // reason of NoEffect and Suppressed
 	Err     error   // not nil if it failed again
 	Untried bool    // it was not tried, because an earlier change of its key failed; Err is not nil
 }
@@ -74,7 +74,7 @@ type redelivery struct {
 
 	// The next batch:
 	next    []Delivery
-	indexes []int // of its changes
+	indexes []int // indexes of its changes
 	bytes   int64
 	keys    map[item.Key]bool
 }

@@ -20,7 +20,7 @@ type route struct {
 	ledger         SinkLedger
 	newest         newestTime
 	health         health
-	patience       Patience // for refused Writes and Flushes
+	patience       Patience // patience with refused Writes and Flushes
 	tel            *sinkTelemetry
 	arenas         arenaPool
 	scratch        scratchPool
@@ -53,7 +53,7 @@ func newRoute(o Route, letters bool) *route {
 type Route struct {
 	Name        string
 	Sink        Sink
-	Filters     []Filter // of this route, after those of the source. Default: none
+	Filters     []Filter // filters of this route, which follow those of the source. Default: none
 	NeedsEvents bool     // an error of a detector fails the change at this route
 	Concurrency int      // Writes in flight. Default: 4
 	Batch       Batch

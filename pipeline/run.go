@@ -19,7 +19,7 @@ type run struct {
 	src       Source
 	committer Committer
 
-	reading    context.Context // for Read
+	reading    context.Context // context of Read
 	stopRead   context.CancelFunc
 	soft       context.Context // done after a soft stop
 	cancelSoft context.CancelCauseFunc
@@ -48,7 +48,7 @@ type run struct {
 	eof           bool            // reading has ended
 	noFilling     bool            // batches no longer wait to be full
 	closed        bool            // no call starts any more
-	srcErr        error           // of the source
+	srcErr        error           // error of the source
 	fatal         error
 
 	// moving are the pages in preparation, writers of batches, and writers of dead letters that do not wait for a retry
@@ -68,7 +68,7 @@ type inflightPage struct {
 	partition *partition
 	page      *Page         // nil after the page was handed over
 	result    *preparedPage // nil after the page was handed over
-	err       error         // of Decode
+	err       error         // error of Decode
 	bytes     int64         // counted in the bounds
 	changes   int64         // counted in the bounds
 	span      trace.Span

@@ -125,8 +125,8 @@ type ShardPosition struct {
 	StreamARN string
 	Shard     string
 	Type      IteratorType
-	Sequence  string    // for AtSequence and AfterSequence
-	Time      time.Time // for AtTimestamp, with a precision of 1 ms
+	Sequence  string    // sequence number of AtSequence and AfterSequence
+	Time      time.Time // time of AtTimestamp, with a precision of 1 ms
 }
 
 // RecordsQuery requests the next page of a shard.

@@ -31,7 +31,7 @@ type stagedSink struct {
 	now     func() time.Time
 	redrive bool // a change fails while the sink waits
 
-	free   chan struct{} // lends what is below it
+	free   chan struct{} // lends birth and readAt
 	birth  state.Birth
 	readAt time.Time // when birth was read; the zero time before the first Write
 }
@@ -99,7 +99,7 @@ func (f forwarder) writeSome(
 	ctx context.Context, ds []pipeline.Delivery, admit func(*pipeline.Delivery) (bool, error),
 ) error {
 	var failed pipeline.BatchError
-	var indexes []int // of the deliveries to write
+	var indexes []int // indexes of the deliveries to write
 	for i := range ds {
 		write, err := admit(&ds[i])
 		failed.Add(i, err)

@@ -15,8 +15,8 @@ const modulePath = "github.com/tablewake/tablewake"
 
 // target is an archive: a program for a platform, and the files beside it.
 type target struct {
-	name    string // of the archive
-	pkg     string // of the program
+	name    string // name of the archive
+	pkg     string // package of the program
 	program string // its name in the archive
 	os      string
 	arch    string

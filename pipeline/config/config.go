@@ -43,7 +43,7 @@ type Config struct {
 	NotLive Problems
 
 	entities *entity.Set // nil if the file has no entities
-	checker  *checker    // for CheckSample
+	checker  *checker    // used by CheckSample
 }
 
 // Made sets the filters.

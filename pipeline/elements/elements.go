@@ -19,7 +19,7 @@ const DefaultMax = 500
 
 // Spec names the elements of an item.
 type Spec struct {
-	Path item.Path // of the list, the set or the map
+	Path item.Path // path of the list, the set or the map
 	// By is the path of the identity inside an element. Default: its position in a list, its value in a set, its name in a
 	// map
 	By  string

@@ -29,8 +29,8 @@ type Options struct {
 	Metrics  config.Metrics // the setting in the pipeline's file. Default: EMF on Lambda, else OTLP
 	Lambda   bool           // the process is frozen between invocations: metrics are exported by Flush alone
 	Version  string         // service.version. Default: the version of the build's main module
-	Writer   io.Writer      // for EMF documents and the console exporters; each document is one Write. Default: os.Stdout
-	Logger   *slog.Logger   // for failed exports. Default: no log
+	Writer   io.Writer      // receives EMF documents, one in each Write, and console exports. Default: os.Stdout
+	Logger   *slog.Logger   // logs failed exports. Default: no log
 
 	// Scrape also reads the metrics, whatever exports them. It is not used if OTEL_SDK_DISABLED is true. The meter
 	// provider owns it from then on. Default: none.

@@ -73,8 +73,8 @@ type listRequest struct {
 type streamLister struct {
 	stream  string
 	running bool
-	waiting []listRequest // for the listing in flight
-	later   []listRequest // for the next one, which begins later than their requests
+	waiting []listRequest // requests that wait for the listing in flight
+	later   []listRequest // requests that wait for the next listing, because the one in flight began before them
 
 	// The listing in flight.
 	sent   time.Duration // when its first request was made

@@ -41,7 +41,7 @@ type runBuilder struct {
 	kept     []Entry
 	bytes    int64
 	large    []Info // large objects to open
-	cost     int    // of them
+	cost     int    // cost of large
 	frozen   []Frozen
 	progress ReadProgress
 }

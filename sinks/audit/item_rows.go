@@ -129,7 +129,7 @@ type itemLook struct {
 	planErr  error
 	have     state.Contribution
 	rows     []plannedRow
-	stored   []view.StoredRow // of rows
+	stored   []view.StoredRow // the stored rows
 	findings []Finding        // finding of the contribution, if the item is known, and then those of rows
 }
 

@@ -9,7 +9,7 @@ import (
 // Statement is one statement of a policy: it allows the actions on the resources if all conditions are met.
 type Statement struct {
 	Sid        string // letters and digits
-	Why        string // for the reader of the policy
+	Why        string // explanation for the reader of the policy
 	Actions    []string
 	Resources  []string // ARNs
 	Conditions []Condition

@@ -99,7 +99,7 @@ func (r *run) quarantineFirst(
 
 // window has the letters that are delivered together.
 type window struct {
-	keys  []*keyLetters // of each ref
+	keys  []*keyLetters // the letters of the key of each ref
 	refs  []*letterRef
 	bytes int64 // bytes of their records
 }

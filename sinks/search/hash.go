@@ -12,7 +12,7 @@ import (
 )
 
 // hasher makes hashes under one key. It is safe for concurrent use.
-type hasher struct{ macs sync.Pool } // of hash.Hash
+type hasher struct{ macs sync.Pool } // a pool of hash.Hash
 
 // sum returns the hash of a text. With the key, a document can be found by the hash:
 //

@@ -202,7 +202,7 @@ func (j *job) checkView(ctx context.Context, info snapshot.Info) error {
 	if info.View != record.NewImage {
 		return nil
 	}
-	var functions []string // of the program, for entities
+	var functions []string // names of the Go functions of the program that are for entities
 	for _, s := range j.allSinks()[len(j.cfg.Sinks):] {
 		functions = append(functions, s.Name)
 	}

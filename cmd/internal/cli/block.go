@@ -17,7 +17,7 @@ import (
 // Block shows lines at the end of a terminal, and draws them again at each update. Other output of the command appears
 // above them. It is safe for concurrent use.
 type Block struct {
-	w    io.Writer                  // for the lines above the block
+	w    io.Writer                  // receives the lines above the block
 	term io.Writer                  // receives control characters
 	size func() (width, height int) // size of the terminal
 

@@ -102,7 +102,7 @@ func (p *Progress) line(text func(took time.Duration) string) {
 // ItemProgress is the progress of processes that share the items of a source.
 type ItemProgress struct {
 	Items, TotalItems int64 // items finished by all processes, and items of the source; a total of 0 or less is unknown
-	Bytes, TotalBytes int64 // of the items
+	Bytes, TotalBytes int64 // sizes of the items
 
 	// EarlierItems and EarlierBytes were finished before this process began.
 	EarlierItems, EarlierBytes int64

@@ -17,7 +17,7 @@ type section struct {
 	target   string   // what its names are; "": its entry has no name
 	typed    bool     // the values have DynamoDB types. Otherwise they are plain JSON
 	ordered  bool     // the order of the elements counts
-	shape    string   // of an entry
+	shape    string   // form of an entry
 	fields   []string // the allowed keys of an element; nil: the user's attributes
 	required string   // the key that an element must have
 	identity []string // the keys that name an element

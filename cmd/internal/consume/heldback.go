@@ -57,7 +57,7 @@ const (
 	noteAfter   = 30 * time.Second // minimum duration of a reason in a note
 	noteRefresh = time.Hour        // time after which an unchanged note is written again, because notes expire
 	noteSize    = 20               // maximum number of reasons in a note
-	noteTimeout = 10 * time.Second // of one write
+	noteTimeout = 10 * time.Second // timeout of one write
 )
 
 // heldBackNote writes the note of one consumer.

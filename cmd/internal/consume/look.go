@@ -14,7 +14,7 @@ import (
 
 const (
 	lookPause   = 5 * time.Second  // pause between two looks at the shared stores, while the page is open
-	lookTimeout = 20 * time.Second // of one look
+	lookTimeout = 20 * time.Second // timeout of one look
 )
 
 // newLooks returns the looks at the stores that all consumers share: leases, heartbeats, gaps, notes and stages of

@@ -12,7 +12,7 @@ import (
 const rateWindow = 10 * time.Second
 
 // rateMeter measures the rate of a count that grows.
-type rateMeter struct{ samples []rateSample } // of the window, and one before it
+type rateMeter struct{ samples []rateSample } // samples of the window, and one before it
 
 type rateSample struct {
 	at time.Time

@@ -53,7 +53,7 @@ type keyPart struct {
 type token struct {
 	text  string // "" for a name
 	name  string
-	value func(m item.Image) string // of a name
+	value func(m item.Image) string // returns the value of a name
 }
 
 // prefixes are the texts at the beginning of a key attribute, or between its separators, that name a kind.

@@ -30,7 +30,7 @@ type draft struct {
 	keys     []string
 	entities []*draftEntity
 	omitted  []*draftEntity    // kinds that are not in the file
-	sampled  []*entity.Sampled // of the kinds
+	sampled  []*entity.Sampled // samples of the kinds of items
 	all      *entity.Sampled
 
 	module bool // the file names the sink of a module

@@ -46,7 +46,7 @@ type cost struct {
 	// Unknown is the reason why the cost is unknown, with what to do; then the sinks are absent
 	Unknown string     `json:"unknown,omitempty"`
 	Sampled int64      `json:"sampled_items"`
-	Items   int64      `json:"items"` // of the table
+	Items   int64      `json:"items"` // number of items in the table
 	Price   float64    `json:"dollars_a_million_write_units"`
 	Sinks   []sinkCost `json:"sinks"`
 	Table   *tableCost `json:"table,omitempty"` // absent with --items

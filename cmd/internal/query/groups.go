@@ -14,7 +14,7 @@ import (
 // shards are the sinks whose output is spread over shards, according to their stored settings.
 type shards struct {
 	groups []view.Groups // groups of the aggregates of all tables; those of other tables have no rows in t
-	views  []spreadView  // of t
+	views  []spreadView  // views of t
 }
 
 func shardsOf(fingerprints iter.Seq2[state.Fingerprint, error], t view.Table) (all shards, err error) {

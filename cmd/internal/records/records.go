@@ -132,7 +132,7 @@ type chain struct {
 
 	mu   sync.Mutex // Progress is called during Read
 	left []Source
-	done replay.Progress // of finished inputs
+	done replay.Progress // progress of the finished inputs
 }
 
 // Read reads the next page, and continues with the next input at the end of one.

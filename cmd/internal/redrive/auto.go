@@ -20,7 +20,7 @@ type Auto struct {
 	options redrive.Options
 	stop    context.CancelFunc
 	running sync.WaitGroup
-	err     error // of the redrive during the run
+	err     error // error of the redrive during the run
 }
 
 // StartAuto starts the automatic redrive for a run of p; nil if cfg does not enable it.

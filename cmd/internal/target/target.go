@@ -28,7 +28,7 @@ type Flags struct {
 
 	LookOnly  bool                 // open real stores read-only: create nothing. Set by the command
 	Scrape    sdkmetric.Reader     // see [telemetry.Options.Scrape]. Set by the command
-	Telemetry *telemetry.Telemetry // for calls to real stores; nil: none. StartTelemetry sets it
+	Telemetry *telemetry.Telemetry // traces calls to real stores; nil: none are traced. StartTelemetry sets it
 }
 
 // Add adds --local and --live to c. folder is the help text of --local.

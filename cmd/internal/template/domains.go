@@ -13,7 +13,7 @@ import (
 // ARNs of its documents have a placeholder.
 type domain struct {
 	Connection string
-	Parameter  string // of SAM
+	Parameter  string // name of the parameter of SAM
 	name       string // name in the ARNs of package policy
 }
 

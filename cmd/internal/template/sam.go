@@ -43,7 +43,7 @@ type role struct {
 
 // stream is a stream that the function reads.
 type stream struct {
-	ID        string // of the event
+	ID        string // id of the event
 	Parameter string // name of the parameter with its ARN
 	Table     string
 	ARN       string // "": it is not in the configuration

@@ -26,7 +26,7 @@ type terraform struct {
 type function struct {
 	role
 	ID      string // part of the names of resources
-	Suffix  string // of its name
+	Suffix  string // suffix of its name
 	What    string
 	Timeout string
 }

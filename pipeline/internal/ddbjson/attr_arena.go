@@ -15,7 +15,7 @@ type attrArena struct {
 	open    bool
 	scratch []Attr
 
-	page, past      pageStats // of this page, and of earlier pages
+	page, past      pageStats // statistics of this page, and of earlier pages
 	bytesLeft       int       // bytes of the page from the current record on; once the record has ended, bytes after it
 	previousRecords int       // records of the previous page
 	steadyRecords   int       // records of each of the two previous pages if they are equally many, else 0

@@ -10,7 +10,7 @@ import (
 // The limits of the specification of the embedded metric format.
 const (
 	maxMetrics = 100 // in a document
-	maxValues  = 100 // of a metric
+	maxValues  = 100 // maximum number of values of a metric
 )
 
 // envelope names the members of a document that are metrics.

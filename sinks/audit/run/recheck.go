@@ -150,7 +150,7 @@ type look struct {
 	change      *record.Change  // nil if the item is unknown
 	findings    []audit.Finding // findings without the equal ones and those that rightly wait
 	looked      int             // number of all findings
-	undecodable error           // of the item
+	undecodable error           // error of the record of the item
 	moved       bool            // the item changed while its places were read
 	err         error
 }

@@ -22,7 +22,7 @@ type sinkTally struct {
 	Compared int64 // places that were joined, or looked at in a sample
 
 	Groups          int64 // part of Compared: groups that were compared with their sums, without a join
-	GroupsDiffering int64 // of these
+	GroupsDiffering int64 // number of these groups that differ
 
 	Findings map[audit.Verdict]int64
 	Notes    []string // places of named items that were not searched; sorted

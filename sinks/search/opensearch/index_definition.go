@@ -27,7 +27,7 @@ type definition struct {
 	settings       map[string]any
 	mappings       map[string]any
 	settingsByPath map[string]string // values of settings and of mappings, by path
-	created        map[string]any    // mappings of a new index: mappings with defaults, which are not compared with an existing index
+	created        map[string]any    // mappings of a new index. They have defaults, which are never compared
 }
 
 // newDefinition parses a mapping: {"settings": ..., "mappings": ...}, or
