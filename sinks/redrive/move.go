@@ -30,9 +30,14 @@ func (r *run) checkSinks() error {
 }
 
 // move makes the letters of Sink letters of To, and sets Sink to To. It removes an old letter only after the new one
-// is stored and the mark of its key counts it: a move that was interrupted can be started again.
+// is stored and the mark of its key counts it: a move that was interrupted can be started again. If To does not compare
+// versions, the letters behind one that is not selected stay too.
 func (r *run) move(ctx context.Context) error {
 	marks, err := r.marks(ctx)
+	if err != nil {
+		return err
+	}
+	barriers, err := r.moveBarriers(ctx)
 	if err != nil {
 		return err
 	}
@@ -44,13 +49,17 @@ func (r *run) move(ctx context.Context) error {
 		return err
 	}
 	stay := map[item.Key]bool{}
+	n := 0
 	for l, err := range r.Letters.Read(ctx) {
+		n++
 		switch {
 		case err != nil:
 			return err
 		case l.Sink != r.Sink || !r.inScope(&l):
 			continue
-		case !r.isSelected(l.Class):
+		}
+		barrier, ok := barriers[l.Key]
+		if !r.isSelected(l.Class) || ok && barrier.before(deliveryOrder{l.Version, n}) {
 			stay[item.Key(strings.Clone(string(l.Key)))] = true
 			continue
 		}
@@ -73,6 +82,30 @@ func (r *run) move(ctx context.Context) error {
 	}
 	r.Sink = r.To
 	return nil
+}
+
+// moveBarriers returns the first letter of each key that is not selected. No later letter of the key may be moved, since
+// it would be delivered first. There is none if To compares versions.
+func (r *run) moveBarriers(ctx context.Context) (map[item.Key]deliveryOrder, error) {
+	barriers := map[item.Key]deliveryOrder{}
+	if len(r.Classes) == 0 || r.routes[r.To].Guarded {
+		return barriers, nil
+	}
+	n := 0
+	for l, err := range r.Letters.Read(ctx) {
+		n++
+		if err != nil {
+			return nil, err
+		}
+		if l.Sink != r.Sink || !r.inScope(&l) || r.isSelected(l.Class) {
+			continue
+		}
+		at := deliveryOrder{l.Version, n}
+		if first, ok := barriers[l.Key]; !ok || at.before(first) {
+			barriers[item.Key(strings.Clone(string(l.Key)))] = at
+		}
+	}
+	return barriers, nil
 }
 
 // rename stores letters as letters of To, and removes the old ones.

@@ -181,3 +181,36 @@ func TestRun_RefusesToMove(t *testing.T) {
 		}
 	}
 }
+
+// Letters are moved by their class. At a sink without versions, those behind a letter of another class stay with it.
+func TestRun_MovesNoLetterBehindOneThatStays(t *testing.T) {
+	for to, want := range map[string]string{"other": "b3", "guarded": "a2 b3"} {
+		old := newWorld(t)
+		old.free.fail = refuse(1)
+		old.run(t, recordJSON("a", 1, text), recordJSON("a", 2, text))
+		old.free.fail = refuse(3)
+		old.run(t, recordJSON("b", 3, text))
+		for i := range old.box.letters {
+			if old.box.letters[i].Key == "b" {
+				old.box.letters[i].Class = "quarantined"
+			}
+		}
+		w := renamed(t, old)
+		move := func(o *redrive.Options) { o.Sink, o.To, o.Classes = "free", to, []string{"quarantined"} }
+		w.redrive(t, move)
+		got := w.free
+		if to == "guarded" {
+			got = w.safe
+		}
+		if got := byKey(got.take()); got != want {
+			t.Errorf("%s got %s, want %s; left %s", to, got, want, w.box.list())
+		}
+		if to == "guarded" {
+			continue
+		}
+		w.redrive(t, move, func(o *redrive.Options) { o.Classes = nil })
+		if got := got.take(); got != "a1 a2" || w.box.list() != "" || w.marks.list() != "" {
+			t.Errorf("then it got %s; left %s, marks %s", got, w.box.list(), w.marks.list())
+		}
+	}
+}
