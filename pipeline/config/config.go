@@ -182,7 +182,7 @@ type DeadLetters struct {
 	Line             int           `key:"@"`
 	Bucket           string        `key:"bucket" is:"bucket" doc:"S3 bucket; beside queue, of letters that are too large for a message."`
 	Prefix           string        `key:"prefix" doc:"Prefix of the objects in the bucket."`
-	Queue            string        `key:"queue" doc:"URL of an SQS queue."`
+	Queue            string        `key:"queue" doc:"Name or URL of an SQS queue."`
 	Dir              string        `key:"dir" doc:"Local directory."`
 	MaxHold          time.Duration `key:"max_hold" def:"12h" doc:"How long a change may fail temporarily before it becomes a dead letter; below 24h."`
 	NoHold           bool          `key:"quarantine" words:"key,none" yes:"none" def:"key" doc:"What waits behind a dead letter: later changes of its key, or nothing."`

@@ -340,7 +340,7 @@ type Roll struct {
 type Notify struct {
 	_          any         `most:"region,origin"`
 	_          any         `most:"queue,topic,bus"` // none: local only
-	Queue      string      `key:"queue,apart" doc:"URL of an SQS queue."`
+	Queue      string      `key:"queue,apart" doc:"Name or URL of an SQS queue."`
 	Topic      string      `key:"topic,apart" doc:"ARN of an SNS topic."`
 	Bus        string      `key:"bus,apart" doc:"Name or ARN of an EventBridge bus."`
 	Events     []string    `key:"events,required" form:"[NAME], with names of detect" is:"name" doc:"Names of detectors."`

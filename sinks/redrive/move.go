@@ -84,8 +84,8 @@ func (r *run) move(ctx context.Context) error {
 	return nil
 }
 
-// moveBarriers returns the first letter of each key that is not selected. No later letter of the key may be moved, since
-// it would be delivered first. There is none if To compares versions.
+// moveBarriers returns the first letter of each key that is not selected. No later letter of the key may be moved,
+// since it would be delivered first. There is none if To compares versions.
 func (r *run) moveBarriers(ctx context.Context) (map[item.Key]deliveryOrder, error) {
 	barriers := map[item.Key]deliveryOrder{}
 	if len(r.Classes) == 0 || r.routes[r.To].Guarded {

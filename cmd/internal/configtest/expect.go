@@ -175,7 +175,8 @@ func (s *section) read(f *yamlbind.File, name string, v *fileValue, flow bool) e
 	}
 	k := x.want.kind
 	if k != item.KindL && (k != item.KindM || s != documents && s != objects) || k == item.KindL && s == documents {
-		f.Fail(v, "none at all is written [] or {}", "wants %s, not %s", s.shape, f.Found(v.Node))
+		empty := map[*section]string{documents: "{}", objects: "[] or {}"}
+		f.Fail(v, "none at all is written "+cmp.Or(empty[s], "[]"), "wants %s, not %s", s.shape, f.Found(v.Node))
 		return x
 	}
 	children := f.Elements
