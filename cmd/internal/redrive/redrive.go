@@ -76,7 +76,14 @@ until they are moved to another one with --to, which makes them its own, or are 
   # Give up for good on a change that no sink can take
   tablewake redrive -c tablewake.yaml --local out --sink on_completed --key 'ORDER%231,META' --class write --discard`,
 		Args: cli.NoArguments,
-		RunE: func(c *cobra.Command, _ []string) error { return o.run(c.Context(), s) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			for _, name := range []string{"sink", "to", "key", "class", "show"} {
+				if f := c.Flags().Lookup(name); f.Changed && (f.Value.String() == "" || f.Value.String() == "[]") {
+					return cli.Usagef("--%s is empty, which would select all letters: give a value, or leave the flag out", name)
+				}
+			}
+			return o.run(c.Context(), s)
+		},
 	}
 	o.Input.Add(c)
 	f := c.Flags()
