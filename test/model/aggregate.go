@@ -9,13 +9,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// share is what one element counts for in one group.
+// share is the contribution of one element to one group.
 type share struct {
 	group  sinktest.Item
 	values []sinktest.Attr // as Aggregate.Values; nil: none
 }
 
-// shares is what an item counts for.
+// shares returns the contributions of an item.
 func (a *Aggregate) shares(key string, it sinktest.Item) ([]share, verdict) {
 	if is := holds(a.When, it); is != found {
 		return nil, is
@@ -49,7 +49,7 @@ func (a *Aggregate) share(s scope) (share, verdict) {
 	if is != found {
 		return share{}, is
 	}
-	if a.Shards > 1 { // a key with a shard after it is a text, so that 1 and "1" are one group
+	if a.Shards > 1 { // a key with a shard suffix is a text, so 1 and "1" are one group
 		text, _ := plainText(group["PK"])
 		group["PK"] = sinktest.Attr{"S": text}
 	}
@@ -64,7 +64,7 @@ func (a *Aggregate) share(s scope) (share, verdict) {
 	return one, found
 }
 
-// of is the value that a share brings; nil where it has none.
+// of returns the value that a share contributes, or nil if it has none.
 func (v Value) of(s scope) (sinktest.Attr, verdict) {
 	if v.Of == "count" {
 		return nil, missing
@@ -79,13 +79,13 @@ func (v Value) of(s scope) (sinktest.Attr, verdict) {
 	return x, found
 }
 
-// groups is the rows of the aggregate. The contribution of an item is replaced by its next change. If Keep is set, the
-// contribution of its last image stays when it expires.
+// groups returns the rows of the aggregate. The contribution of an item is replaced by its next change. If Keep is
+// set, the contribution of its last image stays when it expires.
 func (a *Aggregate) groups(sink string, cs []change, count *Count) State {
 	type contribution struct {
 		version string
 		shares  []share
-		void    bool // that change could not be counted
+		void    bool // the change could not be counted
 	}
 	s, known := newState(), map[string]contribution{}
 	count.ByState = true
@@ -96,7 +96,7 @@ func (a *Aggregate) groups(sink string, cs []change, count *Count) State {
 		if expired {
 			shares, is = a.shares(c.key, c.Old)
 		}
-		if is == failed { // what the item counted for is taken out
+		if is == failed { // the contribution of the item is removed
 			s.must(sink, c, count)
 			shares = nil
 		}
@@ -131,7 +131,7 @@ func (a *Aggregate) groups(sink string, cs []change, count *Count) State {
 	return s
 }
 
-// total is the row of a group.
+// total returns the row of a group.
 func (a *Aggregate) total(shares []share) sinktest.Item {
 	row := sinktest.Item{"PK": shares[0].group["PK"], "SK": shares[0].group["SK"]}
 	for i, v := range a.Values {
@@ -158,7 +158,7 @@ func (a *Aggregate) total(shares []share) sinktest.Item {
 			row[v.Name] = Total(big.NewRat(int64(len(shares)), 1))
 		case "sum":
 			row[v.Name] = Total(sum)
-		case "distinct": // as min and max: left out where no share has a value
+		case "distinct": // as min and max: omitted if no share has a value
 			if least != nil {
 				row[v.Name] = Total(big.NewRat(int64(len(distinct)), 1))
 			}
@@ -174,8 +174,8 @@ func (a *Aggregate) total(shares []share) sinktest.Item {
 	return row
 }
 
-// Total is a sum as a row holds it: an N where it has at most 38 digits and is
-// within DynamoDB's range, and else its text.
+// Total returns a sum as a row holds it: an N if it has at most 38 digits and is within the range of DynamoDB, else a
+// text.
 func Total(r *big.Rat) sinktest.Attr {
 	text := decimal(r)
 	whole, fraction, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
@@ -187,8 +187,7 @@ func Total(r *big.Rat) sinktest.Attr {
 	return sinktest.Attr{"S": text}
 }
 
-// Merge adds the rows of the shards of one table: whose partition key ends in ~0,
-// ~1, ... and is text.
+// Merge adds the rows of the shards of one table. Their partition key is a text that ends in ~0, ~1, ...
 func (a *Aggregate) Merge(rows []sinktest.Item) ([]sinktest.Item, error) {
 	if a.Shards < 2 {
 		return rows, nil
@@ -236,7 +235,7 @@ func (v Value) merge(a, b sinktest.Attr) sinktest.Attr {
 	return Total(new(big.Rat).Add(worth(a), worth(b)))
 }
 
-// worth is a number that a row holds, as N or as text.
+// worth returns a number that a row holds as N or as text.
 func worth(a sinktest.Attr) *big.Rat {
 	text, _ := plainText(a)
 	return rat(text)

@@ -10,11 +10,11 @@ import (
 	"github.com/tablewake/tablewake/test/model"
 )
 
-// The model by itself, on cases that were worked out by hand: it must not be wrong
-// in the way the product may be.
+// These tests check the model alone, on cases that were worked out by hand, because it must not have the same errors
+// as the product.
 
-// history makes records: of an item, what it becomes ("" where it goes, "ttl" where it expires),
-// as status, total and mail.
+// history returns the records of an item. Each step is a state of the item as status, total and mail. The state "" is
+// a removal, and "ttl" is an expiry.
 func history(steps ...[2]string) []sinktest.Record {
 	var records []sinktest.Record
 	table := map[string]sinktest.Item{}
@@ -43,7 +43,7 @@ func aggregate(keep bool) model.Config {
 	}}}}
 }
 
-// groups are the rows of an aggregate: status, count, sum, min, max, distinct.
+// groups returns the rows of an aggregate: status, count, sum, min, max, distinct.
 func groups(s model.State) []string {
 	var out []string
 	for _, text := range s.Rows {

@@ -8,8 +8,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// documents is the documents of a search index: of each item, the newest change
-// has the last word.
+// documents returns the documents of a search index. The document of an item follows from its newest change.
 func (k *Search) documents(sink, pipeline string, cs []change, count *Count) State {
 	if k.ForEach != nil {
 		return k.elementDocuments(sink, pipeline, cs, count)
@@ -20,7 +19,7 @@ func (k *Search) documents(sink, pipeline string, cs []change, count *Count) Sta
 		if c.mayReplace {
 			was = found
 		}
-		if is == failed { // the old image only decides whether there may be a document
+		if is == failed { // the old image is only used to decide whether there may be a document
 			s.must(sink, c, count)
 			if was != missing && c.version >= newest[c.key] {
 				newest[c.key] = c.version
@@ -48,7 +47,7 @@ func (k *Search) documents(sink, pipeline string, cs []change, count *Count) Sta
 	return s
 }
 
-// DocumentText is a document as text that is equal for equal ones.
+// DocumentText returns a document as text. Equal documents have equal texts.
 func DocumentText(doc map[string]any) string {
 	b, err := json.Marshal(doc)
 	if err != nil {
@@ -57,8 +56,8 @@ func DocumentText(doc map[string]any) string {
 	return string(b)
 }
 
-// plainJSON is a value in a document: numbers with all their digits, as text if they are not integers and a double
-// would change them.
+// plainJSON returns a value as a document shows it. A number keeps all its digits. It is a text if it is not an
+// integer and a double would change it.
 func plainJSON(a sinktest.Attr) any {
 	switch tag(a) {
 	case "S":
@@ -92,7 +91,7 @@ func plainJSON(a sinktest.Attr) any {
 	return nil
 }
 
-// asks is the archive's condition of a change. An image that is not there has no attributes.
+// asks evaluates the condition of the archive on a change. A missing image has no attributes.
 func (k *Archive) asks(c change) verdict {
 	switch {
 	case k.When == nil:
@@ -106,7 +105,7 @@ func (k *Archive) asks(c change) verdict {
 // lacks reports whether k is an archive whose condition a change does not meet.
 func (k *Archive) lacks(c change) bool { return k != nil && k.asks(c) == missing }
 
-// archived is what an archive keeps: every change that it takes, once, or the newest of each item.
+// archived returns the objects of an archive: every change that it takes, once, or the newest change of each item.
 func (k *Archive) archived(sink string, cs []change, count *Count) State {
 	s := newState()
 	newest := make(map[string]string) // versions by key
@@ -146,7 +145,7 @@ func kindOf(r sinktest.Record) string {
 	return "change"
 }
 
-// events is what is published: each event once, by its id.
+// events returns the published events by id, each of them once.
 func (k *Notify) events(sink string, ds []Detector, cs []change, count *Count) State {
 	s := newState()
 	for _, c := range cs {
@@ -184,7 +183,7 @@ func (d Detector) sees(c change) bool {
 	return was != nil && is == nil
 }
 
-// attribute is a value as an event shows it: plain JSON, or nothing.
+// attribute returns a value as an event shows it: plain JSON, or "" if it is missing.
 func attribute(it sinktest.Item, name string) string {
 	if it[name] == nil {
 		return "nothing"

@@ -57,7 +57,8 @@ func quoted(texts []string) []string {
 	return out
 }
 
-// eval evaluates the condition on an image; nil is no image, whose attributes are null. found is yes, missing is no.
+// eval evaluates the condition on an image. The attributes of a nil image are null. It returns found for yes and
+// missing for no.
 func (c Condition) eval(it sinktest.Item) verdict {
 	switch c.Op {
 	case "and":
@@ -103,7 +104,7 @@ func (c Condition) eval(it sinktest.Item) verdict {
 	return yes(equal == (c.Op == "=="))
 }
 
-// combine is and, or: one side that decides is enough, and hides an error of the other.
+// combine evaluates `and` and `or`. One side that decides is enough, and hides an error of the other side.
 func (c Condition) combine(it sinktest.Item, decides verdict) verdict {
 	out := not(decides)
 	for _, in := range c.Inner {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Config is a configuration as plain data.
+// Config is a configuration as Go data.
 type Config struct {
 	Name      string
 	Entities  []Entity
@@ -19,8 +19,8 @@ type Sink struct {
 	Name        string
 	Of          *Scope // nil: every item
 	Filters     []Filter
-	Concurrency int // 0: not said
-	Batch       int // 0: not said
+	Concurrency int // 0: not set
+	Batch       int // 0: not set
 	View        *View
 	Aggregate   *Aggregate
 	Search      *Search
@@ -28,7 +28,7 @@ type Sink struct {
 	Notify      *Notify
 }
 
-// Filter drops or keeps.
+// Filter drops or keeps records.
 type Filter struct {
 	TTLDeletes bool   // drop: ttl_deletes
 	Of         *Scope // keep: {of: NAMES}
@@ -36,15 +36,15 @@ type Filter struct {
 	Prefix     string
 }
 
-// Detector raises one event at most for a change.
+// Detector raises at most one event for a change.
 type Detector struct {
 	Name      string
 	Of        *Scope // nil: every item
 	Attribute string
-	Op        string // of the change; "": see Changes
-	Changes   bool   // in any way; else see To
-	To        string // a text that it becomes; "": see Appears
-	Appears   bool   // comes; else it goes
+	Op        string // operation of the change; "": see Changes
+	Changes   bool   // any change of the attribute; else see To
+	To        string // the attribute becomes this text; "": see Appears
+	Appears   bool   // true: the attribute appears; false: it disappears
 }
 
 // Column is a named template.
@@ -53,28 +53,28 @@ type Column struct {
 	Value Template
 }
 
-// View keeps rows at PK and SK.
+// View keeps rows with the key attributes PK and SK.
 type View struct {
 	Table      string
 	When       *Condition
 	PK, SK     Template
-	Shards     int // of {@shard} in PK; 0: not said
+	Shards     int // of {@shard} in PK; 0: not set
 	Attributes []Column
-	Collision  string // dead_letter, keep_first, last; "": not said
+	Collision  string // dead_letter, keep_first, last; "": not set
 	InPlace    bool
 	Unique     bool       // the key has the unique names of the one entity that the view is about
 	ForEach    *ForEach   // nil: an item has one row
-	WhenEach   *Condition // of an element, beside When
+	WhenEach   *Condition // the condition of an element, in addition to When
 }
 
-// Aggregate counts in groups at PK and SK.
+// Aggregate counts in groups with the key attributes PK and SK.
 type Aggregate struct {
 	Table   string
 	When    *Condition
 	PK, SK  Template
-	ForEach []string // path of a list; nil: the item counts
+	ForEach []string // path of a list; nil: the item itself counts
 	Values  []Value
-	Shards  int // 0: not said
+	Shards  int // 0: not set
 	Keep    bool
 }
 
@@ -86,12 +86,12 @@ type Value struct {
 	Each bool
 }
 
-// Search keeps documents of all attributes.
+// Search keeps documents with all attributes.
 type Search struct {
 	Index    string
 	When     *Condition
 	ForEach  *ForEach   // nil: an item has one document
-	WhenEach *Condition // of an element, beside When
+	WhenEach *Condition // the condition of an element, in addition to When
 }
 
 // Archive keeps changes.
@@ -100,13 +100,13 @@ type Archive struct {
 	Kinds   []string // nil: all
 	PerItem Template // nil: the log
 	When    *Condition
-	Image   string // old or new: the image of When
+	Image   string // old or new: the image that When reads
 }
 
 // Notify publishes the events of detectors.
 type Notify struct{ Events []string }
 
-// YAML is the configuration as a file.
+// YAML returns the configuration as a file.
 func (c Config) YAML() string {
 	var b strings.Builder
 	w := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }

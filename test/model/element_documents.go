@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// elementDocuments is the documents of an index with ForEach: of each element, the newest change that has it in an image has the
-// last word.
+// elementDocuments returns the documents of an index with ForEach. The document of an element follows from the newest
+// change with an image that has this element.
 func (k *Search) elementDocuments(sink, pipeline string, cs []change, count *Count) State {
 	s, newest := newState(), map[string]string{}
 	for _, c := range cs {
@@ -32,7 +32,7 @@ func (k *Search) elementDocuments(sink, pipeline string, cs []change, count *Cou
 	return s
 }
 
-// documentsOf are the documents of the elements after a change, by their names.
+// documentsOf returns the documents of the elements after a change, by document name.
 func (k *Search) documentsOf(c change, pipeline string) (map[string]string, verdict) {
 	if c.New == nil {
 		return nil, found
@@ -53,12 +53,12 @@ func (k *Search) documentsOf(c change, pipeline string) (map[string]string, verd
 	return documents, found
 }
 
-// name is that of an element's document.
+// name returns the document name of an element.
 func (k *Search) name(c change, e element) string {
 	return k.Index + " " + c.key + "::" + escaped(e.id)
 }
 
-// mayHave are the names of the documents that the old image may have. However many its elements are, each is looked at.
+// mayHave returns the names of the documents that the old image may have. It looks at every element, even beyond Max.
 func (k *Search) mayHave(c change) (names []string) {
 	if c.Old == nil || k.WhenEach == nil && holds(k.When, c.Old) == missing {
 		return nil

@@ -8,11 +8,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// ForEach is the elements of an item that have a row or a document each.
+// ForEach selects the elements of an item. Each of them has its own row or document.
 type ForEach struct {
 	Path string // of a list or a map
-	By   string // a name in an element; "": its position or its name
-	Max  int    // 0: not said
+	By   string // a name in an element; "": the position of the element, or its name
+	Max  int    // 0: not set
 }
 
 // element is one element with its identity.
@@ -21,7 +21,7 @@ type element struct {
 	value sinktest.Attr
 }
 
-// elements are those of an item.
+// elements returns the elements of an item.
 func (f *ForEach) elements(it sinktest.Item) ([]element, verdict) {
 	var all []element
 	switch v := it[f.Path]; tag(v) {
@@ -65,12 +65,13 @@ func (f *ForEach) elements(it sinktest.Item) ([]element, verdict) {
 	return all, found
 }
 
-// meets asks both conditions of an element: that of the item, and that of the element. Without the latter the former was asked.
+// meets evaluates the conditions of the item and of the element. If whenEach is nil, the caller has evaluated when
+// before.
 func meets(when, whenEach *Condition, it sinktest.Item, e element) verdict {
 	if whenEach == nil {
 		return found
 	}
-	if when != nil && when.Op == "of" { // it comes first
+	if when != nil && when.Op == "of" { // it is evaluated first
 		if is := when.Of.has(it); is != found {
 			return is
 		}
@@ -81,7 +82,7 @@ func meets(when, whenEach *Condition, it sinktest.Item, e element) verdict {
 		}
 	}
 	of := whenEach.eval(members(e.value))
-	if t := tag(e.value); t != "M" && t != "NULL" { // nothing can be read in it
+	if t := tag(e.value); t != "M" && t != "NULL" { // a path in such a value is an error
 		of = failed
 	}
 	is := holds(when, it)
@@ -94,7 +95,7 @@ func meets(when, whenEach *Condition, it sinktest.Item, e element) verdict {
 	return found
 }
 
-// chosen are the elements of an item that have an identity and meet both conditions.
+// chosen returns the elements of an item that have an identity and meet both conditions.
 func (f *ForEach) chosen(when, whenEach *Condition, it sinktest.Item) (some []element, is verdict) {
 	if whenEach == nil {
 		if is := holds(when, it); is != found {
@@ -119,7 +120,7 @@ func (f *ForEach) chosen(when, whenEach *Condition, it sinktest.Item) (some []el
 	return some, found
 }
 
-// elementRows are the rows of an item.
+// elementRows returns the rows of the elements of an item.
 func (v *View) elementRows(key string, it sinktest.Item) ([]sinktest.Item, verdict) {
 	if it == nil {
 		return nil, found
@@ -147,7 +148,7 @@ func (v *View) elementRows(key string, it sinktest.Item) ([]sinktest.Item, verdi
 	return rows, found
 }
 
-// rowsOfElements is the rows of a view with ForEach: each item has those of its newest change.
+// rowsOfElements returns the rows of a view with ForEach. Each item has the rows of its newest change.
 func (v *View) rowsOfElements(sink string, cs []change, count *Count) State {
 	s := newState()
 	count.ByState = true

@@ -9,15 +9,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// Attributes that spoil an image for a configuration that [Config.Flawed] made, and mean
-// nothing to the one it was made of.
+// These attributes spoil an image for a configuration that [Config.Flawed] returned. They mean nothing to the
+// original configuration.
 const (
 	flawWhen = "FlawWhen"
 	flawKey  = "FlawKey"
 )
 
-// Flawed is the configuration with conditions and keys that an image may spoil; its result for all other images is the
-// same.
+// Flawed returns the configuration with conditions and keys that an image may spoil. For all other images its result
+// is the same.
 func (c Config) Flawed() Config {
 	c.Sinks = slices.Clone(c.Sinks)
 	for i := range c.Sinks {
@@ -43,8 +43,7 @@ func (c Config) Flawed() Config {
 	return c
 }
 
-// Retracting is the configuration with aggregates that keep nothing that expires, unless
-// filters drop expiries.
+// Retracting returns the configuration with aggregates that do not keep expired items, unless filters drop expiries.
 func (c Config) Retracting() Config {
 	c.Sinks = slices.Clone(c.Sinks)
 	for i := range c.Sinks {
@@ -59,13 +58,13 @@ func (c Config) Retracting() Config {
 	return c
 }
 
-// escapes reports whether the row key holds escaped key attributes, which the guard of the row depends on: it must not
-// change.
+// escapes reports whether the row key holds escaped key attributes. The guard of the row depends on them, so they
+// must not change.
 func (v *View) escapes() bool {
 	return v.GuardsItself() && !slices.ContainsFunc(slices.Concat(v.PK, v.SK), func(p Part) bool { return p.Key })
 }
 
-// spoilable adds what can't be evaluated of an image that is spoilt.
+// spoilable returns the condition with a part that fails on a spoilt image.
 func spoilable(when *Condition) *Condition {
 	c := Condition{Op: "not", Inner: []Condition{{Op: "<", Path: []string{flawWhen}, Number: "0"}}}
 	if when != nil {
@@ -74,8 +73,8 @@ func spoilable(when *Condition) *Condition {
 	return &c
 }
 
-// withFlaw adds a value that is not text to a spoilt image. A template that is one path stays: it keeps the type of its
-// value.
+// withFlaw adds a value that is not text in a spoilt image. A template that is one path stays as it is, because it
+// keeps the type of its value.
 func withFlaw(t Template) Template {
 	if len(t) < 2 {
 		return t
@@ -83,8 +82,7 @@ func withFlaw(t Template) Template {
 	return append(slices.Clone(t), Part{Path: []string{flawKey}, Optional: true})
 }
 
-// Spoilt are the records with images that are spoilt now and then, each for all records that
-// have it.
+// Spoilt returns the records with some images spoilt. An image is spoilt in every record that has it.
 func Spoilt(t *rapid.T, records []sinktest.Record) []sinktest.Record {
 	spoilt := slices.Clone(records)
 	now := map[string]sinktest.Item{} // by item

@@ -19,9 +19,9 @@ import (
 	"github.com/tablewake/tablewake/test/model"
 )
 
-// Images that cannot be planned leave nothing of the item's former state. When the settings were corrected and every
-// letter was redriven, the stores hold the result of the corrected configuration for all records. The exception, which
-// the reference names, is an item that expired after such an image and is kept.
+// Images that cannot be planned leave nothing of the former state of the item. After the settings are corrected and
+// every dead letter is redriven, the stores hold the result of the corrected configuration for all records. The
+// reference names one exception: an item that is kept and expired after such an image.
 func TestMended(t *testing.T) {
 	check(t, func(t *rapid.T, p product, s model.Stream) {
 		mended := p.cfg.Retracting()
@@ -43,8 +43,7 @@ func TestMended(t *testing.T) {
 	})
 }
 
-// forgetful opens the stores of a folder as if their content was written under the settings
-// of today.
+// forgetful opens the stores of a folder as if their content was written under the current settings.
 type forgetful struct{ *local.Stores }
 
 var _ sinks.Stores = forgetful{}

@@ -8,11 +8,11 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Schemas are the key attributes that a source table may have.
+// Schemas lists the key attributes that a source table may have.
 var Schemas = []map[string]string{{"PK": "S", "SK": "S"}, {"ID": "N"}, {"ID": "B"}}
 
-// Configs generates configurations of one to five sinks over the attributes of
-// [Streams], for a table of such keys.
+// Configs generates configurations of one to five sinks for a table with these keys. They use the attributes of
+// [Streams].
 func Configs(keys map[string]string) *rapid.Generator[Config] {
 	return rapid.Custom(func(t *rapid.T) Config {
 		g := generator{T: t, keys: slices.Sorted(maps.Keys(keys)), texts: keys["PK"] == "S"}
@@ -41,8 +41,8 @@ func Configs(keys map[string]string) *rapid.Generator[Config] {
 	})
 }
 
-// withoutExpiries makes a sink one that works without the changes of expired items: an item whose delete is dropped
-// cannot be removed.
+// withoutExpiries changes a sink that drops the deletes of expired items, so that it works without them. Such a sink
+// cannot remove an expired item.
 func (s *Sink) withoutExpiries() {
 	switch {
 	case s.Aggregate != nil:
@@ -55,11 +55,11 @@ func (s *Sink) withoutExpiries() {
 type generator struct {
 	*rapid.T
 	keys  []string
-	texts bool // the table's keys are texts
+	texts bool // the keys of the table are texts
 
 	of     []Entity   // of the configuration
 	bound  []*Binding // names that the sink can read
-	unique []string   // names that are said to identify the sink's items
+	unique []string   // names that are declared to identify the items of the sink
 }
 
 func (g generator) one(of int) bool { return rapid.IntRange(1, of).Draw(g.T, "one") == 1 }
@@ -68,7 +68,7 @@ func pick[T any](g generator, label string, from ...T) T {
 	return rapid.SampledFrom(from).Draw(g.T, label)
 }
 
-// filters draws filters. Those before state sinks read keys alone.
+// filters draws filters. Filters before state sinks read only keys.
 func (g generator) filters(state bool) []Filter {
 	var fs []Filter
 	if g.one(8) {
@@ -92,7 +92,7 @@ func (g generator) drawSink(name string) Sink {
 	if g.one(3) {
 		s.Batch = pick(g, "batch", 1, 2, 5)
 	}
-	// Sinks whose keys begin with their name may share a table.
+	// Sinks whose row keys begin with the name of the sink may share a table.
 	table := pick(g, "table", name+"-rows", "shared")
 	switch pick(g, "kind", "view", "view", "aggregate", "aggregate", "aggregate", "search", "archive", "notify") {
 	case "view":
@@ -107,7 +107,7 @@ func (g generator) drawSink(name string) Sink {
 		s.Notify = &Notify{Events: []string{"paid", "moved", "placed", "came", "went"}[:rapid.IntRange(1, 5).Draw(g.T, "events")]}
 	}
 	s.Filters = g.filters(s.keepsState())
-	if s.Notify != nil { // what fails puts later events of its item in dead letters
+	if s.Notify != nil { // a change that fails puts later events of its item in dead letters
 		s.Filters = slices.DeleteFunc(s.Filters, func(f Filter) bool { return f.Of.mayFail() })
 		if s.Of.mayFail() {
 			s.Of = nil
@@ -133,7 +133,7 @@ func (p Part) with(name, arg string) Part {
 	return p
 }
 
-// claimed is a key that several items may have.
+// claimed draws a row key that several items may claim.
 func (g generator) claimed(name, table string) (pk, sk Template) {
 	parts := []Part{
 		path("Email").with("lower", ""), path("Status"), path("Rank"), path("Addr", "City"), path("Blob"),
@@ -172,7 +172,7 @@ func (g generator) view(name, table string) *View {
 		return v
 	}
 	switch rapid.IntRange(0, 3).Draw(g.T, "guard") {
-	case 0: // the item's key is in the sort key
+	case 0: // the key of the item is in the sort key
 		v.SK = Template{path("Day").with("date", "2006-01-02"), literal("#"), {Key: true}}
 		if g.one(2) {
 			v.SK = v.SK[2:]
@@ -197,17 +197,17 @@ func (g generator) view(name, table string) *View {
 	}
 	if !v.GuardsItself() {
 		if g.one(5) {
-			v.PK = append(v.PK, literal("#"), path("Rank")) // parts that may run together
+			v.PK = append(v.PK, literal("#"), path("Rank")) // parts with an ambiguous boundary
 		}
 		v.Collision = pick(g, "collision", "", "dead_letter", "keep_first", "last")
 		if g.unique != nil && slices.ContainsFunc(slices.Concat(v.PK, v.SK), func(p Part) bool { return p.Bound != nil }) {
-			v.Collision = pick(g, "rule", "keep_first", "last") // else its rows may guard themselves
+			v.Collision = pick(g, "rule", "keep_first", "last") // otherwise its rows may guard themselves
 		}
 	}
 	return v
 }
 
-// elements draws what elements of an item have an entry each, and their condition, which may be nil.
+// elements draws which elements of an item have an entry each, and their condition, which may be nil.
 func (g generator) elements() (of *ForEach, when *Condition) {
 	of = &ForEach{Path: pick(g, "elements", "Lines", "Lines", "Addr"), Max: pick(g, "max", 0, 0, 2)}
 	if of.Path == "Addr" {
@@ -237,7 +237,7 @@ func (g generator) elementRows(name string, v *View) {
 	}
 }
 
-// columns always name the item, so that it shows who holds a row.
+// columns draws columns that always name the item, so that a row shows its owner.
 func (g generator) columns() []Column {
 	cs := []Column{{"who", Template{{Key: true}}}}
 	for _, c := range []Column{
@@ -291,7 +291,7 @@ func (g generator) aggregate(name, table string) *Aggregate {
 }
 
 func (g generator) archive(name string) *Archive {
-	g.bound = nil // a change has the names without an image, too
+	g.bound = nil // a change has the names even without an image
 	a := &Archive{Bucket: "bucket-" + name, Image: pick(g, "image", "old", "new")}
 	if g.one(2) {
 		a.When = g.when()
@@ -307,13 +307,13 @@ func (g generator) archive(name string) *Archive {
 		if g.one(2) {
 			a.PerItem = append(a.PerItem, Part{Version: true})
 		} else {
-			a.PerItem[len(a.PerItem)-1] = literal(".json") // the newest change of each item
+			a.PerItem[len(a.PerItem)-1] = literal(".json") // only the newest change of each item is kept
 		}
 	}
 	return a
 }
 
-// when is a condition, or none.
+// when draws a condition, or nil.
 func (g generator) when() *Condition {
 	if g.one(3) {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// entities draws those of a table: none, some without a key in common, or two with keys in common and conditions of
-// their own. The promise of `unique` is not always kept.
+// entities draws the entities of a table: none, some without a common key, or two with common keys and their own
+// conditions. The keys do not always keep the promise of `unique`.
 func (g generator) entities() []Entity {
 	if g.one(3) {
 		return nil
@@ -66,14 +66,14 @@ func (c Condition) mayFail() bool {
 	return c.Op == "<" || c.Op == ">" || slices.ContainsFunc(c.Inner, Condition.mayFail)
 }
 
-// about is the generator of a sink about some entities: what their keys bind can be read in it.
+// about returns the generator of a sink about some entities. The sink can read the names that their keys bind.
 func (g generator) about(s *Scope) generator {
 	g.bound, g.unique = nil, nil
 	if s == nil {
 		return g
 	}
 	es := s.entities()
-	if len(es) > 1 && len(es[0].Key) == 1 && len(es[1].Key) == 1 { // with keys in common, and a name that means two things
+	if len(es) > 1 && len(es[0].Key) == 1 && len(es[1].Key) == 1 { // common keys, and a name with two meanings
 		return g
 	}
 	names := []string{"Id"}
@@ -93,7 +93,7 @@ func (g generator) about(s *Scope) generator {
 	return g
 }
 
-// binding is the binding of a name.
+// binding returns the binding of a name.
 func (g generator) binding(name string) *Binding {
 	for _, b := range g.bound {
 		if b.Name == name {
@@ -103,7 +103,7 @@ func (g generator) binding(name string) *Binding {
 	panic("no binding of " + name)
 }
 
-// uniqueRows makes a view whose rows have the names that are said to identify their items.
+// uniqueRows makes a view whose row keys have the names that are declared to identify the items.
 func (g generator) uniqueRows(name string, v *View) {
 	v.Unique = true
 	if g.one(2) {
@@ -122,14 +122,14 @@ func (g generator) uniqueRows(name string, v *View) {
 	v.InPlace = g.one(2)
 }
 
-// boundCondition asks a name.
+// boundCondition draws a condition on a bound name.
 func (g generator) boundCondition() Condition {
 	b := rapid.SampledFrom(g.bound).Draw(g.T, "name")
 	return Condition{Op: pick(g, "op", "==", "!=", "in"), Bound: b, Texts: []string{pick(g, "text", "1", "#2", ",1", "~0", "u1", "%")}}
 }
 
-// UniqueConfigs generates configurations of one view whose rows have a name that several items share, for a table of
-// the first of [Schemas].
+// UniqueConfigs generates configurations of one view for a table with the first of [Schemas]. The row keys of the
+// view have a name that several items share.
 func UniqueConfigs() *rapid.Generator[Config] {
 	return rapid.Custom(func(t *rapid.T) Config {
 		g := generator{T: t, keys: []string{"PK", "SK"}, texts: true}

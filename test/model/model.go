@@ -16,7 +16,7 @@ type change struct {
 	key     string // canonical
 	version string
 
-	mayReplace bool // an insert that may follow an expired item of its key, whose TTL delete the sink did not get
+	mayReplace bool // an insert that may follow an expired item with its key, whose TTL delete did not reach the sink
 }
 
 func changeOf(r sinktest.Record) change {
@@ -32,7 +32,8 @@ func changeOf(r sinktest.Record) change {
 	return change{Record: r, key: CanonicalKey(r.Keys), version: fmt.Sprintf("%010d%040s", at.Unix(), n)}
 }
 
-// Run returns the final state when records arrive in this order. Across items any other order must lead to the same.
+// Run returns the final state after records arrive in this order. Any other order across items must lead to the same
+// state.
 func (c Config) Run(records []sinktest.Record) State {
 	s := newState()
 	s.Source = Source{Read: int64(len(records)), Filtered: map[string]int64{}}
@@ -119,7 +120,8 @@ func passes(fs []Filter, r sinktest.Record) (reason string, is verdict) {
 	return "", found
 }
 
-// holds asks a condition of an item; nil holds for every one, and no item ever does.
+// holds evaluates a condition on an item. A nil condition holds for every item, and no condition holds for a nil
+// item.
 func holds(when *Condition, it sinktest.Item) verdict {
 	switch {
 	case it == nil:

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/test/model"
 )
 
-// One pass, however it is cut into pages and partitions, leaves what the model says.
+// The stores hold the result of the model after one pass, for any division into pages and partitions.
 func TestOnePass(t *testing.T) {
 	check(t, func(t *rapid.T, p product, s model.Stream) {
 		l := p.run(s.Records, rapid.IntRange(1, 20).Draw(t, "page"), rapid.IntRange(1, 3).Draw(t, "partitions"))
@@ -19,8 +19,8 @@ func TestOnePass(t *testing.T) {
 	})
 }
 
-// Shuffled across keys, the order within each kept, the end is the same, whichever of the
-// items that share a row came first; and all that comes again says which of them wait.
+// The records are shuffled across keys, in order within each key. The result is the same, whichever of the items that
+// share a row came first. After every record is delivered again, the dead letters show which of the items wait.
 func TestShuffled(t *testing.T) {
 	check(t, func(t *rapid.T, p product, s model.Stream) {
 		l := p.run(shuffle(t, s.Records), rapid.IntRange(1, 20).Draw(t, "page"), 1)
@@ -32,7 +32,8 @@ func TestShuffled(t *testing.T) {
 	})
 }
 
-// Items that meet in a row whose names were to identify them: one has it, and the change of each other one is a dead letter.
+// Items can meet in a row although their names were declared to identify them. One item owns the row, and the change
+// of every other item is a dead letter.
 func TestUnique(t *testing.T) {
 	t.Parallel()
 	ctx, dir, contests := t.Context(), t.TempDir(), 0
@@ -52,7 +53,7 @@ func TestUnique(t *testing.T) {
 	}
 }
 
-// Suffixes that come again, within a run and by later processes, change nothing.
+// The result stays the same if suffixes of the stream are delivered again, in the same run and in later processes.
 func TestReplayed(t *testing.T) {
 	check(t, func(t *rapid.T, p product, s model.Stream) {
 		p.run(stutter(t, s.Records), rapid.IntRange(1, 20).Draw(t, "page"), rapid.IntRange(1, 3).Draw(t, "partitions"))
@@ -63,7 +64,7 @@ func TestReplayed(t *testing.T) {
 	})
 }
 
-// Processes that end anywhere, and begin anywhere before, reach the same end.
+// The result stays the same if processes end anywhere and the next ones begin anywhere before that point.
 func TestRestarted(t *testing.T) {
 	check(t, func(t *rapid.T, p product, s model.Stream) {
 		from, arrived := 0, []sinktest.Record(nil)
@@ -79,8 +80,8 @@ func TestRestarted(t *testing.T) {
 	})
 }
 
-// A start in mid-stream, and a lost range, leave the result of the records that arrived; and that of the whole stream
-// if it comes again afterwards.
+// A start in the middle of the stream and a lost range give the result of the records that arrived. If the whole
+// stream is delivered afterwards, it gives the result of the whole stream.
 func TestLost(t *testing.T) {
 	check(t, func(t *rapid.T, p product, s model.Stream) {
 		from := rapid.IntRange(0, len(s.Records)).Draw(t, "from")
@@ -93,7 +94,7 @@ func TestLost(t *testing.T) {
 	})
 }
 
-// shuffle draws an order that differs across keys and is the same within each.
+// shuffle draws an order that differs across keys and keeps the order within each key.
 func shuffle(t *rapid.T, records []sinktest.Record) []sinktest.Record {
 	var order []string
 	lanes := map[string][]sinktest.Record{}
@@ -114,12 +115,12 @@ func shuffle(t *rapid.T, records []sinktest.Record) []sinktest.Record {
 	return out
 }
 
-// suffix draws where a replay begins.
+// suffix draws the point at which a replay begins, and returns the records from there.
 func suffix(t *rapid.T, records []sinktest.Record) []sinktest.Record {
 	return records[rapid.IntRange(0, len(records)-1).Draw(t, "from"):]
 }
 
-// stutter draws a delivery that jumps back now and then.
+// stutter draws a delivery that jumps back sometimes.
 func stutter(t *rapid.T, records []sinktest.Record) []sinktest.Record {
 	var out []sinktest.Record
 	jumps := 3

@@ -32,14 +32,14 @@ import (
 	"github.com/tablewake/tablewake/test/model"
 )
 
-// product is the product under test, over embedded stores in a folder.
+// product is the product under test. Its embedded stores are in a folder.
 type product struct {
 	tb  *rapid.T
 	ctx context.Context
 	cfg model.Config
 	dir string
 
-	forget bool // the settings that the stores' content was written under
+	forget bool // whether a run ignores the settings under which the stores were written
 }
 
 func newProduct(ctx context.Context, t *rapid.T, parent string, cfg model.Config) product {
@@ -59,7 +59,7 @@ func (p product) must(err error) {
 	}
 }
 
-// run is one process: it delivers records, in pages of n, and ends. The records of a key are all in one partition.
+// run runs one process, which delivers the records in pages of n and ends. All records of a key are in one partition.
 func (p product) run(records []sinktest.Record, page, partitions int) pipeline.Ledger {
 	p.tb.Helper()
 	cfg, err := config.Parse("tablewake.yaml", []byte(p.cfg.YAML()), func(string) (string, bool) { return "", false })
@@ -80,7 +80,7 @@ func (p product) run(records []sinktest.Record, page, partitions int) pipeline.L
 	return l
 }
 
-// pages is a source of records as a stream shows them.
+// pages returns a source that shows records as a stream does.
 func pages(records []sinktest.Record, size, partitions int) pipeline.Source {
 	lanes := make([][][]byte, partitions)
 	var turns []int
@@ -116,7 +116,7 @@ func pages(records []sinktest.Record, size, partitions int) pipeline.Source {
 	})
 }
 
-// look reads what every store holds.
+// look returns the content of every store.
 func (p product) look() model.Held {
 	p.tb.Helper()
 	h := model.NewHeld()
@@ -203,7 +203,7 @@ func (p product) archived(h model.Held, dir local.Dir, bucket string) {
 	}
 }
 
-// events reads what was published, by id: one id is one event.
+// events reads the published events by id. Copies with the same id are one event.
 func (p product) events(h model.Held, dir local.Dir, sink string) {
 	ids := map[string]string{}
 	for line, err := range jsonl.Read(dir.Events(sink)) {
@@ -243,14 +243,14 @@ func (p product) decode(b []byte) map[string]any {
 	return doc
 }
 
-// want compares the whole state with the model's result for the records.
+// want compares the whole state with the result of the model for the records.
 func (p product) want(after string, records []sinktest.Record) {
 	p.tb.Helper()
 	want := p.cfg.Run(records)
 	p.same(after, want, p.look(), records)
 }
 
-// wantStores is want without regard to dead letters.
+// wantStores does what want does, but ignores dead letters.
 func (p product) wantStores(after string, records []sinktest.Record) {
 	p.tb.Helper()
 	want, held := p.cfg.Run(records), p.look()
@@ -265,8 +265,8 @@ func (p product) same(after string, want model.State, held model.Held, records [
 	}
 }
 
-// wantCollisions compares the letters of items that wait for their rows with the model's,
-// once every record came again.
+// wantCollisions compares the dead letters of items that wait for their rows with those of the model, after every
+// record was delivered again.
 func (p product) wantCollisions(records []sinktest.Record) {
 	p.tb.Helper()
 	held := p.look()
@@ -320,14 +320,14 @@ func (p product) counted(l pipeline.Ledger, records []sinktest.Record) {
 	}
 }
 
-// check runs a property on random configurations and streams, beside other tests.
+// check checks a property on random configurations and streams, in parallel with other tests.
 func check(t *testing.T, property func(t *rapid.T, p product, s model.Stream)) {
 	t.Helper()
 	t.Parallel()
 	checkRound(t, property)
 }
 
-// checkRound runs a property on random configurations and streams. A test can call it more than once.
+// checkRound checks a property on random configurations and streams. A test can call it more than once.
 func checkRound(t *testing.T, property func(t *rapid.T, p product, s model.Stream)) {
 	t.Helper()
 	ctx, dir := t.Context(), t.TempDir()

@@ -12,8 +12,9 @@ import (
 	"github.com/tablewake/tablewake/test/model"
 )
 
-// The records that Lambda would deliver, by the patterns of a configuration as Amazon's event-ruler understands them,
-// give the same views, aggregates, indexes, archives, events and dead letters as the whole stream.
+// A sink can get only the records that Lambda would deliver by the patterns of a configuration. Amazon's event-ruler
+// evaluates these patterns. The result is the same views, aggregates, indexes, archives, events and dead letters as
+// with the whole stream.
 func TestPushedDownAndRemainingAreTheWhole(t *testing.T) {
 	t.Parallel()
 	engine, err := eventruler.Open(t.Context())
@@ -46,7 +47,7 @@ func TestPushedDownAndRemainingAreTheWhole(t *testing.T) {
 		p.run(passed, 5, 2)
 		p.want("what Lambda would hand on", s.Records)
 	}
-	for range 10 { // a round of few checks may make no configuration that filters anything away
+	for range 10 { // a round of few checks may draw no configuration that filters a record
 		if checkRound(t, property); filtered > 0 {
 			break
 		}

@@ -9,49 +9,49 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// State is the final state: by a name, as text that is equal for equal content.
+// State is the final state. The text of each name is equal for equal content.
 type State struct {
 	Rows      map[string]string  // by table and key
 	Contested map[string]Contest // rows that belong to one of several items
 	Documents map[string]string  // by index and id
 	Archived  map[string]string  // by bucket, key and version
 	Events    map[string]string  // by sink, detector, key and version
-	Letters   map[string]bool    // by sink, key and version: true where it must be there, false where it may
+	Letters   map[string]bool    // by sink, key and version: true if it must be there, false if it may be there
 
 	Source Source
 	Counts map[string]*Count // by sink
 }
 
-// Contest is about a row that several items ask for, each sure that it alone does.
+// Contest describes a row that several items claim. Each of them assumes that it alone claims the row.
 type Contest struct {
 	Rows  map[string]string   // of each item that requests it in the end, by the dead letter of the change that says so
 	Older map[string][]string // likewise, of its changes before that one: one of these stays where the last one is a dead letter
 	None  bool                // there may be no row
 }
 
-// Source is what the ledger of a source counts in one run.
+// Source holds the counts in the ledger of a source after one run.
 type Source struct {
 	Read, Routed, Unrouted int64
 	Filtered               map[string]int64 // by reason
 }
 
-// Count is what the ledger of a sink counts in one run.
+// Count holds the counts in the ledger of a sink after one run.
 type Count struct {
 	Routed  int64
-	Failed  int64            // changes that nothing can be made of
-	Collide bool             // dead letters may also come of rows that another item has
-	Idle    int64            // changes that mean nothing to the sink
-	ByState bool             // they also depend on the memory of the item: Idle is 0
+	Failed  int64            // changes that the sink cannot process
+	Collide bool             // dead letters may also come from rows that another item owns
+	Idle    int64            // changes without effect on the sink
+	ByState bool             // idle changes also depend on the memory of the item: Idle is 0
 	Dropped map[string]int64 // by reason
 }
 
-// Held is a State as it was found.
+// Held is the state that a test found in the stores.
 type Held struct {
 	Rows, Documents, Archived, Events map[string]string
 	Letters                           map[string]string // with their errors
 }
 
-// NewHeld is a State without content.
+// NewHeld returns a Held without content.
 func NewHeld() Held {
 	return Held{Rows: map[string]string{}, Documents: map[string]string{}, Archived: map[string]string{},
 		Events: map[string]string{}, Letters: map[string]string{}}
@@ -74,12 +74,12 @@ func LetterOf(sink string, r sinktest.Record) string {
 // ChangeName names an archived change.
 func ChangeName(bucket, key, version string) string { return bucket + " " + key + " " + version }
 
-// ChangeText is what an archive must keep of a record.
+// ChangeText returns the text that an archive must keep of a record.
 func ChangeText(name string, keys, old, new sinktest.Item) string {
 	return strings.Join([]string{name, sinktest.Canonical(keys), "old " + sinktest.Canonical(old), "new " + sinktest.Canonical(new)}, " ")
 }
 
-// Differences says in lines where what is held is not what must be; "" where it is.
+// Differences returns a line for each difference between the found and the expected state, or "" if there is none.
 func (s State) Differences(h Held) string {
 	var lines []string
 	report := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
@@ -133,12 +133,12 @@ func newState() State {
 		Events: map[string]string{}, Letters: map[string]bool{}, Counts: map[string]*Count{}}
 }
 
-// put adds a row.
+// put adds a row to the state.
 func (s State) put(table string, row sinktest.Item) {
 	s.Rows[RowName(table, row)] = sinktest.Canonical(row)
 }
 
-// must demands a dead letter; may allows one.
+// must requires a dead letter, and may allows one.
 func (s State) must(sink string, c change, count *Count) {
 	s.Letters[LetterName(sink, c.key, c.version)] = true
 	count.Failed++

@@ -18,10 +18,9 @@ type Stream struct {
 	Records []sinktest.Record
 }
 
-// Streams generates the histories of a few items whose attributes collide: few
-// statuses, addresses, days and products, numbers of DynamoDB's whole range, lists with the
-// same product twice, what is missing, NULL or empty, and now and then a value of a
-// type that nothing can be made of.
+// Streams generates the histories of a few items whose attributes collide. They have few statuses, addresses, days
+// and products, numbers of the whole range of DynamoDB, and lists with the same product twice. Values may be missing,
+// NULL or empty, and sometimes have a type that gives an error.
 func Streams(keys map[string]string, records int) *rapid.Generator[Stream] {
 	return rapid.Custom(func(t *rapid.T) Stream {
 		s := Stream{Keys: keys}
@@ -49,7 +48,7 @@ func Streams(keys map[string]string, records int) *rapid.Generator[Stream] {
 			second += int64(rapid.IntRange(0, 1).Draw(t, "seconds"))
 			sequence += int64(rapid.IntRange(1, 9).Draw(t, "sequence"))
 			r.Second, r.Sequence = second, fmt.Sprintf("9999999999999999999%03d", sequence)
-			if sequence > 60 { // longer, and yet behind what begins with a 9
+			if sequence > 60 { // more digits, although text order would put it before numbers that begin with a 9
 				r.Sequence = fmt.Sprintf("10000000000000000000%03d", sequence)
 			}
 			table[i] = r.New
@@ -59,7 +58,7 @@ func Streams(keys map[string]string, records int) *rapid.Generator[Stream] {
 	})
 }
 
-// drawKeys are the keys of a few items.
+// drawKeys draws the keys of a few items.
 func drawKeys(t *rapid.T, keys map[string]string) []sinktest.Item {
 	n := rapid.SampledFrom([]int{1, 2, 3, 3, 4, 5}).Draw(t, "items")
 	shared := rapid.Bool().Draw(t, "shared")
@@ -73,7 +72,7 @@ func drawKeys(t *rapid.T, keys map[string]string) []sinktest.Item {
 				k[name] = sinktest.Attr{"B": base64.StdEncoding.EncodeToString([]byte(rapid.SampledFrom([]string{"\x00", "a", "\xff\xfe", "b", "c", "~"}).Draw(t, "key")))}
 			default:
 				texts := []string{"u1", "u#2", "o,1", "o~0", "%", "é", "u1#2#3"}
-				if name == "PK" && shared { // so that items meet in rows of names that only seem to identify them
+				if name == "PK" && shared { // items then meet in rows whose names only seem to identify them
 					texts = []string{"u1", "o,1", "o,1"}
 				}
 				k[name] = text(rapid.SampledFrom(texts).Draw(t, "key"))
@@ -92,10 +91,10 @@ var (
 	nowhere = sinktest.Attr(nil)
 )
 
-// wrong is what no text is made of.
+// wrong lists values that have no text.
 var wrong = []sinktest.Attr{{"L": []sinktest.Attr{}}, {"M": sinktest.Item{}}, {"SS": []string{"a"}}}
 
-// drawItem is a new image: what the old one has, for the most part.
+// drawItem draws a new image, which keeps most attributes of the old one.
 func drawItem(t *rapid.T, keys, old sinktest.Item) sinktest.Item {
 	it := maps.Clone(keys)
 	for _, name := range attributes {
@@ -110,7 +109,7 @@ func drawItem(t *rapid.T, keys, old sinktest.Item) sinktest.Item {
 	return it
 }
 
-// attributes are those that an item may have beside its key.
+// attributes lists the attributes that an item may have beside its key.
 var attributes = []string{"Type", "Status", "Email", "Day", "Total", "Qty", "Rank", "Tag", "Addr", "Flag", "Blob", "Lines"}
 
 func drawAttribute(t *rapid.T, name string) sinktest.Attr {
@@ -153,7 +152,7 @@ func drawAttribute(t *rapid.T, name string) sinktest.Attr {
 	}
 }
 
-// drawLines is a list of order lines; rarely it is none.
+// drawLines draws a list of order lines, and rarely a value that is no list.
 func drawLines(t *rapid.T) sinktest.Attr {
 	if rapid.IntRange(0, 19).Draw(t, "no list") == 19 {
 		return text("lines")
@@ -177,7 +176,7 @@ func drawLines(t *rapid.T) sinktest.Attr {
 	return sinktest.Attr{"L": lines}
 }
 
-// drawNumber is a number of DynamoDB's range: up to 38 digits, from 1e-130 to 1e126.
+// drawNumber draws a number of the range of DynamoDB: up to 38 digits, from 1e-130 to 1e126.
 func drawNumber(t *rapid.T) string {
 	digits := rapid.StringMatching(`[1-9][0-9]{0,37}`).Draw(t, "digits")
 	exponent := rapid.IntRange(-130, 126-len(digits)).Draw(t, "exponent")

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// Template is a template's parts, one behind the other.
+// Template is a list of parts in their order.
 type Template []Part
 
 // Part is a literal text, or a placeholder.
@@ -18,18 +18,18 @@ type Part struct {
 	Key      bool     // {@key}
 	Identity bool     // {@each}
 	Version  bool     // {@version}
-	Shards   int      // {@shard} of n; 0: without
-	Bound    *Binding // {Name}; nil: not that
-	Path     []string // names from the item, or from the element where Each is set
+	Shards   int      // n of {@shard}; 0: no shards
+	Bound    *Binding // {Name}; nil: no name
+	Path     []string // names, from the element if Each is set, else from the item
 	Each     bool
 	Optional bool
 	Funcs    []Func // lower, upper, esc, date, after, before, default
 }
 
-// Func is what a text is put through.
+// Func is a function that changes a text.
 type Func struct{ Name, Arg string }
 
-// String is the template as the configuration has it.
+// String returns the template as it is written in the configuration.
 func (t Template) String() string {
 	var b strings.Builder
 	for _, p := range t {
@@ -38,7 +38,7 @@ func (t Template) String() string {
 	return b.String()
 }
 
-// String is the part as the configuration has it.
+// String returns the part as it is written in the configuration.
 func (p Part) String() string {
 	var body string
 	switch {
@@ -72,7 +72,7 @@ func (p Part) String() string {
 	return "{" + body + "}"
 }
 
-// verdict is what came of evaluating something.
+// verdict is the outcome of an evaluation.
 type verdict uint8
 
 const (
@@ -81,7 +81,7 @@ const (
 	failed          // a permanent error
 )
 
-// scope is what a template is evaluated over.
+// scope holds the values that a template can read.
 type scope struct {
 	key  string // canonical, of the item
 	item sinktest.Item
@@ -89,7 +89,7 @@ type scope struct {
 	id   string // of each
 }
 
-// eval is the value of a template. Exactly one path keeps the type.
+// eval returns the value of a template. A template that is exactly one path keeps the type of its value.
 func (t Template) eval(s scope) (sinktest.Attr, verdict) {
 	if len(t) == 1 && (len(t[0].Path) > 0 || t[0].Bound != nil) && len(t[0].Funcs) == 0 {
 		v := t[0].lookup(s)
@@ -112,7 +112,7 @@ func (t Template) eval(s scope) (sinktest.Attr, verdict) {
 	return sinktest.Attr{"S": b.String()}, found
 }
 
-// evalKey is eval for a key attribute, which is S, N or B.
+// evalKey evaluates the template of a key attribute, which is S, N or B.
 func (t Template) evalKey(s scope) (sinktest.Attr, verdict) {
 	v, is := t.eval(s)
 	if is == found && tag(v) != "S" && tag(v) != "N" && tag(v) != "B" {
@@ -191,7 +191,7 @@ func (f Func) apply(text string) (string, bool) {
 	return text, true
 }
 
-// instant is epoch seconds, epoch milliseconds from 10^11 on, or RFC 3339.
+// instant parses a time: epoch seconds, epoch milliseconds from 10^11 on, or RFC 3339.
 func instant(text string) (time.Time, bool) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at, true
@@ -207,7 +207,7 @@ func instant(text string) (time.Time, bool) {
 	return time.Unix(n, 0), true
 }
 
-// rowKey is the key of a row: its attributes in their order, until one is missing or fails.
+// rowKey returns the key attributes of a row in their order, up to the first that is missing or fails.
 func (s scope) rowKey(pk, sk Template) (sinktest.Item, verdict) {
 	p, is := pk.evalKey(s)
 	if is != found {

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// tag is the type of a value: S, N, B, BOOL, NULL, M, L; "" of a missing value.
+// tag returns the type of a value: S, N, B, BOOL, NULL, M or L. It returns "" for a missing value.
 func tag(a sinktest.Attr) string {
 	for t := range a {
 		return t
@@ -20,7 +20,7 @@ func tag(a sinktest.Attr) string {
 	return ""
 }
 
-// empty tells what counts as missing: nothing, NULL, an empty text, no bytes.
+// empty reports whether a value counts as missing: no value, NULL, an empty text, or no bytes.
 func empty(a sinktest.Attr) bool {
 	switch tag(a) {
 	case "", "NULL":
@@ -31,7 +31,7 @@ func empty(a sinktest.Attr) bool {
 	return false
 }
 
-// plainText is the text of an S, N, BOOL or B; false of another type.
+// plainText returns the text of an S, N, BOOL or B. It returns false for another type.
 func plainText(a sinktest.Attr) (string, bool) {
 	switch tag(a) {
 	case "", "NULL":
@@ -48,7 +48,7 @@ func plainText(a sinktest.Attr) (string, bool) {
 	return "", false
 }
 
-// number is what an N is worth.
+// number returns the number in an N.
 func number(a sinktest.Attr) *big.Rat {
 	r, ok := new(big.Rat).SetString(a["N"].(string))
 	if !ok {
@@ -65,13 +65,13 @@ func raw(a sinktest.Attr) []byte {
 	return b
 }
 
-// decimal is a number with all its digits, without an exponent.
+// decimal returns a number with all its digits, without an exponent.
 func decimal(r *big.Rat) string {
 	n, _ := r.FloatPrec()
 	return r.FloatString(n)
 }
 
-// at follows member names from an item.
+// at returns the value that an item has under a path of member names.
 func at(it sinktest.Item, path []string) sinktest.Attr {
 	for i, name := range path {
 		a := it[name]
@@ -83,16 +83,16 @@ func at(it sinktest.Item, path []string) sinktest.Attr {
 	return nil
 }
 
-// members are those of an M; nil of anything else.
+// members returns the members of an M, or nil for another type.
 func members(a sinktest.Attr) sinktest.Item {
 	m, _ := a["M"].(sinktest.Item)
 	return m
 }
 
-// kinds are the types that have an order, in their order.
+// kinds lists the types that have an order, in their order.
 var kinds = []string{"S", "N", "B", "BOOL"}
 
-// compare orders S before N before B before BOOL, and each by value.
+// compare orders S before N before B before BOOL, and values of one type by value.
 func compare(a, b sinktest.Attr) int {
 	if c := cmp.Compare(slices.Index(kinds, tag(a)), slices.Index(kinds, tag(b))); c != 0 {
 		return c
@@ -108,9 +108,9 @@ func compare(a, b sinktest.Attr) int {
 	return strings.Compare(x, y)
 }
 
-// CanonicalKey is the key of an item as documented: key attributes in the order
-// of their names, joined by a comma; S percent-encoded, N a plus and the number, B an
-// equals sign and base64url.
+// CanonicalKey returns the key of an item as the documentation defines it: the key attributes in the order of their
+// names, joined by commas. An S is percent-encoded. An N is a plus sign and the number. A B is an equals sign and
+// base64url.
 func CanonicalKey(keys sinktest.Item) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(keys)) {
@@ -128,7 +128,7 @@ func escapedUnless(plain bool, text string) string {
 	return escaped(text)
 }
 
-// escaped is text with all bytes but A-Z a-z 0-9 _ . - as % and two digits.
+// escaped returns the text with every byte except A-Z a-z 0-9 _ . - written as % and two digits.
 func escaped(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {

@@ -21,7 +21,7 @@ func (v *View) fixed() bool {
 	return !slices.ContainsFunc(slices.Concat(v.PK, v.SK), func(p Part) bool { return len(p.Path) > 0 })
 }
 
-// row is the row of an item, nil where it has none; failed where it can't be made.
+// row returns the row of an item, or nil if the item has no row. It returns failed if the row cannot be made.
 func (v *View) row(key string, it sinktest.Item, withColumns bool) (sinktest.Item, verdict) {
 	if is := holds(v.When, it); is != found {
 		return nil, is
@@ -33,7 +33,7 @@ func (v *View) row(key string, it sinktest.Item, withColumns bool) (sinktest.Ite
 	return v.columns(s)
 }
 
-// columns is a whole row.
+// columns returns a whole row.
 func (v *View) columns(s scope) (sinktest.Item, verdict) {
 	row, is := s.rowKey(v.PK, v.SK)
 	if is != found {
@@ -51,13 +51,13 @@ func (v *View) columns(s scope) (sinktest.Item, verdict) {
 	return row, found
 }
 
-// ownRows is the rows of a view whose rows guard themselves: at each place, the
-// newest change that put a row there or took it away has the last word.
+// ownRows returns the rows of a view whose rows guard themselves. The content of each row follows from the newest
+// change that wrote the row or removed it.
 func (v *View) ownRows(sink string, cs []change, count *Count) State {
 	type place struct {
 		version string
-		row     sinktest.Item // nil: taken away
-		asked   []string      // every row that was put there
+		row     sinktest.Item // nil if it was removed
+		asked   []string      // every row that was written there
 	}
 	s, places := newState(), map[string]map[string]*place{} // by row, by item
 	var by change
@@ -83,10 +83,10 @@ func (v *View) ownRows(sink string, cs []change, count *Count) State {
 		was, is1 := v.row(c.key, c.Old, false)
 		row, is2 := v.row(c.key, c.New, true)
 		unknown := false
-		if c.mayReplace && v.fixed() { // the expired item's row is at the same key, if it has one
+		if c.mayReplace && v.fixed() { // the row of the expired item is at the same key, if it has a row
 			was, _ = scope{key: c.key, item: c.Keys}.rowKey(v.PK, v.SK)
 		}
-		if is1 == failed { // no row was made of it, and its place stays free where it is known
+		if is1 == failed { // no row was made of it, and its place stays free if the key is known
 			var is verdict
 			was, is = scope{key: c.key, item: c.Old}.rowKey(v.PK, v.SK)
 			unknown = is == failed
@@ -94,7 +94,7 @@ func (v *View) ownRows(sink string, cs []change, count *Count) State {
 		if is2 == failed || unknown {
 			s.must(sink, c, count)
 		}
-		if is2 == failed { // whatever is wrong with it, the item has no row any more
+		if is2 == failed { // the item has no row any more, whatever is wrong with it
 			if was != nil {
 				write(was, c.version, nil)
 			}
@@ -127,7 +127,7 @@ func (v *View) ownRows(sink string, cs []change, count *Count) State {
 			letter := LetterName(sink, key, p.version)
 			contest.Rows[letter], contest.Older[letter] = sinktest.Canonical(p.row), p.asked
 		}
-		if len(items) > 1 { // the first keeps it, and changes of the others are dead letters
+		if len(items) > 1 { // the first item keeps the row, and changes of the others are dead letters
 			delete(s.Rows, name)
 			s.Contested[name] = contest
 		}
@@ -143,14 +143,14 @@ func (v *View) ownRows(sink string, cs []change, count *Count) State {
 	return s
 }
 
-// claim is an item's request.
+// claim is the request of an item for a row.
 type claim struct {
 	change
-	row sinktest.Item // nil: nothing
+	row sinktest.Item // nil if the item requests no row
 }
 
-// before reports which of two claims on a row owns it: that of the smaller key, in the order of bytes, and under `last`
-// the one that changed last.
+// before reports whether c owns a row that d also claims. The claim with the smaller key in byte order owns it. Under
+// the rule `last`, the claim that changed last owns it.
 func (c claim) before(d claim, rule string) bool {
 	if rule != "last" {
 		return c.key < d.key
@@ -161,7 +161,7 @@ func (c claim) before(d claim, rule string) bool {
 	return strings.Compare(c.version+" "+c.key, d.version+" "+d.key) > 0
 }
 
-// owners are the claims that have their rows, by row.
+// owners returns the claims that own their rows, by row.
 func (v *View) owners(claims map[string]claim) map[string]claim {
 	owners := map[string]claim{}
 	for _, c := range claims {
@@ -176,17 +176,17 @@ func (v *View) owners(claims map[string]claim) map[string]claim {
 	return owners
 }
 
-// sharedRows is the rows of a view that is guarded by item: of the items that
-// ask for a row in the end, one has it.
+// sharedRows returns the rows of a view that is guarded by item. If several items claim a row in the end, one of them
+// owns it.
 func (v *View) sharedRows(sink string, cs []change, count *Count) State {
 	s := newState()
 	count.ByState = true
 	known := map[string]claim{}               // by item
-	everAsked := map[string]map[string]bool{} // by row: the items
+	everAsked := map[string]map[string]bool{} // the items, by row
 	asked := map[string]claim{}               // by item and version
 	for _, c := range cs {
 		row, is := v.row(c.key, c.New, true)
-		if is == failed { // the item requests no row any more
+		if is == failed { // the item claims no row any more
 			s.must(sink, c, count)
 			row = nil
 		}
@@ -218,10 +218,9 @@ func (v *View) sharedRows(sink string, cs []change, count *Count) State {
 	return s
 }
 
-// Collisions are the letters that must be there once every record came again behind all of
-// them: one of each item that waits for a row which another one has. Before that an item
-// whose row another took over need not have one: which claims became letters is the order's
-// to say.
+// Collisions returns the dead letters that must exist after every record was delivered again: one for each item that
+// waits for a row that another item owns. Before that, an item that lost its row need not have a dead letter, because
+// it depends on the order which claims become dead letters.
 func (s Sink) Collisions(source []Filter, records []sinktest.Record) []string {
 	if s.View == nil || s.View.ForEach != nil || s.View.Collision == "keep_first" || s.View.Collision == "last" || s.View.GuardsItself() {
 		return nil
