@@ -183,7 +183,7 @@ func (d Detector) sees(c change) bool {
 	return was != nil && is == nil
 }
 
-// attribute returns a value as an event shows it: plain JSON, or "" if it is missing.
+// attribute returns a value as an event shows it: plain JSON, or "nothing" if the item does not have it.
 func attribute(it sinktest.Item, name string) string {
 	if it[name] == nil {
 		return "nothing"

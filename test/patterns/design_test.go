@@ -10,7 +10,7 @@ import (
 	searchsqlite "github.com/tablewake/tablewake/sinks/search/sqlite"
 )
 
-// The design says each pattern in one line, and each line answers what the items of the table say.
+// Every access pattern of the design returns what the items of the table imply.
 func TestDesign(t *testing.T) {
 	for seed := range uint64(5) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -24,7 +24,8 @@ func unmarshal(t *testing.T, b []byte, into any) {
 	}
 }
 
-// An object at a readable path for each item that was deleted, as it was when it was last deleted.
+// deletedItems checks that each deleted item has an object at a readable path, with the image before its last
+// deletion.
 func (r *readers) deletedItems(t *testing.T, bucket string, items map[string]row) {
 	t.Helper()
 	var want, got []string
@@ -51,7 +52,7 @@ func (r *readers) deletedItems(t *testing.T, bucket string, items map[string]row
 	same(t, "deleted items", want, got)
 }
 
-// A confirmation of each order that was placed or moved, with the text of the mail.
+// confirmations checks that each order that was placed or moved has a confirmation with the text of the mail.
 func (r *readers) confirmations(t *testing.T) {
 	t.Helper()
 	var got []string

@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Each sink that the cookbook shows is one of the tested file, but for the two that the guide adds.
+// Each sink in the cookbook is a sink of the tested file, except the two that the guide adds.
 func TestGuide(t *testing.T) {
 	guide, err := os.ReadFile("../../cmd/tablewake/guide/patterns.md")
 	check(t, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Every pattern answers what the items of the table say, after any changes.
+// After any changes, every pattern returns what the items of the table imply.
 func TestPatterns(t *testing.T) {
 	for seed := range uint64(5) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -37,14 +37,14 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// readers reads what the sinks have, beside the shop that knows it.
+// readers reads the stores of the sinks. The shop has the expected content.
 type readers struct {
 	*shop
 	cfg    *config.Config
 	stores *local.Stores
 }
 
-// deliver has the pipeline of a file read the records of the shop.
+// deliver runs the pipeline of a file over the records of the shop.
 func deliver(t *testing.T, s *shop, file string) *readers {
 	t.Helper()
 	r := &readers{shop: s}
@@ -94,7 +94,7 @@ func (r *readers) view(t *testing.T, sink string) (view.Reader, config.Sink) {
 	return store.(view.Reader), r.cfg.Sinks[i]
 }
 
-// rows reads the rows of a view that a query selects: each as its sort key and some of its attributes.
+// rows returns the rows of a view that a query selects, each as its sort key and some of its attributes.
 func (r *readers) rows(t *testing.T, sink string, q view.Query, attributes ...string) (all []string) {
 	t.Helper()
 	reader, s := r.view(t, sink)
@@ -109,7 +109,7 @@ func (r *readers) rows(t *testing.T, sink string, q view.Query, attributes ...st
 	return all
 }
 
-// shown is a row as text. Numbers are so as DynamoDB has them.
+// shown returns a row as text, with numbers in the format of DynamoDB.
 func shown(row view.Row, attributes []string) string {
 	sk, _ := row.SK.Text()
 	for _, name := range attributes {

@@ -15,12 +15,12 @@ type row map[string]any
 
 func (r row) text(name string) string { return fmt.Sprint(r[name]) }
 
-// of reports whether the item's partition key and sort key begin so.
+// of reports whether the item's partition key and sort key begin with pk and sk.
 func (r row) of(pk, sk string) bool {
 	return strings.HasPrefix(r.text("PK"), pk) && strings.HasPrefix(r.text("SK"), sk)
 }
 
-// dynamoJSON is the item in DynamoDB JSON.
+// dynamoJSON returns the item in DynamoDB JSON.
 func (r row) dynamoJSON() json.RawMessage {
 	m := make(map[string]any, len(r))
 	for name, v := range r {
@@ -30,7 +30,7 @@ func (r row) dynamoJSON() json.RawMessage {
 	return b
 }
 
-// lines are how many of each product an order has.
+// lines maps each product of an order to its quantity.
 type lines map[string]int
 
 func dynamoValue(v any) map[string]any {
@@ -47,14 +47,14 @@ func dynamoValue(v any) map[string]any {
 	return map[string]any{"S": v}
 }
 
-// shop writes items of all kinds, and notes the records of its stream.
+// shop writes items of all kinds and keeps the records of its stream.
 type shop struct {
 	*rand.Rand
 	items   map[string]row // by PK and SK
 	records []string
-	deleted map[string]row // orders that were deleted, as they last were, by the path of their objects
-	gone    map[string]row // the same of items that are not orders
-	events  []string       // what confirmations must say
+	deleted map[string]row // the last image of each deleted order, by the path of its object
+	gone    map[string]row // the same for deleted items that are not orders
+	events  []string       // the expected content of confirmations
 }
 
 func newShop(seed uint64) *shop {
@@ -63,7 +63,7 @@ func newShop(seed uint64) *shop {
 
 func one[T any](s *shop, from ...T) T { return from[s.IntN(len(from))] }
 
-// write changes an item, or removes it where the new one is nil.
+// write changes an item, or removes it if the new one is nil.
 func (s *shop) write(is row, pk, sk string, expires bool) {
 	key := pk + " " + sk
 	was := s.items[key]
@@ -106,7 +106,7 @@ func (s *shop) write(is row, pk, sk string, expires bool) {
 	}
 }
 
-// noteOrder notes what an archive and a confirmation must have of the change of an order.
+// noteOrder keeps what an archive and a confirmation must have after the change of an order.
 func (s *shop) noteOrder(op string, was, is row) {
 	id := func(r row) string { return strings.Split(r.text("SK"), "#")[2] }
 	event := func(name string, r row) {
@@ -150,10 +150,10 @@ func (s *shop) step() {
 	}
 }
 
-// order changes an order. Its number decides its user and its day.
+// order changes an order. The number of the order determines its user and its day.
 func (s *shop) order(item func(row) row) {
 	number := s.IntN(40)
-	day := 26 + number%6 // around the night in which clocks go forward, the 29th
+	day := 26 + number%6 // around the 29th, the night in which clocks go forward
 	date := fmt.Sprintf("2026-03-%02d", day)
 	createdAt := fmt.Sprintf("%sT%02d:%02d:%02d", date, s.IntN(24), s.IntN(60), s.IntN(60))
 	createdAt += one(s, "Z", ".5Z", "+02:00", "-11:30")

@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// orders are the orders of the table that have a property.
+// orders returns the orders of the table that have a property.
 func (s *shop) orders(has func(row) bool) (orders []row) {
 	for _, key := range slices.Sorted(maps.Keys(s.items)) {
 		if it := s.items[key]; it.of("USER#", "ORDER#") && has(it) {
@@ -42,7 +42,7 @@ func total(r row) *big.Rat {
 	return n
 }
 
-// exact is a number as text without zeros that say nothing.
+// exact returns a number as text without redundant zeros.
 func exact(n *big.Rat) string {
 	text := n.FloatString(10)
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
@@ -50,7 +50,7 @@ func exact(n *big.Rat) string {
 
 func pk(text string) view.Query { return view.Query{PK: item.StringValue(text)} }
 
-// same compares a reader's result with that of the table.
+// same compares a reader's result with the expected one from the table.
 func same(t *testing.T, what string, want, got []string) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -58,7 +58,8 @@ func same(t *testing.T, what string, want, got []string) {
 	}
 }
 
-// The newest orders with a status, of one partition and of one that is spread over eight.
+// ordersByStatus compares the newest orders with a status, from one partition and from one that is spread over eight
+// shards.
 func (r *readers) ordersByStatus(t *testing.T) {
 	t.Helper()
 	for _, status := range []string{"pending", "paid", "completed", "none"} {
@@ -110,7 +111,7 @@ func (r *readers) partition(t *testing.T, sink, before string, shards int, attri
 	return got
 }
 
-// The largest orders of each user, the largest first.
+// ordersByAmount compares the orders of each user, in descending order of their amount.
 func (r *readers) ordersByAmount(t *testing.T) {
 	t.Helper()
 	for user := range 8 {
@@ -135,7 +136,7 @@ func (r *readers) ordersByAmount(t *testing.T) {
 	}
 }
 
-// The orders of each day of Berlin.
+// ordersByDay compares the orders of each day in Berlin.
 func (r *readers) ordersByDay(t *testing.T) {
 	t.Helper()
 	berlin, err := time.LoadLocation("Europe/Berlin")
@@ -152,7 +153,8 @@ func (r *readers) ordersByDay(t *testing.T) {
 	}
 }
 
-// The user of each address: of several, the one with the smallest key.
+// usersByEmail compares the user of each address. If several users have it, the one with the smallest key owns the
+// row.
 func (r *readers) usersByEmail(t *testing.T) {
 	t.Helper()
 	users := make(map[string]string)
@@ -172,7 +174,7 @@ func (r *readers) usersByEmail(t *testing.T) {
 	}
 }
 
-// The stores of a country, of a region, and of a city.
+// storesOfPlaces compares the stores of a country, of a region, and of a city.
 func (r *readers) storesOfPlaces(t *testing.T) {
 	t.Helper()
 	for _, place := range []string{"", "North#", "North#B#", "South#", "South#C#"} {
@@ -190,7 +192,7 @@ func (r *readers) storesOfPlaces(t *testing.T) {
 	}
 }
 
-// The groups of each user.
+// memberships compares the groups of each user.
 func (r *readers) memberships(t *testing.T) {
 	t.Helper()
 	for user := range 12 {
@@ -204,7 +206,7 @@ func (r *readers) memberships(t *testing.T) {
 	}
 }
 
-// The orders that have a product, with how many of it.
+// ordersOfProducts compares the orders that have a product, with the quantity of the product.
 func (r *readers) ordersOfProducts(t *testing.T) {
 	t.Helper()
 	for product := range 5 {
@@ -221,7 +223,7 @@ func (r *readers) ordersOfProducts(t *testing.T) {
 	}
 }
 
-// The revenue of each day, and its number of users.
+// revenue compares the revenue of each day, and its number of users.
 func (r *readers) revenue(t *testing.T) {
 	t.Helper()
 	type day struct {
