@@ -1,6 +1,6 @@
 package simulation
 
-// checkPaused: a paused partition is not read.
+// checkPaused checks that a paused partition is not read.
 func (p *process) checkPaused(shard string) {
 	for _, part := range p.pipe.order {
 		if part.told && !part.revoked && part.shard.id == shard {
@@ -9,8 +9,8 @@ func (p *process) checkPaused(shard string) {
 	}
 }
 
-// checkAhead: what is read and not taken stays within its bound, but for the pages
-// that were on their way when it was reached, and those of partitions that were paused.
+// checkAhead checks that the number of records that are read and not taken stays within its bound. Pages that were in
+// flight when the bound was reached do not count, and neither do pages of paused partitions.
 func (w *world) checkAhead(q *pipe) {
 	bytes, largest := 0, 0
 	for _, page := range q.queue {

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// recordsOf are the records of a page, in its order.
+// recordsOf returns the records of a page, in the order of the page.
 func (w *world) recordsOf(page *pipeline.Page) []*streamRecord {
 	recs := make([]*streamRecord, 0, len(page.Changes)+len(page.Errors))
 	errs := page.Errors
@@ -26,7 +26,7 @@ func (w *world) recordsOf(page *pipeline.Page) []*streamRecord {
 	return recs
 }
 
-// checkDelivered holds what a worker delivers against what it may deliver.
+// checkDelivered checks that a worker may deliver a page.
 func (w *world) checkDelivered(p *process, page *pipeline.Page) *partition {
 	recs := w.recordsOf(page)
 	if slices.Contains(recs, nil) {
@@ -66,7 +66,7 @@ func (w *world) checkDelivered(p *process, page *pipeline.Page) *partition {
 	if len(recs) > 0 {
 		last := recs[len(recs)-1]
 		p.passes(last.shard)
-		// Behind it there may be records from before where the fleet begins.
+		// The records after it may include records before the start position of the fleet.
 		at := last.index
 		for at+1 < len(last.shard.records) && last.shard.records[at].seq != string(page.Position) && last.shard.records[at+1].exempt {
 			at++
@@ -96,8 +96,7 @@ func (w *world) count(r *streamRecord) {
 	}
 }
 
-// checkNext: a partition's records come in order, once, and none is left out that anybody
-// still needs.
+// checkNext checks that the records of a partition come once and in order, and that no needed record is omitted.
 func (w *world) checkNext(p *process, part *partition, r *streamRecord) {
 	from := part.next
 	if from < 0 {
@@ -115,7 +114,7 @@ func (w *world) checkNext(p *process, part *partition, r *streamRecord) {
 	}
 }
 
-// checkParents: a child's records come after every record of its parents is durable.
+// checkParents checks that the records of a child come after every record of its parents is durable.
 func (w *world) checkParents(p *process, s *shard) {
 	if s.parent == nil || w.whole(s.parent) {
 		return
@@ -130,7 +129,7 @@ func (w *world) checkParents(p *process, s *shard) {
 	}
 }
 
-// checkStream: a stream's records come after every record of the stream that it replaced.
+// checkStream checks that the records of a stream come after every record of the stream that it replaced.
 func (w *world) checkStream(p *process, s *shard) {
 	switch {
 	case s.stream.held:
@@ -146,7 +145,7 @@ func (w *world) checkStream(p *process, s *shard) {
 	}
 }
 
-// checkStopped: if a gap must stop a shard, nothing after it is delivered.
+// checkStopped checks that nothing after a gap is delivered if the gap must stop the shard.
 func (w *world) checkStopped(p *process, last *streamRecord) {
 	if w.plan.Shape.OnGap != coordinator.Stop {
 		return
@@ -175,7 +174,7 @@ func (w *world) whole(s *shard) bool {
 	return s.whole
 }
 
-// state says why a record is needed still.
+// state returns the reason why a record is still needed.
 func (r *streamRecord) state() string {
 	text := "kept by the stream"
 	if r.trimmed {
@@ -187,11 +186,11 @@ func (r *streamRecord) state() string {
 	return text + ", in some sinks"
 }
 
-// checkSent: writes stop when the lease may be another's.
+// checkSent checks that writes stop when another process may own the lease.
 func (w *world) checkSent(p *process, wr *write, sink int) {
 	s := wr.rec.shard
 	if w.now < p.resumed+time.Second && p.resumed > 0 {
-		return // the process may not have seen yet that it stood still
+		return // the process may not have noticed yet that it was paused
 	}
 	if o := s.row.owner; s.row.there && o != p.id && o != "" && w.running(o) {
 		w.broken("who lost a lease writes no more", "%s sends %v #%d to sink %d, and the lease is owned by %s", p.id, s, wr.rec.index, sink, o)
@@ -208,7 +207,7 @@ func (w *world) running(id string) bool {
 	return false
 }
 
-// checkCheckpoint: what the table says is read is durable, in every sink.
+// checkCheckpoint checks that all records up to the checkpoint in the table are durable in every sink.
 func (w *world) checkCheckpoint(p *process, s *shard) {
 	w.advance(s)
 	c := s.row.checkpoint

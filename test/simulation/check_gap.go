@@ -12,19 +12,19 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// gapPatience is how long it may take until a gap that a worker knows of is durable, told and
-// stops its shard: longer than the longest pause behind a note that fails, and a lease.
+// gapPatience is the maximum time until a gap that a worker knows is durable, is logged and stops its shard. It is
+// longer than a lease and the longest pause after a failed note together.
 const gapPatience = time.Minute
 
 // knownGap is a gap of a shard that a process reads.
 type knownGap struct {
-	since time.Duration // when it became known, or a note of it failed last
+	since time.Duration // when it became known, or when a note of it last failed
 	noted bool          // it is durable
 	told  bool          // an error was logged
 }
 
-// met sees whether an answer tells a process of a gap: the stream refuses as too old where the
-// table says that the shard was read to, or where an old shard starts that was to be read whole.
+// met notes a gap that an answer reveals to a process. The stream refuses a position as too old: the checkpoint of
+// the shard in the table, or the start of an old shard that must be read completely.
 func (p *process) met(about string, e coordinator.Event) {
 	var err error
 	switch e := e.(type) {
@@ -45,7 +45,7 @@ func (p *process) met(about string, e coordinator.Event) {
 	w := p.w
 	s := w.byID[strings.Fields(about)[1]]
 	if about != p.reading(s.id) || s.row.owner != p.id || p.drained[s.id] || s.row.stopped != "" {
-		return // it reads the shard no more, or the gap was reported
+		return // it no longer reads the shard, or the gap was reported
 	}
 	old := w.now-s.made >= w.plan.Shape.Retention
 	if s.row.checkpoint.Kind == leases.Sequence || old && s.row.first != "" && w.plan.Shape.Start == FromOldest {
@@ -53,7 +53,7 @@ func (p *process) met(about string, e coordinator.Event) {
 	}
 }
 
-// knows notes that a process knows of a gap, and sees to it that it does what is to be done.
+// knows notes that a process knows of a gap, and checks later that the process reports it.
 func (w *world) knows(p *process, s *shard) *knownGap {
 	k := p.gaps[s.id]
 	if k == nil {
@@ -107,7 +107,7 @@ func (w *world) unsaid(p *process, s *shard, k *knownGap) string {
 	return "the row of its reader does not say that the shard stopped"
 }
 
-// untold: who knows of a gap has said so.
+// untold returns a breach if a process knows of a gap and has not reported it.
 func (w *world) untold() *Breach {
 	for _, p := range w.procs {
 		for _, s := range w.shards {
@@ -121,7 +121,7 @@ func (w *world) untold() *Breach {
 	return nil
 }
 
-// passes sees that nothing behind a gap is delivered before it is durable and told.
+// passes checks that no record behind a gap is delivered before the gap is durable and logged.
 func (p *process) passes(s *shard) {
 	if k := p.gaps[s.id]; k != nil && !(k.noted && k.told) {
 		p.w.broken("a gap is durable, told, and stops its shard", "%s delivers records of %v behind a gap that is durable: %s, told: %s", p.id, s, yes(k.noted), yes(k.told))
@@ -129,7 +129,7 @@ func (p *process) passes(s *shard) {
 	delete(p.gaps, s.id)
 }
 
-// says notes what a worker logs.
+// says notes a log message of a worker.
 func (p *process) says(a coordinator.Log) {
 	if a.Level != slog.LevelError || !strings.HasPrefix(a.Message, "records were lost") {
 		return
@@ -139,7 +139,7 @@ func (p *process) says(a coordinator.Log) {
 	}
 }
 
-// forget ends what a process knows of a shard that it reads no more.
+// forget removes the known gaps of a shard that the process no longer reads.
 func (p *process) forget(partition string) {
 	shard, _, _ := strings.Cut(partition, "~")
 	delete(p.gaps, shard)

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// checkCreated: no lease above an existing one.
+// checkCreated checks that no ancestor of a leased shard gets a lease.
 func (w *world) checkCreated(p *process, s *shard, l leases.Lease) {
 	if d := leasedBelow(s); d != nil {
 		w.broken("no lease above a descendant's", "%s makes a lease of %v, and %v has one", p.id, s, d)
@@ -21,7 +21,7 @@ func (w *world) checkCreated(p *process, s *shard, l leases.Lease) {
 	}
 }
 
-// leasedBelow is a descendant of a shard that has a lease, or nil.
+// leasedBelow returns a descendant of a shard that has a lease, or nil.
 func leasedBelow(s *shard) *shard {
 	for _, c := range s.children {
 		if c.row.there {
@@ -34,13 +34,13 @@ func leasedBelow(s *shard) *shard {
 	return nil
 }
 
-// begun: an unread stream is begun where the fleet's setting says. Records before that count for no consumer.
+// begun exempts the records before the start position of an unread stream. They count for no consumer.
 func (w *world) begun(s *shard, l leases.Lease) {
 	w.tally.Begun++
 	from := l.From.Sub(began)
 	for _, a := range w.shards {
 		if a.stream.table == s.stream.table && a.stream != s.stream && a.n < s.n {
-			// An unread table is begun with its newest stream.
+			// The fleet begins an unread table with its newest stream.
 			for _, r := range a.records {
 				r.exempt = true
 			}
@@ -48,7 +48,7 @@ func (w *world) begun(s *shard, l leases.Lease) {
 		if a.stream != s.stream {
 			continue
 		}
-		// A shard that was there and was not listed yet is one of the beginning too.
+		// A shard that existed and was not listed yet also belongs to the beginning.
 		for _, r := range a.records {
 			if l.Checkpoint.Kind == leases.Latest && (r.at < from+time.Second || a.before(s)) || r.trimmed && (a == s && l.First == "" || a.before(s)) {
 				r.exempt = true
@@ -67,7 +67,7 @@ func (s *shard) before(o *shard) bool {
 	return false
 }
 
-// positioned notes that a reader begins at the newest record: older records count for no consumer.
+// positioned notes that a reader begins at the newest record. Older records count for no consumer.
 func (w *world) positioned(p *process, at shardreader.ShardPosition, err error) {
 	s := w.byID[at.Shard]
 	if s == nil || err != nil || at.Type != shardreader.Latest {
@@ -78,7 +78,7 @@ func (w *world) positioned(p *process, at shardreader.ShardPosition, err error) 
 		return
 	}
 	if s.sought {
-		return // a reader that begins there a second time may leave records out: that shows
+		return // a reader that begins there a second time may omit records, and other checks find that
 	}
 	s.sought = true
 	w.tell("stream", "%s begins %v at its newest record", p.id, s)
@@ -87,7 +87,7 @@ func (w *world) positioned(p *process, at shardreader.ShardPosition, err error) 
 	}
 }
 
-// checkSwapped holds a change of a lease against the rules.
+// checkSwapped checks a change of a lease against the rules.
 func (w *world) checkSwapped(p *process, s *shard, was row, old, next leases.Lease) {
 	if pos := progress(next.Checkpoint); pos < progress(was.checkpoint) ||
 		was.checkpoint.Kind == leases.Sequence && next.Checkpoint.Kind == leases.Sequence && record.CompareSequence(next.Checkpoint.Sequence, was.checkpoint.Sequence) < 0 {
@@ -120,8 +120,8 @@ func (w *world) checkSwapped(p *process, s *shard, was row, old, next leases.Lea
 	}
 }
 
-// everLeased reports whether a shard, or one of its descendants, had a lease once. A stream that is begun at its newest
-// records may be begun after a shard.
+// everLeased reports whether a shard or one of its descendants has or had a lease. If a stream begins at its newest
+// records, the fleet may begin after a shard.
 func everLeased(s *shard) bool { return s.leased || slices.ContainsFunc(s.children, everLeased) }
 
 // progress orders the kinds of checkpoints.
@@ -135,14 +135,14 @@ func progress(c leases.Checkpoint) int {
 	return 0
 }
 
-// checkTaking: no consumer tries to take the lease of one that lives and sends heartbeats.
+// checkTaking checks that no consumer tries to take the lease of a consumer that lives and sends heartbeats.
 func (w *world) checkTaking(p *process, old, next leases.Lease) {
 	s := w.byID[old.Shard]
 	if s == nil || old.Owner == next.Owner || next.Owner != p.id || old.Owner == "" || s.row.owner != old.Owner {
 		return
 	}
 	if s.asked.by == p && s.asked.counter == old.Counter {
-		return // it tries again what it was right to try
+		return // it repeats a correct attempt
 	}
 	s.asked.by, s.asked.counter = p, old.Counter
 	for _, o := range w.procs {
@@ -152,7 +152,7 @@ func (w *world) checkTaking(p *process, old, next leases.Lease) {
 	}
 }
 
-// checkDeleted: an ended lease goes when all that came after it has begun.
+// checkDeleted checks that the lease of an ended shard is deleted only after all of its children have begun.
 func (w *world) checkDeleted(p *process, s *shard) {
 	if s.row.checkpoint.Kind != leases.ShardEnd && !s.dropped {
 		w.broken("only what ended is deleted", "%s deletes the lease of %v at %v", p.id, s, s.row.checkpoint)
@@ -226,12 +226,13 @@ func (w *world) noteGap(p *process, g record.Gap, again bool) {
 	}
 }
 
-// noteBetween: between two streams lies what was written while the table had none.
+// noteBetween notes the gap between two streams. It contains the records that were written while the table had no
+// stream.
 func (w *world) noteBetween(p *process, g record.Gap) {
 	w.tell("state", "%s notes a gap before %s", p.id, g.StreamARN)
 	w.tally.Between++
 	for _, t := range w.tables {
-		read := false // of the streams before
+		read := false // of the earlier streams
 		for _, st := range t.streams {
 			if st.st.ARN() == g.StreamARN {
 				if !read || !g.UnknownExtent {
@@ -244,7 +245,7 @@ func (w *world) noteBetween(p *process, g record.Gap) {
 	}
 }
 
-// checkRefused: an unread shard may have lost records, if it is old enough.
+// checkRefused checks that an unread shard whose iterator is refused is old enough to have lost records.
 func (w *world) checkRefused(p *process, s *shard, lost bool) {
 	keeps := w.plan.Shape.Retention
 	switch age := w.now - s.made; {
@@ -255,7 +256,7 @@ func (w *world) checkRefused(p *process, s *shard, lost bool) {
 	}
 }
 
-// gone: records that can no longer be named are in a gap of unknown extent.
+// gone notes that records without a known name are in a gap of unknown extent.
 func (s *shard) gone() {
 	if s.dropped {
 		for _, r := range s.records {
@@ -264,7 +265,7 @@ func (s *shard) gone() {
 	}
 }
 
-// goneBelow: with a shard, its descendants may have gone before a consumer saw them, siblings included.
+// goneBelow notes that the descendants of a shard, siblings included, may have gone before a consumer saw them.
 func goneBelow(s *shard) {
 	for _, c := range s.children {
 		if s.dropped && c.dropped && !c.leased {
@@ -279,7 +280,7 @@ func (s *shard) trimmedAt(seq string) bool {
 	return slices.ContainsFunc(s.records[:s.trimmed], func(r *streamRecord) bool { return r.seq == seq })
 }
 
-// reader notes that a call reads a shard now. Two may at a time.
+// reader notes that a call reads a shard now. At most two calls may do so at a time.
 func (w *world) reader(p *process, id string) {
 	s := w.byID[id]
 	if s == nil {
@@ -303,10 +304,10 @@ type reading struct {
 	at time.Duration
 }
 
-// describing notes that a DescribeStream call is made: at most ten in a second, of all.
+// describing counts a DescribeStream call. All processes together may make at most ten in a second.
 func (w *world) describing(p *process) {
 	w.tally.Describes++
-	// Who stood still between the right and the call cannot know better.
+	// A process that was paused between its permission and the call cannot know that the permission is too old.
 	if p.resumed > 0 && w.now < p.resumed+2*time.Second || w.troubled(TableSlow, 0, false) {
 		return
 	}

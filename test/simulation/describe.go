@@ -17,7 +17,7 @@ func yes(b bool) string {
 	return "no"
 }
 
-// short has the names of shards and streams in a text as the story has them.
+// short replaces the names of shards and streams in a text by the short names of the story.
 func (w *world) short(text string) string {
 	for i := len(w.shards) - 1; i >= 0; i-- {
 		text = strings.ReplaceAll(text, w.shards[i].id, w.shards[i].String())
@@ -30,7 +30,7 @@ func (w *world) short(text string) string {
 	return text
 }
 
-// tellEvent tells what a worker learns.
+// tellEvent adds an event that a worker receives to the story.
 func (w *world) tellEvent(p *process, e coordinator.Event) {
 	if !w.story.on {
 		return
@@ -40,7 +40,7 @@ func (w *world) tellEvent(p *process, e coordinator.Event) {
 		return
 	case coordinator.ReadTableResult:
 		if e.Err == nil {
-			return // the table's own lines say what is new
+			return // the lines of the table itself say what is new
 		}
 		w.tell(p.id, "< table: %d leases, %d members %s", len(e.Snapshot.Leases), len(e.Snapshot.Members), failed(e.Err))
 	case coordinator.GetRecordsResult:
@@ -79,7 +79,7 @@ func failed(err error) string {
 	return "(" + err.Error() + ")"
 }
 
-// tellAction tells what a worker wants done.
+// tellAction adds an action that a worker requests to the story.
 func (w *world) tellAction(p *process, a coordinator.Action) {
 	if !w.story.on {
 		return

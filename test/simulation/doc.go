@@ -1,14 +1,12 @@
-// Package simulation drives a whole fleet of coordinator.Coordinator step machines through
-// what a stream, a lease table, sinks and processes can do to them: in one thread, in
-// virtual time, from one seed.
+// Package simulation drives a whole fleet of coordinator.Coordinator step machines against a simulated stream, lease
+// table, sinks and processes with all their faults. A run has one thread, virtual time and one seed.
 //
 // A [Plan] is made from a seed before anything runs: the shape of a world and the list of its events (writes, splits,
-// trims, crashes, stops, outages). [Run] plays it. All that is left to chance while it runs (latencies, which call
-// fails) comes from the same seed, so that a run replays byte for byte. Since what happens is a list, a failing plan is
-// shrunk by leaving things out ([Shrink]).
+// trims, crashes, stops, outages). [Run] plays it. All random choices during the run (latencies, failing calls) come
+// from the same seed, so a run replays byte for byte. Because a plan is a list of events, [Shrink] can shorten a
+// failing plan by removing events.
 //
-// The world knows the truth: every record that was written, whether each sink has it,
-// whether the stream still keeps it. After each step it checks what must always hold, and
-// when the faults have ended it waits, within a bound of virtual time, for the
-// state in the sinks to be that of the table.
+// The world knows the truth: every record that was written, whether each sink has it, and whether the stream still
+// keeps it. After each step it checks the rules that must always hold. After the faults have ended it waits, within a
+// bound of virtual time, until the state in the sinks equals that of the table.
 package simulation

@@ -6,13 +6,13 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// happen lets an event of the plan happen.
+// happen applies an event of the plan.
 func (w *world) happen(e Event) {
 	if w.calm {
 		return
 	}
 	end := w.plan.Shape.End
-	t := w.tables[e.Who%len(w.tables)] // of events that are about one
+	t := w.tables[e.Who%len(w.tables)] // the table of events that are about one table
 	switch e.Kind {
 	case Writes:
 		for range e.N {
@@ -31,11 +31,11 @@ func (w *world) happen(e Event) {
 	case TrimSome:
 		s := w.shards[int(e.Pick)%len(w.shards)]
 		if w.now-s.made < w.plan.Shape.Retention && s.row.checkpoint.Kind != leases.Sequence {
-			return // nothing of it is older than the stream's retention, and it is unread
+			return // no record of it is older than the retention, and the stream is unread
 		}
 		w.trim(s, min(s.trimmed+e.N, len(s.records)))
 	case DropOld:
-		// Shards go with all that came before them.
+		// The oldest closed shard is dropped, so all of its ancestors are gone already.
 		for _, s := range w.shards {
 			if s.closed && !s.dropped && s.stream.table == t {
 				w.drop(s)

@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// mutant is a worker that is made to do wrong: what it learns and what it wants go
-// through functions that may change them.
+// mutant is a worker with a deliberate fault. Functions can change the events that it receives and the actions that
+// it returns.
 type mutant struct {
 	Machine
 	learns  func(m *mutant, e coordinator.Event) coordinator.Event
@@ -40,12 +40,13 @@ func (m *mutant) Step(now time.Duration, e coordinator.Event) []coordinator.Acti
 	return out
 }
 
-// within has the real worker learn something, beside what the world tells it.
+// within gives the real worker an event in addition to those of the world.
 func (m *mutant) within(now time.Duration, e coordinator.Event) []coordinator.Action {
 	return slices.Clone(m.Machine.Step(now, e))
 }
 
-// ownShards says that all is read when the shards of the worker are: what consume --exit-when-idle once went by.
+// ownShards reports that everything is read when the worker's own shards are. An early consume --exit-when-idle did
+// this.
 type ownShards struct {
 	Machine
 	idle, since time.Duration
@@ -76,7 +77,7 @@ func (o *ownShards) Step(now time.Duration, e coordinator.Event) []coordinator.A
 	return out
 }
 
-// restless wants to be woken at once, always.
+// restless always asks to be woken at once.
 type restless struct{ Machine }
 
 // Wake implements Machine.
@@ -90,7 +91,7 @@ func learning(f func(m *mutant, e coordinator.Event) coordinator.Event) Maker {
 	}
 }
 
-// wanting makes a worker that does something else.
+// wanting makes a worker that returns wrong actions.
 func wanting(f func(m *mutant, now time.Duration, a coordinator.Action) []coordinator.Action) Maker {
 	return func(o coordinator.Options) (Machine, error) {
 		w, err := coordinator.New(o)
@@ -98,12 +99,12 @@ func wanting(f func(m *mutant, now time.Duration, a coordinator.Action) []coordi
 	}
 }
 
-// mutants do each one thing wrong. The mixes are those in which it should show soon.
+// mutants lists the faults, one for each mutant. The mixes are those in which the fault should show soon.
 var mutants = []struct {
 	name  string
 	mix   Mix
 	make  Maker
-	rules string // names of the rules that may be broken, as far as it matters which
+	rules string // names of the rules that may be broken, if it matters which
 }{
 	{"acknowledges what it delivers", Default, wanting(func(m *mutant, now time.Duration, a coordinator.Action) []coordinator.Action {
 		if d, ok := a.(coordinator.Deliver); ok {
@@ -347,7 +348,7 @@ var mutants = []struct {
 	}, "time passes"},
 }
 
-// A check that cannot fail is a defect: each worker that does wrong is caught.
+// A check that cannot fail is a defect, so the checks must catch each mutant.
 func TestMutants(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(strings.ReplaceAll(m.name, " ", "_"), func(t *testing.T) {

@@ -10,15 +10,14 @@ import (
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
-// pipe is what stands between a worker and the sinks: it takes pages, writes each change
-// to its sinks in the order of its key, retries, and acknowledges by a
-// pipeline.Watermark for each partition.
+// pipe stands between a worker and the sinks. It takes pages, writes each change to its sinks in the order of its
+// key, retries, and acknowledges by a pipeline.Watermark for each partition.
 type pipe struct {
 	p       *process
-	queue   []*pipeline.Page // delivered and not taken
+	queue   []*pipeline.Page // delivered and not yet taken
 	busy    bool             // the next page is being taken
 	parts   map[string]*partition
-	order   []*partition // those with a delivered record
+	order   []*partition // partitions with a delivered record
 	lanes   map[lane]*laneQueue
 	ledgers [sinks]ledger
 }
@@ -39,9 +38,9 @@ type partition struct {
 	draining  bool
 	ended     bool            // its last page was delivered
 	next      int             // index of the first record of the shard that may be delivered now
-	delivered []*streamRecord // not taken back
+	delivered []*streamRecord // those that were not taken back
 	acked     pipeline.Position
-	telling   bool // that is on its way
+	telling   bool // the message about the pause is in flight
 }
 
 // lane is one key of one sink.
@@ -71,7 +70,7 @@ func newPipe(p *process) *pipe {
 // share is how many unfinished deliveries a partition may have before it is paused.
 const share = 60
 
-// deliver is handed a page by the worker.
+// deliver receives a page from the worker.
 func (q *pipe) deliver(page *pipeline.Page) {
 	part := q.p.w.checkDelivered(q.p, page)
 	if part == nil {
@@ -82,7 +81,7 @@ func (q *pipe) deliver(page *pipeline.Page) {
 	q.takeNext()
 }
 
-// drop takes back what was not taken.
+// drop removes the pages of a partition that were not taken.
 func (q *pipe) drop(name string) {
 	part := q.parts[name]
 	if part == nil {
@@ -104,7 +103,7 @@ func (q *pipe) drop(name string) {
 	}
 }
 
-// drain writes what waits for more of a partition.
+// drain starts the writes that wait for more records of a partition.
 func (q *pipe) drain(name string) {
 	part := q.parts[name]
 	if part == nil || part.revoked || part.draining {
@@ -115,7 +114,7 @@ func (q *pipe) drain(name string) {
 	q.wakeAll()
 }
 
-// wakeAll looks at each lane whose first write may wait for more.
+// wakeAll checks each lane whose first write may wait for more records.
 func (q *pipe) wakeAll() {
 	var idle []*laneQueue
 	for _, l := range q.lanes {
@@ -131,11 +130,11 @@ func (q *pipe) wakeAll() {
 	}
 }
 
-// revoke takes a partition away.
+// revoke revokes a partition.
 func (q *pipe) revoke(name string) {
 	part := q.parts[name]
 	if part == nil {
-		// Nothing of it was delivered, and nothing will be.
+		// No record of it was delivered, and none will be.
 		q.parts[name] = &partition{name: name, revoked: true}
 		return
 	}
@@ -148,7 +147,7 @@ func (q *pipe) revoke(name string) {
 	q.wakeAll()
 }
 
-// takeNext has the next page taken after a moment.
+// takeNext takes the next page after a short delay.
 func (q *pipe) takeNext() {
 	if q.busy || len(q.queue) == 0 {
 		return
@@ -208,7 +207,7 @@ func (q *pipe) take(page *pipeline.Page) {
 		q.ledgers[k.sink].routed++
 		q.ledgers[k.sink].pending++
 	}
-	// The first sink's store writes at once; the last guarded one waits for more.
+	// The store of the first sink writes at once. The last guarded one waits for more records.
 	for _, l := range lanes {
 		if d := w.plan.Shape.Linger; l.sink == some && d > 0 && !part.draining {
 			q.p.later(d, func() { q.start(l) })
@@ -219,7 +218,7 @@ func (q *pipe) take(page *pipeline.Page) {
 	q.pause(part)
 }
 
-// pause tells the worker when a partition has more than its share, or no longer.
+// pause tells the worker when a partition exceeds its share, and when it no longer does.
 func (q *pipe) pause(part *partition) {
 	if part.revoked || part.paused == (part.open > share) || part.paused && part.open > share/2 {
 		return
@@ -237,7 +236,7 @@ func (q *pipe) pause(part *partition) {
 	})
 }
 
-// start writes the first of a lane that was not taken away.
+// start starts the first write of a lane that was not revoked.
 func (q *pipe) start(l *laneQueue) {
 	w := q.p.w
 	if l.busy {
@@ -271,7 +270,7 @@ func (q *pipe) start(l *laneQueue) {
 	})
 }
 
-// finish takes the first write off a lane.
+// finish removes the first write from a lane.
 func (q *pipe) finish(l *laneQueue, revoked bool) {
 	wr := l.waiting[0]
 	l.waiting = l.waiting[1:]
@@ -289,7 +288,7 @@ func (q *pipe) finish(l *laneQueue, revoked bool) {
 	q.pause(wr.part)
 }
 
-// ack tells the worker how far a partition is durable: soon, and the latest only.
+// ack tells the worker after a delay how far a partition is durable. Only the latest position is sent.
 func (q *pipe) ack(part *partition, pos pipeline.Position) {
 	part.acked = pos
 	if part.telling {

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/coordinator"
 )
 
-// slot is the place of a worker: a name, and the processes that bear it one after the other.
+// slot is the place of a worker: a name, and the processes that have this name, one after the other.
 type slot struct {
 	w       *world
 	n       int
@@ -16,7 +16,7 @@ type slot struct {
 	retired bool
 	made    int
 	proc    *process // nil while there is none
-	waiting bool     // a process is on its way
+	waiting bool     // a process is about to start
 }
 
 // process is one process with one worker in it.
@@ -34,23 +34,23 @@ type process struct {
 	dead     bool
 	paused   bool
 	resumed  time.Duration // when it last did
-	waiting  []func()      // the events in it when it continues
+	waiting  []func()      // the events that wait in it until it continues
 	stopping bool
-	timer    time.Duration // when it goes off; 0: it did
+	timer    time.Duration // when the timer fires; 0: it has fired
 
 	calls   map[coordinator.Call]time.Duration // in flight, since when
 	last    coordinator.Call
 	busy    map[string]int       // calls in flight by their subject
 	revoked map[string]int       // partitions that were taken away, by shard
-	drained map[string]bool      // shards that are read no further
-	gaps    map[string]*knownGap // of shards that it reads
+	drained map[string]bool      // shards that are not read further
+	gaps    map[string]*knownGap // gaps of the shards that it reads
 	reads   int                  // GetRecords calls in flight
 	beatAt  time.Duration        // when its last beat reached the table
 	heard   time.Duration        // when it sent the last heartbeat that it knows to be stored
 	silent  time.Duration        // when the last silence ended in which others may have taken it for dead
 	clean   bool                 // it stopped by itself, when nothing went wrong any more
 	left    bool                 // its member row was removed
-	ended   time.Duration        // up to when it last said that all is read
+	ended   time.Duration        // until when its last statement that everything is read was valid
 	steps   int                  // since stepsAt, for 10 ms
 	stepsAt time.Duration
 }
@@ -93,7 +93,7 @@ func (s *slot) start() {
 	p.step(coordinator.Tick{})
 }
 
-// restart has another process start after a while.
+// restart starts another process after a duration.
 func (s *slot) restart(after time.Duration) {
 	if !s.retired && !s.waiting {
 		s.waiting = true
@@ -101,7 +101,7 @@ func (s *slot) restart(after time.Duration) {
 	}
 }
 
-// options are what all workers have in common, and what is p's own.
+// options returns the options of p: those that all workers share and those of p itself.
 func (w *world) options(p *process) coordinator.Options {
 	s := w.plan.Shape
 	o := coordinator.Options{
@@ -131,16 +131,15 @@ func (w *world) options(p *process) coordinator.Options {
 	return o
 }
 
-// startTime is where worlds begin to read that begin at a time.
+// startTime is the start position of worlds that begin to read at a time.
 var startTime = began.Add(5 * time.Second)
 
-// clock is the process's own clock: the time since it was made, fast or slow.
+// clock returns the time of the process's own clock: the time since the process was made, fast or slow.
 func (p *process) clock() time.Duration {
 	return p.offset + time.Duration(float64(p.w.now-p.born)*p.rate)
 }
 
-// inside has something happen in the process: now, later if it stands still, never
-// if it is gone.
+// inside runs do in the process: now, or later if the process is paused, or never if it is gone.
 func (p *process) inside(do func()) {
 	switch {
 	case p.dead:
@@ -151,7 +150,7 @@ func (p *process) inside(do func()) {
 	}
 }
 
-// later has something happen in the process after a while.
+// later runs do in the process after a duration.
 func (p *process) later(d time.Duration, do func()) {
 	p.w.after(d, func() { p.inside(do) })
 }
@@ -159,7 +158,7 @@ func (p *process) later(d time.Duration, do func()) {
 // receive gives an event to the worker.
 func (p *process) receive(e coordinator.Event) { p.inside(func() { p.step(e) }) }
 
-// step gives an event to the worker and does what it wants.
+// step gives an event to the worker and executes the actions that it returns.
 func (p *process) step(e coordinator.Event) {
 	w := p.w
 	if w.over {
@@ -186,13 +185,13 @@ func (p *process) step(e coordinator.Event) {
 	}
 }
 
-// sleep sees to it that the process's timer goes off when the worker wants to be woken.
+// sleep sets the timer of the process to the time at which the worker wants to be woken.
 func (p *process) sleep() {
 	w := p.w
 	left := max(p.m.Wake()-p.clock(), 0)
 	left = min(time.Duration(float64(left)/p.rate)+time.Microsecond, time.Hour) // never too early
 	if p.timer > w.now && p.timer <= w.now+left {
-		return // it goes off before, and is set again then
+		return // the timer fires earlier, and is set again then
 	}
 	if w.chance(0.02) {
 		left += w.between(0, 100*time.Millisecond)
@@ -214,14 +213,14 @@ func (p *process) sleep() {
 	})
 }
 
-// crash ends the process with all that it knew. Its requests are still in flight.
+// crash ends the process with all of its memory. Its requests are still in flight.
 func (p *process) crash() {
 	p.w.tell(p.id, "crashes")
 	p.w.tally.Crashes++
 	p.end()
 }
 
-// end takes the process out of the world.
+// end removes the process from the world.
 func (p *process) end() {
 	p.dead, p.waiting = true, nil
 	if p.slot.proc == p {
@@ -229,7 +228,7 @@ func (p *process) end() {
 	}
 }
 
-// pause lets the process stand still.
+// pause stops the process for a duration.
 func (p *process) pause(d time.Duration) {
 	if p.dead || p.paused {
 		return
@@ -247,7 +246,7 @@ func (p *process) pause(d time.Duration) {
 		waiting := p.waiting
 		p.waiting = nil
 		if w.chance(0.5) {
-			p.step(coordinator.Tick{}) // its timer is the first to be heard
+			p.step(coordinator.Tick{}) // the timer is handled first
 		}
 		for _, do := range waiting {
 			p.inside(do)
@@ -255,7 +254,7 @@ func (p *process) pause(d time.Duration) {
 	})
 }
 
-// terminate sends the process a SIGTERM, and a SIGKILL when it takes too long.
+// terminate sends the process a SIGTERM, and a SIGKILL if it takes too long.
 func (p *process) terminate(done func()) {
 	w := p.w
 	if p.dead || p.stopping {
@@ -280,10 +279,10 @@ func (p *process) terminate(done func()) {
 	w.whenDead(p, done)
 }
 
-// stopTime is what ECS gives a task between SIGTERM and SIGKILL.
+// stopTime is the time that ECS gives a task between SIGTERM and SIGKILL.
 const stopTime = 30 * time.Second
 
-// whenDead does something once a process is gone.
+// whenDead calls do after a process is gone.
 func (w *world) whenDead(p *process, do func()) {
 	if p.dead {
 		do()

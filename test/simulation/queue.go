@@ -2,8 +2,8 @@ package simulation
 
 import "time"
 
-// queue holds the coming events, by time and then by the order in which they were added: two events at one time never
-// change places.
+// queue holds the coming events in the order of their time. Events at the same time stay in the order in which they
+// were added.
 type queue struct {
 	heap []happening
 	seq  uint64

@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// row is what the checks need of a lease as it is in the table.
+// row is the part of a lease in the table that the checks need.
 type row struct {
 	there      bool
 	owner      string
@@ -20,7 +20,7 @@ type row struct {
 	began      leases.Kind // the checkpoint that it was made with
 	root       bool        // the stream was begun with it
 	first      string      // sequence number at which the shard is known to start
-	stopped    string      // why it is read no further
+	stopped    string      // why it is not read further
 }
 
 // covers reports whether a record is at or before the checkpoint.
@@ -40,8 +40,7 @@ var (
 	errNoAccess  = errors.New("AccessDeniedException")
 )
 
-// store is a call of the lease table or the state table. change, which happens at
-// most once, is whatever becomes of the answer.
+// store sends a call to the lease table or the state table. change happens at most once, even if its answer is lost.
 func (p *process) store(c coordinator.Call, about string, change func() coordinator.Event, fail func(error) coordinator.Event) {
 	w := p.w
 	p.begin(c, about)
@@ -76,7 +75,7 @@ func (p *process) store(c coordinator.Call, about string, change func() coordina
 	})
 }
 
-// write is a call that is answered by Done.
+// write sends a call that is answered by Done.
 func (p *process) write(c coordinator.Call, about string, change func() error) {
 	p.store(c, about, func() coordinator.Event {
 		err := change()
@@ -91,7 +90,7 @@ func (p *process) write(c coordinator.Call, about string, change func() error) {
 	}, func(err error) coordinator.Event { return coordinator.WriteResult{Call: c, Err: err} })
 }
 
-// reserve is a call of Reserve.
+// reserve sends a call of Reserve.
 func (p *process) reserve(a coordinator.ReserveCall) {
 	p.store(a.Call, "quota "+a.Quota, func() coordinator.Event {
 		count, ok, err := p.w.rows.Reserve(context.Background(), a.Quota, a.Seen)
@@ -99,8 +98,8 @@ func (p *process) reserve(a coordinator.ReserveCall) {
 	}, func(err error) coordinator.Event { return coordinator.ReserveCallResult{Call: a.Call, Err: err} })
 }
 
-// readTable is a call of ReadTable. Rows are read one after the other: a part is as it
-// was at the beginning, the rest as it was later.
+// readTable sends a call of ReadTable. Rows are read one after the other: some show the state at the beginning of the
+// read, the others a later state.
 func (p *process) readTable(a coordinator.ReadTable) {
 	w := p.w
 	var early leases.Snapshot
@@ -147,7 +146,7 @@ func (w *world) snapshot() leases.Snapshot {
 	return s
 }
 
-// create adds a lease, for p.
+// create adds a lease on behalf of p.
 func (w *world) create(p *process, l leases.Lease) error {
 	if err := w.rows.Create(context.Background(), l); err != nil {
 		return err
@@ -168,7 +167,7 @@ func (w *world) create(p *process, l leases.Lease) error {
 	return nil
 }
 
-// swap changes a lease, for p.
+// swap changes a lease on behalf of p.
 func (w *world) swap(p *process, old, next leases.Lease) error {
 	if err := w.rows.Swap(context.Background(), old, next); err != nil {
 		return err
@@ -199,7 +198,7 @@ func (w *world) swap(p *process, old, next leases.Lease) error {
 	return nil
 }
 
-// remove deletes a lease, for p.
+// remove deletes a lease on behalf of p.
 func (w *world) remove(p *process, old leases.Lease) error {
 	if err := w.rows.Delete(context.Background(), old); err != nil {
 		return err
@@ -227,7 +226,7 @@ func (w *world) beat(p *process, m leases.Member) error {
 	return w.rows.Heartbeat(context.Background(), m)
 }
 
-// beginStream notes that a stream was begun.
+// beginStream notes that the fleet began with a stream.
 func (w *world) beginStream(arn string) error {
 	for _, t := range w.tables {
 		for _, st := range t.streams {
@@ -245,7 +244,7 @@ func (w *world) leave(id string) error {
 	return w.rows.Leave(context.Background(), id)
 }
 
-// shard is what an id names.
+// shard returns the shard with an id.
 func (w *world) shard(p *process, id string) *shard {
 	sh := w.byID[id]
 	if sh == nil {

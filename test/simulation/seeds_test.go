@@ -16,11 +16,11 @@ var (
 	mix   = flag.String("mix", "", "what happens how often: default, harsh, reshard, deploy or trim. Default: all")
 )
 
-// shown is how many of the seeds that fail are shrunk and told.
+// shown is the maximum number of failing seeds that are shrunk and printed.
 const shown = 3
 
-// TestSeeds runs whole fleets through what may happen to them. A failing seed is printed as short as it gets, with the
-// command that runs it again.
+// TestSeeds runs whole fleets through random events and faults. A failing seed is printed after it is shrunk, with
+// the command that runs it again.
 func TestSeeds(t *testing.T) {
 	if *seed >= 0 {
 		for _, m := range wanted() {
@@ -44,7 +44,7 @@ func TestSeeds(t *testing.T) {
 	}
 	t.Logf("%d seeds, %d failed; %v of virtual time in %v\n%s", *seeds, failed, all.virtual.Round(time.Minute), time.Since(begin).Round(time.Second), all.tally.String())
 
-	// An event that never happened was not tested. A few seeds may miss something.
+	// An event that never happened was not tested. A run of few seeds may miss some events.
 	if *seeds >= 1000 && *mix == "" {
 		all.tally.Each(func(name string, n int) {
 			if n == 0 {
@@ -61,7 +61,7 @@ type outcome struct {
 	virtual  time.Duration
 }
 
-// runSeeds runs n seeds side by side, each in a thread of its own.
+// runSeeds runs n seeds in parallel, each in one goroutine.
 func runSeeds(first uint64, n int, mixes []Mix) outcome {
 	out := outcome{breaches: make([]*Breach, n)}
 	var mu sync.Mutex
@@ -87,7 +87,7 @@ func runSeeds(first uint64, n int, mixes []Mix) outcome {
 	return out
 }
 
-// wanted are the mixes that the flags ask for.
+// wanted returns the mixes that the flags select.
 func wanted() []Mix {
 	if *mix != "" {
 		return []Mix{Mix(*mix)}
@@ -95,7 +95,7 @@ func wanted() []Mix {
 	return Mixes
 }
 
-// tellSeed runs a seed, and tells its story: when it fails, of the least that fails.
+// tellSeed runs a seed and prints its story. If the seed fails, the story is that of the shrunk plan.
 func tellSeed(t *testing.T, s uint64, m Mix) {
 	t.Helper()
 	p := NewPlan(s, m)
@@ -129,7 +129,7 @@ func TestSeeds_Failed(t *testing.T) {
 	}
 }
 
-// A seed brings the same run, byte for byte.
+// A seed gives the same run every time, byte for byte.
 func TestReplay(t *testing.T) {
 	for n := range uint64(10) {
 		for _, m := range Mixes {

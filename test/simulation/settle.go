@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/leases"
 )
 
-// settle ends the faults and the writes. The conditions that must become true now are awaited.
+// settle ends the faults and the writes, then waits for the conditions that must become true.
 func (w *world) settle() {
 	w.calm, w.windows = true, nil
 	w.tell("calm", "faults and writes have ended")
@@ -19,20 +19,20 @@ func (w *world) settle() {
 			w.whenDead(sl.proc, func() { sl.restart(0) })
 		}
 	}
-	// A last change of each table shows that it is followed still.
+	// A last change of each table shows that the fleet still reads the table.
 	for _, t := range w.tables {
 		w.after(time.Second, func() { w.write(t) })
 	}
 	w.after(2*time.Second, func() { w.await(w.now + w.bound()) })
 }
 
-// bound is how long it may take until all is well when nothing goes wrong any more.
+// bound returns how long the fleet may take to settle after the faults have ended.
 func (w *world) bound() time.Duration {
 	s := w.plan.Shape
 	return 5*time.Minute + 2*s.SyncEvery + s.ListLag + s.OpenLag + 5*s.Lease
 }
 
-// await looks again and again whether all is well.
+// await checks repeatedly whether all conditions hold.
 func (w *world) await(until time.Duration) {
 	unwell := w.unwell()
 	if unwell == nil {
@@ -50,7 +50,7 @@ func (w *world) await(until time.Duration) {
 	w.after(time.Second, func() { w.await(until) })
 }
 
-// unwell is what is not yet as it must be in the end, or nil.
+// unwell returns a breach for the first condition that does not hold yet, or nil.
 func (w *world) unwell() *Breach {
 	for _, f := range []func() *Breach{w.untold, w.unstopped, w.unread, w.wrongState, w.lag, w.unended, w.unbalanced, w.piledUp} {
 		if b := f(); b != nil {
@@ -76,7 +76,7 @@ func (w *world) given(s *shard) bool {
 	})
 }
 
-// unstopped: that a shard stopped at a gap is in the table, for those who come when its reader is gone.
+// unstopped returns a breach if the table does not say that a shard stopped at a gap. Later readers need that note.
 func (w *world) unstopped() *Breach {
 	for _, s := range w.shards {
 		if s.stopped && s.row.there && s.row.checkpoint.Kind != leases.ShardEnd && s.row.stopped == "" && (s.parent == nil || !w.given(s.parent)) {
@@ -86,7 +86,7 @@ func (w *world) unstopped() *Breach {
 	return nil
 }
 
-// unread: each record is in its sinks, or lies in a gap that was noted.
+// unread returns a breach unless each record is in its sinks or in a noted gap.
 func (w *world) unread() *Breach {
 	for _, s := range w.shards {
 		if w.given(s) {
@@ -100,12 +100,12 @@ func (w *world) unread() *Breach {
 	return nil
 }
 
-// wrongState: the sink that has every change holds what the table does.
+// wrongState returns a breach if the sink that has every change differs from the table.
 func (w *world) wrongState() *Breach {
 	for _, t := range w.tables {
 		for _, key := range t.keys {
 			r := t.items[key]
-			// Records that were lost, or cannot be decoded, or count for no consumer, are not there.
+			// The sink does not have records that were lost, cannot be decoded, or count for no consumer.
 			if r == nil || r.broken || r.durable != r.routes {
 				continue
 			}
@@ -117,7 +117,7 @@ func (w *world) wrongState() *Breach {
 	return nil
 }
 
-// lag: according to the table, each shard is read to its position.
+// lag returns a breach unless, according to the table, each shard is read to its position.
 func (w *world) lag() *Breach {
 	for _, s := range w.shards {
 		if w.given(s) || s.dropped || !s.leased && w.skipped(s) {
@@ -155,14 +155,14 @@ func (w *world) lag() *Breach {
 	return nil
 }
 
-// skipped reports whether a closed shard lies before the beginning of the fleet.
+// skipped reports whether a closed shard ended before the fleet's start position.
 func (w *world) skipped(s *shard) bool {
 	return s.closed && slices.IndexFunc(s.records, func(r *streamRecord) bool { return !r.exempt }) < 0
 }
 
 func (w *world) anyGiven() bool { return slices.ContainsFunc(w.shards, w.given) }
 
-// live is the process of a name, where it lives.
+// live returns the live process with a name, or nil.
 func (w *world) live(id string) *process {
 	for _, p := range w.procs {
 		if p.id == id && !p.dead {
@@ -172,7 +172,7 @@ func (w *world) live(id string) *process {
 	return nil
 }
 
-// unbalanced: a consumer lives, and the shards are shared evenly.
+// unbalanced returns a breach unless a consumer lives and the shards are shared evenly.
 func (w *world) unbalanced() *Breach {
 	owned := make([]int, len(w.slots))
 	total, alive := 0, 0
@@ -185,7 +185,7 @@ func (w *world) unbalanced() *Breach {
 		return &Breach{Rule: "leases are balanced", What: "nobody lives"}
 	}
 	if w.anyGiven() {
-		return nil // leases behind a gap that stops are not taken, and count or not
+		return nil // leases behind a gap that stops are not taken, so their share varies
 	}
 	for _, s := range w.shards {
 		if !s.row.there || s.row.checkpoint.Kind == leases.ShardEnd {
@@ -207,7 +207,7 @@ func (w *world) unbalanced() *Breach {
 	return nil
 }
 
-// piledUp: leases of ended shards go when they are of no more use.
+// piledUp returns a breach if leases of ended shards remain although they are no longer needed.
 func (w *world) piledUp() *Breach {
 	for _, s := range w.shards {
 		if !s.row.there || s.row.checkpoint.Kind != leases.ShardEnd || w.given(s) {
@@ -227,7 +227,7 @@ func (w *world) piledUp() *Breach {
 	return nil
 }
 
-// stop has all workers stop, and sees that nothing is left of them.
+// stop stops all workers and checks that nothing of them remains.
 func (w *world) stop() {
 	var running []*process
 	for _, sl := range w.slots {
@@ -260,7 +260,7 @@ func (w *world) stop() {
 	next(0)
 }
 
-// stoppedCleanly is a worker's claim that it has released everything.
+// stoppedCleanly checks the claim of a worker that it has released everything.
 func (p *process) stoppedCleanly() {
 	w := p.w
 	if !p.stopping {
@@ -268,7 +268,7 @@ func (p *process) stoppedCleanly() {
 	}
 	w.tally.StoppedCleanly++
 	for _, s := range w.shards {
-		// A consumer without contact to the table can release nothing, and writes nothing either.
+		// A consumer without contact to the table can release nothing. It also writes nothing.
 		if s.row.there && s.row.owner == p.id && w.now-p.heard < w.plan.Shape.Lease/2 {
 			w.broken("who stopped owns nothing", "%s stopped, and owns %v", p.id, s)
 		}
@@ -278,7 +278,7 @@ func (p *process) stoppedCleanly() {
 	p.end()
 }
 
-// checkLedgers: a routed change was written, dead-lettered, or waits.
+// checkLedgers checks that a routed change was written, was revoked, or is pending.
 func (p *process) checkLedgers() {
 	for i, l := range p.pipe.ledgers {
 		waits := 0
@@ -293,7 +293,7 @@ func (p *process) checkLedgers() {
 	}
 }
 
-// end looks at the state when all have stopped.
+// end checks the state after all workers have stopped.
 func (w *world) end() {
 	snapshot := w.snapshot()
 	for _, l := range snapshot.Leases {

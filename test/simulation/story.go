@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// story is a run as people read it: a line for each thing that happened.
+// story is the readable text of a run, with one line for each event.
 type story struct {
 	on bool
 	b  strings.Builder
 }
 
-// String is the text so far.
+// String returns the text so far.
 func (s *story) String() string { return s.b.String() }
 
 // tell adds a line, if the story is recorded.
@@ -22,7 +22,7 @@ func (w *world) tell(who, format string, args ...any) {
 	}
 }
 
-// clock is a time of a world, as 1:02:03.004.
+// clock formats a time of a world as 1:02:03.004.
 func clock(t time.Duration) string {
 	return fmt.Sprintf("%d:%02d:%02d.%06d", int(t.Hours()), int(t.Minutes())%60, int(t.Seconds())%60, t.Microseconds()%1_000_000)
 }

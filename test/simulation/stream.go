@@ -25,12 +25,12 @@ type stream struct {
 	disabled bool
 	ended    time.Duration // when it was disabled
 	begun    bool          // it is noted that the fleet began with it
-	late     bool          // it was enabled when the fleet read another one already
+	late     bool          // it was enabled while the fleet read another stream
 	noted    bool          // a gap was noted between it and the stream before it
 	held     bool          // and the policy is to stop
 }
 
-// shard is what is true of a shard, whatever anybody knows.
+// shard is the true state of a shard, independent of what any process knows.
 type shard struct {
 	n        int
 	id       string
@@ -46,15 +46,15 @@ type shard struct {
 	dropped  bool // it is listed no more
 
 	row       row  // its lease, as it is in the table
-	leased    bool // it had a lease once
+	leased    bool // it has or had a lease
 	fine      int  // records before it are durable, noted as lost, or none of the fleet's matter
 	whole     bool // fine is all of them, and so it is of its ancestors
 	stopped   bool // a gap was noted, and the policy is to stop
 	stopAfter string
 	openGap   bool      // the last gap that was noted has no end yet
-	reading   []reading // GetRecords calls of late
+	reading   []reading // recent GetRecords calls
 	asked     struct {
-		by      *process // the last one to take it from a consumer that sends no heartbeat
+		by      *process // the last process that took it from a consumer without heartbeats
 		counter int64
 	}
 	sought bool // a consumer got an iterator at its newest record
@@ -73,13 +73,13 @@ type streamRecord struct {
 	routes  uint32 // sinks that it goes to
 	durable uint32 // sinks that have it
 
-	trimmed bool // the stream keeps it no more
+	trimmed bool // the stream no longer keeps it
 	lost    bool // it was trimmed before it was acknowledged
 	noted   bool // a gap that contains it was noted
-	exempt  bool // it lies before where the fleet began to read
+	exempt  bool // it is older than the start position of the fleet
 }
 
-// fine reports whether a record needs no attention any more.
+// fine reports whether a record needs no more attention.
 func (r *streamRecord) fine() bool {
 	return r.durable == r.routes || r.exempt || r.noted
 }
@@ -152,7 +152,7 @@ func (w *world) split(t *table, pick uint32, n int) {
 func (w *world) write(t *table) {
 	st := t.streams[len(t.streams)-1]
 	if st.disabled {
-		// Records that are written without a stream are in none: the present state of the item is unknown.
+		// Records that are written without a stream are in no stream, so the present state of the item is unknown.
 		t.items[t.keys[w.rand.IntN(len(t.keys))]] = nil
 		w.tally.Unstreamed++
 		return
@@ -179,7 +179,7 @@ func (w *world) write(t *table) {
 		put.Old = keys
 	}
 	if w.chance(w.plan.Shape.Undecodable) {
-		// Its shape is wrong, its grammar is not: an error of this record alone.
+		// Its shape is wrong and its JSON is valid, so the error affects only this record.
 		r.broken, r.routes = true, 1<<letters
 		put.New = `{"PK":{"S":5}}`
 	}
@@ -192,7 +192,7 @@ func (w *world) write(t *table) {
 	w.tell("writer", "%s %v #%d %s", r.key, in, r.index, map[bool]string{false: "put", true: "deleted"}[r.gone])
 }
 
-// routes are the sinks of a record: all have the first one, some the others.
+// routes returns the sinks of a record. Every record goes to the first sink, and some go to the others.
 func (w *world) routes() uint32 {
 	routes := uint32(1)
 	for i := 1; i <= plain; i++ {
@@ -211,8 +211,8 @@ func hashOf(key string) uint32 {
 	return (h ^ h>>16) % hashes
 }
 
-// versionOf is the version of a record, by the design's own words: the epoch of the
-// stream's label and the sequence number.
+// versionOf returns the version of a record as the design defines it: the epoch of the stream's label and the
+// sequence number.
 func versionOf(st *stream, seq string) record.Version {
 	arn := st.st.ARN()
 	at, err := time.Parse("2006-01-02T15:04:05.000", arn[len(arn)-len("2006-01-02T15:04:05.000"):])
@@ -226,7 +226,7 @@ func versionOf(st *stream, seq string) record.Version {
 	return v
 }
 
-// disable ends a table's stream and enables another one after a while.
+// disable disables the stream of a table and enables another one after a duration.
 func (w *world) disable(t *table, d time.Duration) {
 	st := t.streams[len(t.streams)-1]
 	if st.disabled || len(t.streams) > 3 {

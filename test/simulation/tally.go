@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Tally counts what happened in runs, so that a test can tell whether the seeds went
-// where it hurts.
+// Tally counts the events in runs, so that a test can check whether the seeds reached the difficult cases.
 type Tally struct {
 	Steps, Delivered, Children, Followed, Undecodable int // steps of machines; records, those of children, of a stream that replaced another, of a wrong shape
 	Repeated, Superseded, Revoked, Paused, TakenBack  int // writes that a sink already had, writes that lost to a newer one; partitions
@@ -26,7 +25,7 @@ type Tally struct {
 	Troubles [troubles]int
 }
 
-// Add adds what another run counted.
+// Add adds the counts of another run.
 func (t *Tally) Add(o Tally) {
 	a, b := reflect.ValueOf(t).Elem(), reflect.ValueOf(o)
 	for i := range a.NumField() {
@@ -39,7 +38,7 @@ func (t *Tally) Add(o Tally) {
 	}
 }
 
-// Each calls f with the name and the count of all there is.
+// Each calls f with the name and the value of every count.
 func (t *Tally) Each(f func(name string, n int)) {
 	v := reflect.ValueOf(t).Elem()
 	for i := range v.NumField() {
@@ -52,7 +51,7 @@ func (t *Tally) Each(f func(name string, n int)) {
 	}
 }
 
-// String is a line for each.
+// String returns a line for each count.
 func (t *Tally) String() string {
 	var b strings.Builder
 	t.Each(func(name string, n int) { fmt.Fprintf(&b, "%-16s %d\n", name, n) })

@@ -2,10 +2,10 @@ package simulation
 
 import "time"
 
-// window is a time with a fault.
+// window is a period with a fault.
 type window struct {
 	what  Trouble
-	who   int // sink, of the troubles of sinks
+	who   int // the sink, for troubles of sinks
 	rate  float64
 	until time.Duration
 }
@@ -17,7 +17,7 @@ func (w *world) open(e Event) {
 	w.tell("trouble", "%v of %.0f%% until %s", e.What, 100*e.Rate, clock(until))
 }
 
-// trouble reports whether a call is hit.
+// trouble reports whether a call is affected.
 func (w *world) trouble(what Trouble, sink int) bool {
 	if w.troubled(what, sink, true) {
 		w.tally.Troubles[what]++
@@ -55,5 +55,5 @@ func (w *world) latency(slow Trouble, sink int) time.Duration {
 var troubleNames = [troubles]string{"stream throttled", "stream fails", "stream lost", "stream cut", "stream expired", "stream denied", "stream slow",
 	"table throttled", "table lost", "table late", "table denied", "table slow", "sink fails", "sink lost", "sink late", "sink slow"}
 
-// String names the trouble.
+// String returns the name of the trouble.
 func (t Trouble) String() string { return troubleNames[t] }

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// began is the wall clock's time at which a world begins.
+// began is the time of the wall clock at which a world begins.
 var began = time.Date(2026, 1, 3, 0, 0, 0, 0, time.UTC)
 
 // forever is longer than any world lasts.
@@ -19,8 +19,7 @@ const forever = 1000 * time.Hour
 // stepsAtOnce is how often a process may be stepped within 10 ms.
 const stepsAtOnce = 1_000
 
-// world is a world that runs. It has one thread, and goes through no map where the
-// order could matter.
+// world is a running world. It has one thread, and iterates over a map only if the order does not matter.
 type world struct {
 	plan Plan
 	make Maker
@@ -40,7 +39,7 @@ type world struct {
 	slots   []*slot
 	procs   []*process
 	windows []*window
-	listed  []time.Duration // when DescribeStream calls were sent of late
+	listed  []time.Duration // when the recent DescribeStream calls were sent
 
 	calm    bool // faults and writes have ended
 	breach  *Breach
@@ -49,7 +48,7 @@ type world struct {
 	started bool // the first worker has started
 }
 
-// Machine is the step machine of a process: a coordinator.Coordinator, or one with a fault.
+// Machine is the step machine of a process: a coordinator.Coordinator, or one with a deliberate fault.
 type Machine interface {
 	Step(now time.Duration, e coordinator.Event) []coordinator.Action
 	Wake() time.Duration
@@ -59,17 +58,17 @@ type Machine interface {
 // Maker makes the machine of a process.
 type Maker func(o coordinator.Options) (Machine, error)
 
-// Worker makes the real one.
+// Worker makes the real machine.
 func Worker(o coordinator.Options) (Machine, error) { return coordinator.New(o) }
 
-// Breach is what a run did wrong: the first rule that it broke.
+// Breach is the first rule that a run broke.
 type Breach struct {
 	At   time.Duration
 	Rule string // its name, the same in every run
 	What string
 }
 
-// Error is the rule and what happened.
+// Error returns the rule and what happened.
 func (b *Breach) Error() string {
 	return fmt.Sprintf("%s: %s: %s", clock(b.At), b.Rule, b.What)
 }
@@ -77,12 +76,12 @@ func (b *Breach) Error() string {
 // Result is the result of a run.
 type Result struct {
 	Breach  *Breach // nil: all went well
-	Story   string  // where it was asked for
+	Story   string  // empty unless it was requested
 	Tally   Tally
-	Virtual time.Duration // how much time passed in the world
+	Virtual time.Duration // the duration of the run in the world's time
 }
 
-// Run plays a plan. With tell, the story is kept.
+// Run plays a plan. If tell is set, the result includes the story.
 func Run(p Plan, make Maker, tell bool) Result {
 	w := newWorld(p, make)
 	w.story.on = tell
@@ -109,7 +108,7 @@ func newWorld(p Plan, make Maker) *world {
 		RefuseBelow:  p.Shape.RefuseBelow,
 		NoTimestamps: p.Shape.NoTimestamps,
 		IteratorLife: p.Shape.Iterators,
-		Retention:    forever, // the world trims by itself, since it must know what was lost
+		Retention:    forever, // the world trims by itself, because it must know which records were lost
 		ListDelay:    p.Shape.ListLag,
 		CloseDelay:   p.Shape.OpenLag,
 		NewestFirst:  p.Shape.NewestFirst,
@@ -125,13 +124,13 @@ func newWorld(p Plan, make Maker) *world {
 // wall is the stream's clock. Workers never see it.
 func (w *world) wall() time.Time { return began.Add(w.now) }
 
-// at has something done at a time, after what is to be done then already.
+// at schedules do at a time, after everything that is already scheduled for this time.
 func (w *world) at(t time.Duration, do func()) { w.todo.push(max(t, w.now), do) }
 
-// after has something done after a while.
+// after schedules do after a duration.
 func (w *world) after(d time.Duration, do func()) { w.at(w.now+d, do) }
 
-// broken notes the first rule that was broken, and ends the run.
+// broken notes the first broken rule and ends the run.
 func (w *world) broken(rule, format string, args ...any) {
 	if w.breach == nil {
 		w.breach = &Breach{w.now, rule, fmt.Sprintf(format, args...)}
@@ -149,7 +148,7 @@ func (w *world) play() {
 	w.at(w.plan.Shape.End, w.settle)
 	last := w.plan.Shape.End + 2*w.bound()
 	for !w.over {
-		h := w.todo.pop() // there is always something: the stream ages
+		h := w.todo.pop() // the queue is never empty, because the stream ages
 		if w.now = h.at; w.now > last {
 			w.broken("it ends", "the run has not come to its end")
 			return
@@ -158,7 +157,7 @@ func (w *world) play() {
 	}
 }
 
-// begin makes the tables, what was written before the fleet came, and the fleet.
+// begin makes the tables, writes the records from before the fleet's start, and schedules the start of the fleet.
 func (w *world) begin() {
 	s := w.plan.Shape
 	for i := range s.Tables {
@@ -171,14 +170,14 @@ func (w *world) begin() {
 		w.write(w.tables[i%len(w.tables)])
 	}
 	w.after(s.Retention/5, w.age)
-	// The slots start within a second; what is planned may come before.
+	// The slots start within a second. Events of the plan may happen earlier.
 	for range s.Workers {
 		sl := w.addSlot()
 		w.after(s.FirstStart+w.between(0, time.Second), sl.start)
 	}
 }
 
-// between is a time from lo up to and without hi.
+// between returns a random time from lo (included) to hi (excluded).
 func (w *world) between(lo, hi time.Duration) time.Duration {
 	if hi <= lo {
 		return lo
@@ -186,5 +185,5 @@ func (w *world) between(lo, hi time.Duration) time.Duration {
 	return lo + time.Duration(w.rand.Int64N(int64(hi-lo)))
 }
 
-// chance is true in a share p of the cases.
+// chance returns true with probability p.
 func (w *world) chance(p float64) bool { return w.rand.Float64() < p }
