@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// echo answers a request with its body and counts those that it has read to their end.
+// echo answers a request with its body, and counts the requests that it has read completely.
 func echo(t *testing.T) (url string, whole func() int) {
 	seen := make(chan struct{}, 1000)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -38,7 +38,7 @@ func client(t *testing.T) *http.Client {
 	return &http.Client{Transport: tr, Timeout: 20 * time.Second}
 }
 
-// post sends n bytes and wants them back.
+// post sends n bytes and expects them back.
 func post(c *http.Client, url string, n int) error {
 	sent := strings.Repeat("x", n)
 	resp, err := c.Post(url, "text/plain", strings.NewReader(sent))
@@ -56,7 +56,8 @@ func post(c *http.Client, url string, n int) error {
 	return nil
 }
 
-// The way each fault breaks a request, and whether the server has received all of it.
+// Each fault breaks a request as its documentation says. The test also checks whether the server has received all of
+// it.
 func TestEachFaultDoesWhatItSays(t *testing.T) {
 	for _, tt := range []struct {
 		fault         Fault

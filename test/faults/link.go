@@ -23,7 +23,7 @@ func newLink(client, server net.Conn) *link {
 	return &link{client: client, server: server, ended: make(chan struct{})}
 }
 
-// run carries both directions until one of them ends.
+// run carries data in both directions until one of them ends.
 func (l *link) run(f Fault) {
 	var both sync.WaitGroup
 	both.Go(func() {
@@ -45,7 +45,7 @@ func (l *link) end() {
 	})
 }
 
-// wait waits that long, and no longer than the link lasts, which it reports.
+// wait waits for d, or until the link ends. It reports whether the link still exists.
 func (l *link) wait(d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -66,21 +66,21 @@ func carry(w way) way {
 
 func sound(_ *link, dst, src net.Conn) { _, _ = io.Copy(dst, src) }
 
-// delayed lets each piece wait between least and most.
+// delayed delays each piece by a time between least and most.
 func delayed(least, most time.Duration) way {
 	return func(l *link, dst, src net.Conn) {
 		inPieces(dst, src, 32<<10, func(int) bool { return l.wait(least + rand.N(most-least+1)) })
 	}
 }
 
-// narrow lets that many bytes through in a second.
+// narrow lets rate bytes through in a second.
 func narrow(rate int) way {
 	return func(l *link, dst, src net.Conn) {
 		inPieces(dst, src, 4<<10, func(n int) bool { return l.wait(time.Duration(n) * time.Second / time.Duration(rate)) })
 	}
 }
 
-// inPieces carries pieces of at most that size, each once before reports that it can go.
+// inPieces carries pieces of at most size bytes. before is called once for each piece and reports whether it may go.
 func inPieces(dst, src net.Conn, size int, before func(n int) bool) {
 	for b := make([]byte, size); ; {
 		n, err := src.Read(b)
@@ -98,7 +98,7 @@ func inPieces(dst, src net.Conn, size int, before func(n int) bool) {
 	}
 }
 
-// reset resets both connections with the first piece, which does not arrive.
+// reset resets both connections when the first piece arrives, and does not forward it.
 func reset(l *link, _, src net.Conn) {
 	if n, _ := src.Read(make([]byte, 1)); n == 0 {
 		return
@@ -121,7 +121,7 @@ func silent(d time.Duration) way {
 	}
 }
 
-// closedLate closes that long after src has.
+// closedLate closes the link a duration after src has closed.
 func closedLate(d time.Duration) way {
 	return func(l *link, dst, src net.Conn) {
 		_, _ = io.Copy(dst, src)
@@ -129,7 +129,7 @@ func closedLate(d time.Duration) way {
 	}
 }
 
-// limited closes after that many bytes.
+// limited closes the link after n bytes.
 func limited(n int64) way {
 	return func(_ *link, dst, src net.Conn) { _, _ = io.CopyN(dst, src, n) }
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// linked are the ends of a link without a network: the client's and the server's.
+// linked returns the two ends of a link without a network: that of the client and that of the server.
 func linked(t *testing.T, f Fault) (client, server net.Conn) {
 	t.Helper()
 	client, near := net.Pipe()
@@ -29,7 +29,7 @@ func linked(t *testing.T, f Fault) (client, server net.Conn) {
 	return client, server
 }
 
-// took is how long it is until what is sent into src has come out of dst.
+// took returns the time until n bytes that are written to src arrive at dst.
 func took(t *testing.T, dst, src net.Conn, n int) time.Duration {
 	t.Helper()
 	began := time.Now()

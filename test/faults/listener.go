@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// listener links each client that connects with the server; all of its links suffer one fault.
+// listener links each client that connects with the server. All of its links have the same fault.
 type listener struct {
 	listen   net.Listener
 	upstream string // HOST:PORT
 	fault    Fault
 
-	ctx   context.Context // ends with stop, and the links with it
+	ctx   context.Context // stop cancels it, and with it the links
 	stops context.CancelFunc
 	runs  sync.WaitGroup
 }
@@ -24,7 +24,7 @@ func listen(l net.Listener, upstream string, f Fault) *listener {
 	return s
 }
 
-// stop breaks the links and returns when nothing of them runs.
+// stop breaks the links and returns after all of their goroutines have ended.
 func (s *listener) stop() {
 	s.stops()
 	_ = s.listen.Close()
@@ -45,7 +45,7 @@ func (s *listener) link(client net.Conn) {
 	defer closed(client)
 	server, err := new(net.Dialer).DialContext(s.ctx, "tcp", s.upstream)
 	if err != nil {
-		return // the server refuses it
+		return // the server refuses the connection
 	}
 	l := newLink(client, server)
 	defer context.AfterFunc(s.ctx, l.end)()

@@ -1,8 +1,8 @@
-// Package faults puts a proxy between a sink and its real server, and has it do what
-// networks do: delay, reset, fall silent, close late, trickle, cut answers off.
+// Package faults puts a proxy between a sink and its real server. The proxy has the faults of networks: delays,
+// resets, silence, late closing, slow transfer, and cut answers.
 //
-// A fault has a beginning and an end, and connections break at both, so that none outlives its fault. Each fault also
-// ends by itself, so that no test hangs on it.
+// A fault has a beginning and an end. Connections break at both, so no connection keeps a fault after its end. Each
+// fault also ends by itself, so that no test hangs on it.
 package faults
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// Proxy is in front of one server. Its methods may be called from many goroutines.
+// Proxy stands in front of one server. Its methods may be called from many goroutines.
 type Proxy struct {
 	listen, upstream string // HOST:PORT
 
@@ -27,7 +27,7 @@ type Proxy struct {
 	closed  bool
 }
 
-// TB is what is used of a test.
+// TB is the part of testing.TB that the package uses.
 type TB interface {
 	Helper()
 	Fatal(args ...any)
@@ -35,7 +35,7 @@ type TB interface {
 	Context() context.Context
 }
 
-// Before is a proxy before the server of that URL, without a fault; it ends with the test.
+// Before starts a proxy without a fault in front of the server at endpoint. The proxy stops at the end of the test.
 func Before(t TB, endpoint string) *Proxy {
 	t.Helper()
 	u, err := url.Parse(endpoint)
@@ -54,16 +54,16 @@ func Before(t TB, endpoint string) *Proxy {
 	return p
 }
 
-// Endpoint is the URL to give to a sink in the server's place.
+// Endpoint returns the URL of the proxy, which replaces the URL of the server in a sink.
 func (p *Proxy) Endpoint() string { return "http://" + p.listen }
 
-// Begin breaks the connections that there are and has all that follow suffer the fault
-// until End, and no longer than the limit.
+// Begin breaks the open connections. All later connections have the fault until End is called, or until the limit has
+// passed.
 func (p *Proxy) Begin(f Fault, limit time.Duration) error {
 	return p.change(&f, limit)
 }
 
-// End breaks the connections that there are; those that follow are sound.
+// End breaks the open connections. Later connections have no fault.
 func (p *Proxy) End() error { return p.change(nil, 0) }
 
 func (p *Proxy) change(f *Fault, limit time.Duration) error {
@@ -79,8 +79,8 @@ func (p *Proxy) change(f *Fault, limit time.Duration) error {
 	return p.start(f)
 }
 
-// start is called with the lock, or before anyone knows of the proxy. Faults come and go with the listener: all
-// connections of one moment have the same fault.
+// start starts a listener. The caller holds the lock, or no one else knows the proxy yet. A fault belongs to a
+// listener, so all connections of one moment have the same fault.
 func (p *Proxy) start(f *Fault) error {
 	if f == nil {
 		f = &Fault{}
@@ -99,7 +99,7 @@ func (p *Proxy) start(f *Fault) error {
 	return nil
 }
 
-// stop is called with the lock.
+// stop stops the listener. The caller holds the lock.
 func (p *Proxy) stop() {
 	if p.ends != nil {
 		p.ends.Stop()
