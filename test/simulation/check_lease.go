@@ -256,7 +256,7 @@ func (w *world) checkRefused(p *process, s *shard, lost bool) {
 	}
 }
 
-// gone notes that records without a known name are in a gap of unknown extent.
+// gone notes that the records of a dropped shard are in a gap of unknown extent.
 func (s *shard) gone() {
 	if s.dropped {
 		for _, r := range s.records {
@@ -280,7 +280,7 @@ func (s *shard) trimmedAt(seq string) bool {
 	return slices.ContainsFunc(s.records[:s.trimmed], func(r *streamRecord) bool { return r.seq == seq })
 }
 
-// reader notes that a call reads a shard now. At most two calls may do so at a time.
+// reader notes that a call reads a shard now. At most two processes may read a shard at a time.
 func (w *world) reader(p *process, id string) {
 	s := w.byID[id]
 	if s == nil {

@@ -50,7 +50,7 @@ type process struct {
 	silent  time.Duration        // when the last silence ended in which others may have taken it for dead
 	clean   bool                 // it stopped by itself, when nothing went wrong any more
 	left    bool                 // its member row was removed
-	ended   time.Duration        // until when its last statement that everything is read was valid
+	ended   time.Duration        // the time up to which it last said that everything is read
 	steps   int                  // since stepsAt, for 10 ms
 	stepsAt time.Duration
 }
