@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// guides are patterns of the documents whose paths, names and links are checked.
+// guides lists patterns of the documents whose paths, names and links are checked.
 var guides = []string{"README.md", "DESIGN.md", "SECURITY.md", "CONTRIBUTING.md", "cmd/tablewake/guide/*.md", "cmd/internal/configtest/README.md",
 	"deploy/README.md", "pipeline/CONTRACT.md", "pipeline/config/README.md", "pipeline/telemetry/METRICS.md", "sinks/STORAGE.md", "test/FACTS.md", "test/bench/README.md"}
 
@@ -75,11 +75,11 @@ var (
 	fenced   = regexp.MustCompile("(?ms)^```.*?^```")
 	codeSpan = regexp.MustCompile("`([^`\n]+)`")
 	inTree   = regexp.MustCompile(`^(\.ci|cmd|deploy|handlers|pipeline|shardreader|sinks|test)([./][\w./~*-]*)?$`)
-	example  = regexp.MustCompile(`(^|/)[A-Z]+(/|$)`) // a part of a path that stands for others
+	example  = regexp.MustCompile(`(^|/)[A-Z]+(/|$)`) // a placeholder in a path
 	link     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 )
 
-// check returns what a text in a folder names although it does not exist, each with its line.
+// check returns the names in a text of a folder that do not exist, each with its line.
 func (tr *tree) check(folder, text string) (wrong []string) {
 	text = fenced.ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat("\n", strings.Count(s, "\n")) })
 	for i, line := range strings.Split(text, "\n") {
@@ -114,7 +114,8 @@ func (tr *tree) has(name string) bool {
 	return ok && tr.declared(dir + folder)[in]
 }
 
-// exists reports whether git knows, or would add, a file or a file below a folder of that name.
+// exists reports whether there is a file with this name, or a file in a folder with this name, that git knows or
+// would add.
 func (tr *tree) exists(name string) bool {
 	name = strings.TrimSuffix(name, "/")
 	for _, f := range tr.tracked {
@@ -125,18 +126,18 @@ func (tr *tree) exists(name string) bool {
 	return false
 }
 
-// declared are the names of a folder's packages: NAME, and TYPE.NAME of methods and fields.
+// declared returns the names of a folder's packages: NAME, and TYPE.NAME of methods and fields.
 func (tr *tree) declared(folder string) map[string]bool {
 	if names, ok := tr.names[folder]; ok {
 		return names
 	}
 	names := make(map[string]bool)
 	tr.names[folder] = names
-	files, _ := filepath.Glob(filepath.Join(tr.root, folder, "*.go")) // the pattern is sound
+	files, _ := filepath.Glob(filepath.Join(tr.root, folder, "*.go")) // the pattern is valid
 	for _, f := range files {
 		file, err := parser.ParseFile(token.NewFileSet(), f, nil, parser.SkipObjectResolution)
 		if err != nil {
-			continue // the compiler says why
+			continue // the compiler reports the error
 		}
 		for _, d := range file.Decls {
 			addDeclared(names, d)

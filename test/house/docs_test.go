@@ -45,7 +45,7 @@ func TestExportedNamesAreDocumented(t *testing.T) {
 	}
 }
 
-// undocumented are the exported functions, methods, types and values without a comment.
+// undocumented returns the exported functions, methods, types and values without a comment.
 func undocumented(file *ast.File) []string {
 	var names []string
 	for _, d := range file.Decls {

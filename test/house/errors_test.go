@@ -13,17 +13,18 @@ import (
 	"testing"
 )
 
-// speaking are the packages whose errors reach a line of the log: planners, stores, readers, and what is around them.
+// speaking lists the packages whose errors appear in log lines: planners, stores, readers, and packages around them.
 var speaking = []string{"pipeline", "pipeline/decimal", "pipeline/internal/ddbjson", "pipeline/item", "pipeline/record", "pipeline/unmarshal", "pipeline/rules", "pipeline/mask", "pipeline/expr", "pipeline/template", "sinks", "sinks/view", "sinks/search", "sinks/archive", "sinks/notify", "sinks/deadletter", "sinks/state", "sinks/redrive", "sinks/internal", "handlers", "shardreader"}
 
-// silent are packages below those whose errors are of tests, of the start, or of commands.
+// silent matches packages below them whose errors come from tests, the start, or commands.
 var silent = regexp.MustCompile(`test$|/testdata|^sinks/archive/athena|^sinks/internal/(awstest|linefile|fingerprint|queue|awserr)`)
 
-// setup are functions that check options and open stores: what they refuse ends the start with its whole text.
+// setup matches functions that check options and open stores. Their errors end the start and are printed with the
+// whole text.
 var setup = regexp.MustCompile(`^(New.*|new[A-Z].*|Open|check|checkTags|checkColumns|checkName|CheckIndex|validate|withDefaults|compileFields|serverURL|rename|connection|setGoSink|noGoSink|detectors|DecodeInto|NewMask|Unescape|Parse[A-Z].*)$`)
 
-// An error that is made by errors.New or fmt.Errorf, and wraps none, is *errors.errorString in a log. Errors of
-// planners, stores and readers have a class: redact.Class makes them, or a type that is a redact.Described.
+// An error from errors.New or fmt.Errorf that wraps no other error appears as *errors.errorString in a log. Errors of
+// planners, stores and readers must have a class: they come from redact.Class, or their type is a redact.Described.
 func TestErrors_HaveAClass(t *testing.T) {
 	root := filepath.Join("..", "..")
 	for _, dir := range speaking {
@@ -50,7 +51,7 @@ func TestErrors_HaveAClass(t *testing.T) {
 	}
 }
 
-// An error type of the readers has its own text for logs, or wraps an error that does.
+// An error type of the readers must have its own text for logs, or wrap an error that has one.
 func TestErrors_TypesOfReaders(t *testing.T) {
 	types, methods := map[string]string{}, map[string]bool{}
 	each(t, filepath.Join("..", ".."), "shardreader", func(path string, fset *token.FileSet, f *ast.File) {
@@ -73,7 +74,7 @@ func TestErrors_TypesOfReaders(t *testing.T) {
 	}
 }
 
-// anonymous reports whether a call makes an error that says nothing of itself, and wraps none that does.
+// anonymous reports whether a call of errors.New or fmt.Errorf makes an error that wraps no other error.
 func anonymous(c *ast.CallExpr) bool {
 	s, ok := c.Fun.(*ast.SelectorExpr)
 	if !ok || len(c.Args) == 0 {
@@ -92,7 +93,7 @@ func anonymous(c *ast.CallExpr) bool {
 	return false
 }
 
-// Each type that has a text for logs has a class for it too, and one function makes the text of a line.
+// Each type with a text for logs must also have a class, and one function must make the text of a log line.
 func TestErrors_OneFunctionMakesTheTextOfALine(t *testing.T) {
 	root := filepath.Join("..", "..")
 	redacted, described := map[string]string{}, map[string]bool{}
@@ -127,7 +128,7 @@ func TestErrors_OneFunctionMakesTheTextOfALine(t *testing.T) {
 	}
 }
 
-// receiver is the name of a method's type.
+// receiver returns the name of a method's type.
 func receiver(d *ast.FuncDecl) string {
 	for typ := d.Recv.List[0].Type; ; {
 		switch t := typ.(type) {
@@ -145,7 +146,7 @@ func receiver(d *ast.FuncDecl) string {
 	}
 }
 
-// each gives the files below a folder, without tests and what is silent. path is from the root.
+// each calls see for the Go files below a folder, except tests and silent packages. path is relative to the root.
 func each(t *testing.T, root, dir string, see func(path string, fset *token.FileSet, f *ast.File)) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(root, dir), func(file string, e fs.DirEntry, err error) error {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// topLevel is everything that may be beside dot files at the top.
+// topLevel lists everything that may be at the top level, except dot files.
 var topLevel = []string{"handlers", "pipeline", "sinks", "shardreader", "deploy", "cmd", "test",
 	"go.mod", "go.sum", "template.yaml", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "DESIGN.md", "SECURITY.md"}
 
@@ -29,7 +29,7 @@ func TestNoDrawers(t *testing.T) {
 	}
 }
 
-// tracked are the files that git knows or would add.
+// tracked returns the files that git knows or would add.
 func tracked(t *testing.T) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "git", "ls-files", "--cached", "--others", "--exclude-standard")

@@ -9,19 +9,20 @@ import (
 	"testing"
 )
 
-// makesFiles finds what makes a file or folder with a mode of its own.
+// makesFiles matches code that makes a file or folder with its own mode.
 var makesFiles = regexp.MustCompile(`\bos\.(Mkdir|MkdirAll|OpenFile|WriteFile|Create)\(|\.Chmod\(`)
 
-// ownModes are the files that make some all the same.
+// ownModes lists the files that may do so.
 var ownModes = []string{
-	"pipeline/private/private.go",       // for all others
-	"sinks/archive/spill.go",            // in a folder of os.MkdirTemp, which is the owner's alone
-	"cmd/internal/configtest/file.go",   // a test file of the user's, with its mode
-	"cmd/internal/generate/generate.go", // source code, which holds no item
-	"cmd/internal/initconfig/init.go",   // a configuration and source code, which hold no item
+	"pipeline/private/private.go",       // makes files for all other packages
+	"sinks/archive/spill.go",            // in a folder of os.MkdirTemp, which only the owner can read
+	"cmd/internal/configtest/file.go",   // a test file of the user, with its own mode
+	"cmd/internal/generate/generate.go", // source code without items
+	"cmd/internal/initconfig/init.go",   // a configuration and source code without items
 }
 
-// Files of the program hold items, keys and events: pipeline/private creates them, for their owner alone.
+// Files of the program hold items, keys and events. pipeline/private creates them, so that only their owner can read
+// them.
 func TestFilesArePrivate(t *testing.T) {
 	for _, f := range tracked(t) {
 		top, _, _ := strings.Cut(f, "/")

@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// Each module that go.mod requires directly is imported by the product, or for a test in one of its packages, which no module
-// of its own can hold. CONTRIBUTING.md gives its reason, in the table of the product or in that of tests.
+// Every module that go.mod requires directly is imported by the product, or by a test in one of the product's
+// packages, because such a test cannot be in a module of its own. CONTRIBUTING.md gives the reason for the module in
+// the table of the product or in that of the tests.
 func TestModules_EachIsTheProducts(t *testing.T) {
 	direct := requirements(t)
 	product, tests := importedModules(t, direct)
@@ -39,7 +40,7 @@ func TestModules_EachIsTheProducts(t *testing.T) {
 	}
 }
 
-// covered reports whether one of the reasons is that of a module: of its path, or of a path/... above it.
+// covered reports whether the reasons include a module, by its path or by a path/... above it.
 func covered(reasons []string, module string) bool {
 	return slices.ContainsFunc(reasons, func(r string) bool {
 		tree, all := strings.CutSuffix(r, "/...")
@@ -47,7 +48,7 @@ func covered(reasons []string, module string) bool {
 	})
 }
 
-// requirements are the modules that go.mod requires directly. Tools are required by test/tools.
+// requirements returns the modules that go.mod requires directly. The modules of tools are required by test/tools.
 func requirements(t *testing.T) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json")
@@ -78,8 +79,8 @@ func requirements(t *testing.T) []string {
 	return direct
 }
 
-// importedModules are the modules that packages outside test import: the packages themselves, and their tests with
-// their imports below test.
+// importedModules returns the modules that packages outside test import. product has those of the packages
+// themselves. tests has those of their tests, including imports of packages below test.
 func importedModules(t *testing.T, direct []string) (product, tests map[string]bool) {
 	t.Helper()
 	product, tests = map[string]bool{}, map[string]bool{}
@@ -96,7 +97,7 @@ func importedModules(t *testing.T, direct []string) (product, tests map[string]b
 		}
 		into := product
 		if strings.Contains(p.ImportPath, "/internal/") && strings.HasSuffix(p.ImportPath, "test") {
-			into = tests // a kit that no other code can import
+			into = tests // a test kit that no other code can import
 		}
 		for _, imp := range p.Imports {
 			into[moduleOf(direct, imp)] = true
@@ -110,7 +111,7 @@ func importedModules(t *testing.T, direct []string) (product, tests map[string]b
 	return product, tests
 }
 
-// moduleOf is the module that has a package: the longest path that its own begins with.
+// moduleOf returns the module of a package: the longest module path that is a prefix of the package's path.
 func moduleOf(direct []string, imp string) string {
 	var of string
 	for _, m := range direct {
@@ -126,7 +127,7 @@ var (
 	quoted   = regexp.MustCompile("`([^`]+)`")
 )
 
-// reasons are the modules in the two tables of CONTRIBUTING.md.
+// reasons returns the modules in the two tables of CONTRIBUTING.md.
 func reasons(t *testing.T) (product, tests []string) {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join(root(t), "CONTRIBUTING.md"))

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// Nothing is skipped: a test that misses something fails. A draw of rapid that fits nothing is not a test: its *rapid.T
-// may skip it.
+// No test may be skipped. A test that lacks something must fail. The exception is a draw of rapid that does not fit:
+// it is not a test, so it may skip its *rapid.T.
 func TestNothingIsSkipped(t *testing.T) {
 	for _, f := range tracked(t) {
 		if !strings.HasSuffix(f, ".go") || strings.Contains(f, "/testdata/") {
@@ -34,9 +34,9 @@ func TestNothingIsSkipped(t *testing.T) {
 	}
 }
 
-// skips are the calls of Skip, Skipf and SkipNow, but those of a *rapid.T.
+// skips returns the calls of Skip, Skipf and SkipNow, except those of a *rapid.T.
 func skips(file *ast.File) (found []token.Pos) {
-	var of []*ast.FuncType // the functions that enclose a node, the innermost last
+	var of []*ast.FuncType // the functions that enclose a node, the innermost one last
 	var inspect func(n ast.Node) bool
 	inspect = func(n ast.Node) bool {
 		var typ *ast.FuncType
