@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 )
 
-// axeVersion is that of a package of the Python index that has axe-core 4.12.1, and little else where what it depends on is
-// left out.
+// axeVersion is the version of a Python package that contains axe-core 4.12.1. Without its dependencies it contains
+// little else.
 const axeVersion = "0.1.8"
 
-// Axe is the path of axe-core's script, which finds what keeps people from using a page. The first call on a machine installs
-// it, as [PyTool] does.
+// Axe returns the path of the script of axe-core, which finds accessibility problems in a page. The first call on a
+// machine installs it, as [PyTool] does.
 func Axe(ctx context.Context) (script string, err error) {
 	check := func() error {
 		if lacks := lacking([]tool{python()}); lacks != "" {

@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// Collector is an OpenTelemetry collector v0.162.0, built of test/collector. Its endpoint takes OTLP by HTTP. It takes
-// two settings, both required: "grpc=PORT", where it receives OTLP by gRPC, and "file=PATH", a file to which it appends
-// each request as a line of OTLP's JSON.
-//
-// It is none of [Kinds]: a test that wants one starts its own.
+// Collector returns the kind of OpenTelemetry collector v0.162.0, built from test/collector. Its endpoint takes OTLP
+// by HTTP. Two settings are required: "grpc=PORT", where it receives OTLP by gRPC, and "file=PATH", a file to which
+// it appends each request as a line of OTLP's JSON. It is not in [Kinds]: a test that needs a collector starts its
+// own.
 func Collector() *Kind {
 	return &Kind{
 		Name:   "collector",
-		folder: "collector-v0.162.0-1", // the number: another one where test/collector changes
+		folder: "collector-v0.162.0-1", // increase the last number when test/collector changes
 		tools:  []tool{golang()},
 		install: func(ctx context.Context, dir string) error {
 			root, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/tablewake/tablewake").Output()
@@ -42,6 +41,6 @@ exporters: {file: {path: %q}}
 service: {pipelines: {traces: {receivers: [otlp], exporters: [file]}, metrics: {receivers: [otlp], exporters: [file]}}}
 `, port, grpc, file))
 		},
-		ready: answers, // 405: it takes POST
+		ready: answers, // 405: it accepts only POST
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Crash ends the bootstrap as a lack of memory does, in the middle of its work; the invocation fails with
-// Runtime.ExitError. Where none runs it does nothing.
+// Crash kills the bootstrap during its work, as a lack of memory does. The invocation fails with Runtime.ExitError.
+// If no bootstrap runs, Crash does nothing.
 func (f *Function) Crash() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -25,7 +25,7 @@ func (f *Function) signal(sig syscall.Signal) error {
 	}
 	out, err := exec.Command("pgrep", "-P", strconv.Itoa(f.p.cmd.Process.Pid)).Output()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.ExitCode() == 1 {
-		return nil // there is none
+		return nil // no bootstrap runs
 	}
 	if err != nil {
 		return fmt.Errorf("looking for the bootstrap: %w", err)
@@ -49,14 +49,14 @@ func (f *Function) stop() {
 	if f.p == nil {
 		return
 	}
-	_ = f.signal(syscall.SIGKILL) // whose end the emulator may not wait for
+	_ = f.signal(syscall.SIGKILL) // the emulator may not wait for its end
 	f.p.end(syscall.SIGTERM, 5*time.Second)
 	f.p = nil
 	f.http.CloseIdleConnections()
 }
 
-// stacks ends both so that they write what each goroutine does, and answers the end of the log
-// from before, and what they wrote.
+// stacks ends both so that they write the stacks of their goroutines. It returns the end of the earlier log, and the
+// stacks.
 func (f *Function) stacks() string {
 	const grace = 2 * time.Second
 	before := f.Log()

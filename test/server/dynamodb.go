@@ -10,9 +10,9 @@ import (
 //go:embed dynamodb/pom.xml
 var dynamoDBPOM []byte
 
-// DynamoDB is Amazon's DynamoDB Local, with streams and in memory: a restart forgets.
-// Each access key is a world of its own, and costs it some 30 threads to its end: a test
-// process takes one, and tells its tests apart by the names of their tables.
+// DynamoDB returns the kind of Amazon's DynamoDB Local with streams, in memory: a restart deletes all data. Each
+// access key has separate data and keeps about 30 threads until the end. So a test process uses one key, and its
+// tests use different table names.
 func DynamoDB() *Kind {
 	return &Kind{
 		Name:   "dynamodb",
@@ -28,6 +28,6 @@ func DynamoDB() *Kind {
 				"software.amazon.dynamodb.services.local.main.ServerRunner",
 				"-inMemory", "-disableTelemetry", "-port", port}, settings...)...)
 		},
-		ready: answers, // without a signature it is a 400
+		ready: answers, // 400 without a signature
 	}
 }

@@ -10,7 +10,7 @@ import (
 //go:embed elasticmq/pom.xml
 var elasticMQPOM []byte
 
-// SQS is ElasticMQ: standard and FIFO queues, in memory.
+// SQS returns the kind of ElasticMQ: standard and FIFO queues, in memory.
 func SQS() *Kind {
 	return &Kind{
 		Name:   "sqs",

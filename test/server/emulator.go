@@ -8,11 +8,12 @@ import (
 	"runtime"
 )
 
-// samVersion is that of the package the emulator ships in.
+// samVersion is the version of the package that contains the emulator.
 const samVersion = "1.170.0"
 
-// emulator is Amazon's Runtime Interface Emulator: the program that stands between a function's bootstrap and who
-// invokes it, as in the service. It is one file of AWS SAM's wheel; nothing else of the wheel is installed.
+// emulator returns the path of Amazon's Runtime Interface Emulator. It stands between the bootstrap of a function and
+// its callers, as the service does. It is one file in the wheel of AWS SAM, and nothing else of the wheel is
+// installed.
 func emulator(ctx context.Context) (program string, err error) {
 	arch, ok := map[string]string{"amd64": "x86_64", "arm64": "arm64"}[runtime.GOARCH]
 	if !ok {
@@ -29,7 +30,7 @@ func emulator(ctx context.Context) (program string, err error) {
 		work := filepath.Join(dir, "work")
 		defer os.RemoveAll(work)
 		venv, wheels, files := filepath.Join(work, "venv"), filepath.Join(work, "wheels"), filepath.Join(work, "files")
-		if err := runTool(ctx, dir, "python3", "-m", "venv", venv); err != nil { // for its pip
+		if err := runTool(ctx, dir, "python3", "-m", "venv", venv); err != nil { // provides pip
 			return err
 		}
 		if err := runTool(ctx, dir, filepath.Join(venv, "bin", "pip"), "download", "-q", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "-d", wheels, "aws-sam-cli=="+samVersion); err != nil {

@@ -19,23 +19,23 @@ import (
 
 // FunctionOptions describe a Lambda function.
 type FunctionOptions struct {
-	Bootstrap string        // required: the program, by its path
-	Root      string        // the package's folder, LAMBDA_TASK_ROOT. Default: the program's
+	Bootstrap string        // required: the path of the program
+	Root      string        // the folder of the package, LAMBDA_TASK_ROOT. Default: that of the program
 	Env       []string      // NAME=VALUE, in addition to [Region], keys, HOME, and the PATH and TMPDIR of this process
 	Timeout   time.Duration // of an invocation, in whole seconds. Default: 30s
 	MemoryMB  int           // as reported to the function; nothing enforces it. Default: 512
 }
 
-// slack is how much longer than its timeout an invocation may take: the emulator starts
-// the bootstrap and ends it again, on a machine that may be busy.
+// slack is the additional time that an invocation may take after its timeout. The emulator starts and ends the
+// bootstrap in this time, on a machine that may be busy.
 const slack = time.Minute
 
-// errUnanswered is the reason why an invocation was cancelled.
+// errUnanswered is the cause when an invocation is cancelled because the emulator does not answer.
 var errUnanswered = errors.New("the emulator does not answer")
 
-// Function is one environment of a function in Amazon's Runtime Interface Emulator: the first invocation starts the
-// bootstrap, and so does the one after a crash or a timeout. Like one of the service it takes one invocation at a time;
-// those that are made at once wait for each other.
+// Function is one environment of a function in Amazon's Runtime Interface Emulator. The first invocation starts the
+// bootstrap, and so does the first one after a crash or a timeout. It takes one invocation at a time, as an
+// environment of the service does. Concurrent invocations wait for each other.
 type Function struct {
 	o       FunctionOptions // with its defaults
 	program string          // the emulator
@@ -45,13 +45,12 @@ type Function struct {
 
 	invoking sync.Mutex
 
-	mu  sync.Mutex // guards what follows
+	mu  sync.Mutex // guards the fields below
 	url string
 	p   *process // the emulator, nil when it does not run
 }
 
-// StartFunction starts the emulator; it installs it at the first call on a machine. The
-// caller closes the function.
+// StartFunction starts the emulator. The first call on a machine also installs it. The caller closes the function.
 func StartFunction(ctx context.Context, o FunctionOptions) (*Function, error) {
 	program, err := emulator(ctx)
 	if err != nil {
@@ -74,7 +73,7 @@ func StartFunction(ctx context.Context, o FunctionOptions) (*Function, error) {
 	return f, nil
 }
 
-// start starts the emulator, unless it runs.
+// start starts the emulator if it does not run.
 func (f *Function) start(ctx context.Context) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -88,7 +87,7 @@ func (f *Function) start(ctx context.Context) error {
 			return err
 		}
 	}
-	// With a terminal or a pipe as its standard input it waits for an event there.
+	// If the standard input is a terminal or a pipe, the emulator waits for an event there.
 	cmd := exec.Command(f.program, "--runtime-interface-emulator-address", "127.0.0.1:"+ports[0], "--runtime-api-address", "127.0.0.1:"+ports[1], f.o.Bootstrap)
 	cmd.Dir = f.home
 	cmd.Env = append([]string{
@@ -109,8 +108,8 @@ func (f *Function) start(ctx context.Context) error {
 	return nil
 }
 
-// StartFunctionFor is StartFunction for a test: it fails the test, and closes the
-// function at its end.
+// StartFunctionFor calls StartFunction for a test. It fails the test on an error, and closes the function at the end
+// of the test.
 func StartFunctionFor(t TB, o FunctionOptions) *Function {
 	t.Helper()
 	f, err := StartFunction(t.Context(), o)
@@ -121,14 +120,14 @@ func StartFunctionFor(t TB, o FunctionOptions) *Function {
 	return f
 }
 
-// Invoke sends an event, and answers what the function replied. A function that fails
-// or runs out of time replies, too: see [FunctionError]. The emulator cuts an event behind
-// 6 MiB and 100 bytes, where the service would refuse it. An emulator that does not answer
-// a minute after the function's timeout is ended, and the error shows its log and what it did.
+// Invoke sends an event and returns the reply of the function. It returns a [FunctionError] if the function fails or
+// times out. The emulator cuts an event after 6 MiB and 100 bytes, although the service would refuse it. If the
+// emulator does not answer within a minute after the timeout of the function, Invoke ends it and returns an error
+// with its log and its stacks.
 //
-// Invoke restarts the emulator after a timeout, because its own restart has a race: it may learn late
-// that the bootstrap it killed has ended. Then the next invocation fails with Sandbox.Failure, or an
-// invocation that fails or runs out of time is never answered.
+// Invoke restarts the emulator after a timeout, because the emulator's own restart has a race: it may learn late that
+// the bootstrap it killed has ended. Then the next invocation fails with Sandbox.Failure, or an invocation that fails
+// or times out is never answered.
 func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	f.invoking.Lock()
 	defer f.invoking.Unlock()
@@ -147,7 +146,7 @@ func (f *Function) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 		return body, err
 	case errors.Is(context.Cause(limited), errUnanswered):
 		return nil, fmt.Errorf("invoking the function: %w within %v, and the function has %v; the log, and the stacks of both:\n%s", errUnanswered, f.limit, f.o.Timeout, f.stacks())
-	default: // the emulator may still be at it, and takes no other meanwhile
+	default: // the emulator may still work on it, and takes no other event meanwhile
 		text := f.Log()
 		err = fmt.Errorf("invoking the function: %w; its log:\n%s", err, text[max(0, len(text)-tailBytes):])
 		f.stop()
@@ -173,7 +172,7 @@ func (f *Function) post(ctx context.Context, event []byte) (status int, body []b
 	return resp.StatusCode, body, err
 }
 
-// Log is what the function and the emulator have written.
+// Log returns the output of the function and the emulator.
 func (f *Function) Log() string {
 	b, _ := os.ReadFile(filepath.Join(f.home, "log"))
 	return string(b)

@@ -15,7 +15,7 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 )
 
-// obedient is a function that does what its event says. The test's own program is its bootstrap.
+// obedient is a function that does what its event says. The test program itself is the bootstrap.
 type obedient struct{ calls int }
 
 func (o *obedient) Invoke(ctx context.Context, event []byte) ([]byte, error) {
@@ -27,7 +27,7 @@ func (o *obedient) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 		panic("as asked")
 	case `"exit"`:
 		os.Exit(3)
-	case `"stop the emulator"`: // it answers nothing more
+	case `"stop the emulator"`: // it answers no more requests
 		fmt.Fprintln(os.Stderr, "asked to stop the emulator")
 		_ = syscall.Kill(os.Getppid(), syscall.SIGSTOP)
 		<-context.WithoutCancel(ctx).Done()
@@ -63,7 +63,7 @@ func TestAFunctionFailsInEachWayAndGoesOn(t *testing.T) {
 		{`"fail"`, "", "errorString"},
 		{`"on"`, "4 bytes, call 4, root /package", ""}, // the same process
 		{`"panic"`, "", "string"},
-		{`"on"`, "4 bytes, call 1, root /package", ""}, // another one
+		{`"on"`, "4 bytes, call 1, root /package", ""}, // a new process
 		{`"exit"`, "", "Runtime.ExitError"},
 		{`"on"`, "4 bytes, call 1, root /package", ""},
 		{`"hang"`, "", TimedOut},
@@ -85,7 +85,7 @@ func TestAFunctionFailsInEachWayAndGoesOn(t *testing.T) {
 
 func TestAnInvocationThatIsNeverAnsweredIsGivenUp(t *testing.T) {
 	f := function(t)
-	f.o.Timeout = 30 * time.Second // from here on, of an emulator that is started again
+	f.o.Timeout = 30 * time.Second // applies when the emulator starts again
 	f.stop()
 	if _, err := f.Invoke(t.Context(), []byte("{}")); err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func TestABootstrapThatEndsAtOnceSaysWhyInTheLog(t *testing.T) {
 
 func TestACrashFailsTheInvocationAlone(t *testing.T) {
 	f := function(t)
-	if err := f.Crash(); err != nil { // nothing runs yet
+	if err := f.Crash(); err != nil { // no process runs yet
 		t.Fatal(err)
 	}
 	if _, err := f.Invoke(t.Context(), []byte("{}")); err != nil {

@@ -9,8 +9,9 @@ import (
 	"path/filepath"
 )
 
-// InstallJava puts the dependencies of the pom, and the compiled source, into a folder of the cache with that name, at
-// the first call on a machine, and returns the class path. Another pom or source is another install.
+// InstallJava installs the dependencies of the pom and the compiled source into a folder of the cache, and returns
+// the class path. Only the first call on a machine installs them. name is the first part of the folder's name, so a
+// different pom or source is a separate install.
 func InstallJava(ctx context.Context, name string, pom []byte, file string, source []byte) (string, error) {
 	jdk := jdk{least: 17}
 	check := func() error {
@@ -28,12 +29,12 @@ func InstallJava(ctx context.Context, name string, pom []byte, file string, sour
 	return classpath(dir), err
 }
 
-// recipe tells one pom and source from others.
+// recipe returns a number that identifies a pom and a source.
 func recipe(pom, source []byte) uint32 {
 	return crc32.Update(crc32.ChecksumIEEE(pom), crc32.IEEETable, source)
 }
 
-// compile puts the classes of a source file, which may use dir/lib, into dir/classes.
+// compile compiles a source file, which may use dir/lib, into dir/classes.
 func compile(ctx context.Context, dir, javac, file string, source []byte) error {
 	path := filepath.Join(dir, file)
 	if err := os.WriteFile(path, source, 0o644); err != nil {

@@ -1,9 +1,9 @@
-// Package server starts the real servers that the tests talk to: on a free port of
-// 127.0.0.1, from programs installed once into a cache folder outside the tree.
+// Package server starts the real servers that the tests use. Each listens on a free port of 127.0.0.1, and its
+// program is installed once into a cache folder outside the tree.
 //
-// Most tests use the servers that `go run ./test/servers` has started and named in the
-// environment ([Kind.Endpoint]). A test that must stop a server, restart it on its data,
-// or give it settings of its own starts its own node ([Kind.Start]).
+// Most tests use the servers that `go run ./test/servers` has started. Environment variables hold their endpoints
+// ([Kind.Endpoint]). A test that must stop a server, restart it on its data, or change its settings starts its own
+// node ([Kind.Start]).
 package server
 
 import (
@@ -23,28 +23,28 @@ const (
 	Region    = "us-east-1"
 )
 
-// Kind is one kind of server: what it needs, how it is installed once, how a node of it
-// starts. Two kinds may share a program and differ in settings.
+// Kind is one kind of server: its requirements, its installation and the start of a node. Two kinds may share a
+// program and differ in settings.
 type Kind struct {
-	Name string // as `-only` takes it
-	Env  string // the variable that tells tests its endpoint
+	Name string // the name in `-only`
+	Env  string // the variable with the endpoint for tests
 
-	folder   string // in the cache; bears the version: another one, or another recipe, is another install
-	tools    []tool // what the machine must have
+	folder   string // in the cache; includes the version, so another version or recipe is a separate install
+	tools    []tool // programs that the machine must have
 	settings []string
 	install  func(ctx context.Context, dir string) error
-	// command is not started yet; dir is where it is installed, home a folder of the
-	// node's own, which lasts over restarts.
+	// command returns the command that starts a node. dir is the folder of the installation. home is the folder of
+	// the node, which is kept over restarts.
 	command func(dir, home, port string, settings []string) *exec.Cmd
 	ready   func(ctx context.Context, endpoint string) error
 }
 
-// Kinds are all servers that the tests need.
+// Kinds returns all servers that the tests need.
 func Kinds() []*Kind {
 	return []*Kind{DynamoDB(), OpenSearch(), TightOpenSearch(), S3(), Moto(), SQS()}
 }
 
-// TB is what is used of a test.
+// TB is the part of testing.TB that the package uses.
 type TB interface {
 	Helper()
 	Fatal(args ...any)
@@ -52,8 +52,8 @@ type TB interface {
 	Context() context.Context
 }
 
-// Endpoint is the URL of the server that the environment names. Without one the test
-// fails: nothing is skipped.
+// Endpoint returns the URL of the server from its environment variable. If the variable is not set, the test fails,
+// because no test may be skipped.
 func (k *Kind) Endpoint(t TB) string {
 	t.Helper()
 	url := os.Getenv(k.Env)
@@ -63,16 +63,16 @@ func (k *Kind) Endpoint(t TB) string {
 	return url
 }
 
-// Folder is the name of the kind's folder in the cache, which bears its version.
+// Folder returns the name of the kind's folder in the cache, which includes the version.
 func (k *Kind) Folder() string { return k.folder }
 
-// Install fills the kind's folder in the cache, at the first call on a machine, and
-// returns it. Processes that install at once wait for each other.
+// Install installs the kind into its folder in the cache on the first call on a machine, and returns the folder.
+// Concurrent processes wait for each other.
 func (k *Kind) Install(ctx context.Context) (string, error) {
 	return installOnce(k.folder, func() error { return CheckMachine(k) }, func(dir string) error { return k.install(ctx, dir) })
 }
 
-// installOnce fills a folder of the cache, unless it is filled.
+// installOnce installs into a folder of the cache, unless that was done before.
 func installOnce(folder string, check func() error, install func(dir string) error) (string, error) {
 	cache, err := cacheFolder()
 	if err != nil {
@@ -104,7 +104,7 @@ func installOnce(folder string, check func() error, install func(dir string) err
 	return dir, os.WriteFile(done, nil, 0o644)
 }
 
-// cacheFolder is where servers are installed; TABLEWAKE_TEST_CACHE moves it.
+// cacheFolder returns the folder in which servers are installed. TABLEWAKE_TEST_CACHE changes it.
 func cacheFolder() (string, error) {
 	cache := os.Getenv("TABLEWAKE_TEST_CACHE")
 	if cache == "" {
@@ -121,8 +121,8 @@ func cacheFolder() (string, error) {
 	return cache, os.MkdirAll(cache, 0o755)
 }
 
-// copyDependencies lets Maven put the dependencies of the pom into dir/lib. Maven's own repository knows no locks, so
-// one runs at a time.
+// copyDependencies runs Maven to copy the dependencies of the pom into dir/lib. Only one Maven runs at a time,
+// because its repository has no locks.
 func copyDependencies(ctx context.Context, dir string, pom []byte, property ...string) error {
 	unlock, err := lockFile(filepath.Join(filepath.Dir(dir), "maven.lock"))
 	if err != nil {
@@ -138,7 +138,7 @@ func copyDependencies(ctx context.Context, dir string, pom []byte, property ...s
 		"-DoutputDirectory=" + filepath.Join(dir, "lib"), "-DincludeScope=runtime"}, property...)...)
 }
 
-// runTool runs a step of an install in dir; its output is in the error.
+// runTool runs a step of an installation in dir. Its error includes the output.
 func runTool(ctx context.Context, dir, name string, arg ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
 	defer cancel()

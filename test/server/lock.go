@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// lockFile waits for the lock that path stands for; the lock goes with the process.
+// lockFile waits for the lock of a path. The lock ends with the process.
 func lockFile(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

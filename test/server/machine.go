@@ -13,7 +13,7 @@ import (
 
 // tool is a program that a server needs on the machine.
 type tool struct {
-	want    string   // as a message says it
+	want    string   // the description in a message
 	command []string // prints the version
 	version *regexp.Regexp
 	least   int
@@ -36,8 +36,7 @@ func golang() tool {
 	return tool{"Go 1.26 or later", []string{"go", "version"}, regexp.MustCompile(`go1\.(\d+)`), 26}
 }
 
-// CheckMachine names, in one line, every tool that the kinds need and that is missing or
-// too old.
+// CheckMachine returns an error of one line that names every tool that the kinds need and that is missing or too old.
 func CheckMachine(kinds ...*Kind) error {
 	var tools []tool
 	var env []string
@@ -52,7 +51,7 @@ func CheckMachine(kinds ...*Kind) error {
 		lacks, strings.Join(env, ", "))
 }
 
-// lacking names each tool once that is missing or too old; "" when there is none.
+// lacking names each tool once that is missing or too old. It returns "" if there is none.
 func lacking(tools []tool) string {
 	var lacks []string
 	seen := map[string]bool{}
@@ -63,14 +62,14 @@ func lacking(tools []tool) string {
 		}
 		seen[program+t.want] = true
 		if why := t.lacks(); why != "" {
-			seen[t.want] = true // once is enough
+			seen[t.want] = true // one mention is enough
 			lacks = append(lacks, why)
 		}
 	}
 	return strings.Join(lacks, " and ")
 }
 
-// lacks is "" when the tool is there and new enough.
+// lacks returns "" if the tool is present and recent enough.
 func (t tool) lacks() string {
 	out, err := exec.Command(t.command[0], t.command[1:]...).CombinedOutput()
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// fake puts a program into the folder that prints that text.
+// fake writes a program that prints a text into the folder.
 func fake(t *testing.T, dir, name, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\necho '"+text+"'\n"), 0o755); err != nil {

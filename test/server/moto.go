@@ -8,8 +8,8 @@ import (
 
 const motoVersion = "5.2.5"
 
-// Moto is moto's server: S3 with storage classes, tags and lifecycles, but without
-// checks of checksums and signatures; SNS and EventBridge. It keeps all in memory.
+// Moto returns the kind of moto's server: S3 with storage classes, tags and lifecycles, but without checks of
+// checksums and signatures; SNS; and EventBridge. It keeps everything in memory.
 func Moto() *Kind {
 	return &Kind{
 		Name:   "moto",

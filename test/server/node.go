@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Node is one running server. Its methods are for one caller at a time.
+// Node is one running server. Only one caller may use its methods at a time.
 type Node struct {
 	kind     *Kind
 	dir      string // where the program is installed
@@ -22,13 +22,13 @@ type Node struct {
 }
 
 const (
-	startLimit = 5 * time.Minute // on a machine that is busy with tests; seconds otherwise
+	startLimit = 5 * time.Minute // on a machine that is busy with tests; otherwise it takes seconds
 	stopGrace  = 20 * time.Second
 )
 
-// Start installs the kind when it must and starts a node with data of its own; it
-// returns when the node answers. A setting is NAME=VALUE for OpenSearch, and a further
-// argument of the program for the others. The caller closes the node.
+// Start installs the kind if necessary, starts a node with its own data, and returns when the node answers. A setting
+// is NAME=VALUE for OpenSearch, and an additional argument of the program for the other kinds. The caller closes the
+// node.
 func (k *Kind) Start(ctx context.Context, settings ...string) (*Node, error) {
 	dir, err := k.Install(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func (k *Kind) Start(ctx context.Context, settings ...string) (*Node, error) {
 	return n, nil
 }
 
-// StartFor is Start for a test: it fails the test, and closes the node at its end.
+// StartFor calls Start for a test. It fails the test on an error, and closes the node at the end of the test.
 func (k *Kind) StartFor(t TB, settings ...string) *Node {
 	t.Helper()
 	n, err := k.Start(t.Context(), settings...)
@@ -60,17 +60,17 @@ func (k *Kind) StartFor(t TB, settings ...string) *Node {
 	return n
 }
 
-// Endpoint is the node's URL; it stays the same over restarts.
+// Endpoint returns the URL of the node. It stays the same over restarts.
 func (n *Node) Endpoint() string { return "http://127.0.0.1:" + n.port }
 
-// Stop ends the node in order (SIGTERM; hard after 20 s) and keeps its data.
+// Stop ends the node with SIGTERM, and kills it after 20 s. The data are kept.
 func (n *Node) Stop() { n.end(syscall.SIGTERM) }
 
-// Kill ends the node as a crash does and keeps what was written.
+// Kill ends the node as a crash does. Written data are kept.
 func (n *Node) Kill() { n.end(syscall.SIGKILL) }
 
-// Restart stops the node, when it runs, and starts it on the same data and port. The
-// settings are added to those that it had; the last of a name counts.
+// Restart stops the node if it runs, and starts it on the same data and port. The settings are added to its earlier
+// ones. The last setting of a name is used.
 func (n *Node) Restart(ctx context.Context, settings ...string) error {
 	n.Stop()
 	n.settings = append(n.settings, settings...)

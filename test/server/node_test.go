@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 	testmain.Run(m, testmain.Child("AWS_LAMBDA_RUNTIME_API", runFunction)) // the process is the bootstrap of a test's function
 }
 
-// clock is a server of a few lines: it says how often it was started on its data.
+// clock returns the kind of a small server that reports how often it was started on its data.
 func clock() *Kind {
 	return &Kind{
 		Name:     "clock",
@@ -74,7 +74,7 @@ func TestANodeRestartsOnItsDataAndPort(t *testing.T) {
 		t.Errorf("after the restart: %q", got)
 	}
 	n.Kill()
-	n.Stop() // nothing runs: no error, no wait
+	n.Stop() // the node does not run, so there is no error and no wait
 	if err := healthy(t.Context(), url); err == nil {
 		t.Error("it answers after Kill")
 	}

