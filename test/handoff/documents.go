@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// documents is a search sink.
+// documents returns a search sink.
 func (w *World) documents(index string) (sink, error) {
 	name := w.id + "-docs"
 	if index != "" {
@@ -48,7 +48,7 @@ func (w *World) documents(index string) (sink, error) {
 	return sink{name: name, live: s, backfill: s, got: w.documentsIn(indexes...), want: want}, nil
 }
 
-// elementDocuments is a search sink with a document for each element of a list.
+// elementDocuments returns a search sink with a document for each element of a list.
 func (w *World) elementDocuments() (sink, error) {
 	name := w.id + "-lines"
 	t, err := template.Parse(name, template.Options{})
@@ -80,7 +80,7 @@ func (w *World) elementDocuments() (sink, error) {
 	return sink{name: name, live: s, backfill: s, got: w.documentsIn(name), want: want}, nil
 }
 
-// documentsIn returns what reads the documents of indexes.
+// documentsIn returns a function that reads the documents of indexes.
 func (w *World) documentsIn(indexes ...string) func(ctx context.Context) (map[string]string, error) {
 	return func(ctx context.Context) (map[string]string, error) {
 		found := make(map[string]string)
@@ -101,7 +101,7 @@ func (w *World) documentsIn(indexes ...string) func(ctx context.Context) (map[st
 	}
 }
 
-// fields returns a document's fields as text, without those of tablewake.
+// fields returns the fields of a document as text, without those of tablewake.
 func fields(doc []byte) (string, error) {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()

@@ -21,8 +21,8 @@ import (
 
 var onOpenSearch = flag.Int("opensearch", 30, "how many worlds to play on OpenSearch in each mode; one takes as long as a hundred on files")
 
-// The rules hold in an index on OpenSearch as they do in the embedded index, in both modes. A protection that is left
-// out there leaves documents wrong, so that the worlds contain what it protects against.
+// The rules hold in an index on OpenSearch as they do in the embedded index, in both modes. If a protection is left
+// out there, documents end wrong. This shows that the worlds contain the events that it protects against.
 func TestRules_OnOpenSearch(t *testing.T) {
 	for _, mode := range []opensearch.Mode{opensearch.Exact, opensearch.Fast} {
 		t.Run(string(mode), func(t *testing.T) {
@@ -47,8 +47,8 @@ func TestRules_OnOpenSearch(t *testing.T) {
 	}
 }
 
-// indexes are the indexes of many worlds on OpenSearch. A server makes an index slowly: all worlds share them, and a
-// world's documents have ids of their own.
+// indexes holds the indexes of many worlds on OpenSearch. OpenSearch creates an index slowly, so all worlds share
+// them. The documents of each world have their own ids.
 type indexes struct {
 	*opensearch.Store
 	prefix string // of their names

@@ -33,12 +33,12 @@ const (
 	groupRounds = 3  // looks at a group that changes
 )
 
-// suspect is an item that is looked at in one sink.
+// suspect is an item that an audit checks in one sink.
 type suspect struct {
 	sink   int
 	key    item.Key
 	places []audit.Entry
-	seen   string // what the round before saw; "" if nothing that counts
+	seen   string // the result of the round before; "" if no difference counts
 }
 
 // audit compares all items with all sinks, as `tablewake audit` does.
@@ -61,7 +61,7 @@ func (w *RepairWorld) audit(p *process, r *report) {
 	}
 }
 
-// past reports whether all changes that were made until a time are acknowledged, and none of them comes back.
+// past reports whether all changes up to a time are acknowledged, and none of them will be delivered again.
 func (w *RepairWorld) past(at int64) bool {
 	for _, s := range w.shards {
 		if s.durable < len(s.writes) && s.writes[s.durable].at <= at {
@@ -72,7 +72,7 @@ func (w *RepairWorld) past(at int64) bool {
 		!slices.ContainsFunc(w.processes, func(p *process) bool { return len(p.batch) > 0 && p.batch[0].at <= at })
 }
 
-// snapshotOf returns an item as it is, or its removal.
+// snapshotOf returns the current state of an item, or its removal.
 func (w *RepairWorld) snapshotOf(item int) *record.Change {
 	m := w.table.now[item]
 	if m != nil {
@@ -103,7 +103,7 @@ func (w *RepairWorld) numberOf(key item.Key) (int, bool) {
 	return 0, false
 }
 
-// lookUp returns the item of a key as it is. An item that never was is removed.
+// lookUp returns the current item of a key. It returns a removal for an item that never existed.
 func (w *RepairWorld) lookUp(key item.Key) *record.Change {
 	if i, ok := w.numberOf(key); ok {
 		return w.snapshotOf(i)
@@ -112,7 +112,7 @@ func (w *RepairWorld) lookUp(key item.Key) *record.Change {
 	return nil
 }
 
-// findSuspects compares the required contents of the sinks with their contents. Groups are distinguished.
+// findSuspects compares the required contents of the sinks with their contents. It returns groups separately, by the number of the sink.
 func (w *RepairWorld) findSuspects() (suspects []*suspect, groups map[int][]string) {
 	groups = make(map[int][]string)
 	for n, s := range w.audited {
@@ -177,8 +177,8 @@ func (w *RepairWorld) findSuspects() (suspects []*suspect, groups map[int][]stri
 	return suspects, groups
 }
 
-// lookAt looks at suspects, and returns those to be looked at again: a difference counts if item and places are the same
-// in two rounds, versions included, and the item is the same after its places were read.
+// lookAt checks suspects and returns those to check again. A difference counts if item and places are the same in two
+// rounds, versions included, and the item is the same after its places were read.
 func (w *RepairWorld) lookAt(suspects []*suspect, round int, r *report) (again []*suspect) {
 	items, founds := make([]*record.Change, len(suspects)), make([][]audit.Finding, len(suspects))
 	for i, s := range suspects {
@@ -244,7 +244,7 @@ func (w *RepairWorld) lookAtGroups(sink int, places []string, r *report) {
 	}
 }
 
-// report adds a finding to a report, as it is saved and read.
+// report adds a finding to a report, after it was saved and read back.
 func (w *RepairWorld) report(r *report, sink int, f audit.Finding) {
 	if !f.Verdict.Differs() {
 		w.count("audit: " + string(f.Verdict))
@@ -267,9 +267,10 @@ func (w *RepairWorld) report(r *report, sink int, f audit.Finding) {
 	}
 }
 
-// repair repairs what a report has, as `tablewake audit --repair` does: groups first. It returns how many findings are left.
+// repair repairs the findings of a report as `tablewake audit --repair` does, groups first. It returns the number of
+// findings that are left.
 func (w *RepairWorld) repair(r *report) (left int) {
-	sinks := w.openAudit() // as another process does: repairs of one process take turns at rows
+	sinks := w.openAudit() // as another process does, because repairs of one process take turns at rows
 	groups := make(map[int][]audit.Finding)
 	var rest []finding
 	for _, f := range r.findings {
@@ -319,10 +320,10 @@ func (w *RepairWorld) repair(r *report) (left int) {
 	return left + r.unsure
 }
 
-// readAgain returns the outcome of a repair once its item is read again: the place of an item that changed is as the item
-// is, or moved.
+// readAgain reads the item of a repair again and returns the outcome. If the item changed and its place now differs,
+// the outcome is audit.Moved.
 func (w *RepairWorld) readAgain(sink audit.Sink, was *record.Change, f *finding, o audit.Outcome) audit.Outcome {
-	w.unsure++ // also of a repair that is killed here
+	w.unsure++ // includes a repair that is killed here
 	w.pause()
 	now := w.lookUp(f.Item)
 	if string(now.New.AppendDynamoDBJSON(nil)) != string(was.New.AppendDynamoDBJSON(nil)) {

@@ -11,9 +11,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// repairable has, by the name of the kind, the sinks that a repair restores, as a file has them. W is the world. A sink
-// that keeps the contributions of expired items is not among them, since it is unknown which items these were. Neither
-// is on_collision: last, because no item shows which claim is the latest.
+// repairable has the sinks that a repair restores, as YAML, by the name of the kind. W is the world. A sink that
+// keeps the contributions of expired items is missing, because nothing shows which items these were. A sink with
+// on_collision: last is also missing, because no item shows which claim is the latest.
 var repairable = map[string]string{
 	"rows apart":            `apart: {view: {when: W, table: rows, key: {PK: 'W-apart#{Status}', SK: '{@key}'}, attributes: {total: '{Total}', who: '{Status?} {PK}'}}}`,
 	"rows in place":         `place: {view: {when: W, table: rows, tombstones: in_place, key: {PK: 'W-place#{Status}', SK: '{@key}'}, attributes: {total: '{Total}', who: '{Status?} {PK}'}}}`,
@@ -81,7 +81,7 @@ func (w *RepairWorld) indexesOf(prefix string) []string {
 	return slices.DeleteFunc(all, func(name string) bool { return !strings.HasPrefix(name, prefix) })
 }
 
-// newWriter makes one more sink of a kind, as another process has it.
+// newWriter makes another sink of a kind, as another process would.
 func (w *RepairWorld) newWriter(name string) planWriter {
 	i := slices.IndexFunc(kinds, func(k kind) bool { return k.name == name })
 	underlying := w.stores

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// byHand changes the files of stores as no store does.
+// byHand changes the files of stores directly, as no store does.
 type byHand []*sql.DB
 
 func openByHand(dir string) (byHand, error) {
@@ -50,7 +50,7 @@ func (w *RepairWorld) byHand(statement string, args ...any) int {
 	return int(n)
 }
 
-// wipe deletes the rows of a world, so that the next one lists few.
+// wipe deletes the rows of a world, so that the next world has few rows to list.
 func (s *Stores) wipe(ctx context.Context) error {
 	if s.byHand == nil {
 		return nil
@@ -59,7 +59,7 @@ func (s *Stores) wipe(ctx context.Context) error {
 	return err
 }
 
-// damage changes the stream or a sink, so that the sink is not what the table makes of it.
+// damage changes the stream or a sink, so that the sink differs from what the table requires.
 func (w *RepairWorld) damage() {
 	if w.shape == healthy {
 		return
@@ -86,7 +86,7 @@ func (w *RepairWorld) damage() {
 	}
 }
 
-// settle lets everything come that is late. From then on nothing made until now comes late.
+// settle delivers all late changes. From then on, no earlier change comes late.
 func (w *RepairWorld) settle() {
 	if w.rules.Repair.Late {
 		return
@@ -107,7 +107,7 @@ func (w *RepairWorld) settle() {
 	w.damagedAt = w.now
 }
 
-// loseRecords loses records of a shard that were not acknowledged. The shard is read on behind them.
+// loseRecords loses unacknowledged records of a shard. Reading continues after them.
 func (w *RepairWorld) loseRecords() {
 	shards := slices.DeleteFunc(w.readable(), func(s *shard) bool { return w.writing[s] != nil || s.durable == len(s.writes) })
 	if len(shards) == 0 {

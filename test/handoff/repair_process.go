@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// process is a writer of the stream, an audit or a repair. It runs until it calls a store, and continues when the world
-// resumes it: other processes run in between.
+// process is a writer of the stream, an audit or a repair. It runs until it calls a store, and continues when the
+// world resumes it. Other processes run in between.
 type process struct {
 	name    string
 	repairs bool
 	audits  bool
-	batch   batch       // of the stream, that it writes
+	batch   batch       // the batch of the stream that it writes
 	ready   func() bool // nil: it can continue
 	held    bool        // it continues once the world has no more writers
 	next    func() (struct{}, bool)
 	stop    func()
 	yield   func(struct{}) bool
-	ended   func(killed bool) // nil: nothing more is to be done
+	ended   func(killed bool) // called at its end; nil: no call
 }
 
 // killed is the panic that ends a process.
@@ -38,7 +38,7 @@ func (w *RepairWorld) start(p *process, body func(p *process)) *process {
 	return p
 }
 
-// resume lets a process continue until it calls a store once more. It returns false if the process has ended.
+// resume lets a process continue until its next call of a store. It returns false if the process has ended.
 func (w *RepairWorld) resume(p *process) bool {
 	w.running = p
 	_, more := p.next()
@@ -55,7 +55,7 @@ func (w *RepairWorld) finish(p *process) {
 	}
 }
 
-// kill ends a process where it is. Its writes stay.
+// kill ends a process at its current call. Its writes are kept.
 func (w *RepairWorld) kill(p *process) {
 	w.tell("%s is killed", p.name)
 	w.count("killed: a process")

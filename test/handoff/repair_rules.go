@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// lost reports whether the only result of a write is that it lost.
+// lost reports whether the write returned one result and this result is a loss.
 func lost(rs []view.Result, err error) bool { return err == nil && len(rs) == 1 && rs[0].Lost }
 
 // repairRows repairs rows under the rules of the world.

@@ -2,10 +2,11 @@ package handoff
 
 import "fmt"
 
-// attempts is how many audits a world may need under load, until one of them and its repair have nothing left.
+// attempts is the maximum number of audits that a world may need under load until an audit and its repair leave
+// nothing.
 const attempts = 8
 
-// repairAll audits and repairs, as an operator does, until a repair has nothing left. Writers and stream continue
+// repairAll audits and repairs, as an operator does, until a repair leaves nothing. Writers and stream continue
 // meanwhile.
 func (w *RepairWorld) repairAll() {
 	for n := range attempts {
@@ -26,7 +27,7 @@ func (w *RepairWorld) repairAll() {
 		left, ended := 0, false
 		w.startRepair(func(n int) { left, ended = n, true }, r)
 		for w.oneIn(2) {
-			w.startRepair(nil, r) // of the same report, at once
+			w.startRepair(nil, r) // a second repair of the same report, at the same time
 			if p := w.processes[len(w.processes)-1]; w.oneIn(2) {
 				w.holdAfter(p, w.rand.IntN(10))
 			}
@@ -57,7 +58,7 @@ func (w *RepairWorld) holdAfter(p *process, calls int) {
 	p.held = true
 }
 
-// startAudit starts an audit. done gets its report.
+// startAudit starts an audit. done receives its report.
 func (w *RepairWorld) startAudit(done func(*report)) {
 	w.audits++
 	r := &report{number: w.audits}
@@ -78,7 +79,7 @@ func (w *RepairWorld) startAudit(done func(*report)) {
 	})
 }
 
-// startRepair starts a repair of a report, by default of any. done gets how many findings it left.
+// startRepair starts a repair of a report, by default of any. done receives the number of findings that are left.
 func (w *RepairWorld) startRepair(done func(left int), of ...*report) {
 	if len(of) == 0 {
 		of = w.reports

@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// RepairableRows are rows that can be audited and repaired.
+// RepairableRows is a store of rows that can be audited and repaired.
 type RepairableRows interface {
 	RowStore
 	view.ItemRowsStore
@@ -29,7 +29,7 @@ type RepairableRows interface {
 	view.GroupRepairer
 }
 
-// RepairableDocuments are documents that can be audited and repaired.
+// RepairableDocuments is a store of documents that can be audited and repaired.
 type RepairableDocuments interface {
 	DocumentStore
 	search.Inspector
@@ -37,13 +37,14 @@ type RepairableDocuments interface {
 	search.Repairer
 }
 
-// pausedRows are rows whose calls let other processes run, before and after each. Repairs leave out what the rules say.
+// pausedRows is a store of rows. Before and after each call other processes run. Repairs leave out the protections
+// that the rules name.
 type pausedRows struct {
 	RepairableRows
 	w *RepairWorld
 }
 
-// paused calls do between two pauses.
+// paused calls do with a pause before and after it.
 func paused[T any](w *RepairWorld, do func() (T, error)) (T, error) {
 	w.pause()
 	got, err := do()
@@ -51,7 +52,7 @@ func paused[T any](w *RepairWorld, do func() (T, error)) (T, error) {
 	return got, err
 }
 
-// list reads a listing between two pauses.
+// list reads a listing with a pause before and after it.
 func list[T any](w *RepairWorld, all iter.Seq2[T, error]) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		type pulled struct {
@@ -142,7 +143,8 @@ func (s pausedRows) ListGroups(ctx context.Context, t view.Target, values []view
 	return list(s.w, s.RepairableRows.ListGroups(ctx, t, values, l))
 }
 
-// pausedDocuments are the documents of one sink, in indexes with a prefix. Calls are as those of pausedRows.
+// pausedDocuments is the store of the documents of one sink, in indexes with a prefix. Its calls pause like those of
+// pausedRows.
 type pausedDocuments struct {
 	RepairableDocuments
 	w      *RepairWorld
@@ -167,7 +169,7 @@ func (s pausedDocuments) ListDocuments(ctx context.Context, index string, l stat
 	return list(s.w, s.RepairableDocuments.ListDocuments(ctx, index, l))
 }
 
-// Indexes returns the names of the sink's indexes: every sink has a store of its own, and here all share one.
+// Indexes returns the names of the indexes of the sink. A real sink has its own store, but here all sinks share one.
 func (s pausedDocuments) Indexes(context.Context) ([]string, error) {
 	return s.w.indexesOf(s.prefix), nil
 }
@@ -179,7 +181,7 @@ func (s pausedDocuments) Search(context.Context, string, string, int) (search.Hi
 
 // auditStores opens the stores of the sinks of a world for an audit.
 type auditStores struct {
-	sinks.Stores // which no world has
+	sinks.Stores // not used: a world has none
 	w            *RepairWorld
 }
 

@@ -12,7 +12,7 @@ func (w *RepairWorld) deliverable() []*shard {
 	return slices.DeleteFunc(w.readable(), func(s *shard) bool { return w.writing[s] != nil })
 }
 
-// mayComeLate reports whether a batch may be written once more, at any time.
+// mayComeLate reports whether a batch may be written again at any time.
 func (w *RepairWorld) mayComeLate(b batch) bool {
 	return w.shape != damaged || w.rules.Repair.Late || b[0].at > w.damagedAt
 }
@@ -26,7 +26,7 @@ func (w *RepairWorld) deliver() {
 	s := shards[w.rand.IntN(len(shards))]
 	from := s.position
 	to := min(from+1+w.rand.IntN(4), len(s.writes))
-	if from == to { // the end of a closed shard
+	if from == to { // a closed shard ends here
 		s.durable = to
 		return
 	}
@@ -55,7 +55,7 @@ func (w *RepairWorld) deliver() {
 	w.writeLater(p, b)
 }
 
-// writeLater has a process write a batch, often at once.
+// writeLater starts a process that writes a batch, often at once.
 func (w *RepairWorld) writeLater(p *process, b batch) {
 	p.batch = b
 	w.start(p, func(*process) { w.writeBatch(b) })
@@ -66,7 +66,7 @@ func (w *RepairWorld) writeLater(p *process, b batch) {
 	w.finish(p)
 }
 
-// writeBatch writes a batch to every sink. A process uses a sink alone: others have their own.
+// writeBatch writes a batch to every sink. Each process has its own sinks.
 func (w *RepairWorld) writeBatch(b batch) {
 	var cs []*record.Change
 	for _, e := range b {
@@ -85,8 +85,8 @@ func (w *RepairWorld) writeBatch(b batch) {
 	}
 }
 
-// crash lets a shard be read from its checkpoint again. A batch that is being written is killed, or continues beside
-// its successor.
+// crash makes a shard continue from its checkpoint. A process that writes a batch of the shard is killed, or
+// continues together with its successor.
 func (w *RepairWorld) crash() {
 	s := w.shards[w.rand.IntN(len(w.shards))]
 	if p := w.writing[s]; p != nil {
@@ -104,7 +104,7 @@ func (w *RepairWorld) crash() {
 	}
 }
 
-// comeBack writes a batch of a late process, or an abandoned one.
+// comeBack writes a batch of a late process, or an abandoned batch.
 func (w *RepairWorld) comeBack() {
 	from, what := &w.late, "a process that is late writes"
 	if len(*from) == 0 || len(w.givenUp) > 0 && w.oneIn(2) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// repaired plays worlds whose sinks are repaired.
+// repaired plays worlds in which sinks are repaired.
 func (p *player) repaired(seed uint64, without RepairRules) Result {
 	p.t.Helper()
 	r, err := RunRepair(p.t.Context(), p.stores, seed, Rules{Repair: without})
@@ -19,7 +19,7 @@ func (p *player) repaired(seed uint64, without RepairRules) Result {
 	return r
 }
 
-// repairHappens is what must happen in many worlds.
+// repairHappens lists the events that must happen in many worlds.
 var repairHappens = []string{
 	"world: healthy", "world: changed", "world: damaged", "world: repaired", "world: the stream has no old images", "records were lost",
 	"damaged: a row was changed", "damaged: a row was removed", "damaged: a row was moved", "damaged: a contribution was changed",
@@ -31,8 +31,8 @@ var repairHappens = []string{
 	"a process that is late writes", "given up and delivered again:", "audit: an item changed while its places were read",
 }
 
-// Sinks that are damaged are as the table once they are audited and repaired under load, in every world, and an audit
-// finds nothing in sinks that are healthy.
+// Damaged sinks must equal the table after they are audited and repaired under load, in every world. An audit must
+// find nothing in healthy sinks.
 func TestRepair(t *testing.T) {
 	if *seed >= 0 {
 		r := newPlayer(t).repaired(uint64(*seed), repairProtections[*without].without)
@@ -77,10 +77,10 @@ func TestRepair(t *testing.T) {
 	}
 }
 
-// repairProtections are the rules of audit and repair to leave out.
+// repairProtections lists the rules of audit and repair to leave out.
 var repairProtections = map[string]struct {
 	without RepairRules
-	first   uint64 // of the worlds, for a protection that few need
+	first   uint64 // the first world, for a protection that few worlds need
 }{
 	"consumers are past":       {RepairRules{Unwaited: true}, 0},
 	"item read again":          {RepairRules{ReadOnce: true}, 3450},
@@ -97,7 +97,7 @@ var repairProtections = map[string]struct {
 	"nothing late":             {RepairRules{Late: true}, 1150},
 }
 
-// Without each protection sinks end wrong in some worlds.
+// If a protection is left out, sinks must end wrong in some worlds.
 func TestRepair_EachProtectionIsNeeded(t *testing.T) {
 	for name, c := range repairProtections {
 		t.Run(name, func(t *testing.T) {

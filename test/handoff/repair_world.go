@@ -13,16 +13,16 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// shape says what happens to the sinks of a world.
+// shape is the kind of damage in a world.
 type shape string
 
 const (
-	healthy shape = "healthy" // nothing damages them: an audit finds no difference
+	healthy shape = "healthy" // no damage: an audit finds no difference
 	changed shape = "changed" // contents are changed by hand. Changes may come late at any time
 	damaged shape = "damaged" // records are lost, and entries are removed, moved and changed by hand, also their versions. Earlier changes do not come late
 )
 
-// RepairWorld is a world whose sinks are filled, and are audited and repaired while the stream continues.
+// RepairWorld is a world with filled sinks, which are audited and repaired while the stream continues.
 type RepairWorld struct {
 	World
 	shape     shape
@@ -32,14 +32,14 @@ type RepairWorld struct {
 	removals  *record.Decoder
 	processes []*process
 	running   *process
-	writing   map[*shard]*process // the process that writes what was read last
+	writing   map[*shard]*process // the process that writes the last records that were read
 	reports   []*report
 	audits    int
 	unsure    int   // repairs of items that changed meanwhile, or that were killed before they knew
-	damagedAt int64 // milliseconds; what was made until then does not come late
+	damagedAt int64 // milliseconds; no change up to this time comes late
 }
 
-// RunRepair plays the world of a seed whose sinks are repaired. The error is as that of Run.
+// RunRepair plays the world of a seed with repairs of its sinks. It returns an error in the same cases as Run.
 func RunRepair(ctx context.Context, stores *Stores, seed uint64, rules Rules) (r Result, err error) {
 	w := &RepairWorld{
 		World: World{
@@ -69,14 +69,14 @@ func RunRepair(ctx context.Context, stores *Stores, seed uint64, rules Rules) (r
 	w.drawRepair()
 	w.playRepair()
 	w.repairAll()
-	if w.rules.Repair.AnyShares || w.oneIn(5) { // repairs of before are held meanwhile
+	if w.rules.Repair.AnyShares || w.oneIn(5) { // earlier repairs are held meanwhile
 		for range 3 {
 			w.damage()
 		}
 		w.repairAll()
 	}
 	w.playOn(w.rand.IntN(6))
-	for w.drainRepair(); w.unsure > 0; w.drainRepair() { // the operator of such a repair audits again
+	for w.drainRepair(); w.unsure > 0; w.drainRepair() { // after such a repair the operator audits again
 		w.unsure = 0
 		w.repairAll()
 	}
@@ -84,7 +84,7 @@ func RunRepair(ctx context.Context, stores *Stores, seed uint64, rules Rules) (r
 	return r, nil
 }
 
-// repairedSinks is how many sinks a world has that repairs.
+// repairedSinks is the number of sinks in a world with repairs.
 const repairedSinks = 2
 
 // drawRepair draws the table and the sinks, and fills them.
@@ -133,7 +133,7 @@ func (w *RepairWorld) drawRepair() {
 	w.audited = w.openAudit()
 }
 
-// playRepair lets things happen to the table, the stream and the sinks. Damage ends with it.
+// playRepair runs events of the table, the stream and the sinks. The damage ends with it.
 func (w *RepairWorld) playRepair() {
 	for left := 4 + w.rand.IntN(maxWrites/2); left > 0; {
 		w.now += w.rand.Int64N(2 * second)
@@ -152,7 +152,7 @@ func (w *RepairWorld) playRepair() {
 	}
 }
 
-// playOn lets things happen until some writes are made. Repairs are repeated.
+// playOn runs events until a number of writes is made. Repairs are repeated.
 func (w *RepairWorld) playOn(left int) {
 	for left > 0 {
 		w.now += w.rand.Int64N(2 * second)
@@ -162,7 +162,7 @@ func (w *RepairWorld) playOn(left int) {
 	}
 }
 
-// step lets one thing happen. It returns how many writes that was.
+// step runs one event. It returns the number of writes in it.
 func (w *RepairWorld) step(left int) int {
 	switch w.rand.IntN(14) {
 	case 0, 1, 2:
@@ -188,7 +188,7 @@ func (w *RepairWorld) step(left int) int {
 	return 0
 }
 
-// goOn lets a process continue for some calls.
+// goOn resumes a process for some calls.
 func (w *RepairWorld) goOn(calls int) {
 	ps := w.resumable()
 	if len(ps) == 0 {
@@ -206,7 +206,7 @@ func (w *RepairWorld) goOn(calls int) {
 	}
 }
 
-// drainRepair lets everything happen that must.
+// drainRepair runs all events that must still happen.
 func (w *RepairWorld) drainRepair() {
 	for _, p := range w.processes {
 		p.held = false
@@ -216,7 +216,8 @@ func (w *RepairWorld) drainRepair() {
 	}
 }
 
-// drainStep lets something happen that must, with late also what is late. It returns false if there is nothing.
+// drainStep runs one event that must still happen. If late is set, this includes late changes. It returns false if
+// there is none.
 func (w *RepairWorld) drainStep(late bool) bool {
 	var todo []func()
 	if len(w.deliverable()) > 0 {

@@ -18,7 +18,7 @@ var (
 	without = flag.String("without", "", "with -seed: the protection that the world leaves out")
 )
 
-// perFile is how many worlds share one file.
+// perFile is the number of worlds that share one file.
 const perFile = 500
 
 // player plays worlds in one file.
@@ -29,7 +29,7 @@ type player struct {
 
 func newPlayer(t *testing.T) *player {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "handoff") // a file in memory is synced at once
+	dir, err := os.MkdirTemp("/dev/shm", "handoff") // a sync of a file in memory is fast
 	if err != nil {
 		dir = t.TempDir()
 	}
@@ -55,7 +55,7 @@ func (p *player) play(seed uint64, without Rules) Result {
 	return r
 }
 
-// happens is what must happen in many worlds. An event that never happened was not tested.
+// happens lists the events that must happen in many worlds. An event that never happened was not tested.
 var happens = []string{
 	"world: the sinks are as old as the stream", "world: a scan", "world: an export", "world: incremental exports",
 	"world: the stream has no old images", "world: incremental exports have no old images",
@@ -64,7 +64,7 @@ var happens = []string{
 	"a claim waited", "a backfilled claim waited", "a shard was split", "world: the snapshot does not know its stream",
 }
 
-// A sink that is filled beside the stream ends as the table, in every world.
+// A sink that is filled while the stream is written must equal the table in the end, in every world.
 func TestRules(t *testing.T) {
 	if *seed >= 0 {
 		r := newPlayer(t).play(uint64(*seed), protections[*without].without)
@@ -111,11 +111,11 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// protections are the rules to leave out.
+// protections lists the rules to leave out.
 var protections = map[string]struct {
 	without Rules
-	kinds   int    // of sinks, which must end wrong without it
-	first   uint64 // of the worlds, for a protection that few need
+	kinds   int    // the number of kinds of sinks that must end wrong without it
+	first   uint64 // the first world, for a protection that few worlds need
 }{
 	"condition on the version": {Rules{Unconditional: true}, 9, 0},
 	"version 0":                {Rules{Head: true}, 9, 0},
@@ -139,10 +139,10 @@ var protections = map[string]struct {
 	"filled once":              {Rules{SecondBackfill: true}, 7, 0},
 }
 
-// mostWithout is how many worlds may leave a protection out until enough kinds of sinks end wrong.
+// mostWithout is the maximum number of worlds without a protection until enough kinds of sinks end wrong.
 const mostWithout = 1500
 
-// Without each protection sinks of several kinds end wrong in some worlds.
+// If a protection is left out, sinks of several kinds must end wrong in some worlds.
 func TestRules_EachProtectionIsNeeded(t *testing.T) {
 	for name, c := range protections {
 		t.Run(name, func(t *testing.T) {

@@ -5,14 +5,14 @@ import "slices"
 // shard is a shard of the stream.
 type shard struct {
 	number   int
-	parent   *shard // nil: it was there when the stream began
+	parent   *shard // nil: the shard existed when the stream began
 	closed   bool   // its items continue in its children
 	writes   []*write
 	position int // of the reader
 	durable  int // checkpoint
 }
 
-// beginShards spreads the items over the first shards.
+// beginShards distributes the items over the first shards.
 func (w *World) beginShards() {
 	for n := range shardCount {
 		w.shards = append(w.shards, &shard{number: n})
@@ -22,13 +22,13 @@ func (w *World) beginShards() {
 	}
 }
 
-// ended reports whether a process has acknowledged all of a closed shard, which is read after its parent, also if it has
-// no record.
+// ended reports whether a process has acknowledged all of a closed shard. A closed shard without records also ends
+// only after its parent.
 func (s *shard) ended() bool {
 	return s.closed && s.durable == len(s.writes) && (s.parent == nil || s.parent.ended())
 }
 
-// readable returns the shards with unread records: a child follows when its parent was acknowledged.
+// readable returns the shards with unread records. A child is readable after its parent was acknowledged.
 func (w *World) readable() []*shard {
 	return slices.DeleteFunc(slices.Clone(w.shards), func(s *shard) bool {
 		waits := s.parent != nil && !s.parent.ended() && !w.rules.ChildFirst

@@ -23,13 +23,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// Stores are the stores of many worlds: each world has its own keys, indexes and births.
+// Stores holds the stores of many worlds. Each world has its own keys, indexes and births.
 type Stores struct {
 	rows      RowStore
 	documents DocumentStore
 	files     []io.Closer
 	kinds     []kind // of sinks
-	seconds   bool   // documents are in order only if each change of an item has a second of its own
+	seconds   bool   // documents are in order only if each change of an item has its own second
 	byHand    byHand // changes the files; nil if rows or documents are elsewhere
 }
 
@@ -56,8 +56,8 @@ func (s *Stores) WithRows(rows RowStore) *Stores {
 	return &changed
 }
 
-// WithDocuments returns the stores with another store of documents, for worlds whose sinks have documents. seconds says
-// that the store has changes in order only if each change of an item has a second of its own.
+// WithDocuments returns the stores with another store of documents, for worlds whose sinks have documents. seconds
+// says that the store keeps changes in order only if each change of an item has its own second.
 func (s *Stores) WithDocuments(documents DocumentStore, seconds bool) *Stores {
 	changed := *s
 	changed.documents, changed.seconds, changed.byHand = documents, seconds, nil
@@ -109,8 +109,8 @@ type sink struct {
 	// got reads what the sink has, and want computes it from the items, each as text by a key.
 	got   func(ctx context.Context) (map[string]string, error)
 	want  func(w *World) map[string]string
-	keeps bool // it counts expired items
-	any   bool // of several texts in a want, separated by or, each is right
+	keeps bool // the sink counts expired items
+	any   bool // a want may have several texts, separated by or, and each of them is right
 }
 
 const or = " or "
@@ -124,13 +124,13 @@ type planWriter interface {
 // kind is a kind of sinks.
 type kind struct {
 	name      string
-	old       bool // it needs old images
-	keep      bool // it counts expired items
-	documents bool // it has documents, and no rows
+	old       bool // the kind needs old images
+	keep      bool // the kind counts expired items
+	documents bool // the kind has documents, and no rows
 	make      func(w *World) (sink, error)
 }
 
-// kinds are all kinds of sinks.
+// kinds lists all kinds of sinks.
 var kinds = []kind{
 	{name: "rows apart", old: true, make: func(w *World) (sink, error) { return w.ownRows("apart", "{Status}", false) }},
 	{name: "rows in place", old: true, make: func(w *World) (sink, error) { return w.ownRows("place", "{Status}", true) }},
@@ -156,7 +156,7 @@ var isOrder = pipeline.ItemConditionFunc(func(it item.Image) (bool, error) {
 
 func (m *image) isOrder() bool { return m != nil && m.Type == "Order" }
 
-// prefix begins the partition keys of a sink in this world.
+// prefix returns the prefix of the partition keys of a sink in this world.
 func (w *World) prefix(name string) string { return fmt.Sprintf("%s-%s#", w.id, name) }
 
 func attribute(name, src string) (view.Attribute, error) {
@@ -164,7 +164,7 @@ func attribute(name, src string) (view.Attribute, error) {
 	return view.Attribute{Name: name, Template: t}, err
 }
 
-// ownRows is a view whose rows guard themselves.
+// ownRows returns a view whose rows guard themselves.
 func (w *World) ownRows(name, status string, inPlace bool) (sink, error) {
 	return w.view(view.Options{Name: name, InPlace: inPlace}, w.prefix(name)+status, "{@key}", func(w *World) map[string]string {
 		want := make(map[string]string)
@@ -185,7 +185,7 @@ func (w *World) ownRows(name, status string, inPlace bool) (sink, error) {
 // row returns the attributes of an item's row.
 func (m *image) row(item int) string { return fmt.Sprintf("%d %s %s", m.Total, m.Status, keyOf(item)) }
 
-// claims is a view whose rows are guarded by item.
+// claims returns a view whose rows are guarded by item.
 func (w *World) claims(rule view.Collision) (sink, error) {
 	name := "claims-" + string(rule)
 	s, err := w.view(view.Options{Name: name, Collision: rule}, w.prefix(name)+"{Email}", "ROW", func(w *World) map[string]string {
@@ -240,7 +240,7 @@ func (w *World) claims(rule view.Collision) (sink, error) {
 	return s, nil
 }
 
-// elementRows is a view with a row for each element of a list.
+// elementRows returns a view with a row for each element of a list.
 func (w *World) elementRows() (sink, error) {
 	path, err := item.ParsePath("Lines")
 	if err != nil {
@@ -314,14 +314,14 @@ func (w *World) rows(ctx context.Context, name string, show func(view.Row) strin
 	return got, nil
 }
 
-// share is what an item or an element counts for.
+// share is the contribution of an item or an element.
 type share struct {
 	group    string
 	n        int
 	distinct string
 }
 
-// totals is an aggregate of items by status.
+// totals returns an aggregate of items by status.
 func (w *World) totals(name string, keep bool) (sink, error) {
 	shares := func(_ int, m *image) []share {
 		if !m.isOrder() || m.Status == "" {
@@ -335,7 +335,7 @@ func (w *World) totals(name string, keep bool) (sink, error) {
 	}}, "{Status}", shares)
 }
 
-// elements is an aggregate of the elements of a list, whose groups have two rows each.
+// elements returns an aggregate of the elements of a list. Each group has two rows.
 func (w *World) elements() (sink, error) {
 	shares := func(item int, m *image) []share {
 		if !m.isOrder() {
@@ -420,7 +420,7 @@ func sum(shares []share) string {
 	return fmt.Sprintf("n=%d sum=%d lo=%d hi=%d distinct=%s", len(shares), total, lo, hi, count)
 }
 
-// differences returns what is wrong in a sink; "" if nothing is.
+// differences describes the errors in a sink. It returns "" if there is none.
 func (w *World) differences(ctx context.Context, s *sink) string {
 	got, err := s.got(ctx)
 	if err != nil {

@@ -18,7 +18,7 @@ type part struct {
 	reads int
 }
 
-// layer is one export: what was in the table at a time, or what changed in it since the layer before.
+// layer is one export: the content of the table at a time, or the changes since the layer before.
 type layer struct {
 	at        int64 // milliseconds
 	newImages bool  // an incremental export without old images
@@ -60,9 +60,9 @@ func (w *World) readPart(p *part) []*record.Change {
 	return cs
 }
 
-// readItem returns what a layer has of an item; nil if it has nothing.
+// readItem returns the entry of a layer for an item, or nil if there is none.
 func (w *World) readItem(n, item int) *record.Change {
-	at := w.now // of a scan
+	at := w.now // the time of a scan
 	if !w.scan {
 		at = w.layers[n].at
 	}
@@ -137,7 +137,7 @@ func (w *World) version(epoch int64, sequence string) record.Version {
 	return v
 }
 
-// newest returns changes with versions that are newer than all that the sinks have of their items.
+// newest returns the changes with versions that are newer than all versions of their items in the sinks.
 func (w *World) newest(cs []*record.Change) []*record.Change {
 	all := make([]*record.Change, len(cs))
 	for i, c := range cs {
@@ -155,7 +155,7 @@ func (w *World) newest(cs []*record.Change) []*record.Change {
 	return all
 }
 
-// fillAgain loses some writes of the table, and fills the sinks a second time, by a scan.
+// fillAgain loses some writes of the table, and fills the sinks a second time from a scan.
 func (w *World) fillAgain() {
 	w.tell("the next writes are lost")
 	for range 1 + w.rand.IntN(5) {

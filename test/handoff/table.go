@@ -9,10 +9,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// epoch is the time of the stream's label. Times of a world count from it.
+// epoch is the time of the stream's label. Times of a world are relative to it.
 const epoch = 1767323045
 
-// image is an item in plain Go.
+// image is an item as Go data.
 type image struct {
 	Type, Status, Email string // "": the attribute is missing
 	Total               int
@@ -55,7 +55,7 @@ func keys(item int) sinktest.Item {
 	return sinktest.Item{"PK": {"S": keyOf(item)}, "SK": {"S": "o"}}
 }
 
-// drawImage returns an image that shares values with few others, so that items collide and move.
+// drawImage draws an image from few values, so that items collide and move.
 func drawImage(r *rand.Rand) *image {
 	pick := func(from ...string) string { return from[r.IntN(len(from))] }
 	m := &image{Type: pick("Order", "Order", "Order", "User"), Status: pick("paid", "paid", "shipped", ""), Email: pick("x", "x", "y", ""), Total: 1 + r.IntN(3)}
@@ -96,14 +96,14 @@ func (m *image) String() string {
 	return fmt.Sprintf("%s/%s/%s/%d%v", m.Type, m.Status, m.Email, m.Total, m.Lines)
 }
 
-// table is the table with all that was written to it.
+// table is a table with the history of its writes.
 type table struct {
 	before []*image // the items when the stream began
 	now    []*image
 	writes []write
 }
 
-// state returns an item as it was at a time.
+// state returns the state of an item at a time.
 func (t *table) state(item int, at int64) *image {
 	is := t.before[item]
 	for i := range t.writes {
@@ -126,7 +126,7 @@ func (t *table) lastWrite(item int, after, to int64) *write {
 	return last
 }
 
-// decode decodes a write as the stream has it.
+// decode decodes the record of a write in the stream.
 func (e *write) decode(n int, newImages bool) error {
 	r := sinktest.Record{EventName: "MODIFY", Keys: keys(e.item), Old: e.old.attributes(e.item), New: e.new.attributes(e.item), TTL: e.ttl, Second: epoch + e.stamp, Sequence: sequence(n)}
 	switch {

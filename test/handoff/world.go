@@ -15,11 +15,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Result is the end of a world.
+// Result is the result of a world.
 type Result struct {
 	Wrong map[string]string // how a sink differs from the table, by its kind; empty if none does
 	Story []string          // what happened
-	Tally map[string]int    // how often it happened
+	Tally map[string]int    // the number of events by name
 }
 
 // World is one interleaving.
@@ -41,18 +41,18 @@ type World struct {
 
 	shards    []*shard
 	shardOf   []*shard // the open shard of each item
-	late      []batch  // batches that other processes hold and will write
-	givenUp   []batch  // batches that come back
+	late      []batch  // batches that other processes hold and will write later
+	givenUp   []batch  // batches that will be delivered again
 	newImages bool     // the stream has no old images
 	keeps     bool     // a sink counts expired items
-	noH       bool     // the sinks were there since the stream began
+	noH       bool     // the sinks have existed since the stream began
 	disabled  int64    // the stream is disabled from this millisecond on, and enabled again after lostFor; 0: never
 
 	scan     bool
 	unknown  bool // the snapshot does not know the stream of its table
 	layers   []layer
 	parts    []*part
-	backfill [][]*record.Change          // what was read and is not written
+	backfill [][]*record.Change          // changes that were read and not yet written
 	seen     map[int]bool                // items that were delivered to the sinks
 	newestOf map[item.Key]*record.Change // newest change that was delivered to the sinks
 }
@@ -63,7 +63,7 @@ type batch []*write
 // lostFor is how long the stream is disabled.
 const lostFor = 10 * second
 
-// worldError is the panic of a world that cannot be played: a fault of the model, or an error of a sink.
+// worldError is the panic of a world that cannot be played. It is a fault of the model or an error of a sink.
 type worldError struct{ error }
 
 func (w *World) failf(format string, args ...any) { panic(worldError{fmt.Errorf(format, args...)}) }
@@ -73,10 +73,10 @@ func (w *World) tell(format string, args ...any) {
 	w.story = append(w.story, fmt.Sprintf("%.3f  ", float64(w.now)/1000)+fmt.Sprintf(format, args...))
 }
 
-// count counts that something happened, so that a test can require it.
+// count counts an event, so that a test can require it.
 func (w *World) count(what string) { w.tally[what]++ }
 
-// Run plays the world of a seed. The error is a fault of the model, or an error that no sink may return.
+// Run plays the world of a seed. It returns an error for a fault of the model, or if a sink returns an error.
 func Run(ctx context.Context, stores *Stores, seed uint64, rules Rules) (r Result, err error) {
 	w := &World{
 		id: fmt.Sprintf("w%d", seed), rand: rand.New(rand.NewPCG(seed, 20)), rules: rules, stores: stores, ctx: ctx,
@@ -110,7 +110,7 @@ func Run(ctx context.Context, stores *Stores, seed uint64, rules Rules) (r Resul
 	return r, nil
 }
 
-// one in n.
+// oneIn returns true with a probability of 1/n.
 func (w *World) oneIn(n int) bool { return w.rand.IntN(n) == 0 }
 
 // between returns a random time of [from, to].
@@ -129,7 +129,7 @@ const (
 func (w *World) draw() {
 	for range 2 + w.rand.IntN(maxItems-1) {
 		var m *image
-		if w.oneIn(2) { // it is older than the stream
+		if w.oneIn(2) { // the item is older than the stream
 			m = drawImage(w.rand)
 		}
 		w.table.before = append(w.table.before, m)
@@ -202,7 +202,7 @@ func (w *World) drawTimes() {
 	}
 }
 
-// sinksOfWorld is how many sinks a world has.
+// sinksOfWorld is the number of sinks in a world.
 const sinksOfWorld = 3
 
 func (w *World) drawSinks(most int) {
@@ -237,7 +237,7 @@ func (w *World) drawSinks(most int) {
 	}
 }
 
-// play lets things happen until the writers are done.
+// play runs random events until the writers have finished.
 func (w *World) play() {
 	left := 4 + w.rand.IntN(maxWrites-3)
 	for left > 0 || w.now < w.layers[len(w.layers)-1].at {
@@ -268,7 +268,7 @@ func (w *World) play() {
 	}
 }
 
-// drain lets everything that must happen happen, in any order.
+// drain runs all events that must still happen, in any order.
 func (w *World) drain() {
 	w.now = max(w.now, w.h) + slack*second
 	for {
@@ -346,11 +346,11 @@ func (w *World) write() {
 	}
 }
 
-// deliver reads the next records of a shard. Up to H no process writes them.
+// deliver reads the next records of a shard. No process writes the records up to H.
 func (w *World) deliver(s *shard) {
 	from := s.position
 	to := min(from+1+w.rand.IntN(4), len(s.writes))
-	if from == to { // the end of a closed shard
+	if from == to { // a closed shard ends here
 		s.durable = to
 		return
 	}
@@ -378,12 +378,13 @@ func (w *World) deliver(s *shard) {
 	}
 }
 
-// mayGiveUp reports whether a batch may come back behind later changes of its items: what expired is not kept then.
+// mayGiveUp reports whether a batch may be delivered again after later changes of its items. Expired items are then
+// not kept.
 func (w *World) mayGiveUp(b batch) bool {
 	return !w.keeps || !slices.ContainsFunc(b, func(e *write) bool { return e.ttl && e.stamp >= w.floor })
 }
 
-// crash lets a shard be read from its checkpoint again.
+// crash makes a shard continue from its checkpoint.
 func (w *World) crash() {
 	s := w.shards[w.rand.IntN(len(w.shards))]
 	if s.position > s.durable {
@@ -393,7 +394,7 @@ func (w *World) crash() {
 	}
 }
 
-// comeBack delivers a batch of a late process, or an abandoned one.
+// comeBack delivers a batch of a late process, or an abandoned batch.
 func (w *World) comeBack() {
 	if w.now <= w.h && !w.noH {
 		return
@@ -413,7 +414,7 @@ func (w *World) comeBack() {
 	w.writeStream(b)
 }
 
-// writeStream writes the records that the floor lets through.
+// writeStream writes the records that the floor does not drop.
 func (w *World) writeStream(b batch) {
 	floor := time.Unix(epoch+w.floor, 0)
 	var cs []*record.Change
@@ -552,12 +553,12 @@ func (w *World) applyTo(s *sink, to planWriter, cs []*record.Change, backfill bo
 	}
 }
 
-// asCounted returns an expiry whose old image is what was delivered of the item before.
+// asCounted returns an expiry whose old image is the image that was delivered before.
 func (w *World) asCounted(c *record.Change) *record.Change {
 	changed := *c
 	last := w.newestOf[c.Key]
 	if last == nil || last.Version.Compare(c.Version) >= 0 || !last.New.Exists() {
-		changed.Identity = record.Identity{} // as a plain delete: nothing was counted
+		changed.Identity = record.Identity{} // like a plain delete, because nothing was counted
 		return &changed
 	}
 	changed.Old = last.New
