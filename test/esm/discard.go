@@ -18,13 +18,13 @@ type Discarded struct {
 	Key    string
 }
 
-// The reason why a batch is abandoned. The guide shows the first one only.
+// These are the reasons why a batch is abandoned. The guide shows only the first one.
 const (
 	exhausted = "RetryAttemptsExhausted"
 	tooOld    = "RecordAgeExceeded"
 )
 
-// The function and the mapping, as records of batches name them.
+// These are the ARNs of the function and the mapping in invocation records.
 const (
 	functionARN = "arn:aws:lambda:us-east-1:000000000000:function:tablewake"
 	mappingID   = "7a3f8c1e-0000-4000-8000-5d2b9a6c4e10"
@@ -58,7 +58,7 @@ type invocationRecord struct {
 	Payload string `json:"payload,omitempty"`
 }
 
-// giveUp hands a batch to the destination.
+// giveUp sends an abandoned batch to the destination.
 func (l *lane) giveUp(ctx context.Context, batch []*record, why string, invoked int) error {
 	l.count(func(r *Report) { r.Discarded += len(batch) })
 	if l.Discard == nil {

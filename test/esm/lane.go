@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// lane is the batches of a shard, or of a part of its items, one after the other.
+// lane delivers the batches of a shard, or of a part of its items, one after the other.
 type lane struct {
 	*run
 	shard   string
@@ -16,7 +16,7 @@ type lane struct {
 	window  *window // nil if there are none
 }
 
-// envelope is what an event has around its records, which counts too.
+// envelope is the size of an event without its records, which also counts.
 const envelope = len(`{"Records":[]}`)
 
 func (l *lane) work(ctx context.Context) error {
@@ -36,7 +36,7 @@ func (l *lane) work(ctx context.Context) error {
 	return l.leave(ctx)
 }
 
-// cut is how many records the next batch has.
+// cut returns the number of records in the next batch.
 func (l *lane) cut() int {
 	bytes := envelope
 	first := l.records[0]
@@ -51,8 +51,8 @@ func (l *lane) cut() int {
 	return len(l.records)
 }
 
-// deliver invokes the function with a batch until it is done, or abandoned. attempts is the number of invocations that
-// it has failed.
+// deliver invokes the function with a batch until the batch is done or abandoned. attempts is the number of failed
+// invocations of the batch.
 func (l *lane) deliver(ctx context.Context, batch []*record, attempts int) error {
 	invoked := attempts
 	for {
@@ -69,7 +69,7 @@ func (l *lane) deliver(ctx context.Context, batch []*record, attempts int) error
 		case failed && l.Bisect && len(batch) > 1:
 			l.count(func(r *Report) { r.Halved++ })
 			half := len(batch) / 2
-			if err := l.deliver(ctx, batch[:half], attempts-1); err != nil { // splitting takes nothing of the quota
+			if err := l.deliver(ctx, batch[:half], attempts-1); err != nil { // splitting does not count as an attempt
 				return err
 			}
 			batch, attempts = batch[half:], attempts-1
@@ -85,7 +85,8 @@ func (l *lane) deliver(ctx context.Context, batch []*record, attempts int) error
 	}
 }
 
-// try invokes the function once: done records are finished. failed reports that it failed as a whole.
+// try invokes the function once and returns the number of finished records. failed reports that the whole invocation
+// failed.
 func (l *lane) try(ctx context.Context, batch []*record) (done int, failed bool, err error) {
 	var f Function
 	select {

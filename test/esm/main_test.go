@@ -15,16 +15,16 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// began is when the n-th record of a test is created, in its n-th second.
+// began is the base of the creation times: the n-th record of a test is created in its n-th second.
 var began = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// of is the n-th record of a stream, of that item.
+// of returns the n-th record of a stream, for an item.
 func of(n int, item string) []byte {
 	return fmt.Appendf(nil, `{"eventSourceARN":"arn:stream","dynamodb":{"ApproximateCreationDateTime":%d,"Keys":{"PK":{"S":%q}},"SequenceNumber":"%d"}}`,
 		began.Unix()+int64(n), item, n)
 }
 
-// shard is the records 1 to n, over items a, b, c, ...
+// shard returns the records 1 to n, over items a, b, c, ...
 func shard(n, items int) Shard {
 	s := Shard{ID: "shard"}
 	for i := range n {
@@ -33,7 +33,7 @@ func shard(n, items int) Shard {
 	return s
 }
 
-// event is what a function sees.
+// event is the part of an event that a function reads.
 type event struct {
 	Records []struct {
 		DynamoDB struct {
@@ -47,7 +47,7 @@ type event struct {
 	Shard  string `json:"shardId"`
 }
 
-// sequences are the records' numbers: "1 2 3".
+// sequences returns the sequence numbers of the records, like "1 2 3".
 func (e *event) sequences() string {
 	var all []string
 	for _, r := range e.Records {
@@ -56,14 +56,14 @@ func (e *event) sequences() string {
 	return strings.Join(all, " ")
 }
 
-// told is a function that remembers its events and answers by do; nil: a success.
+// told is a function that remembers its events and answers by do. A nil do always succeeds.
 type told struct {
 	do func(call int, e *event) (string, error)
 
 	mu     sync.Mutex
 	events []*event
 	busy   bool
-	twice  bool // two events were in it at once
+	twice  bool // it received two events at the same time
 }
 
 func (f *told) Invoke(_ context.Context, b []byte) ([]byte, error) {
@@ -88,7 +88,7 @@ func (f *told) Invoke(_ context.Context, b []byte) ([]byte, error) {
 	return []byte(answer), err
 }
 
-// batches are the events' records: "1 2 3|4 5".
+// batches returns the records of the events, like "1 2 3|4 5".
 func (f *told) batches() string {
 	var all []string
 	for _, e := range f.events {
@@ -103,7 +103,7 @@ func failing(id string) string {
 
 var errDown = errors.New("down")
 
-// went runs a mapping over a shard.
+// went runs a mapping over shards and returns its report.
 func went(t *testing.T, m Mapping, f *told, shards ...Shard) Report {
 	t.Helper()
 	m.Functions = []Function{f}

@@ -1,10 +1,10 @@
-// Package esm imitates how AWS Lambda's event source mapping of a DynamoDB stream handles records and a function's
-// answers: batches, retries from the lowest reported failure, halves, limits of attempts and age, parallel batches with
-// the order of each item kept, tumbling windows, and the record of a batch that it abandons.
+// Package esm imitates how AWS Lambda's event source mapping of a DynamoDB stream handles records and the answers of
+// a function. It covers batches, retries from the lowest reported failure, bisection, limits of attempts and age,
+// parallel batches with the order of each item kept, tumbling windows, and the record of an abandoned batch.
 //
-// It does what the Lambda Developer Guide says ("Using AWS Lambda with Amazon DynamoDB", with its pages on batching,
-// error handling, partial responses and windows). For the cases that the documentation leaves open it makes the harder
-// choice for a function: a retry keeps the attempts that a batch had before some of it was done.
+// It follows the Lambda Developer Guide ("Using AWS Lambda with Amazon DynamoDB", with its pages on batching, error
+// handling, partial responses and windows). If the documentation leaves a case open, it makes the choice that is
+// harder for a function: a retry keeps the attempts that a batch had before a part of it was done.
 package esm
 
 import (
@@ -16,14 +16,13 @@ import (
 	"time"
 )
 
-// Function is what a mapping invokes: one environment, which takes one event at a time. An
-// error is an invocation that failed as a whole.
+// Function is the function that a mapping invokes: one environment, which takes one event at a time. An error means
+// that the whole invocation failed.
 type Function interface {
 	Invoke(ctx context.Context, event []byte) ([]byte, error)
 }
 
-// Mapping is an event source mapping. A zero field is Lambda's default, but for
-// MaxRetries and Pause.
+// Mapping is an event source mapping. A zero field means Lambda's default, except for MaxRetries and Pause.
 type Mapping struct {
 	Functions []Function // maximum number of concurrent environments; at least one
 
@@ -37,42 +36,42 @@ type Mapping struct {
 	Bisect         bool // BisectBatchOnFunctionError
 
 	MaxRetries int                             // MaximumRetryAttempts: 0 tries a batch once, Lambda's own default is -1: without end
-	MaxAge     time.Duration                   // MaximumRecordAgeInSeconds. Default: without end
-	Pause      func(attempt int) time.Duration // between two tries; the first is 1. Default: none
+	MaxAge     time.Duration                   // MaximumRecordAgeInSeconds. Default: unlimited
+	Pause      func(attempt int) time.Duration // between two attempts; the first is 1. Default: none
 
-	// Filter tells which records match FilterCriteria. Default: all.
+	// Filter reports for each record whether it matches FilterCriteria. Default: all match.
 	Filter func(records [][]byte) ([]bool, error)
-	// Discard receives an abandoned batch, as an on-failure destination. Default: it is lost.
+	// Discard receives an abandoned batch, as an on-failure destination does. Default: the batch is lost.
 	Discard func(ctx context.Context, d Discarded) error
 }
 
-// Shard is what was recorded of one: stream records as Lambda hands them on, in order.
+// Shard holds the stream records of one shard as Lambda delivers them, in order.
 type Shard struct {
 	ID      string
 	Records [][]byte
 }
 
-// Report is what a mapping did.
+// Report counts the work of a mapping.
 type Report struct {
 	Invocations int
-	Errors      int // invocations that failed as a whole
-	Partial     int // answers that named a failure
-	Halved      int // batches
+	Errors      int // invocations that failed completely
+	Partial     int // answers that reported a failure
+	Halved      int // batches that were split
 	Filtered    int // records that did not match
-	Discarded   int // records that were abandoned
+	Discarded   int // abandoned records
 }
 
-// run is a mapping at work.
+// run is a running mapping.
 type run struct {
 	*Mapping
-	free chan Function // environments that take no event now
+	free chan Function // environments without an event now
 
 	mu     sync.Mutex
 	report Report
 }
 
-// Run hands all records of the shards to the function, and returns when each is done or abandoned. The error says why
-// it cannot continue: an invalid record, ctx, a destination that fails.
+// Run delivers all records of the shards to the function, and returns when each record is done or abandoned. It
+// returns an error if it cannot continue: for an invalid record, when ctx ends, or if a destination fails.
 func (m *Mapping) Run(ctx context.Context, shards ...Shard) (Report, error) {
 	with := *m
 	with.BatchSize = cmp.Or(m.BatchSize, 100)
@@ -113,14 +112,14 @@ func (m *Mapping) Run(ctx context.Context, shards ...Shard) (Report, error) {
 	return r.report, context.Cause(ctx)
 }
 
-// count changes the report.
+// count changes the report under the lock.
 func (r *run) count(do func(*Report)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	do(&r.report)
 }
 
-// lanes are the batches of a shard that may be in flight at once.
+// lanes returns the lanes of a shard. Each of them has at most one batch in flight.
 func (r *run) lanes(s Shard) ([]*lane, error) {
 	matches := make([]bool, len(s.Records))
 	for i := range matches {

@@ -68,7 +68,8 @@ func TestFact16_WhatAnAnswerComesTo(t *testing.T) {
 	}
 }
 
-// A record that breaks a batch is found in halves, and the others continue. Splitting costs no try.
+// A record that fails its batch is found by bisection, and the other records continue. Splitting does not count as an
+// attempt.
 func TestHalves(t *testing.T) {
 	var given []Discarded
 	f := told{do: func(_ int, e *event) (string, error) {
@@ -90,7 +91,7 @@ func TestHalves(t *testing.T) {
 func TestFact17_RetriesAreForEverUnlessTold(t *testing.T) {
 	for _, tt := range []struct {
 		retries int
-		want    int // tries
+		want    int // attempts
 	}{{-1, 50}, {0, 1}, {3, 4}} {
 		f := told{do: func(call int, _ *event) (string, error) {
 			if call == 50 {
@@ -105,7 +106,7 @@ func TestFact17_RetriesAreForEverUnlessTold(t *testing.T) {
 	}
 }
 
-// Records that grow too old while they fail are abandoned, and the younger ones continue.
+// Records that become too old while they fail are abandoned, and younger records continue.
 func TestAge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(began.Add(3 * time.Second)))

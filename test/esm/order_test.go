@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Whatever a function answers, it sees each item's records in order, the first time; it sees again only those from an
-// unfinished one on; and it sees all of them.
+// For any answers of a function, three rules hold. It first receives the records of each item in order. It receives
+// records again only from an unfinished one on. It receives all records.
 func TestFact17_OrderOfAnItemIsKept(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, items := rapid.IntRange(1, 60).Draw(t, "records"), rapid.IntRange(1, 12).Draw(t, "items")
@@ -91,7 +91,7 @@ func TestTumblingWindows(t *testing.T) {
 		return `{"state":` + string(state) + `,"batchItemFailures":[]}`, err
 	}}
 	went(t, Mapping{TumblingWindow: 4 * time.Second, BatchSize: 2, ReportFailures: true, MaxRetries: -1}, &f, shard(6, 2))
-	if got, want := f.batches(), "1 2|3|3||4 5|6|"; got != want { // the first window has 3 s of them
+	if got, want := f.batches(), "1 2|3|3||4 5|6|"; got != want { // the first window has the records of 3 s
 		t.Errorf("%s, want %s", got, want)
 	}
 	for i, want := range []struct {

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// record is a stream record, and what a mapping looks at in it.
+// record is a stream record with the parts that a mapping reads.
 type record struct {
 	raw      []byte
 	sequence string
 	stream   string // ARN
-	item     string // its key
+	item     string // the key of the item
 	created  time.Time
 }
 
-// parse reads what a mapping looks at.
+// parse reads the parts of a record that a mapping needs.
 func parse(b []byte) (*record, error) {
 	var r struct {
 		EventSourceARN string `json:"eventSourceARN"`

@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// reply is what a function answered.
+// reply is the answer of a function.
 type reply struct {
 	Failures []struct {
 		ID *string `json:"itemIdentifier"`
 	} `json:"batchItemFailures"`
-	State json.RawMessage `json:"state"` // of a tumbling window
+	State json.RawMessage `json:"state"` // the state of a tumbling window
 
 	broken bool
 }
 
-// readReply reads an answer; nothing at all, and null, are answers too.
+// readReply reads an answer. An empty answer and null are also valid answers.
 func readReply(b []byte) reply {
 	var r reply
 	if b = bytes.TrimSpace(b); len(b) > 0 && json.Unmarshal(b, &r) != nil {
@@ -25,9 +25,9 @@ func readReply(b []byte) reply {
 	return r
 }
 
-// done is the number of finished records of the batch: those before the lowest that the function names. An identifier
-// that is empty, null, missing or from another batch fails the batch whole, and so does an invalid answer. If failures
-// are not requested, the answer is ignored.
+// done returns the number of finished records of the batch: those before the lowest one that the answer reports as
+// failed. If an identifier is empty, null, missing or from another batch, the whole batch fails. An invalid answer
+// also fails the whole batch. If failures are not requested, the answer is ignored.
 func (r reply) done(batch []*record, asked bool) (n int, failed bool) {
 	n = len(batch)
 	if !asked {

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// window is a tumbling window that is open.
+// window is an open tumbling window.
 type window struct {
 	start time.Time
 	state json.RawMessage
 	last  *record // of it, for the event that closes it
 }
 
-// windowOf is the beginning of the window that a record is in.
+// windowOf returns the beginning of the window that contains a record.
 func windowOf(r *record, length time.Duration) time.Time { return r.created.Truncate(length) }
 
-// enter closes the window that is open, and opens that of a record, unless it is the same.
+// enter opens the window of a record. It closes the open window before, unless that is the same window.
 func (l *lane) enter(ctx context.Context, first *record) error {
 	start := windowOf(first, l.TumblingWindow)
 	if l.window == nil || !l.window.start.Equal(start) {
@@ -31,8 +31,8 @@ func (l *lane) enter(ctx context.Context, first *record) error {
 	return nil
 }
 
-// leave closes the window that is open: an event without records says that it was the last.
-// One that fails is sent again.
+// leave closes the open window with an event without records, which says that it is the last one. A failed event is
+// sent again.
 func (l *lane) leave(ctx context.Context) error {
 	if l.window == nil {
 		return nil
@@ -53,7 +53,7 @@ func (l *lane) leave(ctx context.Context) error {
 	}
 }
 
-// event is the event of a batch; final closes the window.
+// event returns the event of a batch. If final is set, the event closes the window.
 func (l *lane) event(batch []*record, final bool) []byte {
 	var b bytes.Buffer
 	b.WriteString(`{"Records":[`)
