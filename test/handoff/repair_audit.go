@@ -112,7 +112,8 @@ func (w *RepairWorld) lookUp(key item.Key) *record.Change {
 	return nil
 }
 
-// findSuspects compares the required contents of the sinks with their contents. It returns groups separately, by the number of the sink.
+// findSuspects compares the required contents of the sinks with their contents. It returns groups separately,
+// by the number of the sink.
 func (w *RepairWorld) findSuspects() (suspects []*suspect, groups map[int][]string) {
 	groups = make(map[int][]string)
 	for n, s := range w.audited {
