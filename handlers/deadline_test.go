@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// within is a context as Lambda gives it to a function with this timeout.
+// within returns a context as Lambda gives it to a function with this timeout.
 func within(t *testing.T, timeout time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), timeout)
 	t.Cleanup(cancel)
@@ -78,7 +78,7 @@ func TestDeadline_HangingSink(t *testing.T) {
 	}
 }
 
-// Without a deadline nothing is cut: what fails is tried until it works.
+// Without a deadline nothing is cut. A failed Write is tried again until it succeeds.
 func TestDeadline_None(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// inKinesis is a record of Kinesis: the change of that eventID and key, created n microseconds after the first.
+// inKinesis returns a record of Kinesis: the change of that eventID and key, created n microseconds after the first.
 func inKinesis(sequence int, id, key string, micros int) string {
 	return kinesisRecord(sequence, id, key, fmt.Sprint(1_767_323_045_000_000+int64(micros)), "MICROSECOND")
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// bucket is the objects of S3, by their keys with the version.
+// bucket maps each object's bucket name, key and version to its content.
 type bucket map[string]string
 
-// GetObject is an object's content.
+// GetObject returns the content of an object.
 func (b bucket) GetObject(_ context.Context, name, key, version string) ([]byte, error) {
 	if content, ok := b[name+"/"+key+version]; ok {
 		return []byte(content), nil
@@ -23,13 +23,13 @@ func (b bucket) GetObject(_ context.Context, name, key, version string) ([]byte,
 	return nil, fmt.Errorf("%s: %w", name, ErrGone)
 }
 
-// created is S3's notification of an object.
+// created returns S3's notification of an object.
 func created(key string, more ...string) string {
 	return fmt.Sprintf(`{"Records":[{"eventVersion":"2.1","eventSource":"aws:s3","awsRegion":"eu-central-1","eventName":"ObjectCreated:Put","s3":{"s3SchemaVersion":"1.0","bucket":{"name":"failed","arn":"arn:aws:s3:::failed"},"object":{"key":%q,"size":10%s}}}]}`,
 		key, strings.Join(append([]string{""}, more...), ","))
 }
 
-// payload is the member of Lambda's record that holds the event: in a text.
+// payload returns the member of Lambda's record that holds the event as a string.
 func payload(event string) string {
 	quoted, _ := json.Marshal(event)
 	return `"payload":` + string(quoted)
@@ -134,10 +134,10 @@ func TestOnFailure_NotSetUp(t *testing.T) {
 	}
 }
 
-// slow is S3 that does not answer.
+// slow is an S3 client that never answers.
 type slow struct{}
 
-// GetObject waits.
+// GetObject waits until its context ends.
 func (slow) GetObject(ctx context.Context, _, _, _ string) ([]byte, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()

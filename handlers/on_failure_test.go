@@ -35,10 +35,10 @@ func (l *lost) AddGap(_ context.Context, g record.Gap) error {
 	return nil
 }
 
-// short is a sequence number's end.
+// short returns the last three digits of a sequence number.
 func short(sequence string) string { return sequence[max(0, len(sequence)-3):] }
 
-// messages are an event of SQS with the bodies as the messages m1, m2, ...
+// messages returns an event of SQS. The bodies become the messages m1, m2, ...
 func messages(bodies ...string) string {
 	var rs []string
 	for i, b := range bodies {
@@ -48,7 +48,7 @@ func messages(bodies ...string) string {
 	return event(rs...)
 }
 
-// given is Lambda's record of a batch, with more members.
+// given returns Lambda's record of a batch, with more members.
 func given(stream, shard, first, last string, size int, more ...string) string {
 	return fmt.Sprintf(`{"requestContext":{"requestId":"316aa6d0","functionArn":"arn:aws:lambda:eu-central-1:123456789012:function:f","condition":"RetryAttemptsExhausted","approximateInvokeCount":1},`+
 		`"responseContext":{"statusCode":200,"executedVersion":"$LATEST","functionError":"Unhandled"},"version":"1.0","timestamp":"2026-01-02T03:14:05.717Z",`+
@@ -56,7 +56,7 @@ func given(stream, shard, first, last string, size int, more ...string) string {
 		shard, first, last, size, stream, strings.Join(append([]string{""}, more...), ","))
 }
 
-// inSNS is a message as SNS wraps it.
+// inSNS returns a message as SNS wraps it.
 func inSNS(body string) string {
 	quoted, _ := json.Marshal(body)
 	return fmt.Sprintf(`{"Type":"Notification","MessageId":"x","TopicArn":"arn:aws:sns:eu-central-1:123456789012:failed","Message":%s,"Timestamp":"2026-01-02T03:04:05.000Z"}`, quoted)

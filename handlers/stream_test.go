@@ -121,8 +121,7 @@ func TestNoSuchEvent(t *testing.T) {
 	}
 }
 
-// Fact 31: aws-lambda-go takes its buffer back behind the answer: what outlives the handler
-// owns its bytes.
+// Fact 31: aws-lambda-go reuses its buffer after the answer. Data that outlives the handler must own its bytes.
 func TestFact31_BytesOutliveTheInvocation(t *testing.T) {
 	var kept []*record.Change
 	g := &graveyard{}
@@ -183,7 +182,7 @@ func TestFatal(t *testing.T) {
 	}
 }
 
-// Invocations that come at once wait for each other.
+// Invocations that come at the same time run one after the other.
 func TestOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &store{fail: func(context.Context, string) error { time.Sleep(time.Second); return nil }}
