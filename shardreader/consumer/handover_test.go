@@ -11,9 +11,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// A lease is handed over in the middle of a backlog: pages that wait for the pipeline
-// are taken back, what it has is written, also by a sink whose batches fill for hours, and nothing is
-// read twice.
+// A lease is handed over in the middle of a backlog. Pages that wait for the pipeline are taken back. The pages that
+// it has already taken are written, also by a sink whose batches fill for hours. Nothing is read twice.
 func TestHandover_InABacklogRepeatsNothing(t *testing.T) {
 	for name, batch := range map[string]pipeline.Batch{"at once": {Count: 5}, "batches that fill": {Count: 1000, Linger: 6 * time.Hour}} {
 		t.Run(name, func(t *testing.T) {

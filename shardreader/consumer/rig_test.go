@@ -44,7 +44,7 @@ func newRig(t *testing.T, o streamtest.Options) *rig {
 	return &rig{t: t, server: streamtest.New(o), table: leasestest.NewTable(), began: time.Now()}
 }
 
-// overTheSDK is the API as the product has it: the SDK's client, and our decoder in it.
+// overTheSDK returns the API that the product uses: the SDK's client with our decoder.
 func overTheSDK(rt http.RoundTripper) shardreader.API {
 	return sdk.New(dynamodbstreams.New(dynamodbstreams.Options{
 		Region:      "eu-central-1",
@@ -159,7 +159,7 @@ func (k *task) close(d time.Duration) error {
 	return k.c.Close(ctx)
 }
 
-// leases are those of the table, by shard.
+// leases returns the leases of the table by shard.
 func (r *rig) leases() map[string]leases.Lease {
 	r.t.Helper()
 	s, err := r.table.Memory.Read(context.Background())

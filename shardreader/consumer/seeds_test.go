@@ -26,7 +26,7 @@ var (
 
 // Fact 35: under testing/synctest an in-process RoundTripper leaves the clock to the
 // bubble, so minutes of a fleet take milliseconds. The same seed has many
-// interleavings: what must come out is the same for all of them.
+// interleavings. All of them must have the same result.
 func TestFact35_FleetsOverTheSDK(t *testing.T) {
 	for seed := *from; seed < *from+*seeds; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
