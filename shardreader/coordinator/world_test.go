@@ -228,7 +228,7 @@ func (n *node) done(call coordinator.Call, err error) {
 	n.send(coordinator.WriteResult{Call: call, Err: n.lost(err)})
 }
 
-// lost is the answer of a table that cannot be reached any more.
+// lost returns err, or the error of a lost answer if the table can no longer be reached.
 func (n *node) lost(err error) error {
 	if n.deaf {
 		return leasestest.Lost()
@@ -236,7 +236,7 @@ func (n *node) lost(err error) error {
 	return err
 }
 
-// answer is a write's answer, unless it is lost.
+// answer returns err, or the error of a lost answer if the answer of the write is lost.
 func (n *node) answer(op string, err error) error {
 	if n.lose != nil && n.lose(op) {
 		return leasestest.Lost()
@@ -244,7 +244,7 @@ func (n *node) answer(op string, err error) error {
 	return err
 }
 
-// leases are those of the table, by shard.
+// leases returns the leases of the table by shard.
 func (wo *world) leases() map[string]leases.Lease {
 	wo.t.Helper()
 	s, err := wo.table.Read(wo.t.Context())
