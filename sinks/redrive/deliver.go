@@ -132,28 +132,38 @@ func (r *run) load(ctx context.Context, info pipeline.RouteInfo, letters []*keyL
 	if r.Discard || !slices.ContainsFunc(w.refs, func(ref *letterRef) bool { _, ok := r.loaded[ref.id]; return !ok }) {
 		return nil
 	}
-	wanted := r.resetLoaded(info, letters)
+	return r.loadNext(ctx, info, letters, nil)
+}
+
+// loadNext reads the records of the letters that can be delivered next, up to Options.Bytes. It passes each letter of
+// the store to visit. If visit is nil, the read ends after the last of these records. It reads nothing if no letter can
+// be delivered.
+func (r *run) loadNext(
+	ctx context.Context, info pipeline.RouteInfo, letters []*keyLetters, visit func(l *pipeline.DeadLetter, id string),
+) error {
+	r.loaded = map[string]pipeline.DeadLetter{}
+	wanted := map[string]bool{}
+	for _, ref := range r.next(info, letters, math.MaxInt).refs {
+		wanted[ref.id] = true
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
 	for l, err := range r.Letters.Read(ctx) {
 		if err != nil {
 			return err
 		}
-		if id := deadletter.ID(&l); wanted[id] {
-			if r.loaded[id] = l; len(r.loaded) == len(wanted) {
-				break
-			}
+		id := deadletter.ID(&l)
+		if wanted[id] {
+			r.loaded[id] = l
+		}
+		if visit != nil {
+			visit(&l, id)
+		} else if len(r.loaded) == len(wanted) {
+			break
 		}
 	}
 	return nil
-}
-
-// resetLoaded forgets the loaded records, and returns the IDs of the letters to load: those that can be delivered next,
-// up to Options.Bytes.
-func (r *run) resetLoaded(info pipeline.RouteInfo, letters []*keyLetters) (wanted map[string]bool) {
-	r.loaded, wanted = map[string]pipeline.DeadLetter{}, map[string]bool{}
-	for _, ref := range r.next(info, letters, math.MaxInt).refs {
-		wanted[ref.id] = true
-	}
-	return wanted
 }
 
 // readAgain reads the letters of a sink a second time, and sets the barrier of each key that has an earlier letter than
@@ -170,29 +180,18 @@ func (r *run) readAgain(
 			keys[l.key] = l
 		}
 	}
-	if len(keys) == 0 {
-		return false, nil
-	}
-	wanted := r.resetLoaded(info, letters)
-	for l, err := range r.Letters.Read(ctx) {
-		if err != nil {
-			return false, err
-		}
-		id := deadletter.ID(&l)
-		if wanted[id] {
-			r.loaded[id] = l
-		}
+	err = r.loadNext(ctx, info, letters, func(l *pipeline.DeadLetter, id string) {
 		known := keys[l.Key]
-		if known == nil || r.seen[id] || l.Sink != "" && l.Sink != sink || !r.inScope(&l) {
-			continue
+		if known == nil || r.seen[id] || l.Sink != "" && l.Sink != sink || !r.inScope(l) {
+			return
 		}
 		at := deliveryOrder{l.Version, math.MaxInt}
 		if at.before(known.refs[len(known.refs)-1].deliveryOrder) {
 			known.setBarrier(at)
 			missed = true
 		}
-	}
-	return missed, nil
+	})
+	return missed, err
 }
 
 // deliver delivers a window to the sink and removes the delivered letters. progress is false if no letter changed its

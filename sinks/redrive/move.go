@@ -100,10 +100,7 @@ func (r *run) moveBarriers(ctx context.Context) (map[item.Key]deliveryOrder, err
 		if l.Sink != r.Sink || !r.inScope(&l) || r.isSelected(l.Class) {
 			continue
 		}
-		at := deliveryOrder{l.Version, n}
-		if first, ok := barriers[l.Key]; !ok || at.before(first) {
-			barriers[item.Key(strings.Clone(string(l.Key)))] = at
-		}
+		noteFirst(barriers, item.Key(strings.Clone(string(l.Key))), deliveryOrder{l.Version, n})
 	}
 	return barriers, nil
 }

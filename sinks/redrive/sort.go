@@ -28,6 +28,13 @@ func (p deliveryOrder) compare(q deliveryOrder) int {
 
 func (p deliveryOrder) before(q deliveryOrder) bool { return p.compare(q) < 0 }
 
+// noteFirst notes a place of a key if no earlier one is noted.
+func noteFirst[K comparable](first map[K]deliveryOrder, key K, at deliveryOrder) {
+	if noted, ok := first[key]; !ok || at.before(noted) {
+		first[key] = at
+	}
+}
+
 // letterRef is a letter without its record, to save memory: there can be a million letters.
 type letterRef struct {
 	deliveryOrder
@@ -124,10 +131,7 @@ func (r *run) sort(ctx context.Context, marks map[string]map[item.Key]state.Mark
 				of = r.filled(&l)
 			}
 			for _, sink := range of {
-				k := sinkKey{sink, item.Key(strings.Clone(string(l.Key)))}
-				if first, ok := blocks[k]; !ok || at.before(first) {
-					blocks[k] = at
-				}
+				noteFirst(blocks, sinkKey{sink, item.Key(strings.Clone(string(l.Key)))}, at)
 			}
 			continue
 		}

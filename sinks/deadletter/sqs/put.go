@@ -3,6 +3,7 @@ package sqs
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
@@ -18,18 +19,21 @@ import (
 // attempt does not send these again. If a letter is too large for a message and Options.Large is nil, Put fails before
 // it sends a letter.
 func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
-	bodies := make([]string, len(letters))
+	letters = slices.DeleteFunc(slices.Clone(letters), s.wasSent)
+	bodies := make([]string, len(letters)) // "": the letter is too large for a message
 	for i := range letters {
 		if err := ctx.Err(); err != nil {
 			return pipeline.Transient(err)
 		}
-		var err error
-		if bodies[i], err = encode(&letters[i], s.MaxBytes); err != nil {
+		body, err := encode(&letters[i], s.MaxBytes)
+		switch {
+		case err != nil:
 			return err
-		}
-		if size := len(bodies[i]); size > s.MaxBytes && s.Large == nil {
+		case len(body) <= s.MaxBytes:
+			bodies[i] = body
+		case s.Large == nil:
 			return errs.Errorf("deadletter: a letter has %d bytes, and the queue %s takes %d: give its dead letters a bucket",
-				size, s.place.Name, s.MaxBytes)
+				len(body), s.place.Name, s.MaxBytes)
 		}
 	}
 	for _, round := range deadletter.Rounds(letters) {
@@ -40,27 +44,29 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 	return nil
 }
 
+// sentName names a letter that was sent. A change that is dead-lettered again has another time, and is another letter.
+func sentName(l *pipeline.DeadLetter) string {
+	return fmt.Sprintf("%s@%d", deadletter.ID(l), l.Time.UnixNano())
+}
+
+func (s *Store) wasSent(l pipeline.DeadLetter) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sent.Has(sentName(&l))
+}
+
 // putRound sends the letters with these indexes. Letters that are too large for a message go to Large.
 func (s *Store) putRound(ctx context.Context, letters []pipeline.DeadLetter, bodies []string, round []int) error {
 	var large []pipeline.DeadLetter
 	var entries []types.SendMessageBatchRequestEntry
-	// names has the name of each entry's letter. A change that is dead-lettered again has another time, and is another
-	// letter.
-	var names []string
+	var names []string // sentName of each entry's letter
 	for _, i := range round {
-		l := &letters[i]
-		name := fmt.Sprintf("%s@%d", deadletter.ID(l), l.Time.UnixNano())
-		s.mu.Lock()
-		sent := s.sent.Has(name)
-		s.mu.Unlock()
-		switch {
-		case sent:
-		case len(bodies[i]) > s.MaxBytes:
-			large = append(large, *l)
-		default:
-			entries = append(entries, types.SendMessageBatchRequestEntry{MessageBody: &bodies[i]})
-			names = append(names, name)
+		if bodies[i] == "" {
+			large = append(large, letters[i])
+			continue
 		}
+		entries = append(entries, types.SendMessageBatchRequestEntry{MessageBody: &bodies[i]})
+		names = append(names, sentName(&letters[i]))
 	}
 	if len(large) > 0 {
 		if err := s.Large.Put(ctx, large); err != nil {
