@@ -51,7 +51,7 @@ type condition struct {
 	_ any                 `ref:"condition" one:"op,of,key_prefix,entity,changed,unchanged,expr,any,all,not"`
 	_ string              `key:"=" words:"ttl_deletes,probable_ttl,replication_echoes,no_change"`
 	_ []string            `key:"op" words:"INSERT,MODIFY,REMOVE,SNAPSHOT,UNKNOWN" doc:"The operation is one of these."`
-	_ []string            `key:"of,single" is:"entity" doc:"The item is of the entity, or of one of them."`
+	_ []string            `key:"of,single" is:"entity" doc:"The item belongs to one of these entities."`
 	_ map[string]string   `key:"key_prefix" form:"{PK: TEXT}" doc:"A key attribute starts with the text."`
 	_ map[string][]string `key:"entity" form:"{ATTRIBUTE: [TEXT]}" doc:"An attribute of the new image, else the old, is one of these texts."`
 	_ []item.Pattern      `key:"changed" doc:"Something at one of the paths differs between old and new image."`

@@ -64,8 +64,8 @@ func (e exporters) metricExporter(ctx context.Context) (sdkmetric.Exporter, stri
 }
 
 // exporter returns the exporter of a signal (TRACES, METRICS) that the environment variables choose, and describes its
-// destination for a log. It is nil if no variable names an endpoint or an exporter. what is the name of the signal for
-// people.
+// destination for a log. It is nil if no variable names an endpoint or an exporter. Errors name the signal by the text
+// in what, such as "spans".
 func exporter[X any](
 	e exporters, signal, what string, console, grpc, http func() (X, error),
 ) (x X, where string, err error) {

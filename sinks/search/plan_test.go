@@ -133,7 +133,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// told describes what was planned, without the sizes of documents.
+// told describes the plan of a delivery, without the sizes of documents.
 func told(d *pipeline.Delivery) string {
 	if d.Outcome == pipeline.NoEffect {
 		return d.Reason
@@ -241,8 +241,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// Fact 23: a bulk request fails per document. Each change has the outcome of its own mutations, and only the failed
-// change is retried.
+// Fact 23: OpenSearch reports the failures of a bulk request for each document. So each change has the outcome of its
+// own mutations, and only the failed change is retried.
 func TestFact23_OutcomesPerChange(t *testing.T) {
 	s := func(a answers) *search.Sink {
 		return newSink(t, search.Options{Index: parse(t, "docs-{Tenant}"), Store: a})

@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// Proxy stands in front of one server. Its methods may be called from many goroutines.
+// Proxy is a reverse proxy of one server. Its methods are safe for concurrent use.
 type Proxy struct {
 	listen, upstream string // HOST:PORT
 

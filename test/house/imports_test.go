@@ -1,5 +1,5 @@
-// Package house checks rules of the repository: which package may import which, what is at the top level, and what must
-// be documented.
+// Package house checks rules of the repository. It checks the imports of each package, the files at the top level, and
+// that exported names are documented.
 package house
 
 import (

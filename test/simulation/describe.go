@@ -40,7 +40,7 @@ func (w *world) tellEvent(p *process, e coordinator.Event) {
 		return
 	case coordinator.ReadTableResult:
 		if e.Err == nil {
-			return // the lines of the table itself say what is new
+			return // the log lines of the table show its changes
 		}
 		w.tell(p.id, "< table: %d leases, %d members %s", len(e.Snapshot.Leases), len(e.Snapshot.Members), failed(e.Err))
 	case coordinator.GetRecordsResult:
