@@ -32,18 +32,33 @@ const PassedGap = "records were lost before they were read, and reading goes on 
 // first sequence number need not belong to a record.
 func (c *Coordinator) handleTrimmed(a *assignment, at time.Time) {
 	unread := a.pos.Kind != leases.Sequence
-	if a.phase != reading || unread && (a.row.First == "" || c.isYoung(a.row, at) || c.keepsStart(a, at)) {
+	switch {
+	case a.phase != reading || unread && c.keepsUnread(a, at):
 		// The gap is noted already, or no record is lost: reading begins at the oldest record left.
 		a.start.positionRefused = true
 		c.queueCallIn(a, a.failures.next(c, maxBackoff, nil))
-		return
+	case unread:
+		c.noteUnreadLost(a)
+	default:
+		c.noteLost(a, c.gapAfter(a))
 	}
+}
+
+// keepsUnread reports whether the stream keeps all records that a shard should be read from, if none of them was read.
+// at is the present time; zero if unknown.
+func (c *Coordinator) keepsUnread(a *assignment, at time.Time) bool {
+	return a.row.First == "" || c.isYoung(a.row, at) || c.keepsStart(a, at)
+}
+
+// noteUnreadLost handles a shard of which no record was read, and of which the stream may have dropped records. If
+// reading starts at a time, the oldest record left shows whether the dropped records are older than that time.
+func (c *Coordinator) noteUnreadLost(a *assignment) {
 	g := c.gapAfter(a)
-	if unread && !a.row.From.IsZero() {
-		c.seekOldest(a, g, probing)
+	if a.row.From.IsZero() {
+		c.noteLost(a, g)
 		return
 	}
-	c.noteLost(a, g)
+	c.seekOldest(a, g, probing)
 }
 
 // isYoung reports whether a shard is so young that the stream still keeps all of its records. The age is known from the

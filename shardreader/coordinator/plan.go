@@ -205,16 +205,22 @@ func second(t time.Time) time.Time {
 
 // isUnneeded reports whether an ended lease may be removed. Its children must have moved past their starts, or need no
 // lease. If no child is known, the shard must no longer be listed.
+//
+// A child may be known from its own lease alone: another consumer made that lease from an older listing.
 func (pl *planner) isUnneeded(r *row) bool {
+	rows := pl.c.table.rows
 	children := slices.Clone(r.Children)
 	for _, child := range pl.listing.children[r.Shard] {
 		children = append(children, child.ID)
+	}
+	for _, child := range rows.children[r.Shard] {
+		children = append(children, child.Shard)
 	}
 	if len(children) == 0 {
 		return !pl.listing.has(r.Shard)
 	}
 	return !slices.ContainsFunc(children, func(id string) bool {
-		child := pl.c.table.rows.byID(id)
+		child := rows.byID(id)
 		return child != nil && !wasRead(child) || child == nil && !pl.ancestors[id] && pl.listing.has(id)
 	})
 }

@@ -89,6 +89,7 @@ type iteratorRequest struct {
 	assignment *assignment
 	atFirst    bool // the position is the first sequence number of the shard; a trimmed stream refuses it
 	atTime     bool // the position is the time at which reading starts
+	atOldest   bool // the position is the oldest record left, because the stream refused the start position
 }
 
 // requestIterator requests an iterator at the position from which reading continues.
@@ -102,7 +103,7 @@ func (c *Coordinator) requestIterator(a *assignment) {
 	case a.pos.Kind == leases.Sequence:
 		at.Type, at.Sequence = shardreader.AfterSequence, a.pos.Sequence
 	case a.start.positionRefused:
-		at.Type = shardreader.TrimHorizon
+		at.Type, op.atOldest = shardreader.TrimHorizon, true
 	case a.pos.Kind == leases.Latest && (a.row.fresh || a.row.From.IsZero()):
 		at.Type, a.start.atLatest = shardreader.Latest, true
 	case !a.row.From.IsZero() && !a.start.timeUnusable:
@@ -134,6 +135,9 @@ func (c *Coordinator) iteratorCame(op iteratorRequest, e GetShardIteratorResult)
 		// Without the time, records created before it are read and dropped.
 		a.start.timeUnusable = true
 		c.queueCall(a)
+	case op.atOldest && e.Err == nil && a.phase == reading && !c.keepsUnread(a, e.At):
+		// The calls failed for so long that the stream may have dropped unread records. The iterator hides that.
+		c.noteUnreadLost(a)
 	case e.Err == nil:
 		a.iterator = e.Iterator
 		a.emptyPages.sent = [endPages]time.Duration{} // a new iterator may return some empty pages before records

@@ -2,13 +2,16 @@ package coordinator_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/tablewake/tablewake/pipeline"
 	"github.com/tablewake/tablewake/pipeline/record"
 	"github.com/tablewake/tablewake/shardreader"
 	"github.com/tablewake/tablewake/shardreader/coordinator"
@@ -92,6 +95,50 @@ func TestFact37_OldUnreadShardsAreAGapOfUnknownExtent(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The start of a young shard is refused, and reading is to begin at the oldest record left. If the calls then fail for
+// longer than the stream keeps records, the oldest record left no longer shows that none was dropped: that is a gap.
+func TestFact37_AStartRefusedLongAgoProvesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wo := newWorld(t)
+		wo.server = streamtest.New(streamtest.Options{RefuseBelow: true})
+		st := wo.server.AddStream("shop")
+		failing := &failsAtOldest{Server: wo.server, root: st.Shards()[0]}
+		wo.api = failing
+		kids := st.Split(failing.root, 1)
+		lost := st.Put(kids[0], put(2)...)
+		failing.fail.Store(true)
+		wo.start("a", coordinator.Options{OnGap: coordinator.Continue})
+		wo.run(25 * time.Hour)
+		if failing.calls.Load() == 0 {
+			t.Fatal("no call for the oldest record left, so this test tests nothing")
+		}
+		st.Trim(kids[0], len(lost))
+		kept := st.Put(kids[0], put(2)...)
+		failing.fail.Store(false)
+		wo.run(time.Minute)
+		wo.readAll(kids[0], kept...)
+		if len(wo.gaps) != 2 || wo.gaps[0].Shard != kids[0] || !wo.gaps[0].UnknownExtent || wo.gaps[1].Before != kept[0] {
+			t.Errorf("gaps %+v", wo.gaps)
+		}
+	})
+}
+
+// failsAtOldest is a server on which requests for TRIM_HORIZON iterators of children fail while fail is set.
+type failsAtOldest struct {
+	*streamtest.Server
+	fail  atomic.Bool
+	calls atomic.Int64
+	root  string
+}
+
+func (s *failsAtOldest) GetShardIterator(ctx context.Context, at shardreader.ShardPosition) (string, error) {
+	if at.Type == shardreader.TrimHorizon && at.Shard != s.root && s.fail.Load() {
+		s.calls.Add(1)
+		return "", pipeline.Transient(errors.New("the service is busy"))
+	}
+	return s.Server.GetShardIterator(ctx, at)
 }
 
 // timeless is a server whose shards have ids that do not say when they were made.

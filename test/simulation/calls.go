@@ -53,7 +53,10 @@ func (p *process) do(a coordinator.Action) {
 	case coordinator.RemoveMember:
 		p.write(a.Call, "leave "+a.Consumer, func() error { return p.w.leave(a.Consumer) })
 	case coordinator.NoteGap:
-		p.write(a.Call, "gap, "+p.reading(cmp.Or(a.Gap.Shard, a.Gap.StreamARN)), func() error { p.w.noteGap(p, a.Gap, a.Again); return nil })
+		if !a.Again {
+			p.w.checkNotedOnce(p, a.Gap)
+		}
+		p.write(a.Call, "gap, "+p.reading(cmp.Or(a.Gap.Shard, a.Gap.StreamARN)), func() error { p.w.noteGap(p, a.Gap); return nil })
 	case coordinator.MarkBegun:
 		p.write(a.Call, "begin "+a.Stream, func() error { return p.w.beginStream(a.Stream) })
 	case coordinator.ReserveCall:

@@ -21,6 +21,7 @@ type row struct {
 	root       bool        // the stream was begun with it
 	first      string      // sequence number at which the shard is known to start
 	stopped    string      // why it is not read further
+	children   []string    // the children that its end names; descendants, if the children were no longer listed
 }
 
 // covers reports whether a record is at or before the checkpoint.
@@ -177,7 +178,7 @@ func (w *world) swap(p *process, old, next leases.Lease) error {
 		return nil
 	}
 	was := sh.row
-	sh.row.owner, sh.row.counter, sh.row.checkpoint = next.Owner, next.Counter, next.Checkpoint
+	sh.row.owner, sh.row.counter, sh.row.checkpoint, sh.row.children = next.Owner, next.Counter, next.Checkpoint, next.Children
 	if old.Stopped != next.Stopped || old.Checkpoint != next.Checkpoint {
 		sh.row.stopped = next.Stopped
 	}

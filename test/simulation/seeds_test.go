@@ -122,6 +122,10 @@ func TestSeeds_Failed(t *testing.T) {
 		{700400, Trims, "a stream that is enabled, and whose shards were not listed yet, counted as read to its end"},
 		{700183, Trims, "a lost shard was missed in the gap that its sibling's children had told of"},
 		{500679, Trims, "all was well while the only process was between two lives, so that nobody was left to stop"},
+		{603721, Harsh, "a start position was refused, calls failed until records were dropped, and reading began behind them without a gap"},
+		{604454, Trims, "an ended lease was removed before a child had begun that only an older listing had shown"},
+		{607456, Harsh, "an ended lease named descendants as its children, and counted as one that is no longer needed"},
+		{707756, Harsh, "a gap that was stored late counted as one that was noted twice"},
 	} {
 		if b := Run(NewPlan(of.seed, of.mix), Worker, false).Breach; b != nil {
 			t.Errorf("seed %d of mix %s: %v: %s", of.seed, of.mix, b, of.why)

@@ -207,6 +207,15 @@ func (w *world) unbalanced() *Breach {
 	return nil
 }
 
+// childrenOf returns the children of a shard, and the descendants that its ended lease names as children.
+func (w *world) childrenOf(s *shard) []*shard {
+	children := slices.Clone(s.children)
+	for _, id := range s.row.children {
+		children = append(children, w.byID[id])
+	}
+	return children
+}
+
 // piledUp returns a breach if leases of ended shards remain although they are no longer needed.
 func (w *world) piledUp() *Breach {
 	for _, s := range w.shards {
@@ -214,7 +223,7 @@ func (w *world) piledUp() *Breach {
 			continue
 		}
 		begun := true
-		for _, c := range s.children {
+		for _, c := range w.childrenOf(s) {
 			begun = begun && (!c.row.there || c.row.checkpoint.Kind != leases.TrimHorizon)
 		}
 		if len(s.children) == 0 {
