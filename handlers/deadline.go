@@ -54,8 +54,9 @@ func (d deadlines) pastSoftRevoke(now time.Time) bool {
 	return !d.revokeSoft.IsZero() && !now.Before(d.revokeSoft)
 }
 
-// timer returns a channel that receives a value at the given time. If the time is zero, the channel never receives one.
-func (d deadlines) timer(when time.Time) (fired <-chan time.Time, cancel func()) {
+// newTimer returns a channel that receives a value at the given time. If the time is zero, the channel never receives
+// one.
+func (d deadlines) newTimer(when time.Time) (fired <-chan time.Time, cancel func()) {
 	if when.IsZero() {
 		return nil, func() {}
 	}

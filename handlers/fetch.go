@@ -58,7 +58,7 @@ func (h *handler) fetchDiscarded(
 		return nil, nil, errs.Errorf("the records cannot be fetched from the stream now: %w", err)
 	}
 	f.fillFromEvent(incomplete)
-	return &f.records, f.losses(), nil
+	return &f.records, f.lostRecordRanges(), nil
 }
 
 // rangeFetch fetches a range of a shard.
@@ -255,8 +255,9 @@ func (f *rangeFetch) fillFromEvent(incomplete *eventRecords) {
 	f.records.pages = append(found.pages, f.records.pages...)
 }
 
-// losses returns the lost ranges with their estimated numbers of records. The event may have some records of a range.
-func (f *rangeFetch) losses() []loss {
+// lostRecordRanges returns the lost ranges with their estimated numbers of records. The event may have some records of
+// a range.
+func (f *rangeFetch) lostRecordRanges() []loss {
 	ranges := f.allLost()
 	var losses []loss
 	remaining := f.info.Size - f.fetched

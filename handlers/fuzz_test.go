@@ -42,7 +42,7 @@ func FuzzMessage(f *testing.F) {
 			st.Rollover(shard)
 			fetch := &rangeFetch{api: server, info: p}
 			if fetch.readRange(t.Context()) == nil {
-				for _, g := range fetch.losses() {
+				for _, g := range fetch.lostRecordRanges() {
 					if g.records < 1 || g.first == "" || g.last == "" {
 						t.Errorf("gap %+v", g)
 					}

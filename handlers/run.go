@@ -54,7 +54,7 @@ func (h *handler) run(ctx context.Context, due deadlines, pages ...*pipeline.Pag
 		defer func() { <-h.runSlot }()
 		results <- h.deliver(ctx, due, pages)
 	}()
-	abandonTime, cancel := due.timer(due.abandon)
+	abandonTime, cancel := due.newTimer(due.abandon)
 	defer cancel()
 	select {
 	case result := <-results:
@@ -77,7 +77,7 @@ var errStuck = errs.New(
 
 // startRun waits until no run is in flight. It returns nil if there is no time for another run.
 func (h *handler) startRun(ctx context.Context, due deadlines) (*runState, error) {
-	timeOver, cancel := due.timer(due.revokeSoft)
+	timeOver, cancel := due.newTimer(due.revokeSoft)
 	defer cancel()
 	if due.pastSoftRevoke(time.Now()) {
 		return nil, nil

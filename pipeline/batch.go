@@ -239,7 +239,7 @@ func (r *route) planAgain(b *batch) (err error) {
 	for _, qd := range b.deliveries {
 		if qd.unplanned {
 			qd.unplanned = false
-			if qd.fail = r.plan(&qd.d); qd.fail != nil {
+			if qd.fail = r.planDelivery(&qd.d); qd.fail != nil {
 				err = qd.fail.err
 			}
 		}
@@ -285,7 +285,7 @@ func (b *batch) setAside() {
 	var skipped []*queuedDelivery
 	b.n = 0
 	for _, qd := range b.deliveries {
-		if qd.lane.skipped || qd.page.partition.state.revoked() {
+		if qd.lane.skipped || qd.page.partition.state.isRevoked() {
 			skipped = append(skipped, qd)
 			continue
 		}
@@ -339,7 +339,7 @@ func (s *scheduler) afterIsolatedWrite(b *batch) {
 func (s *scheduler) isolate(b *batch, from int) {
 	b.phase = settled
 	for i := from; i < b.n; i++ {
-		if qd := b.deliveries[i]; !qd.lane.skipped && b.ctx.Err() == nil && !qd.page.partition.state.revoked() {
+		if qd := b.deliveries[i]; !qd.lane.skipped && b.ctx.Err() == nil && !qd.page.partition.state.isRevoked() {
 			b.phase, b.isolatedIndex = isolating, i
 			return
 		}
@@ -355,7 +355,7 @@ var errUntried = Transient(errs.New("not tried, because of an earlier change of 
 func (r *route) callWrite(ctx context.Context, ds []Delivery, errs []error) (batchErr error) {
 	defer func() {
 		if v := recover(); v != nil {
-			batchErr = recovered(r.stage, v)
+			batchErr = panicError(r.stage, v)
 		}
 		if ctx.Err() == nil { // a cancelled Write proves nothing about the sink
 			batchErr = r.patience.takeAll(batchErr, errs)

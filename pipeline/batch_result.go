@@ -31,7 +31,7 @@ func (s *scheduler) fateOf(b *batch, i int) fate {
 	qd := b.deliveries[i]
 	_, transient := Retryable(err)
 	switch {
-	case qd.page.partition.state.revoked():
+	case qd.page.partition.state.isRevoked():
 		return fateRevoked
 	case s.run.hard.Err() != nil:
 		return fatePending

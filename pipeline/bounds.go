@@ -79,8 +79,8 @@ func newBounds(maxBytes int64, maxChanges int, pauser bool) *bounds {
 		shares: map[string]*share{}}
 }
 
-// take adds to the memory in flight, even above the limit: the limit stops the reader, not a page that was read.
-func (b *bounds) take(partition string, a amount) { b.add(partition, a, amount{}) }
+// acquire adds to the memory in flight, even above the limit: the limit stops the reader, not a page that was read.
+func (b *bounds) acquire(partition string, a amount) { b.add(partition, a, amount{}) }
 
 // release undoes take.
 func (b *bounds) release(partition string, a amount) {
@@ -124,7 +124,7 @@ func (b *bounds) add(partition string, used, cloned amount) {
 			b.resume()
 		}
 	}
-	if less && b.waiting && !b.full() {
+	if less && b.waiting && !b.isFull() {
 		select {
 		case b.hasRoom <- struct{}{}:
 		default:
@@ -187,18 +187,18 @@ func (b *bounds) forget(partition string) {
 	}
 }
 
-// full reports whether the source must not be read.
-func (b *bounds) full() bool {
-	if !b.used.reaches(b.limit) || len(b.paused) == 0 {
-		return b.used.reaches(b.limit)
+// isFull reports whether the source must not be read.
+func (b *bounds) isFull() bool {
+	if !b.used.atLeast(b.limit) || len(b.paused) == 0 {
+		return b.used.atLeast(b.limit)
 	}
 	extra := b.limit
 	extra.add(b.limit.dividedBy(extraDivisor))
-	return b.used.minus(b.usedPaused).reaches(b.limit.dividedBy(spareDivisor)) || b.used.reaches(extra)
+	return b.used.minus(b.usedPaused).atLeast(b.limit.dividedBy(spareDivisor)) || b.used.atLeast(extra)
 }
 
-// reaches reports whether a is at least limit, in bytes or in changes.
-func (a amount) reaches(limit amount) bool {
+// atLeast reports whether a is at least limit, in bytes or in changes.
+func (a amount) atLeast(limit amount) bool {
 	return a.bytes >= limit.bytes || a.changes >= limit.changes
 }
 
@@ -211,10 +211,10 @@ const (
 	stalled               // the reader waits, and nothing moves
 )
 
-// pressure returns the current pressure. moving is run.moving. It is somePressure only for a [Pauser]: somePressure
-// depends on time, and the batches of other sources depend on the input alone.
-func (b *bounds) pressure(moving int) pressure {
-	waiting := b.waiting && b.full()
+// currentPressure returns the current pressure. moving is run.moving. It is somePressure only for a [Pauser]:
+// somePressure depends on time, and the batches of other sources depend on the input alone.
+func (b *bounds) currentPressure(moving int) pressure {
+	waiting := b.waiting && b.isFull()
 	switch {
 	case waiting && moving == 0:
 		return stalled

@@ -351,12 +351,12 @@ func TestBounds_SharesAreOfWhatIsHeld(t *testing.T) {
 	}{
 		{"alone", func(*bounds) {}, amount{most - 5<<20, 1000}, false},
 		{"alone and nearly full", func(*bounds) {}, amount{most - 3<<20, 1000}, true},
-		{"two, and room", func(b *bounds) { b.take("other", amount{20 << 20, 1}) }, amount{35 << 20, 1}, false},
-		{"two, nearly full", func(b *bounds) { b.take("other", amount{20 << 20, 1}) }, amount{41 << 20, 1}, true},
-		{"two, nearly full, and the smaller", func(b *bounds) { b.take("other", amount{41 << 20, 1}) }, amount{20 << 20, 1}, false},
+		{"two, and room", func(b *bounds) { b.acquire("other", amount{20 << 20, 1}) }, amount{35 << 20, 1}, false},
+		{"two, nearly full", func(b *bounds) { b.acquire("other", amount{20 << 20, 1}) }, amount{41 << 20, 1}, true},
+		{"two, nearly full, and the smaller", func(b *bounds) { b.acquire("other", amount{41 << 20, 1}) }, amount{20 << 20, 1}, false},
 		{"many that hold little", func(b *bounds) {
 			for i := range 5000 {
-				b.take(fmt.Sprint(i), amount{kb, 1})
+				b.acquire(fmt.Sprint(i), amount{kb, 1})
 			}
 		}, amount{50 << 20, 1000}, false},
 		{"half of it is cloned by another", func(b *bounds) {
@@ -367,11 +367,11 @@ func TestBounds_SharesAreOfWhatIsHeld(t *testing.T) {
 	} {
 		b := newBounds(most, 64_000, true)
 		for i := range 10_000 {
-			b.take(fmt.Sprint(i), amount{100, 1})
+			b.acquire(fmt.Sprint(i), amount{100, 1})
 			b.release(fmt.Sprint(i), amount{100, 1})
 		}
 		c.fill(b)
-		b.take("busy", c.add)
+		b.acquire("busy", c.add)
 		if pausedNow(b, "busy") != c.want {
 			t.Errorf("%s: paused %v", c.name, pausedNow(b, "busy"))
 		}
@@ -385,7 +385,7 @@ func TestBounds_SharesAreOfWhatIsHeld(t *testing.T) {
 // A partition whose changes fail is paused once they take half of the bounds.
 func TestBounds_ParkedChangesTakeHalf(t *testing.T) {
 	b := newBounds(64<<20, 64_000, true)
-	b.take("other", amount{1, 1})
+	b.acquire("other", amount{1, 1})
 	for range 32 {
 		b.takeClones("ill", amount{1 << 20, 1})
 	}

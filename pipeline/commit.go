@@ -156,7 +156,7 @@ func (r *run) commit(part *partition) {
 			r.p.log.LogAttrs(r.hard, slog.LevelWarn, "commit failed and is tried again",
 				r.p.failureAttrs(Failure{}, err, slog.String("partition", part.name), slog.Int("attempt", attempt+1))...)
 			r.step(func(time.Time) {
-				part.uncommitted = !part.state.revoked()
+				part.uncommitted = !part.state.isRevoked()
 				r.failIfFatal(err)
 			})
 			return true

@@ -193,7 +193,7 @@ type deadLetterLog struct {
 func (l *deadLetterLog) logLetters(s *scheduler, deliveries []*queuedDelivery) {
 	var failed, held []*queuedDelivery
 	for _, qd := range deliveries {
-		s.route.tel.lettered(s.run.hard, qd.fail.class)
+		s.route.tel.countLetter(s.run.hard, qd.fail.class)
 		switch qd.fail.class {
 		case classHeld:
 			held = append(held, qd)
@@ -248,8 +248,8 @@ type DeadLetter struct {
 	Table     string
 	Partition string
 	Index     int // index of the record in its page
-	// Class is one of undecodable, filter, detector, plan, write, panic; held: MaxHold passed; quarantined: its key has an
-	// earlier letter
+	// Class is one of undecodable, filter, detector, plan, write, panic; held: MaxHold passed; quarantined: its key has
+	// an earlier letter
 	Class string
 	Error string    // shows no value of an item, unless the error of a sink, filter or detector does
 	Raw   []byte    // the record as it was read

@@ -85,7 +85,7 @@ type detectorStage struct {
 func (d *detectorStage) detect(dst []Event, c *record.Change) (events []Event, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			events, err = nil, recovered(d.stage, r)
+			events, err = nil, panicError(d.stage, r)
 		}
 	}()
 	events, err = d.Detect(dst, c)

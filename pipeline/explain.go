@@ -79,7 +79,7 @@ func (p *Pipeline) explain(c *record.Change, x *Explanation, arena *planArena) {
 		t.Taken = !v.Drop
 		d := Delivery{Change: c, Events: r.events(&ev), arena: arena}
 		if t.Taken && fail == nil {
-			fail = r.plan(&d)
+			fail = r.planDelivery(&d)
 		}
 		t.Ops, t.Outcome, t.Reason = d.Ops, d.Outcome, d.Reason
 		if fail != nil {

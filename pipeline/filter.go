@@ -85,7 +85,7 @@ type filterStage struct {
 func (f *filterStage) check(c *record.Change) (v Verdict, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			v, err = Verdict{}, recovered(f.stage, r)
+			v, err = Verdict{}, panicError(f.stage, r)
 		}
 	}()
 	v, err = f.Check(c)

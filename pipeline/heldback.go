@@ -76,7 +76,7 @@ func (r *run) heldBack(now time.Time) []HeldBack {
 	}
 	scan := heldBackScan{run: r, now: now, seen: make(map[heldKey]heldSince)}
 	for _, part := range r.partitions {
-		if share := r.bounds.shares[part.name]; share != nil && !part.state.revoked() { // something was read of it
+		if share := r.bounds.shares[part.name]; share != nil && !part.state.isRevoked() { // something was read of it
 			scan.addPartition(part, share, schedulers)
 		}
 	}
@@ -101,12 +101,12 @@ func (h *heldBackScan) addPartition(part *partition, share *share, schedulers []
 	reading := heldKey{partition: part.name}
 	switch r := h.run; {
 	case share.paused:
-		add(r.mainSink(schedulers, part), HeldByShare, h.since(part, reading))
-	case r.bounds.waiting && r.bounds.full() && share.used.bytes > 0:
-		add(r.mainSink(schedulers, part), HeldByBounds, h.since(part, reading))
+		add(r.mainSink(schedulers, part), HeldByShare, h.seenSince(part, reading))
+	case r.bounds.waiting && r.bounds.isFull() && share.used.bytes > 0:
+		add(r.mainSink(schedulers, part), HeldByBounds, h.seenSince(part, reading))
 	}
 	if len(part.waiting) > 0 && !part.waiting[0].ready {
-		add("", HeldByBackoff, h.since(part, heldKey{part.name, "", HeldByBackoff}))
+		add("", HeldByBackoff, h.seenSince(part, heldKey{part.name, "", HeldByBackoff}))
 	}
 	var letters time.Time
 	for i, w := range schedulers {
@@ -116,7 +116,7 @@ func (h *heldBackScan) addPartition(part *partition, share *share, schedulers []
 		}
 		sink := h.run.schedulers[i].route.Name
 		if waits.backoff {
-			add(sink, HeldByBackoff, h.since(part, heldKey{part.name, sink, HeldByBackoff}))
+			add(sink, HeldByBackoff, h.seenSince(part, heldKey{part.name, sink, HeldByBackoff}))
 		}
 		if !waits.filling.IsZero() {
 			add(sink, HeldByFilling, waits.filling)
@@ -124,15 +124,15 @@ func (h *heldBackScan) addPartition(part *partition, share *share, schedulers []
 		if lastsLong(waits.writing, h.now) {
 			add(sink, HeldByWriting, waits.writing)
 		}
-		letters = earlier(letters, waits.letters)
+		letters = earlierOf(letters, waits.letters)
 	}
 	if lastsLong(letters, h.now) {
 		add("", HeldByWriting, letters)
 	}
 }
 
-// since returns when a reason was first seen.
-func (h *heldBackScan) since(part *partition, key heldKey) time.Time {
+// seenSince returns when a reason was first seen.
+func (h *heldBackScan) seenSince(part *partition, key heldKey) time.Time {
 	was, ok := h.run.heldSince[key]
 	if oldest := part.watermark.oldestUnfinished(); !ok || was.oldest != oldest && key.reason == HeldByBackoff {
 		was = heldSince{at: h.now, oldest: oldest}
@@ -194,7 +194,7 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 			of.filling = c.addedAt
 		}
 		if !fills {
-			of.writing = earlier(of.writing, since)
+			of.writing = earlierOf(of.writing, since)
 		}
 	}
 	for i := range s.keptPacked {
@@ -219,7 +219,7 @@ func (s *scheduler) countWaits(now time.Time) schedulerWaits {
 		for i := range b.chunks {
 			of := waits.ofPartition(b.chunks[i].page.partition)
 			of.n += int64(b.chunks[i].n)
-			of.writing = earlier(of.writing, b.formedAt)
+			of.writing = earlierOf(of.writing, b.formedAt)
 		}
 	}
 	letters := partitionWaits{backoff: s.deadLetters.failing}
@@ -259,6 +259,6 @@ func (w *schedulerWaits) add(qd *queuedDelivery, why partitionWaits) {
 	waits := w.ofPartition(qd.page.partition)
 	waits.n++
 	waits.backoff = waits.backoff || why.backoff
-	waits.writing = earlier(waits.writing, why.writing)
-	waits.letters = earlier(waits.letters, why.letters)
+	waits.writing = earlierOf(waits.writing, why.writing)
+	waits.letters = earlierOf(waits.letters, why.letters)
 }

@@ -118,15 +118,15 @@ func (s *laneSet) find(hash uint64, key item.Key) *lane {
 	if s.n == 0 {
 		return nil
 	}
-	l := *s.chain(hash)
+	l := *s.chainOf(hash)
 	for l != nil && (l.hash != hash || l.key != key) {
 		l = l.next
 	}
 	return l
 }
 
-// chain returns the chain for a hash. The set must have chains.
-func (s *laneSet) chain(hash uint64) **lane { return &s.chains[hash&uint64(len(s.chains)-1)] }
+// chainOf returns the chain for a hash. The set must have chains.
+func (s *laneSet) chainOf(hash uint64) **lane { return &s.chains[hash&uint64(len(s.chains)-1)] }
 
 // add inserts the lane of a key that has none.
 func (s *laneSet) add(l *lane) {
@@ -138,7 +138,7 @@ func (s *laneSet) add(l *lane) {
 }
 
 func (s *laneSet) link(l *lane) {
-	first := s.chain(l.hash)
+	first := s.chainOf(l.hash)
 	l.next, *first = *first, l
 }
 
@@ -157,7 +157,7 @@ func (s *laneSet) grow() {
 
 // remove removes a lane of the set.
 func (s *laneSet) remove(l *lane) {
-	link := s.chain(l.hash)
+	link := s.chainOf(l.hash)
 	for *link != l {
 		link = &(*link).next
 	}

@@ -54,19 +54,19 @@ func (l Ledger) GivenUp() int64 {
 func (l Ledger) Check() error {
 	var wrong []string
 	s := l.Source
-	if sum := s.Duplicate + total(s.Filtered) + s.Unrouted + s.Undecodable + s.Routed; sum != s.Read {
+	if sum := s.Duplicate + sumOf(s.Filtered) + s.Unrouted + s.Undecodable + s.Routed; sum != s.Read {
 		wrong = append(wrong, fmt.Sprintf(
 			"source: read %d, but duplicate %d + filtered %d + unrouted %d + undecodable %d + routed %d = %d",
-			s.Read, s.Duplicate, total(s.Filtered), s.Unrouted, s.Undecodable, s.Routed, sum))
+			s.Read, s.Duplicate, sumOf(s.Filtered), s.Unrouted, s.Undecodable, s.Routed, sum))
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Sinks)) {
 		k := l.Sinks[name]
-		sum := k.Written + k.Superseded + total(k.NoEffect) + k.Coalesced + k.Suppressed + k.DeadLettered + k.Quarantined +
+		sum := k.Written + k.Superseded + sumOf(k.NoEffect) + k.Coalesced + k.Suppressed + k.DeadLettered + k.Quarantined +
 			k.Revoked + k.Pending
 		if sum != k.Routed {
 			wrong = append(wrong, fmt.Sprintf(
 				"sink %s: routed %d, but written %d + superseded %d + no_effect %d + coalesced %d + suppressed %d + dead_lettered %d + quarantined %d + revoked %d + pending %d = %d",
-				name, k.Routed, k.Written, k.Superseded, total(k.NoEffect), k.Coalesced, k.Suppressed, k.DeadLettered,
+				name, k.Routed, k.Written, k.Superseded, sumOf(k.NoEffect), k.Coalesced, k.Suppressed, k.DeadLettered,
 				k.Quarantined, k.Revoked, k.Pending, sum))
 		}
 	}
@@ -76,7 +76,7 @@ func (l Ledger) Check() error {
 	return nil
 }
 
-func total(m map[string]int64) int64 {
+func sumOf(m map[string]int64) int64 {
 	var n int64
 	for _, v := range m {
 		n += v
@@ -89,12 +89,12 @@ func (l *SinkLedger) count(o Outcome, reason string, n int64) {
 	if o == NoEffect {
 		l.NoEffect[reason] += n
 	} else {
-		*l.of(o) += n
+		*l.countOf(o) += n
 	}
 }
 
-// of returns the count of an outcome; nil for NoEffect, which is counted by reason.
-func (l *SinkLedger) of(o Outcome) *int64 {
+// countOf returns the count of an outcome; nil for NoEffect, which is counted by reason.
+func (l *SinkLedger) countOf(o Outcome) *int64 {
 	return [...]*int64{
 		Written: &l.Written, Superseded: &l.Superseded, Coalesced: &l.Coalesced, Suppressed: &l.Suppressed,
 		DeadLettered: &l.DeadLettered, Quarantined: &l.Quarantined, Revoked: &l.Revoked,

@@ -256,7 +256,7 @@ func (s *scheduler) applyPackedResult(b *batch) {
 			continue
 		case s.run.hard.Err() != nil:
 			continue // the chunk stays pending
-		case c.page.partition.state.revoked():
+		case c.page.partition.state.isRevoked():
 			if b.unpacked != nil {
 				s.run.bounds.releaseClones(c.page.partition.name, c.unpackedMemory())
 			}

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// recovered makes an error of a panic. A deferred function calls it with the result of recover.
-func recovered(stage string, v any) *redact.PanicError {
+// panicError makes an error of a panic. A deferred function calls it with the result of recover.
+func panicError(stage string, v any) *redact.PanicError {
 	return &redact.PanicError{Stage: stage, Value: v, Stack: debug.Stack()}
 }
 
@@ -17,7 +17,7 @@ func recovered(stage string, v any) *redact.PanicError {
 func guard(stage string, p *Patience, f func() error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = recovered(stage, v)
+			err = panicError(stage, v)
 		}
 		if p != nil {
 			err = p.Take(err)

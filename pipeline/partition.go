@@ -46,7 +46,7 @@ const (
 	revokedHard                // Control.Revoke
 )
 
-func (s partitionState) revoked() bool { return s >= revokedSoft }
+func (s partitionState) isRevoked() bool { return s >= revokedSoft }
 
 // enter moves the partition to a later state of the list, and reports whether it moved.
 func (part *partition) enter(s partitionState) bool {
@@ -71,7 +71,7 @@ func (r *run) partition(name string) *partition {
 // handOver gives the ready pages of a partition to the schedulers, in order. Pages of a broken or revoked partition
 // finish undelivered.
 func (r *run) handOver(part *partition, now time.Time) {
-	for len(part.waiting) > 0 && (part.waiting[0].ready || part.state.revoked()) {
+	for len(part.waiting) > 0 && (part.waiting[0].ready || part.state.isRevoked()) {
 		in := part.waiting[0]
 		part.waiting[0] = nil
 		part.waiting = part.waiting[1:]
@@ -161,7 +161,7 @@ func (r *run) checkEnd() {
 // forget drops the state of a partition that has ended and is finished and committed. A revoked partition loses its
 // share of the bounds before that.
 func (r *run) forget(part *partition) {
-	if part.state.revoked() {
+	if part.state.isRevoked() {
 		r.bounds.forget(part.name)
 	}
 	if part.ended && part.unfinished == 0 && part.watermark.Open() == 0 && !part.uncommitted && !part.committing &&

@@ -44,7 +44,7 @@ func (p *Patience) Take(err error) error {
 	case !IsDenied(err):
 		return err // another error does not show that the call is allowed
 	}
-	return p.refuse(err)
+	return p.noteRefusal(err)
 }
 
 // takeAll is Take for a Write, which has an error for each delivery. It replaces them in errs. Deliveries can need
@@ -53,7 +53,7 @@ func (p *Patience) Take(err error) error {
 func (p *Patience) takeAll(batchErr error, errs []error) error {
 	switch {
 	case batchErr != nil && IsDenied(batchErr):
-		return p.refuse(batchErr)
+		return p.noteRefusal(batchErr)
 	case batchErr != nil:
 		return batchErr
 	case slices.Contains(errs, nil):
@@ -61,7 +61,7 @@ func (p *Patience) takeAll(batchErr error, errs []error) error {
 	}
 	for i, err := range errs {
 		if err != nil && IsDenied(err) {
-			errs[i] = p.refuse(err)
+			errs[i] = p.noteRefusal(err)
 		}
 	}
 	return nil
@@ -77,8 +77,8 @@ func (p *Patience) success(forget func()) {
 	forget()
 }
 
-// refuse notes a refusal, and returns it as a transient or a fatal error.
-func (p *Patience) refuse(err error) error {
+// noteRefusal notes a refusal, and returns it as a transient or a fatal error.
+func (p *Patience) noteRefusal(err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.worked {

@@ -42,9 +42,9 @@ func (s *arenaPool) get() *planArena {
 	return new(planArena)
 }
 
-// grow makes memory for more deliveries than ds has, which it moves. ds are those of the first index changes of a page,
-// which has changes in all. A sink often takes few of them: memory for all would exceed that of the page.
-func (a *planArena) grow(ds []queuedDelivery, index, changes int) []queuedDelivery {
+// growDeliveries makes memory for more deliveries than ds has, which it moves. ds are those of the first index changes
+// of a page, which has changes in all. A sink often takes few of them: memory for all would exceed that of the page.
+func (a *planArena) growDeliveries(ds []queuedDelivery, index, changes int) []queuedDelivery {
 	left := changes - index
 	expected := len(ds) + len(ds)*left/max(index, 1)
 	n := min(len(ds)+left, max(firstDeliveries, expected+expected/8))

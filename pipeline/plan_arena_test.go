@@ -50,7 +50,7 @@ func TestPlanArena(t *testing.T) {
 // use makes memory for n deliveries of a page.
 func use(a *planArena, n int) {
 	for len(a.ops) < n {
-		a.grow(a.deliveries, len(a.deliveries), len(a.deliveries)+n)
+		a.growDeliveries(a.deliveries, len(a.deliveries), len(a.deliveries)+n)
 	}
 	a.count = n
 }

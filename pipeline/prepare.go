@@ -110,7 +110,7 @@ func (r *route) prepareDelivery(
 	}
 	n := len(out.deliveries)
 	if n == cap(out.deliveries) {
-		out.deliveries = out.arena.grow(out.deliveries, index, len(in.page.Changes))
+		out.deliveries = out.arena.growDeliveries(out.deliveries, index, len(in.page.Changes))
 	}
 	out.deliveries = out.deliveries[:n+1] // arenas are zeroed
 	out.arena.count = max(out.arena.count, n+1)
@@ -121,7 +121,7 @@ func (r *route) prepareDelivery(
 		qd.d.Ops, qd.d.arena = out.arena.ops[n:n:n+1], out.arena
 	}
 	if fail == nil {
-		qd.fail = r.plan(&qd.d)
+		qd.fail = r.planDelivery(&qd.d)
 	}
 	if qd.fail != nil && IsFatal(qd.fail.err) {
 		return true, qd.fail.err
@@ -208,8 +208,8 @@ func (r *route) applyFilters(c *record.Change, ev *evaluation, trace *[]FilterTr
 	return v, nil
 }
 
-// plan has the sink plan a delivery, and suppresses it if the route demands that.
-func (r *route) plan(d *Delivery) *failure {
+// planDelivery has the sink plan a delivery, and suppresses it if the route demands that.
+func (r *route) planDelivery(d *Delivery) *failure {
 	err := r.callPlan(d)
 	d.arena = nil
 	if err != nil {
@@ -228,7 +228,7 @@ func (r *route) callPlan(d *Delivery) (err error) {
 	}
 	defer func() {
 		if v := recover(); v != nil {
-			err = recovered(r.stage, v)
+			err = panicError(r.stage, v)
 		}
 	}()
 	if err := r.planner.Plan(d); err != nil {

@@ -14,7 +14,7 @@ import (
 func (r *run) relievePressure(now time.Time) {
 	for len(r.fillers) > 0 && !r.packing && !r.closed {
 		waiting := r.fillers
-		switch r.bounds.pressure(r.moving) {
+		switch r.bounds.currentPressure(r.moving) {
 		case noPressure:
 			return
 		case somePressure:

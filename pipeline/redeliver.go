@@ -87,7 +87,7 @@ func (rd *redelivery) run(ctx context.Context) {
 			!rd.route.keepsOrder) {
 			rd.write(ctx)
 		}
-		planned, err := rd.plan(c)
+		planned, err := rd.planChange(c)
 		if err != nil && rd.keys[c.Key] {
 			rd.write(ctx) // the earlier changes of the key are written first
 		}
@@ -103,8 +103,8 @@ func (rd *redelivery) run(ctx context.Context) {
 	rd.write(ctx)
 }
 
-// plan runs the stages before the Write.
-func (rd *redelivery) plan(c *record.Change) (Delivery, error) {
+// planChange runs the stages before the Write.
+func (rd *redelivery) planChange(c *record.Change) (Delivery, error) {
 	if err := rd.p.needs.check(c); err != nil {
 		return Delivery{}, err
 	}
@@ -121,7 +121,7 @@ func (rd *redelivery) plan(c *record.Change) (Delivery, error) {
 	}
 	d := Delivery{Change: c, Events: rd.route.events(&ev)}
 	if fail == nil {
-		fail = rd.route.plan(&d)
+		fail = rd.route.planDelivery(&d)
 	}
 	if fail != nil {
 		return Delivery{}, fail.err

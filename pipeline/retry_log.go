@@ -59,9 +59,9 @@ func (l *retryLog) flush(s *scheduler, now time.Time) {
 			slog.String("class", classOf(err)))
 		if o := &s.run.p.o; o.Live && !oldest.IsZero() {
 			// The stream drops a change that is not dead-lettered in time.
-			attrs = append(attrs, slog.Float64("hours_to_loss", hours(oldest.Add(retention).Sub(now))))
+			attrs = append(attrs, slog.Float64("hours_to_loss", roundedHours(oldest.Add(retention).Sub(now))))
 			if o.MaxHold > 0 {
-				attrs = append(attrs, slog.Float64("hours_to_dead_letters", hours(oldest.Add(o.MaxHold).Sub(now))))
+				attrs = append(attrs, slog.Float64("hours_to_dead_letters", roundedHours(oldest.Add(o.MaxHold).Sub(now))))
 			}
 		}
 		return attrs
@@ -93,7 +93,7 @@ func (l *retryLog) recover(s *scheduler, now time.Time) {
 // down returns how long something has failed.
 func down(since time.Time) time.Duration { return time.Since(since).Round(time.Millisecond) }
 
-// hours returns d in hours, rounded to a tenth, and at least 0.
-func hours(d time.Duration) float64 {
+// roundedHours returns d in hours, rounded to a tenth, and at least 0.
+func roundedHours(d time.Duration) float64 {
 	return float64(max(d, 0).Round(6*time.Minute)) / float64(time.Hour)
 }

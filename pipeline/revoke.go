@@ -128,7 +128,7 @@ func (s *scheduler) revoke(cause error, now time.Time) {
 // revokeReady revokes deliveries that are in no lane yet.
 func (s *scheduler) revokeReady() {
 	s.keptPacked = slices.DeleteFunc(s.keptPacked, func(c chunk) bool {
-		if !c.page.partition.state.revoked() {
+		if !c.page.partition.state.isRevoked() {
 			return false
 		}
 		s.finishPacked(&c, Revoked)
@@ -138,7 +138,7 @@ func (s *scheduler) revokeReady() {
 	due := s.dueCount
 	q.chunks = slices.DeleteFunc(q.chunks, func(c chunk) bool {
 		n += c.n
-		if !c.page.partition.state.revoked() {
+		if !c.page.partition.state.isRevoked() {
 			return false
 		}
 		s.dueCount -= max(0, min(c.n, due-(n-c.n)))
@@ -160,7 +160,7 @@ func (s *scheduler) revokeLetters(now time.Time) {
 	deliveries := s.deadLetters.deliveries
 	s.deadLetters.deliveries = nil
 	for _, qd := range deliveries {
-		if qd.page.partition.state.revoked() {
+		if qd.page.partition.state.isRevoked() {
 			s.finishLetter(qd, Revoked, now)
 		} else {
 			s.deadLetters.deliveries = append(s.deadLetters.deliveries, qd)
@@ -175,11 +175,11 @@ func (s *scheduler) revokeLanes() {
 		if l.queue.first == nil {
 			continue
 		}
-		if l.queue.first.page.partition.state.revoked() && l.state != writing {
+		if l.queue.first.page.partition.state.isRevoked() && l.state != writing {
 			l.attempt, l.retryAt, l.expiresAt, l.err = 0, time.Time{}, time.Time{}, nil
 		}
 		l.queue.replaceEach(func(qd *queuedDelivery) *queuedDelivery {
-			if !qd.page.partition.state.revoked() {
+			if !qd.page.partition.state.isRevoked() {
 				return qd
 			}
 			s.finishDelivery(qd, Revoked, "")

@@ -77,7 +77,8 @@ type inflightPage struct {
 	// Pipeline.mu guards the following fields.
 	prepared bool
 	ready    bool // prepared, and the dead letters of its undecodable records are durable
-	// nacked is true if there are no dead letters for its undecodable records: it returns to the source, with later pages
+	// nacked is true if there are no dead letters for its undecodable records: it returns to the source, with later
+	// pages
 	nacked      bool
 	watermarkID uint64       // the id in the watermark of the partition
 	deliveries  int          // deliveries to all sinks
@@ -202,7 +203,7 @@ func (r *run) awaitRoom() bool {
 	for {
 		reading := r.reading.Err() == nil
 		r.step(func(time.Time) {
-			r.bounds.waiting = reading && r.bounds.full()
+			r.bounds.waiting = reading && r.bounds.isFull()
 			r.checkPressure = r.checkPressure || r.bounds.waiting
 		})
 		if !reading || !r.bounds.waiting {
@@ -241,7 +242,7 @@ func (r *run) addPage(page *Page) *inflightPage {
 		if r.heldBackAt.IsZero() {
 			r.heldBackAt = now.Add(heldBackInterval)
 		}
-		r.bounds.take(page.Partition, amount{in.bytes, in.changes})
+		r.bounds.acquire(page.Partition, amount{in.bytes, in.changes})
 	})
 	return in
 }
@@ -259,7 +260,7 @@ func (r *run) prepare(in *inflightPage) {
 	in.span = r.p.tel.page(r.hard, in.partition.name)
 	start := time.Now()
 	r.p.mu.Lock()
-	revoked := in.partition.state.revoked()
+	revoked := in.partition.state.isRevoked()
 	r.p.mu.Unlock()
 	if revoked {
 		in.page = &Page{Partition: in.page.Partition} // saves the decoding of its records
@@ -276,7 +277,7 @@ func (r *run) prepare(in *inflightPage) {
 // pagePrepared hands over a page and the prepared pages after it, unless an earlier page is still in preparation.
 func (r *run) pagePrepared(in *inflightPage, now time.Time) {
 	more := amount{pinnedBytes(in.page) + in.result.deliveryBytes() - in.bytes, int64(len(in.page.Changes)) - in.changes}
-	r.bounds.take(in.partition.name, more)
+	r.bounds.acquire(in.partition.name, more)
 	in.bytes, in.changes = in.bytes+more.bytes, in.changes+more.changes
 	if in.result.fatal != nil {
 		r.fail(in.result.fatal)

@@ -87,10 +87,10 @@ func (s *scheduler) nextStartAt(now time.Time) (at time.Time) {
 		at = s.parked[0].retryAt
 	}
 	if s.ready.n > 0 && len(s.writing) < s.route.Concurrency && s.route.Batch.Linger > 0 && !s.isDue(now) {
-		at = earlier(at, s.ready.oldestAt().Add(s.route.Batch.Linger))
+		at = earlierOf(at, s.ready.oldestAt().Add(s.route.Batch.Linger))
 	}
 	if now.Before(s.nextWriteAt) && (s.ready.n > 0 || len(s.queuedLanes) > 0) {
-		at = earlier(at, s.nextWriteAt)
+		at = earlierOf(at, s.nextWriteAt)
 	}
 	return at
 }
@@ -131,7 +131,7 @@ func (s *scheduler) nextBatch(now time.Time) *batch {
 	return b
 }
 
-func (s *scheduler) fits(b *batch, qd *queuedDelivery) bool {
+func (s *scheduler) fitsBatch(b *batch, qd *queuedDelivery) bool {
 	return len(b.deliveries) == 0 || len(b.deliveries) < s.route.Batch.Count && b.bytes+qd.size <= s.route.Batch.Bytes
 }
 
@@ -148,7 +148,7 @@ func (s *scheduler) takeLane(b *batch, l *lane, now time.Time) bool {
 			s.failPermanently(l, now)
 			return true
 		}
-		if !s.fits(b, qd) {
+		if !s.fitsBatch(b, qd) {
 			return l.batch == b
 		}
 		b.add(l.queue.pop(), l)
@@ -183,7 +183,7 @@ func (s *scheduler) takeReady(b *batch, now time.Time) {
 			l = s.newLane(qd)
 			l.queue.push(s.popReady())
 			s.failPermanently(l, now)
-		case !s.fits(b, qd):
+		case !s.fitsBatch(b, qd):
 			return
 		default:
 			if l == nil {
@@ -238,8 +238,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// earlier returns the earlier of two times; a zero time does not count.
-func earlier(a, b time.Time) time.Time {
+// earlierOf returns the earlier of two times; a zero time does not count.
+func earlierOf(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}

@@ -77,10 +77,10 @@ func (h *health) update(batchErr error, errs []error) {
 
 // times returns the times of the last success and of the last transient failure; zero if there was none.
 func (h *health) times() (wrote, failed time.Time) {
-	return at(h.wrote.Load()), at(h.failed.Load())
+	return timeOf(h.wrote.Load()), timeOf(h.failed.Load())
 }
 
-func at(nanos int64) time.Time {
+func timeOf(nanos int64) time.Time {
 	if nanos == 0 {
 		return time.Time{}
 	}
@@ -102,8 +102,8 @@ func (n *newestTime) update(t time.Time) {
 	}
 }
 
-// lag returns how far the stage is behind now; false before the first change.
-func (n *newestTime) lag(now time.Time) (time.Duration, bool) {
+// lagAt returns how far the stage is behind now; false before the first change.
+func (n *newestTime) lagAt(now time.Time) (time.Duration, bool) {
 	at := n.nanos.Load()
 	if at == 0 {
 		return 0, false

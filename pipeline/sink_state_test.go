@@ -92,7 +92,7 @@ func TestHealth(t *testing.T) {
 			{"written", nil, []error{bad, nil}, true},
 			{"partly busy", nil, []error{nil, busy}, false},
 			{"written again", nil, []error{nil}, true},
-			{"panicked", recovered("sink", "x"), []error{nil}, true},
+			{"panicked", panicError("sink", "x"), []error{nil}, true},
 		} {
 			time.Sleep(time.Second)
 			h.update(test.whole, test.errs)

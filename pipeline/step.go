@@ -99,10 +99,10 @@ func (r *run) dispatch(now time.Time) {
 
 // setTimer sets the timer for the earliest time at which something starts or ends by itself.
 func (r *run) setTimer(now time.Time) {
-	at := earlier(r.heldBackAt, r.hardStopAt)
+	at := earlierOf(r.heldBackAt, r.hardStopAt)
 	if !r.closed {
 		for _, s := range r.schedulers {
-			at = earlier(at, s.nextStartAt(now))
+			at = earlierOf(at, s.nextStartAt(now))
 		}
 	}
 	switch {
@@ -141,7 +141,7 @@ func (r *run) clock(returned <-chan struct{}) {
 			r.p.log.LogAttrs(r.hard, slog.LevelInfo, "stopping: reading has ended, and what was read is delivered")
 			r.step(func(now time.Time) { r.hardStopAt = now.Add(r.p.o.StopTimeout) })
 		case <-r.timer.C:
-			r.tick(&heldLog)
+			r.onTimer(&heldLog)
 		case <-returned:
 			r.timer.Stop()
 			return
@@ -149,8 +149,8 @@ func (r *run) clock(returned <-chan struct{}) {
 	}
 }
 
-// tick is the step of the timer.
-func (r *run) tick(heldLog *heldBackLog) {
+// onTimer is the step of the timer.
+func (r *run) onTimer(heldLog *heldBackLog) {
 	var held []HeldBack
 	var at time.Time
 	r.step(func(now time.Time) {

@@ -86,7 +86,7 @@ func (t *telemetry) observeLedger(p *Pipeline, k *instrument.Maker) {
 		for sink, s := range l.Sinks {
 			o.ObserveInt64(pending, s.Pending, with("sink", sink))
 			for outcome := Written; outcome <= Revoked; outcome++ {
-				if n := s.of(outcome); n != nil {
+				if n := s.countOf(outcome); n != nil {
 					o.ObserveInt64(deliveries, *n, with("sink", sink, "outcome", outcome.String()))
 				}
 			}
@@ -117,11 +117,11 @@ func (t *telemetry) observeFlight(p *Pipeline, k *instrument.Maker) {
 		o.ObserveInt64(bytes, use.bytes, name)
 		o.ObserveInt64(changes, use.changes, name)
 		now := time.Now()
-		if d, ok := p.newest.lag(now); ok {
+		if d, ok := p.newest.lagAt(now); ok {
 			o.ObserveFloat64(lag, d.Seconds(), metric.WithAttributes(t.name, attribute.String("stage", "read")))
 		}
 		for _, r := range p.routes {
-			if d, ok := r.newest.lag(now); ok {
+			if d, ok := r.newest.lagAt(now); ok {
 				o.ObserveFloat64(lag, d.Seconds(), metric.WithAttributes(t.name, attribute.String("stage", "sink"),
 					attribute.String("sink", r.Name)))
 			}
@@ -137,8 +137,8 @@ func (t *telemetry) page(ctx context.Context, partition string) trace.Span {
 	return span
 }
 
-// undecodable counts dead letters of undecodable records.
-func (t *telemetry) undecodable(ctx context.Context, n int) {
+// countUndecodable counts dead letters of undecodable records.
+func (t *telemetry) countUndecodable(ctx context.Context, n int) {
 	t.letters.Add(ctx, int64(n), metric.WithAttributes(t.name, attribute.String("class", record.ClassUndecodable)))
 }
 
@@ -179,6 +179,6 @@ func (t *sinkTelemetry) write(
 
 func (t *sinkTelemetry) retried(ctx context.Context) { t.retries.Add(ctx, 1, t.set) }
 
-func (t *sinkTelemetry) lettered(ctx context.Context, class string) {
+func (t *sinkTelemetry) countLetter(ctx context.Context, class string) {
 	t.letters.Add(ctx, 1, t.set, metric.WithAttributes(attribute.String("class", class)))
 }

@@ -59,15 +59,15 @@ func (r *run) storeUndecodable(in *inflightPage, records []*record.RecordError) 
 		r.step(func(time.Time) { r.addMoving(-1) })
 		return
 	}
-	// While the letters cannot be stored, the page cannot fill the batches of earlier records. A source that acknowledges
-	// single records would be too late with them, so no batch of the run waits to be full any more.
+	// While the letters cannot be stored, the page cannot fill the batches of earlier records. A source that
+	// acknowledges single records would be too late with them, so no batch of the run waits to be full any more.
 	failed := func() { r.noFilling = r.noFilling || in.tracker != nil }
 	if !r.putLetters(in.partition.lettersCtx, letters, failed) ||
 		!r.quarantineUndecodable(in.partition.lettersCtx, records) {
 		r.step(func(time.Time) { r.addMoving(-1) })
 		return
 	}
-	r.p.tel.undecodable(r.hard, len(records))
+	r.p.tel.countUndecodable(r.hard, len(records))
 	r.p.log.LogAttrs(r.hard, slog.LevelError, "records cannot be decoded: they were dead-lettered", attrs...)
 	r.step(func(now time.Time) { r.undecodableStored(in, now) })
 }

@@ -36,18 +36,18 @@ var _ redact.Redacted = (*Error)(nil)
 // Error returns "GetRecords shard x of stream y: cause (hint)".
 func (e *Error) Error() string {
 	if e.Err == nil {
-		return e.text("")
+		return e.message("")
 	}
-	return e.text(e.Err.Error())
+	return e.message(e.Err.Error())
 }
 
 // Redacted returns the text of Error with the code or type of the cause instead of the cause's text, which comes from a
 // server.
 func (e *Error) Redacted() string {
 	if e.Err == nil {
-		return e.text("")
+		return e.message("")
 	}
-	return e.text(redact.SafeText(e.Err))
+	return e.message(redact.SafeText(e.Err))
 }
 
 // Describe returns the class of the kind, or of the cause if there is no kind.
@@ -68,7 +68,7 @@ func (e *Error) Describe() (class, field string) {
 	return redact.ErrorClass(e.Err), ""
 }
 
-func (e *Error) text(cause string) string {
+func (e *Error) message(cause string) string {
 	var b strings.Builder
 	b.WriteString(e.Op)
 	if e.Subject != "" {

@@ -34,9 +34,9 @@ func (l *lineage) add(shards []Shard) {
 	}
 }
 
-// ready returns the shards that may be read now and were not returned before. A shard may be read if its parent is
-// finished or no longer listed.
-func (l *lineage) ready() []Shard {
+// readyShards returns the shards that may be read now and were not returned before. A shard may be read if its parent
+// is finished or no longer listed.
+func (l *lineage) readyShards() []Shard {
 	var ready []Shard
 	for _, node := range l.candidates {
 		if parent, ok := l.nodes[node.Parent]; !node.started && (!ok || parent.finished) {
@@ -71,7 +71,7 @@ func (l *lineage) childless() bool {
 	return len(l.nodes) == 0
 }
 
-// open reports whether a shard may get more records. Such a shard is listed as open and has no child.
-func (l *lineage) open(id string) bool {
+// mayGrow reports whether a shard may get more records. Such a shard is listed as open and has no child.
+func (l *lineage) mayGrow(id string) bool {
 	return l.nodes[id].Open() && len(l.children[id]) == 0
 }

@@ -32,7 +32,7 @@ func TestFact5_ParentsBeforeChildren(t *testing.T) {
 		if s.finish != "" {
 			l.finish(s.finish)
 		}
-		if got := ids(l.ready()); got != s.want {
+		if got := ids(l.readyShards()); got != s.want {
 			t.Errorf("after %q: ready are %q, want %q", s.finish, got, s.want)
 		}
 	}
@@ -43,19 +43,19 @@ func TestFact5_ParentsBeforeChildren(t *testing.T) {
 func TestFact6_ParentListedAsOpen(t *testing.T) {
 	var l lineage
 	l.add([]Shard{{ID: "a"}, {ID: "b", Parent: "a"}})
-	if l.open("a") || !l.open("b") {
-		t.Errorf("open: a %v, b %v; want false, true", l.open("a"), l.open("b"))
+	if l.mayGrow("a") || !l.mayGrow("b") {
+		t.Errorf("open: a %v, b %v; want false, true", l.mayGrow("a"), l.mayGrow("b"))
 	}
-	if got := ids(l.ready()); got != "a" {
+	if got := ids(l.readyShards()); got != "a" {
 		t.Errorf("ready are %q, want a alone", got)
 	}
 	// A second listing adds what is new, and keeps what was begun.
 	l.add([]Shard{{ID: "a", Last: "9"}, {ID: "b", Parent: "a", Last: "19"}, {ID: "c", Parent: "b"}})
-	if l.open("b") || ids(l.ready()) != "" {
+	if l.mayGrow("b") || ids(l.readyShards()) != "" {
 		t.Errorf("b is open or something started before a was done")
 	}
 	l.finish("a")
-	if got := ids(l.ready()); got != "b" {
+	if got := ids(l.readyShards()); got != "b" {
 		t.Errorf("ready are %q, want b", got)
 	}
 }
@@ -79,7 +79,7 @@ func TestLineage_StartsEachShardOnceBehindItsParent(t *testing.T) {
 		started, done := make(map[string]bool), make(map[string]bool)
 		var running []string
 		start := func() {
-			for _, s := range l.ready() {
+			for _, s := range l.readyShards() {
 				if started[s.ID] || s.Parent != "" && !done[s.Parent] {
 					t.Fatalf("shard %s starts twice, or before its parent %q", s.ID, s.Parent)
 				}

@@ -134,13 +134,13 @@ func (r *recorder) run(ctx context.Context) error {
 	}
 	var firstErr error
 	for running := 0; ; running-- {
-		for _, s := range r.lineage.ready() {
+		for _, s := range r.lineage.readyShards() {
 			if firstErr != nil {
 				break
 			}
 			running++
-			reader := &shardReader{recorder: r, shard: s.ID, open: r.lineage.open(s.ID), newestIterator: newestIters[s.ID]}
-			go func() { r.shardEnds <- reader.run(ctx) }()
+			reader := &shardReader{recorder: r, shard: s.ID, open: r.lineage.mayGrow(s.ID), newestIterator: newestIters[s.ID]}
+			go func() { r.shardEnds <- reader.readToEnd(ctx) }()
 		}
 		if running == 0 {
 			return firstErr
@@ -172,7 +172,7 @@ func (r *recorder) list(ctx context.Context) error {
 func (r *recorder) finish(ctx context.Context, end shardEnd) error {
 	r.lineage.finish(end.shard)
 	r.writer.noteShards(1, len(r.lineage.order))
-	if r.o.Idle > 0 && end.closed && r.lineage.open(end.shard) {
+	if r.o.Idle > 0 && end.closed && r.lineage.mayGrow(end.shard) {
 		return r.list(ctx)
 	}
 	return nil
@@ -184,7 +184,7 @@ func (r *recorder) finish(ctx context.Context, end shardEnd) error {
 func newestIterators(ctx context.Context, api API, streamARN string, l *lineage) (map[string]string, error) {
 	newest := make(map[string]string)
 	for _, id := range l.order {
-		if !l.open(id) {
+		if !l.mayGrow(id) {
 			continue
 		}
 		it, err := api.GetShardIterator(ctx, ShardPosition{StreamARN: streamARN, Shard: id, Type: Latest})

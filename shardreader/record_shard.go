@@ -23,8 +23,8 @@ type shardReader struct {
 	emptyPages   int    // pages in a row without a record
 }
 
-// run reads the shard to its end, or to the end of the recording.
-func (s *shardReader) run(ctx context.Context) shardEnd {
+// readToEnd reads the shard to its end, or to the end of the recording.
+func (s *shardReader) readToEnd(ctx context.Context) shardEnd {
 	for {
 		if err := s.findStop(ctx); err != nil || s.isPastStop() {
 			return shardEnd{shard: s.shard, err: err}

@@ -102,13 +102,13 @@ func (t *tailer) run(ctx context.Context) error {
 		return err
 	}
 	for pause := relistPause; ; {
-		for _, s := range t.lineage.ready() {
+		for _, s := range t.lineage.readyShards() {
 			running++
 			r := &tailReader{tailer: t, shard: s.ID, start: TrimHorizon, iterator: newest[s.ID], readAt: time.Now()}
 			if r.iterator != "" {
 				r.start, r.readAt = Latest, start
 			}
-			go func() { ends <- shardEnd{shard: s.ID, err: r.run(ctx)} }()
+			go func() { ends <- shardEnd{shard: s.ID, err: r.readToEnd(ctx)} }()
 		}
 		var relist <-chan time.Time
 		switch {
@@ -146,7 +146,7 @@ func (t *tailer) begin(ctx context.Context) (newest map[string]string, err error
 	}
 	open := 0
 	for _, id := range t.lineage.order {
-		if t.lineage.open(id) {
+		if t.lineage.mayGrow(id) {
 			open++
 		} else {
 			t.lineage.skip(id)

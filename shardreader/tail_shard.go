@@ -20,8 +20,8 @@ type tailReader struct {
 	readAt       time.Time    // time of the last successful GetRecords call; before the first one, of the reader's start
 }
 
-// run reads the shard to its end. It calls GetRecords at most once in readPause, also after a failure.
-func (r *tailReader) run(ctx context.Context) error {
+// readToEnd reads the shard to its end. It calls GetRecords at most once in readPause, also after a failure.
+func (r *tailReader) readToEnd(ctx context.Context) error {
 	for failures := 0; ; {
 		if r.iterator == "" {
 			if since := time.Since(r.readAt); r.lastSequence == "" && since > safeRetention {
@@ -29,7 +29,7 @@ func (r *tailReader) run(ctx context.Context) error {
 					since.Round(time.Minute), ErrTrimmed)
 			}
 			var err error
-			if r.iterator, err = r.api.GetShardIterator(ctx, r.position()); err != nil {
+			if r.iterator, err = r.api.GetShardIterator(ctx, r.nextPosition()); err != nil {
 				return err
 			}
 		}
@@ -55,8 +55,8 @@ func (r *tailReader) run(ctx context.Context) error {
 	}
 }
 
-// position returns the position at which the next page begins.
-func (r *tailReader) position() ShardPosition {
+// nextPosition returns the position at which the next page begins.
+func (r *tailReader) nextPosition() ShardPosition {
 	at := ShardPosition{StreamARN: r.o.Stream, Shard: r.shard, Type: r.start}
 	switch {
 	case r.lastSequence != "":

@@ -163,7 +163,7 @@ func (m *birthRecords) changed(cfg *config.Config, s config.Sink, f foundOutput)
 	if e == nil {
 		return Adoption{}
 	}
-	a := m.newAdoption(f, e.what())
+	a := m.newAdoption(f, e.changeText())
 	a.next, a.settings = f.birth, true
 	switch {
 	case f.movedFrom != "" && !(s.Search != nil && strings.Contains(f.movedFrom, "{") && strings.Contains(f.target, "{")):

@@ -156,7 +156,7 @@ func (a *assembly) routes(ctx context.Context) error {
 		if !a.isRouted(spec.Name) {
 			continue
 		}
-		r, err := a.route(ctx, spec)
+		r, err := a.newRoute(ctx, spec)
 		if err != nil {
 			errs = append(errs, a.fail(spec.Line, "sinks."+spec.Name, err))
 			continue

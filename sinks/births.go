@@ -154,18 +154,18 @@ func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 		return nil
 	case f.known && b.State != m.identity:
 		return lost("the state of the sink was recorded as %s, and this is %s: it was restored, copied or exchanged",
-			quoted(b.State), quoted(m.identity))
+			quoteID(b.State), quoteID(m.identity))
 	case f.movedFrom != "": // compareSettings reports the other target
 		return nil
 	case f.known && f.store != b.Store:
 		return lost("%s was recorded as %s, and there is %s: it was deleted, restored or exchanged", f.target,
-			quoted(b.Store), quoted(f.store))
+			quoteID(b.Store), quoteID(f.store))
 	case f.known && !f.hasPrint:
 		return lost(
 			"%s held what the sink wrote since %s, and the record that the sink left there is gone: it was deleted, emptied or exchanged", f.target, b.Made.Format(time.RFC3339))
 	case f.known && f.print.Birth != b.ID:
 		return lost("%s has the birth %s, and the state knows %s: one of the two was restored or exchanged", f.target,
-			quoted(f.print.Birth), quoted(b.ID))
+			quoteID(f.print.Birth), quoteID(b.ID))
 	case f.known && f.out == nil:
 		return nil
 	case f.known:
@@ -175,7 +175,7 @@ func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 		return lost("%s holds nothing of the sink, and the state remembers rows: it was emptied", f.target)
 	case f.print.Birth != "":
 		return lost("%s has the birth %s, and the state knows nothing of it: the state was lost", f.target,
-			quoted(f.print.Birth))
+			quoteID(f.print.Birth))
 	case m.lostReason != "":
 		return lost("%s", m.lostReason)
 	case f.out == nil:
@@ -190,7 +190,7 @@ func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 		f.target, look.Total())
 }
 
-func quoted(id string) string {
+func quoteID(id string) string {
 	if id == "" {
 		return "nothing"
 	}

@@ -28,7 +28,7 @@ type ChangedError struct {
 
 // Error names the settings that differ, with their old and new values.
 func (e *ChangedError) Error() string {
-	text := e.what() +
+	text := e.changeText() +
 		": old and new would mix; take the settings back, give the sink another name and a place of its own, or begin with empty stores"
 	if e.adopt != "" {
 		text += "; where the change only mends what failed, accept it: `" + e.adopt + "`"
@@ -36,8 +36,8 @@ func (e *ChangedError) Error() string {
 	return text
 }
 
-// what describes the change. It does not say how to mend it.
-func (e *ChangedError) what() string {
+// changeText describes the change. It does not say how to mend it.
+func (e *ChangedError) changeText() string {
 	var b strings.Builder
 	b.WriteString("what it holds was written under other settings (")
 	for i, s := range e.Settings {
@@ -109,9 +109,9 @@ func (o *opened) storeBirth(ctx context.Context, births state.Births) error {
 	return err
 }
 
-// open opens the store of a sink. It refuses an output that was written under other settings than those of the file,
-// and an output of another state. It returns the birth of the output; zero if there is no state.
-func open[T any](
+// openFingerprinted opens the store of a sink. It refuses an output that was written under other settings than those of
+// the file, and an output of another state. It returns the birth of the output; zero if there is no state.
+func openFingerprinted[T any](
 	ctx context.Context, a *assembly, s config.Sink, open func(context.Context, *config.Config, config.Sink) (T, error),
 ) (store T, birth state.Birth, err error) {
 	defer func() {
@@ -208,7 +208,7 @@ func (a *assembly) record(ctx context.Context) error {
 			if o.birth.Stage == state.Waiting {
 				text = "the sink holds nothing, takes the settings of the file, and waits: the former ones left out changes that it may need"
 			}
-			a.warn(ctx, text, slog.String("sink", o.changed.Sink), slog.Any("changed", o.changed.Settings))
+			a.logWarning(ctx, text, slog.String("sink", o.changed.Sink), slog.Any("changed", o.changed.Settings))
 		}
 	}
 	return nil

@@ -120,8 +120,8 @@ func (heldSink) Write(context.Context, []pipeline.Delivery) error { return errPl
 // String says who would get the change.
 func (s heldSink) String() string { return string(s) }
 
-// hold holds the sink of a route back.
-func (a *assembly) hold(r *pipeline.Route, op string) {
+// holdSink holds the sink of a route back.
+func (a *assembly) holdSink(r *pipeline.Route, op string) {
 	r.Sink, r.Suppress = heldSink(op), a.holdReason
 }
 

@@ -59,7 +59,7 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 			return err
 		}
 		if b.LeftOut.IsZero() {
-			a.warn(ctx,
+			a.logWarning(ctx,
 				"the file lacks a sink that has written: its output misses all changes from now on; put the sink back, then run `tablewake gaps --repair --audit`",
 				slog.String("sink", b.Sink), slog.String("output", b.Target))
 		}
@@ -74,7 +74,7 @@ func (a *assembly) warnOfLeftOut() {
 	}
 	for i := range a.opened {
 		if b := a.opened[i].birth; !b.LeftOut.IsZero() {
-			a.warn(context.Background(),
+			a.logWarning(context.Background(),
 				"the sink may miss changes: a process ran without it; `tablewake gaps --repair --audit` compares it with the table, and repairs it",
 				slog.String("sink", b.Sink), slog.Time("started", b.LeftOut))
 		}

@@ -111,7 +111,7 @@ func (a *assembly) typedRoute(t typedSpec) (pipeline.Route, error) {
 	}
 	r := pipeline.Route{Name: name, Filters: []pipeline.Filter{rules.Keep("of", of)}, Sink: t.make(items)}
 	if a.isHeld(name) {
-		a.hold(&r, "call the function of "+t.entity)
+		a.holdSink(&r, "call the function of "+t.entity)
 	}
 	return r, nil
 }
@@ -177,7 +177,7 @@ func (s typedSink[T]) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
 	cs, at := make([]TypedChange[T], 0, len(ds)), make([]int, 0, len(ds)) // at: the index of each change's delivery
 	for i := range ds {
-		c, err := s.typed(&ds[i])
+		c, err := s.typedChange(&ds[i])
 		if err != nil {
 			failed.Add(i, err)
 			continue
@@ -193,7 +193,7 @@ func (s typedSink[T]) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	return failed.OrNil()
 }
 
-func (s typedSink[T]) typed(d *pipeline.Delivery) (t TypedChange[T], err error) {
+func (s typedSink[T]) typedChange(d *pipeline.Delivery) (t TypedChange[T], err error) {
 	c, shown := d.Change, *d
 	if s.mask != nil {
 		shown = s.mask.Delivery(d)

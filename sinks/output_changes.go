@@ -96,7 +96,7 @@ func AddedOutputs(cfg *config.Config) []OutputChange {
 	for _, s := range cfg.Sinks {
 		if s.Custom == nil {
 			all = append(all, OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: CanBeFilled(s),
-				Underivable: underivable(s)})
+				Underivable: underivableParts(s)})
 		}
 	}
 	return all
@@ -107,7 +107,7 @@ func (m *birthRecords) compareOutput(
 	ctx context.Context, cfg *config.Config, s config.Sink, stores Stores,
 ) (OutputChange, error) {
 	c := OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: CanBeFilled(s), Waits: CanBeFilled(s) &&
-		m.started, Underivable: underivable(s)}
+		m.started, Underivable: underivableParts(s)}
 	birth, known := m.known[[2]string{c.Sink, c.Target}]
 	store, err := openStore(ctx, cfg, s, stores)
 	if err != nil {
@@ -159,8 +159,8 @@ func (m *birthRecords) leftAt(cfg *config.Config, target string) (names []string
 	return names
 }
 
-// underivable describes the parts of a sink's output that do not depend on the table's items alone.
-func underivable(s config.Sink) []string {
+// underivableParts describes the parts of a sink's output that do not depend on the table's items alone.
+func underivableParts(s config.Sink) []string {
 	var found []string
 	unstable := func(what string, columns []config.Column) {
 		for _, c := range columns {

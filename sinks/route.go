@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// route makes the route to one sink of the file.
-func (a *assembly) route(ctx context.Context, s config.Sink) (pipeline.Route, error) {
+// newRoute makes the route to one sink of the file.
+func (a *assembly) newRoute(ctx context.Context, s config.Sink) (pipeline.Route, error) {
 	r := pipeline.Route{
 		Name:        s.Name,
 		Rate:        s.Rate,
@@ -28,16 +28,16 @@ func (a *assembly) route(ctx context.Context, s config.Sink) (pipeline.Route, er
 	var err error
 	switch {
 	case s.View != nil:
-		r.Sink, err = a.view(ctx, s)
+		r.Sink, err = a.newView(ctx, s)
 	case s.Aggregate != nil:
-		err = a.aggregate(ctx, s, &r)
+		err = a.setAggregate(ctx, s, &r)
 	case s.Search != nil:
-		r.Sink, err = a.search(ctx, s)
+		r.Sink, err = a.newSearch(ctx, s)
 	case s.Archive != nil:
-		err = a.archive(ctx, s, &r)
+		err = a.setArchive(ctx, s, &r)
 	case s.Notify != nil:
 		r.NeedsEvents, r.Suppress = true, a.suppress
-		r.Sink, err = a.notify(ctx, s)
+		r.Sink, err = a.newNotify(ctx, s)
 	case s.Custom != nil:
 		r.NeedsEvents = len(a.cfg.Detectors) > 0
 		err = a.setGoSink(ctx, s, &r)
@@ -52,8 +52,8 @@ func (a *assembly) route(ctx context.Context, s config.Sink) (pipeline.Route, er
 	return r, nil
 }
 
-func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
-	store, birth, err := open(ctx, a, s, a.stores.View)
+func (a *assembly) newView(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
+	store, birth, err := openFingerprinted(ctx, a, s, a.stores.View)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, erro
 		When:       s.ItemCondition(),
 		Unique:     s.View.Unique(),
 		ForEach:    s.View.ForEach.Spec(),
-		Attributes: attributes(s.View.Attributes),
+		Attributes: keyAttributes(s.View.Attributes),
 		Collision:  view.Collision(s.View.Collision),
 		InPlace:    s.View.InPlace,
 		Shards:     s.View.Shards,
@@ -88,8 +88,8 @@ func (a *assembly) view(ctx context.Context, s config.Sink) (pipeline.Sink, erro
 	return sink, err
 }
 
-func (a *assembly) aggregate(ctx context.Context, s config.Sink, r *pipeline.Route) error {
-	store, birth, err := open(ctx, a, s, a.stores.Aggregate)
+func (a *assembly) setAggregate(ctx context.Context, s config.Sink, r *pipeline.Route) error {
+	store, birth, err := openFingerprinted(ctx, a, s, a.stores.Aggregate)
 	if err != nil {
 		return err
 	}
@@ -140,14 +140,14 @@ func RowTable(name string, key []config.Column) view.Table {
 
 // rowKey returns the key of a view's rows. sk is zero if the key has one attribute.
 func rowKey(cs []config.Column) (pk, sk view.Attribute) {
-	key := attributes(cs)
+	key := keyAttributes(cs)
 	if len(key) > 1 {
 		sk = key[1]
 	}
 	return key[0], sk
 }
 
-func attributes(cs []config.Column) []view.Attribute {
+func keyAttributes(cs []config.Column) []view.Attribute {
 	as := make([]view.Attribute, len(cs))
 	for i, c := range cs {
 		as[i] = view.Attribute{Name: c.Name, Template: c.Template}
@@ -155,8 +155,8 @@ func attributes(cs []config.Column) []view.Attribute {
 	return as
 }
 
-func (a *assembly) search(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
-	store, birth, err := open(ctx, a, s, a.stores.Search)
+func (a *assembly) newSearch(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
+	store, birth, err := openFingerprinted(ctx, a, s, a.stores.Search)
 	if err != nil {
 		return nil, err
 	}
@@ -201,9 +201,9 @@ func Fields(s *config.Search) search.Fields {
 	return f
 }
 
-// archive sets the sink of r. It also sets the batches of r, since a batch becomes an object of the archive.
-func (a *assembly) archive(ctx context.Context, s config.Sink, r *pipeline.Route) error {
-	store, _, err := open(ctx, a, s, a.stores.Archive)
+// setArchive sets the sink of r. It also sets the batches of r, since a batch becomes an object of the archive.
+func (a *assembly) setArchive(ctx context.Context, s config.Sink, r *pipeline.Route) error {
+	store, _, err := openFingerprinted(ctx, a, s, a.stores.Archive)
 	if err != nil {
 		return err
 	}
@@ -254,8 +254,8 @@ func ArchiveOptions(s config.Sink) archive.Options {
 	return o
 }
 
-func (a *assembly) notify(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
-	store, _, err := open(ctx, a, s, a.stores.Notify)
+func (a *assembly) newNotify(ctx context.Context, s config.Sink) (pipeline.Sink, error) {
+	store, _, err := openFingerprinted(ctx, a, s, a.stores.Notify)
 	if err != nil {
 		return nil, err
 	}
@@ -274,7 +274,7 @@ func (a *assembly) setGoSink(ctx context.Context, s config.Sink, r *pipeline.Rou
 		return a.noGoSink(name)
 	}
 	if isGoSink(s) && a.isHeld(s.Name) {
-		a.hold(r, "give the change to the Go sink "+name)
+		a.holdSink(r, "give the change to the Go sink "+name)
 		return nil
 	}
 	sink, err := code.make(ctx, s.Custom.With)

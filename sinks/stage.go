@@ -133,23 +133,23 @@ func (a *assembly) warnOfStages() {
 		birth := a.opened[i].birth
 		switch birth.Stage {
 		case state.Waiting:
-			a.warn(context.Background(),
+			a.logWarning(context.Background(),
 				"the sink has missed changes that the pipeline acknowledged: it waits, and writes nothing until it is filled: tablewake backfill",
 				slog.String("sink", birth.Sink))
 			if left := a.births.leftAt(a.cfg, birth.Target); len(left) > 0 {
-				a.warn(context.Background(),
+				a.logWarning(context.Background(),
 					"the rows or documents of former sinks are where the sink writes, and a key that both have becomes a dead letter: give the sink its former name, or a place of its own, or delete those first",
 					slog.String("sink", birth.Sink), slog.Any("former", left))
 			}
 		case state.Filling, state.Settling:
-			a.warn(context.Background(), "the sink is being filled: what it holds is not complete",
+			a.logWarning(context.Background(), "the sink is being filled: what it holds is not complete",
 				slog.String("sink", birth.Sink), slog.String("stage", string(birth.Stage)), slog.String("run", birth.Run))
 		}
 	}
 }
 
-// warn logs a warning, if there is a log.
-func (a *assembly) warn(ctx context.Context, text string, attrs ...slog.Attr) {
+// logWarning logs a warning, if there is a log.
+func (a *assembly) logWarning(ctx context.Context, text string, attrs ...slog.Attr) {
 	if a.options.Logger != nil {
 		a.options.Logger.LogAttrs(ctx, slog.LevelWarn, text, attrs...)
 	}

@@ -91,7 +91,7 @@ func (s *stagedSink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if err != nil {
 		return err
 	}
-	return s.writeSome(ctx, ds, func(d *pipeline.Delivery) (bool, error) { return s.admit(birth, d) })
+	return s.writeSome(ctx, ds, func(d *pipeline.Delivery) (bool, error) { return s.isWritten(birth, d) })
 }
 
 // writeSome writes the deliveries that admit reports. Of another one, admit sets the outcome, or returns why it fails.
@@ -128,8 +128,8 @@ func (f forwarder) writeSome(
 	return failed.OrNil()
 }
 
-// admit reports whether a delivery is written. Otherwise it sets the outcome, or returns why the delivery fails.
-func (s *stagedSink) admit(birth state.Birth, d *pipeline.Delivery) (bool, error) {
+// isWritten reports whether a delivery is written. Otherwise it sets the outcome, or returns why the delivery fails.
+func (s *stagedSink) isWritten(birth state.Birth, d *pipeline.Delivery) (bool, error) {
 	made := d.Change.Time
 	switch {
 	case birth.Stage == state.Waiting && s.redrive:

@@ -28,9 +28,9 @@ import (
 // commandVariable names the only command that the function takes. Without it the function runs the pipeline.
 const commandVariable = "TABLEWAKE_COMMAND"
 
-// open opens everything that the function uses. Nothing closes it again, because Lambda ends the
+// newHandler opens everything that the function uses. Nothing closes it again, because Lambda ends the
 // process without notice.
-func open(ctx context.Context, log *slog.Logger, exts []sinks.Extension) (lambda.Handler, error) {
+func newHandler(ctx context.Context, log *slog.Logger, exts []sinks.Extension) (lambda.Handler, error) {
 	// The SDK only logs connections that it retries.
 	conf, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithLogger(logging.Nop{}))
 	if err != nil {
@@ -71,7 +71,7 @@ func open(ctx context.Context, log *slog.Logger, exts []sinks.Extension) (lambda
 	if err != nil {
 		return nil, err
 	}
-	return observed(h, tel, log), nil
+	return withSpans(h, tel, log), nil
 }
 
 // openPipeline opens the pipeline that handles events.

@@ -37,7 +37,7 @@ func TestOpen_WithGoCode(t *testing.T) {
 		return nil, errDown
 	})
 	vip := sinks.WithFunc("isVIP", nil)
-	_, err := open(t.Context(), slog.New(slog.DiscardHandler), []sinks.Extension{down, vip})
+	_, err := newHandler(t.Context(), slog.New(slog.DiscardHandler), []sinks.Extension{down, vip})
 	if !errors.Is(err, errDown) || len(made) != 1 || made[0] != "https://crm.example" {
 		t.Errorf("it opened %v: %v", made, err)
 	}

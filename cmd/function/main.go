@@ -24,7 +24,7 @@ import (
 func Main(exts ...sinks.Extension) {
 	handlers.CollectLess(os.LookupEnv)
 	log := slog.New(lambdacontext.NewLogHandler())
-	f, err := open(context.Background(), log, exts)
+	f, err := newHandler(context.Background(), log, exts)
 	if err != nil {
 		log.Error("the function cannot start", slog.String("error", err.Error()))
 		os.Exit(1)

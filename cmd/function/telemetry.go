@@ -15,9 +15,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/telemetry"
 )
 
-// observed wraps a handler in a span of its invocation. It exports everything before the answer,
+// withSpans wraps a handler in a span of its invocation. It exports everything before the answer,
 // because Lambda freezes the process after it, perhaps forever.
-func observed(h lambda.Handler, tel *telemetry.Telemetry, log *slog.Logger) lambda.Handler {
+func withSpans(h lambda.Handler, tel *telemetry.Telemetry, log *slog.Logger) lambda.Handler {
 	return exporter{otellambda.WrapHandler(failureMarker{h},
 		otellambda.WithTracerProvider(tel.Tracer),
 		otellambda.WithPropagator(tel.Propagator),

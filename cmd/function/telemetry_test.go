@@ -55,7 +55,7 @@ func TestAnInvocationIsObserved(t *testing.T) {
 		t.Fatal(err)
 	}
 	failure := errors.New("tweety is wrong")
-	h := observed(answering(func(ctx context.Context) ([]byte, error) {
+	h := withSpans(answering(func(ctx context.Context) ([]byte, error) {
 		n.Add(ctx, 1)
 		return nil, failure
 	}), tel, slog.New(slog.DiscardHandler))
@@ -84,7 +84,7 @@ func TestAReplyDoesNotWaitForACollector(t *testing.T) {
 	defer close(hang)
 	t.Setenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", server.URL)
 	var out bytes.Buffer
-	h := observed(answering(func(context.Context) ([]byte, error) { return []byte("answer"), nil }), patient(t, &out, time.Minute), slog.New(slog.DiscardHandler))
+	h := withSpans(answering(func(context.Context) ([]byte, error) { return []byte("answer"), nil }), patient(t, &out, time.Minute), slog.New(slog.DiscardHandler))
 	ctx := invocation(t, 4*time.Second)
 	answer, err := h.Invoke(ctx, nil)
 	if string(answer) != "answer" || err != nil {
@@ -103,7 +103,7 @@ func TestAReplyDoesNotWaitForACollector(t *testing.T) {
 // The error by which lambda.Start ends the process arrives unwrapped: lambda.Start looks at the type alone.
 func TestAProcessThatIsOfNoUseEnds(t *testing.T) {
 	var out bytes.Buffer
-	h := observed(answering(func(context.Context) ([]byte, error) {
+	h := withSpans(answering(func(context.Context) ([]byte, error) {
 		return nil, messages.InvokeResponse_Error{Message: "stuck", ShouldExit: true}
 	}), started(t, &out), slog.New(slog.DiscardHandler))
 	_, err := h.Invoke(invocation(t, time.Minute), nil)

@@ -26,7 +26,7 @@ type program struct {
 func writeBill(path string, p program) error {
 	bom := cdx.NewBOM()
 	bom.SerialNumber = ""
-	ref := purl(modulePath, p.version)
+	ref := packageURL(modulePath, p.version)
 	bom.Metadata = &cdx.Metadata{Component: &cdx.Component{
 		BOMRef: ref, Type: cdx.ComponentTypeApplication, Name: p.name, Version: p.version, PackageURL: ref,
 		Licenses: licenseChoices([]string{"Apache-2.0"}),
@@ -40,8 +40,8 @@ func writeBill(path string, p program) error {
 	var refs []string
 	for _, m := range p.modules {
 		c := cdx.Component{
-			BOMRef: purl(m.path, m.version), Type: cdx.ComponentTypeLibrary, Name: m.path, Version: m.version,
-			PackageURL: purl(m.path, m.version),
+			BOMRef: packageURL(m.path, m.version), Type: cdx.ComponentTypeLibrary, Name: m.path, Version: m.version,
+			PackageURL: packageURL(m.path, m.version),
 			Scope:      cdx.ScopeRequired, Licenses: licenseChoices(m.licenses),
 		}
 		if sum, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.sum, "h1:")); err == nil &&
@@ -62,8 +62,8 @@ func writeBill(path string, p program) error {
 	return os.WriteFile(path, b.Bytes(), 0o644)
 }
 
-// purl returns the package URL of a Go module.
-func purl(path, version string) string { return "pkg:golang/" + path + "@" + version }
+// packageURL returns the package URL of a Go module.
+func packageURL(path, version string) string { return "pkg:golang/" + path + "@" + version }
 
 func licenseChoices(ids []string) *cdx.Licenses {
 	var all cdx.Licenses

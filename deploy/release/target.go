@@ -40,16 +40,16 @@ func targets() []target {
 
 func (t target) lambda() bool { return t.program == "bootstrap" }
 
-// stem returns the part of the name that the archive and its bill share.
-func (t target) stem(version string) string {
+// archiveStem returns the part of the name that the archive and its bill share.
+func (t target) archiveStem(version string) string {
 	return fmt.Sprintf("%s_%s_%s_%s", t.name, version, t.os, t.arch)
 }
 
 func (t target) archive(version string) string {
 	if t.lambda() {
-		return t.stem(version) + ".zip"
+		return t.archiveStem(version) + ".zip"
 	}
-	return t.stem(version) + ".tar.gz"
+	return t.archiveStem(version) + ".tar.gz"
 }
 
 // make writes the archive and its bill of materials into o.out, and returns their names.
@@ -74,7 +74,7 @@ func (t target) make(ctx context.Context, root, work string, o options) ([]strin
 	if err != nil {
 		return nil, err
 	}
-	archive, bill := t.archive(o.version), t.stem(o.version)+".cdx.json"
+	archive, bill := t.archive(o.version), t.archiveStem(o.version)+".cdx.json"
 	if err := writeArchive(filepath.Join(o.out, archive), entries); err != nil {
 		return nil, err
 	}

@@ -127,7 +127,7 @@ func EntryError(op, code string, transient bool, hints map[Kind]string) error {
 	if !known && transient {
 		kind = Transient
 	}
-	return mark(&Error{Op: op, Code: plain(code), Hint: hints[kind]}, kind, 0)
+	return mark(&Error{Op: op, Code: withoutNamespace(code), Hint: hints[kind]}, kind, 0)
 }
 
 func mark(e *Error, kind Kind, after time.Duration) error {
@@ -207,7 +207,7 @@ func Forbidden(err error) bool {
 // Code returns the service's code of err, or "".
 func Code(err error) string {
 	if api, ok := errors.AsType[smithy.APIError](err); ok && api.ErrorCode() != unknown && !codeFromStatus(err, api) {
-		return plain(api.ErrorCode())
+		return withoutNamespace(api.ErrorCode())
 	}
 	return ""
 }
@@ -224,10 +224,10 @@ func codeFromStatus(err error, api smithy.APIError) bool {
 // unknown is the code that the SDK uses if it finds no code in the answer.
 const unknown = "UnknownError"
 
-// plain returns a code without its namespace: aws.sqs#CODE and AWS.SimpleQueueService.CODE become CODE.
+// withoutNamespace returns a code without its namespace: aws.sqs#CODE and AWS.SimpleQueueService.CODE become CODE.
 // KMS.DisabledException, with which S3 reports a refusal of KMS, becomes KMSDisabledException, to show that KMS
 // refused.
-func plain(code string) string {
+func withoutNamespace(code string) string {
 	if rest, ok := strings.CutPrefix(code, "KMS."); ok {
 		return "KMS" + rest
 	}

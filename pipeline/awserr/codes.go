@@ -33,7 +33,7 @@ var codes = map[Kind][]string{
 // KindOfCode returns the kind of a code. known is false for a code that says no more than the HTTP status of its
 // answer.
 func KindOfCode(code string) (kind Kind, known bool) {
-	code = plain(code)
+	code = withoutNamespace(code)
 	if code == "" {
 		return Refused, false
 	}

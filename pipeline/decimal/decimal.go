@@ -32,7 +32,7 @@ func Of(i int64) Decimal {
 		u = -u
 	}
 	d := Decimal{lo: u, neg: i < 0}
-	d.trim()
+	d.canonicalize()
 	return d
 }
 
@@ -78,7 +78,8 @@ func (d Decimal) Add(e Decimal) (Decimal, error) {
 	if high.exp < low.exp {
 		high, low = low, high
 	}
-	// The sum has the exponent of low. If high overflows 128 bits with that exponent (3.4 × 10^38), the sum has more than
+	// The sum has the exponent of low. If high overflows 128 bits with that exponent (3.4 × 10^38), the sum has more
+	// than
 	// 38 digits, since low is below 10^38.
 	h, ok := high.coefficient().timesPow10(int(high.exp - low.exp))
 	if !ok {
@@ -97,7 +98,7 @@ func (d Decimal) Add(e Decimal) (Decimal, error) {
 		sum, neg = l.sub(h), low.neg
 	}
 	s := Decimal{hi: sum.hi, lo: sum.lo, exp: low.exp, neg: neg}
-	s.trim()
+	s.canonicalize()
 	if err := s.check(); err != nil {
 		return Decimal{}, addError(err)
 	}
@@ -212,8 +213,8 @@ func (d Decimal) coefficient() uint128 { return uint128{d.hi, d.lo} }
 // magnitude returns the exponent of the first digit.
 func (d Decimal) magnitude() int { return d.coefficient().digits() - 1 + int(d.exp) }
 
-// trim makes d canonical: it removes trailing zeros of the coefficient, and zero becomes Decimal{}.
-func (d *Decimal) trim() {
+// canonicalize makes d canonical: it removes trailing zeros of the coefficient, and zero becomes Decimal{}.
+func (d *Decimal) canonicalize() {
 	c := d.coefficient()
 	if c == (uint128{}) {
 		*d = Decimal{}

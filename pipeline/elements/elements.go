@@ -20,8 +20,8 @@ const DefaultMax = 500
 // Spec names the elements of an item.
 type Spec struct {
 	Path item.Path // path of the list, the set or the map
-	// By is the path of the identity inside an element. Default: its position in a list, its value in a set, its name in a
-	// map
+	// By is the path of the identity inside an element. Default: its position in a list, its value in a set, its name
+	// in a map
 	By  string
 	Max int // the most elements that an item may have. Default: [DefaultMax]
 }
@@ -40,7 +40,7 @@ func (s *Spec) Of(dst []Element, m item.Image) ([]Element, error) {
 	if !ok || v.IsNull() {
 		return dst, nil
 	}
-	if most := s.most(); v.Len() > most && isCollection(v.Kind()) {
+	if most := s.maxCount(); v.Len() > most && isCollection(v.Kind()) {
 		return dst, errs.Errorf("%s has %d elements, and %d are the most: raise `max`, or split the item",
 			redact.Field(s.Path.String()), v.Len(), most)
 	}
@@ -73,7 +73,7 @@ func (s *Spec) Of(dst []Element, m item.Image) ([]Element, error) {
 	return dst, nil
 }
 
-func (s *Spec) most() int {
+func (s *Spec) maxCount() int {
 	if s.Max == 0 {
 		return DefaultMax
 	}

@@ -43,7 +43,7 @@ type Set struct{ entities []*Entity }
 // first entity.
 func NewSet(es ...*Entity) *Set {
 	for i, e := range es {
-		e.same = e.repeated()
+		e.same = e.repeatedNames()
 		e.earlier = nil
 		for _, o := range es[:i] {
 			if Compare(o, e).Overlap != Disjoint {
@@ -54,8 +54,8 @@ func NewSet(es ...*Entity) *Set {
 	return &Set{es}
 }
 
-// repeated returns the pairs of positions with the same name.
-func (e *Entity) repeated() []samePair {
+// repeatedNames returns the pairs of positions with the same name.
+func (e *Entity) repeatedNames() []samePair {
 	first := make(map[string]position)
 	var pairs []samePair
 	for i, k := range e.Key {
@@ -98,7 +98,7 @@ func (s *Set) Of(m item.Image) (*Entity, error) {
 		if !e.MatchKey(m) {
 			continue
 		}
-		if is, err := e.meets(m); is || err != nil {
+		if is, err := e.meetsCondition(m); is || err != nil {
 			return e, err
 		}
 	}
@@ -141,15 +141,15 @@ func (e *Entity) Match(m item.Image) (bool, error) {
 		if !o.MatchKey(m) {
 			continue
 		}
-		if is, err := o.meets(m); is || err != nil { // entities before o are also before e
+		if is, err := o.meetsCondition(m); is || err != nil { // entities before o are also before e
 			return false, err
 		}
 	}
-	return e.meets(m)
+	return e.meetsCondition(m)
 }
 
-// meets reports whether the item meets the condition.
-func (e *Entity) meets(m item.Image) (bool, error) {
+// meetsCondition reports whether the item meets the condition.
+func (e *Entity) meetsCondition(m item.Image) (bool, error) {
 	if e.When == nil {
 		return true, nil
 	}

@@ -171,7 +171,7 @@ func TestAutomata(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawPattern(t, "a"), drawPattern(t, "b")
 		example, ok := commonText(a, b)
-		holds := func(p *Pattern, text string) bool { _, is := p.cut(text, -1); return is }
+		holds := func(p *Pattern, text string) bool { _, is := p.partOf(text, -1); return is }
 		if ok && !(holds(a, example) && holds(b, example)) {
 			t.Fatalf("%q is of %s: %v, of %s: %v", example, a, holds(a, example), b, holds(b, example))
 		}

@@ -54,7 +54,7 @@ func Compare(a, b *Entity) Comparison {
 		example.WriteString(name + "=" + strconv.Quote(text))
 	}
 	for _, e := range []*Entity{a, b} {
-		for _, pair := range e.repeated() {
+		for _, pair := range e.repeatedNames() {
 			if e.text(texts, pair.a) != e.text(texts, pair.b) {
 				return Comparison{Overlap: Unproven}
 			}
@@ -65,7 +65,7 @@ func Compare(a, b *Entity) Comparison {
 
 // text returns the text of a name in a key. texts has the key attributes by name.
 func (e *Entity) text(texts map[string]string, at position) string {
-	piece, _ := e.Key[at.key].Pattern.cut(texts[e.Key[at.key].Attribute], at.name)
+	piece, _ := e.Key[at.key].Pattern.partOf(texts[e.Key[at.key].Attribute], at.name)
 	return piece
 }
 

@@ -111,7 +111,7 @@ func (p *Pattern) BindsAll() bool {
 // Holds reports whether the pattern matches the value of a key attribute.
 func (p *Pattern) Holds(v item.Value) bool {
 	if text, ok := v.Text(); ok {
-		_, ok = p.cut(text, -1)
+		_, ok = p.partOf(text, -1)
 		return ok
 	}
 	return p.BindsAll() && (v.Kind() == item.KindN || v.Kind() == item.KindB)
@@ -126,14 +126,14 @@ func (p *Pattern) value(v item.Value, i int) item.Value {
 	case !ok:
 		return item.Value{}
 	}
-	if piece, ok := p.cut(text, i); ok {
+	if piece, ok := p.partOf(text, i); ok {
 		return item.StringValue(piece)
 	}
 	return item.Value{}
 }
 
-// cut returns the part of a key that name i binds, or "" if i is -1. ok reports whether the pattern matches.
-func (p *Pattern) cut(text string, i int) (piece string, ok bool) {
+// partOf returns the part of a key that name i binds, or "" if i is -1. ok reports whether the pattern matches.
+func (p *Pattern) partOf(text string, i int) (piece string, ok bool) {
 	rest, ok := strings.CutPrefix(text, p.literals[0])
 	if !ok {
 		return "", false

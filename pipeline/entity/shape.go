@@ -77,7 +77,7 @@ func Find(shapes []*Shape, path []item.Segment) *Undeclared {
 		u := &Undeclared{Name: segment.Name, Path: before}
 		for _, s := range shapes {
 			u.Kind = s.Kind
-			inside, known := s.inside(segment)
+			inside, known := s.shapesAt(segment)
 			if known && inside == nil {
 				return nil // the values inside are not declared
 			}
@@ -105,8 +105,9 @@ func Find(shapes []*Shape, path []item.Segment) *Undeclared {
 	return nil
 }
 
-// inside returns the shapes at a segment of a path. If any shape is possible there, known is true and shapes is empty.
-func (s *Shape) inside(segment item.Segment) (shapes []*Shape, known bool) {
+// shapesAt returns the shapes at a segment of a path. If any shape is possible there, known is true and shapes is
+// empty.
+func (s *Shape) shapesAt(segment item.Segment) (shapes []*Shape, known bool) {
 	inList := segment.Wild == item.NoWildcard && segment.Index >= 0 || segment.Wild == item.AnyElement
 	switch {
 	case s.Kind == item.Absent:

@@ -61,7 +61,7 @@ func (r *rewriter) clauseOf(e ast.Expr) Clause {
 	case "startsWith":
 		if c.IsMemberFunction() && len(c.Args()) == 1 {
 			image, attribute, known := r.attributeOf(c.Target())
-			if prefix, ok := text(c.Args()[0]); ok && known {
+			if prefix, ok := textLiteral(c.Args()[0]); ok && known {
 				return Clause{Kind: TextStarts, Image: image, Attribute: attribute, Texts: []string{prefix}}
 			}
 		}
@@ -97,7 +97,7 @@ func (r *rewriter) equals(a, b ast.Expr) Clause {
 func (r *rewriter) oneOf(e ast.Expr, list []ast.Expr) Clause {
 	c := Clause{Kind: TextIn}
 	for _, of := range list {
-		s, ok := text(of)
+		s, ok := textLiteral(of)
 		if !ok {
 			return Clause{}
 		}
@@ -124,7 +124,7 @@ func (r *rewriter) attributeOf(e ast.Expr) (image, attribute string, ok bool) {
 	case ast.CallKind:
 		c := e.AsCall()
 		if c.FunctionName() == operators.Index && r.image(c.Args()[0]) {
-			if name, ok := text(c.Args()[1]); ok {
+			if name, ok := textLiteral(c.Args()[1]); ok {
 				return c.Args()[0].AsIdent(), name, true
 			}
 		}

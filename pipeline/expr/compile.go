@@ -43,7 +43,7 @@ var standardFunctions = []string{
 const sourceLimit = 20_000
 
 func (e Env) compile(src string, names []variable) (compiled, error) {
-	names = append(slices.Clone(names), e.bound()...)
+	names = append(slices.Clone(names), e.boundNames()...)
 	celEnv, err := e.env(names)
 	if err != nil {
 		return compiled{}, &Error{Line: 1, Column: 1, Message: err.Error()}
@@ -76,8 +76,8 @@ func (e Env) compile(src string, names []variable) (compiled, error) {
 		clause: clause, scope: e.Scope}, nil
 }
 
-// bound returns the names that keys of the entities bind.
-func (e Env) bound() []variable {
+// boundNames returns the names that keys of the entities bind.
+func (e Env) boundNames() []variable {
 	var names []variable
 	for _, b := range e.Scope.Bindings() {
 		v := variable{b.Name(), cel.DynType}

@@ -70,7 +70,7 @@ func answerOf(b bool) answer {
 	return no
 }
 
-func opposite(a answer) answer {
+func negated(a answer) answer {
 	switch a {
 	case yes:
 		return no
@@ -98,7 +98,7 @@ func (d *direct) eval(s *subject) answer {
 	case formSome:
 		return d.evalParts(yes, s)
 	case formNot:
-		return opposite(d.parts[0].eval(s))
+		return negated(d.parts[0].eval(s))
 	case formChoice:
 		switch d.parts[0].eval(s) {
 		case yes:
@@ -129,7 +129,7 @@ func (d *direct) eval(s *subject) answer {
 // evalParts evaluates the parts until one decides. As in CEL, a deciding part decides even if another
 // part fails.
 func (d *direct) evalParts(decides answer, s *subject) answer {
-	all := opposite(decides)
+	all := negated(decides)
 	for i := range d.parts {
 		switch d.parts[i].eval(s) {
 		case decides:
@@ -185,7 +185,7 @@ func (d *direct) evalValue(v item.Value, s *subject) answer {
 
 // evalMembers evaluates parts[0] on each member of a list or set until one decides.
 func (d *direct) evalMembers(decides answer, v item.Value, s *subject) answer {
-	all := opposite(decides)
+	all := negated(decides)
 	switch v.Kind() {
 	case item.Absent, item.KindNULL:
 		return all

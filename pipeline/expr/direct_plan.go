@@ -72,13 +72,13 @@ func (p directPlan) call(c ast.CallExpr) direct {
 	case fnBool:
 		return p.boolean(args[0])
 	case operators.LogicalAnd:
-		return p.parts(formEvery, args)
+		return p.formOfParts(formEvery, args)
 	case operators.LogicalOr:
-		return p.parts(formSome, args)
+		return p.formOfParts(formSome, args)
 	case operators.LogicalNot:
-		return p.parts(formNot, args)
+		return p.formOfParts(formNot, args)
 	case operators.Conditional:
-		return p.parts(formChoice, args)
+		return p.formOfParts(formChoice, args)
 	case operators.Equals:
 		return p.equality(args[0], args[1])
 	case operators.NotEquals:
@@ -108,7 +108,7 @@ func (p directPlan) call(c ast.CallExpr) direct {
 	case "contains":
 		return p.textForm(c, strings.Contains)
 	case "matches":
-		if pattern, ok := text(args[0]); ok {
+		if pattern, ok := textLiteral(args[0]); ok {
 			if compiled, err := regexp.Compile(pattern); err == nil {
 				return p.textForm(c, func(s, _ string) bool { return compiled.MatchString(s) })
 			}
@@ -117,8 +117,8 @@ func (p directPlan) call(c ast.CallExpr) direct {
 	return direct{}
 }
 
-// parts returns the form of several parts, if at least one of them has a direct form.
-func (p directPlan) parts(f form, args []ast.Expr) direct {
+// formOfParts returns the form of several parts, if at least one of them has a direct form.
+func (p directPlan) formOfParts(f form, args []ast.Expr) direct {
 	d := direct{}
 	for _, arg := range args {
 		part := p.boolean(arg)

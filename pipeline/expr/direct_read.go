@@ -49,16 +49,16 @@ func (r *valuePath) read(s *subject) (v item.Value, ok bool) {
 		v, _ = s.image(r.from).Get(r.name)
 	}
 	for i := range r.steps {
-		if v, ok = r.steps[i].in(v); !ok {
+		if v, ok = r.steps[i].valueIn(v); !ok {
 			return v, false
 		}
 	}
 	return v, true
 }
 
-// in returns the value at the step inside v. The value is null inside null, after the end of a list, and for a missing
-// name.
-func (t *step) in(v item.Value) (item.Value, bool) {
+// valueIn returns the value at the step inside v. The value is null inside null, after the end of a list, and for a
+// missing name.
+func (t *step) valueIn(v item.Value) (item.Value, bool) {
 	switch v.Kind() {
 	case item.Absent, item.KindNULL:
 		return item.Value{}, true

@@ -95,7 +95,7 @@ func (e Env) unknownName(src string, at common.Location, unknown string, names [
 		return errorAt(at, "+ and - are there", "%s is not supported: its result may have no exact decimal",
 			strings.Trim(symbol, "_"))
 	}
-	before, after := around(src, at)
+	before, after := lineAround(src, at)
 	if strings.HasPrefix(after, "(") {
 		return errorAt(at, functionHint(unknown), "unknown function %q", unknown)
 	}

@@ -225,7 +225,7 @@ func (v *vars) ResolveName(name string) (any, bool) {
 	case "item":
 		return &v.item, true
 	case eachName:
-		return adapt(v.each), true
+		return toCEL(v.each), true
 	case "old":
 		return &v.old, true
 	case "new":
@@ -241,7 +241,7 @@ func (v *vars) ResolveName(name string) (any, bool) {
 	}
 	if b := v.scope.Binding(name); b != nil {
 		if value := b.Value(v.key); value.Exists() {
-			return adapt(value), true
+			return toCEL(value), true
 		}
 		return types.NullValue, true
 	}

@@ -29,7 +29,7 @@ var macros = map[string]string{
 
 // syntaxHint returns a hint for a syntax error, by guessing its intention. It returns "" without a guess.
 func syntaxHint(src string, at common.Location, message string) string {
-	before, after := around(src, at)
+	before, after := lineAround(src, at)
 	if after == "" {
 		return ""
 	}
@@ -41,7 +41,7 @@ func syntaxHint(src string, at common.Location, message string) string {
 	}
 	// the fault is here, or at the word or sign before
 	for _, text := range []string{firstWord(after), lastWord(strings.TrimRight(before, " ")), sign(after),
-		sign(tail(before) + after)} {
+		sign(lastByte(before) + after)} {
 		if spelled, ok := spellings[text]; ok {
 			return "write " + spelled
 		}
@@ -52,7 +52,7 @@ func syntaxHint(src string, at common.Location, message string) string {
 // templateHint is the hint for a placeholder of a template in an expression, which ends at the location; "" if there is
 // none.
 func templateHint(src string, at common.Location, names []variable) string {
-	before, after := around(src, at)
+	before, after := lineAround(src, at)
 	open := strings.LastIndex(before, "{")
 	if open < 0 || !strings.HasPrefix(after, "}") || !placeholder.MatchString(before[open+1:]) {
 		return ""
@@ -78,8 +78,8 @@ func functionHint(unknown string) string {
 	return "functions are " + strings.Join(functionNames, ", ")
 }
 
-// around returns the text of the line before a location, and the text after it.
-func around(src string, at common.Location) (before, after string) {
+// lineAround returns the text of the line before a location, and the text after it.
+func lineAround(src string, at common.Location) (before, after string) {
 	lines := strings.Split(src, "\n")
 	if at.Line() < 1 || at.Line() > len(lines) {
 		return "", ""
@@ -106,7 +106,7 @@ func sign(text string) string {
 	return text[:len(text)-len(strings.TrimLeft(text, "=<>&|?"))]
 }
 
-// tail returns the last byte of text.
-func tail(text string) string {
+// lastByte returns the last byte of text.
+func lastByte(text string) string {
 	return text[max(len(text)-1, 0):]
 }

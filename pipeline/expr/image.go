@@ -94,7 +94,7 @@ func (p *provider) FindStructFieldType(structType, name string) (*types.FieldTyp
 			if !ok {
 				return types.NullValue, nil
 			}
-			return adapt(v), nil
+			return toCEL(v), nil
 		},
 	}, true
 }

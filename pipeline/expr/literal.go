@@ -22,16 +22,16 @@ func (r *rewriter) literal(e ast.Expr) *Error {
 		if f, err := strconv.ParseFloat(number, 64); err != nil || f != float64(v) {
 			return errorAt(r.at(e), `write it as number("...")`, "the text of this number cannot be found")
 		}
-		return r.exact(e, r.at(e), number)
+		return r.replaceByNumber(e, r.at(e), number)
 	case types.Uint:
-		return r.exact(e, r.at(e), strconv.FormatUint(uint64(v), 10))
+		return r.replaceByNumber(e, r.at(e), strconv.FormatUint(uint64(v), 10))
 	default:
 		return nil
 	}
 }
 
-// exact replaces e by the number of a text in the source.
-func (r *rewriter) exact(e ast.Expr, at common.Location, number string) *Error {
+// replaceByNumber replaces e by the number of a text in the source.
+func (r *rewriter) replaceByNumber(e ast.Expr, at common.Location, number string) *Error {
 	v, err := parseNumber(number)
 	if err != nil {
 		return errorAt(at, "", "%q: %v", number, err)
@@ -72,8 +72,8 @@ func numberAt(src []rune, from int) string {
 	return b.String()
 }
 
-// text returns the value of a text literal.
-func text(e ast.Expr) (string, bool) {
+// textLiteral returns the value of a text literal.
+func textLiteral(e ast.Expr) (string, bool) {
 	if e.Kind() != ast.LiteralKind {
 		return "", false
 	}
@@ -101,7 +101,7 @@ func (r *rewriter) pattern(c ast.CallExpr) *Error {
 	if len(c.Args()) != 1 {
 		return nil // the checker reports it
 	}
-	pattern, ok := text(c.Args()[0])
+	pattern, ok := textLiteral(c.Args()[0])
 	if !ok {
 		return errorAt(r.at(c.Args()[0]), "", "the pattern of matches must be a text in quotes")
 	}

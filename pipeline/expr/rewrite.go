@@ -54,7 +54,7 @@ func (r *rewriter) condition(e ast.Expr) *Error {
 		unknown = slices.Contains([]string{fnGet, operators.Conditional}, e.AsCall().FunctionName())
 	}
 	if unknown {
-		r.wrap(e, fnBool)
+		r.wrapInCall(e, fnBool)
 	}
 	return nil
 }
@@ -62,8 +62,8 @@ func (r *rewriter) condition(e ast.Expr) *Error {
 // isAccumulator reports whether a name is an accumulator of CEL's macros.
 func isAccumulator(ident string) bool { return strings.HasPrefix(ident, "@") }
 
-// wrap replaces e by a call of function with e as its argument.
-func (r *rewriter) wrap(e ast.Expr, function string) {
+// wrapInCall replaces e by a call of function with e as its argument.
+func (r *rewriter) wrapInCall(e ast.Expr, function string) {
 	e.SetKindCase(r.make.NewCall(e.ID(), function, r.move(e)))
 }
 
@@ -89,7 +89,7 @@ func (r *rewriter) id(e ast.Expr) int64 {
 
 // value rewrites an expression of any type.
 func (r *rewriter) value(e ast.Expr) *Error {
-	if text := r.text(e); text != "" {
+	if text := r.sourceText(e); text != "" {
 		r.texts[e.ID()] = text
 	}
 	switch e.Kind() {
@@ -156,15 +156,15 @@ func (r *rewriter) notePath(e ast.Expr) {
 	}
 }
 
-// text returns the source of a path or a name, before the rewrite. It returns "" for any other expression.
-func (r *rewriter) text(e ast.Expr) string {
+// sourceText returns the source of a path or a name, before the rewrite. It returns "" for any other expression.
+func (r *rewriter) sourceText(e ast.Expr) string {
 	switch e.Kind() {
 	case ast.IdentKind:
 		if !isAccumulator(e.AsIdent()) {
 			return e.AsIdent()
 		}
 	case ast.SelectKind:
-		if of := r.text(e.AsSelect().Operand()); of != "" && !e.AsSelect().IsTestOnly() {
+		if of := r.sourceText(e.AsSelect().Operand()); of != "" && !e.AsSelect().IsTestOnly() {
 			return of + "." + e.AsSelect().FieldName()
 		}
 	case ast.CallKind:
@@ -172,7 +172,7 @@ func (r *rewriter) text(e ast.Expr) string {
 		if c.FunctionName() != operators.Index || c.Args()[1].Kind() != ast.LiteralKind {
 			return ""
 		}
-		of := r.text(c.Args()[0])
+		of := r.sourceText(c.Args()[0])
 		if of == "" {
 			return ""
 		}
@@ -281,7 +281,7 @@ func (r *rewriter) index(e ast.Expr) *Error {
 		e.SetKindCase(r.make.NewCall(e.ID(), fnGet, args...))
 		return nil
 	}
-	name, ok := text(args[1])
+	name, ok := textLiteral(args[1])
 	if !ok {
 		return errorAt(r.at(args[1]), `as in item["first-name"]`, "the name of an attribute must be a text in quotes")
 	}
@@ -319,8 +319,8 @@ func (r *rewriter) call(e ast.Expr) *Error {
 		return r.values(c.Args()[1:]...)
 	case "number":
 		if len(c.Args()) == 1 && !c.IsMemberFunction() {
-			if n, ok := text(c.Args()[0]); ok {
-				return r.exact(e, r.at(c.Args()[0]), n)
+			if n, ok := textLiteral(c.Args()[0]); ok {
+				return r.replaceByNumber(e, r.at(c.Args()[0]), n)
 			}
 		}
 	case "timestamp", "duration":
@@ -393,7 +393,7 @@ func (r *rewriter) checkOperation(op, with ast.Expr) *Error {
 		known = append(known, o.String())
 	}
 	for _, e := range literals {
-		if s, ok := text(e); ok && !slices.Contains(known, s) {
+		if s, ok := textLiteral(e); ok && !slices.Contains(known, s) {
 			hint := "an op is " + strings.Join(known, ", ")
 			if near := nearest.Name(s, known); near != "" {
 				hint = fmt.Sprintf("did you mean %q?", near)
@@ -413,6 +413,6 @@ func (r *rewriter) comprehension(e ast.Expr) *Error {
 	if err := r.value(c.IterRange()); err != nil {
 		return err
 	}
-	r.wrap(c.IterRange(), fnEach)
+	r.wrapInCall(c.IterRange(), fnEach)
 	return r.values(c.AccuInit(), c.LoopCondition(), c.LoopStep(), c.Result())
 }

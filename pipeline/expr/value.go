@@ -12,9 +12,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// adapt returns an attribute value as a value of CEL. Maps, lists and sets become adapters, which read a member only
+// toCEL returns an attribute value as a value of CEL. Maps, lists and sets become adapters, which read a member only
 // when CEL reads it.
-func adapt(v item.Value) ref.Val {
+func toCEL(v item.Value) ref.Val {
 	switch v.Kind() {
 	case item.KindS:
 		if text, ok := v.Text(); ok {
@@ -116,7 +116,7 @@ func (m *mapping) Find(key ref.Val) (ref.Val, bool) {
 	if !ok {
 		return nil, false
 	}
-	return adapt(v), true
+	return toCEL(v), true
 }
 
 // Get implements [traits.Indexer]. It returns null if the map lacks the name.
@@ -147,7 +147,7 @@ func (m *mapping) Equal(other ref.Val) ref.Val {
 	}
 	for name, v := range m.v.Members() {
 		w, ok := o.Find(types.String(name))
-		if !ok || types.Equal(adapt(v), w) != types.True {
+		if !ok || types.Equal(toCEL(v), w) != types.True {
 			return types.False
 		}
 	}
@@ -166,7 +166,7 @@ func (m *mapping) Iterator() traits.Iterator {
 // Fold implements [traits.Foldable]: CEL's loops call it.
 func (m *mapping) Fold(f traits.Folder) {
 	for name, v := range m.v.Members() {
-		if !f.FoldEntry(types.String(name), adapt(v)) {
+		if !f.FoldEntry(types.String(name), toCEL(v)) {
 			return
 		}
 	}
@@ -187,7 +187,7 @@ func (l *list) Type() ref.Type { return types.ListType }
 func (l *list) Get(index ref.Val) ref.Val {
 	if i, ok := index.(types.Int); ok && i >= 0 && i < types.Int(l.v.Len()) {
 		if v, ok := l.v.Index(int(i)); ok {
-			return adapt(v)
+			return toCEL(v)
 		}
 	}
 	return types.NullValue
@@ -196,7 +196,7 @@ func (l *list) Get(index ref.Val) ref.Val {
 // Contains implements [traits.Container].
 func (l *list) Contains(member ref.Val) ref.Val {
 	for _, v := range l.v.Elements() {
-		if types.Equal(adapt(v), member) == types.True {
+		if types.Equal(toCEL(v), member) == types.True {
 			return types.True
 		}
 	}
@@ -213,9 +213,9 @@ func (l *list) Equal(other ref.Val) ref.Val {
 		return types.False
 	}
 	for i, v := range l.v.Elements() {
-		same := types.Equal(adapt(v), o.Get(types.Int(i)))
+		same := types.Equal(toCEL(v), o.Get(types.Int(i)))
 		if l.v.Kind() != item.KindL {
-			same = o.Contains(adapt(v))
+			same = o.Contains(toCEL(v))
 		}
 		if same != types.True {
 			return types.False
@@ -243,7 +243,7 @@ func (l *list) Add(other ref.Val) ref.Val {
 func (l *list) Iterator() traits.Iterator {
 	members := make([]ref.Val, 0, l.v.Len())
 	for _, v := range l.v.Elements() {
-		members = append(members, adapt(v))
+		members = append(members, toCEL(v))
 	}
 	return &iterator{members: members}
 }
@@ -251,7 +251,7 @@ func (l *list) Iterator() traits.Iterator {
 // Fold implements [traits.Foldable]: CEL's loops call it. Calls of Get would search each member from the beginning.
 func (l *list) Fold(f traits.Folder) {
 	for i, v := range l.v.Elements() {
-		if !f.FoldEntry(types.Int(i), adapt(v)) {
+		if !f.FoldEntry(types.Int(i), toCEL(v)) {
 			return
 		}
 	}

@@ -49,7 +49,7 @@ const (
 func Take(ctx context.Context, path string, mode Mode, patience time.Duration) (*Lock, error) {
 	end := time.Now().Add(patience)
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
-		l, err := try(path, mode)
+		l, err := tryLock(path, mode)
 		if !errors.Is(err, ErrInUse) || !time.Now().Before(end) {
 			return l, err
 		}
@@ -59,9 +59,9 @@ func Take(ctx context.Context, path string, mode Mode, patience time.Duration) (
 	}
 }
 
-// try takes the lock unless another process has it. If the file is removed while it is being locked, try creates it
-// again, because other processes would lock the new file.
-func try(path string, mode Mode) (*Lock, error) {
+// tryLock takes the lock unless another process has it. If the file is removed while it is being locked, tryLock
+// creates it again, because other processes would lock the new file.
+func tryLock(path string, mode Mode) (*Lock, error) {
 	for {
 		f, err := open(path)
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 func DifferAt(patterns []Pattern, old, new Image) bool {
 	var w comparison
 	for _, p := range patterns {
-		if w.images(p.segs, old, new) {
+		if w.compareImages(p.segs, old, new) {
 			return true
 		}
 	}
@@ -25,7 +25,7 @@ func DifferencesAt(patterns []Pattern, old, new Image) iter.Seq[Difference] {
 	return func(yield func(Difference) bool) {
 		w := comparison{yield: yield, seen: map[string]bool{}}
 		for _, p := range patterns {
-			if w.images(p.segs, old, new) {
+			if w.compareImages(p.segs, old, new) {
 				return
 			}
 		}
@@ -40,8 +40,8 @@ type comparison struct {
 	path  []byte          // path of the current values; unused without yield
 }
 
-// images compares two items. In all methods, segs are the remaining segments of the pattern.
-func (w *comparison) images(segs []Segment, old, new Image) bool {
+// compareImages compares two items. In all methods, segs are the remaining segments of the pattern.
+func (w *comparison) compareImages(segs []Segment, old, new Image) bool {
 	if len(segs) == 0 {
 		return false
 	}
@@ -68,9 +68,9 @@ func (w *comparison) images(segs []Segment, old, new Image) bool {
 			}
 			return false
 		}
-		p := differing(old, new)
+		p := differingPairs(old, new)
 		for p.next() {
-			if o, n := p.values(); w.values(rest, o, n) {
+			if o, n := p.values(); w.compareValues(rest, o, n) {
 				return true
 			}
 		}
@@ -78,8 +78,8 @@ func (w *comparison) images(segs []Segment, old, new Image) bool {
 	}
 }
 
-// values compares two values under one path.
-func (w *comparison) values(segs []Segment, old, new Value) bool {
+// compareValues compares two values under one path.
+func (w *comparison) compareValues(segs []Segment, old, new Value) bool {
 	if old.kind == new.kind && bytes.Equal(old.raw, new.raw) {
 		return false
 	}
@@ -123,7 +123,7 @@ func (w *comparison) member(name string, rest []Segment, old, new Value) bool {
 	if w.yield != nil {
 		w.path = ddbjson.AppendMember(w.path, name)
 	}
-	stop := w.values(rest, old, new)
+	stop := w.compareValues(rest, old, new)
 	w.path = w.path[:pathLen]
 	return stop
 }
@@ -133,7 +133,7 @@ func (w *comparison) element(i int, rest []Segment, old, new Value) bool {
 	if w.yield != nil {
 		w.path = ddbjson.AppendElement(w.path, i)
 	}
-	stop := w.values(rest, old, new)
+	stop := w.compareValues(rest, old, new)
 	w.path = w.path[:pathLen]
 	return stop
 }
@@ -169,7 +169,7 @@ const replicationPrefix = "aws:rep:"
 
 // EqualButReplicated reports whether two images are equal without their aws:rep:* attributes.
 func EqualButReplicated(a, b Image) bool {
-	p := differing(a, b)
+	p := differingPairs(a, b)
 	return !p.next()
 }
 

@@ -20,7 +20,7 @@ type Difference struct {
 // path for each name that needs quotes.
 func Differences(a, b Image) iter.Seq2[string, Difference] {
 	return func(yield func(string, Difference) bool) {
-		p := differing(a, b)
+		p := differingPairs(a, b)
 		for p.next() {
 			old, new := p.values()
 			name := p.name()
@@ -36,7 +36,7 @@ func Differences(a, b Image) iter.Seq2[string, Difference] {
 // path that only one image has is one Difference, with everything below it.
 func Diff(a, b Image) (found []Difference) {
 	w := comparison{yield: func(d Difference) bool { found = append(found, d); return true }}
-	w.images([]Segment{{Wild: allInside}}, a, b)
+	w.compareImages([]Segment{{Wild: allInside}}, a, b)
 	return found
 }
 

@@ -15,9 +15,9 @@ type plainWriter struct {
 // doubleDigits is the number of significant digits that every double keeps.
 const doubleDigits = 15
 
-// content appends the content that begins at start. kind is the tag of its value. It returns the position after the
-// content.
-func (w *plainWriter) content(dst []byte, kind ddbjson.Tag, start int) ([]byte, int) {
+// appendContent appends the content that begins at start. kind is the tag of its value. It returns the position after
+// the content.
+func (w *plainWriter) appendContent(dst []byte, kind ddbjson.Tag, start int) ([]byte, int) {
 	b := w.b
 	switch kind {
 	case ddbjson.TagS, ddbjson.TagB:
@@ -37,7 +37,7 @@ func (w *plainWriter) content(dst []byte, kind ddbjson.Tag, start int) ([]byte, 
 				dst = append(dst, ',')
 			}
 			_, to, _, kind, start := ddbjson.MemberAt(b, i)
-			dst, i = w.tagged(w.name(dst, i, to), kind, start)
+			dst, i = w.appendTagged(w.name(dst, i, to), kind, start)
 			i = ddbjson.Next(b, i)
 		}
 		return append(dst, '}'), i + 1
@@ -49,9 +49,9 @@ func (w *plainWriter) content(dst []byte, kind ddbjson.Tag, start int) ([]byte, 
 				dst = append(dst, ',')
 			}
 			if kind == ddbjson.TagL {
-				dst, i = w.value(dst, i)
+				dst, i = w.appendValue(dst, i)
 			} else {
-				dst, i = w.content(dst, ddbjson.MemberTag(kind), i)
+				dst, i = w.appendContent(dst, ddbjson.MemberTag(kind), i)
 			}
 			i = ddbjson.Next(b, i)
 		}
@@ -61,18 +61,18 @@ func (w *plainWriter) content(dst []byte, kind ddbjson.Tag, start int) ([]byte, 
 	}
 }
 
-// value appends the value at i, as {"S":"x"}, and returns the position after it.
-func (w *plainWriter) value(dst []byte, i int) ([]byte, int) {
+// appendValue appends the value at i, as {"S":"x"}, and returns the position after it.
+func (w *plainWriter) appendValue(dst []byte, i int) ([]byte, int) {
 	kind, start := ddbjson.TagAt(w.b, i)
-	return w.tagged(dst, kind, start)
+	return w.appendTagged(dst, kind, start)
 }
 
-// tagged appends a value whose tag and start of content were read, as [ddbjson.TagAt] returns them.
-func (w *plainWriter) tagged(dst []byte, kind ddbjson.Tag, start int) ([]byte, int) {
+// appendTagged appends a value whose tag and start of content were read, as [ddbjson.TagAt] returns them.
+func (w *plainWriter) appendTagged(dst []byte, kind ddbjson.Tag, start int) ([]byte, int) {
 	if kind == ddbjson.NoTag {
 		return append(dst, "{}"...), start
 	}
-	dst, end := w.content(dst, kind, start)
+	dst, end := w.appendContent(dst, kind, start)
 	return dst, ddbjson.AfterBrace(w.b, end)
 }
 
@@ -115,7 +115,7 @@ func (w *plainWriter) item(dst []byte, m Image) []byte {
 		case ddbjson.TagN:
 			dst = w.number(dst, from, to)
 		default:
-			dst, _ = w.content(dst, kind, from)
+			dst, _ = w.appendContent(dst, kind, from)
 		}
 	}
 	return append(dst, '}')
@@ -133,7 +133,7 @@ func (w *plainWriter) document(dst []byte, v Value) []byte {
 		return append(dst, "null"...)
 	default:
 		w.b = v.raw
-		dst, _ = w.content(dst, ddbjson.Tag(v.kind), 0)
+		dst, _ = w.appendContent(dst, ddbjson.Tag(v.kind), 0)
 		return dst
 	}
 }

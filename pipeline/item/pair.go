@@ -26,8 +26,8 @@ type pairs struct {
 	names     nameSearch
 }
 
-// differing returns an iterator that is before its first pair.
-func differing(old, new Image) pairs { return pairs{from: old, to: new, fromIndex: -1} }
+// differingPairs returns an iterator that is before its first pair.
+func differingPairs(old, new Image) pairs { return pairs{from: old, to: new, fromIndex: -1} }
 
 // next moves to the next pair. It returns false after the last pair.
 func (p *pairs) next() bool {
@@ -84,7 +84,7 @@ func (p *pairs) values() (old, new Value) {
 // differingByName returns all pairs, sorted by name.
 func differingByName(old, new Image) []pair {
 	var ps []pair
-	p := differing(old, new)
+	p := differingPairs(old, new)
 	for p.next() {
 		old, new := p.values()
 		ps = append(ps, pair{p.name(), old, new})

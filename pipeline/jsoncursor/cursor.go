@@ -27,7 +27,7 @@ func (c *Cursor) Offset() int { return c.at }
 // Advance skips n bytes that the caller has already read.
 func (c *Cursor) Advance(n int) { c.at += n }
 
-func (c *Cursor) space() {
+func (c *Cursor) skipSpace() {
 	for c.at < len(c.b) && c.b[c.at] <= ' ' {
 		c.at++
 	}
@@ -35,7 +35,7 @@ func (c *Cursor) space() {
 
 // Peek skips spaces and returns the next byte, or 0 at the end.
 func (c *Cursor) Peek() byte {
-	c.space()
+	c.skipSpace()
 	if c.failed || c.at >= len(c.b) {
 		return 0
 	}
@@ -68,7 +68,7 @@ func (c *Cursor) Members() iter.Seq[[]byte] {
 		}
 		for first := true; c.next(first, '}'); first = false {
 			name := c.Name()
-			c.space()
+			c.skipSpace()
 			at := c.at
 			if c.failed || !yield(name) {
 				return
@@ -89,7 +89,7 @@ func (c *Cursor) Elements() func(yield func() bool) {
 			return
 		}
 		for first := true; c.next(first, ']'); first = false {
-			c.space()
+			c.skipSpace()
 			at := c.at
 			if !yield() {
 				return
@@ -114,13 +114,13 @@ func (c *Cursor) next(first bool, end byte) bool {
 
 // Name returns the next member's name, and skips the colon.
 func (c *Cursor) Name() []byte {
-	n := c.quoted()
+	n := c.readString()
 	c.Want(':')
 	return n
 }
 
-// quoted returns the next string, as written between its quotes.
-func (c *Cursor) quoted() []byte {
+// readString returns the next string, as written between its quotes.
+func (c *Cursor) readString() []byte {
 	c.Want('"')
 	for from := c.at; c.at < len(c.b); c.at++ {
 		switch c.b[c.at] {
@@ -138,7 +138,7 @@ func (c *Cursor) quoted() []byte {
 // Text skips the next value and returns it as written between its quotes. It returns nil if the value is not a string.
 func (c *Cursor) Text() []byte {
 	if c.Peek() == '"' {
-		return c.quoted()
+		return c.readString()
 	}
 	c.Value()
 	return nil
@@ -158,11 +158,11 @@ func (c *Cursor) Integer() int {
 
 // Value skips and returns the next value. It returns nil if the cursor fails.
 func (c *Cursor) Value() []byte {
-	c.space()
+	c.skipSpace()
 	for from, depth := c.at, 0; !c.failed && c.at < len(c.b); {
 		switch b := c.b[c.at]; b {
 		case '"':
-			c.quoted()
+			c.readString()
 		case '{', '[':
 			depth++
 			c.at++

@@ -95,7 +95,7 @@ func (m *Mask) Text(s string) string {
 	if m == nil {
 		return s
 	}
-	return m.text(item.StringValue(s))
+	return m.maskText(item.StringValue(s))
 }
 
 // Value returns v, the value at path or a member of the set there, with its hidden parts masked. If the path is invalid
@@ -117,7 +117,7 @@ func (m *Mask) ValueAt(p item.Path, v item.Value) (masked item.Value, hidden boo
 	if m == nil || !v.Exists() {
 		return v, false
 	}
-	if !slices.ContainsFunc(m.root.sensitive, func(pattern []item.Segment) bool { return reaches(pattern, p, v) }) {
+	if !slices.ContainsFunc(m.root.sensitive, func(pattern []item.Segment) bool { return patternReaches(pattern, p, v) }) {
 		return v, false // for most values, and without allocation
 	}
 	s := m.root
@@ -127,7 +127,7 @@ func (m *Mask) ValueAt(p item.Path, v item.Value) (masked item.Value, hidden boo
 	if !s.hidesIn(v) {
 		return v, false
 	}
-	return m.value(v, s), true
+	return m.maskValue(v, s), true
 }
 
 // Image returns the item with its hidden parts masked.
@@ -146,8 +146,8 @@ func (m *Mask) image(it item.Image, drop bool) item.Image {
 	return masked
 }
 
-// value returns v with its hidden parts masked. s is the state at v.
-func (m *Mask) value(v item.Value, s maskState) item.Value {
+// maskValue returns v with its hidden parts masked. s is the state at v.
+func (m *Mask) maskValue(v item.Value, s maskState) item.Value {
 	switch s.action(v) {
 	case hide:
 		return m.maskedValue(v)
@@ -162,10 +162,10 @@ func (m *Mask) value(v item.Value, s maskState) item.Value {
 }
 
 // maskedValue returns the value that replaces all of v.
-func (m *Mask) maskedValue(v item.Value) item.Value { return item.StringValue(m.text(v)) }
+func (m *Mask) maskedValue(v item.Value) item.Value { return item.StringValue(m.maskText(v)) }
 
-// text returns the text that replaces v. It needs no escapes in JSON.
-func (m *Mask) text(v item.Value) string {
+// maskText returns the text that replaces v. It needs no escapes in JSON.
+func (m *Mask) maskText(v item.Value) string {
 	mac, _ := m.macs.Get().(hash.Hash)
 	defer m.macs.Put(mac)
 	mac.Reset()
@@ -201,7 +201,7 @@ func (w maskWriter) members(dst []byte, v item.Value, s maskState, top bool) []b
 			dst = append(dst, ',')
 		}
 		dst = append(ddbjson.AppendRaw(append(dst, '"'), name), `":`...)
-		dst = w.value(dst, e, inner)
+		dst = w.appendValue(dst, e, inner)
 	}
 	return append(dst, '}')
 }
@@ -217,13 +217,13 @@ func (w maskWriter) elements(dst []byte, v item.Value, s maskState) []byte {
 		if dst[len(dst)-1] != '[' {
 			dst = append(dst, ',')
 		}
-		dst = w.value(dst, e, inner)
+		dst = w.appendValue(dst, e, inner)
 	}
 	return append(dst, ']')
 }
 
-// value appends v as DynamoDB JSON, with its hidden parts masked or left out.
-func (w maskWriter) value(dst []byte, v item.Value, s maskState) []byte {
+// appendValue appends v as DynamoDB JSON, with its hidden parts masked or left out.
+func (w maskWriter) appendValue(dst []byte, v item.Value, s maskState) []byte {
 	switch s.action(v) {
 	case hide:
 		v = w.m.maskedValue(v)

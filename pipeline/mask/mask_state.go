@@ -168,9 +168,9 @@ func hasMatch(p []item.Segment, v item.Value) bool {
 	}
 }
 
-// reaches reports whether the pattern matches the path, a prefix of the path, or a path inside v, the value at the
-// path.
-func reaches(pattern []item.Segment, to item.Path, v item.Value) bool {
+// patternReaches reports whether the pattern matches the path, a prefix of the path, or a path inside v, the value at
+// the path.
+func patternReaches(pattern []item.Segment, to item.Path, v item.Value) bool {
 	for n, seg := range to.Segments() {
 		switch {
 		case n == len(pattern):

@@ -17,7 +17,7 @@ func (c *Change) Clone() *Change {
 	d.Raw = bytes.Clone(c.Raw)
 	m := rangeMover{from: c.Raw, to: d.Raw}
 	for _, text := range changeTexts(&d) {
-		*text = m.text(*text)
+		*text = m.moveText(*text)
 	}
 	for _, image := range []*item.Image{&d.Keys, &d.Old, &d.New} {
 		if image.Exists() {
@@ -44,7 +44,7 @@ func (m rangeMover) bytes(b []byte) []byte {
 	return bytes.Clone(b)
 }
 
-func (m rangeMover) text(s string) string {
+func (m rangeMover) moveText(s string) string {
 	if s == "" {
 		return ""
 	}

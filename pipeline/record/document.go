@@ -30,7 +30,7 @@ func (r *recordReader) document(i int) int {
 	next := r.readRecord(i, true)
 	if next < 0 && errors.Is(r.Err, errEnvelope) {
 		var e envelope
-		next = r.envelope(i, &e)
+		next = r.readEnvelope(i, &e)
 		if e.shard != "" && r.o.Shard == "" {
 			for n := range r.page.Changes[first:] {
 				r.page.Changes[first+n].Shard = e.shard
@@ -40,8 +40,8 @@ func (r *recordReader) document(i int) int {
 	return next
 }
 
-// envelope reads {"Records":[...], ...}.
-func (r *recordReader) envelope(i int, e *envelope) int {
+// readEnvelope reads {"Records":[...], ...}.
+func (r *recordReader) readEnvelope(i int, e *envelope) int {
 	if r.Peek(i) != '{' {
 		return r.Fail(i, errObject)
 	}
@@ -180,7 +180,7 @@ func (r *recordReader) readRecord(i int, mayBeEnvelope bool) int {
 	if mayBeEnvelope && errors.Is(r.Err, errEnvelope) {
 		return -1
 	}
-	return r.reject(i)
+	return r.addInvalid(i)
 }
 
 // addChange adds c to the page. The record of c ends at next. c is the next free element of page.Changes, or r.scratch
@@ -236,8 +236,8 @@ func (r *recordReader) readChange(i int, c *Change) int {
 	return next
 }
 
-// reject adds an invalid record to the errors of the page. It returns -1 if the grammar is invalid.
-func (r *recordReader) reject(i int) int {
+// addInvalid adds an invalid record to the errors of the page. It returns -1 if the grammar is invalid.
+func (r *recordReader) addInvalid(i int) int {
 	e := &RecordError{Index: r.index(), Offset: int64(i), Err: r.Err, Path: r.ErrPath, Snapshot: r.snapshotOptions()}
 	if r.ErrPath == "" {
 		e.Path = r.pathAt(i)

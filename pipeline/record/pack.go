@@ -33,7 +33,7 @@ func AppendPacked(dst []byte, c *Change) []byte {
 		p.number(uint64(c.Time.Nanosecond()))
 	}
 	for _, text := range changeTexts(c) {
-		p.part(unsafe.Slice(unsafe.StringData(*text), len(*text)))
+		p.writeRange(unsafe.Slice(unsafe.StringData(*text), len(*text)))
 	}
 	for _, image := range []*item.Image{&c.Keys, &c.Old, &c.New} {
 		if !image.Exists() {
@@ -41,7 +41,7 @@ func AppendPacked(dst []byte, c *Change) []byte {
 			continue
 		}
 		p.dst = append(p.dst, 1)
-		p.part(image.Bytes())
+		p.writeRange(image.Bytes())
 	}
 	return p.dst
 }
@@ -65,8 +65,8 @@ type packWriter struct {
 
 func (p *packWriter) number(n uint64) { p.dst = binary.AppendUvarint(p.dst, n) }
 
-// part writes the range of b in the record, or b itself if it is not in the record.
-func (p *packWriter) part(b []byte) {
+// writeRange writes the range of b in the record, or b itself if it is not in the record.
+func (p *packWriter) writeRange(b []byte) {
 	if len(b) > 0 && len(p.raw) > 0 {
 		start := uintptr(unsafe.Pointer(unsafe.SliceData(b))) - uintptr(unsafe.Pointer(unsafe.SliceData(p.raw)))
 		if n := uintptr(len(p.raw)); start < n && uintptr(len(b)) <= n-start {
@@ -117,7 +117,7 @@ func (u *packReader) octet() byte {
 	return 0
 }
 
-func (u *packReader) part() []byte {
+func (u *packReader) readRange() []byte {
 	start := u.number()
 	n := u.number()
 	if start == 0 {
@@ -148,14 +148,14 @@ func (r *Unpacker) Unpack(b []byte, c *Change) (rest []byte, err error) {
 		c.Time = time.Unix(int64(sec), int64(nsec)).UTC()
 	}
 	for _, text := range changeTexts(c) {
-		*text = ddbjson.View(u.part())
+		*text = ddbjson.View(u.readRange())
 	}
 	for _, image := range []*item.Image{&c.Keys, &c.Old, &c.New} {
 		if u.octet() == 0 {
 			continue
 		}
 		s := &r.scan
-		s.Input, s.AllowEmptyMaps = u.part(), true
+		s.Input, s.AllowEmptyMaps = u.readRange(), true
 		start := s.Space(0)
 		attrs, next := s.Item(start, nil, nil)
 		if next < 0 || u.invalid {

@@ -80,7 +80,7 @@ func describe(err error) (class, field, text string) {
 	}
 	known, text, ok := systemText(err)
 	if !ok {
-		known, text = UnknownClass, fmt.Sprintf("%T", innermost(err))
+		known, text = UnknownClass, fmt.Sprintf("%T", lastCause(err))
 	}
 	if class == "" {
 		class = known
@@ -96,7 +96,7 @@ func systemText(err error) (class, text string, ok bool) {
 			if _, text, ok := causeText(cause); ok {
 				return "panic", "panic: " + p.Stage + ": " + text, true
 			}
-			return "panic", fmt.Sprintf("panic: %s: a %T", p.Stage, innermost(cause)), true
+			return "panic", fmt.Sprintf("panic: %s: a %T", p.Stage, lastCause(cause)), true
 		}
 		return "panic", fmt.Sprintf("panic: %s: a %T", p.Stage, p.Value), true
 	}
@@ -191,7 +191,7 @@ func tlsText(err error) (class, text string) {
 	if e, ok := errors.AsType[x509.HostnameError](err); ok {
 		return class, "the server's certificate is not for " + e.Host
 	}
-	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || innermost(err).Error() == plainHTTP {
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok || lastCause(err).Error() == plainHTTP {
 		return class, "the server does not speak TLS: is its address one with http?"
 	}
 	if e, ok := errors.AsType[tls.AlertError](err); ok {
@@ -203,8 +203,8 @@ func tlsText(err error) (class, text string) {
 	return "", ""
 }
 
-// innermost returns the last cause of an error. If an error has several causes, it follows the first.
-func innermost(err error) error {
+// lastCause returns the last cause of an error. If an error has several causes, it follows the first.
+func lastCause(err error) error {
 	for {
 		switch e := err.(type) { //nolint:errorlint // the loop follows the causes
 		case interface{ Unwrap() error }:

@@ -62,13 +62,13 @@ func (n not) Match(c *record.Change) (bool, error) {
 }
 
 // Requires merges the needs of the parts.
-func (cs all) Requires() pipeline.Needs { return needs(cs...) }
+func (cs all) Requires() pipeline.Needs { return mergeNeeds(cs...) }
 
 // Requires merges the needs of the parts.
-func (cs anyOf) Requires() pipeline.Needs { return needs(cs...) }
+func (cs anyOf) Requires() pipeline.Needs { return mergeNeeds(cs...) }
 
 // Requires returns the needs of the part.
-func (n not) Requires() pipeline.Needs { return needs(n.Condition) }
+func (n not) Requires() pipeline.Needs { return mergeNeeds(n.Condition) }
 
 // KeysOnly reports whether all parts read nothing but the key.
 func (cs all) KeysOnly() bool { return keysOnly(cs) }
@@ -88,8 +88,8 @@ func keysOnly(cs []pipeline.Condition) bool {
 	return true
 }
 
-// needs merges the needs of its arguments. An argument that is not a [pipeline.Requirer] needs nothing.
-func needs[T any](xs ...T) (n pipeline.Needs) {
+// mergeNeeds merges the needs of its arguments. An argument that is not a [pipeline.Requirer] needs nothing.
+func mergeNeeds[T any](xs ...T) (n pipeline.Needs) {
 	for _, x := range xs {
 		if r, ok := any(x).(pipeline.Requirer); ok {
 			m := r.Requires()

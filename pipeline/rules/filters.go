@@ -38,7 +38,7 @@ func (f filter) Check(c *record.Change) (pipeline.Verdict, error) {
 func (f filter) Name() string { return f.reason }
 
 // Requires returns the needs of the condition.
-func (f filter) Requires() pipeline.Needs { return needs(f.Condition) }
+func (f filter) Requires() pipeline.Needs { return mergeNeeds(f.Condition) }
 
 // KeysOnly reports whether the condition reads nothing but the key.
 func (f filter) KeysOnly() bool { return ReadsKeysOnly(f.Condition) }

@@ -30,5 +30,5 @@ func (w when) Detect(dst []pipeline.Event, c *record.Change) ([]pipeline.Event, 
 
 // Requires merges the needs of both.
 func (w when) Requires() pipeline.Needs {
-	return needs[any](w.condition, w.detector)
+	return mergeNeeds[any](w.condition, w.detector)
 }

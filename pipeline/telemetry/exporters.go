@@ -25,8 +25,8 @@ import (
 // nothing.
 type exporters struct{ Options }
 
-// spans returns the exporter of spans, and describes its destination for a log; nil if there is none.
-func (e exporters) spans(ctx context.Context) (sdktrace.SpanExporter, string, error) {
+// spanExporter returns the exporter of spans, and describes its destination for a log; nil if there is none.
+func (e exporters) spanExporter(ctx context.Context) (sdktrace.SpanExporter, string, error) {
 	logged := func(x sdktrace.SpanExporter, err error) (sdktrace.SpanExporter, error) {
 		return loggedSpans{x, &failureLog{log: e.Logger, what: "spans"}}, err
 	}

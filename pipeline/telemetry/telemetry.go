@@ -95,7 +95,7 @@ func Start(ctx context.Context, o Options) (*Telemetry, error) {
 		return nil, err
 	}
 	e := exporters{o}
-	spans, traces, err := e.spans(ctx)
+	spans, traces, err := e.spanExporter(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// cuttable reports whether the text of a placeholder determines its value. This is so for an escaped {@key}, {@each} or
-// {path}, and for a {path} that is the whole template.
-func (t *Template) cuttable(h *placeholder) bool {
+// textDeterminesValue reports whether the text of a placeholder determines its value. This is so for an escaped {@key},
+// {@each} or {path}, and for a {path} that is the whole template.
+func (t *Template) textDeterminesValue(h *placeholder) bool {
 	switch {
 	case h.optional || h.source > fromKey && h.source != fromIdentity || h.source == fromEach:
 		return false
@@ -41,7 +41,7 @@ func (t *Template) cuttableIndexes() []int {
 	from, to := t.ambiguousRange((*placeholder).alphabet)
 	var cuts []int
 	for i := range t.placeholders {
-		if (i < from || i >= to || to-from == 1) && t.cuttable(&t.placeholders[i]) {
+		if (i < from || i >= to || to-from == 1) && t.textDeterminesValue(&t.placeholders[i]) {
 			cuts = append(cuts, i)
 		}
 	}
@@ -79,7 +79,7 @@ func (t *Template) EscPaths() []string {
 // the canonical key as "@key", and the escaped identity as "@each". It returns false if the template cannot have made
 // result.
 func (t *Template) Cut(result string) (map[string]string, bool) {
-	texts, ok := t.pieces(result)
+	texts, ok := t.splitResult(result)
 	if !ok {
 		return nil, false
 	}
@@ -101,9 +101,9 @@ func (t *Template) Cut(result string) (map[string]string, bool) {
 	return cut, true
 }
 
-// pieces splits a result into the texts of the placeholders. Texts that cannot be separated are
+// splitResult splits a result into the texts of the placeholders. Texts that cannot be separated are
 // empty.
-func (t *Template) pieces(result string) ([]string, bool) {
+func (t *Template) splitResult(result string) ([]string, bool) {
 	n := len(t.placeholders)
 	texts := make([]string, n)
 	rest, ok := strings.CutPrefix(result, t.literals[0])

@@ -34,7 +34,7 @@ func date(dst []byte, start int, layout string, zone *time.Location) ([]byte, er
 	case isYear(dst[start:]):
 		return dst, errYear
 	}
-	t, ok := instant(dst[start:], zone)
+	t, ok := parseInstant(dst[start:], zone)
 	t = t.In(zone)
 	if _, _, _, isNumber := cutNumber(dst[start:]); isNumber && (!ok || t.Year() < 0 || t.Year() > 9999) {
 		return dst, errLargeNumber
@@ -45,8 +45,8 @@ func date(dst []byte, start int, layout string, zone *time.Location) ([]byte, er
 	return t.AppendFormat(dst[:start], layout), nil
 }
 
-// instant parses epoch seconds or milliseconds, with a fraction or without, or ISO 8601.
-func instant(text []byte, zone *time.Location) (time.Time, bool) {
+// parseInstant parses epoch seconds or milliseconds, with a fraction or without, or ISO 8601.
+func parseInstant(text []byte, zone *time.Location) (time.Time, bool) {
 	_, fraction, _, ok := cutNumber(text)
 	if !ok {
 		return parseISO(string(text), zone)
@@ -92,16 +92,16 @@ func isBasicDate(text []byte) bool {
 func parseISO(text string, zone *time.Location) (time.Time, bool) {
 	p := isoParser{text: text, ok: true}
 	year := p.number(4, 0, 9999)
-	p.expect("-")
+	p.skipOneOf("-")
 	month := p.number(2, 1, 12)
-	p.expect("-")
+	p.skipOneOf("-")
 	day := p.number(2, 1, 31)
 	if p.text == "" {
-		return civil(time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC), zone, p.ok && day <= daysIn(year, month))
+		return inZone(time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC), zone, p.ok && day <= daysIn(year, month))
 	}
-	p.expect("T ")
+	p.skipOneOf("T ")
 	hour := p.number(2, 0, 23)
-	p.expect(":")
+	p.skipOneOf(":")
 	minute := p.number(2, 0, 59)
 	second, nanoseconds := 0, 0
 	if p.skip(":") {
@@ -113,7 +113,7 @@ func parseISO(text string, zone *time.Location) (time.Time, bool) {
 	t := time.Date(year, time.Month(month), day, hour, minute, second, nanoseconds, time.UTC)
 	p.ok = p.ok && day <= daysIn(year, month)
 	if p.text == "" {
-		return civil(t, zone, p.ok)
+		return inZone(t, zone, p.ok)
 	}
 	offset := p.offset()
 	return t.Add(-offset), p.ok && p.text == ""
@@ -124,10 +124,10 @@ func daysIn(year, month int) int {
 	return time.Date(year, time.Month(month+1), 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
-// civil returns the instant at which the clocks of a zone show what those of UTC show at t. Of two, when clocks are
+// inZone returns the instant at which the clocks of a zone show what those of UTC show at t. Of two, when clocks are
 // turned back, it is the first. Of none, when they are turned forward, it is the one at which they would show it if
 // they were not.
-func civil(t time.Time, zone *time.Location, ok bool) (time.Time, bool) {
+func inZone(t time.Time, zone *time.Location, ok bool) (time.Time, bool) {
 	before, after := offsetAt(t.Add(-day), zone), offsetAt(t.Add(day), zone)
 	for _, offset := range []time.Duration{max(before, after), min(before, after)} {
 		// The larger offset gives the earlier instant.
@@ -173,8 +173,8 @@ func (p *isoParser) skip(any string) bool {
 	return true
 }
 
-// expect skips one byte, which must be one of the bytes of any.
-func (p *isoParser) expect(any string) {
+// skipOneOf skips one byte, which must be one of the bytes of any.
+func (p *isoParser) skipOneOf(any string) {
 	if !p.skip(any) {
 		p.ok = false
 	}
@@ -196,7 +196,7 @@ func (p *isoParser) offset() time.Duration {
 		return 0
 	}
 	west := strings.HasPrefix(p.text, "-")
-	p.expect("+-")
+	p.skipOneOf("+-")
 	offset := time.Duration(p.number(2, 0, 23)) * time.Hour
 	if p.text != "" {
 		p.skip(":")

@@ -80,7 +80,7 @@ func TestDate_Texts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, ok := instant([]byte(text), berlin)
+		got, ok := parseInstant([]byte(text), berlin)
 		if ok != (want != "") || ok && got.UTC().Format(time.RFC3339Nano) != want {
 			t.Errorf("%q is %v (%v), want %q", text, got.UTC(), ok, want)
 		}
@@ -93,7 +93,7 @@ func TestDate_RFC3339(t *testing.T) {
 		zone := time.FixedZone("", 60*rapid.IntRange(-14*60, 14*60).Draw(t, "offset"))
 		want := time.Unix(rapid.Int64Range(-1e10, 1e11).Draw(t, "seconds"), rapid.Int64Range(0, 999_999_999).Draw(t, "nanoseconds")).In(zone)
 		text := want.Format(time.RFC3339Nano)
-		if got, ok := instant([]byte(text), time.UTC); !ok || !got.Equal(want) {
+		if got, ok := parseInstant([]byte(text), time.UTC); !ok || !got.Equal(want) {
 			t.Fatalf("%s is %v (%v)", text, got, ok)
 		}
 	})
@@ -113,7 +113,7 @@ func TestDate_Zones(t *testing.T) {
 		}
 		const layout = "2006-01-02T15:04:05"
 		clock := near.In(zone).Format(layout)
-		got, ok := instant([]byte(clock), zone)
+		got, ok := parseInstant([]byte(clock), zone)
 		if !ok || got.In(zone).Format(layout) != clock || got.After(near) {
 			t.Fatalf("%s in %s is %v, and %v shows it", clock, name, got.In(zone), near)
 		}

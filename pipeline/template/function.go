@@ -70,7 +70,7 @@ func (c *call) apply(dst []byte, start int) ([]byte, error) {
 	case fnDate:
 		return date(dst, start, c.text, c.zone)
 	case fnSortable:
-		return sortable(dst, start)
+		return toSortable(dst, start)
 	case fnAfter:
 		_, after, _ := bytes.Cut(dst[start:], []byte(c.text))
 		return append(dst[:start], after...), nil
@@ -78,7 +78,7 @@ func (c *call) apply(dst []byte, start int) ([]byte, error) {
 		i := bytes.Index(dst[start:], []byte(c.text))
 		return dst[:start+max(i, 0)], nil
 	case fnSplit:
-		return split(dst, start, c.text, c.number), nil
+		return splitPiece(dst, start, c.text, c.number), nil
 	default: // fnDefault: the text is not missing
 		return dst, nil
 	}
@@ -117,9 +117,9 @@ func escape(dst []byte, start int) []byte {
 	return dst[:start+copy(dst[start:], dst[end:])]
 }
 
-// split replaces text by one of its pieces. index counts from 0, or backwards from -1. A missing
+// splitPiece replaces text by one of its pieces. index counts from 0, or backwards from -1. A missing
 // piece is empty.
-func split(dst []byte, start int, separator string, index int) []byte {
+func splitPiece(dst []byte, start int, separator string, index int) []byte {
 	text, sep := dst[start:], []byte(separator)
 	if index < 0 {
 		index += bytes.Count(text, sep) + 1

@@ -16,7 +16,7 @@ import (
 func (h *placeholder) mask(dst []byte, start int, s *Scope) []byte {
 	plain := len(h.calls) == 0 || len(h.calls) == 1 && h.calls[0].fn == fnEsc
 	switch {
-	case !h.hidden(s):
+	case !h.readsHidden(s):
 		return dst
 	case plain && h.source == fromKey:
 		return append(dst[:start], s.Mask.Key(s.Change)...)
@@ -28,8 +28,8 @@ func (h *placeholder) mask(dst []byte, start int, s *Scope) []byte {
 	return append(dst[:start], s.Mask.Text(string(dst[start:]))...)
 }
 
-// hidden reports whether the placeholder reads a hidden value.
-func (h *placeholder) hidden(s *Scope) bool {
+// readsHidden reports whether the placeholder reads a hidden value.
+func (h *placeholder) readsHidden(s *Scope) bool {
 	switch h.source {
 	case fromItem:
 		v, _ := h.lookup(s)
@@ -63,7 +63,7 @@ func (h *placeholder) masked(s *Scope, v item.Value) item.Value {
 	case h.source == fromItem:
 		v, _ = s.Mask.ValueAt(h.path, v)
 		return v
-	case h.hidden(s):
+	case h.readsHidden(s):
 		return s.Mask.Value("", v)
 	}
 	return v

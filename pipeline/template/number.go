@@ -19,7 +19,7 @@ func pad(dst []byte, start, width, fraction int) ([]byte, error) {
 	case !ok && fraction >= 0:
 		return dst, errs.New("pad with a fraction takes numbers")
 	case !ok:
-		return zeros(dst, start, width-utf8.RuneCount(dst[start:])), nil
+		return insertZeros(dst, start, width-utf8.RuneCount(dst[start:])), nil
 	case negative:
 		return dst, errs.New("pad takes no negative number: " + useSortable)
 	case fraction < 0 && digits > 0:
@@ -32,7 +32,7 @@ func pad(dst []byte, start, width, fraction int) ([]byte, error) {
 	if missing < 0 {
 		return dst, errs.Errorf("the number has more than pad's %d characters: "+useSortable, width)
 	}
-	return zeros(dst, start, missing), nil
+	return insertZeros(dst, start, missing), nil
 }
 
 // cutNumber reports whether text is a number without an exponent, how many digits it has before and behind the point,
@@ -67,8 +67,8 @@ func cutFraction(dst []byte, start, whole, digits, fraction int) []byte {
 	return dst
 }
 
-// zeros inserts n zeros before dst[start:].
-func zeros(dst []byte, start, n int) []byte {
+// insertZeros inserts n zeros before dst[start:].
+func insertZeros(dst []byte, start, n int) []byte {
 	if n <= 0 {
 		return dst
 	}
@@ -83,8 +83,8 @@ func zeros(dst []byte, start, n int) []byte {
 	return dst
 }
 
-// sortable replaces a number by the text of [decimal.Decimal.AppendSortable].
-func sortable(dst []byte, start int) ([]byte, error) {
+// toSortable replaces a number by the text of [decimal.Decimal.AppendSortable].
+func toSortable(dst []byte, start int) ([]byte, error) {
 	d, err := decimal.Parse(dst[start:])
 	if err != nil {
 		return dst, errs.Errorf("sortable takes numbers: %w", err)

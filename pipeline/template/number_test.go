@@ -28,8 +28,8 @@ func TestSortable(t *testing.T) {
 		a, b := numbers(t, "a"), numbers(t, "b")
 		behind := rapid.StringOf(rapid.RuneFrom([]rune("!#-./09:A_az~é"))).Draw(t, "behind")
 		other := rapid.StringOf(rapid.RuneFrom([]rune("!#-./09:A_az~é"))).Draw(t, "behind b")
-		x, errX := sortable([]byte("k"+a.String()), 1)
-		y, errY := sortable([]byte("k"+b.String()), 1)
+		x, errX := toSortable([]byte("k"+a.String()), 1)
+		y, errY := toSortable([]byte("k"+b.String()), 1)
 		if errX != nil || errY != nil {
 			t.Fatal(errX, errY)
 		}
@@ -41,7 +41,7 @@ func TestSortable(t *testing.T) {
 		}
 	})
 	for _, text := range []string{"x", "1.2.3", "-", "1e999"} {
-		if got, err := sortable([]byte(text), 0); err == nil || !strings.Contains(err.Error(), "sortable takes numbers") {
+		if got, err := toSortable([]byte(text), 0); err == nil || !strings.Contains(err.Error(), "sortable takes numbers") {
 			t.Errorf("%q is %q (%v)", text, got, err)
 		}
 	}

@@ -132,10 +132,10 @@ func (p *parser) headEnd(open int) (int, *Error) {
 			return 0, p.fail(i, "write {{ for a literal brace", "{ inside a placeholder")
 		}
 	}
-	return 0, p.unclosed(open)
+	return 0, p.unclosedError(open)
 }
 
-func (p *parser) unclosed(open int) *Error {
+func (p *parser) unclosedError(open int) *Error {
 	return p.fail(open, "close it with }, or write {{ for a literal brace", "the placeholder is not closed")
 }
 
@@ -245,7 +245,7 @@ func (p *parser) call(open int) (call, *Error) {
 	from := p.at + 1
 	n := strings.IndexAny(p.src[from:], ":|}")
 	if n < 0 {
-		return call{}, p.unclosed(open)
+		return call{}, p.unclosedError(open)
 	}
 	name := p.src[from : from+n]
 	p.at = from + n
@@ -292,7 +292,7 @@ func (p *parser) argument(a *argument, open int) *Error {
 		case '\\':
 			p.at++
 			if p.at == len(p.src) {
-				return p.unclosed(open)
+				return p.unclosedError(open)
 			}
 			if !strings.ContainsRune(`|}:\`, rune(p.src[p.at])) {
 				return p.fail(p.at-1, `a backslash is written \\, and \| \} \: are the other escapes`,
@@ -303,7 +303,7 @@ func (p *parser) argument(a *argument, open int) *Error {
 			b.WriteByte(c)
 		}
 	}
-	return p.unclosed(open)
+	return p.unclosedError(open)
 }
 
 // maxPad is the maximum width of pad.

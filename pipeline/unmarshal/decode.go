@@ -25,7 +25,7 @@ func decodeImage(m item.Image, p *typePlan, dst target) error {
 	if p.once.Do(p.build); p.form == formStruct {
 		return d.attributes(p, m.Index(), dst)
 	}
-	_, err := d.content(p, ddbjson.TagM, 0, dst)
+	_, err := d.decodeContent(p, ddbjson.TagM, 0, dst)
 	return err
 }
 
@@ -38,38 +38,38 @@ func (d *imageDecoder) attributes(p *typePlan, index []ddbjson.Attr, dst target)
 			continue
 		}
 		tag := a.Tag()
-		field, err := f.in(dst)
+		field, err := f.fieldOf(dst)
 		switch {
 		case err != nil:
 			err = f.plan.mismatch(tag, err)
 		case tag == ddbjson.TagS && f.plan.form == formString:
 			*as[string](field) = d.texts.copy(d.doc[from:to])
 		case tag <= ddbjson.TagB:
-			_, err = d.content(f.plan, tag, from-1, field) // the content includes the quotes
+			_, err = d.decodeContent(f.plan, tag, from-1, field) // the content includes the quotes
 		default:
-			_, err = d.content(f.plan, tag, from, field)
+			_, err = d.decodeContent(f.plan, tag, from, field)
 		}
 		if err != nil {
-			return within(ddbjson.AppendMember(nil, a.Text(d.doc)), err)
+			return prependSegment(ddbjson.AppendMember(nil, a.Text(d.doc)), err)
 		}
 	}
 	return nil
 }
 
-// value decodes the value at i. The caller has read its tag; at is the position of its content.
-func (d *imageDecoder) value(p *typePlan, tag ddbjson.Tag, i, at int, dst target) (next int, err error) {
+// decodeValue decodes the value at i. The caller has read its tag; at is the position of its content.
+func (d *imageDecoder) decodeValue(p *typePlan, tag ddbjson.Tag, i, at int, dst target) (next int, err error) {
 	if tag == ddbjson.NoTag { // {} is an empty map, and at is the position after it
-		_, err = d.content(p, ddbjson.TagM, i, dst)
+		_, err = d.decodeContent(p, ddbjson.TagM, i, dst)
 		return at, err
 	}
-	if next, err = d.content(p, tag, at, dst); err != nil {
+	if next, err = d.decodeContent(p, tag, at, dst); err != nil {
 		return 0, err
 	}
 	return ddbjson.AfterBrace(d.doc, next), nil
 }
 
-// content decodes the content at a position, which belongs to a value with this tag.
-func (d *imageDecoder) content(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
+// decodeContent decodes the content at a position, which belongs to a value with this tag.
+func (d *imageDecoder) decodeContent(p *typePlan, tag ddbjson.Tag, at int, dst target) (next int, err error) {
 	p.once.Do(p.build)
 	switch {
 	case p.form == formString && tag == ddbjson.TagS: // most values are texts
@@ -156,7 +156,7 @@ func (d *imageDecoder) pointer(p *typePlan, tag ddbjson.Tag, at int, dst target)
 	default:
 		*as[target](dst) = newTarget(p.elem.typ)
 	}
-	return d.content(p.elem, tag, at, dst.pointee())
+	return d.decodeContent(p.elem, tag, at, dst.pointee())
 }
 
 // intoInterface decodes into an interface. If the interface holds a pointer, the value that it points to is replaced.
@@ -166,7 +166,7 @@ func (d *imageDecoder) intoInterface(p *typePlan, tag ddbjson.Tag, at int, dst t
 		// Such a pointer could lead back to this interface, so a new value replaces the pointer.
 		if ptr := old.Elem(); ptr.Kind() == reflect.Pointer && !ptr.IsNil() && ptr.Elem().Kind() != reflect.Interface &&
 			ptr.Elem().Kind() != reflect.Pointer {
-			return d.content(planOf(ptr.Type().Elem(), p.options), tag, at, targetOf(ptr))
+			return d.decodeContent(planOf(ptr.Type().Elem(), p.options), tag, at, targetOf(ptr))
 		}
 	}
 	if p.typ.NumMethod() > 0 {
@@ -202,12 +202,12 @@ func (d *imageDecoder) list(p *typePlan, tag ddbjson.Tag, at int, dst target) (n
 		elem := first.element(x, p.elem.size)
 		if tag == ddbjson.TagL {
 			elemTag, elemAt := ddbjson.TagAt(d.doc, i)
-			i, err = d.value(p.elem, elemTag, i, elemAt, elem)
+			i, err = d.decodeValue(p.elem, elemTag, i, elemAt, elem)
 		} else {
-			i, err = d.content(p.elem, ddbjson.MemberTag(tag), i, elem)
+			i, err = d.decodeContent(p.elem, ddbjson.MemberTag(tag), i, elem)
 		}
 		if err != nil {
-			return 0, within(ddbjson.AppendElement(nil, x), err)
+			return 0, prependSegment(ddbjson.AppendElement(nil, x), err)
 		}
 		i = ddbjson.Next(d.doc, i)
 	}
@@ -272,14 +272,14 @@ func (d *imageDecoder) members(p *typePlan, at int, dst target) (next int, err e
 			i = ddbjson.Next(d.doc, ddbjson.ValueEnd(d.doc, start))
 			continue
 		}
-		field, err := f.in(dst)
+		field, err := f.fieldOf(dst)
 		if err == nil {
-			i, err = d.value(f.plan, tag, start, at, field)
+			i, err = d.decodeValue(f.plan, tag, start, at, field)
 		} else {
 			err = f.plan.mismatch(tag, err)
 		}
 		if err != nil {
-			return 0, within(ddbjson.AppendMember(nil, textOf(d.doc[from:to])), err)
+			return 0, prependSegment(ddbjson.AppendMember(nil, textOf(d.doc[from:to])), err)
 		}
 		i = ddbjson.Next(d.doc, i)
 	}
@@ -302,8 +302,8 @@ func (d *imageDecoder) mapMembers(p *typePlan, at int, dst target) (next int, er
 		if err := d.mapKey(p, d.doc[from:to], key); err != nil {
 			return 0, p.mismatch(ddbjson.TagM, fmt.Errorf("a name as a key of type %v: %w", p.key.typ, err))
 		}
-		if i, err = d.value(p.elem, tag, start, at, elem); err != nil {
-			return 0, within(ddbjson.AppendMember(nil, textOf(d.doc[from:to])), err)
+		if i, err = d.decodeValue(p.elem, tag, start, at, elem); err != nil {
+			return 0, prependSegment(ddbjson.AppendMember(nil, textOf(d.doc[from:to])), err)
 		}
 		i = ddbjson.Next(d.doc, i)
 		m.SetMapIndex(key.value(p.key.typ), elem.value(p.elem.typ))

@@ -49,8 +49,8 @@ type embeddedPointer struct {
 	exported bool
 }
 
-// in returns the memory of the field in the struct s. It allocates the embedded structs on the way.
-func (f *structField) in(s target) (target, error) {
+// fieldOf returns the memory of the field in the struct s. It allocates the embedded structs on the way.
+func (f *structField) fieldOf(s target) (target, error) {
 	for _, p := range f.pointers {
 		s = s.field(p.offset)
 		if s.pointee().isNil() {

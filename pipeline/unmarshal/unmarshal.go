@@ -111,8 +111,8 @@ func (e *DecodeError) text(path string) string {
 // Unwrap returns Err.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// within puts a segment in front of the path of err. err comes from decoding the value at the segment.
-func within(segment []byte, err error) error {
+// prependSegment puts a segment in front of the path of err. err comes from decoding the value at the segment.
+func prependSegment(segment []byte, err error) error {
 	e, ok := errors.AsType[*DecodeError](err)
 	if !ok {
 		return err

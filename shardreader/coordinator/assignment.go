@@ -180,8 +180,8 @@ type pageInFlight struct {
 // endPosition is the position of a shard's last page.
 const endPosition pipeline.Position = "END"
 
-// open begins to read a shard from its checkpoint.
-func (c *Coordinator) open(r *row) {
+// openAssignment begins to read a shard from its checkpoint.
+func (c *Coordinator) openAssignment(r *row) {
 	if r.Ended() {
 		panic("coordinator: the lease of an ended shard is opened")
 	}
@@ -202,8 +202,8 @@ func (c *Coordinator) open(r *row) {
 	c.queueCall(a)
 }
 
-// close forgets an assignment and drops its pages.
-func (c *Coordinator) close(a *assignment) {
+// closeAssignment forgets an assignment and drops its pages.
+func (c *Coordinator) closeAssignment(a *assignment) {
 	c.addUntaken(a, -a.pages.untakenBytes)
 	a.pages = pages{}
 	a.row.assignment = nil

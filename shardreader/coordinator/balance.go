@@ -96,7 +96,7 @@ func (c *Coordinator) requestByCount(s leaseShares) (requested bool) {
 	}
 	for n := s.ownCount; n < s.fairCount && n-s.ownCount < maxRequests && len(s.others) > 0; n++ {
 		largest := slices.MaxFunc(s.others, func(a, b string) int { return cmp.Compare(remaining[a], remaining[b]) })
-		r := cheapest(s.owned[largest], func(r *row) float64 { return r.Load })
+		r := cheapestOf(s.owned[largest], func(r *row) float64 { return r.Load })
 		if remaining[largest] < n+2 || r == nil {
 			break
 		}
@@ -134,15 +134,15 @@ func (c *Coordinator) requestByLoad(s leaseShares) {
 		return
 	}
 	// The lease whose load is nearest to half of the difference.
-	r := cheapest(candidates, func(r *row) float64 { return math.Abs(r.Load - difference/2) })
+	r := cheapestOf(candidates, func(r *row) float64 { return math.Abs(r.Load - difference/2) })
 	if r != nil && r.Load > average/10 && r.Load < difference*0.8 {
 		c.loadRequested = c.now
 		c.requestLease(r)
 	}
 }
 
-// cheapest returns the row with the lowest cost among the rows that may be requested; nil if there is none.
-func cheapest(rows []*row, cost func(*row) float64) (best *row) {
+// cheapestOf returns the row with the lowest cost among the rows that may be requested; nil if there is none.
+func cheapestOf(rows []*row, cost func(*row) float64) (best *row) {
 	for _, r := range rows {
 		if !r.busy && r.RequestedBy == "" && r.Pinned == "" && (best == nil || cost(r) < cost(best)) {
 			best = r

@@ -41,7 +41,7 @@ func (c *Coordinator) mayCall(a *assignment) bool {
 	if c.o.CallsPerMonth == 0 || c.endCheckWaits(a) {
 		return true
 	}
-	if b.waiting && !c.endangered(a) {
+	if b.waiting && !c.isEndangered(a) {
 		return false
 	}
 	rate := c.callShare()
@@ -56,7 +56,7 @@ func (c *Coordinator) mayCall(a *assignment) bool {
 	case b.tokens >= 1:
 		b.tokens--
 		return true
-	case c.endangered(a):
+	case c.isEndangered(a):
 		b.exceededAt = max(1, c.now)
 		c.logOnce("budget", slog.LevelError,
 			"the budget of GetRecords calls is too small: records would be lost, so it is passed",
@@ -72,9 +72,9 @@ func (c *Coordinator) mayCall(a *assignment) bool {
 	return false
 }
 
-// endangered reports whether a shard lags by more than a quarter of the retention, so that the stream may soon drop
+// isEndangered reports whether a shard lags by more than a quarter of the retention, so that the stream may soon drop
 // unread records.
-func (c *Coordinator) endangered(a *assignment) bool { return a.lag.delay(c.now) > c.o.Retention/4 }
+func (c *Coordinator) isEndangered(a *assignment) bool { return a.lag.delay(c.now) > c.o.Retention/4 }
 
 // queueEndangered moves the first endangered shard to the head of the queue, and reports whether there is one. It is
 // called while the budget allows no call. It searches at most once a second.
@@ -84,7 +84,7 @@ func (c *Coordinator) queueEndangered() bool {
 	}
 	c.budget.searchedAt = c.now
 	for i, a := range c.callQueue {
-		if c.canCall(a) && c.endangered(a) {
+		if c.canCall(a) && c.isEndangered(a) {
 			c.callQueue = slices.Insert(slices.Delete(c.callQueue, i, i+1), 0, a)
 			return true
 		}

@@ -64,7 +64,7 @@ func (c *Coordinator) save(a *assignment) {
 	switch {
 	case r.busy: // the write in flight calls save again
 	case a.phase == draining && a.drained():
-		c.close(a)
+		c.closeAssignment(a)
 		c.release(r, c.currentLease(a), a.successor)
 	case a.finished():
 		c.finish(a)

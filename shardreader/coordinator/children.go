@@ -57,17 +57,17 @@ func (s *childSearch) begin(c *Coordinator) {
 		return
 	}
 	c.describe(shardreader.DescribeQuery{StreamARN: s.row.Stream, ChildrenOf: s.row.Shard}, s.isOpen,
-		func(d shardreader.StreamDescription, err error) { s.described(c, d, err) })
+		func(d shardreader.StreamDescription, err error) { s.handleDescription(c, d, err) })
 }
 
-// described handles the result of the call for the children of this shard.
-func (s *childSearch) described(c *Coordinator, d shardreader.StreamDescription, err error) {
+// handleDescription handles the result of the call for the children of this shard.
+func (s *childSearch) handleDescription(c *Coordinator, d shardreader.StreamDescription, err error) {
 	found := slices.DeleteFunc(slices.Clone(d.Shards),
 		func(child shardreader.Shard) bool { return child.Parent != s.row.Shard })
 	switch {
 	case !s.isOpen():
 	case err == nil && len(found) > 0 && d.After == "":
-		s.found(c, found)
+		s.setChildren(c, found)
 	case errors.Is(err, shardreader.ErrNotFound):
 		s.shardGone(c) // the stream is gone
 	case err != nil && transient(err):
@@ -80,27 +80,27 @@ func (s *childSearch) described(c *Coordinator, d shardreader.StreamDescription,
 // list lists the whole stream, because some servers do not filter by parent.
 func (s *childSearch) list(c *Coordinator) {
 	s.endedFor = c.now - s.began // now: the listing may take long
-	c.list(s.row.Stream, s.isOpen, func(l *listing, err error) { s.listed(c, l, err) })
+	c.list(s.row.Stream, s.isOpen, func(l *listing, err error) { s.handleListing(c, l, err) })
 }
 
-func (s *childSearch) listed(c *Coordinator, l *listing, err error) {
+func (s *childSearch) handleListing(c *Coordinator, l *listing, err error) {
 	switch shard := s.row.Shard; {
 	case errors.Is(err, shardreader.ErrNotFound):
 		s.shardGone(c)
 	case err != nil:
 		s.retry(c, err)
 	case len(l.children[shard]) > 0:
-		s.found(c, l.children[shard])
+		s.setChildren(c, l.children[shard])
 	case s.endedFor <= disabledChildlessAfter, s.endedFor <= childlessAfter && l.status != shardreader.Disabled:
 		s.retry(c, nil)
 	case !l.has(shard):
 		s.severed = c.severedShards(l)
 		s.shardGone(c)
 	case l.status == shardreader.Disabled:
-		s.found(c, nil)
+		s.setChildren(c, nil)
 	default:
 		c.log(slog.LevelWarn, "a shard ended, and no child of it is listed", shardAttr(shard))
-		s.found(c, nil)
+		s.setChildren(c, nil)
 	}
 }
 
@@ -109,7 +109,7 @@ func (s *childSearch) listed(c *Coordinator, l *listing, err error) {
 func (s *childSearch) shardGone(c *Coordinator) {
 	switch {
 	case c.descendantWasRead(s.row.Shard):
-		s.found(c, nil)
+		s.setChildren(c, nil)
 	case s.keepsLease():
 		c.noteGone(s.assignment)
 	}
@@ -137,7 +137,7 @@ func (s *childSearch) retry(c *Coordinator, err error) {
 	})
 }
 
-func (s *childSearch) found(c *Coordinator, children []shardreader.Shard) {
+func (s *childSearch) setChildren(c *Coordinator, children []shardreader.Shard) {
 	s.stage, s.children = childrenKnown, children
 	c.save(s.assignment)
 }
@@ -174,7 +174,7 @@ func (s *childSearch) endedLease(l leases.Lease) leases.Lease {
 // endSaved continues after the end of a shard is written into its lease.
 func (c *Coordinator) endSaved(r *row, a *assignment) {
 	if a.isOpen() {
-		c.close(a)
+		c.closeAssignment(a)
 	}
 	c.log(slog.LevelInfo, "read a shard to its end", shardAttr(r.Shard), slog.Int("children", len(r.Children)))
 	for _, id := range r.Children {
@@ -214,13 +214,13 @@ func (s *childSearch) createLeases(c *Coordinator) {
 			l.Owner = c.o.ID
 		}
 		s.createsLeft++
-		c.createLease(&leaseWrite{reason: makeLease, next: l, assignment: a, done: func(err error) { s.written(c, err) }})
+		c.createLease(&leaseWrite{reason: makeLease, next: l, assignment: a, done: func(err error) { s.countWrite(c, err) }})
 	}
-	s.written(c, nil)
+	s.countWrite(c, nil)
 }
 
-// written counts a finished creation of a child's lease; err is nil if it succeeded.
-func (s *childSearch) written(c *Coordinator, err error) {
+// countWrite counts a finished creation of a child's lease; err is nil if it succeeded.
+func (s *childSearch) countWrite(c *Coordinator, err error) {
 	s.createFailed = s.createFailed || err != nil
 	if s.createsLeft--; s.createsLeft > 0 || !s.isOpen() {
 		return

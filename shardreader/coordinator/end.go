@@ -171,7 +171,7 @@ func (c *Coordinator) beginEndCheck() {
 	c.endCheck = &endCheck{began: max(1, c.now)}
 	for a := range c.allAssignments() {
 		if a.poll == waiting {
-			c.wake(a) // the check does not wait for the timer
+			c.pollNow(a) // the check does not wait for the timer
 		}
 	}
 	c.endCheck.list(c)
@@ -186,13 +186,13 @@ func (e *endCheck) list(c *Coordinator) {
 	e.listSource(c, 0)
 }
 
-func (e *endCheck) wanted(c *Coordinator) bool { return c.endCheck == e && c.staying() }
+func (e *endCheck) isWanted(c *Coordinator) bool { return c.endCheck == e && c.staying() }
 
 // listSource lists the streams of the sources, from the n-th on.
 func (e *endCheck) listSource(c *Coordinator, n int) {
 	if n == len(c.sources) {
 		c.afterRefresh(func() {
-			if e.wanted(c) {
+			if e.isWanted(c) {
 				e.streams, e.listedAt, e.found = e.found, max(1, c.now), nil
 			}
 		})
@@ -209,7 +209,7 @@ func (e *endCheck) listSource(c *Coordinator, n int) {
 
 // listStream lists the streams of the n-th source from the i-th on, and those of the later sources.
 func (e *endCheck) listStream(c *Coordinator, n, i int) {
-	if !e.wanted(c) {
+	if !e.isWanted(c) {
 		return
 	}
 	streams := c.sources[n].streams
@@ -221,7 +221,7 @@ func (e *endCheck) listStream(c *Coordinator, n, i int) {
 		return
 	}
 	arn := streams[i].arn
-	c.list(arn, func() bool { return e.wanted(c) }, func(l *listing, err error) {
+	c.list(arn, func() bool { return e.isWanted(c) }, func(l *listing, err error) {
 		if err != nil {
 			e.fail(c, err)
 			return

@@ -236,7 +236,7 @@ func (c *Coordinator) endWithoutPage(a *assignment) {
 	case a.phase == draining:
 	case a.search != nil: // the last page is delivered, and the search for children has run
 		a.enter(ended)
-		a.search.found(c, a.search.severed)
+		a.search.setChildren(c, a.search.severed)
 	default:
 		c.deliverLast(a, &record.Page{})
 	}

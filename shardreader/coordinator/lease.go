@@ -94,7 +94,7 @@ func (c *Coordinator) tryOpen(r *row) {
 	case !c.isKnown(r), !c.isOwn(r), r.assignment != nil, r.busy, r.calls > 0, !c.isActive(r):
 	case !c.heartbeatFresh(), !c.staying(), r.knownAt < c.contact.resumedAt:
 	case r.confirmedAt >= c.contact.resumedAt:
-		c.open(r)
+		c.openAssignment(r)
 	default:
 		// Heartbeats had stopped, so another consumer may be taking the lease now. Only a successful write shows that
 		// no consumer does.
@@ -113,7 +113,7 @@ func (c *Coordinator) loseLease(a *assignment) {
 // revoke revokes an assignment.
 func (c *Coordinator) revoke(a *assignment, cause error) {
 	c.emit(Revoke{a.name, cause})
-	c.close(a)
+	c.closeAssignment(a)
 }
 
 func shardAttr(shard string) slog.Attr { return slog.String("shard", shard) }

@@ -76,7 +76,7 @@ func (c *Coordinator) createLease(op *leaseWrite) {
 
 // writeLease begins to change a lease, or to remove it.
 func (c *Coordinator) writeLease(op *leaseWrite) {
-	c.table.rows.writing(op.row)
+	c.table.rows.writeBegan(op.row)
 	op.old = op.row.Lease
 	c.sendWrite(op)
 }
@@ -191,7 +191,7 @@ func (op *leaseWrite) succeeded(c *Coordinator) {
 // refused, and another error if its result is unknown.
 func (op *leaseWrite) finish(c *Coordinator, err error) {
 	r, a := op.row, op.assignment
-	c.table.rows.written(r, c.now)
+	c.table.rows.writeEnded(r, c.now)
 	c.writes.last = c.now
 	c.handleConflict(r, err)
 	if err == nil {

@@ -119,12 +119,12 @@ func (l *streamLister) begin(c *Coordinator) {
 func (l *streamLister) requestPage(c *Coordinator, after string) {
 	l.after = after
 	c.describe(shardreader.DescribeQuery{StreamARN: l.stream, After: after},
-		func() bool { return l.wanted(c) },
+		func() bool { return l.isWanted(c) },
 		func(d shardreader.StreamDescription, err error) { l.described(c, d, err) })
 }
 
-// wanted reports whether a waiter still wants the listing. If none does, wanted ends the listing.
-func (l *streamLister) wanted(c *Coordinator) bool {
+// isWanted reports whether a waiter still wants the listing. If none does, wanted ends the listing.
+func (l *streamLister) isWanted(c *Coordinator) bool {
 	if slices.ContainsFunc(l.waiting, func(r listRequest) bool { return r.wanted() }) {
 		return true
 	}
@@ -149,7 +149,7 @@ func (l *streamLister) described(c *Coordinator, d shardreader.StreamDescription
 	switch {
 	case err != nil && transient(err) && l.tries < initialTries+listRetries:
 		c.after(l.tries.next(c, maxBackoff, err), func() {
-			if l.wanted(c) {
+			if l.isWanted(c) {
 				l.requestPage(c, l.after)
 			}
 		})

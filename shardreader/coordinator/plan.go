@@ -67,7 +67,7 @@ func (c *Coordinator) planLeases(arn string, l *listing, unbegun bool, start Sta
 			pl.plan.unreadAncestors = append(pl.plan.unreadAncestors, s)
 		}
 	}
-	pl.ended(arn)
+	pl.planEnded(arn)
 	return pl.plan
 }
 
@@ -139,8 +139,8 @@ func (pl *planner) startsInParent(s shardreader.Shard) bool {
 
 func (pl *planner) create(l leases.Lease) { pl.plan.create = append(pl.plan.create, l) }
 
-// ended decides whether the stream was read to its end, and which leases are no longer needed.
-func (pl *planner) ended(arn string) {
+// planEnded decides whether the stream was read to its end, and which leases are no longer needed.
+func (pl *planner) planEnded(arn string) {
 	c, p := pl.c, &pl.plan
 	p.drained = pl.listing.status == shardreader.Disabled && len(p.create) == 0 && len(p.unknownGap) == 0 &&
 		len(p.belowParent) == 0

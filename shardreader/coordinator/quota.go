@@ -53,7 +53,7 @@ func (c *Coordinator) pumpDescribe() {
 	}
 	q.busy = true
 	sent := c.now
-	c.emit(ReserveCall{newCall(c, func(e ReserveCallResult) { c.reserved(sent, e) }), DescribeQuota, q.seenCount})
+	c.emit(ReserveCall{newCall(c, func(e ReserveCallResult) { c.handleReserved(sent, e) }), DescribeQuota, q.seenCount})
 }
 
 // describeSpace returns the time between two calls of the fleet.
@@ -66,8 +66,8 @@ func (c *Coordinator) pumpDescribeIn(d time.Duration) {
 	c.after(d, func() { c.quota.timerRuns = false })
 }
 
-// reserved handles the result of taking the right to one call, which was requested at a time.
-func (c *Coordinator) reserved(sent time.Duration, e ReserveCallResult) {
+// handleReserved handles the result of taking the right to one call, which was requested at a time.
+func (c *Coordinator) handleReserved(sent time.Duration, e ReserveCallResult) {
 	q := &c.quota
 	q.busy, q.unchangedSince = false, c.now
 	took := c.now - sent

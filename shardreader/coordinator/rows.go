@@ -62,14 +62,14 @@ func (s *rows) add(r *row) {
 	s.byShard[r.Shard] = r
 	s.sorted = nil
 	s.count(r, +1)
-	s.link(r)
+	s.addToParents(r)
 }
 
 func (s *rows) remove(r *row) {
 	delete(s.byShard, r.Shard)
 	s.sorted = nil
 	s.count(r, -1)
-	s.unlink(r)
+	s.removeFromParents(r)
 }
 
 // change updates a lease. The row may have been removed before.
@@ -82,21 +82,21 @@ func (s *rows) change(r *row, l leases.Lease) {
 	if slices.Equal(r.Parents, l.Parents) {
 		r.Lease = l
 	} else {
-		s.unlink(r)
+		s.removeFromParents(r)
 		r.Lease = l
-		s.link(r)
+		s.addToParents(r)
 	}
 	s.count(r, +1)
 }
 
-// writing notes that a lease is being written.
-func (s *rows) writing(r *row) {
+// writeBegan notes that a lease is being written.
+func (s *rows) writeBegan(r *row) {
 	r.busy = true
 	s.busy++
 }
 
-// written notes that the write has ended.
-func (s *rows) written(r *row, now time.Duration) {
+// writeEnded notes that the write has ended.
+func (s *rows) writeEnded(r *row, now time.Duration) {
 	r.busy, r.writtenAt = false, now
 	s.busy--
 }
@@ -110,13 +110,13 @@ func (s *rows) count(r *row, n int) {
 	}
 }
 
-func (s *rows) link(r *row) {
+func (s *rows) addToParents(r *row) {
 	for _, parent := range r.Parents {
 		s.children[parent] = append(s.children[parent], r)
 	}
 }
 
-func (s *rows) unlink(r *row) {
+func (s *rows) removeFromParents(r *row) {
 	for _, parent := range r.Parents {
 		remaining := slices.DeleteFunc(s.children[parent], func(other *row) bool { return other == r })
 		if len(remaining) == 0 {

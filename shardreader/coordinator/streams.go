@@ -164,9 +164,9 @@ func (c *Coordinator) firstBegun(s *source) int {
 	return len(s.streams) - 1
 }
 
-// follows reports whether a stream of the table was read before the i-th stream of s. Neither of the two streams has
-// the changes of the time between them.
-func (c *Coordinator) follows(s *source, i int) bool {
+// followsReadStream reports whether a stream of the table was read before the i-th stream of s. Neither of the two
+// streams has the changes of the time between them.
+func (c *Coordinator) followsReadStream(s *source, i int) bool {
 	if slices.ContainsFunc(s.streams[:i], c.isBegun) {
 		return true
 	}

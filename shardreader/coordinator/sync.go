@@ -225,7 +225,7 @@ func (s *leaseSync) listStream(c *Coordinator) {
 		s.sourceDone(c, nil)
 		return
 	}
-	if c.follows(src, s.streamIndex) {
+	if c.followsReadStream(src, s.streamIndex) {
 		s.start = Start{following: true}
 	}
 	s.stream = src.streams[s.streamIndex]

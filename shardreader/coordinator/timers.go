@@ -51,13 +51,13 @@ func (c *Coordinator) runTimers() {
 		if next := heap.Pop(t).(*timer); next.call != nil {
 			next.call()
 		} else {
-			c.wake(next.poll)
+			c.pollNow(next.poll)
 		}
 	}
 }
 
-// wake queues an assignment whose timer is due.
-func (c *Coordinator) wake(a *assignment) {
+// pollNow queues an assignment whose timer is due.
+func (c *Coordinator) pollNow(a *assignment) {
 	if a.poll == waiting {
 		a.poll = idle
 	}

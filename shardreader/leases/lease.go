@@ -62,18 +62,18 @@ func (l Lease) Clone() Lease {
 }
 
 // Equal reports whether l and m are stored as the same row: times to the second, Parents and Children as sets.
-func (l Lease) Equal(m Lease) bool { return reflect.DeepEqual(l.stored(), m.stored()) }
+func (l Lease) Equal(m Lease) bool { return reflect.DeepEqual(l.storedForm(), m.storedForm()) }
 
-// stored returns l with the precision that every table stores.
-func (l Lease) stored() Lease {
+// storedForm returns l with the precision that every table stores.
+func (l Lease) storedForm() Lease {
 	l.Parents, l.Children = sortedSet(l.Parents), sortedSet(l.Children)
 	l.From, l.Time = toSecond(l.From), toSecond(l.Time)
-	l.Load = storable(l.Load)
+	l.Load = storableNumber(l.Load)
 	return l
 }
 
-// storable returns f, or 0 if some store cannot store f: NaN, infinities, and numbers outside DynamoDB's range.
-func storable(f float64) float64 {
+// storableNumber returns f, or 0 if some store cannot store f: NaN, infinities, and numbers outside DynamoDB's range.
+func storableNumber(f float64) float64 {
 	if magnitude := math.Abs(f); magnitude > 1e-90 && magnitude < 1e90 {
 		return f
 	}

@@ -64,12 +64,12 @@ func (m Member) Clone() Member {
 }
 
 // Equal reports whether m and n are stored as the same row: times to the second.
-func (m Member) Equal(n Member) bool { return reflect.DeepEqual(m.stored(), n.stored()) }
+func (m Member) Equal(n Member) bool { return reflect.DeepEqual(m.storedForm(), n.storedForm()) }
 
-// stored returns m with the precision that every table stores.
-func (m Member) stored() Member {
+// storedForm returns m with the precision that every table stores.
+func (m Member) storedForm() Member {
 	m = m.Clone()
-	m.Load, m.Calls = storable(m.Load), storable(m.Calls)
+	m.Load, m.Calls = storableNumber(m.Load), storableNumber(m.Calls)
 	for shard, t := range m.Behind {
 		m.Behind[shard] = toSecond(t)
 	}

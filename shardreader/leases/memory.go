@@ -26,10 +26,10 @@ func NewMemory(s Snapshot) *Memory {
 	m := &Memory{leases: make(map[string]Lease), members: make(map[string]Member), quotas: make(map[string]int64),
 		begunStreams: make(map[string]bool)}
 	for _, l := range s.Leases {
-		m.leases[l.Shard] = l.stored()
+		m.leases[l.Shard] = l.storedForm()
 	}
 	for _, member := range s.Members {
-		m.members[member.Worker] = member.stored()
+		m.members[member.Worker] = member.storedForm()
 	}
 	for _, stream := range s.Begun {
 		m.begunStreams[stream] = true
@@ -82,7 +82,7 @@ func (m *Memory) Create(ctx context.Context, l Lease) error {
 		if existing, ok := m.leases[l.Shard]; ok {
 			return &Conflict{Now: existing.Clone()}
 		}
-		m.leases[l.Shard] = l.stored()
+		m.leases[l.Shard] = l.storedForm()
 		return nil
 	})
 }
@@ -94,7 +94,7 @@ func (m *Memory) Swap(ctx context.Context, old, next Lease) error {
 		if err != nil {
 			return err
 		}
-		m.leases[old.Shard] = row.merge(old.stored(), next.stored())
+		m.leases[old.Shard] = row.merge(old.storedForm(), next.storedForm())
 		return nil
 	})
 }
@@ -119,7 +119,7 @@ func (m *Memory) Heartbeat(ctx context.Context, member Member) error {
 		return pipeline.Permanent(errs.New("leases: a member without a worker"))
 	}
 	return m.withLock(ctx, func() error {
-		m.members[member.Worker] = member.stored()
+		m.members[member.Worker] = member.storedForm()
 		return nil
 	})
 }

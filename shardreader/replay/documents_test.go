@@ -104,7 +104,7 @@ func FuzzScanner(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var s scanner
 		start := skipSpace(b, 0)
-		end, st := s.value(b, start)
+		end, st := s.scanValue(b, start)
 		whole := st == done && skipSpace(b, end) == len(b)
 		if whole != json.Valid(b) {
 			t.Fatalf("%q: scan says %v at %d, json.Valid %v", b, st, end, json.Valid(b))
@@ -114,7 +114,7 @@ func FuzzScanner(f *testing.F) {
 		}
 		// A value is whole no sooner: no part of it is one, but for a number's.
 		for cut := start; cut < end; cut++ {
-			if _, st := s.value(b[:cut], start); st == bad || st == done && b[start] != '-' && (b[start] < '0' || b[start] > '9') {
+			if _, st := s.scanValue(b[:cut], start); st == bad || st == done && b[start] != '-' && (b[start] < '0' || b[start] > '9') {
 				t.Fatalf("%q cut to %q: %v", b, b[:cut], st)
 			}
 		}

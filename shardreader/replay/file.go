@@ -95,7 +95,7 @@ func openFile(
 // next returns the next block, and io.EOF at the end. A *fault means that the file was refused, and nothing was read.
 func (f *file) next() (*block, error) {
 	if f.docs.within == atFileStart {
-		if err := f.recognize(); err != nil {
+		if err := f.checkFormat(); err != nil {
 			return nil, err
 		}
 	}

@@ -72,12 +72,12 @@ func (d *documents) scanValue(i int) (int, error) {
 		d.valueStart = 0
 	}
 	for {
-		end, st := d.scan.value(d.w.buf, i)
+		end, st := d.scan.scanValue(d.w.buf, i)
 		// A number at the end of the buffer may have more digits in the file.
 		if st == done && (end < len(d.w.buf) || d.w.eof) {
 			return end, nil
 		}
-		if st != bad && d.w.grow(d.valueStart) {
+		if st != bad && d.w.growFrom(d.valueStart) {
 			continue
 		}
 		d.noteUnclosed()
@@ -107,7 +107,7 @@ func (d *documents) scanName(i int) (name []byte, valueAt int, err error) {
 			}
 			return name, valueAt, nil
 		}
-		if !d.w.grow(d.valueStart) {
+		if !d.w.growFrom(d.valueStart) {
 			return nil, 0, d.cutError()
 		}
 	}
@@ -119,7 +119,7 @@ func (d *documents) skipSpace(i int) (int, error) {
 		if i = skipSpace(d.w.buf, i); i < len(d.w.buf) {
 			return i, nil
 		}
-		if !d.w.grow(d.valueStart) {
+		if !d.w.growFrom(d.valueStart) {
 			return 0, d.cutError()
 		}
 	}

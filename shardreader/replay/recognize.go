@@ -26,8 +26,8 @@ var ErrExport = errs.New("it is data of a DynamoDB export")
 var errNewestOnly = errs.New("it is of an archive that has the newest change of each item alone, " +
 	"because its key has no {@version}: replay an archive with every change")
 
-// recognize returns a *fault if the file does not begin like saved records, and io.EOF if the file is empty.
-func (f *file) recognize() error {
+// checkFormat returns a *fault if the file does not begin like saved records, and io.EOF if the file is empty.
+func (f *file) checkFormat() error {
 	f.docs.within = betweenDocuments
 	if _, ok := f.docs.peek(); !ok {
 		return f.docs.end()

@@ -23,9 +23,9 @@ type scanner struct {
 // maxDepth is the maximum nesting of JSON, as in the decoder.
 const maxDepth = 1000
 
-// value scans the JSON value at b[i]. It returns the index after the value (done), or the index of the syntax error
+// scanValue scans the JSON value at b[i]. It returns the index after the value (done), or the index of the syntax error
 // (bad). For a number at the end of b it returns done, although the number may continue. The caller must check that.
-func (s *scanner) value(b []byte, i int) (int, status) {
+func (s *scanner) scanValue(b []byte, i int) (int, status) {
 	s.stack = s.stack[:0]
 	var st status
 	for {

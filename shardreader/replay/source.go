@@ -87,15 +87,15 @@ func Open(o Options) (*Source, error) {
 		s.totalBytes += in.Size
 	}
 	if o.From != "" {
-		if err := s.seek(o.From); err != nil {
+		if err := s.skipTo(o.From); err != nil {
 			return nil, fmt.Errorf("replay: %w", err)
 		}
 	}
 	return s, nil
 }
 
-// seek skips the files before a position.
-func (s *Source) seek(p pipeline.Position) error {
+// skipTo skips the files before a position.
+func (s *Source) skipTo(p pipeline.Position) error {
 	from, err := parsePosition(p)
 	if err != nil {
 		return err
@@ -123,7 +123,7 @@ func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
 			if len(s.inputs) == 0 {
 				return nil, s.endError()
 			}
-			s.open()
+			s.openNext()
 			continue
 		}
 		b, err := s.file.next()
@@ -155,15 +155,15 @@ func checkReadable(files []inputs.File) error {
 	return nil
 }
 
-// open opens the next file. If the file cannot be opened, open notes that in broken.
-func (s *Source) open() {
+// openNext opens the next file. If the file cannot be opened, open notes that in broken.
+func (s *Source) openNext() {
 	in, from := s.inputs[0], s.from
 	s.inputs, s.from = s.inputs[1:], inputPosition{Line: 1}
 	s.filesOpened.Add(1)
 	raw, closeRaw, err := s.openRaw(in)
 	if err == nil {
-		s.file, err = openFile(in, &countingReader{raw, &s.bytesRead}, closeRaw, s.interruptible, s.o.BlockBytes, s.maxRecord,
-			from)
+		s.file, err = openFile(in, &countingReader{raw, &s.bytesRead}, closeRaw, s.interruptibleReader, s.o.BlockBytes,
+			s.maxRecord, from)
 	}
 	if err != nil && !errors.Is(err, errInterrupted) {
 		s.broken = append(s.broken, &FileError{File: in.Path, Offset: from.Offset, Line: from.Line, Err: err})
@@ -229,9 +229,9 @@ func (s *Source) Progress() Progress {
 		TotalFiles: s.fileCount}
 }
 
-// interruptible returns a reader of r that fails when the context of the running Read is done. That is checked often,
-// because a few compressed bytes may expand to very many.
-func (s *Source) interruptible(r io.Reader) io.Reader {
+// interruptibleReader returns a reader of r that fails when the context of the running Read is done. That is checked
+// often, because a few compressed bytes may expand to very many.
+func (s *Source) interruptibleReader(r io.Reader) io.Reader {
 	return readerFunc(func(p []byte) (int, error) {
 		if s.readCtx.Err() != nil {
 			return 0, errInterrupted

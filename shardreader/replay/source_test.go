@@ -436,7 +436,7 @@ func TestSource_GivenUpOnALongFile(t *testing.T) {
 	reads := 0
 	ctx, cancel = context.WithCancelCause(t.Context())
 	s.readCtx = ctx
-	r := s.interruptible(readerFunc(func(p []byte) (int, error) {
+	r := s.interruptibleReader(readerFunc(func(p []byte) (int, error) {
 		if reads++; reads == 3 {
 			cancel(stop)
 		}

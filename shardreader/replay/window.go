@@ -56,9 +56,9 @@ func (w *window) fillTo(n int) {
 	}
 }
 
-// grow doubles the number of bytes in memory from i on, so that repeated scans read each byte twice on average. It
+// growFrom doubles the number of bytes in memory from i on, so that repeated scans read each byte twice on average. It
 // returns false at the end of the file, or if there are more than maxRecord bytes.
-func (w *window) grow(i int) bool {
+func (w *window) growFrom(i int) bool {
 	n := len(w.buf)
 	if n-i > w.maxRecord {
 		return false

@@ -24,8 +24,8 @@ type pageProtocol struct {
 	page    record.GetRecordsPage
 }
 
-// wrap is an option of one call. It replaces the SDK's protocol by p.
-func (p *pageProtocol) wrap(o *dynamodbstreams.Options) {
+// setProtocol is an option of one call. It replaces the SDK's protocol by p.
+func (p *pageProtocol) setProtocol(o *dynamodbstreams.Options) {
 	p.ClientProtocol, o.Protocol = o.Protocol, p
 }
 

@@ -134,7 +134,7 @@ func (s *Streams) GetRecords(ctx context.Context, q shardreader.RecordsQuery) (r
 		in.Limit = aws.Int32(int32(min(q.Limit, 1000)))
 	}
 	p := &pageProtocol{decoder: s.decoder.ForShard(q.StreamARN, q.Shard)}
-	_, err := s.client.GetRecords(ctx, in, keepRequestBody, p.wrap)
+	_, err := s.client.GetRecords(ctx, in, keepRequestBody, p.setProtocol)
 	if err != nil {
 		return p.page, newError(ctx, "GetRecords", shardSubject(q.Shard, q.StreamARN), err)
 	}

@@ -68,7 +68,7 @@ func (s *Source) claimMore() (wait time.Duration, err error) {
 		}
 	}
 	for s.wantsMore() {
-		p := s.claimable()
+		p := s.claimablePart()
 		if p == nil {
 			if soon := time.Until(s.nextList()); soon > 0 {
 				return soon, nil
@@ -76,7 +76,7 @@ func (s *Source) claimMore() (wait time.Duration, err error) {
 			if err := s.list(); err != nil {
 				return renewEvery, err
 			}
-			if p = s.claimable(); p == nil {
+			if p = s.claimablePart(); p == nil {
 				return renewEvery, nil
 			}
 		}
@@ -135,9 +135,9 @@ func (s *Source) nextList() time.Time {
 	return s.listed.Add(s.o.ClaimTime / 3)
 }
 
-// claimable returns a part without an owner, or whose owner no longer renews its claim; nil if there is none. A part
-// may have this owner without a claim if the answer of an earlier write was lost.
-func (s *Source) claimable() *part {
+// claimablePart returns a part without an owner, or whose owner no longer renews its claim; nil if there is none. A
+// part may have this owner without a claim if the answer of an earlier write was lost.
+func (s *Source) claimablePart() *part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.parts {

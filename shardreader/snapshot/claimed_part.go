@@ -95,11 +95,11 @@ func (s *Source) readPages(c *claimedPart, from pipeline.Position) (err error) {
 		if counter != nil {
 			readBytes = counter.StoredBytes()
 		}
-		if page != nil && !s.offer(c, page, readBytes) {
+		if page != nil && !s.handToRead(c, page, readBytes) {
 			return nil
 		}
 		if errors.Is(err, io.EOF) {
-			s.offer(c, &pipeline.Page{End: true}, readBytes)
+			s.handToRead(c, &pipeline.Page{End: true}, readBytes)
 			return nil
 		}
 		if err != nil {
@@ -109,8 +109,8 @@ func (s *Source) readPages(c *claimedPart, from pipeline.Position) (err error) {
 	}
 }
 
-// offer gives a page to Read, and blocks until Read takes it. It returns false if the part is read no further.
-func (s *Source) offer(c *claimedPart, page *pipeline.Page, readBytes int64) bool {
+// handToRead gives a page to Read, and blocks until Read takes it. It returns false if the part is read no further.
+func (s *Source) handToRead(c *claimedPart, page *pipeline.Page, readBytes int64) bool {
 	s.mu.Lock()
 	if c.phase != reading {
 		s.mu.Unlock()
@@ -257,7 +257,7 @@ func (s *Source) store(ctx context.Context, c *claimedPart, release bool) error 
 		return fmt.Errorf("storing part %s of backfill %s: %w", c.ID, s.o.Run, err)
 	}
 	if !ok { // if an earlier write succeeded and its answer was lost, claimable returns the part again
-		s.lose(c)
+		s.revokePart(c)
 		return nil
 	}
 	s.mu.Lock()
@@ -270,8 +270,8 @@ func (s *Source) store(ctx context.Context, c *claimedPart, release bool) error 
 
 var errLost = errs.New("another process reads the part now")
 
-// lose revokes a part that another process has taken over.
-func (s *Source) lose(c *claimedPart) {
+// revokePart revokes a part that another process has taken over.
+func (s *Source) revokePart(c *claimedPart) {
 	s.mu.Lock()
 	s.remove(c)
 	c.stale = true

@@ -118,7 +118,7 @@ func (w *expressionWriter) clause(c expr.Clause, opposite bool) string {
 func (w *expressionWriter) write(c expr.Clause, opposite bool) string {
 	switch c.Kind {
 	case expr.AllOf, expr.AnyOf: // in CEL a part that decides the result does so even if another part fails
-		return w.combine(c.Parts, (c.Kind == expr.AllOf) != opposite, opposite)
+		return w.joinParts(c.Parts, (c.Kind == expr.AllOf) != opposite, opposite)
 	case expr.NotOf:
 		return w.clause(c.Parts[0], !opposite)
 	case expr.TextIn:
@@ -126,7 +126,7 @@ func (w *expressionWriter) write(c expr.Clause, opposite bool) string {
 	case expr.TextStarts:
 		return w.textStarts(c, opposite)
 	case expr.FlagIs:
-		text := w.comparison("%s = %s", w.name(c.Attribute), w.value(item.BoolValue(c.Flag)))
+		text := w.comparison("%s = %s", w.name(c.Attribute), w.placeholder(item.BoolValue(c.Flag)))
 		if opposite {
 			text = w.negate(c.Attribute, text)
 		}
@@ -135,7 +135,7 @@ func (w *expressionWriter) write(c expr.Clause, opposite bool) string {
 	return ""
 }
 
-func (w *expressionWriter) combine(parts []expr.Clause, every, opposite bool) string {
+func (w *expressionWriter) joinParts(parts []expr.Clause, every, opposite bool) string {
 	var texts []string
 	for _, p := range parts {
 		text := w.clause(p, opposite)
@@ -168,7 +168,7 @@ func (w *expressionWriter) textIn(c expr.Clause, opposite bool) string {
 		if s == "" {
 			return ""
 		}
-		values = append(values, w.value(item.StringValue(s)))
+		values = append(values, w.placeholder(item.StringValue(s)))
 	}
 	text := w.comparison("%s IN (%s)", name, strings.Join(values, ", "))
 	if opposite {
@@ -185,21 +185,21 @@ func (w *expressionWriter) textStarts(c expr.Clause, opposite bool) string {
 		return ""
 	}
 	name := w.name(c.Attribute)
-	text := w.comparison("begins_with(%s, %s)", name, w.value(item.StringValue(prefix)))
+	text := w.comparison("begins_with(%s, %s)", name, w.placeholder(item.StringValue(prefix)))
 	if opposite {
 		return w.negate(c.Attribute, text)
 	}
 	w.operators += 4
 	return fmt.Sprintf("(%s OR attribute_exists(%s) AND NOT attribute_type(%s, %s))", text, name, name,
-		w.value(item.StringValue("S")))
+		w.placeholder(item.StringValue("S")))
 }
 
 // keyStarts returns a text that compares a key attribute, an S or a B, with a prefix.
 func (w *expressionWriter) keyStarts(attribute, prefix string) string {
 	name := w.name(attribute)
 	w.operators += 2
-	return fmt.Sprintf("(begins_with(%s, %s) OR begins_with(%s, %s))", name, w.value(item.StringValue(prefix)), name,
-		w.value(item.BinaryValue([]byte(prefix))))
+	return fmt.Sprintf("(begins_with(%s, %s) OR begins_with(%s, %s))", name, w.placeholder(item.StringValue(prefix)), name,
+		w.placeholder(item.BinaryValue([]byte(prefix))))
 }
 
 // negate returns the opposite of text. It is true if the attribute is absent, independent of DynamoDB's rules for
@@ -224,8 +224,8 @@ func (w *expressionWriter) name(attribute string) string {
 	return p
 }
 
-// value returns the placeholder of a value.
-func (w *expressionWriter) value(v item.Value) string {
+// placeholder returns the placeholder of a value.
+func (w *expressionWriter) placeholder(v item.Value) string {
 	p := fmt.Sprintf(":v%d", len(w.expression.Values))
 	w.expression.Values[p] = v
 	return p

@@ -71,17 +71,17 @@ func Faults() map[string]Fault {
 		"lost":        {Code: "ResourceNotFoundException"},
 		"denied":      {Code: "AccessDeniedException"},
 		"reset":       {Err: ErrReset},
-		"cut":         {Body: half, Cut: ErrReset},
+		"cut":         {Body: firstHalf, Cut: ErrReset},
 		"empty":       {Body: func([]byte) []byte { return nil }},
 		"object":      {Body: func([]byte) []byte { return []byte("{}") }},
 		"garbage":     {Body: func([]byte) []byte { return []byte("<html>hello</html>") }},
 		"trailing":    {Body: func(b []byte) []byte { return append(slices.Clone(b), '}') }},
-		"halferror":   {Code: "ThrottlingException", Body: half, Cut: ErrReset},
+		"halferror":   {Code: "ThrottlingException", Body: firstHalf, Cut: ErrReset},
 		"slow":        {Delay: time.Second},
 	}
 }
 
-func half(b []byte) []byte { return b[:len(b)/2] }
+func firstHalf(b []byte) []byte { return b[:len(b)/2] }
 
 // ErrReset is the error of a broken connection, for [Fault.Err] and [Fault.Cut].
 var ErrReset = fmt.Errorf("read: %w", errors.New("connection reset by peer"))

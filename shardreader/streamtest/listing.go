@@ -29,12 +29,12 @@ func (st *Stream) Open() []string {
 
 // Hide removes shards from DescribeStream until [Stream.Show]. They can still be read by id, as if the listing were
 // late.
-func (st *Stream) Hide(shardIDs ...string) { st.hide(true, shardIDs) }
+func (st *Stream) Hide(shardIDs ...string) { st.setHidden(true, shardIDs) }
 
 // Show lists shards again, even if their [Options.ListDelay] is not over.
-func (st *Stream) Show(shardIDs ...string) { st.hide(false, shardIDs) }
+func (st *Stream) Show(shardIDs ...string) { st.setHidden(false, shardIDs) }
 
-func (st *Stream) hide(hidden bool, shardIDs []string) {
+func (st *Stream) setHidden(hidden bool, shardIDs []string) {
 	st.server.mu.Lock()
 	defer st.server.mu.Unlock()
 	for _, id := range shardIDs {
@@ -92,7 +92,7 @@ func (st *Stream) state(sh *shard) ShardState {
 		Trimmed: sh.trimmedCount,
 	}
 	if sh.closed() {
-		s.Last = sh.last().text()
+		s.Last = sh.lastSequence().text()
 	}
 	if n := len(sh.records); n > 0 {
 		s.Newest, s.Written = sh.records[n-1].number.text(), time.Unix(0, sh.records[n-1].at).UTC()

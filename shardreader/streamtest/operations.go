@@ -101,7 +101,7 @@ func (s *Server) getShardIterator(at shardreader.ShardPosition) (string, *failur
 		if !ok {
 			return "", invalid("One or more parameter values were invalid: Invalid SequenceNumber")
 		}
-		if n < sh.first || n > max(sh.last(), sh.first) {
+		if n < sh.first || n > max(sh.lastSequence(), sh.first) {
 			return "", invalid("One or more parameter values were invalid: Invalid SequenceNumber: it is not of shard %s",
 				at.Shard)
 		}

@@ -46,7 +46,7 @@ func (st *Stream) DropEnded() {
 // than the retention. The caller holds the lock, here and below.
 func (st *Stream) dropExpiredShards() {
 	n := 0
-	for n < len(st.closedShards) && (st.closedShards[n].gone || st.server.expired(st.closedShards[n].ended)) {
+	for n < len(st.closedShards) && (st.closedShards[n].gone || st.server.isExpired(st.closedShards[n].ended)) {
 		st.closedShards[n].gone = true
 		n++
 	}

@@ -109,7 +109,7 @@ func (s *Server) Streams() []*Stream {
 // stream returns the stream with an ARN. The caller holds the lock, here and below.
 func (s *Server) stream(arn string) (*Stream, *failure) {
 	st := s.byARN[arn]
-	if st != nil && s.expired(st.disabled) {
+	if st != nil && s.isExpired(st.disabled) {
 		s.dropExpired()
 		st = nil
 	}
@@ -123,7 +123,7 @@ func (s *Server) stream(arn string) (*Stream, *failure) {
 // dropExpired removes streams that were disabled longer ago than the retention.
 func (s *Server) dropExpired() {
 	s.streams = slices.DeleteFunc(s.streams, func(st *Stream) bool {
-		gone := s.expired(st.disabled)
+		gone := s.isExpired(st.disabled)
 		if gone {
 			delete(s.byARN, st.ref.ARN)
 		}
@@ -131,8 +131,8 @@ func (s *Server) dropExpired() {
 	})
 }
 
-// expired reports whether the retention after the time ended is over. It returns false for the zero time.
-func (s *Server) expired(ended time.Time) bool {
+// isExpired reports whether the retention after the time ended is over. It returns false for the zero time.
+func (s *Server) isExpired(ended time.Time) bool {
 	return !ended.IsZero() && s.o.Now().Sub(ended) > s.o.Retention
 }
 

@@ -139,8 +139,8 @@ func (sh *shard) indexAt(at time.Time) int {
 	return i
 }
 
-// last returns the last sequence number of a closed shard.
-func (sh *shard) last() sequence {
+// lastSequence returns the last sequence number of a closed shard.
+func (sh *shard) lastSequence() sequence {
 	if len(sh.records) == 0 {
 		return sh.first
 	}
@@ -154,7 +154,7 @@ func (sh *shard) listing(o *Options, now time.Time) (s shardreader.Shard, ok boo
 	}
 	s = shardreader.Shard{ID: sh.id, Parent: sh.parent, First: sh.first.text()}
 	if sh.closed() && !sh.listedOpen && !now.Before(sh.ended.Add(o.CloseDelay)) {
-		s.Last = sh.last().text()
+		s.Last = sh.lastSequence().text()
 	}
 	return s, true
 }

@@ -27,7 +27,7 @@ type versionRange struct {
 	first, latest record.Version
 }
 
-func (s *versionRange) note(v record.Version) {
+func (s *versionRange) include(v record.Version) {
 	if s.first.IsZero() || v.Compare(s.first) < 0 {
 		s.first = v
 	}
@@ -61,7 +61,7 @@ var newline = []byte{'\n'}
 
 // add appends a line, given without its line feed.
 func (b *jsonlBody) add(line []byte, v record.Version) error {
-	b.note(v)
+	b.include(v)
 	_, err := b.lines.Write(line)
 	if err == nil {
 		_, err = b.lines.Write(newline)

@@ -78,7 +78,7 @@ func Compact(ctx context.Context, o CompactOptions) (CompactProgress, error) {
 	}
 	for info, err := range o.Store.List(ctx, o.Prefix) {
 		if err == nil {
-			err = c.take(ctx, info)
+			err = c.addObject(ctx, info)
 		}
 		if err != nil {
 			return c.done, err
@@ -102,7 +102,7 @@ type group struct {
 	size  int64
 }
 
-func (c *compaction) take(ctx context.Context, info Info) error {
+func (c *compaction) addObject(ctx context.Context, info Info) error {
 	f, log := formatOf(info.Name)
 	if !log {
 		return nil

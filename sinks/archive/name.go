@@ -35,10 +35,10 @@ const (
 	longName    = 800 // S3 allows 1,024 bytes; the last part of a log object's name has 150
 )
 
-// shortened returns name. If a segment or the name is too long, its end is replaced by a
+// shortenName returns name. If a segment or the name is too long, its end is replaced by a
 // digest. A shortened segment has a length of its own. A shortened name
 // ends in a segment that begins with "~".
-func shortened(name string) string {
+func shortenName(name string) string {
 	if len(name) <= longSegment {
 		return name
 	}

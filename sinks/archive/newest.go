@@ -32,7 +32,7 @@ func (s *Sink) writeNewest(ctx context.Context, ds []pipeline.Delivery) error {
 	objects := make(map[string][]int) // indexes of deliveries by object name
 	var names []string
 	for i := range ds {
-		p := planned(&ds[i])
+		p := plannedPut(&ds[i])
 		if p == nil {
 			continue
 		}
@@ -97,7 +97,7 @@ func (s *Sink) putNewest(ctx context.Context, d *pipeline.Delivery) error {
 	if err != nil {
 		return err
 	}
-	p := planned(d)
+	p := plannedPut(d)
 	o := Object{
 		Name: p.Name, Body: append(line, '\n'), ContentType: "application/json", Tags: p.Tags,
 		Item: itemLabel(d.Change.Key), Version: d.Change.Version.String(),

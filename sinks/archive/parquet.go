@@ -34,7 +34,7 @@ func newParquetBody(columns []Column, images Images) *parquetBody {
 func (b *parquetBody) free() {}
 
 func (b *parquetBody) add(c *record.Change, columns []item.Value) error {
-	b.note(c.Version)
+	b.include(c.Version)
 	b.fill(c)
 	for i, v := range columns {
 		if v.Exists() {

@@ -32,7 +32,7 @@ func schemaOf(ctx context.Context, s Store, name string) (parquetSchema, error) 
 type rowRun struct{ *parquetRun }
 
 func (r rowRun) next(ctx context.Context) (Entry, error) {
-	row, err := r.row(ctx)
+	row, err := r.nextRow(ctx)
 	if err != nil {
 		return Entry{}, err
 	}
@@ -60,7 +60,7 @@ func (b *rowsBody) add(line []byte, v record.Version) error {
 	if err != nil {
 		return fmt.Errorf("archive: write Parquet: %w", err)
 	}
-	b.note(v)
+	b.include(v)
 	return nil
 }
 
@@ -75,7 +75,7 @@ func (c *compaction) rowsDigest(ctx context.Context, name string) (digest []byte
 	defer func() { err = errors.Join(err, r.close()) }()
 	sum := columnar.NewDigest(r.rows.Extra(), r.rows.Plain())
 	for {
-		switch row, err := r.row(ctx); {
+		switch row, err := r.nextRow(ctx); {
 		case errors.Is(err, io.EOF):
 			return sum.Sum(), nil
 		case err != nil:

@@ -21,7 +21,7 @@ type parquetRun struct {
 
 func openParquet(ctx context.Context, s Store, name string, tableInKey bool) (*parquetRun, error) {
 	r := &parquetRun{entries: entries{name: name, tableInKey: tableInKey}}
-	tail, size, fetch, err := ranges(ctx, s, name)
+	tail, size, fetch, err := openRanges(ctx, s, name)
 	if err != nil {
 		return nil, err
 	}
@@ -31,8 +31,8 @@ func openParquet(ctx context.Context, s Store, name string, tableInKey bool) (*p
 	return r, nil
 }
 
-// ranges returns the end of an object, its size, and a function that reads the rest.
-func ranges(ctx context.Context, s Store, name string) (tail []byte, size int64, fetch columnar.Fetch, err error) {
+// openRanges returns the end of an object, its size, and a function that reads the rest.
+func openRanges(ctx context.Context, s Store, name string) (tail []byte, size int64, fetch columnar.Fetch, err error) {
 	if ranger, ok := s.(Ranger); ok {
 		tail, size, err = getRange(ctx, ranger, name, -columnar.TailBytes, columnar.TailBytes)
 		return tail, size, func(ctx context.Context, offset, n int64) ([]byte, error) {
@@ -53,8 +53,8 @@ func ranges(ctx context.Context, s Store, name string) (tail []byte, size int64,
 	}, nil
 }
 
-// row returns the next row. It is valid until the next call.
-func (r *parquetRun) row(ctx context.Context) (columnar.Row, error) {
+// nextRow returns the next row. It is valid until the next call.
+func (r *parquetRun) nextRow(ctx context.Context) (columnar.Row, error) {
 	row, err := r.rows.Next(ctx)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("archive: %s: %w", r.name, err)
@@ -63,7 +63,7 @@ func (r *parquetRun) row(ctx context.Context) (columnar.Row, error) {
 }
 
 func (r *parquetRun) next(ctx context.Context) (Entry, error) {
-	row, err := r.row(ctx)
+	row, err := r.nextRow(ctx)
 	if err != nil {
 		return Entry{}, err
 	}

@@ -120,7 +120,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		if err != nil {
 			return fmt.Errorf("archive: partition %q: %w", s.o.Partition, err)
 		}
-		p.Folder = shortened(string(folder)) + "/"
+		p.Folder = shortenName(string(folder)) + "/"
 	default:
 		p.Folder = s.o.Prefix
 	}
@@ -129,7 +129,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 		return err
 	}
 	p.sink = s
-	s.recent.keep(p, d.Change)
+	s.recent.store(p, d.Change)
 	d.Ops = append(d.Ops, p)
 	return nil
 }
@@ -153,5 +153,5 @@ func (s *Sink) objectName(c *record.Change, scope template.Scope) (string, error
 			return "", err
 		}
 	}
-	return shortened(name), nil
+	return shortenName(name), nil
 }

@@ -131,8 +131,8 @@ func compareEntries(a, b Entry) int {
 	return cmp.Or(cmp.Compare(a.Key, b.Key), a.Version.Compare(b.Version))
 }
 
-// within reports whether an entry was created within the time bounds.
-func (o ReadOptions) within(e Entry) (bool, error) {
+// includesEntry reports whether an entry was created within the time bounds.
+func (o ReadOptions) includesEntry(e Entry) (bool, error) {
 	if o.From.IsZero() && o.To.IsZero() {
 		return true, nil
 	}

@@ -46,8 +46,8 @@ func (r *recent) lookup(kind Kind, c *record.Change) *Put {
 	return nil
 }
 
-// keep caches the Put of c.
-func (r *recent) keep(p *Put, c *record.Change) {
+// store caches the Put of c.
+func (r *recent) store(p *Put, c *record.Change) {
 	if r.timeOnly {
 		r.last.Store(&recentPut{p, c.Time})
 	}

@@ -22,9 +22,9 @@ const (
 	openCost    = 64        // largest total cost of open streams
 )
 
-// cost returns the approximate memory of an open object in megabytes. A Parquet reader holds one row
+// openMegabytes returns the approximate memory of an open object in megabytes. A Parquet reader holds one row
 // group.
-func cost(name string) int {
+func openMegabytes(name string) int {
 	if f, _ := formatOf(name); f == Parquet {
 		return 16
 	}
@@ -71,7 +71,7 @@ func (g *runBuilder) build(ctx context.Context, infos iter.Seq2[Info, error]) (*
 		err = g.openLarge(ctx, m)
 	}
 	if err == nil {
-		err = g.spills.open(ctx, m)
+		err = g.spills.openRuns(ctx, m)
 	}
 	if err != nil {
 		m.close()
@@ -103,7 +103,7 @@ func (g *runBuilder) add(ctx context.Context, info Info) error {
 }
 
 func (g *runBuilder) queueLarge(ctx context.Context, info Info) error {
-	if g.cost+cost(info.Name) > openCost {
+	if g.cost+openMegabytes(info.Name) > openCost {
 		m := &merge{}
 		defer m.close()
 		if err := g.openLarge(ctx, m); err != nil {
@@ -114,27 +114,27 @@ func (g *runBuilder) queueLarge(ctx context.Context, info Info) error {
 		}
 	}
 	g.large = append(g.large, info)
-	g.cost += cost(info.Name)
+	g.cost += openMegabytes(info.Name)
 	return nil
 }
 
 // openLarge opens the queued large objects.
 func (g *runBuilder) openLarge(ctx context.Context, m *merge) error {
 	for _, info := range g.large {
-		r, err := g.open(ctx, info)
+		r, err := g.openRun(ctx, info)
 		if err == nil {
 			err = m.add(ctx, r)
 		}
 		if err != nil {
 			return err
 		}
-		g.opened(info)
+		g.noteOpened(info)
 	}
 	g.large, g.cost = nil, 0
 	return nil
 }
 
-func (g *runBuilder) open(ctx context.Context, info Info) (run, error) {
+func (g *runBuilder) openRun(ctx context.Context, info Info) (run, error) {
 	if f, _ := formatOf(info.Name); g.o.rows && f == Parquet {
 		r, err := openParquet(ctx, g.store, info.Name, false)
 		return rowRun{r}, err
@@ -179,8 +179,8 @@ func (g *runBuilder) load(ctx context.Context) error {
 			}
 			continue
 		}
-		g.opened(batch[i])
-		if err := g.keep(ctx, r.entries); err != nil {
+		g.noteOpened(batch[i])
+		if err := g.keepEntries(ctx, r.entries); err != nil {
 			return err
 		}
 	}
@@ -200,7 +200,7 @@ func (g *runBuilder) checkFrozen(ctx context.Context, info Info) error {
 
 // read reads an object into memory, without decoded changes.
 func (g *runBuilder) read(ctx context.Context, info Info) (entries []Entry, err error) {
-	r, err := g.open(ctx, info)
+	r, err := g.openRun(ctx, info)
 	if err != nil {
 		return nil, err
 	}
@@ -213,15 +213,15 @@ func (g *runBuilder) read(ctx context.Context, info Info) (entries []Entry, err 
 		if err != nil {
 			return nil, err
 		}
-		if e, err = detach(e); err != nil {
+		if e, err = copyEntry(e); err != nil {
 			return nil, err
 		}
 		entries = append(entries, e)
 	}
 }
 
-// detach copies an entry without its change, whose strings would keep a whole page in memory.
-func detach(e Entry) (Entry, error) {
+// copyEntry copies an entry without its change, whose strings would keep a whole page in memory.
+func copyEntry(e Entry) (Entry, error) {
 	v, err := record.ParseVersion(e.Version.String())
 	return Entry{Key: item.Key(strings.Clone(string(e.Key))), Version: v, Line: slices.Clone(e.Line)}, err
 }
@@ -229,7 +229,7 @@ func detach(e Entry) (Entry, error) {
 // entryBytes is the approximate size of an entry without its strings.
 const entryBytes = 250
 
-func (g *runBuilder) keep(ctx context.Context, entries []Entry) error {
+func (g *runBuilder) keepEntries(ctx context.Context, entries []Entry) error {
 	for _, e := range entries {
 		g.bytes += int64(len(e.Line)+len(e.Key)) + entryBytes
 	}
@@ -249,7 +249,7 @@ func (g *runBuilder) keep(ctx context.Context, entries []Entry) error {
 
 func (g *runBuilder) sortKept() { slices.SortStableFunc(g.kept, compareEntries) }
 
-func (g *runBuilder) opened(info Info) {
+func (g *runBuilder) noteOpened(info Info) {
 	g.progress.Objects++
 	g.progress.Bytes += info.Size
 	g.reportProgress()
@@ -273,7 +273,7 @@ func (r *boundedRun) next(ctx context.Context) (Entry, error) {
 		if err != nil {
 			return Entry{}, err
 		}
-		if in, err := r.o.within(e); err != nil || in {
+		if in, err := r.o.includesEntry(e); err != nil || in {
 			return e, err
 		}
 	}

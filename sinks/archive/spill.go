@@ -55,8 +55,8 @@ func (s *spills) mergeUp(ctx context.Context, level int) error {
 	return s.put(ctx, m, level+1)
 }
 
-// open opens all runs, at most spillFanIn. It merges the runs of lower levels first.
-func (s *spills) open(ctx context.Context, m *merge) error {
+// openRuns opens all runs, at most spillFanIn. It merges the runs of lower levels first.
+func (s *spills) openRuns(ctx context.Context, m *merge) error {
 	for level := 0; level < len(s.levels)-1; level++ { // a merge may add a level
 		if len(s.levels[level]) == 0 {
 			continue

@@ -39,7 +39,7 @@ type objectGroup struct{ folder, table string }
 func (s *Sink) writeLog(ctx context.Context, ds []pipeline.Delivery) error {
 	groups := make(map[objectGroup][]int) // deliveries by place
 	for i := range ds {
-		if p := planned(&ds[i]); p != nil {
+		if p := plannedPut(&ds[i]); p != nil {
 			group := objectGroup{folder: p.Folder}
 			if s.byTable {
 				group.table = ds[i].Change.Table
@@ -66,8 +66,8 @@ func (s *Sink) writeLog(ctx context.Context, ds []pipeline.Delivery) error {
 	return failed.OrNil()
 }
 
-// planned returns the Put of a delivery, or nil.
-func planned(d *pipeline.Delivery) *Put {
+// plannedPut returns the Put of a delivery, or nil.
+func plannedPut(d *pipeline.Delivery) *Put {
 	if len(d.Ops) != 1 {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (s *Sink) object(folder string, ds []pipeline.Delivery, indexes []int) (o O
 			continue
 		}
 		last = c
-		if err := body.add(c, planned(&ds[i]).Columns); err != nil {
+		if err := body.add(c, plannedPut(&ds[i]).Columns); err != nil {
 			return Object{}, err
 		}
 	}
@@ -153,7 +153,7 @@ func (s *Sink) writeItems(ctx context.Context, ds []pipeline.Delivery) error {
 }
 
 func (s *Sink) writeItem(ctx context.Context, d *pipeline.Delivery) error {
-	p := planned(d)
+	p := plannedPut(d)
 	if p == nil {
 		return nil
 	}

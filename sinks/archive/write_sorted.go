@@ -62,7 +62,7 @@ func (s *Sink) writeGroups(
 		if err != nil {
 			return false, err
 		}
-		p := planned(d)
+		p := plannedPut(d)
 		if p == nil {
 			continue
 		}

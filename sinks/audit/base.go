@@ -50,8 +50,8 @@ func (b *base) foreignBirth(birth string) string {
 	return "birth " + birth
 }
 
-// target returns the sink's description for the store of its rows.
-func (b *base) target(table config.Table, key []config.Column) view.Target {
+// targetOf returns the sink's description for the store of its rows.
+func (b *base) targetOf(table config.Table, key []config.Column) view.Target {
 	return view.Target{Table: sinks.RowTable(table.Name, key), View: b.spec.Name, Pipeline: b.cfg.Name, Birth: b.birth}
 }
 
@@ -62,7 +62,7 @@ func (b *base) opsOf(c *record.Change) ([]pipeline.Op, error) {
 			return ops, err
 		}
 	}
-	return b.planner.removal(c), nil
+	return b.planner.removalOps(c), nil
 }
 
 // isOwn reports whether a row or a tombstone belongs to the sink.

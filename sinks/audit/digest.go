@@ -41,9 +41,9 @@ func appendSized(dst []byte, text string) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }
 
-// row returns the digest of a row: its item and d.columns, in the order of their names. foreign describes parts of the
-// row that no row of the sink should have; "" if there are none.
-func (d *digester) row(source item.Key, foreign string) Digest {
+// rowDigest returns the digest of a row: its item and d.columns, in the order of their names. foreign describes parts
+// of the row that no row of the sink should have; "" if there are none.
+func (d *digester) rowDigest(source item.Key, foreign string) Digest {
 	d.sort()
 	b := appendSized(appendSized(d.begin(Row), string(source)), foreign)
 	for _, i := range d.order {

@@ -210,7 +210,7 @@ func (s *documentSink) documentsOf(c *record.Change) (docs []plannedDocument, er
 		shown, _ = s.shown.ops(c)
 	}
 	if len(ops) == 0 {
-		ops, shown = s.planner.removal(c), s.shown.removal(c)
+		ops, shown = s.planner.removalOps(c), s.shown.removalOps(c)
 	}
 	for i, op := range ops {
 		m, ok := op.(*search.Mutation)

@@ -17,7 +17,7 @@ import (
 var primes = [2]uint64{1<<61 - 1, 1<<64 - 59}
 
 // tenths are the inverses of ten modulo the primes.
-var tenths = [2]uint64{power(10, primes[0]-2, primes[0]), power(10, primes[1]-2, primes[1])}
+var tenths = [2]uint64{powerMod(10, primes[0]-2, primes[0]), powerMod(10, primes[1]-2, primes[1])}
 
 // halves are the two halves of the digest of a group.
 type halves [2]uint64
@@ -56,7 +56,7 @@ func multiply(a, b, p uint64) uint64 {
 	return bits.Rem64(hi, lo, p)
 }
 
-func power(base, exponent, p uint64) uint64 {
+func powerMod(base, exponent, p uint64) uint64 {
 	result := uint64(1)
 	for ; exponent > 0; exponent >>= 1 {
 		if exponent&1 != 0 {

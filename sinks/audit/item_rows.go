@@ -58,8 +58,8 @@ func (s *itemRowsSink) planOf(ops []pipeline.Op) (p itemPlan, err error) {
 	return p, nil
 }
 
-// shares returns the shares that the contribution should have.
-func (p *itemPlan) shares() []state.Share {
+// expectedShares returns the shares that the contribution should have.
+func (p *itemPlan) expectedShares() []state.Share {
 	if p.op == nil {
 		return nil
 	}
@@ -82,7 +82,8 @@ func (s *itemRowsSink) Expected(c *record.Change, yield func(Entry)) error {
 			r := &p.rows[i]
 			yield(Entry{Kind: Row, Place: string(r.row), Item: c.Key, Digest: s.plannedDigest(d, c.Key, r.columns)})
 		}
-		yield(Entry{Kind: Contribution, Place: string(c.Key), Item: c.Key, Digest: d.contribution(s.comparable(p.shares()))})
+		digest := d.contribution(s.comparable(p.expectedShares()))
+		yield(Entry{Kind: Contribution, Place: string(c.Key), Item: c.Key, Digest: digest})
 		return nil
 	})
 }
@@ -113,7 +114,7 @@ func (s *itemRowsSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[En
 
 // Look compares the contribution of an item, and all rows that are planned, in its contribution, or in places.
 func (s *itemRowsSink) Look(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
-	l, err := s.look(ctx, c, places)
+	l, err := s.lookAt(ctx, c, places)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
@@ -133,7 +134,7 @@ type itemLook struct {
 	findings []Finding        // finding of the contribution, if the item is known, and then those of rows
 }
 
-func (s *itemRowsSink) look(ctx context.Context, c *record.Change, places []Entry) (l itemLook, err error) {
+func (s *itemRowsSink) lookAt(ctx context.Context, c *record.Change, places []Entry) (l itemLook, err error) {
 	if c != nil {
 		var ops []pipeline.Op
 		if ops, l.planErr = s.opsOf(c); l.planErr == nil {
@@ -161,7 +162,7 @@ func (s *itemRowsSink) look(ctx context.Context, c *record.Change, places []Entr
 	for _, p := range places {
 		add(rowOf(p))
 	}
-	if l.stored, err = s.stored(ctx, l.rows); err != nil {
+	if l.stored, err = s.readRows(ctx, l.rows); err != nil {
 		return l, err
 	}
 	for i := range l.rows {
@@ -177,7 +178,7 @@ func (s *itemRowsSink) look(ctx context.Context, c *record.Change, places []Entr
 
 // compareRemembered compares the contribution of an item with the rows that it should have.
 func (s *itemRowsSink) compareRemembered(c *record.Change, l *itemLook) Finding {
-	want := l.plan.shares()
+	want := l.plan.expectedShares()
 	f := Finding{Kind: Contribution, Place: string(c.Key), Where: s.itemText(c), Expected: len(want) > 0,
 		Version: l.have.Version, Guard: l.have.Version, Verdict: Equal}
 	switch f.Found = rowsText(&l.have); {
@@ -239,14 +240,14 @@ func (s *itemRowsSink) Repair(ctx context.Context, c *record.Change, f Finding) 
 		return done, err
 	}
 	if c == nil {
-		return refuse(errNoItem)
+		return refusedRepair(errNoItem)
 	}
-	l, err := s.look(ctx, c, []Entry{{Kind: f.Kind, Place: f.Place}})
+	l, err := s.lookAt(ctx, c, []Entry{{Kind: f.Kind, Place: f.Place}})
 	switch {
 	case err != nil:
 		return Outcome{}, err
 	case l.planErr != nil:
-		return refuse(l.planErr)
+		return refusedRepair(l.planErr)
 	}
 	if l.have.Version != f.Guard {
 		return Outcome{Result: Moved}, nil
@@ -265,9 +266,9 @@ func (s *itemRowsSink) Repair(ctx context.Context, c *record.Change, f Finding) 
 		switch {
 		case !found.Verdict.Differs():
 		case st.Exists && !s.isOwn(st):
-			return refuse(errForeign)
+			return refusedRepair(errForeign)
 		case st.Exists && st.Source != c.Key && found.Expected:
-			return refuse(errOtherItem)
+			return refusedRepair(errOtherItem)
 		default:
 			rewrite = append(rewrite, l.rows[i].row)
 		}

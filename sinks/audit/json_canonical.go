@@ -30,7 +30,7 @@ func appendCanonicalDocument(dst, doc []byte) ([]byte, error) {
 // written by their value, and texts are written without escapes.
 func appendCanonicalJSON(dst, value []byte) ([]byte, error) {
 	j := canonicalJSON{cursor: jsoncursor.New(value), dst: dst}
-	j.value()
+	j.appendValue()
 	if j.cursor.Failed() {
 		return dst, errs.New("the value is not valid JSON")
 	}
@@ -44,14 +44,14 @@ type canonicalJSON struct {
 	scratch []byte
 }
 
-func (j *canonicalJSON) value() {
+func (j *canonicalJSON) appendValue() {
 	switch first := j.cursor.Peek(); first {
 	case '{':
 		j.object("")
 	case '[':
 		j.dst = append(j.dst, '[')
 		for range j.cursor.Elements() {
-			j.value()
+			j.appendValue()
 		}
 		j.dst = append(j.dst, ']')
 	case '"':
@@ -90,7 +90,7 @@ func (j *canonicalJSON) object(leftOut string) {
 		}
 		from := len(j.dst)
 		j.dst = appendText(j.dst, name)
-		j.value()
+		j.appendValue()
 		if n := len(members); n > 0 && bytes.Compare(j.dst[members[n-1][0]:members[n-1][1]], j.dst[from:]) > 0 {
 			sorted = false
 		}

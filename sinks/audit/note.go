@@ -22,7 +22,7 @@ func (b *base) Note(c *record.Change) string {
 		return ""
 	}
 	var note string
-	gone := b.planner.removal(c) // empty if only an image shows where the item was
+	gone := b.planner.removalOps(c) // empty if only an image shows where the item was
 	switch plan := &x.Routes[0]; {
 	case plan.Err != nil && c.Removed():
 		note = "the item is gone"

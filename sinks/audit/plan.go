@@ -63,9 +63,9 @@ func plannedOps(x *pipeline.Explanation) ([]pipeline.Op, error) {
 	return r.Ops, r.Err
 }
 
-// removal returns the planned writes of the item's removal in a stream without images. They name the places where the
-// sink may still have the item. There are none if only an image shows these places.
-func (p planner) removal(c *record.Change) []pipeline.Op {
+// removalOps returns the planned writes of the item's removal in a stream without images. They name the places where
+// the sink may still have the item. There are none if only an image shows these places.
+func (p planner) removalOps(c *record.Change) []pipeline.Op {
 	ops, err := p.ops(Removal(c))
 	if err != nil {
 		return nil

@@ -40,8 +40,8 @@ func (b *base) lookAgain(ctx context.Context, s Sink, c *record.Change, f *Findi
 // errForeign refuses the repair of a row that another sink wrote.
 var errForeign = errs.New("the row belongs to another sink")
 
-// refuse returns the outcome of a place that cannot be repaired, with the reason.
-func refuse(why error) (Outcome, error) {
+// refusedRepair returns the outcome of a place that cannot be repaired, with the reason.
+func refusedRepair(why error) (Outcome, error) {
 	return Outcome{Result: Refused, Why: why.Error()}, nil
 }
 
@@ -49,13 +49,13 @@ func refuse(why error) (Outcome, error) {
 func (b *base) outcome(r view.Result, err error, wrote string) (Outcome, error) {
 	if lost, ok := errors.AsType[*state.LostError](cmp.Or(err, r.Err)); ok {
 		// another birth: other places can still be repaired
-		return refuse(lost)
+		return refusedRepair(lost)
 	}
 	switch {
 	case err != nil:
 		return Outcome{}, fmt.Errorf("%s: %w", b.spec.Name, err)
 	case state.IsPermanent(r.Err):
-		return refuse(r.Err)
+		return refusedRepair(r.Err)
 	case r.Err != nil:
 		return Outcome{}, fmt.Errorf("%s: %w", b.spec.Name, r.Err)
 	case r.Lost || r.Superseded:

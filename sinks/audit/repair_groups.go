@@ -32,7 +32,7 @@ func (s *groupSink) Repair(ctx context.Context, c *record.Change, f Finding) (Ou
 		want, err = plannedShares(ops)
 	}
 	if err != nil {
-		return refuse(err)
+		return refusedRepair(err)
 	}
 	stored, err := s.store.Contributions(ctx, s.t.State(), []item.Key{c.Key})
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *groupSink) Repair(ctx context.Context, c *record.Change, f Finding) (Ou
 	}
 	w, err := s.aggregate.RepairContribution(c.Key, stored[0], want, c.Version)
 	if err != nil {
-		return refuse(err)
+		return refusedRepair(err)
 	}
 	wrote := fmt.Sprintf("contribution %s: %s, %d groups changed", f.Where, countsText(len(want)), len(w.Groups))
 	if s.dryRun {
@@ -112,7 +112,7 @@ const groupsAtOnce = 16
 func (s *groupSink) repairGroup(
 	ctx context.Context, l state.Listing, repairer view.GroupRepairer, g *lookedGroup,
 ) (Outcome, error) {
-	repair := view.GroupRepair{Was: g.stored, Now: s.summed(g)}
+	repair := view.GroupRepair{Was: g.stored, Now: s.sumOf(g)}
 	wrote := fmt.Sprintf("group %s: %d shares", g.finding.Where, repair.Now.Shares)
 	if s.dryRun {
 		return Outcome{Result: Repaired, Wrote: wrote}, nil
@@ -126,8 +126,8 @@ func (s *groupSink) repairGroup(
 	return done, err
 }
 
-// summed returns the group that is the sum of the contributions.
-func (s *groupSink) summed(g *lookedGroup) view.Group {
+// sumOf returns the group that is the sum of the contributions.
+func (s *groupSink) sumOf(g *lookedGroup) view.Group {
 	sum := view.Group{Row: state.Row(g.finding.Place), Shares: g.sum.shares, Version: g.stored.Version}
 	if sum.Version.IsZero() {
 		sum.Version = g.sum.change.Version

@@ -20,7 +20,7 @@ func (s *rowSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outc
 	}
 	rows, guarded, err := s.rowsOf(c)
 	if err != nil {
-		return refuse(err)
+		return refusedRepair(err)
 	}
 	if guarded || s.isGuarded(c, f.Kind) {
 		return s.repairClaim(ctx, c, &now, rows)
@@ -49,7 +49,7 @@ func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p
 	if err != nil {
 		return Outcome{}, err
 	}
-	stored, err := s.stored(ctx, []plannedRow{*p})
+	stored, err := s.readRows(ctx, []plannedRow{*p})
 	if err != nil {
 		return Outcome{}, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
@@ -58,9 +58,9 @@ func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p
 	case st.Version != f.Version:
 		return Outcome{Result: Moved}, nil
 	case st.Exists && !s.isOwn(&st):
-		return refuse(errForeign)
+		return refusedRepair(errForeign)
 	case st.Exists && !st.Tombstone && c != nil && st.Source != c.Key && s.t.RefuseOtherItem:
-		return refuse(errOtherItem)
+		return refusedRepair(errOtherItem)
 	}
 	m := view.Mutation{Source: st.Source, Version: st.Version, Tombstone: !p.expected}
 	if m.PK, m.SK, err = p.row.Decode(); err != nil {
@@ -141,14 +141,14 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 		return s.outcome(view.Result{}, err, "")
 	}
 	if rc := claims[op.Row]; rc != nil && rc.Foreign != nil {
-		return refuse(errForeign)
+		return refusedRepair(errForeign)
 	}
 	if f.Kind == Row && stored[state.Row(f.Place)].Version != f.Version {
 		return Outcome{Result: Moved}, nil
 	}
 	if s.conflict == view.Last && op.Row != "" {
 		if _, ok := claimBy(claims[op.Row], c.Key); !ok {
-			return refuse(errLast)
+			return refusedRepair(errLast)
 		}
 	}
 	if g.Version.IsZero() { // changes older than the present rows stay refused
@@ -212,7 +212,7 @@ func (s *rowSink) claimsOn(
 	for i, row := range rows {
 		claims[row], planned[i].row = &rcs[i], row
 	}
-	sts, err := s.stored(ctx, planned)
+	sts, err := s.readRows(ctx, planned)
 	for i := range sts {
 		stored[rows[i]] = sts[i]
 	}

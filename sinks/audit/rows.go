@@ -28,7 +28,7 @@ type rowSink struct {
 var _ Sink = (*rowSink)(nil)
 
 func newRowSink(b base, store view.Store) *rowSink {
-	s := &rowSink{base: b, store: store, t: b.target(b.spec.View.Table, b.spec.View.Key)}
+	s := &rowSink{base: b, store: store, t: b.targetOf(b.spec.View.Table, b.spec.View.Key)}
 	s.t.InPlace, s.t.RefuseOtherItem = b.spec.View.InPlace, b.spec.View.Unique() != nil
 	s.byItem = !b.spec.View.RowsGuardThemselves()
 	s.conflict = view.Collision(b.spec.View.Collision)
@@ -52,7 +52,7 @@ func (s *rowSink) expectedRows(c *record.Change, ops []pipeline.Op, yield func(E
 	d := digesters.Get().(*digester)
 	defer digesters.Put(d)
 	for _, op := range ops {
-		p, err := s.planned(op)
+		p, err := s.plannedRowOf(op)
 		if err != nil {
 			return err
 		}
@@ -79,8 +79,8 @@ type plannedRow struct {
 	claim    *view.ClaimOp  // nil: the row guards itself, or is not planned
 }
 
-// planned returns the row of a planned op, without the text of its key. The row is "" if the item requests none.
-func (s *rowSink) planned(op pipeline.Op) (p plannedRow, err error) {
+// plannedRowOf returns the row of a planned op, without the text of its key. The row is "" if the item requests none.
+func (s *rowSink) plannedRowOf(op pipeline.Op) (p plannedRow, err error) {
 	switch o := op.(type) {
 	case *view.Op:
 		p = plannedRow{expected: !o.Mutation.Tombstone, columns: o.Mutation.Attributes}
@@ -98,7 +98,7 @@ func (s *rowSink) plannedDigest(d *digester, source item.Key, columns []state.Co
 			d.columns = append(d.columns, c)
 		}
 	}
-	return d.row(source, "")
+	return d.rowDigest(source, "")
 }
 
 // storedDigest returns the digest of a stored row without its key and the store's own attributes.
@@ -108,7 +108,7 @@ func (s *rowSink) storedDigest(d *digester, source item.Key, row item.Image, for
 			d.columns = append(d.columns, state.Column{Name: name, Value: v})
 		}
 	}
-	return d.row(source, foreign)
+	return d.rowDigest(source, foreign)
 }
 
 // compares reports whether an attribute of a row is compared.
@@ -239,7 +239,7 @@ func (s *rowSink) rowsOf(c *record.Change) (rows []plannedRow, guarded bool, err
 		return nil, false, err
 	}
 	for _, op := range ops {
-		p, err := s.planned(op)
+		p, err := s.plannedRowOf(op)
 		if err != nil {
 			return nil, false, err
 		}
@@ -254,7 +254,7 @@ func (s *rowSink) rowsOf(c *record.Change) (rows []plannedRow, guarded bool, err
 
 // lookRows compares rows that guard themselves.
 func (s *rowSink) lookRows(ctx context.Context, c *record.Change, rows []plannedRow) ([]Finding, error) {
-	stored, err := s.stored(ctx, rows)
+	stored, err := s.readRows(ctx, rows)
 	if err != nil {
 		return nil, err
 	}
@@ -265,8 +265,8 @@ func (s *rowSink) lookRows(ctx context.Context, c *record.Change, rows []planned
 	return fs, nil
 }
 
-// stored reads the rows.
-func (s *rowSink) stored(ctx context.Context, rows []plannedRow) ([]view.StoredRow, error) {
+// readRows reads the rows.
+func (s *rowSink) readRows(ctx context.Context, rows []plannedRow) ([]view.StoredRow, error) {
 	in, err := canRead[view.Inspector](&s.base, s.store, "read single rows")
 	if err != nil || len(rows) == 0 {
 		return nil, err

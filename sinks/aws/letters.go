@@ -28,7 +28,7 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 		var large deadletter.Store
 		if bucket, folder := sinks.LargeLetters(cfg); bucket != "" {
 			var err error
-			if large, err = b.letters(ctx, cfg, bucket, folder); err != nil {
+			if large, err = b.openLetters(ctx, cfg, bucket, folder); err != nil {
 				return nil, err
 			}
 		}
@@ -38,7 +38,7 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 			})
 		})
 	case d.Bucket != "":
-		return b.letters(ctx, cfg, d.Bucket, d.Prefix)
+		return b.openLetters(ctx, cfg, d.Bucket, d.Prefix)
 	case d.Dir != "":
 		return openstores.Open(b.opened, "dead letters "+d.Dir,
 			func() (*dir.Store, error) { return dir.New(dir.Options{Dir: d.Dir, Logger: b.logger}) })
@@ -46,10 +46,10 @@ func (b *Bundle) DeadLetters(ctx context.Context, cfg *config.Config) (pipeline.
 	return nil, nil
 }
 
-// letters opens the dead letters in a bucket. With Create it creates the bucket. If no archive uses
+// openLetters opens the dead letters in a bucket. With Create it creates the bucket. If no archive uses
 // the bucket, its objects expire with the retention of the state: older letters would be refused
 // for their age.
-func (b *Bundle) letters(ctx context.Context, cfg *config.Config, bucket, prefix string) (*s3.Store, error) {
+func (b *Bundle) openLetters(ctx context.Context, cfg *config.Config, bucket, prefix string) (*s3.Store, error) {
 	archived := slices.ContainsFunc(cfg.Sinks, func(s config.Sink) bool {
 		return s.Archive != nil && s.Archive.Bucket == bucket
 	})

@@ -24,13 +24,13 @@ func (b *Bundle) View(ctx context.Context, cfg *config.Config, s config.Sink) (v
 	if selfGuarded {
 		return b.selfGuardedRows(ctx, cfg, t)
 	}
-	return b.rows(ctx, cfg, t)
+	return b.openRows(ctx, cfg, t)
 }
 
 // Aggregate opens the sink's table.
 func (b *Bundle) Aggregate(ctx context.Context, cfg *config.Config, s config.Sink) (view.GroupStore, error) {
 	t, _ := tableOf(s)
-	return b.rows(ctx, cfg, t)
+	return b.openRows(ctx, cfg, t)
 }
 
 // State opens the state table; nil if the file names none.
@@ -73,8 +73,8 @@ func tableOf(s config.Sink) (t rowTable, selfGuarded bool) {
 	return t, false
 }
 
-// rows opens a table whose rows change in one transaction with the state table.
-func (b *Bundle) rows(ctx context.Context, cfg *config.Config, t rowTable) (*dynamo.Store, error) {
+// openRows opens a table whose rows change in one transaction with the state table.
+func (b *Bundle) openRows(ctx context.Context, cfg *config.Config, t rowTable) (*dynamo.Store, error) {
 	if cfg.State == nil {
 		return nil, errors.New("what must be remembered of items has no place: add state: {table: NAME}, a table of its own" +
 			t.inPlace)

@@ -71,7 +71,7 @@ func (s *Stores) Dir() Dir { return s.dir }
 // View opens views.db and creates the sink's table, so that the table can be read before its first
 // row.
 func (s *Stores) View(ctx context.Context, _ *config.Config, spec config.Sink) (view.Store, error) {
-	store, err := s.views(ctx)
+	store, err := s.openViews(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (s *Stores) View(ctx context.Context, _ *config.Config, spec config.Sink) (
 
 // Aggregate opens views.db and creates the sink's table, as View does.
 func (s *Stores) Aggregate(ctx context.Context, _ *config.Config, spec config.Sink) (view.GroupStore, error) {
-	store, err := s.views(ctx)
+	store, err := s.openViews(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -89,14 +89,14 @@ func (s *Stores) Aggregate(ctx context.Context, _ *config.Config, spec config.Si
 
 // State opens views.db, whichever table the file names.
 func (s *Stores) State(ctx context.Context, cfg *config.Config) (state.Store, error) {
-	store, err := s.views(ctx)
+	store, err := s.openViews(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return store.State(cfg.Name), nil
 }
 
-func (s *Stores) views(ctx context.Context) (*sqlite.Store, error) {
+func (s *Stores) openViews(ctx context.Context) (*sqlite.Store, error) {
 	path := s.dir.Views()
 	return openstores.Open(s.opened, path, func() (*sqlite.Store, error) {
 		return sqlite.Open(ctx, path, sqlite.Options{Witness: s.dir.Witness()})
@@ -106,7 +106,7 @@ func (s *Stores) views(ctx context.Context) (*sqlite.Store, error) {
 // Search opens views.db for the sink's indexes. It creates the index that the sink names, so that
 // the index can be searched before its first document.
 func (s *Stores) Search(ctx context.Context, cfg *config.Config, spec config.Sink) (search.Store, error) {
-	views, err := s.views(ctx)
+	views, err := s.openViews(ctx)
 	if err != nil {
 		return nil, err
 	}

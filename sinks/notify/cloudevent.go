@@ -50,7 +50,7 @@ func appendCloudEvent(dst []byte, m *Message, e *pipeline.Event, c *record.Chang
 // appendAttributes appends an object of the values at the sink's paths of the new image, else of the old one, and of
 // its bound names. A name has no value if its key attribute is masked.
 func (s *Sink) appendAttributes(dst []byte, c *record.Change) []byte {
-	image := latest(c)
+	image := latestImage(c)
 	dst = append(dst, '{')
 	start := len(dst)
 	add := func(name string, v item.Value) {

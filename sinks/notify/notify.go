@@ -156,14 +156,14 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 func (s *Sink) raisesHere(c *record.Change) bool {
 	region := s.o.Region
 	if !s.o.Origin.IsZero() {
-		v, _ := latest(c).At(s.o.Origin)
+		v, _ := latestImage(c).At(s.o.Origin)
 		region, _ = v.Text()
 	}
 	return region == "" || c.Region == "" || region == c.Region
 }
 
-// latest returns the new image of a change, or the old one if there is no new one.
-func latest(c *record.Change) item.Image {
+// latestImage returns the new image of a change, or the old one if there is no new one.
+func latestImage(c *record.Change) item.Image {
 	if c.New.Exists() {
 		return c.New
 	}
@@ -179,7 +179,7 @@ func (s *Sink) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	for i := range ds {
 		for _, op := range ds[i].Ops {
 			if m, ok := op.(*Message); ok {
-				ms, deliveries = append(ms, m.traced(parent, state)), append(deliveries, i)
+				ms, deliveries = append(ms, m.withTrace(parent, state)), append(deliveries, i)
 			}
 		}
 	}

@@ -26,9 +26,9 @@ func traceOf(ctx context.Context) (parent, state string) {
 	return c[TraceParent], c[TraceState]
 }
 
-// traced returns the message with a trace context. The id does not change, so receivers still
+// withTrace returns the message with a trace context. The id does not change, so receivers still
 // recognize a repeated event.
-func (m *Message) traced(parent, state string) Message {
+func (m *Message) withTrace(parent, state string) Message {
 	sent := *m
 	if parent == "" {
 		return sent

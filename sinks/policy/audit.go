@@ -28,16 +28,16 @@ func (w *writer) audit() {
 	}
 	table := w.table(w.cfg.State.Table)
 	w.allow("State", "what sinks remember of items: the rows of this pipeline", auditStateActions, table)
-	w.when(leadingKeys(w.rowPrefix() + "#*")...)
+	w.setConditions(leadingKeys(w.rowPrefix() + "#*")...)
 	w.allow("StateTable", "the table is looked for at the start", stateTableActions, table)
 	if remembers {
 		w.auditState()
 	}
 }
 
-// repair adds the rights that on_gap: repair needs beside those of a consumer: to compare sinks with the table by a
+// addRepair adds the rights that on_gap: repair needs beside those of a consumer: to compare sinks with the table by a
 // scan.
-func (w *writer) repair() {
+func (w *writer) addRepair() {
 	if w.o.Runner != Consumer || w.cfg.Source.OnGap != config.OnGapRepair {
 		return
 	}

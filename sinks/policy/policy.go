@@ -67,7 +67,7 @@ func Statements(cfg *config.Config, o Options) []Statement {
 	case Audit:
 		w.audit()
 	case Tail:
-		w.tail()
+		w.addStreams()
 	default:
 		w.source()
 		for _, s := range cfg.Sinks {
@@ -75,7 +75,7 @@ func Statements(cfg *config.Config, o Options) []Statement {
 		}
 		w.state()
 		w.deadLetters()
-		w.repair()
+		w.addRepair()
 	}
 	return w.ss
 }
@@ -96,8 +96,8 @@ func (w *writer) allow(sid, why string, actions []string, resources ...string) {
 	w.ss = append(w.ss, Statement{Sid: sid, Why: why, Actions: actions, Resources: slices.Compact(resources)})
 }
 
-// when sets the conditions of the last statement.
-func (w *writer) when(conditions ...Condition) { w.ss[len(w.ss)-1].Conditions = conditions }
+// setConditions sets the conditions of the last statement.
+func (w *writer) setConditions(conditions ...Condition) { w.ss[len(w.ss)-1].Conditions = conditions }
 
 func (w *writer) name(name string) string { return cmp.Or(w.o.Names[name], name) }
 
@@ -196,9 +196,9 @@ func (w *writer) key(sid, key string) {
 	}
 	w.allow(sid, "objects are encrypted with the key that the file names", keyActions, arn)
 	via := Condition{"StringEquals", "kms:ViaService", []string{"s3." + region + "." + w.o.Suffix}}
-	w.when(via)
+	w.setConditions(via)
 	if alias {
-		w.when(via, Condition{"ForAnyValue:StringEquals", "kms:ResourceAliases", []string{"alias/" + name}})
+		w.setConditions(via, Condition{"ForAnyValue:StringEquals", "kms:ResourceAliases", []string{"alias/" + name}})
 	}
 }
 
@@ -210,7 +210,7 @@ func (w *writer) notify(s config.Sink) {
 	case n.Topic != "":
 		w.allow(sid("notify", s.Name), "events to the topic", topicActions, n.Topic)
 	case n.Bus != "":
-		w.allow(sid("notify", s.Name), "events to the bus", busActions, w.bus(n.Bus))
+		w.allow(sid("notify", s.Name), "events to the bus", busActions, w.busARN(n.Bus))
 	default:
 		return
 	}
@@ -220,8 +220,8 @@ func (w *writer) notify(s config.Sink) {
 	}
 }
 
-// bus returns the ARN of a bus that the file names by its ARN or its name.
-func (w *writer) bus(bus string) string {
+// busARN returns the ARN of a bus that the file names by its ARN or its name.
+func (w *writer) busARN(bus string) string {
 	if strings.HasPrefix(bus, "arn:") {
 		return bus
 	}
@@ -252,11 +252,11 @@ func (w *writer) state() {
 	table := w.table(w.cfg.State.Table)
 	w.allow("State", "what sinks remember of items, and the record of their settings: the rows of this pipeline",
 		w.stateActions(), table)
-	w.when(leadingKeys(w.rowPrefix() + "#*")...)
+	w.setConditions(leadingKeys(w.rowPrefix() + "#*")...)
 	if w.consumes() {
 		w.allow("StateShared", "the count of DescribeStream calls, and whose the lease table is: rows that pipelines share",
 			sharedActions, table)
-		w.when(leadingKeys("#leases#"+w.name(w.cfg.Leases.Table.Name), "#quotas")...)
+		w.setConditions(leadingKeys("#leases#"+w.name(w.cfg.Leases.Table.Name), "#quotas")...)
 	}
 	w.allow("StateTable", "the table is looked for at the start", stateTableActions, table)
 	claimed := func(s config.Sink) bool {
@@ -306,19 +306,19 @@ func (w *writer) deadLetters() {
 		}
 		w.allow("DeadLetters", why, w.queueActions(own, d.Queue), w.queue(d.Queue))
 		if bucket, folder := sinks.LargeLetters(w.cfg); bucket != "" {
-			w.letters("DeadLettersLarge", "what cannot be delivered and is too large for a message", bucket, folder)
+			w.addLetters("DeadLettersLarge", "what cannot be delivered and is too large for a message", bucket, folder)
 		}
 	case d.Bucket != "":
 		why := "what cannot be delivered"
 		if w.o.Redrive {
 			why += ", and brings it back"
 		}
-		w.letters("DeadLetters", why, d.Bucket, sinks.Slashed(d.Prefix))
+		w.addLetters("DeadLetters", why, d.Bucket, sinks.Slashed(d.Prefix))
 	}
 }
 
-// letters adds the rights to the pipeline's folder of letters in a bucket.
-func (w *writer) letters(sid, why, bucket, prefix string) {
+// addLetters adds the rights to the pipeline's folder of letters in a bucket.
+func (w *writer) addLetters(sid, why, bucket, prefix string) {
 	own := letterActions
 	switch {
 	case w.o.Runner == Audit:
@@ -356,7 +356,7 @@ func (w *writer) creator() {
 		case s.Notify != nil && s.Notify.Topic != "":
 			topics = append(topics, s.Notify.Topic)
 		case s.Notify != nil && s.Notify.Bus != "":
-			buses = append(buses, w.bus(s.Notify.Bus))
+			buses = append(buses, w.busARN(s.Notify.Bus))
 		}
 	}
 	if w.cfg.State != nil {

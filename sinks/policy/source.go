@@ -39,8 +39,8 @@ func (w *writer) streams(why string) {
 	}
 }
 
-// tail adds the rights to read the streams, and to see which tables are global.
-func (w *writer) tail() {
+// addStreams adds the rights to read the streams, and to see which tables are global.
+func (w *writer) addStreams() {
 	w.streams("tail reads the stream")
 	w.allow("SourceTable", "a global table is refused without --force", []string{"dynamodb:DescribeTable"},
 		w.sourceTables()...)

@@ -27,24 +27,24 @@ func (t *translator) leave(why string, args ...any) choice {
 	return anything
 }
 
-// inexact notes that c matches more records than the condition.
-func (t *translator) inexact(c choice, why string) choice {
+// noteInexact notes that c matches more records than the condition.
+func (t *translator) noteInexact(c choice, why string) choice {
 	t.leave("%s", why)
 	return c
 }
 
-// both returns the choice of the records that match c and d.
-func (t *translator) both(c, d choice) choice {
+// intersection returns the choice of the records that match c and d.
+func (t *translator) intersection(c, d choice) choice {
 	for _, p := range c {
 		for _, q := range d {
 			for at, l := range p {
-				if l.loses(q[at]) {
+				if l.intersectionInexact(q[at]) {
 					t.leave("a text that starts with one and is not another: Lambda cannot ask both")
 				}
 			}
 		}
 	}
-	return c.and(d)
+	return c.intersection(d)
 }
 
 // condition returns the choice of the records for which c is true or fails; with opposite, for
@@ -69,13 +69,13 @@ func (t *translator) condition(c pipeline.Condition, opposite bool) choice {
 	case rules.KeyOf:
 		return t.keyOf(k.Scope, k.Fails, opposite)
 	case rules.Expired:
-		return t.expired(opposite)
+		return t.ttlDeletes(opposite)
 	case rules.MayExpire:
 		c := anything
 		if !opposite {
 			c = choice{{eventName: anyBut("INSERT", "MODIFY")}}
 		}
-		return t.inexact(c, "probable_ttl: Lambda cannot compare times")
+		return t.noteInexact(c, "probable_ttl: Lambda cannot compare times")
 	case rules.Comparison:
 		return t.leave("changed, unchanged, no_change, replication_echoes: Lambda cannot compare the old image with the new")
 	}
@@ -91,13 +91,13 @@ func (t *translator) sequence(parts []pipeline.Condition, every, opposite bool) 
 	if !every {
 		c := choice{}
 		for _, part := range parts {
-			c = c.or(t.condition(part, opposite))
+			c = c.union(t.condition(part, opposite))
 		}
 		return c
 	}
 	c := anything
 	for _, part := range parts {
-		c = t.both(c, t.condition(part, opposite))
+		c = t.intersection(c, t.condition(part, opposite))
 		if !neverFails(part) {
 			break
 		}
@@ -125,9 +125,11 @@ func clauseNeverFails(c expr.Clause) bool {
 		!slices.ContainsFunc(c.Parts, func(part expr.Clause) bool { return !clauseNeverFails(part) })
 }
 
-func oneOf(texts ...string) leaf  { return leaf{equal: texts}.tidy() }
-func anyBut(texts ...string) leaf { return leaf{anyExcept: true, except: texts}.tidy() }
-func noneOf(texts ...string) leaf { return leaf{anyExcept: true, except: texts, absent: true}.tidy() }
+func oneOf(texts ...string) leaf  { return leaf{equal: texts}.canonical() }
+func anyBut(texts ...string) leaf { return leaf{anyExcept: true, except: texts}.canonical() }
+func noneOf(texts ...string) leaf {
+	return leaf{anyExcept: true, except: texts, absent: true}.canonical()
+}
 
 // operations returns the choice of records with these operations. UNKNOWN is any other name.
 func operations(names []string, opposite bool) choice {
@@ -152,7 +154,7 @@ func operations(names []string, opposite bool) choice {
 
 // entity compares the attribute in the new image, or in the old one if there is no new one.
 func (t *translator) entity(attribute string, names []string, opposite bool) choice {
-	if !nameable(attribute) {
+	if !canBeNamed(attribute) {
 		return t.leave("%s: a name with a dot or a $ means something else to Lambda", attribute)
 	}
 	t.images = true
@@ -160,7 +162,7 @@ func (t *translator) entity(attribute string, names []string, opposite bool) cho
 	if opposite {
 		l = noneOf(names...)
 	}
-	if l.impossible() {
+	if l.matchesNothing() {
 		return nil
 	}
 	return choice{
@@ -172,14 +174,14 @@ func (t *translator) entity(attribute string, names []string, opposite bool) cho
 // key compares a key attribute, an S or a B, with a prefix.
 func (t *translator) key(attribute, prefix string, opposite bool) choice {
 	switch {
-	case !nameable(attribute):
+	case !canBeNamed(attribute):
 		return t.leave("%s: a name with a dot or a $ means something else to Lambda", attribute)
 	case opposite:
 		return t.leave("not key_prefix: Lambda cannot ask what a text does not start with")
 	}
 	return choice{
-		{attributePath("Keys", attribute, "S"): leaf{starts: []string{prefix}}.tidy()},
-		{attributePath("Keys", attribute, "B"): leaf{starts: base64Prefixes(prefix)}.tidy()},
+		{attributePath("Keys", attribute, "S"): leaf{starts: []string{prefix}}.canonical()},
+		{attributePath("Keys", attribute, "B"): leaf{starts: base64Prefixes(prefix)}.canonical()},
 	}
 }
 
@@ -205,8 +207,8 @@ func base64Prefixes(prefix string) []string {
 	return prefixes
 }
 
-// expired returns the choice of the deletes by DynamoDB's TTL process.
-func (t *translator) expired(opposite bool) choice {
+// ttlDeletes returns the choice of the deletes by DynamoDB's TTL process.
+func (t *translator) ttlDeletes(opposite bool) choice {
 	const service, dynamodb = "Service", "dynamodb.amazonaws.com"
 	why := "ttl_deletes: that Lambda can ask for userIdentity is unproven; --match-user-identity has it asked"
 	switch {
@@ -217,6 +219,6 @@ func (t *translator) expired(opposite bool) choice {
 	case opposite:
 		return t.leave("%s", why)
 	default:
-		return t.inexact(choice{{eventName: oneOf("REMOVE")}}, why)
+		return t.noteInexact(choice{{eventName: oneOf("REMOVE")}}, why)
 	}
 }

@@ -15,7 +15,7 @@ func (t *translator) keyOf(s *entity.Scope, fails, opposite bool) choice {
 	}
 	c := choice{}
 	for _, e := range s.Entities() {
-		c = c.or(choice{t.keyPattern(e)})
+		c = c.union(choice{t.keyPattern(e)})
 	}
 	if fails {
 		t.leave("of %s: its `when` is the function's to evaluate", s)
@@ -30,12 +30,12 @@ func (t *translator) keyPattern(e *entity.Entity) pattern {
 		prefix, whole := k.Pattern.Prefix()
 		at := attributePath("Keys", k.Attribute, "S")
 		switch {
-		case !nameable(k.Attribute):
+		case !canBeNamed(k.Attribute):
 			t.leave("%s: a name with a dot or a $ means something else to Lambda", k.Attribute)
 		case whole:
 			p[at] = oneOf(prefix)
 		case prefix != "":
-			p[at] = leaf{starts: []string{prefix}}.tidy()
+			p[at] = leaf{starts: []string{prefix}}.canonical()
 		}
 		if !whole && !k.Pattern.BindsAll() {
 			t.leave("of %s: Lambda is asked how a key begins, and not for the rest of a pattern", e.Name)
@@ -50,7 +50,7 @@ func (t *translator) keyPattern(e *entity.Entity) pattern {
 func (t *translator) ofEntities(s *entity.Scope, image string, when choice) choice {
 	c := choice{}
 	for _, e := range s.Entities() {
-		c = c.or(t.both(choice{t.keyPattern(e)}, t.ofEntity(e, image, when)))
+		c = c.union(t.intersection(choice{t.keyPattern(e)}, t.ofEntity(e, image, when)))
 	}
 	return c
 }
@@ -69,9 +69,9 @@ func (t *translator) ofEntity(e *entity.Entity, image string, when choice) choic
 	}
 	is := t.expression(entityClause(e), false, image)
 	if conditionFails(e) {
-		return t.inexact(is, "of "+e.Name+": its `when` is evaluated first and can fail, which is for dead letters")
+		return t.noteInexact(is, "of "+e.Name+": its `when` is evaluated first and can fail, which is for dead letters")
 	}
-	return t.both(is, when)
+	return t.intersection(is, when)
 }
 
 // conditionFails reports whether the condition of an entity can fail.

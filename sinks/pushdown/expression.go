@@ -19,9 +19,9 @@ func (t *translator) expression(c expr.Clause, opposite bool, item string) choic
 		for _, part := range c.Parts {
 			p := t.expression(part, opposite, item)
 			if every {
-				all = t.both(all, p)
+				all = t.intersection(all, p)
 			} else {
-				all = all.or(p)
+				all = all.union(p)
 			}
 		}
 		return all
@@ -39,7 +39,7 @@ func (t *translator) expression(c expr.Clause, opposite bool, item string) choic
 // attributeClause translates a clause about one attribute of one image.
 func (t *translator) attributeClause(c expr.Clause, opposite bool, item string) choice {
 	image := map[string]string{"new": "NewImage", "old": "OldImage", "keys": "Keys", "item": item}[c.Image]
-	if !nameable(c.Attribute) {
+	if !canBeNamed(c.Attribute) {
 		return t.leave("%s: a name with a dot or a $ means something else to Lambda", c.Attribute)
 	}
 	t.images = t.images || image != "Keys"
@@ -54,7 +54,7 @@ func (t *translator) attributeClause(c expr.Clause, opposite bool, item string) 
 		return t.leave("not startsWith: Lambda cannot ask what a text does not start with")
 	default: // a value that is not an S fails, and must pass
 		t.leave("startsWith: where there is no S the record passes, since the function would fail on another type")
-		at, l = attributePath(image, c.Attribute, "S"), leaf{starts: c.Texts, absent: true}.tidy()
+		at, l = attributePath(image, c.Attribute, "S"), leaf{starts: c.Texts, absent: true}.canonical()
 	}
 	switch {
 	case opposite && c.Kind == expr.FlagIs:
@@ -62,7 +62,7 @@ func (t *translator) attributeClause(c expr.Clause, opposite bool, item string) 
 	case opposite:
 		l = noneOf(l.equal...)
 	}
-	if l.impossible() {
+	if l.matchesNothing() {
 		return nil
 	}
 	return choice{{at: l}}

@@ -11,22 +11,22 @@ func (t *translator) eitherImage(s config.Sink) choice {
 		}
 		return anything
 	}
-	is, was := t.meets(s, "NewImage"), t.meets(s, "OldImage")
+	is, was := t.whenMatches(s, "NewImage"), t.whenMatches(s, "OldImage")
 	if s.Search != nil && s.Search.ForEach != nil && s.WhenItem.ReadsElement() {
 		if _, fixed := s.Search.Index.Prefix(); !fixed {
 			return t.leave("for_each: the index is made before a `when` that reads each is evaluated")
 		}
 		const why = "for_each: the elements of a new image are listed before a `when` that reads each is evaluated"
-		is = t.inexact(choice{{eventName: anyBut("REMOVE")}}, why)
+		is = t.noteInexact(choice{{eventName: anyBut("REMOVE")}}, why)
 	}
-	if is.anything() || was.anything() {
+	if is.matchesAll() || was.matchesAll() {
 		return anything
 	}
-	return requireImage(is, "NewImage", "REMOVE").or(requireImage(was, "OldImage", "INSERT"))
+	return requireImage(is, "NewImage", "REMOVE").union(requireImage(was, "OldImage", "INSERT"))
 }
 
-// meets returns the choice of the records whose image meets a sink's when, or cannot be evaluated.
-func (t *translator) meets(s config.Sink, image string) choice {
+// whenMatches returns the choice of the records whose image meets a sink's when, or cannot be evaluated.
+func (t *translator) whenMatches(s config.Sink, image string) choice {
 	when := t.expression(s.WhenItem.Clause(), false, image)
 	if s.Scope == nil || s.Scope.KeysOnly() {
 		return when
@@ -39,11 +39,11 @@ func (t *translator) meets(s config.Sink, image string) choice {
 func requireImage(c choice, image, lacks string) choice {
 	for i, p := range c {
 		for at, l := range p {
-			if l.absent && at.within(image) {
-				c[i], _ = p.and(pattern{eventName: anyBut(lacks)})
+			if l.absent && at.inImage(image) {
+				c[i], _ = p.intersection(pattern{eventName: anyBut(lacks)})
 				break
 			}
 		}
 	}
-	return c.tidy()
+	return c.simplified()
 }

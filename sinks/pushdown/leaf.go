@@ -20,13 +20,13 @@ func (l leaf) matches(s string) bool {
 		slices.ContainsFunc(l.starts, func(p string) bool { return strings.HasPrefix(s, p) })
 }
 
-// impossible reports whether no text meets l.
-func (l leaf) impossible() bool {
+// matchesNothing reports whether no text meets l.
+func (l leaf) matchesNothing() bool {
 	return len(l.equal) == 0 && len(l.starts) == 0 && !l.anyExcept && !l.absent
 }
 
-// tidy returns the canonical form of l.
-func (l leaf) tidy() leaf {
+// canonical returns the canonical form of l.
+func (l leaf) canonical() leaf {
 	if slices.Contains(l.starts, "") {
 		l.anyExcept, l.except = true, nil
 	}
@@ -52,8 +52,8 @@ func sorted(texts []string) []string {
 	return slices.Compact(texts)
 }
 
-// or returns the leaf of the texts that meet l or m.
-func (l leaf) or(m leaf) leaf {
+// union returns the leaf of the texts that meet l or m.
+func (l leaf) union(m leaf) leaf {
 	u := leaf{equal: slices.Concat(l.equal, m.equal), starts: slices.Concat(l.starts, m.starts), absent: l.absent ||
 		m.absent, anyExcept: l.anyExcept || m.anyExcept}
 	switch {
@@ -64,16 +64,16 @@ func (l leaf) or(m leaf) leaf {
 	default:
 		u.except = m.except
 	}
-	return u.tidy()
+	return u.canonical()
 }
 
 func common(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return !slices.Contains(b, s) })
 }
 
-// and returns the leaf of the texts that meet l and m. If no leaf is exact, the result matches
+// intersection returns the leaf of the texts that meet l and m. If no leaf is exact, the result matches
 // more.
-func (l leaf) and(m leaf) leaf {
+func (l leaf) intersection(m leaf) leaf {
 	i := leaf{absent: l.absent && m.absent, anyExcept: l.anyExcept && m.anyExcept}
 	if i.anyExcept {
 		i.except = slices.Concat(l.except, m.except)
@@ -96,11 +96,11 @@ func (l leaf) and(m leaf) leaf {
 			}
 		}
 	}
-	return i.tidy()
+	return i.canonical()
 }
 
-// loses reports whether l.and(m) is inexact.
-func (l leaf) loses(m leaf) bool {
+// intersectionInexact reports whether l.intersection(m) is inexact.
+func (l leaf) intersectionInexact(m leaf) bool {
 	for _, pair := range [][2]leaf{{l, m}, {m, l}} {
 		starts := leaf{starts: pair[0].starts}
 		if pair[1].anyExcept && slices.ContainsFunc(pair[1].except, starts.matches) {
@@ -110,7 +110,7 @@ func (l leaf) loses(m leaf) bool {
 	return false
 }
 
-func (l leaf) same(m leaf) bool {
+func (l leaf) sameAs(m leaf) bool {
 	return l.anyExcept == m.anyExcept && l.absent == m.absent && slices.Equal(l.equal, m.equal) &&
 		slices.Equal(l.starts, m.starts) && slices.Equal(l.except, m.except)
 }

@@ -24,13 +24,13 @@ func attributePath(image, attribute, tag string) recordPath {
 	return recordPath(strings.Join([]string{"dynamodb", image, attribute, tag}, "\x00"))
 }
 
-// within reports whether p is in an image.
-func (p recordPath) within(image string) bool {
+// inImage reports whether p is in an image.
+func (p recordPath) inImage(image string) bool {
 	return strings.HasPrefix(string(p), "dynamodb\x00"+image+"\x00")
 }
 
-// nameable reports whether a pattern can name an attribute without ambiguity.
-func nameable(attribute string) bool {
+// canBeNamed reports whether a pattern can name an attribute without ambiguity.
+func canBeNamed(attribute string) bool {
 	return attribute != "" && !strings.ContainsAny(attribute, ".$\x00")
 }
 
@@ -38,17 +38,17 @@ func nameable(attribute string) bool {
 // record matches the empty pattern.
 type pattern map[recordPath]leaf
 
-// and returns the pattern of the records that match both; ok is false if there are none.
-func (p pattern) and(q pattern) (both pattern, ok bool) {
+// intersection returns the pattern of the records that match both; ok is false if there are none.
+func (p pattern) intersection(q pattern) (both pattern, ok bool) {
 	both = maps.Clone(p)
 	if both == nil {
 		both = pattern{}
 	}
 	for at, l := range q {
 		if other, ok := both[at]; ok {
-			l = other.and(l)
+			l = other.intersection(l)
 		}
-		if l.impossible() {
+		if l.matchesNothing() {
 			return nil, false
 		}
 		both[at] = l
@@ -59,15 +59,15 @@ func (p pattern) and(q pattern) (both pattern, ok bool) {
 // covers reports whether every record that matches q matches p.
 func (p pattern) covers(q pattern) bool {
 	for at, l := range p {
-		if other, ok := q[at]; !ok || !l.or(other).same(l) {
+		if other, ok := q[at]; !ok || !l.union(other).sameAs(l) {
 			return false
 		}
 	}
 	return true
 }
 
-// joined returns p or q as one pattern, if one pattern can express it.
-func (p pattern) joined(q pattern) (pattern, bool) {
+// union returns p or q as one pattern, if one pattern can express it.
+func (p pattern) union(q pattern) (pattern, bool) {
 	if len(p) != len(q) {
 		return nil, false
 	}
@@ -77,7 +77,7 @@ func (p pattern) joined(q pattern) (pattern, bool) {
 		switch {
 		case !ok:
 			return nil, false
-		case l.same(other):
+		case l.sameAs(other):
 		case differs != "":
 			return nil, false
 		default:
@@ -88,7 +88,7 @@ func (p pattern) joined(q pattern) (pattern, bool) {
 		return p, true
 	}
 	j := maps.Clone(p)
-	j[differs] = p[differs].or(q[differs])
+	j[differs] = p[differs].union(q[differs])
 	return j, true
 }
 
@@ -123,26 +123,26 @@ type choice []pattern
 // anything is the choice that every record matches.
 var anything = choice{{}}
 
-func (c choice) anything() bool { return len(c) == 1 && len(c[0]) == 0 }
+func (c choice) matchesAll() bool { return len(c) == 1 && len(c[0]) == 0 }
 
-// or returns the choice of the records that match c or d.
-func (c choice) or(d choice) choice { return slices.Concat(c, d).tidy() }
+// union returns the choice of the records that match c or d.
+func (c choice) union(d choice) choice { return slices.Concat(c, d).simplified() }
 
-// and returns the choice of the records that match c and d.
-func (c choice) and(d choice) choice {
+// intersection returns the choice of the records that match c and d.
+func (c choice) intersection(d choice) choice {
 	var both choice
 	for _, p := range c {
 		for _, q := range d {
-			if pq, ok := p.and(q); ok {
+			if pq, ok := p.intersection(q); ok {
 				both = append(both, pq)
 			}
 		}
 	}
-	return both.tidy()
+	return both.simplified()
 }
 
-// tidy returns the same choice with fewer patterns.
-func (c choice) tidy() choice {
+// simplified returns the same choice with fewer patterns.
+func (c choice) simplified() choice {
 	c = slices.Clone(c)
 	for i, p := range c {
 		c[i] = maps.Clone(p)
@@ -160,7 +160,7 @@ again:
 				c = slices.Delete(c, j, j+1)
 				goto again
 			}
-			if both, ok := c[i].joined(c[j]); ok {
+			if both, ok := c[i].union(c[j]); ok {
 				c[i] = both
 				c = slices.Delete(c, j, j+1)
 				goto again

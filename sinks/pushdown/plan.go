@@ -72,18 +72,18 @@ func New(cfg *config.Config, o Options) (Plan, error) {
 	if cfg.Source.Kinesis != "" {
 		w.parts = []Part{{What: "every filter", Line: cfg.Source.Line,
 			Left: []string{"Lambda drops records of a Kinesis stream that are no JSON as soon as it has a filter: they would be lost instead of dead-lettered"}}}
-		return w.plan(), nil
+		return w.makePlan(), nil
 	}
 	for i, f := range cfg.Filters {
 		kept := keptBy(f.Filter)
-		w.add(named(f), f.Line, func(t *translator) choice { return t.condition(kept, false) })
+		w.add(filterName(f), f.Line, func(t *translator) choice { return t.condition(kept, false) })
 		if !neverFails(kept) {
-			behind := []string{named(f) + " before it can fail on a record, which then goes to dead letters"}
+			behind := []string{filterName(f) + " before it can fail on a record, which then goes to dead letters"}
 			for _, f := range cfg.Filters[i+1:] {
-				w.parts = append(w.parts, Part{What: named(f), Line: f.Line, Left: behind})
+				w.parts = append(w.parts, Part{What: filterName(f), Line: f.Line, Left: behind})
 			}
 			w.parts = append(w.parts, Part{What: sinksPart, Left: behind})
-			return w.plan(), nil
+			return w.makePlan(), nil
 		}
 	}
 	var on []*entity.Scope
@@ -95,13 +95,13 @@ func New(cfg *config.Config, o Options) (Plan, error) {
 		on = append(on, of)
 	}
 	w.add(sinksPart, 0, func(t *translator) choice { return t.sinks(cfg, on) })
-	return w.plan(), nil
+	return w.makePlan(), nil
 }
 
 // sinksPart names the part of the sinks' own filters, `when` and kinds.
 const sinksPart = "what the sinks take"
 
-func named(f config.Filter) string { return fmt.Sprintf("filter %q", f.Name) }
+func filterName(f config.Filter) string { return fmt.Sprintf("filter %q", f.Name) }
 
 // keptBy returns the condition of the changes that a filter keeps.
 func keptBy(f pipeline.Filter) pipeline.Condition {
@@ -126,16 +126,16 @@ type planner struct {
 func (w *planner) add(what string, line int, translate func(*translator) choice) {
 	t := &translator{identity: w.identity}
 	c := translate(t)
-	both, images := t.both(w.needed, c), w.images || t.images
+	both, images := t.intersection(w.needed, c), w.images || t.images
 	part := Part{What: what, Line: line, Left: slices.Sorted(maps.Keys(t.left))}
 	switch {
-	case c.anything():
+	case c.matchesAll():
 	case len(both) == 0:
 		part.Left = append(part.Left, "no record would pass, which no pattern can say")
-	case !w.fits(both, images):
+	case !w.fitsLimits(both, images):
 		part.Left = append(part.Left,
 			fmt.Sprintf("the patterns would be %d, or longer than %d characters; an event source mapping takes %d",
-				len(rendered(both, images)), maxLength, w.limit))
+				len(renderPatterns(both, images)), maxLength, w.limit))
 	case len(part.Left) > 0:
 		w.needed, w.images, part.Pushed = both, images, Partly
 	default:
@@ -144,13 +144,13 @@ func (w *planner) add(what string, line int, translate func(*translator) choice)
 	w.parts = append(w.parts, part)
 }
 
-func (w *planner) fits(c choice, images bool) bool {
-	patterns := rendered(c, images)
+func (w *planner) fitsLimits(c choice, images bool) bool {
+	patterns := renderPatterns(c, images)
 	return len(patterns) <= w.limit && !slices.ContainsFunc(patterns, func(p string) bool { return len(p) > maxLength })
 }
 
-func (w *planner) plan() Plan {
-	return Plan{Patterns: rendered(w.needed, w.images), Parts: w.parts}
+func (w *planner) makePlan() Plan {
+	return Plan{Patterns: renderPatterns(w.needed, w.images), Parts: w.parts}
 }
 
 // OtherViewType is a pattern that is added if another pattern reads an image. It lets records of a
@@ -161,10 +161,10 @@ var OtherViewType = pattern{viewType: noneOf("NEW_AND_OLD_IMAGES")}.String()
 // unknown operations pass, because they may have no image, and belong in dead letters.
 var OtherOperation = pattern{eventName: anyBut("INSERT", "MODIFY", "REMOVE")}.String()
 
-// rendered returns the patterns as JSON. images reports whether a condition behind them reads
+// renderPatterns returns the patterns as JSON. images reports whether a condition behind them reads
 // images, even if no pattern of c does any more.
-func rendered(c choice, images bool) []string {
-	if c.anything() {
+func renderPatterns(c choice, images bool) []string {
+	if c.matchesAll() {
 		return nil
 	}
 	var patterns []string

@@ -18,19 +18,19 @@ func (t *translator) sinks(cfg *config.Config, on []*entity.Scope) choice {
 			events = cfg.EntitySet().Scope(names...)
 		}
 		c := t.sink(s, events, cfg.DropsTTLDeletes(s))
-		if c.anything() {
+		if c.matchesAll() {
 			t.left = nil
 			return t.leave("%s needs every change: %s", s.Name, whyEverything(s))
 		}
-		all = all.or(c)
+		all = all.union(c)
 	}
 	for _, of := range on {
 		c := t.condition(rules.OfKeys(of), false)
-		if c.anything() {
+		if c.matchesAll() {
 			t.left = nil
 			return t.leave("the Go function for %s needs every change", of)
 		}
-		all = all.or(c)
+		all = all.union(c)
 	}
 	return all
 }
@@ -51,19 +51,19 @@ func (t *translator) sink(s config.Sink, events *entity.Scope, noTTLDeletes bool
 	case s.View != nil && s.View.RowsGuardThemselves(), s.Search != nil:
 		held := t.eitherImage(s)
 		if noTTLDeletes && s.LocatedByKey() {
-			held = held.or(choice{{eventName: anyBut("MODIFY", "REMOVE")}})
+			held = held.union(choice{{eventName: anyBut("MODIFY", "REMOVE")}})
 		}
-		return t.both(c, held)
+		return t.intersection(c, held)
 	case s.Archive != nil:
-		return t.both(c, t.kinds(s.Archive.Kinds))
+		return t.intersection(c, t.recordsOfKinds(s.Archive.Kinds))
 	case events != nil:
-		return t.both(c, t.condition(rules.OfKeys(events), false))
+		return t.intersection(c, t.condition(rules.OfKeys(events), false))
 	}
 	return c
 }
 
-// kinds returns the choice of the records of the kinds that an archive keeps.
-func (t *translator) kinds(kinds []string) choice {
+// recordsOfKinds returns the choice of the records of the kinds that an archive keeps.
+func (t *translator) recordsOfKinds(kinds []string) choice {
 	has := func(k string) bool { return kinds == nil || slices.Contains(kinds, k) }
 	gone := choice{{eventName: anyBut("INSERT", "MODIFY")}}
 	var c choice
@@ -71,12 +71,12 @@ func (t *translator) kinds(kinds []string) choice {
 	case ttl && user:
 		c = gone
 	case ttl:
-		c = t.expired(false)
+		c = t.ttlDeletes(false)
 	case user:
-		c = t.both(gone, t.expired(true))
+		c = t.intersection(gone, t.ttlDeletes(true))
 	}
 	if has("change") {
-		c = c.or(choice{{eventName: anyBut("REMOVE")}})
+		c = c.union(choice{{eventName: anyBut("REMOVE")}})
 	}
 	return c
 }

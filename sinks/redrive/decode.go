@@ -93,7 +93,7 @@ func (r *run) decodeAgain(ctx context.Context) error {
 				why = r.checkFilled(&l)
 			}
 			if why == nil {
-				if err := r.spread(ctx, &l, id, c); err != nil {
+				if err := r.splitBySink(ctx, &l, id, c); err != nil {
 					return err
 				}
 				continue
@@ -108,8 +108,8 @@ func (r *run) decodeAgain(ctx context.Context) error {
 	return nil
 }
 
-// spread replaces a letter by one for each sink.
-func (r *run) spread(ctx context.Context, l *pipeline.DeadLetter, id string, c *record.Change) error {
+// splitBySink replaces a letter by one for each sink.
+func (r *run) splitBySink(ctx context.Context, l *pipeline.DeadLetter, id string, c *record.Change) error {
 	r.report.Decoded++
 	if r.DryRun {
 		return nil
@@ -148,7 +148,7 @@ func (r *run) spread(ctx context.Context, l *pipeline.DeadLetter, id string, c *
 // its key is not quarantined, the sink was suppressed then too, and needs no letter. If that is
 // unknown, the sink gets a letter, which stays until a redrive without suppression.
 func (r *run) wasFor(ctx context.Context, info pipeline.RouteInfo, l *pipeline.DeadLetter) (bool, error) {
-	if l.Snapshot != nil && !slices.Contains(r.filled(l), info.Name) {
+	if l.Snapshot != nil && !slices.Contains(r.filledSinks(l), info.Name) {
 		return false, nil
 	}
 	if !info.Suppressed || r.Quarantine == nil || info.Guarded || l.Key == "" {
@@ -158,8 +158,9 @@ func (r *run) wasFor(ctx context.Context, info pipeline.RouteInfo, l *pipeline.D
 	return err == nil && len(held) == 1 && held[0], err
 }
 
-// filled returns the sinks that the snapshot of a line was read for. A sink whose letters are moved has its new name.
-func (r *run) filled(l *pipeline.DeadLetter) []string {
+// filledSinks returns the sinks that the snapshot of a line was read for. A sink whose letters are moved has its new
+// name.
+func (r *run) filledSinks(l *pipeline.DeadLetter) []string {
 	if r.moved == "" {
 		return l.Sinks
 	}
@@ -174,7 +175,7 @@ func (r *run) filled(l *pipeline.DeadLetter) []string {
 
 // checkFilled returns an error if the pipeline has none of the sinks that the snapshot of a line was read for.
 func (r *run) checkFilled(l *pipeline.DeadLetter) error {
-	if l.Snapshot == nil || slices.ContainsFunc(r.filled(l),
+	if l.Snapshot == nil || slices.ContainsFunc(r.filledSinks(l),
 		func(name string) bool { _, known := r.routes[name]; return known }) {
 		return nil
 	}
@@ -201,6 +202,6 @@ func (r *run) failure(l *pipeline.DeadLetter, id string, why error) Failure {
 func (r *run) inScope(l *pipeline.DeadLetter) bool {
 	return (r.Name == "" || l.Pipeline == "" || l.Pipeline == r.Name) &&
 		(r.Sink == "" || l.Sink == r.Sink || l.Sink == "" &&
-			(l.Snapshot == nil || slices.Contains(l.Sinks, r.Sink) || slices.Contains(r.filled(l), r.Sink))) &&
+			(l.Snapshot == nil || slices.Contains(l.Sinks, r.Sink) || slices.Contains(r.filledSinks(l), r.Sink))) &&
 		(r.Key == "" || l.Key == r.Key)
 }

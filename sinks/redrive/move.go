@@ -33,7 +33,7 @@ func (r *run) checkSinks() error {
 // is stored and the mark of its key counts it: a move that was interrupted can be started again. If To does not compare
 // versions, the letters behind one that is not selected stay too.
 func (r *run) move(ctx context.Context) error {
-	marks, err := r.marks(ctx)
+	marks, err := r.readMarks(ctx)
 	if err != nil {
 		return err
 	}

@@ -129,7 +129,7 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 		}
 	}
 	for repeat := true; repeat; {
-		if repeat, err = r.pass(ctx); err != nil {
+		if repeat, err = r.runPass(ctx); err != nil {
 			return r.report, fmt.Errorf("redrive: %w", err)
 		}
 	}
@@ -149,11 +149,11 @@ func (r *run) isSelected(class string) bool {
 	return len(r.Classes) == 0 || slices.Contains(r.Classes, class)
 }
 
-// pass handles the present letters. repeat reports that more may have come meanwhile.
-func (r *run) pass(ctx context.Context) (repeat bool, err error) {
+// runPass handles the present letters. repeat reports that more may have come meanwhile.
+func (r *run) runPass(ctx context.Context) (repeat bool, err error) {
 	// A letter is stored before its mark counts it. Reading the marks first therefore finds every
 	// letter that a mark counts.
-	marks, err := r.marks(ctx)
+	marks, err := r.readMarks(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -174,8 +174,8 @@ func (r *run) pass(ctx context.Context) (repeat bool, err error) {
 	return repeat, nil
 }
 
-// marks reads the marks of the selected sinks and keys.
-func (r *run) marks(ctx context.Context) (map[string]map[item.Key]state.Mark, error) {
+// readMarks reads the marks of the selected sinks and keys.
+func (r *run) readMarks(ctx context.Context) (map[string]map[item.Key]state.Mark, error) {
 	marks := map[string]map[item.Key]state.Mark{}
 	if r.Quarantine == nil {
 		return marks, nil

@@ -128,7 +128,7 @@ func (r *run) sort(ctx context.Context, marks map[string]map[item.Key]state.Mark
 		if l.Sink == "" {
 			at, of := deliveryOrder{l.Version, n}, []string{""}
 			if l.Snapshot != nil {
-				of = r.filled(&l)
+				of = r.filledSinks(&l)
 			}
 			for _, sink := range of {
 				noteFirst(blocks, sinkKey{sink, item.Key(strings.Clone(string(l.Key)))}, at)

@@ -94,9 +94,9 @@ func (s *Sink) appendMembers(
 	var used map[string]bool // names that renames and attributes may both have
 	for name, value := range members {
 		inside := around
-		inner := f.of(name)
+		inner := f.childNamed(name)
 		if inner != nil {
-			inside = inner.scope(around)
+			inside = inner.scopeBelow(around)
 		}
 		if around.element != nil {
 			value, inside.element = around.element.replace(name, value)
@@ -135,7 +135,7 @@ func (s *Sink) appendMembers(
 	return dst, nil
 }
 
-func (f *field) scope(around scope) scope {
+func (f *field) scopeBelow(around scope) scope {
 	around.taken = around.taken || f.include
 	if f.number != nil {
 		around.number = *f.number

@@ -30,11 +30,11 @@ func (f Fields) Scalar(attribute string) (name string, form Number, ok bool) {
 	if err != nil {
 		return "", "", false
 	}
-	in, at := scope{taken: root.include}, root.of(attribute)
+	in, at := scope{taken: root.include}, root.childNamed(attribute)
 	if at == nil {
 		return attribute, in.number, in.taken
 	}
-	in = at.scope(in)
+	in = at.scopeBelow(in)
 	return cmp.Or(at.name, attribute), in.number, in.taken && !in.hash && !at.exclude
 }
 
@@ -60,7 +60,7 @@ func compileFields(f Fields) (*field, error) {
 		return nil, err
 	}
 	for _, path := range append(slices.Clone(f.Exclude), reserved) {
-		at, err := root.at(path)
+		at, err := root.addAt(path)
 		if err != nil {
 			return nil, fmt.Errorf("Exclude: %w", err)
 		}
@@ -70,7 +70,7 @@ func compileFields(f Fields) (*field, error) {
 		at.exclude = true
 	}
 	for _, path := range f.Hash {
-		at, err := root.at(path)
+		at, err := root.addAt(path)
 		if err != nil {
 			return nil, fmt.Errorf("Hash: %w", err)
 		}
@@ -82,12 +82,12 @@ func compileFields(f Fields) (*field, error) {
 		}
 	}
 	for _, path := range slices.Sorted(maps.Keys(f.Numbers)) {
-		at, err := root.at(path)
+		at, err := root.addAt(path)
 		if err != nil {
 			return nil, fmt.Errorf("Numbers: %w", err)
 		}
 		n := f.Numbers[path]
-		if !n.known() {
+		if !n.isKnown() {
 			return nil, fmt.Errorf("Numbers: %q: no form is named %q; there are %q, %q and %q", path, n, NumberString,
 				NumberScaledFloat, NumberDouble)
 		}
@@ -136,8 +136,8 @@ func (f *field) rename(path, to string) error {
 	return nil
 }
 
-// at returns the field at a path, and inserts it if it is missing.
-func (f *field) at(path string) (*field, error) {
+// addAt returns the field at a path, and inserts it if it is missing.
+func (f *field) addAt(path string) (*field, error) {
 	names, err := names(path)
 	if err != nil {
 		return nil, err
@@ -160,8 +160,8 @@ func (f *field) child(name string) *field {
 	return c
 }
 
-// of returns the settings of an attribute inside; nil if there are none. f may be nil.
-func (f *field) of(name string) *field {
+// childNamed returns the settings of an attribute inside; nil if there are none. f may be nil.
+func (f *field) childNamed(name string) *field {
 	if f == nil {
 		return nil
 	}

@@ -145,7 +145,7 @@ func (ds *elementDocuments) ids() map[string]bool {
 // locateElements returns the documents of an image's elements. With an error none can be made, and the result has the
 // documents that may exist. unknown reports that the image does not name their index.
 func (s *Sink) locateElements(c *record.Change, image item.Image, of *elements.Spec) (elementDocuments, error) {
-	at, flaw := s.locate(c, image)
+	at, flaw := s.locateDocument(c, image)
 	located := elementDocuments{documentLocation: at}
 	if at.index == "" {
 		return located, flaw
@@ -187,7 +187,7 @@ func (s *Sink) ofElement(position int, err error) error {
 // elementID returns the id of an element's document. Hidden key attributes and a hidden identity are masked.
 func (s *Sink) elementID(c *record.Change, e *elements.Element, pattern string) string {
 	if s.o.HashID {
-		return "hmac:" + s.hasher.sum("id:"+string(item.AppendEscaped([]byte(string(c.Key)+elementMark), e.ID)))
+		return "hmac:" + s.hasher.hashOf("id:"+string(item.AppendEscaped([]byte(string(c.Key)+elementMark), e.ID)))
 	}
 	identity := e.ID
 	if s.o.Mask.Hides(s.o.ForEach.IDPath(pattern)) {

@@ -20,15 +20,15 @@ type ForeignIndexError struct {
 var _ redact.Redacted = (*ForeignIndexError)(nil)
 
 // Error returns a text with the index and both sinks.
-func (e *ForeignIndexError) Error() string { return e.text("the index " + e.Index) }
+func (e *ForeignIndexError) Error() string { return e.message("the index " + e.Index) }
 
 // Redacted omits the name of the index, which may contain values of the item.
-func (e *ForeignIndexError) Redacted() string { return e.text("an index") }
+func (e *ForeignIndexError) Redacted() string { return e.message("an index") }
 
 // Describe returns the class of the error.
 func (e *ForeignIndexError) Describe() (class, field string) { return "foreign_index", "" }
 
-func (e *ForeignIndexError) text(index string) string {
+func (e *ForeignIndexError) message(index string) string {
 	of := fmt.Sprintf("sink %q of pipeline %q: %s", e.By.Sink, e.By.Pipeline, index)
 	if e.Owner == (Owner{}) {
 		return of + " was not made for it: give the sink another index name, or delete the index"

@@ -14,10 +14,10 @@ import (
 // hasher makes hashes under one key. It is safe for concurrent use.
 type hasher struct{ macs sync.Pool } // a pool of hash.Hash
 
-// sum returns the hash of a text. With the key, a document can be found by the hash:
+// hashOf returns the hash of a text. With the key, a document can be found by the hash:
 //
 //	printf %s ada@example.com | openssl dgst -sha256 -hmac "$KEY"
-func (h *hasher) sum(text string) string {
+func (h *hasher) hashOf(text string) string {
 	mac, _ := h.macs.Get().(hash.Hash)
 	defer h.macs.Put(mac)
 	mac.Reset()
@@ -45,15 +45,15 @@ func (h *hasher) append(dst []byte, v item.Value) []byte {
 	default:
 		return append(dst, "null"...)
 	}
-	return append(append(append(dst, '"'), h.sum(text)...), '"')
+	return append(append(append(dst, '"'), h.hashOf(text)...), '"')
 }
 
 // maxHashDepth bounds the names of a path, since each name doubles the number of patterns.
 const maxHashDepth = 8
 
-// unhashed is the mask without the hashed attributes: a hash shows no value. Fields name attributes inside lists
-// without an index, and a pattern has an index for every list.
-func unhashed(mask *mask.Mask, paths []string) (*mask.Mask, error) {
+// withoutHashed returns the mask without the hashed attributes: a hash shows no value. Fields name attributes inside
+// lists without an index, and a pattern has an index for every list.
+func withoutHashed(mask *mask.Mask, paths []string) (*mask.Mask, error) {
 	if mask == nil {
 		return nil, nil
 	}

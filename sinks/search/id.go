@@ -45,7 +45,7 @@ func ItemOf(id string) item.Key {
 // id returns the id of the document of c's item. Hidden key attributes are masked.
 func (s *Sink) id(c *record.Change) string {
 	if s.o.HashID {
-		return "hmac:" + s.hasher.sum("id:"+string(c.Key))
+		return "hmac:" + s.hasher.hashOf("id:"+string(c.Key))
 	}
 	return DocumentID(s.o.Mask.Key(c))
 }

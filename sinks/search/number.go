@@ -31,7 +31,7 @@ const (
 	NumberDouble Number = "double"
 )
 
-func (n Number) known() bool {
+func (n Number) isKnown() bool {
 	return n == NumberExact || n == NumberString || n == NumberScaledFloat || n == NumberDouble
 }
 

@@ -56,7 +56,7 @@ func (s *Sink) Plan(d *pipeline.Delivery) error {
 	var to documentLocation
 	var flaw error
 	if !c.Removed() {
-		to, flaw = s.locate(c, c.New)
+		to, flaw = s.locateDocument(c, c.New)
 	}
 	var routing string
 	if from.index != "" || to.index != "" {
@@ -153,9 +153,9 @@ func timeOf(c *record.Change) time.Time {
 	return time.Unix(int64(layer), 0).UTC()
 }
 
-// locate returns the location of an item's document. With an error there is no document. Then the location has the
-// index that the document would be in, if it can be named.
-func (s *Sink) locate(c *record.Change, item item.Image) (documentLocation, error) {
+// locateDocument returns the location of an item's document. With an error there is no document. Then the location has
+// the index that the document would be in, if it can be named.
+func (s *Sink) locateDocument(c *record.Change, item item.Image) (documentLocation, error) {
 	if !item.Exists() {
 		return documentLocation{why: ReasonWhen}, nil
 	}
@@ -180,7 +180,7 @@ func (s *Sink) locate(c *record.Change, item item.Image) (documentLocation, erro
 func (s *Sink) locateBefore(c *record.Change) (documentLocation, error) {
 	switch {
 	case c.Old.Exists():
-		return s.locate(c, c.Old)
+		return s.locateDocument(c, c.Old)
 	case c.FoundNoItem(s.o.NoTTLDeletes), c.CameAndWent():
 		return documentLocation{why: ReasonWhen}, nil
 	case c.Inserted() && len(s.o.Index.Paths()) > 0:

@@ -56,7 +56,7 @@ func (s *Sink) route(c *record.Change) (string, error) {
 	case missing != "" || len(text) == 0:
 		return "", nil
 	case s.o.HashID:
-		return s.hasher.sum("routing:" + string(text)), nil
+		return s.hasher.hashOf("routing:" + string(text)), nil
 	}
 	return string(text), nil
 }

@@ -51,8 +51,8 @@ type Options struct {
 	Fields Fields
 
 	// ForEach selects the elements of an item that get a document each. In this document the element replaces its list,
-	// set or map. When may be a [pipeline.ElementCondition]. Index and Routing read the item alone. Default: one document
-	// for each item
+	// set or map. When may be a [pipeline.ElementCondition]. Index and Routing read the item alone. Default: one
+	// document for each item
 	ForEach *elements.Spec
 
 	// HMACKey is the secret of HashID and Fields.Hash, which both require it. A hash is
@@ -72,8 +72,8 @@ type Options struct {
 
 	Retention state.Retention // refuses changes older than the memory of Store. Default: refuses nothing
 
-	// NoTTLDeletes says that a filter drops TTL deletes before the sink. An inserted item may then follow an expired one
-	// of its key, and removes the document of that one. Default: the sink receives all deletes
+	// NoTTLDeletes says that a filter drops TTL deletes before the sink. An inserted item may then follow an expired
+	// one of its key, and removes the document of that one. Default: the sink receives all deletes
 	NoTTLDeletes bool
 }
 
@@ -130,7 +130,7 @@ func New(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("search: Fields.%w", err)
 	}
-	mask, err := unhashed(o.Mask, o.Fields.Hash)
+	mask, err := withoutHashed(o.Mask, o.Fields.Hash)
 	if err != nil {
 		return nil, fmt.Errorf("search: Fields.Hash: %w", err)
 	}

@@ -19,8 +19,8 @@ func midStream(t *testing.T, s Suite) {
 		whole := st.stream
 		from := rapid.IntRange(0, len(whole.Changes)-1).Draw(rt, "from")
 		st.stream = &Stream{Records: whole.Records[from:], Changes: whole.Changes[from:]}
-		st.run(st.worker(nil), cut(rt, stutter(rt, st.stream.Changes)))
-		st.want("a start in mid-stream")
+		st.run(st.worker(nil), drawBatches(rt, drawRedeliveries(rt, st.stream.Changes)))
+		st.compareWithModel("a start in mid-stream")
 	})
 }
 
@@ -36,10 +36,10 @@ func lostRange(t *testing.T, s Suite) {
 		}
 		st.stream = &Stream{Records: slices.Delete(healed.Records, from, to),
 			Changes: slices.Delete(healed.Changes, from, to)}
-		st.run(st.worker(nil), cut(rt, st.stream.Changes))
-		st.want("a range was lost and its items changed once more")
-		st.run(st.worker(nil), cut(rt, stutter(rt, suffix(rt, st.stream.Changes))))
-		st.want("a suffix was replayed behind the loss")
+		st.run(st.worker(nil), drawBatches(rt, st.stream.Changes))
+		st.compareWithModel("a range was lost and its items changed once more")
+		st.run(st.worker(nil), drawBatches(rt, drawRedeliveries(rt, suffix(rt, st.stream.Changes))))
+		st.compareWithModel("a suffix was replayed behind the loss")
 	})
 }
 
@@ -86,7 +86,7 @@ func contested(t *testing.T, s Suite) {
 		f.record('c', "", "paid")}
 	at := map[byte]int{'a': 0, 'b': 2, 'c': 3} // index in records of an item's first
 	for _, order := range interleavings("aabc") {
-		fixed(t, s, func(st *stage) {
+		runFixed(t, s, func(st *stage) {
 			next := maps.Clone(at)
 			changes := make([]*record.Change, 0, len(records))
 			for _, item := range []byte(order) {
@@ -94,7 +94,7 @@ func contested(t *testing.T, s Suite) {
 				next[item]++
 			}
 			st.must(st.worker(nil).all(st, changes, 1))
-			st.want("items came for one state in the order " + order)
+			st.compareWithModel("items came for one state in the order " + order)
 		}, slices.Clone(records)...)
 	}
 }
@@ -128,13 +128,13 @@ func handOver(t *testing.T, s Suite) {
 		records := append(slices.Clone(begin), moves...)
 		for _, order := range [][]int{{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}} {
 			for _, n := range []int{1, 2, len(records)} {
-				fixed(t, s, func(st *stage) {
+				runFixed(t, s, func(st *stage) {
 					changes := slices.Clone(st.stream.Changes[:len(begin)])
 					for _, i := range order {
 						changes = append(changes, st.stream.Changes[len(begin)+i])
 					}
 					st.must(st.worker(nil).all(st, changes, n))
-					st.want(name + " of items that pass their states on")
+					st.compareWithModel(name + " of items that pass their states on")
 				}, records...)
 			}
 		}

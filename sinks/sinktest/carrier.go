@@ -39,8 +39,10 @@ func newCarrier(w *worker) (*carrier, error) {
 	return c, err
 }
 
-// carry plans changes, and calls write once with those that have an effect.
-func (c *carrier) carry(ctx context.Context, changes []*record.Change, write func(ds []pipeline.Delivery) error) error {
+// planAndWrite plans changes, and calls write once with those that have an effect.
+func (c *carrier) planAndWrite(
+	ctx context.Context, changes []*record.Change, write func(ds []pipeline.Delivery) error,
+) error {
 	page := &pipeline.Page{Page: record.Page{Changes: make([]record.Change, len(changes))}, Partition: "batch"}
 	for i := range changes {
 		page.Changes[i] = *changes[i]
@@ -63,8 +65,8 @@ func (c *carrier) carry(ctx context.Context, changes []*record.Change, write fun
 	return err
 }
 
-// ended reports whether the batch has failed.
-func (c *carrier) ended() bool { return c.err != nil || c.panicked != nil }
+// hasFailed reports whether the batch has failed.
+func (c *carrier) hasFailed() bool { return c.err != nil || c.panicked != nil }
 
 // catch keeps a panic for the worker.
 func (c *carrier) catch() {
@@ -79,7 +81,7 @@ func (c *carrier) Plan(d *pipeline.Delivery) error {
 		d.Events = c.worker.events(d.Change)
 	}
 	p, ok := c.worker.sink.(pipeline.Planner)
-	if !ok || c.ended() {
+	if !ok || c.hasFailed() {
 		return nil
 	}
 	defer c.catch()
@@ -100,7 +102,7 @@ func (c *carrier) Plan(d *pipeline.Delivery) error {
 
 // Write lets the worker write the planned deliveries.
 func (c *carrier) Write(_ context.Context, ds []pipeline.Delivery) error {
-	if !c.ended() {
+	if !c.hasFailed() {
 		defer c.catch()
 		c.err = c.write(ds)
 	}

@@ -70,9 +70,9 @@ func (f fact) history() []Record {
 // inBatches delivers the whole stream in batches of every length, each time into a new store.
 func inBatches(t *testing.T, s Suite, after string, records []Record) {
 	for n := 1; n <= len(records); n++ {
-		fixed(t, s, func(st *stage) {
+		runFixed(t, s, func(st *stage) {
 			st.must(st.worker(nil).all(st, st.stream.Changes, n))
-			st.want(after)
+			st.compareWithModel(after)
 		}, records...)
 	}
 }
@@ -93,11 +93,11 @@ func sequencesAreNumbers(t *testing.T, s Suite) {
 		records[i].Sequence = sequence
 	}
 	inBatches(t, s, "sequence numbers grew in length", records)
-	fixed(t, s, func(st *stage) {
+	runFixed(t, s, func(st *stage) {
 		st.must(st.worker(nil).all(st, st.stream.Changes, 1))
 		for i := range st.stream.Changes {
 			st.must(st.worker(nil).all(st, st.stream.Changes[i:], 1))
-			st.want("a replay of changes with shorter sequence numbers")
+			st.compareWithModel("a replay of changes with shorter sequence numbers")
 		}
 	}, records...)
 }
@@ -107,7 +107,7 @@ func lateWriteAfterDelete(t *testing.T, s Suite) {
 	f := s.fact()
 	records := []Record{f.record('a', "", "paid"), f.record('a', "paid", "shipped"), f.record('a', "shipped", "")}
 	records[2].Second++
-	fixed(t, s, func(st *stage) {
+	runFixed(t, s, func(st *stage) {
 		st.must(st.worker(nil).all(st, st.stream.Changes, 1))
 		st.close(st.store.Close)
 		st.open()
@@ -115,7 +115,7 @@ func lateWriteAfterDelete(t *testing.T, s Suite) {
 		st.must(late.deliver(st.ctx, st.stream.Changes[:1]))
 		st.must(late.deliver(st.ctx, st.stream.Changes[:2]))
 		st.must(late.flush(st.ctx))
-		st.want("old writes came after the delete")
+		st.compareWithModel("old writes came after the delete")
 	}, records...)
 }
 
@@ -124,11 +124,11 @@ func lateWriteAfterDelete(t *testing.T, s Suite) {
 func oneSecond(t *testing.T, s Suite) {
 	records := s.fact().history()
 	for n := range records {
-		fixed(t, s, func(st *stage) {
+		runFixed(t, s, func(st *stage) {
 			st.must(st.worker(nil).all(st, st.stream.Changes[:n], 1))
 			st.crash()
 			st.must(st.worker(nil).all(st, st.stream.Changes[n:], 1))
-			st.want("changes of one second, with a restart among them")
+			st.compareWithModel("changes of one second, with a restart among them")
 		}, records...)
 	}
 }
@@ -137,7 +137,7 @@ func oneSecond(t *testing.T, s Suite) {
 func deleteThenInsert(t *testing.T, s Suite) {
 	f := s.fact()
 	records := []Record{f.record('a', "", "paid"), f.record('a', "paid", ""), f.record('a', "", "paid")}
-	fixed(t, s, func(st *stage) {
+	runFixed(t, s, func(st *stage) {
 		if len(st.suite.Model(st.stream)) == 0 {
 			t.Fatal("the model leaves nothing of an item that was deleted and inserted again: it must take an Order")
 		}
@@ -145,7 +145,7 @@ func deleteThenInsert(t *testing.T, s Suite) {
 		st.must(w.deliver(st.ctx, st.stream.Changes[:1]))
 		st.must(w.deliver(st.ctx, st.stream.Changes[1:]))
 		st.must(w.flush(st.ctx))
-		st.want("delete and insert in one batch")
+		st.compareWithModel("delete and insert in one batch")
 	}, records...)
 }
 

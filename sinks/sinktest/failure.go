@@ -14,13 +14,13 @@ import (
 // retried. Permanent ones are delivered again at the end, as a redrive does.
 func faults(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
-		batches := cut(rt, st.stream.Changes)
-		w := st.worker(plan(rt, 2*len(batches), Transient, Permanent))
+		batches := drawBatches(rt, st.stream.Changes)
+		w := st.worker(drawFaults(rt, 2*len(batches), Transient, Permanent))
 		for _, b := range batches {
 			st.must(w.deliver(st.ctx, b))
 		}
 		st.finish(w)
-		st.want("faults, retries and a redrive")
+		st.compareWithModel("faults, retries and a redrive")
 	})
 }
 
@@ -47,10 +47,10 @@ func (st *stage) finish(w *worker) {
 // position, or at an earlier one.
 func crash(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
-		batches := cut(rt, st.stream.Changes)
+		batches := drawBatches(rt, st.stream.Changes)
 		at := 0
 		for range rapid.IntRange(1, 3).Draw(rt, "crashes") {
-			w := st.worker(plan(rt, 2*len(batches), Transient, Crash))
+			w := st.worker(drawFaults(rt, 2*len(batches), Transient, Crash))
 			var err error
 			for at < len(batches) && err == nil {
 				if err = w.deliver(st.ctx, batches[at]); err == nil {
@@ -64,7 +64,7 @@ func crash(t *testing.T, s Suite) {
 			at = rapid.IntRange(0, at).Draw(rt, "checkpoint")
 		}
 		st.run(st.worker(nil), batches[at:])
-		st.want("crashes")
+		st.compareWithModel("crashes")
 	})
 }
 
@@ -77,11 +77,11 @@ func partOfABatch(t *testing.T, s Suite) {
 		plans = append(plans, Fault{Call: 0, After: i + 1, Kind: Transient}, Fault{Call: i, After: 0, Kind: Transient})
 	}
 	for _, f := range plans {
-		fixed(t, s, func(st *stage) {
+		runFixed(t, s, func(st *stage) {
 			w := st.worker(NewFaults(f))
 			st.must(w.deliver(st.ctx, st.stream.Changes))
 			st.finish(w)
-			st.want("part of a batch failed")
+			st.compareWithModel("part of a batch failed")
 		}, records...)
 	}
 }

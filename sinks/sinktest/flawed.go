@@ -59,26 +59,27 @@ func drawFlaw(t *rapid.T, image Item) {
 // the result of a clean pass under these settings, even if a worker with the old settings comes late.
 func flawed(t *testing.T, s Suite) {
 	s.Stream.flaws = true
-	fixed(t, s, func(st *stage) {
+	runFixed(t, s, func(st *stage) {
 		broken := st.flawedWorker()
 		st.must(broken.all(st, st.stream.Changes, 1))
-		st.mend(broken, true)
+		st.redriveCorrected(broken, true)
 	}, s.fact().flaws()...)
 	check(t, s, func(rt *rapid.T, st *stage) {
 		broken := st.flawedWorker()
-		st.run(broken, cut(rt, stutter(rt, st.stream.Changes)))
-		st.mend(broken, rapid.Bool().Draw(rt, "too early"))
+		st.run(broken, drawBatches(rt, drawRedeliveries(rt, st.stream.Changes)))
+		st.redriveCorrected(broken, rapid.Bool().Draw(rt, "too early"))
 		if !s.LastWins {
-			st.run(st.flawedWorker(), cut(rt, suffix(rt, st.stream.Changes)))
-			st.want("a worker with the old settings came late")
+			st.run(st.flawedWorker(), drawBatches(rt, suffix(rt, st.stream.Changes)))
+			st.compareWithModel("a worker with the old settings came late")
 		}
-		st.run(st.worker(nil), cut(rt, stutter(rt, suffix(rt, st.stream.Changes))))
-		st.want("a suffix was replayed under the mended settings")
+		st.run(st.worker(nil), drawBatches(rt, drawRedeliveries(rt, suffix(rt, st.stream.Changes))))
+		st.compareWithModel("a suffix was replayed under the mended settings")
 	})
 }
 
-// mend redrives the failures under corrected settings; with tooEarly, it first redrives them under the old settings.
-func (st *stage) mend(broken *worker, tooEarly bool) {
+// redriveCorrected redrives the failures under corrected settings; with tooEarly, it first redrives them under the old
+// settings.
+func (st *stage) redriveCorrected(broken *worker, tooEarly bool) {
 	st.tb.Helper()
 	whole := st.stream
 	st.stream = &Stream{Records: slices.Clone(whole.Records), Changes: whole.Changes}
@@ -87,17 +88,17 @@ func (st *stage) mend(broken *worker, tooEarly bool) {
 			st.stream.Records[i].New = nil // an item is not there as long as its image is spoilt
 		}
 	}
-	st.want("a pass with images that nothing can be made of")
+	st.compareWithModel("a pass with images that nothing can be made of")
 	if tooEarly {
 		st.must(broken.redrive(st.ctx))
-		st.want("a redrive before the settings were mended")
+		st.compareWithModel("a redrive before the settings were mended")
 	}
 	st.stream = whole
 	mended := st.worker(nil)
 	mended.dead = broken.letters()
 	st.must(mended.redrive(st.ctx))
 	st.must(mended.flush(st.ctx))
-	st.want("the settings were mended and every letter was redriven")
+	st.compareWithModel("the settings were mended and every letter was redriven")
 }
 
 // flaws returns changes for each flaw and items of its own. Each item is spoilt while it stays or moves, and then ends,

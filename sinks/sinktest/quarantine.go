@@ -50,10 +50,10 @@ func RunQuarantine(t *testing.T, checks int, open func(dir string) (Memory, erro
 			if rapid.Bool().Draw(rt, "after it") {
 				death.After = 1
 			}
-			h.live(death)
+			h.runProcess(death)
 			h.at = rapid.IntRange(0, h.at).Draw(rt, "checkpoint")
 		}
-		h.live()
+		h.runProcess()
 		h.end()
 	})
 }
@@ -69,8 +69,8 @@ type holding struct {
 	at     int // number of committed changes
 }
 
-// live runs one process. It redrives before, beside and after the pipeline, and dies as planned.
-func (h *holding) live(death ...Fault) {
+// runProcess runs one process. It redrives before, beside and after the pipeline, and dies as planned.
+func (h *holding) runProcess(death ...Fault) {
 	m, err := h.open(h.dir)
 	if err != nil {
 		h.rt.Fatalf("open: %v", err)
@@ -188,7 +188,7 @@ func (h *holding) source() pipeline.Source {
 // end lets the sink accept everything, redrives, and checks the result.
 func (h *holding) end() {
 	clear(h.sink.refusals)
-	h.live()
+	h.runProcess()
 	place := make(map[string]int)
 	for i, c := range h.stream.Changes {
 		place[nameOf(c)] = i

@@ -118,7 +118,7 @@ func canonical(v any) any {
 			switch member := v[name].(type) {
 			case string:
 				if name == "N" {
-					v[name] = worth(member)
+					v[name] = exactFraction(member)
 				}
 			case []any:
 				v[name] = canonicalList(name, member)
@@ -139,7 +139,7 @@ func canonicalList(tag string, list []any) any {
 			return canonical(list)
 		}
 		if tag == "NS" {
-			s = worth(s)
+			s = exactFraction(s)
 		}
 		texts = append(texts, s)
 	}
@@ -149,8 +149,8 @@ func canonicalList(tag string, list []any) any {
 	return texts
 }
 
-// worth returns a number as an exact fraction.
-func worth(n string) string {
+// exactFraction returns a number as an exact fraction.
+func exactFraction(n string) string {
 	r, ok := new(big.Rat).SetString(n)
 	if !ok {
 		return "no number: " + n

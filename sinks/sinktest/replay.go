@@ -12,34 +12,34 @@ import (
 // onePass: a clean pass leaves the model's contents, also for a process that opens the store later.
 func onePass(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
-		st.run(st.worker(nil), cut(rt, st.stream.Changes))
-		st.want("one pass")
+		st.run(st.worker(nil), drawBatches(rt, st.stream.Changes))
+		st.compareWithModel("one pass")
 		st.close(st.store.Close)
 		st.open()
-		st.want("the store was opened again")
+		st.compareWithModel("the store was opened again")
 	})
 }
 
 // shuffled: any order across items is correct.
 func shuffled(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
-		st.run(st.worker(nil), cut(rt, shuffle(rt, st.stream.Changes)))
-		st.want("a pass shuffled across keys")
+		st.run(st.worker(nil), drawBatches(rt, shuffle(rt, st.stream.Changes)))
+		st.compareWithModel("a pass shuffled across keys")
 	})
 }
 
 // replayed: repeated deliveries change nothing, while the stream is read or after it.
 func replayed(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
-		st.run(st.worker(nil), cut(rt, stutter(rt, st.stream.Changes)))
-		st.want("a pass with redeliveries")
+		st.run(st.worker(nil), drawBatches(rt, drawRedeliveries(rt, st.stream.Changes)))
+		st.compareWithModel("a pass with redeliveries")
 		for range rapid.IntRange(1, 3).Draw(rt, "replays") {
 			again := suffix(rt, st.stream.Changes)
 			if rapid.Bool().Draw(rt, "shuffled") {
 				again = shuffle(rt, again)
 			}
-			st.run(st.worker(nil), cut(rt, stutter(rt, again)))
-			st.want("a suffix was replayed")
+			st.run(st.worker(nil), drawBatches(rt, drawRedeliveries(rt, again)))
+			st.compareWithModel("a suffix was replayed")
 		}
 	})
 }
@@ -49,8 +49,8 @@ func replayed(t *testing.T, s Suite) {
 func zombie(t *testing.T, s Suite) {
 	check(t, s, func(rt *rapid.T, st *stage) {
 		alive, lagging := st.worker(nil), st.worker(nil)
-		ahead := cut(rt, st.stream.Changes)
-		behind := cut(rt, suffix(rt, st.stream.Changes))
+		ahead := drawBatches(rt, st.stream.Changes)
+		behind := drawBatches(rt, suffix(rt, st.stream.Changes))
 		behind = behind[:rapid.IntRange(1, len(behind)).Draw(rt, "noticed after")]
 		for len(ahead) > 0 {
 			st.must(alive.deliver(st.ctx, ahead[0]))
@@ -62,7 +62,7 @@ func zombie(t *testing.T, s Suite) {
 		}
 		st.must(alive.flush(st.ctx))
 		st.run(lagging, behind)
-		st.want("a zombie wrote")
+		st.compareWithModel("a zombie wrote")
 	})
 }
 
@@ -70,7 +70,7 @@ func zombie(t *testing.T, s Suite) {
 func concurrent(t *testing.T, s Suite) {
 	const seeds, workers = 8, 4
 	for seed := range seeds {
-		on(t.Context(), t, s, t.TempDir(), Streams(s.Stream).Example(seed), func(st *stage) {
+		runStage(t.Context(), t, s, t.TempDir(), Streams(s.Stream).Example(seed), func(st *stage) {
 			errs := make([]error, workers)
 			var wg sync.WaitGroup
 			for i := range workers {
@@ -82,7 +82,7 @@ func concurrent(t *testing.T, s Suite) {
 			for _, err := range errs {
 				st.must(err)
 			}
-			st.want("several workers wrote at once")
+			st.compareWithModel("several workers wrote at once")
 		})
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// cut draws batches of changes.
-func cut(t *rapid.T, changes []*record.Change) [][]*record.Change {
+// drawBatches draws batches of changes.
+func drawBatches(t *rapid.T, changes []*record.Change) [][]*record.Change {
 	var batches [][]*record.Change
 	for len(changes) > 0 {
 		n := rapid.IntRange(1, min(len(changes), 12)).Draw(t, "batch")
@@ -47,9 +47,9 @@ func shuffle(t *rapid.T, changes []*record.Change) []*record.Change {
 	return out
 }
 
-// stutter draws a delivery that sometimes jumps back: first deliveries are in order, and redeliveries repeat earlier
-// changes.
-func stutter(t *rapid.T, changes []*record.Change) []*record.Change {
+// drawRedeliveries draws a delivery that sometimes jumps back: first deliveries are in order, and redeliveries repeat
+// earlier changes.
+func drawRedeliveries(t *rapid.T, changes []*record.Change) []*record.Change {
 	var out []*record.Change
 	jumps := 3
 	for at := 0; at < len(changes); {
@@ -63,8 +63,8 @@ func stutter(t *rapid.T, changes []*record.Change) []*record.Change {
 	return out
 }
 
-// plan draws faults among the first calls of a store.
-func plan(t *rapid.T, calls int, kinds ...Kind) *Faults {
+// drawFaults draws faults among the first calls of a store.
+func drawFaults(t *rapid.T, calls int, kinds ...Kind) *Faults {
 	f := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) Fault {
 		return Fault{
 			Call:  rapid.IntRange(0, calls).Draw(t, "call"),

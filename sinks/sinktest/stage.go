@@ -35,7 +35,7 @@ func check(t *testing.T, s Suite, property func(rt *rapid.T, st *stage)) {
 	t.Helper()
 	streams, ctx := Streams(s.Stream), t.Context()
 	checkInFolder(t, s.Checks, func(rt *rapid.T, dir string) {
-		on(ctx, rt, s, dir, streams.Draw(rt, "stream"), func(st *stage) { property(rt, st) })
+		runStage(ctx, rt, s, dir, streams.Draw(rt, "stream"), func(st *stage) { property(rt, st) })
 	})
 }
 
@@ -59,17 +59,17 @@ func checkInFolder(t *testing.T, checks int, property func(rt *rapid.T, dir stri
 	})
 }
 
-// fixed runs a property on one given stream.
-func fixed(t *testing.T, s Suite, property func(st *stage), records ...Record) {
+// runFixed runs a property on one given stream.
+func runFixed(t *testing.T, s Suite, property func(st *stage), records ...Record) {
 	t.Helper()
 	stream, err := Build(records...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	on(t.Context(), t, s, t.TempDir(), stream, property)
+	runStage(t.Context(), t, s, t.TempDir(), stream, property)
 }
 
-func on(ctx context.Context, tb tb, s Suite, dir string, stream *Stream, property func(st *stage)) {
+func runStage(ctx context.Context, tb tb, s Suite, dir string, stream *Stream, property func(st *stage)) {
 	tb.Helper()
 	st := &stage{suite: s, tb: tb, ctx: ctx, dir: dir, stream: stream}
 	st.open()
@@ -140,8 +140,8 @@ func (st *stage) run(w *worker, batches [][]*record.Change) {
 	st.must(w.flush(st.ctx))
 }
 
-// want compares the store with the model. after names the last step, for the error.
-func (st *stage) want(after string) {
+// compareWithModel compares the store with the model. after names the last step, for the error.
+func (st *stage) compareWithModel(after string) {
 	st.tb.Helper()
 	got, err := st.store.State()
 	if err != nil {

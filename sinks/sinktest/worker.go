@@ -39,7 +39,7 @@ func (w *worker) deliver(ctx context.Context, changes []*record.Change) (err err
 			return err
 		}
 	}
-	return w.carrier.carry(ctx, changes, func(ds []pipeline.Delivery) error { return w.writeAll(ctx, ds) })
+	return w.carrier.planAndWrite(ctx, changes, func(ds []pipeline.Delivery) error { return w.writeAll(ctx, ds) })
 }
 
 // writeAll writes the planned deliveries of one batch, in one Write, or in several if the sink does not keep the order

@@ -84,11 +84,11 @@ func ParseContribution(version record.Version, b []byte) (Contribution, error) {
 	if r.byte() != contributionFormat {
 		return Contribution{}, errContribution
 	}
-	c.Since = r.since(version)
+	c.Since = r.readSince(version)
 	for n := r.count(); n > 0 && !r.failed; n-- {
-		share := Share{Group: Row(r.text())}
+		share := Share{Group: Row(r.readText())}
 		for n := r.count(); n > 0 && !r.failed; n-- {
-			share.Values = append(share.Values, r.text())
+			share.Values = append(share.Values, r.readText())
 		}
 		c.Shares = append(c.Shares, share)
 	}
@@ -129,7 +129,7 @@ type reader struct {
 	failed bool
 }
 
-func (r *reader) take(n int) string {
+func (r *reader) readBytes(n int) string {
 	if r.failed || n > len(r.rest) {
 		r.failed, r.rest = true, ""
 		return ""
@@ -140,7 +140,7 @@ func (r *reader) take(n int) string {
 }
 
 func (r *reader) byte() byte {
-	if s := r.take(1); s != "" {
+	if s := r.readBytes(1); s != "" {
 		return s[0]
 	}
 	return 0
@@ -164,9 +164,9 @@ func (r *reader) count() int {
 	return 0
 }
 
-func (r *reader) text() string { return r.take(r.count()) }
+func (r *reader) readText() string { return r.readBytes(r.count()) }
 
-func (r *reader) since(version record.Version) record.Version {
+func (r *reader) readSince(version record.Version) record.Version {
 	var b strings.Builder
 	digits := epochDigits + sequenceDigits
 	switch r.byte() {
@@ -181,7 +181,7 @@ func (r *reader) since(version record.Version) record.Version {
 	default:
 		r.failed = true
 	}
-	packed := r.take(digits / 2)
+	packed := r.readBytes(digits / 2)
 	for i := range len(packed) {
 		b.WriteByte('0' + packed[i]>>4)
 		b.WriteByte('0' + packed[i]&0xf)

@@ -44,12 +44,12 @@ func (n Number) Add(m Number) Number {
 			return Number{small: d}
 		}
 	}
-	a, b := n.scaled(), m.scaled()
+	a, b := n.toScaled(), m.toScaled()
 	if a.scale < b.scale {
 		a, b = b, a
 	}
 	sum := scaled{scale: a.scale}
-	sum.coefficient.Mul(&b.coefficient, power(a.scale-b.scale))
+	sum.coefficient.Mul(&b.coefficient, powerOfTen(a.scale-b.scale))
 	sum.coefficient.Add(&sum.coefficient, &a.coefficient)
 	return sum.number()
 }
@@ -89,7 +89,7 @@ func (n Number) Value() item.Value {
 	return item.StringValue(n.large.String())
 }
 
-func (n Number) scaled() *scaled {
+func (n Number) toScaled() *scaled {
 	if n.large != nil {
 		return n.large
 	}
@@ -133,4 +133,4 @@ func parseScaled(text string) (*scaled, bool) {
 	return s, ok
 }
 
-func power(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }
+func powerOfTen(n int) *big.Int { return new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(n)), nil) }

@@ -166,7 +166,7 @@ func (b *deltaBuilder) memberID(since record.Version) string {
 
 // delta returns the delta of a group's row in a shard. It raises the version of the delta to that of the item.
 func (b *deltaBuilder) delta(group state.Row, shard int) *rowDelta {
-	d := b.row(b.aggregate.shardRow(group, shard))
+	d := b.deltaOf(b.aggregate.shardRow(group, shard))
 	if b.version.Compare(d.version) > 0 {
 		d.version = b.version
 	}

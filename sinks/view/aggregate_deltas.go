@@ -35,8 +35,8 @@ func (d *deltas) reset() {
 	d.rows, d.memberCount = d.rows[:0], 0
 }
 
-// row returns the delta of a row. It adds a delta if there is none.
-func (d *deltas) row(row state.Row) *rowDelta {
+// deltaOf returns the delta of a row. It adds a delta if there is none.
+func (d *deltas) deltaOf(row state.Row) *rowDelta {
 	i, ok := d.index[row]
 	if !ok {
 		i = len(d.rows)
@@ -53,7 +53,7 @@ func (d *deltas) row(row state.Row) *rowDelta {
 // merge adds the deltas of other.
 func (d *deltas) merge(other *deltas) {
 	for i := range other.rows {
-		from, to := &other.rows[i], d.row(other.rows[i].row)
+		from, to := &other.rows[i], d.deltaOf(other.rows[i].row)
 		to.shares += from.shares
 		to.counted += from.counted
 		for v := range from.sums {
@@ -67,15 +67,15 @@ func (d *deltas) merge(other *deltas) {
 	d.memberCount += other.memberCount
 }
 
-// unchanged reports whether the delta changes nothing.
-func (r *rowDelta) unchanged() bool {
+// isEmpty reports whether the delta changes nothing.
+func (r *rowDelta) isEmpty() bool {
 	return r.shares == 0 && r.counted == 0 && len(r.members) == 0 &&
 		!slices.ContainsFunc(r.sums, func(n state.Number) bool { return n.Sign() != 0 })
 }
 
 // dropUnchanged removes the deltas that change nothing. After it, the index is invalid.
 func (d *deltas) dropUnchanged() {
-	d.rows = slices.DeleteFunc(d.rows, func(r rowDelta) bool { return r.unchanged() })
+	d.rows = slices.DeleteFunc(d.rows, func(r rowDelta) bool { return r.isEmpty() })
 }
 
 // groupChanges returns the deltas as arguments for a store.

@@ -69,7 +69,7 @@ func (c *itemChanges) advance(ds []pipeline.Delivery, stored state.Contribution)
 			case len(shares) > 0:
 				c.next.Since = c.next.Version
 			}
-			if op.kept() {
+			if op.keepsExpired() {
 				c.changes = append(c.changes, contributionChange{start, c.next})
 				start = state.Contribution{Version: c.next.Version}
 				c.next = start

@@ -28,7 +28,7 @@ const (
 func (a *Aggregate) Plan(d *pipeline.Delivery) error {
 	shares, reason, err := a.sharesAfter(d.Change)
 	image := d.Change.New
-	if a.keeps(d.Change) {
+	if a.keepsExpired(d.Change) {
 		image = d.Change.Old
 	}
 	switch {
@@ -60,7 +60,7 @@ func (a *Aggregate) voidOp(c *record.Change, cause error) *GroupOp {
 // item expired and stays counted, it returns shares with the reason ReasonExpired.
 func (a *Aggregate) sharesAfter(c *record.Change) ([]share, string, error) {
 	switch {
-	case a.keeps(c):
+	case a.keepsExpired(c):
 		return a.keptShares(c)
 	case c.Removed():
 		return nil, ReasonRemoved, nil
@@ -69,15 +69,15 @@ func (a *Aggregate) sharesAfter(c *record.Change) ([]share, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	shares, reason, err := a.shares(c, item)
+	shares, reason, err := a.sharesOf(c, item)
 	if len(shares) > 0 {
 		reason = ""
 	}
 	return shares, reason, err
 }
 
-// keeps reports whether the change is an expiry whose item stays counted.
-func (a *Aggregate) keeps(c *record.Change) bool {
+// keepsExpired reports whether the change is an expiry whose item stays counted.
+func (a *Aggregate) keepsExpired(c *record.Change) bool {
 	return a.keepOnTTL && c.Removed() && c.TTLDelete()
 }
 
@@ -93,7 +93,7 @@ func (a *Aggregate) keptShares(c *record.Change) ([]share, string, error) {
 	default:
 		image = c.Keys
 	}
-	shares, reason, err := a.shares(c, image)
+	shares, reason, err := a.sharesOf(c, image)
 	if len(shares) > 0 {
 		reason = ReasonExpired
 	}
@@ -110,13 +110,13 @@ func (a *Aggregate) countedBefore(c *record.Change) bool {
 	case !c.Old.Exists():
 		return true
 	}
-	shares, _, err := a.shares(c, c.Old)
+	shares, _, err := a.sharesOf(c, c.Old)
 	return err != nil || len(shares) > 0
 }
 
-// shares returns the shares of an image: one share for each element, or one for the item. It leaves out a share if a
+// sharesOf returns the shares of an image: one share for each element, or one for the item. It leaves out a share if a
 // part of its group key is missing. If there are no shares, the text is the reason.
-func (a *Aggregate) shares(c *record.Change, image item.Image) ([]share, string, error) {
+func (a *Aggregate) sharesOf(c *record.Change, image item.Image) ([]share, string, error) {
 	if a.when != nil {
 		in, err := a.when.Match(image)
 		if err != nil || !in {
@@ -125,7 +125,7 @@ func (a *Aggregate) shares(c *record.Change, image item.Image) ([]share, string,
 	}
 	scope := template.Scope{Change: c, Item: image, EachOf: a.forEach.String() + "[*]"}
 	if a.forEach.IsZero() {
-		s, ok, err := a.share(scope)
+		s, ok, err := a.elementShare(scope)
 		if err != nil || !ok {
 			return nil, ReasonSparse, err
 		}
@@ -142,7 +142,7 @@ func (a *Aggregate) shares(c *record.Change, image item.Image) ([]share, string,
 	shares := make([]share, 0, list.Len())
 	for i, element := range list.Elements() {
 		scope.Each = element
-		s, ok, err := a.share(scope)
+		s, ok, err := a.elementShare(scope)
 		if err != nil {
 			return nil, "", errs.Errorf("element %d of %s: %w", i, redact.Field(a.forEach.String()), err)
 		}
@@ -159,8 +159,8 @@ type share struct {
 	displayKey string // key of the group for people, if parts of it are masked; else ""
 }
 
-// share returns the share of one element. It returns false if a part of the group key is missing.
-func (a *Aggregate) share(scope template.Scope) (share, bool, error) {
+// elementShare returns the share of one element. It returns false if a part of the group key is missing.
+func (a *Aggregate) elementShare(scope template.Scope) (share, bool, error) {
 	row, err := a.groupRow(scope)
 	if err != nil || row == "" {
 		return share{}, false, err
@@ -186,7 +186,7 @@ func (a *Aggregate) groupRow(scope template.Scope) (state.Row, error) {
 		limit -= len(shardSeparator) + len(strconv.Itoa(a.shards-1))
 	}
 	first, second, text, err := a.appendKeyParts(buf[:0], &scope, limit)
-	if err != nil || first.missing() {
+	if err != nil || first.isMissing() {
 		return "", err
 	}
 	keyText := string(text)

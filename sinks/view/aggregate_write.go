@@ -23,16 +23,16 @@ type TooManyGroupsError struct {
 
 // Error names the item and what to do.
 func (e *TooManyGroupsError) Error() string {
-	return "too_many_groups: item " + string(e.Item) + e.rest()
+	return "too_many_groups: item " + string(e.Item) + e.restText()
 }
 
 // Redacted returns the error without the item.
-func (e *TooManyGroupsError) Redacted() string { return "too_many_groups: an item" + e.rest() }
+func (e *TooManyGroupsError) Redacted() string { return "too_many_groups: an item" + e.restText() }
 
 // Describe returns the class.
 func (e *TooManyGroupsError) Describe() (class, field string) { return "too_many_groups", "" }
 
-func (e *TooManyGroupsError) rest() string {
+func (e *TooManyGroupsError) restText() string {
 	return fmt.Sprintf(
 		" changes %d group rows and members at once, and one transaction takes %d: count fewer elements (split the item's list, narrow `when`), or group them less finely",
 		e.Actions, maxActions)
@@ -53,7 +53,7 @@ func (a *Aggregate) Write(ctx context.Context, ds []pipeline.Delivery) error {
 	if err := w.groupByItem(); err != nil {
 		return err
 	}
-	if err := runRounds(ctx, w.openItems, w.round, w.onLost); err != nil {
+	if err := runRounds(ctx, w.openItems, w.writeRound, w.onLost); err != nil {
 		return fmt.Errorf("aggregate %s: %w", a.target.View, err)
 	}
 	return w.failed.OrNil()
@@ -117,9 +117,9 @@ func (w *aggregateWrite) onLost(lost []*itemChanges, lostRounds int) {
 	}
 }
 
-// round reads, advances and writes each open item once. It returns the items that were lost to other writers. After it,
-// other items may be open too, because some of their deliveries are not settled.
-func (w *aggregateWrite) round(ctx context.Context, open []*itemChanges) (lost []*itemChanges, err error) {
+// writeRound reads, advances and writes each open item once. It returns the items that were lost to other writers.
+// After it, other items may be open too, because some of their deliveries are not settled.
+func (w *aggregateWrite) writeRound(ctx context.Context, open []*itemChanges) (lost []*itemChanges, err error) {
 	cs, err := w.store.Contributions(ctx, w.target.State(), keysOf(open, func(c *itemChanges) item.Key { return c.key }))
 	if err = checkCount(err, len(cs), len(open), "items"); err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func (w *aggregateWrite) planTransactions(open []*itemChanges, cs []state.Contri
 			w.failItems([]*itemChanges{c}, &TooManyGroupsError{Item: c.key, Actions: actions})
 			continue
 		}
-		if c.alone || shared < 0 || !w.fits(&txs[shared], limit) {
+		if c.alone || shared < 0 || !w.fitsTransaction(&txs[shared], limit) {
 			txs = append(txs, transaction{deltas: w.newDeltas()})
 			if !c.alone {
 				shared = len(txs) - 1
@@ -189,8 +189,8 @@ func (w *aggregateWrite) planTransactions(open []*itemChanges, cs []state.Contri
 	return txs, nil
 }
 
-// fits reports whether the item of itemDeltas fits into tx.
-func (w *aggregateWrite) fits(tx *transaction, limit int) bool {
+// fitsTransaction reports whether the item of itemDeltas fits into tx.
+func (w *aggregateWrite) fitsTransaction(tx *transaction, limit int) bool {
 	if len(tx.items) >= w.maxItems {
 		return false
 	}

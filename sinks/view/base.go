@@ -39,10 +39,10 @@ func (b *base) Guarded() bool { return true }
 // and the item is sparse. limit is the maximum length of the partition key, in bytes.
 func (b *base) appendKeyParts(text []byte, scope *template.Scope, limit int) (pk, sk keyPart, _ []byte, err error) {
 	pk, text, err = appendKeyPart(text, b.pk, scope, limit)
-	if err != nil || pk.missing() || b.sk.Template == nil {
+	if err != nil || pk.isMissing() || b.sk.Template == nil {
 		return pk, sk, text, err
 	}
-	if sk, text, err = appendKeyPart(text, b.sk, scope, maxSortKey); sk.missing() {
+	if sk, text, err = appendKeyPart(text, b.sk, scope, maxSortKey); sk.isMissing() {
 		pk = keyPart{}
 	}
 	return pk, sk, text, err

@@ -20,11 +20,11 @@ type orderedOp interface {
 	errAfterWrite() error   // error with which the change fails after its write is durable; nil if it succeeds
 }
 
-// replaceableOp is an op that a store may refuse permanently. removal returns the op that removes the row instead; nil
-// if there is nothing to remove.
+// replaceableOp is an op that a store may refuse permanently. removalOp returns the op that removes the row instead;
+// nil if there is nothing to remove.
 type replaceableOp[O any] interface {
 	orderedOp
-	removal(cause error) O
+	removalOp(cause error) O
 }
 
 // batch holds the ops of one Write, by orderKey. For each key it first tries the op with the highest version:
@@ -181,13 +181,13 @@ func (b *batch[O]) pending(k int) iter.Seq[int] {
 // stored. Then the next attempt removes that row. Otherwise the op fails.
 func failOrRemove[O replaceableOp[O]](b *batch[O], k int, err error) {
 	tried := b.ops[b.keys[k].tried].op
-	if !state.IsPermanent(err) || tried.removal(err) == nil {
+	if !state.IsPermanent(err) || tried.removalOp(err) == nil {
 		b.fail(k, err)
 		return
 	}
 	for i := range b.pending(k) { // the change may be in the batch twice
 		if b.ops[i].op.version().Compare(tried.version()) == 0 {
-			if removal := b.ops[i].op.removal(err); removal != nil {
+			if removal := b.ops[i].op.removalOp(err); removal != nil {
 				b.ops[i].op = removal
 			}
 		}
@@ -227,8 +227,8 @@ func (b *batch[O]) allNoEffect(k int) bool {
 	return true
 }
 
-// park excludes key k from the next attempts. settle sets its result later.
-func (b *batch[O]) park(k int) { b.keys[k].settled = true }
+// excludeKey excludes key k from the next attempts. settle sets its result later.
+func (b *batch[O]) excludeKey(k int) { b.keys[k].settled = true }
 
 // settle sets the result of the tried op of key k, and of the other ops that the result covers. err is the error of a
 // change that fails although its write is durable.

@@ -95,9 +95,9 @@ func (o *ClaimOp) noEffect() bool          { return o.idle }
 func (o *ClaimOp) errAfterWrite() error    { return o.changeErr }
 func (o *ClaimOp) noEffectReason() string  { return o.reason }
 
-// removal returns the op that requests no row. It is written if the store refuses the claim permanently. It is nil if
+// removalOp returns the op that requests no row. It is written if the store refuses the claim permanently. It is nil if
 // the claim is on no row already.
-func (o *ClaimOp) removal(cause error) *ClaimOp {
+func (o *ClaimOp) removalOp(cause error) *ClaimOp {
 	if o.Row == "" {
 		return nil
 	}
@@ -134,7 +134,7 @@ func (s *Sink) setRow(d *pipeline.Delivery, op *ClaimOp) error {
 		op.reason = after.reason
 		return err
 	}
-	op.PK, op.SK, _ = after.key.values(d)
+	op.PK, op.SK, _ = after.key.attributeValues(d)
 	op.displayKey = after.key.displayText
 	if op.Row, err = state.MakeRow(op.PK, op.SK); err != nil {
 		return err
@@ -159,7 +159,7 @@ func timeOf(c *record.Change) time.Time {
 func (s *Sink) hadNoRow(c *record.Change) bool {
 	if c.Old.Exists() {
 		var buf keyBuffer
-		before, err := s.locate(c, c.Old, &buf)
+		before, err := s.locateRow(c, c.Old, &buf)
 		return err == nil && before.reason != ""
 	}
 	return c.FoundNoItem(s.noTTLDeletes)

@@ -41,7 +41,7 @@ func (s *Sink) writeClaims(ctx context.Context, ds []pipeline.Delivery, failed *
 	s.claimMu.RLock()
 	unlock := s.claimMu.RUnlock
 	defer func() { unlock() }()
-	err := runRounds(ctx, b.nextAttempts, w.round, func(lost []attempt[*ClaimOp], lostRounds int) {
+	err := runRounds(ctx, b.nextAttempts, w.writeRound, func(lost []attempt[*ClaimOp], lostRounds int) {
 		if lostRounds == 1 {
 			// The winner is most likely another Write of this process, so this Write continues alone.
 			unlock()
@@ -77,8 +77,10 @@ type durableClaim struct {
 	row     state.Row
 }
 
-// round tries each attempt once. It returns the attempts that were lost to other writers.
-func (w *claimWrite) round(ctx context.Context, attempts []attempt[*ClaimOp]) (lost []attempt[*ClaimOp], err error) {
+// writeRound tries each attempt once. It returns the attempts that were lost to other writers.
+func (w *claimWrite) writeRound(
+	ctx context.Context, attempts []attempt[*ClaimOp],
+) (lost []attempt[*ClaimOp], err error) {
 	items := keysOf(attempts, func(a attempt[*ClaimOp]) item.Key { return a.op.Claim.Source })
 	guards, err := w.store.Guards(ctx, w.sink.target.State(), items)
 	if err = checkCount(err, len(guards), len(items), "guards"); err != nil {
@@ -147,7 +149,7 @@ func (w *claimWrite) setDurable(a attempt[*ClaimOp], row state.Row) {
 		w.batch.settle(a.key, written, nil)
 		return
 	}
-	w.batch.park(a.key)
+	w.batch.excludeKey(a.key)
 	w.durable = append(w.durable, durableClaim{a, row})
 }
 

@@ -43,11 +43,11 @@ func (o *ClaimOp) Before(c *record.Change) (state.Row, state.Claim, bool) {
 // none.
 func (s *Sink) rowBefore(c *record.Change) (pk, sk item.Value, row string, attributes []state.Column, ok bool) {
 	var buf keyBuffer
-	before, err := s.locate(c, c.Old, &buf)
+	before, err := s.locateRow(c, c.Old, &buf)
 	if err != nil || before.reason != "" || !c.Old.Exists() {
 		return pk, sk, "", nil, false
 	}
-	pk, sk, row = before.key.values(&pipeline.Delivery{})
+	pk, sk, row = before.key.attributeValues(&pipeline.Delivery{})
 	attributes, err = s.columns(nil, &template.Scope{Change: c, Item: c.Old})
 	return pk, sk, row, attributes, err == nil
 }
@@ -64,7 +64,7 @@ func PlannedWrite(c *record.Change, ops []pipeline.Op) (w state.GroupWrite, befo
 		return w, before, false
 	}
 	if c.Old.Exists() {
-		shares, _, err := op.aggregate.shares(c, c.Old)
+		shares, _, err := op.aggregate.sharesOf(c, c.Old)
 		for i := range shares {
 			before.Shares = append(before.Shares, shares[i].Share)
 		}

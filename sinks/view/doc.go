@@ -86,11 +86,11 @@
 //   - Rows that guard themselves: Plan, planRow, locationBefore and locationAfter, planOps (row_ops.go); then Write,
 //     writeRows, Store.Apply. write_hints.go saves writes.
 //
-//   - Rows guarded by item: Plan, planClaim (claim_op.go); then Write, writeClaims, claimWrite.round (claim_write.go).
+//   - Rows guarded by item: Plan, planClaim (claim_op.go); then Write, writeClaims, claimWrite.writeRound (claim_write.go).
 //     A round reads guards and claims, calls compareWithGuard and applyClaim (claim_guard.go, row_claims.go, both
 //     pure), and commits with ItemStore.Settle.
 //
-//   - Rows of elements: Plan, planItemRows (item_rows_plan.go); then Write, writeItemRows, itemRowsWrite.round
+//   - Rows of elements: Plan, planItemRows (item_rows_plan.go); then Write, writeItemRows, itemRowsWrite.writeRound
 //     (item_rows_write.go), nextPart (item_rows_parts.go), ItemRowsStore.ReplaceItemRows.
 //
 // A repair ([Repairer], [GroupRepairer], repair.go) needs no plan. It replaces rows that a comparison found to be

@@ -27,16 +27,16 @@ func (e *ForeignRowError) Error() string {
 	if e.displayKey != "" {
 		row = "the row " + e.displayKey
 	}
-	return e.text(row)
+	return e.message(row)
 }
 
 // Redacted returns the error without the row.
-func (e *ForeignRowError) Redacted() string { return e.text("a row") }
+func (e *ForeignRowError) Redacted() string { return e.message("a row") }
 
 // Describe returns the class.
 func (e *ForeignRowError) Describe() (class, field string) { return "foreign_row", "" }
 
-func (e *ForeignRowError) text(row string) string {
+func (e *ForeignRowError) message(row string) string {
 	subject := fmt.Sprintf("view %q of pipeline %q: %s of table %s", e.Target.View, e.Target.Pipeline, row, e.Target.Name)
 	if e.View == "" {
 		return subject + " would replace an item that no sink made: give the view another table or another row key"

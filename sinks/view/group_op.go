@@ -67,7 +67,7 @@ func (o *GroupOp) String() string {
 		return "count nowhere (" + o.Reason + "; what the item counted for is taken out)"
 	}
 	b := make([]byte, 0, 128)
-	if o.kept() {
+	if o.keepsExpired() {
 		b = append(b, "keep in group "...)
 	} else {
 		b = append(b, "count in group "...)
@@ -103,14 +103,14 @@ func (o *GroupOp) String() string {
 			b = v.shareValue(text).AppendJSON(b)
 		}
 	}
-	if o.kept() {
+	if o.keepsExpired() {
 		return string(append(b, " (expired; replaces what the item counted for)"...))
 	}
 	return string(append(b, " (replaces what the item counted for)"...))
 }
 
-// kept reports whether the share stays in its group permanently, because the item expired.
-func (o *GroupOp) kept() bool { return o.Reason == ReasonExpired }
+// keepsExpired reports whether the share stays in its group permanently, because the item expired.
+func (o *GroupOp) keepsExpired() bool { return o.Reason == ReasonExpired }
 
 // shareValue returns the value whose text in a share is text.
 func (v *value) shareValue(text string) item.Value {

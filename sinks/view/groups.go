@@ -77,5 +77,5 @@ func Merged(ctx context.Context, r Reader, t Table, q Query, gs ...Groups) iter.
 		return r.Rows(ctx, t, q)
 	}
 	m := groupReader{table: t, query: q, sharded: sharded, reader: r}
-	return m.rows(ctx)
+	return m.readRows(ctx)
 }

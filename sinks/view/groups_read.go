@@ -26,8 +26,8 @@ type mergedGroup struct {
 	values []item.Value // values in the order of Groups.Values; absent if no shard has one
 }
 
-// rows returns the merged groups and the other rows of the table, in the order of their keys.
-func (m *groupReader) rows(ctx context.Context) iter.Seq2[Row, error] {
+// readRows returns the merged groups and the other rows of the table, in the order of their keys.
+func (m *groupReader) readRows(ctx context.Context) iter.Seq2[Row, error] {
 	return func(yield func(Row, error) bool) {
 		groups, err := m.mergedRows(ctx)
 		if err != nil {
@@ -146,7 +146,7 @@ func (m *groupReader) toGroupKey(row *Row) bool {
 func (g *mergedGroup) add(row Row) {
 	for i, v := range g.spec.Values {
 		if value, ok := row.Item.Get(v.Name); ok {
-			g.values[i] = combine(v.Of, g.values[i], value)
+			g.values[i] = combineValues(v.Of, g.values[i], value)
 		}
 	}
 	if row.Version.Compare(g.row.Version) > 0 {
@@ -154,8 +154,8 @@ func (g *mergedGroup) add(row Row) {
 	}
 }
 
-// combine returns the value of two shards together, for a kind of [Value.Of]. a may be absent.
-func combine(kind string, a, b item.Value) item.Value {
+// combineValues returns the value of two shards together, for a kind of [Value.Of]. a may be absent.
+func combineValues(kind string, a, b item.Value) item.Value {
 	switch {
 	case !a.Exists():
 		return b

@@ -156,7 +156,7 @@ func (o *ItemRowsOp) Before() []*ElementRowOp {
 func (o *ItemRowsOp) Shares() []state.Share {
 	shares := make([]state.Share, len(o.Rows))
 	for i, r := range o.Rows {
-		shares[i] = r.share()
+		shares[i] = r.rowShare()
 	}
 	return shares
 }
@@ -179,9 +179,9 @@ func (o *ItemRowsOp) noEffect() bool          { return o.idle }
 func (o *ItemRowsOp) errAfterWrite() error    { return o.changeErr }
 func (o *ItemRowsOp) noEffectReason() string  { return o.reason }
 
-// removal returns the op that removes all rows of the item. It is written if the store refuses the rows permanently. It
-// is nil if the op has no rows.
-func (o *ItemRowsOp) removal(cause error) *ItemRowsOp {
+// removalOp returns the op that removes all rows of the item. It is written if the store refuses the rows permanently.
+// It is nil if the op has no rows.
+func (o *ItemRowsOp) removalOp(cause error) *ItemRowsOp {
 	if len(o.Rows) == 0 {
 		return nil
 	}

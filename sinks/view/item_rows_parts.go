@@ -8,8 +8,8 @@ import (
 // TransactWriteItems).
 const maxPartBytes = 3 << 20
 
-// share returns the share for the row in the contribution of the item.
-func (o *ElementRowOp) share() state.Share {
+// rowShare returns the share for the row in the contribution of the item.
+func (o *ElementRowOp) rowShare() state.Share {
 	return state.Share{Group: o.Row, Values: []string{o.digest}}
 }
 
@@ -98,14 +98,14 @@ func (p *partBuilder) reserve(size int) bool {
 // put adds a put of a row, unless the stored row is equal or the transaction is full.
 func (p *partBuilder) put(r *ElementRowOp) {
 	i, stored := p.index[r.Row]
-	if stored && p.shares[i].Equal(r.share()) || !p.reserve(r.size) {
+	if stored && p.shares[i].Equal(r.rowShare()) || !p.reserve(r.size) {
 		return
 	}
 	p.w.Puts = append(p.w.Puts, state.RowPut{Row: r.Row, Attributes: r.Attributes})
 	if stored {
-		p.shares[i] = r.share()
+		p.shares[i] = r.rowShare()
 	} else {
-		p.shares = append(p.shares, r.share())
+		p.shares = append(p.shares, r.rowShare())
 	}
 }
 

@@ -133,7 +133,7 @@ func (s *Sink) elementRow(scope *template.Scope) (*ElementRowOp, error) {
 		return nil, err
 	}
 	r := &ElementRowOp{target: &s.target, displayKey: k.displayText}
-	r.PK, r.SK, _ = k.values(&pipeline.Delivery{})
+	r.PK, r.SK, _ = k.attributeValues(&pipeline.Delivery{})
 	if r.Row, err = state.MakeRow(r.PK, r.SK); err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func (s *Sink) writeItemRows(ctx context.Context, ds []pipeline.Delivery, failed
 		return pipeline.Fatal(errs.New("its store does not implement ItemRowsStore: with for_each an item has several rows"))
 	}
 	w := itemRowsWrite{sink: s, store: store, batch: b}
-	if err := runRounds(ctx, b.nextAttempts, w.round, b.failLost); err != nil {
+	if err := runRounds(ctx, b.nextAttempts, w.writeRound, b.failLost); err != nil {
 		return err
 	}
 	b.setOutcomes(ds, failed)
@@ -37,8 +37,8 @@ type itemRowsWrite struct {
 	batch *batch[*ItemRowsOp]
 }
 
-// round writes one transaction for each attempt. It returns the attempts that were lost to other writers.
-func (w *itemRowsWrite) round(
+// writeRound writes one transaction for each attempt. It returns the attempts that were lost to other writers.
+func (w *itemRowsWrite) writeRound(
 	ctx context.Context, attempts []attempt[*ItemRowsOp],
 ) (lost []attempt[*ItemRowsOp], err error) {
 	items := keysOf(attempts, func(a attempt[*ItemRowsOp]) item.Key { return a.op.Source })

@@ -57,7 +57,7 @@ func TestKeepsKey(t *testing.T) {
 			t.Fatalf("it stays at %q, and its key is %q, %q, %v", was.key.text, is.key.text, is.reason, err)
 		}
 		show := func(p *rowLocation) string {
-			pk, _, _ := p.key.values(&pipeline.Delivery{})
+			pk, _, _ := p.key.attributeValues(&pipeline.Delivery{})
 			text, _ := pk.Text()
 			n, _ := pk.Number()
 			return fmt.Sprint(pk.Kind(), text, n)

@@ -129,7 +129,7 @@ func (s *Sink) Requires() pipeline.Needs {
 func (s *Sink) locationBefore(c *record.Change, buf *keyBuffer) (rowLocation, error) {
 	switch {
 	case c.Old.Exists():
-		return s.locate(c, c.Old, buf)
+		return s.locateRow(c, c.Old, buf)
 	case c.FoundNoItem(s.noTTLDeletes), c.CameAndWent():
 		return rowLocation{reason: noItem}, nil
 	case s.fixedKey:
@@ -155,12 +155,12 @@ func (s *Sink) locationAfter(c *record.Change, buf *keyBuffer) (rowLocation, err
 	if err != nil {
 		return rowLocation{}, err
 	}
-	return s.locate(c, item, buf)
+	return s.locateRow(c, item, buf)
 }
 
-// locate returns the location of an image's row. If there is an error, the image has no row. The location then still
+// locateRow returns the location of an image's row. If there is an error, the image has no row. The location then still
 // has the row key, if one can be made.
-func (s *Sink) locate(c *record.Change, item item.Image, buf *keyBuffer) (rowLocation, error) {
+func (s *Sink) locateRow(c *record.Change, item item.Image, buf *keyBuffer) (rowLocation, error) {
 	var imageErr error
 	if s.when != nil {
 		matches, err := s.when.Match(item)

@@ -58,7 +58,7 @@ func (s *Sink) rowKey(scope *template.Scope, buf *keyBuffer) (rowKey, error) {
 	text := buf[:lengthPrefix]
 	clear(text)
 	var err error
-	if k.pk, k.sk, text, err = s.appendKeyParts(text, scope, maxPartitionKey); err != nil || k.pk.missing() {
+	if k.pk, k.sk, text, err = s.appendKeyParts(text, scope, maxPartitionKey); err != nil || k.pk.isMissing() {
 		return rowKey{}, err
 	}
 	binary.PutUvarint(text, uint64(k.pk.to-lengthPrefix))
@@ -70,18 +70,18 @@ func (k *rowKey) exists() bool { return k.text != nil }
 
 func (k *rowKey) equal(other *rowKey) bool { return bytes.Equal(k.text, other.text) }
 
-// values returns the attributes of the key and its text. They are valid as long as the delivery's page, even after the
-// buffer is reused.
-func (k *rowKey) values(d *pipeline.Delivery) (pk, sk item.Value, text string) {
+// attributeValues returns the attributes of the key and its text. They are valid as long as the delivery's page, even
+// after the buffer is reused.
+func (k *rowKey) attributeValues(d *pipeline.Delivery) (pk, sk item.Value, text string) {
 	text = d.Text(k.text)
 	return k.pk.valueIn(text), k.sk.valueIn(text), text
 }
 
-func (p *keyPart) missing() bool { return p.to == 0 }
+func (p *keyPart) isMissing() bool { return p.to == 0 }
 
 // valueIn returns the value of the part. text is the text of the row key.
 func (p *keyPart) valueIn(text string) item.Value {
-	if p.missing() || p.value.Exists() {
+	if p.isMissing() || p.value.Exists() {
 		return p.value
 	}
 	return item.StringValue(text[p.from:p.to])

@@ -97,9 +97,9 @@ func (o *Op) noEffect() bool          { return false }
 func (o *Op) noEffectReason() string  { return "" }
 func (o *Op) errAfterWrite() error    { return o.changeErr }
 
-// removal returns the op of the void tombstone that is written if the store refuses the row permanently. It returns nil
-// if the op is not an update, because then no older row of the item is at the key.
-func (o *Op) removal(cause error) *Op {
+// removalOp returns the op of the void tombstone that is written if the store refuses the row permanently. It returns
+// nil if the op is not an update, because then no older row of the item is at the key.
+func (o *Op) removalOp(cause error) *Op {
 	_, foreign := errors.AsType[*ForeignRowError](cause)
 	_, collides := errors.AsType[*CollisionError](cause)
 	if foreign || collides || o.Step != Update || o.Mutation.Tombstone {

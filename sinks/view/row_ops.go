@@ -79,7 +79,7 @@ type opWithColumns struct {
 
 // newOp returns an op on the row at k, without columns.
 func (s *Sink) newOp(d *pipeline.Delivery, step Step, k *rowKey) *opWithColumns {
-	pk, sk, text := k.values(d)
+	pk, sk, text := k.attributeValues(d)
 	op := pipeline.Alloc[opWithColumns](d)
 	op.Step, op.Target, op.rowText, op.displayKey, op.sink = step, &s.target, text, k.displayText, s
 	m := &op.Mutation

@@ -38,7 +38,7 @@ connects to nothing. Athena runs one statement at a time.`,
 		Example: `  tablewake athena -c tablewake.yaml --sink history --database lake
   tablewake athena -c tablewake.yaml --sink history --location s3://copy/changes/`,
 		Args: cli.NoArguments,
-		RunE: func(*cobra.Command, []string) error { return o.print(s.Out) },
+		RunE: func(*cobra.Command, []string) error { return o.printStatements(s.Out) },
 	}
 	cli.AddConfig(c, &o.config)
 	f := c.Flags()
@@ -52,7 +52,7 @@ connects to nothing. Athena runs one statement at a time.`,
 	return c
 }
 
-func (o *athenaOptions) print(out io.Writer) error {
+func (o *athenaOptions) printStatements(out io.Writer) error {
 	from, err := time.Parse(time.DateOnly, o.from)
 	if err != nil {
 		return cli.Usagef("--from %q is no day: write it as 2026-01-31", o.from)

@@ -67,7 +67,7 @@ func (o *compactOptions) run(ctx context.Context, s cli.Streams, location string
 	if o.small > o.target {
 		return cli.Usagef("--min-bytes %s is above --target %s", &o.small, &o.target)
 	}
-	store, prefix, release, err := o.open(ctx, location)
+	store, prefix, release, err := o.openArchive(ctx, location)
 	if err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func (o *compactOptions) run(ctx context.Context, s cli.Streams, location string
 		Progress:   func(p archive.CompactProgress) { bar.Update(p.Objects, 0) },
 	})
 	bar.End()
-	if printErr := o.print(s, done); err == nil {
+	if printErr := o.printProgress(s, done); err == nil {
 		err = printErr
 	}
 	if err != nil && ctx.Err() != nil {
@@ -88,8 +88,8 @@ func (o *compactOptions) run(ctx context.Context, s cli.Streams, location string
 	return err
 }
 
-// open opens the archive. An archive in a --local folder locks that folder until release.
-func (o *compactOptions) open(
+// openArchive opens the archive. An archive in a --local folder locks that folder until release.
+func (o *compactOptions) openArchive(
 	ctx context.Context, location string,
 ) (_ archive.Remover, prefix string, release func() error, err error) {
 	release = func() error { return nil }
@@ -130,7 +130,7 @@ type compacted struct {
 	LeftClass  int64 `json:"left_in_class"`
 }
 
-func (o *compactOptions) print(s cli.Streams, p archive.CompactProgress) error {
+func (o *compactOptions) printProgress(s cli.Streams, p archive.CompactProgress) error {
 	if o.format == cli.FormatJSON {
 		return cli.WriteJSON(s.Out, compacted{o.dryRun, p.Objects, p.Bytes, p.Large, p.LargeBytes, p.Left, p.LeftInClass})
 	}

@@ -245,7 +245,7 @@ func (j *job) run(ctx context.Context, paths []string) (result, error) {
 		return nil, err
 	}
 	if j.o.repair != "" {
-		return j.repair(ctx, o.Lookup, o.Header)
+		return j.repairFindings(ctx, o.Lookup, o.Header)
 	}
 	o.Lost = j.lost
 	progress := cli.NewCountProgress(j.streams.Err, "comparing "+strings.Join(o.Header.Sinks, ", "))
@@ -263,7 +263,8 @@ func (j *job) auditOptions() run.Options {
 	o := run.Options{
 		Report: j.o.report, Sinks: j.sinks, Segments: j.o.segments, Parts: j.o.parts, Rounds: j.o.rounds, Still: !j.running &&
 			!j.live,
-		GiveWay: j.giveWay(), Budget: j.budget, Wait: j.wait, Undecodable: j.undecodable, Checkpoint: j.o.saveEvery,
+		GiveWay: j.giveWay(), Budget: j.budget, Wait: j.waitForConsumers, Undecodable: j.logUndecodable,
+		Checkpoint: j.o.saveEvery,
 	}
 	if !j.o.Live {
 		o.Segments = 1 // embedded stores read everything for each segment
@@ -298,8 +299,8 @@ func (j *job) readLeases(ctx context.Context) (leases.Snapshot, error) {
 	return stream.ReadLeases(ctx, &j.o.Flags, j.cfg, j.aws)
 }
 
-// wait waits until every consumer is past a time.
-func (j *job) wait(ctx context.Context, at time.Time) error {
+// waitForConsumers waits until every consumer is past a time.
+func (j *job) waitForConsumers(ctx context.Context, at time.Time) error {
 	switch {
 	case !j.running:
 		return nil // no other process uses the folder

@@ -128,7 +128,7 @@ func (j *Job) Repair(ctx context.Context, report string) (*Repairs, error) {
 	if err := j.openTable(ctx, &o); err != nil {
 		return nil, err
 	}
-	return j.repair(ctx, o.Lookup, o.Header)
+	return j.repairFindings(ctx, o.Lookup, o.Header)
 }
 
 // Stored calls do with each entry that a sink holds. It blocks while it reads.

@@ -180,7 +180,7 @@ func (l *latest) Read(ctx context.Context, keys []item.Key) ([]run.Item, error) 
 			err, items[i].Err = nil,
 				errors.New("no record is of it that can be decoded, and there are records of which not even the key can be")
 		case errors.Is(err, sql.ErrNoRows):
-			items[i].Change, items[i].Err = l.removed(k)
+			items[i].Change, items[i].Err = l.removeOf(k)
 			err = nil
 		case err == nil && broken:
 			items[i].Err = errors.New(text)
@@ -194,8 +194,8 @@ func (l *latest) Read(ctx context.Context, keys []item.Key) ([]run.Item, error) 
 	return items, nil
 }
 
-// removed returns the REMOVE of an item without records, with invented names of its key attributes.
-func (l *latest) removed(k item.Key) (record.Change, error) {
+// removeOf returns the REMOVE of an item without records, with invented names of its key attributes.
+func (l *latest) removeOf(k item.Key) (record.Change, error) {
 	keys, err := itemkey.Nameless(k)
 	if err != nil {
 		return record.Change{}, fmt.Errorf("it is stored under a key that no table has: %w", err)

@@ -59,10 +59,10 @@ func (r *Repairs) Err() error {
 	return nil
 }
 
-// repair repairs the findings in the report of --repair. Each write is conditional on the state that the audit saw. So
-// later changes win, and a repeated repair does nothing. Groups come first: they are set to the sums of the stored
-// contributions. Then each contribution that is repaired changes its groups.
-func (j *job) repair(ctx context.Context, lookup run.Lookup, about run.Header) (*Repairs, error) {
+// repairFindings repairs the findings in the report of --repair. Each write is conditional on the state that the audit
+// saw. So later changes win, and a repeated repair does nothing. Groups come first: they are set to the sums of the
+// stored contributions. Then each contribution that is repaired changes its groups.
+func (j *job) repairFindings(ctx context.Context, lookup run.Lookup, about run.Header) (*Repairs, error) {
 	r := &Repairs{Report: j.o.repair, DryRun: j.o.dryRun, Results: make(map[audit.Result]int64)}
 	groups := make(map[int][]audit.Finding)
 	header, sum, err := j.findings(func(sink int, f *audit.Finding) error {
@@ -94,7 +94,7 @@ func (j *job) repair(ctx context.Context, lookup run.Lookup, about run.Header) (
 	}
 	repairer := run.NewRepairer(run.RepairOptions{
 		Sinks: j.sinks, Lookup: lookup, Budget: j.budget,
-		Done: func(sink int, f *audit.Finding, done audit.Outcome) { j.say(sink, f, done, r) },
+		Done: func(sink int, f *audit.Finding, done audit.Outcome) { j.printRepair(sink, f, done, r) },
 	})
 	_, _, err = j.findings(func(sink int, f *audit.Finding) error {
 		if !f.Verdict.Differs() || f.Kind == audit.Group {
@@ -134,13 +134,13 @@ func (j *job) repairGroups(ctx context.Context, sink int, fs []audit.Finding, r 
 		return fmt.Errorf("%s: %w", groups.Name(), err)
 	}
 	for i := range done {
-		j.say(sink, &fs[i], done[i], r)
+		j.printRepair(sink, &fs[i], done[i], r)
 	}
 	return nil
 }
 
-// say prints the result of a repair.
-func (j *job) say(sink int, f *audit.Finding, done audit.Outcome, r *Repairs) {
+// printRepair prints the result of a repair.
+func (j *job) printRepair(sink int, f *audit.Finding, done audit.Outcome, r *Repairs) {
 	r.Results[done.Result]++
 	if j.repaired != nil {
 		j.repaired(j.sinks[sink].Name(), f, done)

@@ -163,7 +163,7 @@ func (j *job) readRecords(ctx context.Context, paths []string, do func(*record.P
 func (j *job) readPages(ctx context.Context, r pipeline.Source, do func(*record.Page) error) error {
 	for page, err := range pipeline.DecodedPages(ctx, r) {
 		for _, e := range page.Errors {
-			j.undecodable(e)
+			j.logUndecodable(e)
 			j.lost++
 		}
 		if err := cmp.Or(do(page), err); err != nil {
@@ -176,8 +176,8 @@ func (j *job) readPages(ctx context.Context, r pipeline.Source, do func(*record.
 // maxNamed is the maximum number of undecodable items that are named. The summary counts them all.
 const maxNamed = 10
 
-// undecodable names an item that cannot be decoded, unless there were many.
-func (j *job) undecodable(e *record.RecordError) {
+// logUndecodable names an item that cannot be decoded, unless there were many.
+func (j *job) logUndecodable(e *record.RecordError) {
 	switch j.named++; {
 	case j.named <= maxNamed:
 		fmt.Fprintln(j.streams.Err, cli.Warning+"not compared: "+records.ErrorText(e))

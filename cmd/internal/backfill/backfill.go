@@ -193,15 +193,15 @@ func (o *options) checkFlags(cfg *config.Config) error {
 	case o.floorDelay < minFloorDelay:
 		return cli.Usagef("--floor-delay must be %s or more: processes look at the stage of a sink every ten seconds",
 			minFloorDelay)
-	case o.none && (o.dryRun || o.prepare || o.given() > 0):
+	case o.none && (o.dryRun || o.prepare || o.count() > 0):
 		return cli.Usagef("--none fills nothing: leave the source, --prepare and --dry-run out")
 	case o.none && len(o.sinks) == 0:
 		return cli.Usagef("--none needs --sink: name the sinks that begin with the changes of now")
 	case o.prepare && o.dryRun:
 		return cli.Usagef("--dry-run changes nothing, and --prepare sets the floor: leave one of them out")
-	case o.prepare && o.given() > 0:
+	case o.prepare && o.count() > 0:
 		return cli.Usagef("--prepare sets the floor alone: name the source afterwards, without it")
-	case !o.none && !o.prepare && o.given() != 1:
+	case !o.none && !o.prepare && o.count() != 1:
 		return cli.Usagef(
 			"name one source: --scan, --export, --start-export, --items or --archive; see `tablewake backfill --help`")
 	}

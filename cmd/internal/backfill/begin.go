@@ -92,8 +92,8 @@ func (j *job) newFloor() time.Time {
 	return now
 }
 
-// earliest returns the earliest time whose table the source may show; zero if there is no such limit.
-func (s *selection) earliest(clockSkew time.Duration) time.Time {
+// earliestSourceTime returns the earliest time whose table the source may show; zero if there is no such limit.
+func (s *selection) earliestSourceTime(clockSkew time.Duration) time.Time {
 	var at time.Time
 	for _, b := range s.births {
 		if !b.Floor.IsZero() && b.Floor.After(at) {
@@ -110,9 +110,9 @@ func (s *selection) earliest(clockSkew time.Duration) time.Time {
 // time was checked when it was stored, and for a requested export, whose time was chosen then: the present --clock-skew
 // changes neither.
 func (j *job) checkTime(shown time.Time) error {
-	earliest := j.sel.earliest(j.o.clockSkew)
+	earliest := j.sel.earliestSourceTime(j.o.clockSkew)
 	if j.o.startExport {
-		earliest = j.sel.earliest(0)
+		earliest = j.sel.earliestSourceTime(0)
 	}
 	switch {
 	case j.sel.isStored():
@@ -200,9 +200,9 @@ func (j *job) readLeases(ctx context.Context) (leases.Snapshot, error) {
 	return stream.ReadLeases(ctx, &j.o.Flags, j.cfg, j.aws)
 }
 
-// slow returns a function that blocks while consumers are further behind the stream than --max-lag; nil if no limit
-// applies.
-func (j *job) slow() func(ctx context.Context) {
+// lagWaiter returns a function that blocks while consumers are further behind the stream than --max-lag; nil if no
+// limit applies.
+func (j *job) lagWaiter() func(ctx context.Context) {
 	switch {
 	case !j.o.Live || j.o.maxLag == 0:
 		return nil

@@ -43,7 +43,7 @@ func (j *job) addSelection(r *plannedRun) {
 	for _, b := range j.sel.births {
 		r.Sinks = append(r.Sinks, plannedSink{b.Sink, b.Target, b.Stage.String()})
 	}
-	if at := j.sel.earliest(j.o.clockSkew); !at.IsZero() {
+	if at := j.sel.earliestSourceTime(j.o.clockSkew); !at.IsZero() {
 		r.Earliest = &at
 	}
 }

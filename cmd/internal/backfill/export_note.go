@@ -45,7 +45,7 @@ func (n exportNote) token(run string) string {
 
 // nextNote returns the note of the next request, after was.
 func (j *job) nextNote(was exportNote) exportNote {
-	n := exportNote{Into: j.exportInto(), Narrowing: j.narrowing.String(), Time: j.sel.earliest(j.o.clockSkew)}
+	n := exportNote{Into: j.exportInto(), Narrowing: j.narrowing.String(), Time: j.sel.earliestSourceTime(j.o.clockSkew)}
 	now := time.Now().UTC().Truncate(time.Second).Add(time.Second)
 	if was.Failed {
 		n.Try = was.Try + 1

@@ -62,7 +62,7 @@ func (j *job) run(ctx context.Context) error {
 	if err := j.loadAWS(ctx); err != nil {
 		return err
 	}
-	if j.sel.settling() {
+	if j.sel.allPartsRead() {
 		return j.finish(ctx, nil)
 	}
 	if err := j.begin(ctx); err != nil {

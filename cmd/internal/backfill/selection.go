@@ -47,8 +47,8 @@ func (s *selection) missesChanges() bool { return s.hasWaiting() || len(s.neverW
 // keepsState reports whether a sink compares versions with the tombstones of the state.
 func (s *selection) keepsState() bool { return len(s.neverWait) < len(s.births) }
 
-// settling reports whether all parts were read. Some of the sinks may be live already.
-func (s *selection) settling() bool {
+// allPartsRead reports whether all parts were read. Some of the sinks may be live already.
+func (s *selection) allPartsRead() bool {
 	isReading := func(b state.Birth) bool { return b.Stage == state.Filling || b.Stage == state.Waiting }
 	return !slices.ContainsFunc(s.births, isReading) &&
 		slices.ContainsFunc(s.births, func(b state.Birth) bool { return b.Stage == state.Settling })

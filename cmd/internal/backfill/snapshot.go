@@ -63,7 +63,7 @@ func (j *job) openItems(decoder record.SnapshotOptions) (snapshot.Snapshot, erro
 func (j *job) openScan(ctx context.Context, decoder record.SnapshotOptions) (snapshot.Snapshot, error) {
 	start := j.sel.stored.From
 	if !j.sel.isStored() {
-		if at := j.sel.earliest(j.o.clockSkew); time.Now().Before(at) && !j.o.dryRun {
+		if at := j.sel.earliestSourceTime(j.o.clockSkew); time.Now().Before(at) && !j.o.dryRun {
 			fmt.Fprintf(j.streams.Err,
 				"the scan begins at %s: until then every process learns that the sinks are being filled\n", at.Format(time.RFC3339))
 			if err := pipeline.Sleep(ctx, time.Until(at)); err != nil {

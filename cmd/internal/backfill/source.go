@@ -64,8 +64,8 @@ func (f *sourceFlags) addSource(c *cobra.Command) {
 	f.narrowing.Add(c)
 }
 
-// given returns the number of sources that the flags name.
-func (f *sourceFlags) given() int {
+// count returns the number of sources that the flags name.
+func (f *sourceFlags) count() int {
 	return cli.CountTrue(f.scan, len(f.export) > 0, f.startExport, len(f.items) > 0, len(f.archive) > 0)
 }
 
@@ -125,8 +125,8 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	}
 	j.backfill = stored
 	src, err := snapshot.NewSource(snapshot.SourceOptions{
-		Snapshot: snap, Backfills: j.kept, Run: stored.Run, Owner: newOwner(), Concurrency: j.o.parts, Throttle: j.slow(),
-		Logger: cli.Logger(j.streams.Err, j.o.verbose),
+		Snapshot: snap, Backfills: j.kept, Run: stored.Run, Owner: newOwner(), Concurrency: j.o.parts,
+		Throttle: j.lagWaiter(), Logger: cli.Logger(j.streams.Err, j.o.verbose),
 	})
 	if err != nil {
 		return nil, err

@@ -114,14 +114,14 @@ func (b *Block) draw() {
 	width, height := b.size()
 	var text strings.Builder
 	for _, line := range b.lines[:min(len(b.lines), max(height-1, 1))] {
-		text.WriteString(cut(string(item.AppendPrintable(nil, []byte(line))), max(width-1, 1)) + "\r\n")
+		text.WriteString(truncateLine(string(item.AppendPrintable(nil, []byte(line))), max(width-1, 1)) + "\r\n")
 		b.drawn++
 	}
 	_, _ = io.WriteString(b.term, text.String())
 }
 
-// cut returns the first n characters of a line.
-func cut(line string, n int) string {
+// truncateLine returns the first n characters of a line.
+func truncateLine(line string, n int) string {
 	if utf8.RuneCountInString(line) <= n {
 		return line
 	}

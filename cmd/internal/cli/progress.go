@@ -113,7 +113,7 @@ type ItemProgress struct {
 // UpdateItems shows the progress of all processes, and the rate of this one.
 func (p *Progress) UpdateItems(i ItemProgress) {
 	if p.bar != nil {
-		done, _, total := i.share()
+		done, _, total := i.amounts()
 		if total > 0 && done >= total { // the total is an estimate: a full bar would be final
 			total = done + 1
 		}
@@ -134,7 +134,7 @@ func (i ItemProgress) line(took time.Duration) string {
 		items = Thousands(i.Items) + " of " + Thousands(i.TotalItems) + " items"
 	}
 	line := items + ", " + i.rate(took)
-	if done, _, total := i.share(); total > 0 && done > 0 && done <= total {
+	if done, _, total := i.amounts(); total > 0 && done > 0 && done <= total {
 		line = fmt.Sprintf("%3d%% %s", done*100/total, line)
 	}
 	return line
@@ -143,7 +143,7 @@ func (i ItemProgress) line(took time.Duration) string {
 // rate returns the items that this process finished per second, and the time that all processes need for the rest.
 func (i ItemProgress) rate(took time.Duration) string {
 	rate := perSecond(i.Own, took) + " a second"
-	if done, earlier, total := i.share(); total > 0 && done > earlier && done <= total {
+	if done, earlier, total := i.amounts(); total > 0 && done > earlier && done <= total {
 		rate += ", " + timeLeft(done-earlier, total-done, took) + " left"
 	}
 	return rate
@@ -152,9 +152,9 @@ func (i ItemProgress) rate(took time.Duration) string {
 // countsItems reports whether the progress can be measured in items.
 func (i ItemProgress) countsItems() bool { return i.TotalItems > 0 && i.TotalItems >= i.Items }
 
-// share returns the finished amount, the amount from before this process began, and the total: in items, or otherwise
+// amounts returns the finished amount, the amount from before this process began, and the total: in items, or otherwise
 // in bytes.
-func (i ItemProgress) share() (done, earlier, total int64) {
+func (i ItemProgress) amounts() (done, earlier, total int64) {
 	if i.countsItems() {
 		return i.Items, i.EarlierItems, i.TotalItems
 	}

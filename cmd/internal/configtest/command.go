@@ -168,7 +168,7 @@ func (o *flags) runFile(ctx context.Context, s cli.Streams, cfg *config.Config, 
 		if r.Outcome == "fail" {
 			failed++
 		}
-		if err := o.print(w, r); err != nil {
+		if err := o.printResult(w, r); err != nil {
 			return 0, 0, err
 		}
 	}
@@ -182,8 +182,8 @@ func (o *flags) runFile(ctx context.Context, s cli.Streams, cfg *config.Config, 
 	return len(results), failed, nil
 }
 
-// print prints the result of one test.
-func (o *flags) print(w io.Writer, r *Result) error {
+// printResult prints the result of one test.
+func (o *flags) printResult(w io.Writer, r *Result) error {
 	switch {
 	case o.format == cli.FormatJSON:
 		return cli.WriteJSON(w, r)

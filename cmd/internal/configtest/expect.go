@@ -111,8 +111,8 @@ func (s *section) targets(cfg *config.Config) []string {
 	return names
 }
 
-// everything returns expectations, without a value and a position, of all that the sinks can write.
-func everything(cfg *config.Config) (xs []expectation) {
+// allExpectations returns expectations, without a value and a position, of all that the sinks can write.
+func allExpectations(cfg *config.Config) (xs []expectation) {
 	for _, s := range sections {
 		if s.target == "" {
 			xs = append(xs, expectation{section: s})
@@ -135,7 +135,7 @@ func (xs *expectations) Bind(f *yamlbind.File, v *fileValue) {
 	for _, s := range sections {
 		names = append(names, s.name)
 	}
-	v.Entries = known(f, v, names)
+	v.Entries = knownMembers(f, v, names)
 	flow := isFlow(v)
 	for _, s := range sections {
 		switch part := v.Get(s.name); {
@@ -159,8 +159,8 @@ func (xs *expectations) Bind(f *yamlbind.File, v *fileValue) {
 
 func isFlow(v *fileValue) bool { return v.Node.Style&yaml.FlowStyle != 0 }
 
-// known returns the members of a mapping, and adds a problem for each name that is not in names.
-func known(f *yamlbind.File, v *fileValue, names []string) []*fileValue {
+// knownMembers returns the members of a mapping, and adds a problem for each name that is not in names.
+func knownMembers(f *yamlbind.File, v *fileValue, names []string) []*fileValue {
 	return f.Known(f.Members(v), names, func(name string) string {
 		return yamlbind.Hint(name, names, "the keys here are")
 	})
@@ -203,7 +203,7 @@ func (s *section) element(f *yamlbind.File, v value, at *fileValue) value {
 		return v
 	}
 	if s.fields != nil {
-		known(f, at, s.fields)
+		knownMembers(f, at, s.fields)
 	}
 	f.FailIf(s.required != "" && v.get(s.required).kind == item.Absent, at, "", "the key %q is missing", s.required)
 	if s == drops && v.get("count").kind == item.Absent {

@@ -106,7 +106,7 @@ func (o *outcome) entryValues(es []archive.Entry) (value, error) {
 		var line value
 		ttl := e.Change != nil && e.Change.TTLDelete()
 		if c := e.Change; c != nil {
-			line = object().with("op", text(c.Op.String())).with("table", text(c.Table)).with("keys", imageValue(c.Keys)).
+			line = object().with("op", textValue(c.Op.String())).with("table", textValue(c.Table)).with("keys", imageValue(c.Keys)).
 				with("old", imageValue(c.Old)).with("new", imageValue(c.New))
 		} else if err := json.Unmarshal(e.Line, &line); err != nil {
 			return value{}, err

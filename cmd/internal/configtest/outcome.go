@@ -35,8 +35,8 @@ const mark = "_tw"
 // addEvents stores the events of the detectors.
 func (o *outcome) addEvents(es []pipeline.Event) {
 	for _, e := range es {
-		v := object().with("detector", text(e.Detector)).with("path", optionalText(e.Path)).
-			with("op", text(e.Change.Op.String())).with("table", text(e.Change.Table)).
+		v := object().with("detector", textValue(e.Detector)).with("path", optionalText(e.Path)).
+			with("op", textValue(e.Change.Op.String())).with("table", textValue(e.Change.Table)).
 			with("keys", plainJSON(e.Change.Keys.Value())).with("old", plainJSON(e.Old)).with("new", plainJSON(e.New))
 		o.raised[e.Detector] = append(o.raised[e.Detector], v)
 	}
@@ -50,11 +50,11 @@ func plainJSON(v item.Value) (out value) {
 	return out
 }
 
-// actual returns the actual contents for an expectation, in the form of the expectation.
-func (o *outcome) actual(ctx context.Context, x expectation) (value, error) {
+// actualValue returns the actual contents for an expectation, in the form of the expectation.
+func (o *outcome) actualValue(ctx context.Context, x expectation) (value, error) {
 	switch x.section {
 	case rows:
-		return o.rows(ctx, x.name)
+		return o.viewRows(ctx, x.name)
 	case aggregates:
 		return o.aggregateRows(ctx, x.name)
 	case documents:
@@ -67,12 +67,12 @@ func (o *outcome) actual(ctx context.Context, x expectation) (value, error) {
 	case drops:
 		return o.drops(), nil
 	default:
-		return o.letters(x.want)
+		return o.letterValues(x.want)
 	}
 }
 
-// rows returns the rows of a view sink, or of all views in a table.
-func (o *outcome) rows(ctx context.Context, name string) (value, error) {
+// viewRows returns the rows of a view sink, or of all views in a table.
+func (o *outcome) viewRows(ctx context.Context, name string) (value, error) {
 	_, isSink := rows.sinkOf(o.cfg, name)
 	out := list()
 	table := o.tableOf(name)
@@ -86,7 +86,7 @@ func (o *outcome) rows(ctx context.Context, name string) (value, error) {
 			return value{}, err
 		}
 		if !isSink || row.View == name {
-			out.elems = append(out.elems, o.row(name, row))
+			out.elems = append(out.elems, o.rowValue(name, row))
 		}
 	}
 	return out, nil
@@ -112,13 +112,13 @@ func (o *outcome) aggregateRows(ctx context.Context, name string) (value, error)
 		if err != nil {
 			return value{}, err
 		}
-		out.elems = append(out.elems, o.row(name, row))
+		out.elems = append(out.elems, o.rowValue(name, row))
 	}
 	return out, nil
 }
 
-// row converts a row without mark, with its key attributes first.
-func (o *outcome) row(name string, r view.Row) value {
+// rowValue converts a row without mark, with its key attributes first.
+func (o *outcome) rowValue(name string, r view.Row) value {
 	item, out := imageValue(r.Item).without(mark), object()
 	for _, k := range o.keyAttributes(o.tableOf(name)) {
 		out = out.with(k, item.get(k))
@@ -215,7 +215,7 @@ func (o *outcome) drops() value {
 	add := func(sink string, by map[string]int64) {
 		for _, reason := range slices.Sorted(maps.Keys(by)) {
 			if by[reason] > 0 {
-				out.elems = append(out.elems, object().with("sink", optionalText(sink)).with("reason", text(reason)).
+				out.elems = append(out.elems, object().with("sink", optionalText(sink)).with("reason", textValue(reason)).
 					with("count", count(by[reason])))
 			}
 		}
@@ -227,13 +227,13 @@ func (o *outcome) drops() value {
 	return out
 }
 
-// letters returns the dead letters. An expected letter may have only some of the fields: a letter that matches one is
-// returned with the fields of the expectation.
-func (o *outcome) letters(want value) (value, error) {
+// letterValues returns the dead letters. An expected letter may have only some of the fields: a letter that matches one
+// is returned with the fields of the expectation.
+func (o *outcome) letterValues(want value) (value, error) {
 	out := list()
 	matched := make([]bool, len(want.elems))
 	for _, l := range o.dead {
-		v := object().with("sink", optionalText(l.Sink)).with("class", text(l.Class))
+		v := object().with("sink", optionalText(l.Sink)).with("class", textValue(l.Class))
 		if l.Key != "" {
 			keys, err := o.letterKey(l)
 			if err != nil {
@@ -288,7 +288,7 @@ func (o *outcome) letterKey(l pipeline.DeadLetter) (value, error) {
 	}
 	names := slices.Sorted(slices.Values(o.keys[table]))
 	if len(names) != len(vs) {
-		return text(string(l.Key)), nil // `keys` of the file does not fit the table
+		return textValue(string(l.Key)), nil // `keys` of the file does not fit the table
 	}
 	out := object()
 	for i, v := range vs {

@@ -165,12 +165,12 @@ func (o *outcome) runStep(ctx context.Context, p *pipeline.Pipeline, rec *record
 func (r *Result) compareExpectations(ctx context.Context, o *outcome) error {
 	expected := r.Case.Expect
 	if r.Case.noExpect {
-		expected = everything(o.cfg)
+		expected = allExpectations(o.cfg)
 	}
 	for _, x := range expected {
 		got := x
 		var err error
-		if got.want, err = o.actual(ctx, x); err != nil {
+		if got.want, err = o.actualValue(ctx, x); err != nil {
 			return err
 		}
 		if r.Case.noExpect && len(got.want.elems) == 0 {

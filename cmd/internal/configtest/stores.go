@@ -44,14 +44,14 @@ func (s *stores) Search(_ context.Context, cfg *config.Config, spec config.Sink)
 
 // Apply opens the index and writes.
 func (ix *index) Apply(ctx context.Context, ms []search.Mutation) ([]search.Result, error) {
-	store, err := ix.opened(ctx)
+	store, err := ix.openStore(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return store.Apply(ctx, ms)
 }
 
-func (ix *index) opened(ctx context.Context) (search.Store, error) {
+func (ix *index) openStore(ctx context.Context) (search.Store, error) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
 	var err error

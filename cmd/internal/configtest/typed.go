@@ -46,7 +46,7 @@ func parseValue(f *yamlbind.File, at *fileValue, typed bool) value {
 	}
 	switch yamlbind.Resolve(at.Node) {
 	case yamlbind.IsText:
-		return text(at.Node.Value)
+		return textValue(at.Node.Value)
 	case yamlbind.IsNull:
 		return value{kind: item.KindNULL}
 	case yamlbind.IsBoolean:

@@ -20,17 +20,17 @@ type value struct {
 	elems []value  // M: the values of names; L, SS, NS, BS: the elements
 }
 
-func text(s string) value { return value{kind: item.KindS, text: s} }
-func count(n int64) value { return value{kind: item.KindN, text: fmt.Sprint(n)} }
-func list() value         { return value{kind: item.KindL} }
-func object() value       { return value{kind: item.KindM} }
+func textValue(s string) value { return value{kind: item.KindS, text: s} }
+func count(n int64) value      { return value{kind: item.KindN, text: fmt.Sprint(n)} }
+func list() value              { return value{kind: item.KindL} }
+func object() value            { return value{kind: item.KindM} }
 
 // optionalText returns a text; absent for "".
 func optionalText(s string) value {
 	if s == "" {
 		return value{}
 	}
-	return text(s)
+	return textValue(s)
 }
 
 // ifTrue returns true; absent if set is false.

@@ -143,8 +143,8 @@ func healthPatience(cfg *config.Config) time.Duration {
 	return wait + 2*time.Minute
 }
 
-// facts is the [health.Source] of a consumer that runs.
-func (c *consumerRun) facts(context.Context) (health.Facts, error) {
+// healthFacts is the [health.Source] of a consumer that runs.
+func (c *consumerRun) healthFacts(context.Context) (health.Facts, error) {
 	h := c.source.Health()
 	f := health.Facts{Live: h.Live, Ready: h.Ready, Reasons: h.Reasons, Stuck: len(h.Stuck)}
 	if !h.Live {

@@ -39,10 +39,10 @@ func (r *gapRepair) run(ctx context.Context) {
 	defer r.lastLook(ctx)
 	failures := 0
 	for ctx.Err() == nil {
-		due, err := r.look(ctx)
+		due, err := r.findDue(ctx)
 		if err == nil && len(due) > 0 {
 			if err = r.do(ctx, due); err == nil {
-				_, err = r.look(ctx)
+				_, err = r.findDue(ctx)
 			}
 		}
 		pause := r.lease
@@ -65,14 +65,14 @@ func (r *gapRepair) run(ctx context.Context) {
 func (r *gapRepair) lastLook(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), noteTimeout)
 	defer cancel()
-	_, _ = r.look(ctx)
+	_, _ = r.findDue(ctx)
 }
 
-// look counts the unrepaired gaps, and returns those whose repair can begin. An outage causes gaps in many shards
+// findDue counts the unrepaired gaps, and returns those whose repair can begin. An outage causes gaps in many shards
 // within moments, and one audit repairs them all. So while a gap is too new, the gaps that were found less than one
 // lease time before it wait, too. A gap is too new for one lease time, because its former reader may still write
 // records that it read before.
-func (r *gapRepair) look(ctx context.Context) (due []state.NotedGap, err error) {
+func (r *gapRepair) findDue(ctx context.Context) (due []state.NotedGap, err error) {
 	noted, err := stream.Collect(r.gaps.Gaps(ctx))
 	if err != nil {
 		return nil, fmt.Errorf("gaps: %w", err)

@@ -60,7 +60,7 @@ func (o *options) openResources(ctx context.Context, cfg *config.Config, w io.Wr
 		err = o.checkViewType(ctx, r.api, cfg, streams)
 	}
 	if err == nil {
-		err = r.open(ctx, o, cfg, sdk, path, w)
+		err = r.openStores(ctx, o, cfg, sdk, path, w)
 	}
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
@@ -125,8 +125,8 @@ func (r *resources) announceStreams(
 	return refs, nil
 }
 
-// open opens the stores, the state, the leases and the gaps.
-func (r *resources) open(
+// openStores opens the stores, the state, the leases and the gaps.
+func (r *resources) openStores(
 	ctx context.Context, o *options, cfg *config.Config, sdk awssdk.Config, path string, w io.Writer,
 ) (err error) {
 	if o.Live {

@@ -53,11 +53,11 @@ func (s *startup) current() (c *consumerRun, problem string) {
 	return s.run, s.problem
 }
 
-// facts is the [health.Source]. A starting process is live, and not ready.
-func (s *startup) facts(ctx context.Context) (health.Facts, error) {
+// healthFacts is the [health.Source]. A starting process is live, and not ready.
+func (s *startup) healthFacts(ctx context.Context) (health.Facts, error) {
 	c, problem := s.current()
 	if c != nil {
-		return c.facts(ctx)
+		return c.healthFacts(ctx)
 	}
 	f := health.Facts{Live: true, Reasons: []string{"it is starting"}}
 	if problem != "" {
@@ -91,7 +91,7 @@ func (o *options) serve(cfg *config.Config, log io.Writer) (*endpoint, error) {
 	if o.scrape != nil {
 		paths.Metrics, names = o.scrape, names+", /metrics"
 	}
-	s, err := health.Start(o.health, o.start.monitor, o.start.facts, paths)
+	s, err := health.Start(o.health, o.start.monitor, o.start.healthFacts, paths)
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ func (o *costOptions) run(ctx context.Context, s cli.Streams, paths []string) er
 		if err := o.count(ctx, s, cfg, p, paths, &sum, index); err != nil {
 			return err
 		}
-		sum.advise()
+		sum.setAdvice()
 	}
 	return cli.Print(s.Out, o.format, sum, func(w io.Writer) { sum.write(w, len(paths) > 0) })
 }
@@ -206,7 +206,7 @@ func (c costs) write(w io.Writer, counted bool) {
 	for _, s := range c.Sinks {
 		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%.2f\t%s\t%.2f\t\n", s.Sink, cli.Thousands(s.Changes),
 			cli.Thousands(int64(s.WriteUnits)), cli.Thousands(int64(s.ReadUnits)),
-			s.WriteUnits/max(float64(s.Changes), 1), units(s.Most), million(s.Dollars))
+			s.WriteUnits/max(float64(s.Changes), 1), formatUnits(s.Most), million(s.Dollars))
 		all.WriteUnits += s.WriteUnits
 		all.ReadUnits += s.ReadUnits
 		all.Dollars += s.Dollars
@@ -230,8 +230,8 @@ type unitCostJSON struct {
 
 // String formats the cost as a line of `explain`.
 func (u unitCostJSON) String() string {
-	return fmt.Sprintf("on DynamoDB %s write and %s read units: %s", units(u.WriteUnits), units(u.ReadUnits), u.Why)
+	return fmt.Sprintf("on DynamoDB %s write and %s read units: %s", formatUnits(u.WriteUnits), formatUnits(u.ReadUnits), u.Why)
 }
 
-// units formats a number of units with as few digits as possible.
-func units(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
+// formatUnits formats a number of units with as few digits as possible.
+func formatUnits(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }

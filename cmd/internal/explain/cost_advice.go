@@ -24,8 +24,8 @@ type prefixes struct {
 	written map[string]bool    // prefixes of changes that are written; "": a written change has no prefix
 }
 
-// keeps reports whether a filter on the written prefixes passes a key with this prefix.
-func (p prefixes) keeps(prefix string) bool {
+// passesKey reports whether a filter on the written prefixes passes a key with this prefix.
+func (p prefixes) passesKey(prefix string) bool {
 	for written := range p.written {
 		if strings.HasPrefix(prefix, written) {
 			return true
@@ -82,7 +82,7 @@ func (c *idleChanges) filter() (filter string, saved float64) {
 		}
 		units := 0.0
 		for prefix, reads := range p.reads {
-			if !p.keeps(prefix) {
+			if !p.passesKey(prefix) {
 				units += reads
 			}
 		}
@@ -101,8 +101,8 @@ func (c *idleChanges) filter() (filter string, saved float64) {
 	return filter, saved
 }
 
-// advise sets the advice of each sink.
-func (c *costs) advise() {
+// setAdvice sets the advice of each sink.
+func (c *costs) setAdvice() {
 	for i := range c.Sinks {
 		s := &c.Sinks[i]
 		if filter, saved := s.idle.filter(); saved > 0 {

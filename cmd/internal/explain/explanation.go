@@ -160,7 +160,7 @@ func (x explanation) write(w io.Writer) {
 		fmt.Fprintf(w, "  error   %s\n", x.Error.Message)
 		return
 	}
-	label := labels(w)
+	label := labelPrinter(w)
 	if x.Entity != nil {
 		label("entity", x.Entity.String())
 	}
@@ -168,12 +168,12 @@ func (x explanation) write(w io.Writer) {
 		label("filter", f.String())
 	}
 	for _, d := range x.Diff {
-		label("change", fmt.Sprintf("%s: %s -> %s", d.Path, short(d.old), short(d.new)))
+		label("change", fmt.Sprintf("%s: %s -> %s", d.Path, truncatedJSON(d.old), truncatedJSON(d.new)))
 	}
 	for _, e := range x.Events {
 		text := e.Detector
 		if e.Path != "" {
-			text += fmt.Sprintf("  %s: %s -> %s", e.Path, short(e.old), short(e.new))
+			text += fmt.Sprintf("  %s: %s -> %s", e.Path, truncatedJSON(e.old), truncatedJSON(e.new))
 		}
 		label("event", text)
 	}
@@ -184,8 +184,8 @@ func (x explanation) write(w io.Writer) {
 	}
 }
 
-// labels returns a function that prints lines with a label. It prints a label only once for consecutive lines.
-func labels(w io.Writer) func(label, text string) {
+// labelPrinter returns a function that prints lines with a label. It prints a label only once for consecutive lines.
+func labelPrinter(w io.Writer) func(label, text string) {
 	last := ""
 	return func(label, text string) {
 		printed := label
@@ -238,8 +238,8 @@ func (s sinkPlanJSON) lines() []string {
 
 const maxShown = 80 // characters
 
-// short returns a value as plain JSON, truncated to maxShown.
-func short(v item.Value) string {
+// truncatedJSON returns a value as plain JSON, truncated to maxShown.
+func truncatedJSON(v item.Value) string {
 	if !v.Exists() {
 		return "absent"
 	}

@@ -68,7 +68,8 @@ func (p Printer) explanations(page *record.Page, before int64) iter.Seq[explanat
 			if len(errs) > 0 && (i == len(page.Changes) || errs[0].Index < int(page.Changes[i].Index)) {
 				e := errs[0]
 				errs = errs[1:]
-				if p.Selects(&record.Change{Key: e.Key, Keys: e.Keys, Sequence: e.Sequence}) && !yield(p.undecodable(before, e)) {
+				c := record.Change{Key: e.Key, Keys: e.Keys, Sequence: e.Sequence}
+				if p.Selects(&c) && !yield(p.explainUndecodable(before, e)) {
 					return
 				}
 				continue
@@ -82,8 +83,8 @@ func (p Printer) explanations(page *record.Page, before int64) iter.Seq[explanat
 	}
 }
 
-// undecodable explains a record that could not be decoded.
-func (p Printer) undecodable(before int64, e *record.RecordError) explanation {
+// explainUndecodable explains a record that could not be decoded.
+func (p Printer) explainUndecodable(before int64, e *record.RecordError) explanation {
 	e = p.Mask.RecordError(e)
 	return explanation{
 		Record: before + int64(e.Index) + 1, Op: "UNDECODABLE", Key: e.Key, Sequence: e.Sequence,

@@ -31,7 +31,7 @@ func releaseLease(l leases.Lease) (leaseEdit, error) {
 	case l.Owner == "":
 		return leaseEdit{}, fmt.Errorf("nobody owns shard %s: it is free already", l.Shard)
 	}
-	e := fence(l)
+	e := ownerRemoval(l)
 	e.Effects = []string{
 		fmt.Sprintf("%s loses it: what it has under way is given up, and its writes are stopped", l.Owner),
 		"the next owner reads on " + resumeText(l) + "; what was read since is read again",
@@ -42,8 +42,8 @@ func releaseLease(l leases.Lease) (leaseEdit, error) {
 	return e, nil
 }
 
-// fence returns the edit that removes the owner. The new counter makes the next write of the owner fail.
-func fence(l leases.Lease) leaseEdit {
+// ownerRemoval returns the edit that removes the owner. The new counter makes the next write of the owner fail.
+func ownerRemoval(l leases.Lease) leaseEdit {
 	e := leaseEdit{Old: l, Next: l.Clone()}
 	e.Next.Owner, e.Next.RequestedBy = "", ""
 	e.Next.Counter++
@@ -127,7 +127,7 @@ func resetLease(l leases.Lease, to resetPosition, skip bool, now time.Time) (lea
 			"shard %s is read to its end, and what comes behind it was begun: to run its records again, record and replay them",
 			l.Shard)
 	}
-	e := fence(l)
+	e := ownerRemoval(l)
 	e.Next.From, e.Next.Time, e.Next.Stopped = time.Time{}, time.Time{}, ""
 	var rereads string // the records that are read again
 	if to.Sequence == "" {

@@ -25,7 +25,7 @@ func (r *Report) addGapRepair(obs *Observation, g state.NotedGap) {
 	switch {
 	case rep.Stage == state.GapRepairing && obs.At.Before(rep.Expires):
 		r.addProblem(NotRepaired, subject, "it ends by itself", "%s; %s repairs the sinks%s%s", lost, rep.Owner,
-			prefixed(", ", RepairProgress(rep)), lastSaid(rep, obs.At))
+			withPrefix(", ", RepairProgress(rep)), lastSaid(rep, obs.At))
 	case rep.Stage == state.GapRepairing:
 		r.addProblem(NotRepaired, subject, takesOver, "%s; %s repaired the sinks, and ended before it was done", lost,
 			rep.Owner)
@@ -66,8 +66,8 @@ func RepairProgress(r state.GapRepair) string {
 	return text
 }
 
-// prefixed returns prefix and text; "" if text is "".
-func prefixed(prefix, text string) string {
+// withPrefix returns prefix and text; "" if text is "".
+func withPrefix(prefix, text string) string {
 	if text == "" {
 		return ""
 	}

@@ -55,8 +55,8 @@ func (n StateCounts) Text(without State) string {
 	return n.list(without, func(_ State, text string) string { return text })
 }
 
-// loud is Text with the words that need attention in capitals.
-func (n StateCounts) loud() string {
+// textWithCapitals returns Text with the words that need attention in capitals.
+func (n StateCounts) textWithCapitals() string {
 	return n.list("", func(s State, text string) string {
 		return cli.Either(s.needsAttention(), strings.ToUpper(text), text)
 	})

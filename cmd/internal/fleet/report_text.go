@@ -99,11 +99,11 @@ func (r Report) writeStream(out printer, listing Listing, all bool) {
 		if s.State == Done && !all {
 			continue
 		}
-		rows = append(rows, s.row(lineage.Add(&s)))
+		rows = append(rows, s.columns(lineage.Add(&s)))
 	}
 	out.line("")
 	out.line("%s%s: %s", cmp.Or(listing.ARN, "(a stream that the leases do not name)"),
-		prefixed(" ", string(listing.Status)), cmp.Or(n.loud(), "no shards"))
+		withPrefix(" ", string(listing.Status)), cmp.Or(n.textWithCapitals(), "no shards"))
 	if listing.Error != "" {
 		out.line("  not listed: %s", listing.Error)
 	}
@@ -112,8 +112,8 @@ func (r Report) writeStream(out printer, listing Listing, all bool) {
 	}
 }
 
-// row returns the columns of a shard. depth indents it below its parents.
-func (s Shard) row(depth int) []string {
+// columns returns the columns of a shard. depth indents it below its parents.
+func (s Shard) columns(depth int) []string {
 	owner, behind, last, loss := cmp.Or(s.Owner, "-"), "-", "-", "-"
 	if s.Pinned != "" {
 		owner += " (pinned to " + s.Pinned + ")"
@@ -178,14 +178,14 @@ func (g Gap) String() string {
 		}
 		b.WriteString(": what was written to the table then is in neither")
 	case g.UnknownExtent && g.Whole:
-		b.WriteString("it was not read to its end" + prefixed(", but to ", g.After) + "; nobody knows whether it held more")
+		b.WriteString("it was not read to its end" + withPrefix(", but to ", g.After) + "; nobody knows whether it held more")
 	case g.UnknownExtent && g.Before != "":
-		b.WriteString(g.between() + "; nobody knows whether it held anything")
+		b.WriteString(g.extentText() + "; nobody knows whether it held anything")
 	case g.UnknownExtent:
 		b.WriteString(
 			"it was too old, or its parent gone, before it was read; nobody knows whether anything before its oldest record was lost")
 	default:
-		b.WriteString(g.between())
+		b.WriteString(g.extentText())
 	}
 	switch {
 	case g.LostSeconds != nil:
@@ -202,7 +202,7 @@ func (g Gap) String() string {
 	return b.String()
 }
 
-func (g Gap) between() string {
+func (g Gap) extentText() string {
 	from, to := "from its start", "to its oldest record"
 	if g.After != "" {
 		from = "behind " + g.After

@@ -57,7 +57,7 @@ func (o *statusOptions) servePage(ctx context.Context, s cli.Streams, serve Serv
 	return serve(ctx, PageRequest{
 		Addr: o.serve, Everywhere: o.page, Pipeline: cfg.Name, Flags: o.CommandLine(cfg), Log: s.Err,
 		Look: func(ctx context.Context) (*Report, error) {
-			r, err := o.look(ctx, errs)
+			r, err := o.readReport(ctx, errs)
 			errs = io.Discard
 			return &r, err
 		},

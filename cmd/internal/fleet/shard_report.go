@@ -65,7 +65,7 @@ func (s *Shard) setUnread(obs *Observation, n *node, owner leases.Member) {
 
 // addShardProblems adds the problems of a shard.
 func (r *Report) addShardProblems(obs *Observation, t tree, n *node, s *Shard) {
-	if below := t.breach(n); below != nil {
+	if below := t.childReadTooEarly(n); below != nil {
 		r.addProblem(Breach, n.id, "stop the consumers and reset the lease that is wrong: `"+obs.command("leases list")+"`",
 			"shard %s is not read to its end, and its child %s was begun", n.id, below.id)
 	}

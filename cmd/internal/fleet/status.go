@@ -138,7 +138,7 @@ func withTimeout[T any](ctx context.Context, read func(context.Context) (T, erro
 
 // report prints the report of one look.
 func (o *statusOptions) report(ctx context.Context, s cli.Streams) error {
-	r, err := o.look(ctx, s.Err)
+	r, err := o.readReport(ctx, s.Err)
 	if err != nil {
 		return err
 	}
@@ -158,8 +158,8 @@ func (o *statusOptions) load() (*config.Config, error) {
 	return cfg, err
 }
 
-// look reads all stores, and returns their report. It first prints the names of the stores to w.
-func (o *statusOptions) look(ctx context.Context, w io.Writer) (_ Report, err error) {
+// readReport reads all stores, and returns their report. It first prints the names of the stores to w.
+func (o *statusOptions) readReport(ctx context.Context, w io.Writer) (_ Report, err error) {
 	cfg, err := o.load()
 	if err != nil {
 		return Report{}, err
@@ -170,7 +170,7 @@ func (o *statusOptions) look(ctx context.Context, w io.Writer) (_ Report, err er
 	opening, cancel := context.WithCancelCause(ctx) // cancelled at the end, because open stores may keep this context
 	defer cancel(nil)
 	late := time.AfterFunc(lookTimeout, func() { cancel(cli.NoAnswer(lookTimeout)) })
-	shared, err := o.open(opening, cfg, w, &obs)
+	shared, err := o.openStores(opening, cfg, w, &obs)
 	if late.Stop(); err != nil {
 		return Report{}, cli.ExplainTimeout(opening, err)
 	}
@@ -201,9 +201,9 @@ func (o *statusOptions) look(ctx context.Context, w io.Writer) (_ Report, err er
 	return obs.Report(), nil
 }
 
-// open opens the stores that status reads. If the file has no leases, or the lease table does not exist, it leaves
-// out the leases and notes the reason in obs.
-func (o *statusOptions) open(
+// openStores opens the stores that status reads. If the file has no leases, or the lease table does not exist, it
+// leaves out the leases and notes the reason in obs.
+func (o *statusOptions) openStores(
 	ctx context.Context, cfg *config.Config, w io.Writer, obs *Observation,
 ) (*sharedStores, error) {
 	if o.Live && cfg.Leases == nil {
@@ -332,7 +332,7 @@ func listStreams(ctx context.Context, api shardreader.API, cfg *config.Config, s
 		if err != nil {
 			failed = append(failed, Stream{ARN: "of table " + t.Name, Err: err})
 		}
-		for _, ref := range refs[unbegun(refs, seen):] {
+		for _, ref := range refs[firstUnbegunStream(refs, seen):] {
 			if !slices.Contains(arns, ref.ARN) {
 				arns = append(arns, ref.ARN)
 			}
@@ -352,9 +352,9 @@ func listStreams(ctx context.Context, api shardreader.API, cfg *config.Config, s
 	return append(listed, failed...)
 }
 
-// unbegun returns the index of the first stream of a table after the last one that has leases. It returns the index
-// of the newest stream if none has leases, or if the newest one has.
-func unbegun(refs []shardreader.StreamRef, seen leases.Snapshot) int {
+// firstUnbegunStream returns the index of the first stream of a table after the last one that has leases. It returns
+// the index of the newest stream if none has leases, or if the newest one has.
+func firstUnbegunStream(refs []shardreader.StreamRef, seen leases.Snapshot) int {
 	for i := len(refs) - 1; i >= 0; i-- {
 		if slices.ContainsFunc(seen.Leases, func(l leases.Lease) bool { return l.Stream == refs[i].ARN }) {
 			return min(i+1, len(refs)-1)

@@ -35,7 +35,7 @@ func newTree(obs *Observation) tree {
 		for i := range s.Shards {
 			n := t.node(s.Shards[i].ID)
 			n.listed, n.stream = &s.Shards[i], s.ARN
-			t.link(s.Shards[i].Parent, n)
+			t.addChild(s.Shards[i].Parent, n)
 		}
 	}
 	for i := range obs.Leases.Leases {
@@ -43,7 +43,7 @@ func newTree(obs *Observation) tree {
 		n := t.node(lease.Shard)
 		n.lease, n.stream = lease, cmp.Or(n.stream, lease.Stream)
 		for _, p := range lease.Parents {
-			t.link(p, n)
+			t.addChild(p, n)
 		}
 	}
 	for _, b := range obs.Leases.Broken {
@@ -77,7 +77,7 @@ func (t tree) node(id string) *node {
 	return n
 }
 
-func (t tree) link(parent string, n *node) {
+func (t tree) addChild(parent string, n *node) {
 	if parent == "" || parent == n.id || slices.Contains(n.parents, parent) {
 		return
 	}
@@ -168,8 +168,8 @@ func (t tree) unfinishedParent(n *node) *node {
 	return nil
 }
 
-// breach returns the first child that was read although n is not done; nil if there is none.
-func (t tree) breach(n *node) *node {
+// childReadTooEarly returns the first child that was read although n is not done; nil if there is none.
+func (t tree) childReadTooEarly(n *node) *node {
 	if n.lease == nil || n.lease.Ended() {
 		return nil
 	}

@@ -93,7 +93,7 @@ const freeTimeout = 5 * time.Second
 func freeLease(ctx context.Context, taken leases.Lease, swap func(context.Context, leases.Lease) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), freeTimeout)
 	defer cancel()
-	return writeLease(ctx, fence(taken).Next, swap)
+	return writeLease(ctx, ownerRemoval(taken).Next, swap)
 }
 
 // writeLease writes a lease with write. If write succeeded but its answer was lost, writeLease returns nil.

@@ -165,7 +165,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	o.LookOnly = !o.repair || o.dryRun
 	c := &command{options: o, cfg: cfg, streams: s}
 	defer func() { err = errors.Join(err, c.Close()) }()
-	if err := c.open(ctx); err != nil {
+	if err := c.openStores(ctx); err != nil {
 		return err
 	}
 	all, err := c.read(ctx)
@@ -177,8 +177,8 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return err
 	}
 	report := newReport(cfg.Name, o.CommandLine(cfg), all, left, NotRepairable(cfg))
-	open := selected(all, o.shards)
-	if left, err = c.repairable(left, len(open) > 0); err != nil {
+	open := selectOpenGaps(all, o.shards)
+	if left, err = c.repairableBirths(left, len(open) > 0); err != nil {
 		return err
 	}
 	if o.repair && len(open) == 0 && len(o.shards) > 0 {
@@ -221,8 +221,8 @@ type command struct {
 	file    string     // path of the file of leases; "" if the state has the gaps
 }
 
-// open opens the stores. Only a repair locks the file of leases.
-func (c *command) open(ctx context.Context) (err error) {
+// openStores opens the stores. Only a repair locks the file of leases.
+func (c *command) openStores(ctx context.Context) (err error) {
 	if !c.Live || c.cfg.Leases != nil {
 		if c.file, err = stream.LeaseFile(&c.Flags, c.cfg); err != nil {
 			return err
@@ -265,10 +265,10 @@ func (c *command) read(ctx context.Context) ([]state.NotedGap, error) {
 	return gaps, err
 }
 
-// repairable returns the births of outputs that this command can repair. Only an audit of everything finds the missed
-// changes of a left-out sink, and only while no process runs without the sink. also is true if the command has gaps to
-// repair, too.
-func (c *command) repairable(left []state.Birth, also bool) ([]state.Birth, error) {
+// repairableBirths returns the births of outputs that this command can repair. Only an audit of everything finds the
+// missed changes of a left-out sink, and only while no process runs without the sink. also is true if the command has
+// gaps to repair, too.
+func (c *command) repairableBirths(left []state.Birth, also bool) ([]state.Birth, error) {
 	if !c.repair || !c.audit || len(c.shards) > 0 {
 		return nil, nil
 	}
@@ -342,7 +342,7 @@ func (c *command) repairAll(ctx context.Context, open []state.NotedGap, left []s
 		}
 		if all, err := c.read(ctx); err != nil { // more gaps may have become known meanwhile
 			return Result{}, err
-		} else if open = selected(all, c.shards); len(open) == 0 {
+		} else if open = selectOpenGaps(all, c.shards); len(open) == 0 {
 			return Result{}, nil
 		}
 	}

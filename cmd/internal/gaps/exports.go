@@ -64,15 +64,15 @@ func openCandidates(ctx context.Context, j *Job, gaps []state.NotedGap) (*candid
 		c.changes = append(c.changes, changes)
 		covered = append(covered, window{info.From, info.Time})
 	}
-	if left := missing(wanted, covered); len(left) > 0 {
+	if left := uncoveredWindows(wanted, covered); len(left) > 0 {
 		return nil, cli.Exit(cli.ExitUsage, notCovered(left))
 	}
 	return c, nil
 }
 
-// suspects adds each item of the exports, with the places that follow from its images, and the places where sinks hold
-// it.
-func (c *candidates) suspects(ctx context.Context) func(add func(sink int, s run.Suspect)) error {
+// suspectAdder adds each item of the exports, with the places that follow from its images, and the places where sinks
+// hold it.
+func (c *candidates) suspectAdder(ctx context.Context) func(add func(sink int, s run.Suspect)) error {
 	return func(add func(sink int, s run.Suspect)) error {
 		if err := c.readAll(ctx, add); err != nil {
 			return err
@@ -81,7 +81,7 @@ func (c *candidates) suspects(ctx context.Context) func(add func(sink int, s run
 			return nil
 		}
 		for n, sink := range c.audit.Sinks() {
-			if !c.moves(sink.Name()) {
+			if !c.needsListing(sink.Name()) {
 				continue
 			}
 			err := c.audit.Stored(ctx, n, func(e audit.Entry) error {
@@ -111,9 +111,9 @@ func (c *candidates) readAll(ctx context.Context, add func(sink int, s run.Suspe
 	return nil
 }
 
-// moves reports whether only a listing of the sink finds all places of an item's rows or documents. An export has two
-// states of an item, and the sink may hold a state between them.
-func (c *candidates) moves(sink string) bool {
+// needsListing reports whether only a listing of the sink finds all places of an item's rows or documents. An export
+// has two states of an item, and the sink may hold a state between them.
+func (c *candidates) needsListing(sink string) bool {
 	switch s, _ := c.cfg.Sink(sink); {
 	case s.View != nil:
 		return s.View.RowsMayGuardThemselves() && slices.ContainsFunc(s.View.Key,

@@ -56,8 +56,8 @@ func (s *step) now() (done, total int64, since time.Time) {
 	return s.done, s.total, s.since
 }
 
-// own takes the repair of gaps. It skips gaps that another process repairs, and gaps that changed meanwhile.
-func own(
+// takeOwnership takes the repair of gaps. It skips gaps that another process repairs, and gaps that changed meanwhile.
+func takeOwnership(
 	ctx context.Context, store state.Gaps, gaps []state.NotedGap, owner string, lasts time.Duration,
 ) (*ownership, error) {
 	c := &ownership{store: store, run: rand.Text(), owner: owner, lasts: lasts}
@@ -114,10 +114,10 @@ func (c *ownership) find(ctx context.Context, of record.Gap) (state.NotedGap, er
 	return state.NotedGap{}, nil
 }
 
-// keep renews the ownership until ctx ends. It calls cancel if no gap is left.
-func (c *ownership) keep(ctx context.Context, cancel context.CancelCauseFunc) {
+// renewUntilDone renews the ownership until ctx ends. It calls cancel if no gap is left.
+func (c *ownership) renewUntilDone(ctx context.Context, cancel context.CancelCauseFunc) {
 	for pipeline.Sleep(ctx, c.lasts/3) == nil {
-		if c.renew(ctx); len(c.owned()) == 0 {
+		if c.renew(ctx); len(c.ownedGaps()) == 0 {
 			cancel(errNotOwner)
 			return
 		}
@@ -142,8 +142,8 @@ func (c *ownership) renew(ctx context.Context) {
 	c.gaps = kept
 }
 
-// owned returns the gaps that the process still owns.
-func (c *ownership) owned() []state.NotedGap {
+// ownedGaps returns the gaps that the process still owns.
+func (c *ownership) ownedGaps() []state.NotedGap {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.gaps)
@@ -161,7 +161,7 @@ func (c *ownership) release(ctx context.Context) (int, error) {
 func (c *ownership) finish(ctx context.Context, result func(was state.GapRepair) state.GapRepair) (int, error) {
 	var failed []error
 	n := 0
-	for _, g := range c.owned() {
+	for _, g := range c.ownedGaps() {
 		_, ok, err := c.set(ctx, g, result(g.Repair))
 		failed = append(failed, err)
 		if ok {

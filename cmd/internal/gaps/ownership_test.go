@@ -46,7 +46,7 @@ func stored(t *testing.T, store state.Gaps) []state.NotedGap {
 
 func mustOwn(t *testing.T, store state.Gaps, lasts time.Duration) *ownership {
 	t.Helper()
-	c, err := own(t.Context(), store, stored(t, store), "", lasts)
+	c, err := takeOwnership(t.Context(), store, stored(t, store), "", lasts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,11 +87,11 @@ func TestOwnership_Step(t *testing.T) {
 func TestOwnership_Once(t *testing.T) {
 	store, gaps := noted(t)
 	first := mustOwn(t, store, time.Minute)
-	if second := mustOwn(t, store, time.Minute); len(first.owned()) != 2 || len(second.owned()) != 0 {
-		t.Errorf("the first has %+v, the second %+v", first.owned(), second.owned())
+	if second := mustOwn(t, store, time.Minute); len(first.ownedGaps()) != 2 || len(second.ownedGaps()) != 0 {
+		t.Errorf("the first has %+v, the second %+v", first.ownedGaps(), second.ownedGaps())
 	}
-	if late, err := own(t.Context(), store, gaps, "", time.Minute); err != nil || len(late.owned()) != 0 { // as it was read before the first
-		t.Errorf("one that read earlier has %+v, %v", late.owned(), err)
+	if late, err := takeOwnership(t.Context(), store, gaps, "", time.Minute); err != nil || len(late.ownedGaps()) != 0 { // as it was read before the first
+		t.Errorf("one that read earlier has %+v, %v", late.ownedGaps(), err)
 	}
 	first.renew(t.Context())
 	if n, err := first.finish(t.Context(), repaired); n != 2 || err != nil {
@@ -109,14 +109,14 @@ func TestOwnership_TakenOver(t *testing.T) {
 	store, _ := noted(t)
 	killed := mustOwn(t, store, time.Nanosecond)
 	next := mustOwn(t, store, time.Minute)
-	if len(next.owned()) != 2 {
-		t.Fatalf("taken over: %+v", next.owned())
+	if len(next.ownedGaps()) != 2 {
+		t.Fatalf("taken over: %+v", next.ownedGaps())
 	}
 	if n, err := killed.finish(t.Context(), repaired); n != 0 || err != nil {
 		t.Errorf("the slow one finishes %d, %v", n, err)
 	}
-	if killed.renew(t.Context()); len(killed.owned()) != 0 {
-		t.Errorf("the slow one has %+v", killed.owned())
+	if killed.renew(t.Context()); len(killed.ownedGaps()) != 0 {
+		t.Errorf("the slow one has %+v", killed.ownedGaps())
 	}
 	if g := stored(t, store)[0]; g.Repair.Stage != state.GapRepairing || g.Repair.Owner != next.run {
 		t.Errorf("it is %+v", g)
@@ -126,7 +126,7 @@ func TestOwnership_TakenOver(t *testing.T) {
 // A gap that grows while it is repaired stays open. A gap is repaired even if more of it becomes known.
 func TestOwnership_Grown(t *testing.T) {
 	store, gaps := noted(t)
-	c, err := own(t.Context(), store, gaps, "laptop", time.Minute)
+	c, err := takeOwnership(t.Context(), store, gaps, "laptop", time.Minute)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestOwnership_Lost(t *testing.T) {
 		}
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
-	c.keep(ctx, cancel)
+	c.renewUntilDone(ctx, cancel)
 	if !errors.Is(context.Cause(ctx), errNotOwner) {
 		t.Errorf("it ends with %v", context.Cause(ctx))
 	}
@@ -196,16 +196,16 @@ func TestOwnership_Released(t *testing.T) {
 func TestOwnership_OutlivesErrors(t *testing.T) {
 	store, gaps := noted(t)
 	broken := &failing{store, 2}
-	c, err := own(t.Context(), broken, gaps, "laptop", time.Nanosecond)
+	c, err := takeOwnership(t.Context(), broken, gaps, "laptop", time.Nanosecond)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.renew(t.Context()); len(c.owned()) != 2 {
-		t.Fatalf("after an error it has %+v", c.owned())
+	if c.renew(t.Context()); len(c.ownedGaps()) != 2 {
+		t.Fatalf("after an error it has %+v", c.ownedGaps())
 	}
 	broken.n = 100
-	if c.renew(t.Context()); len(c.owned()) != 2 {
-		t.Errorf("after the store's answer it has %+v", c.owned())
+	if c.renew(t.Context()); len(c.ownedGaps()) != 2 {
+		t.Errorf("after the store's answer it has %+v", c.ownedGaps())
 	}
 }
 

@@ -70,23 +70,23 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 		return r, err
 	}
 	if j.DryRun {
-		done, err := j.work(ctx, j.Gaps)
+		done, err := j.repairCandidates(ctx, j.Gaps)
 		r.Repair = done
 		return r, err
 	}
 	if j.ownedFor == 0 {
 		j.ownedFor = ownedFor
 	}
-	c, err := own(ctx, j.Store, j.Gaps, j.Owner, j.ownedFor)
+	c, err := takeOwnership(ctx, j.Store, j.Gaps, j.Owner, j.ownedFor)
 	if err != nil {
 		return r, err
 	}
-	owned := c.owned()
+	owned := c.ownedGaps()
 	if r.Taken = len(j.Gaps) - len(owned); len(owned) == 0 {
 		if len(j.LeftOut) == 0 {
 			return r, nil
 		}
-		done, err := j.work(ctx, nil)
+		done, err := j.repairCandidates(ctx, nil)
 		if err != nil {
 			return r, err
 		}
@@ -99,8 +99,8 @@ func Repair(ctx context.Context, j Job) (Result, error) {
 	j.Audit.Watch(c.step.update)
 	working, cancel := context.WithCancelCause(ctx)
 	var keeper sync.WaitGroup
-	keeper.Go(func() { c.keep(working, cancel) })
-	done, err := j.work(working, owned)
+	keeper.Go(func() { c.renewUntilDone(working, cancel) })
+	done, err := j.repairCandidates(working, owned)
 	cause := context.Cause(working)
 	cancel(nil)
 	keeper.Wait()
@@ -182,8 +182,8 @@ func (j *Job) result(was, done state.GapRepair) state.GapRepair {
 	return done
 }
 
-// work looks at the candidates, repairs the differences, and looks again.
-func (j *Job) work(ctx context.Context, gaps []state.NotedGap) (r state.GapRepair, err error) {
+// repairCandidates looks at the candidates, repairs the differences, and looks again.
+func (j *Job) repairCandidates(ctx context.Context, gaps []state.NotedGap) (r state.GapRepair, err error) {
 	r.How = "audit"
 	for _, s := range j.Audit.Sinks() {
 		r.Sinks = append(r.Sinks, s.Name())
@@ -195,7 +195,7 @@ func (j *Job) work(ctx context.Context, gaps []state.NotedGap) (r state.GapRepai
 		if from, err = openCandidates(ctx, j, gaps); err != nil {
 			return r, err
 		}
-		suspects = from.suspects(ctx)
+		suspects = from.suspectAdder(ctx)
 	}
 	subject, err := subjectOf(gaps, j.LeftOut, r.How, j.Exports)
 	if err != nil {
@@ -230,7 +230,7 @@ func (j *Job) work(ctx context.Context, gaps []state.NotedGap) (r state.GapRepai
 		return r, err
 	}
 	last := first
-	for round := 1; differ(sum) > 0 && round <= lookRounds; round++ {
+	for round := 1; repairableFindings(sum) > 0 && round <= lookRounds; round++ {
 		if j.Check != nil {
 			if err := j.Check(ctx); err != nil {
 				return r, err
@@ -257,8 +257,8 @@ func (j *Job) work(ctx context.Context, gaps []state.NotedGap) (r state.GapRepai
 	return r, j.keepLast(report, last, r.Left)
 }
 
-// differ returns the number of findings of a summary that a repair can correct.
-func differ(s *run.Summary) (n int64) {
+// repairableFindings returns the number of findings of a summary that a repair can correct.
+func repairableFindings(s *run.Summary) (n int64) {
 	for i := range s.Sinks {
 		for verdict, found := range s.Sinks[i].Findings {
 			if verdict.Differs() {

@@ -65,7 +65,7 @@ func (r *Report) Write(w io.Writer) {
 	for i := range r.Gaps {
 		g := &r.Gaps[i]
 		fmt.Fprintf(w, "%s\n", g)
-		for _, line := range evidence(g.Repair) {
+		for _, line := range repairText(g.Repair) {
 			fmt.Fprintf(w, "  %s\n", line)
 		}
 	}
@@ -87,8 +87,8 @@ func (r *Report) Write(w io.Writer) {
 	}
 }
 
-// evidence describes the repair of a gap.
-func evidence(r state.GapRepair) (lines []string) {
+// repairText describes the repair of a gap.
+func repairText(r state.GapRepair) (lines []string) {
 	if r.How != "" {
 		by := cli.Either(r.How == "export", "items of exports", "a full audit")
 		lines = append(lines, fmt.Sprintf("%s at %s: %s items of %s, %s differences, %s repaired, %s left", by,
@@ -135,8 +135,8 @@ func describe(g state.NotedGap) string {
 	return "the gap of " + fleet.NewGap(g, retention).String()
 }
 
-// selected returns the gaps that are not repaired, of the named shards if there are any.
-func selected(gaps []state.NotedGap, shards []string) (open []state.NotedGap) {
+// selectOpenGaps returns the gaps that are not repaired, of the named shards if there are any.
+func selectOpenGaps(gaps []state.NotedGap, shards []string) (open []state.NotedGap) {
 	for _, g := range gaps {
 		if g.Repair.Stage != state.GapRepaired && (len(shards) == 0 || slices.Contains(shards, g.Shard)) {
 			open = append(open, g)

@@ -46,11 +46,11 @@ func windowsOf(gaps []state.NotedGap) ([]window, error) {
 		}
 		all = append(all, w)
 	}
-	return merged(all), nil
+	return mergeWindows(all), nil
 }
 
-// merged returns windows in the order of their times, those that overlap or touch as one.
-func merged(ws []window) (all []window) {
+// mergeWindows returns windows in the order of their times, those that overlap or touch as one.
+func mergeWindows(ws []window) (all []window) {
 	sorted := slices.Clone(ws)
 	slices.SortFunc(sorted, func(a, b window) int { return a.from.Compare(b.from) })
 	for _, w := range sorted {
@@ -65,9 +65,9 @@ func merged(ws []window) (all []window) {
 	return all
 }
 
-// missing returns the parts of wanted that are in no window of covered.
-func missing(wanted, covered []window) (left []window) {
-	covered = merged(covered)
+// uncoveredWindows returns the parts of wanted that are in no window of covered.
+func uncoveredWindows(wanted, covered []window) (left []window) {
+	covered = mergeWindows(covered)
 	for _, w := range wanted {
 		for _, c := range covered {
 			if !c.to.After(w.from) || !c.from.Before(w.to) {

@@ -31,7 +31,7 @@ func TestMissing(t *testing.T) {
 		"another window": {minutes(0, 30, 60, 90), minutes(0, 30), minutes(60, 90)},
 		"others":         {minutes(0, 30), minutes(-30, 0, 30, 60), minutes(0, 30)},
 	} {
-		if got := missing(c.wanted, c.covered); fmt.Sprint(got) != fmt.Sprint(c.want) {
+		if got := uncoveredWindows(c.wanted, c.covered); fmt.Sprint(got) != fmt.Sprint(c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

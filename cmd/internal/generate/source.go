@@ -56,11 +56,11 @@ type writer struct {
 
 // typeName returns a name for a type that is not taken, and takes it.
 func (w *writer) typeName(name string) string {
-	return unused(w.taken, exported(name))
+	return takeUnusedName(w.taken, exported(name))
 }
 
-// unused returns the name, with a number appended if it is taken, and takes it.
-func unused(taken map[string]bool, name string) string {
+// takeUnusedName returns the name, with a number appended if it is taken, and takes it.
+func takeUnusedName(taken map[string]bool, name string) string {
 	unique := name
 	for n := 2; taken[unique]; n++ {
 		unique = name + strconv.Itoa(n)
@@ -189,7 +189,7 @@ func (w *writer) structType(name, doc string, fields []field) {
 		if f.comment != "" {
 			comment = " // " + oneLine(f.comment)
 		}
-		fmt.Fprintf(&w.code, "\t%s %s %s%s\n", unused(taken, exported(f.attribute)), f.kind, tag(f.attribute), comment)
+		fmt.Fprintf(&w.code, "\t%s %s %s%s\n", takeUnusedName(taken, exported(f.attribute)), f.kind, structTag(f.attribute), comment)
 	}
 	w.code.WriteString("}\n")
 }
@@ -202,8 +202,8 @@ func oneLine(text string) string {
 	return strconv.Quote(text)
 }
 
-// tag returns the tag that names an attribute, as Go source.
-func tag(attribute string) string {
+// structTag returns the tag that names an attribute, as Go source.
+func structTag(attribute string) string {
 	text := "dynamodbav:" + strconv.Quote(attribute)
 	if strconv.CanBackquote(text) {
 		return "`" + text + "`"

@@ -24,12 +24,12 @@ func absolute(line, folder string) string {
 	})
 }
 
-// inline returns a line of Markdown as plain text. Code keeps its backquotes.
-func inline(line string) string {
+// plainText returns a line of Markdown as plain text. Code keeps its backquotes.
+func plainText(line string) string {
 	line = picture.ReplaceAllString(line, "(picture: $1)")
 	line = link.ReplaceAllStringFunc(line, func(s string) string {
 		m := link.FindStringSubmatch(s)
-		return m[1] + target(m[2])
+		return m[1] + linkText(m[2])
 	})
 	parts := strings.Split(line, "`")
 	for i := 0; i < len(parts); i += 2 { // the other parts are code
@@ -38,8 +38,9 @@ func inline(line string) string {
 	return strings.Join(parts, "`")
 }
 
-// target returns the text that follows the text of a link: a command that shows the guide, or the path of the document.
-func target(to string) string {
+// linkText returns the text that follows the text of a link: a command that shows the guide, or the path of the
+// document.
+func linkText(to string) string {
 	file, _, _ := strings.Cut(to, "#")
 	if file == "" {
 		return ""

@@ -38,9 +38,9 @@ func render(markdown, folder string) string {
 			r.heading(absolute(line, folder))
 		case line == "" || strings.HasPrefix(line, "<!--"):
 			r.flush()
-			r.blank()
+			r.endBlock()
 		default:
-			r.text(absolute(line, folder))
+			r.addText(absolute(line, folder))
 		}
 	}
 	r.flush()
@@ -54,8 +54,8 @@ type renderer struct {
 	lines       []string
 }
 
-// text adds a line to the paragraph, or begins an item.
-func (r *renderer) text(line string) {
+// addText adds a line to the paragraph, or begins an item.
+func (r *renderer) addText(line string) {
 	if m := bullet.FindStringSubmatch(line); m != nil {
 		r.flush()
 		r.first = m[1] + m[2]
@@ -70,21 +70,21 @@ func (r *renderer) text(line string) {
 
 func (r *renderer) flush() {
 	if len(r.lines) > 0 { // a link can contain the end of a line
-		r.out.WriteString(wrap(r.first, r.rest, strings.Fields(inline(strings.Join(r.lines, " ")))))
+		r.out.WriteString(wrapWords(r.first, r.rest, strings.Fields(plainText(strings.Join(r.lines, " ")))))
 	}
 	r.lines = nil
 }
 
-// blank ends a block with one empty line.
-func (r *renderer) blank() {
+// endBlock ends a block with one empty line.
+func (r *renderer) endBlock() {
 	if !strings.HasSuffix(r.out.String(), "\n\n") {
 		r.out.WriteByte('\n')
 	}
 }
 
 func (r *renderer) heading(line string) {
-	text := inline(strings.TrimLeft(line, "# "))
-	r.blank()
+	text := plainText(strings.TrimLeft(line, "# "))
+	r.endBlock()
 	r.out.WriteString(text + "\n")
 	if underline := map[bool]string{true: "=", false: "-"}[strings.HasPrefix(line, "# ")]; !strings.HasPrefix(line,
 		"###") {
@@ -95,19 +95,19 @@ func (r *renderer) heading(line string) {
 // code writes the block of code that begins at lines[i], and returns the index of its last line.
 func (r *renderer) code(lines []string, i int) int {
 	margin := indent.FindString(lines[i])
-	r.blank()
+	r.endBlock()
 	for i++; i < len(lines) && !strings.HasPrefix(strings.TrimSpace(lines[i]), "```"); i++ {
 		if line := strings.TrimPrefix(lines[i], margin); line != "" {
 			r.out.WriteString(margin + "    " + line)
 		}
 		r.out.WriteByte('\n')
 	}
-	r.blank()
+	r.endBlock()
 	return i
 }
 
-// wrap returns words in lines of the width, each with its end.
-func wrap(first, rest string, words []string) string {
+// wrapWords returns words in lines of the width, each with its end.
+func wrapWords(first, rest string, words []string) string {
 	var b strings.Builder
 	b.WriteString(first)
 	used, begun := utf8.RuneCountInString(first), false

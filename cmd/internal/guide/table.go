@@ -7,10 +7,10 @@ import (
 
 // table returns a table in columns, or row by row if columns would be wider than the text.
 func table(lines []string) string {
-	head := cells(lines[0])
+	head := rowCells(lines[0])
 	var rows [][]string
 	for _, line := range lines[2:] { // the second line has the dashes
-		rows = append(rows, cells(line))
+		rows = append(rows, rowCells(line))
 	}
 	if text, fits := columns(head, rows); fits {
 		return text
@@ -20,7 +20,7 @@ func table(lines []string) string {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		b.WriteString(wrap("* ", "  ", strings.Fields(row[0])))
+		b.WriteString(wrapWords("* ", "  ", strings.Fields(row[0])))
 		for j, cell := range row[1:] {
 			if cell == "" {
 				continue
@@ -29,7 +29,7 @@ func table(lines []string) string {
 			if j+1 < len(head) && head[j+1] != "" {
 				label = head[j+1] + ": "
 			}
-			b.WriteString(wrap("    ", "    ", strings.Fields(label+cell)))
+			b.WriteString(wrapWords("    ", "    ", strings.Fields(label+cell)))
 		}
 	}
 	return b.String()
@@ -67,12 +67,12 @@ func columns(head []string, rows [][]string) (text string, fits bool) {
 	return b.String(), true
 }
 
-// cells returns the cells of a line of a table as plain text.
-func cells(line string) []string {
+// rowCells returns the cells of a line of a table as plain text.
+func rowCells(line string) []string {
 	line = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "|"), "|")
 	parts := strings.Split(strings.ReplaceAll(line, `\|`, "\x00"), "|")
 	for i, p := range parts {
-		parts[i] = inline(strings.ReplaceAll(strings.TrimSpace(p), "\x00", "|"))
+		parts[i] = plainText(strings.ReplaceAll(strings.TrimSpace(p), "\x00", "|"))
 	}
 	return parts
 }

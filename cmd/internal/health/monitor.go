@@ -121,23 +121,23 @@ func (m *Monitor) Verdict(now time.Time) Verdict {
 	silent, noProgress := now.Sub(m.answered), now.Sub(m.progress)
 	switch {
 	case !m.began:
-		v.unready(Starting, "nothing is read yet")
+		v.setUnready(Starting, "nothing is read yet")
 	case !f.Live:
-		v.unready(Dead, f.Reasons...)
+		v.setUnready(Dead, f.Reasons...)
 	case silent > m.o.Silence:
-		v.unready(Dead, fmt.Sprintf("it does not answer for %s", round(silent)))
+		v.setUnready(Dead, fmt.Sprintf("it does not answer for %s", toSeconds(silent)))
 	case f.Leaving:
-		v.unready(Draining, "it stops: what was read is written, then its shards are let go")
+		v.setUnready(Draining, "it stops: what was read is written, then its shards are let go")
 	case !f.Seen:
-		v.unready(Starting, f.Reasons...)
+		v.setUnready(Starting, f.Reasons...)
 	case !f.Contact:
-		v.unready(Isolated, f.Reasons...)
+		v.setUnready(Isolated, f.Reasons...)
 	case f.Pending > 0 && noProgress > m.o.Patience:
-		v.unready(Stuck, fmt.Sprintf("%s pending, and none was finished for %s: look at what %s",
-			cli.Counted(f.Pending, "record", "is", "are"), round(noProgress),
+		v.setUnready(Stuck, fmt.Sprintf("%s pending, and none was finished for %s: look at what %s",
+			cli.Counted(f.Pending, "record", "is", "are"), toSeconds(noProgress),
 			cli.Either(f.Slowest == "", "the sinks answer", "the sink "+f.Slowest+" answers")))
 	case !f.Ready:
-		v.unready(Stuck, f.Reasons...)
+		v.setUnready(Stuck, f.Reasons...)
 	}
 	v.Live = v.State != Dead // a restart does not help an isolated consumer: it continues once the lease table answers
 	if v.Stopped > 0 {
@@ -147,9 +147,9 @@ func (m *Monitor) Verdict(now time.Time) Verdict {
 	return v
 }
 
-func (v *Verdict) unready(s State, reasons ...string) {
+func (v *Verdict) setUnready(s State, reasons ...string) {
 	v.Ready, v.State = false, s
 	v.Reasons = append(v.Reasons, reasons...)
 }
 
-func round(d time.Duration) time.Duration { return d.Round(time.Second) }
+func toSeconds(d time.Duration) time.Duration { return d.Round(time.Second) }

@@ -103,7 +103,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 func (o *options) checkNew(files []file) error {
 	for _, f := range append([]file{{path: o.out}}, files...) {
 		if _, err := os.Stat(f.path); err == nil && f.path != "-" {
-			return o.existing(f.path)
+			return o.checkExisting(f.path)
 		}
 	}
 	return nil
@@ -147,7 +147,7 @@ func (o *options) write(f file) error {
 	}
 	w, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return o.existing(f.path)
+		return o.checkExisting(f.path)
 	}
 	if err != nil {
 		return err
@@ -156,7 +156,7 @@ func (o *options) write(f file) error {
 	return errors.Join(err, w.Close())
 }
 
-func (o *options) existing(path string) error {
+func (o *options) checkExisting(path string) error {
 	other := "another file"
 	if path != o.out {
 		other = "a file in another folder"

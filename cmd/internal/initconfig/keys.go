@@ -66,7 +66,7 @@ func findPrefixes(items []item.Image, attribute string, sortKey bool) prefixes {
 	first, whole, inner := make(map[string]int), make(map[string]int), make(map[string]int)
 	for _, m := range items {
 		text, separator := keyText(m, attribute)
-		switch parts := split(text, separator); {
+		switch parts := splitText(text, separator); {
 		case separator != "":
 			first[parts[0]]++
 			for _, part := range parts[1:] {
@@ -107,17 +107,17 @@ func keyText(m item.Image, attribute string) (text, separator string) {
 	return text, separator
 }
 
-func split(text, separator string) []string {
+func splitText(text, separator string) []string {
 	if separator == "" {
 		return []string{text}
 	}
 	return strings.Split(text, separator)
 }
 
-// form returns the form of a key attribute: its fixed texts, and ? for the variable parts.
-func (p prefixes) form(m item.Image, attribute string) string {
+// keyForm returns the form of a key attribute: its fixed texts, and ? for the variable parts.
+func (p prefixes) keyForm(m item.Image, attribute string) string {
 	text, separator := keyText(m, attribute)
-	parts := split(text, separator)
+	parts := splitText(text, separator)
 	if !p[parts[0]] {
 		return "?"
 	}
@@ -142,7 +142,7 @@ func entitiesOf(items []item.Image, keys []string) (entities, omitted []*draftEn
 	for _, m := range items {
 		var forms []string
 		for i, name := range keys {
-			forms = append(forms, shortest(found[i].form(m, name)))
+			forms = append(forms, shortest(found[i].keyForm(m, name)))
 		}
 		form := strings.Join(forms, "\x00")
 		byForm[form] = append(byForm[form], m)
@@ -158,7 +158,7 @@ func entitiesOf(items []item.Image, keys []string) (entities, omitted []*draftEn
 	slices.SortStableFunc(entities, mostFirst)
 	n := min(len(entities), maxEntities)
 	entities, omitted = entities[:n], entities[n:]
-	slices.SortStableFunc(entities, func(a, b *draftEntity) int { return cmp.Compare(b.texts(), a.texts()) })
+	slices.SortStableFunc(entities, func(a, b *draftEntity) int { return cmp.Compare(b.textCount(), a.textCount()) })
 	nameEntities(entities)
 	for i, k := range entities {
 		k.entity = &entity.Entity{Name: k.name}
@@ -200,11 +200,11 @@ func partOf(attribute, form string, items []item.Image) keyPart {
 	least := 0
 	for i, m := range items {
 		text, _ := keyText(m, attribute)
-		if n := len(split(text, p.separator)); i == 0 || n < least {
+		if n := len(splitText(text, p.separator)); i == 0 || n < least {
 			least = n
 		}
 	}
-	parts := split(form, p.separator)
+	parts := splitText(form, p.separator)
 	for len(parts) < least && parts[len(parts)-1] == "?" {
 		parts = append(parts, "?")
 	}
@@ -226,8 +226,8 @@ func partOf(attribute, form string, items []item.Image) keyPart {
 	return p
 }
 
-// texts returns the number of texts in the patterns of a kind.
-func (k *draftEntity) texts() int {
+// textCount returns the number of texts in the patterns of a kind.
+func (k *draftEntity) textCount() int {
 	n := 0
 	for _, p := range k.key {
 		for _, t := range p.tokens {
@@ -239,8 +239,8 @@ func (k *draftEntity) texts() int {
 	return n
 }
 
-// last returns the last text of a pattern; "" if it has none.
-func (p keyPart) last() string {
+// lastText returns the last text of a pattern; "" if it has none.
+func (p keyPart) lastText() string {
 	for _, t := range slices.Backward(p.tokens) {
 		if t.text != "" {
 			return t.text
@@ -253,9 +253,9 @@ func (p keyPart) last() string {
 func nameEntities(entities []*draftEntity) {
 	taken := make(map[string]bool)
 	for _, k := range entities {
-		first, second := k.key[0].last(), ""
+		first, second := k.key[0].lastText(), ""
 		if len(k.key) > 1 {
-			second = k.key[1].last()
+			second = k.key[1].lastText()
 		}
 		name := cmp.Or(pascal(second), pascal(first), "Item")
 		if first != "" && len(k.key) > 1 && !slices.ContainsFunc(k.key[1].tokens,

@@ -118,7 +118,7 @@ func (d *draft) writeEntity(line func(string, ...any), k *draftEntity, s *entity
 
 // writeSinks writes one view, and others as comments.
 func (d *draft) writeSinks(line func(string, ...any), table string) {
-	k, by := d.viewed()
+	k, by := d.viewedEntity()
 	line("")
 	line("sinks:")
 	if by == "" {
@@ -154,9 +154,9 @@ func (d *draft) writeSinks(line func(string, ...any), table string) {
 	line("# dead_letters: {bucket: %s-dead}", bucketName(table))
 }
 
-// viewed returns the kind that the view shows, and the attribute that selects its rows: the first kind that has such an
-// attribute, otherwise the first kind and "". The first kind has the most items.
-func (d *draft) viewed() (k *draftEntity, by string) {
+// viewedEntity returns the kind that the view shows, and the attribute that selects its rows: the first kind that has
+// such an attribute, otherwise the first kind and "". The first kind has the most items.
+func (d *draft) viewedEntity() (k *draftEntity, by string) {
 	for i, of := range d.entities {
 		if of.overlap != "" {
 			continue

@@ -60,8 +60,8 @@ func findProblems(o Options, s Status, now time.Time) []problem {
 // maxAlike is the maximum number of listed problems of one kind.
 const maxAlike = 3
 
-// listed returns the problems that the page lists. The last one of a kind has the number of the others.
-func listed(problems []problem) []problem {
+// shortenList returns the problems that the page lists. The last one of a kind has the number of the others.
+func shortenList(problems []problem) []problem {
 	of, alike := make(map[fleet.ProblemKind]int), make(map[fleet.ProblemKind]int)
 	for _, p := range problems {
 		of[p.Kind]++
@@ -143,7 +143,7 @@ func letterProblems(o Options, s Status, now time.Time) []problem {
 	return []problem{{
 		Kind: fleet.DeadLetters, Scope: thisProcess, Tone: warn,
 		Text: cli.Count(n, "change") + " went to dead letters since this consumer started, the last " +
-			since(s.Consumer.LastLetter, now) + " ago",
+			durationSince(s.Consumer.LastLetter, now) + " ago",
 		Do: "`tablewake redrive " + o.Flags +
 			" --list` shows those that are left, and why; mend the cause, then run it without --list",
 	}}

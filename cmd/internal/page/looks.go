@@ -50,7 +50,7 @@ func NewLooks(
 // Latest returns the report of the last look that succeeded, with its age in At, and the error of a later look if it
 // failed less than staleAfter ago. It never blocks, and makes Run look again. The caller must not change the report.
 func (l *Looks) Latest() (report *fleet.Report, problem string) {
-	l.want()
+	l.wakeRun()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if time.Since(l.ended) > staleAfter {
@@ -63,7 +63,7 @@ func (l *Looks) Latest() (report *fleet.Report, problem string) {
 // for the next look. If ctx ends first, the error says so.
 func (l *Looks) Within(ctx context.Context, age time.Duration) (report *fleet.Report, problem string) {
 	for {
-		l.want()
+		l.wakeRun()
 		l.mu.Lock()
 		report, problem = l.report, l.problem
 		recent, next := !l.ended.IsZero() && time.Since(l.ended) <= age, l.next
@@ -82,8 +82,8 @@ func (l *Looks) Within(ctx context.Context, age time.Duration) (report *fleet.Re
 	}
 }
 
-// want makes Run look again.
-func (l *Looks) want() {
+// wakeRun makes Run look again.
+func (l *Looks) wakeRun() {
 	select {
 	case l.wanted <- struct{}{}:
 	default:

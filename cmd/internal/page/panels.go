@@ -37,13 +37,13 @@ func processSinks(c *fleet.Process, now time.Time) block {
 	for _, k := range sorted {
 		state := cell{Text: "writes", Tone: good}
 		if k.Failing != nil {
-			state = cell{Text: "fails for " + since(k.Failing, now), Tone: bad}
+			state = cell{Text: "fails for " + durationSince(k.Failing, now), Tone: bad}
 		} else if k.Blocked > 0 {
 			state = cell{Text: "blocked", Tone: bad}
 		}
 		oldest := noCell()
 		if k.Oldest != nil {
-			oldest = cell{Text: since(k.Oldest, now)}
+			oldest = cell{Text: durationSince(k.Oldest, now)}
 		} else if k.Failing != nil {
 			oldest = unknownCell()
 		}
@@ -58,7 +58,7 @@ func processSinks(c *fleet.Process, now time.Time) block {
 // failingSinks returns the failing sinks in the notes of consumers.
 func failingSinks(r *fleet.Report) []block {
 	if len(r.Sinks) == 0 {
-		return []block{note(cli.Either(r.Note == "", "No consumer notes a sink that fails.",
+		return []block{noteBlock(cli.Either(r.Note == "", "No consumer notes a sink that fails.",
 			"Unknown: a function notes no failing sinks."), dim)}
 	}
 	t := newTable("Failing sinks, as consumers note them", "Sink", "Consumer", "#Fails for", "#Pending",
@@ -66,10 +66,10 @@ func failingSinks(r *fleet.Report) []block {
 	for _, k := range r.Sinks[:min(len(r.Sinks), maxRows)] {
 		t.Rows = append(t.Rows, []cell{
 			{Text: k.Sink}, {Text: k.Consumer}, {Text: ageOf(k.Seconds), Tone: bad}, number(k.Pending),
-			{Text: since(k.Oldest, r.At)}, {Text: k.Error},
+			{Text: durationSince(k.Oldest, r.At)}, {Text: k.Error},
 		})
 	}
-	return append([]block{{Scope: all, Table: t, ID: "sinks-all"}}, more(len(r.Sinks)-maxRows)...)
+	return append([]block{{Scope: all, Table: t, ID: "sinks-all"}}, moreRows(len(r.Sinks)-maxRows)...)
 }
 
 // heldBackShards returns the shards that wait for sinks.
@@ -95,8 +95,8 @@ func heldBackShards(r *fleet.Report) []block {
 // maxRows is the maximum number of rows of the other tables.
 const maxRows = 100
 
-// more returns the line that counts the n rows that a table leaves out; none if n is not above 0.
-func more(n int) []block {
+// moreRows returns the line that counts the n rows that a table leaves out; none if n is not above 0.
+func moreRows(n int) []block {
 	if n <= 0 {
 		return nil
 	}
@@ -118,18 +118,18 @@ func lettersPanel(o Options, s Status) panel {
 	l := fleetLetters(s)
 	switch {
 	case l == nil:
-		return p.add(note("Unknown: this page does not count what is stored. "+list, dim))
+		return p.add(noteBlock("Unknown: this page does not count what is stored. "+list, dim))
 	case l.None:
-		return p.add(note("None are configured: a change that can never be written blocks its key.", plain))
+		return p.add(noteBlock("None are configured: a change that can never be written blocks its key.", plain))
 	case l.Unknown != "":
-		p = p.add(note("Unknown: "+l.Unknown, dim))
+		p = p.add(noteBlock("Unknown: "+l.Unknown, dim))
 	}
 	if l.Queued > 0 {
-		p = p.add(note(capital(l.QueuedText())+". "+list, plain))
+		p = p.add(noteBlock(capital(l.QueuedText())+". "+list, plain))
 	}
 	n := fleet.Sum(l.Sinks)
 	if n == 0 && l.Queued == 0 && l.Unknown == "" {
-		p = p.add(note("There are none.", dim))
+		p = p.add(noteBlock("There are none.", dim))
 	}
 	if n > 0 {
 		text := cli.Count(n, "change")
@@ -137,9 +137,9 @@ func lettersPanel(o Options, s Status) panel {
 			text = "more than " + text
 		}
 		if l.Oldest != nil {
-			text += ", the oldest stored " + since(l.Oldest, s.Fleet.At) + " ago"
+			text += ", the oldest stored " + durationSince(l.Oldest, s.Fleet.At) + " ago"
 		}
-		p = p.add(note(capital(text)+". "+list, plain))
+		p = p.add(noteBlock(capital(text)+". "+list, plain))
 		p = p.add(shareBlocks("letters-sinks", "Dead letters by sink", "Sink", l.Sinks)...)
 		p = p.add(shareBlocks("letters-reasons", "Dead letters by reason", "Reason", l.Reasons)...)
 	}
@@ -157,7 +157,7 @@ func shareBlocks(id, caption, name string, by map[string]int) []block {
 	for _, k := range names[:min(len(names), maxRows)] {
 		t.Rows = append(t.Rows, []cell{{Text: cmp.Or(k, "every sink")}, number(by[k]), {Text: percent(by[k], total)}})
 	}
-	return append([]block{{Table: t, ID: id}}, more(len(names)-maxRows)...)
+	return append([]block{{Table: t, ID: id}}, moreRows(len(names)-maxRows)...)
 }
 
 // percent returns a share. A share above 0 is not shown as 0%, and a share below all not as 100%.
@@ -177,9 +177,9 @@ func gapsPanel(s Status) panel {
 	p := panel{Title: "Gaps and their repair"}
 	switch {
 	case s.Fleet == nil:
-		return p.add(note("Unknown: "+whyUnknown(s)+".", dim))
+		return p.add(noteBlock("Unknown: "+whyUnknown(s)+".", dim))
 	case len(s.Fleet.Gaps) == 0:
-		return p.add(note("No record is known to be lost.", dim))
+		return p.add(noteBlock("No record is known to be lost.", dim))
 	}
 	gaps := s.Fleet.Gaps
 	t := newTable("Records that were lost before they were read", "~What was lost", "Repair", "#Items compared",
@@ -196,7 +196,7 @@ func gapsPanel(s Status) panel {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	return p.add(block{Scope: all, Table: t, ID: "gaps-table"}).add(more(len(gaps) - maxRows)...)
+	return p.add(block{Scope: all, Table: t, ID: "gaps-table"}).add(moreRows(len(gaps) - maxRows)...)
 }
 
 func repairCell(r state.GapRepair) cell {
@@ -220,9 +220,9 @@ func fillsPanel(s Status) panel {
 	p := panel{Title: "Backfills"}
 	switch {
 	case s.Fleet == nil:
-		return p.add(note("Unknown: "+whyUnknown(s)+".", dim))
+		return p.add(noteBlock("Unknown: "+whyUnknown(s)+".", dim))
 	case len(s.Fleet.NotLive) == 0:
-		return p.add(note("Every sink is live: none is being filled.", dim))
+		return p.add(noteBlock("Every sink is live: none is being filled.", dim))
 	}
 	t := newTable("Sinks that are not live", "Sink", "Phase", "#Parts", "#Items written", "#Rate", "#Time left", "Run")
 	for _, f := range s.Fleet.NotLive {
@@ -257,13 +257,13 @@ func consumersPanel(s Status) panel {
 	r := s.Fleet
 	switch {
 	case r == nil:
-		return p.add(note("Unknown: "+whyUnknown(s)+".", dim))
+		return p.add(noteBlock("Unknown: "+whyUnknown(s)+".", dim))
 	case len(r.Functions) > 0:
 		return functionsPanel(r)
 	case r.Note != "":
-		return p.add(note(capital(r.Note)+".", plain))
+		return p.add(noteBlock(capital(r.Note)+".", plain))
 	case len(r.Consumers) == 0:
-		return p.add(note("There are none.", plain))
+		return p.add(noteBlock("There are none.", plain))
 	}
 	rank := func(c *fleet.Consumer) int { return severity(consumerTone(c)) }
 	sorted := slices.Clone(r.Consumers)
@@ -281,7 +281,7 @@ func consumersPanel(s Status) panel {
 			counted(c.Pending), counted(int64(c.BytesASecond)), counted(int64(c.CallsAMonth)),
 		})
 	}
-	return p.add(block{Scope: all, Table: t, ID: "consumers-table"}).add(more(len(sorted) - maxRows)...)
+	return p.add(block{Scope: all, Table: t, ID: "consumers-table"}).add(moreRows(len(sorted) - maxRows)...)
 }
 
 func consumerTone(c *fleet.Consumer) tone {

@@ -36,7 +36,7 @@ func ServeReports(ctx context.Context, o fleet.PageRequest) error {
 // serveReports serves on l.
 func serveReports(ctx context.Context, l net.Listener, o fleet.PageRequest) error {
 	looks := NewLooks(lookPause, cli.ErrorText, o.Look)
-	looks.want() // prepares a report for the first request
+	looks.wakeRun() // prepares a report for the first request
 	p := New(Options{Pipeline: o.Pipeline, Flags: o.Flags, Source: func() (s Status) {
 		s.Fleet, s.FleetError = looks.Latest()
 		return s

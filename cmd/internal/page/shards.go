@@ -31,13 +31,13 @@ func shardsPanel(s Status, now time.Time) panel {
 		p = p.add(worstBlock(r)...)
 		folds := 0
 		for _, stream := range r.AllStreams() {
-			p = p.add(lineage(r, stream, &folds)...)
+			p = p.add(lineageBlocks(r, stream, &folds)...)
 		}
 		if len(r.Shards) == 0 {
-			p = p.add(note(cmp.Or(r.Note, "no shard is known"), dim))
+			p = p.add(noteBlock(cmp.Or(r.Note, "no shard is known"), dim))
 		}
 	} else {
-		p = p.add(note("unknown: "+whyUnknown(s), dim))
+		p = p.add(noteBlock("unknown: "+whyUnknown(s), dim))
 	}
 	if s.Consumer != nil {
 		p = p.add(processShards(s.Consumer.Shards, now)...)
@@ -70,7 +70,7 @@ func worstBlock(r *fleet.Report) []block {
 			checkpointColumn+1))
 	}
 	blocks := []block{{Scope: all, Table: t, ID: "worst"}}
-	return append(blocks, more(len(worst)-maxWorst)...)
+	return append(blocks, moreRows(len(worst)-maxWorst)...)
 }
 
 func lossOrder(sh *fleet.Shard) float64 {
@@ -92,8 +92,9 @@ func shardTone(r *fleet.Report, sh *fleet.Shard) tone {
 	return plain
 }
 
-// lineage returns the shards of a stream as a tree, in folds. It leaves out the shards that are read to their end.
-func lineage(r *fleet.Report, stream fleet.Listing, folds *int) []block {
+// lineageBlocks returns the shards of a stream as a tree, in folds. It leaves out the shards that are read to their
+// end.
+func lineageBlocks(r *fleet.Report, stream fleet.Listing, folds *int) []block {
 	var shards []*fleet.Shard
 	states := make(fleet.StateCounts)
 	for i := range r.Shards {
@@ -226,7 +227,7 @@ func agoCell(at *time.Time, now time.Time) cell {
 	if at == nil {
 		return unknownCell()
 	}
-	return cell{Text: since(at, now) + " ago"}
+	return cell{Text: durationSince(at, now) + " ago"}
 }
 
 func readTone(sh *fleet.ProcessShard) tone {
@@ -244,7 +245,7 @@ func readState(sh *fleet.ProcessShard, now time.Time) string {
 	case sh.Stopped != "":
 		return "stopped: " + sh.Stopped
 	case sh.Failing != nil:
-		return fmt.Sprintf("its calls fail for %s: %s", since(sh.Failing, now), sh.Error)
+		return fmt.Sprintf("its calls fail for %s: %s", durationSince(sh.Failing, now), sh.Error)
 	case sh.Draining:
 		return "is handed over"
 	case sh.Full:

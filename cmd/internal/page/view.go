@@ -47,8 +47,8 @@ func (p panel) add(blocks ...block) panel {
 	return p
 }
 
-// note returns a paragraph about all consumers.
-func note(text string, t tone) block { return block{Scope: all, Text: text, Tone: t} }
+// noteBlock returns a paragraph about all consumers.
+func noteBlock(text string, t tone) block { return block{Scope: all, Text: text, Tone: t} }
 
 // block is a paragraph, or a table. With Fold it is below a summary that opens it.
 type block struct {
@@ -124,7 +124,7 @@ func newView(o Options, s Status, now time.Time) *view {
 	v := &view{Pipeline: o.Pipeline}
 	problems := findProblems(o, s, now)
 	v.Headline = newHeadline(s, problems)
-	v.Problems = listed(problems)
+	v.Problems = shortenList(problems)
 	v.Totals = totals(s)
 	v.Sinks = sinksPanel(s, now)
 	v.Shards = shardsPanel(s, now)
@@ -201,8 +201,8 @@ func age(d time.Duration) string { return fleet.FormatAge(d) }
 
 func ageOf(seconds float64) string { return age(time.Duration(seconds * float64(time.Second))) }
 
-// since returns the time since at; unknown if at is nil.
-func since(at *time.Time, now time.Time) string {
+// durationSince returns the time since at; unknown if at is nil.
+func durationSince(at *time.Time, now time.Time) string {
 	if at == nil {
 		return unknown
 	}

@@ -99,7 +99,7 @@ func (o *options) addCosts(ctx context.Context, s cli.Streams, cfg *config.Confi
 	for page, err := range read.pages(ctx) {
 		switch {
 		case err != nil && r.Cost.Table != nil && ctx.Err() == nil:
-			r.Cost.Sinks, r.Cost.Unknown = []sinkCost{}, unknown(fmt.Errorf("the sample cannot be read: %w", err))
+			r.Cost.Sinks, r.Cost.Unknown = []sinkCost{}, unknownCost(fmt.Errorf("the sample cannot be read: %w", err))
 			return nil
 		case err != nil:
 			return err
@@ -157,7 +157,7 @@ func (c *cost) add(change *record.Change, planner *pipeline.Pipeline, index map[
 // scale converts the cost of a sample to that of the table. total is the number of its items; 0: the table's own count.
 func (c *cost) scale(total int64, read *sampleReader) error {
 	if c.Table != nil {
-		c.Table.SampleUnits = read.units()
+		c.Table.SampleUnits = read.readUnits()
 		if total == 0 && !read.whole {
 			total = c.Table.Items
 		}

@@ -64,21 +64,21 @@ func (o *options) openTable(
 		Segments: sampleSegments, PageItems: (o.sample + sampleSegments - 1) / sampleSegments, Time: time.Now(),
 	})
 	if err != nil {
-		c.Unknown = unknown(err)
+		c.Unknown = unknownCost(err)
 		return nil, ctx.Err()
 	}
 	c.Table = &tableCost{Items: table.Table().Items, Bytes: table.Table().Bytes}
 	return &sampleReader{Snapshot: table, most: o.sample, table: table}, nil
 }
 
-// unknown returns the reason why the cost is unknown, with what to do.
-func unknown(err error) string {
+// unknownCost returns the reason why the cost is unknown, with what to do.
+func unknownCost(err error) string {
 	return fmt.Sprintf(
 		"%v; `tablewake template -o policies --for backfill` prints the rights; or name some items of the table with --items FILE --keys PK,SK", err)
 }
 
-// units returns the consumed read units.
-func (s *sampleReader) units() float64 {
+// readUnits returns the consumed read units.
+func (s *sampleReader) readUnits() float64 {
 	if s.table == nil {
 		return 0
 	}

@@ -128,7 +128,7 @@ func (d *deadOptions) showLive(ctx context.Context, l liveStores, out *cli.Resul
 // show prints the letters, or with --quarantined the quarantined keys.
 func (d *deadOptions) show(ctx context.Context, box letterBox, out *cli.Results) error {
 	if d.keys {
-		return quarantined(ctx, box, out)
+		return printQuarantined(ctx, box, out)
 	}
 	return box.letters(ctx, func(l pipeline.DeadLetter) error {
 		letter := letters.MaskedJSON(box.mask, l)
@@ -166,7 +166,7 @@ func (k quarantinedKey) text() string {
 		k.Since.Format(time.RFC3339), reason)
 }
 
-func quarantined(ctx context.Context, box letterBox, out *cli.Results) error {
+func printQuarantined(ctx context.Context, box letterBox, out *cli.Results) error {
 	keys, err := quarantinedKeys(ctx, box)
 	if err != nil {
 		return err

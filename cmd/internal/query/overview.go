@@ -27,7 +27,7 @@ type overview struct {
 // list prints all kinds of stores.
 func (o overview) list(ctx context.Context, log *slog.Logger) error {
 	kinds := []func(context.Context) error{
-		o.views, o.indexes, o.archives, o.events,
+		o.printViews, o.indexes, o.archives, o.events,
 		func(ctx context.Context) error { return o.dead(ctx, log) },
 	}
 	for _, list := range kinds {
@@ -62,7 +62,7 @@ func addCount[T any](o overview, kind, name string, all iter.Seq2[T, error], uni
 	return o.add(kind, name, n, unit)
 }
 
-func (o overview) views(ctx context.Context) error {
+func (o overview) printViews(ctx context.Context) error {
 	if target.IsMissing(o.dir.Views()) {
 		return nil
 	}

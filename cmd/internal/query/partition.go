@@ -151,8 +151,8 @@ func cutKeys(between string) (low, high string, ok bool) {
 	return low, high, ok && (strings.HasPrefix(high, "{\"") || !strings.Contains(high, ","))
 }
 
-// rows returns the rows of a table, and the partition of pk; the partition has no Keys if nothing can be continued.
-func (q viewQuery) rows(ctx context.Context, db view.Reader, t view.Table, s shards) (
+// readRows returns the rows of a table, and the partition of pk; the partition has no Keys if nothing can be continued.
+func (q viewQuery) readRows(ctx context.Context, db view.Reader, t view.Table, s shards) (
 	iter.Seq2[view.Row, error], view.Partition, error,
 ) {
 	partition := view.Partition{Table: t}

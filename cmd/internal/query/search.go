@@ -47,7 +47,7 @@ at most 10,000 documents match.`,
 				if len(args) == 1 {
 					return allDocuments(c.Context(), store, args[0], out)
 				}
-				return found(c.Context(), store, args[0], args[1], limit, out)
+				return printMatches(c.Context(), store, args[0], args[1], limit, out)
 			}
 			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
 				return withSearch(c.Context(), dir, func(store *sqlite.Store) error { return show(store, o.searchLimit(c), out) })
@@ -73,8 +73,8 @@ func (o *options) searchLimit(c *cobra.Command) int {
 // maxLiveHits is the largest number of documents that OpenSearch returns for a query (index.max_result_window).
 const maxLiveHits = 10_000
 
-// found prints the documents of an index that match a query.
-func found(ctx context.Context, store search.Reader, index, query string, limit int, out *cli.Results) error {
+// printMatches prints the documents of an index that match a query.
+func printMatches(ctx context.Context, store search.Reader, index, query string, limit int, out *cli.Results) error {
 	hits, err := store.Search(ctx, index, query, limit)
 	if err != nil {
 		return noIndex(ctx, store, index, err)

@@ -84,7 +84,7 @@ With --live a read without --pk scans the whole table.`,
 func (q viewQuery) show(
 	ctx context.Context, db view.Reader, t view.Table, spread shards, out *cli.Results, errs io.Writer,
 ) error {
-	rows, partition, err := q.rows(ctx, db, t, spread)
+	rows, partition, err := q.readRows(ctx, db, t, spread)
 	if err != nil {
 		return err
 	}

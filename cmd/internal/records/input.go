@@ -111,7 +111,7 @@ func (r *Reporting) Read(ctx context.Context) (*pipeline.Page, error) {
 			if page != nil {
 				r.report(page)
 			}
-			if err == nil && r.mixed() {
+			if err == nil && r.mixesStreams() {
 				page, err = &record.Page{}, &replay.StreamError{Unnamed: "one of the inputs", Named: "another"}
 			}
 			return page, err
@@ -123,8 +123,8 @@ func (r *Reporting) Read(ctx context.Context) (*pipeline.Page, error) {
 	return p, err
 }
 
-// mixed reports whether some records of the input name their stream and others do not.
-func (r *Reporting) mixed() bool {
+// mixesStreams reports whether some records of the input name their stream and others do not.
+func (r *Reporting) mixesStreams() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.epochZero && r.named

@@ -15,8 +15,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// look prints letters for --list and --show. It returns the messages to the queue, so that other readers get them.
-func (o *options) look(ctx context.Context, cfg *config.Config, kept deadletter.Store, s cli.Streams) (err error) {
+// printSelected prints letters for --list and --show. It returns the messages to the queue, so that other readers get
+// them.
+func (o *options) printSelected(
+	ctx context.Context, cfg *config.Config, kept deadletter.Store, s cli.Streams,
+) (err error) {
 	if l, ok := kept.(deadletter.Releaser); ok {
 		defer func() { err = errors.Join(err, l.Release(context.WithoutCancel(ctx))) }()
 	}
@@ -35,7 +38,7 @@ func (o *options) look(ctx context.Context, cfg *config.Config, kept deadletter.
 		switch {
 		case o.show == deadletter.ID(&l):
 			return cli.WriteJSON(s.Out, letters.MaskedJSON(mask, l))
-		case o.list && o.selects(cfg, &l):
+		case o.list && o.selectsLetter(cfg, &l):
 			letter := letters.MaskedJSON(mask, l)
 			if err := out.Add(letter, letter.Line); err != nil {
 				return err
@@ -51,8 +54,8 @@ func (o *options) look(ctx context.Context, cfg *config.Config, kept deadletter.
 	return nil
 }
 
-// selects reports whether the flags select a letter.
-func (o *options) selects(cfg *config.Config, l *pipeline.DeadLetter) bool {
+// selectsLetter reports whether the flags select a letter.
+func (o *options) selectsLetter(cfg *config.Config, l *pipeline.DeadLetter) bool {
 	return (l.Pipeline == "" || l.Pipeline == cfg.Name) && (o.sink == "" || o.sink == l.Sink) &&
 		(o.key == "" || o.key == string(l.Key)) && (len(o.classes) == 0 || slices.Contains(o.classes, l.Class))
 }

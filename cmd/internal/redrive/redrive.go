@@ -128,7 +128,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return err
 	}
 	if o.list || o.show != "" {
-		return o.look(ctx, cfg, kept, s)
+		return o.printSelected(ctx, cfg, kept, s)
 	}
 	return o.deliver(ctx, cfg, opened, kept, s)
 }
@@ -219,7 +219,7 @@ func (o *options) deliver(
 	report, err := redrive.Run(ctx, ro)
 	bar.End()
 	if err == nil || !report.Empty() { // an empty report after a read error would mean that there are no letters
-		if err := o.print(s, report); err != nil {
+		if err := o.printReport(s, report); err != nil {
 			return err
 		}
 	}

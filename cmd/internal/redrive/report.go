@@ -16,7 +16,7 @@ type reportJSON struct {
 	Left   int  `json:"left"`
 }
 
-func (o *options) print(s cli.Streams, r redrive.Report) error {
+func (o *options) printReport(s cli.Streams, r redrive.Report) error {
 	r.Failures = append([]redrive.Failure{}, r.Failures...) // [] in JSON
 	if r.Sinks == nil {
 		r.Sinks = map[string]redrive.SinkReport{}

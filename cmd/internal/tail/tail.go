@@ -100,7 +100,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	if err != nil {
 		return err
 	}
-	return follow(ctx, s, api, ref, printer)
+	return printNewRecords(ctx, s, api, ref, printer)
 }
 
 // maxConnections is the number of connections that GetRecords calls keep open.
@@ -142,8 +142,8 @@ func difference(c *record.Change) pipeline.Explanation {
 	return x
 }
 
-// follow prints the records that are written to the stream from now on.
-func follow(
+// printNewRecords prints the records that are written to the stream from now on.
+func printNewRecords(
 	ctx context.Context, s cli.Streams, api shardreader.API, ref shardreader.StreamRef, p explain.Printer,
 ) error {
 	out := bufio.NewWriter(s.Out)

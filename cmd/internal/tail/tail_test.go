@@ -71,7 +71,7 @@ func tailed(
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			err = follow(ctx, cli.Streams{Out: &out, Err: &errs}, sdk.New(client(server), sinks.Decoder(cfg)), ref, p)
+			err = printNewRecords(ctx, cli.Streams{Out: &out, Err: &errs}, sdk.New(client(server), sinks.Decoder(cfg)), ref, p)
 		}()
 		synctest.Wait()
 		write(server)

@@ -37,7 +37,7 @@ func nameDomains(cfg *config.Config) (*config.Config, []domain) {
 		alone := *cfg
 		alone.Sinks = slices.DeleteFunc(slices.Clone(cfg.Sinks),
 			func(s config.Sink) bool { return s.Search == nil || s.Search.Connection != c.Name })
-		if !reaches(policy.Statements(&alone, policy.Options{}), "DOMAIN") {
+		if !hasDomainARN(policy.Statements(&alone, policy.Options{}), "DOMAIN") {
 			continue
 		}
 		d := domain{Connection: c.Name, Parameter: ids.add(domainParameter, c.Name), name: fmt.Sprint("DOMAIN-", i)}
@@ -50,8 +50,8 @@ func nameDomains(cfg *config.Config) (*config.Config, []domain) {
 	return &named, all
 }
 
-// reaches reports whether a statement has an ARN of the domain.
-func reaches(ss []policy.Statement, name string) bool {
+// hasDomainARN reports whether a statement has an ARN of the domain.
+func hasDomainARN(ss []policy.Statement, name string) bool {
 	return slices.ContainsFunc(ss, func(s policy.Statement) bool {
 		return slices.ContainsFunc(s.Resources, func(arn string) bool { return strings.Contains(arn, ":domain/"+name+"/") })
 	})

@@ -38,7 +38,7 @@ func Policies(w io.Writer, cfg *config.Config, o Options) error {
 func placeheldRights(cfg *config.Config, o Options) ([]policy.Statement, []domain) {
 	named, domains := nameDomains(cfg)
 	rights := policy.Statements(named, policy.Options{Runner: o.Runner, Redrive: o.Redrive})
-	domains = slices.DeleteFunc(domains, func(d domain) bool { return !reaches(rights, d.name) })
+	domains = slices.DeleteFunc(domains, func(d domain) bool { return !hasDomainARN(rights, d.name) })
 	return referDomains(rights, domains, domain.Placeholder), domains
 }
 

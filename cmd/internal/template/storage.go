@@ -176,7 +176,7 @@ func (s *storage) addTable(t config.Table, what string, key []string, ttl string
 	o, _ := parseAddress(t.ARN)
 	same := func(is storedTable) bool { return is.owner == o && is.Name == t.Name }
 	if i := slices.IndexFunc(s.Tables, same); i >= 0 {
-		s.Tables[i].What = joined(s.Tables[i].What, what)
+		s.Tables[i].What = joinDescriptions(s.Tables[i].What, what)
 		return
 	}
 	s.Tables = append(s.Tables, storedTable{owner: o, ID: s.ids.add("Table", t.Name), Name: t.Name, What: what, Key: key,
@@ -186,7 +186,7 @@ func (s *storage) addTable(t config.Table, what string, key []string, ttl string
 // addBucket adds a bucket. A bucket of letters that an archive also uses does not expire.
 func (s *storage) addBucket(name, what string, letters bool) {
 	if i := slices.IndexFunc(s.Buckets, func(is storedBucket) bool { return is.Name == name }); i >= 0 {
-		s.Buckets[i].What = joined(s.Buckets[i].What, what)
+		s.Buckets[i].What = joinDescriptions(s.Buckets[i].What, what)
 		return
 	}
 	s.Buckets = append(s.Buckets, storedBucket{ID: s.ids.add("Bucket", name), Name: name, What: what, Letters: letters})
@@ -197,7 +197,7 @@ func (s *storage) addChannel(all []channel, kind, address, what string) []channe
 	o, name := parseAddress(address)
 	same := func(is channel) bool { return is.owner == o && is.Name == name }
 	if i := slices.IndexFunc(all, same); i >= 0 {
-		all[i].What = joined(all[i].What, what)
+		all[i].What = joinDescriptions(all[i].What, what)
 		return all
 	}
 	return append(all, channel{o, s.ids.add(kind, name), name, what})
@@ -254,5 +254,5 @@ func (s *storage) Owners() []owner {
 	return all
 }
 
-// joined returns the description of a resource with two users.
-func joined(a, b string) string { return a + ", " + strings.TrimPrefix(b, "of ") }
+// joinDescriptions returns the description of a resource with two users.
+func joinDescriptions(a, b string) string { return a + ", " + strings.TrimPrefix(b, "of ") }

@@ -132,14 +132,14 @@ type part struct {
 func (a *account) check(ctx context.Context, p part, do func(ctx context.Context) (remark string, err error)) {
 	ctx, cancel := cli.WithPatience(ctx, checkTime)
 	defer cancel()
-	a.denied.take()
+	a.denied.takeDenied()
 	before := len(a.problems)
 	remark, err := do(ctx)
 	err = cli.ExplainTimeout(ctx, err)
-	denied := a.denied.take()
+	denied := a.denied.takeDenied()
 	switch {
 	case err != nil && awserr.KindOf(err) == awserr.Missing:
-		a.problem(p, fmt.Sprintf("%s is missing in %s", p.what, a.where()), "`"+a.createCommand()+"` creates it")
+		a.problem(p, fmt.Sprintf("%s is missing in %s", p.what, a.accountText()), "`"+a.createCommand()+"` creates it")
 	case err != nil && a.sameUnreachable(p, err):
 	case err != nil:
 		for text := range strings.SplitSeq(err.Error(), "\n") {
@@ -188,8 +188,8 @@ func (a *account) problem(p part, message, hint string) {
 // skip notes a part that could not be checked.
 func (a *account) skip(what, why string) { a.NotChecked = append(a.NotChecked, unchecked{what, why}) }
 
-// where names the account and the Region.
-func (a *account) where() string {
+// accountText names the account and the Region.
+func (a *account) accountText() string {
 	if a.Account == "" {
 		return "this account, Region " + a.Region
 	}
@@ -230,8 +230,8 @@ func (d *deniedCalls) watch(stack *middleware.Stack) error {
 	return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("tablewake.denied", note), middleware.After)
 }
 
-// take returns a call that was denied since the last take; "" if there is none.
-func (d *deniedCalls) take() string {
+// takeDenied returns a call that was denied since the last call of takeDenied; "" if there is none.
+func (d *deniedCalls) takeDenied() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	last := d.last

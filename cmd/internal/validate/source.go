@@ -39,7 +39,7 @@ func (a *account) checkSource(ctx context.Context, t config.Table) {
 			return "", nil
 		case awserr.KindOf(err) == awserr.Missing:
 			missing, a.noSource = true, true
-			a.problem(p, "there is no table "+t.Name+" in "+a.where(),
+			a.problem(p, "there is no table "+t.Name+" in "+a.accountText(),
 				"correct the name, AWS_REGION or AWS_PROFILE: `aws dynamodb list-tables` names the tables")
 			return "", nil
 		}

@@ -50,16 +50,16 @@ func newFinder(o *options, cfg *config.Config) (*finder, error) {
 func (f *finder) item(ctx context.Context, s cli.Streams, paths []string) (foundItem, error) {
 	switch {
 	case len(paths) > 0:
-		return f.recorded(ctx, s, paths)
+		return f.inRecords(ctx, s, paths)
 	case f.o.Live:
-		return f.stored(ctx)
+		return f.inTable(ctx)
 	}
 	c, err := f.change("REMOVE", record.KeysOnly, item.Image{})
 	return foundItem{c, "no records were named", false}, err
 }
 
-// recorded returns the last state of the item in saved records.
-func (f *finder) recorded(ctx context.Context, s cli.Streams, paths []string) (foundItem, error) {
+// inRecords returns the last state of the item in saved records.
+func (f *finder) inRecords(ctx context.Context, s cli.Streams, paths []string) (foundItem, error) {
 	var last *record.Change
 	for page, err := range f.o.Pages(ctx, f.cfg, s, paths) {
 		for i := range page.Changes {
@@ -82,8 +82,8 @@ func (f *finder) recorded(ctx context.Context, s cli.Streams, paths []string) (f
 	return foundItem{*last, "its last record", true}, nil
 }
 
-// stored reads the item from the source table.
-func (f *finder) stored(ctx context.Context) (foundItem, error) {
+// inTable reads the item from the source table.
+func (f *finder) inTable(ctx context.Context) (foundItem, error) {
 	keys, item, err := readItem(ctx, f.table, f.key)
 	if err != nil {
 		return foundItem{}, fmt.Errorf("read the item: %w", err)

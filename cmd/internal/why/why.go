@@ -118,7 +118,7 @@ func Compare(ctx context.Context, q Request) (Comparison, error) {
 	if err != nil {
 		return a, err
 	}
-	stages, err := q.unfilled(ctx)
+	stages, err := q.unfilledStages(ctx)
 	if err != nil {
 		return a, err
 	}
@@ -153,9 +153,9 @@ func Compare(ctx context.Context, q Request) (Comparison, error) {
 	return a, nil
 }
 
-// unfilled returns the stages of the sinks that wait or are filling, by name. Missing entries in them are not
+// unfilledStages returns the stages of the sinks that wait or are filling, by name. Missing entries in them are not
 // differences.
-func (q Request) unfilled(ctx context.Context) (map[string]state.Stage, error) {
+func (q Request) unfilledStages(ctx context.Context) (map[string]state.Stage, error) {
 	stages := make(map[string]state.Stage)
 	kept, err := q.Stores.State(ctx, q.Config)
 	if err != nil || kept == nil {

@@ -18,7 +18,7 @@ import (
 func Read(file json.RawMessage) (settings, mappings map[string]any, err error) {
 	settings, mappings = map[string]any{}, map[string]any{}
 	if len(file) > 0 {
-		if settings, mappings, err = split(file); err != nil {
+		if settings, mappings, err = splitFile(file); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -41,8 +41,8 @@ func Read(file json.RawMessage) (settings, mappings map[string]any, err error) {
 	return settings, mappings, nil
 }
 
-// split returns the settings and the mappings of a file that is not empty.
-func split(file json.RawMessage) (settings, mappings map[string]any, err error) {
+// splitFile returns the settings and the mappings of a file that is not empty.
+func splitFile(file json.RawMessage) (settings, mappings map[string]any, err error) {
 	v, err := Decode(file)
 	if err != nil {
 		return nil, nil, err

@@ -84,12 +84,12 @@ func (f *File) findMistake(line int) (at, column int, hint string) {
 			return at, f.indent(at) + 1, "a comment begins with #"
 		}
 	}
-	if column, hint = f.unquoted(line); hint == "" {
-		column, hint = f.layout(line)
+	if column, hint = f.findUnquoted(line); hint == "" {
+		column, hint = f.explainLayout(line)
 	}
 	depth := f.openedBraces(line)
 	for at = line + 1; hint == "" && depth > 0 && at <= len(f.lines); at++ {
-		inside, why := f.unquoted(at)
+		inside, why := f.findUnquoted(at)
 		if c := f.colonInText(at); why == "" && c > 0 {
 			inside, why = c, f.colonHint(at, c)
 		}

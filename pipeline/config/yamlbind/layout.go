@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// layout explains, by colons and indentation, why a line is not YAML. It returns a hint and a 1-based column. The hint
-// is "" if it finds no reason.
-func (f *File) layout(line int) (column int, hint string) {
+// explainLayout explains, by colons and indentation, why a line is not YAML. It returns a hint and a 1-based column.
+// The hint is "" if it finds no reason.
+func (f *File) explainLayout(line int) (column int, hint string) {
 	if column := f.colonInText(line); column > 0 {
 		return column, f.colonHint(line, column)
 	}
@@ -59,7 +59,7 @@ func (f *File) columns(opened []int, indent int) string {
 
 // colonHint returns the hint to quote the text at a 1-based line and column.
 func (f *File) colonHint(line, column int) string {
-	return "quote a text that has a colon: " + Quoted(f.written(line, column))
+	return "quote a text that has a colon: " + Quoted(f.likelyText(line, column))
 }
 
 // openedBraces returns the number of braces and brackets that a line opens, minus those that it closes.

@@ -27,7 +27,7 @@ func (f *File) positionInFile(n *yaml.Node, line, column int) (int, int) {
 	case n.Style&yaml.FoldedStyle != 0 || line != 1 || column < 1:
 		return n.Line, n.Column
 	}
-	columns, text := f.spelled(n)
+	columns, text := f.sourceText(n)
 	if text != n.Value || strings.Contains(n.Value, "${") || len(columns) == 0 {
 		return n.Line, n.Column
 	}
@@ -37,8 +37,8 @@ func (f *File) positionInFile(n *yaml.Node, line, column int) (int, int) {
 	return n.Line, columns[column-1]
 }
 
-// spelled reads a scalar of one line from the file: its text, and the 1-based column of each character.
-func (f *File) spelled(n *yaml.Node) (columns []int, text string) {
+// sourceText reads a scalar of one line from the file: its text, and the 1-based column of each character.
+func (f *File) sourceText(n *yaml.Node) (columns []int, text string) {
 	rs := runesFrom([]rune(f.line(n.Line)), n.Column-1)
 	var b strings.Builder
 	take := func(i int) {

@@ -8,10 +8,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// written returns the text of the file from a 1-based line and column up to its likely end: the end of the line, a
+// likelyText returns the text of the file from a 1-based line and column up to its likely end: the end of the line, a
 // comment, or a comma or bracket of the collection around it. YAML may have split this text; the writer probably meant
 // it as one text.
-func (f *File) written(line, column int) string {
+func (f *File) likelyText(line, column int) string {
 	rest := []rune(f.line(line))
 	if column < 1 || column > len(rest) {
 		return ""
@@ -46,15 +46,15 @@ func Quoted(s string) string {
 
 // quoteHint returns the hint to quote the text at a 1-based line and column.
 func (f *File) quoteHint(line, column int) string {
-	if w := f.written(line, column); w != "" {
+	if w := f.likelyText(line, column); w != "" {
 		return "quote it: " + Quoted(w)
 	}
 	return "quote it"
 }
 
-// misread describes text that YAML shortened, or read as something else: {path} as a mapping, ["name"] as a list, #text
-// as a comment. key is the node of the value's key; nil in lists.
-func (f *File) misread(key, n *yaml.Node) (message, hint string, ok bool) {
+// explainMisread describes text that YAML shortened, or read as something else: {path} as a mapping, ["name"] as a
+// list, #text as a comment. key is the node of the value's key; nil in lists.
+func (f *File) explainMisread(key, n *yaml.Node) (message, hint string, ok bool) {
 	switch {
 	case n.Kind == yaml.MappingNode && n.Style&yaml.FlowStyle != 0:
 		return "wants text, and YAML made a mapping of it", f.quoteHint(n.Line, n.Column), true
@@ -126,9 +126,9 @@ func runesFrom(rs []rune, from int) []rune {
 	return rs[min(max(from, 0), len(rs)):]
 }
 
-// unquoted searches a line that is not YAML for a text that people forget to quote: a template, a path or ${NAME}. It
-// returns the 1-based column of the text, and a hint.
-func (f *File) unquoted(line int) (column int, hint string) {
+// findUnquoted searches a line that is not YAML for a text that people forget to quote: a template, a path or ${NAME}.
+// It returns the 1-based column of the text, and a hint.
+func (f *File) findUnquoted(line int) (column int, hint string) {
 	rs := []rune(f.line(line))
 	indent := len(rs) - len([]rune(strings.TrimLeft(string(rs), " ")))
 	if indent < len(rs) && rs[indent] == '\t' {
@@ -149,7 +149,7 @@ func (f *File) unquoted(line int) (column int, hint string) {
 				if m := unclosed.FindStringSubmatch(string(rs[start+1 : i-1])); m != nil {
 					return start + 1, "the closing quote is missing: write " + Quoted(withoutClosing(m[1]))
 				}
-				return start + 1, "quote the whole: " + Quoted(f.written(line, start+1)) // "x" in item.Tags
+				return start + 1, "quote the whole: " + Quoted(f.likelyText(line, start+1)) // "x" in item.Tags
 			}
 		case r == '{' || r == '[':
 			flow++

@@ -19,7 +19,7 @@ import (
 // scalar reads a scalar.
 func (f *File) scalar(v *Value) {
 	n, secret := v.Node, v.Rule.Kind.secret
-	if message, hint, misread := f.misread(v.Key, n); misread {
+	if message, hint, misread := f.explainMisread(v.Key, n); misread {
 		if secret {
 			message, hint = "wants text, and YAML made something else of it", "write '${NAME}', or quote it"
 		}
@@ -30,7 +30,7 @@ func (f *File) scalar(v *Value) {
 		return
 	}
 	if n.Kind != yaml.ScalarNode {
-		f.Fail(v, "", "wants %s, not %s", v.Rule.wants(), f.Found(n))
+		f.Fail(v, "", "wants %s, not %s", v.Rule.requirement(), f.Found(n))
 		return
 	}
 	parts, problems := f.expand(n.Value)
@@ -49,14 +49,14 @@ func (f *File) scalar(v *Value) {
 	v.Source, v.Env = join(parts)
 	v.Default = slices.ContainsFunc(parts, func(p Part) bool { return p.Default })
 	switch is := Resolve(n); {
-	case v.fits(is):
+	case v.hasType(is):
 		v.Data = v.Rule.Kind.Read(f, v, parts)
 	case secret:
 		f.Fail(v, "write ${NAME}, or quote it", "wants text, not %s", is)
 	case v.Env:
-		f.Fail(v, f.misfitHint(v, is), "wants %s, not what the environment gave", v.Rule.wants())
+		f.Fail(v, f.misfitHint(v, is), "wants %s, not what the environment gave", v.Rule.requirement())
 	default:
-		f.Fail(v, f.misfitHint(v, is), "wants %s, not %s", v.Rule.wants(), f.Found(n))
+		f.Fail(v, f.misfitHint(v, is), "wants %s, not %s", v.Rule.requirement(), f.Found(n))
 	}
 }
 
@@ -66,9 +66,9 @@ func (f *File) Text(v *Value) string {
 	return v.Text()
 }
 
-// fits reports whether the scalar has a YAML type that its rule accepts. A value of the environment is text in YAML. It
-// fits if its form is right.
-func (v *Value) fits(is Resolved) bool {
+// hasType reports whether the scalar has a YAML type that its rule accepts. A value of the environment is text in YAML.
+// It fits if its form is right.
+func (v *Value) hasType(is Resolved) bool {
 	k := v.Rule.Kind
 	return k.Takes == nil || slices.Contains(k.Takes, is) || v.Env && k.env != nil && k.env.MatchString(v.Source)
 }
@@ -95,8 +95,8 @@ func (f *File) misfitHint(v *Value, is Resolved) string {
 	return ""
 }
 
-// wants describes what the rule requires.
-func (r *Rule) wants() string {
+// requirement describes what the rule requires.
+func (r *Rule) requirement() string {
 	if r.Words != nil {
 		return Enumerate(r.Words, "or")
 	}

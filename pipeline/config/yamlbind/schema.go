@@ -40,16 +40,16 @@ type schemer struct {
 // rule returns the schema of a rule, or a reference to it.
 func (s schemer) rule(r *Rule) map[string]any {
 	if r.ref == "" {
-		return s.inline(r)
+		return s.inlineSchema(r)
 	}
 	if _, known := s.defs[r.ref]; !known {
 		s.defs[r.ref] = true // a rule may contain itself
-		s.defs[r.ref] = s.inline(r)
+		s.defs[r.ref] = s.inlineSchema(r)
 	}
 	return map[string]any{"$ref": "#/$defs/" + r.ref}
 }
 
-func (s schemer) inline(r *Rule) map[string]any {
+func (s schemer) inlineSchema(r *Rule) map[string]any {
 	switch r.Shape {
 	case AnyShape:
 		if r.schema != nil {

@@ -25,9 +25,9 @@ const (
 	maxHashed   = 1<<16 - 1
 )
 
-// duplicate returns the index of the first attribute whose name repeats an earlier one, or -1. If escaped is set, some
-// name has an escape.
-func (t *nameTable) duplicate(doc []byte, attrs []Attr, escaped bool) int {
+// indexOfDuplicate returns the index of the first attribute whose name repeats an earlier one, or -1. If escaped is
+// set, some name has an escape.
+func (t *nameTable) indexOfDuplicate(doc []byte, attrs []Attr, escaped bool) int {
 	if escaped || len(attrs) > maxHashed {
 		return duplicateText(doc, attrs)
 	}

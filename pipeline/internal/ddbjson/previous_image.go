@@ -29,8 +29,8 @@ const (
 	alignWindow = 4 // number of attributes, from the expected one on, that align compares with a name
 )
 
-// expects reports whether an attribute is expected next.
-func (p *previousImage) expects() bool { return p.next < len(p.attrs) }
+// hasNext reports whether an attribute is expected next.
+func (p *previousImage) hasNext() bool { return p.next < len(p.attrs) }
 
 // takeEqual indexes the attributes from i on that are identical to those of the previous image. i is the position of a
 // name's opening quote. takeEqual returns the position of the opening quote of the first name whose attribute differs.

@@ -70,7 +70,7 @@ func (s *Scanner) matchMap(m *previousMap, i int) int {
 		case TagB:
 			i = s.base64(i)
 		default: // TagBOOL
-			i = s.literal(i)
+			i = s.readBool(i)
 		}
 		if i < 0 {
 			return -1

@@ -111,8 +111,8 @@ func (s *Scanner) Space(i int) int {
 // whitespace has a bit for each byte of JSON's white space.
 const whitespace uint64 = 1<<' ' | 1<<'\t' | 1<<'\n' | 1<<'\r'
 
-// colon reads the colon after a name, and the white space around it.
-func (s *Scanner) colon(i int) int {
+// readColon reads the colon after a name, and the white space around it.
+func (s *Scanner) readColon(i int) int {
 	if s.Peek(i) != ':' {
 		if i = s.Space(i); s.Peek(i) != ':' {
 			return s.Fail(i, ErrToken)

@@ -43,7 +43,7 @@ func (s *Scanner) members(i, depth int) int {
 		var tag Tag
 		var nameEnd, content int
 		escaped := false
-		if depth == 0 && s.previous.expects() {
+		if depth == 0 && s.previous.hasNext() {
 			if i, done = s.takeEqual(i); done {
 				break
 			}
@@ -58,7 +58,7 @@ func (s *Scanner) members(i, depth int) int {
 				s.previous.align(b[nameStart:nameEnd])
 			}
 		}
-		from, to, next := s.content(tag, content, depth)
+		from, to, next := s.readContent(tag, content, depth)
 		if next < 0 {
 			return -1
 		}
@@ -99,14 +99,14 @@ func (s *Scanner) memberHead(nameStart int) (nameEnd, content int, tag Tag, esca
 	escaped = s.Escapes != escapes
 	content = nameEnd + 2
 	if content >= len(b) || b[nameEnd+1] != ':' || b[content] <= ' ' {
-		if content = s.colon(nameEnd + 1); content < 0 {
+		if content = s.readColon(nameEnd + 1); content < 0 {
 			return 0, -1, NoTag, false
 		}
 	}
 	if tag = s.shortTag(content); tag != NoTag {
 		content += shortTagLen
 	} else {
-		tag, content = s.tag(content)
+		tag, content = s.readTag(content)
 	}
 	return nameEnd, content, tag, escaped
 }
@@ -117,7 +117,7 @@ func (s *Scanner) checkNames(i, base int) int {
 	for _, a := range s.stack[base:] {
 		escaped = escaped || a.escaped()
 	}
-	if second := s.names.duplicate(s.Input[s.origin:], s.stack[base:], escaped); second >= 0 {
+	if second := s.names.indexOfDuplicate(s.Input[s.origin:], s.stack[base:], escaped); second >= 0 {
 		return s.Fail(s.origin+s.stack[base+second].NameStart(), errDuplicate)
 	}
 	return i
@@ -190,7 +190,7 @@ func (s *Scanner) set(i int, tag Tag) int {
 				s.stack[base+n] |= attrEscaped
 			}
 		}
-		second = s.names.duplicate(s.Input[s.origin:], s.stack[base:], escaped)
+		second = s.names.indexOfDuplicate(s.Input[s.origin:], s.stack[base:], escaped)
 	}
 	if second >= 0 {
 		return s.Fail(s.origin+s.stack[base+second].NameStart(), errMember)

@@ -67,7 +67,7 @@ func (s *Scanner) Field(i int) (name []byte, value int) {
 	if s.Escapes != escapes {
 		name = TextOf(name)
 	}
-	return name, s.colon(end + 1)
+	return name, s.readColon(end + 1)
 }
 
 // Word reads the literal w: true, false or null.

@@ -34,11 +34,11 @@ const (
 func (s *Scanner) Value(i, depth int) (tag Tag, from, to, next int) {
 	tag, content := s.shortTag(i), i+shortTagLen
 	if tag == NoTag {
-		if tag, content = s.tag(i); content < 0 {
+		if tag, content = s.readTag(i); content < 0 {
 			return NoTag, 0, 0, -1
 		}
 	}
-	from, to, next = s.content(tag, content, depth)
+	from, to, next = s.readContent(tag, content, depth)
 	return tag &^ emptyMap, from, to, next
 }
 
@@ -60,9 +60,9 @@ const shortTagLen = 5
 
 var shortTags = [256]Tag{'S': TagS, 'N': TagN, 'B': TagB, 'M': TagM, 'L': TagL}
 
-// content reads the content at i of a value, and the brace that closes the value. from and to are the range of the
+// readContent reads the content at i of a value, and the brace that closes the value. from and to are the range of the
 // content; a string has no quotes.
-func (s *Scanner) content(tag Tag, i, depth int) (from, to, next int) {
+func (s *Scanner) readContent(tag Tag, i, depth int) (from, to, next int) {
 	if s.Peek(i) <= ' ' && tag&emptyMap == 0 {
 		i = s.Space(i)
 	}
@@ -103,10 +103,10 @@ func (s *Scanner) content(tag Tag, i, depth int) (from, to, next int) {
 		next = s.set(i, tag)
 		from, to = i, next
 	case TagBOOL:
-		next = s.literal(i)
+		next = s.readBool(i)
 		from, to = i, next
 	case TagNULL:
-		if next = s.literal(i); next == i+5 {
+		if next = s.readBool(i); next == i+5 {
 			next = s.Fail(i, errWantNull)
 		}
 		from, to = i, next
@@ -131,8 +131,8 @@ func (s *Scanner) content(tag Tag, i, depth int) (from, to, next int) {
 // emptyMap is added to TagM in the tag of {}.
 const emptyMap = 0x80
 
-// tag reads {"TAG": and returns the position after the colon. For {}, it reads both braces.
-func (s *Scanner) tag(i int) (Tag, int) {
+// readTag reads {"TAG": and returns the position after the colon. For {}, it reads both braces.
+func (s *Scanner) readTag(i int) (Tag, int) {
 	if s.Peek(i) != '{' {
 		return NoTag, s.Fail(i, errValue)
 	}
@@ -157,7 +157,7 @@ func (s *Scanner) tag(i int) (Tag, int) {
 	if tag == NoTag {
 		return NoTag, s.Fail(i, errTag)
 	}
-	return tag, s.colon(end + 1)
+	return tag, s.readColon(end + 1)
 }
 
 // TagOf returns the tag of a name such as S or BOOL; NoTag for any other name.
@@ -187,8 +187,8 @@ func TagOf(tag []byte) Tag {
 	return NoTag
 }
 
-// literal reads true or false.
-func (s *Scanner) literal(i int) int {
+// readBool reads true or false.
+func (s *Scanner) readBool(i int) int {
 	b := s.Input[min(i, len(s.Input)):]
 	switch {
 	case len(b) >= 4 && string(b[:4]) == "true":

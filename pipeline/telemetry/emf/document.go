@@ -54,7 +54,7 @@ func (doc *document) line(at dimensions, names []string) []byte {
 	if doc.time.IsZero() {
 		doc.time = time.Now()
 	}
-	line := append([]byte(`{"_aws":`), text(envelope{doc.time.UnixMilli(), []directive{d}})...)
+	line := append([]byte(`{"_aws":`), mustJSON(envelope{doc.time.UnixMilli(), []directive{d}})...)
 	line = member(line, pipelineKey, at.pipeline)
 	if at.sink != "" {
 		line = member(line, sinkKey, at.sink)
@@ -70,12 +70,12 @@ func (doc *document) line(at dimensions, names []string) []byte {
 }
 
 func member(line []byte, name string, value any) []byte {
-	line = append(append(line, ','), text(name)...)
-	return append(append(line, ':'), text(value)...)
+	line = append(append(line, ','), mustJSON(name)...)
+	return append(append(line, ':'), mustJSON(value)...)
 }
 
-// text returns the JSON of texts, finite numbers, and structs of them, which cannot fail.
-func text(v any) []byte {
+// mustJSON returns the JSON of texts, finite numbers, and structs of them, which cannot fail.
+func mustJSON(v any) []byte {
 	b, _ := json.Marshal(v)
 	return b
 }

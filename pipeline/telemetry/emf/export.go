@@ -77,7 +77,7 @@ func addNumbers[N int64 | float64](e *export, m metricdata.Metrics, points []met
 		if !finite(v) {
 			continue
 		}
-		for _, c := range e.values(m, p.Attributes, p.Time) {
+		for _, c := range e.metricValues(m, p.Attributes, p.Time) {
 			if c.set {
 				c.value = put(c.value, v)
 			} else {
@@ -92,7 +92,7 @@ func addHistograms[N int64 | float64](e *export, m metricdata.Metrics, points []
 		if p.Count == 0 || !finite(float64(p.Sum)) {
 			continue
 		}
-		for _, c := range e.values(m, p.Attributes, p.Time) {
+		for _, c := range e.metricValues(m, p.Attributes, p.Time) {
 			if c.buckets == nil {
 				c.buckets = &buckets{}
 			}
@@ -102,8 +102,8 @@ func addHistograms[N int64 | float64](e *export, m metricdata.Metrics, points []
 	}
 }
 
-// values returns the values of a metric in the documents of its dimension sets.
-func (e *export) values(m metricdata.Metrics, attrs attribute.Set, at time.Time) []*metricValue {
+// metricValues returns the values of a metric in the documents of its dimension sets.
+func (e *export) metricValues(m metricdata.Metrics, attrs attribute.Set, at time.Time) []*metricValue {
 	sets := e.dimensionSets(attrs)
 	values := make([]*metricValue, len(sets))
 	for i, dims := range sets {

@@ -19,7 +19,7 @@ const attrPipeline = "pipeline"
 // error is fatal. Two pipelines do not see each other's members: each would take the shards of the other, and skip the
 // records that the other has read.
 func (t *Table) Claim(ctx context.Context) error {
-	row := Item{attrPK: text(sharedLeases + escaped(t.o.Table)), attrSK: text("-"), attrPipeline: text(t.o.Pipeline)}
+	row := Item{attrPK: textAttribute(sharedLeases + escaped(t.o.Table)), attrSK: textAttribute("-"), attrPipeline: textAttribute(t.o.Pipeline)}
 	_, err := send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{
 		TableName: &t.o.State, Item: row,
 		ConditionExpression:                 aws.String("attribute_not_exists(" + attrPK + ") OR #p = :p"),
@@ -33,7 +33,7 @@ func (t *Table) Claim(ctx context.Context) error {
 	}
 	r := reader{row: failedCheck.Item}
 	return pipeline.Fatal(&state.Error{
-		Op: "Claim", Table: t.o.Table, Action: -1, Detail: "these are the leases of the pipeline " + r.text(attrPipeline) +
+		Op: "Claim", Table: t.o.Table, Action: -1, Detail: "these are the leases of the pipeline " + r.readText(attrPipeline) +
 			", and this one is " + t.o.Pipeline,
 		Hint: "give each pipeline a lease table of its own; where it was renamed, delete the item " + sharedLeases +
 			escaped(t.o.Table) + " of the state table " + t.o.State,

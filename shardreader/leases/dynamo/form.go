@@ -95,18 +95,18 @@ func (f Form) newRow(l leases.Lease) (Item, error) {
 		return nil, err
 	}
 	row := encode(l)
-	row[attrKey] = text(key)
+	row[attrKey] = textAttribute(key)
 	row[attrSwitches] = number(l.Switches)
 	if f.Version != Adapter1 {
 		// KCL requires a range of hash keys, but shards of DynamoDB Streams have none
-		row[attrHashFirst], row[attrHashLast] = text("0"), text("1")
+		row[attrHashFirst], row[attrHashLast] = textAttribute("0"), textAttribute("1")
 	}
 	if f.Version == KCL35 {
-		row[attrEntity] = text(entityLease)
+		row[attrEntity] = textAttribute(entityLease)
 	}
 	if f.Streams {
-		row[attrStreamName] = text(key[:len(key)-len(l.Shard)-1])
-		row[attrShard] = text(l.Shard)
+		row[attrStreamName] = textAttribute(key[:len(key)-len(l.Shard)-1])
+		row[attrShard] = textAttribute(l.Shard)
 	}
 	return row, nil
 }

@@ -68,7 +68,7 @@ func (t *Table) readMembers(ctx context.Context, s *leases.Snapshot) error {
 	in := &dynamodb.QueryInput{
 		TableName: &t.o.State, ConsistentRead: aws.Bool(true),
 		KeyConditionExpression:    aws.String(attrPK + " = :pk"),
-		ExpressionAttributeValues: Item{":pk": text(t.fleetKey())},
+		ExpressionAttributeValues: Item{":pk": textAttribute(t.fleetKey())},
 	}
 	for {
 		out, err := send(ctx, t, t.o.Client.Query, in, sdkRetries)
@@ -77,7 +77,7 @@ func (t *Table) readMembers(ctx context.Context, s *leases.Snapshot) error {
 		}
 		for _, row := range out.Items {
 			r := reader{row: row}
-			if name, ok := strings.CutPrefix(r.text(attrSK), begunPrefix); ok {
+			if name, ok := strings.CutPrefix(r.readText(attrSK), begunPrefix); ok {
 				stream, err := item.Unescape(name)
 				if err != nil {
 					s.Broken = append(s.Broken, leases.Broken{
@@ -126,7 +126,7 @@ func (t *Table) Begin(ctx context.Context, stream string) error {
 	if stream == "" {
 		return pipeline.Permanent(errs.New("leases: a stream without a name is begun"))
 	}
-	row := Item{attrPK: text(t.fleetKey()), attrSK: text(begunPrefix + escaped(stream))}
+	row := Item{attrPK: textAttribute(t.fleetKey()), attrSK: textAttribute(begunPrefix + escaped(stream))}
 	_, err := send(ctx, t, t.o.Client.PutItem, &dynamodb.PutItemInput{TableName: &t.o.State, Item: row}, noRetries)
 	return failed(ctx, "PutItem", t.o.State, err)
 }
@@ -136,10 +136,10 @@ func (t *Table) Reserve(ctx context.Context, quota string, seen int64) (count in
 	if quota == "" {
 		return 0, false, pipeline.Permanent(errs.New("leases: a quota without a name"))
 	}
-	key := Item{attrPK: text(sharedQuotas), attrSK: text(escaped(quota))}
+	key := Item{attrPK: textAttribute(sharedQuotas), attrSK: textAttribute(escaped(quota))}
 	e := new(expression)
 	name := e.name(attrCount)
-	condition := name + " = " + e.value(number(seen))
+	condition := name + " = " + e.placeholder(number(seen))
 	if seen == 0 {
 		condition = "(attribute_not_exists(" + name + ") OR " + condition + ")"
 	}
@@ -179,15 +179,16 @@ func (t *Table) memberKey(worker string) (Item, error) {
 	if sk == "" || len(sk) > 1024 {
 		return nil, pipeline.Permanent(errs.New("leases: a worker's name is 1 to 1,024 bytes"))
 	}
-	return Item{attrPK: text(t.fleetKey()), attrSK: text(sk)}, nil
+	return Item{attrPK: textAttribute(t.fleetKey()), attrSK: textAttribute(sk)}, nil
 }
 
 func escaped(name string) string { return string(item.AppendEscaped(nil, name)) }
 
 func encodeMember(m leases.Member) Item {
 	row := Item{
-		attrName: text(m.Name), attrBeat: number(m.Heartbeat), attrLeaving: &types.AttributeValueMemberBOOL{Value: m.Leaving},
-		attrLeases: number(int64(m.Leases)), attrLoad: decimal(m.Load), attrCalls: decimal(m.Calls),
+		attrName: textAttribute(m.Name), attrBeat: number(m.Heartbeat),
+		attrLeaving: &types.AttributeValueMemberBOOL{Value: m.Leaving},
+		attrLeases:  number(int64(m.Leases)), attrLoad: decimal(m.Load), attrCalls: decimal(m.Calls),
 		attrRecordsPending: number(m.Pending),
 	}
 	if m.AtEnd > 0 {
@@ -200,7 +201,7 @@ func encodeMember(m leases.Member) Item {
 		row[attrBusy] = &types.AttributeValueMemberSS{Value: m.Busy}
 	}
 	if m.Routes != "" {
-		row[attrRoutes] = text(m.Routes)
+		row[attrRoutes] = textAttribute(m.Routes)
 	}
 	behind, stopped, failing := make(Item), make(Item), make(Item)
 	for shard, at := range m.Behind {
@@ -211,10 +212,10 @@ func encodeMember(m leases.Member) Item {
 	}
 	shards := slices.Sorted(maps.Keys(m.Stopped))
 	for _, shard := range shards[:min(len(shards), maxStopped)] {
-		stopped[shard] = text(truncate(m.Stopped[shard], maxReason))
+		stopped[shard] = textAttribute(truncate(m.Stopped[shard], maxReason))
 	}
 	for shard, f := range m.Failing {
-		failing[shard] = stamp(f.Since, truncate(f.Class, maxReason))
+		failing[shard] = timeWithLabel(f.Since, truncate(f.Class, maxReason))
 	}
 	for name, entries := range map[string]Item{attrBehind: behind, attrStopped: stopped, attrFailing: failing} {
 		if len(entries) > 0 {
@@ -239,14 +240,14 @@ func truncate(s string, n int) string {
 // leases.
 func decodeMember(row Item) leases.Member {
 	r := reader{row: row}
-	worker, err := item.Unescape(r.text(attrSK))
+	worker, err := item.Unescape(r.readText(attrSK))
 	if err != nil {
-		worker = r.text(attrSK)
+		worker = r.readText(attrSK)
 	}
 	m := leases.Member{
-		Worker: worker, Name: r.text(attrName), Heartbeat: r.integer(attrBeat), Leases: int(r.integer(attrLeases)),
+		Worker: worker, Name: r.readText(attrName), Heartbeat: r.integer(attrBeat), Leases: int(r.integer(attrLeases)),
 		Load: r.decimal(attrLoad), Calls: r.decimal(attrCalls), Pending: r.integer(attrRecordsPending),
-		AtEnd: r.integer(attrAtEnd), Routes: r.text(attrRoutes), Quiet: r.integer(attrQuiet), Busy: r.set(attrBusy),
+		AtEnd: r.integer(attrAtEnd), Routes: r.readText(attrRoutes), Quiet: r.integer(attrQuiet), Busy: r.set(attrBusy),
 		Behind: make(map[string]time.Time), Stopped: make(map[string]string), Failing: make(map[string]leases.ReadFailure),
 	}
 	if leaving, ok := row[attrLeaving].(*types.AttributeValueMemberBOOL); ok {
@@ -260,10 +261,10 @@ func decodeMember(row Item) leases.Member {
 		}
 	}
 	for shard := range stopped.row {
-		m.Stopped[shard] = stopped.text(shard)
+		m.Stopped[shard] = stopped.readText(shard)
 	}
 	for shard := range failing.row {
-		if at, class, ok := parseStamp(failing.text(shard)); ok {
+		if at, class, ok := parseStamp(failing.readText(shard)); ok {
 			m.Failing[shard] = leases.ReadFailure{Since: at, Class: class}
 		}
 	}

@@ -53,7 +53,7 @@ const (
 	attrStop   = "tw_stopped" // the checkpoint, a space, and the reason
 )
 
-func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+func textAttribute(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
 func number(n int64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatInt(n, 10)}
@@ -67,9 +67,9 @@ func decimal(f float64) types.AttributeValue {
 	return &types.AttributeValueMemberN{Value: strconv.FormatFloat(f, 'g', -1, 64)}
 }
 
-// stamp returns a time in Unix seconds, a space, and a label.
-func stamp(at time.Time, label string) types.AttributeValue {
-	return text(strconv.FormatInt(at.Unix(), 10) + " " + label)
+// timeWithLabel returns a time in Unix seconds, a space, and a label.
+func timeWithLabel(at time.Time, label string) types.AttributeValue {
+	return textAttribute(strconv.FormatInt(at.Unix(), 10) + " " + label)
 }
 
 // parseStamp is the inverse of stamp.
@@ -83,13 +83,13 @@ func parseStamp(s string) (at time.Time, label string, ok bool) {
 func encode(l leases.Lease) Item {
 	row := Item{
 		attrCounter:    number(l.Counter),
-		attrCheckpoint: text(l.Checkpoint.String()),
+		attrCheckpoint: textAttribute(l.Checkpoint.String()),
 		attrSub:        number(l.Checkpoint.Sub),
 	}
 	for name, s := range map[string]string{attrOwner: l.Owner, attrStream: l.Stream, attrFirst: l.First,
 		attrWanted: l.RequestedBy, attrPinned: l.Pinned} {
 		if s != "" {
-			row[name] = text(s)
+			row[name] = textAttribute(s)
 		}
 	}
 	for name, ids := range map[string][]string{attrParents: l.Parents, attrChildren: l.Children} {
@@ -105,10 +105,10 @@ func encode(l leases.Lease) Item {
 		row[attrFrom] = number(l.From.Unix())
 	}
 	if !l.Time.IsZero() {
-		row[attrTime] = stamp(l.Time, l.Checkpoint.String())
+		row[attrTime] = timeWithLabel(l.Time, l.Checkpoint.String())
 	}
 	if l.Stopped != "" {
-		row[attrStop] = text(l.Checkpoint.String() + " " + l.Stopped)
+		row[attrStop] = textAttribute(l.Checkpoint.String() + " " + l.Stopped)
 	}
 	return row
 }
@@ -117,22 +117,22 @@ func encode(l leases.Lease) Item {
 func decode(row Item) (leases.Lease, error) {
 	r := reader{row: row}
 	l := leases.Lease{
-		Shard:       r.text(attrKey),
-		Stream:      r.text(attrStream),
-		Owner:       r.text(attrOwner),
+		Shard:       r.readText(attrKey),
+		Stream:      r.readText(attrStream),
+		Owner:       r.readText(attrOwner),
 		Counter:     r.integer(attrCounter),
 		Checkpoint:  r.checkpoint(),
 		Parents:     r.set(attrParents),
 		Children:    r.set(attrChildren),
 		Switches:    r.integer(attrSwitches),
-		First:       r.text(attrFirst),
+		First:       r.readText(attrFirst),
 		From:        r.time(attrFrom),
-		RequestedBy: r.text(attrWanted),
-		Pinned:      r.text(attrPinned),
+		RequestedBy: r.readText(attrWanted),
+		Pinned:      r.readText(attrPinned),
 		Load:        r.decimal(attrThroughput) * 1024,
 	}
-	if id := r.text(attrStreamName); id != "" {
-		l.Opaque, l.Shard = l.Shard, r.text(attrShard)
+	if id := r.readText(attrStreamName); id != "" {
+		l.Opaque, l.Shard = l.Shard, r.readText(attrShard)
 		if l.Shard == "" {
 			l.Shard = strings.TrimPrefix(l.Opaque, id+":")
 		}
@@ -140,13 +140,13 @@ func decode(row Item) (leases.Lease, error) {
 			l.Stream = arnFromIdentifier(id)
 		}
 	}
-	if owner := r.text(attrCheckpointOwner); owner != "" {
+	if owner := r.readText(attrCheckpointOwner); owner != "" {
 		l.Owner = owner
 	}
-	if at, checkpoint, ok := parseStamp(r.text(attrTime)); ok && checkpoint == l.Checkpoint.String() {
+	if at, checkpoint, ok := parseStamp(r.readText(attrTime)); ok && checkpoint == l.Checkpoint.String() {
 		l.Time = at
 	}
-	if checkpoint, reason, ok := strings.Cut(r.text(attrStop), " "); ok && checkpoint == l.Checkpoint.String() {
+	if checkpoint, reason, ok := strings.Cut(r.readText(attrStop), " "); ok && checkpoint == l.Checkpoint.String() {
 		l.Stopped = reason
 	}
 	return l, r.err
@@ -155,8 +155,8 @@ func decode(row Item) (leases.Lease, error) {
 // shardFromRow returns the shard of a damaged row, or the key of the row if the shard is unknown.
 func shardFromRow(row Item) string {
 	r := reader{row: row}
-	key, shard := r.text(attrKey), r.text(attrShard)
-	if id := r.text(attrStreamName); shard == "" && id != "" {
+	key, shard := r.readText(attrKey), r.readText(attrShard)
+	if id := r.readText(attrStreamName); shard == "" && id != "" {
 		shard = strings.TrimPrefix(key, id+":")
 	}
 	return cmp.Or(shard, key)
@@ -190,7 +190,7 @@ func attr[T types.AttributeValue](r *reader, name, want string) (v T, ok bool) {
 	return v, ok
 }
 
-func (r *reader) text(name string) string {
+func (r *reader) readText(name string) string {
 	if s, ok := attr[*types.AttributeValueMemberS](r, name, "a string"); ok {
 		return s.Value
 	}
@@ -235,7 +235,7 @@ func (r *reader) set(name string) []string {
 }
 
 func (r *reader) checkpoint() leases.Checkpoint {
-	c, err := leases.ParseCheckpoint(r.text(attrCheckpoint))
+	c, err := leases.ParseCheckpoint(r.readText(attrCheckpoint))
 	if err != nil {
 		r.setTypeError(attrCheckpoint, "a sequence number, TRIM_HORIZON, LATEST, AT_TIMESTAMP or SHARD_END")
 	}

@@ -102,7 +102,7 @@ func (t *Table) Swap(ctx context.Context, old, next leases.Lease) error {
 	e := update(old, next)
 	changes, condition := e.changes(), e.condition(old)
 	in := &dynamodb.UpdateItemInput{
-		TableName: &t.o.Table, Key: Item{attrKey: text(key)},
+		TableName: &t.o.Table, Key: Item{attrKey: textAttribute(key)},
 		UpdateExpression:                    &changes,
 		ConditionExpression:                 &condition,
 		ExpressionAttributeNames:            e.names,
@@ -123,7 +123,7 @@ func (t *Table) Delete(ctx context.Context, old leases.Lease) error {
 	e := new(expression)
 	condition := e.condition(old)
 	in := &dynamodb.DeleteItemInput{
-		TableName: &t.o.Table, Key: Item{attrKey: text(key)},
+		TableName: &t.o.Table, Key: Item{attrKey: textAttribute(key)},
 		ConditionExpression:                 &condition,
 		ExpressionAttributeNames:            e.names,
 		ExpressionAttributeValues:           e.values,
@@ -164,7 +164,7 @@ func (t *Table) knownForm(ctx context.Context) (Form, error) {
 
 // writeError returns the error of a write of l; a *Conflict if the condition failed. l.Opaque must be the leaseKey.
 func (t *Table) writeError(ctx context.Context, op string, l leases.Lease, err error) error {
-	row, refused, err := t.refusal(ctx, op, t.o.Table, Item{attrKey: text(l.Opaque)}, err)
+	row, refused, err := t.refusal(ctx, op, t.o.Table, Item{attrKey: textAttribute(l.Opaque)}, err)
 	switch {
 	case err != nil || !refused:
 		return err
@@ -173,7 +173,7 @@ func (t *Table) writeError(ctx context.Context, op string, l leases.Lease, err e
 	}
 	now, err := decode(row)
 	if err != nil {
-		return t.broken(op, err)
+		return t.damagedRowError(op, err)
 	}
 	return &leases.Conflict{Now: now}
 }
@@ -234,8 +234,9 @@ func noRetries(o *dynamodb.Options) {
 // service.
 func sdkRetries(o *dynamodb.Options) { o.HTTPClient = awshttp.Verify(awshttp.KeepBody(o.HTTPClient)) }
 
-// broken returns the error of a write to a damaged row. The error is transient, because an operator can repair the row.
-func (t *Table) broken(op string, err error) error {
+// damagedRowError returns the error of a write to a damaged row. The error is transient, because an operator can repair
+// the row.
+func (t *Table) damagedRowError(op string, err error) error {
 	return pipeline.Transient(&state.Error{Op: op, Table: t.o.Table, Action: -1, Detail: err.Error(),
 		Hint: "repair the row; whoever deletes it loses what was not read of its shard"})
 }

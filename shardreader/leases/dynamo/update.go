@@ -28,7 +28,7 @@ func (e *expression) name(attr string) string {
 	return alias
 }
 
-func (e *expression) value(v types.AttributeValue) string {
+func (e *expression) placeholder(v types.AttributeValue) string {
 	if e.values == nil {
 		e.values = make(Item)
 	}
@@ -38,7 +38,7 @@ func (e *expression) value(v types.AttributeValue) string {
 }
 
 func (e *expression) put(attr string, v types.AttributeValue) {
-	e.set = append(e.set, e.name(attr)+" = "+e.value(v))
+	e.set = append(e.set, e.name(attr)+" = "+e.placeholder(v))
 }
 
 func (e *expression) drop(attrs ...string) {
@@ -65,16 +65,16 @@ func (e *expression) changes() string {
 // While KCL hands a lease over, the owner is in checkpointOwner.
 func (e *expression) condition(old leases.Lease) string {
 	owner, handover, counter := e.name(attrOwner), e.name(attrCheckpointOwner), e.name(attrCounter)
-	empty := e.value(text(""))
+	empty := e.placeholder(textAttribute(""))
 	isEmpty := func(attr string) string {
 		return "(attribute_not_exists(" + attr + ") OR " + attr + " = " + empty + ")"
 	}
 	ownerMatches := "(" + isEmpty(owner) + " AND " + isEmpty(handover) + ")"
 	if old.Owner != "" {
-		v := e.value(text(old.Owner))
+		v := e.placeholder(textAttribute(old.Owner))
 		ownerMatches = "(" + handover + " = " + v + " OR " + owner + " = " + v + " AND " + isEmpty(handover) + ")"
 	}
-	counterMatches := counter + " = " + e.value(number(old.Counter))
+	counterMatches := counter + " = " + e.placeholder(number(old.Counter))
 	if old.Counter == 0 {
 		counterMatches = "(attribute_not_exists(" + counter + ") OR " + counterMatches + ")"
 	}
@@ -105,7 +105,7 @@ func update(old, next leases.Lease) *expression {
 		e.put(attrSwitches, number(0))
 		e.drop(attrPending, attrPendingSub, attrPendingState)
 	case old.Owner != "" && next.Owner != "" && old.Owner != next.Owner:
-		e.add = append(e.add, e.name(attrSwitches)+" "+e.value(number(1)))
+		e.add = append(e.add, e.name(attrSwitches)+" "+e.placeholder(number(1)))
 	}
 	return e
 }

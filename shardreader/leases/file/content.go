@@ -41,10 +41,10 @@ func (t *Table) encode() ([]byte, error) {
 	var b writer
 	b.Grow(t.size + t.size/8)
 	fmt.Fprintf(&b, "{\n\"version\": %d,\n\"pipeline\": ", Format)
-	b.value(t.pipeline)
+	b.writeValue(t.pipeline)
 	if len(s.Begun) > 0 {
 		b.WriteString(",\n\"begun\": ")
-		b.value(s.Begun)
+		b.writeValue(s.Begun)
 	}
 	b.WriteString(",\n\"leases\": [")
 	for i, shard := range t.lines.shards {
@@ -54,12 +54,12 @@ func (t *Table) encode() ([]byte, error) {
 	b.WriteString("\n],\n\"members\": [")
 	for i, m := range s.Members {
 		b.line(i)
-		b.value(newMemberRow(m))
+		b.writeValue(newMemberRow(m))
 	}
 	b.WriteString("\n],\n\"gaps\": [")
 	for i, g := range t.gaps {
 		b.line(i)
-		b.value(newGapRow(g))
+		b.writeValue(newGapRow(g))
 	}
 	b.WriteString("\n]\n}\n")
 	t.size = b.Len()
@@ -72,7 +72,7 @@ type writer struct {
 	err error
 }
 
-func (b *writer) value(v any) {
+func (b *writer) writeValue(v any) {
 	text, err := json.Marshal(v)
 	b.Write(text)
 	b.err = cmp.Or(b.err, err)

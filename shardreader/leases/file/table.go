@@ -58,7 +58,7 @@ func Open(path, pipeline string) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := open(path, pipeline)
+	t, err := openLocked(path, pipeline)
 	if err != nil {
 		return nil, errors.Join(err, l.Release())
 	}
@@ -66,7 +66,7 @@ func Open(path, pipeline string) (*Table, error) {
 	return t, nil
 }
 
-func open(path, name string) (*Table, error) {
+func openLocked(path, name string) (*Table, error) {
 	c, err := load(path)
 	if err != nil {
 		return nil, err

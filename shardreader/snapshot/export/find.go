@@ -42,7 +42,7 @@ var errMissing = errs.New("there is no such file")
 
 // openLayer finds an export, and reads its manifests.
 func (o *Options) openLayer(ctx context.Context, location string) (*layer, error) {
-	files, folder, err := o.locate(location)
+	files, folder, err := o.storeOf(location)
 	if err != nil {
 		return nil, err
 	}

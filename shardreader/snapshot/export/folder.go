@@ -12,8 +12,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// locate returns the store of a path, and the name of the path in that store.
-func (o *Options) locate(location string) (store, string, error) {
+// storeOf returns the store of a path, and the name of the path in that store.
+func (o *Options) storeOf(location string) (store, string, error) {
 	if rest, ok := strings.CutPrefix(location, "s3://"); ok {
 		name, folder, _ := strings.Cut(rest, "/")
 		switch {

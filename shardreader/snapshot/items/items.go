@@ -223,7 +223,7 @@ func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 		return nil, fmt.Errorf("%s: %w", r.file, err)
 	}
 	if r.items == 0 {
-		if err := r.recognize(b); err != nil {
+		if err := r.checkFormat(b); err != nil {
 			return nil, err
 		}
 	}
@@ -243,9 +243,9 @@ func (r *reader) end() error {
 	return io.EOF
 }
 
-// recognize returns an error if the first line is not an item. Without this check, each line of a file of another kind
-// would become a dead letter.
-func (r *reader) recognize(b lines.Block) error {
+// checkFormat returns an error if the first line is not an item. Without this check, each line of a file of another
+// kind would become a dead letter.
+func (r *reader) checkFormat(b lines.Block) error {
 	rest := bytes.TrimLeft(b.Bytes, " \t\r\n")
 	first, _, _ := bytes.Cut(rest, []byte{'\n'})
 	p := r.snapshot.decoder.DecodeLines(bytes.Clone(first))

@@ -29,9 +29,9 @@ func newLimiter(pace *Pace) *limiter {
 	return &limiter{pace: pace, slot: make(chan struct{}, 1), returned: make(chan struct{}, 1), balanceAt: time.Now()}
 }
 
-// take blocks until there is no debt, and takes the units of a page. Without a limit it takes nothing. After a
+// takeUnits blocks until there is no debt, and takes the units of a page. Without a limit it takes nothing. After a
 // successful take the caller calls correct with the units that were taken.
-func (l *limiter) take(ctx context.Context) (taken float64, err error) {
+func (l *limiter) takeUnits(ctx context.Context) (taken float64, err error) {
 	if l.pace.Rate() == 0 {
 		return 0, nil
 	}
@@ -59,7 +59,7 @@ func (l *limiter) take(ctx context.Context) (taken float64, err error) {
 func (l *limiter) tryTake() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	rate := l.refill()
+	rate := l.addUnits()
 	if l.balance < 0 {
 		return time.Duration(-l.balance/rate*float64(time.Second)) + 1
 	}
@@ -67,13 +67,13 @@ func (l *limiter) tryTake() time.Duration {
 	return 0
 }
 
-// correct replaces the units that a request took by the units that the request has cost.
-func (l *limiter) correct(taken, units float64) {
+// correctUnits replaces the units that a request took by the units that the request has cost.
+func (l *limiter) correctUnits(taken, units float64) {
 	l.pace.Used(units)
 	l.mu.Lock()
 	l.spent += units
 	if taken > 0 {
-		l.refill()
+		l.addUnits()
 		l.balance += taken - units
 	}
 	l.mu.Unlock()
@@ -85,9 +85,9 @@ func (l *limiter) correct(taken, units float64) {
 	}
 }
 
-// refill adds the units of the time since the last call, and returns the rate. The balance is at most the units of one
-// second: older unused units expire.
-func (l *limiter) refill() float64 {
+// addUnits adds the units of the time since the last call, and returns the rate. The balance is at most the units of
+// one second: older unused units expire.
+func (l *limiter) addUnits() float64 {
 	now, rate := time.Now(), l.pace.Rate()
 	l.balance = min(l.balance+rate*now.Sub(l.balanceAt).Seconds(), rate)
 	l.balanceAt = now

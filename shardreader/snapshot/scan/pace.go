@@ -38,11 +38,11 @@ func NewPace(maxRate float64, slowed func(rate float64)) *Pace {
 func (p *Pace) Rate() float64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.restore(time.Now())
+	return p.raiseRate(time.Now())
 }
 
-// restore raises the rate by step for each second since the last call, and returns the rate.
-func (p *Pace) restore(now time.Time) float64 {
+// raiseRate raises the rate by step for each second since the last call, and returns the rate.
+func (p *Pace) raiseRate(now time.Time) float64 {
 	if p.rate > 0 {
 		p.rate += p.step * now.Sub(p.since).Seconds()
 		if p.maxRate > 0 {
@@ -81,7 +81,7 @@ func (p *Pace) Throttled() {
 		return
 	}
 	p.halvedAt = now
-	rate := p.restore(now)
+	rate := p.raiseRate(now)
 	if rate == 0 {
 		p.nextSecond(now)
 		rate = max(p.units, p.previousUnits)

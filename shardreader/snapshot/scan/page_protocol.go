@@ -24,8 +24,8 @@ type pageProtocol struct {
 	page    record.ScanPage
 }
 
-// wrap is an option of one call. It replaces the SDK's protocol by p.
-func (p *pageProtocol) wrap(o *dynamodb.Options) {
+// setProtocol is an option of one call. It replaces the SDK's protocol by p.
+func (p *pageProtocol) setProtocol(o *dynamodb.Options) {
 	p.ClientProtocol, o.Protocol = o.Protocol, p
 	o.HTTPClient = awshttp.KeepBody(o.HTTPClient)
 }
@@ -53,8 +53,8 @@ func (p *pageProtocol) DeserializeResponse(
 	return nil
 }
 
-// cost returns the consumed capacity of a page. If it is unknown, cost estimates one unit per 4 KB.
-func cost(p record.ScanPage) float64 {
+// pageCost returns the consumed capacity of a page. If it is unknown, cost estimates one unit per 4 KB.
+func pageCost(p record.ScanPage) float64 {
 	if p.Units < 0 {
 		return math.Ceil(float64(p.Page.Bytes) / 4096)
 	}

@@ -51,7 +51,7 @@ func (r *reader) Close() error { return nil }
 
 // request sends one request. The SDK may retry it a few times.
 func (r *reader) request(ctx context.Context) (record.ScanPage, error) {
-	taken, err := r.scan.limiter.take(ctx)
+	taken, err := r.scan.limiter.takeUnits(ctx)
 	if err != nil {
 		return record.ScanPage{}, err
 	}
@@ -69,8 +69,8 @@ func (r *reader) request(ctx context.Context) (record.ScanPage, error) {
 			r.scan.names, r.scan.values
 	}
 	p := &pageProtocol{decoder: r.scan.decoder}
-	_, err = r.scan.o.Client.Scan(ctx, in, p.wrap)
-	r.scan.limiter.correct(taken, cost(p.page))
+	_, err = r.scan.o.Client.Scan(ctx, in, p.setProtocol)
+	r.scan.limiter.correctUnits(taken, pageCost(p.page))
 	if err != nil {
 		return record.ScanPage{}, awserr.CallError(ctx,
 			fmt.Sprintf("Scan of the table %s, segment %s", r.scan.table.Name, r.id), err, map[awserr.Kind]string{

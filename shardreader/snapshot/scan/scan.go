@@ -178,7 +178,8 @@ func (s *Scan) tableCounts() (items, bytes int64) {
 func (s *Scan) Parts() []snapshot.Part {
 	parts := make([]snapshot.Part, s.o.Segments)
 	items, bytes := s.tableCounts()
-	estimate := snapshot.Part{Items: share(items, int64(s.o.Segments)), Bytes: share(bytes, int64(s.o.Segments))}
+	segments := int64(s.o.Segments)
+	estimate := snapshot.Part{Items: sharePerPart(items, segments), Bytes: sharePerPart(bytes, segments)}
 	for i := range parts {
 		parts[i] = estimate
 		parts[i].ID = s.id(i)
@@ -186,8 +187,8 @@ func (s *Scan) Parts() []snapshot.Part {
 	return parts
 }
 
-// share returns total divided by parts, rounded up; -1 if total is unknown.
-func share(total, parts int64) int64 {
+// sharePerPart returns total divided by parts, rounded up; -1 if total is unknown.
+func sharePerPart(total, parts int64) int64 {
 	if total < 0 {
 		return -1
 	}

@@ -63,7 +63,7 @@ func Statements(a Archive) ([]Statement, error) {
 		return nil, fmt.Errorf("athena: Location %q is no place of objects: write s3://BUCKET/PREFIX", a.Location)
 	}
 	t := table{Archive: a, name: tableName(a.Sink)}
-	if err := t.project(); err != nil {
+	if err := t.setPartitions(); err != nil {
 		return nil, err
 	}
 	statements := []Statement{t.ddl(), t.onceView()}
@@ -83,14 +83,14 @@ type table struct {
 	notes      []string
 }
 
-func (t *table) note(format string, args ...any) {
+func (t *table) addNote(format string, args ...any) {
 	if n := fmt.Sprintf(format, args...); !slices.Contains(t.notes, n) {
 		t.notes = append(t.notes, n)
 	}
 }
 
-// taken reports whether a column of that name exists.
-func (t *table) taken(name string) bool {
+// hasColumn reports whether a column of that name exists.
+func (t *table) hasColumn(name string) bool {
 	return slices.ContainsFunc(t.partitions, func(p partition) bool { return p.column == name }) ||
 		slices.ContainsFunc(t.Columns, func(c archive.Column) bool { return c.Name == name }) ||
 		slices.ContainsFunc(t.columns(), func(c column) bool { return c.name == name }) ||
@@ -117,7 +117,7 @@ func (t *table) ddl() Statement {
 		}
 		fmt.Fprintf(&b, "PARTITIONED BY (%s)\n", strings.Join(names, ", "))
 	}
-	t.form(&b)
+	t.writeFormat(&b)
 	fmt.Fprintf(&b, "LOCATION %s", hiveText(t.folder))
 	if len(t.partitions) > 0 {
 		var properties []property
@@ -126,7 +126,7 @@ func (t *table) ddl() Statement {
 			properties = append(properties, p.properties()...)
 		}
 		properties = append(properties, property{"storage.location.template", t.template})
-		fmt.Fprintf(&b, "\nTBLPROPERTIES (\n%s\n)", joined(properties))
+		fmt.Fprintf(&b, "\nTBLPROPERTIES (\n%s\n)", joinProperties(properties))
 	}
 	return Statement{Name: t.hiveName(t.name), Notes: t.notes, SQL: b.String()}
 }
@@ -134,7 +134,7 @@ func (t *table) ddl() Statement {
 // property is a pair of TBLPROPERTIES or SERDEPROPERTIES.
 type property struct{ key, value string }
 
-func joined(ps []property) string {
+func joinProperties(ps []property) string {
 	lines := make([]string, len(ps))
 	for i, p := range ps {
 		lines[i] = "  " + hiveText(p.key) + " = " + hiveText(p.value)

@@ -59,17 +59,17 @@ var spelled = []property{
 	{"sequencenumber", "SequenceNumber"}, {"sizebytes", "SizeBytes"}, {"streamviewtype", "StreamViewType"},
 }
 
-// form writes the clauses about the format of the objects.
-func (t *table) form(b *strings.Builder) {
+// writeFormat writes the clauses about the format of the objects.
+func (t *table) writeFormat(b *strings.Builder) {
 	if t.Class != "" && slices.Contains([]string{"GLACIER", "DEEP_ARCHIVE"}, t.Class) {
-		t.note("Athena does not read objects of the storage class %s: restore them, and say 'read_restored_glacier_objects' = 'true' in TBLPROPERTIES.", t.Class)
+		t.addNote("Athena does not read objects of the storage class %s: restore them, and say 'read_restored_glacier_objects' = 'true' in TBLPROPERTIES.", t.Class)
 	}
 	if t.Format == archive.Parquet {
 		b.WriteString("STORED AS PARQUET\n")
 		return
 	}
 	if t.Format == archive.JSONLZstd {
-		t.note("Text compressed by zstd needs version 3 of Athena's engine.")
+		t.addNote("Text compressed by zstd needs version 3 of Athena's engine.")
 	}
 	// Attribute names are case-sensitive.
 	properties := []property{{"case.insensitive", "false"}}
@@ -79,5 +79,5 @@ func (t *table) form(b *strings.Builder) {
 		}
 	}
 	fmt.Fprintf(b, "ROW FORMAT SERDE 'org.openx.data.jsonserde.JsonSerDe'\nWITH SERDEPROPERTIES (\n%s\n)\n",
-		joined(properties))
+		joinProperties(properties))
 }

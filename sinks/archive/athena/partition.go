@@ -29,8 +29,8 @@ func (p partition) properties() []property {
 	return ps
 }
 
-// project sets the location of the objects, and the columns of their folders.
-func (t *table) project() error {
+// setPartitions sets the location of the objects, and the columns of their folders.
+func (t *table) setPartitions() error {
 	if t.Layout == archive.PerItem {
 		t.perItem()
 		return nil
@@ -38,7 +38,7 @@ func (t *table) project() error {
 	t.folder = folderOf(t.Location)
 	if t.Partition == nil {
 		if t.folder != t.Location || strings.Count(t.Location, "/") == 3 {
-			t.note("The objects have no folder of their own: every object in %s must be one of this archive.", t.folder)
+			t.addNote("The objects have no folder of their own: every object in %s must be one of this archive.", t.folder)
 		}
 		return nil
 	}
@@ -74,11 +74,11 @@ func (t *table) perItem() {
 	of := "Each change"
 	if t.Key != nil && !t.Key.HasVersion() {
 		of = "Each item"
-		t.note("An object holds the newest change of its item. The changes before it are not in this archive.")
+		t.addNote("An object holds the newest change of its item. The changes before it are not in this archive.")
 	}
-	t.note("%s is an object of its own, and every query reads all of them: for more than some thousands write layout: log.", of)
+	t.addNote("%s is an object of its own, and every query reads all of them: for more than some thousands write layout: log.", of)
 	if strings.Count(t.folder, "/") == 3 {
-		t.note("The objects have no folder of their own: every object in %s must be one of this archive.", t.folder)
+		t.addNote("The objects have no folder of their own: every object in %s must be one of this archive.", t.folder)
 	}
 }
 
@@ -97,7 +97,7 @@ func nameOf(literal string, n int) string {
 // another.
 func (t *table) add(p partition) string {
 	name := p.column
-	for n := 2; t.taken(p.column); n++ {
+	for n := 2; t.hasColumn(p.column); n++ {
 		p.column = fmt.Sprintf("%s_%d", name, n)
 	}
 	t.partitions = append(t.partitions, p)
@@ -110,7 +110,7 @@ func (t *table) placeholder(h template.Placeholder, name string) {
 	hidden := h.Name[0] != '@' && t.Mask.Hides(h.Name)
 	switch l, dated := parseLayout(h.Layout); {
 	case h.Layout != "" && dated && !hidden:
-		t.dated(l, h, name)
+		t.addDateColumn(l, h, name)
 	case h.Name == "@op" && !h.Changed:
 		ops := make([]string, 0, 5)
 		for op := record.Unknown; op <= record.Snapshot; op++ {
@@ -125,13 +125,13 @@ func (t *table) placeholder(h template.Placeholder, name string) {
 		t.add(partition{name, "enum", []property{{"values", strings.Join(names, ",")}}})
 	default:
 		column := t.add(partition{name, "injected", nil})
-		t.note("Athena cannot list the values of %s (%s), which it takes from the query: every query has to say WHERE %s = '...', "+
+		t.addNote("Athena cannot list the values of %s (%s), which it takes from the query: every query has to say WHERE %s = '...', "+
 			"with the text of the folder: all but letters, digits, _, . and - percent-encoded, _none where the value misses.",
-			column, what(h, hidden), column)
+			column, placeholderText(h, hidden), column)
 	}
 }
 
-func what(h template.Placeholder, hidden bool) string {
+func placeholderText(h template.Placeholder, hidden bool) string {
 	switch {
 	case hidden:
 		return h.Name + ", masked"
@@ -143,14 +143,14 @@ func what(h template.Placeholder, hidden bool) string {
 	return h.Name
 }
 
-// dated adds the column of a date. If its units do not form a date, dated adds a column of numbers
+// addDateColumn adds the column of a date. If its units do not form a date, dated adds a column of numbers
 // for each unit.
-func (t *table) dated(l layout, h template.Placeholder, name string) {
+func (t *table) addDateColumn(l layout, h template.Placeholder, name string) {
 	of, missing := h.Name, "Changes without "+h.Name
 	if h.Name == "@time" {
 		of, missing = "the change", "Backfilled changes that have no time"
 	}
-	t.note("%s stand in the folder _none, which no projection of dates reads.", missing)
+	t.addNote("%s stand in the folder _none, which no projection of dates reads.", missing)
 	if every, ok := l.date(); ok {
 		column := t.add(partition{name, "date", []property{
 			{"format", l.pattern()},
@@ -158,7 +158,7 @@ func (t *table) dated(l layout, h template.Placeholder, name string) {
 			{"interval", "1"},
 			{"interval.unit", every.every},
 		}})
-		t.note("%s is the time of %s, UTC. Folders before %s and after tomorrow are not read: widen projection.%s.range for others.", column, of, l.format(t.From), column)
+		t.addNote("%s is the time of %s, UTC. Folders before %s and after tomorrow are not read: widen projection.%s.range for others.", column, of, l.format(t.From), column)
 		return
 	}
 	t.template += l.literals[0]
@@ -173,7 +173,7 @@ func (t *table) dated(l layout, h template.Placeholder, name string) {
 		}
 		column := t.add(partition{n, "integer", []property{{"range", fmt.Sprintf("%d,%d", from, to)},
 			{"digits", strconv.Itoa(len(u.layout))}}})
-		t.note("%s is the %s of %s, UTC, as text of %d digits.", column, u.name, of, len(u.layout))
+		t.addNote("%s is the %s of %s, UTC, as text of %d digits.", column, u.name, of, len(u.layout))
 		t.template += l.literals[i+1]
 	}
 }

@@ -40,8 +40,8 @@ func hiveText(text string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(text) + "'"
 }
 
-// text quotes a text in queries and views.
-func text(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+// quoteText quotes a text in queries and views.
+func quoteText(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
 // hiveName returns a name with its database, for DDL.
 func (t *table) hiveName(name string) string { return t.qualified(name, hiveIdentifier) }

@@ -16,8 +16,8 @@ var common = []column{
 	{"new", "string"},
 }
 
-// shown returns the columns of a view.
-func (t *table) shown() []string {
+// viewColumns returns the columns of a view.
+func (t *table) viewColumns() []string {
 	var names []string
 	for _, c := range common {
 		names = append(names, identifier(c.name))
@@ -51,7 +51,7 @@ func (t *table) onceView() Statement {
 		notes = append(notes,
 			"A change is always in the same folder, so the folder's columns stand in PARTITION BY: a query's conditions on them then reach the table.")
 	}
-	return t.view("__once", notes, t.numbered(by, ` ORDER BY "version"`, t.changes()), `"#" = 1`)
+	return t.view("__once", notes, t.numberedQuery(by, ` ORDER BY "version"`, t.changes()), `"#" = 1`)
 }
 
 // currentView returns the view of the last version of each existing item; false if the
@@ -72,8 +72,8 @@ func (t *table) currentView() (Statement, bool) {
 		notes = append(notes, fmt.Sprintf("It is read folder by folder of %s: an item that has moved stands in both.",
 			strings.Join(injected, ", ")))
 	}
-	return t.view("__current", notes, t.numbered(by, ` ORDER BY "version" DESC`, t.sqlName(t.name+"__once")),
-		`"#" = 1 AND "kind" = `+text(string(archive.AnyChange))), true
+	return t.view("__current", notes, t.numberedQuery(by, ` ORDER BY "version" DESC`, t.sqlName(t.name+"__once")),
+		`"#" = 1 AND "kind" = `+quoteText(string(archive.AnyChange))), true
 }
 
 func (t *table) view(suffix string, notes []string, from, where string) Statement {
@@ -81,18 +81,18 @@ func (t *table) view(suffix string, notes []string, from, where string) Statemen
 		Name:  t.sqlName(t.name + suffix),
 		Notes: notes,
 		SQL: fmt.Sprintf("CREATE OR REPLACE VIEW %s AS\nSELECT %s\nFROM (\n%s\n)\nWHERE %s",
-			t.sqlName(t.name+suffix), strings.Join(t.shown(), ", "), indent(from), where),
+			t.sqlName(t.name+suffix), strings.Join(t.viewColumns(), ", "), indentSQL(from), where),
 	}
 }
 
-// numbered returns a query of changes with an additional column "#", a name that no other column has: the
+// numberedQuery returns a query of changes with an additional column "#", a name that no other column has: the
 // row's number among the rows that are equal in by.
-func (t *table) numbered(by []string, order, changes string) string {
+func (t *table) numberedQuery(by []string, order, changes string) string {
 	return fmt.Sprintf("SELECT %s,\n  ROW_NUMBER() OVER (PARTITION BY %s%s) AS \"#\"\nFROM %s",
-		strings.Join(t.shown(), ", "), strings.Join(by, ", "), order, changes)
+		strings.Join(t.viewColumns(), ", "), strings.Join(by, ", "), order, changes)
 }
 
-func indent(sql string) string { return "  " + strings.ReplaceAll(sql, "\n", "\n  ") }
+func indentSQL(sql string) string { return "  " + strings.ReplaceAll(sql, "\n", "\n  ") }
 
 // changes returns the table, or a query of the common columns.
 func (t *table) changes() string {
@@ -103,7 +103,7 @@ func (t *table) changes() string {
 	case t.Images == archive.PlainJSON:
 		for _, c := range common {
 			if c.name == "time" {
-				columns = append(columns, moment(`from_iso8601_timestamp("time")`)+` AS "time"`)
+				columns = append(columns, utcTimestamp(`from_iso8601_timestamp("time")`)+` AS "time"`)
 			} else {
 				columns = append(columns, identifier(c.name))
 			}
@@ -115,8 +115,8 @@ func (t *table) changes() string {
 	return fmt.Sprintf("(\n  SELECT\n    %s\n  FROM %s\n)", strings.Join(columns, ",\n    "), t.sqlName(t.name))
 }
 
-// moment converts a time with a zone to a timestamp in UTC, since views have no zones.
-func moment(at string) string { return "CAST(" + at + " AT TIME ZONE 'UTC' AS timestamp)" }
+// utcTimestamp converts a time with a zone to a timestamp in UTC, since views have no zones.
+func utcTimestamp(at string) string { return "CAST(" + at + " AT TIME ZONE 'UTC' AS timestamp)" }
 
 // ofRecord selects the common columns of a record, with the values that the archive itself uses. The item is its keys
 // in a fixed order of members. The version is the time of the stream's label, in seconds, and the sequence number.
@@ -126,7 +126,7 @@ var ofRecord = []string{
 	`CASE WHEN "eventname" IN ('INSERT', 'MODIFY', 'REMOVE', 'SNAPSHOT') THEN "eventname" ELSE 'UNKNOWN' END AS "op"`,
 	`CASE WHEN "eventname" = 'REMOVE' AND coalesce("useridentity"."type", "useridentity"."typeapi") = 'Service' AND coalesce("useridentity"."principalid", "useridentity"."principalidapi") = 'dynamodb.amazonaws.com' THEN 'ttl_delete' ` +
 		`WHEN "eventname" = 'REMOVE' OR "eventname" NOT IN ('INSERT', 'MODIFY', 'SNAPSHOT') AND "dynamodb"."oldimage" IS NOT NULL AND "dynamodb"."newimage" IS NULL THEN 'user_delete' ELSE 'change' END AS "kind"`,
-	moment(`coalesce(try(from_unixtime(CAST("dynamodb"."approximatecreationdatetime" AS double))), try(from_iso8601_timestamp("dynamodb"."approximatecreationdatetime")))`) + ` AS "time"`,
+	utcTimestamp(`coalesce(try(from_unixtime(CAST("dynamodb"."approximatecreationdatetime" AS double))), try(from_iso8601_timestamp("dynamodb"."approximatecreationdatetime")))`) + ` AS "time"`,
 	`"dynamodb"."sequencenumber" AS "sequence"`,
 	`"eventid" AS "event_id"`,
 	`"eventsourcearn" AS "stream_arn"`,

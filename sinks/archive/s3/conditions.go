@@ -23,7 +23,7 @@ const (
 // takesConditions checks once that the server obeys If-None-Match: *. A server that ignores it would
 // silently overwrite objects. If the bucket was used before, the check is one request.
 func (s *Store) takesConditions(ctx context.Context) error {
-	return s.proves(ctx, s.proven, ifNoneMatch)
+	return s.checkCondition(ctx, s.proven, ifNoneMatch)
 }
 
 // takesMatches checks once that the server obeys If-Match, by a tag that the probe never has.
@@ -31,11 +31,12 @@ func (s *Store) takesMatches(ctx context.Context) error {
 	if err := s.takesConditions(ctx); err != nil { // it writes the probe
 		return err
 	}
-	return s.proves(ctx, s.match, ifMatch)
+	return s.checkCondition(ctx, s.match, ifMatch)
 }
 
-// proves checks once that the server refuses a write of the probe for a condition. Concurrent calls wait for the first.
-func (s *Store) proves(ctx context.Context, known chan bool, header string) error {
+// checkCondition checks once that the server refuses a write of the probe for a condition. Concurrent calls wait for
+// the first.
+func (s *Store) checkCondition(ctx context.Context, known chan bool, header string) error {
 	var proven bool
 	select {
 	case proven = <-known:
@@ -50,13 +51,13 @@ func (s *Store) proves(ctx context.Context, known chan bool, header string) erro
 		case exists(err):
 			proven = true
 		case awserr.Code(err) == "NotImplemented":
-			return s.unconditional(header)
+			return s.unconditionalError(header)
 		default:
 			return fmt.Errorf("archive: ask the server for conditional writes: %w", s.failed(ctx, "PutObject", err))
 		}
 	}
 	if !proven {
-		return s.unconditional(header)
+		return s.unconditionalError(header)
 	}
 	return nil
 }
@@ -64,7 +65,7 @@ func (s *Store) proves(ctx context.Context, known chan bool, header string) erro
 func (s *Store) writeProbe(ctx context.Context, header string) error {
 	body := []byte(
 		"Objects beside this one are written on condition that they are not there. This one proves that the server keeps to it.\n")
-	in := s.putInput(s.own(probe), "text/plain", body)
+	in := s.putInput(s.ownName(probe), "text/plain", body)
 	if header == ifMatch {
 		in.IfMatch = aws.String(`"no object has this tag"`)
 	} else {
@@ -73,7 +74,7 @@ func (s *Store) writeProbe(ctx context.Context, header string) error {
 	return s.putObject(ctx, in)
 }
 
-func (s *Store) unconditional(header string) error {
+func (s *Store) unconditionalError(header string) error {
 	return pipeline.Fatal(
 		errs.Errorf(
 			"archive: the server of the bucket %s does not take conditional writes (%s): it would overwrite objects of an archive; use S3, or a server that does", redact.Safe(s.o.Bucket), redact.Safe(header)))

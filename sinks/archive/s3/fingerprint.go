@@ -49,5 +49,5 @@ func (s *Store) SetFingerprint(ctx context.Context, p state.Fingerprint) error {
 }
 
 func (s *Store) fingerprint(pipeline, sink string) string {
-	return s.own(url.QueryEscape(pipeline) + "@" + url.QueryEscape(sink) + ".json")
+	return s.ownName(url.QueryEscape(pipeline) + "@" + url.QueryEscape(sink) + ".json")
 }

@@ -23,7 +23,7 @@ import (
 // stopped, of the same version of the object.
 func (s *Store) Get(ctx context.Context, name string) (io.ReadCloser, error) {
 	b := &body{ctx: ctx, store: s, name: name}
-	if _, err := b.open(""); err != nil {
+	if _, err := b.requestRange(""); err != nil {
 		return nil, err
 	}
 	return b, nil
@@ -38,7 +38,7 @@ func (s *Store) GetRange(ctx context.Context, name string, offset, n int64) (io.
 	}
 	size, err := int64(0), error(nil)
 	if n > 0 {
-		size, err = b.open(span)
+		size, err = b.requestRange(span)
 	}
 	if n <= 0 || awserr.Status(err) == 416 { // the range is empty, or after the end
 		head, err := s.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &s.o.Bucket, Key: &name}, moreRetries)
@@ -72,8 +72,8 @@ const resumes = 5
 
 var errStalled = errs.New("the server sent nothing for too long")
 
-// open requests a range, "" for all, and returns the size of the object.
-func (b *body) open(span string) (size int64, err error) {
+// requestRange requests a range, "" for all, and returns the size of the object.
+func (b *body) requestRange(span string) (size int64, err error) {
 	ctx, cancel := context.WithCancelCause(b.ctx)
 	in := &s3.GetObjectInput{Bucket: &b.store.o.Bucket, Key: &b.name, Range: optional(span), IfMatch: b.etag}
 	if span == "" {
@@ -107,7 +107,7 @@ func contentRange(s string) (from, to, size int64, ok bool) {
 // Read reads the next bytes, over a new connection if the last one broke.
 func (b *body) Read(p []byte) (int, error) {
 	if b.next >= b.end {
-		return b.last(p)
+		return b.readAfterEnd(p)
 	}
 	for {
 		if err := b.resume(); err != nil {
@@ -135,8 +135,8 @@ func (b *body) Read(p []byte) (int, error) {
 	}
 }
 
-// last reads the end after the last byte. There the SDK reports a wrong checksum.
-func (b *body) last(p []byte) (int, error) {
+// readAfterEnd reads the end after the last byte. There the SDK reports a wrong checksum.
+func (b *body) readAfterEnd(p []byte) (int, error) {
 	if b.in == nil || len(p) == 0 {
 		return 0, io.EOF
 	}
@@ -157,7 +157,7 @@ func (b *body) resume() error {
 		return err
 	}
 	next, end := b.next, b.end
-	_, err := b.open(fmt.Sprintf("bytes=%d-%d", next, end-1))
+	_, err := b.requestRange(fmt.Sprintf("bytes=%d-%d", next, end-1))
 	if err == nil && (b.next != next || b.end != end) {
 		b.shut()
 		err = errs.Errorf("archive: read %s: asked for bytes %d to %d, the server sent %d to %d", b.name, next, end, b.next,
@@ -190,19 +190,19 @@ func (b *body) Close() error {
 // unread returns the error of a failed read.
 func (s *Store) unread(ctx context.Context, name string, err error) error {
 	if frozen, ok := errors.AsType[*types.InvalidObjectState](err); ok {
-		return s.frozen(name, cmp.Or(string(frozen.StorageClass), string(types.StorageClassGlacier)))
+		return s.frozenError(name, cmp.Or(string(frozen.StorageClass), string(types.StorageClassGlacier)))
 	}
 	switch code := awserr.Code(err); {
 	case code == "InvalidObjectState":
-		return s.frozen(name, string(types.StorageClassGlacier))
+		return s.frozenError(name, string(types.StorageClassGlacier))
 	case code == "NoSuchKey" || awserr.Status(err) == 404 && code != "NoSuchBucket":
 		return fmt.Errorf("%s: %w", name, archive.ErrNoObject)
 	}
 	return fmt.Errorf("archive: read %s: %w", name, s.failed(ctx, "GetObject", err))
 }
 
-// frozen returns the error of an object that must be restored first.
-func (s *Store) frozen(name, class string) error {
+// frozenError returns the error of an object that must be restored first.
+func (s *Store) frozenError(name, class string) error {
 	request := `{"Days":7,"GlacierJobParameters":{"Tier":"Standard"}}`
 	if class == string(types.StorageClassIntelligentTiering) { // restored objects of this class stay available
 		request = `{"GlacierJobParameters":{"Tier":"Standard"}}`

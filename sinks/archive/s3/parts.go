@@ -37,7 +37,7 @@ func (s *Store) putParts(ctx context.Context, o archive.Object) (err error) {
 		err = awserr.Tagged(up.UploadId)
 	}
 	if err != nil {
-		return s.written(ctx, "CreateMultipartUpload", o.Name, err)
+		return s.writeError(ctx, "CreateMultipartUpload", o.Name, err)
 	}
 	defer func() {
 		if err != nil {
@@ -46,7 +46,7 @@ func (s *Store) putParts(ctx context.Context, o archive.Object) (err error) {
 	}()
 	parts, err := s.sendParts(ctx, o, up.UploadId)
 	if err != nil {
-		return s.written(ctx, "UploadPart", o.Name, err)
+		return s.writeError(ctx, "UploadPart", o.Name, err)
 	}
 	done, err := s.client.CompleteMultipartUpload(ctx, &s3.CompleteMultipartUploadInput{
 		Bucket:          &s.o.Bucket,
@@ -58,7 +58,7 @@ func (s *Store) putParts(ctx context.Context, o archive.Object) (err error) {
 	if err == nil {
 		err = awserr.Tagged(done.ETag)
 	}
-	return s.written(ctx, "CompleteMultipartUpload", o.Name, err)
+	return s.writeError(ctx, "CompleteMultipartUpload", o.Name, err)
 }
 
 // sendParts sends the parts of the body concurrently. The first error cancels the others.

@@ -27,7 +27,7 @@ func (s *Store) Put(ctx context.Context, o archive.Object) error {
 	if int64(len(o.Body)) > s.o.PartBytes {
 		return s.putParts(ctx, o)
 	}
-	return s.written(ctx, "PutObject", o.Name, s.putWhole(ctx, o, nil))
+	return s.writeError(ctx, "PutObject", o.Name, s.putWhole(ctx, o, nil))
 }
 
 // Replace implements [archive.Replacer].
@@ -39,7 +39,7 @@ func (s *Store) Replace(ctx context.Context, o archive.Object, stored archive.St
 	if awserr.Status(err) == 404 && awserr.Code(err) != "NoSuchBucket" {
 		return fmt.Errorf("%s: %w", o.Name, archive.ErrNoObject)
 	}
-	return s.written(ctx, "PutObject", o.Name, err)
+	return s.writeError(ctx, "PutObject", o.Name, err)
 }
 
 // putWhole writes an object in place of the one with the ETag replaced; nil means in place of none.
@@ -74,8 +74,8 @@ func (s *Store) putObject(ctx context.Context, in *s3.PutObjectInput) error {
 	return awserr.Tagged(out.ETag)
 }
 
-// written returns the error of a conditional write.
-func (s *Store) written(ctx context.Context, op, name string, err error) error {
+// writeError returns the error of a conditional write.
+func (s *Store) writeError(ctx context.Context, op, name string, err error) error {
 	if err == nil {
 		return nil
 	}

@@ -95,8 +95,8 @@ func New(o Options) (*Store, error) {
 	return s, nil
 }
 
-// own returns the name of one of the store's own objects.
-func (s *Store) own(name string) string { return s.o.Folder + archive.Fingerprints + "/" + name }
+// ownName returns the name of one of the store's own objects.
+func (s *Store) ownName(name string) string { return s.o.Folder + archive.Fingerprints + "/" + name }
 
 // isOwn reports whether a name belongs to some store's own objects.
 func isOwn(name string) bool { return strings.Contains("/"+name, "/"+archive.Fingerprints+"/") }

@@ -168,10 +168,10 @@ func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 	}
 	a := &audited{o: o, work: w, bar: &sharedProgress{of: o.Progress}, readFrom: maps.Clone(w.Parts), started: time.Now(),
 		groups: make(map[placeID]bool)}
-	o.Budget.tell(func(rate float64) {
+	o.Budget.onRate(func(rate float64) {
 		fmt.Fprintf(a.bar, "throttled: slowed to %.0f read units a second\n", rate)
 	})
-	defer o.Budget.tell(nil)
+	defer o.Budget.onRate(nil)
 	defer func() { err = errors.Join(err, w.close()) }()
 	if resumed {
 		fmt.Fprintf(a.bar, "going on with the audit %s, begun %s\n", w.Header.Run, w.Header.Begun.Format(time.RFC3339))
@@ -315,8 +315,8 @@ func (a *audited) spoolSuspects(_ context.Context, entries *spool) error {
 	return errors.Join(err, failed)
 }
 
-// plan decodes a page of items, and plans the entries of each item.
-func (a *audited) plan(page *pipeline.Page) (spooledPage, error) {
+// planPage decodes a page of items, and plans the entries of each item.
+func (a *audited) planPage(page *pipeline.Page) (spooledPage, error) {
 	decoded, err := page.Decoded()
 	if err != nil {
 		return spooledPage{}, err
@@ -328,7 +328,7 @@ func (a *audited) plan(page *pipeline.Page) (spooledPage, error) {
 	p.undecodable = decoded.Errors
 	for i := range decoded.Changes {
 		c := &decoded.Changes[i]
-		if !a.selects(c) {
+		if !a.includesItem(c) {
 			continue
 		}
 		p.tally.Items++
@@ -354,8 +354,8 @@ func (a *audited) totalItems() int64 {
 	return n
 }
 
-// parts returns the parts of the items that are read.
-func (a *audited) parts() []snapshot.Part {
+// itemParts returns the parts of the items that are read.
+func (a *audited) itemParts() []snapshot.Part {
 	all := a.o.Items.Parts()
 	if a.o.Sample == nil {
 		return all

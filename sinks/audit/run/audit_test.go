@@ -26,8 +26,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// world is a table of items and a sink that holds a row for each, both in memory. A row is the item's key and its value; a
-// claimed row is named by the first letter of the value.
+// world is a table of items and a sink that holds a row for each, both in memory. A row is the item's key and its
+// value; a claimed row is named by the first letter of the value.
 type world struct {
 	changes *changeMaker
 	claims  bool
@@ -87,13 +87,13 @@ func (w *world) change(k item.Key) (record.Change, error) {
 		if err != nil {
 			return record.Change{}, err
 		}
-		return w.changes.removed(image)
+		return w.changes.removeOf(image)
 	}
 	image, err := item.Parse(fmt.Appendf(nil, `{"PK":{"S":%q},"Value":{"S":%q}}`, k, value))
 	if err != nil {
 		return record.Change{}, err
 	}
-	return w.changes.stored(image)
+	return w.changes.snapshotOf(image)
 }
 
 // Read implements [Lookup].

@@ -29,7 +29,7 @@ const maxBurst = 2 * time.Second
 // limit to half of the units of the last second.
 func NewBudget(perSecond float64) *Budget {
 	b := new(Budget)
-	b.pace = scan.NewPace(perSecond, b.slowed)
+	b.pace = scan.NewPace(perSecond, b.noteRate)
 	return b
 }
 
@@ -55,8 +55,8 @@ func (b *Budget) Spend(ctx context.Context, units float64) error {
 // Throttled halves the rate after a throttled request, which is repeated.
 func (b *Budget) Throttled(error, time.Duration) { b.pace.Throttled() }
 
-// slowed reports a lower rate.
-func (b *Budget) slowed(rate float64) {
+// noteRate reports a lower rate.
+func (b *Budget) noteRate(rate float64) {
 	b.mu.Lock()
 	told := b.told
 	b.mu.Unlock()
@@ -65,15 +65,15 @@ func (b *Budget) slowed(rate float64) {
 	}
 }
 
-// tell sets the function that is called with each lower rate, by several goroutines.
-func (b *Budget) tell(told func(rate float64)) {
+// onRate sets the function that is called with each lower rate, by several goroutines.
+func (b *Budget) onRate(told func(rate float64)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.told = told
 }
 
-// patiently calls read until it is not throttled. It returns read's error, or the cause of ctx.
-func (b *Budget) patiently(ctx context.Context, read func() error) error {
+// retryThrottled calls read until it is not throttled. It returns read's error, or the cause of ctx.
+func (b *Budget) retryThrottled(ctx context.Context, read func() error) error {
 	return audit.Patiently(ctx, b.Throttled, read)
 }
 

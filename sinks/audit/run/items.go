@@ -43,7 +43,7 @@ func (p *spooledPage) add(e *spooled) {
 // goroutine spools them.
 func (a *audited) spoolItems(ctx context.Context, entries *spool) error {
 	var left []string
-	for _, p := range a.parts() {
+	for _, p := range a.itemParts() {
 		if !a.work.Parts[p.ID].Done {
 			left = append(left, p.ID)
 		}
@@ -154,7 +154,7 @@ func (a *audited) readPart(ctx context.Context, id string, pages chan<- spooledP
 	for {
 		page, err := r.Read(ctx)
 		if page != nil {
-			spooled, planErr := a.plan(page)
+			spooled, planErr := a.planPage(page)
 			if planErr != nil {
 				return planErr
 			}

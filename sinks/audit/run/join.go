@@ -56,7 +56,7 @@ func newJoiner(a *audited, suspects *spool) *joiner {
 // join compares the places of one file of entries.
 func (j *joiner) join(entries *spool, i, depth int) error {
 	if entries.lengths[i] > splitAbove && depth < 4 {
-		return j.split(entries, i, depth)
+		return j.splitFile(entries, i, depth)
 	}
 	clear(j.groups) // the entries of a group are in one file
 	all := comparisons{byPlace: make(map[placeID]*comparison, entries.lengths[i]/(2*usualEntry))}
@@ -93,8 +93,8 @@ type comparisons struct {
 	next    []comparison
 }
 
-// of returns the comparison of an entry's place.
-func (ps *comparisons) of(e *spooled) *comparison {
+// comparisonOf returns the comparison of an entry's place.
+func (ps *comparisons) comparisonOf(e *spooled) *comparison {
 	id := placeID{e.sink, e.Kind, e.Place}
 	p := ps.byPlace[id]
 	if p == nil {
@@ -110,7 +110,7 @@ func (ps *comparisons) of(e *spooled) *comparison {
 
 // add adds an entry to its comparison.
 func (ps *comparisons) add(e *spooled) {
-	p := ps.of(e)
+	p := ps.comparisonOf(e)
 	s := sideEntry{e.Item, e.Digest, e.Claimed}
 	switch {
 	case e.Share:
@@ -226,8 +226,8 @@ func (j *joiner) add(s suspect) error {
 	return j.suspects.add(s.hash(), j.buf)
 }
 
-// split divides a file by other bits of the hash, and joins each part.
-func (j *joiner) split(entries *spool, i, depth int) error {
+// splitFile divides a file by other bits of the hash, and joins each part.
+func (j *joiner) splitFile(entries *spool, i, depth int) error {
 	parts, err := openSpool(filepath.Join(entries.dir, fmt.Sprintf("%02x.parts", i)), nil)
 	if err != nil {
 		return err

@@ -66,7 +66,7 @@ func (t *tableLookup) readSome(ctx context.Context, keys []item.Key, changes []I
 		asked.Keys = append(asked.Keys, attributes)
 		image, err := sdkvalue.Image(attributes)
 		if err == nil {
-			changes[i].Change, err = t.changes.removed(image)
+			changes[i].Change, err = t.changes.removeOf(image)
 		}
 		if err != nil {
 			return fmt.Errorf("item %s: %w", k, err)
@@ -74,7 +74,7 @@ func (t *tableLookup) readSome(ctx context.Context, keys []item.Key, changes []I
 	}
 	for try := 0; len(asked.Keys) > 0; try++ {
 		var out *dynamodb.BatchGetItemOutput
-		err := t.budget.patiently(ctx, func() (err error) { // the SDK retries failed requests a few times
+		err := t.budget.retryThrottled(ctx, func() (err error) { // the SDK retries failed requests a few times
 			out, err = t.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{
 				RequestItems:           map[string]types.KeysAndAttributes{t.table: asked},
 				ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
@@ -118,7 +118,7 @@ func (t *tableLookup) add(it map[string]types.AttributeValue, index map[item.Key
 	if err != nil {
 		return err
 	}
-	c, err := t.changes.stored(image)
+	c, err := t.changes.snapshotOf(image)
 	if bad, isItem := errors.AsType[*record.RecordError](err); isItem {
 		c.Key = bad.Key
 	} else if err != nil {
@@ -161,14 +161,14 @@ func newChangeMaker(o record.SnapshotOptions) *changeMaker {
 	return &changeMaker{record.NewSnapshotDecoder(o), record.NewDecoder(records)}
 }
 
-// stored returns the SNAPSHOT of an item.
-func (m *changeMaker) stored(image item.Image) (record.Change, error) {
+// snapshotOf returns the SNAPSHOT of an item.
+func (m *changeMaker) snapshotOf(image item.Image) (record.Change, error) {
 	b := append(image.AppendDynamoDBJSON([]byte(`{"Item":`)), "}\n"...)
 	return record.OneChange(m.items.DecodeLines(b), nil)
 }
 
-// removed returns the REMOVE, without images, of the item with the key attributes.
-func (m *changeMaker) removed(keys item.Image) (record.Change, error) {
+// removeOf returns the REMOVE, without images, of the item with the key attributes.
+func (m *changeMaker) removeOf(keys item.Image) (record.Change, error) {
 	b := []byte(`{"eventName":"REMOVE","dynamodb":{"SequenceNumber":"0","StreamViewType":"KEYS_ONLY","Keys":`)
 	return record.OneChange(m.records.Decode(bytes.Clone(append(keys.AppendDynamoDBJSON(b), "}}"...))))
 }

@@ -16,9 +16,9 @@ func (a *audited) isNamed() bool { return a.o.Items == nil && a.o.Selected }
 func (a *audited) addNotes(c *record.Change, suspects []*suspect) {
 	for _, s := range suspects {
 		t := &a.work.Tally.Sinks[s.sink]
-		t.note(a.o.Sinks[s.sink].Note(c))
+		t.addNote(a.o.Sinks[s.sink].Note(c))
 		if _, ok := a.o.Sinks[s.sink].(audit.GroupSink); ok {
-			t.note("the values of groups are not compared, since other items count in them, too")
+			t.addNote("the values of groups are not compared, since other items count in them, too")
 		}
 	}
 }

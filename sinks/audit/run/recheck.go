@@ -175,7 +175,7 @@ func (a *audited) recheckItems(
 				continue
 			}
 			change = &changes[i].Change
-			if !a.selects(change) {
+			if !a.includesItem(change) {
 				continue
 			}
 			if a.o.Items == nil && a.work.Round == 0 && !change.Removed() {
@@ -223,7 +223,7 @@ func (a *audited) lookAtAll(ctx context.Context, looks []look) {
 						Why: "the item cannot be decoded: " + l.undecodable.Error()}}
 					continue
 				}
-				l.err = a.o.Budget.patiently(ctx, func() (err error) {
+				l.err = a.o.Budget.retryThrottled(ctx, func() (err error) {
 					l.findings, err = a.o.Sinks[l.sink].Look(ctx, l.change, l.places)
 					if err == nil && l.change != nil && a.isNamed() {
 						err = a.lookShares(ctx, l)
@@ -277,9 +277,9 @@ func (a *audited) findMoved(ctx context.Context, looks []look) error {
 	return nil
 }
 
-// selects reports whether the audit includes an item. It includes a removed item, whose former entries are unknown, and
-// an item for which the selection fails.
-func (a *audited) selects(c *record.Change) bool {
+// includesItem reports whether the audit includes an item. It includes a removed item, whose former entries are
+// unknown, and an item for which the selection fails.
+func (a *audited) includesItem(c *record.Change) bool {
 	if a.o.Match == nil || c.Removed() {
 		return true
 	}
@@ -304,7 +304,7 @@ func (a *audited) handle(l *look, next *spool, last bool) error {
 	}
 	found := l.findings
 	if len(found) == 0 {
-		a.settled()
+		a.countSettled()
 		return nil
 	}
 	seen, err := l.digest(found)
@@ -330,7 +330,7 @@ func (a *audited) handle(l *look, next *spool, last bool) error {
 		l.seen = seen
 		return next.add(l.hash(), l.appendTo(nil))
 	}
-	a.settled()
+	a.countSettled()
 	for i := range found {
 		if a.isRepeated(l.sink, &found[i]) {
 			continue
@@ -349,8 +349,8 @@ func mayMove(f *audit.Finding) bool {
 	return f.Verdict.Differs() || f.Verdict == audit.Held && f.Otherwise.Differs()
 }
 
-// settled counts a suspect that needs no further look.
-func (a *audited) settled() {
+// countSettled counts a suspect that needs no further look.
+func (a *audited) countSettled() {
 	if a.work.Round > 0 {
 		a.unsure--
 	}

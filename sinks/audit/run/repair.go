@@ -117,7 +117,7 @@ func (r *Repairer) Flush(ctx context.Context) error {
 		repairers.Go(func() {
 			for chain := next(); chain != nil; chain = next() {
 				for _, at := range chain {
-					if !ended(at, r.repair(ctx, &r.batch[at])) {
+					if !ended(at, r.repairFinding(ctx, &r.batch[at])) {
 						return
 					}
 				}
@@ -200,7 +200,7 @@ func (r *Repairer) findChanged(ctx context.Context) error {
 func (r *Repairer) isEqual(ctx context.Context, b *repairedFinding, now *record.Change) (equal bool, err error) {
 	sink, f := r.o.Sinks[b.sink], &b.finding
 	var fs []audit.Finding
-	err = r.o.Budget.patiently(ctx, func() (err error) {
+	err = r.o.Budget.retryThrottled(ctx, func() (err error) {
 		fs, err = sink.Look(ctx, now, []audit.Entry{{Kind: f.Kind, Place: f.Place}})
 		return err
 	})
@@ -277,8 +277,8 @@ func (b *repairedFinding) refusal() string {
 	return ""
 }
 
-// repair makes one repair, and sets its outcome. The error ends all repairs.
-func (r *Repairer) repair(ctx context.Context, b *repairedFinding) error {
+// repairFinding makes one repair, and sets its outcome. The error ends all repairs.
+func (r *Repairer) repairFinding(ctx context.Context, b *repairedFinding) error {
 	if why := b.refusal(); why != "" {
 		b.outcome = audit.Outcome{Result: audit.Refused, Why: why}
 		return nil
@@ -289,7 +289,7 @@ func (r *Repairer) repair(ctx context.Context, b *repairedFinding) error {
 			return err
 		}
 		var done audit.Outcome
-		err := r.o.Budget.patiently(ctx, func() (err error) {
+		err := r.o.Budget.retryThrottled(ctx, func() (err error) {
 			halved := r.gate.enter()
 			done, err = sink.Repair(ctx, &b.item.Change, b.finding)
 			r.gate.leave(halved, audit.IsThrottled(err))

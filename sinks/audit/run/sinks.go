@@ -58,7 +58,7 @@ func (a *audited) spoolStored(ctx context.Context, entries *spool) error {
 			}
 		}
 		a.stored += int64(len(l.entries))
-		a.bar.Update(a.stored, a.work.Tally.expected())
+		a.bar.Update(a.stored, a.work.Tally.requiredEntries())
 		if l.done {
 			a.work.Read[l.segment.name()] = l.segment.reading
 			a.work.Tally.Sinks[l.segment.sink].Stored += counts[l.segment.reading]

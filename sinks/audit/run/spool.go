@@ -42,15 +42,15 @@ func openSpool(dir string, lengths []int64) (*spool, error) {
 		if s.lengths[i] == 0 {
 			continue
 		}
-		if err := s.open(i); err != nil {
+		if err := s.openFile(i); err != nil {
 			return nil, errors.Join(err, s.close())
 		}
 	}
 	return s, nil
 }
 
-// open opens a file, creates it if it is missing, and cuts it to its length.
-func (s *spool) open(i int) (err error) {
+// openFile opens a file, creates it if it is missing, and cuts it to its length.
+func (s *spool) openFile(i int) (err error) {
 	if s.files[i], err = private.OpenFile(s.path(i), os.O_RDWR|os.O_CREATE); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (s *spool) add(hash uint64, record []byte) error {
 
 func (s *spool) write(i int) error {
 	if s.files[i] == nil {
-		if err := s.open(i); err != nil {
+		if err := s.openFile(i); err != nil {
 			return err
 		}
 	}

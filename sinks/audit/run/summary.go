@@ -71,7 +71,7 @@ func (a *audited) summary() *Summary {
 	s := &Summary{
 		Run: a.work.Header.Run, Report: a.o.Report, Source: a.work.Header.Source, Items: t.Items, Undecodable: t.Undecodable,
 		Open:  t.Undecodable,
-		Units: a.units(), Seconds: time.Since(a.started).Seconds(), Assumed: a.work.Header.Assumed, Coverage: 1,
+		Units: a.readUnits(), Seconds: time.Since(a.started).Seconds(), Assumed: a.work.Header.Assumed, Coverage: 1,
 		OpenBefore: a.work.Header.Open,
 	}
 	s.Open += s.OpenBefore
@@ -84,7 +84,7 @@ func (a *audited) summary() *Summary {
 		one := SinkSummary{Sink: sink.Name(), Expected: ts.Expected, Stored: ts.Stored, Compared: ts.Compared,
 			Findings: ts.Findings, Notes: ts.Notes}
 		if a.o.Sample != nil {
-			bound := upperBound(ts.differing()-ts.GroupsDiffering, ts.Compared-ts.Groups)
+			bound := upperBound(ts.differingEntries()-ts.GroupsDiffering, ts.Compared-ts.Groups)
 			one.UpperBound = &bound
 		}
 		if groups, ok := sink.(audit.GroupSink); ok && a.o.Items != nil {
@@ -93,8 +93,8 @@ func (a *audited) summary() *Summary {
 				s.Open++
 			}
 		}
-		s.Differing += ts.differing()
-		s.Open += ts.open()
+		s.Differing += ts.differingEntries()
+		s.Open += ts.undecidedEntries()
 		s.Sinks = append(s.Sinks, one)
 		compared += one.Compared
 	}
@@ -108,7 +108,7 @@ func (a *audited) summary() *Summary {
 		s.NothingSampled = true
 	}
 	if a.over {
-		s.Coverage *= a.share()
+		s.Coverage *= a.recheckedShare()
 		s.Open += a.unsure
 		s.Incomplete = "the time was over while " + doing[a.work.Phase] + ": "
 		if a.work.Phase == sumGroups { // all contributions are read, even for a sample
@@ -120,8 +120,8 @@ func (a *audited) summary() *Summary {
 	return s
 }
 
-// units returns the read units of this process. A scan counts its own units: it has another limit than the sinks.
-func (a *audited) units() float64 {
+// readUnits returns the read units of this process. A scan counts its own units: it has another limit than the sinks.
+func (a *audited) readUnits() float64 {
 	units := a.o.Budget.Units()
 	if scan, ok := a.o.Items.(interface{ Units() float64 }); ok {
 		units += scan.Units()
@@ -135,8 +135,8 @@ var doing = map[phase]string{
 	recheck: "what differs was looked at again", sumGroups: "groups were compared",
 }
 
-// share returns the share of a sample that was looked at at least once. It is 0 before the recheck begins.
-func (a *audited) share() float64 {
+// recheckedShare returns the share of a sample that was looked at at least once. It is 0 before the recheck begins.
+func (a *audited) recheckedShare() float64 {
 	switch {
 	case a.work.Phase == readItems || a.work.Phase == readSinks || a.work.Phase == compare:
 		return 0

@@ -64,7 +64,7 @@ func (t *Table) Scan(
 ) (snapshot.Snapshot, error) {
 	return scan.New(ctx, scan.Options{
 		Client: t.client, Table: t.name, Segments: segments, RCU: rcu, Time: time.Now().UTC().Truncate(time.Second),
-		Decoder: t.Decoder, Narrowing: narrowing, Retry: retry, Slowed: t.budget.slowed,
+		Decoder: t.Decoder, Narrowing: narrowing, Retry: retry, Slowed: t.budget.noteRate,
 	})
 }
 

@@ -28,8 +28,8 @@ type sinkTally struct {
 	Notes    []string // places of named items that were not searched; sorted
 }
 
-// note adds a text to Notes, unless it is "".
-func (t *sinkTally) note(text string) {
+// addNote adds a text to Notes, unless it is "".
+func (t *sinkTally) addNote(text string) {
 	if i, known := slices.BinarySearch(t.Notes, text); text != "" && !known {
 		t.Notes = slices.Insert(t.Notes, i, text)
 	}
@@ -52,16 +52,16 @@ func newTally(sinks int) tally {
 	return t
 }
 
-// expected returns the number of required entries of all sinks.
-func (t *tally) expected() (n int64) {
+// requiredEntries returns the number of required entries of all sinks.
+func (t *tally) requiredEntries() (n int64) {
 	for i := range t.Sinks {
 		n += t.Sinks[i].Expected
 	}
 	return n
 }
 
-// differing returns the number of entries that differ.
-func (t *sinkTally) differing() (n int64) {
+// differingEntries returns the number of entries that differ.
+func (t *sinkTally) differingEntries() (n int64) {
 	for v, count := range t.Findings {
 		if v.Differs() || v == audit.Held {
 			n += count
@@ -70,8 +70,10 @@ func (t *sinkTally) differing() (n int64) {
 	return n
 }
 
-// open returns the number of entries whose equality is unknown.
-func (t *sinkTally) open() int64 { return t.Findings[audit.Busy] + t.Findings[audit.Skipped] }
+// undecidedEntries returns the number of entries whose equality is unknown.
+func (t *sinkTally) undecidedEntries() int64 {
+	return t.Findings[audit.Busy] + t.Findings[audit.Skipped]
+}
 
 // upperBound returns the upper limit of the share of differing entries, with a confidence of 95 % (one-sided, Clopper
 // and Pearson). At that share, one of twenty samples has as few as differing of examined entries.

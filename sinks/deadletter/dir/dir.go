@@ -76,7 +76,7 @@ func New(o Options) (*Store, error) {
 	s.reset()
 	s.log = linefile.NewLog(linefile.LogOptions{
 		Lock: filepath.Join(o.Dir, ".lock"), Files: s.files, Next: s.next, Bytes: cmp.Or(o.FileBytes, 64<<20),
-		See: s.see, Reset: s.reset, Logger: o.Logger,
+		See: s.noteLine, Reset: s.reset, Logger: o.Logger,
 	})
 	end, err := s.log.Begin(context.Background())
 	if err != nil {
@@ -90,8 +90,8 @@ func (s *Store) reset() {
 	s.recent, s.removedAt = linefile.NewRecent(remembered), make(map[string]linefile.Position)
 }
 
-// see notes the ID of a letter, or the IDs of a removal.
-func (s *Store) see(at linefile.Position, line []byte) error {
+// noteLine notes the ID of a letter, or the IDs of a removal.
+func (s *Store) noteLine(at linefile.Position, line []byte) error {
 	if ids, ok, err := parseRemoval(line); ok {
 		s.forget(ids, at)
 		return err
@@ -238,7 +238,7 @@ func (s *Store) Close() error {
 	}
 	var err error
 	if s.removed {
-		err = s.sweep()
+		err = s.deleteOldFiles()
 	}
 	log := s.log
 	s.log = nil

@@ -77,10 +77,10 @@ func (s *Store) removedAfter(id string, at linefile.Position) bool {
 	return ok && at.Compare(by) < 0
 }
 
-// sweep deletes the oldest files, up to the first file with a letter that is not
+// deleteOldFiles deletes the oldest files, up to the first file with a letter that is not
 // removed. The order matters: a removal must not be deleted before the letter that it removes.
 // Other processes notice deleted files before they append.
-func (s *Store) sweep() error {
+func (s *Store) deleteOldFiles() error {
 	end, err := s.log.Begin(context.Background())
 	if err != nil {
 		return fmt.Errorf("deadletter: %w", err)

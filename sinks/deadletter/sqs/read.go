@@ -26,13 +26,13 @@ import (
 // letters. A yielded error ends the sequence.
 func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
 	return func(yield func(pipeline.DeadLetter, error) bool) {
-		r, err := s.open()
+		r, err := s.startReader()
 		began := time.Now()
 		for i := 0; err == nil; {
-			h, ok := r.at(i)
+			h, ok := r.letterAt(i)
 			if !ok {
 				var more bool
-				if more, err = s.more(ctx, r, began); !more {
+				if more, err = s.receiveMore(ctx, r, began); !more {
 					break
 				}
 				continue
@@ -42,7 +42,7 @@ func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] 
 				continue
 			}
 			var l pipeline.DeadLetter
-			if l, err = r.letter(h); err == nil && !yield(l, nil) {
+			if l, err = r.letterOf(h); err == nil && !yield(l, nil) {
 				return
 			}
 		}
@@ -61,15 +61,15 @@ func (s *Store) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] 
 	}
 }
 
-// more receives once. It returns false if the queue is empty and no other reader
+// receiveMore receives once. It returns false if the queue is empty and no other reader
 // has messages.
-func (s *Store) more(ctx context.Context, r *reader, began time.Time) (more bool, err error) {
+func (s *Store) receiveMore(ctx context.Context, r *reader, began time.Time) (more bool, err error) {
 	alone := r.alone.Load()
 	if more, err = s.receive(ctx, r); more || err != nil || alone {
 		return more, err
 	}
 	// One check is enough: a reader that starts later sees this reader's messages, and must wait.
-	if alone, err = s.alone(ctx, r); err != nil {
+	if alone, err = s.isOnlyReader(ctx, r); err != nil {
 		return false, err
 	}
 	if !alone && !r.warned.Swap(true) {
@@ -114,9 +114,9 @@ func (s *Store) Count(ctx context.Context) (n int, known bool, err error) {
 	return n, true, nil
 }
 
-// alone reports whether only this reader has invisible messages. The queue's
+// isOnlyReader reports whether only this reader has invisible messages. The queue's
 // count may be outdated.
-func (s *Store) alone(ctx context.Context, r *reader) (bool, error) {
+func (s *Store) isOnlyReader(ctx context.Context, r *reader) (bool, error) {
 	attributes, err := s.attributes(ctx, types.QueueAttributeNameApproximateNumberOfMessagesNotVisible)
 	if err != nil {
 		return false, err

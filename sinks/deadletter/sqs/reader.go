@@ -91,8 +91,8 @@ func (r *reader) add(h handle, id string, line []byte, ours bool) error {
 	return nil
 }
 
-// at returns letter i in the order of arrival; false if there is none yet.
-func (r *reader) at(i int) (receivedLetter, bool) {
+// letterAt returns letter i in the order of arrival; false if there is none yet.
+func (r *reader) letterAt(i int) (receivedLetter, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if i >= len(r.letters) {
@@ -101,8 +101,8 @@ func (r *reader) at(i int) (receivedLetter, bool) {
 	return *r.letters[i], true
 }
 
-// letter returns the content of a letter.
-func (r *reader) letter(h receivedLetter) (pipeline.DeadLetter, error) {
+// letterOf returns the content of a letter.
+func (r *reader) letterOf(h receivedLetter) (pipeline.DeadLetter, error) {
 	line := make([]byte, h.size)
 	r.mu.Lock()
 	if r.closed {

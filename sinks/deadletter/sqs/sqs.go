@@ -98,7 +98,7 @@ func New(ctx context.Context, o Options) (*Store, error) {
 	}
 	s := &Store{Options: o, place: queue.PlaceOf(o.Queue), sent: linefile.NewRecent(remembered)}
 	var attributes map[string]string
-	look := func(ctx context.Context) (err error) { attributes, err = s.look(ctx); return err }
+	look := func(ctx context.Context) (err error) { attributes, err = s.findQueue(ctx); return err }
 	err := queue.Ensure(ctx, o.Create, look, s.create)
 	if err == nil {
 		err = s.checkQueue(attributes)
@@ -122,8 +122,8 @@ func (s *Store) create(ctx context.Context) error {
 	return nil
 }
 
-// look finds the queue, and returns its attributes.
-func (s *Store) look(ctx context.Context) (map[string]string, error) {
+// findQueue finds the queue, and returns its attributes.
+func (s *Store) findQueue(ctx context.Context) (map[string]string, error) {
 	if err := s.place.Find(ctx, s.Client); err != nil {
 		return nil, s.failed(ctx, "GetQueueUrl", err)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/queue"
 )
 
-// open returns the reader. It starts a goroutine that keeps received messages invisible to others.
-func (s *Store) open() (*reader, error) {
+// startReader returns the reader. It starts a goroutine that keeps received messages invisible to others.
+func (s *Store) startReader() (*reader, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.reader != nil {
@@ -73,7 +73,7 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	r, err := s.open()
+	r, err := s.startReader()
 	if err != nil {
 		return err
 	}

@@ -117,7 +117,7 @@ func (l *Log) catchUp() error {
 	}
 	for _, path := range files[next:] {
 		if l.file == nil || l.file.path != path {
-			if err := l.open(path); err != nil {
+			if err := l.openFile(path); err != nil {
 				return err
 			}
 		}
@@ -142,8 +142,8 @@ func (l *Log) hasKnownFiles(files []string) (bool, error) {
 	return l.file.current()
 }
 
-// open makes the file at path the last file of the log.
-func (l *Log) open(path string) error {
+// openFile makes the file at path the last file of the log.
+func (l *Log) openFile(path string) error {
 	previous := l.file
 	f, err := openFile(path)
 	if err != nil {
@@ -185,7 +185,7 @@ func (l *Log) Roll() error {
 		last = l.file.path
 	}
 	path := l.o.Next(last)
-	if err := l.open(path); err != nil {
+	if err := l.openFile(path); err != nil {
 		return err
 	}
 	l.known = append(l.known, path)

@@ -55,14 +55,14 @@ func NewBus(ctx context.Context, o BusOptions) (*Bus, error) {
 	b.publisher = publisher{target: b, name: "bus " + o.Bus[strings.LastIndexAny(o.Bus, "/:")+1:], maxBytes: o.MaxBytes,
 		overflow: o.Overflow}
 	b.maxBytes = cmp.Or(b.maxBytes, queue.DefaultMaxBytes)
-	if err := queue.Ensure(ctx, o.Create, b.look, b.create); err != nil {
+	if err := queue.Ensure(ctx, o.Create, b.checkExists, b.create); err != nil {
 		return nil, err
 	}
 	return b, nil
 }
 
-// look asks whether the bus exists.
-func (b *Bus) look(ctx context.Context) error {
+// checkExists asks whether the bus exists.
+func (b *Bus) checkExists(ctx context.Context) error {
 	_, err := b.client.DescribeEventBus(ctx, &eventbridge.DescribeEventBusInput{Name: &b.bus}, b.region)
 	if err == nil || awserr.Forbidden(err) { // a role may have no right except PutEvents
 		return nil

@@ -60,7 +60,7 @@ func (p *publisher) Publish(ctx context.Context, ms []notify.Message) error {
 	}
 	for len(rest) > 0 {
 		var batch []outgoing
-		batch, rest = s.take(ctx, rest)
+		batch, rest = s.takeBatch(ctx, rest)
 		if len(batch) == 0 {
 			continue
 		}
@@ -89,9 +89,9 @@ func (s *sending) fail(m outgoing, err error) {
 	}
 }
 
-// take returns the messages of the next call, and those for later calls, in
+// takeBatch returns the messages of the next call, and those for later calls, in
 // order.
-func (s *sending) take(ctx context.Context, rest []outgoing) (batch, later []outgoing) {
+func (s *sending) takeBatch(ctx context.Context, rest []outgoing) (batch, later []outgoing) {
 	size := 0
 	passed := map[item.Key]bool{} // keys in the batch or in later
 	for _, m := range rest {
@@ -124,7 +124,7 @@ func (s *sending) take(ctx context.Context, rest []outgoing) (batch, later []out
 // prepare builds the body of a message. If the target refuses it, the data goes to the
 // overflow.
 func (s *sending) prepare(ctx context.Context, m outgoing) (outgoing, error) {
-	whole, err := s.fit(m, func(m *notify.Message) []byte { return m.Body })
+	whole, err := s.shrinkToFit(m, func(m *notify.Message) []byte { return m.Body })
 	if err == nil {
 		return whole, nil
 	}
@@ -140,16 +140,16 @@ func (s *sending) prepare(ctx context.Context, m outgoing) (outgoing, error) {
 	if failed != nil {
 		return m, fmt.Errorf("%w; keeping its data: %w", err, failed)
 	}
-	small, err := s.fit(m, func(m *notify.Message) []byte { return m.Refer(uri) })
+	small, err := s.shrinkToFit(m, func(m *notify.Message) []byte { return m.Refer(uri) })
 	if err != nil {
 		return m, pipeline.Permanent(fmt.Errorf("%w, and that is without its data", err))
 	}
 	return small, nil
 }
 
-// fit returns the message with a body that the target accepts. If it is too large, fit first drops the
+// shrinkToFit returns the message with a body that the target accepts. If it is too large, shrinkToFit first drops the
 // trace context: tracing must not decide whether an event is delivered.
-func (s *sending) fit(m outgoing, body func(*notify.Message) []byte) (outgoing, error) {
+func (s *sending) shrinkToFit(m outgoing, body func(*notify.Message) []byte) (outgoing, error) {
 	fits, err := s.measure(m, body(m.Message))
 	if err == nil || m.TraceParent == "" {
 		return fits, err
@@ -160,7 +160,7 @@ func (s *sending) fit(m outgoing, body func(*notify.Message) []byte) (outgoing, 
 
 // measure sets the body of a message. It returns an error if the target refuses the body.
 func (s *sending) measure(m outgoing, body []byte) (outgoing, error) {
-	m.body = sendable(body)
+	m.body = escapeRefused(body)
 	n, refuses := s.weigh(m.Message, m.body)
 	m.bytes = n
 	switch {
@@ -172,9 +172,9 @@ func (s *sending) measure(m outgoing, body []byte) (outgoing, error) {
 	return m, nil
 }
 
-// sendable escapes the two characters that the services refuse. They accept all characters
+// escapeRefused escapes the two characters that the services refuse. They accept all characters
 // of XML; JSON escapes the control characters already.
-func sendable(body []byte) []byte {
+func escapeRefused(body []byte) []byte {
 	for _, c := range []string{"\ufffe", "\uffff"} {
 		if bytes.Contains(body, []byte(c)) {
 			body = bytes.ReplaceAll(body, []byte(c), fmt.Appendf(nil, `\u%04x`, []rune(c)[0]))

@@ -48,7 +48,7 @@ func NewQueue(ctx context.Context, o QueueOptions) (*Queue, error) {
 	q := &Queue{client: o.Client, place: queue.PlaceOf(o.Queue)}
 	q.fifo = queue.FIFO(q.place.Name)
 	q.publisher = publisher{target: q, name: "queue " + q.place.Name, maxBytes: o.MaxBytes, overflow: o.Overflow}
-	if err := queue.Ensure(ctx, o.Create, q.look, q.create); err != nil {
+	if err := queue.Ensure(ctx, o.Create, q.findQueue, q.create); err != nil {
 		return nil, err
 	}
 	return q, nil
@@ -65,8 +65,8 @@ func (q *Queue) create(ctx context.Context) error {
 	return nil
 }
 
-// look finds the queue, and reads the maximum size of its messages.
-func (q *Queue) look(ctx context.Context) error {
+// findQueue finds the queue, and reads the maximum size of its messages.
+func (q *Queue) findQueue(ctx context.Context) error {
 	if err := q.place.Find(ctx, q.client); err != nil {
 		return q.failed(ctx, "GetQueueUrl", err)
 	}

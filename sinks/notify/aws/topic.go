@@ -51,14 +51,14 @@ func NewTopic(ctx context.Context, o TopicOptions) (*Topic, error) {
 	t := &Topic{client: o.Client, arn: o.Topic, fifo: queue.FIFO(o.Topic)}
 	t.publisher = publisher{target: t, name: "topic " + o.Topic[strings.LastIndexByte(o.Topic, ':')+1:],
 		maxBytes: o.MaxBytes, overflow: o.Overflow}
-	if err := queue.Ensure(ctx, o.Create, t.look, t.create); err != nil {
+	if err := queue.Ensure(ctx, o.Create, t.readLimit, t.create); err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
-// look reads the maximum size of the topic's messages.
-func (t *Topic) look(ctx context.Context) error {
+// readLimit reads the maximum size of the topic's messages.
+func (t *Topic) readLimit(ctx context.Context) error {
 	out, err := t.client.GetTopicAttributes(ctx, &sns.GetTopicAttributesInput{TopicArn: &t.arn}, t.region)
 	if err != nil && awserr.Forbidden(err) { // a role may have no right except Publish
 		out, err = &sns.GetTopicAttributesOutput{}, nil

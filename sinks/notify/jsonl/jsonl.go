@@ -65,7 +65,7 @@ func New(o Options) (*Store, error) {
 	s := &Store{Files: fingerprint.In(filepath.Dir(o.Path)), path: o.Path, recent: linefile.NewRecent(remembered)}
 	s.log = linefile.NewLog(linefile.LogOptions{
 		Lock: filepath.Join(folder, "."+name+".lock"), Files: s.files, Next: func(string) string { return s.path },
-		See: s.see, Reset: func() { s.recent = linefile.NewRecent(remembered) }, Logger: o.Logger,
+		See: s.noteLine, Reset: func() { s.recent = linefile.NewRecent(remembered) }, Logger: o.Logger,
 	})
 	end, err := s.log.Begin(context.Background())
 	if err != nil {
@@ -89,8 +89,8 @@ func (s *Store) files() ([]string, error) {
 	return []string{s.path}, err
 }
 
-// see notes the id of an event.
-func (s *Store) see(_ linefile.Position, line []byte) error {
+// noteLine notes the id of an event.
+func (s *Store) noteLine(_ linefile.Position, line []byte) error {
 	id, err := eventID(line)
 	if err == nil {
 		s.recent.Add(id)

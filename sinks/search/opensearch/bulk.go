@@ -21,14 +21,14 @@ import (
 func (s *Store) Apply(ctx context.Context, ms []search.Mutation) ([]search.Result, error) {
 	coalesced := search.Coalesce(ms)
 	b := &bulk{store: s, ms: ms, rs: make([]search.Result, len(ms))}
-	if err := b.rounds(ctx, coalesced.Newest); err != nil {
+	if err := b.sendAll(ctx, coalesced.Newest); err != nil {
 		return nil, err
 	}
 	for _, u := range b.unfit {
 		b.alone = &u
 		for b.again = true; b.again; {
 			b.again = false
-			if err := b.rounds(ctx, []int{u.i}); err != nil {
+			if err := b.sendAll(ctx, []int{u.i}); err != nil {
 				return nil, err
 			}
 		}
@@ -59,7 +59,7 @@ type unfitMutation struct {
 // the same time.
 func (u *unfitMutation) losesAnother(f *failure) bool {
 	field := f.field()
-	if field == "" || !f.says("cannot be changed from type") || slices.Contains(u.decided, field) {
+	if field == "" || !f.reasonContains("cannot be changed from type") || slices.Contains(u.decided, field) {
 		return false
 	}
 	u.decided = append(u.decided, field)
@@ -71,8 +71,8 @@ func (u *unfitMutation) losesAnother(f *failure) bool {
 // retries.
 const maxRounds = 5
 
-// rounds sends the mutations left until none is to be sent again at once.
-func (b *bulk) rounds(ctx context.Context, left []int) error {
+// sendAll sends the mutations left until none is to be sent again at once.
+func (b *bulk) sendAll(ctx context.Context, left []int) error {
 	for round := 0; len(left) > 0 && round < maxRounds; round++ {
 		if b.store.mode == Exact {
 			if err := b.store.ensureScript(ctx); err != nil {
@@ -154,8 +154,8 @@ func (b *bulk) commonIndex(at []int) string {
 	return b.ms[at[0]].Index
 }
 
-// within returns the path below an index, or below the server if index is "".
-func within(index, path string) string {
+// pathIn returns the path below an index, or below the server if index is "".
+func pathIn(index, path string) string {
 	if index == "" {
 		return path
 	}
@@ -171,13 +171,13 @@ const opWrite = "write a document"
 // sent again at once. divide is true if the halves of r are to be sent instead.
 func (b *bulk) perform(ctx context.Context, r bulkRequest, at []int) (again []int, divide bool) {
 	s := b.store
-	a, err := s.client.bulk(ctx, within(r.index, s.bulkPath), r.body)
+	a, err := s.client.bulk(ctx, pathIn(r.index, s.bulkPath), r.body)
 	if err != nil {
 		b.fail(at, err)
 		return nil, false
 	}
-	if a.ok() {
-		s.limits.taken()
+	if a.succeeded() {
+		s.limits.noteAccepted()
 		return b.items(ctx, at, a.body), false
 	}
 	f := a.parse()
@@ -271,7 +271,7 @@ func (b *bulk) setResult(i int, it *bulkItem, size int) nextStep {
 		return sendAgain
 	case class == tooLarge && size > 0:
 		e.Hint = fmt.Sprintf("the document has %d bytes, its request %d: %s", len(m.Doc), size, e.Hint)
-	case size > 0 || !it.unfit():
+	case size > 0 || !it.documentUnfit():
 	case b.alone == nil:
 		return sendAlone
 	case b.alone.losesAnother(&it.failure):

@@ -32,7 +32,7 @@ func (s *Store) Check(ctx context.Context) (names []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	there, err := s.mine(ctx)
+	there, err := s.ownIndexes(ctx)
 	if err != nil {
 		return nil, err
 	}

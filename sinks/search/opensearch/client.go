@@ -103,8 +103,8 @@ type answer struct {
 	body   []byte // whole
 }
 
-// ok reports whether the server did what was requested.
-func (a answer) ok() bool { return a.status/100 == 2 }
+// succeeded reports whether the server did what was requested.
+func (a answer) succeeded() bool { return a.status/100 == 2 }
 
 // call is a request whose errors name its purpose.
 type call struct {
@@ -125,7 +125,7 @@ func (c *client) ask(ctx context.Context, q call) (body []byte, found bool, err 
 	switch {
 	case err != nil || a.status == http.StatusNotFound:
 		return nil, false, err
-	case !a.ok():
+	case !a.succeeded():
 		return nil, false, a.failure(q.op, q.index)
 	}
 	return a.body, true, nil
@@ -175,20 +175,20 @@ func (c *client) send(ctx context.Context, method, path, kind string, body []byt
 		return answer{}, pipeline.Transient(errCut)
 	}
 	a := answer{status: resp.StatusCode, header: resp.Header, body: got}
-	if !a.believable(method) {
+	if !a.isFromOpenSearch(method) {
 		return a, pipeline.Transient(&Error{Op: method, Status: a.status,
 			Hint: "the answer is not an OpenSearch server's: is url its address, or is a proxy in between?"})
 	}
 	return a, nil
 }
 
-// believable reports whether the answer can come from OpenSearch: an answer that the caller interprets has a JSON
+// isFromOpenSearch reports whether the answer can come from OpenSearch: an answer that the caller interprets has a JSON
 // object as its body. Other statuses need no body.
-func (a answer) believable(method string) bool {
+func (a answer) isFromOpenSearch(method string) bool {
 	switch {
 	case method == http.MethodHead:
 		return true
-	case !a.ok() && a.status != http.StatusNotFound && a.status != http.StatusBadRequest &&
+	case !a.succeeded() && a.status != http.StatusNotFound && a.status != http.StatusBadRequest &&
 		a.status != http.StatusConflict:
 		return true
 	}

@@ -37,16 +37,16 @@ func (e *Error) Error() string {
 	if e.Index != "" {
 		where = " in " + e.Index
 	}
-	return e.text(where)
+	return e.message(where)
 }
 
 // Redacted omits the index, whose name may contain values of the item.
-func (e *Error) Redacted() string { return e.text("") }
+func (e *Error) Redacted() string { return e.message("") }
 
 // Describe returns the class of the server's answer, and the field that it refuses.
 func (e *Error) Describe() (class, field string) { return cmp.Or(e.class, "opensearch"), e.Field }
 
-func (e *Error) text(where string) string {
+func (e *Error) message(where string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "opensearch: %s%s: ", e.Op, where)
 	if e.Type != "" {
@@ -65,7 +65,7 @@ func (e *Error) text(where string) string {
 
 var _ redact.Redacted = (*Error)(nil)
 
-// failure returns the error of an answer that is not ok, marked as transient, fatal or permanent.
+// failure returns the error of an answer that did not succeed, marked as transient, fatal or permanent.
 func (a answer) failure(op, index string) error {
 	f := a.parse()
 	err := f.err(op, index)
@@ -116,8 +116,8 @@ var (
 		hint: "the server runs no stored scripts in updates: allow them (script.allowed_types, script.allowed_contexts), or use mode: fast, whose order within one second is that of one worker"}
 )
 
-// is reports whether the error or its cause is of one of these types.
-func (f *failure) is(kinds ...string) bool {
+// hasType reports whether the error or its cause is of one of these types.
+func (f *failure) hasType(kinds ...string) bool {
 	return slices.Contains(kinds, string(f.kind)) || slices.Contains(kinds, string(f.causeKind))
 }
 
@@ -125,29 +125,29 @@ func (f *failure) is(kinds ...string) bool {
 func (f *failure) class() *class {
 	forbidden := f.status == http.StatusForbidden || f.status == http.StatusUnauthorized
 	switch {
-	case f.is("cluster_block_exception", "index_closed_exception"): // a closed index is opened again
+	case f.hasType("cluster_block_exception", "index_closed_exception"): // a closed index is opened again
 		return blocked
 	case f.status == http.StatusTooManyRequests,
-		f.is("circuit_breaking_exception", "rejected_execution_exception", "opensearch_rejected_execution_exception"):
+		f.hasType("circuit_breaking_exception", "rejected_execution_exception", "opensearch_rejected_execution_exception"):
 		return busy
 	case f.status == http.StatusRequestEntityTooLarge:
 		return tooLarge
 	case f.status == http.StatusConflict:
 		return outrun
-	case f.is("index_not_found_exception"):
+	case f.hasType("index_not_found_exception"):
 		return noIndex
-	case f.is("resource_not_found_exception"):
+	case f.hasType("resource_not_found_exception"):
 		return noScript
 	case f.status == 0, f.kind == nil && f.reason == nil &&
 		(f.status == http.StatusBadRequest || f.status == http.StatusForbidden || f.status == http.StatusPreconditionFailed):
 		return unwell // not an OpenSearch server's: it says why
 	case f.status == http.StatusNotFound:
 		return gone
-	case f.is("illegal_argument_exception") && f.says("cannot execute"):
+	case f.hasType("illegal_argument_exception") && f.reasonContains("cannot execute"):
 		return noScripting
-	case forbidden && (f.says("Signature expired") || f.says("not yet current")):
+	case forbidden && (f.reasonContains("Signature expired") || f.reasonContains("not yet current")):
 		return skewed
-	case forbidden && f.says("expired"):
+	case forbidden && f.reasonContains("expired"):
 		return expired
 	case forbidden:
 		return denied
@@ -157,8 +157,8 @@ func (f *failure) class() *class {
 	return refused
 }
 
-// unfit reports whether a document did not fit the fields of its index at that time.
-func (f *failure) unfit() bool {
+// documentUnfit reports whether a document did not fit the fields of its index at that time.
+func (f *failure) documentUnfit() bool {
 	return f.class() == refused && (string(f.kind) == "mapper_parsing_exception" ||
 		string(f.kind) == "illegal_argument_exception")
 }
@@ -169,11 +169,11 @@ func (f *failure) err(op, index string) error {
 	e := &Error{Op: op, Index: index, Status: f.status, Type: string(f.kind), class: class.name, Hint: class.hint}
 	switch class {
 	case busy:
-		if f.is("circuit_breaking_exception") {
+		if f.hasType("circuit_breaking_exception") {
 			e.Hint = "the server protects its memory, or its script compiler from others' scripts"
 		}
 	case denied:
-		if right := f.right(); right != "" {
+		if right := f.missingPermission(); right != "" {
 			e.Hint = "allow " + right + ": " + e.Hint
 		}
 	case refused, gone:
@@ -191,10 +191,10 @@ func (f *failure) err(op, index string) error {
 	return class.mark(e)
 }
 
-// right returns the permission that a refusal names, of the server's roles
+// missingPermission returns the permission that a refusal names, of the server's roles
 // ("no permissions for [indices:data/write/bulk] and User ...") or of an AWS policy ("is not authorized
 // to perform: es:ESHttpPost"). It returns "" if the refusal names none.
-func (f *failure) right() string {
+func (f *failure) missingPermission() string {
 	if m := rights.FindSubmatch(f.reason); m != nil {
 		return string(m[1])
 	}

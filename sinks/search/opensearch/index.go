@@ -81,8 +81,8 @@ func newIndexes(o Indexes) (*indexes, error) {
 // sink returns the owner of the indexes.
 func (x *indexes) sink() search.Owner { return search.Owner{Pipeline: x.Pipeline, Sink: x.Sink} }
 
-// one returns the index name and true if all items have the same, else its constant prefix and false.
-func (x *indexes) one() (string, bool) { return x.Name.Prefix() }
+// singleName returns the index name and true if all items have the same, else its constant prefix and false.
+func (x *indexes) singleName() (string, bool) { return x.Name.Prefix() }
 
 // recheck is the time between two checks that an index was not exchanged.
 const recheck = 5 * time.Second
@@ -130,8 +130,8 @@ func (r *indexRecord) phase(name string, there *indexState) phase {
 	return ready
 }
 
-// lost returns the error of an index that is deleted or exchanged, else nil.
-func (s *Store) lost(r *indexRecord, name string, there *indexState) error {
+// lostError returns the error of an index that is deleted or exchanged, else nil.
+func (s *Store) lostError(r *indexRecord, name string, there *indexState) error {
 	switch r.phase(name, there) {
 	case deleted:
 		return state.NewLostError(s.sink(), fmt.Sprintf("index %s is missing, and it was made before: it was deleted", name))
@@ -143,8 +143,8 @@ func (s *Store) lost(r *indexRecord, name string, there *indexState) error {
 	return nil
 }
 
-// note records the UUID of an existing index; false if the record names the index already.
-func (r *indexRecord) note(name string, there *indexState) bool {
+// noteUUID records the UUID of an existing index; false if the record names the index already.
+func (r *indexRecord) noteUUID(name string, there *indexState) bool {
 	if r.phase(name, there) != unnoted {
 		return false
 	}
@@ -200,7 +200,7 @@ func (s *Store) confirm(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	there, err := s.mine(ctx)
+	there, err := s.ownIndexes(ctx)
 	if err != nil {
 		return err
 	}
@@ -241,9 +241,9 @@ func (s *Store) advance(ctx context.Context, name string) error {
 		case ready:
 			return nil
 		case unnoted:
-			return s.note(ctx, name, there)
+			return s.recordUUID(ctx, name, there)
 		case deleted, exchanged:
-			return s.lost(&r, name, there)
+			return s.lostError(&r, name, there)
 		}
 		if err := s.reserve(ctx, name); err != nil {
 			return err
@@ -256,23 +256,23 @@ func (s *Store) advance(ctx context.Context, name string) error {
 			if there, err = s.findIndex(ctx, name); err != nil {
 				return err
 			}
-			return s.note(ctx, name, cmp.Or(there, &indexState{}))
+			return s.recordUUID(ctx, name, cmp.Or(there, &indexState{}))
 		}
 	}
 	return pipeline.Transient(errs.Errorf("opensearch: index %s comes and goes", name))
 }
 
-// note records the UUID of an index in the sink's record.
-func (s *Store) note(ctx context.Context, name string, there *indexState) error {
-	return s.amend(ctx, s.indexes.sink(), func(r *indexRecord, _ bool) (bool, error) {
-		return r.note(name, there), s.lost(r, name, there)
+// recordUUID records the UUID of an index in the sink's record.
+func (s *Store) recordUUID(ctx context.Context, name string, there *indexState) error {
+	return s.changeRecord(ctx, s.indexes.sink(), func(r *indexRecord, _ bool) (bool, error) {
+		return r.noteUUID(name, there), s.lostError(r, name, there)
 	})
 }
 
 // scopeError makes an error fatal if the sink has one index. For a template it stays permanent, so that it fails only
 // the documents of one index.
 func (s *Store) scopeError(err error) error {
-	if _, one := s.indexes.one(); one {
+	if _, one := s.indexes.singleName(); one {
 		return pipeline.Fatal(err)
 	}
 	return err
@@ -317,18 +317,18 @@ func (s *Store) create(ctx context.Context, name string) (bool, error) {
 		return false, fmt.Errorf("opensearch: %w", err)
 	}
 	a, err := s.client.do(ctx, http.MethodPut, "/"+url.PathEscape(physical(name)), body)
-	if err != nil || a.ok() {
+	if err != nil || a.succeeded() {
 		return err == nil, err
 	}
 	const op = "make an index"
 	e := &Error{Op: op, Index: name, Status: a.status}
 	f := a.parse()
 	switch e.Type = string(f.kind); {
-	case f.existed():
+	case f.alreadyExists():
 		return false, nil
-	case f.is("invalid_alias_name_exception", "invalid_index_name_exception"):
+	case f.hasType("invalid_alias_name_exception", "invalid_index_name_exception"):
 		return false, s.scopeError(a.failure(op, name))
-	case f.full():
+	case f.noRoomForShards():
 		e.Hint = "the cluster has as many shards as it may have: raise cluster.max_shards_per_node, or delete indexes"
 		return false, pipeline.Transient(e)
 	case f.class() == refused:

@@ -26,8 +26,8 @@ func (r *indexRecord) pending(now time.Time) bool {
 	return false
 }
 
-// full reports whether the cluster has no room for the shards of another index.
-func (f *failure) full() bool {
+// noRoomForShards reports whether the cluster has no room for the shards of another index.
+func (f *failure) noRoomForShards() bool {
 	return bytes.Contains(f.reason, []byte("maximum shards open")) ||
 		bytes.Contains(f.reason, []byte("maximum normal shards open"))
 }
@@ -36,14 +36,14 @@ func (f *failure) full() bool {
 // several processes together create no more.
 func (s *Store) reserve(ctx context.Context, name string) error {
 	x := s.indexes
-	if _, one := x.one(); one || x.Max == 0 {
+	if _, one := x.singleName(); one || x.Max == 0 {
 		return nil
 	}
 	now := s.clock()
 	if now.UnixNano() < x.fullUntil.Load() {
 		return x.errFull(name)
 	}
-	err := s.amend(ctx, x.sink(), func(r *indexRecord, _ bool) (bool, error) {
+	err := s.changeRecord(ctx, x.sink(), func(r *indexRecord, _ bool) (bool, error) {
 		names, err := s.names(ctx)
 		if err != nil {
 			return false, err

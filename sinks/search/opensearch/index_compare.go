@@ -78,15 +78,15 @@ func difference(asked, there map[string]string) string {
 			return fmt.Sprintf("%s is %s there, and %s in the file", path, is, asked[path])
 		case strings.HasPrefix(path, "settings."):
 			return fmt.Sprintf("%s is not set there, and %s in the file", path, asked[path])
-		case !mapped(there, path):
+		case !hasField(there, path):
 			return fmt.Sprintf("%s is not there", fieldOf(path))
 		}
 	}
 	return ""
 }
 
-// mapped reports whether the field of a parameter's path exists.
-func mapped(there map[string]string, path string) bool {
+// hasField reports whether the field of a parameter's path exists.
+func hasField(there map[string]string, path string) bool {
 	field := fieldOf(path)
 	if field == "mappings" {
 		return true

@@ -43,7 +43,7 @@ func withDefaults(
 		if kind != item.KindN || !ok || form == search.NumberString || form == search.NumberScaledFloat {
 			continue
 		}
-		if !strings.Contains(name, ".") && !taken(mapped, name) { // a dot leads into an object
+		if !strings.Contains(name, ".") && !mapsField(mapped, name) { // a dot leads into an object
 			properties[name] = double
 		}
 	}
@@ -60,8 +60,8 @@ func closed(dynamic any) bool {
 	return false
 }
 
-// taken reports whether properties map a field, or a field inside it.
-func taken(properties map[string]any, name string) bool {
+// mapsField reports whether properties map a field, or a field inside it.
+func mapsField(properties map[string]any, name string) bool {
 	for p := range properties {
 		if p == name || strings.HasPrefix(p, name+".") {
 			return true

@@ -18,12 +18,12 @@ import (
 // record of the sink, and an index that is created on start. It compares existing indexes with the
 // configuration. It blocks until all is ready.
 func (s *Store) Open(ctx context.Context) error {
-	return patiently(ctx, func() error { return s.open(ctx) })
+	return retryUntilReady(ctx, func() error { return s.openOnce(ctx) })
 }
 
-// patiently retries a request for half a minute if the server answers that it is not ready: a new index has no
+// retryUntilReady retries a request for half a minute if the server answers that it is not ready: a new index has no
 // shard for a moment, and a node that starts has none either.
-func patiently(ctx context.Context, request func() error) error {
+func retryUntilReady(ctx context.Context, request func() error) error {
 	limit, pause := time.Now().Add(openPatience), pipeline.Backoff{Max: 2 * time.Second}
 	for attempt := 0; ; attempt++ {
 		err := request()
@@ -45,8 +45,8 @@ func patiently(ctx context.Context, request func() error) error {
 // openPatience is how long patiently retries.
 const openPatience = 30 * time.Second
 
-// open is one attempt of Open. It leaves what exists unchanged.
-func (s *Store) open(ctx context.Context) error {
+// openOnce is one attempt of Open. It leaves what exists unchanged.
+func (s *Store) openOnce(ctx context.Context) error {
 	if s.mode == Exact {
 		if err := s.ensureScript(ctx); err != nil {
 			return err
@@ -62,7 +62,7 @@ func (s *Store) open(ctx context.Context) error {
 	if err := s.begin(ctx); err != nil {
 		return err
 	}
-	if name, one := x.one(); one && !x.OnDemand {
+	if name, one := x.singleName(); one && !x.OnDemand {
 		return s.ensureIndex(ctx, name)
 	}
 	return nil
@@ -74,8 +74,8 @@ func (s *Store) open(ctx context.Context) error {
 func (s *Store) begin(ctx context.Context) error {
 	x := s.indexes
 	var there map[string]*indexState
-	err := s.amend(ctx, x.sink(), func(r *indexRecord, found bool) (changed bool, err error) {
-		if there, err = s.mine(ctx); err != nil {
+	err := s.changeRecord(ctx, x.sink(), func(r *indexRecord, found bool) (changed bool, err error) {
+		if there, err = s.ownIndexes(ctx); err != nil {
 			return false, err
 		}
 		if err := s.compare(r, found, there); err != nil {
@@ -93,7 +93,7 @@ func (s *Store) begin(ctx context.Context) error {
 			r.Asked, changed = asked, true
 		}
 		for name, index := range there {
-			changed = r.note(name, index) || changed
+			changed = r.noteUUID(name, index) || changed
 		}
 		return changed, nil
 	})
@@ -135,12 +135,12 @@ func (s *Store) anyLost(r *indexRecord, found bool, there map[string]*indexState
 		return state.NewLostError(x.Sink, fmt.Sprintf(
 			"index %s holds no record of the sink, and the pipeline's state knows what it wrote: the server's indexes were deleted or exchanged", stateIndex))
 	}
-	prefix, one := x.one()
+	prefix, one := x.singleName()
 	for _, name := range slices.Sorted(maps.Keys(r.Made)) {
 		if name != prefix && (one || !strings.HasPrefix(name, prefix)) {
 			continue // an index of a former name of the sink
 		}
-		if err := s.lost(r, name, there[name]); err != nil {
+		if err := s.lostError(r, name, there[name]); err != nil {
 			return err
 		}
 	}

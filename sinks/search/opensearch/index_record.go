@@ -87,9 +87,9 @@ func (s *Store) record(ctx context.Context, of search.Owner) (r indexRecord, at 
 	return doc.Source, fmt.Sprintf("if_seq_no=%d&if_primary_term=%d", doc.Seq, doc.Term), true, nil
 }
 
-// amend changes the record of a sink with a conditional write, and creates a missing record. It calls change again if
-// another process was faster. Nothing is written if change returns false.
-func (s *Store) amend(
+// changeRecord changes the record of a sink with a conditional write, and creates a missing record. It calls change
+// again if another process was faster. Nothing is written if change returns false.
+func (s *Store) changeRecord(
 	ctx context.Context, of search.Owner, change func(r *indexRecord, found bool) (bool, error),
 ) error {
 	for range maxAmends {
@@ -108,7 +108,7 @@ func (s *Store) amend(
 			return err
 		}
 		a, err := s.client.do(ctx, http.MethodPut, recordPath(of)+"?"+at, body)
-		if err != nil || a.ok() {
+		if err != nil || a.succeeded() {
 			return err
 		}
 		if a.status != http.StatusConflict {
@@ -134,10 +134,10 @@ func (s *Store) ensureState(ctx context.Context) error {
 		body = `{"settings":` + stateSettings + `,"mappings":` + stateMapping + `}`
 	}
 	a, err := s.client.do(ctx, http.MethodPut, "/"+stateIndex, []byte(body))
-	if err != nil || a.ok() {
+	if err != nil || a.succeeded() {
 		return err
 	}
-	if f := a.parse(); f.existed() {
+	if f := a.parse(); f.alreadyExists() {
 		return nil
 	}
 	return a.failure("make an index", stateIndex)
@@ -165,8 +165,8 @@ func (st *indexState) keepsRecords() error {
 	return nil
 }
 
-// existed reports whether an index could not be created because it exists.
-func (f *failure) existed() bool {
+// alreadyExists reports whether an index could not be created because it exists.
+func (f *failure) alreadyExists() bool {
 	return f.status == http.StatusBadRequest && string(f.kind) == "resource_already_exists_exception"
 }
 
@@ -174,7 +174,7 @@ func (f *failure) existed() bool {
 // before Open, while another one creates the index of records.
 func (s *Store) Fingerprint(ctx context.Context, pipelineName, sink string) (state.Fingerprint, bool, error) {
 	var r indexRecord
-	err := patiently(ctx, func() (err error) {
+	err := retryUntilReady(ctx, func() (err error) {
 		r, _, _, err = s.record(ctx, search.Owner{Pipeline: pipelineName, Sink: sink})
 		return err
 	})
@@ -191,11 +191,11 @@ func (s *Store) SetFingerprint(ctx context.Context, f state.Fingerprint) error {
 
 // rewrite changes the record of a sink, and creates stateIndex if it is missing. It retries as Open does.
 func (s *Store) rewrite(ctx context.Context, of search.Owner, change func(r *indexRecord)) error {
-	return patiently(ctx, func() error {
+	return retryUntilReady(ctx, func() error {
 		if err := s.ensureState(ctx); err != nil {
 			return err
 		}
-		return s.amend(ctx, of, func(r *indexRecord, _ bool) (bool, error) {
+		return s.changeRecord(ctx, of, func(r *indexRecord, _ bool) (bool, error) {
 			change(r)
 			return true, nil
 		})

@@ -117,14 +117,14 @@ func (s *Store) readIndexes(ctx context.Context, q call) (found map[string]index
 	return found, err
 }
 
-// mine returns the indexes that the sink created, by name. If all items go to one index, that index counts
+// ownIndexes returns the indexes that the sink created, by name. If all items go to one index, that index counts
 // even if its owner is another sink: verify refuses it.
-func (s *Store) mine(ctx context.Context) (map[string]*indexState, error) {
+func (s *Store) ownIndexes(ctx context.Context) (map[string]*indexState, error) {
 	x := s.indexes
-	pattern, one := x.one()
+	pattern, one := x.singleName()
 	if !one {
 		found, err := s.list(ctx, pattern+"*")
-		return x.own(found), err
+		return x.selectOwn(found), err
 	}
 	mine := make(map[string]*indexState)
 	there, err := s.findIndex(ctx, pattern)
@@ -137,19 +137,19 @@ func (s *Store) mine(ctx context.Context) (map[string]*indexState, error) {
 // names returns the aliases of the indexes that the sink created, sorted.
 func (s *Store) names(ctx context.Context) ([]string, error) {
 	x := s.indexes
-	pattern, one := x.one()
+	pattern, one := x.singleName()
 	if one {
 		pattern = physical(pattern)
 	} else {
 		pattern += "*"
 	}
 	found, err := s.readIndexes(ctx, call{op: "list indexes", index: pattern,
-		path: within(pattern, "/_mapping?filter_path=*.mappings._meta&"+anyIndex)})
-	return slices.Sorted(maps.Keys(x.own(found))), err
+		path: pathIn(pattern, "/_mapping?filter_path=*.mappings._meta&"+anyIndex)})
+	return slices.Sorted(maps.Keys(x.selectOwn(found))), err
 }
 
-// own returns the indexes that the sink created, by the names of their aliases.
-func (x *indexes) own(found map[string]indexState) map[string]*indexState {
+// selectOwn returns the indexes that the sink created, by the names of their aliases.
+func (x *indexes) selectOwn(found map[string]indexState) map[string]*indexState {
 	own := make(map[string]*indexState)
 	for at, there := range found {
 		by := there.owner()

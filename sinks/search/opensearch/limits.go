@@ -35,8 +35,8 @@ func (l *limits) busy(n int) {
 	l.window = max(minWindow, min(l.window, n/2))
 }
 
-// taken notes that the server accepted a request.
-func (l *limits) taken() {
+// noteAccepted notes that the server accepted a request.
+func (l *limits) noteAccepted() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.window = min(l.bytes, l.window+l.window/8)

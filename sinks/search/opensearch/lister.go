@@ -45,7 +45,7 @@ func (s *Store) ListDocuments(
 				return
 			}
 			for i := range page {
-				d, ok := listed(index, &page[i])
+				d, ok := listedDocument(index, &page[i])
 				if ok && (divided || l.Has(d.ID)) && !yield(d, nil) {
 					return
 				}
@@ -66,8 +66,8 @@ func (s *Store) checkListing(ctx context.Context, index string, l state.Listing)
 	return err
 }
 
-// listed returns a document; false if it is a tombstone, or no sink wrote it.
-func listed(index string, h *hit) (search.ListedDocument, bool) {
+// listedDocument returns a document; false if it is a tombstone, or no sink wrote it.
+func listedDocument(index string, h *hit) (search.ListedDocument, bool) {
 	d := search.ListedDocument{ID: h.ID, Routing: h.Routing, Item: search.ItemOf(h.ID)}
 	var own ownMark
 	d.StoredDocument, own, _ = storedDocument(index, h.Source)

@@ -29,14 +29,14 @@ type output struct{ *Store }
 func (o output) Identity(ctx context.Context) (string, error) {
 	var r indexRecord
 	var found bool
-	err := patiently(ctx, func() (err error) {
+	err := retryUntilReady(ctx, func() (err error) {
 		r, _, found, err = o.record(ctx, o.indexes.sink()) // read first, so that it has no index that is created meanwhile
 		return err
 	})
 	if err != nil {
 		return "", err
 	}
-	there, err := o.mine(ctx)
+	there, err := o.ownIndexes(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -45,7 +45,7 @@ func (o output) Identity(ctx context.Context) (string, error) {
 
 // Inspect counts documents and tombstones, all of them.
 func (o output) Inspect(ctx context.Context, _ bool) (state.Inspection, error) {
-	mine, err := o.mine(ctx)
+	mine, err := o.ownIndexes(ctx)
 	if err != nil {
 		return state.Inspection{Complete: true}, err
 	}

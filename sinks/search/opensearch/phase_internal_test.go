@@ -23,7 +23,7 @@ func TestPhase(t *testing.T) {
 			if got := c.record.phase("docs", c.there); got != c.want {
 				t.Errorf("phase %d, want %d", got, c.want)
 			}
-			if wrote, want := c.record.note("docs", c.there), c.want == unnoted; wrote != want {
+			if wrote, want := c.record.noteUUID("docs", c.there), c.want == unnoted; wrote != want {
 				t.Errorf("noting it is %v, want %v", wrote, want)
 			}
 		})

@@ -85,11 +85,11 @@ func (s *Store) deleteUnchanged(ctx context.Context, name string, hits []hit) (p
 		body = appendAddress(append(body, `{"delete":{`...), "", &search.Mutation{ID: h.ID, Routing: h.Routing})
 		body = fmt.Appendf(body, ",\"if_seq_no\":%d,\"if_primary_term\":%d}}\n", h.Seq, h.Term)
 	}
-	a, err := s.client.bulk(ctx, within(physical(name), "/_bulk"), body)
+	a, err := s.client.bulk(ctx, pathIn(physical(name), "/_bulk"), body)
 	if err != nil {
 		return 0, err
 	}
-	if !a.ok() {
+	if !a.succeeded() {
 		return 0, a.failure("purge tombstones", name)
 	}
 	ok := parseItems(a.body, len(hits), func(_ int, it *bulkItem) {

@@ -201,7 +201,7 @@ func (s *Store) refresh(ctx context.Context, names ...string) error {
 
 // ReadStored returns the document or tombstone at an id now.
 func (s *Store) ReadStored(ctx context.Context, index, id, routing string) (there search.StoredDocument, err error) {
-	path := within(s.physical(index), "/_doc/"+url.PathEscape(id))
+	path := pathIn(s.physical(index), "/_doc/"+url.PathEscape(id))
 	if routing != "" {
 		path += "?routing=" + url.QueryEscape(routing)
 	}

@@ -32,7 +32,7 @@ func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair)
 	at = b.resolve(ctx, at)
 	for len(at) > 0 {
 		n := min(len(at), readPage)
-		if err := b.repair(ctx, ds, at[:n]); err != nil {
+		if err := b.repairInRounds(ctx, ds, at[:n]); err != nil {
 			b.fail(at, err)
 			break
 		}
@@ -51,8 +51,8 @@ type storedState struct {
 	Error   json.RawMessage `json:"error"`
 }
 
-// repair makes the repairs at, in as many requests as the limits require.
-func (b *bulk) repair(ctx context.Context, ds []search.DocumentRepair, at []int) error {
+// repairInRounds makes the repairs at, in as many requests as the limits require.
+func (b *bulk) repairInRounds(ctx context.Context, ds []search.DocumentRepair, at []int) error {
 	stored, err := b.readStates(ctx, at)
 	if err != nil {
 		return err
@@ -148,11 +148,11 @@ func (b *bulk) appendRepair(dst []byte, index string, m *search.Mutation, is *st
 // sendRepairs sends the lines of the mutations at, and sets their results. index is that of all lines; "" if each has
 // its own.
 func (b *bulk) sendRepairs(ctx context.Context, index string, at []int, lines []byte) error {
-	a, err := b.store.client.bulk(ctx, within(index, b.store.bulkPath), lines)
+	a, err := b.store.client.bulk(ctx, pathIn(index, b.store.bulkPath), lines)
 	if err != nil {
 		return err
 	}
-	if !a.ok() {
+	if !a.succeeded() {
 		return a.failure(opWrite, index)
 	}
 	ok := parseItems(a.body, len(at), func(n int, it *bulkItem) {

@@ -76,7 +76,7 @@ func (s *Store) readScript(ctx context.Context) (found bool, err error) {
 	switch {
 	case a.status == http.StatusNotFound && known:
 		return false, nil
-	case !a.ok() || !known:
+	case !a.succeeded() || !known:
 		return false, noScripts(a.failure("read the stored script", ""))
 	case there.Script != (storedScript{painless, script}):
 		return false, pipeline.Fatal(
@@ -92,7 +92,7 @@ func (s *Store) putScript(ctx context.Context) error {
 		return err
 	}
 	a, err := s.client.do(ctx, http.MethodPut, "/_scripts/"+scriptID, body)
-	if err != nil || a.ok() {
+	if err != nil || a.succeeded() {
 		return err
 	}
 	return noScripts(a.failure("install the stored script", ""))

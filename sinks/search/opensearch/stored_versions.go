@@ -53,8 +53,8 @@ func (b *bulk) multiGet(ctx context.Context, at []int, path, op string) ([]byte,
 	if common != "" {
 		common = b.store.physical(common)
 	}
-	a, err := b.store.client.do(ctx, http.MethodPost, within(common, path), append(body, "]}"...))
-	if err == nil && !a.ok() {
+	a, err := b.store.client.do(ctx, http.MethodPost, pathIn(common, path), append(body, "]}"...))
+	if err == nil && !a.succeeded() {
 		err = a.failure(op, "")
 	}
 	return a.body, err

@@ -20,15 +20,15 @@ func (s *Store) explain(err *Error, f *failure, doc []byte) {
 		return
 	}
 	delete(top, "_tw")
-	if f.says("index.mapping.depth.limit") {
-		if name, depth := deepest(top); depth > 0 {
+	if f.reasonContains("index.mapping.depth.limit") {
+		if name, depth := deepestField(top); depth > 0 {
 			err.Field = name
 			err.Hint = fmt.Sprintf(
 				"it is nested deeper than the index takes: leave it out (fields.exclude of the sink: %s), or raise index.mapping.depth.limit in the settings of its mapping, and in the index", s.attribute([]string{name}))
 		}
 		return
 	}
-	field := unholdable(top)
+	field := unholdableName(top)
 	why := "OpenSearch can't hold a field of this name: a dot leads into an object, and there must be a name before and behind it"
 	if field != nil && strings.TrimSpace(field[len(field)-1]) == "" {
 		why = "OpenSearch can't hold a field without a name"
@@ -39,7 +39,7 @@ func (s *Store) explain(err *Error, f *failure, doc []byte) {
 		}
 	}
 	if field == nil {
-		if at := f.merged(); at != "" {
+		if at := f.conflictingField(); at != "" {
 			field = dottedInto(top, at)
 			why = fmt.Sprintf("OpenSearch reads the dot as a path into an object, and %q is a value", at)
 		}
@@ -67,16 +67,16 @@ func (s *Store) attribute(names []string) string {
 	return item.PathText(names)
 }
 
-// says reports whether a text is part of the reason or of the cause's reason.
-func (f *failure) says(part string) bool {
+// reasonContains reports whether a text is part of the reason or of the cause's reason.
+func (f *failure) reasonContains(part string) bool {
 	return bytes.Contains(f.reason, []byte(part)) || bytes.Contains(f.causeReason, []byte(part))
 }
 
 // mergedMarks are the texts before the name of a field that is a value and an object.
 var mergedMarks = []string{"Existing mapping for [", "can't merge a non object mapping [", "object mapping for ["}
 
-// merged returns the field that can't be both a value and an object; "" if the failure has another reason.
-func (f *failure) merged() string {
+// conflictingField returns the field that can't be both a value and an object; "" if the failure has another reason.
+func (f *failure) conflictingField() string {
 	for _, before := range mergedMarks {
 		if _, rest, found := strings.Cut(string(f.reason), before); found {
 			name, _, _ := strings.Cut(rest, "]")
@@ -110,10 +110,10 @@ func find(v any, names []string, match func(names []string) bool) []string {
 	return nil
 }
 
-// unholdable returns the first field with a name that no index accepts. In 2.x and 3.x a name must not be
+// unholdableName returns the first field with a name that no index accepts. In 2.x and 3.x a name must not be
 // empty, nor blank inside an object. In a name with dots, the parts before and after each dot must not be
 // blank, except after dots at its end.
-func unholdable(top map[string]any) []string {
+func unholdableName(top map[string]any) []string {
 	blank := func(text string) bool { return strings.TrimSpace(text) == "" }
 	return find(top, nil, func(names []string) bool {
 		name := names[len(names)-1]
@@ -141,8 +141,8 @@ func dottedInto(top map[string]any, at string) []string {
 	})
 }
 
-// deepest returns the top-level field with the most levels.
-func deepest(top map[string]any) (name string, most int) {
+// deepestField returns the top-level field with the most levels.
+func deepestField(top map[string]any) (name string, most int) {
 	for _, n := range slices.Sorted(maps.Keys(top)) {
 		if d := depthOf(top[n]); d > most {
 			name, most = n, d

@@ -45,8 +45,8 @@ func linesOf(item sinktest.Item) map[string]string {
 		if seen[sku] = true; sku == "" || line["qty"] == nil {
 			continue
 		}
-		doc, _ := plain(map[string]any{"M": item}).(map[string]any)
-		doc["Lines"] = plain(map[string]any{"M": line})
+		doc, _ := plainJSON(map[string]any{"M": item}).(map[string]any)
+		doc["Lines"] = plainJSON(map[string]any{"M": line})
 		docs[keyOf(doc)] = show(doc)
 	}
 	return docs

@@ -55,7 +55,7 @@ func RunListers(t *testing.T, store ListedStore, index, neighbour, missing strin
 			item = ""
 		}
 		want = append(want, fmt.Sprint(m.ID, " of ", item, " at ", m.Routing, " ", m.Version, " true false ",
-			contents(t, m.Doc)))
+			documentText(t, m.Doc)))
 	}
 	for i := range 50 {
 		ms = append(ms, document(index, fmt.Sprint("gone", i), 1, "first", false))
@@ -80,7 +80,7 @@ func RunListers(t *testing.T, store ListedStore, index, neighbour, missing strin
 				t.Fatal(err)
 			}
 			got = append(got, fmt.Sprint(d.ID, " of ", d.Item, " at ", d.Routing, " ", d.Version, " ", d.There, " ", d.Tombstone,
-				" ", contents(t, d.Doc)))
+				" ", documentText(t, d.Doc)))
 		}
 		return got
 	}
@@ -132,8 +132,8 @@ func RunListers(t *testing.T, store ListedStore, index, neighbour, missing strin
 	}
 }
 
-// contents is what a document says, however a server spells it.
-func contents(t *testing.T, doc []byte) string {
+// documentText returns the canonical text of a document, because servers format JSON differently.
+func documentText(t *testing.T, doc []byte) string {
 	t.Helper()
 	var v any
 	if err := json.Unmarshal(doc, &v); err != nil {

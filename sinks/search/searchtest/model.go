@@ -18,7 +18,7 @@ func Model(s *sinktest.Stream, kind string) map[string]string {
 	want := make(map[string]string)
 	for _, item := range s.Items() {
 		if typ := item.Text("Type"); typ != "" && (kind == "" || typ == kind) {
-			doc, _ := plain(map[string]any{"M": item}).(map[string]any)
+			doc, _ := plainJSON(map[string]any{"M": item}).(map[string]any)
 			want[keyOf(doc)] = show(doc)
 		}
 	}
@@ -51,21 +51,21 @@ func show(v any) string {
 	}
 }
 
-// plain is a DynamoDB value as plain JSON, as the documentation of search.NumberExact
+// plainJSON returns a DynamoDB value as plain JSON, as the documentation of search.NumberExact
 // says it: made of the generator's maps, without a planner's help.
-func plain(attr map[string]any) any {
+func plainJSON(attr map[string]any) any {
 	for tag, v := range attr {
 		switch v := v.(type) {
 		case sinktest.Item:
 			doc := make(map[string]any)
 			for name, a := range maps.All(v) {
-				doc[name] = plain(a)
+				doc[name] = plainJSON(a)
 			}
 			return doc
 		case []sinktest.Attr:
 			list := make([]any, len(v))
 			for i, a := range v {
-				list[i] = plain(a)
+				list[i] = plainJSON(a)
 			}
 			return list
 		case []string:

@@ -47,13 +47,13 @@ func RunOwners(t *testing.T, suite OwnerSuite) {
 				if suffix != "" {
 					index += "-order"
 				}
-				owned(t, suite, named, index, first, second)
+				checkOwners(t, suite, named, index, first, second)
 			})
 		}
 	}
 }
 
-func owned(t *testing.T, suite OwnerSuite, named *template.Template, index string, first, second search.Owner) {
+func checkOwners(t *testing.T, suite OwnerSuite, named *template.Template, index string, first, second search.Owner) {
 	world := t.TempDir()
 	store, err := suite.Open(t.Context(), world, first, named)
 	if err != nil {

@@ -71,8 +71,8 @@ func (s repairCheck) document(id string, n int, gone bool) search.Mutation {
 	return m
 }
 
-// right is what a repair stores. The version that it was planned at does not count.
-func (s repairCheck) right(id string, gone bool) search.Mutation {
+// wantedMutation returns what a repair stores. The version that it was planned at does not count.
+func (s repairCheck) wantedMutation(id string, gone bool) search.Mutation {
 	m := s.document(id, 0, gone)
 	m.Time = time.Time{}
 	return m
@@ -87,8 +87,8 @@ func (s repairCheck) read(id string) search.StoredDocument {
 	return stored
 }
 
-// repair makes one repair.
-func (s repairCheck) repair(was search.StoredDocument, now search.Mutation) (search.Result, error) {
+// repairOne makes one repair.
+func (s repairCheck) repairOne(was search.StoredDocument, now search.Mutation) (search.Result, error) {
 	s.t.Helper()
 	rs, err := s.RepairDocuments(s.t.Context(), []search.DocumentRepair{{Was: was, Now: now}})
 	if err != nil {
@@ -97,10 +97,10 @@ func (s repairCheck) repair(was search.StoredDocument, now search.Mutation) (sea
 	return rs[0], nil
 }
 
-// want makes one repair and expects its result.
-func (s repairCheck) want(what string, was search.StoredDocument, now search.Mutation, lost bool) {
+// expectRepair makes one repair and expects its result.
+func (s repairCheck) expectRepair(what string, was search.StoredDocument, now search.Mutation, lost bool) {
 	s.t.Helper()
-	if r, err := s.repair(was, now); err != nil || r != (search.Result{Lost: lost}) {
+	if r, err := s.repairOne(was, now); err != nil || r != (search.Result{Lost: lost}) {
 		s.t.Errorf("%s: %+v (%v), want lost %v", what, r, err, lost)
 	}
 }
@@ -153,7 +153,7 @@ func (s repairCheck) each(
 				s.apply(id, m, false)
 				v = 5
 			}
-			check(fmt.Sprintf("%s, then tombstone %v", found, gone), id, s.read(id), s.right(id, gone), v)
+			check(fmt.Sprintf("%s, then tombstone %v", found, gone), id, s.read(id), s.wantedMutation(id, gone), v)
 		}
 	}
 }
@@ -162,10 +162,10 @@ func (s repairCheck) each(
 // older ones lose.
 func repairsAreDone(t *testing.T, s repairCheck) {
 	s.each("done", func(what, id string, was search.StoredDocument, now search.Mutation, v int) {
-		s.want(what, was, now, false)
+		s.expectRepair(what, was, now, false)
 		s.wantStored(what, id, now.Tombstone, s.version(v), 0)
 		if !was.Tombstone || !now.Tombstone { // otherwise it is as before
-			s.want(what+" again", was, now, true)
+			s.expectRepair(what+" again", was, now, true)
 		}
 		if v > 0 {
 			s.apply(what+", then a late change", s.document(id, 4, false), true)
@@ -196,9 +196,9 @@ func repairsRace(t *testing.T, s repairCheck) {
 				return true
 			},
 			"repaired": func(id string, was search.StoredDocument) bool {
-				m := s.right(id, false)
+				m := s.wantedMutation(id, false)
 				m.Doc = append(m.Doc[:len(m.Doc)-1], `,"by":"another repair"}`...)
-				other.want(id, was, m, false)
+				other.expectRepair(id, was, m, false)
 				return true
 			},
 			"edited": func(id string, was search.StoredDocument) bool {
@@ -223,7 +223,7 @@ func repairsRace(t *testing.T, s repairCheck) {
 					changed := false
 					var left search.StoredDocument
 					at(func() { changed = event(id, was); left = s.read(id) })
-					r, err := s.repair(was, now)
+					r, err := s.repairOne(was, now)
 					if !changed {
 						return
 					}
@@ -246,7 +246,7 @@ func repairsCountOnce(t *testing.T, s repairCheck) {
 		rs, errs := make([]search.Result, 6), make([]error, 6)
 		var repairs sync.WaitGroup
 		for i := range rs {
-			repairs.Go(func() { rs[i], errs[i] = processes[i%2].repair(was, now) })
+			repairs.Go(func() { rs[i], errs[i] = processes[i%2].repairOne(was, now) })
 		}
 		repairs.Wait()
 		done := 0
@@ -273,7 +273,7 @@ func repairsOfAnotherBirth(t *testing.T, s repairCheck) {
 		theirs.Time = time.Unix(1767323050, 0)
 		s.apply(id, theirs, false)
 		for _, now := range []bool{false, true} {
-			r, err := s.repair(s.read(id), s.right(id, now))
+			r, err := s.repairOne(s.read(id), s.wantedMutation(id, now))
 			if err == nil {
 				err = r.Err
 			}
@@ -302,7 +302,7 @@ func repairsOfForeignDocuments(t *testing.T, s repairCheck) {
 			s.apply(id, s.document(id, 5, false), false)
 			damage(id)
 			was := s.read(id)
-			s.want(id, was, s.right(id, gone), false)
+			s.expectRepair(id, was, s.wantedMutation(id, gone), false)
 			v := was.Version
 			if v.IsZero() {
 				v = s.version(0)

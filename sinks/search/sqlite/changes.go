@@ -18,7 +18,7 @@ type change struct {
 	words []byte // added words
 }
 
-func (c *changes) note(ch change) {
+func (c *changes) add(ch change) {
 	if ch.value == nil {
 		c.words = append(c.words, ch)
 	} else {
@@ -40,10 +40,10 @@ func (c *changes) replace(t *tx, index, doc int64, was []entry, fs fields, anew 
 		text := string(entries[at:])
 		_, is := gone[text]
 		if anew && e.value == nil {
-			c.note(change{entry: e, doc: doc}) // FTS5 takes no second row
+			c.add(change{entry: e, doc: doc}) // FTS5 takes no second row
 		}
 		if !is || anew {
-			c.note(change{entry: e, doc: doc, add: true, words: words})
+			c.add(change{entry: e, doc: doc, add: true, words: words})
 		}
 		delete(gone, text)
 	}
@@ -63,7 +63,7 @@ func (c *changes) replace(t *tx, index, doc int64, was []entry, fs fields, anew 
 		}
 	}
 	for _, e := range gone {
-		c.note(change{entry: e, doc: doc})
+		c.add(change{entry: e, doc: doc})
 	}
 	return entries, nil
 }

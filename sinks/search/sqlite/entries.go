@@ -50,24 +50,24 @@ func (fs fields) add(path string, v any) {
 			fs.add(path, element)
 		}
 	case string:
-		f := fs.at(path)
-		f.text(v)
-		if t, ok := instant(v); ok {
+		f := fs.fieldAt(path)
+		f.addText(v)
+		if t, ok := normalizeTime(v); ok {
 			f.values = append(f.values, t)
 		} else if d, ok := longDecimal(v); ok {
 			f.values = append(f.values, number(d))
 		}
 	case bool:
-		fs.at(path).text(strconv.FormatBool(v))
+		fs.fieldAt(path).addText(strconv.FormatBool(v))
 	case json.Number:
 		if d, err := decimal.Parse(v.String()); err == nil {
-			f := fs.at(path)
+			f := fs.fieldAt(path)
 			f.values = append(f.values, number(d))
 		}
 	}
 }
 
-func (fs fields) at(path string) *field {
+func (fs fields) fieldAt(path string) *field {
 	f := fs[path]
 	if f == nil {
 		f = new(field)
@@ -76,7 +76,7 @@ func (fs fields) at(path string) *field {
 	return f
 }
 
-func (f *field) text(s string) {
+func (f *field) addText(s string) {
 	if len(f.words) > 0 {
 		f.words = append(f.words, " "+separator...)
 	}

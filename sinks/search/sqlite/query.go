@@ -58,7 +58,7 @@ type parser struct {
 func parse(query string) ([]clause, error) {
 	p := &parser{query: query, runes: []rune(query)}
 	var cs []clause
-	for p.space(); p.at < len(p.runes); p.space() {
+	for p.skipSpace(); p.at < len(p.runes); p.skipSpace() {
 		if len(cs) == maxClauses {
 			return nil, p.fail(p.at, "it has more than %d parts", maxClauses)
 		}
@@ -83,50 +83,50 @@ func (p *parser) fail(at int, format string, args ...any) error {
 	return &QueryError{Query: p.query, Column: at + 1, Text: fmt.Sprintf(format, args...)}
 }
 
-func (p *parser) space() {
+func (p *parser) skipSpace() {
 	for p.at < len(p.runes) && unicode.IsSpace(p.runes[p.at]) {
 		p.at++
 	}
 }
 
-// is reports whether r comes next.
-func (p *parser) is(r rune) bool { return p.at < len(p.runes) && p.runes[p.at] == r }
+// nextIs reports whether r comes next.
+func (p *parser) nextIs(r rune) bool { return p.at < len(p.runes) && p.runes[p.at] == r }
 
-func (p *parser) ends() bool { return p.at == len(p.runes) || unicode.IsSpace(p.runes[p.at]) }
+func (p *parser) atWordEnd() bool { return p.at == len(p.runes) || unicode.IsSpace(p.runes[p.at]) }
 
 func (p *parser) clause() (c clause, err error) {
 	switch {
-	case p.is('+'):
+	case p.nextIs('+'):
 		c.need = must
-	case p.is('-'):
+	case p.nextIs('-'):
 		c.need = mustNot
 	}
 	if c.need != may {
-		if p.at++; p.ends() {
+		if p.at++; p.atWordEnd() {
 			return c, p.fail(p.at-1, "%c stands alone: write it right before what must or must not be there", p.runes[p.at-1])
 		}
 	}
 	from := p.at
-	t, err := p.text(true)
+	t, err := p.readText(true)
 	if err != nil {
 		return c, err
 	}
-	if p.is(':') {
+	if p.nextIs(':') {
 		if c.field = t.String(); c.field == "" {
 			return c, p.fail(p.at, "the name of a field is missing before the colon; quote the colon to look for it")
 		}
-		if err := p.refuseField(from, t.plain()); err != nil {
+		if err := p.refuseField(from, t.withoutLiterals()); err != nil {
 			return c, err
 		}
 		p.at++
-		if p.ends() {
+		if p.atWordEnd() {
 			return c, p.fail(p.at, "what the field %s is asked for is missing: write it right after the colon", c.field)
 		}
-		if p.is('<') || p.is('>') {
-			return c, p.bound(&c)
+		if p.nextIs('<') || p.nextIs('>') {
+			return c, p.readBound(&c)
 		}
 		from = p.at
-		if t, err = p.text(false); err != nil {
+		if t, err = p.readText(false); err != nil {
 			return c, err
 		}
 	} else if len(t) > 0 && !t[0].taken && (t[0].r == '<' || t[0].r == '>') {
@@ -151,8 +151,8 @@ func (t text) String() string {
 	return b.String()
 }
 
-// plain returns the text with literal letters replaced by letters without a meaning.
-func (t text) plain() string {
+// withoutLiterals returns the text with literal letters replaced by letters without a meaning.
+func (t text) withoutLiterals() string {
 	var b strings.Builder
 	for _, l := range t {
 		if l.taken {
@@ -163,9 +163,9 @@ func (t text) plain() string {
 	return b.String()
 }
 
-// text reads up to the next space, or also to a colon if it may be a field.
-func (p *parser) text(field bool) (t text, err error) {
-	for !p.ends() {
+// readText reads up to the next space, or also to a colon if it may be a field.
+func (p *parser) readText(field bool) (t text, err error) {
+	for !p.atWordEnd() {
 		switch r := p.runes[p.at]; {
 		case r == ':' && field:
 			return t, nil
@@ -176,7 +176,7 @@ func (p *parser) text(field bool) (t text, err error) {
 			t = append(t, letter{p.runes[p.at], true})
 			p.at++
 		case r == '"':
-			if t, err = p.quoted(t); err != nil {
+			if t, err = p.readQuoted(t); err != nil {
 				return t, err
 			}
 		default:
@@ -187,7 +187,7 @@ func (p *parser) text(field bool) (t text, err error) {
 	return t, nil
 }
 
-func (p *parser) quoted(t text) (text, error) {
+func (p *parser) readQuoted(t text) (text, error) {
 	from := p.at
 	for p.at++; p.at < len(p.runes); p.at++ {
 		switch r := p.runes[p.at]; {
@@ -204,25 +204,25 @@ func (p *parser) quoted(t text) (text, error) {
 	return t, p.fail(from, "the quote is not closed")
 }
 
-// bound reads a comparison, such as >=10.
-func (p *parser) bound(c *clause) error {
+// readBound reads a comparison, such as >=10.
+func (p *parser) readBound(c *clause) error {
 	from := p.at
-	less := p.is('<')
+	less := p.nextIs('<')
 	p.at++
-	equal := p.is('=')
+	equal := p.nextIs('=')
 	if equal {
 		p.at++
 	}
 	operator := string(p.runes[from:p.at])
 	at := p.at
-	t, err := p.text(false)
+	t, err := p.readText(false)
 	if err != nil {
 		return err
 	}
 	var v, least, most any
 	if d, err := decimal.Parse(t.String()); err == nil {
 		v, least, most = number(d), leastNumber, mostNumber
-	} else if i, ok := instant(t.String()); ok {
+	} else if i, ok := normalizeTime(t.String()); ok {
 		v, least, most = i, leastTime, mostTime
 	} else {
 		return p.fail(at,
@@ -239,12 +239,12 @@ func (p *parser) bound(c *clause) error {
 
 // term returns the clause of a word, a phrase, a prefix, or a number.
 func (p *parser) term(c *clause, from int, t text) error {
-	plain := t.plain()
+	plain := t.withoutLiterals()
 	if plain == "*" && c.field == "" && c.need == may {
 		c.words = "*"
 		return nil
 	}
-	if err := p.refuse(from, plain); err != nil {
+	if err := p.unsupported(from, plain); err != nil {
 		return err
 	}
 	if c.begin = strings.HasSuffix(plain, "*"); c.begin {
@@ -258,7 +258,7 @@ func (p *parser) term(c *clause, from int, t text) error {
 	if d, err := decimal.Parse(text); err == nil && !c.begin {
 		c.low, c.high = number(d), number(d)
 	}
-	if t, ok := instant(text); ok && !c.begin {
+	if t, ok := normalizeTime(text); ok && !c.begin {
 		c.low, c.high = t, t
 		if len(text) == len(time.DateOnly) { // all of the day
 			c.high = t[:len(text)] + mostTime
@@ -280,15 +280,15 @@ func (p *parser) refuseField(from int, plain string) error {
 	if isOperator(plain) {
 		return nil
 	}
-	return p.refuse(from, plain)
+	return p.unsupported(from, plain)
 }
 
 func isOperator(plain string) bool {
 	return plain == "AND" || plain == "OR" || plain == "NOT" || plain == "&&" || plain == "||" || plain == "!"
 }
 
-// refuse returns an error for syntax that the language does not support.
-func (p *parser) refuse(from int, plain string) error {
+// unsupported returns an error for syntax that the language does not support.
+func (p *parser) unsupported(from int, plain string) error {
 	const quote = "; quote it to look for the text"
 	last := len(plain) - 1
 	at := func(chars string) int { return from + len([]rune(plain[:strings.IndexAny(plain, chars)])) }
@@ -309,9 +309,9 @@ func (p *parser) refuse(from int, plain string) error {
 			`ranges in brackets are not supported: write +CreatedAt:>="2026-01-01" +CreatedAt:<"2026-02-01"%s`, quote)
 	case strings.ContainsAny(plain, "()"):
 		return p.fail(at("()"), "groups in parentheses are not supported%s", quote)
-	case fuzzy(plain, '~'):
+	case endsWithMark(plain, '~'):
 		return p.fail(at("~"), "fuzzy words and phrases are not supported: write the beginning of a word and *%s", quote)
-	case fuzzy(plain, '^'):
+	case endsWithMark(plain, '^'):
 		return p.fail(at("^"), "boosts are not supported%s", quote)
 	case strings.ContainsRune(plain, '?'):
 		return p.fail(at("?"), "the wildcard ? is not supported: write the beginning of a word and *%s", quote)
@@ -322,8 +322,8 @@ func (p *parser) refuse(from int, plain string) error {
 	return nil
 }
 
-// fuzzy reports whether text ends with the mark, or with that and a number.
-func fuzzy(text string, mark byte) bool {
+// endsWithMark reports whether text ends with the mark, or with that and a number.
+func endsWithMark(text string, mark byte) bool {
 	i := strings.LastIndexByte(text, mark)
 	if i <= 0 {
 		return false

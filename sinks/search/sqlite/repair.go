@@ -38,7 +38,7 @@ func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair)
 				rs[i].Err = foreign
 				continue
 			}
-			if rs[i].Lost, err = t.repair(index, &ds[i].Was, &ms[i], fs[i]); err != nil {
+			if rs[i].Lost, err = t.writeRepair(index, &ds[i].Was, &ms[i], fs[i]); err != nil {
 				return err
 			}
 		}
@@ -50,8 +50,10 @@ func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair)
 	return rs, nil
 }
 
-// repair writes a mutation if what was read is still stored; otherwise it is lost.
-func (t *tx) repair(index int64, was *search.StoredDocument, m *search.Mutation, fs fields) (lost bool, err error) {
+// writeRepair writes a mutation if what was read is still stored; otherwise it is lost.
+func (t *tx) writeRepair(
+	index int64, was *search.StoredDocument, m *search.Mutation, fs fields,
+) (lost bool, err error) {
 	is, there, err := t.readWhole(index, m.ID)
 	switch {
 	case err != nil:

@@ -26,9 +26,9 @@ func number(d decimal.Decimal) []byte {
 // layouts are the recognized forms of a date or time.
 var layouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", time.DateOnly}
 
-// instant returns a date or time as its column stores it: in UTC, to the nanosecond, as text that
+// normalizeTime returns a date or time as its column stores it: in UTC, to the nanosecond, as text that
 // sorts as times do.
-func instant(text string) (string, bool) {
+func normalizeTime(text string) (string, bool) {
 	if len(text) < len(time.DateOnly) || len(text) > 40 || text[4] != '-' || text[7] != '-' {
 		return "", false
 	}

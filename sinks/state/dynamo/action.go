@@ -12,14 +12,14 @@ type Condition struct {
 	Old    bool // request the stored item if the condition is not met; see [Unmet]
 }
 
-func (c *Condition) text() *string {
+func (c *Condition) expressionText() *string {
 	if c.Text == "" {
 		return nil
 	}
 	return &c.Text
 }
 
-func (c *Condition) returns() types.ReturnValuesOnConditionCheckFailure {
+func (c *Condition) returnValues() types.ReturnValuesOnConditionCheckFailure {
 	if c.Old {
 		return types.ReturnValuesOnConditionCheckFailureAllOld
 	}
@@ -30,8 +30,8 @@ func (c *Condition) returns() types.ReturnValuesOnConditionCheckFailure {
 func Put(table string, item Item, c Condition) Action {
 	return Action{Put: &types.Put{
 		TableName: &table, Item: item,
-		ConditionExpression: c.text(), ExpressionAttributeNames: c.Names, ExpressionAttributeValues: c.Values,
-		ReturnValuesOnConditionCheckFailure: c.returns(),
+		ConditionExpression: c.expressionText(), ExpressionAttributeNames: c.Names, ExpressionAttributeValues: c.Values,
+		ReturnValuesOnConditionCheckFailure: c.returnValues(),
 	}}
 }
 
@@ -39,8 +39,8 @@ func Put(table string, item Item, c Condition) Action {
 func Delete(ref Ref, c Condition) Action {
 	return Action{Delete: &types.Delete{
 		TableName: &ref.Table, Key: ref.Key,
-		ConditionExpression: c.text(), ExpressionAttributeNames: c.Names, ExpressionAttributeValues: c.Values,
-		ReturnValuesOnConditionCheckFailure: c.returns(),
+		ConditionExpression: c.expressionText(), ExpressionAttributeNames: c.Names, ExpressionAttributeValues: c.Values,
+		ReturnValuesOnConditionCheckFailure: c.returnValues(),
 	}}
 }
 
@@ -48,8 +48,8 @@ func Delete(ref Ref, c Condition) Action {
 func Check(ref Ref, c Condition) Action {
 	return Action{ConditionCheck: &types.ConditionCheck{
 		TableName: &ref.Table, Key: ref.Key,
-		ConditionExpression: c.text(), ExpressionAttributeNames: c.Names, ExpressionAttributeValues: c.Values,
-		ReturnValuesOnConditionCheckFailure: c.returns(),
+		ConditionExpression: c.expressionText(), ExpressionAttributeNames: c.Names, ExpressionAttributeValues: c.Values,
+		ReturnValuesOnConditionCheckFailure: c.returnValues(),
 	}}
 }
 
@@ -58,7 +58,7 @@ func Check(ref Ref, c Condition) Action {
 func Update(ref Ref, expression string, c Condition) Action {
 	return Action{Update: &types.Update{
 		TableName: &ref.Table, Key: ref.Key, UpdateExpression: &expression,
-		ConditionExpression: c.text(), ExpressionAttributeNames: c.Names, ExpressionAttributeValues: c.Values,
-		ReturnValuesOnConditionCheckFailure: c.returns(),
+		ConditionExpression: c.expressionText(), ExpressionAttributeNames: c.Names, ExpressionAttributeValues: c.Values,
+		ReturnValuesOnConditionCheckFailure: c.returnValues(),
 	}}
 }

@@ -31,7 +31,7 @@ func (s *State) partRef(p state.Part) Ref { return s.db.ref(s.partPartition(p.Ru
 
 // Backfills reads all backfills before it yields the first, to sort them. A pipeline has few.
 func (s *State) Backfills(ctx context.Context) iter.Seq2[state.Backfill, error] {
-	return sorted(notes(ctx, s, backfills, s.backfill), func(a, b state.Backfill) int {
+	return sorted(readNotes(ctx, s, backfills, s.backfill), func(a, b state.Backfill) int {
 		return cmp.Or(a.Start.Compare(b.Start), strings.Compare(a.Run, b.Run))
 	})
 }

@@ -19,7 +19,7 @@ func (s *State) birthRef(b state.Birth) Ref {
 
 // Births yields the births of the pipeline's sinks, including the births at former targets.
 func (s *State) Births(ctx context.Context) iter.Seq2[state.Birth, error] {
-	return notes(ctx, s, "births", s.birth)
+	return readNotes(ctx, s, "births", s.birth)
 }
 
 // birthFields returns the fields of a birth. The first two are the key of the birth, which never changes.

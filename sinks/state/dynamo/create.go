@@ -125,11 +125,11 @@ func (db *DB) check(ctx context.Context, t TableSpec, d *types.TableDescription)
 			return t.compare(d)
 		case types.TableStatusCreating:
 		default:
-			return t.unusable("DescribeTable", "the table is "+string(d.TableStatus),
+			return t.unusableError("DescribeTable", "the table is "+string(d.TableStatus),
 				"wait until it is ACTIVE, or use another one")
 		}
 		if pipeline.Sleep(ctx, min(50*time.Millisecond<<min(try, 6), 2*time.Second)) != nil {
-			return stopped(ctx)
+			return stoppedError(ctx)
 		}
 		if d, err = db.describe(ctx, t.Name); err != nil {
 			return err
@@ -180,12 +180,12 @@ func (t TableSpec) compare(d *types.TableDescription) error {
 	if same(t.PK, found.PK) && same(t.SK, found.SK) {
 		return nil
 	}
-	return t.unusable("DescribeTable", fmt.Sprintf("its key is %s, and %s is needed", found.keyText(), t.keyText()),
+	return t.unusableError("DescribeTable", fmt.Sprintf("its key is %s, and %s is needed", found.keyText(), t.keyText()),
 		"name another table, or change the key in the configuration")
 }
 
-// unusable returns the error of a table that cannot be used.
-func (t TableSpec) unusable(op, detail, hint string) error {
+// unusableError returns the error of a table that cannot be used.
+func (t TableSpec) unusableError(op, detail, hint string) error {
 	return pipeline.Fatal(&Error{Op: op, Table: t.Name, Action: -1, Detail: detail, Hint: hint})
 }
 
@@ -220,7 +220,7 @@ func (db *DB) enableTTL(ctx context.Context, t TableSpec) error {
 	case err != nil:
 		return err
 	case !enabled:
-		return t.unusable("UpdateTimeToLive", "its TTL was changed within the last hour, and cannot be yet",
+		return t.unusableError("UpdateTimeToLive", "its TTL was changed within the last hour, and cannot be yet",
 			"enable TTL on "+t.TTL+" later, or start again then")
 	}
 	return nil
@@ -240,7 +240,7 @@ func (db *DB) hasTTL(ctx context.Context, t TableSpec) (bool, error) {
 		return false, nil
 	}
 	if found := aws.ToString(d.AttributeName); found != t.TTL {
-		return false, t.unusable("DescribeTimeToLive", "its TTL attribute is "+found+", and "+t.TTL+" is needed",
+		return false, t.unusableError("DescribeTimeToLive", "its TTL attribute is "+found+", and "+t.TTL+" is needed",
 			"change the table's TTL, or name another table")
 	}
 	return true, nil

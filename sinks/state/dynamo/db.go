@@ -106,7 +106,7 @@ func (db *DB) Each(n int, do func(i int)) {
 func (db *DB) each(ctx context.Context, n int, do func(i int) error) error {
 	return cmp.Or(parallel.Each(n, db.concurrency, func(i int) error {
 		if ctx.Err() != nil {
-			return stopped(ctx)
+			return stoppedError(ctx)
 		}
 		return do(i)
 	})...)
@@ -152,7 +152,7 @@ func callPatiently[I, O any](
 			throttled(err, delay)
 		}
 		if pipeline.Sleep(ctx, delay) != nil {
-			return none, stopped(ctx)
+			return none, stoppedError(ctx)
 		}
 	}
 }

@@ -122,15 +122,15 @@ func (e *Error) Unwrap() []error {
 	return errs
 }
 
-// stopped returns the error of a call whose context is done.
-func stopped(ctx context.Context) error {
+// stoppedError returns the error of a call whose context is done.
+func stoppedError(ctx context.Context) error {
 	return pipeline.Transient(fmt.Errorf("dynamodb: stopped: %w", context.Cause(ctx)))
 }
 
 // Classify converts an error of the SDK to an [Error] or, if conditions are not met, to a [ConditionError].
 func Classify(ctx context.Context, op, table string, err error) error {
 	if ctx.Err() != nil {
-		return stopped(ctx)
+		return stoppedError(ctx)
 	}
 	if unmet := unmetConditions(err); unmet != nil {
 		return unmet

@@ -99,7 +99,7 @@ func gapFields(g *record.Gap) []field {
 
 // Gaps reads all gaps before it yields the first, to sort them. A pipeline has few.
 func (s *State) Gaps(ctx context.Context) iter.Seq2[state.NotedGap, error] {
-	return sorted(notes(ctx, s, "gaps", s.gap), func(a, b state.NotedGap) int {
+	return sorted(readNotes(ctx, s, "gaps", s.gap), func(a, b state.NotedGap) int {
 		return cmp.Or(a.Found.Compare(b.Found), strings.Compare(a.StreamARN, b.StreamARN), strings.Compare(a.Shard, b.Shard),
 			record.CompareSequence(a.After, b.After))
 	})

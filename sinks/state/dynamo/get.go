@@ -114,7 +114,7 @@ func (db *DB) getBatch(ctx context.Context, refs []Ref) ([]answer, error) {
 			idle++
 		}
 		if len(remaining) > 0 && pipeline.Sleep(ctx, db.backoff.Delay(idle, 0)) != nil {
-			return nil, stopped(ctx)
+			return nil, stoppedError(ctx)
 		}
 	}
 	return all, nil

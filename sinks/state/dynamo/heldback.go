@@ -27,7 +27,7 @@ func (s *State) SetHeldBack(ctx context.Context, h state.HeldBack) error {
 // HeldBack returns the notes of all consumers, in the order of their ids, without expired notes.
 func (s *State) HeldBack(ctx context.Context) ([]state.HeldBack, error) {
 	var all []state.HeldBack
-	for h, err := range notes(ctx, s, "heldback", s.heldBack) {
+	for h, err := range readNotes(ctx, s, "heldback", s.heldBack) {
 		if err != nil {
 			return nil, err
 		}

@@ -58,7 +58,7 @@ func (m *MergedWrite) Add(w *state.ItemWrite) bool {
 		more++
 	}
 	for i := range w.Rows {
-		r := m.row(w.Rows[i].Row)
+		r := m.rowChange(w.Rows[i].Row)
 		switch {
 		case r == nil:
 			more += 3 // owner record, claim, row
@@ -79,7 +79,7 @@ func (m *MergedWrite) Add(w *state.ItemWrite) bool {
 	}
 	for i := range w.Rows {
 		rw := &w.Rows[i]
-		r := m.row(rw.Row)
+		r := m.rowChange(rw.Row)
 		if r == nil {
 			m.rows = append(m.rows, RowChange{Row: rw.Row, was: rw.Was})
 			r = &m.rows[len(m.rows)-1]
@@ -94,7 +94,7 @@ func (m *MergedWrite) Add(w *state.ItemWrite) bool {
 	return true
 }
 
-func (m *MergedWrite) row(row state.Row) *RowChange {
+func (m *MergedWrite) rowChange(row state.Row) *RowChange {
 	return find(m.rows, func(r *RowChange) bool { return r.Row == row })
 }
 

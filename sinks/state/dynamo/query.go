@@ -81,8 +81,8 @@ func parsed[T any](items iter.Seq2[Item, error], parse func(Item) (T, error)) it
 	})
 }
 
-// notes yields the pipeline's notes of one kind, sorted by their sort keys, as Query does.
-func notes[T any](ctx context.Context, s *State, kind string, parse func(Item) (T, error)) iter.Seq2[T, error] {
+// readNotes yields the pipeline's notes of one kind, sorted by their sort keys, as Query does.
+func readNotes[T any](ctx context.Context, s *State, kind string, parse func(Item) (T, error)) iter.Seq2[T, error] {
 	return parsed(s.db.Query(ctx, s.db.partitionQuery(partition(s.pipeline, kind))), parse)
 }
 

@@ -25,10 +25,10 @@ func (db *DB) WrapError(op string, err error) error {
 		return nil
 	}
 	wrap := func(hint string) error {
-		return errs.Errorf("sqlite: %s %s: %w: %s", redact.Safe(op), redact.Safe(db.path), coded(err), redact.Safe(hint))
+		return errs.Errorf("sqlite: %s %s: %w: %s", redact.Safe(op), redact.Safe(db.path), withCode(err), redact.Safe(hint))
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return pipeline.Transient(errs.Errorf("sqlite: %s %s: %w", redact.Safe(op), redact.Safe(db.path), coded(err)))
+		return pipeline.Transient(errs.Errorf("sqlite: %s %s: %w", redact.Safe(op), redact.Safe(db.path), withCode(err)))
 	}
 	result := code(err)
 	if (result == lib.SQLITE_IOERR || result == lib.SQLITE_CANTOPEN) && disk.Full(filepath.Dir(db.path)) {
@@ -50,7 +50,7 @@ func (db *DB) WrapError(op string, err error) error {
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
 		return pipeline.Fatal(wrap("it is damaged or no SQLite file: move it away and replay"))
 	}
-	return pipeline.Fatal(errs.Errorf("sqlite: %s %s: %w", redact.Safe(op), redact.Safe(db.path), coded(err)))
+	return pipeline.Fatal(errs.Errorf("sqlite: %s %s: %w", redact.Safe(op), redact.Safe(db.path), withCode(err)))
 }
 
 // Damaged returns the error of an entry of the file that cannot be read. what describes the entry.
@@ -83,7 +83,7 @@ func code(err error) int {
 // codedError is an error of SQLite. Its text may contain values, so logs contain the text of its code instead.
 type codedError struct{ error }
 
-func coded(err error) error {
+func withCode(err error) error {
 	if code(err) < 0 {
 		return err
 	}

@@ -37,7 +37,7 @@ func (w *Writer) Group(ctx context.Context, target int64, row state.Row) (*Group
 	found, err := w.QueryRow(ctx, readGroup, []any{target, string(row)}, &g.id, &g.shares, &g.version, &text)
 	if err == nil && found {
 		g.totals, err = parseTotals(text)
-		err = g.damaged(err)
+		err = g.damagedError(err)
 	}
 	return g, err
 }
@@ -45,7 +45,7 @@ func (w *Writer) Group(ctx context.Context, target int64, row state.Row) (*Group
 // Exists reports whether the group was stored before the change.
 func (g *Group) Exists() bool { return g.id != 0 }
 
-func (g *Group) damaged(err error) error {
+func (g *Group) damagedError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (g *Group) Change(
 		return version, nil, true, err
 	}
 	columns, err = g.totals.columns()
-	return version, columns, true, g.damaged(err)
+	return version, columns, true, g.damagedError(err)
 }
 
 // add adds a change to the totals. It inserts the group if it is not stored.
@@ -98,7 +98,7 @@ func (g *Group) add(ctx context.Context, c *state.GroupChange) error {
 	for _, increments := range [][]state.Increment{c.Counts, c.Sums} {
 		for _, in := range increments {
 			if err := g.totals.find(in.Name, 0).add(in.Amount); err != nil {
-				return g.damaged(err)
+				return g.damagedError(err)
 			}
 		}
 	}

@@ -176,16 +176,16 @@ func (w *rowWriter) refusedResult(image dynamo.Item, m *view.Mutation) view.Resu
 		if m.Tombstone {
 			return view.Result{Superseded: true}
 		}
-		return view.Result{Err: collision(w.target, stored.source, m)}
+		return view.Result{Err: collisionError(w.target, stored.source, m)}
 	case stored.version < version: // the stored row has changed since the refusal
 		return view.Result{Err: errChanged}
 	}
 	return view.Result{Superseded: stored.version != version}
 }
 
-// collision returns the error of a mutation whose row belongs to another item, or whose newer tombstone does. owner is
-// the key of that item.
-func collision(t view.Target, owner string, m *view.Mutation) error {
+// collisionError returns the error of a mutation whose row belongs to another item, or whose newer tombstone does.
+// owner is the key of that item.
+func collisionError(t view.Target, owner string, m *view.Mutation) error {
 	return &view.CollisionError{View: t.View, Owner: item.Key(owner), Source: m.Source, NotIdentified: true}
 }
 

@@ -93,7 +93,7 @@ func (w *rowWriter) handleUnmet(ctx context.Context, rows []rowWrite, unmet *dyn
 			case now.Replaces(*stored): // the stored tombstone changed after the refusal
 				r.Err = errChanged
 			case w.target.RefuseOtherItem && !row.mutation.Tombstone && stored.Source != row.mutation.Source:
-				r.Err = collision(w.target, string(stored.Source), row.mutation)
+				r.Err = collisionError(w.target, string(stored.Source), row.mutation)
 			default:
 				r.Superseded = stored.Version != now.Version
 			}

@@ -58,7 +58,7 @@ func (w *groupRepairer) run(ctx context.Context) (lost bool, err error) {
 	}
 	oldEpoch := dynamo.Text(stored[0], epochAttribute)
 	if now.Shares == 0 {
-		if lost, err = w.write(ctx, dynamo.Delete(g.ref, w.unchanged())); !lost && err == nil {
+		if lost, err = w.write(ctx, dynamo.Delete(g.ref, w.unchangedCondition())); !lost && err == nil {
 			w.dropMembers(ctx, oldEpoch)
 		}
 		return lost, err
@@ -73,7 +73,7 @@ func (w *groupRepairer) run(ctx context.Context) (lost bool, err error) {
 	if err := r.addAmounts(g.GroupChange); err != nil {
 		return false, err
 	}
-	lost, err = w.write(ctx, dynamo.Put(w.target.Name, w.groupItem(&g, &r, now.Shares), w.unchanged()))
+	lost, err = w.write(ctx, dynamo.Put(w.target.Name, w.groupItem(&g, &r, now.Shares), w.unchangedCondition()))
 	switch {
 	case lost:
 		w.dropMembers(ctx, r.epoch)
@@ -104,8 +104,8 @@ func (w *groupRepairer) compare(stored dynamo.Item) (lost bool, err error) {
 	return !w.hadRow() || meta.revision != w.repair.Was.Revision, nil
 }
 
-// unchanged returns the condition that the stored row is still the row that was read.
-func (w *groupRepairer) unchanged() dynamo.Condition {
+// unchangedCondition returns the condition that the stored row is still the row that was read.
+func (w *groupRepairer) unchangedCondition() dynamo.Condition {
 	switch {
 	case w.tombstone:
 		return withOwner(w.target, ownerMatches+" AND attribute_exists(#expires)", "#expires", expiresAttribute)

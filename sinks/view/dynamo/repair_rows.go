@@ -68,7 +68,7 @@ func repairInPlace(ctx context.Context, views *dynamo.DB, t view.Target, rs []vi
 // row then has the revision of this put, the first one was applied.
 func (w *rowRepairer) putInPlace(ctx context.Context, r *view.RowRepair) (lost bool, err error) {
 	revision := rand.Text()
-	put, err := rowPut(w.target, w.item(r, r.Version(), revision), w.unchanged(r))
+	put, err := rowPut(w.target, w.item(r, r.Version(), revision), w.unchangedCondition(r))
 	if err == nil {
 		err = w.Write(ctx, put)
 	}
@@ -128,7 +128,7 @@ func (w *rowRepairer) transact(
 	if apart {
 		live.Was = view.StoredRow{}
 	}
-	rowAction, err := rowPut(w.target, w.item(r, version, rand.Text()), w.unchanged(&live))
+	rowAction, err := rowPut(w.target, w.item(r, version, rand.Text()), w.unchangedCondition(&live))
 	if err != nil {
 		return false, err
 	}
@@ -136,7 +136,7 @@ func (w *rowRepairer) transact(
 	newTombstone := stored
 	switch {
 	case r.Now.Tombstone:
-		rowAction = dynamo.Delete(ref, w.unchanged(&live))
+		rowAction = dynamo.Delete(ref, w.unchangedCondition(&live))
 		if !newer || apart {
 			newTombstone = r.Now.TombstoneAt(version)
 		}
@@ -165,8 +165,8 @@ func (w *rowRepairer) item(r *view.RowRepair, version record.Version, revision s
 	return item
 }
 
-// unchanged returns the condition that the stored item is still the one that a repair read.
-func (w *rowRepairer) unchanged(r *view.RowRepair) dynamo.Condition {
+// unchangedCondition returns the condition that the stored item is still the one that a repair read.
+func (w *rowRepairer) unchangedCondition(r *view.RowRepair) dynamo.Condition {
 	if !r.Was.Exists {
 		return rowIsMissing(w.target)
 	}

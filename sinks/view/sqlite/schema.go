@@ -167,9 +167,9 @@ func create(ctx context.Context, w *sqlite.Writer, t view.Table) error {
 func displayColumn(column, attribute string) string {
 	return fmt.Sprintf(`CASE typeof(%[1]s) WHEN 'text' THEN %[1]s ELSE
 	(SELECT coalesce(value ->> 'N', value ->> 'B') FROM json_each(item) WHERE key = %[2]s) END AS %[3]s`,
-		column, literal(attribute), quote(attribute))
+		column, sqlLiteral(attribute), quote(attribute))
 }
 
 func quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-func literal(text string) string { return `'` + strings.ReplaceAll(text, `'`, `''`) + `'` }
+func sqlLiteral(text string) string { return `'` + strings.ReplaceAll(text, `'`, `''`) + `'` }

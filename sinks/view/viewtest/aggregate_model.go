@@ -37,7 +37,7 @@ func (a *testAggregate) modelRows(items []sinktest.Item) []sinktest.Item {
 			case v.Of == "sum":
 				sum := new(big.Rat)
 				for _, p := range present {
-					sum.Add(sum, rational(p))
+					sum.Add(sum, toRational(p))
 				}
 				row[v.Name] = decimalAttr(sum)
 			case len(present) == 0: // a min, max or distinct without values is left out
@@ -62,7 +62,7 @@ func (a *testAggregate) modelRows(items []sinktest.Item) []sinktest.Item {
 	return rows
 }
 
-func rational(a sinktest.Attr) *big.Rat {
+func toRational(a sinktest.Attr) *big.Rat {
 	n, _ := a["N"].(string)
 	r, ok := new(big.Rat).SetString(n)
 	if !ok {
@@ -75,7 +75,7 @@ func rational(a sinktest.Attr) *big.Rat {
 func lessOrEqual(a, b sinktest.Attr) bool {
 	switch {
 	case a["N"] != nil:
-		return rational(a).Cmp(rational(b)) <= 0
+		return toRational(a).Cmp(toRational(b)) <= 0
 	case a["B"] != nil:
 		return string(bytesOf(a)) <= string(bytesOf(b))
 	default:

@@ -141,11 +141,11 @@ func claimsWrite(t *testing.T, sk, was, revision string, claim, owner state.Clai
 func claimsComeBack(t *testing.T, s *storeCheck) {
 	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 7, "B"), claimOf(t, "c", 2, "")
 	a.Attributes = []state.Column{
-		{Name: `é "x"`, Value: value(t, `{"N":"12345678901234567890.25"}`)},
-		{Name: "b", Value: value(t, `{"M":{"n":{"BS":["AA=="]}}}`)},
+		{Name: `é "x"`, Value: parseValue(t, `{"N":"12345678901234567890.25"}`)},
+		{Name: "b", Value: parseValue(t, `{"M":{"n":{"BS":["AA=="]}}}`)},
 	}
 	// DynamoDB allows 32 levels of nesting in an item. The value of an attribute can use 31 of them.
-	b.Attributes = []state.Column{{Name: "deep", Value: value(t,
+	b.Attributes = []state.Column{{Name: "deep", Value: parseValue(t,
 		strings.Repeat(`{"L":[`, 31)+`{"S":"x"}`+strings.Repeat(`]}`, 31))}}
 	c.Attributes = nil
 	s.wantSettle("...",

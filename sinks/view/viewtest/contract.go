@@ -46,7 +46,7 @@ func contract(t *testing.T, suite Suite) {
 		"ReadingStopsEarly": readingStopsEarly,
 		"TablesAreDistinct": tablesAreDistinct,
 		"StoredRows":        storedRows,
-		"Races":             func(t *testing.T, s Store, target view.Target) { races(t, s, target, suite) },
+		"Races":             func(t *testing.T, s Store, target view.Target) { checkRaces(t, s, target, suite) },
 	} {
 		for kind, inPlace := range tombstoneKinds {
 			t.Run(name+"/"+kind, func(t *testing.T) {
@@ -65,7 +65,7 @@ func version(t *testing.T, sequence int) record.Version {
 	return v
 }
 
-func value(t *testing.T, json string) item.Value {
+func parseValue(t *testing.T, json string) item.Value {
 	t.Helper()
 	v, err := item.ParseValue([]byte(json))
 	must(t, err)
@@ -104,8 +104,8 @@ func apply(t *testing.T, s Store, target view.Target, ms ...view.Mutation) []boo
 	return superseded
 }
 
-// rows returns the rows that a query selects as DynamoDB JSON, in the order of reading.
-func rows(t *testing.T, s Store, table view.Table, q view.Query) []string {
+// readRows returns the rows that a query selects as DynamoDB JSON, in the order of reading.
+func readRows(t *testing.T, s Store, table view.Table, q view.Query) []string {
 	t.Helper()
 	var texts []string
 	for _, r := range all(t, s.Rows(t.Context(), table, q)) {
@@ -127,20 +127,20 @@ func higherVersionWins(t *testing.T, s Store, target view.Target) {
 	checkEqual(t, "the same again", apply(t, s, target, putRow(t, "a", "1", 5, "five")), []bool{false})
 	checkEqual(t, "an older one", apply(t, s, target, putRow(t, "a", "1", 4, "four")), []bool{true})
 	checkEqual(t, "a newer one", apply(t, s, target, putRow(t, "a", "1", 10, "ten")), []bool{false})
-	checkEqual(t, "rows", rows(t, s, target.Table, view.Query{}),
+	checkEqual(t, "rows", readRows(t, s, target.Table, view.Query{}),
 		[]string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"ten"}}`})
 }
 
 func tombstones(t *testing.T, s Store, target view.Target) {
 	checkEqual(t, "a tombstone of no row", apply(t, s, target, tombstone(t, "a", "1", 5)), []bool{false})
 	checkEqual(t, "a row older than it", apply(t, s, target, putRow(t, "a", "1", 4, "four")), []bool{true})
-	checkEqual(t, "rows", rows(t, s, target.Table, view.Query{}), nil)
+	checkEqual(t, "rows", readRows(t, s, target.Table, view.Query{}), nil)
 	checkEqual(t, "a row newer than it", apply(t, s, target, putRow(t, "a", "1", 6, "six")), []bool{false})
 	checkEqual(t, "the tombstone again", apply(t, s, target, tombstone(t, "a", "1", 5)), []bool{true})
-	checkEqual(t, "rows", rows(t, s, target.Table, view.Query{}),
+	checkEqual(t, "rows", readRows(t, s, target.Table, view.Query{}),
 		[]string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"six"}}`})
 	checkEqual(t, "a newer tombstone", apply(t, s, target, tombstone(t, "a", "1", 7)), []bool{false})
-	checkEqual(t, "rows", rows(t, s, target.Table, view.Query{}), nil)
+	checkEqual(t, "rows", readRows(t, s, target.Table, view.Query{}), nil)
 }
 
 // Fact 44: a repeated write of a stored version changes nothing, unless the stored version is void. A void tombstone is
@@ -154,7 +154,7 @@ func voidTombstones(t *testing.T, s Store, target view.Target) {
 	}
 	wantRows := func(what string, want ...string) {
 		t.Helper()
-		checkEqual(t, "rows behind "+what, rows(t, s, target.Table, view.Query{}), want)
+		checkEqual(t, "rows behind "+what, readRows(t, s, target.Table, view.Query{}), want)
 	}
 	apply(t, s, target, putRow(t, "a", "1", 4, "four"))
 	checkEqual(t, "a void", apply(t, s, target, void("1", 5)), []bool{false})
@@ -201,7 +201,7 @@ func movedRows(t *testing.T, s Store, target view.Target) {
 			sk, text, _ := strings.Cut(w, " ")
 			all = append(all, fmt.Sprintf(`{"PK":{"S":"a"},"SK":{"S":"%s"},"text":{"S":"%s"}}`, sk, text))
 		}
-		checkEqual(t, what, rows(t, s, target.Table, view.Query{}), all)
+		checkEqual(t, what, readRows(t, s, target.Table, view.Query{}), all)
 	}
 	apply(t, s, target, putRow(t, "a", "1", 1, "1"))
 	checkEqual(t, "a move", apply(t, s, target, move("1", "2", 2)...), []bool{false, false})
@@ -243,7 +243,7 @@ func rowsHaveOneOwner(t *testing.T, s Store, target view.Target) {
 			}
 		}
 	}
-	checkEqual(t, "rows", rows(t, s, target.Table, view.Query{}), []string{
+	checkEqual(t, "rows", readRows(t, s, target.Table, view.Query{}), []string{
 		`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"mine"}}`,
 		`{"PK":{"S":"b"},"SK":{"S":"oneothers"},"text":{"S":"theirs"}}`,
 		`{"PK":{"S":"b"},"SK":{"S":"twotest"},"text":{"S":"theirs"}}`,
@@ -262,7 +262,7 @@ func everyTypeIsExact(t *testing.T, s Store, target view.Target) {
 	m := putRow(t, "a", "1", 1, "")
 	m.Attributes = nil
 	for i, v := range values {
-		m.Attributes = append(m.Attributes, state.Column{Name: fmt.Sprintf(`a "%02d"`, i), Value: value(t, v)})
+		m.Attributes = append(m.Attributes, state.Column{Name: fmt.Sprintf(`a "%02d"`, i), Value: parseValue(t, v)})
 	}
 	apply(t, s, target, m)
 	for _, r := range all(t, s.Rows(t.Context(), target.Table, view.Query{})) {
@@ -289,17 +289,17 @@ func rowsComeInOrder(t *testing.T, s Store, target view.Target, typed bool) {
 			keys = keys[1:]
 		}
 		table := target
-		table.Name = "views of " + value(t, keys[0]).Kind().String()
+		table.Name = "views of " + parseValue(t, keys[0]).Kind().String()
 		ms = ms[:0]
 		var want []string
 		for i, k := range keys {
 			m := putRow(t, "p", "", 1, "")
-			m.SK, m.Attributes = value(t, k), nil
+			m.SK, m.Attributes = parseValue(t, k), nil
 			ms = slices.Insert(ms, i/2, m) // not in order, so that the store has to sort
 			want = append(want, fmt.Sprintf(`{"PK":{"S":"p"},"SK":%s}`, m.SK.AppendDynamoDBJSON(nil)))
 		}
 		apply(t, s, table, ms...)
-		checkEqual(t, table.Name, rows(t, s, table.Table, view.Query{}), want)
+		checkEqual(t, table.Name, readRows(t, s, table.Table, view.Query{}), want)
 	}
 }
 
@@ -337,7 +337,7 @@ func oneKeyAttribute(t *testing.T, s Store, target view.Target) {
 	m := putRow(t, "a", "", 1, "x")
 	m.SK = item.Value{}
 	apply(t, s, single, m)
-	checkEqual(t, "rows", rows(t, s, single.Table, view.Query{}), []string{`{"an id":{"S":"a"},"text":{"S":"x"}}`})
+	checkEqual(t, "rows", readRows(t, s, single.Table, view.Query{}), []string{`{"an id":{"S":"a"},"text":{"S":"x"}}`})
 }
 
 func keysAreDistinct(t *testing.T, s Store, target view.Target, typed bool) {
@@ -348,14 +348,14 @@ func keysAreDistinct(t *testing.T, s Store, target view.Target, typed bool) {
 	var want []string
 	for i, k := range keys {
 		m := putRow(t, "p", "", 1, fmt.Sprint(i))
-		m.SK = value(t, k)
+		m.SK = parseValue(t, k)
 		apply(t, s, target, m)
 		want = append(want, fmt.Sprintf(`{"PK":{"S":"p"},"SK":%s,"text":{"S":"%d"}}`, k, i))
 	}
 	again := putRow(t, "p", "", 2, "3")
-	again.SK = value(t, `{"N":"1.0"}`)
+	again.SK = parseValue(t, `{"N":"1.0"}`)
 	apply(t, s, target, again)
-	got := rows(t, s, target.Table, view.Query{})
+	got := readRows(t, s, target.Table, view.Query{})
 	if len(got) != len(want) {
 		t.Errorf("three keys, one of them written as 1 and as 1.0, are %d rows: %v", len(got), got)
 	}
@@ -367,7 +367,7 @@ func manyRows(t *testing.T, s Store, target view.Target, n int) {
 		ms = append(ms, putRow(t, "p", fmt.Sprintf("%06d", i), 1, "x"))
 	}
 	checkEqual(t, "the first call", apply(t, s, target, ms...), make([]bool, len(ms)))
-	if got := len(rows(t, s, target.Table, view.Query{})); got != len(ms) {
+	if got := len(readRows(t, s, target.Table, view.Query{})); got != len(ms) {
 		t.Errorf("%d rows of %d", got, len(ms))
 	}
 }
@@ -392,7 +392,7 @@ func tablesAreDistinct(t *testing.T, s Store, target view.Target) {
 	other.Name = `an "other" one; --'`
 	apply(t, s, target, putRow(t, "a", "1", 5, "here"))
 	checkEqual(t, "an older row in another table", apply(t, s, other, putRow(t, "a", "1", 1, "there")), []bool{false})
-	checkEqual(t, "rows", rows(t, s, other.Table, view.Query{}),
+	checkEqual(t, "rows", readRows(t, s, other.Table, view.Query{}),
 		[]string{`{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"there"}}`})
 }
 

@@ -105,5 +105,5 @@ func (f *faulty) MaxActions() int {
 }
 
 func refusesItemRows(w *state.ItemRowsWrite) bool {
-	return slices.ContainsFunc(w.Puts, func(r state.RowPut) bool { return refuses(r.Attributes) })
+	return slices.ContainsFunc(w.Puts, func(r state.RowPut) bool { return refusesFlaws(r.Attributes) })
 }

@@ -78,13 +78,13 @@ func refuseSome[W any](ws []W, refused func(*W) bool, write func([]W) ([]view.Re
 
 var errRefused = errors.New("the store refuses it for good")
 
-func refusesRow(m *view.Mutation) bool { return refuses(m.Attributes) }
+func refusesRow(m *view.Mutation) bool { return refusesFlaws(m.Attributes) }
 
 func refusesClaim(w *state.ItemWrite) bool {
-	return slices.ContainsFunc(w.Rows, func(s state.RowClaimsWrite) bool { return refuses(s.Claim.Attributes) })
+	return slices.ContainsFunc(w.Rows, func(s state.RowClaimsWrite) bool { return refusesFlaws(s.Claim.Attributes) })
 }
 
-func refuses(columns []state.Column) bool {
+func refusesFlaws(columns []state.Column) bool {
 	return slices.ContainsFunc(columns, func(c state.Column) bool { return c.Name == refusedColumn })
 }
 

@@ -73,7 +73,7 @@ func number(t *testing.T, text string) state.Number {
 
 func sortable(t *testing.T, json string) string {
 	t.Helper()
-	text, ok := state.SortableText(value(t, json))
+	text, ok := state.SortableText(parseValue(t, json))
 	if !ok {
 		t.Fatalf("%s can't be sorted", json)
 	}

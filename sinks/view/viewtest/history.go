@@ -41,11 +41,11 @@ func newHistory(t *testing.T, random *rand.Rand) history {
 	return h
 }
 
-// races writes one history with several writers at the same time. Each writer writes its own part of the changes and
-// some of the others, in random order, in one call or several, with right and wrong hints. Afterwards each row must be
-// that of its newest version. If tombstones are apart, a plain reader must find no other items. Writing each version
+// checkRaces writes one history with several writers at the same time. Each writer writes its own part of the changes
+// and some of the others, in random order, in one call or several, with right and wrong hints. Afterwards each row must
+// be that of its newest version. If tombstones are apart, a plain reader must find no other items. Writing each version
 // once more must change nothing.
-func races(t *testing.T, s Store, target view.Target, suite Suite) {
+func checkRaces(t *testing.T, s Store, target view.Target, suite Suite) {
 	for seed := range uint64(4) {
 		h := newHistory(t, rand.New(rand.NewPCG(seed, 1)))
 		raceTarget := target
@@ -136,7 +136,7 @@ func (h history) check(t *testing.T, s Store, suite Suite, at view.Target, when 
 				newest.Tombstone)
 		}
 	}
-	checkEqual(t, "rows "+when, rows(t, s, at.Table, view.Query{}), want)
+	checkEqual(t, "rows "+when, readRows(t, s, at.Table, view.Query{}), want)
 	if n, err := suite.Plain(t.Context(), s, at.Table); err != nil || !at.InPlace && n != len(want) {
 		t.Errorf("%s a plain reader of the table finds %d items (%v), and there are %d rows", when, n, err, len(want))
 	}

@@ -42,12 +42,12 @@ type itemRowsCheck struct{ *storeCheck }
 func (s itemRowsCheck) contributionWith(sequence int, sks ...string) state.Contribution {
 	c := state.Contribution{Version: version(s.t, sequence)}
 	for _, sk := range sks {
-		c.Shares = append(c.Shares, state.Share{Group: s.row(sk), Values: []string{"digest of " + sk}})
+		c.Shares = append(c.Shares, state.Share{Group: s.groupRow(sk), Values: []string{"digest of " + sk}})
 	}
 	return c
 }
 
-func (s itemRowsCheck) row(sk string) state.Row { return groupRow(s.t, "a", sk) }
+func (s itemRowsCheck) groupRow(sk string) state.Row { return groupRow(s.t, "a", sk) }
 
 // write replaces the rows of was by those of now. It puts all rows of now.
 func (s itemRowsCheck) write(source item.Key, was, now state.Contribution) view.Result {
@@ -70,7 +70,7 @@ func (s itemRowsCheck) replace(w state.ItemRowsWrite) view.Result {
 	return s.onlyResult(s.ReplaceItemRows(s.t.Context(), s.target, []state.ItemRowsWrite{w}))
 }
 
-func (s itemRowsCheck) want(what string, r view.Result, lost bool, sks ...string) {
+func (s itemRowsCheck) expectWrite(what string, r view.Result, lost bool, sks ...string) {
 	s.t.Helper()
 	if r.Err != nil || r.Lost != lost {
 		s.t.Errorf("%s: %+v", what, r)
@@ -85,64 +85,64 @@ func (s itemRowsCheck) wantRows(what string, sks ...string) {
 
 func (s itemRowsCheck) replaces() {
 	none, one := state.Contribution{}, s.contributionWith(1, "x", "y")
-	s.want("the first rows", s.write("i", none, one), false, "x", "y")
-	s.want("the first rows again", s.write("i", none, one), true, "x", "y")
+	s.expectWrite("the first rows", s.write("i", none, one), false, "x", "y")
+	s.expectWrite("the first rows again", s.write("i", none, one), true, "x", "y")
 	two := s.contributionWith(2, "y", "z")
-	s.want("other rows", s.write("i", one, two), false, "y", "z")
-	s.want("rows after an older contribution", s.write("i", one, s.contributionWith(3, "x")), true, "y", "z")
+	s.expectWrite("other rows", s.write("i", one, two), false, "y", "z")
+	s.expectWrite("rows after an older contribution", s.write("i", one, s.contributionWith(3, "x")), true, "y", "z")
 	if got := s.contribution("i"); got.Version != two.Version ||
 		!slices.EqualFunc(got.Shares, two.Shares, state.Share.Equal) {
 		s.t.Errorf("stored is %+v, want %+v", got, two)
 	}
 	gone := s.contributionWith(4)
-	s.want("no row", s.write("i", two, gone), false)
-	s.want("a late row", s.write("i", two, s.contributionWith(3, "x")), true)
-	s.want("rows after the removal", s.write("i", gone, s.contributionWith(5, "x")), false, "x")
+	s.expectWrite("no row", s.write("i", two, gone), false)
+	s.expectWrite("a late row", s.write("i", two, s.contributionWith(3, "x")), true)
+	s.expectWrite("rows after the removal", s.write("i", gone, s.contributionWith(5, "x")), false, "x")
 }
 
 // The parts of one change have the same version and are void. The shares distinguish them.
 func (s itemRowsCheck) lostShares() {
 	first, second := s.contributionWith(1, "x"), s.contributionWith(1, "x", "y")
 	first.Void, second.Void = true, true
-	s.want("the first part", s.write("i", state.Contribution{}, first), false, "x")
-	s.want("the second part", s.write("i", first, second), false, "x", "y")
-	s.want("a newer change that read the first part", s.write("i", first, s.contributionWith(2)), true, "x", "y")
-	s.want("a newer change that read the second part", s.write("i", second, s.contributionWith(2)), false)
+	s.expectWrite("the first part", s.write("i", state.Contribution{}, first), false, "x")
+	s.expectWrite("the second part", s.write("i", first, second), false, "x", "y")
+	s.expectWrite("a newer change that read the first part", s.write("i", first, s.contributionWith(2)), true, "x", "y")
+	s.expectWrite("a newer change that read the second part", s.write("i", second, s.contributionWith(2)), false)
 }
 
 func (s itemRowsCheck) otherItems() {
 	one := s.contributionWith(1, "x")
-	s.want("a row", s.write("i", state.Contribution{}, one), false, "x")
+	s.expectWrite("a row", s.write("i", state.Contribution{}, one), false, "x")
 	r := s.write("j", state.Contribution{}, s.contributionWith(9, "y", "x"))
 	e, ok := errors.AsType[*view.CollisionError](r.Err)
-	if !ok || e.Owner != "i" || e.Source != "j" || e.At != s.row("x") {
+	if !ok || e.Owner != "i" || e.Source != "j" || e.At != s.groupRow("x") {
 		s.t.Errorf("a row of another item: %v", r.Err)
 	}
 	checkPermanent(s.t, "a row of another item", r.Err)
 	s.wantRows("nothing of the write is left", "x")
-	s.want("its row", s.write("j", state.Contribution{}, s.contributionWith(9, "y")), false, "x", "y")
+	s.expectWrite("its row", s.write("j", state.Contribution{}, s.contributionWith(9, "y")), false, "x", "y")
 	wrong := state.ItemRowsWrite{Source: "j", Was: s.contributionWith(9, "y"), Now: s.contributionWith(10),
-		Deletes: []state.Row{s.row("y"), s.row("x"), s.row("nothing")}}
-	s.want("a delete of a row of another item", s.replace(wrong), false, "x")
+		Deletes: []state.Row{s.groupRow("y"), s.groupRow("x"), s.groupRow("nothing")}}
+	s.expectWrite("a delete of a row of another item", s.replace(wrong), false, "x")
 }
 
 func (s itemRowsCheck) otherSinks() {
-	s.want("a row", s.write("i", state.Contribution{}, s.contributionWith(1, "x")), false, "x")
+	s.expectWrite("a row", s.write("i", state.Contribution{}, s.contributionWith(1, "x")), false, "x")
 	two := s.target
 	two.View = "two"
 	other := itemRowsCheck{s.withTarget(two)}
 	wantForeign(s.t, "a row of another sink", other.write("i", state.Contribution{}, s.contributionWith(2, "x")).Err, s.target,
-		s.row("x"))
-	s.want("a delete of a row of another sink", other.replace(state.ItemRowsWrite{Source: "i", Now: s.contributionWith(2),
-		Deletes: []state.Row{s.row("x")}}), false, "x")
+		s.groupRow("x"))
+	s.expectWrite("a delete of a row of another sink", other.replace(state.ItemRowsWrite{Source: "i", Now: s.contributionWith(2),
+		Deletes: []state.Row{s.groupRow("x")}}), false, "x")
 }
 
 // A row of another birth makes the whole call fail fatally.
 func (s itemRowsCheck) otherBirth() {
-	s.want("a row", s.write("i", state.Contribution{}, s.contributionWith(1, "x")), false, "x")
+	s.expectWrite("a row", s.write("i", state.Contribution{}, s.contributionWith(1, "x")), false, "x")
 	other := s.target
 	other.Birth = "another"
-	w := state.ItemRowsWrite{Source: "i", Now: s.contributionWith(2, "x"), Puts: []state.RowPut{{Row: s.row("x")}}}
+	w := state.ItemRowsWrite{Source: "i", Now: s.contributionWith(2, "x"), Puts: []state.RowPut{{Row: s.groupRow("x")}}}
 	_, err := s.ReplaceItemRows(s.t.Context(), other, []state.ItemRowsWrite{w})
 	wantOtherBirth(s.t, "a row of another birth", err)
 	s.wantRows("after a write of another birth", "x")

@@ -40,8 +40,8 @@ type listerCheck struct {
 	billed bool
 }
 
-// neighbours returns targets that a wrong listing could confuse with own, because their names are similar.
-func neighbours(own view.Target) (others []view.Target) {
+// neighbourTargets returns targets that a wrong listing could confuse with own, because their names are similar.
+func neighbourTargets(own view.Target) (others []view.Target) {
 	for _, change := range []func(*view.Target){
 		func(t *view.Target) { t.View += "2" },
 		func(t *view.Target) { t.View = t.View[:1] },
@@ -57,9 +57,10 @@ func neighbours(own view.Target) (others []view.Target) {
 	return others
 }
 
-// listed returns the sorted texts of all entries of a listing. It lists the entries several times, each time divided
-// into another number of segments. It fails the test if the results differ, or if one segment has all of many entries.
-func listed[T any](
+// listRepeatedly returns the sorted texts of all entries of a listing. It lists the entries several times, each time
+// divided into another number of segments. It fails the test if the results differ, or if one segment has all of many
+// entries.
+func listRepeatedly[T any](
 	c *listerCheck, list func(context.Context, state.Listing) iter.Seq2[T, error], text func(T) string,
 ) []string {
 	c.t.Helper()
@@ -146,14 +147,14 @@ func listsRows(t *testing.T, c *listerCheck) {
 	void := tombstone(t, "void", "1", 1)
 	void.Void = true
 	apply(own, append(ms, void)...)
-	for i, other := range neighbours(own) {
+	for i, other := range neighbourTargets(own) {
 		apply(other, putRow(t, "other", fmt.Sprint(i), 1, "text"))
 	}
 	before := own
 	before.Birth = "b0"
 	apply(before, add(before, "former", "1", 1, "text"))
 
-	got := listed(c, func(ctx context.Context, l state.Listing) iter.Seq2[view.Row, error] {
+	got := listRepeatedly(c, func(ctx context.Context, l state.Listing) iter.Seq2[view.Row, error] {
 		return c.ListRows(ctx, own, l)
 	}, func(r view.Row) string {
 		pk, _ := r.PK.Text()
@@ -215,10 +216,10 @@ func listsGuards(t *testing.T, c *listerCheck) {
 		Rows: []state.RowClaimsWrite{leavingWrite}})
 	before := own
 	before.Birth = "b"
-	for i, other := range append(neighbours(own), before) {
+	for i, other := range append(neighbourTargets(own), before) {
 		settle(other, claim(item.Key(fmt.Sprint("other", i)), fmt.Sprint("other", i)))
 	}
-	got := listed(c, func(ctx context.Context, l state.Listing) iter.Seq2[state.ItemGuard, error] {
+	got := listRepeatedly(c, func(ctx context.Context, l state.Listing) iter.Seq2[state.ItemGuard, error] {
 		return c.ListGuards(ctx, own.State(), l)
 	}, func(g state.ItemGuard) string {
 		if g.Owns {
@@ -260,10 +261,10 @@ func listsContributions(t *testing.T, c *listerCheck) {
 		countItem(t, "leaves", 1, 2, ""))...)
 	before := own
 	before.Birth = "b"
-	for i, other := range append(neighbours(own), before) {
+	for i, other := range append(neighbourTargets(own), before) {
 		contribute(other, countItem(t, item.Key(fmt.Sprint("other", i)), 0, 1, "1"))
 	}
-	got := listed(c, func(ctx context.Context, l state.Listing) iter.Seq2[state.ItemContribution, error] {
+	got := listRepeatedly(c, func(ctx context.Context, l state.Listing) iter.Seq2[state.ItemContribution, error] {
 		return c.ListContributions(ctx, own.State(), l)
 	}, func(v state.ItemContribution) string { return fmt.Sprint(v.Item, v.Contribution) })
 	slices.Sort(want)
@@ -317,7 +318,7 @@ func (c *listerCheck) groups(target view.Target) []string {
 		readGroups = append(readGroups, groupText(g)+g.Revision)
 	}
 	checkEqual(c.t, "groups that are read", readGroups, listedGroups)
-	return listed(c, func(ctx context.Context, l state.Listing) iter.Seq2[view.Group, error] {
+	return listRepeatedly(c, func(ctx context.Context, l state.Listing) iter.Seq2[view.Group, error] {
 		return c.ListGroups(ctx, target, groupValues, l)
 	}, groupText)
 }
@@ -346,7 +347,7 @@ func listsGroups(t *testing.T, c *listerCheck) {
 		want = append(want, text("b1", sk, i+1, fmt.Sprint(i)))
 	}
 	c.changeGroups(own, groupAt(t, "gone", 1, "1"), groupAt(t, "gone", -1, "-1"))
-	for i, other := range neighbours(own) {
+	for i, other := range neighbourTargets(own) {
 		c.changeGroups(other, groupAt(t, fmt.Sprint("other", i), 1, "1"))
 	}
 	before := own
@@ -417,7 +418,7 @@ func listsMembers(t *testing.T, c *listerCheck) {
 	before.Birth = "b0"
 	c.changeGroups(before, withoutAmounts("former", 1, inOrder[:2]...))
 	want = append(want, text("b0", "former", 1, inOrder[:2]))
-	for i, other := range neighbours(own) {
+	for i, other := range neighbourTargets(own) {
 		c.changeGroups(other, withoutAmounts(fmt.Sprint("other", i), 1, inOrder...))
 	}
 	slices.Sort(want)

@@ -45,7 +45,7 @@ func RunOwners(t *testing.T, open Open) {
 func checkBirth(t *testing.T, s StateStore, kind string) {
 	stream := itemStream(t)
 	must(t, writeOne(t, newSink(t, s, kind, "one", "test", "first"), stream, 0))
-	before := rows(t, s, target.Table, view.Query{})
+	before := readRows(t, s, target.Table, view.Query{})
 	for _, other := range []string{"second", ""} {
 		second := newSink(t, s, kind, "one", "test", other)
 		for change := range 2 {
@@ -53,10 +53,10 @@ func checkBirth(t *testing.T, s StateStore, kind string) {
 			wantOtherBirth(t, fmt.Sprintf("change %d under the birth %q", change, other), err)
 		}
 		_ = writeOne(t, second, stream, 2) // it may succeed, because the item is unknown
-		checkEqual(t, "rows behind the birth "+other, rows(t, s, target.Table, view.Query{}), before)
+		checkEqual(t, "rows behind the birth "+other, readRows(t, s, target.Table, view.Query{}), before)
 	}
 	must(t, writeOne(t, newSink(t, s, kind, "one", "test", "first"), stream, 2))
-	if after := rows(t, s, target.Table, view.Query{}); len(after) != 0 {
+	if after := readRows(t, s, target.Table, view.Query{}); len(after) != 0 {
 		t.Errorf("under its own birth the row stays: %v", after)
 	}
 }
@@ -127,7 +127,7 @@ func checkOwner(t *testing.T, s StateStore, first, second plannedSink, other [2]
 		return writeOne(t, sink, stream, change)
 	}
 	must(t, write(first, 0))
-	before := rows(t, s, target.Table, view.Query{})
+	before := readRows(t, s, target.Table, view.Query{})
 	if len(before) != 1 {
 		t.Fatalf("the first sink has the rows %v", before)
 	}
@@ -142,13 +142,13 @@ func checkOwner(t *testing.T, s StateStore, first, second plannedSink, other [2]
 			other[0], other[1], foreign.Target.Name)
 		checkPermanent(t, "the second sink", err, want)
 	}
-	checkEqual(t, "rows behind the second sink", rows(t, s, target.Table, view.Query{}), before)
+	checkEqual(t, "rows behind the second sink", readRows(t, s, target.Table, view.Query{}), before)
 	_ = write(second, 2) // it may succeed, because the sink has no row
-	checkEqual(t, "rows behind the second sink's delete", rows(t, s, target.Table, view.Query{}), before)
+	checkEqual(t, "rows behind the second sink's delete", readRows(t, s, target.Table, view.Query{}), before)
 	if err := write(first, 1); err != nil {
 		t.Errorf("the first sink goes on: %v", err)
 	}
-	if after := rows(t, s, target.Table, view.Query{}); len(after) != 1 || after[0] == before[0] {
+	if after := readRows(t, s, target.Table, view.Query{}); len(after) != 1 || after[0] == before[0] {
 		t.Errorf("the first sink's row stays %v", after)
 	}
 }

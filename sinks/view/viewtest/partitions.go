@@ -85,7 +85,7 @@ func partitionsMerge(t *testing.T, s Store, target view.Target) {
 		var want []string
 		put := func(shard int, key string) string {
 			m := putRow(t, fmt.Sprintf("S#%d#x", shard), "", 1, "")
-			m.SK = value(t, key)
+			m.SK = parseValue(t, key)
 			apply(t, s, target, m)
 			return fmt.Sprintf("%d %s", shard, m.SK)
 		}

@@ -24,7 +24,7 @@ func RunPurge(t *testing.T, open Open) {
 	p.purge(time.Now().Add(time.Hour), 4)
 	p.wantKnown("kept", "back")
 	p.purge(time.Now().Add(time.Hour), 0)
-	checkEqual(t, "rows that guard themselves", rows(t, p, own.Table, view.Query{PK: item.StringValue("own")}),
+	checkEqual(t, "rows that guard themselves", readRows(t, p, own.Table, view.Query{PK: item.StringValue("own")}),
 		[]string{`{"PK":{"S":"own"},"SK":{"S":"kept"},"text":{"S":"x"}}`})
 	checkEqual(t, "an older row, when its tombstone is forgotten", apply(t, p, own, putRow(t, "own", "gone", 4, "old")),
 		[]bool{false})

@@ -82,7 +82,7 @@ func (s *repairCheck) wantGroup(what string, amounts ...string) {
 				right.Shares)
 		}
 	}
-	checkEqual(s.t, what+": rows", rows(s.t, s.StateStore, s.target.Table, view.Query{}), want)
+	checkEqual(s.t, what+": rows", readRows(s.t, s.StateStore, s.target.Table, view.Query{}), want)
 }
 
 func memberTexts(ms []state.Member) (texts []string) {
@@ -175,7 +175,7 @@ func repairsOfLargeGroups(t *testing.T, s *repairCheck) {
 // several equal repairs run at the same time, one of them succeeds.
 func groupRepairsRace(t *testing.T, s *repairCheck) {
 	other := s.reopen()
-	for moment, at := range s.moments() {
+	for moment, at := range s.eventTimes() {
 		for name, c := range map[string]struct {
 			event func(was view.Group)
 			then  []string

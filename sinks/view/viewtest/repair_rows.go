@@ -230,7 +230,7 @@ func repairsOfRows(t *testing.T, s *repairCheck) {
 // runs. Then the repair changes nothing.
 func rowRepairsRace(t *testing.T, s *repairCheck) {
 	other := s.reopen()
-	for moment, at := range s.moments() {
+	for moment, at := range s.eventTimes() {
 		for name, event := range map[string]func(was view.StoredRow, sk string) (done bool){
 			"a newer row": func(_ view.StoredRow, sk string) bool {
 				apply(t, other, s.target, putRow(t, "a", sk, 6, "newer"))

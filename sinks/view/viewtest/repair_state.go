@@ -10,9 +10,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// moments returns functions that make an event happen before a repair: "before" it starts, or "between" its read and
+// eventTimes returns functions that make an event happen before a repair: "before" it starts, or "between" its read and
 // its write.
-func (s *repairCheck) moments() map[string]func(event func()) {
+func (s *repairCheck) eventTimes() map[string]func(event func()) {
 	moments := map[string]func(event func()){"before": func(event func()) { event() }}
 	if s.Between != nil {
 		moments["between"] = func(event func()) { s.Between(s.StateStore, event) }
@@ -128,7 +128,7 @@ func theirRow(t *testing.T, pk, sk string) view.Mutation { return putRow(t, pk, 
 // A repair of claims is lost if a change of the stream or another repair comes first.
 func claimRepairsRace(t *testing.T, s *repairCheck) {
 	other := s.reopen()
-	for moment, at := range s.moments() {
+	for moment, at := range s.eventTimes() {
 		for name, event := range map[string]func(state.ItemWrite) state.ItemWrite{
 			"a newer change": func(w state.ItemWrite) state.ItemWrite { w.Guard.Version = version(t, 6); return w },
 			"another repair": func(w state.ItemWrite) state.ItemWrite { return w },
@@ -200,8 +200,8 @@ func contributionRepair(
 	}
 }
 
-// share returns the share of an amount in the group g 1, which has a min, a max and a distinct.
-func share(t *testing.T, amount string) []state.Share {
+// oneShare returns the share of an amount in the group g 1, which has a min, a max and a distinct.
+func oneShare(t *testing.T, amount string) []state.Share {
 	return []state.Share{{Group: groupRow(t, "g", "1"), Values: []string{amount, sortable(t, `{"N":"`+amount+`"}`)}}}
 }
 
@@ -238,40 +238,40 @@ func groupJSON(amounts ...int) string {
 func repairsOfContributions(t *testing.T, s *repairCheck) {
 	s.mustWrite("another item", state.GroupWrite{
 		Items: []state.ContributionWrite{{Source: "b",
-			Now: state.Contribution{Version: version(t, 1), Shares: share(t, "8")}}},
+			Now: state.Contribution{Version: version(t, 1), Shares: oneShare(t, "8")}}},
 		Groups: []state.GroupChange{replaceAmount(t, "b", "", "8")},
 	})
 	s.mustWrite("the wrong amount", state.GroupWrite{
 		Items: []state.ContributionWrite{{Source: "a",
-			Now: state.Contribution{Version: version(t, 5), Since: version(t, 1), Shares: share(t, wrongShare)}}},
+			Now: state.Contribution{Version: version(t, 5), Since: version(t, 1), Shares: oneShare(t, wrongShare)}}},
 		Groups: []state.GroupChange{replaceAmount(t, "a", "", wrongShare)},
 	})
 	s.wantRows(groupJSON(8, 10))
-	repair := contributionRepair(t, "a", version(t, 5), share(t, wrongShare), share(t, rightShare),
+	repair := contributionRepair(t, "a", version(t, 5), oneShare(t, wrongShare), oneShare(t, rightShare),
 		replaceAmount(t, "a", wrongShare, rightShare))
 	s.mustWrite("the repair", repair)
 	s.wantRows(groupJSON(7, 8))
 	wantLost(t, "the repair again", s.write(repair))
 	s.wantRows(groupJSON(7, 8))
 	if c := s.contribution("a"); c.Version != version(t, 5) || len(c.Shares) != 1 ||
-		!c.Shares[0].Equal(share(t, rightShare)[0]) {
+		!c.Shares[0].Equal(oneShare(t, rightShare)[0]) {
 		t.Errorf("the contribution is %+v", c)
 	}
-	gone := contributionRepair(t, "a", version(t, 5), share(t, rightShare), nil, replaceAmount(t, "a", rightShare, ""))
+	gone := contributionRepair(t, "a", version(t, 5), oneShare(t, rightShare), nil, replaceAmount(t, "a", rightShare, ""))
 	s.mustWrite("an extra item", gone)
 	s.wantRows(groupJSON(8))
 	wantLost(t, "the extra item again", s.write(gone))
-	back := contributionRepair(t, "a", version(t, 5), nil, share(t, rightShare), replaceAmount(t, "a", "", rightShare))
+	back := contributionRepair(t, "a", version(t, 5), nil, oneShare(t, rightShare), replaceAmount(t, "a", "", rightShare))
 	s.mustWrite("a missing item of which the removal is known", back)
 	wantLost(t, "the missing item again", s.write(back))
-	unknown := contributionRepair(t, "c", record.Version{}, nil, share(t, "9"), replaceAmount(t, "c", "", "9"))
+	unknown := contributionRepair(t, "c", record.Version{}, nil, oneShare(t, "9"), replaceAmount(t, "c", "", "9"))
 	unknown.Items[0].Now.Version = backfillVersion(t)
 	s.mustWrite("an item that is not known", unknown)
 	wantLost(t, "the unknown item again", s.write(unknown))
 	s.wantRows(groupJSON(7, 8, 9))
 	s.mustWrite("a newer change", state.GroupWrite{
 		Items: []state.ContributionWrite{{Source: "c", Was: state.Contribution{Version: backfillVersion(t)},
-			Now: state.Contribution{Version: version(t, 6), Shares: share(t, "11")}}},
+			Now: state.Contribution{Version: version(t, 6), Shares: oneShare(t, "11")}}},
 		Groups: []state.GroupChange{replaceAmount(t, "c", "9", "11")},
 	})
 	s.wantRows(groupJSON(7, 8, 11))
@@ -283,17 +283,17 @@ func contributionRepairsRace(t *testing.T, s *repairCheck) {
 	amount, at := "", record.Version{} // stored amount and version
 	store := func(what string, by *repairCheck, v record.Version, now string) {
 		t.Helper()
-		w := contributionRepair(t, "a", at, nil, share(t, now), replaceAmount(t, "a", amount, now))
+		w := contributionRepair(t, "a", at, nil, oneShare(t, now), replaceAmount(t, "a", amount, now))
 		w.Items[0].WholeWas, w.Items[0].Now.Version = false, v
 		by.mustWrite(what, w)
 		amount, at = now, v
 	}
 	n := 5
-	for moment, runEvent := range s.moments() {
+	for moment, runEvent := range s.eventTimes() {
 		for name, by := range map[string]int{"a newer change": 1, "another repair": 0} {
 			n++
 			store("the wrong amount", s, version(t, n), wrongShare)
-			repair := contributionRepair(t, "a", at, share(t, wrongShare), share(t, rightShare),
+			repair := contributionRepair(t, "a", at, oneShare(t, wrongShare), oneShare(t, rightShare),
 				replaceAmount(t, "a", wrongShare, rightShare))
 			n += by
 			runEvent(func() { store(name, other, version(t, n), "12") })
@@ -302,7 +302,7 @@ func contributionRepairsRace(t *testing.T, s *repairCheck) {
 		}
 	}
 	store("the wrong amount", s, version(t, n+1), wrongShare)
-	repair := contributionRepair(t, "a", at, share(t, wrongShare), share(t, rightShare),
+	repair := contributionRepair(t, "a", at, oneShare(t, wrongShare), oneShare(t, rightShare),
 		replaceAmount(t, "a", wrongShare, rightShare))
 	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].write(repair) })
 	s.wantRows(groupJSON(7))

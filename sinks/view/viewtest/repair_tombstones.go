@@ -16,7 +16,7 @@ func repairsBesideTombstones(t *testing.T, s *repairCheck) {
 			sk, _ := now.SK.Text()
 			now := now
 			sk = fmt.Sprint(sk, newest)
-			now.SK = value(t, `{"S":"`+sk+`"}`)
+			now.SK = parseValue(t, `{"S":"`+sk+`"}`)
 			apply(t, s, s.target, putRow(t, "a", sk, 5, "wrong"))
 			putBack := s.Hand.Take(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
 			apply(t, s, s.target, tombstone(t, "a", sk, newest))
@@ -38,7 +38,7 @@ func repairsOfTombstonesAtTheKey(t *testing.T, s *repairCheck) {
 			what = fmt.Sprintf("%s, with a tombstone of %d apart", what, apart)
 			sk, _ := now.SK.Text()
 			sk = fmt.Sprint(sk, apart)
-			now.SK = value(t, `{"S":"`+sk+`"}`)
+			now.SK = parseValue(t, `{"S":"`+sk+`"}`)
 			apply(t, s, s.target, putRow(t, "a", sk, 5, "lost"))
 			if apart > 0 {
 				putBack := s.Hand.Take(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))

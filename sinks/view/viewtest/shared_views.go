@@ -58,8 +58,8 @@ func sharedViews() []*testView {
 	}
 }
 
-// rows returns the expected rows of the view by key. Each row is made of the item that owns it.
-func (v *testView) rows(s *sinktest.Stream) map[string]string {
+// expectedRows returns the expected rows of the view by key. Each row is made of the item that owns it.
+func (v *testView) expectedRows(s *sinktest.Stream) map[string]string {
 	last := make(map[string]sinktest.Record) // last record of each item
 	for _, r := range s.Records {
 		last[r.KeyText()] = r
@@ -119,8 +119,8 @@ func (v *testView) itemKey(r sinktest.Record) string {
 	return keyOf(r.Keys, "id", "n")
 }
 
-// refused reports whether err is a collision that the view is expected to report.
-func (v *testView) refused(err error) bool {
+// isExpectedCollision reports whether err is a collision that the view is expected to report.
+func (v *testView) isExpectedCollision(err error) bool {
 	if v.forEach != nil {
 		return sinktest.IsDuplicate(err)
 	}

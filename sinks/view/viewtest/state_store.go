@@ -82,7 +82,7 @@ func runChecks(t *testing.T, open Open, target view.Target, checks map[string]fu
 // wantRows checks the rows of the target's table, as DynamoDB JSON.
 func (s *storeCheck) wantRows(want ...string) {
 	s.t.Helper()
-	checkEqual(s.t, "rows", rows(s.t, s.StateStore, s.target.Table, view.Query{}), want)
+	checkEqual(s.t, "rows", readRows(s.t, s.StateStore, s.target.Table, view.Query{}), want)
 }
 
 // onlyResult returns the result of a call with one write.

@@ -76,8 +76,8 @@ func (v *testView) suite(t *testing.T, suite Suite) sinktest.Suite {
 	return sinktest.Suite{
 		Checks:  suite.Checks,
 		Stream:  sinktest.StreamOptions{Keys: v.keys, Snapshots: true},
-		Model:   v.rows,
-		Refused: v.refused,
+		Model:   v.expectedRows,
+		Refused: v.isExpectedCollision,
 		ByState: v.collision != "" || v.forEach != nil,
 		Flaws:   true,
 		Open: func(dir string) (sinktest.Store, error) {

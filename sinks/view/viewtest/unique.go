@@ -37,7 +37,7 @@ func rowsOfOneItem(t *testing.T, s Store, target view.Target) {
 		for _, text := range texts {
 			all = append(all, `{"PK":{"S":"a"},"SK":{"S":"1"},"text":{"S":"`+text+`"}}`)
 		}
-		checkEqual(t, what, rows(t, s, unique.Table, view.Query{PKPrefix: "a"}), all)
+		checkEqual(t, what, readRows(t, s, unique.Table, view.Query{PKPrefix: "a"}), all)
 	}
 
 	result("the first item", false, ofItem("one", putRow(t, "a", "1", 5, "one")))

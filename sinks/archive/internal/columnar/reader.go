@@ -45,7 +45,7 @@ type Reader struct {
 
 // Open reads the footer of an object. size is the object's size, tail its last bytes.
 func Open(ctx context.Context, size int64, tail []byte, fetch Fetch) (r *Reader, err error) {
-	defer recovered(&err)
+	defer recoverPanic(&err)
 	if len(tail) < 8 || string(tail[len(tail)-4:]) != "PAR1" {
 		return nil, errForeign
 	}
@@ -111,7 +111,7 @@ func (r *Reader) Extra() []string { return r.extra }
 // Next returns the next row, and io.EOF after the last. The row is valid until the next call; its texts
 // stay valid.
 func (r *Reader) Next(ctx context.Context) (row Row, err error) {
-	defer recovered(&err)
+	defer recoverPanic(&err)
 	for r.next == len(r.taken) {
 		if err := r.fill(ctx); err != nil {
 			return nil, err
@@ -222,9 +222,9 @@ func (w *window) ReadAt(p []byte, off int64) (int, error) {
 	return n, nil
 }
 
-// recovered turns a panic into an error: the Parquet decoder panics on some damaged
+// recoverPanic turns a panic into an error: the Parquet decoder panics on some damaged
 // objects.
-func recovered(err *error) {
+func recoverPanic(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%w: its pages contradict each other", errForeign)
 	}

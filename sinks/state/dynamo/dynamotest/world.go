@@ -37,7 +37,7 @@ func (r *renaming) HandleInitialize(
 	switch p := in.Parameters.(type) {
 	case *dynamodb.BatchGetItemInput:
 		c := *p
-		c.RequestItems = keyed(p.RequestItems, r.addPrefix)
+		c.RequestItems = renameKeys(p.RequestItems, r.addPrefix)
 		in.Parameters = &c
 	case *dynamodb.TransactWriteItemsInput:
 		c := *p
@@ -46,13 +46,13 @@ func (r *renaming) HandleInitialize(
 			action := reflect.ValueOf(&c.TransactItems[i]).Elem()
 			for f := range action.NumField() {
 				if part := action.Field(f); part.Kind() == reflect.Pointer && !part.IsNil() {
-					part.Set(reflect.ValueOf(r.renamed(part.Interface())))
+					part.Set(reflect.ValueOf(r.renameTables(part.Interface())))
 				}
 			}
 		}
 		in.Parameters = &c
 	default:
-		in.Parameters = r.renamed(p)
+		in.Parameters = r.renameTables(p)
 	}
 	if p, ok := in.Parameters.(*dynamodb.CreateTableInput); ok {
 		created = *p.TableName
@@ -66,16 +66,17 @@ func (r *renaming) HandleInitialize(
 	}
 	switch p := out.Result.(type) {
 	case *dynamodb.BatchGetItemOutput:
-		p.Responses, p.UnprocessedKeys = keyed(p.Responses, r.removePrefix), keyed(p.UnprocessedKeys, r.removePrefix)
+		p.Responses = renameKeys(p.Responses, r.removePrefix)
+		p.UnprocessedKeys = renameKeys(p.UnprocessedKeys, r.removePrefix)
 	case *dynamodb.DescribeTableOutput:
 		p.Table.TableName = aws.String(r.removePrefix(aws.ToString(p.Table.TableName)))
 	}
 	return out, meta, nil
 }
 
-// renamed returns a copy of a request, or of an action of a request, with the prefix in its table name. p is a pointer
-// to it.
-func (r *renaming) renamed(p any) any {
+// renameTables returns a copy of a request, or of an action of a request, with the prefix in its table name. p is a
+// pointer to it.
+func (r *renaming) renameTables(p any) any {
 	c := reflect.New(reflect.TypeOf(p).Elem())
 	c.Elem().Set(reflect.ValueOf(p).Elem())
 	if name := c.Elem().FieldByName("TableName"); name.IsValid() {
@@ -87,7 +88,7 @@ func (r *renaming) renamed(p any) any {
 func (r *renaming) addPrefix(table string) string    { return r.prefix + table }
 func (r *renaming) removePrefix(table string) string { return strings.TrimPrefix(table, r.prefix) }
 
-func keyed[V any](m map[string]V, name func(string) string) map[string]V {
+func renameKeys[V any](m map[string]V, name func(string) string) map[string]V {
 	renamed := make(map[string]V, len(m))
 	for k, v := range m {
 		renamed[name(k)] = v
