@@ -5,13 +5,13 @@ import (
 	"strconv"
 )
 
-// CollectLess makes Go collect garbage less often: only when the garbage is four times the live memory, or when the
+// TuneGC makes Go collect garbage less often: only when the garbage is four times the live memory, or when the
 // heap reaches three quarters of the function's memory. With Go's defaults the small heap of a function is collected
 // every few events on a part of one core, which costs a quarter of the handler's time. Call CollectLess at the start of
 // main with [os.LookupEnv]. It does nothing if GOGC or GOMEMLIMIT is set, or outside of Lambda.
 //
 // undo restores Go's settings.
-func CollectLess(env func(name string) (value string, set bool)) (undo func()) {
+func TuneGC(env func(name string) (value string, set bool)) (undo func()) {
 	limit, ok := heapLimit(env)
 	if !ok {
 		return func() {}

@@ -40,7 +40,7 @@ func TestCollectLess(t *testing.T) {
 		return is
 	}
 	wasPercent, wasLimit := percent(), limit()
-	undo := CollectLess(environment(map[string]string{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "4096"}))
+	undo := TuneGC(environment(map[string]string{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "4096"}))
 	if percent() != 400 || limit() != 3072<<20 {
 		t.Errorf("garbage of %d %% and a heap of %d bytes are let stand", percent(), limit())
 	}
@@ -48,7 +48,7 @@ func TestCollectLess(t *testing.T) {
 	if percent() != wasPercent || limit() != wasLimit {
 		t.Errorf("what was before is not brought back: %d %%, %d bytes", percent(), limit())
 	}
-	CollectLess(environment(nil))()
+	TuneGC(environment(nil))()
 	if percent() != wasPercent || limit() != wasLimit {
 		t.Errorf("outside of Lambda it sets %d %%, %d bytes", percent(), limit())
 	}

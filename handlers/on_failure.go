@@ -176,8 +176,8 @@ func (h *handler) deliverAll(ctx context.Context, due deadlines, b *eventRecords
 	}
 }
 
-// Objects reads objects from S3.
-type Objects interface {
+// ObjectGetter reads objects from S3.
+type ObjectGetter interface {
 	// GetObject blocks until the whole object is read. If version is "", it reads the newest version. The error wraps
 	// [ErrGone] if the object no longer exists.
 	GetObject(ctx context.Context, bucket, key, version string) ([]byte, error)

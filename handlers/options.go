@@ -21,7 +21,7 @@ type options struct {
 	reserve time.Duration
 	margin  time.Duration
 	streams shardreader.API
-	objects Objects
+	objects ObjectGetter
 	gaps    pipeline.GapStore
 	redrive func(context.Context) error
 }
@@ -67,7 +67,7 @@ func WithStreams(api shardreader.API) Option { return func(o *options) { o.strea
 
 // WithObjects sets the S3 client with which [OnFailure] reads discarded batches. Default: none; a message that names an
 // object fails.
-func WithObjects(s Objects) Option { return func(o *options) { o.objects = s } }
+func WithObjects(s ObjectGetter) Option { return func(o *options) { o.objects = s } }
 
 // WithGaps sets the store in which [OnFailure] stores the gaps of lost records. Default: none; a message whose records
 // are lost fails, so that no loss goes unnoticed.

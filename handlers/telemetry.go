@@ -21,7 +21,7 @@ type telemetry struct {
 	bytes       metric.Int64Counter
 	timeouts    metric.Int64Counter
 	messages    metric.Int64Counter
-	lost        metric.Int64Counter
+	lostRecords metric.Int64Counter
 	age         metric.Float64Gauge
 	pipeline    attribute.KeyValue
 	sets        map[[2]string]metric.MeasurementOption // by source and outcome
@@ -50,9 +50,9 @@ func newTelemetry(o *options, pipeline string) *telemetry {
 			"invocations that gave something back because their time was nearly over, by source"),
 		messages: k.Counter("tablewake.handler.messages", "{message}",
 			"messages of batches that Lambda gave up, by outcome: redriven, gap (records are lost, and that is noted), failed"),
-		lost: k.Counter("tablewake.handler.lost", "{record}",
+		lostRecords: k.Counter("tablewake.handler.lost", "{record}",
 			"records, about, of batches that Lambda gave up and that the stream keeps no more: data loss"),
-		age:      k.Value("tablewake.handler.age", "s", "age of the oldest record of an event when it arrived, by source"),
+		age:      k.Gauge("tablewake.handler.age", "s", "age of the oldest record of an event when it arrived, by source"),
 		pipeline: attribute.String("pipeline", pipeline),
 		sets:     map[[2]string]metric.MeasurementOption{},
 	}
@@ -121,6 +121,6 @@ func (t *telemetry) countInvocation(ctx context.Context, from origin, a *answer,
 func (t *telemetry) countMessage(ctx context.Context, outcome string, lost int) {
 	t.messages.Add(ctx, 1, metric.WithAttributes(t.pipeline, attribute.String("outcome", outcome)))
 	if lost > 0 {
-		t.lost.Add(ctx, int64(lost), metric.WithAttributes(t.pipeline))
+		t.lostRecords.Add(ctx, int64(lost), metric.WithAttributes(t.pipeline))
 	}
 }

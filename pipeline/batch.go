@@ -91,9 +91,9 @@ func (b *batch) add(qd *queuedDelivery, l *lane) {
 
 // begin prepares a batch for its first call.
 func (b *batch) begin(s *scheduler, now time.Time) {
-	b.n, b.formedAt, b.ctx = len(b.deliveries), now, s.run.hard
+	b.n, b.formedAt, b.ctx = len(b.deliveries), now, s.run.hardCtx
 	if s.run.controlled != nil {
-		b.ctx, b.cancel = context.WithCancelCause(s.run.hard)
+		b.ctx, b.cancel = context.WithCancelCause(s.run.hardCtx)
 	}
 	b.errs = slices.Grow(b.errs, b.n)[:b.n]
 	for i := range b.chunks {

@@ -33,7 +33,7 @@ func (s *scheduler) fateOf(b *batch, i int) fate {
 	switch {
 	case qd.page.partition.state.isRevoked():
 		return fateRevoked
-	case s.run.hard.Err() != nil:
+	case s.run.hardCtx.Err() != nil:
 		return fatePending
 	case b.noTry:
 		return fateUntried

@@ -137,7 +137,7 @@ const commitTimeout = 10 * time.Second
 func (r *run) commit(part *partition) {
 	more := true
 	for more {
-		err := r.retry(r.hard, func() error {
+		err := r.retry(r.hardCtx, func() error {
 			var pos Position
 			r.step(func(time.Time) {
 				pos, more = part.toCommit, part.uncommitted
@@ -149,11 +149,11 @@ func (r *run) commit(part *partition) {
 			if !more {
 				return nil
 			}
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.hard), commitTimeout)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(r.hardCtx), commitTimeout)
 			defer cancel()
 			return guard("committer", &r.p.patience.commit, func() error { return r.committer.Commit(ctx, part.name, pos) })
 		}, func(attempt int, err error) bool {
-			r.p.log.LogAttrs(r.hard, slog.LevelWarn, "commit failed and is tried again",
+			r.p.log.LogAttrs(r.hardCtx, slog.LevelWarn, "commit failed and is tried again",
 				r.p.failureAttrs(Failure{}, err, slog.String("partition", part.name), slog.Int("attempt", attempt+1))...)
 			r.step(func(time.Time) {
 				part.uncommitted = !part.state.isRevoked()

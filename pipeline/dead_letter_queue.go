@@ -62,7 +62,7 @@ func (s *scheduler) writeDeadLetters() {
 func (s *scheduler) nextLetters(now time.Time) []*queuedDelivery {
 	q := &s.deadLetters
 	n := min(len(q.deliveries), maxLetters)
-	if n == 0 || s.run.hard.Err() != nil {
+	if n == 0 || s.run.hardCtx.Err() != nil {
 		q.running, q.putting = false, nil
 		s.run.addMoving(-1)
 		return nil
@@ -122,7 +122,8 @@ func (s *scheduler) storeLetters(deliveries []*queuedDelivery) bool {
 		}
 		copy(letters, clones)
 	}
-	if !s.run.putLetters(s.run.hard, letters, failed) || !s.run.quarantineKeys(s.run.hard, s.route.Name, keys, failed) {
+	ctx := s.run.hardCtx
+	if !s.run.putLetters(ctx, letters, failed) || !s.run.quarantineKeys(ctx, s.route.Name, keys, failed) {
 		return false
 	}
 	s.deadLetters.log.logLetters(s, deliveries)
@@ -160,7 +161,7 @@ func (r *run) putLetters(ctx context.Context, letters []DeadLetter, failed func(
 func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() error, failed func()) bool {
 	start, waits := time.Now(), false
 	err := r.retry(ctx, do, func(attempt int, err error) bool {
-		r.p.log.LogAttrs(r.hard, slog.LevelError, text,
+		r.p.log.LogAttrs(r.hardCtx, slog.LevelError, text,
 			r.p.failureAttrs(Failure{}, err, slog.Int("waiting", n), slog.Int("attempt", attempt+1))...)
 		r.step(func(time.Time) {
 			if !waits {
@@ -176,7 +177,7 @@ func (r *run) retryUntilDone(ctx context.Context, text string, n int, do func() 
 		r.step(func(time.Time) { r.addMoving(+1) })
 	}
 	if waits && err == nil {
-		r.p.log.LogAttrs(r.hard, slog.LevelInfo, "the store works again, and blocked changes continue", slog.Int("waited", n),
+		r.p.log.LogAttrs(r.hardCtx, slog.LevelInfo, "the store works again, and blocked changes continue", slog.Int("waited", n),
 			slog.Duration("down", down(start)))
 	}
 	return err == nil
@@ -193,7 +194,7 @@ type deadLetterLog struct {
 func (l *deadLetterLog) logLetters(s *scheduler, deliveries []*queuedDelivery) {
 	var failed, held []*queuedDelivery
 	for _, qd := range deliveries {
-		s.route.tel.countLetter(s.run.hard, qd.fail.class)
+		s.route.tel.countLetter(s.run.hardCtx, qd.fail.class)
 		switch qd.fail.class {
 		case classHeld:
 			held = append(held, qd)
@@ -220,7 +221,7 @@ func (l *deadLetterLog) logLetters(s *scheduler, deliveries []*queuedDelivery) {
 			slog.Duration("max_hold", s.run.p.o.MaxHold), slog.String("hint", hint))
 	}
 	if now := time.Now(); l.quarantined > 0 && !now.Before(l.next) {
-		s.run.p.log.LogAttrs(s.run.hard, slog.LevelWarn,
+		s.run.p.log.LogAttrs(s.run.hardCtx, slog.LevelWarn,
 			"changes were dead-lettered: their keys are quarantined until a redrive",
 			slog.String("sink", s.route.Name), slog.Int("changes", l.quarantined))
 		l.quarantined, l.next = 0, now.Add(retryLogEvery)
@@ -234,7 +235,7 @@ func (l *deadLetterLog) logLine(
 	attrs := s.run.p.failureAttrs(Failure{Sink: s.route.Name, Letter: true}, first.fail.err,
 		slog.String("sink", s.route.Name), slog.Int("changes", len(letters)), slog.String("class", first.fail.class),
 		slog.String("partition", first.page.partition.name), slog.String("sequence", first.d.Change.Sequence))
-	s.run.p.log.LogAttrs(s.run.hard, level, text, append(attrs, more...)...)
+	s.run.p.log.LogAttrs(s.run.hardCtx, level, text, append(attrs, more...)...)
 }
 
 // DeadLetter is a change that could not be delivered. It has everything that a redrive needs.

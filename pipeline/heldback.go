@@ -9,7 +9,7 @@ import (
 // The reasons why a partition is held back.
 const (
 	HeldByShare   = "share"   // it uses its share of the memory, and is paused
-	HeldByBounds  = "bounds"  // the memory is full, and nothing is read
+	HeldByMemory  = "bounds"  // the memory is full, and nothing is read
 	HeldByBackoff = "backoff" // some of its changes failed and are tried again
 	HeldByFilling = "filling" // some of its changes wait for a batch or an object to fill
 	// some of its changes wait for a Write, or a Put of dead letters, that has lasted for half a minute
@@ -49,11 +49,11 @@ func (p *Pipeline) HeldBack() []HeldBack {
 // partition can change between the two, and between sinks, while it waits.
 type heldKey struct{ partition, sink, reason string }
 
-// heldSince has the times when a reason began and was last seen, and the oldest unfinished page of the partition when
+// heldSpan has the times when a reason began and was last seen, and the oldest unfinished page of the partition when
 // it began.
-type heldSince struct {
-	at, seen time.Time
-	oldest   uint64
+type heldSpan struct {
+	since, lastSeen time.Time
+	oldest          uint64
 }
 
 // heldBackGrace is how long a reason can be absent without starting again. With a slow sink, a page is read now and
@@ -62,10 +62,10 @@ const heldBackGrace = 3 * heldBackInterval
 
 // heldBackScan is one call of heldBack.
 type heldBackScan struct {
-	run  *run
-	now  time.Time
-	all  []HeldBack
-	seen map[heldKey]heldSince
+	run     *run
+	now     time.Time
+	found   []HeldBack
+	reasons map[heldKey]heldSpan
 }
 
 // heldBack is [Pipeline.HeldBack]. Pipeline.mu is held.
@@ -74,36 +74,36 @@ func (r *run) heldBack(now time.Time) []HeldBack {
 	for i, s := range r.schedulers {
 		schedulers[i] = s.countWaits(now)
 	}
-	scan := heldBackScan{run: r, now: now, seen: make(map[heldKey]heldSince)}
+	scan := heldBackScan{run: r, now: now, reasons: make(map[heldKey]heldSpan)}
 	for _, part := range r.partitions {
 		if share := r.bounds.shares[part.name]; share != nil && !part.state.isRevoked() { // something was read of it
 			scan.addPartition(part, share, schedulers)
 		}
 	}
 	for key, was := range r.heldSince {
-		if _, ok := scan.seen[key]; !ok && now.Sub(was.seen) <= heldBackGrace {
-			scan.seen[key] = was
+		if _, ok := scan.reasons[key]; !ok && now.Sub(was.lastSeen) <= heldBackGrace {
+			scan.reasons[key] = was
 		}
 	}
-	r.heldSince = scan.seen
-	slices.SortFunc(scan.all, func(a, b HeldBack) int {
+	r.heldSince = scan.reasons
+	slices.SortFunc(scan.found, func(a, b HeldBack) int {
 		return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Sink, b.Sink),
 			cmp.Compare(a.Reason, b.Reason))
 	})
-	return scan.all
+	return scan.found
 }
 
 // addPartition adds the reasons of one partition.
 func (h *heldBackScan) addPartition(part *partition, share *share, schedulers []schedulerWaits) {
 	add := func(sink, reason string, since time.Time) {
-		h.all = append(h.all, HeldBack{part.name, sink, reason, since, share.used.bytes})
+		h.found = append(h.found, HeldBack{part.name, sink, reason, since, share.used.bytes})
 	}
 	reading := heldKey{partition: part.name}
 	switch r := h.run; {
 	case share.paused:
 		add(r.mainSink(schedulers, part), HeldByShare, h.seenSince(part, reading))
 	case r.bounds.waiting && r.bounds.isFull() && share.used.bytes > 0:
-		add(r.mainSink(schedulers, part), HeldByBounds, h.seenSince(part, reading))
+		add(r.mainSink(schedulers, part), HeldByMemory, h.seenSince(part, reading))
 	}
 	if len(part.waiting) > 0 && !part.waiting[0].ready {
 		add("", HeldByBackoff, h.seenSince(part, heldKey{part.name, "", HeldByBackoff}))
@@ -135,11 +135,11 @@ func (h *heldBackScan) addPartition(part *partition, share *share, schedulers []
 func (h *heldBackScan) seenSince(part *partition, key heldKey) time.Time {
 	was, ok := h.run.heldSince[key]
 	if oldest := part.watermark.oldestUnfinished(); !ok || was.oldest != oldest && key.reason == HeldByBackoff {
-		was = heldSince{at: h.now, oldest: oldest}
+		was = heldSpan{since: h.now, oldest: oldest}
 	}
-	was.seen = h.now
-	h.seen[key] = was
-	return was.at
+	was.lastSeen = h.now
+	h.reasons[key] = was
+	return was.since
 }
 
 // lastsLong reports whether a call that began then lasts for heldBackLogAfter. It is false if began is zero.

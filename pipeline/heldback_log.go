@@ -29,7 +29,7 @@ const heldByMemory = "memory"
 
 // logGroup returns the group of the log that h belongs to.
 func logGroup(h HeldBack) heldGroup {
-	if h.Reason == HeldByShare || h.Reason == HeldByBounds {
+	if h.Reason == HeldByShare || h.Reason == HeldByMemory {
 		return heldGroup{h.Sink, heldByMemory}
 	}
 	return heldGroup{h.Sink, h.Reason}
@@ -39,7 +39,7 @@ func logGroup(h HeldBack) heldGroup {
 type loggedGroup struct {
 	at         time.Time
 	reason     string
-	partitions map[string]heldSince // the logged ones
+	partitions map[string]heldSpan // the logged ones
 }
 
 // heldBackLog logs which partitions are held back for long, and which are not any more.
@@ -59,7 +59,7 @@ func (l *heldBackLog) update(now time.Time, held []HeldBack) {
 	for g, was := range l.groups {
 		for _, h := range long[g] {
 			if logged, ok := was.partitions[h.Partition]; ok {
-				logged.seen = now
+				logged.lastSeen = now
 				was.partitions[h.Partition] = logged
 			}
 		}
@@ -71,7 +71,7 @@ func (l *heldBackLog) update(now time.Time, held []HeldBack) {
 	for g, hs := range long {
 		was := l.groups[g]
 		if was == nil {
-			was = &loggedGroup{partitions: make(map[string]heldSince)}
+			was = &loggedGroup{partitions: make(map[string]heldSpan)}
 			l.groups[g] = was
 		}
 		fresh := false
@@ -84,9 +84,9 @@ func (l *heldBackLog) update(now time.Time, held []HeldBack) {
 		}
 		was.at, was.reason = now, hs[0].Reason
 		for _, h := range hs {
-			was.partitions[h.Partition] = heldSince{at: h.Since, seen: now}
+			was.partitions[h.Partition] = heldSpan{since: h.Since, lastSeen: now}
 		}
-		l.r.p.log.LogAttrs(l.r.hard, l.r.heldBackLevel(g, now), "partitions are held back: "+heldBackText[was.reason],
+		l.r.p.log.LogAttrs(l.r.hardCtx, l.r.heldBackLevel(g, now), "partitions are held back: "+heldBackText[was.reason],
 			append(heldGroup{g.sink, was.reason}.attrs(), slog.Int("partitions", len(hs)), slog.String("first", hs[0].Partition),
 				slog.Duration("age", now.Sub(hs[0].Since).Round(time.Second)), slog.Int64("bytes", hs[0].Bytes))...)
 	}
@@ -98,16 +98,16 @@ func (l *heldBackLog) logMoving(now time.Time, g heldGroup, was *loggedGroup) {
 	var since time.Time
 	n := 0
 	for partition, logged := range was.partitions {
-		if now.Sub(logged.seen) <= heldBackGrace {
+		if now.Sub(logged.lastSeen) <= heldBackGrace {
 			continue
 		}
 		delete(was.partitions, partition)
-		if n++; n == 1 || logged.at.Before(since) || logged.at.Equal(since) && partition < first {
-			first, since = partition, logged.at
+		if n++; n == 1 || logged.since.Before(since) || logged.since.Equal(since) && partition < first {
+			first, since = partition, logged.since
 		}
 	}
 	if n > 0 {
-		l.r.p.log.LogAttrs(l.r.hard, slog.LevelInfo, "partitions move again",
+		l.r.p.log.LogAttrs(l.r.hardCtx, slog.LevelInfo, "partitions move again",
 			append(g.attrs(), slog.Int("partitions", n), slog.String("first", first),
 				slog.Duration("age", now.Sub(since).Round(time.Second)))...)
 	}
@@ -124,7 +124,7 @@ func (g heldGroup) attrs() []slog.Attr {
 // heldBackText explains the reasons in the log.
 var heldBackText = map[string]string{
 	HeldByShare:   "they use their share of the memory and are paused until the sink frees some of it",
-	HeldByBounds:  "the memory is full and nothing is read until the sink frees some of it",
+	HeldByMemory:  "the memory is full and nothing is read until the sink frees some of it",
 	HeldByBackoff: "deliveries fail and are tried again, and the checkpoint waits for them",
 	HeldByFilling: "a batch waits to fill for too long",
 	HeldByWriting: "a write has not returned, and the checkpoint waits for it",
@@ -157,9 +157,9 @@ func (r *run) heldBackLevel(g heldGroup, now time.Time) slog.Level {
 
 // observeHeldBack reports the metrics tablewake.heldback.*.
 func (t *telemetry) observeHeldBack(p *Pipeline, k *instrument.Maker) {
-	partitions := k.Number("tablewake.heldback.partitions", "{partition}",
+	partitions := k.ObservableIntGauge("tablewake.heldback.partitions", "{partition}",
 		"partitions that are held back, by sink and reason")
-	age := k.Reading("tablewake.heldback.age", "s", "how long the first of them is held back")
+	age := k.ObservableGauge("tablewake.heldback.age", "s", "how long the first of them is held back")
 	k.Observe(func(_ context.Context, o metric.Observer) error {
 		now := time.Now()
 		n := make(map[heldGroup]int64)

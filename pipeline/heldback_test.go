@@ -228,7 +228,7 @@ func (w *heldWorld) check(rt *rapid.T, kinds []string) {
 	for _, h := range held {
 		any[h.Partition] = true
 		kind := strings.TrimRight(h.Sink, "0123456789")
-		want := map[string][]string{HeldByBackoff: {"fails"}, HeldByFilling: {"fills"}, HeldByShare: heldKinds[1:], HeldByBounds: heldKinds[1:], HeldByWriting: {"hangs"}}[h.Reason]
+		want := map[string][]string{HeldByBackoff: {"fails"}, HeldByFilling: {"fills"}, HeldByShare: heldKinds[1:], HeldByMemory: heldKinds[1:], HeldByWriting: {"hangs"}}[h.Reason]
 		if !slices.Contains(want, kind) {
 			rt.Errorf("%+v: it is no reason of that sink", h)
 		}

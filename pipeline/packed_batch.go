@@ -182,7 +182,7 @@ func (s *scheduler) afterPackedCall(b *batch) {
 		b.err = errMustUnpack
 		return
 	}
-	if b.err == nil || b.noTry || s.run.hard.Err() != nil {
+	if b.err == nil || b.noTry || s.run.hardCtx.Err() != nil {
 		b.phase = settled
 		return
 	}
@@ -254,7 +254,7 @@ func (s *scheduler) applyPackedResult(b *batch) {
 		case b.err == nil:
 			s.finishPacked(c, Written)
 			continue
-		case s.run.hard.Err() != nil:
+		case s.run.hardCtx.Err() != nil:
 			continue // the chunk stays pending
 		case c.page.partition.state.isRevoked():
 			if b.unpacked != nil {

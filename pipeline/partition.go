@@ -62,7 +62,7 @@ func (r *run) partition(name string) *partition {
 	part := r.partitions[name]
 	if part == nil {
 		part = &partition{name: name}
-		part.lettersCtx, part.cancelLetters = context.WithCancelCause(r.hard)
+		part.lettersCtx, part.cancelLetters = context.WithCancelCause(r.hardCtx)
 		r.partitions[name] = part
 	}
 	return part

@@ -30,7 +30,7 @@ type retryLog struct {
 }
 
 func (l *retryLog) add(s *scheduler, qd *queuedDelivery, err error, now time.Time) {
-	s.route.tel.retried(s.run.hard)
+	s.route.tel.retried(s.run.hardCtx)
 	l.n++
 	l.err, l.last = err, err
 	l.blocks = l.blocks || s.blocks(qd, err)

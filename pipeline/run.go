@@ -23,7 +23,7 @@ type run struct {
 	stopRead   context.CancelFunc
 	soft       context.Context // done after a soft stop
 	cancelSoft context.CancelCauseFunc
-	hard       context.Context // done after a hard stop
+	hardCtx    context.Context // done after a hard stop
 	cancelHard context.CancelCauseFunc
 	controlled Controlled // the source; nil if it is not Controlled
 	pauser     Pauser     // the source; nil if it is not a Pauser
@@ -60,7 +60,7 @@ type run struct {
 	timerAt    time.Time // when the timer fires; zero: never
 	heldBackAt time.Time // the next call of heldBack; zero: nothing is in flight
 	hardStopAt time.Time // when a soft stop becomes hard; zero: no stop
-	heldSince  map[heldKey]heldSince
+	heldSince  map[heldKey]heldSpan
 }
 
 // inflightPage is a page from Read until all of its deliveries are finished.
@@ -101,7 +101,7 @@ func newRun(ctx context.Context, p *Pipeline, src Source, c Committer) *run {
 	r.timer.Stop()
 	r.soft, r.cancelSoft = context.WithCancelCause(ctx)
 	r.reading, r.stopRead = context.WithCancel(r.soft)
-	r.hard, r.cancelHard = context.WithCancelCause(context.WithoutCancel(ctx))
+	r.hardCtx, r.cancelHard = context.WithCancelCause(context.WithoutCancel(ctx))
 	r.controlled, _ = src.(Controlled)
 	r.pauser, _ = src.(Pauser)
 	r.bounds = newBounds(p.o.MaxBytes, p.o.MaxChanges, r.pauser != nil)
@@ -134,10 +134,10 @@ func (r *run) do() error {
 	r.step(func(time.Time) { r.eof = true })
 	select {
 	case <-r.allFinished:
-	case <-r.hard.Done():
+	case <-r.hardCtx.Done():
 	}
 	flushErr := r.flush()
-	r.step(func(time.Time) { r.closed = r.hard.Err() != nil })
+	r.step(func(time.Time) { r.closed = r.hardCtx.Err() != nil })
 	r.work.Wait()
 	r.step(func(time.Time) { r.close() })
 	close(returned)
@@ -185,7 +185,7 @@ func (r *run) read() {
 			in := r.addPage(page)
 			select {
 			case r.pages <- in:
-			case <-r.hard.Done():
+			case <-r.hardCtx.Done():
 				return
 			}
 		}
@@ -249,7 +249,7 @@ func (r *run) addPage(page *Page) *inflightPage {
 
 func (r *run) preparer() {
 	for in := range r.pages {
-		if r.hard.Err() == nil {
+		if r.hardCtx.Err() == nil {
 			r.prepare(in)
 		}
 	}
@@ -257,7 +257,7 @@ func (r *run) preparer() {
 
 // prepare decodes one page, and evaluates filters, detectors and plans.
 func (r *run) prepare(in *inflightPage) {
-	in.span = r.p.tel.page(r.hard, in.partition.name)
+	in.span = r.p.tel.page(r.hardCtx, in.partition.name)
 	start := time.Now()
 	r.p.mu.Lock()
 	revoked := in.partition.state.isRevoked()
@@ -269,7 +269,7 @@ func (r *run) prepare(in *inflightPage) {
 		in.page, in.err = decode(in.page)
 	}
 	in.result = r.p.evaluatePage(in)
-	r.p.tel.prepare.Record(r.hard, time.Since(start).Seconds(), r.p.tel.preps)
+	r.p.tel.prepare.Record(r.hardCtx, time.Since(start).Seconds(), r.p.tel.preps)
 	r.step(func(now time.Time) { r.pagePrepared(in, now) })
 	runtime.Gosched() // lets writers run: otherwise pages accumulate for a time slice of the Go scheduler
 }

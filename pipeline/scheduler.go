@@ -58,7 +58,7 @@ func (s *scheduler) dispatch(now time.Time) {
 
 // canStart reports whether a batch can start.
 func (s *scheduler) canStart(now time.Time) bool {
-	return !s.run.closed && s.run.hard.Err() == nil && !s.writingPacked && !now.Before(s.nextWriteAt) &&
+	return !s.run.closed && s.run.hardCtx.Err() == nil && !s.writingPacked && !now.Before(s.nextWriteAt) &&
 		(len(s.queuedLanes) > 0 || s.ready.n > 0 && s.isDue(now))
 }
 

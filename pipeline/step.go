@@ -79,7 +79,7 @@ func (r *run) callPause() {
 
 // log adds a line of the log to the effects. attrs is called without the lock.
 func (r *run) log(level slog.Level, text string, attrs func() []slog.Attr) {
-	r.effects.logs = append(r.effects.logs, func() { r.p.log.LogAttrs(r.hard, level, text, attrs()...) })
+	r.effects.logs = append(r.effects.logs, func() { r.p.log.LogAttrs(r.hardCtx, level, text, attrs()...) })
 }
 
 // addMoving adds n to moving. At 0, only time, a retry or relievePressure can make progress.
@@ -138,7 +138,7 @@ func (r *run) clock(returned <-chan struct{}) {
 		select {
 		case <-soft:
 			soft = nil
-			r.p.log.LogAttrs(r.hard, slog.LevelInfo, "stopping: reading has ended, and what was read is delivered")
+			r.p.log.LogAttrs(r.hardCtx, slog.LevelInfo, "stopping: reading has ended, and what was read is delivered")
 			r.step(func(now time.Time) { r.hardStopAt = now.Add(r.p.o.StopTimeout) })
 		case <-r.timer.C:
 			r.onTimer(&heldLog)

@@ -50,10 +50,10 @@ func (r *run) flush() error {
 	var errs []error
 	for _, s := range r.schedulers {
 		f, ok := s.route.Sink.(Flusher)
-		if !ok || r.hard.Err() != nil {
+		if !ok || r.hardCtx.Err() != nil {
 			continue
 		}
-		err := r.retry(r.hard, func() error { return r.callFlush(s.route, f) }, func(_ int, err error) bool {
+		err := r.retry(r.hardCtx, func() error { return r.callFlush(s.route, f) }, func(_ int, err error) bool {
 			_, transient := Retryable(err)
 			return transient
 		})
@@ -65,7 +65,7 @@ func (r *run) flush() error {
 }
 
 func (r *run) callFlush(rt *route, f Flusher) error {
-	err := guard(rt.stage, nil, func() error { return f.Flush(r.hard) })
+	err := guard(rt.stage, nil, func() error { return f.Flush(r.hardCtx) })
 	if err == nil {
 		return nil // an empty flush makes no call, and so proves no rights
 	}
@@ -84,8 +84,8 @@ func (r *run) result(flushErr error) error {
 	if fatal == nil && complete {
 		return errors.Join(srcErr, flushErr)
 	}
-	cause := cmp.Or(fatal, context.Cause(r.hard))
-	r.p.log.LogAttrs(context.WithoutCancel(r.hard), slog.LevelWarn, "stopped hard: the next run delivers what is pending",
+	cause := cmp.Or(fatal, context.Cause(r.hardCtx))
+	r.p.log.LogAttrs(context.WithoutCancel(r.hardCtx), slog.LevelWarn, "stopped hard: the next run delivers what is pending",
 		slog.Int64("pending", pending), slog.Int("pages", open), slog.String("cause", redact.LogText(cause)))
 	if fatal != nil {
 		return fatal

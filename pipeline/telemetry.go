@@ -60,10 +60,10 @@ func newTelemetry(p *Pipeline) (*telemetry, error) {
 
 // observeLedger reports the ledgers as counters.
 func (t *telemetry) observeLedger(p *Pipeline, k *instrument.Maker) {
-	records := k.Counted("tablewake.source.records", "{record}", "records read, by outcome and reason")
-	deliveries := k.Counted("tablewake.sink.deliveries", "{delivery}", "deliveries finished, by sink, outcome and reason")
-	events := k.Counted("tablewake.events", "{event}", "events raised, by detector")
-	pending := k.Number("tablewake.sink.pending", "{delivery}", "deliveries routed and not finished, by sink")
+	records := k.ObservableCounter("tablewake.source.records", "{record}", "records read, by outcome and reason")
+	deliveries := k.ObservableCounter("tablewake.sink.deliveries", "{delivery}", "deliveries finished, by sink, outcome and reason")
+	events := k.ObservableCounter("tablewake.events", "{event}", "events raised, by detector")
+	pending := k.ObservableIntGauge("tablewake.sink.pending", "{delivery}", "deliveries routed and not finished, by sink")
 	k.Observe(func(_ context.Context, o metric.Observer) error {
 		l := p.Ledger()
 		with := func(kv ...string) metric.ObserveOption {
@@ -103,9 +103,9 @@ func (t *telemetry) observeLedger(p *Pipeline, k *instrument.Maker) {
 
 // observeFlight reports the memory in flight, and the lag of each stage.
 func (t *telemetry) observeFlight(p *Pipeline, k *instrument.Maker) {
-	bytes := k.Number("tablewake.inflight.bytes", "By", "memory pinned by pages and changes in flight")
-	changes := k.Number("tablewake.inflight.changes", "{change}", "changes in flight")
-	lag := k.Reading("tablewake.lag", "s", "age of the newest change that a stage is done with: read, or sink")
+	bytes := k.ObservableIntGauge("tablewake.inflight.bytes", "By", "memory pinned by pages and changes in flight")
+	changes := k.ObservableIntGauge("tablewake.inflight.changes", "{change}", "changes in flight")
+	lag := k.ObservableGauge("tablewake.lag", "s", "age of the newest change that a stage is done with: read, or sink")
 	name := metric.WithAttributes(t.name)
 	k.Observe(func(_ context.Context, o metric.Observer) error {
 		var use amount

@@ -44,7 +44,7 @@ func (r *run) storeUndecodable(in *inflightPage, records []*record.RecordError) 
 		attrs = append(attrs, slog.String("place", at.Location()))
 	}
 	if r.p.o.DeadLetters == nil && in.tracker != nil {
-		r.p.log.LogAttrs(r.hard, slog.LevelError,
+		r.p.log.LogAttrs(r.hardCtx, slog.LevelError,
 			"records cannot be decoded and there are no dead letters: they return to the source, with all later records; configure dead letters", attrs...)
 		r.step(func(now time.Time) {
 			in.nacked = true
@@ -53,7 +53,7 @@ func (r *run) storeUndecodable(in *inflightPage, records []*record.RecordError) 
 		return
 	}
 	if r.p.o.DeadLetters == nil {
-		r.p.log.LogAttrs(r.hard, slog.LevelError,
+		r.p.log.LogAttrs(r.hardCtx, slog.LevelError,
 			"records cannot be decoded and there are no dead letters: the partition is blocked; configure dead letters",
 			attrs...)
 		r.step(func(time.Time) { r.addMoving(-1) })
@@ -67,8 +67,8 @@ func (r *run) storeUndecodable(in *inflightPage, records []*record.RecordError) 
 		r.step(func(time.Time) { r.addMoving(-1) })
 		return
 	}
-	r.p.tel.countUndecodable(r.hard, len(records))
-	r.p.log.LogAttrs(r.hard, slog.LevelError, "records cannot be decoded: they were dead-lettered", attrs...)
+	r.p.tel.countUndecodable(r.hardCtx, len(records))
+	r.p.log.LogAttrs(r.hardCtx, slog.LevelError, "records cannot be decoded: they were dead-lettered", attrs...)
 	r.step(func(now time.Time) { r.undecodableStored(in, now) })
 }
 

@@ -10,8 +10,8 @@
 // the source of a pipeline.
 //
 // [Record] copies a stream to JSON lines, parents before children; shardreader/replay reads them. Its call chain:
-// Record → recorder.run → shardReader.run (one goroutine per shard) → recordWriter.write. [Tail] yields the records
-// that are written to a stream from now on: tailer.run → tailReader.run (one goroutine per shard).
+// Record → recorder.run → shardReader.readToEnd (one goroutine per shard) → recordWriter.write. [Tail] yields the
+// records that are written to a stream from now on: tailer.run → tailReader.readToEnd (one goroutine per shard).
 //
 // Read api.go and errors.go first, then stream.go. Recordings are in record.go, lineage.go, record_shard.go and
 // record_writer.go, tails in tail.go and tail_shard.go.

@@ -38,7 +38,7 @@ type Adoption struct {
 
 // Adopt inspects the outputs of the named sinks, or of all if names is empty, and returns those that a
 // pipeline over stores would refuse; nil if there are none. stores must open existing outputs and create
-// none. readBefore is as in [ReadBefore]. An error names what could not be read; it is also returned if the
+// none. readBefore is as in [AlreadyRead]. An error names what could not be read; it is also returned if the
 // whole state was lost and sinks were named.
 func Adopt(
 	ctx context.Context, cfg *config.Config, stores Stores, readBefore string, names ...string,
@@ -138,7 +138,7 @@ func (m *birthRecords) adoption(
 	}
 	a := m.newAdoption(f, lost.What)
 	if f.out != nil {
-		if a.Inspection, err = f.out.Inspect(ctx, !f.known); err != nil {
+		if a.Inspection, err = f.out.Inspect(ctx, !f.hasBirth); err != nil {
 			return a, err
 		}
 	}
@@ -151,7 +151,7 @@ func (m *birthRecords) adoption(
 
 func (m *birthRecords) newAdoption(f foundOutput, problem string) Adoption {
 	return Adoption{
-		Sink: f.sink, Target: f.target, Problem: problem, Known: f.known, Recorded: f.birth,
+		Sink: f.sink, Target: f.target, Problem: problem, Known: f.hasBirth, Recorded: f.birth,
 		StateIdentity: m.identity, StoreIdentity: f.store, OutputBirth: f.print.Birth, found: f,
 	}
 }

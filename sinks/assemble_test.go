@@ -148,7 +148,7 @@ sinks:
 	var got kept
 	p, err := sinks.Assemble(t.Context(), cfg, discard{},
 		sinks.With("keep", func(context.Context, struct{}) (pipeline.Sink, error) { return &got, nil }),
-		sinks.Suppressed("replay"), sinks.WithBounds(1, 1<<20, 100))
+		sinks.SuppressEvents("replay"), sinks.WithBounds(1, 1<<20, 100))
 	if err != nil {
 		t.Fatal(err)
 	}

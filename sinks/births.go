@@ -80,22 +80,22 @@ type birthRecords struct {
 	identity string // identity of the state
 	// started is the pipeline has written before: an output without a birth comes later than others
 	started    bool
-	known      map[[2]string]state.Birth // by sink and target
+	stored     map[[2]string]state.Birth // by sink and target
 	lostReason string                    // what proves that the state was lost; "": nothing does
 }
 
-// readBirths reads the births of a pipeline. readBefore is as in [ReadBefore].
+// readBirths reads the births of a pipeline. readBefore is as in [AlreadyRead].
 func readBirths(ctx context.Context, births state.Births, readBefore string) (*birthRecords, error) {
-	m := &birthRecords{births: births, known: make(map[[2]string]state.Birth)}
+	m := &birthRecords{births: births, stored: make(map[[2]string]state.Birth)}
 	for b, err := range births.Births(ctx) {
 		if err != nil {
 			return nil, err
 		}
-		m.known[[2]string{b.Sink, b.Target}] = b
+		m.stored[[2]string{b.Sink, b.Target}] = b
 		m.started = m.started || b.Begun
 	}
 	var err error
-	if m.identity, err = births.Identity(ctx); err != nil || len(m.known) > 0 {
+	if m.identity, err = births.Identity(ctx); err != nil || len(m.stored) > 0 {
 		return m, err
 	}
 	m.lostReason = readBefore
@@ -112,7 +112,7 @@ type foundOutput struct {
 	sink     string
 	target   string
 	birth    state.Birth
-	known    bool              // the state has a birth of it
+	hasBirth bool              // the state has a birth of it
 	out      state.Output      // nil: the store cannot inspect it
 	store    string            // identity of the target
 	print    state.Fingerprint // fingerprint beside the output
@@ -126,15 +126,15 @@ func (m *birthRecords) find(
 	ctx context.Context, cfg *config.Config, s config.Sink, store any,
 ) (f foundOutput, err error) {
 	f = foundOutput{sink: s.Name, target: Target(s)}
-	f.birth, f.known = m.known[[2]string{f.sink, f.target}]
+	f.birth, f.hasBirth = m.stored[[2]string{f.sink, f.target}]
 	if prints, ok := store.(state.Fingerprints); ok {
 		if f.print, f.hasPrint, err = prints.Fingerprint(ctx, cfg.Name, s.Name); err != nil {
 			return f, err
 		}
 	}
-	for _, b := range m.known {
-		if !f.known && f.print.Birth != "" && b.Sink == f.sink && b.ID == f.print.Birth {
-			f.birth, f.known, f.movedFrom = b, true, b.Target
+	for _, b := range m.stored {
+		if !f.hasBirth && f.print.Birth != "" && b.Sink == f.sink && b.ID == f.print.Birth {
+			f.birth, f.hasBirth, f.movedFrom = b, true, b.Target
 		}
 	}
 	if o, ok := store.(Outputs); ok {
@@ -150,25 +150,25 @@ func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 		return state.NewLostError(f.sink, fmt.Sprintf(format, args...))
 	}
 	switch b := f.birth; {
-	case f.known && !b.Begun: // nothing was written yet
+	case f.hasBirth && !b.Begun: // nothing was written yet
 		return nil
-	case f.known && b.State != m.identity:
+	case f.hasBirth && b.State != m.identity:
 		return lost("the state of the sink was recorded as %s, and this is %s: it was restored, copied or exchanged",
 			quoteID(b.State), quoteID(m.identity))
 	case f.movedFrom != "": // compareSettings reports the other target
 		return nil
-	case f.known && f.store != b.Store:
+	case f.hasBirth && f.store != b.Store:
 		return lost("%s was recorded as %s, and there is %s: it was deleted, restored or exchanged", f.target,
 			quoteID(b.Store), quoteID(f.store))
-	case f.known && !f.hasPrint:
+	case f.hasBirth && !f.hasPrint:
 		return lost(
 			"%s held what the sink wrote since %s, and the record that the sink left there is gone: it was deleted, emptied or exchanged", f.target, b.Made.Format(time.RFC3339))
-	case f.known && f.print.Birth != b.ID:
+	case f.hasBirth && f.print.Birth != b.ID:
 		return lost("%s has the birth %s, and the state knows %s: one of the two was restored or exchanged", f.target,
 			quoteID(f.print.Birth), quoteID(b.ID))
-	case f.known && f.out == nil:
+	case f.hasBirth && f.out == nil:
 		return nil
-	case f.known:
+	case f.hasBirth:
 		if emptied, err := f.out.Emptied(ctx, b.ID); err != nil || !emptied {
 			return err
 		}
@@ -182,7 +182,7 @@ func (m *birthRecords) check(ctx context.Context, f *foundOutput) error {
 		return nil
 	}
 	// A state that has births of other sinks was not lost: this sink is new.
-	look, err := f.out.Inspect(ctx, len(m.known) == 0)
+	look, err := f.out.Inspect(ctx, len(m.stored) == 0)
 	if err != nil || look.Total() == 0 {
 		return err
 	}
@@ -201,19 +201,19 @@ func quoteID(id string) string {
 // can be filled waits if the pipeline has written before: it missed those changes.
 func (m *birthRecords) ensureBirth(ctx context.Context, f *foundOutput, fillable bool) error {
 	err := m.check(ctx, f)
-	if err != nil && !f.known {
+	if err != nil && !f.hasBirth {
 		// Another process may have recorded a birth since the births were read.
 		var again error
-		if f.birth, f.known, again = state.FindBirth(ctx, m.births, f.sink, f.target); again != nil {
+		if f.birth, f.hasBirth, again = state.FindBirth(ctx, m.births, f.sink, f.target); again != nil {
 			return again
 		}
-		if f.known {
+		if f.hasBirth {
 			late := *f
 			late.hasPrint, late.print.Birth = true, f.birth.ID // the other process stores it before it writes
 			return m.check(ctx, &late)
 		}
 	}
-	if err != nil || f.known {
+	if err != nil || f.hasBirth {
 		return err
 	}
 	b := state.NewBirth(f.sink, f.target, time.Now())

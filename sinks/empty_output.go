@@ -33,7 +33,7 @@ func takesSettings(
 		return err == nil && look.IsEmpty(), err
 	}
 	if s.Notify != nil {
-		return f.known && !f.birth.Begun, nil
+		return f.hasBirth && !f.birth.Begun, nil
 	}
 	objects, ok := store.(archive.Lister)
 	if !ok {
@@ -57,7 +57,7 @@ func missedChanges(s config.Sink, f foundOutput, changed []string) bool {
 		return name == "filters" || strings.HasSuffix(name, ".filters")
 	})
 	fresh := f.birth.Fresh && f.birth.Run == "" && !filters
-	return CanBeFilled(s) && f.known && f.birth.Begun && f.birth.Stage != state.Waiting && !fresh
+	return CanBeFilled(s) && f.hasBirth && f.birth.Begun && f.birth.Stage != state.Waiting && !fresh
 }
 
 // beginAgain gives an empty output a new birth that waits for a backfill. Its new ID separates it from tombstones and

@@ -21,7 +21,7 @@ const Generation = 2
 type ChangedError struct {
 	Sink     string
 	Settings []string // paths of the settings that differ
-	Was, Is  map[string]string
+	Old, New map[string]string
 
 	adopt string // the command that accepts the change; "" if the pipeline has no state
 }
@@ -44,7 +44,7 @@ func (e *ChangedError) changeText() string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		fmt.Fprintf(&b, "%s was %s and is %s", s, setting(e.Was, s), setting(e.Is, s))
+		fmt.Fprintf(&b, "%s was %s and is %s", s, setting(e.Old, s), setting(e.New, s))
 	}
 	b.WriteByte(')')
 	return b.String()
@@ -61,7 +61,7 @@ func compareSettings(was, is state.Fingerprint) *ChangedError {
 	if len(changed) == 0 {
 		return nil
 	}
-	return &ChangedError{Sink: is.Sink, Settings: changed, Was: was.Settings, Is: is.Settings}
+	return &ChangedError{Sink: is.Sink, Settings: changed, Old: was.Settings, New: is.Settings}
 }
 
 func setting(of map[string]string, name string) string {

@@ -13,9 +13,9 @@ import (
 // [With] that makes it nor the function of [On]. Each change for it counts as suppressed, with the reason.
 // [CustomSinks] returns the names that can be held back.
 //
-// A program without extensions can hold back sinks whose code it does not have. If its notify sinks are [Suppressed]
-// too, it can also lack the Go functions of detectors: such a detector raises no events. [Missing] names the code that
-// is lacking.
+// A program without extensions can hold back sinks whose code it does not have. If its notify sinks are
+// [SuppressEvents] too, it can also lack the Go functions of detectors: such a detector raises no events. [Missing]
+// names the code that is lacking.
 func HoldCustom(reason string, names ...string) Option {
 	return optionFunc(func(a *assembly) { a.holdReason, a.notHeld = reason, names })
 }

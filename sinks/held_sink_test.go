@@ -95,7 +95,7 @@ func TestHoldCustom_WithoutTheCode(t *testing.T) {
 	if got := sinks.Missing(cfg, own.extensions()...); len(got) > 0 {
 		t.Errorf("missing is %v", got)
 	}
-	p, err := sinks.Assemble(t.Context(), cfg, discard{}, sinks.HoldCustom("replay"), sinks.Suppressed("replay"))
+	p, err := sinks.Assemble(t.Context(), cfg, discard{}, sinks.HoldCustom("replay"), sinks.SuppressEvents("replay"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,11 +107,11 @@ func TestHoldCustom_WithoutTheCode(t *testing.T) {
 	}
 	other := sinks.WithFunc("other", func(dst []pipeline.Event, _ *record.Change) ([]pipeline.Event, error) { return dst, nil })
 	for want, options := range map[string][]sinks.Option{
-		`no Go sink is named "crm"`:           {sinks.HoldCustom("replay", "customers"), sinks.Suppressed("replay")},
+		`no Go sink is named "crm"`:           {sinks.HoldCustom("replay", "customers"), sinks.SuppressEvents("replay")},
 		`no Go function is named "isVIP"`:     {sinks.HoldCustom("replay")},
-		`no Go sink is named "crm": `:         {sinks.HoldCustom("replay"), sinks.Suppressed("replay"), other},
-		`no Go sink is named "nothing": name`: {sinks.HoldCustom("replay", "nothing"), sinks.Suppressed("replay")},
-		`no Go sink is named "on_Order": nam`: {sinks.HoldCustom("replay", "on_Order"), sinks.Suppressed("replay")},
+		`no Go sink is named "crm": `:         {sinks.HoldCustom("replay"), sinks.SuppressEvents("replay"), other},
+		`no Go sink is named "nothing": name`: {sinks.HoldCustom("replay", "nothing"), sinks.SuppressEvents("replay")},
+		`no Go sink is named "on_Order": nam`: {sinks.HoldCustom("replay", "on_Order"), sinks.SuppressEvents("replay")},
 	} {
 		if _, err := sinks.Assemble(t.Context(), cfg, discard{}, options...); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q: %v", want, err)

@@ -46,7 +46,7 @@ func (a *assembly) noteLeftOut(ctx context.Context) error {
 		return nil
 	}
 	now := time.Now().UTC()
-	for _, b := range a.births.known {
+	for _, b := range a.births.stored {
 		if hasOutput(a.cfg, b) || !canMiss(b) {
 			continue
 		}

@@ -69,9 +69,9 @@ func WithBounds(workers int, bytes int64, changes int) Option {
 	})
 }
 
-// Suppressed makes notify sinks plan every event and send none. Each event counts as suppressed
+// SuppressEvents makes notify sinks plan every event and send none. Each event counts as suppressed
 // with the reason. A replay uses it.
-func Suppressed(reason string) Option {
+func SuppressEvents(reason string) Option {
 	return optionFunc(func(a *assembly) { a.suppress = reason })
 }
 
@@ -89,9 +89,9 @@ func Rebuild() Option {
 	return optionFunc(func(a *assembly) { a.rebuild = true })
 }
 
-// RecordOnly declares that the pipeline never runs. Assemble records the outputs. It does not note the sinks that the
-// file lacks.
-func RecordOnly() Option {
+// RecordOutputsOnly declares that the pipeline never runs. Assemble records the outputs. It does not note the sinks
+// that the file lacks.
+func RecordOutputsOnly() Option {
 	return optionFunc(func(a *assembly) { a.recordOnly = true })
 }
 
@@ -123,10 +123,10 @@ func BornAs(births map[string]string) Option {
 	return optionFunc(func(a *assembly) { a.bornAs = births })
 }
 
-// ReadBefore declares that the pipeline has read its source before; how says how this is known, as
+// AlreadyRead declares that the pipeline has read its source before; how says how this is known, as
 // in "leases say that it was read". Assemble then fails if the state has no birth of any output,
 // because the state was lost. "" means unknown.
-func ReadBefore(how string) Option {
+func AlreadyRead(how string) Option {
 	return optionFunc(func(a *assembly) { a.readBefore = how })
 }
 

@@ -51,7 +51,7 @@ const (
 )
 
 // SettingChange is a setting that differs. An absent setting is "".
-type SettingChange struct{ Name, Was, Is string }
+type SettingChange struct{ Name, Old, New string }
 
 // CompareOutputs compares each sink of the file with its output, in the order of the file, and then lists the outputs
 // of sinks that the file does not have. If names are given, it compares only these sinks, and reads and lists nothing
@@ -76,7 +76,7 @@ func CompareOutputs(ctx context.Context, cfg *config.Config, stores Stores, name
 		return all, nil
 	}
 	var removed []OutputChange
-	for _, b := range m.known {
+	for _, b := range m.stored {
 		named := slices.ContainsFunc(all, func(c OutputChange) bool {
 			return c.Sink == b.Sink && (c.Target == b.Target || c.Birth == b)
 		})
@@ -108,13 +108,13 @@ func (m *birthRecords) compareOutput(
 ) (OutputChange, error) {
 	c := OutputChange{Sink: s.Name, Target: Target(s), Kind: Added, CanBeFilled: CanBeFilled(s), Waits: CanBeFilled(s) &&
 		m.started, Underivable: underivableParts(s)}
-	birth, known := m.known[[2]string{c.Sink, c.Target}]
+	birth, known := m.stored[[2]string{c.Sink, c.Target}]
 	store, err := openStore(ctx, cfg, s, stores)
 	if err != nil {
 		return c, err
 	}
 	f, err := m.find(ctx, cfg, s, store)
-	if err == nil && (known || f.known || f.hasPrint) {
+	if err == nil && (known || f.hasBirth || f.hasPrint) {
 		err = m.check(ctx, &f)
 		c.Birth = f.birth
 	}
@@ -126,7 +126,7 @@ func (m *birthRecords) compareOutput(
 	case err != nil:
 		return c, err
 	case !f.hasPrint:
-		if f.known && f.birth.Begun {
+		if f.hasBirth && f.birth.Begun {
 			c.Kind = Unchanged
 		}
 	default:
@@ -134,7 +134,7 @@ func (m *birthRecords) compareOutput(
 		if changed := compareSettings(f.print, fingerprintOf(cfg, s)); changed != nil {
 			c.Kind = Changed
 			for _, name := range changed.Settings {
-				c.Settings = append(c.Settings, SettingChange{Name: name, Was: changed.Was[name], Is: changed.Is[name]})
+				c.Settings = append(c.Settings, SettingChange{Name: name, Old: changed.Old[name], New: changed.New[name]})
 			}
 			c.Takes, err = takesSettings(ctx, cfg, s, store, f, changed.Settings)
 			c.Waits = c.Takes && (missedChanges(s, f, changed.Settings) || c.Birth.Stage == state.Waiting)
@@ -150,7 +150,7 @@ func (m *birthRecords) compareOutput(
 
 // leftAt returns the sinks that have written to a target, and that have no such target in the file.
 func (m *birthRecords) leftAt(cfg *config.Config, target string) (names []string) {
-	for _, b := range m.known {
+	for _, b := range m.stored {
 		if b.Target == target && b.Begun && b.Stage != state.Waiting && !hasOutput(cfg, b) {
 			names = append(names, b.Sink)
 		}

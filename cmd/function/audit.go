@@ -21,8 +21,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
-// auditError makes the errors of events of an audit.
-const auditError = redact.Class("event")
+// eventErrs makes the errors of events of an audit.
+const eventErrs = redact.Class("event")
 
 // auditor is a function that audits samples of the table. It only reads, and so has no pipeline.
 type auditor struct {
@@ -52,10 +52,10 @@ func newAuditor(cfg *config.Config, exts []sinks.Extension, sdk awssdk.Config, s
 func (a *auditor) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	sum, err := a.audit(ctx, payload)
 	if err != nil {
-		a.metrics.Record(ctx, audit.Outcomes{})
+		a.metrics.Record(ctx, audit.MetricTotals{})
 		return nil, &handlers.Error{Err: err}
 	}
-	outcomes := audit.Outcomes{Complete: sum.Complete(), Coverage: sum.Coverage,
+	outcomes := audit.MetricTotals{Complete: sum.Complete(), Coverage: sum.Coverage,
 		Findings: map[string]map[audit.Verdict]int64{}}
 	for _, s := range sum.Sinks {
 		outcomes.Findings[s.Sink] = s.Findings
@@ -76,14 +76,14 @@ func (a *auditor) audit(ctx context.Context, payload []byte) (*run.Summary, erro
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	opened, err := audit.Open(ctx, a.cfg, a.stores, audit.Options{
-		Sinks: e.Sinks, Command: "-c " + a.cfg.File + " --live", Extensions: a.exts,
+		Sinks: e.Sinks, CommandFlags: "-c " + a.cfg.File + " --live", Extensions: a.exts,
 	})
 	if err != nil {
 		// The error has names of the file, and AWS's text about them.
-		return nil, auditError.Errorf("the sinks cannot be audited: %s", redact.Safe(err.Error()))
+		return nil, eventErrs.Errorf("the sinks cannot be audited: %s", redact.Safe(err.Error()))
 	}
 	differences := differenceLog{log: a.log}
-	sum, err := run.Sampled(ctx, run.SampledOptions{
+	sum, err := run.AuditSample(ctx, run.SampledOptions{
 		Config: a.cfg, SDK: a.sdk, Sinks: opened, Dir: dir, Sample: e.Sample, Segments: e.Segments, RCU: e.RCU, Lag: e.lag,
 		Until: auditUntil(ctx, time.Now()),
 		Retry: func(err error, wait time.Duration) {
@@ -128,7 +128,7 @@ func (d *differenceLog) add(sink string, f *audit.Finding) error {
 	}
 	d.logged++
 	d.log.Warn("an entry differs", slog.String("sink", sink), slog.String("verdict", string(f.Verdict)),
-		slog.String("kind", string(f.Kind)), slog.String("where", f.Where))
+		slog.String("kind", string(f.Kind)), slog.String("where", f.PlaceText))
 	return nil
 }
 
@@ -160,8 +160,8 @@ type auditEvent struct {
 	lag time.Duration
 }
 
-// auditEventForm is an example of a correct event.
-const auditEventForm = redact.Safe(
+// auditEventHint is an example of a correct event.
+const auditEventHint = redact.Safe(
 	`write {"tablewake":"audit","sample":1,"segments":100,"sinks":["NAME"],"rcu":500,"lag":"1m"}; all but "tablewake" can be left out`)
 
 // maxSegments is the largest number of segments that DynamoDB accepts.
@@ -173,20 +173,20 @@ func parseAuditEvent(payload []byte) (e auditEvent, err error) {
 	d := json.NewDecoder(bytes.NewReader(payload))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&e); err != nil {
-		return e, auditError.Errorf("the event does not request an audit (%s): %s", redact.Safe(err.Error()), auditEventForm)
+		return e, eventErrs.Errorf("the event does not request an audit (%s): %s", redact.Safe(err.Error()), auditEventHint)
 	}
 	if e.Command != "audit" {
-		return e, auditError.Errorf(`this function takes the command audit only: %s`, auditEventForm)
+		return e, eventErrs.Errorf(`this function takes the command audit only: %s`, auditEventHint)
 	}
 	if e.lag, err = time.ParseDuration(e.Lag); err != nil || e.lag < 0 {
-		return e, auditError.Errorf(`"lag" must be a duration such as "90s" or "5m": %s`, auditEventForm)
+		return e, eventErrs.Errorf(`"lag" must be a duration such as "90s" or "5m": %s`, auditEventHint)
 	}
 	switch {
 	case e.Segments < 1 || e.Segments > maxSegments || e.RCU < 0:
-		return e, auditError.Errorf(`"segments" must be 1 to %d, and "rcu" must not be negative: %s`, maxSegments,
-			auditEventForm)
+		return e, eventErrs.Errorf(`"segments" must be 1 to %d, and "rcu" must not be negative: %s`, maxSegments,
+			auditEventHint)
 	case e.Sample < 1 || e.Sample > e.Segments:
-		return e, auditError.Errorf(`"sample" must be 1 up to "segments", which is %d: %s`, e.Segments, auditEventForm)
+		return e, eventErrs.Errorf(`"sample" must be 1 up to "segments", which is %d: %s`, e.Segments, auditEventHint)
 	}
 	return e, nil
 }

@@ -23,8 +23,8 @@ const configVariable = "TABLEWAKE_CONFIG"
 // layerFile is the configuration in a layer.
 const layerFile = "/opt/tablewake.yaml"
 
-// maxFile is the largest size of a configuration, and of a file that it names.
-const maxFile = 1 << 20
+// maxConfigBytes is the largest size of a configuration, and of a file that it names.
+const maxConfigBytes = 1 << 20
 
 // environment looks up the function's variables, as os.LookupEnv does.
 type environment func(name string) (value string, set bool)
@@ -36,7 +36,7 @@ func loadConfig(ctx context.Context, sdk aws.Config, env environment) (*config.C
 	if err != nil {
 		return nil, err
 	}
-	text, read, err := fetch(ctx, sdk, env, params, location)
+	text, read, err := fetchConfig(ctx, sdk, env, params, location)
 	if err != nil {
 		return nil, fmt.Errorf("the configuration cannot be read: %w", err)
 	}
@@ -67,9 +67,9 @@ func configLocation(env environment, layer string) (string, error) {
 		inPackage, layer, configVariable)
 }
 
-// fetch reads the configuration at a location. read reads the files that the configuration names:
+// fetchConfig reads the configuration at a location. read reads the files that the configuration names:
 // from the same folder of a bucket, or from the package.
-func fetch(
+func fetchConfig(
 	ctx context.Context, sdk aws.Config, env environment, params *parameters, location string,
 ) (text []byte, read func(string) ([]byte, error), err error) {
 	root, _ := env("LAMBDA_TASK_ROOT")
@@ -79,20 +79,20 @@ func fetch(
 			return nil, nil, fmt.Errorf("%s=%s names no object: write s3://BUCKET/KEY", configVariable, location)
 		}
 		client := bucketClient(sdk)
-		text, err = object(ctx, client, bucket, key)
+		text, err = getObject(ctx, client, bucket, key)
 		return text, func(file string) ([]byte, error) {
-			return object(ctx, client, bucket, path.Join(path.Dir(key), file))
+			return getObject(ctx, client, bucket, path.Join(path.Dir(key), file))
 		}, err
 	}
 	if name, ok := strings.CutPrefix(location, parameterPrefix); ok {
 		value, err := params.get(name)
-		return []byte(value), inFolder(root), err
+		return []byte(value), folderReader(root), err
 	}
-	text, err = inFolder("")(location)
-	return text, inFolder(filepath.Dir(location)), err
+	text, err = folderReader("")(location)
+	return text, folderReader(filepath.Dir(location)), err
 }
 
-func object(ctx context.Context, client *s3.Client, bucket, key string) ([]byte, error) {
+func getObject(ctx context.Context, client *s3.Client, bucket, key string) ([]byte, error) {
 	got, err := client.GetObject(ctx, &s3.GetObjectInput{Bucket: &bucket, Key: &key})
 	if err != nil {
 		return nil, fmt.Errorf("s3://%s/%s: %w (the function's role needs s3:GetObject on it)", bucket, key, err)
@@ -105,8 +105,8 @@ func object(ctx context.Context, client *s3.Client, bucket, key string) ([]byte,
 	return b, nil
 }
 
-// inFolder returns a function that reads files. Relative paths start in dir.
-func inFolder(dir string) func(file string) ([]byte, error) {
+// folderReader returns a function that reads files. Relative paths start in dir.
+func folderReader(dir string) func(file string) ([]byte, error) {
 	return func(file string) ([]byte, error) {
 		if !filepath.IsAbs(file) {
 			file = filepath.Join(dir, file)
@@ -122,9 +122,9 @@ func inFolder(dir string) func(file string) ([]byte, error) {
 
 // readLimited reads up to maxFile bytes, and fails if there are more.
 func readLimited(r io.Reader) ([]byte, error) {
-	b, err := io.ReadAll(io.LimitReader(r, maxFile+1))
-	if err == nil && len(b) > maxFile {
-		err = fmt.Errorf("it is larger than %d bytes", maxFile)
+	b, err := io.ReadAll(io.LimitReader(r, maxConfigBytes+1))
+	if err == nil && len(b) > maxConfigBytes {
+		err = fmt.Errorf("it is larger than %d bytes", maxConfigBytes)
 	}
 	return b, err
 }

@@ -128,7 +128,7 @@ func TestALayerBringsTheConfiguration(t *testing.T) {
 func TestErrorsSayWhatToDo(t *testing.T) {
 	broken := folder(t, map[string]string{"tablewake.yaml": strings.Replace(file, "index: products", "index: PRODUCTS", 1), "maps/products.json": mapping})
 	whole := folder(t, map[string]string{"tablewake.yaml": file, "maps/products.json": mapping})
-	sdk := sdkFor(t, cloud{"/shop/config": "version: 1\nname: '${PASSWORD}", "/large": strings.Repeat("x", maxFile+1), "bucket/large": strings.Repeat("x", maxFile+1), "/shop/password": "sesame"})
+	sdk := sdkFor(t, cloud{"/shop/config": "version: 1\nname: '${PASSWORD}", "/large": strings.Repeat("x", maxConfigBytes+1), "bucket/large": strings.Repeat("x", maxConfigBytes+1), "/shop/password": "sesame"})
 	for _, tt := range []struct {
 		name string
 		env  map[string]string

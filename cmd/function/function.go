@@ -115,7 +115,7 @@ func stateOptions(
 	}
 	if d := cfg.DeadLetters; d != nil && d.AutoRedrive {
 		again, err := patience.Wait(ctx, log, "opening the dead letters", nil,
-			func() (func(context.Context) error, error) { return outageRedrive(ctx, cfg, stores, p, log) })
+			func() (func(context.Context) error, error) { return newOutageRedriver(ctx, cfg, stores, p, log) })
 		if err != nil {
 			return nil, err
 		}

@@ -22,7 +22,7 @@ import (
 // Main runs the pipeline of the function's configuration with the extensions. It makes the Go sinks before the first
 // event, in Lambda's init phase, and it never returns.
 func Main(exts ...sinks.Extension) {
-	handlers.CollectLess(os.LookupEnv)
+	handlers.TuneGC(os.LookupEnv)
 	log := slog.New(lambdacontext.NewLogHandler())
 	f, err := newHandler(context.Background(), log, exts)
 	if err != nil {

@@ -19,10 +19,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
-// outageRedrive returns the function for the event {"tablewake":"redrive"}. It tries to deliver the
+// newOutageRedriver returns the function for the event {"tablewake":"redrive"}. It tries to deliver the
 // dead letters of an outage once. A function runs nothing between invocations, so it cannot wait
 // and retry.
-func outageRedrive(
+func newOutageRedriver(
 	ctx context.Context, cfg *config.Config, stores sinks.Stores, p *pipeline.Pipeline, log *slog.Logger,
 ) (func(context.Context) error, error) {
 	kept, err := letters.Open(ctx, cfg, stores)
@@ -42,15 +42,15 @@ func outageRedrive(
 	}, nil
 }
 
-// maxRecord is the largest record of a discarded batch: the 6 MB of an event, escaped.
-const maxRecord = 64 << 20
+// maxBatchBytes is the largest record of a discarded batch: the 6 MB of an event, escaped.
+const maxBatchBytes = 64 << 20
 
 // objects reads the records of discarded batches.
 type objects struct{ client *s3.Client }
 
-var _ handlers.Objects = objects{}
+var _ handlers.ObjectGetter = objects{}
 
-// GetObject implements [handlers.Objects].
+// GetObject implements [handlers.ObjectGetter].
 func (o objects) GetObject(ctx context.Context, bucket, key, version string) ([]byte, error) {
 	in := &s3.GetObjectInput{Bucket: &bucket, Key: &key}
 	if version != "" {
@@ -64,9 +64,9 @@ func (o objects) GetObject(ctx context.Context, bucket, key, version string) ([]
 		return nil, err
 	}
 	defer got.Body.Close()
-	b, err := io.ReadAll(io.LimitReader(got.Body, maxRecord+1))
-	if err == nil && len(b) > maxRecord {
-		err = fmt.Errorf("the object is larger than %d bytes", maxRecord)
+	b, err := io.ReadAll(io.LimitReader(got.Body, maxBatchBytes+1))
+	if err == nil && len(b) > maxBatchBytes {
+		err = fmt.Errorf("the object is larger than %d bytes", maxBatchBytes)
 	}
 	return b, err
 }

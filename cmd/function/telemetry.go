@@ -18,7 +18,7 @@ import (
 // withSpans wraps a handler in a span of its invocation. It exports everything before the answer,
 // because Lambda freezes the process after it, perhaps forever.
 func withSpans(h lambda.Handler, tel *telemetry.Telemetry, log *slog.Logger) lambda.Handler {
-	return exporter{otellambda.WrapHandler(failureMarker{h},
+	return flushingHandler{otellambda.WrapHandler(failureMarker{h},
 		otellambda.WithTracerProvider(tel.Tracer),
 		otellambda.WithPropagator(tel.Propagator),
 		otellambda.WithEventToCarrier(xray)), tel, log}
@@ -42,22 +42,22 @@ func (m failureMarker) Invoke(ctx context.Context, payload []byte) ([]byte, erro
 	return answer, err
 }
 
-// exporter exports spans and metrics after each invocation.
-type exporter struct {
+// flushingHandler exports spans and metrics after each invocation.
+type flushingHandler struct {
 	lambda.Handler
 	tel *telemetry.Telemetry
 	log *slog.Logger
 }
 
 // Invoke implements [lambda.Handler].
-func (f exporter) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+func (f flushingHandler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	defer f.flush(ctx)
 	return f.Handler.Invoke(ctx, payload)
 }
 
 // flush takes at most half of the invocation's remaining time, so that a hanging collector does not
 // cost the answer.
-func (f exporter) flush(ctx context.Context) {
+func (f flushingHandler) flush(ctx context.Context) {
 	if deadline, ok := ctx.Deadline(); ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)

@@ -20,8 +20,8 @@ import (
 func Verify(client bounded.Doer) bounded.Doer { return verifier{client, bounded.Answer} }
 
 type verifier struct {
-	client bounded.Doer
-	most   int64 // maximum bytes that are read of an answer
+	client   bounded.Doer
+	maxBytes int64 // maximum bytes that are read of an answer
 }
 
 // required maps each call to a member that all its answers have.
@@ -42,10 +42,10 @@ func (b verifier) Do(req *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	var body bytes.Buffer
-	if n := resp.ContentLength; n > 0 && n < b.most {
+	if n := resp.ContentLength; n > 0 && n < b.maxBytes {
 		body.Grow(int(n) + bytes.MinRead)
 	}
-	_, err = body.ReadFrom(bounded.Reader(resp.Body, b.most))
+	_, err = body.ReadFrom(bounded.Reader(resp.Body, b.maxBytes))
 	_ = resp.Body.Close() // the body was read
 	if err != nil {
 		return nil, &Error{resp.StatusCode, fmt.Errorf("reading it: %w", err)}

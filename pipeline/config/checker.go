@@ -27,7 +27,7 @@ func Schema() []byte {
 // maxNodes is the maximum number of values of a file, with its aliases expanded.
 const maxNodes = 20_000
 
-var words = yamlbind.Words{
+var words = yamlbind.FileHints{
 	Empty:  "start with `version: 1`",
 	Second: "a file holds one pipeline: put this one into a file of its own",
 	Merge:  "write the keys out, or use an alias for a whole value",

@@ -254,7 +254,7 @@ func ParseFrom(
 		wrongOfFields: make(map[string]bool), undeclared: make(map[*value]bool), constants: make(map[*value]bool),
 		lacksPlaceholder: make(map[*value]bool),
 	}
-	c.File = yamlbind.New(name, b, yamlbind.Options{Words: words, MaxNodes: maxNodes, Getenv: getenv, Owner: c})
+	c.File = yamlbind.New(name, b, yamlbind.Options{Words: words, MaxNodes: maxNodes, Getenv: getenv, Context: c})
 	if c.Read(grammar(), cfg); c.Has(cfg) {
 		c.checkRules()
 	}

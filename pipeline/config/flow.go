@@ -99,7 +99,7 @@ func (c *checker) filters(v *value) []Filter {
 		case "drop":
 			f.Filter = rules.Drop(f.Name, cond)
 		case "func":
-			f.Filter = &GoFilter{Func: action.Text(), name: f.Name, place: c.Problem(action, "", "")}
+			f.Filter = &GoFilter{Func: action.Text(), name: f.Name, problem: c.Problem(action, "", "")}
 		}
 		fs = append(fs, f)
 	}

@@ -12,8 +12,8 @@ type GoFilter struct {
 	Func       string   // name of the code
 	StateSinks *Problem // problem of code that reads more than keys before state sinks; nil if the code may read images
 
-	name  string // name by which its drops are counted
-	place Problem
+	name    string // name by which its drops are counted
+	problem Problem
 }
 
 var _ pipeline.Named = (*GoFilter)(nil)
@@ -28,7 +28,7 @@ func (g *GoFilter) Check(*record.Change) (pipeline.Verdict, error) {
 
 // Problem returns a problem of the filter.
 func (g *GoFilter) Problem(message, hint string) Problem {
-	p := g.place
+	p := g.problem
 	p.Message, p.Hint = message, hint
 	return p
 }

@@ -116,7 +116,7 @@ func (c *checker) checkServerless(s *Search) {
 // checkMapping checks the mapping file. It must map each field that fields.numbers declares as scaled_float, because by
 // default an index stores a number as a float.
 func (c *checker) checkMapping(s *Search) {
-	_, mappings, err := indexmap.Read(s.Mapping)
+	_, mappings, err := indexmap.Parse(s.Mapping)
 	if err != nil {
 		c.Fail(&s.Mapping, "correct the file", "the mapping cannot be used: %v", err)
 		return

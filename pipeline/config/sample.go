@@ -34,9 +34,9 @@ func (cfg *Config) CheckSample(items []item.Image) Problems {
 				}
 			}}
 	})
-	if ttl := cfg.Source.TTLAttribute; ttl != "" && s.all != nil &&
-		entity.Find([]*entity.Shape{s.all}, []item.Segment{{Name: ttl, Index: -1}}) != nil {
-		message, hint := notInSample(&entity.Undeclared{Name: ttl, Known: s.all.Names()}, nil)
+	if ttl := cfg.Source.TTLAttribute; ttl != "" && s.anyItem != nil &&
+		entity.Find([]*entity.Shape{s.anyItem}, []item.Segment{{Name: ttl, Index: -1}}) != nil {
+		message, hint := notInSample(&entity.Undeclared{Name: ttl, Known: s.anyItem.Names()}, nil)
 		c.Warn(&cfg.Source.TTLAttribute, hint, "%s", message)
 	}
 	c.checkConstants(s.shapesOf)
@@ -96,7 +96,7 @@ func (c *checker) keyTexts(attribute, prefix string) (texts []string, possible b
 
 // sampleShapes has the shapes of a sample's items.
 type sampleShapes struct {
-	all      *entity.Shape // shape of all items; nil if the sample is empty
+	anyItem  *entity.Shape // shape of all items; nil if the sample is empty
 	byEntity map[string]*entity.Shape
 }
 
@@ -117,7 +117,7 @@ func sampleShapesOf(entities *entity.Set, items []item.Image) sampleShapes {
 		byEntity[e.Name].Add(m.Value())
 	}
 	if len(items) > 0 {
-		s.all = all.Shape()
+		s.anyItem = all.Shape()
 	}
 	for name, sampled := range byEntity {
 		s.byEntity[name] = sampled.Shape()
@@ -127,8 +127,8 @@ func sampleShapesOf(entities *entity.Set, items []item.Image) sampleShapes {
 
 // shapesOf returns the shapes of the items of a scope. It returns nil if the sample lacks items of one of the entities.
 func (s sampleShapes) shapesOf(sc *entity.Scope) []*entity.Shape {
-	if sc == nil && s.all != nil {
-		return []*entity.Shape{s.all}
+	if sc == nil && s.anyItem != nil {
+		return []*entity.Shape{s.anyItem}
 	}
 	var shapes []*entity.Shape
 	for _, e := range sc.Entities() {

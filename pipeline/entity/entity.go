@@ -14,8 +14,8 @@ type Entity struct {
 	Unique     []string     // bound names that identify an item of the entity. Default: none
 	Attributes *Shape       // declared attributes, an M. Default: any attributes
 
-	same    []samePair // values that must be equal
-	earlier []*Entity  // earlier entities of the set whose keys overlap with those of this entity
+	equalPairs []samePair // values that must be equal
+	earlier    []*Entity  // earlier entities of the set whose keys overlap with those of this entity
 }
 
 // KeyPattern is the pattern of a key attribute.
@@ -43,7 +43,7 @@ type Set struct{ entities []*Entity }
 // first entity.
 func NewSet(es ...*Entity) *Set {
 	for i, e := range es {
-		e.same = e.repeatedNames()
+		e.equalPairs = e.repeatedNames()
 		e.earlier = nil
 		for _, o := range es[:i] {
 			if Compare(o, e).Overlap != Disjoint {
@@ -124,7 +124,7 @@ func (e *Entity) MatchKey(m item.Image) bool {
 			return false
 		}
 	}
-	for _, pair := range e.same {
+	for _, pair := range e.equalPairs {
 		if !e.value(m, pair.a).Equal(e.value(m, pair.b)) {
 			return false
 		}
@@ -175,9 +175,9 @@ func (e *Entity) Names() []string {
 	return names
 }
 
-// Earlier returns the entities with which e has keys in common and that come first in the set: [Entity.Match] evaluates
-// their conditions before that of e.
-func (e *Entity) Earlier() []*Entity { return slices.Clone(e.earlier) }
+// Predecessors returns the entities with which e has keys in common and that come first in the set: [Entity.Match]
+// evaluates their conditions before that of e.
+func (e *Entity) Predecessors() []*Entity { return slices.Clone(e.earlier) }
 
 // pattern returns the pattern of a key attribute, or nil if the entity has none.
 func (e *Entity) pattern(attribute string) *Pattern {

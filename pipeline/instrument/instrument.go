@@ -33,14 +33,14 @@ func (k *Maker) Counter(name, unit, text string) metric.Int64Counter {
 	return keepError(k, i, err)
 }
 
-// Amounts makes a counter of amounts that may have fractions.
-func (k *Maker) Amounts(name, unit, text string) metric.Float64Counter {
+// FloatCounter makes a counter of amounts that may have fractions.
+func (k *Maker) FloatCounter(name, unit, text string) metric.Float64Counter {
 	i, err := k.meter.Float64Counter(name, metric.WithUnit(unit), metric.WithDescription(text))
 	return keepError(k, i, err)
 }
 
-// Value makes a gauge of a current value.
-func (k *Maker) Value(name, unit, text string) metric.Float64Gauge {
+// Gauge makes a gauge of a current value.
+func (k *Maker) Gauge(name, unit, text string) metric.Float64Gauge {
 	i, err := k.meter.Float64Gauge(name, metric.WithUnit(unit), metric.WithDescription(text))
 	return keepError(k, i, err)
 }
@@ -59,20 +59,20 @@ func (k *Maker) Sizes(name, unit, text string) metric.Int64Histogram {
 	return keepError(k, i, err)
 }
 
-// Counted makes a counter that a callback reads at each collection.
-func (k *Maker) Counted(name, unit, text string) metric.Int64ObservableCounter {
+// ObservableCounter makes a counter that a callback reads at each collection.
+func (k *Maker) ObservableCounter(name, unit, text string) metric.Int64ObservableCounter {
 	i, err := k.meter.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(text))
 	return keepError(k, i, err)
 }
 
-// Number makes a gauge of whole numbers that a callback reads at each collection.
-func (k *Maker) Number(name, unit, text string) metric.Int64ObservableGauge {
+// ObservableIntGauge makes a gauge of whole numbers that a callback reads at each collection.
+func (k *Maker) ObservableIntGauge(name, unit, text string) metric.Int64ObservableGauge {
 	i, err := k.meter.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(text))
 	return keepError(k, i, err)
 }
 
-// Reading makes a gauge with fractions that a callback reads at each collection.
-func (k *Maker) Reading(name, unit, text string) metric.Float64ObservableGauge {
+// ObservableGauge makes a gauge with fractions that a callback reads at each collection.
+func (k *Maker) ObservableGauge(name, unit, text string) metric.Float64ObservableGauge {
 	i, err := k.meter.Float64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(text))
 	return keepError(k, i, err)
 }

@@ -15,10 +15,10 @@ func (v Value) AppendCanonical(dst []byte) []byte {
 	dst = append(dst, byte(v.Kind()))
 	switch v.Kind() {
 	case KindS, KindB:
-		return appendSized(dst, ddbjson.TextOf(v.Raw()))
+		return appendLengthPrefixed(dst, ddbjson.TextOf(v.Raw()))
 	case KindN:
 		var number [64]byte
-		return appendSized(dst, ddbjson.DecimalOf(v.Raw()).Append(number[:0]))
+		return appendLengthPrefixed(dst, ddbjson.DecimalOf(v.Raw()).Append(number[:0]))
 	case KindBOOL:
 		return append(dst, v.Raw()[0])
 	case KindM:
@@ -33,7 +33,7 @@ func (v Value) AppendCanonical(dst []byte) []byte {
 		slices.SortFunc(ms, func(a, b member) int { return strings.Compare(a.name, b.name) })
 		dst = binary.AppendUvarint(dst, uint64(len(ms)))
 		for _, m := range ms {
-			dst = m.value.AppendCanonical(appendSized(dst, m.name))
+			dst = m.value.AppendCanonical(appendLengthPrefixed(dst, m.name))
 		}
 	case KindL:
 		dst = binary.AppendUvarint(dst, uint64(v.Len()))
@@ -69,7 +69,7 @@ func (v Value) appendCanonicalSet(dst []byte) []byte {
 	return dst[:setStart+copy(dst[setStart:], dst[end:])]
 }
 
-// appendSized appends the length of text, then text.
-func appendSized[T string | []byte](dst []byte, text T) []byte {
+// appendLengthPrefixed appends the length of text, then text.
+func appendLengthPrefixed[T string | []byte](dst []byte, text T) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(text))), text...)
 }

@@ -128,10 +128,10 @@ func (m Image) Value() Value {
 // error has the offset and the path, and no data.
 func Parse(b []byte) (Image, error) {
 	s := ddbjson.Scanner{Input: b}
-	start := s.Space(0)
+	start := s.SkipSpace(0)
 	attrs, end := s.Item(start, nil, nil)
 	if end >= 0 {
-		next := s.Space(end)
+		next := s.SkipSpace(end)
 		if next == len(b) {
 			return Indexed(b[start:end], attrs), nil
 		}

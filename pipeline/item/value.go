@@ -202,10 +202,10 @@ func (v Value) isList() bool { return v.kind == KindL || v.kind >= KindSS }
 // change. The error has the offset and the path, and no data.
 func ParseValue(b []byte) (Value, error) {
 	s := ddbjson.Scanner{Input: b}
-	i := s.Space(0)
+	i := s.SkipSpace(0)
 	tag, from, to, next := s.Value(i, 0)
 	if next >= 0 {
-		if next = s.Space(next); next == len(b) {
+		if next = s.SkipSpace(next); next == len(b) {
 			return Value{raw: b[from:to:to], kind: Kind(tag)}, nil
 		}
 		s.Fail(next, ddbjson.ErrTrailing)

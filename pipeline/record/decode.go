@@ -63,9 +63,9 @@ func parseDefaultStream(arn string) *streamARN {
 func (d *Decoder) Decode(b []byte) (*Page, error) {
 	r := d.newReader(b)
 	defer d.release(r)
-	i := r.document(r.Space(byteOrderMark(b)))
+	i := r.document(r.SkipSpace(byteOrderMark(b)))
 	if i >= 0 {
-		if i = r.Space(i); i == len(b) {
+		if i = r.SkipSpace(i); i == len(b) {
 			return r.page, nil
 		}
 		r.Fail(i, ddbjson.ErrTrailing)

@@ -24,7 +24,7 @@ func (r *recordReader) document(i int) int {
 		r.ErrAt, r.Err = i, errNothing
 		return -1
 	case r.Input[i] == '[':
-		return r.array(i)
+		return r.readArray(i)
 	}
 	first := len(r.page.Changes)
 	next := r.readRecord(i, true)
@@ -45,26 +45,26 @@ func (r *recordReader) readEnvelope(i int, e *envelope) int {
 	if r.Peek(i) != '{' {
 		return r.Fail(i, errObject)
 	}
-	return r.members(i, func(name []byte, at int) int { return r.envelopeField(name, at, e) })
+	return r.readObject(i, func(name []byte, at int) int { return r.envelopeField(name, at, e) })
 }
 
-// answer reads the whole input, which is the answer of a service: one object. It calls field for each member, as
+// readAnswer reads the whole input, which is the answer of a service: one object. It calls field for each member, as
 // members does. Then it calls check, which returns an error if the fields do not fit together. Input that is not an
 // object fails with notObject.
-func (r *recordReader) answer(notObject error, field func(name []byte, at int) int, check func() error) error {
-	i, start := -1, r.Space(0)
+func (r *recordReader) readAnswer(notObject error, field func(name []byte, at int) int, check func() error) error {
+	i, start := -1, r.SkipSpace(0)
 	switch {
 	case start == len(r.Input):
 		r.ErrAt, r.Err = start, errNothing
 	case r.Peek(start) != '{':
 		r.Fail(start, notObject)
 	default:
-		i = r.members(start, field)
+		i = r.readObject(start, field)
 	}
 	if i < 0 {
 		return r.framingError()
 	}
-	if i = r.Space(i); i != len(r.Input) {
+	if i = r.SkipSpace(i); i != len(r.Input) {
 		r.Fail(i, ddbjson.ErrTrailing)
 		return r.framingError()
 	}
@@ -75,10 +75,10 @@ func (r *recordReader) answer(notObject error, field func(name []byte, at int) i
 	return nil
 }
 
-// members reads the object at i. For each member it calls field with the position of the value. field reads the value,
-// and returns the position after it.
-func (r *recordReader) members(i int, field func(name []byte, valueAt int) int) int {
-	if i = r.Space(i + 1); r.Peek(i) == '}' {
+// readObject reads the object at i. For each member it calls field with the position of the value. field reads the
+// value, and returns the position after it.
+func (r *recordReader) readObject(i int, field func(name []byte, valueAt int) int) int {
+	if i = r.SkipSpace(i + 1); r.Peek(i) == '}' {
 		return i + 1
 	}
 	for done := false; !done; {
@@ -132,12 +132,12 @@ func (r *recordReader) arrayOnce(i int, found *bool, notArray error) int {
 	if r.Peek(i) != '[' {
 		return r.Fail(i, notArray)
 	}
-	return r.array(i)
+	return r.readArray(i)
 }
 
-// array reads an array of records.
-func (r *recordReader) array(i int) int {
-	if i = r.Space(i + 1); r.Peek(i) == ']' {
+// readArray reads an array of records.
+func (r *recordReader) readArray(i int) int {
+	if i = r.SkipSpace(i + 1); r.Peek(i) == ']' {
 		return i + 1
 	}
 	for done := false; !done; {
@@ -222,7 +222,7 @@ func (r *recordReader) readChange(i int, c *Change) int {
 		if next = r.fields(i, c); next < 0 {
 			return -1
 		}
-		if r.seen.has(fieldKinesis) {
+		if r.seenFields.has(fieldKinesis) {
 			ok = r.readKinesis(c) && r.validateKinesis(c)
 		} else {
 			ok = r.validate(c)
@@ -282,7 +282,7 @@ func (r *recordReader) recoverKey(i int, e *RecordError) {
 	switch {
 	case r.snapshot != nil:
 		r.setLineVersion(&c)
-	case r.seen.has(fieldKinesis):
+	case r.seenFields.has(fieldKinesis):
 		bytes := r.page.Bytes
 		r.readKinesis(&c)
 		r.page.Bytes = bytes

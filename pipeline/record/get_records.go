@@ -22,7 +22,7 @@ func (d *Decoder) DecodeGetRecords(b []byte) (GetRecordsPage, error) {
 	r := d.newReader(b)
 	defer d.release(r)
 	e := envelope{getRecords: true}
-	err := r.answer(errObject, func(name []byte, i int) int { return r.envelopeField(name, i, &e) }, func() error {
+	err := r.readAnswer(errObject, func(name []byte, i int) int { return r.envelopeField(name, i, &e) }, func() error {
 		if !e.hasRecords {
 			return errAnswer
 		}

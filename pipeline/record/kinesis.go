@@ -82,9 +82,9 @@ func (r *recordReader) readKinesis(c *Change) bool {
 }
 
 func (r *recordReader) readKinesisData(c *Change) bool {
-	i := r.fields(r.Space(0), c)
+	i := r.fields(r.SkipSpace(0), c)
 	if i >= 0 {
-		if i = r.Space(i); i < len(r.Input) {
+		if i = r.SkipSpace(i); i < len(r.Input) {
 			i = r.Fail(i, ddbjson.ErrTrailing)
 		}
 	}
@@ -95,7 +95,7 @@ func (r *recordReader) readKinesisData(c *Change) bool {
 func (r *recordReader) validateKinesis(c *Change) bool {
 	r.setOperation(c)
 	switch {
-	case !r.seen.has(fieldDynamoDB):
+	case !r.seenFields.has(fieldDynamoDB):
 		return r.failField("kinesis.data.dynamodb", errMissing)
 	case c.EventName == "":
 		return r.failField("kinesis.data.eventName", errMissing)

@@ -33,7 +33,7 @@ func (r *recordReader) readLine(b []byte, i int) {
 	input := r.Input
 	r.Input = b
 	defer func() { r.Input = input }()
-	for i = r.Space(i); i < len(b); i = r.Space(i) {
+	for i = r.SkipSpace(i); i < len(b); i = r.SkipSpace(i) {
 		next := -1
 		switch c := b[i]; {
 		case r.snapshot != nil:
@@ -71,7 +71,7 @@ func (d *Decoder) DecodeBroken(b []byte, index int) *RecordError {
 	r := d.newReader(b)
 	defer d.release(r)
 	e := &RecordError{Index: index, Raw: b}
-	i := r.Space(byteOrderMark(b))
+	i := r.SkipSpace(byteOrderMark(b))
 	if i == len(b) {
 		return e
 	}

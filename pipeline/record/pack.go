@@ -156,7 +156,7 @@ func (r *Unpacker) Unpack(b []byte, c *Change) (rest []byte, err error) {
 		}
 		s := &r.scan
 		s.Input, s.AllowEmptyMaps = u.readRange(), true
-		start := s.Space(0)
+		start := s.SkipSpace(0)
 		attrs, next := s.Item(start, nil, nil)
 		if next < 0 || u.invalid {
 			return nil, ErrPacked

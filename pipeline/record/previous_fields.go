@@ -71,7 +71,7 @@ func (r *recordReader) copyField(f field, c *Change) bool {
 	if f == fieldOther {
 		return true
 	}
-	if r.seen.has(f) {
+	if r.seenFields.has(f) {
 		return false
 	}
 	previous := r.previous
@@ -93,7 +93,7 @@ func (r *recordReader) copyField(f field, c *Change) bool {
 	default:
 		return false
 	}
-	r.seen.add(f)
+	r.seenFields.add(f)
 	return true
 }
 

@@ -31,7 +31,7 @@ var (
 
 // rawRecord has the fields of a record that are decoded once all fields are known.
 type rawRecord struct {
-	seen        fields
+	seenFields  fields
 	precision   string     // unit of a Kinesis record's creation time
 	time        []byte     // creation time, as written
 	data        string     // base64 of the record in a Kinesis event
@@ -85,7 +85,7 @@ func (r *recordReader) object(i int, c *Change, names map[string]field, previous
 	default:
 		return r.Fail(i, errObject)
 	}
-	if i = r.Space(i + 1); r.Peek(i) == '}' {
+	if i = r.SkipSpace(i + 1); r.Peek(i) == '}' {
 		return i + 1
 	}
 	n := 0
@@ -137,11 +137,11 @@ func (r *recordReader) skipInvalid(i int) int {
 
 // noteField marks a field as seen. It fails if the field was already seen.
 func (r *recordReader) noteField(f field, i int) bool {
-	if r.seen.has(f) {
+	if r.seenFields.has(f) {
 		r.Fail(i, errDuplicateField)
 		return false
 	}
-	r.seen.add(f)
+	r.seenFields.add(f)
 	return true
 }
 

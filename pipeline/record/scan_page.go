@@ -8,9 +8,9 @@ import (
 
 // ScanPage is a complete answer of Scan.
 type ScanPage struct {
-	Page    *Page
-	LastKey []byte  // JSON of LastEvaluatedKey; nil at the end of the segment
-	Units   float64 // CapacityUnits of ConsumedCapacity; -1 if the answer has none
+	Page          *Page
+	LastKey       []byte  // JSON of LastEvaluatedKey; nil at the end of the segment
+	CapacityUnits float64 // CapacityUnits of ConsumedCapacity; -1 if the answer has none
 }
 
 // The errors of an answer of Scan.
@@ -28,11 +28,11 @@ var (
 // items before the error. LastKey is then nil although the segment has not ended.
 func (d *SnapshotDecoder) DecodeScan(b []byte) (ScanPage, error) {
 	r := d.newReader(b)
-	defer d.records.release(r)
-	r.form = plainForm
-	a := scanAnswer{ScanPage: ScanPage{Page: r.page, Units: -1}, count: -1}
-	field := func(name []byte, i int) int { return r.scanField(name, i, &a) }
-	err := r.answer(errScan, field, func() error {
+	defer d.decoder.release(r)
+	r.form = bareItemForm
+	a := scanAnswer{ScanPage: ScanPage{Page: r.page, CapacityUnits: -1}, count: -1}
+	field := func(name []byte, i int) int { return r.readScanField(name, i, &a) }
+	err := r.readAnswer(errScan, field, func() error {
 		switch {
 		case !a.hasItems:
 			return errScan
@@ -54,12 +54,12 @@ type scanAnswer struct {
 	count    int // Count; -1 if there is none
 }
 
-func (r *recordReader) scanField(name []byte, i int, a *scanAnswer) int {
+func (r *recordReader) readScanField(name []byte, i int, a *scanAnswer) int {
 	switch string(name) {
 	case "Items":
 		return r.arrayOnce(i, &a.hasItems, errItems)
 	case "LastEvaluatedKey":
-		return r.lastKey(i, a)
+		return r.readLastKey(i, a)
 	case "Count":
 		next := r.JSONNumber(i)
 		if next >= 0 {
@@ -71,14 +71,14 @@ func (r *recordReader) scanField(name []byte, i int, a *scanAnswer) int {
 		return r.Fail(i, errCount)
 	case "ConsumedCapacity":
 		if r.Peek(i) == '{' {
-			return r.members(i, func(name []byte, i int) int { return r.capacityField(name, i, a) })
+			return r.readObject(i, func(name []byte, i int) int { return r.readCapacityField(name, i, a) })
 		}
 	}
 	return r.SkipValue(i)
 }
 
-// lastKey reads LastEvaluatedKey, an object with attributes or null.
-func (r *recordReader) lastKey(i int, a *scanAnswer) int {
+// readLastKey reads LastEvaluatedKey, an object with attributes or null.
+func (r *recordReader) readLastKey(i int, a *scanAnswer) int {
 	if a.LastKey != nil {
 		return r.Fail(i, errDuplicateField)
 	}
@@ -89,22 +89,22 @@ func (r *recordReader) lastKey(i int, a *scanAnswer) int {
 	if next < 0 {
 		return -1
 	}
-	if r.Peek(i) != '{' || r.Peek(r.Space(i+1)) != '"' {
+	if r.Peek(i) != '{' || r.Peek(r.SkipSpace(i+1)) != '"' {
 		return r.Fail(i, errLastKey)
 	}
 	a.LastKey = r.Input[i:next:next]
 	return next
 }
 
-// capacityField reads a field of ConsumedCapacity, {"CapacityUnits":128.5, ...}.
-func (r *recordReader) capacityField(name []byte, i int, a *scanAnswer) int {
+// readCapacityField reads a field of ConsumedCapacity, {"CapacityUnits":128.5, ...}.
+func (r *recordReader) readCapacityField(name []byte, i int, a *scanAnswer) int {
 	next := r.SkipValue(i)
 	if next >= 0 && string(name) == "CapacityUnits" {
 		units, err := strconv.ParseFloat(ddbjson.View(r.Input[i:next]), 64)
 		if err != nil || units < 0 {
 			return r.Fail(i, errUnits)
 		}
-		a.Units = units
+		a.CapacityUnits = units
 	}
 	return next
 }

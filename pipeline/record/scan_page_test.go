@@ -14,18 +14,18 @@ const scanAnswer = `{"Count":2,"Items":[` + itemText + `,{"PK":{"S":"USER#2"},"S
 func TestScanPage(t *testing.T) {
 	d := record.NewSnapshotDecoder(snapshotOptions(0))
 	p, err := d.DecodeScan([]byte(scanAnswer))
-	if err != nil || len(p.Page.Changes) != 2 || len(p.Page.Errors) != 0 || p.Units != 128.5 || string(p.LastKey) != `{"PK":{"S":"USER#2"},"SK":{"N":"8"}}` {
+	if err != nil || len(p.Page.Changes) != 2 || len(p.Page.Errors) != 0 || p.CapacityUnits != 128.5 || string(p.LastKey) != `{"PK":{"S":"USER#2"},"SK":{"N":"8"}}` {
 		t.Fatalf("%v %+v", err, p)
 	}
 	if c := p.Page.Changes[1]; c.Key != "USER%232,+8" || c.Op != record.Snapshot || c.Sequence != "0" || c.Index != 1 || string(c.Raw) != `{"PK":{"S":"USER#2"},"SK":{"N":"8"}}` {
 		t.Errorf("%+v", c)
 	}
 	for _, body := range []string{`{"Items":[],"Count":0,"ScannedCount":0}`, ` {"LastEvaluatedKey":null, "Items" : [ ], "ConsumedCapacity":null } `} {
-		if p, err := d.DecodeScan([]byte(body)); err != nil || p.LastKey != nil || p.Units != -1 || len(p.Page.Changes) != 0 {
+		if p, err := d.DecodeScan([]byte(body)); err != nil || p.LastKey != nil || p.CapacityUnits != -1 || len(p.Page.Changes) != 0 {
 			t.Errorf("%s: %v %+v", body, err, p)
 		}
 	}
-	if p, err := d.DecodeScan([]byte(`{"Items":[],"LastEvaluated\u004bey":{"PK":{"S":"x"}},"ConsumedCapacity":{"Table":{"CapacityUnits":1},"CapacityUnits":1.5e2}}`)); err != nil || p.Units != 150 || string(p.LastKey) != `{"PK":{"S":"x"}}` {
+	if p, err := d.DecodeScan([]byte(`{"Items":[],"LastEvaluated\u004bey":{"PK":{"S":"x"}},"ConsumedCapacity":{"Table":{"CapacityUnits":1},"CapacityUnits":1.5e2}}`)); err != nil || p.CapacityUnits != 150 || string(p.LastKey) != `{"PK":{"S":"x"}}` {
 		t.Errorf("%v %+v", err, p)
 	}
 	// An item with the attribute Item is an item.
@@ -50,7 +50,7 @@ func TestScanPage_BrokenAnswersNeverEndASegment(t *testing.T) {
 	}
 	for _, body := range bodies {
 		p, err := record.NewSnapshotDecoder(snapshotOptions(0)).DecodeScan([]byte(body))
-		if _, ok := errors.AsType[*record.FramingError](err); !ok || p.LastKey != nil || p.Units != 0 || p.Page == nil || strings.Contains(err.Error(), "USER") {
+		if _, ok := errors.AsType[*record.FramingError](err); !ok || p.LastKey != nil || p.CapacityUnits != 0 || p.Page == nil || strings.Contains(err.Error(), "USER") {
 			t.Errorf("%q: %v %+v", body, err, p)
 		}
 	}

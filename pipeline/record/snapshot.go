@@ -16,12 +16,12 @@ type SnapshotOptions struct {
 	// It supplies the epoch, the table and the Region of the items. Without StreamARN, EpochZero must be set.
 	DecoderOptions
 
-	// Keys are the names of the key attributes, partition key first. Items need them. The lines of an incremental export
-	// have their own.
+	// Keys are the names of the key attributes, partition key first. Items need them. The lines of an incremental
+	// export have their own.
 	Keys []string
 
-	// Layer is the position in the chain of exports: 1 for the first incremental export. It is the sequence number of the
-	// changes. Default: 0, a full export or a scan.
+	// Layer is the position in the chain of exports: 1 for the first incremental export. It is the sequence number of
+	// the changes. Default: 0, a full export or a scan.
 	Layer int
 
 	View    ViewType // images of the lines of an incremental export: NewImage or NewAndOldImages. Default: NewAndOldImages
@@ -39,7 +39,7 @@ type SnapshotOptions struct {
 // The path of a [RecordError] starts with Item, Keys, NewImage, OldImage or Metadata. In a line that is an item itself,
 // it also starts with Item.
 type SnapshotDecoder struct {
-	records  *Decoder
+	decoder  *Decoder
 	o        SnapshotOptions
 	sequence string
 	keysErr  error // set if o.Keys cannot be the names of a key
@@ -61,9 +61,9 @@ var (
 type lineForm uint8
 
 const (
-	itemForm   lineForm = iota // {"Item":{...}}: a full export
-	changeForm                 // {"Metadata":{...},"Keys":{...},"NewImage":{...},"OldImage":{...}}: an incremental export
-	plainForm                  // the item itself
+	itemForm     lineForm = iota // {"Item":{...}}: a full export
+	changeForm                   // {"Metadata":{...},"Keys":{...},...}: an incremental export
+	bareItemForm                 // the item itself
 )
 
 // NewSnapshotDecoder returns a decoder. As with [NewDecoder], a line that needs an invalid option is an error.
@@ -75,7 +75,7 @@ func NewSnapshotDecoder(o SnapshotOptions) *SnapshotDecoder {
 	if o.Kinesis {
 		o.StreamARN = ""
 	}
-	d.records = NewDecoder(o.DecoderOptions)
+	d.decoder = NewDecoder(o.DecoderOptions)
 	return d
 }
 
@@ -85,13 +85,13 @@ func NewSnapshotDecoder(o SnapshotOptions) *SnapshotDecoder {
 // is invalid, the error wraps a *FramingError.
 func (d *SnapshotDecoder) DecodeLines(b []byte) *Page {
 	r := d.newReader(b)
-	defer d.records.release(r)
+	defer d.decoder.release(r)
 	r.lines(b)
 	return r.page
 }
 
 func (d *SnapshotDecoder) newReader(b []byte) *recordReader {
-	r := d.records.newReader(b)
+	r := d.decoder.newReader(b)
 	r.snapshot = d
 	return r
 }
@@ -106,7 +106,7 @@ func (r *recordReader) snapshotOptions() *SnapshotOptions {
 
 // lineRecord reads the object at i, which is a line or the first of several on one line.
 func (r *recordReader) lineRecord(i int) int {
-	r.form = plainForm
+	r.form = bareItemForm
 	if err := r.checkLineStart(i); err != nil {
 		return r.Fail(i, err)
 	}
@@ -117,7 +117,7 @@ func (r *recordReader) lineRecord(i int) int {
 // checkLineStart returns an error if no JSON object starts at i.
 func (r *recordReader) checkLineStart(i int) error {
 	if r.Peek(i) == '{' {
-		if c := r.Peek(r.Space(i + 1)); c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' {
+		if c := r.Peek(r.SkipSpace(i + 1)); c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' {
 			return errIon
 		}
 		return nil
@@ -131,24 +131,24 @@ func (r *recordReader) checkLineStart(i int) error {
 // lineFormAt returns the form of the object at i. An item can have attributes with the names of an export's fields, so
 // the first value decides: a field of an export contains attributes, and an attribute contains a type tag.
 func (r *recordReader) lineFormAt(i int) lineForm {
-	i = r.Space(i + 1)
+	i = r.SkipSpace(i + 1)
 	if r.Peek(i) != '"' {
-		return plainForm
+		return bareItemForm
 	}
 	name, at := r.Field(i)
 	if at < 0 {
-		return plainForm
+		return bareItemForm
 	}
-	form := plainForm
+	form := bareItemForm
 	switch {
 	case string(name) == "Item":
 		form = itemForm
 	case lineNames[string(name)] != fieldOther:
 		form = changeForm
 	}
-	empty := r.AllowEmptyMaps && r.Peek(at) == '{' && r.Peek(r.Space(at+1)) == '}' // the empty map of DynamoDB Local
-	if form != plainForm && (empty || !r.hasAttributes(at)) {
-		form = plainForm
+	empty := r.AllowEmptyMaps && r.Peek(at) == '{' && r.Peek(r.SkipSpace(at+1)) == '}' // the empty map of DynamoDB Local
+	if form != bareItemForm && (empty || !r.hasAttributes(at)) {
+		form = bareItemForm
 	}
 	return form
 }
@@ -164,7 +164,7 @@ func (r *recordReader) hasAttributes(i int) bool {
 	default:
 		return false
 	}
-	if i = r.Space(i + 1); r.Peek(i) != '"' {
+	if i = r.SkipSpace(i + 1); r.Peek(i) != '"' {
 		return true
 	}
 	name, at := r.Field(i)
@@ -202,7 +202,7 @@ func (r *recordReader) lineFields(i int, c *Change) int {
 // itemLine reads {"Item":{...}}. The first member is Item. It skips other members, but a second Item is an error.
 func (r *recordReader) itemLine(i int, c *Change) int {
 	isFirst := true
-	return r.members(i, func(name []byte, at int) int {
+	return r.readObject(i, func(name []byte, at int) int {
 		switch {
 		case isFirst:
 			isFirst = false
@@ -333,7 +333,7 @@ func (r *recordReader) recoverLine(i int, c *Change) {
 		r.object(i, c, lineNames, &r.recordFields)
 		return
 	case itemForm:
-		if _, i = r.Field(r.Space(i + 1)); i < 0 {
+		if _, i = r.Field(r.SkipSpace(i + 1)); i < 0 {
 			return
 		}
 	}
@@ -347,7 +347,7 @@ func (r *recordReader) recoverLine(i int, c *Change) {
 func (r *recordReader) recoverItemKeys(i int, c *Change) {
 	names := r.snapshot.o.Keys
 	keys, found := []byte{'{'}, 0
-	r.members(i, func(name []byte, at int) int {
+	r.readObject(i, func(name []byte, at int) int {
 		end := r.SkipValue(at)
 		if end >= 0 && slices.Contains(names, string(name)) {
 			if found++; found > 1 {
@@ -365,7 +365,7 @@ func (r *recordReader) recoverItemKeys(i int, c *Change) {
 
 // linePath returns the path of the error in the line at i.
 func (r *recordReader) linePath(i int) string {
-	if r.form != plainForm {
+	if r.form != bareItemForm {
 		return r.Locate(i, r.ErrAt, ddbjson.InLine)
 	}
 	path := r.Locate(i, r.ErrAt, ddbjson.InItem)

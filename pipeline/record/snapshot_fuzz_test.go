@@ -141,7 +141,7 @@ func FuzzSnapshot(f *testing.F) {
 			}
 			scan, err := record.NewSnapshotDecoder(o).DecodeScan(b)
 			checkSnapshotPage(t, o, scan.Page)
-			if err != nil && (scan.LastKey != nil || scan.Units != 0) {
+			if err != nil && (scan.LastKey != nil || scan.CapacityUnits != 0) {
 				t.Fatalf("%v, and yet %+v", err, scan)
 			}
 			checkAsRecord(t, o, b)

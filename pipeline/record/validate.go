@@ -71,7 +71,7 @@ func (r *recordReader) setStream(c *Change) bool {
 
 func (r *recordReader) checkFields(c *Change) bool {
 	switch {
-	case !r.seen.has(fieldDynamoDB):
+	case !r.seenFields.has(fieldDynamoDB):
 		return r.failField("dynamodb", errMissing)
 	case c.EventName == "":
 		return r.failField("eventName", errMissing)

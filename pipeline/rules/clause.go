@@ -17,7 +17,7 @@ type Clause struct {
 	Attribute  string               // attribute of EntityIn; key attribute of KeyStarts
 	Texts      []string             // names of EntityIn; the single prefix of KeyStarts
 	Scope      *entity.Scope        // entities of KeyOf
-	Fails      bool                 // a KeyOf also evaluates conditions of entities, which can fail
+	CanFail    bool                 // a KeyOf also evaluates conditions of entities, which can fail
 }
 
 // ClauseKind is the kind of a [Clause].
@@ -62,7 +62,7 @@ func ClauseOf(c pipeline.Condition) Clause {
 	case ofKeys:
 		return Clause{Kind: KeyOf, Scope: c.scope}
 	case ofEntities:
-		return Clause{Kind: KeyOf, Scope: c.scope, Fails: true}
+		return Clause{Kind: KeyOf, Scope: c.scope, CanFail: true}
 	case ttlDeletes:
 		return Clause{Kind: Expired}
 	case probableTTL:

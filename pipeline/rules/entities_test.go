@@ -85,7 +85,7 @@ func TestOfEntities(t *testing.T) {
 		c     pipeline.Condition
 		fails bool
 	}{{byKey, false}, {c, true}, {rules.OfKeys(typed), false}} {
-		if k := rules.ClauseOf(tt.c); k.Kind != rules.KeyOf || k.Fails != tt.fails || k.Scope == nil {
+		if k := rules.ClauseOf(tt.c); k.Kind != rules.KeyOf || k.CanFail != tt.fails || k.Scope == nil {
 			t.Errorf("%T: %+v", tt.c, k)
 		}
 	}

@@ -28,7 +28,7 @@ type exporters struct{ Options }
 // spanExporter returns the exporter of spans, and describes its destination for a log; nil if there is none.
 func (e exporters) spanExporter(ctx context.Context) (sdktrace.SpanExporter, string, error) {
 	logged := func(x sdktrace.SpanExporter, err error) (sdktrace.SpanExporter, error) {
-		return loggedSpans{x, &failureLog{log: e.Logger, what: "spans"}}, err
+		return loggedSpans{x, &failureLog{log: e.Logger, exporter: "spans"}}, err
 	}
 	return exporter(e, "TRACES", "spans",
 		func() (sdktrace.SpanExporter, error) { return stdouttrace.New(stdouttrace.WithWriter(e.Writer)) },
@@ -42,7 +42,7 @@ func (e exporters) metrics(ctx context.Context) (flusher, string, error) {
 	if err != nil || x == nil {
 		return nil, where, err
 	}
-	logged := loggedMetrics{x, &failureLog{log: e.Logger, what: "metrics"}}
+	logged := loggedMetrics{x, &failureLog{log: e.Logger, exporter: "metrics"}}
 	if e.Lambda {
 		return newManual(logged), where, nil
 	}

@@ -17,8 +17,8 @@ const logEvery = time.Minute
 // failureLog logs failed exports, once in a while. Failures end here, because a pipeline must run
 // without its collector too.
 type failureLog struct {
-	log  *slog.Logger
-	what string
+	log      *slog.Logger
+	exporter string
 
 	mu     sync.Mutex
 	last   time.Time
@@ -35,7 +35,7 @@ func (c *failureLog) logFailure(ctx context.Context, err error) {
 	if !c.last.IsZero() && time.Since(c.last) < logEvery {
 		return
 	}
-	c.log.WarnContext(ctx, c.what+" are not exported", "exports", c.failed, "error", err)
+	c.log.WarnContext(ctx, c.exporter+" are not exported", "exports", c.failed, "error", err)
 	c.last, c.failed = time.Now(), 0
 }
 

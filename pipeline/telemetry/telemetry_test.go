@@ -128,7 +128,7 @@ func TestFlush_LambdaAgesAreOfTheirInvocation(t *testing.T) {
 	var out bytes.Buffer
 	tel := start(t, telemetry.Options{Environ: env(t), Lambda: true, Writer: &out})
 	k := instrument.New(tel.Meter, "test")
-	age := k.Value("tablewake.handler.age", "s", "age of the oldest record")
+	age := k.Gauge("tablewake.handler.age", "s", "age of the oldest record")
 	if err := k.Err(); err != nil {
 		t.Fatal(err)
 	}

@@ -249,8 +249,8 @@ func (p *parser) call(open int) (call, *Error) {
 	}
 	name := p.src[from : from+n]
 	p.at = from + n
-	a := argument{from: p.at, given: p.src[p.at] == ':'}
-	if a.given {
+	a := argument{from: p.at, isSet: p.src[p.at] == ':'}
+	if a.isSet {
 		p.at++
 		a.from = p.at
 		if err := p.argument(&a, open); err != nil {
@@ -272,7 +272,7 @@ func (p *parser) call(open int) (call, *Error) {
 // argument is the text after a function's colon.
 type argument struct {
 	from  int // position in src
-	given bool
+	isSet bool
 	text  string // text without escapes
 	colon int    // position in text of the last unescaped colon; -1 if there is none
 }
@@ -315,7 +315,7 @@ func (p *parser) arguments(fn function, a argument) (call, *Error) {
 	name := functions[fn-1]
 	switch fn {
 	case fnLower, fnUpper, fnHash, fnEsc, fnIndexName, fnSortable:
-		if a.given {
+		if a.isSet {
 			return c, p.fail(a.from, "write |"+name, "%s takes no argument", name)
 		}
 		return c, nil
@@ -343,7 +343,7 @@ func (p *parser) arguments(fn function, a argument) (call, *Error) {
 		}
 		return c, nil
 	case fnDate:
-		if !a.given || a.text == "" {
+		if !a.isSet || a.text == "" {
 			return c, p.fail(a.from, "as in {CreatedAt|date:2006-01-02}", "date takes a Go layout")
 		}
 		wrong := ""
@@ -361,7 +361,7 @@ func (p *parser) arguments(fn function, a argument) (call, *Error) {
 		}
 		return c, nil
 	case fnSplit:
-		if a.given && a.colon > 0 {
+		if a.isSet && a.colon > 0 {
 			var err error
 			if c.number, err = strconv.Atoi(a.text[a.colon+1:]); err == nil {
 				c.text = a.text[:a.colon]

@@ -50,7 +50,7 @@ func (d *imageDecoder) attributes(p *typePlan, index []ddbjson.Attr, dst target)
 			_, err = d.decodeContent(f.plan, tag, from, field)
 		}
 		if err != nil {
-			return prependSegment(ddbjson.AppendMember(nil, a.Text(d.doc)), err)
+			return prependPath(ddbjson.AppendMember(nil, a.Text(d.doc)), err)
 		}
 	}
 	return nil
@@ -207,7 +207,7 @@ func (d *imageDecoder) list(p *typePlan, tag ddbjson.Tag, at int, dst target) (n
 			i, err = d.decodeContent(p.elem, ddbjson.MemberTag(tag), i, elem)
 		}
 		if err != nil {
-			return 0, prependSegment(ddbjson.AppendElement(nil, x), err)
+			return 0, prependPath(ddbjson.AppendElement(nil, x), err)
 		}
 		i = ddbjson.Next(d.doc, i)
 	}
@@ -279,7 +279,7 @@ func (d *imageDecoder) members(p *typePlan, at int, dst target) (next int, err e
 			err = f.plan.mismatch(tag, err)
 		}
 		if err != nil {
-			return 0, prependSegment(ddbjson.AppendMember(nil, textOf(d.doc[from:to])), err)
+			return 0, prependPath(ddbjson.AppendMember(nil, textOf(d.doc[from:to])), err)
 		}
 		i = ddbjson.Next(d.doc, i)
 	}
@@ -303,13 +303,13 @@ func (d *imageDecoder) mapMembers(p *typePlan, at int, dst target) (next int, er
 			return 0, p.mismatch(ddbjson.TagM, fmt.Errorf("a name as a key of type %v: %w", p.key.typ, err))
 		}
 		if i, err = d.decodeValue(p.elem, tag, start, at, elem); err != nil {
-			return 0, prependSegment(ddbjson.AppendMember(nil, textOf(d.doc[from:to])), err)
+			return 0, prependPath(ddbjson.AppendMember(nil, textOf(d.doc[from:to])), err)
 		}
 		i = ddbjson.Next(d.doc, i)
 		m.SetMapIndex(key.value(p.key.typ), elem.value(p.elem.typ))
 		// A method of the key or the element, such as UnmarshalText, may have kept a pointer to it. So the next ones
 		// need new memory.
-		if p.textKeys || p.elem.selfInside {
+		if p.textKeys || p.elem.hasUnmarshaler {
 			key, elem = newTarget(p.key.typ), newTarget(p.elem.typ)
 		} else {
 			elem.value(p.elem.typ).SetZero()

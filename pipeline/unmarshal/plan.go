@@ -18,11 +18,11 @@ type typePlan struct {
 	size uintptr
 	form form
 
-	elem       *typePlan // element type of a pointer, slice, array or map
-	key        *typePlan // key type of a map
-	textKeys   bool      // the keys of the map decode themselves, as encoding.TextUnmarshaler
-	fields     *fieldSet // fields of a struct
-	selfInside bool      // an Unmarshaler is inside the memory of the type, and may keep a pointer into it
+	elem           *typePlan // element type of a pointer, slice, array or map
+	key            *typePlan // key type of a map
+	textKeys       bool      // the keys of the map decode themselves, as encoding.TextUnmarshaler
+	fields         *fieldSet // fields of a struct
+	hasUnmarshaler bool      // an Unmarshaler is inside the memory of the type, and may keep a pointer into it
 
 	once    sync.Once
 	scratch sync.Pool // pointers to zero values of the type
@@ -81,7 +81,7 @@ func planOf(t reflect.Type, o options) *typePlan {
 
 func (p *typePlan) build() {
 	p.form = p.findForm()
-	p.selfInside = p.form == formUnmarshaler
+	p.hasUnmarshaler = p.form == formUnmarshaler
 	switch p.kind {
 	case reflect.Pointer:
 		p.elem = planOf(p.typ.Elem(), p.options)
@@ -90,7 +90,7 @@ func (p *typePlan) build() {
 	case reflect.Array:
 		p.elem = planOf(p.typ.Elem(), options{})
 		p.elem.once.Do(p.elem.build)
-		p.selfInside = p.selfInside || p.elem.selfInside
+		p.hasUnmarshaler = p.hasUnmarshaler || p.elem.hasUnmarshaler
 	case reflect.Map:
 		p.elem = planOf(p.typ.Elem(), options{})
 		key := p.typ.Key() // the kind of the key decides how a name is decoded, even if the key is an Unmarshaler
@@ -101,7 +101,7 @@ func (p *typePlan) build() {
 		p.fields = fieldsOf(p.typ)
 		for _, f := range p.fields.fields {
 			f.plan.once.Do(f.plan.build)
-			p.selfInside = p.selfInside || f.plan.selfInside
+			p.hasUnmarshaler = p.hasUnmarshaler || f.plan.hasUnmarshaler
 		}
 	default: // a scalar
 	}

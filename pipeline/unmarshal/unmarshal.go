@@ -24,7 +24,7 @@ var ErrNoImage = errs.New("there is no image to decode")
 // For an image that does not exist it returns [ErrNoImage], for any other failure a *DecodeError. Both are permanent.
 func Decode[T any](m item.Image) (T, error) {
 	p := planOf(reflect.TypeFor[T](), options{})
-	if p.once.Do(p.build); p.selfInside || !m.Exists() {
+	if p.once.Do(p.build); p.hasUnmarshaler || !m.Exists() {
 		out := new(T)
 		err := DecodeInto(m, out)
 		return *out, err
@@ -111,8 +111,8 @@ func (e *DecodeError) text(path string) string {
 // Unwrap returns Err.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// prependSegment puts a segment in front of the path of err. err comes from decoding the value at the segment.
-func prependSegment(segment []byte, err error) error {
+// prependPath puts a segment in front of the path of err. err comes from decoding the value at the segment.
+func prependPath(segment []byte, err error) error {
 	e, ok := errors.AsType[*DecodeError](err)
 	if !ok {
 		return err

@@ -72,21 +72,21 @@ func (t *telemetry) attributes(l labels) metric.MeasurementOption {
 
 // registerGauges registers the gauges. They read the consumer's status.
 func (t *telemetry) registerGauges(c *Consumer, k *instrument.Maker) {
-	lag := k.Reading("tablewake.reader.lag", "s",
+	lag := k.ObservableGauge("tablewake.reader.lag", "s",
 		"age of the oldest record that is not durable in every sink, 0 where nothing is left, by table")
-	age := k.Reading("tablewake.reader.age", "s", "age of the last record read, of shards that have newer ones, by table")
-	loss := k.Reading("tablewake.reader.loss", "h",
+	age := k.ObservableGauge("tablewake.reader.age", "s", "age of the last record read, of shards that have newer ones, by table")
+	loss := k.ObservableGauge("tablewake.reader.loss", "h",
 		"hours until the stream drops records that are not durable in every sink, by table")
-	leases := k.Number("tablewake.reader.leases", "{lease}", "leases that this consumer has, by table")
-	stopped := k.Number("tablewake.reader.stopped", "{shard}", "shards that this consumer reads no further, by table")
-	forecast := k.Reading("tablewake.reader.forecast", "{call}",
+	leases := k.ObservableIntGauge("tablewake.reader.leases", "{lease}", "leases that this consumer has, by table")
+	stopped := k.ObservableIntGauge("tablewake.reader.stopped", "{shard}", "shards that this consumer reads no further, by table")
+	forecast := k.ObservableGauge("tablewake.reader.forecast", "{call}",
 		"GetRecords calls that this consumer makes in 30 days at the rate of late")
-	prefetch := k.Number("tablewake.reader.prefetched", "By",
+	prefetch := k.ObservableIntGauge("tablewake.reader.prefetched", "By",
 		"bytes of pages that were read and that the pipeline did not take yet")
-	contact := k.Number("tablewake.reader.contact", "1", "1 while the others know that this consumer lives, else 0")
-	unwritten := k.Reading("tablewake.reader.unwritten", "s",
+	contact := k.ObservableIntGauge("tablewake.reader.contact", "1", "1 while the others know that this consumer lives, else 0")
+	unwritten := k.ObservableGauge("tablewake.reader.unwritten", "s",
 		"for how long a checkpoint could not be written, or the lease table not be read; 0 where that is no longer than a lease lasts")
-	unrepaired := k.Number("tablewake.reader.unrepaired", "{gap}",
+	unrepaired := k.ObservableIntGauge("tablewake.reader.unrepaired", "{gap}",
 		"noted gaps whose sinks are not repaired, at the last look (on_gap: repair)")
 	noLabels := t.attributes(labels{})
 	t.registration = k.Observe(func(_ context.Context, o metric.Observer) error {

@@ -64,8 +64,8 @@ const (
 	draining     // the lease is handed over once the pipeline has finished
 )
 
-// requests reports whether pages are requested in a phase.
-func (ph phase) requests() bool {
+// allowsRequests reports whether pages are requested in a phase.
+func (ph phase) allowsRequests() bool {
 	return ph == reading || ph == probing || ph == afterGap || ph == stoppedAtGap
 }
 
@@ -136,8 +136,9 @@ type startState struct {
 type emptyPages struct {
 	count       int
 	afterRecord bool // a record was read before the empty pages
-	// sent has the times at which the last endPages empty pages were requested, the oldest first; 0 if there are fewer
-	sent [endPages]time.Duration
+	// requestTimes has the times at which the last endPages empty pages were requested, the oldest first; 0 if there
+	// are fewer
+	requestTimes [endPages]time.Duration
 }
 
 // reset forgets the empty pages. afterRecord reports whether a record was read.
@@ -145,8 +146,8 @@ func (e *emptyPages) reset(afterRecord bool) { *e = emptyPages{afterRecord: afte
 
 // add notes an empty page; sent is when its request was sent.
 func (e *emptyPages) add(sent time.Duration) {
-	copy(e.sent[:], e.sent[1:])
-	e.sent[endPages-1] = sent
+	copy(e.requestTimes[:], e.requestTimes[1:])
+	e.requestTimes[endPages-1] = sent
 }
 
 // shardIsEmpty reports whether the empty pages mean that the shard has no record now. The first eagerPages empty pages
@@ -154,7 +155,7 @@ func (e *emptyPages) add(sent time.Duration) {
 func (e *emptyPages) shardIsEmpty() bool { return e.afterRecord || e.count > eagerPages }
 
 // enoughForEnd reports whether the last endPages pages in a row were empty.
-func (e *emptyPages) enoughForEnd() bool { return e.sent[0] > 0 }
+func (e *emptyPages) enoughForEnd() bool { return e.requestTimes[0] > 0 }
 
 // pages describes the pages of an assignment that are not acknowledged.
 type pages struct {

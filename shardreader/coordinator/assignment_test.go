@@ -10,8 +10,8 @@ import (
 func TestPhase_Enter(t *testing.T) {
 	requests := map[phase]bool{reading: true, probing: true, afterGap: true, stoppedAtGap: true}
 	for ph := reading; ph <= draining; ph++ {
-		if ph.requests() != requests[ph] {
-			t.Errorf("phase %d requests pages: %v", ph, ph.requests())
+		if ph.allowsRequests() != requests[ph] {
+			t.Errorf("phase %d requests pages: %v", ph, ph.allowsRequests())
 		}
 		a := &assignment{gap: &record.Gap{}}
 		a.enter(ph)

@@ -16,11 +16,11 @@ const (
 
 // leaseShares describes how the consumers share the leases that should be read now.
 type leaseShares struct {
-	others    []string          // live consumers except this one
-	owned     map[string][]*row // leases of the others, by consumer id
-	ownCount  int               // number of leases of this consumer
-	fairCount int               // number of leases of each consumer if all had equally many, rounded up
-	free      []*row            // leases that this consumer may take
+	otherConsumers []string          // live consumers except this one
+	owned          map[string][]*row // leases of the others, by consumer id
+	ownCount       int               // number of leases of this consumer
+	fairCount      int               // number of leases of each consumer if all had equally many, rounded up
+	free           []*row            // leases that this consumer may take
 }
 
 // balance takes free leases up to the fair number. If none is free and this consumer has fewer than the fair number, it
@@ -45,7 +45,7 @@ func (c *Coordinator) balance() {
 func (c *Coordinator) leaseShares() leaseShares {
 	live := c.liveConsumers()
 	self := slices.Index(live, c.o.ID)
-	s := leaseShares{others: slices.Delete(slices.Clone(live), self, self+1), owned: make(map[string][]*row)}
+	s := leaseShares{otherConsumers: slices.Delete(slices.Clone(live), self, self+1), owned: make(map[string][]*row)}
 	active := 0
 	for _, r := range c.table.rows.all() {
 		if !c.isActive(r) {
@@ -74,7 +74,7 @@ func (c *Coordinator) leaseShares() leaseShares {
 // pinned to this consumer.
 func (c *Coordinator) requestLeases(s leaseShares) {
 	waits := false
-	for _, id := range s.others {
+	for _, id := range s.otherConsumers {
 		for _, r := range s.owned[id] {
 			waits = waits || r.RequestedBy == c.o.ID
 			if c.pinnedHere(r) && r.RequestedBy == "" && c.table.consumers[id].Name != r.Pinned {
@@ -90,12 +90,12 @@ func (c *Coordinator) requestLeases(s leaseShares) {
 // requestByCount requests the least busy leases of the consumers with the most leases, up to the fair number. Each move
 // must make the numbers more even. It reports whether it requested a lease.
 func (c *Coordinator) requestByCount(s leaseShares) (requested bool) {
-	remaining := make(map[string]int, len(s.others))
-	for _, id := range s.others {
+	remaining := make(map[string]int, len(s.otherConsumers))
+	for _, id := range s.otherConsumers {
 		remaining[id] = len(s.owned[id])
 	}
-	for n := s.ownCount; n < s.fairCount && n-s.ownCount < maxRequests && len(s.others) > 0; n++ {
-		largest := slices.MaxFunc(s.others, func(a, b string) int { return cmp.Compare(remaining[a], remaining[b]) })
+	for n := s.ownCount; n < s.fairCount && n-s.ownCount < maxRequests && len(s.otherConsumers) > 0; n++ {
+		largest := slices.MaxFunc(s.otherConsumers, func(a, b string) int { return cmp.Compare(remaining[a], remaining[b]) })
 		r := cheapestOf(s.owned[largest], func(r *row) float64 { return r.Load })
 		if remaining[largest] < n+2 || r == nil {
 			break
@@ -114,7 +114,7 @@ func (c *Coordinator) requestByLoad(s leaseShares) {
 		ownLoad += a.row.Load
 	}
 	busiest, mostLoad, leastLoad, totalLoad := "", 0.0, ownLoad, ownLoad
-	for _, id := range s.others {
+	for _, id := range s.otherConsumers {
 		load := 0.0
 		for _, r := range s.owned[id] {
 			load += r.Load
@@ -125,7 +125,7 @@ func (c *Coordinator) requestByLoad(s leaseShares) {
 			busiest, mostLoad = id, load
 		}
 	}
-	average, candidates := totalLoad/float64(len(s.others)+1), s.owned[busiest]
+	average, candidates := totalLoad/float64(len(s.otherConsumers)+1), s.owned[busiest]
 	difference := mostLoad - ownLoad
 	if busiest == "" || leastLoad < ownLoad || difference < average/2 {
 		return // this consumer is not the least busy one, or the loads are even enough

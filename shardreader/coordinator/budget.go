@@ -34,9 +34,10 @@ func (c *Coordinator) callShare() float64 {
 	return float64(c.o.CallsPerMonth) / month.Seconds() * float64(own) / float64(active)
 }
 
-// mayCall takes a call from the budget, and reports whether the call may be made. If not, a timer makes calls possible
-// again. An endangered shard is read even if the budget is used up, because lost records are worse than a higher bill.
-func (c *Coordinator) mayCall(a *assignment) bool {
+// takeCallToken takes a call from the budget, and reports whether the call may be made. If not, a timer makes calls
+// possible again. An endangered shard is read even if the budget is used up, because lost records are worse than a
+// higher bill.
+func (c *Coordinator) takeCallToken(a *assignment) bool {
 	b := &c.budget
 	if c.o.CallsPerMonth == 0 || c.endCheckWaits(a) {
 		return true
@@ -76,9 +77,9 @@ func (c *Coordinator) mayCall(a *assignment) bool {
 // unread records.
 func (c *Coordinator) isEndangered(a *assignment) bool { return a.lag.delay(c.now) > c.o.Retention/4 }
 
-// queueEndangered moves the first endangered shard to the head of the queue, and reports whether there is one. It is
-// called while the budget allows no call. It searches at most once a second.
-func (c *Coordinator) queueEndangered() bool {
+// moveEndangeredFirst moves the first endangered shard to the head of the queue, and reports whether there is one. It
+// is called while the budget allows no call. It searches at most once a second.
+func (c *Coordinator) moveEndangeredFirst() bool {
 	if c.now-c.budget.searchedAt < time.Second {
 		return false
 	}

@@ -123,7 +123,7 @@ func (c *Coordinator) Wake() time.Duration {
 	if len(c.timers.due) == 0 {
 		return c.now + c.o.Lease
 	}
-	return c.timers.due[0].at
+	return c.timers.due[0].dueAt
 }
 
 func (c *Coordinator) emit(a Action) { c.actions = append(c.actions, a) }

@@ -27,13 +27,13 @@ type endCheck struct {
 	heartbeats map[string]int64 // last heartbeat of each consumer in that read
 	listedAt   time.Duration    // when the last listing ended; 0 if none has
 	streams    map[string]*listing
-	found      map[string]*listing // by the listing in flight; nil: none is
+	listings   map[string]*listing // by the listing in flight; nil: none is
 }
 
 // pastHeartbeat is the number of a written heartbeat, and the time at which its write was confirmed.
 type pastHeartbeat struct {
-	number int64
-	at     time.Duration
+	number      int64
+	confirmedAt time.Duration
 }
 
 // atEnd returns true if all records of the shard are checkpointed, and the time since when it had no more records: when
@@ -48,7 +48,7 @@ func (a *assignment) atEnd(now time.Duration) (time.Duration, bool) {
 	case a.phase != reading && a.phase != afterGap, a.paused, !a.emptyPages.enoughForEnd(), !a.emptyPages.shardIsEmpty():
 		return 0, false
 	}
-	return a.emptyPages.sent[0], true
+	return a.emptyPages.requestTimes[0], true
 }
 
 // endCheckWaits reports whether the check for the end waits for empty pages of a shard. The budget does not limit these
@@ -58,7 +58,7 @@ func (c *Coordinator) endCheckWaits(a *assignment) bool {
 		return false
 	}
 	return !a.emptyPages.enoughForEnd() || !a.emptyPages.shardIsEmpty() || c.endCheck != nil &&
-		a.emptyPages.sent[0] < c.endCheck.began
+		a.emptyPages.requestTimes[0] < c.endCheck.began
 }
 
 // isQuiet reports whether no record came for Options.Idle.
@@ -66,9 +66,9 @@ func (c *Coordinator) isQuiet() bool { return c.now-max(c.lastRecord, c.refresh.
 
 // shardEnds describes how far this consumer's shards are checkpointed.
 type shardEnds struct {
-	all   int64    // number of a heartbeat: all records older than it are checkpointed; 0 if there is no such heartbeat
-	quiet int64    // as all, but ignores the shards of busy
-	busy  []string // shards that are not read and checkpointed to their ends, sorted
+	allShards   int64    // number of a heartbeat: all records older than it are checkpointed; 0 if there is none
+	quietShards int64    // as all, but ignores the shards of busy
+	busy        []string // shards that are not read and checkpointed to their ends, sorted
 }
 
 func (c *Coordinator) shardEnds() (e shardEnds) {
@@ -94,8 +94,8 @@ func (c *Coordinator) shardEnds() (e shardEnds) {
 		return shardEnds{}
 	}
 	slices.Sort(e.busy)
-	if e.quiet = c.heartbeatBefore(since); len(e.busy) == 0 {
-		e.all = e.quiet
+	if e.quietShards = c.heartbeatBefore(since); len(e.busy) == 0 {
+		e.allShards = e.quietShards
 	}
 	return e
 }
@@ -103,7 +103,7 @@ func (c *Coordinator) shardEnds() (e shardEnds) {
 // heartbeatBefore returns the newest heartbeat that was confirmed at the time at or before; 0 if none is known.
 func (c *Coordinator) heartbeatBefore(at time.Duration) int64 {
 	for _, b := range slices.Backward(c.contact.past) {
-		if b.at <= at {
+		if b.confirmedAt <= at {
 			return b.number
 		}
 	}
@@ -179,10 +179,10 @@ func (c *Coordinator) beginEndCheck() {
 
 // list lists the streams, then reads the lease table.
 func (e *endCheck) list(c *Coordinator) {
-	if e.found != nil {
+	if e.listings != nil {
 		return
 	}
-	e.found = make(map[string]*listing)
+	e.listings = make(map[string]*listing)
 	e.listSource(c, 0)
 }
 
@@ -193,7 +193,7 @@ func (e *endCheck) listSource(c *Coordinator, n int) {
 	if n == len(c.sources) {
 		c.afterRefresh(func() {
 			if e.isWanted(c) {
-				e.streams, e.listedAt, e.found = e.found, max(1, c.now), nil
+				e.streams, e.listedAt, e.listings = e.listings, max(1, c.now), nil
 			}
 		})
 		return
@@ -213,7 +213,7 @@ func (e *endCheck) listStream(c *Coordinator, n, i int) {
 		return
 	}
 	streams := c.sources[n].streams
-	for i < len(streams) && streams[i].gone {
+	for i < len(streams) && streams[i].unlisted {
 		i++
 	}
 	if i == len(streams) {
@@ -226,7 +226,7 @@ func (e *endCheck) listStream(c *Coordinator, n, i int) {
 			e.fail(c, err)
 			return
 		}
-		e.found[arn] = l
+		e.listings[arn] = l
 		e.listStream(c, n, i+1)
 	})
 }

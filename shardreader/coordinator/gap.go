@@ -33,7 +33,7 @@ const PassedGap = "records were lost before they were read, and reading goes on 
 func (c *Coordinator) handleTrimmed(a *assignment, at time.Time) {
 	unread := a.pos.Kind != leases.Sequence
 	switch {
-	case a.phase != reading || unread && c.keepsUnread(a, at):
+	case a.phase != reading || unread && c.streamHasUnread(a, at):
 		// The gap is noted already, or no record is lost: reading begins at the oldest record left.
 		a.start.positionRefused = true
 		c.queueCallIn(a, a.failures.next(c, maxBackoff, nil))
@@ -44,10 +44,10 @@ func (c *Coordinator) handleTrimmed(a *assignment, at time.Time) {
 	}
 }
 
-// keepsUnread reports whether the stream keeps all records that a shard should be read from, if none of them was read.
-// at is the present time; zero if unknown.
-func (c *Coordinator) keepsUnread(a *assignment, at time.Time) bool {
-	return a.row.First == "" || c.isYoung(a.row, at) || c.keepsStart(a, at)
+// streamHasUnread reports whether the stream keeps all records that a shard should be read from, if none of them was
+// read. at is the present time; zero if unknown.
+func (c *Coordinator) streamHasUnread(a *assignment, at time.Time) bool {
+	return a.row.First == "" || c.isYoung(a.row, at) || c.streamHasStart(a, at)
 }
 
 // noteUnreadLost handles a shard of which no record was read, and of which the stream may have dropped records. If
@@ -81,9 +81,9 @@ func (c *Coordinator) isYoung(r *row, at time.Time) bool {
 // differ and listings are late.
 func (c *Coordinator) safeRetention() time.Duration { return c.o.Retention - c.o.Retention/24 }
 
-// keepsStart reports whether the stream keeps all records that were created after the time at which the reading of a
-// shard starts. at is the present time; zero if unknown.
-func (c *Coordinator) keepsStart(a *assignment, at time.Time) bool {
+// streamHasStart reports whether the stream keeps all records that were created after the time at which the reading of
+// a shard starts. at is the present time; zero if unknown.
+func (c *Coordinator) streamHasStart(a *assignment, at time.Time) bool {
 	return !a.row.From.IsZero() && !at.IsZero() && at.Sub(a.row.From) < c.safeRetention()
 }
 
@@ -91,7 +91,7 @@ func (c *Coordinator) keepsStart(a *assignment, at time.Time) bool {
 func (c *Coordinator) seekOldest(a *assignment, g record.Gap, ph phase) {
 	a.enter(ph)
 	a.gap = &g
-	a.lag.behindFrom = max(1, c.now)
+	a.lag.behindSince = max(1, c.now)
 	a.emptyPages.reset(false)
 	c.queueCall(a)
 }

@@ -77,11 +77,11 @@ type streamLister struct {
 	later   []listRequest // requests that wait for the next listing, because the one in flight began before them
 
 	// The listing in flight.
-	sent   time.Duration // when its first request was made
-	shards []shardreader.Shard
-	seen   map[string]bool // pages that were requested
-	after  string          // start of the page that is requested now
-	tries  tries
+	sent           time.Duration // when its first request was made
+	shards         []shardreader.Shard
+	requestedPages map[string]bool // pages that were requested
+	after          string          // start of the page that is requested now
+	tries          tries
 
 	began  time.Duration            // when the last complete listing began
 	lacked map[string]time.Duration // for each listed shard: when the last listing without it began
@@ -111,7 +111,7 @@ func (c *Coordinator) list(stream string, wanted func() bool, done func(*listing
 func (l *streamLister) begin(c *Coordinator) {
 	l.running = true
 	l.waiting, l.later = l.later, nil
-	l.sent, l.seen, l.tries = c.now, make(map[string]bool), initialTries
+	l.sent, l.requestedPages, l.tries = c.now, make(map[string]bool), initialTries
 	l.requestPage(c, "")
 }
 
@@ -143,7 +143,7 @@ func (l *streamLister) endListing(c *Coordinator) []listRequest {
 }
 
 func (l *streamLister) described(c *Coordinator, d shardreader.StreamDescription, err error) {
-	if err == nil && d.After != "" && l.seen[d.After] {
+	if err == nil && d.After != "" && l.requestedPages[d.After] {
 		err = errs.New("DescribeStream names the same page of shards twice")
 	}
 	switch {
@@ -158,7 +158,7 @@ func (l *streamLister) described(c *Coordinator, d shardreader.StreamDescription
 	case d.After != "":
 		l.tries = initialTries
 		l.shards = append(l.shards, d.Shards...)
-		l.seen[d.After] = true
+		l.requestedPages[d.After] = true
 		l.requestPage(c, d.After)
 	default:
 		l.shards = append(l.shards, d.Shards...)

@@ -101,7 +101,7 @@ type readFailure struct {
 func (a *assignment) failsForLong(now time.Duration) bool {
 	f := a.readFailure
 	lasts := f.since > 0 && a.failures >= failingCalls && now-f.since >= failingAfter
-	return lasts && (a.phase.requests() || a.phase == confirming)
+	return lasts && (a.phase.allowsRequests() || a.phase == confirming)
 }
 
 // noteReadFailure notes a failed read of an assignment; at is when it failed.

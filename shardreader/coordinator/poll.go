@@ -32,7 +32,7 @@ func (c *Coordinator) queueCall(a *assignment) {
 }
 
 func (c *Coordinator) canCall(a *assignment) bool {
-	return a.isOpen() && a.phase.requests() && !a.paused && len(a.pages.untakenSizes) < maxUntakenPages
+	return a.isOpen() && a.phase.allowsRequests() && !a.paused && len(a.pages.untakenSizes) < maxUntakenPages
 }
 
 // queueCallIn calls queueCall after d.
@@ -41,7 +41,7 @@ func (c *Coordinator) queueCallIn(a *assignment, d time.Duration) {
 		return
 	}
 	a.poll = waiting
-	c.later(d, &timer{poll: a})
+	c.startTimer(d, &timer{assignment: a})
 }
 
 // dispatch makes the queued calls that fit into Options.MaxCalls, Options.Prefetch and the budget, in the order of the
@@ -55,8 +55,8 @@ func (c *Coordinator) dispatch() {
 			continue
 		case !c.hasRoom(a):
 			return // the next taken page or completed call frees memory
-		case a.iterator != "" && !c.mayCall(a):
-			if c.queueEndangered() {
+		case a.iterator != "" && !c.takeCallToken(a):
+			if c.moveEndangeredFirst() {
 				continue
 			}
 			return
@@ -116,10 +116,10 @@ func (c *Coordinator) requestIterator(a *assignment) {
 		at.Type = shardreader.TrimHorizon
 	}
 	c.callBegan(a)
-	c.emit(GetShardIterator{newCall(c, func(e GetShardIteratorResult) { c.iteratorCame(op, e) }), at})
+	c.emit(GetShardIterator{newCall(c, func(e GetShardIteratorResult) { c.handleIterator(op, e) }), at})
 }
 
-func (c *Coordinator) iteratorCame(op iteratorRequest, e GetShardIteratorResult) {
+func (c *Coordinator) handleIterator(op iteratorRequest, e GetShardIteratorResult) {
 	a := op.assignment
 	if c.callEnded(a); !a.isOpen() {
 		return
@@ -127,7 +127,7 @@ func (c *Coordinator) iteratorCame(op iteratorRequest, e GetShardIteratorResult)
 	if e.Err == nil && e.Iterator == "" {
 		e.Err = pipeline.Transient(errNoIterator)
 	}
-	unusable := e.Err == nil && !c.keepsStart(a, e.At) || e.Err != nil && isInvalid(e.Err)
+	unusable := e.Err == nil && !c.streamHasStart(a, e.At) || e.Err != nil && isInvalid(e.Err)
 	switch {
 	case op.atTime && unusable:
 		// The stream may have dropped records of the start time. The iterator hides that, but the first sequence number
@@ -135,12 +135,12 @@ func (c *Coordinator) iteratorCame(op iteratorRequest, e GetShardIteratorResult)
 		// Without the time, records created before it are read and dropped.
 		a.start.timeUnusable = true
 		c.queueCall(a)
-	case op.atOldest && e.Err == nil && a.phase == reading && !c.keepsUnread(a, e.At):
+	case op.atOldest && e.Err == nil && a.phase == reading && !c.streamHasUnread(a, e.At):
 		// The calls failed for so long that the stream may have dropped unread records. The iterator hides that.
 		c.noteUnreadLost(a)
 	case e.Err == nil:
 		a.iterator = e.Iterator
-		a.emptyPages.sent = [endPages]time.Duration{} // a new iterator may return some empty pages before records
+		a.emptyPages.requestTimes = [endPages]time.Duration{} // a new iterator may return some empty pages before records
 		if a.start.atLatest {
 			a.row.fresh = false // reading has begun: a second LATEST, after an expired iterator, would skip records
 		}
@@ -171,15 +171,15 @@ func (c *Coordinator) requestPage(a *assignment) {
 	c.emit(GetRecords{
 		newCall(c, func(e GetRecordsResult) {
 			c.reservedBytes -= expected
-			c.pageCame(a, sent, e)
+			c.handlePage(a, sent, e)
 		}),
 		shardreader.RecordsQuery{Iterator: a.iterator, StreamARN: a.row.Stream, Shard: a.row.Shard},
 	})
 }
 
-// pageCame handles the result of a request for a page that was sent at a time.
-func (c *Coordinator) pageCame(a *assignment, sent time.Duration, e GetRecordsResult) {
-	if c.callEnded(a); !a.isOpen() || !a.phase.requests() {
+// handlePage handles the result of a request for a page that was sent at a time.
+func (c *Coordinator) handlePage(a *assignment, sent time.Duration, e GetRecordsResult) {
+	if c.callEnded(a); !a.isOpen() || !a.phase.allowsRequests() {
 		return
 	}
 	if e.Err != nil {
@@ -214,7 +214,7 @@ func (c *Coordinator) callEnded(a *assignment) {
 
 // readFailed handles a failed call; at is when it failed.
 func (c *Coordinator) readFailed(a *assignment, err error, at time.Time) {
-	if !a.phase.requests() {
+	if !a.phase.allowsRequests() {
 		return
 	}
 	if errors.Is(err, shardreader.ErrTrimmed) {
@@ -260,7 +260,7 @@ func (c *Coordinator) planNextCall(a *assignment, records int) {
 	a.emptyPages.count++
 	longest := c.o.MaxIdle
 	if a.emptyPages.shardIsEmpty() {
-		a.lag.behindFrom = 0
+		a.lag.behindSince = 0
 	} else {
 		longest = min(longest, 2*firstPause)
 	}
@@ -276,10 +276,10 @@ func (c *Coordinator) planNextCall(a *assignment, records int) {
 
 // lag is how late the records of an assignment are read.
 type lag struct {
-	lastRecord time.Duration // when the last page with records came
-	age        time.Duration // age of the newest record of the last page, when the page was read
-	known      bool          // age is known
-	behindFrom time.Duration // since when records may be unread; 0 if none is
+	lastRecord  time.Duration // when the last page with records came
+	age         time.Duration // age of the newest record of the last page, when the page was read
+	ageKnown    bool          // age is known
+	behindSince time.Duration // since when records may be unread; 0 if none is
 }
 
 // setAge stores the age of the newest record of a page.
@@ -288,15 +288,15 @@ func (l *lag) setAge(e GetRecordsResult) {
 		return
 	}
 	if t := lastTime(e.Records.Page); !t.IsZero() {
-		l.age, l.known = max(0, e.At.Sub(t)), true
+		l.age, l.ageKnown = max(0, e.At.Sub(t)), true
 	}
 }
 
 // noteRecords notes a page with records.
 func (l *lag) noteRecords(now time.Duration) {
 	l.lastRecord = now
-	if l.behindFrom == 0 {
-		l.behindFrom = max(1, now)
+	if l.behindSince == 0 {
+		l.behindSince = max(1, now)
 	}
 }
 
@@ -304,10 +304,10 @@ func (l *lag) noteRecords(now time.Duration) {
 // records may have been unread.
 func (l *lag) delay(now time.Duration) time.Duration {
 	switch {
-	case l.behindFrom == 0:
+	case l.behindSince == 0:
 		return 0
-	case l.known:
+	case l.ageKnown:
 		return l.age + now - l.lastRecord
 	}
-	return now - l.behindFrom
+	return now - l.behindSince
 }

@@ -19,10 +19,10 @@ type rows struct {
 	children map[string][]*row // maps a shard to the rows that name it as a parent
 	sorted   []*row            // by shard; nil if it is out of date
 
-	unended int // number of leases without the checkpoint SHARD_END
-	own     int // number of leases of this consumer
-	busy    int // number of rows that are being written
-	walked  int // number of rows that the method all has returned so far; tests limit it
+	unended   int // number of leases without the checkpoint SHARD_END
+	ownLeases int // number of leases of this consumer
+	busy      int // number of rows that are being written
+	walked    int // number of rows that the method all has returned so far; tests limit it
 }
 
 // row is a lease as this consumer knows it.
@@ -106,7 +106,7 @@ func (s *rows) count(r *row, n int) {
 		s.unended += n
 	}
 	if r.Owner == s.owner {
-		s.own += n
+		s.ownLeases += n
 	}
 }
 

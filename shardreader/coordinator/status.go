@@ -31,7 +31,7 @@ func (c *Coordinator) survey() survey {
 		if a.stopReason != "" {
 			s.stopped[a.row.Shard] = a.stopReason
 		}
-		if a.lag.behindFrom > 0 || a.stopReason != "" || !a.start.gotPage {
+		if a.lag.behindSince > 0 || a.stopReason != "" || !a.start.gotPage {
 			s.behind = append(s.behind, a)
 		}
 		if a.failsForLong(c.now) {
@@ -53,8 +53,8 @@ func (c *Coordinator) member() leases.Member {
 	s, ends := c.survey(), c.shardEnds()
 	m := leases.Member{
 		Worker: c.o.ID, Name: c.o.Name, Heartbeat: c.contact.number, Leaving: !c.staying(), Leases: len(c.assignments),
-		AtEnd: ends.all, Calls: c.perMonth(), Load: s.load, Routes: c.o.Routes, Quiet: ends.quiet, Busy: ends.busy,
-		Pending: s.pending, Stopped: s.stopped,
+		AtEnd: ends.allShards, Calls: c.perMonth(), Load: s.load, Routes: c.o.Routes,
+		Quiet: ends.quietShards, Busy: ends.busy, Pending: s.pending, Stopped: s.stopped,
 		Behind: make(map[string]time.Time), Failing: make(map[string]leases.ReadFailure),
 	}
 	for shard := range c.table.broken {
@@ -158,7 +158,7 @@ func (a *assignment) status() PartitionStatus {
 	s := PartitionStatus{
 		Name: a.name, Shard: r.Shard, Stream: r.Stream, Checkpoint: r.Checkpoint.String(),
 		Last: a.posTime, Acked: a.durable.time, Pending: a.pages.records,
-		Opened: a.start.gotPage, Behind: a.lag.behindFrom > 0 || !a.start.gotPage || a.phase == confirming,
+		Opened: a.start.gotPage, Behind: a.lag.behindSince > 0 || !a.start.gotPage || a.phase == confirming,
 		Failures: int(a.failures), Failing: a.readFailure.at, Answered: a.lastResult,
 		Paused: a.paused, Ended: a.search != nil, Draining: a.phase == draining, Stopped: a.stopReason, Load: a.load.rate,
 	}

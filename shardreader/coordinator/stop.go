@@ -73,7 +73,7 @@ func (c *Coordinator) checkStopped() {
 	}
 	switch {
 	case c.heartbeatFresh():
-		if c.table.rows.busy > 0 || c.table.rows.own > 0 {
+		if c.table.rows.busy > 0 || c.table.rows.ownLeases > 0 {
 			return
 		}
 		if c.refresh.sent < c.writes.last || c.refresh.sent < c.stop.since || len(c.writes.creating) > 0 {

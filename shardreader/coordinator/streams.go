@@ -21,7 +21,7 @@ type source struct {
 type stream struct {
 	arn, label string
 	begun      bool // a consumer created the first leases of the stream
-	gone       bool // it is not listed any more
+	unlisted   bool // it is not listed any more
 }
 
 func newSource(s Source) *source {
@@ -93,12 +93,12 @@ func (op *streamSearch) answered(c *Coordinator, e ListStreamsResult) {
 func (op *streamSearch) complete(c *Coordinator) error {
 	s := op.source
 	for _, st := range s.streams {
-		st.gone = !op.listed[st.arn]
+		st.unlisted = !op.listed[st.arn]
 	}
 	// A stream that is no longer listed may still have leases.
 	for _, r := range c.table.rows.all() {
 		if r.Stream != "" && c.belongs(r, s) && !op.listed[r.Stream] {
-			s.add(shardreader.StreamRef{ARN: r.Stream}).gone = true
+			s.add(shardreader.StreamRef{ARN: r.Stream}).unlisted = true
 		}
 	}
 	if len(s.streams) > 0 {

@@ -118,7 +118,7 @@ func (s *leaseSync) setStreams(c *Coordinator) {
 		return
 	}
 	s.stream, s.list = src.streams[s.streamIndex], nil
-	if s.stream.gone {
+	if s.stream.unlisted {
 		s.setStream(c)
 		return
 	}
@@ -229,14 +229,14 @@ func (s *leaseSync) listStream(c *Coordinator) {
 		s.start = Start{following: true}
 	}
 	s.stream = src.streams[s.streamIndex]
-	if s.stream.gone {
+	if s.stream.unlisted {
 		s.streamDone(c, c.allRead(s.stream))
 		return
 	}
 	c.list(s.stream.arn, c.staying, func(l *listing, err error) {
 		switch {
 		case errors.Is(err, shardreader.ErrNotFound):
-			s.stream.gone = true
+			s.stream.unlisted = true
 			s.streamDone(c, c.allRead(s.stream))
 		case err != nil:
 			s.sourceDone(c, err)

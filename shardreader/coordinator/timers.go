@@ -14,10 +14,10 @@ type timers struct {
 // timer calls a function, or queues an assignment for its next call. Each idle shard has a timer: without a function it
 // is small.
 type timer struct {
-	at     time.Duration
-	number uint64
-	call   func() // function to call; nil if poll is queued
-	poll   *assignment
+	dueAt      time.Duration
+	number     uint64
+	call       func() // function to call; nil if poll is queued
+	assignment *assignment
 }
 
 var _ heap.Interface = (*timers)(nil)
@@ -27,7 +27,7 @@ func (t *timers) Len() int { return len(t.due) }
 
 // Less is part of heap.Interface.
 func (t *timers) Less(i, j int) bool {
-	return t.due[i].at < t.due[j].at || t.due[i].at == t.due[j].at && t.due[i].number < t.due[j].number
+	return t.due[i].dueAt < t.due[j].dueAt || t.due[i].dueAt == t.due[j].dueAt && t.due[i].number < t.due[j].number
 }
 
 // Swap is part of heap.Interface.
@@ -47,11 +47,11 @@ func (t *timers) Pop() any {
 
 // runTimers runs the timers that are due, also timers that become due meanwhile.
 func (c *Coordinator) runTimers() {
-	for t := &c.timers; len(t.due) > 0 && t.due[0].at <= c.now; {
+	for t := &c.timers; len(t.due) > 0 && t.due[0].dueAt <= c.now; {
 		if next := heap.Pop(t).(*timer); next.call != nil {
 			next.call()
 		} else {
-			c.pollNow(next.poll)
+			c.pollNow(next.assignment)
 		}
 	}
 }
@@ -79,11 +79,11 @@ func (a *resettableTimer) reset(c *Coordinator, d time.Duration, f func()) {
 }
 
 // after calls f once d has passed: in a later step, or in this one if d is 0.
-func (c *Coordinator) after(d time.Duration, f func()) { c.later(d, &timer{call: f}) }
+func (c *Coordinator) after(d time.Duration, f func()) { c.startTimer(d, &timer{call: f}) }
 
-func (c *Coordinator) later(d time.Duration, t *timer) {
+func (c *Coordinator) startTimer(d time.Duration, t *timer) {
 	c.timers.lastNumber++
-	t.at, t.number = c.now+d, c.timers.lastNumber
+	t.dueAt, t.number = c.now+d, c.timers.lastNumber
 	heap.Push(&c.timers, t)
 }
 

@@ -134,7 +134,7 @@ func (s *unreadSearch) streams(src *source) string {
 	for i, st := range streams {
 		l := s.check.streams[st.arn]
 		if l == nil {
-			if !st.gone {
+			if !st.unlisted {
 				return "stream " + st.arn + " is not listed yet"
 			}
 			l = newListing(shardreader.Disabled, nil)
@@ -145,7 +145,7 @@ func (s *unreadSearch) streams(src *source) string {
 			return why
 		case stops:
 			return "" // later streams wait until an operator resets the stopped shards
-		case i < len(streams)-1 && !c.planLeases(st.arn, l, false, Start{}).drained && !(st.gone && c.allRead(st)):
+		case i < len(streams)-1 && !c.planLeases(st.arn, l, false, Start{}).drained && !(st.unlisted && c.allRead(st)):
 			return "stream " + st.arn + " is not read to its end, and a newer one follows it"
 		}
 	}

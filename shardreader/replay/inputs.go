@@ -8,19 +8,19 @@ import (
 // interruptibleReader reads from a pipe or terminal until a context is done. Each read runs in a goroutine. If the
 // context ends first, the goroutine keeps running until bytes or the end arrive. The next read returns these bytes.
 type interruptibleReader struct {
-	r    io.Reader
-	buf  []byte     // written by the goroutine while it runs
-	next chan error // result of the running goroutine; nil if none runs
-	n    int        // number of bytes read, valid after next was received
-	rest []byte     // part of buf that is not returned yet
-	err  error
+	r          io.Reader
+	buf        []byte     // written by the goroutine while it runs
+	next       chan error // result of the running goroutine; nil if none runs
+	n          int        // number of bytes read, valid after next was received
+	unreturned []byte     // part of buf that is not returned yet
+	err        error
 }
 
 // errInterrupted is returned by read if ctx is done before bytes arrive.
 var errInterrupted = errs.New("reading was interrupted")
 
 func (a *interruptibleReader) read(ctx context.Context, p []byte) (int, error) {
-	for len(a.rest) == 0 {
+	for len(a.unreturned) == 0 {
 		if a.err != nil {
 			return 0, a.err
 		}
@@ -38,12 +38,12 @@ func (a *interruptibleReader) read(ctx context.Context, p []byte) (int, error) {
 		}
 		select {
 		case a.err = <-a.next:
-			a.rest, a.next = a.buf[:a.n], nil
+			a.unreturned, a.next = a.buf[:a.n], nil
 		case <-ctx.Done():
 			return 0, errInterrupted
 		}
 	}
-	n := copy(p, a.rest)
-	a.rest = a.rest[n:]
+	n := copy(p, a.unreturned)
+	a.unreturned = a.unreturned[n:]
 	return n, nil
 }

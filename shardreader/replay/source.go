@@ -32,14 +32,14 @@ type Options struct {
 
 // Source reads saved records. Only one goroutine may call Read; any goroutine may call Progress.
 type Source struct {
-	o         Options
-	decoder   *record.Decoder
-	inputs    []inputs.File // files that are not opened yet
-	from      inputPosition // position in inputs[0] at which reading begins
-	maxRecord int           // maximum size of a record, in bytes
-	file      *file         // the open file; nil if there is none
-	broken    []*FileError
-	streams   streamNames
+	o             Options
+	decoder       *record.Decoder
+	inputs        []inputs.File // files that are not opened yet
+	startPosition inputPosition // position in inputs[0] at which reading begins
+	maxRecord     int           // maximum size of a record, in bytes
+	file          *file         // the open file; nil if there is none
+	broken        []*FileError
+	streams       streamNames
 
 	totalBytes  int64
 	bytesRead   atomic.Int64
@@ -75,13 +75,13 @@ func Open(o Options) (*Source, error) {
 		return nil, fmt.Errorf("replay: an input cannot be read: %w", err)
 	}
 	s := &Source{
-		o:         o,
-		decoder:   record.NewDecoder(o.Decoder),
-		inputs:    files,
-		from:      inputPosition{Line: 1},
-		maxRecord: maxRecordBytes,
-		fileCount: len(files),
-		stdin:     &interruptibleReader{r: o.Stdin},
+		o:             o,
+		decoder:       record.NewDecoder(o.Decoder),
+		inputs:        files,
+		startPosition: inputPosition{Line: 1},
+		maxRecord:     maxRecordBytes,
+		fileCount:     len(files),
+		stdin:         &interruptibleReader{r: o.Stdin},
 	}
 	for _, in := range files {
 		s.totalBytes += in.Size
@@ -102,7 +102,7 @@ func (s *Source) skipTo(p pipeline.Position) error {
 	}
 	for i, in := range s.inputs {
 		if in.Path == from.File {
-			s.inputs, s.from = s.inputs[i:], from
+			s.inputs, s.startPosition = s.inputs[i:], from
 			s.filesOpened.Store(int64(i))
 			return nil
 		}
@@ -157,8 +157,8 @@ func checkReadable(files []inputs.File) error {
 
 // openNext opens the next file. If the file cannot be opened, open notes that in broken.
 func (s *Source) openNext() {
-	in, from := s.inputs[0], s.from
-	s.inputs, s.from = s.inputs[1:], inputPosition{Line: 1}
+	in, from := s.inputs[0], s.startPosition
+	s.inputs, s.startPosition = s.inputs[1:], inputPosition{Line: 1}
 	s.filesOpened.Add(1)
 	raw, closeRaw, err := s.openRaw(in)
 	if err == nil {

@@ -29,10 +29,10 @@ const (
 // claimedPart is a part that this process reads.
 type claimedPart struct {
 	*part
-	name   string          // name of the partition
-	ctx    context.Context // ends when the part is gone or the source is closed
-	cancel context.CancelCauseFunc
-	taken  chan struct{} // receives a value when a page is taken
+	name      string          // name of the partition
+	ctx       context.Context // ends when the part is gone or the source is closed
+	cancel    context.CancelCauseFunc
+	pageTaken chan struct{} // receives a value when a page is taken
 
 	storeSlot chan struct{} // holds a value during a write of the part
 
@@ -45,10 +45,10 @@ type claimedPart struct {
 	pages       []returnedPage // pages that Read returned and that are not committed
 	firstNumber int64          // number of pages[0]
 
-	position pipeline.Position // all pages up to this position are written
-	items    int64             // items that are written
-	bytes    int64             // stored bytes up to position; 0 if unknown
-	done     bool              // all pages are written
+	position   pipeline.Position // all pages up to this position are written
+	items      int64             // items that are written
+	bytes      int64             // stored bytes up to position; 0 if unknown
+	allWritten bool              // all pages are written
 }
 
 // returnedPage is a page of a part. Its position for the pipeline is its number in the part.
@@ -62,7 +62,7 @@ type returnedPage struct {
 // startReading starts to read a part that was claimed. The caller holds mu.
 func (s *Source) startReading(p *part) {
 	c := &claimedPart{
-		part: p, name: p.ID, taken: make(chan struct{}, 1), storeSlot: make(chan struct{}, 1), firstNumber: 1,
+		part: p, name: p.ID, pageTaken: make(chan struct{}, 1), storeSlot: make(chan struct{}, 1), firstNumber: 1,
 		position: pipeline.Position(p.stored.Position), items: p.stored.Items,
 	}
 	if p.losses > 0 { // a run must not get the name of a revoked partition again
@@ -120,7 +120,7 @@ func (s *Source) handToRead(c *claimedPart, page *pipeline.Page, readBytes int64
 	s.mu.Unlock()
 	signal(s.changed)
 	select {
-	case <-c.taken:
+	case <-c.pageTaken:
 		return true
 	case <-c.ctx.Done():
 		return false
@@ -131,7 +131,7 @@ func (s *Source) handToRead(c *claimedPart, page *pipeline.Page, readBytes int64
 func (s *Source) take(c *claimedPart) *pipeline.Page {
 	page := c.page
 	c.page = nil
-	signal(c.taken)
+	signal(c.pageTaken)
 	returned := returnedPage{position: page.Position, items: new(atomic.Int64), bytes: c.readBytes, end: page.End}
 	if decode := page.Decode; decode != nil {
 		page.Decode = func() (*record.Page, error) {
@@ -163,11 +163,11 @@ func (s *Source) commit(c *claimedPart, n int64) (settled bool) {
 		c.items += p.items.Load()
 		s.ownItems += p.items.Load()
 		c.bytes = p.bytes
-		if c.done = p.end; !p.end {
+		if c.allWritten = p.end; !p.end {
 			c.position = p.position
 		}
 	}
-	return c.done || c.phase == failed && len(c.pages) == 0
+	return c.allWritten || c.phase == failed && len(c.pages) == 0
 }
 
 // failPart notes that a part cannot be read. The part must be released, because another process may be able to read it.
@@ -245,9 +245,9 @@ func (s *Source) store(ctx context.Context, c *claimedPart, release bool) error 
 	old := c.stored
 	next := state.Part{
 		Run: s.o.Run, ID: c.ID, Owner: s.o.Owner, Counter: old.Counter + 1,
-		Position: string(c.position), Items: c.items, Done: c.done,
+		Position: string(c.position), Items: c.items, Done: c.allWritten,
 	}
-	release = release || c.done || c.phase == failed && len(c.pages) == 0
+	release = release || c.allWritten || c.phase == failed && len(c.pages) == 0
 	s.mu.Unlock()
 	if release {
 		next.Owner = ""

@@ -10,7 +10,7 @@ import (
 // Covers reports whether it is certain that the narrowing selects every item for which when is true. Then a sink with
 // this condition is complete. Covers compares only texts, prefixes and BOOLs, and returns false if it cannot decide. A
 // nil when is true for all items.
-func (n *Narrowing) Covers(when *expr.Item) bool {
+func (n *ItemSelection) Covers(when *expr.Item) bool {
 	if n == nil {
 		return true
 	}

@@ -68,6 +68,6 @@ func fill(ctx context.Context, stateFile, path string) error {
 	}
 	err = errors.Join(p.Run(ctx, src, src), src.Close(ctx))
 	done := src.Progress()
-	fmt.Printf("items %d, parts %d, items of this process %d\n", done.Items, done.Parts, done.Own)
+	fmt.Printf("items %d, parts %d, items of this process %d\n", done.Items, done.Parts, done.OwnItems)
 	return err
 }

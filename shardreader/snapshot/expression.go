@@ -28,7 +28,7 @@ const (
 // which Match returns an error. It may be true for other items too, because it leaves out conditions that DynamoDB
 // cannot compare or that are too long for it. So the caller also calls Match. The expression saves the transfer of
 // items, but no read capacity.
-func (n *Narrowing) Expression() Expression {
+func (n *ItemSelection) Expression() Expression {
 	if n == nil {
 		return Expression{}
 	}
@@ -54,7 +54,7 @@ func (n *Narrowing) Expression() Expression {
 }
 
 // typeClause returns a clause that is true for items of one of the types. There must be at least one type.
-func (n *Narrowing) typeClause() expr.Clause {
+func (n *ItemSelection) typeClause() expr.Clause {
 	types := expr.Clause{Kind: expr.AnyOf}
 	for _, t := range n.types {
 		types.Parts = append(types.Parts, expr.Clause{Kind: expr.TextIn, Attribute: t.attribute, Texts: t.names})

@@ -28,7 +28,7 @@ type NarrowingOptions struct {
 	Env    expr.Env // environment of Filter
 }
 
-// Narrowing selects the items of a table that a first filling reads. A nil Narrowing selects all items. It is a
+// ItemSelection selects the items of a table that a first filling reads. A nil Narrowing selects all items. It is a
 // [pipeline.Condition] for the changes of a snapshot, and is safe for concurrent use.
 //
 // A sink that is filled from a narrowed snapshot is complete only if the narrowing selects every item that the sink
@@ -41,7 +41,7 @@ type NarrowingOptions struct {
 //
 // A line of an incremental export is selected if its old or its new image meets the options, because an item that
 // leaves the selection must leave the sink. A line without an old image is selected if its key is selected.
-type Narrowing struct {
+type ItemSelection struct {
 	types     []entityType
 	keyPrefix pipeline.Condition // nil selects all keys
 	prefix    string
@@ -49,7 +49,7 @@ type Narrowing struct {
 	filter    *expr.Item
 }
 
-var _ pipeline.Condition = (*Narrowing)(nil)
+var _ pipeline.Condition = (*ItemSelection)(nil)
 
 // entityType selects the items whose attribute is an S with one of the names.
 type entityType struct {
@@ -61,8 +61,8 @@ type entityType struct {
 const defaultTypeAttribute = "Type"
 
 // NewNarrowing returns the narrowing of o; nil if o selects all items. The error names the field of o.
-func NewNarrowing(o NarrowingOptions) (*Narrowing, error) {
-	n := &Narrowing{}
+func NewNarrowing(o NarrowingOptions) (*ItemSelection, error) {
+	n := &ItemSelection{}
 	for _, t := range o.Types {
 		attribute, name, err := newEntityType(t)
 		if err != nil {
@@ -102,7 +102,7 @@ func newEntityType(t string) (attribute, name string, err error) {
 	return attribute, name, nil
 }
 
-func (n *Narrowing) addType(attribute, name string) {
+func (n *ItemSelection) addType(attribute, name string) {
 	i := slices.IndexFunc(n.types, func(t entityType) bool { return t.attribute == attribute })
 	if i < 0 {
 		n.types, i = append(n.types, entityType{attribute: attribute}), len(n.types)
@@ -115,7 +115,7 @@ func (n *Narrowing) addType(attribute, name string) {
 
 // Match reports whether the change is selected. It returns an error if Filter fails for an image; the error is
 // permanent.
-func (n *Narrowing) Match(c *record.Change) (bool, error) {
+func (n *ItemSelection) Match(c *record.Change) (bool, error) {
 	if n == nil {
 		return true, nil
 	}
@@ -138,7 +138,7 @@ func (n *Narrowing) Match(c *record.Change) (bool, error) {
 	return false, cmp.Or(err, oldErr)
 }
 
-func (n *Narrowing) matchImage(m item.Image) (bool, error) {
+func (n *ItemSelection) matchImage(m item.Image) (bool, error) {
 	if !m.Exists() || len(n.types) > 0 && !slices.ContainsFunc(n.types, func(t entityType) bool { return t.match(m) }) {
 		return false, nil
 	}
@@ -156,7 +156,7 @@ func (t entityType) match(m item.Image) bool {
 
 // String returns a canonical text: two narrowings with the same text select the same items. The text is "" if all items
 // are selected.
-func (n *Narrowing) String() string {
+func (n *ItemSelection) String() string {
 	if n == nil {
 		return ""
 	}

@@ -25,7 +25,7 @@ func image(t testing.TB, doc string) item.Image {
 	return m
 }
 
-func narrowing(t testing.TB, o snapshot.NarrowingOptions) *snapshot.Narrowing {
+func narrowing(t testing.TB, o snapshot.NarrowingOptions) *snapshot.ItemSelection {
 	t.Helper()
 	n, err := snapshot.NewNarrowing(o)
 	if err != nil {

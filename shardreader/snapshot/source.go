@@ -32,8 +32,8 @@ type SourceOptions struct {
 	Owner     string    // required: id of this process. No other process may ever use the same id
 
 	Concurrency int // number of parts that are read concurrently. Default: 4
-	// ClaimTime is the time after which a claim that is not renewed is taken over. All processes must have the same time.
-	// Default: 30s
+	// ClaimTime is the time after which a claim that is not renewed is taken over. All processes must have the same
+	// time. Default: 30s
 	ClaimTime time.Duration
 	// Throttle blocks until the next page of a part may be read; called concurrently. Default: nothing blocks
 	Throttle func(ctx context.Context)
@@ -319,7 +319,7 @@ type Progress struct {
 	Parts      int   // parts that are done
 
 	EarlierItems, EarlierBytes int64 // the parts of Items and Bytes that were written before this process began
-	Own                        int64 // items that this process read, and that are written
+	OwnItems                   int64 // items that this process read, and that are written
 }
 
 // Progress returns the progress of the backfill. It is safe for concurrent use.
@@ -328,7 +328,7 @@ func (s *Source) Progress() Progress {
 	p := Progress{TotalItems: info.Items, TotalBytes: info.Bytes}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p.EarlierItems, p.EarlierBytes, p.Own = s.earlier.Items, s.earlier.Bytes, s.ownItems
+	p.EarlierItems, p.EarlierBytes, p.OwnItems = s.earlier.Items, s.earlier.Bytes, s.ownItems
 	s.addParts(&p)
 	return p
 }

@@ -40,7 +40,7 @@ func TestSource(t *testing.T) {
 				t.Errorf("stored %+v", p)
 			}
 		}
-		want := snapshot.Progress{Items: 141, TotalItems: 141, TotalBytes: -1, Parts: 5, Own: 141}
+		want := snapshot.Progress{Items: 141, TotalItems: 141, TotalBytes: -1, Parts: 5, OwnItems: 141}
 		if p := src.Progress(); p != want {
 			t.Errorf("progress %+v, want %+v", p, want)
 		}
@@ -92,7 +92,7 @@ func TestSource_ContinuesWhereItWasStopped(t *testing.T) {
 		if err := run(t.Context(), t, src, w.sink(), pipeline.Batch{}); err != nil {
 			t.Fatal(err)
 		}
-		if p := src.Progress(); p.EarlierItems != stopped || p.Own != 1000-stopped || p.Items != 1000 {
+		if p := src.Progress(); p.EarlierItems != stopped || p.OwnItems != 1000-stopped || p.Items != 1000 {
 			t.Errorf("after %d items of an earlier process: progress %+v", stopped, p)
 		}
 		if int64(starts["a"]) != stopped || time.Since(begun) > 70*time.Second || len(w.missing(tab)) > 0 {
@@ -191,7 +191,7 @@ func TestSource_ProgressOfAnotherProcess(t *testing.T) {
 		}
 		time.Sleep(50 * time.Second)
 		for _, src := range sources {
-			if p := src.Progress(); p.Own < 450 || p.Own > 550 || p.Items-p.Own < p.Own-250 || p.TotalItems != 2000 {
+			if p := src.Progress(); p.OwnItems < 450 || p.OwnItems > 550 || p.Items-p.OwnItems < p.OwnItems-250 || p.TotalItems != 2000 {
 				t.Errorf("progress %+v", p)
 			}
 		}
@@ -238,8 +238,8 @@ func TestSource_TwoProcesses(t *testing.T) {
 	})
 }
 
-// The process that reads the last part ends the backfill, and removes the parts before the other one has seen that they are
-// done: that one ends, too.
+// The process that reads the last part ends the backfill, and removes the parts before the other one has seen that they
+// are done: that one ends, too.
 func TestSource_RemovedByAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &written{}

@@ -71,9 +71,9 @@ func Compact(ctx context.Context, o CompactOptions) (CompactProgress, error) {
 	c := &compaction{o: o, groups: make(map[Format]*group)}
 	switch {
 	case o.Store == nil:
-		return c.done, errs.New("archive: Store is nil: give the store that holds the objects")
+		return c.progress, errs.New("archive: Store is nil: give the store that holds the objects")
 	case o.Target < 0 || o.Small < 0 || o.Small > o.Target:
-		return c.done, errs.Errorf("archive: Small is %d and Target %d: objects below the first become objects of the second",
+		return c.progress, errs.Errorf("archive: Small is %d and Target %d: objects below the first become objects of the second",
 			o.Small, o.Target)
 	}
 	for info, err := range o.Store.List(ctx, o.Prefix) {
@@ -81,19 +81,19 @@ func Compact(ctx context.Context, o CompactOptions) (CompactProgress, error) {
 			err = c.addObject(ctx, info)
 		}
 		if err != nil {
-			return c.done, err
+			return c.progress, err
 		}
 	}
 	err := c.flushAll(ctx)
-	return c.done, err
+	return c.progress, err
 }
 
 // compaction is the state of one Compact.
 type compaction struct {
-	o      CompactOptions
-	folder string
-	groups map[Format]*group // groups of the current folder
-	done   CompactProgress
+	o        CompactOptions
+	folder   string
+	groups   map[Format]*group // groups of the current folder
+	progress CompactProgress
 }
 
 // group has small objects of one folder and format.
@@ -107,14 +107,14 @@ func (c *compaction) addObject(ctx context.Context, info Info) error {
 	if !log {
 		return nil
 	}
-	c.done.Looked++
-	c.done.LookedSize += info.Size
+	c.progress.Looked++
+	c.progress.LookedSize += info.Size
 	switch {
 	case info.Class != "" && info.Class != c.o.Class:
-		c.done.LeftInClass++
+		c.progress.LeftInClass++
 		return nil
 	case info.Size >= c.o.Small:
-		c.done.Left++
+		c.progress.Left++
 		return nil
 	}
 	if folder, _ := path.Split(info.Name); folder != c.folder {
@@ -154,7 +154,7 @@ func (c *compaction) flush(ctx context.Context, g *group) error {
 	infos := g.infos
 	g.infos, g.size = nil, 0
 	if len(infos) < 2 {
-		c.done.Left += int64(len(infos))
+		c.progress.Left += int64(len(infos))
 		return nil
 	}
 	sets, err := c.sets(ctx, infos)
@@ -163,14 +163,14 @@ func (c *compaction) flush(ctx context.Context, g *group) error {
 	}
 	for _, same := range sets {
 		if len(same.infos) < 2 {
-			c.done.Left += int64(len(same.infos))
+			c.progress.Left += int64(len(same.infos))
 			continue
 		}
 		if err := c.mergeSet(ctx, same); err != nil {
 			return err
 		}
 		if c.o.Progress != nil {
-			c.o.Progress(c.done)
+			c.o.Progress(c.progress)
 		}
 	}
 	return nil
@@ -218,11 +218,11 @@ func (c *compaction) sets(ctx context.Context, infos []Info) ([]*objectSet, erro
 
 // mergeSet replaces the objects of a set by one.
 func (c *compaction) mergeSet(ctx context.Context, group *objectSet) error {
-	c.done.Large++
-	c.done.Objects += int64(len(group.infos))
+	c.progress.Large++
+	c.progress.Objects += int64(len(group.infos))
 	names := make([]string, 0, len(group.infos))
 	for _, info := range group.infos {
-		c.done.Bytes += info.Size
+		c.progress.Bytes += info.Size
 		names = append(names, info.Name)
 	}
 	if c.o.DryRun {
@@ -232,7 +232,7 @@ func (c *compaction) mergeSet(ctx context.Context, group *objectSet) error {
 	if err != nil {
 		return err
 	}
-	c.done.LargeBytes += int64(len(large.Body))
+	c.progress.LargeBytes += int64(len(large.Body))
 	if err := c.o.Store.Put(ctx, large); err != nil && !errors.Is(err, ErrExists) {
 		return err
 	}

@@ -25,10 +25,10 @@ const kinesisEpoch = 17
 // kinesisDuplicates finds changes that Kinesis delivered again with another sequence number. They have the same
 // eventID and creation time, so they are close to each other in the order of a reading.
 type kinesisDuplicates struct {
-	o     ReadOptions
-	key   item.Key
-	epoch uint64
-	seen  map[string]bool // eventIDs of the key's changes of that microsecond
+	o        ReadOptions
+	key      item.Key
+	epoch    uint64
+	eventIDs map[string]bool // eventIDs of the key's changes of that microsecond
 }
 
 // has reports whether the change of an entry was seen already. Entries must be passed in order.
@@ -40,11 +40,11 @@ func (c *kinesisDuplicates) has(e Entry) (bool, error) {
 	if err != nil || id == "" {
 		return false, err
 	}
-	if c.seen == nil || e.Key != c.key || e.Version.Epoch() != c.epoch {
-		c.key, c.epoch, c.seen = item.Key(strings.Clone(string(e.Key))), e.Version.Epoch(), make(map[string]bool, 1)
+	if c.eventIDs == nil || e.Key != c.key || e.Version.Epoch() != c.epoch {
+		c.key, c.epoch, c.eventIDs = item.Key(strings.Clone(string(e.Key))), e.Version.Epoch(), make(map[string]bool, 1)
 	}
-	again := c.seen[id]
-	c.seen[strings.Clone(id)] = true
+	again := c.eventIDs[id]
+	c.eventIDs[strings.Clone(id)] = true
 	return again, nil
 }
 

@@ -38,7 +38,7 @@ type runBuilder struct {
 	spills   *spills
 	batch    []Info // small objects to load
 	waiting  int64  // compressed bytes of batch
-	kept     []Entry
+	entries  []Entry
 	bytes    int64
 	large    []Info // large objects to open
 	cost     int    // cost of large
@@ -66,7 +66,7 @@ func (g *runBuilder) build(ctx context.Context, infos iter.Seq2[Info, error]) (*
 	}
 	m := &merge{}
 	g.sortKept()
-	err := m.add(ctx, &memoryRun{g.kept})
+	err := m.add(ctx, &memoryRun{g.entries})
 	if err == nil {
 		err = g.openLarge(ctx, m)
 	}
@@ -233,21 +233,21 @@ func (g *runBuilder) keepEntries(ctx context.Context, entries []Entry) error {
 	for _, e := range entries {
 		g.bytes += int64(len(e.Line)+len(e.Key)) + entryBytes
 	}
-	g.kept = append(g.kept, entries...)
+	g.entries = append(g.entries, entries...)
 	if g.bytes < g.o.Memory {
 		return nil
 	}
 	g.sortKept()
 	m := &merge{}
 	defer m.close()
-	if err := m.add(ctx, &memoryRun{g.kept}); err != nil {
+	if err := m.add(ctx, &memoryRun{g.entries}); err != nil {
 		return err
 	}
-	g.kept, g.bytes = nil, 0
+	g.entries, g.bytes = nil, 0
 	return g.spills.put(ctx, m, 0)
 }
 
-func (g *runBuilder) sortKept() { slices.SortStableFunc(g.kept, compareEntries) }
+func (g *runBuilder) sortKept() { slices.SortStableFunc(g.entries, compareEntries) }
 
 func (g *runBuilder) noteOpened(info Info) {
 	g.progress.Objects++

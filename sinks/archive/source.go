@@ -33,7 +33,7 @@ type Source struct {
 	next    func() ([]Entry, error, bool)
 	stop    func()
 	pages   int
-	ended   error // result of the last read
+	endErr  error // result of the last read
 
 	mu       sync.Mutex
 	progress ReadProgress
@@ -77,32 +77,32 @@ func NewSource(o SourceOptions) (*Source, error) {
 // Read returns the next page, undecoded, and io.EOF after the last. The first call sorts all
 // small objects, so it may take long. If ctx ends during a call, all later calls fail.
 func (s *Source) Read(ctx context.Context) (*pipeline.Page, error) {
-	if s.ended != nil {
-		return nil, s.ended
+	if s.endErr != nil {
+		return nil, s.endErr
 	}
 	stop := context.AfterFunc(ctx, func() { s.cancel(context.Cause(ctx)) })
 	defer stop()
 	lines := make([]byte, 0, s.o.PageBytes+s.o.PageBytes/8)
-	for len(lines) < s.o.PageBytes && s.ended == nil {
+	for len(lines) < s.o.PageBytes && s.endErr == nil {
 		same, err, more := s.next()
 		switch {
 		case !more:
-			s.ended = io.EOF
+			s.endErr = io.EOF
 		case err != nil:
-			s.ended = err
+			s.endErr = err
 		default:
 			e := mostComplete(same)
-			if s.ended = replayable(e.Line); s.ended != nil {
+			if s.endErr = replayable(e.Line); s.endErr != nil {
 				break
 			}
 			lines = append(append(lines, e.Line...), '\n')
 		}
 	}
-	if ctx.Err() != nil && !errors.Is(s.ended, io.EOF) {
-		s.ended = context.Cause(ctx)
+	if ctx.Err() != nil && !errors.Is(s.endErr, io.EOF) {
+		s.endErr = context.Cause(ctx)
 	}
 	if len(lines) == 0 {
-		return nil, s.ended
+		return nil, s.endErr
 	}
 	s.pages++
 	return &pipeline.Page{
@@ -135,6 +135,6 @@ func (s *Source) Progress() ReadProgress {
 func (s *Source) Close() error {
 	s.cancel(io.ErrClosedPipe)
 	s.stop()
-	s.ended = cmp.Or(s.ended, io.EOF)
+	s.endErr = cmp.Or(s.endErr, io.EOF)
 	return nil
 }

@@ -204,8 +204,8 @@ UNION ALL SELECT 'row ' || pk || ' ' || source || ' ' || version || ' ' || item 
 	}
 }
 
-// With on_collision last the times of the claims that are stored decide. A claim that is missing is not made: no item tells
-// its time.
+// With on_collision last the times of the claims that are stored decide. A claim that is missing is not made: no item
+// tells its time.
 func TestRepairOfTheLatestClaims(t *testing.T) {
 	w := newWorld(t, strings.ReplaceAll(shop, "keep_first", "last"))
 	fill(w) // P7 has the row that P3 had
@@ -338,9 +338,9 @@ func TestHeld(t *testing.T) {
 	w := newWorld(t, shop)
 	fill(w)
 	w.put("P1", `"Shelf":{"S":"S1"},"Name":{"S":"N1"},"Price":{"S":"none"}`) // no sum can be made of it
-	s := w.open(audit.Options{Command: "-c tablewake.yaml --local out"})["shelves"]
-	fs, err := s.Look(t.Context(), w.snapshot("P1"), nil)
-	if err != nil || len(fs) != 1 || fs[0].Verdict != audit.Held || fs[0].Otherwise != audit.Skipped || fs[0].Command != "tablewake redrive -c tablewake.yaml --local out --list --sink shelves" {
+	s := w.open(audit.Options{CommandFlags: "-c tablewake.yaml --local out"})["shelves"]
+	fs, err := s.Compare(t.Context(), w.snapshot("P1"), nil)
+	if err != nil || len(fs) != 1 || fs[0].Verdict != audit.Held || fs[0].Underlying != audit.Skipped || fs[0].Command != "tablewake redrive -c tablewake.yaml --local out --list --sink shelves" {
 		t.Errorf("an item with a dead letter: %+v, %v", fs, err)
 	}
 	w.want("products") // the row was written

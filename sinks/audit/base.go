@@ -17,23 +17,23 @@ import (
 
 // base holds the parts that all kinds of sinks share.
 type base struct {
-	cfg       *config.Config
-	spec      config.Sink
-	birth     string // birth of the sink's output; "" if births are not recorded
-	planner   planner
-	mask      *mask.Mask
-	held      *heldKeys
-	dryRun    bool
-	repairing *rowqueue.Queue[state.Row] // rows that a repair is writing now
-	groups    int                        // number of groups that are repaired at once
-	filters   sinks.Option               // option that installs the program's Go filters
+	cfg              *config.Config
+	spec             config.Sink
+	birth            string // birth of the sink's output; "" if births are not recorded
+	planner          planner
+	mask             *mask.Mask
+	heldKeys         *heldKeys
+	dryRun           bool
+	repairQueue      *rowqueue.Queue[state.Row] // rows that a repair is writing now
+	groupConcurrency int                        // number of groups that are repaired at once
+	filters          sinks.Option               // option that installs the program's Go filters
 }
 
 // Name returns the name of the sink.
 func (b *base) Name() string { return b.spec.Name }
 
-// canRead returns store as T. Its error says that the store cannot do what needs.
-func canRead[T any](b *base, store any, what string) (T, error) {
+// storeAs returns store as T. Its error says that the store cannot do what needs.
+func storeAs[T any](b *base, store any, what string) (T, error) {
 	t, ok := store.(T)
 	if !ok {
 		return t, errs.Errorf("the store of the sink %s (%T) cannot %s", redact.Safe(b.spec.Name), store, redact.Safe(what))
@@ -73,9 +73,9 @@ func (b *base) isOwn(st *view.StoredRow) bool {
 // itemText returns the key of the change's item for people.
 func (b *base) itemText(c *record.Change) string { return string(b.mask.Key(c)) }
 
-// otherItem returns key, which belongs to another item than c, for people. It is masked if c's key has sensitive
+// otherItemText returns key, which belongs to another item than c, for people. It is masked if c's key has sensitive
 // attributes, or if c is unknown.
-func (b *base) otherItem(c *record.Change, key item.Key) string {
+func (b *base) otherItemText(c *record.Change, key item.Key) string {
 	if b.hidesKeys(c) {
 		return b.mask.Text(string(key))
 	}
@@ -109,9 +109,9 @@ func (b *base) rowText(c *record.Change, t view.Table, row state.Row) string {
 	return string(text)
 }
 
-// finish sets the common fields of an item's findings. A difference becomes Held if a dead letter or a quarantined key
-// explains it.
-func (b *base) finish(ctx context.Context, c *record.Change, fs []Finding) ([]Finding, error) {
+// adjustVerdicts sets the common fields of an item's findings. A difference becomes Held if a dead letter or a
+// quarantined key explains it.
+func (b *base) adjustVerdicts(ctx context.Context, c *record.Change, fs []Finding) ([]Finding, error) {
 	for i := range fs {
 		f := &fs[i]
 		if c == nil {
@@ -129,12 +129,12 @@ func (b *base) finish(ctx context.Context, c *record.Change, fs []Finding) ([]Fi
 		if !f.Verdict.Differs() && f.Verdict != Skipped {
 			continue
 		}
-		why, command, err := b.held.explain(ctx, b.spec.Name, c.Key)
+		why, command, err := b.heldKeys.explain(ctx, b.spec.Name, c.Key)
 		if err != nil {
 			return nil, err
 		}
 		if why != "" {
-			f.Otherwise, f.Verdict, f.Command = f.Verdict, Held, command
+			f.Underlying, f.Verdict, f.Command = f.Verdict, Held, command
 			if f.Why != "" {
 				why += "; " + f.Why
 			}
@@ -144,9 +144,9 @@ func (b *base) finish(ctx context.Context, c *record.Change, fs []Finding) ([]Fi
 	return fs, nil
 }
 
-// cannotPlan returns the finding of an item that the planner rejected with err.
-func (b *base) cannotPlan(ctx context.Context, c *record.Change, err error) ([]Finding, error) {
-	return b.finish(ctx, c, []Finding{{Where: b.itemText(c), Verdict: Skipped,
+// unplannable returns the finding of an item that the planner rejected with err.
+func (b *base) unplannable(ctx context.Context, c *record.Change, err error) ([]Finding, error) {
+	return b.adjustVerdicts(ctx, c, []Finding{{PlaceText: b.itemText(c), Verdict: Skipped,
 		Why: "the item cannot be written: " + err.Error()}})
 }
 

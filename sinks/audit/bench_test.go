@@ -17,7 +17,7 @@ func BenchmarkExpected(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := s.Expected(c, func(audit.Entry) {}); err != nil {
+				if err := s.ExpectedEntries(c, func(audit.Entry) {}); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -38,7 +38,7 @@ func BenchmarkStored(b *testing.B) {
 			b.ReportAllocs()
 			n := 0
 			for b.Loop() {
-				for _, err := range s.Stored(b.Context(), state.Listing{}) {
+				for _, err := range s.StoredEntries(b.Context(), state.Listing{}) {
 					if n++; err != nil {
 						b.Fatal(err)
 					}

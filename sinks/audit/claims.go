@@ -14,18 +14,18 @@ import (
 // lookClaims compares the guard of an item and its claims on rows with the planned ones. It also compares the row of
 // the stored guard.
 func (s *rowSink) lookClaims(ctx context.Context, c *record.Change, rows []plannedRow) ([]Finding, error) {
-	items, err := canRead[view.ItemStore](&s.base, s.store, "read the guards of items")
+	items, err := storeAs[view.ItemStore](&s.base, s.store, "read the guards of items")
 	if err != nil {
 		return nil, err
 	}
-	guards, err := items.Guards(ctx, s.t.State(), []item.Key{c.Key})
+	guards, err := items.Guards(ctx, s.viewTarget.State(), []item.Key{c.Key})
 	if err != nil {
 		return nil, err
 	}
 	g := guards[0]
 	fs := []Finding{s.compareGuard(c, g, rows)}
 	if g.Row != "" && !slices.ContainsFunc(rows, func(p plannedRow) bool { return p.row == g.Row }) {
-		rows = append(rows, plannedRow{row: g.Row, where: s.rowText(c, s.t.Table, g.Row)})
+		rows = append(rows, plannedRow{row: g.Row, where: s.rowText(c, s.viewTarget.Table, g.Row)})
 	}
 	if len(rows) == 0 {
 		return fs, nil
@@ -67,14 +67,14 @@ func (s *rowSink) lookClaims(ctx context.Context, c *record.Change, rows []plann
 func (s *rowSink) rowClaims(
 	ctx context.Context, items view.ItemStore, rows []state.Row,
 ) (claims []view.RowClaims, known []bool, err error) {
-	claims, err = items.RowClaims(ctx, s.t, rows)
+	claims, err = items.RowClaims(ctx, s.viewTarget, rows)
 	known = slices.Repeat([]bool{err == nil}, len(rows))
 	if _, lost := errors.AsType[*state.LostError](err); !lost {
 		return claims, known, err
 	}
 	claims = make([]view.RowClaims, len(rows))
 	for i := range rows {
-		one, err := items.RowClaims(ctx, s.t, rows[i:i+1])
+		one, err := items.RowClaims(ctx, s.viewTarget, rows[i:i+1])
 		if _, lost := errors.AsType[*state.LostError](err); lost {
 			continue
 		}
@@ -116,7 +116,7 @@ func (s *rowSink) compareGuard(c *record.Change, g state.Guard, rows []plannedRo
 			want = rows[i].row
 		}
 	}
-	f := Finding{Kind: Guard, Place: string(c.Key), Where: s.itemText(c), Expected: want != "", Version: g.Version,
+	f := Finding{Kind: Guard, Place: string(c.Key), PlaceText: s.itemText(c), Expected: want != "", Version: g.Version,
 		Verdict: Wrong}
 	switch {
 	case g.Version.IsZero() && want == "":
@@ -130,7 +130,7 @@ func (s *rowSink) compareGuard(c *record.Change, g state.Guard, rows []plannedRo
 	case g.Row == "":
 		f.Found = "asks for no row"
 	default:
-		f.Found = "asks for " + s.rowText(c, s.t.Table, g.Row)
+		f.Found = "asks for " + s.rowText(c, s.viewTarget.Table, g.Row)
 		if want == "" {
 			f.Verdict = Extra
 		}
@@ -142,18 +142,19 @@ func (s *rowSink) compareGuard(c *record.Change, g state.Guard, rows []plannedRo
 // it.
 func (s *rowSink) compareClaims(c *record.Change, f *Finding, rc *view.RowClaims) {
 	for i := range rc.Waiting {
-		f.Waiting = append(f.Waiting, WaitingClaim{s.otherItem(c, rc.Waiting[i].Source), rc.Waiting[i].Version})
+		f.Waiting = append(f.Waiting, WaitingClaim{s.otherItemText(c, rc.Waiting[i].Source), rc.Waiting[i].Version})
 	}
 	own, first := state.Claim{Source: c.Key}, s.firstClaim(rc)
 	_, claims := claimBy(rc, c.Key)
 	// isFirst assumes that the item has the claim that it should have.
-	isFirst := first.Source == c.Key || !claims && s.conflict != view.Last && view.ComesBefore(&own, first, s.conflict)
+	isFirst := first.Source == c.Key ||
+		!claims && s.collision != view.KeepLast && view.ComesBefore(&own, first, s.collision)
 	switch {
 	case first.Source == "" || isFirst:
 	case f.Owner == first.Source:
 		f.Verdict = Waiting
 	case f.Owner == "" && f.Verdict != Missing:
-		f.Verdict, f.Why = Wrong, "the claim of the item "+s.otherItem(c, first.Source)+" comes first"
+		f.Verdict, f.Why = Wrong, "the claim of the item "+s.otherItemText(c, first.Source)+" comes first"
 	}
 }
 
@@ -161,7 +162,7 @@ func (s *rowSink) compareClaims(c *record.Change, f *Finding, rc *view.RowClaims
 func (s *rowSink) firstClaim(rc *view.RowClaims) *state.Claim {
 	first := &rc.Owner
 	for i := range rc.Waiting {
-		if w := &rc.Waiting[i]; first.Source == "" || view.ComesBefore(w, first, s.conflict) {
+		if w := &rc.Waiting[i]; first.Source == "" || view.ComesBefore(w, first, s.collision) {
 			first = w
 		}
 	}
@@ -170,7 +171,7 @@ func (s *rowSink) firstClaim(rc *view.RowClaims) *state.Claim {
 
 // compareClaim compares the claim of an item on a row. It is Equal if there is no claim and none is planned.
 func (s *rowSink) compareClaim(c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version) Finding {
-	f := Finding{Kind: Claim, Place: claimPlace(p.row, c.Key), Where: p.where, Expected: p.expected, Guard: guard,
+	f := Finding{Kind: Claim, Place: claimPlace(p.row, c.Key), PlaceText: p.where, Expected: p.expected, Guard: guard,
 		Verdict: Equal, Found: "nothing"}
 	claim, is := claimBy(rc, c.Key)
 	switch {
@@ -192,10 +193,10 @@ func (s *rowSink) compareClaim(c *record.Change, p *plannedRow, rc *view.RowClai
 // compareOwner compares the stored owner of a row with the claims on the row. The owner should be the item whose claim
 // comes first. An item whose claim is missing gets no second finding about the owner.
 func (s *rowSink) compareOwner(c *record.Change, p *plannedRow, rc *view.RowClaims, guard record.Version) Finding {
-	f := Finding{Kind: Owner, Place: string(p.row), Where: p.where, Guard: guard, Revision: rc.Revision, Verdict: Equal,
-		Found: "no owner that claims the row"}
+	f := Finding{Kind: Owner, Place: string(p.row), PlaceText: p.where, Guard: guard, Revision: rc.Revision,
+		Verdict: Equal, Found: "no owner that claims the row"}
 	if rc.Owner.Source != "" {
-		f.Found = "the item " + s.otherItem(c, rc.Owner.Source) + " has the row"
+		f.Found = "the item " + s.otherItemText(c, rc.Owner.Source) + " has the row"
 	}
 	first := s.firstClaim(rc)
 	f.Expected = p.expected && first.Source == c.Key

@@ -36,19 +36,19 @@ func newGroupSink(b base, store view.GroupStore) (*groupSink, error) {
 	return &groupSink{base: b, store: store, aggregate: a, t: a.Target()}, nil
 }
 
-// Expected yields the contribution of an item. An item that counts in no group has none.
-func (s *groupSink) Expected(c *record.Change, yield func(Entry)) error {
+// ExpectedEntries yields the contribution of an item. An item that counts in no group has none.
+func (s *groupSink) ExpectedEntries(c *record.Change, yield func(Entry)) error {
 	if c.Removed() {
 		return nil
 	}
-	return s.planner.useOps(c, func(ops []pipeline.Op) error {
+	return s.planner.withOps(c, func(ops []pipeline.Op) error {
 		shares, err := plannedShares(ops)
 		if err != nil || len(shares) == 0 {
 			return err
 		}
 		d := digesters.Get().(*digester)
 		defer digesters.Put(d)
-		yield(Entry{Kind: Contribution, Place: string(c.Key), Item: c.Key, Digest: d.contribution(shares)})
+		yield(Entry{Kind: Contribution, Place: string(c.Key), Item: c.Key, Digest: d.contributionDigest(shares)})
 		return nil
 	})
 }
@@ -71,13 +71,14 @@ func plannedShares(ops []pipeline.Op) ([]state.Share, error) {
 	return shares, nil
 }
 
-// Stored yields the contributions with shares, the parts that each of them adds to its groups, and the groups. It
-// leaves out the groups of an aggregate that keeps expired items: they include contributions that are not stored any
+// StoredEntries yields the contributions with shares, the parts that each of them adds to its groups, and the groups.
+// It leaves out the groups of an aggregate that keeps expired items: they include contributions that are not stored any
 // more.
-func (s *groupSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
+func (s *groupSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		more := s.eachContribution(ctx, s.store, s.t, l, yield, func(d *digester, c *state.ItemContribution) bool {
-			return yieldContribution(c, d.contribution(c.Shares), yield) && (s.keepsExpired() || s.yieldShares(d, c, yield))
+			return yieldContribution(c, d.contributionDigest(c.Shares), yield) &&
+				(s.keepsExpired() || s.yieldShares(d, c, yield))
 		})
 		if more && !s.keepsExpired() {
 			s.storedGroups(ctx, l, yield)
@@ -93,7 +94,7 @@ func (b *base) eachContribution(
 	ctx context.Context, store any, t view.Target, l state.Listing, yield func(Entry, error) bool,
 	do func(d *digester, c *state.ItemContribution) bool,
 ) bool {
-	lister, err := canRead[view.ContributionLister](b, store, "list the contributions of items")
+	lister, err := storeAs[view.ContributionLister](b, store, "list the contributions of items")
 	if err != nil {
 		return yield(Entry{}, err) && false
 	}
@@ -110,15 +111,15 @@ func (b *base) eachContribution(
 	return true
 }
 
-// yieldContribution yields a contribution. One whose item is only known by its hash is left out: Look finds it by the
-// item.
+// yieldContribution yields a contribution. One whose item is only known by its hash is left out: Compare finds it by
+// the item.
 func yieldContribution(c *state.ItemContribution, digest Digest, yield func(Entry, error) bool) bool {
 	return c.Item == "" || yield(Entry{Kind: Contribution, Place: string(c.Item), Item: c.Item, Version: c.Version,
 		Digest: digest}, nil)
 }
 
 // yieldShares yields the parts that a contribution adds to its groups. A contribution that does not fit the aggregate
-// adds nothing, and Look reports it.
+// adds nothing, and Compare reports it.
 func (s *groupSink) yieldShares(d *digester, c *state.ItemContribution, yield func(Entry, error) bool) bool {
 	changes, err := s.aggregate.GroupsOf(c.Item, c.Contribution)
 	if err != nil {
@@ -134,8 +135,8 @@ func (s *groupSink) yieldShares(d *digester, c *state.ItemContribution, yield fu
 	return true
 }
 
-// Look compares the contribution of an item. Groups at places are left out: see LookGroups.
-func (s *groupSink) Look(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
+// Compare compares the contribution of an item. Groups at places are left out: see LookGroups.
+func (s *groupSink) Compare(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
 	if c == nil {
 		return nil, nil
 	}
@@ -145,7 +146,7 @@ func (s *groupSink) Look(ctx context.Context, c *record.Change, places []Entry) 
 		want, err = plannedShares(ops)
 	}
 	if err != nil {
-		return s.cannotPlan(ctx, c, err)
+		return s.unplannable(ctx, c, err)
 	}
 	if len(ops) == 0 && !slices.ContainsFunc(places, func(e Entry) bool { return e.Kind == Contribution }) {
 		return nil, nil // a filter drops the item
@@ -154,14 +155,14 @@ func (s *groupSink) Look(ctx context.Context, c *record.Change, places []Entry) 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
-	return s.finish(ctx, c, []Finding{f})
+	return s.adjustVerdicts(ctx, c, []Finding{f})
 }
 
 // LookShares reads the rows of the groups that an item should count in.
 func (s *groupSink) LookShares(ctx context.Context, c *record.Change) ([]Finding, error) {
 	ops, err := s.opsOf(c)
 	if err != nil {
-		return nil, nil //nolint:nilerr // Look reports it
+		return nil, nil //nolint:nilerr // Compare reports it
 	}
 	texts := make(map[state.Row]string)
 	for _, op := range ops {
@@ -173,7 +174,7 @@ func (s *groupSink) LookShares(ctx context.Context, c *record.Change) ([]Finding
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	in, err := canRead[view.Inspector](&s.base, s.store, "read single rows")
+	in, err := storeAs[view.Inspector](&s.base, s.store, "read single rows")
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +184,7 @@ func (s *groupSink) LookShares(ctx context.Context, c *record.Change) ([]Finding
 	}
 	fs := make([]Finding, len(rows))
 	for i, row := range rows {
-		fs[i] = Finding{Kind: Group, Place: string(row), Where: texts[row], Expected: true, Version: stored[i].Version,
+		fs[i] = Finding{Kind: Group, Place: string(row), PlaceText: texts[row], Expected: true, Version: stored[i].Version,
 			Verdict: Missing, Found: "nothing"}
 		switch st := &stored[i]; {
 		case !st.Exists || st.Tombstone:
@@ -202,7 +203,7 @@ func (s *groupSink) compareContribution(ctx context.Context, c *record.Change, w
 		return Finding{}, err
 	}
 	have := stored[0]
-	f := Finding{Kind: Contribution, Place: string(c.Key), Where: s.itemText(c), Expected: len(want) > 0,
+	f := Finding{Kind: Contribution, Place: string(c.Key), PlaceText: s.itemText(c), Expected: len(want) > 0,
 		Version: have.Version, Verdict: Equal, Found: countsText(len(have.Shares))}
 	switch {
 	case have.Version.IsZero():

@@ -66,18 +66,18 @@ func (d *digester) sort() {
 	slices.SortFunc(d.order, func(a, b int) int { return strings.Compare(d.names[a], d.names[b]) })
 }
 
-// guard returns the digest of a guard, which is that of the row that the item claims.
-func (d *digester) guard(row state.Row) Digest {
+// guardDigest returns the digest of a guard, which is that of the row that the item claims.
+func (d *digester) guardDigest(row state.Row) Digest {
 	return d.end(append(d.begin(Guard), row...))
 }
 
-// owner returns the digest of the owner of a row.
-func (d *digester) owner(owner item.Key) Digest {
+// ownerDigest returns the digest of the owner of a row.
+func (d *digester) ownerDigest(owner item.Key) Digest {
 	return d.end(append(d.begin(Owner), owner...))
 }
 
-// contribution returns the digest of a contribution's shares.
-func (d *digester) contribution(shares []state.Share) Digest {
+// contributionDigest returns the digest of a contribution's shares.
+func (d *digester) contributionDigest(shares []state.Share) Digest {
 	b := d.begin(Contribution)
 	for i := range shares {
 		b = appendSized(b, string(shares[i].Group))
@@ -89,8 +89,8 @@ func (d *digester) contribution(shares []state.Share) Digest {
 	return d.end(b)
 }
 
-// document returns the digest of a document without _tw. foreign means the same as for row.
-func (d *digester) document(doc []byte, foreign string) (Digest, error) {
+// documentDigest returns the digest of a document without _tw. foreign means the same as for row.
+func (d *digester) documentDigest(doc []byte, foreign string) (Digest, error) {
 	b, err := appendCanonicalDocument(appendSized(d.begin(Document), foreign), doc)
 	return d.end(b), err
 }

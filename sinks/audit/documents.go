@@ -22,17 +22,17 @@ import (
 // documentSink compares a search sink.
 type documentSink struct {
 	base
-	store search.Store
-	shown planner // plans with the mask, for texts for people
+	store         search.Store
+	maskedPlanner planner // plans with the mask, for texts for people
 }
 
 var _ Sink = (*documentSink)(nil)
 
 func newDocumentSink(ctx context.Context, b base, store search.Store) (*documentSink, error) {
-	s := &documentSink{base: b, store: store, shown: b.planner}
+	s := &documentSink{base: b, store: store, maskedPlanner: b.planner}
 	var err error
 	if b.mask != nil {
-		s.shown, err = newPlanner(ctx, b.cfg, b.spec, b.birth, b.filters, sinks.MaskAll())
+		s.maskedPlanner, err = newPlanner(ctx, b.cfg, b.spec, b.birth, b.filters, sinks.MaskAll())
 	}
 	return s, err
 }
@@ -59,12 +59,12 @@ func parseDocumentPlace(place string) (index, routing, id string, err error) {
 	return index, routing, id, err
 }
 
-// Expected yields the document of an item.
-func (s *documentSink) Expected(c *record.Change, yield func(Entry)) error {
+// ExpectedEntries yields the document of an item.
+func (s *documentSink) ExpectedEntries(c *record.Change, yield func(Entry)) error {
 	if c.Removed() {
 		return nil
 	}
-	return s.planner.useOps(c, func(ops []pipeline.Op) error { return expectedDocuments(c, ops, yield) })
+	return s.planner.withOps(c, func(ops []pipeline.Op) error { return expectedDocuments(c, ops, yield) })
 }
 
 func expectedDocuments(c *record.Change, ops []pipeline.Op, yield func(Entry)) error {
@@ -75,7 +75,7 @@ func expectedDocuments(c *record.Change, ops []pipeline.Op, yield func(Entry)) e
 		if !ok || m.Tombstone {
 			continue
 		}
-		digest, err := d.document(m.Doc, "")
+		digest, err := d.documentDigest(m.Doc, "")
 		if err != nil {
 			return err
 		}
@@ -84,11 +84,11 @@ func expectedDocuments(c *record.Change, ops []pipeline.Op, yield func(Entry)) e
 	return nil
 }
 
-// Stored yields the documents of all indexes of the sink. The item of a document is "" if its id does not contain the
-// item's key, because it is hashed, masked or too long.
-func (s *documentSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
+// StoredEntries yields the documents of all indexes of the sink. The item of a document is "" if its id does not
+// contain the item's key, because it is hashed, masked or too long.
+func (s *documentSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		lister, err := canRead[search.Lister](&s.base, s.store, "list documents")
+		lister, err := storeAs[search.Lister](&s.base, s.store, "list documents")
 		var indexes []string
 		if err == nil {
 			indexes, err = s.indexes(ctx)
@@ -110,7 +110,7 @@ func (s *documentSink) indexes(ctx context.Context) ([]string, error) {
 	if name, whole := s.spec.Search.Index.Prefix(); whole {
 		return []string{name}, nil
 	}
-	reader, err := canRead[search.Reader](&s.base, s.store, "list indexes")
+	reader, err := storeAs[search.Reader](&s.base, s.store, "list indexes")
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (s *documentSink) storedDocuments(
 			e.Item = doc.Item
 		}
 		if err == nil {
-			e.Digest, err = d.document(doc.Doc, s.foreignDocument(doc.Doc)+doc.Derived)
+			e.Digest, err = d.documentDigest(doc.Doc, s.foreignDocument(doc.Doc)+doc.Derived)
 		}
 		if err != nil {
 			return yield(Entry{}, fmt.Errorf("%s: index %s: %w", s.spec.Name, index, err)) && false
@@ -170,11 +170,11 @@ type plannedDocument struct {
 	doc                []byte // the document, if it is expected
 }
 
-// Look compares the documents of an item.
-func (s *documentSink) Look(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
+// Compare compares the documents of an item.
+func (s *documentSink) Compare(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
 	docs, err := s.documentsOf(c)
 	if err != nil {
-		return s.cannotPlan(ctx, c, err)
+		return s.unplannable(ctx, c, err)
 	}
 	for _, p := range places {
 		if p.Kind != Document || slices.ContainsFunc(docs,
@@ -194,7 +194,7 @@ func (s *documentSink) Look(ctx context.Context, c *record.Change, places []Entr
 			return nil, fmt.Errorf("%s: document %s: %w", s.spec.Name, docs[i].where, err)
 		}
 	}
-	return s.finish(ctx, c, fs)
+	return s.adjustVerdicts(ctx, c, fs)
 }
 
 // documentsOf returns the documents that the plans of an item name.
@@ -207,10 +207,10 @@ func (s *documentSink) documentsOf(c *record.Change) (docs []plannedDocument, er
 		if ops, err = s.planner.ops(c); err != nil {
 			return nil, err
 		}
-		shown, _ = s.shown.ops(c)
+		shown, _ = s.maskedPlanner.ops(c)
 	}
 	if len(ops) == 0 {
-		ops, shown = s.planner.removalOps(c), s.shown.removalOps(c)
+		ops, shown = s.planner.removalOps(c), s.maskedPlanner.removalOps(c)
 	}
 	for i, op := range ops {
 		m, ok := op.(*search.Mutation)
@@ -230,7 +230,7 @@ func (s *documentSink) documentsOf(c *record.Change) (docs []plannedDocument, er
 }
 
 func (s *documentSink) compareDocument(ctx context.Context, p *plannedDocument) (Finding, error) {
-	in, err := canRead[search.Inspector](&s.base, s.store, "read single documents")
+	in, err := storeAs[search.Inspector](&s.base, s.store, "read single documents")
 	if err != nil {
 		return Finding{}, err
 	}
@@ -238,9 +238,9 @@ func (s *documentSink) compareDocument(ctx context.Context, p *plannedDocument) 
 	if err != nil {
 		return Finding{}, err
 	}
-	f := Finding{Kind: Document, Place: documentPlace(p.index, p.routing, p.id), Where: p.where, Expected: p.expected,
+	f := Finding{Kind: Document, Place: documentPlace(p.index, p.routing, p.id), PlaceText: p.where, Expected: p.expected,
 		Version: st.Version, Verdict: Equal, Found: "nothing"}
-	switch exists := st.There && !st.Tombstone; {
+	switch exists := st.Exists && !st.Tombstone; {
 	case exists && p.expected:
 		f.Found = "a document"
 		f.Differs, err = s.differingFields(st.Doc, p.doc)

@@ -28,9 +28,9 @@ type Digest [16]byte
 // things that are not compared are not entries.
 type Entry struct {
 	Kind Kind
-	// Place is unique within the sink and the kind. For a row, an owner or a group it is the state.Row. For a guard or a
-	// contribution it is the item's key. For a claim it is the row and the item's key. For a document it is the index,
-	// the routing and the id.
+	// Place is unique within the sink and the kind. For a row, an owner or a group it is the state.Row. For a guard or
+	// a contribution it is the item's key. For a claim it is the row and the item's key. For a document it is the
+	// index, the routing and the id.
 	Place   string
 	Item    item.Key       // the item that the entry belongs to; "" for a group, and if the store does not store it
 	Version record.Version // version of the change that wrote the entry; zero for an expected entry
@@ -38,7 +38,7 @@ type Entry struct {
 	// alone: _tw, and columns with {@time}, {@version}, {@seq} or {@op}.
 	Digest Digest
 	// Claimed marks an expected row or owner that several items may claim. The smallest key among the claiming items
-	// should own the place. With on_collision last the latest claim should own it, and Look decides.
+	// should own the place. With on_collision last the latest claim should own it, and Compare decides.
 	Claimed bool
 	// Share marks an entry that is the part of a group that one contribution adds. The digests of all shares of a place
 	// add up (AddDigests) to the digest of the required group. Shares that add up to the zero Digest need no group.

@@ -60,12 +60,12 @@ func repairItem(ctx context.Context, dir string) (err error) {
 
 	sink, order := opened[0], &items.Changes[0]
 	for range 2 {
-		findings, err := sink.Look(ctx, order, nil)
+		findings, err := sink.Compare(ctx, order, nil)
 		if err != nil {
 			return err
 		}
 		for _, f := range findings {
-			fmt.Println(sink.Name(), f.Kind, f.Where, f.Verdict)
+			fmt.Println(sink.Name(), f.Kind, f.PlaceText, f.Verdict)
 			if !f.Verdict.Differs() {
 				continue
 			}

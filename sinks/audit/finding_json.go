@@ -56,7 +56,7 @@ func (f *Finding) UnmarshalJSON(b []byte) error {
 
 // check returns an error for a finding that no audit of this version of the program makes.
 func (f *Finding) check() error {
-	for _, v := range []Verdict{f.Verdict, cmp.Or(f.Otherwise, f.Verdict)} {
+	for _, v := range []Verdict{f.Verdict, cmp.Or(f.Underlying, f.Verdict)} {
 		if !slices.Contains(verdicts, v) {
 			return errs.Errorf("the verdict %q is unknown: audit again", v)
 		}

@@ -14,7 +14,7 @@ import (
 
 // storedGroups yields the groups.
 func (s *groupSink) storedGroups(ctx context.Context, l state.Listing, yield func(Entry, error) bool) {
-	lister, err := canRead[view.GroupLister](&s.base, s.store, "list groups")
+	lister, err := storeAs[view.GroupLister](&s.base, s.store, "list groups")
 	if err != nil {
 		yield(Entry{}, err)
 		return
@@ -135,7 +135,7 @@ func (s *groupSink) sumGroups(ctx context.Context, l state.Listing, rows []state
 	for _, row := range rows {
 		sums[row] = new(groupSum)
 	}
-	lister, err := canRead[view.ContributionLister](&s.base, s.store, "list the contributions of items")
+	lister, err := storeAs[view.ContributionLister](&s.base, s.store, "list the contributions of items")
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (s *groupSink) sumGroups(ctx context.Context, l state.Listing, rows []state
 		}
 		changes, err := s.aggregate.GroupsOf(c.Item, c.Contribution)
 		if err != nil {
-			continue // Look reports it
+			continue // Compare reports it
 		}
 		for i := range changes {
 			g := sums[changes[i].Row]
@@ -172,7 +172,7 @@ func (s *groupSink) markUnknown(sums map[state.Row]*groupSum, c *state.Contribut
 
 // readGroups reads the groups of rows.
 func (s *groupSink) readGroups(ctx context.Context, rows []state.Row) ([]view.Group, error) {
-	reader, err := canRead[view.GroupReader](&s.base, s.store, "read single groups")
+	reader, err := storeAs[view.GroupReader](&s.base, s.store, "read single groups")
 	if err != nil {
 		return nil, err
 	}
@@ -212,7 +212,7 @@ func (s *groupSink) lookGroups(ctx context.Context, l state.Listing, places []st
 	rows := make([]state.Row, len(places))
 	for i, p := range places {
 		rows[i] = state.Row(p)
-		looked[i].finding = Finding{Kind: Group, Place: p, Where: s.rowText(nil, s.t.Table, rows[i])}
+		looked[i].finding = Finding{Kind: Group, Place: p, PlaceText: s.rowText(nil, s.t.Table, rows[i])}
 	}
 	if s.keepsExpired() {
 		for i := range looked {

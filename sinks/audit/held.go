@@ -15,11 +15,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// heldFor is the time for which the dead letters and quarantined keys are used after they were read. If reading takes
-// long, they are used for heldShare times as long.
+// heldCacheTTL is the time for which the dead letters and quarantined keys are used after they were read. If reading
+// takes long, they are used for heldCacheFactor times as long.
 const (
-	heldFor   = 2 * time.Second
-	heldShare = 20
+	heldCacheTTL    = 2 * time.Second
+	heldCacheFactor = 20
 )
 
 // heldKeys finds the items whose differences are explained by a dead letter or a quarantined key.
@@ -29,7 +29,7 @@ type heldKeys struct {
 	flags  string // see Options.Command
 
 	mu      sync.Mutex
-	until   time.Time // time at which they must be read again
+	expires time.Time // time at which they must be read again
 	letters map[heldKey]int
 	marks   map[heldKey]time.Time
 }
@@ -46,11 +46,11 @@ type heldKey struct {
 func (h *heldKeys) explain(ctx context.Context, sink string, key item.Key) (why, command string, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if begin := time.Now(); begin.After(h.until) {
+	if begin := time.Now(); begin.After(h.expires) {
 		if err := h.read(ctx); err != nil {
 			return "", "", err
 		}
-		h.until = begin.Add(max(heldFor, heldShare*time.Since(begin)))
+		h.expires = begin.Add(max(heldCacheTTL, heldCacheFactor*time.Since(begin)))
 	}
 	var reasons []string
 	if n := h.letters[heldKey{sink, key}] + h.letters[heldKey{"", key}]; n > 0 {
@@ -103,15 +103,15 @@ func (h *heldKeys) readLetters(ctx context.Context) (err error) {
 		if err != nil {
 			return err
 		}
-		if (l.Class != pipeline.ClassCollision || !h.claims(l.Sink)) && (l.Pipeline == "" || l.Pipeline == h.cfg.Name) {
+		if (l.Class != pipeline.ClassCollision || !h.sinkHasClaims(l.Sink)) && (l.Pipeline == "" || l.Pipeline == h.cfg.Name) {
 			h.letters[heldKey{l.Sink, l.Key}]++
 		}
 	}
 	return nil
 }
 
-// claims reports whether items of a sink claim rows, and wait while others own them.
-func (h *heldKeys) claims(sink string) bool {
+// sinkHasClaims reports whether items of a sink claim rows, and wait while others own them.
+func (h *heldKeys) sinkHasClaims(sink string) bool {
 	s, _ := h.cfg.Sink(sink)
 	return s.View == nil || s.View.Unique() == nil && s.View.ForEach == nil
 }

@@ -25,9 +25,9 @@ var _ Sink = (*itemRowsSink)(nil)
 
 func newItemRowsSink(b base, store view.Store) (*itemRowsSink, error) {
 	s := &itemRowsSink{rowSink: newRowSink(b, store)}
-	s.t.RefuseOtherItem = b.spec.View.Unique() != nil
+	s.viewTarget.RefuseOtherItem = b.spec.View.Unique() != nil
 	var err error
-	s.rows, err = canRead[view.ItemRowsStore](&s.base, store, "read which rows an item has")
+	s.rows, err = storeAs[view.ItemRowsStore](&s.base, store, "read which rows an item has")
 	return s, err
 }
 
@@ -66,12 +66,12 @@ func (p *itemPlan) expectedShares() []state.Share {
 	return p.op.Shares()
 }
 
-// Expected yields the rows of an item, and its contribution.
-func (s *itemRowsSink) Expected(c *record.Change, yield func(Entry)) error {
+// ExpectedEntries yields the rows of an item, and its contribution.
+func (s *itemRowsSink) ExpectedEntries(c *record.Change, yield func(Entry)) error {
 	if c.Removed() {
 		return nil
 	}
-	return s.planner.useOps(c, func(ops []pipeline.Op) error {
+	return s.planner.withOps(c, func(ops []pipeline.Op) error {
 		p, err := s.planOf(ops)
 		if err != nil || len(p.rows) == 0 {
 			return err
@@ -82,7 +82,7 @@ func (s *itemRowsSink) Expected(c *record.Change, yield func(Entry)) error {
 			r := &p.rows[i]
 			yield(Entry{Kind: Row, Place: string(r.row), Item: c.Key, Digest: s.plannedDigest(d, c.Key, r.columns)})
 		}
-		digest := d.contribution(s.comparable(p.expectedShares()))
+		digest := d.contributionDigest(s.comparable(p.expectedShares()))
 		yield(Entry{Kind: Contribution, Place: string(c.Key), Item: c.Key, Digest: digest})
 		return nil
 	})
@@ -93,7 +93,7 @@ func (s *itemRowsSink) Expected(c *record.Change, yield func(Entry)) error {
 func (s *itemRowsSink) comparable(shares []state.Share) []state.Share {
 	sorted := slices.SortedFunc(slices.Values(shares),
 		func(a, b state.Share) int { return strings.Compare(string(a.Group), string(b.Group)) })
-	if len(s.unstable) > 0 {
+	if len(s.unstableColumns) > 0 {
 		for i := range sorted {
 			sorted[i].Values = nil
 		}
@@ -101,27 +101,27 @@ func (s *itemRowsSink) comparable(shares []state.Share) []state.Share {
 	return sorted
 }
 
-// Stored yields the rows of the view, and the contributions of its items.
-func (s *itemRowsSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
+// StoredEntries yields the rows of the view, and the contributions of its items.
+func (s *itemRowsSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		if s.storedRows(ctx, l, yield) {
-			s.eachContribution(ctx, s.store, s.t, l, yield, func(d *digester, c *state.ItemContribution) bool {
-				return yieldContribution(c, d.contribution(s.comparable(c.Shares)), yield)
+			s.eachContribution(ctx, s.store, s.viewTarget, l, yield, func(d *digester, c *state.ItemContribution) bool {
+				return yieldContribution(c, d.contributionDigest(s.comparable(c.Shares)), yield)
 			})
 		}
 	}
 }
 
-// Look compares the contribution of an item, and all rows that are planned, in its contribution, or in places.
-func (s *itemRowsSink) Look(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
+// Compare compares the contribution of an item, and all rows that are planned, in its contribution, or in places.
+func (s *itemRowsSink) Compare(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
 	l, err := s.lookAt(ctx, c, places)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
 	if l.planErr != nil {
-		return s.cannotPlan(ctx, c, l.planErr)
+		return s.unplannable(ctx, c, l.planErr)
 	}
-	return s.finish(ctx, c, l.findings)
+	return s.adjustVerdicts(ctx, c, l.findings)
 }
 
 // itemLook is an item with its stored state.
@@ -143,7 +143,7 @@ func (s *itemRowsSink) lookAt(ctx context.Context, c *record.Change, places []En
 		if l.planErr != nil || l.plan.op == nil && len(places) == 0 {
 			return l, nil //nolint:nilerr // planErr belongs to the item
 		}
-		found, err := s.rows.Contributions(ctx, s.t.State(), []item.Key{c.Key})
+		found, err := s.rows.Contributions(ctx, s.viewTarget.State(), []item.Key{c.Key})
 		if err != nil {
 			return l, err
 		}
@@ -153,7 +153,7 @@ func (s *itemRowsSink) lookAt(ctx context.Context, c *record.Change, places []En
 	l.rows = slices.Clone(l.plan.rows)
 	add := func(row state.Row) {
 		if row != "" && !slices.ContainsFunc(l.rows, func(p plannedRow) bool { return p.row == row }) {
-			l.rows = append(l.rows, plannedRow{row: row, where: s.rowText(c, s.t.Table, row)})
+			l.rows = append(l.rows, plannedRow{row: row, where: s.rowText(c, s.viewTarget.Table, row)})
 		}
 	}
 	for _, share := range l.have.Shares {
@@ -179,7 +179,7 @@ func (s *itemRowsSink) lookAt(ctx context.Context, c *record.Change, places []En
 // compareRemembered compares the contribution of an item with the rows that it should have.
 func (s *itemRowsSink) compareRemembered(c *record.Change, l *itemLook) Finding {
 	want := l.plan.expectedShares()
-	f := Finding{Kind: Contribution, Place: string(c.Key), Where: s.itemText(c), Expected: len(want) > 0,
+	f := Finding{Kind: Contribution, Place: string(c.Key), PlaceText: s.itemText(c), Expected: len(want) > 0,
 		Version: l.have.Version, Guard: l.have.Version, Verdict: Equal}
 	switch f.Found = rowsText(&l.have); {
 	case l.have.Version.IsZero() && len(want) > 0:
@@ -227,7 +227,7 @@ func (s *itemRowsSink) rowDifferences(c *record.Change, l *itemLook, want []stat
 	}
 	for _, h := range have {
 		if find(want, h.Group) < 0 {
-			lines = append(lines, "still has "+s.rowText(c, s.t.Table, h.Group))
+			lines = append(lines, "still has "+s.rowText(c, s.viewTarget.Table, h.Group))
 		}
 	}
 	return lines
@@ -250,13 +250,13 @@ func (s *itemRowsSink) Repair(ctx context.Context, c *record.Change, f Finding) 
 		return refusedRepair(l.planErr)
 	}
 	if l.have.Version != f.Guard {
-		return Outcome{Result: Moved}, nil
+		return Outcome{Result: ChangedMeanwhile}, nil
 	}
 	op := l.plan.op
 	if op == nil {
 		op = &view.ItemRowsOp{Source: c.Key}
 	}
-	op.Target, op.Version = &s.t, c.Version
+	op.Target, op.Version = &s.viewTarget, c.Version
 	var rewrite []state.Row
 	for i, found := range l.findings[1:] {
 		st := &l.stored[i]
@@ -274,14 +274,14 @@ func (s *itemRowsSink) Repair(ctx context.Context, c *record.Change, f Finding) 
 		}
 	}
 	for i, r := range op.Rows { // the planned rows come first
-		r.SetAttributes(s.withStored(r.Attributes, l.stored[i].Item.Get))
+		r.SetAttributes(s.keepUnstableColumns(r.Attributes, l.stored[i].Item.Get))
 	}
 	wrote := fmt.Sprintf("rows of %s: %d, of which %d differed or were left over", s.itemText(c), len(op.Rows),
 		len(rewrite))
 	if s.dryRun {
 		return Outcome{Result: Repaired, Wrote: wrote}, nil
 	}
-	release, err := s.repairing.Wait(ctx, rewrite...)
+	release, err := s.repairQueue.Wait(ctx, rewrite...)
 	defer release()
 	if err != nil {
 		return Outcome{}, err

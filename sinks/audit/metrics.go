@@ -32,22 +32,22 @@ func NewMetrics(p metric.MeterProvider, pipeline string) (*Metrics, error) {
 			"entries that differ, by sink and verdict: missing, extra, stale, wrong, held"),
 		open: k.Counter("tablewake.audit.open", "{entry}",
 			"entries of which it is unknown whether they differ, by sink and verdict: busy, skipped"),
-		coverage: k.Value("tablewake.audit.coverage", "1", "share of the table that the last audit compared"),
-		complete: k.Value("tablewake.audit.complete", "1",
+		coverage: k.Gauge("tablewake.audit.coverage", "1", "share of the table that the last audit compared"),
+		complete: k.Gauge("tablewake.audit.complete", "1",
 			"1 if the last audit compared everything that it was to compare, 0 if it did not or failed"),
 		pipeline: attribute.String("pipeline", pipeline),
 	}, k.Err()
 }
 
-// Outcomes are the results of an audit. The zero Outcomes are those of an audit that failed.
-type Outcomes struct {
+// MetricTotals are the results of an audit. The zero MetricTotals are those of an audit that failed.
+type MetricTotals struct {
 	Complete bool
 	Coverage float64                      // share of the table that was compared, 0 to 1
 	Findings map[string]map[Verdict]int64 // by sink
 }
 
 // Record records the result of one audit.
-func (m *Metrics) Record(ctx context.Context, r Outcomes) {
+func (m *Metrics) Record(ctx context.Context, r MetricTotals) {
 	for _, sink := range slices.Sorted(maps.Keys(r.Findings)) {
 		for v, n := range r.Findings[sink] {
 			counter := m.open

@@ -6,8 +6,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Note explains why an item has no place in the sink, or which of its places Look does not search. It returns "" if
-// Look searches all.
+// Note explains why an item has no place in the sink, or which of its places Compare does not search. It returns "" if
+// Compare searches all.
 func (b *base) Note(c *record.Change) string {
 	x := b.planner.pipeline.Explain(c)
 	for i := range x.Filters {

@@ -39,19 +39,19 @@ func Open(ctx context.Context, cfg *config.Config, stores sinks.Stores, o Option
 	if err != nil {
 		return nil, err
 	}
-	held := &heldKeys{cfg: cfg, stores: stores, flags: o.Command}
+	held := &heldKeys{cfg: cfg, stores: stores, flags: o.CommandFlags}
 	opened := make([]Sink, len(specs))
 	for i, spec := range specs {
 		b := base{
-			cfg: cfg, spec: spec, birth: births[spec.Name], mask: m, held: held, dryRun: o.DryRun,
-			repairing: new(rowqueue.Queue[state.Row]), groups: cmp.Or(o.Groups, groupsAtOnce),
+			cfg: cfg, spec: spec, birth: births[spec.Name], mask: m, heldKeys: held, dryRun: o.DryRun,
+			repairQueue: new(rowqueue.Queue[state.Row]), groupConcurrency: cmp.Or(o.GroupConcurrency, groupsAtOnce),
 			filters: sinks.OnlyFilters(o.Extensions...),
 		}
 		if opened[i], err = openSink(ctx, b, stores); err != nil {
 			return nil, fmt.Errorf("%s:%d: sinks.%s: %w", cfg.File, spec.Line, spec.Name, err)
 		}
 	}
-	if !o.AnyStage {
+	if !o.AllowUnfilled {
 		if err := checkOutputs(ctx, cfg, stores, specs); err != nil {
 			return nil, err
 		}

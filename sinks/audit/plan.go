@@ -24,7 +24,7 @@ func newPlanner(
 ) (planner, error) {
 	alone := *cfg
 	alone.Sinks, alone.Detectors = []config.Sink{s}, nil // other sinks, and detectors, do not influence the plan
-	opts = append(opts, sinks.Suppressed("audit"), sinks.BornAs(map[string]string{s.Name: birth}))
+	opts = append(opts, sinks.SuppressEvents("audit"), sinks.BornAs(map[string]string{s.Name: birth}))
 	p, err := sinks.Assemble(ctx, &alone, sinks.PlanOnly(), opts...)
 	return planner{p, new(sync.Pool)}, err
 }
@@ -36,8 +36,8 @@ func (p planner) ops(c *record.Change) ([]pipeline.Op, error) {
 	return plannedOps(&x)
 }
 
-// useOps calls use with the planned writes, which are valid only until use returns.
-func (p planner) useOps(c *record.Change, use func(ops []pipeline.Op) error) error {
+// withOps calls use with the planned writes, which are valid only until use returns.
+func (p planner) withOps(c *record.Change, use func(ops []pipeline.Op) error) error {
 	e, ok := p.explainers.Get().(*pipeline.Explainer)
 	if !ok {
 		e = p.pipeline.Explainer()
@@ -73,8 +73,8 @@ func (p planner) removalOps(c *record.Change) []pipeline.Op {
 	return ops
 }
 
-// Removal returns the removal of a change's item in a stream without images. [Sink].Look takes it for an item that the
-// source table does not have.
+// Removal returns the removal of a change's item in a stream without images. [Sink].Compare takes it for an item that
+// the source table does not have.
 func Removal(c *record.Change) *record.Change {
 	r := *c
 	r.Op, r.EventName, r.ViewType, r.Old, r.New = record.Remove, "REMOVE", record.KeysOnly, item.Image{}, item.Image{}

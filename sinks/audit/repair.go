@@ -15,7 +15,7 @@ import (
 // lookAgain returns the present finding about a place. If it needs no repair, the outcome has a Result: the place is
 // equal now, has another version, or cannot be repaired.
 func (b *base) lookAgain(ctx context.Context, s Sink, c *record.Change, f *Finding) (Finding, Outcome, error) {
-	fs, err := s.Look(ctx, c, []Entry{{Kind: f.Kind, Place: f.Place}})
+	fs, err := s.Compare(ctx, c, []Entry{{Kind: f.Kind, Place: f.Place}})
 	if err != nil {
 		return Finding{}, Outcome{}, err
 	}
@@ -28,13 +28,13 @@ func (b *base) lookAgain(ctx context.Context, s Sink, c *record.Change, f *Findi
 		case now.Verdict == Held || now.Verdict == Skipped:
 			return now, Outcome{Result: Refused, Why: now.Why}, nil
 		case !now.Verdict.Differs():
-			return now, Outcome{Result: IsEqual}, nil
+			return now, Outcome{Result: AlreadyEqual}, nil
 		case now.Version != f.Version || now.Guard != f.Guard:
-			return now, Outcome{Result: Moved}, nil
+			return now, Outcome{Result: ChangedMeanwhile}, nil
 		}
 		return now, Outcome{}, nil
 	}
-	return Finding{}, Outcome{Result: IsEqual}, nil
+	return Finding{}, Outcome{Result: AlreadyEqual}, nil
 }
 
 // errForeign refuses the repair of a row that another sink wrote.
@@ -59,7 +59,7 @@ func (b *base) outcome(r view.Result, err error, wrote string) (Outcome, error) 
 	case r.Err != nil:
 		return Outcome{}, fmt.Errorf("%s: %w", b.spec.Name, r.Err)
 	case r.Lost || r.Superseded:
-		return Outcome{Result: Moved, Lost: true}, nil
+		return Outcome{Result: ChangedMeanwhile, Lost: true}, nil
 	}
 	return Outcome{Result: Repaired, Wrote: wrote}, nil
 }

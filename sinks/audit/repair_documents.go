@@ -19,34 +19,34 @@ func (s *documentSink) Repair(ctx context.Context, c *record.Change, f Finding) 
 	if err != nil {
 		return Outcome{}, err
 	}
-	in, err := canRead[search.Inspector](&s.base, s.store, "read single documents")
+	in, err := storeAs[search.Inspector](&s.base, s.store, "read single documents")
 	if err != nil {
 		return Outcome{}, err
 	}
 	st, err := in.ReadStored(ctx, index, id, routing)
 	if err != nil {
-		return Outcome{}, fmt.Errorf("%s: document %s: %w", s.spec.Name, now.Where, err)
+		return Outcome{}, fmt.Errorf("%s: document %s: %w", s.spec.Name, now.PlaceText, err)
 	}
 	if st.Version != f.Version {
-		return Outcome{Result: Moved}, nil
+		return Outcome{Result: ChangedMeanwhile}, nil
 	}
-	m, wrote := search.Tombstone(s.cfg.Name, s.birth, index, id, routing, st.Version), "tombstone document "+now.Where
+	m, wrote := search.Tombstone(s.cfg.Name, s.birth, index, id, routing, st.Version), "tombstone document "+now.PlaceText
 	if now.Expected {
 		planned, err := s.plannedMutation(c, f.Place)
 		if err != nil || planned == nil {
 			return Outcome{Result: Refused, Why: fmt.Sprintf("the document cannot be planned: %v", err)}, nil
 		}
-		m, wrote = *planned, "put document "+now.Where
+		m, wrote = *planned, "put document "+now.PlaceText
 		m.Birth = s.birth
 	}
-	repairer, err := canRead[search.Repairer](&s.base, s.store, "repair documents")
+	repairer, err := storeAs[search.Repairer](&s.base, s.store, "repair documents")
 	if err != nil {
 		return Outcome{}, err
 	}
 	if s.dryRun {
 		return Outcome{Result: Repaired, Wrote: wrote}, nil
 	}
-	rs, err := repairer.RepairDocuments(ctx, []search.DocumentRepair{{Was: st, Now: m}})
+	rs, err := repairer.RepairDocuments(ctx, []search.DocumentRepair{{Expected: st, Next: m}})
 	if err != nil || len(rs) == 0 {
 		return s.outcome(view.Result{}, err, wrote)
 	}

@@ -39,13 +39,13 @@ func (s *groupSink) Repair(ctx context.Context, c *record.Change, f Finding) (Ou
 		return Outcome{}, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
 	if stored[0].Version != f.Version {
-		return Outcome{Result: Moved}, nil
+		return Outcome{Result: ChangedMeanwhile}, nil
 	}
 	w, err := s.aggregate.RepairContribution(c.Key, stored[0], want, c.Version)
 	if err != nil {
 		return refusedRepair(err)
 	}
-	wrote := fmt.Sprintf("contribution %s: %s, %d groups changed", f.Where, countsText(len(want)), len(w.Groups))
+	wrote := fmt.Sprintf("contribution %s: %s, %d groups changed", f.PlaceText, countsText(len(want)), len(w.Groups))
 	if s.dryRun {
 		return Outcome{Result: Repaired, Wrote: wrote}, nil
 	}
@@ -53,7 +53,7 @@ func (s *groupSink) Repair(ctx context.Context, c *record.Change, f Finding) (Ou
 	for i := range rows {
 		rows[i] = w.Groups[i].Row
 	}
-	release, err := s.repairing.Wait(ctx, rows...)
+	release, err := s.repairQueue.Wait(ctx, rows...)
 	defer release()
 	if err != nil {
 		return Outcome{}, err
@@ -64,7 +64,7 @@ func (s *groupSink) Repair(ctx context.Context, c *record.Change, f Finding) (Ou
 
 // RepairGroups sets groups to the sum of all contributions. l bounds the rate; its segment is ignored.
 func (s *groupSink) RepairGroups(ctx context.Context, l state.Listing, fs []Finding) ([]Outcome, error) {
-	repairer, err := canRead[view.GroupRepairer](&s.base, s.store, "repair groups")
+	repairer, err := storeAs[view.GroupRepairer](&s.base, s.store, "repair groups")
 	if err != nil {
 		return nil, err
 	}
@@ -81,17 +81,17 @@ func (s *groupSink) RepairGroups(ctx context.Context, l state.Listing, fs []Find
 	for i := range looked {
 		switch now := &looked[i].finding; {
 		case now.Verdict == Busy || now.Version != fs[i].Version:
-			outcomes[i] = Outcome{Result: Moved}
+			outcomes[i] = Outcome{Result: ChangedMeanwhile}
 		case now.Verdict == Skipped:
 			outcomes[i] = Outcome{Result: Refused, Why: now.Why}
 		case !now.Verdict.Differs():
-			outcomes[i] = Outcome{Result: IsEqual}
+			outcomes[i] = Outcome{Result: AlreadyEqual}
 		default:
 			differing = append(differing, i)
 		}
 	}
 	var failed atomic.Bool
-	errs := parallel.Each(len(differing), s.groups, func(n int) (err error) {
+	errs := parallel.Each(len(differing), s.groupConcurrency, func(n int) (err error) {
 		if failed.Load() {
 			return nil
 		}
@@ -112,8 +112,8 @@ const groupsAtOnce = 16
 func (s *groupSink) repairGroup(
 	ctx context.Context, l state.Listing, repairer view.GroupRepairer, g *lookedGroup,
 ) (Outcome, error) {
-	repair := view.GroupRepair{Was: g.stored, Now: s.sumOf(g)}
-	wrote := fmt.Sprintf("group %s: %d shares", g.finding.Where, repair.Now.Shares)
+	repair := view.GroupRepair{Expected: g.stored, Next: s.sumOf(g)}
+	wrote := fmt.Sprintf("group %s: %d shares", g.finding.PlaceText, repair.Next.Shares)
 	if s.dryRun {
 		return Outcome{Result: Repaired, Wrote: wrote}, nil
 	}

@@ -25,7 +25,7 @@ func (s *rowSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outc
 	if guarded || s.isGuarded(c, f.Kind) {
 		return s.repairClaim(ctx, c, &now, rows)
 	}
-	p := plannedRow{row: state.Row(f.Place), where: now.Where}
+	p := plannedRow{row: state.Row(f.Place), where: now.PlaceText}
 	for i := range rows {
 		if rows[i].row == p.row {
 			p = rows[i]
@@ -34,8 +34,8 @@ func (s *rowSink) Repair(ctx context.Context, c *record.Change, f Finding) (Outc
 	return s.repairRow(ctx, c, &now, &p)
 }
 
-// errLast refuses to make a claim under on_collision: last, which needs the time of the change.
-var errLast = errs.New(
+// errNoClaimTime refuses to make a claim under on_collision: last, which needs the time of the change.
+var errNoClaimTime = errs.New(
 	"the item has no claim on the row, and with on_collision: last no item tells when it came to claim it: replay the archive, or fill the sink anew")
 
 // errOtherItem refuses to replace a row of another item, whose names were to identify it.
@@ -44,7 +44,7 @@ var errOtherItem = errs.New(
 
 // repairRow writes a row that guards itself.
 func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p *plannedRow) (Outcome, error) {
-	release, err := s.repairing.Wait(ctx, p.row)
+	release, err := s.repairQueue.Wait(ctx, p.row)
 	defer release()
 	if err != nil {
 		return Outcome{}, err
@@ -56,10 +56,10 @@ func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p
 	st := stored[0]
 	switch {
 	case st.Version != f.Version:
-		return Outcome{Result: Moved}, nil
+		return Outcome{Result: ChangedMeanwhile}, nil
 	case st.Exists && !s.isOwn(&st):
 		return refusedRepair(errForeign)
-	case st.Exists && !st.Tombstone && c != nil && st.Source != c.Key && s.t.RefuseOtherItem:
+	case st.Exists && !st.Tombstone && c != nil && st.Source != c.Key && s.viewTarget.RefuseOtherItem:
 		return refusedRepair(errOtherItem)
 	}
 	m := view.Mutation{Source: st.Source, Version: st.Version, Tombstone: !p.expected}
@@ -74,25 +74,27 @@ func (s *rowSink) repairRow(ctx context.Context, c *record.Change, f *Finding, p
 	}
 	wrote := "tombstone row " + p.where
 	if p.expected {
-		m.Attributes = s.withStored(p.columns, st.Item.Get)
+		m.Attributes = s.keepUnstableColumns(p.columns, st.Item.Get)
 		wrote = "put row " + p.where
 	}
-	repairer, err := canRead[view.Repairer](&s.base, s.store, "repair rows")
+	repairer, err := storeAs[view.Repairer](&s.base, s.store, "repair rows")
 	if err != nil {
 		return Outcome{}, err
 	}
 	if s.dryRun {
 		return Outcome{Result: Repaired, Wrote: wrote}, nil
 	}
-	r, err := onlyOne(repairer.RepairRows(ctx, s.t, []view.RowRepair{{Was: st, Now: m}}))
+	r, err := onlyOne(repairer.RepairRows(ctx, s.viewTarget, []view.RowRepair{{Expected: st, Next: m}}))
 	return s.outcome(r, err, wrote)
 }
 
-// withStored returns the planned columns. Columns that do not depend on the item alone keep their stored values,
-// because the snapshot of an item has no time.
-func (s *rowSink) withStored(columns []state.Column, stored func(name string) (item.Value, bool)) []state.Column {
+// keepUnstableColumns returns the planned columns. Columns that do not depend on the item alone keep their stored
+// values, because the snapshot of an item has no time.
+func (s *rowSink) keepUnstableColumns(
+	columns []state.Column, stored func(name string) (item.Value, bool),
+) []state.Column {
 	columns = slices.Clone(columns)
-	for _, name := range s.unstable {
+	for _, name := range s.unstableColumns {
 		v, ok := stored(name)
 		if !ok {
 			continue
@@ -106,11 +108,12 @@ func (s *rowSink) withStored(columns []state.Column, stored func(name string) (i
 // repairClaim writes the guard of an item, its claim and the row that it claims. A row that the item leaves goes to the
 // next claim.
 func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding, rows []plannedRow) (Outcome, error) {
-	items, err := canRead[view.ItemStore](&s.base, s.store, "write the guards of items")
+	items, err := storeAs[view.ItemStore](&s.base, s.store, "write the guards of items")
 	if err != nil {
 		return Outcome{}, err
 	}
-	op := &view.ClaimOp{Target: &s.t, Claim: state.Claim{Source: c.Key, Version: c.Version, Time: time.Unix(0, 0).UTC()}}
+	claim := state.Claim{Source: c.Key, Version: c.Version, Time: time.Unix(0, 0).UTC()}
+	op := &view.ClaimOp{Target: &s.viewTarget, Claim: claim}
 	wrote := "claim no row"
 	for i := range rows {
 		if rows[i].claim != nil {
@@ -121,17 +124,17 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 	var extra state.Row
 	if f.Kind != Guard && f.Verdict == Extra {
 		extra = rowOf(Entry{Kind: f.Kind, Place: f.Place})
-		wrote += ", leave row " + f.Where
+		wrote += ", leave row " + f.PlaceText
 	}
-	guards, err := items.Guards(ctx, s.t.State(), []item.Key{c.Key})
+	guards, err := items.Guards(ctx, s.viewTarget.State(), []item.Key{c.Key})
 	if err != nil {
 		return Outcome{}, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
 	g := guards[0]
 	if f.Kind == Guard && g.Version != f.Version || f.Kind != Guard && g.Version != f.Guard {
-		return Outcome{Result: Moved}, nil
+		return Outcome{Result: ChangedMeanwhile}, nil
 	}
-	release, err := s.repairing.Wait(ctx, g.Row, op.Row, extra)
+	release, err := s.repairQueue.Wait(ctx, g.Row, op.Row, extra)
 	defer release()
 	if err != nil {
 		return Outcome{}, err
@@ -144,11 +147,11 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 		return refusedRepair(errForeign)
 	}
 	if f.Kind == Row && stored[state.Row(f.Place)].Version != f.Version {
-		return Outcome{Result: Moved}, nil
+		return Outcome{Result: ChangedMeanwhile}, nil
 	}
-	if s.conflict == view.Last && op.Row != "" {
+	if s.collision == view.KeepLast && op.Row != "" {
 		if _, ok := claimBy(claims[op.Row], c.Key); !ok {
-			return refusedRepair(errLast)
+			return refusedRepair(errNoClaimTime)
 		}
 	}
 	if g.Version.IsZero() { // changes older than the present rows stay refused
@@ -159,16 +162,16 @@ func (s *rowSink) repairClaim(ctx context.Context, c *record.Change, f *Finding,
 	}
 	if rc, st := claims[op.Row], stored[op.Row]; rc != nil {
 		if own, ok := claimBy(rc, c.Key); ok {
-			op.Claim.Attributes = s.withStored(op.Claim.Attributes,
+			op.Claim.Attributes = s.keepUnstableColumns(op.Claim.Attributes,
 				func(name string) (item.Value, bool) { return columnOf(own.Attributes, name) })
 		} else if st.Source == c.Key {
-			op.Claim.Attributes = s.withStored(op.Claim.Attributes, st.Item.Get)
+			op.Claim.Attributes = s.keepUnstableColumns(op.Claim.Attributes, st.Item.Get)
 		}
 	}
 	if s.dryRun {
 		return Outcome{Result: Repaired, Wrote: wrote}, nil
 	}
-	rs, err := items.Settle(ctx, s.t, op.Repair(g, claims, extra, s.conflict))
+	rs, err := items.WriteItems(ctx, s.viewTarget, op.Repair(g, claims, extra, s.collision))
 	if err == nil {
 		for _, r := range rs {
 			if r != (view.Result{}) {
@@ -204,7 +207,7 @@ func (s *rowSink) claimsOn(
 	if len(rows) == 0 {
 		return claims, stored, nil
 	}
-	rcs, err := items.RowClaims(ctx, s.t, rows)
+	rcs, err := items.RowClaims(ctx, s.viewTarget, rows)
 	if err != nil {
 		return nil, nil, err
 	}

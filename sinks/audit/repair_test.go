@@ -8,7 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// repaired repairs all differences of sinks, and checks that none is left, and that a second repair of each writes nothing.
+// repaired repairs all differences of sinks, and checks that none is left, and that a second repair of each writes
+// nothing.
 func (w *world) repaired(names ...string) {
 	w.t.Helper()
 	ctx := w.t.Context()
@@ -30,10 +31,10 @@ func (w *world) repaired(names ...string) {
 			}
 			o, err := s.Repair(ctx, c, f)
 			if err != nil || o != would || o.Result == audit.Refused || o.Result == audit.Repaired && o.Wrote == "" {
-				w.t.Errorf("%s: repair of %s %s %s: %+v, dry run %+v, %v", name, f.Verdict, f.Kind, f.Where, o, would, err)
+				w.t.Errorf("%s: repair of %s %s %s: %+v, dry run %+v, %v", name, f.Verdict, f.Kind, f.PlaceText, o, would, err)
 			}
 			if o, err := s.Repair(ctx, c, f); err != nil || o.Result == audit.Repaired {
-				w.t.Errorf("%s: second repair of %s %s %s: %+v, %v", name, f.Verdict, f.Kind, f.Where, o, err)
+				w.t.Errorf("%s: second repair of %s %s %s: %+v, %v", name, f.Verdict, f.Kind, f.PlaceText, o, err)
 			}
 		}
 		groups := slices.DeleteFunc(w.differences(s), func(f audit.Finding) bool { return f.Kind != audit.Group })
@@ -43,14 +44,14 @@ func (w *world) repaired(names ...string) {
 				w.t.Fatal(err)
 			}
 			for i, o := range os {
-				if o.Result != audit.Repaired && o.Result != audit.IsEqual {
-					w.t.Errorf("%s: repair of %s: %+v", name, groups[i].Where, o)
+				if o.Result != audit.Repaired && o.Result != audit.AlreadyEqual {
+					w.t.Errorf("%s: repair of %s: %+v", name, groups[i].PlaceText, o)
 				}
 			}
 		}
 		for _, f := range w.differences(s) {
 			if f.Verdict.Differs() {
-				w.t.Errorf("%s, repaired: %s %s %s: %v %s", name, f.Verdict, f.Kind, f.Where, f.Differs, f.Found)
+				w.t.Errorf("%s, repaired: %s %s %s: %v %s", name, f.Verdict, f.Kind, f.PlaceText, f.Differs, f.Found)
 			}
 		}
 	}
@@ -66,7 +67,7 @@ func (w *world) movesBeforeRepair(name string, change func()) {
 	change()
 	for _, f := range fs {
 		if o, err := s.Repair(w.t.Context(), w.snapshotFor(f), f); err != nil || o.Result == audit.Repaired {
-			w.t.Errorf("%s %s: %+v, %v", f.Kind, f.Where, o, err)
+			w.t.Errorf("%s %s: %+v, %v", f.Kind, f.PlaceText, o, err)
 		}
 	}
 }

@@ -18,34 +18,34 @@ import (
 // rowSink compares a view whose rows guard themselves, or are guarded by item.
 type rowSink struct {
 	base
-	store    view.Store
-	t        view.Target
-	unstable []string // names of attributes that do not depend on the item alone
-	byItem   bool     // false: rows guard themselves, and there are no guards
-	conflict view.Collision
+	store           view.Store
+	viewTarget      view.Target
+	unstableColumns []string // names of attributes that do not depend on the item alone
+	byItem          bool     // false: rows guard themselves, and there are no guards
+	collision       view.Collision
 }
 
 var _ Sink = (*rowSink)(nil)
 
 func newRowSink(b base, store view.Store) *rowSink {
-	s := &rowSink{base: b, store: store, t: b.targetOf(b.spec.View.Table, b.spec.View.Key)}
-	s.t.InPlace, s.t.RefuseOtherItem = b.spec.View.InPlace, b.spec.View.Unique() != nil
+	s := &rowSink{base: b, store: store, viewTarget: b.targetOf(b.spec.View.Table, b.spec.View.Key)}
+	s.viewTarget.InPlace, s.viewTarget.RefuseOtherItem = b.spec.View.InPlace, b.spec.View.Unique() != nil
 	s.byItem = !b.spec.View.RowsGuardThemselves()
-	s.conflict = view.Collision(b.spec.View.Collision)
+	s.collision = view.Collision(b.spec.View.Collision)
 	for _, a := range b.spec.View.Attributes {
 		if !a.Template.Stable() {
-			s.unstable = append(s.unstable, a.Name)
+			s.unstableColumns = append(s.unstableColumns, a.Name)
 		}
 	}
 	return s
 }
 
-// Expected yields the row of an item, and its guard and its claim if rows are guarded by item.
-func (s *rowSink) Expected(c *record.Change, yield func(Entry)) error {
+// ExpectedEntries yields the row of an item, and its guard and its claim if rows are guarded by item.
+func (s *rowSink) ExpectedEntries(c *record.Change, yield func(Entry)) error {
 	if c.Removed() {
 		return nil
 	}
-	return s.planner.useOps(c, func(ops []pipeline.Op) error { return s.expectedRows(c, ops, yield) })
+	return s.planner.withOps(c, func(ops []pipeline.Op) error { return s.expectedRows(c, ops, yield) })
 }
 
 func (s *rowSink) expectedRows(c *record.Change, ops []pipeline.Op, yield func(Entry)) error {
@@ -61,9 +61,9 @@ func (s *rowSink) expectedRows(c *record.Change, ops []pipeline.Op, yield func(E
 		}
 		contents := s.plannedDigest(d, c.Key, p.columns)
 		if p.claim != nil {
-			yield(Entry{Kind: Guard, Place: string(c.Key), Item: c.Key, Digest: d.guard(p.row)})
+			yield(Entry{Kind: Guard, Place: string(c.Key), Item: c.Key, Digest: d.guardDigest(p.row)})
 			yield(Entry{Kind: Claim, Place: claimPlace(p.row, c.Key), Item: c.Key, Digest: contents})
-			yield(Entry{Kind: Owner, Place: string(p.row), Item: c.Key, Digest: d.owner(c.Key), Claimed: true})
+			yield(Entry{Kind: Owner, Place: string(p.row), Item: c.Key, Digest: d.ownerDigest(c.Key), Claimed: true})
 		}
 		yield(Entry{Kind: Row, Place: string(p.row), Item: c.Key, Digest: contents, Claimed: p.claim != nil})
 	}
@@ -94,7 +94,7 @@ func (s *rowSink) plannedRowOf(op pipeline.Op) (p plannedRow, err error) {
 
 func (s *rowSink) plannedDigest(d *digester, source item.Key, columns []state.Column) Digest {
 	for _, c := range columns {
-		if !slices.Contains(s.unstable, c.Name) {
+		if !slices.Contains(s.unstableColumns, c.Name) {
 			d.columns = append(d.columns, c)
 		}
 	}
@@ -113,12 +113,12 @@ func (s *rowSink) storedDigest(d *digester, source item.Key, row item.Image, for
 
 // compares reports whether an attribute of a row is compared.
 func (s *rowSink) compares(name string) bool {
-	return name != s.t.PK && name != s.t.SK && !strings.HasPrefix(name, reservedField) &&
-		!slices.Contains(s.unstable, name)
+	return name != s.viewTarget.PK && name != s.viewTarget.SK && !strings.HasPrefix(name, reservedField) &&
+		!slices.Contains(s.unstableColumns, name)
 }
 
-// Stored yields the rows of the view, and the guards and claims of its items, and the owners of its rows.
-func (s *rowSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
+// StoredEntries yields the rows of the view, and the guards and claims of its items, and the owners of its rows.
+func (s *rowSink) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		if s.storedRows(ctx, l, yield) && s.byItem {
 			s.storedGuards(ctx, l, yield)
@@ -128,13 +128,13 @@ func (s *rowSink) Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry, 
 
 // storedRows yields the rows. It returns false if the sequence ended.
 func (s *rowSink) storedRows(ctx context.Context, l state.Listing, yield func(Entry, error) bool) bool {
-	lister, err := canRead[view.Lister](&s.base, s.store, "list rows")
+	lister, err := storeAs[view.Lister](&s.base, s.store, "list rows")
 	if err != nil {
 		return yield(Entry{}, err) && false
 	}
 	d := digesters.Get().(*digester)
 	defer digesters.Put(d)
-	for r, err := range lister.ListRows(ctx, s.t, l) {
+	for r, err := range lister.ListRows(ctx, s.viewTarget, l) {
 		var row state.Row
 		if err == nil {
 			row, err = state.MakeRow(r.PK, r.SK)
@@ -151,17 +151,17 @@ func (s *rowSink) storedRows(ctx context.Context, l state.Listing, yield func(En
 }
 
 // storedGuards yields the guards that have a row, the claims and the owners. It leaves out a guard whose item is known
-// only by its hash, which Look finds by the item. It also leaves out a claim or an owner whose row is known only by its
-// hash.
+// only by its hash, which Compare finds by the item. It also leaves out a claim or an owner whose row is known only by
+// its hash.
 func (s *rowSink) storedGuards(ctx context.Context, l state.Listing, yield func(Entry, error) bool) {
-	lister, err := canRead[view.GuardLister](&s.base, s.store, "list the guards of items")
+	lister, err := storeAs[view.GuardLister](&s.base, s.store, "list the guards of items")
 	if err != nil {
 		yield(Entry{}, err)
 		return
 	}
 	d := digesters.Get().(*digester)
 	defer digesters.Put(d)
-	for g, err := range lister.ListGuards(ctx, s.t.State(), l) {
+	for g, err := range lister.ListGuards(ctx, s.viewTarget.State(), l) {
 		if err != nil {
 			yield(Entry{}, fmt.Errorf("%s: guards: %w", s.spec.Name, err))
 			return
@@ -169,9 +169,9 @@ func (s *rowSink) storedGuards(ctx context.Context, l state.Listing, yield func(
 		if g.Item == "" || g.Row == "" {
 			continue
 		}
-		e := Entry{Kind: Guard, Place: string(g.Item), Item: g.Item, Version: g.Version, Digest: d.guard(g.Row)}
+		e := Entry{Kind: Guard, Place: string(g.Item), Item: g.Item, Version: g.Version, Digest: d.guardDigest(g.Row)}
 		if g.Owns {
-			e = Entry{Kind: Owner, Place: string(g.Row), Item: g.Item, Digest: d.owner(g.Item)}
+			e = Entry{Kind: Owner, Place: string(g.Row), Item: g.Item, Digest: d.ownerDigest(g.Item)}
 		} else if c := g.Claim; c != nil {
 			e = Entry{Kind: Claim, Place: claimPlace(g.Row, g.Item), Item: g.Item, Version: c.Version,
 				Digest: s.plannedDigest(d, c.Source, c.Attributes)}
@@ -182,17 +182,17 @@ func (s *rowSink) storedGuards(ctx context.Context, l state.Listing, yield func(
 	}
 }
 
-// Look compares the rows, the guard and the claims of an item.
-func (s *rowSink) Look(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
+// Compare compares the rows, the guard and the claims of an item.
+func (s *rowSink) Compare(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error) {
 	rows, guarded, err := s.rowsOf(c)
 	if err != nil {
-		return s.cannotPlan(ctx, c, err)
+		return s.unplannable(ctx, c, err)
 	}
 	for _, p := range places {
 		guarded = guarded || s.isGuarded(c, p.Kind)
 		row := rowOf(p)
 		if row != "" && !slices.ContainsFunc(rows, func(r plannedRow) bool { return r.row == row }) {
-			rows = append(rows, plannedRow{row: row, where: s.rowText(c, s.t.Table, row)})
+			rows = append(rows, plannedRow{row: row, where: s.rowText(c, s.viewTarget.Table, row)})
 		}
 	}
 	var fs []Finding
@@ -204,7 +204,7 @@ func (s *rowSink) Look(ctx context.Context, c *record.Change, places []Entry) ([
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.spec.Name, err)
 	}
-	return s.finish(ctx, c, fs)
+	return s.adjustVerdicts(ctx, c, fs)
 }
 
 // claimPlace returns the place of an item's claim on a row. Neither of the keys has a space.
@@ -267,7 +267,7 @@ func (s *rowSink) lookRows(ctx context.Context, c *record.Change, rows []planned
 
 // readRows reads the rows.
 func (s *rowSink) readRows(ctx context.Context, rows []plannedRow) ([]view.StoredRow, error) {
-	in, err := canRead[view.Inspector](&s.base, s.store, "read single rows")
+	in, err := storeAs[view.Inspector](&s.base, s.store, "read single rows")
 	if err != nil || len(rows) == 0 {
 		return nil, err
 	}
@@ -275,12 +275,12 @@ func (s *rowSink) readRows(ctx context.Context, rows []plannedRow) ([]view.Store
 	for i := range rows {
 		keys[i] = rows[i].row
 	}
-	return in.StoredRows(ctx, s.t, keys)
+	return in.StoredRows(ctx, s.viewTarget, keys)
 }
 
 // compareRow compares a stored row with the planned row.
 func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow) Finding {
-	f := Finding{Kind: Row, Place: string(p.row), Where: p.where, Expected: p.expected, Version: st.Version,
+	f := Finding{Kind: Row, Place: string(p.row), PlaceText: p.where, Expected: p.expected, Version: st.Version,
 		Verdict: Equal, Found: "nothing"}
 	exists := st.Exists && !st.Tombstone
 	var source item.Key
@@ -302,7 +302,7 @@ func (s *rowSink) compareRow(c *record.Change, p *plannedRow, st *view.StoredRow
 		f.Verdict = Missing
 	case !exists:
 	case st.Source != source && c != nil:
-		f.Found, f.Owner = "a row of the item "+s.otherItem(c, st.Source), st.Source
+		f.Found, f.Owner = "a row of the item "+s.otherItemText(c, st.Source), st.Source
 		if p.expected {
 			f.Verdict = Wrong
 		}

@@ -70,7 +70,7 @@ func TestStale(t *testing.T) {
 	fill(w)
 	w.change("P1", product(1, "N1", 11))
 	c := *w.snapshot("P1")
-	fs, err := w.open(audit.Options{})["products"].Look(t.Context(), &c, nil)
+	fs, err := w.open(audit.Options{})["products"].Compare(t.Context(), &c, nil)
 	if err != nil || len(fs) != 1 || fs[0].Verdict != audit.Wrong {
 		t.Fatalf("%+v, %v", fs, err)
 	}
@@ -84,7 +84,7 @@ func TestStale(t *testing.T) {
 		t.Errorf("another sink has a newer version: %s, %s", fs[0].Verdict, fs[1].Verdict)
 	}
 	newer.Op = c.Op
-	if fs, err = w.open(audit.Options{})["products"].Look(t.Context(), &newer, nil); err != nil || fs[0].Verdict != audit.Stale {
+	if fs, err = w.open(audit.Options{})["products"].Compare(t.Context(), &newer, nil); err != nil || fs[0].Verdict != audit.Stale {
 		t.Errorf("the item has a newer version: %+v, %v", fs, err)
 	}
 }
@@ -129,7 +129,7 @@ func TestSegments(t *testing.T) {
 func stored(t *testing.T, s audit.Sink, l state.Listing) map[audit.Entry]int {
 	t.Helper()
 	entries := make(map[audit.Entry]int)
-	for e, err := range s.Stored(t.Context(), l) {
+	for e, err := range s.StoredEntries(t.Context(), l) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,24 +15,24 @@ type Sink interface {
 	// Name is the name of the sink.
 	Name() string
 
-	// Expected yields the required entries of an item. c is the item as a SNAPSHOT; a removed item has none. An error
-	// means that the item cannot be planned, and its stored entries are not compared. Expected makes no calls. It may
-	// keep texts of c.
-	Expected(c *record.Change, yield func(Entry)) error
+	// ExpectedEntries yields the required entries of an item. c is the item as a SNAPSHOT; a removed item has none. An
+	// error means that the item cannot be planned, and its stored entries are not compared. ExpectedEntries makes no
+	// calls. It may keep texts of c.
+	ExpectedEntries(c *record.Change, yield func(Entry)) error
 
-	// Stored yields all stored entries of the sink, in no order. It blocks while it reads. A pulled error ends the
-	// sequence.
-	Stored(ctx context.Context, l state.Listing) iter.Seq2[Entry, error]
+	// StoredEntries yields all stored entries of the sink, in no order. It blocks while it reads. A pulled error ends
+	// the sequence.
+	StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[Entry, error]
 
-	// Look reads the required entries of an item, and those at places, and compares them. c is the item as for
-	// Expected, or its REMOVE without images; nil for places of an unknown item. Look uses only Kind and Place of
-	// places. It returns one finding for each entry, also for equal ones. If the item cannot be compared, it returns
-	// one finding with Skipped or Held and no Place. A finding with another Version than before means that the place
-	// moved.
-	Look(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error)
+	// Compare reads the required entries of an item, and those at places, and compares them. c is the item as for
+	// ExpectedEntries, or its REMOVE without images; nil for places of an unknown item. Compare uses only Kind and
+	// Place of places. It returns one finding for each entry, also for equal ones. If the item cannot be compared, it
+	// returns one finding with Skipped or Held and no Place. A finding with another Version than before means that the
+	// place moved.
+	Compare(ctx context.Context, c *record.Change, places []Entry) ([]Finding, error)
 
-	// Note explains, for people, why an item has no place in the sink, or which of its places Look does not search. It
-	// returns "" if Look searches all. c is as for Look, but not nil. Note makes no calls.
+	// Note explains, for people, why an item has no place in the sink, or which of its places Compare does not search.
+	// It returns "" if Compare searches all. c is as for Compare, but not nil. Note makes no calls.
 	Note(c *record.Change) string
 
 	// Repair writes the required entry at the place of a finding, if the stored entry still has the version of the
@@ -85,15 +85,15 @@ func (v Verdict) Differs() bool { return v == Missing || v == Extra || v == Stal
 // Finding is the result of the comparison of one entry. The texts for people are masked; Place, Item and Owner may hold
 // sensitive values.
 type Finding struct {
-	Kind      Kind     `json:"kind,omitempty"`
-	Place     string   `json:"place,omitempty"` // as in Entry; "" in a finding about the whole item
-	Where     string   `json:"where,omitempty"` // the place, for people
-	Item      item.Key `json:"item,omitempty"`  // the item that was compared; "" for a group
-	Expected  bool     `json:"expected"`        // the item should have an entry there
-	Verdict   Verdict  `json:"verdict"`
-	Otherwise Verdict  `json:"otherwise,omitempty"` // for a Held finding: the verdict without the dead letter
-	Found     string   `json:"found,omitempty"`     // the stored entry, for people
-	Owner     item.Key `json:"owner,omitempty"`     // the item whose row is stored, if it is another item
+	Kind       Kind     `json:"kind,omitempty"`
+	Place      string   `json:"place,omitempty"` // as in Entry; "" in a finding about the whole item
+	PlaceText  string   `json:"where,omitempty"` // the place, for people
+	Item       item.Key `json:"item,omitempty"`  // the item that was compared; "" for a group
+	Expected   bool     `json:"expected"`        // the item should have an entry there
+	Verdict    Verdict  `json:"verdict"`
+	Underlying Verdict  `json:"otherwise,omitempty"` // for a Held finding: the verdict without the dead letter
+	Found      string   `json:"found,omitempty"`     // the stored entry, for people
+	Owner      item.Key `json:"owner,omitempty"`     // the item whose row is stored, if it is another item
 	// Version is the version of the change that wrote the stored entry or tombstone; zero if there is none.
 	Version record.Version `json:"-"`
 	// Guard is the version of the item's guard, for a claim, and for a row that is guarded by item.
@@ -126,23 +126,23 @@ type Result string
 
 // The results.
 const (
-	Repaired Result = "repaired" // the place is written; with Options.DryRun it would be
-	IsEqual  Result = "equal"    // there is no difference any more
-	Moved    Result = "moved"    // the stored entry has another version than the finding
-	Refused  Result = "refused"  // it cannot be repaired; Why has the reason
+	Repaired         Result = "repaired" // the place is written; with Options.DryRun it would be
+	AlreadyEqual     Result = "equal"    // there is no difference any more
+	ChangedMeanwhile Result = "moved"    // the stored entry has another version than the finding
+	Refused          Result = "refused"  // it cannot be repaired; Why has the reason
 )
 
 // Options configure Open.
 type Options struct {
 	Sinks []string // names of the sinks. Default: all that keep state
-	// Command has the flags of the command for the file and the stores, as in "-c tablewake.yaml --live", for
+	// CommandFlags has the flags of the command for the file and the stores, as in "-c tablewake.yaml --live", for
 	// Finding.Command.
-	Command string
-	// AnyStage means that sinks that wait for their backfill, or are being filled, are opened too. Default: Open
+	CommandFlags string
+	// AllowUnfilled means that sinks that wait for their backfill, or are being filled, are opened too. Default: Open
 	// refuses them.
-	AnyStage bool
-	DryRun   bool // Repair writes nothing, and returns the write that it would make
-	Groups   int  // groups that RepairGroups repairs concurrently. Default: 16
+	AllowUnfilled    bool
+	DryRun           bool // Repair writes nothing, and returns the write that it would make
+	GroupConcurrency int  // groups that RepairGroups repairs concurrently. Default: 16
 
 	Extensions []sinks.Extension // the program's Go code; an audit runs its filters. Default: none
 }

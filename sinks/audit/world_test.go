@@ -193,7 +193,8 @@ func (w *world) open(o audit.Options) map[string]audit.Sink {
 	return all
 }
 
-// differences compares all items with a sink, as an audit does: it joins the entries, and looks again at the candidates.
+// differences compares all items with a sink, as an audit does: it joins the entries, and looks again at the
+// candidates.
 func (w *world) differences(s audit.Sink) []audit.Finding {
 	w.t.Helper()
 	ctx := w.t.Context()
@@ -203,7 +204,7 @@ func (w *world) differences(s audit.Sink) []audit.Finding {
 	}
 	expected, stored := make(map[place]audit.Entry), make(map[place]audit.Entry)
 	for _, pk := range slices.Sorted(maps.Keys(w.items)) {
-		err := s.Expected(w.snapshot(pk), func(e audit.Entry) {
+		err := s.ExpectedEntries(w.snapshot(pk), func(e audit.Entry) {
 			at := place{e.Kind, e.Place}
 			if was, ok := expected[at]; ok && (!e.Claimed || was.Item < e.Item) {
 				return
@@ -214,7 +215,7 @@ func (w *world) differences(s audit.Sink) []audit.Finding {
 			w.t.Logf("%s of %s: %v", s.Name(), pk, err)
 		}
 	}
-	for e, err := range s.Stored(ctx, state.Listing{}) {
+	for e, err := range s.StoredEntries(ctx, state.Listing{}) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -264,7 +265,7 @@ func (w *world) look(s audit.Sink, key item.Key, places []audit.Entry) []audit.F
 		slices.Sort(rows)
 		fs, err = s.(audit.GroupSink).LookGroups(w.t.Context(), state.Listing{}, rows)
 	} else {
-		fs, err = s.Look(w.t.Context(), w.snapshotOf(key), places)
+		fs, err = s.Compare(w.t.Context(), w.snapshotOf(key), places)
 	}
 	if err != nil {
 		w.t.Fatal(err)
@@ -290,7 +291,7 @@ func (w *world) want(name string, lines ...string) {
 	w.t.Helper()
 	var got []string
 	for _, f := range w.differences(w.open(audit.Options{})[name]) {
-		line := fmt.Sprintf("%s %s %s", f.Verdict, f.Kind, f.Where)
+		line := fmt.Sprintf("%s %s %s", f.Verdict, f.Kind, f.PlaceText)
 		if len(f.Differs) > 0 {
 			line += ": " + strings.Join(f.Differs, ", ")
 		}

@@ -128,7 +128,7 @@ func TestAssemble_SuppressedSettings(t *testing.T) {
 			}
 			var opts []sinks.Option
 			if i < 3 {
-				opts = append(opts, sinks.Suppressed("replay"))
+				opts = append(opts, sinks.SuppressEvents("replay"))
 			}
 			stores := open(t, dir)
 			_, err = sinks.Assemble(t.Context(), cfg, stores, opts...)

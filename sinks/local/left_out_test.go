@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// A process without a sink that has written notes that. The note stays, and each start with the sink warns, until the output was
-// compared with the table. Nothing is cleared if such a process was started meanwhile.
+// A process without a sink that has written notes that. The note stays, and each start with the sink warns, until the
+// output was compared with the table. Nothing is cleared if such a process was started meanwhile.
 func TestLeftOut(t *testing.T) {
 	dir := t.TempDir()
 	begin := func(file string, opts ...sinks.Option) (log string, second state.Birth) {
@@ -68,13 +68,13 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// A backfill, a rebuild and a redrive acknowledge nothing of the stream, so a file without a sink says nothing there. A sink that
-// waits misses nothing that its backfill does not bring.
+// A backfill, a rebuild and a redrive acknowledge nothing of the stream, so a file without a sink says nothing there. A
+// sink that waits misses nothing that its backfill does not bring.
 func TestLeftOut_NotNoted(t *testing.T) {
 	for name, opt := range map[string]sinks.Option{
 		"backfill": sinks.Backfill(sinks.BackfillOptions{Sinks: []string{"first"}}),
 		"redrive":  sinks.Redrive(),
-		"recorded": sinks.RecordOnly(),
+		"recorded": sinks.RecordOutputsOnly(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

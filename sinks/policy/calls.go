@@ -20,8 +20,8 @@ var (
 	// if groups have only counts and sums: other groups are read and replaced
 	sumActions = []string{"dynamodb:UpdateItem"}
 
-	// stateActions are for births, fingerprints, backfills, guards, contributions, quarantine, gaps and consumers. Their
-	// requests name the partition keys of rows, which a condition compares. The next two are for the whole table.
+	// stateActions are for births, fingerprints, backfills, guards, contributions, quarantine, gaps and consumers.
+	// Their requests name the partition keys of rows, which a condition compares. The next two are for the whole table.
 	stateActions = []string{"dynamodb:BatchGetItem", "dynamodb:DeleteItem", "dynamodb:PutItem", "dynamodb:Query",
 		"dynamodb:UpdateItem"}
 	stateTableActions = []string{"dynamodb:DescribeTable"}
@@ -30,9 +30,9 @@ var (
 	leaseActions = []string{"dynamodb:DeleteItem", "dynamodb:DescribeTable", "dynamodb:GetItem", "dynamodb:PutItem",
 		"dynamodb:Scan", "dynamodb:UpdateItem"}
 
-	// sharedActions are for the rows that the pipelines of a state table share: the count of DescribeStream calls, and
-	// the pipeline that a lease table belongs to.
-	sharedActions = []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
+	// sharedStateActions are for the rows that the pipelines of a state table share: the count of DescribeStream calls,
+	// and the pipeline that a lease table belongs to.
+	sharedStateActions = []string{"dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:UpdateItem"}
 
 	streamActions  = []string{"dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator"}
 	kinesisActions = []string{"kinesis:DescribeStream", "kinesis:DescribeStreamSummary", "kinesis:GetRecords",
@@ -56,14 +56,14 @@ var (
 	auditIndexActions  = []string{"es:ESHttpGet", "es:ESHttpPost"}
 	scrollActions      = []string{"es:ESHttpDelete", "es:ESHttpPost"}
 
-	indexActions  = []string{"es:ESHttpGet", "es:ESHttpPost", "es:ESHttpPut"}
-	recordActions = []string{"es:ESHttpGet", "es:ESHttpPut"} // used for the sink's record, and for the script
-	bulkActions   = []string{"es:ESHttpPost"}                // used for requests that name several indexes in their bodies
+	indexActions        = []string{"es:ESHttpGet", "es:ESHttpPost", "es:ESHttpPut"}
+	sinkMetadataActions = []string{"es:ESHttpGet", "es:ESHttpPut"} // used for the sink's record, and for the script
+	bulkActions         = []string{"es:ESHttpPost"}                // used for requests that name several indexes in their bodies
 
-	archiveActions = []string{"s3:GetObject", "s3:PutObject"}
-	partsActions   = []string{"s3:AbortMultipartUpload"}
-	tagActions     = []string{"s3:PutObjectTagging"}
-	keyActions     = []string{"kms:Decrypt", "kms:GenerateDataKey"}
+	archiveActions   = []string{"s3:GetObject", "s3:PutObject"}
+	multipartActions = []string{"s3:AbortMultipartUpload"}
+	tagActions       = []string{"s3:PutObjectTagging"}
+	kmsActions       = []string{"kms:Decrypt", "kms:GenerateDataKey"}
 
 	sendQueueActions = []string{"sqs:GetQueueAttributes", "sqs:SendMessage"}
 	queueURLActions  = []string{"sqs:GetQueueUrl"} // used for a queue that the file does not name by its URL

@@ -166,7 +166,7 @@ func (w *writer) archive(s config.Sink) {
 	folder := archive.Folder(a.Prefix, a.Key)
 	own := archiveActions
 	if !a.PerItem {
-		own = actions(own, partsActions)
+		own = actions(own, multipartActions)
 	}
 	if len(a.Tags) > 0 {
 		own = actions(own, tagActions)
@@ -194,7 +194,7 @@ func (w *writer) key(sid, key string) {
 	if alias {
 		arn = strings.TrimSuffix(account, "key/") + "key/*"
 	}
-	w.allow(sid, "objects are encrypted with the key that the file names", keyActions, arn)
+	w.allow(sid, "objects are encrypted with the key that the file names", kmsActions, arn)
 	via := Condition{"StringEquals", "kms:ViaService", []string{"s3." + region + "." + w.o.Suffix}}
 	w.setConditions(via)
 	if alias {
@@ -255,7 +255,7 @@ func (w *writer) state() {
 	w.setConditions(leadingKeys(w.rowPrefix() + "#*")...)
 	if w.consumes() {
 		w.allow("StateShared", "the count of DescribeStream calls, and whose the lease table is: rows that pipelines share",
-			sharedActions, table)
+			sharedStateActions, table)
 		w.setConditions(leadingKeys("#leases#"+w.name(w.cfg.Leases.Table.Name), "#quotas")...)
 	}
 	w.allow("StateTable", "the table is looked for at the start", stateTableActions, table)

@@ -23,10 +23,10 @@ func (w *writer) search(s config.Sink) {
 			at("/_mget"))
 	}
 	record := "/tablewake/_doc/" + w.rowPrefix() + "," + string(item.AppendEscaped(nil, s.Name))
-	w.allow(sid("search", s.Name, "record"), "the record of the sink's settings and birth", recordActions,
+	w.allow(sid("search", s.Name, "record"), "the record of the sink's settings and birth", sinkMetadataActions,
 		at("/tablewake"), at(record))
 	if !s.Search.Fast {
-		w.allow(sid("search", s.Name, "script"), "the script that compares versions, which all sinks share", recordActions,
+		w.allow(sid("search", s.Name, "script"), "the script that compares versions, which all sinks share", sinkMetadataActions,
 			at("/_scripts/tablewake-*"))
 	}
 }

@@ -18,8 +18,8 @@ type translator struct {
 	images   bool            // a condition reads an image, even if its pattern was removed as contradictory
 }
 
-// leave notes a part that has no pattern. It returns the choice that every record matches.
-func (t *translator) leave(why string, args ...any) choice {
+// matchAny notes a part that has no pattern. It returns the pattern that every record matches.
+func (t *translator) matchAny(why string, args ...any) alternatives {
 	if t.left == nil {
 		t.left = make(map[string]bool)
 	}
@@ -28,18 +28,18 @@ func (t *translator) leave(why string, args ...any) choice {
 }
 
 // noteInexact notes that c matches more records than the condition.
-func (t *translator) noteInexact(c choice, why string) choice {
-	t.leave("%s", why)
+func (t *translator) noteInexact(c alternatives, why string) alternatives {
+	t.matchAny("%s", why)
 	return c
 }
 
-// intersection returns the choice of the records that match c and d.
-func (t *translator) intersection(c, d choice) choice {
+// intersection returns the patterns of the records that match c and d.
+func (t *translator) intersection(c, d alternatives) alternatives {
 	for _, p := range c {
 		for _, q := range d {
 			for at, l := range p {
 				if l.intersectionInexact(q[at]) {
-					t.leave("a text that starts with one and is not another: Lambda cannot ask both")
+					t.matchAny("a text that starts with one and is not another: Lambda cannot ask both")
 				}
 			}
 		}
@@ -47,9 +47,9 @@ func (t *translator) intersection(c, d choice) choice {
 	return c.intersection(d)
 }
 
-// condition returns the choice of the records for which c is true or fails; with opposite, for
+// condition returns the patterns of the records for which c is true or fails; with opposite, for
 // which c is false or fails.
-func (t *translator) condition(c pipeline.Condition, opposite bool) choice {
+func (t *translator) condition(c pipeline.Condition, opposite bool) alternatives {
 	k := rules.ClauseOf(c)
 	switch k.Kind {
 	case rules.AllOf, rules.AnyOf:
@@ -67,29 +67,29 @@ func (t *translator) condition(c pipeline.Condition, opposite bool) choice {
 	case rules.KeyStarts:
 		return t.key(k.Attribute, k.Texts[0], opposite)
 	case rules.KeyOf:
-		return t.keyOf(k.Scope, k.Fails, opposite)
+		return t.keyOf(k.Scope, k.CanFail, opposite)
 	case rules.Expired:
 		return t.ttlDeletes(opposite)
 	case rules.MayExpire:
 		c := anything
 		if !opposite {
-			c = choice{{eventName: anyBut("INSERT", "MODIFY")}}
+			c = alternatives{{eventName: anyBut("INSERT", "MODIFY")}}
 		}
 		return t.noteInexact(c, "probable_ttl: Lambda cannot compare times")
 	case rules.Comparison:
-		return t.leave("changed, unchanged, no_change, replication_echoes: Lambda cannot compare the old image with the new")
+		return t.matchAny("changed, unchanged, no_change, replication_echoes: Lambda cannot compare the old image with the new")
 	}
 	if x, ok := c.(*expr.Change); ok {
 		return t.expression(x.Clause(), opposite, "")
 	}
-	return t.leave("a function of Go: Lambda cannot call it")
+	return t.matchAny("a function of Go: Lambda cannot call it")
 }
 
 // sequence translates conditions that are evaluated in order until one decides or fails. If a condition can fail, the
 // conditions after it get no pattern, because Lambda would drop the failing record by them.
-func (t *translator) sequence(parts []pipeline.Condition, every, opposite bool) choice {
+func (t *translator) sequence(parts []pipeline.Condition, every, opposite bool) alternatives {
 	if !every {
-		c := choice{}
+		c := alternatives{}
 		for _, part := range parts {
 			c = c.union(t.condition(part, opposite))
 		}
@@ -112,7 +112,7 @@ func neverFails(c pipeline.Condition) bool {
 	case rules.Comparison:
 		return false
 	case rules.KeyOf:
-		return !k.Fails
+		return !k.CanFail
 	case rules.OtherClause:
 		x, ok := c.(*expr.Change)
 		return ok && clauseNeverFails(x.Clause())
@@ -125,14 +125,14 @@ func clauseNeverFails(c expr.Clause) bool {
 		!slices.ContainsFunc(c.Parts, func(part expr.Clause) bool { return !clauseNeverFails(part) })
 }
 
-func oneOf(texts ...string) leaf  { return leaf{equal: texts}.canonical() }
-func anyBut(texts ...string) leaf { return leaf{anyExcept: true, except: texts}.canonical() }
+func oneOf(texts ...string) leaf  { return leaf{equal: texts}.simplify() }
+func anyBut(texts ...string) leaf { return leaf{anyExcept: true, except: texts}.simplify() }
 func noneOf(texts ...string) leaf {
-	return leaf{anyExcept: true, except: texts, absent: true}.canonical()
+	return leaf{anyExcept: true, except: texts, absent: true}.simplify()
 }
 
-// operations returns the choice of records with these operations. UNKNOWN is any other name.
-func operations(names []string, opposite bool) choice {
+// operations returns the patterns of records with these operations. UNKNOWN is any other name.
+func operations(names []string, opposite bool) alternatives {
 	known := []string{"INSERT", "MODIFY", "REMOVE", "SNAPSHOT"}
 	in := func(name string) bool { return slices.Contains(names, name) != opposite }
 	l := leaf{}
@@ -144,18 +144,18 @@ func operations(names []string, opposite bool) choice {
 		}
 	}
 	if in("UNKNOWN") {
-		return choice{{eventName: anyBut(l.except...)}}
+		return alternatives{{eventName: anyBut(l.except...)}}
 	}
 	if len(l.equal) == 0 {
 		return nil
 	}
-	return choice{{eventName: oneOf(l.equal...)}}
+	return alternatives{{eventName: oneOf(l.equal...)}}
 }
 
 // entity compares the attribute in the new image, or in the old one if there is no new one.
-func (t *translator) entity(attribute string, names []string, opposite bool) choice {
+func (t *translator) entity(attribute string, names []string, opposite bool) alternatives {
 	if !canBeNamed(attribute) {
-		return t.leave("%s: a name with a dot or a $ means something else to Lambda", attribute)
+		return t.matchAny("%s: a name with a dot or a $ means something else to Lambda", attribute)
 	}
 	t.images = true
 	l := oneOf(names...)
@@ -165,23 +165,23 @@ func (t *translator) entity(attribute string, names []string, opposite bool) cho
 	if l.matchesNothing() {
 		return nil
 	}
-	return choice{
+	return alternatives{
 		{eventName: anyBut("REMOVE"), attributePath("NewImage", attribute, "S"): l},
 		{eventName: anyBut("INSERT", "MODIFY"), attributePath("OldImage", attribute, "S"): l},
 	}
 }
 
 // key compares a key attribute, an S or a B, with a prefix.
-func (t *translator) key(attribute, prefix string, opposite bool) choice {
+func (t *translator) key(attribute, prefix string, opposite bool) alternatives {
 	switch {
 	case !canBeNamed(attribute):
-		return t.leave("%s: a name with a dot or a $ means something else to Lambda", attribute)
+		return t.matchAny("%s: a name with a dot or a $ means something else to Lambda", attribute)
 	case opposite:
-		return t.leave("not key_prefix: Lambda cannot ask what a text does not start with")
+		return t.matchAny("not key_prefix: Lambda cannot ask what a text does not start with")
 	}
-	return choice{
-		{attributePath("Keys", attribute, "S"): leaf{starts: []string{prefix}}.canonical()},
-		{attributePath("Keys", attribute, "B"): leaf{starts: base64Prefixes(prefix)}.canonical()},
+	return alternatives{
+		{attributePath("Keys", attribute, "S"): leaf{starts: []string{prefix}}.simplify()},
+		{attributePath("Keys", attribute, "B"): leaf{starts: base64Prefixes(prefix)}.simplify()},
 	}
 }
 
@@ -207,18 +207,18 @@ func base64Prefixes(prefix string) []string {
 	return prefixes
 }
 
-// ttlDeletes returns the choice of the deletes by DynamoDB's TTL process.
-func (t *translator) ttlDeletes(opposite bool) choice {
+// ttlDeletes returns the patterns of the deletes by DynamoDB's TTL process.
+func (t *translator) ttlDeletes(opposite bool) alternatives {
 	const service, dynamodb = "Service", "dynamodb.amazonaws.com"
 	why := "ttl_deletes: that Lambda can ask for userIdentity is unproven; --match-user-identity has it asked"
 	switch {
 	case t.identity && opposite:
-		return choice{{eventName: anyBut("REMOVE")}, {userType: noneOf(service)}, {principal: noneOf(dynamodb)}}
+		return alternatives{{eventName: anyBut("REMOVE")}, {userType: noneOf(service)}, {principal: noneOf(dynamodb)}}
 	case t.identity:
-		return choice{{eventName: oneOf("REMOVE"), userType: oneOf(service), principal: oneOf(dynamodb)}}
+		return alternatives{{eventName: oneOf("REMOVE"), userType: oneOf(service), principal: oneOf(dynamodb)}}
 	case opposite:
-		return t.leave("%s", why)
+		return t.matchAny("%s", why)
 	default:
-		return t.noteInexact(choice{{eventName: oneOf("REMOVE")}}, why)
+		return t.noteInexact(alternatives{{eventName: oneOf("REMOVE")}}, why)
 	}
 }

@@ -28,6 +28,6 @@
 // Lambda joins names with dots, so a name with a dot is ambiguous. Patterns therefore use only
 // top-level attributes without a dot.
 //
-// Start reading at plan.go. condition.go and expression.go translate conditions into a choice of
+// Start reading at plan.go. condition.go and expression.go translate conditions into alternatives of
 // patterns; pattern.go and leaf.go combine them.
 package pushdown

@@ -9,16 +9,16 @@ import (
 
 // keyOf compares the key with the beginnings of the entities' patterns. fails says that the conditions of the entities
 // are evaluated, too.
-func (t *translator) keyOf(s *entity.Scope, fails, opposite bool) choice {
+func (t *translator) keyOf(s *entity.Scope, fails, opposite bool) alternatives {
 	if opposite {
-		return t.leave("not of: Lambda cannot ask what a text does not start with")
+		return t.matchAny("not of: Lambda cannot ask what a text does not start with")
 	}
-	c := choice{}
+	c := alternatives{}
 	for _, e := range s.Entities() {
-		c = c.union(choice{t.keyPattern(e)})
+		c = c.union(alternatives{t.keyPattern(e)})
 	}
 	if fails {
-		t.leave("of %s: its `when` is the function's to evaluate", s)
+		t.matchAny("of %s: its `when` is the function's to evaluate", s)
 	}
 	return c
 }
@@ -31,38 +31,38 @@ func (t *translator) keyPattern(e *entity.Entity) pattern {
 		at := attributePath("Keys", k.Attribute, "S")
 		switch {
 		case !canBeNamed(k.Attribute):
-			t.leave("%s: a name with a dot or a $ means something else to Lambda", k.Attribute)
+			t.matchAny("%s: a name with a dot or a $ means something else to Lambda", k.Attribute)
 		case whole:
 			p[at] = oneOf(prefix)
 		case prefix != "":
-			p[at] = leaf{starts: []string{prefix}}.canonical()
+			p[at] = leaf{starts: []string{prefix}}.simplify()
 		}
 		if !whole && !k.Pattern.BindsAll() {
-			t.leave("of %s: Lambda is asked how a key begins, and not for the rest of a pattern", e.Name)
+			t.matchAny("of %s: Lambda is asked how a key begins, and not for the rest of a pattern", e.Name)
 		}
 	}
 	return p
 }
 
-// ofEntities returns the choice of the records whose image belongs to one of the entities and meets a sink's when, or
+// ofEntities returns the patterns of the records whose image belongs to one of the entities and meets a sink's when, or
 // fails in either. The conditions of entities are evaluated first. If one can fail, the record passes whatever when
 // says.
-func (t *translator) ofEntities(s *entity.Scope, image string, when choice) choice {
-	c := choice{}
+func (t *translator) ofEntities(s *entity.Scope, image string, when alternatives) alternatives {
+	c := alternatives{}
 	for _, e := range s.Entities() {
-		c = c.union(t.intersection(choice{t.keyPattern(e)}, t.ofEntity(e, image, when)))
+		c = c.union(t.intersection(alternatives{t.keyPattern(e)}, t.ofEntity(e, image, when)))
 	}
 	return c
 }
 
-func (t *translator) ofEntity(e *entity.Entity, image string, when choice) choice {
-	earlier := e.Earlier()
+func (t *translator) ofEntity(e *entity.Entity, image string, when alternatives) alternatives {
+	earlier := e.Predecessors()
 	if i := slices.IndexFunc(earlier, conditionFails); i >= 0 {
-		return t.leave("of %s: the `when` of %s is evaluated first and can fail, which is for dead letters", e.Name,
+		return t.matchAny("of %s: the `when` of %s is evaluated first and can fail, which is for dead letters", e.Name,
 			earlier[i].Name)
 	}
 	for _, o := range earlier {
-		t.leave("of %s: whether an item is of %s is the function's to evaluate", e.Name, o.Name)
+		t.matchAny("of %s: whether an item is of %s is the function's to evaluate", e.Name, o.Name)
 	}
 	if e.When == nil {
 		return when

@@ -6,13 +6,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/expr"
 )
 
-// expression returns the choice of the records for which a clause is true or fails; with opposite, for which it is
+// expression returns the patterns of the records for which a clause is true or fails; with opposite, for which it is
 // false or fails. item is the image that the name `item` refers to.
-func (t *translator) expression(c expr.Clause, opposite bool, item string) choice {
+func (t *translator) expression(c expr.Clause, opposite bool, item string) alternatives {
 	switch c.Kind {
 	case expr.AllOf, expr.AnyOf: // in CEL a deciding part decides, even if another part fails
 		every := (c.Kind == expr.AllOf) != opposite
-		all := choice{}
+		all := alternatives{}
 		if every {
 			all = anything
 		}
@@ -32,15 +32,15 @@ func (t *translator) expression(c expr.Clause, opposite bool, item string) choic
 	case expr.TextIn, expr.TextStarts, expr.FlagIs:
 		return t.attributeClause(c, opposite, item)
 	}
-	return t.leave(
+	return t.matchAny(
 		"a part of an expression: Lambda is asked for texts, BOOLs and op alone, with ==, !=, in and startsWith")
 }
 
 // attributeClause translates a clause about one attribute of one image.
-func (t *translator) attributeClause(c expr.Clause, opposite bool, item string) choice {
+func (t *translator) attributeClause(c expr.Clause, opposite bool, item string) alternatives {
 	image := map[string]string{"new": "NewImage", "old": "OldImage", "keys": "Keys", "item": item}[c.Image]
 	if !canBeNamed(c.Attribute) {
-		return t.leave("%s: a name with a dot or a $ means something else to Lambda", c.Attribute)
+		return t.matchAny("%s: a name with a dot or a $ means something else to Lambda", c.Attribute)
 	}
 	t.images = t.images || image != "Keys"
 	var at recordPath
@@ -51,10 +51,10 @@ func (t *translator) attributeClause(c expr.Clause, opposite bool, item string) 
 	case c.Kind == expr.TextIn:
 		at, l = attributePath(image, c.Attribute, "S"), oneOf(c.Texts...)
 	case opposite:
-		return t.leave("not startsWith: Lambda cannot ask what a text does not start with")
+		return t.matchAny("not startsWith: Lambda cannot ask what a text does not start with")
 	default: // a value that is not an S fails, and must pass
-		t.leave("startsWith: where there is no S the record passes, since the function would fail on another type")
-		at, l = attributePath(image, c.Attribute, "S"), leaf{starts: c.Texts, absent: true}.canonical()
+		t.matchAny("startsWith: where there is no S the record passes, since the function would fail on another type")
+		at, l = attributePath(image, c.Attribute, "S"), leaf{starts: c.Texts, absent: true}.simplify()
 	}
 	switch {
 	case opposite && c.Kind == expr.FlagIs:
@@ -65,5 +65,5 @@ func (t *translator) attributeClause(c expr.Clause, opposite bool, item string) 
 	if l.matchesNothing() {
 		return nil
 	}
-	return choice{{at: l}}
+	return alternatives{{at: l}}
 }

@@ -2,22 +2,22 @@ package pushdown
 
 import "github.com/tablewake/tablewake/pipeline/config"
 
-// eitherImage returns the choice of the records for which a sink may have work, because their new or old image meets
+// eitherImage returns the patterns of the records for which a sink may have work, because their new or old image meets
 // its when: the item enters, stays, moves or leaves. Records whose evaluation can fail before when pass, too.
-func (t *translator) eitherImage(s config.Sink) choice {
+func (t *translator) eitherImage(s config.Sink) alternatives {
 	if s.WhenItem == nil {
 		if s.Scope != nil && !s.Scope.KeysOnly() {
-			t.leave("of %s: its `when` is the function's to evaluate", s.Scope)
+			t.matchAny("of %s: its `when` is the function's to evaluate", s.Scope)
 		}
 		return anything
 	}
 	is, was := t.whenMatches(s, "NewImage"), t.whenMatches(s, "OldImage")
 	if s.Search != nil && s.Search.ForEach != nil && s.WhenItem.ReadsElement() {
 		if _, fixed := s.Search.Index.Prefix(); !fixed {
-			return t.leave("for_each: the index is made before a `when` that reads each is evaluated")
+			return t.matchAny("for_each: the index is made before a `when` that reads each is evaluated")
 		}
 		const why = "for_each: the elements of a new image are listed before a `when` that reads each is evaluated"
-		is = t.noteInexact(choice{{eventName: anyBut("REMOVE")}}, why)
+		is = t.noteInexact(alternatives{{eventName: anyBut("REMOVE")}}, why)
 	}
 	if is.matchesAll() || was.matchesAll() {
 		return anything
@@ -25,8 +25,8 @@ func (t *translator) eitherImage(s config.Sink) choice {
 	return requireImage(is, "NewImage", "REMOVE").union(requireImage(was, "OldImage", "INSERT"))
 }
 
-// whenMatches returns the choice of the records whose image meets a sink's when, or cannot be evaluated.
-func (t *translator) whenMatches(s config.Sink, image string) choice {
+// whenMatches returns the patterns of the records whose image meets a sink's when, or cannot be evaluated.
+func (t *translator) whenMatches(s config.Sink, image string) alternatives {
 	when := t.expression(s.WhenItem.Clause(), false, image)
 	if s.Scope == nil || s.Scope.KeysOnly() {
 		return when
@@ -36,7 +36,7 @@ func (t *translator) whenMatches(s config.Sink, image string) choice {
 
 // requireImage narrows patterns that an absent image would match: it excludes the operation that
 // lacks the image.
-func requireImage(c choice, image, lacks string) choice {
+func requireImage(c alternatives, image, lacks string) alternatives {
 	for i, p := range c {
 		for at, l := range p {
 			if l.absent && at.inImage(image) {
@@ -45,5 +45,5 @@ func requireImage(c choice, image, lacks string) choice {
 			}
 		}
 	}
-	return c.simplified()
+	return c.simplify()
 }

@@ -25,8 +25,8 @@ func (l leaf) matchesNothing() bool {
 	return len(l.equal) == 0 && len(l.starts) == 0 && !l.anyExcept && !l.absent
 }
 
-// canonical returns the canonical form of l.
-func (l leaf) canonical() leaf {
+// simplify returns the canonical form of l.
+func (l leaf) simplify() leaf {
 	if slices.Contains(l.starts, "") {
 		l.anyExcept, l.except = true, nil
 	}
@@ -64,7 +64,7 @@ func (l leaf) union(m leaf) leaf {
 	default:
 		u.except = m.except
 	}
-	return u.canonical()
+	return u.simplify()
 }
 
 func common(a, b []string) []string {
@@ -96,7 +96,7 @@ func (l leaf) intersection(m leaf) leaf {
 			}
 		}
 	}
-	return i.canonical()
+	return i.simplify()
 }
 
 // intersectionInexact reports whether l.intersection(m) is inexact.

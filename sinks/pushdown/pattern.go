@@ -116,21 +116,21 @@ func (p pattern) String() string {
 	return strings.TrimSpace(b.String())
 }
 
-// choice is a list of patterns. A record matches if it matches one of them, so no record matches an
-// empty choice.
-type choice []pattern
+// alternatives is a list of patterns. A record matches if it matches one of them, so no record matches an
+// empty list.
+type alternatives []pattern
 
-// anything is the choice that every record matches.
-var anything = choice{{}}
+// anything is the pattern that every record matches.
+var anything = alternatives{{}}
 
-func (c choice) matchesAll() bool { return len(c) == 1 && len(c[0]) == 0 }
+func (c alternatives) matchesAll() bool { return len(c) == 1 && len(c[0]) == 0 }
 
-// union returns the choice of the records that match c or d.
-func (c choice) union(d choice) choice { return slices.Concat(c, d).simplified() }
+// union returns the patterns of the records that match c or d.
+func (c alternatives) union(d alternatives) alternatives { return slices.Concat(c, d).simplify() }
 
-// intersection returns the choice of the records that match c and d.
-func (c choice) intersection(d choice) choice {
-	var both choice
+// intersection returns the patterns of the records that match c and d.
+func (c alternatives) intersection(d alternatives) alternatives {
+	var both alternatives
 	for _, p := range c {
 		for _, q := range d {
 			if pq, ok := p.intersection(q); ok {
@@ -138,11 +138,11 @@ func (c choice) intersection(d choice) choice {
 			}
 		}
 	}
-	return both.simplified()
+	return both.simplify()
 }
 
-// simplified returns the same choice with fewer patterns.
-func (c choice) simplified() choice {
+// simplify returns alternatives that match the same records, with fewer patterns.
+func (c alternatives) simplify() alternatives {
 	c = slices.Clone(c)
 	for i, p := range c {
 		c[i] = maps.Clone(p)

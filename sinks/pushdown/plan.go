@@ -76,7 +76,7 @@ func New(cfg *config.Config, o Options) (Plan, error) {
 	}
 	for i, f := range cfg.Filters {
 		kept := keptBy(f.Filter)
-		w.add(filterName(f), f.Line, func(t *translator) choice { return t.condition(kept, false) })
+		w.add(filterName(f), f.Line, func(t *translator) alternatives { return t.condition(kept, false) })
 		if !neverFails(kept) {
 			behind := []string{filterName(f) + " before it can fail on a record, which then goes to dead letters"}
 			for _, f := range cfg.Filters[i+1:] {
@@ -94,7 +94,7 @@ func New(cfg *config.Config, o Options) (Plan, error) {
 		}
 		on = append(on, of)
 	}
-	w.add(sinksPart, 0, func(t *translator) choice { return t.sinks(cfg, on) })
+	w.add(sinksPart, 0, func(t *translator) alternatives { return t.sinks(cfg, on) })
 	return w.makePlan(), nil
 }
 
@@ -118,12 +118,12 @@ func keptBy(f pipeline.Filter) pipeline.Condition {
 type planner struct {
 	identity bool
 	limit    int
-	needed   choice
+	needed   alternatives
 	images   bool // a part of needed reads images
 	parts    []Part
 }
 
-func (w *planner) add(what string, line int, translate func(*translator) choice) {
+func (w *planner) add(what string, line int, translate func(*translator) alternatives) {
 	t := &translator{identity: w.identity}
 	c := translate(t)
 	both, images := t.intersection(w.needed, c), w.images || t.images
@@ -144,7 +144,7 @@ func (w *planner) add(what string, line int, translate func(*translator) choice)
 	w.parts = append(w.parts, part)
 }
 
-func (w *planner) fitsLimits(c choice, images bool) bool {
+func (w *planner) fitsLimits(c alternatives, images bool) bool {
 	patterns := renderPatterns(c, images)
 	return len(patterns) <= w.limit && !slices.ContainsFunc(patterns, func(p string) bool { return len(p) > maxLength })
 }
@@ -163,7 +163,7 @@ var OtherOperation = pattern{eventName: anyBut("INSERT", "MODIFY", "REMOVE")}.St
 
 // renderPatterns returns the patterns as JSON. images reports whether a condition behind them reads
 // images, even if no pattern of c does any more.
-func renderPatterns(c choice, images bool) []string {
+func renderPatterns(c alternatives, images bool) []string {
 	if c.matchesAll() {
 		return nil
 	}

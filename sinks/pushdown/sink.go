@@ -9,9 +9,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// sinks returns the choice of the records that at least one sink needs, or a Go function about the items of one of on.
-func (t *translator) sinks(cfg *config.Config, on []*entity.Scope) choice {
-	var all choice
+// sinks returns the patterns of the records that at least one sink needs, or a Go function about the items of one of
+// on.
+func (t *translator) sinks(cfg *config.Config, on []*entity.Scope) alternatives {
+	var all alternatives
 	for _, s := range cfg.Sinks {
 		var events *entity.Scope // entities of a notify sink
 		if names := cfg.EventEntities(&s); len(names) > 0 {
@@ -20,7 +21,7 @@ func (t *translator) sinks(cfg *config.Config, on []*entity.Scope) choice {
 		c := t.sink(s, events, cfg.DropsTTLDeletes(s))
 		if c.matchesAll() {
 			t.left = nil
-			return t.leave("%s needs every change: %s", s.Name, whyEverything(s))
+			return t.matchAny("%s needs every change: %s", s.Name, whyEverything(s))
 		}
 		all = all.union(c)
 	}
@@ -28,17 +29,17 @@ func (t *translator) sinks(cfg *config.Config, on []*entity.Scope) choice {
 		c := t.condition(rules.OfKeys(of), false)
 		if c.matchesAll() {
 			t.left = nil
-			return t.leave("the Go function for %s needs every change", of)
+			return t.matchAny("the Go function for %s needs every change", of)
 		}
 		all = all.union(c)
 	}
 	return all
 }
 
-// sink returns the choice of the records that a sink needs. events are the entities of all of its events; nil if it has
-// events of every item, or none. noTTLDeletes says that a filter drops TTL deletes before it: an item that comes back
-// without a row or a document then removes that of the expired one.
-func (t *translator) sink(s config.Sink, events *entity.Scope, noTTLDeletes bool) choice {
+// sink returns the patterns of the records that a sink needs. events are the entities of all of its events; nil if it
+// has events of every item, or none. noTTLDeletes says that a filter drops TTL deletes before it: an item that comes
+// back without a row or a document then removes that of the expired one.
+func (t *translator) sink(s config.Sink, events *entity.Scope, noTTLDeletes bool) alternatives {
 	var kept []pipeline.Condition
 	for _, f := range s.Kept() {
 		kept = append(kept, keptBy(f))
@@ -51,7 +52,7 @@ func (t *translator) sink(s config.Sink, events *entity.Scope, noTTLDeletes bool
 	case s.View != nil && s.View.RowsGuardThemselves(), s.Search != nil:
 		held := t.eitherImage(s)
 		if noTTLDeletes && s.LocatedByKey() {
-			held = held.union(choice{{eventName: anyBut("MODIFY", "REMOVE")}})
+			held = held.union(alternatives{{eventName: anyBut("MODIFY", "REMOVE")}})
 		}
 		return t.intersection(c, held)
 	case s.Archive != nil:
@@ -62,11 +63,11 @@ func (t *translator) sink(s config.Sink, events *entity.Scope, noTTLDeletes bool
 	return c
 }
 
-// recordsOfKinds returns the choice of the records of the kinds that an archive keeps.
-func (t *translator) recordsOfKinds(kinds []string) choice {
+// recordsOfKinds returns the patterns of the records of the kinds that an archive keeps.
+func (t *translator) recordsOfKinds(kinds []string) alternatives {
 	has := func(k string) bool { return kinds == nil || slices.Contains(kinds, k) }
-	gone := choice{{eventName: anyBut("INSERT", "MODIFY")}}
-	var c choice
+	gone := alternatives{{eventName: anyBut("INSERT", "MODIFY")}}
+	var c alternatives
 	switch ttl, user := has("ttl_delete"), has("user_delete"); {
 	case ttl && user:
 		c = gone
@@ -76,7 +77,7 @@ func (t *translator) recordsOfKinds(kinds []string) choice {
 		c = t.intersection(gone, t.ttlDeletes(true))
 	}
 	if has("change") {
-		c = c.union(choice{{eventName: anyBut("REMOVE")}})
+		c = c.union(alternatives{{eventName: anyBut("REMOVE")}})
 	}
 	return c
 }

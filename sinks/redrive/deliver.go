@@ -182,7 +182,7 @@ func (r *run) readAgain(
 	}
 	err = r.loadNext(ctx, info, letters, func(l *pipeline.DeadLetter, id string) {
 		known := keys[l.Key]
-		if known == nil || r.seen[id] || l.Sink != "" && l.Sink != sink || !r.inScope(l) {
+		if known == nil || r.readIDs[id] || l.Sink != "" && l.Sink != sink || !r.inScope(l) {
 			return
 		}
 		at := deliveryOrder{l.Version, math.MaxInt}
@@ -259,7 +259,7 @@ func (r *run) deliver(
 			err = res.Err
 		case res.Untried: // an earlier one of its key failed: it is tried again, or waits
 		case retry:
-			w.refs[i].why = failureOf(k, res.Err)
+			w.refs[i].lastFailure = failureOf(k, res.Err)
 			wait = max(wait, after)
 		default:
 			r.failLetter(w.refs[i], failureOf(k, res.Err))
@@ -294,8 +294,8 @@ func (r *run) remove(ctx context.Context, sink string, ids []string, overtaken i
 // tries.
 func (r *run) failExhausted(w *window) {
 	for i, ref := range w.refs {
-		if ref.state == pending && ref.why.Error != "" && !w.keys[i].blocked {
-			r.failLetter(ref, ref.why)
+		if ref.state == pending && ref.lastFailure.Error != "" && !w.keys[i].blocked {
+			r.failLetter(ref, ref.lastFailure)
 			w.keys[i].exhausted, w.keys[i].blocked = true, true
 		}
 	}

@@ -82,7 +82,7 @@ type run struct {
 	report   Report
 	routes   map[string]pipeline.RouteInfo
 	decoders map[source]*record.Decoder
-	seen     map[string]bool                // IDs of the letters that the pass has read
+	readIDs  map[string]bool                // IDs of the letters that the pass has read
 	loaded   map[string]pipeline.DeadLetter // some of the letters to deliver next
 	failed   map[string]bool                // IDs of letters that failed permanently: not tried again
 	moved    string                         // the sink whose letters are moved to To; "" if none is

@@ -38,12 +38,12 @@ func noteFirst[K comparable](first map[K]deliveryOrder, key K, at deliveryOrder)
 // letterRef is a letter without its record, to save memory: there can be a million letters.
 type letterRef struct {
 	deliveryOrder
-	id       string
-	class    string
-	size     int64
-	selected bool // its class is in Options.Classes
-	state    refState
-	why      Failure // failure of the last try, if it was temporary
+	id          string
+	class       string
+	size        int64
+	selected    bool // its class is in Options.Classes
+	state       refState
+	lastFailure Failure // failure of the last try, if it was temporary
 }
 
 // refState is the result of a letter in this redrive.
@@ -61,14 +61,14 @@ func (r *letterRef) blocksLater() bool { return r.state == failed || r.state == 
 
 // keyLetters has the letters of one key at one sink, in the order of delivery.
 type keyLetters struct {
-	key       item.Key
-	refs      []letterRef
-	mark      state.Mark
-	marked    bool           // there is a mark
-	barrier   *deliveryOrder // later letters wait, for an undecodable record or for a letter of a later pass; nil: none do
-	settled   int            // number of letters at the beginning that are delivered or discarded, as far as counted
-	blocked   bool           // the other letters wait for one that stays
-	exhausted bool           // failExhausted failed a letter of it
+	key          item.Key
+	refs         []letterRef
+	mark         state.Mark
+	marked       bool           // there is a mark
+	barrier      *deliveryOrder // later letters wait for an undecodable record or for a later pass; may be nil
+	settledCount int            // number of letters at the beginning that are delivered or discarded, as far as counted
+	blocked      bool           // the other letters wait for one that stays
+	exhausted    bool           // failExhausted failed a letter of it
 }
 
 // setBarrier makes the letters after a place wait, beside those that wait already.
@@ -81,10 +81,10 @@ func (l *keyLetters) setBarrier(at deliveryOrder) {
 // anyBefore reports whether is returns true for a letter before one, which must not be settled. It
 // skips the settled letters at the beginning once, not once for each letter.
 func (l *keyLetters) anyBefore(one *letterRef, is func(*letterRef) bool) bool {
-	for l.refs[l.settled].state == delivered || l.refs[l.settled].state == discarded {
-		l.settled++
+	for l.refs[l.settledCount].state == delivered || l.refs[l.settledCount].state == discarded {
+		l.settledCount++
 	}
-	for i := l.settled; &l.refs[i] != one; i++ {
+	for i := l.settledCount; &l.refs[i] != one; i++ {
 		if is(&l.refs[i]) {
 			return true
 		}
@@ -112,7 +112,7 @@ func (r *run) sort(ctx context.Context, marks map[string]map[item.Key]state.Mark
 		key  item.Key
 	}
 	blocks := map[sinkKey]deliveryOrder{} // the first undecodable record of each key
-	r.seen = map[string]bool{}
+	r.readIDs = map[string]bool{}
 	n := 0
 	for l, err := range r.Letters.Read(ctx) {
 		if err != nil {
@@ -123,8 +123,8 @@ func (r *run) sort(ctx context.Context, marks map[string]map[item.Key]state.Mark
 			continue
 		}
 		id := deadletter.ID(&l)
-		again := r.seen[id]
-		r.seen[id] = true
+		again := r.readIDs[id]
+		r.readIDs[id] = true
 		if l.Sink == "" {
 			at, of := deliveryOrder{l.Version, n}, []string{""}
 			if l.Snapshot != nil {

@@ -14,14 +14,14 @@ func (m *Mutation) Replaces(stored record.Version, void bool) bool {
 
 // Coalesced maps the mutations of a batch to the newest mutation of each document, which alone is written.
 type Coalesced struct {
-	Newest []int // indexes into the batch, in the order in which documents first occur
-	by     []int // for each mutation, the index of the mutation that is written instead
+	Newest    []int // indexes into the batch, in the order in which documents first occur
+	writtenBy []int // for each mutation, the index of the mutation that is written instead
 }
 
 // Coalesce finds the newest mutation of each document.
 func Coalesce(ms []Mutation) Coalesced {
 	type document struct{ index, id string }
-	c := Coalesced{Newest: make([]int, 0, len(ms)), by: make([]int, len(ms))}
+	c := Coalesced{Newest: make([]int, 0, len(ms)), writtenBy: make([]int, len(ms))}
 	position := make(map[document]int, len(ms)) // in Newest
 	for i := range ms {
 		d := document{ms[i].Index, ms[i].ID}
@@ -33,17 +33,17 @@ func Coalesce(ms []Mutation) Coalesced {
 		} else if newest := &ms[c.Newest[n]]; ms[i].Replaces(newest.Version, newest.Void) {
 			c.Newest[n] = i
 		}
-		c.by[i] = n
+		c.writtenBy[i] = n
 	}
-	for i, n := range c.by {
-		c.by[i] = c.Newest[n]
+	for i, n := range c.writtenBy {
+		c.writtenBy[i] = c.Newest[n]
 	}
 	return c
 }
 
 // Share sets the results of the mutations that were not written: they fail if the written one failed.
 func (c Coalesced) Share(ms []Mutation, rs []Result) {
-	for i, by := range c.by {
+	for i, by := range c.writtenBy {
 		if i == by {
 			continue
 		}

@@ -37,10 +37,10 @@ func (s *Sink) documentOf(d *pipeline.Delivery, shown item.Image, v record.Versi
 // v. With e it is the document of that element.
 func (s *Sink) appendDocument(dst []byte, shown item.Image, v record.Version, e *shownElement) ([]byte, error) {
 	dst = s.appendHeader(dst, v, false)
-	if _, own := shown.Get(reserved); s.whole && !own && e == nil {
+	if _, own := shown.Get(reserved); s.copiesItem && !own && e == nil {
 		return appendUnchanged(dst, shown), nil
 	}
-	dst, err := s.appendMembers(dst, shown.All(), s.fields, scope{taken: s.fields.include, element: e})
+	dst, err := s.appendMembers(dst, shown.All(), s.fields, scope{included: s.fields.include, element: e})
 	return append(dst, '}'), err
 }
 
@@ -81,10 +81,10 @@ func (s *Sink) appendHeader(dst []byte, v record.Version, deleted bool) []byte {
 
 // scope holds the settings that an attribute inherits from the attributes around it.
 type scope struct {
-	taken   bool // it is included
-	number  Number
-	hash    bool          // scalars are hashed
-	element *shownElement // the element that replaces its list, set or map, which contains this scope; nil: none
+	included bool // it is included
+	number   Number
+	hash     bool          // scalars are hashed
+	element  *shownElement // the element that replaces its list, set or map, which contains this scope; nil: none
 }
 
 // appendMembers appends the members of a map that f takes, with commas between them.
@@ -101,13 +101,13 @@ func (s *Sink) appendMembers(
 		if around.element != nil {
 			value, inside.element = around.element.replace(name, value)
 		}
-		if !inside.taken && (inner == nil || !inner.leads) || inner != nil && inner.exclude {
+		if !inside.included && (inner == nil || !inner.leads) || inner != nil && inner.exclude {
 			continue
 		}
 		if !value.Exists() {
 			continue // the element is hidden
 		}
-		if !inside.taken && value.Kind() != item.KindM && value.Kind() != item.KindL {
+		if !inside.included && value.Kind() != item.KindM && value.Kind() != item.KindL {
 			continue // only members inside are included, and a scalar has none
 		}
 		if inner != nil && inner.name != "" {
@@ -136,7 +136,7 @@ func (s *Sink) appendMembers(
 }
 
 func (f *field) scopeBelow(around scope) scope {
-	around.taken = around.taken || f.include
+	around.included = around.included || f.include
 	if f.number != nil {
 		around.number = *f.number
 	}
@@ -147,7 +147,7 @@ func (f *field) scopeBelow(around scope) scope {
 // appendValue appends v as plain JSON. f has the settings of the attribute and of its members, nil if
 // there are none. A value without numbers or fields is not walked.
 func (s *Sink) appendValue(dst []byte, v item.Value, f *field, in scope) (out []byte, err error) {
-	if in.taken && !in.hash && in.element == nil && (f == nil || len(f.inner) == 0) {
+	if in.included && !in.hash && in.element == nil && (f == nil || len(f.inner) == 0) {
 		switch in.number {
 		case NumberExact:
 			return v.AppendJSONForDoubles(dst), nil
@@ -163,7 +163,7 @@ func (s *Sink) appendValue(dst []byte, v item.Value, f *field, in scope) (out []
 	case kind == item.KindL, kind == item.KindNS, in.hash && (kind == item.KindSS || kind == item.KindBS):
 		dst = append(dst, '[')
 		for _, e := range v.Elements() {
-			if !in.taken && e.Kind() != item.KindM && e.Kind() != item.KindL {
+			if !in.included && e.Kind() != item.KindM && e.Kind() != item.KindL {
 				continue
 			}
 			if dst[len(dst)-1] != '[' {

@@ -30,12 +30,12 @@ func (f Fields) Scalar(attribute string) (name string, form Number, ok bool) {
 	if err != nil {
 		return "", "", false
 	}
-	in, at := scope{taken: root.include}, root.childNamed(attribute)
+	in, at := scope{included: root.include}, root.childNamed(attribute)
 	if at == nil {
-		return attribute, in.number, in.taken
+		return attribute, in.number, in.included
 	}
 	in = at.scopeBelow(in)
-	return cmp.Or(at.name, attribute), in.number, in.taken && !in.hash && !at.exclude
+	return cmp.Or(at.name, attribute), in.number, in.included && !in.hash && !at.exclude
 }
 
 // reserved is the field with the writer and the version of a document.

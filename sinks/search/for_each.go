@@ -152,9 +152,9 @@ func (s *Sink) locateElements(c *record.Change, image item.Image, of *elements.S
 	}
 	all, err := of.Of(nil, image)
 	if err != nil { // no documents: a setting that could make some of it cannot change without a new output
-		return elementDocuments{documentLocation: documentLocation{why: ReasonSparse}}, fmt.Errorf("search: %w", err)
+		return elementDocuments{documentLocation: documentLocation{reason: ReasonSparse}}, fmt.Errorf("search: %w", err)
 	}
-	located.n, located.why = len(all), ReasonSparse
+	located.n, located.reason = len(all), ReasonSparse
 	pattern := s.o.ForEach.Pattern(image)
 	for i := range all {
 		e := &all[i]
@@ -164,7 +164,7 @@ func (s *Sink) locateElements(c *record.Change, image item.Image, of *elements.S
 		if s.whenElement != nil {
 			in, err := s.whenElement.MatchElement(image, e.Value)
 			if err == nil && !in {
-				located.why = ReasonWhen
+				located.reason = ReasonWhen
 				continue
 			}
 			if err != nil && flaw == nil {

@@ -12,9 +12,9 @@ type Owner struct{ Pipeline, Sink string }
 // ForeignIndexError reports that an index belongs to another sink. It is permanent, and the same for
 // every store.
 type ForeignIndexError struct {
-	By    Owner  // the sink that tried to write
-	Index string // name of the index
-	Owner Owner  // the sink that the index belongs to; the zero Owner if no sink made an index of this name
+	Writer Owner  // the sink that tried to write
+	Index  string // name of the index
+	Owner  Owner  // the sink that the index belongs to; the zero Owner if no sink made an index of this name
 }
 
 var _ redact.Redacted = (*ForeignIndexError)(nil)
@@ -29,7 +29,7 @@ func (e *ForeignIndexError) Redacted() string { return e.message("an index") }
 func (e *ForeignIndexError) Describe() (class, field string) { return "foreign_index", "" }
 
 func (e *ForeignIndexError) message(index string) string {
-	of := fmt.Sprintf("sink %q of pipeline %q: %s", e.By.Sink, e.By.Pipeline, index)
+	of := fmt.Sprintf("sink %q of pipeline %q: %s", e.Writer.Sink, e.Writer.Pipeline, index)
 	if e.Owner == (Owner{}) {
 		return of + " was not made for it: give the sink another index name, or delete the index"
 	}

@@ -17,7 +17,7 @@ type Inspector interface {
 
 // StoredDocument is a document or a tombstone in an index.
 type StoredDocument struct {
-	There     bool
+	Exists    bool
 	Tombstone bool            // the document is deleted, and older changes of it are refused
 	Version   record.Version  // version of the change that wrote it
 	Doc       json.RawMessage // the document with _tw; nil for a tombstone of a store that keeps no document for it

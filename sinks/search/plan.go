@@ -22,7 +22,7 @@ const (
 // documentLocation is the index of an item's document. index is "" if the item has no document.
 type documentLocation struct {
 	index   string
-	why     string // reason why there is no document: ReasonWhen or ReasonSparse
+	reason  string // reason why there is no document: ReasonWhen or ReasonSparse
 	unknown bool   // the image does not name the index of its document
 }
 
@@ -90,9 +90,9 @@ func finish(d *pipeline.Delivery, from, to documentLocation, flaw, oldFlaw error
 		d.Ops[0].(*Mutation).flaw = flaw
 		return nil
 	case flaw == nil && len(d.Ops) == 0:
-		d.Outcome, d.Reason = pipeline.NoEffect, to.why
+		d.Outcome, d.Reason = pipeline.NoEffect, to.reason
 		if d.Change.Removed() {
-			d.Reason = from.why
+			d.Reason = from.reason
 		}
 	}
 	return flaw
@@ -157,13 +157,13 @@ func timeOf(c *record.Change) time.Time {
 // the index that the document would be in, if it can be named.
 func (s *Sink) locateDocument(c *record.Change, item item.Image) (documentLocation, error) {
 	if !item.Exists() {
-		return documentLocation{why: ReasonWhen}, nil
+		return documentLocation{reason: ReasonWhen}, nil
 	}
 	var flaw error
 	if s.when != nil {
 		matches, err := s.when.Match(item)
 		if err == nil && !matches {
-			return documentLocation{why: ReasonWhen}, nil
+			return documentLocation{reason: ReasonWhen}, nil
 		}
 		if err != nil {
 			flaw = fmt.Errorf("search: when: %w", err)
@@ -171,7 +171,7 @@ func (s *Sink) locateDocument(c *record.Change, item item.Image) (documentLocati
 	}
 	p, err := s.indexOf(c, item)
 	if err != nil {
-		return documentLocation{why: ReasonSparse, unknown: true}, cmp.Or(flaw, err)
+		return documentLocation{reason: ReasonSparse, unknown: true}, cmp.Or(flaw, err)
 	}
 	return p, flaw
 }
@@ -182,9 +182,9 @@ func (s *Sink) locateBefore(c *record.Change) (documentLocation, error) {
 	case c.Old.Exists():
 		return s.locateDocument(c, c.Old)
 	case c.FoundNoItem(s.o.NoTTLDeletes), c.CameAndWent():
-		return documentLocation{why: ReasonWhen}, nil
+		return documentLocation{reason: ReasonWhen}, nil
 	case c.Inserted() && len(s.o.Index.Paths()) > 0:
-		return documentLocation{why: ReasonWhen}, nil // the index of an expired item's document is unknown
+		return documentLocation{reason: ReasonWhen}, nil // the index of an expired item's document is unknown
 	case len(s.o.Index.Paths()) > 0:
 		return documentLocation{}, errs.Errorf("search: a %s without an old image: the index %q depends on it",
 			redact.Safe(c.Op.String()), s.o.Index)
@@ -202,7 +202,7 @@ func (s *Sink) indexOf(c *record.Change, item item.Image) (documentLocation, err
 		return documentLocation{}, fmt.Errorf("search: index %q: %w", s.o.Index, err)
 	}
 	if missing != "" {
-		return documentLocation{why: ReasonSparse}, nil
+		return documentLocation{reason: ReasonSparse}, nil
 	}
 	name, err := s.recent.Text(text, CheckIndex)
 	if err != nil {

@@ -26,19 +26,19 @@ type Repairer interface {
 
 // DocumentRepair replaces what is stored at the id of a document.
 type DocumentRepair struct {
-	// Was is the stored document, as [Inspector] or [Lister] read it; the zero StoredDocument: nothing is stored
-	Was StoredDocument
-	// Now is the document or the tombstone to store. Its version counts only if nothing with a version is stored
-	Now Mutation
+	// Expected is the stored document, as [Inspector] or [Lister] read it; the zero StoredDocument: nothing is stored
+	Expected StoredDocument
+	// Next is the document or the tombstone to store. Its version counts only if nothing with a version is stored
+	Next Mutation
 }
 
-// Mutation returns Now at the version that the repair keeps, also in its document.
+// Mutation returns Next at the version that the repair keeps, also in its document.
 func (r *DocumentRepair) Mutation() (Mutation, error) {
-	m := r.Now
-	if r.Was.Version.IsZero() {
+	m := r.Next
+	if r.Expected.Version.IsZero() {
 		return m, nil
 	}
-	m.Version = r.Was.Version
+	m.Version = r.Expected.Version
 	var err error
 	m.Doc, err = withVersion(m.Doc, m.Version)
 	return m, err
@@ -61,7 +61,7 @@ func withVersion(doc []byte, v record.Version) ([]byte, error) {
 // Matches reports whether d and e are the same document or tombstone. It compares documents as JSON, and numbers in
 // them by their digits. It compares tombstones by their version.
 func (d *StoredDocument) Matches(e *StoredDocument) bool {
-	return d.There == e.There && d.Tombstone == e.Tombstone && d.Version == e.Version &&
+	return d.Exists == e.Exists && d.Tombstone == e.Tombstone && d.Version == e.Version &&
 		(d.Tombstone || sameJSON(d.Doc, e.Doc))
 }
 

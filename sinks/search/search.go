@@ -89,7 +89,7 @@ type Sink struct {
 	unlimited   elements.Spec             // o.ForEach without a maximum
 	whenElement pipeline.ElementCondition // nil matches every element
 	fields      *field
-	whole       bool       // documents have all attributes unchanged
+	copiesItem  bool       // documents have all attributes unchanged
 	drafts      sync.Pool  // *[]byte: buffers in which documents are written before their length is known
 	hasher      *hasher    // nil if nothing is hashed
 	mask        *mask.Mask // o.Mask without the attributes that are hashed
@@ -134,7 +134,7 @@ func New(o Options) (*Sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("search: Fields.Hash: %w", err)
 	}
-	s := &Sink{o: o, when: o.When, fields: fields, whole: fields.include && len(fields.inner) == 1 &&
+	s := &Sink{o: o, when: o.When, fields: fields, copiesItem: fields.include && len(fields.inner) == 1 &&
 		len(fields.renamed) == 0, mask: mask, routed: routed}
 	if err := s.checkForEach(); err != nil {
 		return nil, fmt.Errorf("search: ForEach: %w", err)

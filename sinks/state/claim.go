@@ -70,18 +70,18 @@ func (t *Tombstone) Replaces(stored Tombstone) bool {
 // ItemWrite replaces the guard of one item, and moves its claim from the old row to the new one.
 type ItemWrite struct {
 	Source item.Key
-	// Was is the expected version of the stored guard, as read or as an earlier write of the call leaves it; zero if
-	// there is none.
-	Was     record.Version
-	WasVoid bool // expected Void of the stored guard
-	Guard   Guard
-	Rows    []RowClaimsWrite // at most two rows: the row that the item leaves, and the row that it claims
+	// Expected is the expected version of the stored guard, as read or as an earlier write of the call leaves it; zero
+	// if there is none.
+	Expected     record.Version
+	ExpectedVoid bool // expected Void of the stored guard
+	Guard        Guard
+	Rows         []RowClaimsWrite // at most two rows: the row that the item leaves, and the row that it claims
 }
 
 // RowClaimsWrite changes the claim of one item on a row, and the owner of the row. It does not change the other claims.
 type RowClaimsWrite struct {
 	Row      Row
-	Was      string // expected Revision, as read or as an earlier write of the call leaves it
+	Expected string // expected Revision, as read or as an earlier write of the call leaves it
 	Revision string // the new, unique Revision; "" if no claim remains
 	Claim    Claim  // the new claim of the item; zero removes its claim
 	Owner    Claim  // the new owner: Claim or another claim; zero deletes the row

@@ -20,20 +20,20 @@ type GroupWrite struct {
 
 // ContributionWrite replaces the contribution of one item.
 type ContributionWrite struct {
-	Source item.Key
-	Was    Contribution // expected stored contribution, compared by Version and Void; zero if there must be none
-	Now    Contribution
+	Source   item.Key
+	Expected Contribution // expected stored contribution, compared by Version and Void; zero if there must be none
+	Next     Contribution
 
-	// WholeWas means that Since and Shares of the stored contribution must also be those of Was. A repair needs it: it
-	// keeps the version, so the version does not show whether another repair was first. Default: Since and Shares are
-	// not compared.
-	WholeWas bool
+	// CompareShares means that Since and Shares of the stored contribution must also be those of Expected. A repair
+	// needs it: it keeps the version, so the version does not show whether another repair was first. Default: Since and
+	// Shares are not compared.
+	CompareShares bool
 }
 
 // Expects reports whether the write replaces a stored contribution.
 func (w *ContributionWrite) Expects(c Contribution) bool {
-	return c.Version == w.Was.Version && c.Void == w.Was.Void &&
-		(!w.WholeWas || c.Since == w.Was.Since && slices.EqualFunc(c.Shares, w.Was.Shares, Share.Equal))
+	return c.Version == w.Expected.Version && c.Void == w.Expected.Void &&
+		(!w.CompareShares || c.Since == w.Expected.Since && slices.EqualFunc(c.Shares, w.Expected.Shares, Share.Equal))
 }
 
 // GroupChange changes one row of an aggregate. A new row begins with zeros. The row is deleted when it has no share any

@@ -6,11 +6,11 @@ import "github.com/tablewake/tablewake/pipeline/item"
 // row belongs to this item alone. The contribution has a [Share] for each row: Group is the row, and its only value is
 // the digest of the row's attributes.
 type ItemRowsWrite struct {
-	Source  item.Key
-	Was     Contribution // expected stored contribution, with its shares; zero if there is none
-	Now     Contribution
-	Puts    []RowPut
-	Deletes []Row // rows that the item leaves; a row that belongs to another sink or another item stays
+	Source   item.Key
+	Expected Contribution // expected stored contribution, with its shares; zero if there is none
+	Next     Contribution
+	Puts     []RowPut
+	Deletes  []Row // rows that the item leaves; a row that belongs to another sink or another item stays
 }
 
 // RowPut is a row that an item has, at the version of the contribution.

@@ -13,11 +13,11 @@ import (
 // deltaBuilder builds the deltas of one item's changes.
 type deltaBuilder struct {
 	*deltas
-	key     item.Key
-	shard   int // shard of the item
-	version record.Version
-	from    []memberValue // sorted member values of the item before the change
-	to      []memberValue // sorted member values of the item after the change
+	key        item.Key
+	shard      int // shard of the item
+	version    record.Version
+	oldMembers []memberValue // sorted member values of the item before the change
+	newMembers []memberValue // sorted member values of the item after the change
 }
 
 // memberValue is a value that a share adds to a min, max or distinct of its group.
@@ -62,7 +62,7 @@ func (b *deltaBuilder) addDifference(change contributionChange) error {
 			}
 		}
 	}
-	b.from, b.to = b.memberValues(b.from[:0], from), b.memberValues(b.to[:0], to)
+	b.oldMembers, b.newMembers = b.memberValues(b.oldMembers[:0], from), b.memberValues(b.newMembers[:0], to)
 	b.addMemberChanges(change)
 	return nil
 }
@@ -110,7 +110,7 @@ func (b *deltaBuilder) memberValues(dst []memberValue, shares []state.Share) []m
 // adds those that are only in to. If the item expired in between and stays counted, the new members have other ids.
 // Then it also replaces members with equal values.
 func (b *deltaBuilder) addMemberChanges(change contributionChange) {
-	from, to := b.from, b.to
+	from, to := b.oldMembers, b.newMembers
 	restarted := b.aggregate.keepOnTTL && change.from.Since != change.to.Since
 	for len(from) > 0 || len(to) > 0 {
 		order := -1

@@ -90,7 +90,7 @@ func (c *itemChanges) needsWrite() bool {
 
 // contributionWrite returns the write that replaces the stored contribution by next.
 func (c *itemChanges) contributionWrite() state.ContributionWrite {
-	return state.ContributionWrite{Source: c.key, Was: c.stored, Now: c.next}
+	return state.ContributionWrite{Source: c.key, Expected: c.stored, Next: c.next}
 }
 
 // settle sets the outcomes of the deliveries in the write after it succeeded, and removes these deliveries.

@@ -252,7 +252,7 @@ func TestAggregateBatchesAreSequentialWriting(t *testing.T) {
 			store := newGroupMemory()
 			store.max = actions
 			store.fail = func(_ int, w state.GroupWrite) error {
-				if slices.ContainsFunc(w.Items, func(c state.ContributionWrite) bool { return bad[c.Now.Version] }) {
+				if slices.ContainsFunc(w.Items, func(c state.ContributionWrite) bool { return bad[c.Next.Version] }) {
 					return errors.New("refused")
 				}
 				return nil

@@ -68,8 +68,8 @@ const (
 // keyOps is the list of the ops of one key.
 type keyOps struct {
 	first, last int  // indexes of batch.ops
-	tried       int  // index of the op in the current attempt
-	settled     bool // no op has to be tried any more
+	triedOp     int  // index of the op in the current attempt
+	isSettled   bool // no op has to be tried any more
 }
 
 // addOps adds the ops of type O. The batch must be empty.
@@ -142,25 +142,25 @@ func (b *batch[O]) nextAttempts() []attempt[O] {
 	attempts := b.attempts[:0]
 	for k := range b.keys {
 		key := &b.keys[k]
-		if key.settled {
+		if key.isSettled {
 			continue
 		}
-		key.tried = -1
+		key.triedOp = -1
 		if i := key.first; i == key.last && b.ops[i].state == pending { // most keys have one op
-			key.tried = i
+			key.triedOp = i
 			attempts = append(attempts, attempt[O]{key: k, op: b.ops[i].op})
 			continue
 		}
 		for i := range b.pending(k) {
-			if key.tried < 0 || b.ops[i].op.version().Compare(b.ops[key.tried].op.version()) > 0 {
-				key.tried = i
+			if key.triedOp < 0 || b.ops[i].op.version().Compare(b.ops[key.triedOp].op.version()) > 0 {
+				key.triedOp = i
 			}
 		}
-		if key.tried < 0 {
-			key.settled = true
+		if key.triedOp < 0 {
+			key.isSettled = true
 			continue
 		}
-		attempts = append(attempts, attempt[O]{key: k, op: b.ops[key.tried].op})
+		attempts = append(attempts, attempt[O]{key: k, op: b.ops[key.triedOp].op})
 	}
 	b.attempts = attempts
 	return attempts
@@ -180,7 +180,7 @@ func (b *batch[O]) pending(k int) iter.Seq[int] {
 // failOrRemove handles the error of the tried op of key k. If the error is permanent, an older row of the item may be
 // stored. Then the next attempt removes that row. Otherwise the op fails.
 func failOrRemove[O replaceableOp[O]](b *batch[O], k int, err error) {
-	tried := b.ops[b.keys[k].tried].op
+	tried := b.ops[b.keys[k].triedOp].op
 	if !state.IsPermanent(err) || tried.removalOp(err) == nil {
 		b.fail(k, err)
 		return
@@ -198,10 +198,10 @@ func failOrRemove[O replaceableOp[O]](b *batch[O], k int, err error) {
 func (b *batch[O]) fail(k int, err error) {
 	key := &b.keys[k]
 	if state.IsPermanent(err) {
-		b.ops[key.tried].state, b.ops[key.tried].err = failed, err
+		b.ops[key.triedOp].state, b.ops[key.triedOp].err = failed, err
 		return
 	}
-	key.settled = true
+	key.isSettled = true
 	for i := range b.pending(k) {
 		b.ops[i].state, b.ops[i].err = failed, err
 	}
@@ -228,18 +228,18 @@ func (b *batch[O]) allNoEffect(k int) bool {
 }
 
 // excludeKey excludes key k from the next attempts. settle sets its result later.
-func (b *batch[O]) excludeKey(k int) { b.keys[k].settled = true }
+func (b *batch[O]) excludeKey(k int) { b.keys[k].isSettled = true }
 
 // settle sets the result of the tried op of key k, and of the other ops that the result covers. err is the error of a
 // change that fails although its write is durable.
 func (b *batch[O]) settle(k int, state opState, err error) {
 	key := &b.keys[k]
-	key.settled = true
+	key.isSettled = true
 	if i := key.first; i == key.last { // the only op
 		b.ops[i].state, b.ops[i].err = state, err
 		return
 	}
-	triedVersion := b.ops[key.tried].op.version()
+	triedVersion := b.ops[key.triedOp].op.version()
 	for i := range b.pending(k) {
 		e := &b.ops[i]
 		switch {
@@ -247,7 +247,7 @@ func (b *batch[O]) settle(k int, state opState, err error) {
 			e.state = state
 		case e.op.version().Compare(triedVersion) == 0:
 			e.state, e.err = state, err
-		case i < key.tried:
+		case i < key.triedOp:
 			e.state = coalesced
 		default:
 			e.state = superseded

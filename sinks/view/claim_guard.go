@@ -65,7 +65,7 @@ const (
 // the write that makes the same changes in the store. rows has both rows, unless they are "".
 func (o *ClaimOp) applyClaim(g state.Guard, rows map[state.Row]*RowClaims, rule Collision) state.ItemWrite {
 	source, version := o.Claim.Source, o.Claim.Version
-	w := state.ItemWrite{Source: source, Was: g.Version, WasVoid: g.Void,
+	w := state.ItemWrite{Source: source, Expected: g.Version, ExpectedVoid: g.Void,
 		Guard: state.Guard{Version: version, Row: o.Row, Void: o.changeErr != nil}}
 	if g.Row != "" && g.Row != o.Row {
 		w.Rows = append(w.Rows, rows[g.Row].change(source, version, func(rc *RowClaims) { rc.dropClaim(source, rule) }))
@@ -80,11 +80,11 @@ func (o *ClaimOp) applyClaim(g state.Guard, rows map[state.Row]*RowClaims, rule 
 
 // change calls do with the claims, which do changes. It returns the write that makes the same changes in the store.
 func (rc *RowClaims) change(source item.Key, version record.Version, do func(*RowClaims)) state.RowClaimsWrite {
-	w := state.RowClaimsWrite{Row: rc.Row, Was: rc.Revision}
+	w := state.RowClaimsWrite{Row: rc.Row, Expected: rc.Revision}
 	do(rc)
 	rc.Revision = ""
 	if rc.Owner.Source != "" {
-		rc.Revision = revision(w.Was, source, version)
+		rc.Revision = revision(w.Expected, source, version)
 	}
 	w.Revision, w.Owner = rc.Revision, rc.Owner
 	return w

@@ -170,7 +170,7 @@ func TestRowClaims(t *testing.T) {
 		{rc: "a@10 c@20 b@20", drop: "a", first: "b@20 c@20", last: "c@20 b@20"},
 		{rc: "a@10 c@21 b@22", drop: "a", first: "b@22 c@21", last: "b@22 c@21"},
 	} {
-		for rule, want := range map[Collision]string{DeadLetterCollision: c.first, KeepFirst: c.first, Last: c.last} {
+		for rule, want := range map[Collision]string{DeadLetterCollision: c.first, KeepFirst: c.first, KeepLast: c.last} {
 			s := rowClaimsOf(t, c.rc)
 			if c.put != "" {
 				s.putClaim(claimOf(t, c.put), rule)
@@ -212,7 +212,7 @@ func TestMove(t *testing.T) {
 			rcs["from"].Row, rcs["to"].Row = "from", "to"
 			op := &ClaimOp{Row: c.asks, Claim: claimOf(t, "i@50")}
 			w := op.applyClaim(state.Guard{Version: versionOf(t, 40), Row: c.had}, rcs, KeepFirst)
-			if w.Source != "i" || w.Was != versionOf(t, 40) || w.Guard != (state.Guard{Version: versionOf(t, 50), Row: c.asks}) {
+			if w.Source != "i" || w.Expected != versionOf(t, 40) || w.Guard != (state.Guard{Version: versionOf(t, 50), Row: c.asks}) {
 				t.Errorf("the guard: %+v", w)
 			}
 			var got []string
@@ -225,8 +225,8 @@ func TestMove(t *testing.T) {
 					text += ", claims " + showRowClaims(&RowClaims{RowClaims: state.RowClaims{Owner: sw.Claim}})
 				}
 				got = append(got, text)
-				if sw.Was != "was" || sw.Revision == sw.Was || (sw.Revision == "") != (sw.Owner.Source == "") || rcs[sw.Row].Revision != sw.Revision {
-					t.Errorf("%s: revision %q, and %q before", sw.Row, sw.Revision, sw.Was)
+				if sw.Expected != "was" || sw.Revision == sw.Expected || (sw.Revision == "") != (sw.Owner.Source == "") || rcs[sw.Row].Revision != sw.Revision {
+					t.Errorf("%s: revision %q, and %q before", sw.Row, sw.Revision, sw.Expected)
 				}
 			}
 			if !slices.Equal(got, c.want) {

@@ -127,7 +127,7 @@ func (w *claimWrite) commit(
 	if len(ws) == 0 {
 		return nil, nil
 	}
-	rs, err := w.store.Settle(ctx, w.sink.target, ws)
+	rs, err := w.store.WriteItems(ctx, w.sink.target, ws)
 	for i := range min(len(rs), len(ws)) {
 		if rs[i].Lost || rs[i].Err != nil {
 			for _, rw := range ws[i].Rows { // later writes that build on it are lost, too

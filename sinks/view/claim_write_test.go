@@ -190,7 +190,7 @@ func TestOutcomesByItem(t *testing.T) {
 			"written; written; written", "written; written; written", "written; written; written", "", "",
 		},
 	} {
-		for rule, want := range map[view.Collision][2]string{"": {c.first, c.rows}, view.KeepFirst: {c.keep, c.rows}, view.Last: {c.last, c.newest}} {
+		for rule, want := range map[view.Collision][2]string{"": {c.first, c.rows}, view.KeepFirst: {c.keep, c.rows}, view.KeepLast: {c.last, c.newest}} {
 			t.Run(c.name+" "+string(rule), func(t *testing.T) {
 				store := newShelf()
 				s := newSink(t, byEmail(t, store, rule))
@@ -280,7 +280,7 @@ func (r *racing) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite
 		r.others = r.others[1:]
 		other()
 	}
-	return r.shelf.Settle(ctx, t, ws)
+	return r.shelf.WriteItems(ctx, t, ws)
 }
 
 func TestLostRaces(t *testing.T) {
@@ -345,7 +345,7 @@ func TestCoalescingByItemIsSequentialWriting(t *testing.T) {
 				}
 				return nil
 			}
-			o := byEmail(t, store, view.Last) // under which the order decides nothing
+			o := byEmail(t, store, view.KeepLast) // under which the order decides nothing
 			o.PK = attribute(t, "PK=EMAIL#{Status|lower}")
 			return store, newSink(t, o)
 		}
@@ -423,7 +423,7 @@ func TestBackfill_ClaimsWait(t *testing.T) {
 		sinktest.Record{EventName: "SNAPSHOT", New: named("c", "x", "3")},
 		moved("a", "x", "y", "4"), moved("b", "x", "z", "5"),
 	)
-	for _, rule := range []view.Collision{view.DeadLetterCollision, view.KeepFirst, view.Last} {
+	for _, rule := range []view.Collision{view.DeadLetterCollision, view.KeepFirst, view.KeepLast} {
 		store := newShelf()
 		o := byEmail(t, store, rule)
 		o.Backfill = true
@@ -452,7 +452,7 @@ func TestBackfill_ClaimsWait(t *testing.T) {
 			t.Errorf("%s: %d claims wait, want 2", rule, waiting)
 		}
 		want := `PK="EMAIL#x" u,a[u,b u,c]`
-		if rule == view.Last {
+		if rule == view.KeepLast {
 			want = `PK="EMAIL#x" u,c[u,a u,b]`
 		}
 		if got := contested(); !slices.Equal(got, []string{want}) {

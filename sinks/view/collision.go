@@ -28,9 +28,9 @@ const (
 	DeadLetterCollision Collision = "dead_letter"
 	// KeepFirst lets the claim wait.
 	KeepFirst Collision = "keep_first"
-	// Last makes the item that changed last the owner of the row, by time, then version, then key. The other claims
+	// KeepLast makes the item that changed last the owner of the row, by time, then version, then key. The other claims
 	// wait.
-	Last Collision = "last"
+	KeepLast Collision = "last"
 )
 
 // ReasonCollision is the reason for no effect if the claim of a change waits for a row of another item.
@@ -42,7 +42,7 @@ type CollisionError struct {
 	Row    string    // key of the row as explain shows it: PK="EMAIL#a@b" SK="USER"
 	Owner  item.Key  // key of the item that owns the row
 	Source item.Key  // key of the item whose claim waits
-	At     state.Row // the row in the store, if an item can have several rows; else ""
+	RowKey state.Row // the row in the store, if an item can have several rows; else ""
 
 	// NotIdentified means that the names of [Options.Unique] do not identify the item. Its claim does not wait: the
 	// change must be redriven.
@@ -55,8 +55,8 @@ var _ redact.Redacted = (*CollisionError)(nil)
 func (e *CollisionError) Error() string {
 	if e.NotIdentified {
 		other := ""
-		if e.At == "" { // with several rows an item, on_collision has only its default
-			other = fmt.Sprintf(", or let on_collision say %s or %s", KeepFirst, Last)
+		if e.RowKey == "" { // with several rows an item, on_collision has only its default
+			other = fmt.Sprintf(", or let on_collision say %s or %s", KeepFirst, KeepLast)
 		}
 		return fmt.Sprintf(
 			"view %q: the row %s is of the item %s, and the item %s comes to it too, though the names in its key are to identify the item (unique): "+
@@ -64,7 +64,7 @@ func (e *CollisionError) Error() string {
 	}
 	return fmt.Sprintf(
 		"view %q: the item %s holds the row %s, which the item %s claims too: it has the row once the other leaves it; change one of the two, "+
-			"or let on_collision say %s or %s", e.View, e.Owner, e.Row, e.Source, KeepFirst, Last)
+			"or let on_collision say %s or %s", e.View, e.Owner, e.Row, e.Source, KeepFirst, KeepLast)
 }
 
 // Redacted returns the error without the row and the items.

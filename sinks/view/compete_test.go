@@ -36,7 +36,7 @@ func wants(history []*record.Change, rule view.Collision) map[string][]*record.C
 	for _, cs := range byAddress {
 		slices.SortFunc(cs, func(a, b *record.Change) int {
 			byKey := strings.Compare(string(a.Key), string(b.Key))
-			if rule != view.Last {
+			if rule != view.KeepLast {
 				return byKey
 			}
 			return -cmp.Or(a.Time.Compare(b.Time), a.Version.Compare(b.Version), byKey)
@@ -116,7 +116,7 @@ func batches(t *rapid.T, cs []*record.Change) [][]*record.Change {
 // Whatever two workers deliver in whatever order, also out of the order of an item's own changes, as dead letters do,
 // the rows are a function of the final items.
 func TestRowsAreAFunctionOfTheItems(t *testing.T) {
-	for _, rule := range []view.Collision{view.DeadLetterCollision, view.KeepFirst, view.Last} {
+	for _, rule := range []view.Collision{view.DeadLetterCollision, view.KeepFirst, view.KeepLast} {
 		t.Run(string(rule), func(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				history := drawHistory(rt)
@@ -174,7 +174,7 @@ func TestWorkersAtOnce(t *testing.T) {
 		errs := make([]error, workers)
 		var wg sync.WaitGroup
 		for w := range workers {
-			s := newSink(t, byEmail(t, store, view.Last))
+			s := newSink(t, byEmail(t, store, view.KeepLast))
 			wg.Go(func() {
 				for from := 0; from < len(history) && errs[w] == nil; from += w + 1 {
 					errs[w] = persist(t, s, history[from:min(from+w+1, len(history))])
@@ -187,7 +187,7 @@ func TestWorkersAtOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := agrees(holders(t, store), history, view.Last); err != nil {
+		if err := agrees(holders(t, store), history, view.KeepLast); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
 	}

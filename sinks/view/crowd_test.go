@@ -29,7 +29,7 @@ func (s busy) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([
 func TestCrowdOnAFewRows(t *testing.T) {
 	const writers, items = 8, 400
 	store := newShelf()
-	s := newSink(t, byEmail(t, busy{store}, view.Last))
+	s := newSink(t, byEmail(t, busy{store}, view.KeepLast))
 	var rs []sinktest.Record
 	for i := range items {
 		rs = append(rs, moved(fmt.Sprint(i), "", fmt.Sprint(i%3), "x"), moved(fmt.Sprint(i), fmt.Sprint(i%3), fmt.Sprint(i%2), "y"))

@@ -84,7 +84,7 @@ func (s *shelf) ContestedRows(_ context.Context, t state.Target) iter.Seq2[state
 	}
 }
 
-func (s *shelf) Settle(_ context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
+func (s *shelf) WriteItems(_ context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.calls++
@@ -111,7 +111,7 @@ func (s *shelf) Settle(_ context.Context, t view.Target, ws []state.ItemWrite) (
 func (s *shelf) lost(t view.Target, w state.ItemWrite) bool {
 	d := s.desk(t.State())
 	g := d.guards[w.Source]
-	return g.Version != w.Was || g.Void != w.WasVoid || slices.ContainsFunc(w.Rows, func(sw state.RowClaimsWrite) bool { return d.rcs[sw.Row].revision != sw.Was })
+	return g.Version != w.Expected || g.Void != w.ExpectedVoid || slices.ContainsFunc(w.Rows, func(sw state.RowClaimsWrite) bool { return d.rcs[sw.Row].revision != sw.Expected })
 }
 
 func (d *desk) change(source item.Key, w state.RowClaimsWrite) {

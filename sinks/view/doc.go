@@ -88,7 +88,7 @@
 //
 //   - Rows guarded by item: Plan, planClaim (claim_op.go); then Write, writeClaims, claimWrite.writeRound (claim_write.go).
 //     A round reads guards and claims, calls compareWithGuard and applyClaim (claim_guard.go, row_claims.go, both
-//     pure), and commits with ItemStore.Settle.
+//     pure), and commits with ItemStore.WriteItems.
 //
 //   - Rows of elements: Plan, planItemRows (item_rows_plan.go); then Write, writeItemRows, itemRowsWrite.writeRound
 //     (item_rows_write.go), nextPart (item_rows_parts.go), ItemRowsStore.ReplaceItemRows.

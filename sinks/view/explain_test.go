@@ -63,7 +63,7 @@ func TestExplainShowsBothKeysAndWhy(t *testing.T) {
 // Fact 13: a stage that needs an image which the view type lacks is a clear error.
 func TestFact13_ByItemNeedsTheNewImage(t *testing.T) {
 	d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "MODIFY", Old: named("a", "x", ""), ViewType: "OLD_IMAGE"})[0]}
-	err := newSink(t, byEmail(t, nil, view.Last)).Plan(&d)
+	err := newSink(t, byEmail(t, nil, view.KeepLast)).Plan(&d)
 	const want = "MODIFY without a new image, and its row is made of it: the stream's view type must be NEW_IMAGE or NEW_AND_OLD_IMAGES"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
@@ -73,7 +73,7 @@ func TestFact13_ByItemNeedsTheNewImage(t *testing.T) {
 // A backfilled state has no time, and a store must return the time of its claim.
 func TestBackfilledClaimsAreOf1970(t *testing.T) {
 	d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "SNAPSHOT", New: named("a", "x", "")})[0]}
-	if err := newSink(t, byEmail(t, nil, view.Last)).Plan(&d); err != nil {
+	if err := newSink(t, byEmail(t, nil, view.KeepLast)).Plan(&d); err != nil {
 		t.Fatal(err)
 	}
 	if got := d.Ops[0].(*view.ClaimOp).Claim.Time; !got.Equal(time.Unix(0, 0)) {

@@ -84,7 +84,7 @@ func (s *groupMemory) Contribute(_ context.Context, t view.Target, ws []state.Gr
 			continue
 		}
 		for _, c := range w.Items {
-			s.contributions[t.View+" "+string(c.Source)] = c.Now
+			s.contributions[t.View+" "+string(c.Source)] = c.Next
 		}
 		for _, c := range w.Groups {
 			if err := s.change(t, c); err != nil {
@@ -102,8 +102,8 @@ func (s *groupMemory) check(ws []state.GroupWrite) error {
 		rows := make(map[state.Row]bool)
 		actions := len(w.Items) + len(w.Groups)
 		for _, c := range w.Items {
-			if items[c.Source] || c.Now.Version.Compare(c.Was.Version) < 0 || c.Now.Version == c.Was.Version && (!c.Was.Void || c.Now.Void) {
-				return fmt.Errorf("item %s is written twice, or from %s to %s", c.Source, c.Was.Version, c.Now.Version)
+			if items[c.Source] || c.Next.Version.Compare(c.Expected.Version) < 0 || c.Next.Version == c.Expected.Version && (!c.Expected.Void || c.Next.Void) {
+				return fmt.Errorf("item %s is written twice, or from %s to %s", c.Source, c.Expected.Version, c.Next.Version)
 			}
 			items[c.Source] = true
 		}

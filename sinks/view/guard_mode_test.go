@@ -124,7 +124,7 @@ func TestCollisionErrorSaysWhatAndWhere(t *testing.T) {
 		t.Error("it is not permanent")
 	}
 	for at, want := range map[state.Row]bool{"": true, "a row of an element": false} { // with for_each, only dead_letter is accepted
-		err := &view.CollisionError{View: "lines", Row: `PK="ORDER#7"`, Owner: "first", Source: "second", NotIdentified: true, At: at}
+		err := &view.CollisionError{View: "lines", Row: `PK="ORDER#7"`, Owner: "first", Source: "second", NotIdentified: true, RowKey: at}
 		if strings.Contains(err.Error(), "on_collision") != want {
 			t.Errorf("%v: on_collision is named, want %v", err, want)
 		}

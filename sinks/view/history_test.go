@@ -12,7 +12,7 @@ import (
 // did not see: what this one builds on its own write of the change is lost too.
 func TestWrite_ByItemAnotherHistoryOfTheRow(t *testing.T) {
 	cs := changes(t, moved("c", "", "x", "1"), moved("a", "", "x", "2"), moved("b", "", "x", "3"))
-	for rule, want := range map[view.Collision]string{view.KeepFirst: "x=a 2", view.Last: "x=b 3"} {
+	for rule, want := range map[view.Collision]string{view.KeepFirst: "x=a 2", view.KeepLast: "x=b 3"} {
 		shelf := newShelf()
 		options := byEmail(t, shelf, rule)
 		other := newSink(t, options)
@@ -27,7 +27,7 @@ func TestWrite_ByItemAnotherHistoryOfTheRow(t *testing.T) {
 	}
 }
 
-// behind is a shelf that others write to before its first Settle.
+// behind is a shelf that others write to before its first WriteItems.
 type behind struct {
 	*shelf
 	before func()
@@ -38,5 +38,5 @@ func (s *behind) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite
 		s.before = nil
 		do()
 	}
-	return s.shelf.Settle(ctx, t, ws)
+	return s.shelf.WriteItems(ctx, t, ws)
 }

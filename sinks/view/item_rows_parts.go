@@ -29,7 +29,7 @@ func (o *ItemRowsOp) compareWithContribution(stored *state.Contribution, idle bo
 // New and changed rows come before removed ones. So a reader between two parts may see an element twice, but always
 // sees it.
 func (o *ItemRowsOp) nextPart(stored *state.Contribution, maxActions int) (w state.ItemRowsWrite, last bool) {
-	p := partBuilder{w: state.ItemRowsWrite{Source: o.Source, Was: *stored}, actionsLeft: maxActions - 1,
+	p := partBuilder{w: state.ItemRowsWrite{Source: o.Source, Expected: *stored}, actionsLeft: maxActions - 1,
 		bytesLeft: maxPartBytes, unlimited: maxActions == 0}
 	p.setStored(stored.Shares)
 	for _, r := range o.Rows {
@@ -44,12 +44,12 @@ func (o *ItemRowsOp) nextPart(stored *state.Contribution, maxActions int) (w sta
 			p.remove(s.Group)
 		}
 	}
-	p.w.Now = state.Contribution{Version: o.Version, Void: o.changeErr != nil}
+	p.w.Next = state.Contribution{Version: o.Version, Void: o.changeErr != nil}
 	if p.full {
-		p.w.Now.Void, p.w.Now.Shares = true, p.storedShares()
+		p.w.Next.Void, p.w.Next.Shares = true, p.storedShares()
 		return p.w, false
 	}
-	p.w.Now.Shares = o.Shares()
+	p.w.Next.Shares = o.Shares()
 	return p.w, true
 }
 

@@ -48,7 +48,7 @@ func TestItemRows_Options(t *testing.T) {
 		{"{@key}", "{each.sku}", nil, "put {@each} into it"},
 		{"{@key}", "{@each|lower}", nil, "put {@each} into it"},
 		{"{@key}", "{@each}", func(o *view.Options) { o.InPlace = true }, "InPlace"},
-		{"{@key}", "{@each}", func(o *view.Options) { o.Collision = view.Last }, "Collision is last"},
+		{"{@key}", "{@each}", func(o *view.Options) { o.Collision = view.KeepLast }, "Collision is last"},
 	} {
 		o := linesOptions(t, "", tt.pk, tt.sk)
 		if tt.change != nil {

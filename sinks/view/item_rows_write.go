@@ -78,7 +78,7 @@ func (w *itemRowsWrite) writeRound(
 func (s *Sink) showItemRows(err error, op *ItemRowsOp) error {
 	if e, ok := errors.AsType[*CollisionError](err); ok {
 		for _, r := range op.Rows {
-			if r.Row != e.At {
+			if r.Row != e.RowKey {
 				continue
 			}
 			if e.Row = r.KeyText(); r.displayKey != "" {
@@ -103,7 +103,7 @@ func (o *ItemRowsOp) RepairItemRows(
 	known.Shares = unknownDigests(was.Shares, rewrite)
 	for {
 		next, last := o.nextPart(&known, store.MaxActions())
-		next.Was = was
+		next.Expected = was
 		rs, err := store.ReplaceItemRows(ctx, *o.Target, []state.ItemRowsWrite{next})
 		if err = checkCount(err, len(rs), 1, "writes"); err != nil {
 			return Result{}, err
@@ -111,7 +111,7 @@ func (o *ItemRowsOp) RepairItemRows(
 		if last || rs[0] != (Result{}) {
 			return rs[0], nil
 		}
-		was, known = next.Now, next.Now
+		was, known = next.Next, next.Next
 	}
 }
 

@@ -122,10 +122,10 @@ func (o Options) validate() error {
 		taken[a.Name] = "is given twice"
 	}
 	switch o.Collision {
-	case "", DeadLetterCollision, KeepFirst, Last:
+	case "", DeadLetterCollision, KeepFirst, KeepLast:
 		return nil
 	default:
-		return fmt.Errorf("Collision is %q: it is %s, %s or %s", o.Collision, DeadLetterCollision, KeepFirst, Last)
+		return fmt.Errorf("Collision is %q: it is %s, %s or %s", o.Collision, DeadLetterCollision, KeepFirst, KeepLast)
 	}
 }
 

@@ -9,13 +9,13 @@ import (
 // Repairer is implemented by a [Store] that can repair rows: if a comparison found that a row does not match its item
 // in the source table, it replaces the row.
 type Repairer interface {
-	// RepairRows applies each repair on condition that its Was is still stored. It returns one Result for each repair,
-	// in order. A repair is Lost if another repair or a change of the stream came first. Then nothing was changed, and
-	// the caller compares the row again. A repair fails with a [ForeignRowError] if the row belongs to another sink. A
-	// row of another birth is a fatal error of the call, as in Apply.
+	// RepairRows applies each repair on condition that its Expected is still stored. It returns one Result for each
+	// repair, in order. A repair is Lost if another repair or a change of the stream came first. Then nothing was
+	// changed, and the caller compares the row again. A repair fails with a [ForeignRowError] if the row belongs to
+	// another sink. A row of another birth is a fatal error of the call, as in Apply.
 	//
-	// A repair keeps the version of Was. So newer changes of the item replace the repaired row, and older ones do not.
-	// If the row has a newer tombstone apart from it, the repaired row gets the version of the tombstone, and the
+	// A repair keeps the version of Expected. So newer changes of the item replace the repaired row, and older ones do
+	// not. If the row has a newer tombstone apart from it, the repaired row gets the version of the tombstone, and the
 	// tombstone is deleted.
 	//
 	// RepairRows blocks, and may be called by several goroutines and processes. No two repairs of a call have the same
@@ -26,16 +26,16 @@ type Repairer interface {
 
 // RowRepair replaces the stored row or tombstone of a row that guards itself.
 type RowRepair struct {
-	Was StoredRow // the stored row or tombstone as [Inspector] read it; zero if there is none
-	Now Mutation  // the row or tombstone to store. Its Version is only used if Was is zero; its hints have no effect
+	Expected StoredRow // the stored row or tombstone as [Inspector] read it; zero if there is none
+	Next     Mutation  // the row or tombstone to store; its Version counts if Expected is zero, its hints never
 }
 
 // Version returns the version of the repaired row or tombstone.
 func (r *RowRepair) Version() record.Version {
-	if r.Was.Exists {
-		return r.Was.Version
+	if r.Expected.Exists {
+		return r.Expected.Version
 	}
-	return r.Now.Version
+	return r.Next.Version
 }
 
 // Matches reports whether r and s are the same row or tombstone. It does not compare owners, expiry and revisions.
@@ -59,7 +59,8 @@ type GroupRepairer interface {
 
 // GroupRepair replaces one row of an aggregate, with its members.
 type GroupRepair struct {
-	Was Group // the stored group as [GroupLister] or [GroupReader] read it; zero if there is no row
-	// the new group: Row with its shard, Shares, Version, Counts, Sums and all Members. If Shares is 0, the row is deleted
-	Now Group
+	Expected Group // the stored group as [GroupLister] or [GroupReader] read it; zero if there is no row
+	// the new group: Row with its shard, Shares, Version, Counts, Sums and all Members. If Shares is 0, the row is
+	// deleted
+	Next Group
 }

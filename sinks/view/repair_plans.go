@@ -33,7 +33,7 @@ func (o *ClaimOp) Repair(
 	if strayRow != "" && strayRow != g.Row && strayRow != o.Row {
 		removal := rows[strayRow].change(source, repaired.Claim.Version, func(rc *RowClaims) { rc.dropClaim(source, rule) })
 		guard := ws[0].Guard
-		ws = append(ws, state.ItemWrite{Source: source, Was: guard.Version, WasVoid: guard.Void, Guard: guard,
+		ws = append(ws, state.ItemWrite{Source: source, Expected: guard.Version, ExpectedVoid: guard.Void, Guard: guard,
 			Rows: []state.RowClaimsWrite{removal}})
 	}
 	return ws
@@ -61,7 +61,7 @@ func (a *Aggregate) RepairContribution(
 		return state.GroupWrite{}, err
 	}
 	w := c.contributionWrite()
-	w.WholeWas = true
+	w.CompareShares = true
 	return state.GroupWrite{Items: []state.ContributionWrite{w}, Groups: b.groupChanges()}, nil
 }
 

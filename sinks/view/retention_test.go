@@ -29,7 +29,7 @@ func TestRetention(t *testing.T) {
 	} {
 		own := byStatus(t, newShelf())
 		own.Retention = test.of
-		shared := byEmail(t, newShelf(), view.Last)
+		shared := byEmail(t, newShelf(), view.KeepLast)
 		shared.PK, shared.Retention = attribute(t, "PK=STATUS#{Status}"), test.of
 		counted := revenue(t, newGroupMemory())
 		counted.Retention = test.of

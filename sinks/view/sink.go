@@ -131,7 +131,7 @@ func (s *Sink) writeRows(ctx context.Context, ds []pipeline.Delivery, failed *pi
 		next = func() []attempt[*Op] { return joinMoves(b, attempts()) }
 	}
 	err := runRounds(ctx, next, func(ctx context.Context, attempts []attempt[*Op]) ([]attempt[*Op], error) {
-		rs, err := s.store.Apply(ctx, s.target, mutations(b, attempts))
+		rs, err := s.store.Apply(ctx, s.target, hintedMutations(b, attempts))
 		onError := func(a attempt[*Op], err error) {
 			failOrRemove(b, a.key, s.showCollision(showForeignRow(err, s.mask, a.op), a.op))
 		}

@@ -55,8 +55,8 @@ type Mutation struct {
 	Attributes []state.Column // attributes without the key; empty for a tombstone
 
 	// Hints with which a store needs fewer writes. Wrong hints do not change the result.
-	LikelyNew bool // the row is probably not stored
-	Joined    bool // the mutation removes the old row of a move; the mutation before it puts the new row
+	LikelyNew    bool // the row is probably not stored
+	WithPrevious bool // the mutation removes the old row of a move; the mutation before it puts the new row
 }
 
 // TombstoneAt returns the tombstone of the row with a version, for storing it apart from the row.
@@ -167,12 +167,12 @@ type ItemStore interface {
 	// RowClaims reads rows with all their claims consistently, in the order of rows.
 	RowClaims(ctx context.Context, t Target, rows []state.Row) ([]RowClaims, error)
 
-	// Settle applies ws in order, each of them completely or not at all, and returns one Result for each. A write is
-	// Lost if the guard (its version or Void) or the claims on a row have changed since they were read. A later write
-	// of ws may build on an earlier one, by its version and revisions. If the earlier one is lost, the later one is
-	// lost too. A write that keeps the version of the guard is a repair: it also puts the row of the owner again. A
+	// WriteItems applies ws in order, each of them completely or not at all, and returns one Result for each. A write
+	// is Lost if the guard (its version or Void) or the claims on a row have changed since they were read. A later
+	// write of ws may build on an earlier one, by its version and revisions. If the earlier one is lost, the later one
+	// is lost too. A write that keeps the version of the guard is a repair: it also puts the row of the owner again. A
 	// successful result is durable. Values are ranges of a page: a store that keeps them longer clones them.
-	Settle(ctx context.Context, t Target, ws []state.ItemWrite) ([]Result, error)
+	WriteItems(ctx context.Context, t Target, ws []state.ItemWrite) ([]Result, error)
 }
 
 // ClaimLister is implemented by an [ItemStore] that lists rows on which claims wait.
@@ -220,8 +220,8 @@ type GroupStore interface {
 	Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error)
 
 	// Contribute applies ws, each of them completely or not at all, and returns one Result for each. A write is Lost if
-	// a contribution has changed since it was read: its Version, its Void or, with WholeWas, its Since or Shares. A
-	// write fails with a [ForeignRowError] if a group's row belongs to another sink. No two writes of a call have the
+	// a contribution has changed since it was read: its Version, its Void or, with CompareShares, its Since or Shares.
+	// A write fails with a [ForeignRowError] if a group's row belongs to another sink. No two writes of a call have the
 	// same item, but they may have the same groups. A successful result is durable.
 	Contribute(ctx context.Context, t Target, ws []state.GroupWrite) ([]Result, error)
 

@@ -5,13 +5,13 @@ import "slices"
 // With hints in its mutations, a store needs fewer writes if tombstones are apart from the rows. A wrong hint does not
 // change the result.
 
-// mutations returns the mutations of the attempts. The slice is valid until the next call.
-func mutations(b *batch[*Op], attempts []attempt[*Op]) []Mutation {
+// hintedMutations returns the mutations of the attempts. The slice is valid until the next call.
+func hintedMutations(b *batch[*Op], attempts []attempt[*Op]) []Mutation {
 	clear(b.mutations)
 	b.mutations = b.mutations[:0]
 	for _, a := range attempts {
 		m := a.op.Mutation
-		m.LikelyNew, m.Joined = m.LikelyNew || !m.Tombstone && mayBeMissing(b, a.key), a.joined
+		m.LikelyNew, m.WithPrevious = m.LikelyNew || !m.Tombstone && mayBeMissing(b, a.key), a.joined
 		b.mutations = append(b.mutations, m)
 	}
 	return b.mutations
@@ -39,11 +39,11 @@ func joinMoves(b *batch[*Op], attempts []attempt[*Op]) []attempt[*Op] {
 	}
 	indexOf := make(map[int]int, len(attempts)) // indexes of attempts, by op
 	for i, a := range attempts {
-		indexOf[b.keys[a.key].tried] = i
+		indexOf[b.keys[a.key].triedOp] = i
 	}
 	all := make([]attempt[*Op], 0, len(attempts))
 	for _, a := range attempts {
-		op := b.keys[a.key].tried
+		op := b.keys[a.key].triedOp
 		// planOps adds the new row before the old one.
 		if before, ok := indexOf[op-1]; ok && a.op.Step == MoveFrom && b.ops[op-1].delivery == b.ops[op].delivery &&
 			attempts[before].op.Step == MoveTo {

@@ -136,7 +136,7 @@ func (d documentsOfWorld) ReadStored(ctx context.Context, index, id, routing str
 func (d documentsOfWorld) RepairDocuments(ctx context.Context, ds []search.DocumentRepair) ([]search.Result, error) {
 	shared := make([]search.DocumentRepair, len(ds))
 	for i, r := range ds {
-		r.Now.Index, r.Now.ID = d.name(r.Now.Index), d.world+":"+r.Now.ID
+		r.Next.Index, r.Next.ID = d.name(r.Next.Index), d.world+":"+r.Next.ID
 		shared[i] = r
 	}
 	return d.Store.RepairDocuments(ctx, shared)

@@ -130,7 +130,7 @@ func (w *RepairWorld) findSuspects() (suspects []*suspect, groups map[int][]stri
 			if w.table.now[i] == nil {
 				continue
 			}
-			err := s.Expected(w.snapshotOf(i), func(e audit.Entry) {
+			err := s.ExpectedEntries(w.snapshotOf(i), func(e audit.Entry) {
 				at := place{e.Kind, e.Place}
 				if was, ok := expected[at]; !ok || e.Claimed && e.Item < was.Item {
 					expected[at] = e
@@ -140,7 +140,7 @@ func (w *RepairWorld) findSuspects() (suspects []*suspect, groups map[int][]stri
 				w.failf("%s: %v", s.Name(), err)
 			}
 		}
-		for e, err := range s.Stored(w.ctx, state.Listing{}) {
+		for e, err := range s.StoredEntries(w.ctx, state.Listing{}) {
 			if err != nil {
 				w.failf("%s: %v", s.Name(), err)
 			}
@@ -187,7 +187,7 @@ func (w *RepairWorld) lookAt(suspects []*suspect, round int, r *report) (again [
 	}
 	w.pause()
 	for i, s := range suspects {
-		fs, err := w.audited[s.sink].Look(w.ctx, items[i], s.places)
+		fs, err := w.audited[s.sink].Compare(w.ctx, items[i], s.places)
 		if err != nil {
 			w.failf("%s: %v", w.sinks[s.sink].name, err)
 		}
@@ -287,7 +287,7 @@ func (w *RepairWorld) repair(r *report) (left int) {
 		if o.Result == audit.Repaired {
 			w.count(fmt.Sprintf("repaired: %s", f.Kind))
 		}
-		if o.Result == audit.Moved || o.Result == audit.Refused {
+		if o.Result == audit.ChangedMeanwhile || o.Result == audit.Refused {
 			left++
 		}
 	}
@@ -329,14 +329,14 @@ func (w *RepairWorld) readAgain(sink audit.Sink, was *record.Change, f *finding,
 	now := w.lookUp(f.Item)
 	if string(now.New.AppendDynamoDBJSON(nil)) != string(was.New.AppendDynamoDBJSON(nil)) {
 		w.pause()
-		fs, err := sink.Look(w.ctx, now, []audit.Entry{{Kind: f.Kind, Place: f.Place}})
+		fs, err := sink.Compare(w.ctx, now, []audit.Entry{{Kind: f.Kind, Place: f.Place}})
 		if err != nil {
 			w.failf("%s: %v", w.sinks[f.sink].name, err)
 		}
 		for _, again := range fs {
 			if again.Verdict.Differs() && again.Kind == f.Kind && again.Place == f.Place {
 				w.count("an item changed during its repair")
-				return audit.Outcome{Result: audit.Moved, Why: "the item changed"}
+				return audit.Outcome{Result: audit.ChangedMeanwhile, Why: "the item changed"}
 			}
 		}
 	}

@@ -40,7 +40,7 @@ func (w *RepairWorld) openAudit() []audit.Sink {
 	if err != nil {
 		w.failf("%v\n%s", err, b.String())
 	}
-	opened, err := audit.Open(w.ctx, cfg, auditStores{w: w}, audit.Options{AnyStage: true, Groups: 1})
+	opened, err := audit.Open(w.ctx, cfg, auditStores{w: w}, audit.Options{AllowUnfilled: true, GroupConcurrency: 1})
 	if err != nil {
 		w.failf("%v", err)
 	}

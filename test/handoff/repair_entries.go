@@ -55,7 +55,7 @@ func (w *RepairWorld) damageRows(s *sink, t view.Target) string {
 			w.failf("%v", err)
 		}
 		m := view.Mutation{PK: r.PK, SK: r.SK, Source: r.Source, Version: r.Version, Attributes: []state.Column{{Name: "total", Value: item.StringValue("?")}}}
-		w.mustChange(w.rowsOf().RepairRows(w.ctx, t, []view.RowRepair{{Was: stored[0], Now: m}}))
+		w.mustChange(w.rowsOf().RepairRows(w.ctx, t, []view.RowRepair{{Expected: stored[0], Next: m}}))
 		return "a row was changed"
 	case 1:
 		w.byHand(`DELETE FROM "_tw_rows" WHERE pk = ? AND sk = ?`, pk, sk)
@@ -153,7 +153,7 @@ func (w *RepairWorld) damageAggregate(a *view.Aggregate) string {
 	}
 	now := c.Contribution
 	now.Shares = now.Shares[:w.rand.IntN(len(now.Shares))]
-	write := state.ContributionWrite{Source: c.Item, Was: c.Contribution, Now: now}
+	write := state.ContributionWrite{Source: c.Item, Expected: c.Contribution, Next: now}
 	w.mustChange(rows.Contribute(w.ctx, t, []state.GroupWrite{{Items: []state.ContributionWrite{write}}}))
 	return "a contribution was changed"
 }
@@ -191,7 +191,7 @@ func (w *RepairWorld) damageGroup(a *view.Aggregate, remove bool) string {
 		now.Members[0].ID += "?"
 		now.Members = append(now.Members, g.Members[0])
 	}
-	w.mustChange(rows.RepairGroups(w.ctx, t, []view.GroupRepair{{Was: g, Now: now}}))
+	w.mustChange(rows.RepairGroups(w.ctx, t, []view.GroupRepair{{Expected: g, Next: now}}))
 	return "a group was changed"
 }
 
@@ -227,7 +227,7 @@ func (w *RepairWorld) damageDocuments(s *sink) string {
 		w.deleteDocument(d.index, d.ID)
 		return "a document was deleted"
 	}
-	rs, err := documents.RepairDocuments(w.ctx, []search.DocumentRepair{{Was: d.StoredDocument, Now: m}})
+	rs, err := documents.RepairDocuments(w.ctx, []search.DocumentRepair{{Expected: d.StoredDocument, Next: m}})
 	if err != nil || rs[0].Err != nil || rs[0].Lost {
 		w.failf("what damages a document fails: %+v, %v", rs, err)
 	}

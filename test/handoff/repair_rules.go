@@ -20,19 +20,19 @@ func (w *RepairWorld) repairRows(ctx context.Context, s RepairableRows, t view.T
 		t.Birth += "-other"
 	}
 	if rules.Newer {
-		m := rs[0].Now
+		m := rs[0].Next
 		m.Version = w.head()
 		return s.Apply(ctx, t, []view.Mutation{m})
 	}
 	r := rs[0]
 	was := func() error {
-		row, err := state.MakeRow(r.Now.PK, r.Now.SK)
+		row, err := state.MakeRow(r.Next.PK, r.Next.SK)
 		if err != nil {
 			return err
 		}
 		stored, err := s.StoredRows(ctx, t, []state.Row{row})
 		if err == nil {
-			r.Was = stored[0]
+			r.Expected = stored[0]
 		}
 		return err
 	}
@@ -49,8 +49,8 @@ func (w *RepairWorld) repairRows(ctx context.Context, s RepairableRows, t view.T
 		return s.RepairRows(ctx, t, []view.RowRepair{r})
 	}
 	if rules.Zero {
-		pk, _ := r.Now.PK.Text()
-		sk, _ := r.Now.SK.Text()
+		pk, _ := r.Next.PK.Text()
+		sk, _ := r.Next.SK.Text()
 		w.byHand(`UPDATE "_tw_rows" SET version = ? WHERE pk = ? AND sk = ?`, w.version(epoch, "0").String(), pk, sk)
 	}
 	return results, err
@@ -65,9 +65,9 @@ func (w *RepairWorld) repairGroups(ctx context.Context, s RepairableRows, t view
 	r := rs[0]
 	was := func() error {
 		values := w.valuesOf[t.View]
-		groups, err := s.ReadGroups(ctx, t, values, []state.Row{r.Now.Row})
+		groups, err := s.ReadGroups(ctx, t, values, []state.Row{r.Next.Row})
 		if err == nil {
-			r.Was = groups[0]
+			r.Expected = groups[0]
 		}
 		return err
 	}
@@ -96,22 +96,22 @@ func (w *RepairWorld) repairContributions(ctx context.Context, s RepairableRows,
 	write.Items = slices.Clone(write.Items)
 	it := &write.Items[0]
 	if rules.AnyShares {
-		it.WholeWas = false
+		it.CompareShares = false
 	}
 	if rules.SameVoid {
-		it.Now.Void = it.Was.Void
+		it.Next.Void = it.Expected.Void
 	}
 	if rules.Newer {
-		it.Now.Version = w.head()
+		it.Next.Version = w.head()
 	}
 	if rules.Zero {
-		it.Now.Version = w.version(epoch, "0")
+		it.Next.Version = w.version(epoch, "0")
 	}
 	was := func() error {
 		cs, err := s.Contributions(ctx, t.State(), []item.Key{it.Source})
 		if err == nil {
-			it.Was, it.WholeWas = cs[0], false
-			it.Now.Version = cs[0].Version
+			it.Expected, it.CompareShares = cs[0], false
+			it.Next.Version = cs[0].Version
 		}
 		return err
 	}
@@ -140,9 +140,9 @@ func (w *RepairWorld) repairClaims(ctx context.Context, s RepairableRows, t view
 	for i := range ws {
 		it := &ws[i]
 		if rules.SameVoid {
-			it.Guard.Void = ws[0].WasVoid
+			it.Guard.Void = ws[0].ExpectedVoid
 			if i > 0 {
-				it.WasVoid = ws[0].WasVoid
+				it.ExpectedVoid = ws[0].ExpectedVoid
 			}
 		}
 		version := it.Guard.Version
@@ -153,7 +153,7 @@ func (w *RepairWorld) repairClaims(ctx context.Context, s RepairableRows, t view
 			version = w.version(epoch, "0")
 		}
 		if it.Guard.Version = version; i > 0 {
-			it.Was = version
+			it.Expected = version
 		}
 	}
 	was := func() error {
@@ -163,14 +163,14 @@ func (w *RepairWorld) repairClaims(ctx context.Context, s RepairableRows, t view
 		}
 		ws = ws[:1]
 		it := &ws[0]
-		it.Was, it.WasVoid, it.Guard.Version = guards[0].Version, guards[0].Void, guards[0].Version
+		it.Expected, it.ExpectedVoid, it.Guard.Version = guards[0].Version, guards[0].Void, guards[0].Version
 		it.Rows = slices.Clone(it.Rows)
 		for i := range it.Rows {
 			claims, err := s.RowClaims(ctx, t, []state.Row{it.Rows[i].Row})
 			if err != nil {
 				return err
 			}
-			it.Rows[i].Was = claims[0].Revision
+			it.Rows[i].Expected = claims[0].Revision
 		}
 		return nil
 	}
@@ -179,12 +179,12 @@ func (w *RepairWorld) repairClaims(ctx context.Context, s RepairableRows, t view
 			return nil, err
 		}
 	}
-	results, err := s.Settle(ctx, t, ws)
+	results, err := s.WriteItems(ctx, t, ws)
 	if rules.Insists && lost(results, err) {
 		if err := was(); err != nil {
 			return nil, err
 		}
-		return s.Settle(ctx, t, ws)
+		return s.WriteItems(ctx, t, ws)
 	}
 	return results, err
 }
@@ -194,15 +194,15 @@ func (w *RepairWorld) repairDocuments(ctx context.Context, s RepairableDocuments
 	rules := w.rules.Repair
 	d := ds[0]
 	if rules.OtherBirth {
-		d.Now.Birth += "-other"
+		d.Next.Birth += "-other"
 	}
 	if rules.Newer {
-		m := d.Now
+		m := d.Next
 		m.Version = w.head()
 		return s.Apply(ctx, []search.Mutation{m})
 	}
 	was := func() (err error) {
-		d.Was, err = s.ReadStored(ctx, d.Now.Index, d.Now.ID, d.Now.Routing)
+		d.Expected, err = s.ReadStored(ctx, d.Next.Index, d.Next.ID, d.Next.Routing)
 		return err
 	}
 	if rules.AnyStored {

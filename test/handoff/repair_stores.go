@@ -85,10 +85,10 @@ func (s pausedRows) RowClaims(ctx context.Context, t view.Target, rows []state.R
 	return paused(s.w, func() ([]view.RowClaims, error) { return s.RepairableRows.RowClaims(ctx, t, rows) })
 }
 
-func (s pausedRows) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
+func (s pausedRows) WriteItems(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
 	return paused(s.w, func() ([]view.Result, error) {
 		if !s.w.repairing() {
-			return s.RepairableRows.Settle(ctx, t, ws)
+			return s.RepairableRows.WriteItems(ctx, t, ws)
 		}
 		return s.w.repairClaims(ctx, s.RepairableRows, t, ws)
 	})

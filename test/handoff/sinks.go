@@ -137,7 +137,7 @@ var kinds = []kind{
 	{name: "rows that never move", make: func(w *World) (sink, error) { return w.ownRows("fixed", "", false) }},
 	{name: "claims, dead_letter", make: func(w *World) (sink, error) { return w.claims(view.DeadLetterCollision) }},
 	{name: "claims, keep_first", make: func(w *World) (sink, error) { return w.claims(view.KeepFirst) }},
-	{name: "claims, last", make: func(w *World) (sink, error) { return w.claims(view.Last) }},
+	{name: "claims, last", make: func(w *World) (sink, error) { return w.claims(view.KeepLast) }},
 	{name: "rows of elements", make: func(w *World) (sink, error) { return w.elementRows() }},
 	{name: "aggregate", make: func(w *World) (sink, error) { return w.totals("sum", false) }},
 	{name: "aggregate that keeps", old: true, keep: true, make: func(w *World) (sink, error) { return w.totals("keep", true) }},
@@ -199,7 +199,7 @@ func (w *World) claims(rule view.Collision) (sink, error) {
 			switch claimed := want[key]; {
 			case claimed == "":
 				want[key] = m.row(i)
-			case rule == view.Last: // the backfilled claims are all of 1970, so that the owner depends on who came by the stream
+			case rule == view.KeepLast: // the backfilled claims are all of 1970, so that the owner depends on who came by the stream
 				want[key] += or + m.row(i)
 			}
 		}
@@ -236,7 +236,7 @@ func (w *World) claims(rule view.Collision) (sink, error) {
 		}
 		return got, nil
 	}
-	s.any = rule == view.Last
+	s.any = rule == view.KeepLast
 	return s, nil
 }
 

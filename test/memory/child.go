@@ -62,7 +62,7 @@ func runEmbedded(ctx context.Context, file string, src pipeline.Source) (pipelin
 	if err != nil {
 		return pipeline.Ledger{}, err
 	}
-	p, err := sinks.Assemble(ctx, cfg, st, sinks.Finite(), sinks.Suppressed("replay"))
+	p, err := sinks.Assemble(ctx, cfg, st, sinks.Finite(), sinks.SuppressEvents("replay"))
 	if err != nil {
 		return pipeline.Ledger{}, err
 	}

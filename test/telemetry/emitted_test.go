@@ -244,7 +244,7 @@ func (w *world) audit() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	m.Record(w.t.Context(), audit.Outcomes{Coverage: 0.5, Findings: map[string]map[audit.Verdict]int64{"rows": {audit.Missing: 1, audit.Held: 2, audit.Busy: 3}}})
+	m.Record(w.t.Context(), audit.MetricTotals{Coverage: 0.5, Findings: map[string]map[audit.Verdict]int64{"rows": {audit.Missing: 1, audit.Held: 2, audit.Busy: 3}}})
 }
 
 // entities handles an item that is of none of them.

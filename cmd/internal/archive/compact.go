@@ -83,7 +83,7 @@ func (o *compactOptions) run(ctx context.Context, s cli.Streams, location string
 		err = printErr
 	}
 	if err != nil && ctx.Err() != nil {
-		return cli.Exit(cli.ExitInterrupted, fmt.Errorf("interrupted; the same command continues: %w", err))
+		return cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted; the same command continues: %w", err))
 	}
 	return err
 }

@@ -163,7 +163,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	}
 	defer func() { err = errors.Join(err, j.Close()) }()
 	j.sinks, err = audit.Open(ctx, cfg, stores, audit.Options{
-		Sinks: o.sinks, Command: o.CommandLine(cfg), DryRun: o.dryRun, Extensions: s.Extensions,
+		Sinks: o.sinks, CommandFlags: o.CommandLine(cfg), DryRun: o.dryRun, Extensions: s.Extensions,
 	})
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	done, err := j.run(ctx, paths)
 	if err != nil {
 		if ctx.Err() != nil {
-			err = cli.Exit(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
+			err = cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
 		}
 		return err
 	}
@@ -217,19 +217,19 @@ func (o *options) checkFlags(paths []string) error {
 // job is one run of the command.
 type job struct {
 	target.Closers
-	o       *options
-	streams cli.Streams
-	cfg     *config.Config
-	stores  *target.Stores
-	aws     awssdk.Config // with --live
-	live    bool          // items are read from the table, not from saved records
-	running bool          // consumers or a function may write to the sinks meanwhile
-	sinks   []audit.Sink
-	budget  *run.Budget
-	lost    int64 // records of a --local folder that cannot be decoded
-	named   int   // number of undecodable items that were named
+	o           *options
+	streams     cli.Streams
+	cfg         *config.Config
+	stores      *target.Stores
+	aws         awssdk.Config // with --live
+	live        bool          // items are read from the table, not from saved records
+	running     bool          // consumers or a function may write to the sinks meanwhile
+	sinks       []audit.Sink
+	budget      *run.Budget
+	lostRecords int64 // records of a --local folder that cannot be decoded
+	named       int   // number of undecodable items that were named
 
-	repaired func(sink string, f *audit.Finding, done audit.Outcome) // as in JobOptions
+	onOutcome func(sink string, f *audit.Finding, done audit.Outcome) // as in JobOptions
 }
 
 // run makes the audit, or repairs the findings of an earlier one.
@@ -247,7 +247,7 @@ func (j *job) run(ctx context.Context, paths []string) (result, error) {
 	if j.o.repair != "" {
 		return j.repairFindings(ctx, o.Lookup, o.Header)
 	}
-	o.Lost = j.lost
+	o.Lost = j.lostRecords
 	progress := cli.NewCountProgress(j.streams.Err, "comparing "+strings.Join(o.Header.Sinks, ", "))
 	defer progress.End()
 	o.Progress = progress
@@ -263,7 +263,7 @@ func (j *job) auditOptions() run.Options {
 	o := run.Options{
 		Report: j.o.report, Sinks: j.sinks, Segments: j.o.segments, Parts: j.o.parts, Rounds: j.o.rounds, Still: !j.running &&
 			!j.live,
-		GiveWay: j.giveWay(), Budget: j.budget, Wait: j.waitForConsumers, Undecodable: j.logUndecodable,
+		WaitForStream: j.giveWay(), Budget: j.budget, Wait: j.waitForConsumers, Undecodable: j.logUndecodable,
 		Checkpoint: j.o.saveEvery,
 	}
 	if !j.o.Live {

@@ -46,13 +46,13 @@ func NewJob(ctx context.Context, o JobOptions) (*Job, error) {
 		rcu: o.RCU, maxLag: o.MaxLag, lag: o.Lag, trustLag: o.TrustLag, clockSkew: o.ClockSkew,
 	}
 	j := &Job{job: job{o: flags, streams: o.Streams, cfg: o.Config, stores: o.Stores, live: true, running: o.Running,
-		budget: run.NewBudget(o.RCU), repaired: o.Repaired}}
+		budget: run.NewBudget(o.RCU), onOutcome: o.Repaired}}
 	var err error
 	if j.aws, err = target.LoadAWS(ctx); err != nil {
 		return nil, err
 	}
 	j.sinks, err = audit.Open(ctx, o.Config, o.Stores, audit.Options{
-		Sinks: o.Sinks, Command: o.CommandLine(o.Config), DryRun: o.DryRun, Extensions: o.Streams.Extensions,
+		Sinks: o.Sinks, CommandFlags: o.CommandLine(o.Config), DryRun: o.DryRun, Extensions: o.Streams.Extensions,
 	})
 	if err != nil {
 		return nil, err
@@ -122,7 +122,7 @@ func (j *Job) Again(report string) func(add func(sink int, s run.Suspect)) error
 }
 
 // Repair repairs the findings of a report.
-func (j *Job) Repair(ctx context.Context, report string) (*Repairs, error) {
+func (j *Job) Repair(ctx context.Context, report string) (*RepairSummary, error) {
 	j.o.repair = report
 	o := j.auditOptions()
 	if err := j.openTable(ctx, &o); err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Repairs is the result of `audit --repair`.
-type Repairs struct {
+// RepairSummary is the result of `audit --repair`.
+type RepairSummary struct {
 	Report  string                 `json:"report"` // path of the repaired report
 	DryRun  bool                   `json:"dry_run,omitempty"`
 	Results map[audit.Result]int64 `json:"results"`
@@ -26,7 +26,7 @@ type Repairs struct {
 }
 
 // Write prints the result for people.
-func (r *Repairs) Write(w io.Writer) {
+func (r *RepairSummary) Write(w io.Writer) {
 	for _, result := range slices.Sorted(maps.Keys(r.Results)) {
 		text := string(result)
 		if result == audit.Repaired && r.DryRun {
@@ -36,8 +36,8 @@ func (r *Repairs) Write(w io.Writer) {
 	}
 	if r.NotRepaired > 0 {
 		fmt.Fprintf(w, "%s held, busy or skipped, and %s: the report says why\n",
-			cli.Counted(r.NotRepaired, "finding", "was", "were"),
-			cli.Either(r.NotRepaired == 1, "stays as it is", "stay as they are"))
+			cli.CountWithVerb(r.NotRepaired, "finding", "was", "were"),
+			cli.If(r.NotRepaired == 1, "stays as it is", "stay as they are"))
 	}
 	switch {
 	case r.Unfinished:
@@ -48,13 +48,13 @@ func (r *Repairs) Write(w io.Writer) {
 }
 
 // Err returns the error of a repair that left differences.
-func (r *Repairs) Err() error {
-	if left := r.NotRepaired + r.Results[audit.Moved] + r.Results[audit.Refused]; left > 0 {
-		return cli.Exit(cli.ExitIncomplete, fmt.Errorf("%s not repaired: audit again",
-			cli.Counted(left, "finding", "was", "were")))
+func (r *RepairSummary) Err() error {
+	if left := r.NotRepaired + r.Results[audit.ChangedMeanwhile] + r.Results[audit.Refused]; left > 0 {
+		return cli.WithExitCode(cli.ExitIncomplete, fmt.Errorf("%s not repaired: audit again",
+			cli.CountWithVerb(left, "finding", "was", "were")))
 	}
 	if r.Unfinished {
-		return cli.Exit(cli.ExitIncomplete, fmt.Errorf("the audit of %s did not end: audit again", r.Report))
+		return cli.WithExitCode(cli.ExitIncomplete, fmt.Errorf("the audit of %s did not end: audit again", r.Report))
 	}
 	return nil
 }
@@ -62,10 +62,10 @@ func (r *Repairs) Err() error {
 // repairFindings repairs the findings in the report of --repair. Each write is conditional on the state that the audit
 // saw. So later changes win, and a repeated repair does nothing. Groups come first: they are set to the sums of the
 // stored contributions. Then each contribution that is repaired changes its groups.
-func (j *job) repairFindings(ctx context.Context, lookup run.Lookup, about run.Header) (*Repairs, error) {
-	r := &Repairs{Report: j.o.repair, DryRun: j.o.dryRun, Results: make(map[audit.Result]int64)}
+func (j *job) repairFindings(ctx context.Context, lookup run.Lookup, about run.Header) (*RepairSummary, error) {
+	r := &RepairSummary{Report: j.o.repair, DryRun: j.o.dryRun, Results: make(map[audit.Result]int64)}
 	groups := make(map[int][]audit.Finding)
-	header, sum, err := j.findings(func(sink int, f *audit.Finding) error {
+	header, sum, err := j.forEachFinding(func(sink int, f *audit.Finding) error {
 		if !f.Verdict.Differs() {
 			r.NotRepaired++
 		} else if f.Kind == audit.Group {
@@ -94,9 +94,9 @@ func (j *job) repairFindings(ctx context.Context, lookup run.Lookup, about run.H
 	}
 	repairer := run.NewRepairer(run.RepairOptions{
 		Sinks: j.sinks, Lookup: lookup, Budget: j.budget,
-		Done: func(sink int, f *audit.Finding, done audit.Outcome) { j.printRepair(sink, f, done, r) },
+		Done: func(sink int, f *audit.Finding, done audit.Outcome) { j.reportRepair(sink, f, done, r) },
 	})
-	_, _, err = j.findings(func(sink int, f *audit.Finding) error {
+	_, _, err = j.forEachFinding(func(sink int, f *audit.Finding) error {
 		if !f.Verdict.Differs() || f.Kind == audit.Group {
 			return nil
 		}
@@ -108,10 +108,10 @@ func (j *job) repairFindings(ctx context.Context, lookup run.Lookup, about run.H
 	return r, err
 }
 
-// findings calls do with each finding of the report of --repair about an audited sink.
-func (j *job) findings(do func(sink int, f *audit.Finding) error) (*run.Header, *run.Summary, error) {
+// forEachFinding calls do with each finding of the report of --repair about an audited sink.
+func (j *job) forEachFinding(do func(sink int, f *audit.Finding) error) (*run.Header, *run.Summary, error) {
 	return run.ReadReport(j.o.repair, func(name string, f *audit.Finding) error {
-		sink := j.sinkNumber(name)
+		sink := j.sinkIndex(name)
 		switch {
 		case sink < 0 && len(j.o.sinks) > 0:
 			return nil
@@ -124,7 +124,7 @@ func (j *job) findings(do func(sink int, f *audit.Finding) error) (*run.Header, 
 }
 
 // repairGroups sets groups to the sums of the stored contributions.
-func (j *job) repairGroups(ctx context.Context, sink int, fs []audit.Finding, r *Repairs) error {
+func (j *job) repairGroups(ctx context.Context, sink int, fs []audit.Finding, r *RepairSummary) error {
 	groups, ok := j.sinks[sink].(audit.GroupSink)
 	if !ok {
 		return fmt.Errorf("%s: the report has groups, and the sink has none: audit again", j.sinks[sink].Name())
@@ -134,16 +134,16 @@ func (j *job) repairGroups(ctx context.Context, sink int, fs []audit.Finding, r 
 		return fmt.Errorf("%s: %w", groups.Name(), err)
 	}
 	for i := range done {
-		j.printRepair(sink, &fs[i], done[i], r)
+		j.reportRepair(sink, &fs[i], done[i], r)
 	}
 	return nil
 }
 
-// printRepair prints the result of a repair.
-func (j *job) printRepair(sink int, f *audit.Finding, done audit.Outcome, r *Repairs) {
+// reportRepair prints the result of a repair.
+func (j *job) reportRepair(sink int, f *audit.Finding, done audit.Outcome, r *RepairSummary) {
 	r.Results[done.Result]++
-	if j.repaired != nil {
-		j.repaired(j.sinks[sink].Name(), f, done)
+	if j.onOutcome != nil {
+		j.onOutcome(j.sinks[sink].Name(), f, done)
 	}
 	text := string(done.Result)
 	if r.DryRun && done.Result == audit.Repaired {
@@ -152,5 +152,5 @@ func (j *job) printRepair(sink int, f *audit.Finding, done audit.Outcome, r *Rep
 	if done.Why != "" {
 		text += " (" + done.Why + ")"
 	}
-	fmt.Fprintf(j.streams.Err, "%s: %s: %s\n", j.sinks[sink].Name(), text, cmp.Or(done.Wrote, string(f.Kind)+" "+f.Where))
+	fmt.Fprintf(j.streams.Err, "%s: %s: %s\n", j.sinks[sink].Name(), text, cmp.Or(done.Wrote, string(f.Kind)+" "+f.PlaceText))
 }

@@ -56,7 +56,7 @@ func (j *job) openTable(ctx context.Context, o *run.Options) error {
 		return err
 	}
 	o.Header.Stream, o.Lookup = table.Decoder.StreamARN, table.Lookup
-	narrowing, err := j.o.narrowing.Of(j.cfg, table.Keys[0])
+	narrowing, err := j.o.narrowing.Build(j.cfg, table.Keys[0])
 	if err != nil {
 		return err
 	}
@@ -73,7 +73,7 @@ func (j *job) openTable(ctx context.Context, o *run.Options) error {
 		return nil
 	}
 	o.Items, err = table.Scan(ctx, j.o.segments, j.o.rcu, narrowing,
-		records.Repeated(j.streams.Err, "a request of the scan"))
+		records.RetryPrinter(j.streams.Err, "a request of the scan"))
 	return err
 }
 
@@ -93,7 +93,7 @@ func (j *job) openRecords(ctx context.Context, o *run.Options, paths []string) e
 	if j.o.narrowing.KeyPrefix != "" && len(j.o.tableKeys) == 0 {
 		return cli.Usagef("--key-prefix needs --keys PK,SK, the key attributes of the table: a --local folder asks no table")
 	}
-	narrowing, err := j.o.narrowing.Of(j.cfg, cmp.Or(j.o.tableKeys...))
+	narrowing, err := j.o.narrowing.Build(j.cfg, cmp.Or(j.o.tableKeys...))
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (j *job) readPages(ctx context.Context, r pipeline.Source, do func(*record.
 	for page, err := range pipeline.DecodedPages(ctx, r) {
 		for _, e := range page.Errors {
 			j.logUndecodable(e)
-			j.lost++
+			j.lostRecords++
 		}
 		if err := cmp.Or(do(page), err); err != nil {
 			return err
@@ -211,7 +211,7 @@ func (j *job) selectSuspects(o *run.Options) error {
 	case j.o.again != "":
 		var unseen int64
 		header, sum, err := run.ReadReport(j.o.again, func(name string, f *audit.Finding) error {
-			if j.sinkNumber(name) < 0 && len(j.o.sinks) == 0 {
+			if j.sinkIndex(name) < 0 && len(j.o.sinks) == 0 {
 				unseen++ // the file does not have the sink any more
 			}
 			return nil
@@ -225,15 +225,15 @@ func (j *job) selectSuspects(o *run.Options) error {
 	return nil
 }
 
-// sinkNumber returns the number of an audited sink; -1 if the sink of that name is not audited.
-func (j *job) sinkNumber(name string) int {
+// sinkIndex returns the number of an audited sink; -1 if the sink of that name is not audited.
+func (j *job) sinkIndex(name string) int {
 	return slices.IndexFunc(j.sinks, func(s audit.Sink) bool { return s.Name() == name })
 }
 
 // suspectsAgain adds the places of the audited sinks in the report of --again.
 func (j *job) suspectsAgain(add func(sink int, s run.Suspect)) error {
 	header, sum, err := run.ReadReport(j.o.again, func(name string, f *audit.Finding) error {
-		if i := j.sinkNumber(name); i >= 0 && (f.Item != "" || f.Place != "") {
+		if i := j.sinkIndex(name); i >= 0 && (f.Item != "" || f.Place != "") {
 			add(i, run.Suspect{Item: f.Item, Kind: f.Kind, Place: f.Place})
 		}
 		return nil

@@ -30,7 +30,7 @@ func TestReadPages_PageBesideAnError(t *testing.T) {
 		}
 		return nil
 	})
-	if !errors.Is(err, cut) || strings.Join(got, " ") != "P1" || j.lost != 1 || !strings.Contains(log.String(), "not compared") {
-		t.Errorf("%v, changes %v, %d lost, log %q", err, got, j.lost, log.String())
+	if !errors.Is(err, cut) || strings.Join(got, " ") != "P1" || j.lostRecords != 1 || !strings.Contains(log.String(), "not compared") {
+		t.Errorf("%v, changes %v, %d lost, log %q", err, got, j.lostRecords, log.String())
 	}
 }

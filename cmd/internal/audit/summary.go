@@ -29,7 +29,7 @@ func (s *summary) Write(w io.Writer) {
 		for _, v := range slices.Sorted(maps.Keys(k.Findings)) {
 			found = append(found, fmt.Sprintf("%s %s", cli.Thousands(k.Findings[v]), v))
 		}
-		result := cli.Either(len(found) == 0, "equal", strings.Join(found, ", "))
+		result := cli.If(len(found) == 0, "equal", strings.Join(found, ", "))
 		if k.UpperBound != nil {
 			result += fmt.Sprintf("; at most %.3g %% differ (95 %% confidence)", *k.UpperBound*100)
 		}
@@ -75,7 +75,7 @@ func (s *summary) Write(w io.Writer) {
 	}
 	if s.Undecodable > 0 {
 		fmt.Fprintf(w, "%s cannot be decoded, and %s not compared\n", cli.Count(s.Undecodable, "item"),
-			cli.Either(s.Undecodable == 1, "was", "were"))
+			cli.If(s.Undecodable == 1, "was", "were"))
 	}
 	if s.Differing+s.Open > 0 {
 		fmt.Fprintf(w, "report: %s\n", s.Report)
@@ -91,10 +91,10 @@ func isMostlyExtra(s run.SinkSummary) bool {
 func (s *summary) Err() error {
 	switch {
 	case s.Differing > 0:
-		return cli.Exit(cli.ExitDifferences, fmt.Errorf("%s entries differ: %s lists them", cli.Thousands(s.Differing),
+		return cli.WithExitCode(cli.ExitDifferences, fmt.Errorf("%s entries differ: %s lists them", cli.Thousands(s.Differing),
 			s.Report))
 	case !s.Complete():
-		return cli.Exit(cli.ExitIncomplete, fmt.Errorf(
+		return cli.WithExitCode(cli.ExitIncomplete, fmt.Errorf(
 			"no difference was found, but not everything could be compared: %s entries, items or sinks; see above and %s",
 			cli.Thousands(s.Open), s.Report))
 	}

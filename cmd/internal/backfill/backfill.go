@@ -25,12 +25,12 @@ type options struct {
 	sourceFlags
 	function    FunctionFlags
 	sinks       []string
-	none        bool
+	skipFill    bool
 	prepare     bool
 	dryRun      bool
 	maxLag      time.Duration
 	maxLagGiven bool
-	lag         time.Duration
+	assumedLag  time.Duration
 	floorDelay  time.Duration
 	clockSkew   time.Duration
 	verbose     bool
@@ -96,12 +96,12 @@ the entity Order is on_Order. A notify sink takes no part, because a snapshot ra
 	f.StringSliceVar(&o.sinks, "sink", nil,
 		"these sinks, archives and Go sinks too (default: those that wait or are being filled; "+
 			"if there are none, all views, aggregates and indexes that were never filled)")
-	f.BoolVar(&o.none, "none", false, "fill nothing: the sinks begin with the changes of now")
+	f.BoolVar(&o.skipFill, "none", false, "fill nothing: the sinks begin with the changes of now")
 	f.BoolVar(&o.prepare, "prepare", false, "set the floor alone, and say from when on an export can be used")
 	f.BoolVar(&o.dryRun, "dry-run", false, "say what would be done, and change nothing")
 	f.DurationVar(&o.maxLag, "max-lag", time.Minute,
 		"pause while live consumers are further behind the stream than this; 0 never pauses; it needs leases")
-	f.DurationVar(&o.lag, "lag", 0,
+	f.DurationVar(&o.assumedLag, "lag", 0,
 		"where Lambda reads the stream: it is never further behind than this; wait as long at the end")
 	o.function.Add(c, "where Lambda reads the stream")
 	f.DurationVar(&o.floorDelay, "floor-delay", 2*time.Minute,
@@ -125,7 +125,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	if o.dryRun {
 		err = j.describe(ctx)
 	} else if err = j.runOverStores(ctx); err != nil && ctx.Err() != nil {
-		err = cli.Exit(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
+		err = cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
 	}
 	if errors.Is(err, errNothingToFill) {
 		fmt.Fprintln(s.Err, err)
@@ -137,7 +137,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 // runOverStores opens the stores, selects the sinks, and runs the backfill.
 func (j *job) runOverStores(ctx context.Context) (err error) {
 	if j.cfg.Source.DynamoDBLocal {
-		j.o.clockSkew = max(j.o.clockSkew, minuteClock)
+		j.o.clockSkew = max(j.o.clockSkew, localClockSkew)
 	}
 	endTelemetry, err := j.o.StartTelemetry(ctx, j.cfg, nil, j.streams.Err, j.o.verbose)
 	if err != nil {
@@ -148,8 +148,8 @@ func (j *job) runOverStores(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, j.stores.Close()) }()
-	j.kept, err = j.stores.State(ctx, j.cfg)
-	if err == nil && j.kept == nil {
+	j.backfills, err = j.stores.State(ctx, j.cfg)
+	if err == nil && j.backfills == nil {
 		err = fmt.Errorf(
 			"%s has no state: a backfill remembers there which sinks it fills and how far; add state: {table: NAME}", j.cfg.File)
 	}
@@ -161,26 +161,26 @@ func (j *job) runOverStores(ctx context.Context) (err error) {
 	}
 	for _, s := range j.allSinks() {
 		if s.Custom != nil && slices.Contains(j.o.sinks, s.Name) {
-			if err := sinks.RecordGoBirth(ctx, j.kept, s); err != nil {
+			if err := sinks.RecordGoBirth(ctx, j.backfills, s); err != nil {
 				return err
 			}
 		}
 	}
-	births, err := stream.Collect(j.kept.Births(ctx))
+	births, err := stream.Collect(j.backfills.Births(ctx))
 	if err != nil {
 		return err
 	}
-	stored, err := stream.Collect(j.kept.Backfills(ctx))
+	stored, err := stream.Collect(j.backfills.Backfills(ctx))
 	if err != nil {
 		return err
 	}
-	if j.sel, err = selectSinks(j.allSinks(), births, stored, j.o.sinks); err != nil {
+	if j.selection, err = selectSinks(j.allSinks(), births, stored, j.o.sinks); err != nil {
 		return err
 	}
-	if j.o.none {
-		return j.beginWithNow(ctx)
+	if j.o.skipFill {
+		return j.markLiveUnfilled(ctx)
 	}
-	if err := forgetEnded(ctx, j.kept, births, stored); err != nil {
+	if err := deleteEndedBackfills(ctx, j.backfills, births, stored); err != nil {
 		return err
 	}
 	return j.run(ctx)
@@ -188,24 +188,24 @@ func (j *job) runOverStores(ctx context.Context) (err error) {
 
 func (o *options) checkFlags(cfg *config.Config) error {
 	switch {
-	case o.maxLag < 0 || o.lag < 0 || o.clockSkew < 0:
+	case o.maxLag < 0 || o.assumedLag < 0 || o.clockSkew < 0:
 		return cli.Usagef("--max-lag, --lag and --clock-skew must not be negative")
 	case o.floorDelay < minFloorDelay:
 		return cli.Usagef("--floor-delay must be %s or more: processes look at the stage of a sink every ten seconds",
 			minFloorDelay)
-	case o.none && (o.dryRun || o.prepare || o.count() > 0):
+	case o.skipFill && (o.dryRun || o.prepare || o.count() > 0):
 		return cli.Usagef("--none fills nothing: leave the source, --prepare and --dry-run out")
-	case o.none && len(o.sinks) == 0:
+	case o.skipFill && len(o.sinks) == 0:
 		return cli.Usagef("--none needs --sink: name the sinks that begin with the changes of now")
 	case o.prepare && o.dryRun:
 		return cli.Usagef("--dry-run changes nothing, and --prepare sets the floor: leave one of them out")
 	case o.prepare && o.count() > 0:
 		return cli.Usagef("--prepare sets the floor alone: name the source afterwards, without it")
-	case !o.none && !o.prepare && o.count() != 1:
+	case !o.skipFill && !o.prepare && o.count() != 1:
 		return cli.Usagef(
 			"name one source: --scan, --export, --start-export, --items or --archive; see `tablewake backfill --help`")
 	}
-	if err := errors.Join(o.Check(), o.function.Check(), o.checkSource(&o.Flags)); err != nil || o.none {
+	if err := errors.Join(o.Check(), o.function.Check(), o.checkSource(&o.Flags)); err != nil || o.skipFill {
 		return err
 	}
 	if len(cfg.Source.Tables) > 1 && len(o.archive) == 0 {
@@ -215,9 +215,9 @@ func (o *options) checkFlags(cfg *config.Config) error {
 	return nil
 }
 
-// minuteClock is the minimum clock skew with DynamoDB Local, which truncates the creation times of records to the
+// localClockSkew is the minimum clock skew with DynamoDB Local, which truncates the creation times of records to the
 // minute.
-const minuteClock = 61 * time.Second
+const localClockSkew = 61 * time.Second
 
 // recordOutputs records the births of all outputs, as the start of a consumer does. A sink that was added to a pipeline
 // that has written waits for a backfill from then on. recordOutputs writes no rows or documents.
@@ -227,22 +227,22 @@ func (j *job) recordOutputs(ctx context.Context) error {
 		return err
 	}
 	opts := []sinks.Option{sinks.WithExtensions(j.streams.Extensions...), sinks.HoldCustom("backfill"),
-		sinks.ReadBefore(before), sinks.Suppressed("backfill"), sinks.RecordOnly()}
+		sinks.AlreadyRead(before), sinks.SuppressEvents("backfill"), sinks.RecordOutputsOnly()}
 	_, err = sinks.Assemble(ctx, j.cfg, j.stores, opts...)
 	return err
 }
 
-// beginWithNow makes waiting sinks live without a backfill.
-func (j *job) beginWithNow(ctx context.Context) error {
-	for _, b := range j.sel.births {
+// markLiveUnfilled makes waiting sinks live without a backfill.
+func (j *job) markLiveUnfilled(ctx context.Context) error {
+	for _, b := range j.selection.births {
 		if b.Stage != state.Waiting {
 			return cli.Usagef("--none: the sink %s does not wait: it is %s", b.Sink, b.Stage)
 		}
 	}
-	if _, err := sinks.ChangeBirths(ctx, j.kept, j.sel.births,
+	if _, err := sinks.ChangeBirths(ctx, j.backfills, j.selection.births,
 		func(b *state.Birth) { b.Stage, b.Run = state.Live, sinks.NoRun }); err != nil {
 		return err
 	}
-	fmt.Fprintf(j.streams.Out, "%s: live within ten seconds, without the items of before\n", j.sel)
+	fmt.Fprintf(j.streams.Out, "%s: live within ten seconds, without the items of before\n", j.selection)
 	return nil
 }

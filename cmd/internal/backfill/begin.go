@@ -20,13 +20,13 @@ const minFloorDelay = 15 * time.Second
 
 // begin stores the stage Filling with the run and the floor, so that the stream writes later changes to the sinks.
 func (j *job) begin(ctx context.Context) error {
-	if j.sel.isStored() {
+	if j.selection.isStored() {
 		return nil
 	}
 	if err := j.checkFloor(); err != nil {
 		return err
 	}
-	if j.sel.missesChanges() {
+	if j.selection.missesChanges() {
 		if err := j.proveRoutes(ctx); err != nil {
 			return err
 		}
@@ -36,22 +36,22 @@ func (j *job) begin(ctx context.Context) error {
 		return err
 	}
 	var new []string // the sinks that waited
-	for _, b := range j.sel.births {
+	for _, b := range j.selection.births {
 		if b.Stage == state.Waiting {
 			new = append(new, b.Sink)
 		}
 	}
 	for {
 		floor := j.newFloor()
-		j.sel.births, err = sinks.ChangeBirths(ctx, j.kept, j.sel.births, func(b *state.Birth) {
+		j.selection.births, err = sinks.ChangeBirths(ctx, j.backfills, j.selection.births, func(b *state.Birth) {
 			switch {
-			case len(j.o.archive) > 0 && (b.Run == "" || b.Run == j.sel.run):
+			case len(j.o.archive) > 0 && (b.Run == "" || b.Run == j.selection.runID):
 				b.Floor = time.Time{} // also the floor of --prepare
-			case slices.Contains(new, b.Sink) && (b.Stage == state.Waiting || b.Run == j.sel.run):
+			case slices.Contains(new, b.Sink) && (b.Stage == state.Waiting || b.Run == j.selection.runID):
 				b.Floor = floor
 			}
 			if b.Stage == state.Waiting || b.Stage == state.Live {
-				b.Stage, b.Run, b.Stream = state.Filling, j.sel.run, arn
+				b.Stage, b.Run, b.Stream = state.Filling, j.selection.runID, arn
 			}
 		})
 		if err != nil || !j.o.Live || floor.IsZero() || time.Until(floor) > minFloorDelay-3*time.Second {
@@ -63,17 +63,17 @@ func (j *job) begin(ctx context.Context) error {
 
 // checkFloor returns an error if a sink has no floor yet, and the source would be older than a new one.
 func (j *job) checkFloor() error {
-	if j.sel.isStored() || !j.sel.hasWaiting() || len(j.o.export) == 0 && len(j.o.items) == 0 {
+	if j.selection.isStored() || !j.selection.hasWaiting() || len(j.o.export) == 0 && len(j.o.items) == 0 {
 		return nil
 	}
 	return cli.Usagef(
 		"%s: a sink waits, and this source is older than its floor: set the floor with --prepare, export the table as of the time that it says, and repeat the command; or use --start-export, --scan or --archive",
-		j.sel)
+		j.selection)
 }
 
 // checkLag returns an error if nothing shows how far the stream is read, and --lag is not given.
 func (j *job) checkLag() error {
-	if j.o.Live && j.cfg.Leases == nil && j.o.lag == 0 && !j.o.prepare {
+	if j.o.Live && j.cfg.Leases == nil && j.o.assumedLag == 0 && !j.o.prepare {
 		return cli.Usagef(
 			"%s has no leases, so a Lambda function reads the stream, and nobody here can see how far: give --lag, the time that it is behind at most", j.cfg.File)
 	}
@@ -110,12 +110,12 @@ func (s *selection) earliestSourceTime(clockSkew time.Duration) time.Time {
 // time was checked when it was stored, and for a requested export, whose time was chosen then: the present --clock-skew
 // changes neither.
 func (j *job) checkTime(shown time.Time) error {
-	earliest := j.sel.earliestSourceTime(j.o.clockSkew)
+	earliest := j.selection.earliestSourceTime(j.o.clockSkew)
 	if j.o.startExport {
-		earliest = j.sel.earliestSourceTime(0)
+		earliest = j.selection.earliestSourceTime(0)
 	}
 	switch {
-	case j.sel.isStored():
+	case j.selection.isStored():
 		return nil
 	case shown.After(time.Now().Add(j.o.clockSkew)):
 		return cli.Usagef("the source shows the table of %s, which is in the future", shown.UTC().Format(time.RFC3339))
@@ -124,11 +124,11 @@ func (j *job) checkTime(shown time.Time) error {
 	case shown.IsZero():
 		return fmt.Errorf(
 			"it is unknown when the source showed the table, and it must be %s or later: the stream does not write to %s what was made before; use --scan or an export",
-			earliest.Format(time.RFC3339), j.sel)
+			earliest.Format(time.RFC3339), j.selection)
 	}
 	return fmt.Errorf(
 		"the source shows the table of %s, and it must be of %s or later: the stream does not write to %s what was made before; use --start-export or --scan, or an export of then",
-		shown.UTC().Format(time.RFC3339), earliest.Format(time.RFC3339), j.sel)
+		shown.UTC().Format(time.RFC3339), earliest.Format(time.RFC3339), j.selection)
 }
 
 // warnOfArchives warns of each archive that began after the source showed the table. The archive may lack changes
@@ -137,8 +137,8 @@ func (j *job) warnOfArchives(shown time.Time) {
 	if !j.o.Live || shown.IsZero() {
 		return // the command reports since when the stream still has to be read
 	}
-	for _, b := range j.sel.births {
-		isArchive := slices.ContainsFunc(j.sel.neverWait, func(s config.Sink) bool {
+	for _, b := range j.selection.births {
+		isArchive := slices.ContainsFunc(j.selection.neverWait, func(s config.Sink) bool {
 			return s.Archive != nil && s.Name == b.Sink
 		})
 		if isArchive && shown.Before(b.Made) {
@@ -173,7 +173,7 @@ func (j *job) checkStream(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, b := range j.sel.births {
+	for _, b := range j.selection.births {
 		if b.Stream != "" && now != "" && b.Stream != now {
 			return fmt.Errorf(
 				"the table's stream was %s when the backfill of %s began, and is %s: what was written between the two is in neither, so that the sink cannot be completed; give it another name and a place of its own, and fill that",
@@ -190,7 +190,7 @@ func (j *job) proveRoutes(ctx context.Context) error {
 		return nil // the folder is locked: no other process uses it
 	}
 	if j.cfg.Leases == nil {
-		return j.o.function.Prove(ctx, j.aws, j.cfg, j.streams.Err)
+		return j.o.function.CheckUnchanged(ctx, j.aws, j.cfg, j.streams.Err)
 	}
 	return stream.CheckRoutes(ctx, j.readLeases, stream.MaxSilence(&j.o.Flags, j.cfg), j.cfg, j.streams.Err)
 }

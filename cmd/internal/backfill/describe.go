@@ -40,10 +40,10 @@ type plannedSink struct {
 
 // addSelection adds the sinks and their floor.
 func (j *job) addSelection(r *plannedRun) {
-	for _, b := range j.sel.births {
+	for _, b := range j.selection.births {
 		r.Sinks = append(r.Sinks, plannedSink{b.Sink, b.Target, b.Stage.String()})
 	}
-	if at := j.sel.earliestSourceTime(j.o.clockSkew); !at.IsZero() {
+	if at := j.selection.earliestSourceTime(j.o.clockSkew); !at.IsZero() {
 		r.Earliest = &at
 	}
 }
@@ -56,7 +56,7 @@ func (j *job) describe(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if j.sel, err = selectSinks(j.allSinks(), births, stored, j.o.sinks); err != nil {
+	if j.selection, err = selectSinks(j.allSinks(), births, stored, j.o.sinks); err != nil {
 		return err
 	}
 	if err := j.loadAWS(ctx); err != nil {
@@ -85,10 +85,10 @@ func (j *job) lookAtOutputs(
 			return nil, nil, r, err
 		default:
 			changes = found
-			if j.kept, err = opened.State(ctx, j.cfg); err != nil {
+			if j.backfills, err = opened.State(ctx, j.cfg); err != nil {
 				return nil, nil, r, err
 			}
-			if stored, err = stream.Collect(j.kept.Backfills(ctx)); err != nil {
+			if stored, err = stream.Collect(j.backfills.Backfills(ctx)); err != nil {
 				return nil, nil, r, err
 			}
 		}
@@ -119,8 +119,8 @@ func (j *job) lookAtGoSinks(ctx context.Context) (births []state.Birth, err erro
 		}
 		var b state.Birth
 		var known bool
-		if j.kept != nil {
-			if b, known, err = state.FindBirth(ctx, j.kept, s.Name, sinks.Target(s)); err != nil {
+		if j.backfills != nil {
+			if b, known, err = state.FindBirth(ctx, j.backfills, s.Name, sinks.Target(s)); err != nil {
 				return nil, err
 			}
 		}
@@ -142,22 +142,22 @@ func (j *job) printDescription(ctx context.Context, r plannedRun) error {
 		}
 	}
 	j.addSelection(&r)
-	if j.sel.hasWaiting() && j.o.Live && r.Earliest == nil {
+	if j.selection.hasWaiting() && j.o.Live && r.Earliest == nil {
 		at := time.Now().UTC().Truncate(time.Second).Add(j.o.floorDelay + j.o.clockSkew)
 		r.Earliest = &at
 	}
 	refused(j.checkLag())
 	refused(j.checkFloor())
 	refused(j.checkCopies())
-	if j.sel.missesChanges() {
+	if j.selection.missesChanges() {
 		refused(j.proveRoutes(ctx))
 	}
 	refused(j.checkStream(ctx))
 	switch {
 	case len(j.o.archive) > 0:
 		r.Source = "archive " + strings.Join(j.o.archive, " ")
-	case j.o.startExport && !j.sel.isStored():
-		refused(j.findKeys(ctx))
+	case j.o.startExport && !j.selection.isStored():
+		refused(j.resolveKeys(ctx))
 		source, err := j.describeExport(ctx)
 		if err != nil {
 			return err
@@ -171,8 +171,8 @@ func (j *job) printDescription(ctx context.Context, r plannedRun) error {
 		info := snap.Info()
 		r.Source, r.Items, r.Bytes, r.Parts = j.withNarrowing(info.Source), info.Items, info.Bytes, len(snap.Parts())
 		r.Narrowed = j.narrowing.String() != ""
-		if j.sel.isStored() {
-			refused(j.checkStored(ctx, j.sel.stored, r.Source))
+		if j.selection.isStored() {
+			refused(j.checkStored(ctx, j.selection.stored, r.Source))
 		}
 		if j.o.scan { // the scan begins when the floor has passed
 			break

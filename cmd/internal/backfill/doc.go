@@ -7,7 +7,7 @@
 //     process writes the changes after the floor.
 //   - job.openSource (source.go) opens the export, the scan, the items or the saved records; snapshot.go and table.go
 //     help. request.go requests an export, and export_note.go stores which.
-//   - job.fill runs a pipeline of these sinks over the source. job.slow slows it while consumers are behind; package
+//   - job.fill runs a pipeline of these sinks over the source. job.lagWaiter slows it while consumers are behind; package
 //     stream measures that.
 //   - job.finish calls job.settle (settle.go), which waits until every shard is read past the last read of the source,
 //     and prints the result.

@@ -241,8 +241,8 @@ func (w *exportWorld) process(stderr io.Writer, change func(*options)) *job {
 		change(o)
 	}
 	floor := time.Now().UTC().Truncate(time.Second).Add(-time.Minute)
-	j := &job{o: o, streams: cli.Streams{Err: stderr}, cfg: shopConfig(w.t, false), kept: w.kept, sel: &selection{
-		births: []state.Birth{{Sink: "users", Stage: state.Filling, Run: "run", Floor: floor}}, run: "run",
+	j := &job{o: o, streams: cli.Streams{Err: stderr}, cfg: shopConfig(w.t, false), backfills: w.kept, selection: &selection{
+		births: []state.Birth{{Sink: "users", Stage: state.Filling, Run: "run", Floor: floor}}, runID: "run",
 	}}
 	j.aws = aws.Config{
 		Region: "eu-west-1", BaseEndpoint: &w.url, Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
@@ -252,7 +252,7 @@ func (w *exportWorld) process(stderr io.Writer, change func(*options)) *job {
 		if err != nil {
 			w.t.Fatal(err)
 		}
-		j.sel.stored = b
+		j.selection.stored = b
 	}
 	return j
 }

@@ -15,13 +15,13 @@ import (
 // Position of the only part of the run [exportRun]. Each process of the run requests the export of the note, and waits
 // for it.
 type exportNote struct {
-	Into      string    `json:"into"` // s3://BUCKET, or s3://BUCKET/PREFIX
-	Time      time.Time `json:"time"` // the export shows the table at this time
-	Narrowing string    `json:"narrowing,omitempty"`
-	ARN       string    `json:"arn,omitempty"` // "" until it is requested
+	Destination string    `json:"into"` // s3://BUCKET, or s3://BUCKET/PREFIX
+	Time        time.Time `json:"time"` // the export shows the table at this time
+	Narrowing   string    `json:"narrowing,omitempty"`
+	ARN         string    `json:"arn,omitempty"` // "" until it is requested
 	// Failed is true if the request was refused or the export failed: the next note replaces this one
-	Failed bool `json:"failed,omitempty"`
-	Try    int  `json:"try,omitempty"` // number of notes before this one
+	Failed           bool `json:"failed,omitempty"`
+	PreviousAttempts int  `json:"try,omitempty"` // number of notes before this one
 }
 
 // exportRun is the run whose only part is the note of a run's export.
@@ -30,27 +30,29 @@ func exportRun(run string) string { return run + ".export" }
 // exportPart is the ID of that part.
 const exportPart = "note"
 
-// exportInto returns the target of the export, from the flags.
-func (j *job) exportInto() string {
+// exportDestination returns the target of the export, from the flags.
+func (j *job) exportDestination() string {
 	return strings.TrimSuffix("s3://"+j.o.bucket+"/"+strings.Trim(j.o.prefix, "/"), "/")
 }
 
-// token identifies the request for DynamoDB: within eight hours the same token gives the same export.
-func (n exportNote) token(run string) string {
-	if n.Try > 0 {
-		return fmt.Sprintf("%s-%d", run, n.Try)
+// clientToken identifies the request for DynamoDB: within eight hours the same token gives the same export.
+func (n exportNote) clientToken(run string) string {
+	if n.PreviousAttempts > 0 {
+		return fmt.Sprintf("%s-%d", run, n.PreviousAttempts)
 	}
 	return run
 }
 
 // nextNote returns the note of the next request, after was.
 func (j *job) nextNote(was exportNote) exportNote {
-	n := exportNote{Into: j.exportInto(), Narrowing: j.narrowing.String(), Time: j.sel.earliestSourceTime(j.o.clockSkew)}
+	n := exportNote{Destination: j.exportDestination(), Narrowing: j.narrowing.String()}
+	n.Time = j.selection.earliestSourceTime(j.o.clockSkew)
 	now := time.Now().UTC().Truncate(time.Second).Add(time.Second)
 	if was.Failed {
-		n.Try = was.Try + 1
+		n.PreviousAttempts = was.PreviousAttempts + 1
 	}
-	if n.Time.IsZero() || n.Try > 0 && n.Time.Before(now) { // point-in-time recovery may have been enabled since the floor
+	if n.Time.IsZero() || n.PreviousAttempts > 0 && n.Time.Before(now) {
+		// Point-in-time recovery may have been enabled after this time.
 		n.Time = now
 	}
 	return n
@@ -58,7 +60,7 @@ func (j *job) nextNote(was exportNote) exportNote {
 
 // readNote returns the note of the run's export, and its part; zero if there is none.
 func (j *job) readNote(ctx context.Context) (part state.Part, n exportNote, err error) {
-	for p, err := range j.kept.Parts(ctx, exportRun(j.sel.run)) {
+	for p, err := range j.backfills.Parts(ctx, exportRun(j.selection.runID)) {
 		if err != nil {
 			return part, n, err
 		}
@@ -68,54 +70,55 @@ func (j *job) readNote(ctx context.Context) (part state.Part, n exportNote, err 
 		return part, n, nil
 	}
 	if err := json.Unmarshal([]byte(part.Position), &n); err != nil {
-		return part, n, fmt.Errorf("the state has a damaged note of the export that the run %s requested: %w", j.sel.run, err)
+		return part, n, fmt.Errorf("the state has a damaged note of the export that the run %s requested: %w", j.selection.runID, err)
 	}
 	return part, n, j.checkNote(n)
 }
 
 // checkNote returns an error if the flags name another export than a valid note.
 func (j *job) checkNote(n exportNote) error {
-	if n.Failed || n.Into == j.exportInto() && n.Narrowing == j.narrowing.String() {
+	if n.Failed || n.Destination == j.exportDestination() && n.Narrowing == j.narrowing.String() {
 		return nil
 	}
 	return cli.Usagef("the run %s requested an export into %s%s, and not into %s%s: name the same",
-		j.sel.run, n.Into, orNothing(n.Narrowing), j.exportInto(), orNothing(j.narrowing.String()))
+		j.selection.runID, n.Destination, narrowingSuffix(n.Narrowing),
+		j.exportDestination(), narrowingSuffix(j.narrowing.String()))
 }
 
-func orNothing(narrowing string) string {
+func narrowingSuffix(narrowing string) string {
 	if narrowing == "" {
 		return ""
 	}
 	return " of " + narrowing
 }
 
-// setNote replaces the note that was read, unless another process did so first.
-func (j *job) setNote(ctx context.Context, was state.Part, n exportNote) error {
+// storeNote replaces the note that was read, unless another process did so first.
+func (j *job) storeNote(ctx context.Context, was state.Part, n exportNote) error {
 	text, err := json.Marshal(n)
 	if err != nil {
 		return err
 	}
-	now := state.Part{Run: exportRun(j.sel.run), ID: exportPart, Counter: was.Counter + 1, Position: string(text)}
-	_, err = j.kept.SetPart(ctx, was, now)
+	now := state.Part{Run: exportRun(j.selection.runID), ID: exportPart, Counter: was.Counter + 1, Position: string(text)}
+	_, err = j.backfills.SetPart(ctx, was, now)
 	return err
 }
 
 // storedExport returns the path of the stored run's export.
 func (j *job) storedExport() (string, error) {
 	const folder = "/AWSDynamoDB/"
-	source := j.sel.stored.Source
+	source := j.selection.stored.Source
 	into, rest, ok := strings.Cut(strings.TrimPrefix(source, "export "), folder)
 	id, _, whole := strings.Cut(rest, "/")
-	if !ok || !whole || into != j.exportInto() {
+	if !ok || !whole || into != j.exportDestination() {
 		return "", cli.Usagef("the run %s reads %s, and not a new export into %s: name the same",
-			j.sel.run, source, j.exportInto())
+			j.selection.runID, source, j.exportDestination())
 	}
 	return into + folder + id, nil
 }
 
 // describeExport returns the name of the export that a run would read, for a dry run.
 func (j *job) describeExport(ctx context.Context) (string, error) {
-	if j.kept != nil {
+	if j.backfills != nil {
 		_, n, err := j.readNote(ctx)
 		if err != nil {
 			return "", err
@@ -124,5 +127,5 @@ func (j *job) describeExport(ctx context.Context) (string, error) {
 			return "the export " + n.ARN + ", which was requested", nil
 		}
 	}
-	return "a new export into " + j.exportInto() + "/", nil
+	return "a new export into " + j.exportDestination() + "/", nil
 }

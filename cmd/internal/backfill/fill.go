@@ -28,20 +28,20 @@ import (
 
 // job is one run of the command.
 type job struct {
-	o       *options
-	streams cli.Streams
-	cfg     *config.Config
-	stores  *target.Stores
-	kept    state.Store
-	sel     *selection
-	aws     awssdk.Config // with --live
+	o         *options
+	streams   cli.Streams
+	cfg       *config.Config
+	stores    *target.Stores
+	backfills state.Store
+	selection *selection
+	aws       awssdk.Config // with --live
 
-	backfill  state.Backfill        // the part of the source that this process reads; zero for an archive
-	table     scan.Table            // zero if DescribeTable was not called
-	keys      []string              // names of the table's key attributes; nil until the source is open
-	narrowing *snapshot.Narrowing   // selects the items that are read; nil: all
-	views     map[string]*view.Sink // views that were filled, by name
-	shown     time.Time             // the source shows the table at this time or later; zero if unknown
+	backfill  state.Backfill          // the part of the source that this process reads; zero for an archive
+	table     scan.Table              // zero if DescribeTable was not called
+	keys      []string                // names of the table's key attributes; nil until the source is open
+	narrowing *snapshot.ItemSelection // selects the items that are read; nil: all
+	views     map[string]*view.Sink   // views that were filled, by name
+	asOf      time.Time               // the source shows the table at this time or later; zero if unknown
 }
 
 // allSinks returns the sinks of the file, and the program's functions for entities.
@@ -62,7 +62,7 @@ func (j *job) run(ctx context.Context) error {
 	if err := j.loadAWS(ctx); err != nil {
 		return err
 	}
-	if j.sel.allPartsRead() {
+	if j.selection.allPartsRead() {
 		return j.finish(ctx, nil)
 	}
 	if err := j.begin(ctx); err != nil {
@@ -108,14 +108,14 @@ type source interface {
 
 // fill runs a pipeline of the sinks over the source.
 func (j *job) fill(ctx context.Context, src source) (*replay.Summary, error) {
-	bar := src.newProgress(j.streams.Err, "filling "+j.sel.String())
+	bar := src.newProgress(j.streams.Err, "filling "+j.selection.String())
 	var noEntity atomic.Int64
 	j.views = make(map[string]*view.Sink)
-	o := sinks.BackfillOptions{Sinks: j.sel.names(), Views: j.views}
+	o := sinks.BackfillOptions{Sinks: j.selection.names(), Views: j.views}
 	if j.narrowing != nil {
 		o.Narrowing = wider{j.narrowing}
 	}
-	p, err := j.o.Assemble(ctx, j.cfg, j.stores, cli.Logger(bar, j.o.verbose),
+	p, err := j.o.Assemble(ctx, j.cfg, j.stores, cli.NewWarnLogger(bar, j.o.verbose),
 		sinks.WithExtensions(j.streams.Extensions...), sinks.Backfill(o), sinks.CountNoEntity(&noEntity))
 	if err != nil {
 		return nil, j.o.Hint(err)
@@ -147,9 +147,9 @@ func (j *job) finish(ctx context.Context, sum *replay.Summary) error {
 	if err := j.settle(ctx); err != nil {
 		return err
 	}
-	r := result{Run: j.sel.run, Sinks: j.sel.names(), Stage: "live", Summary: sum, Assumed: j.assumed()}
-	if !j.o.Live && !j.shown.IsZero() {
-		r.Since = &j.shown
+	r := result{Run: j.selection.runID, Sinks: j.selection.names(), Stage: "live", Summary: sum, Assumed: j.assumed()}
+	if !j.o.Live && !j.asOf.IsZero() {
+		r.Since = &j.asOf
 	}
 	for _, name := range r.Sinks {
 		if err := r.addContested(ctx, name, j.views[name], j.keys); err != nil {
@@ -247,7 +247,7 @@ func (s snapshotSource) progress() cli.ItemProgress {
 	p := s.Progress()
 	i := cli.ItemProgress{
 		Items: p.Items, TotalItems: p.TotalItems, Bytes: p.Bytes, TotalBytes: p.TotalBytes,
-		EarlierItems: p.EarlierItems, EarlierBytes: p.EarlierBytes, Own: p.Own,
+		EarlierItems: p.EarlierItems, EarlierBytes: p.EarlierBytes, OwnItems: p.OwnItems,
 	}
 	if s.isNarrowed {
 		i.TotalItems = 0

@@ -62,9 +62,9 @@ func (f *FunctionFlags) Check() error {
 // Given reports whether one of the flags is given.
 func (f *FunctionFlags) Given() bool { return len(f.functions) > 0 || f.deployedSince != "" }
 
-// Prove returns an error unless the named functions and their event source mappings have been as cfg says for so long
-// that no older invocation runs, or unless the user gave a time that says so. It prints its findings to w.
-func (f *FunctionFlags) Prove(ctx context.Context, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
+// CheckUnchanged returns an error unless the named functions and their event source mappings have been as cfg says for
+// so long that no older invocation runs, or unless the user gave a time that says so. It prints its findings to w.
+func (f *FunctionFlags) CheckUnchanged(ctx context.Context, sdk awssdk.Config, cfg *config.Config, w io.Writer) error {
 	switch {
 	case len(f.functions) > 0:
 		streams, err := sourceStreams(ctx, sdk, cfg)
@@ -130,7 +130,7 @@ type functionProof struct {
 func (p *functionProof) unchangedSince(ctx context.Context, names []string) (time.Time, error) {
 	p.names, p.functions = names, make(map[string]string, len(names))
 	for _, name := range names {
-		arn, err := p.noteFunction(ctx, name, "")
+		arn, err := p.checkFunction(ctx, name, "")
 		if err != nil {
 			return p.since, err
 		}
@@ -139,7 +139,7 @@ func (p *functionProof) unchangedSince(ctx context.Context, names []string) (tim
 	}
 	var others []string
 	for _, arn := range p.streams {
-		more, err := p.noteStream(ctx, arn)
+		more, err := p.checkStream(ctx, arn)
 		if err != nil {
 			return p.since, err
 		}
@@ -164,9 +164,9 @@ func (p *functionProof) noteChange(at time.Time) {
 	}
 }
 
-// noteFunction notes the time of a function's last change, and returns its ARN. version is "" for a name that may have
+// checkFunction notes the time of a function's last change, and returns its ARN. version is "" for a name that may have
 // a qualifier.
-func (p *functionProof) noteFunction(ctx context.Context, name, version string) (arn string, err error) {
+func (p *functionProof) checkFunction(ctx context.Context, name, version string) (arn string, err error) {
 	in := &lambda.GetFunctionConfigurationInput{FunctionName: &name}
 	if version != "" {
 		in.Qualifier = &version
@@ -190,9 +190,9 @@ func (p *functionProof) noteFunction(ctx context.Context, name, version string) 
 	return awssdk.ToString(f.FunctionArn), nil
 }
 
-// noteStream notes the last changes of the mappings from a stream to the functions, and returns the other functions
+// checkStream notes the last changes of the mappings from a stream to the functions, and returns the other functions
 // that read the stream.
-func (p *functionProof) noteStream(ctx context.Context, arn string) (others []string, err error) {
+func (p *functionProof) checkStream(ctx context.Context, arn string) (others []string, err error) {
 	read := false
 	mappings := lambda.NewListEventSourceMappingsPaginator(p.api,
 		&lambda.ListEventSourceMappingsInput{EventSourceArn: &arn})
@@ -209,7 +209,7 @@ func (p *functionProof) noteStream(ctx context.Context, arn string) (others []st
 				others = append(others, base)
 				continue
 			}
-			if err := p.noteMapping(ctx, m, name, qualifier); err != nil {
+			if err := p.checkMapping(ctx, m, name, qualifier); err != nil {
 				return nil, err
 			}
 			read = true
@@ -222,8 +222,8 @@ func (p *functionProof) noteStream(ctx context.Context, arn string) (others []st
 	return others, nil
 }
 
-// noteMapping notes the last change of a mapping, and of the function version that it invokes.
-func (p *functionProof) noteMapping(
+// checkMapping notes the last change of a mapping, and of the function version that it invokes.
+func (p *functionProof) checkMapping(
 	ctx context.Context, m *types.EventSourceMappingConfiguration, name, qualifier string,
 ) error {
 	id := awssdk.ToString(m.UUID)
@@ -238,7 +238,7 @@ func (p *functionProof) noteMapping(
 	if err != nil {
 		return err
 	}
-	ok, err := passesAll(p.cfg, criteria)
+	ok, err := passNeededRecords(p.cfg, criteria)
 	switch {
 	case err != nil:
 		return err
@@ -252,7 +252,7 @@ func (p *functionProof) noteMapping(
 	case qualifier == "" || qualifier == "$LATEST":
 		return nil
 	case strings.Trim(qualifier, "0123456789") == "":
-		_, err := p.noteFunction(ctx, name, qualifier)
+		_, err := p.checkFunction(ctx, name, qualifier)
 		return err
 	}
 	return fmt.Errorf(
@@ -279,9 +279,9 @@ func (p *functionProof) filterCriteria(
 	return whole.FilterCriteria, nil
 }
 
-// passesAll reports whether filter criteria pass each record that the sinks of cfg need. They do if there are none, or
-// if `tablewake template` prints them with any of its flags.
-func passesAll(cfg *config.Config, criteria *types.FilterCriteria) (bool, error) {
+// passNeededRecords reports whether filter criteria pass each record that the sinks of cfg need. They do if there are
+// none, or if `tablewake template` prints them with any of its flags.
+func passNeededRecords(cfg *config.Config, criteria *types.FilterCriteria) (bool, error) {
 	if criteria == nil || len(criteria.Filters) == 0 {
 		return true, nil
 	}

@@ -18,7 +18,7 @@ import (
 // requestExport returns the path of the run's export. It requests the export unless a process of the run did so, and
 // waits for it. Processes agree by the note in the state, and the same command continues with that export later.
 func (j *job) requestExport(ctx context.Context) (string, error) {
-	if j.sel.isStored() {
+	if j.selection.isStored() {
 		return j.storedExport()
 	}
 	client := dynamodb.NewFromConfig(j.aws)
@@ -35,18 +35,18 @@ func (j *job) requestExport(ctx context.Context) (string, error) {
 			next = j.nextNote(note)
 		case note.ARN == "":
 			if next, err = j.requestNoted(ctx, client, bar, note); err != nil {
-				return "", j.noteFailure(ctx, part, note, err)
+				return "", j.storeFailure(ctx, part, note, err)
 			}
 		default:
 			fmt.Fprintf(bar, "the export %s of %s is being made\n", note.ARN, note.Time.Format(time.RFC3339))
 			path, err := records.WaitForExport(ctx, client, export.Requested{ARN: note.ARN}, bar)
 			if errors.Is(err, export.ErrFailed) {
-				return "", j.noteFailure(ctx, part, note, err)
+				return "", j.storeFailure(ctx, part, note, err)
 			}
 			return path, err
 		}
 		// A process that loses the race continues with the note of the other process.
-		if err := j.setNote(ctx, part, next); err != nil {
+		if err := j.storeNote(ctx, part, next); err != nil {
 			return "", err
 		}
 	}
@@ -58,7 +58,7 @@ func (j *job) requestNoted(
 ) (exportNote, error) {
 	requested, err := export.Request(ctx, client, export.RequestOptions{
 		TableARN: j.table.ARN, Bucket: j.o.bucket, Prefix: j.o.prefix,
-		Time: note.Time, Narrowing: j.narrowing, ClientToken: note.token(j.sel.run),
+		Time: note.Time, Narrowing: j.narrowing, ClientToken: note.clientToken(j.selection.runID),
 		Waiting: func(latest time.Time) {
 			fmt.Fprintf(bar, "waiting until the table can be exported as of %s: now it can as of %s\n",
 				note.Time.Format(time.RFC3339), latest.Format(time.RFC3339))
@@ -68,12 +68,12 @@ func (j *job) requestNoted(
 	return note, err
 }
 
-// noteFailure stores that the request of a note failed, so that the same command can request another export. It returns
-// why.
-func (j *job) noteFailure(ctx context.Context, part state.Part, note exportNote, why error) error {
+// storeFailure stores that the request of a note failed, so that the same command can request another export. It
+// returns why.
+func (j *job) storeFailure(ctx context.Context, part state.Part, note exportNote, why error) error {
 	if _, again := pipeline.Retryable(why); again || ctx.Err() != nil {
 		return why
 	}
 	note.Failed = true
-	return errors.Join(why, j.setNote(ctx, part, note))
+	return errors.Join(why, j.storeNote(ctx, part, note))
 }

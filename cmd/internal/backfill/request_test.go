@@ -53,7 +53,7 @@ func TestKilledStartExport(t *testing.T) {
 			process := func(change func(*options)) *job {
 				j := w.process(&bytes.Buffer{}, change)
 				if !floor {
-					j.sel.births[0].Floor = time.Time{}
+					j.selection.births[0].Floor = time.Time{}
 				}
 				return j
 			}
@@ -107,7 +107,7 @@ func TestStartExportAtOnce(t *testing.T) {
 	sources := make([]string, 4)
 	for i := range sources {
 		j := w.process(&bytes.Buffer{}, nil)
-		j.sel.births[0].Floor = time.Time{}
+		j.selection.births[0].Floor = time.Time{}
 		work.Go(func() {
 			var err error
 			if sources[i], err = w.open(t.Context(), j); err != nil {
@@ -162,7 +162,7 @@ func TestStartExportOfOtherFlags(t *testing.T) {
 	other(func(o *options) { o.bucket = "c" })
 	other(func(o *options) { o.narrowing.Types = []string{"User"} })
 	j := w.process(&bytes.Buffer{}, nil)
-	j.sel.stored.Source = "scan " + shopTable + " segments 16 begun 2026-11-23T14:00:00Z"
+	j.selection.stored.Source = "scan " + shopTable + " segments 16 begun 2026-11-23T14:00:00Z"
 	_, err := w.open(t.Context(), j)
 	if err == nil || !strings.Contains(err.Error(), "reads scan") || len(w.requests) != 1 {
 		t.Errorf("of a run that scans it says %v", err)

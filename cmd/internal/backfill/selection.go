@@ -16,7 +16,7 @@ import (
 type selection struct {
 	births    []state.Birth  // births of the sinks, in the order of their names
 	neverWait []config.Sink  // the archives and Go sinks among them, which accept all changes at every stage
-	run       string         // id of the backfill that fills them; a new one if none does yet
+	runID     string         // id of the backfill that fills them; a new one if none does yet
 	stored    state.Backfill // the stored backfill of that run; zero if none is stored
 }
 
@@ -170,18 +170,18 @@ func (s *selection) findRun(stored []state.Backfill) error {
 		if b.Stage != state.Filling && b.Stage != state.Settling {
 			continue
 		}
-		if s.run != "" && s.run != b.Run {
-			return cli.Usagef("the sinks are filled by several runs (%s and %s): name those of one run with --sink", s.run,
+		if s.runID != "" && s.runID != b.Run {
+			return cli.Usagef("the sinks are filled by several runs (%s and %s): name those of one run with --sink", s.runID,
 				b.Run)
 		}
-		s.run = b.Run
+		s.runID = b.Run
 	}
-	if s.run == "" {
-		s.run = state.NewID()
+	if s.runID == "" {
+		s.runID = state.NewID()
 		return nil
 	}
 	for _, b := range stored {
-		if b.Run != s.run {
+		if b.Run != s.runID {
 			continue
 		}
 		s.stored = b

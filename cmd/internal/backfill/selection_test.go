@@ -155,7 +155,7 @@ func TestCheckCopies(t *testing.T) {
 	} {
 		o := options{}
 		o.Live, o.Local, o.archive = strings.HasPrefix(path, "s3:"), "out", []string{path}
-		j := &job{o: &o, cfg: cfg, sel: &selection{neverWait: cfg.Sinks[at : at+1]}}
+		j := &job{o: &o, cfg: cfg, selection: &selection{neverWait: cfg.Sinks[at : at+1]}}
 		if err := j.checkCopies(); (err != nil) != refused {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -173,7 +173,7 @@ func TestWarnOfArchives(t *testing.T) {
 		var said bytes.Buffer
 		o := options{}
 		o.Live = true
-		j := &job{o: &o, streams: cli.Streams{Err: &said}, cfg: cfg, sel: sel}
+		j := &job{o: &o, streams: cli.Streams{Err: &said}, cfg: cfg, selection: sel}
 		j.warnOfArchives(births[0].Made.Add(shown))
 		if n := strings.Count(said.String(), "warning: the archive log begins at "); n != want {
 			t.Errorf("%s after the begin it says %q", shown, said.String())

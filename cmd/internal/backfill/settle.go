@@ -15,7 +15,7 @@ import (
 // live.
 func (j *job) settle(ctx context.Context) error {
 	until := time.Now().UTC().Truncate(time.Second).Add(time.Second)
-	births, err := sinks.ChangeBirths(ctx, j.kept, j.sel.births, func(b *state.Birth) {
+	births, err := sinks.ChangeBirths(ctx, j.backfills, j.selection.births, func(b *state.Birth) {
 		if b.Stage == state.Filling {
 			b.Stage, b.ReadUntil = state.Settling, until
 		}
@@ -23,7 +23,7 @@ func (j *job) settle(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	j.sel.births = births
+	j.selection.births = births
 	for _, b := range births {
 		if b.ReadUntil.Before(until) {
 			until = b.ReadUntil // an earlier process already set the stage
@@ -35,14 +35,15 @@ func (j *job) settle(ctx context.Context) error {
 	if err := j.checkStream(ctx); err != nil {
 		return err
 	}
-	j.sel.births, err = sinks.ChangeBirths(ctx, j.kept, j.sel.births, func(b *state.Birth) { b.Stage = state.Live })
+	makeLive := func(b *state.Birth) { b.Stage = state.Live }
+	j.selection.births, err = sinks.ChangeBirths(ctx, j.backfills, j.selection.births, makeLive)
 	return err
 }
 
-// forgetEnded removes backfills that began over a day ago and whose sinks are all live. It keeps newer ones, because
-// other processes still read in their parts that all are done. It keeps those without a birth, because a Go program
-// reads them.
-func forgetEnded(ctx context.Context, kept state.Store, births []state.Birth, stored []state.Backfill) error {
+// deleteEndedBackfills removes backfills that began over a day ago and whose sinks are all live. It keeps newer ones,
+// because other processes still read in their parts that all are done. It keeps those without a birth, because a Go
+// program reads them.
+func deleteEndedBackfills(ctx context.Context, kept state.Store, births []state.Birth, stored []state.Backfill) error {
 	for _, b := range stored {
 		named, fills := false, false
 		for _, birth := range births {
@@ -65,7 +66,7 @@ func (j *job) assumed() string {
 	if !j.o.Live || j.cfg.Leases != nil {
 		return ""
 	}
-	return fmt.Sprintf("the Lambda function is never more than %s behind the stream", j.o.lag)
+	return fmt.Sprintf("the Lambda function is never more than %s behind the stream", j.o.assumedLag)
 }
 
 // waitPassed waits until all records from before a time are read and durable.
@@ -75,7 +76,7 @@ func (j *job) waitPassed(ctx context.Context, at time.Time) error {
 		return nil // no other process uses the folder: the next consume or replay brings the later changes of the stream
 	case j.cfg.Leases == nil:
 		fmt.Fprintf(j.streams.Err, "assuming that %s: waiting for that\n", j.assumed())
-		return pipeline.Sleep(ctx, time.Until(at.Add(j.o.lag)))
+		return pipeline.Sleep(ctx, time.Until(at.Add(j.o.assumedLag)))
 	}
 	return stream.WaitPassed(ctx, j.readLeases, at, j.o.clockSkew, j.streams.Err)
 }

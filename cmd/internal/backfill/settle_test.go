@@ -29,7 +29,7 @@ func (w *exportWorld) settling(stdout *bytes.Buffer) *job {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	j.sel.births = []state.Birth{b}
+	j.selection.births = []state.Birth{b}
 	return j
 }
 
@@ -54,7 +54,7 @@ func TestAssumedLag(t *testing.T) {
 	} {
 		w, out := newExportWorld(t), &bytes.Buffer{}
 		j := w.settling(out)
-		j.o.lag, j.o.format = time.Second, format
+		j.o.assumedLag, j.o.format = time.Second, format
 		if err := j.finish(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ import (
 
 // openSnapshot opens an export, a scan or items.
 func (j *job) openSnapshot(ctx context.Context) (snapshot.Snapshot, error) {
-	if err := j.findKeys(ctx); err != nil {
+	if err := j.resolveKeys(ctx); err != nil {
 		return nil, err
 	}
 	decoder := record.SnapshotOptions{DecoderOptions: j.o.Decoder(j.cfg), Keys: j.keys,
@@ -61,9 +61,9 @@ func (j *job) openItems(decoder record.SnapshotOptions) (snapshot.Snapshot, erro
 
 // openScan opens a scan that begins after the floor of the sinks.
 func (j *job) openScan(ctx context.Context, decoder record.SnapshotOptions) (snapshot.Snapshot, error) {
-	start := j.sel.stored.From
-	if !j.sel.isStored() {
-		if at := j.sel.earliestSourceTime(j.o.clockSkew); time.Now().Before(at) && !j.o.dryRun {
+	start := j.selection.stored.From
+	if !j.selection.isStored() {
+		if at := j.selection.earliestSourceTime(j.o.clockSkew); time.Now().Before(at) && !j.o.dryRun {
 			fmt.Fprintf(j.streams.Err,
 				"the scan begins at %s: until then every process learns that the sinks are being filled\n", at.Format(time.RFC3339))
 			if err := pipeline.Sleep(ctx, time.Until(at)); err != nil {
@@ -74,7 +74,7 @@ func (j *job) openScan(ctx context.Context, decoder record.SnapshotOptions) (sna
 	}
 	return scan.New(ctx, scan.Options{
 		Client: dynamodb.NewFromConfig(j.aws), Table: j.tableName(), Segments: j.o.segments, RCU: j.o.rcu, Time: start,
-		Decoder: decoder, Narrowing: j.narrowing, Retry: records.Repeated(j.streams.Err, "a request of the scan"),
+		Decoder: decoder, Narrowing: j.narrowing, OnRetry: records.RetryPrinter(j.streams.Err, "a request of the scan"),
 	})
 }
 

@@ -99,19 +99,20 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 		return nil, err
 	}
 	info := snap.Info()
-	j.shown = info.Time
+	j.asOf = info.Time
 	for err := range j.problemsOf(ctx, snap) {
 		return nil, err
 	}
 	j.warnOfArchives(info.Time)
 	b := state.Backfill{
-		Run: j.sel.run, Sinks: strings.Join(j.sel.names(), ","), Source: j.withNarrowing(info.Source),
+		Run: j.selection.runID, Sinks: strings.Join(j.selection.names(), ","), Source: j.withNarrowing(info.Source),
 		Start: time.Now().UTC().Truncate(time.Second),
 		From:  info.From.UTC().Truncate(time.Second), Parts: len(snap.Parts()),
 	}
-	stored, err := j.kept.AddBackfill(ctx, b)
-	if err == nil && j.o.scan && !j.sel.isStored() && stored != b { // another process began the scan at the same time
-		j.sel.stored = stored
+	stored, err := j.backfills.AddBackfill(ctx, b)
+	if err == nil && j.o.scan && !j.selection.isStored() && stored != b {
+		// Another process began the scan at the same time.
+		j.selection.stored = stored
 		if snap, err = j.openSnapshot(ctx); err != nil {
 			return nil, err
 		}
@@ -125,8 +126,8 @@ func (j *job) openSource(ctx context.Context) (source, error) {
 	}
 	j.backfill = stored
 	src, err := snapshot.NewSource(snapshot.SourceOptions{
-		Snapshot: snap, Backfills: j.kept, Run: stored.Run, Owner: newOwner(), Concurrency: j.o.parts,
-		Throttle: j.lagWaiter(), Logger: cli.Logger(j.streams.Err, j.o.verbose),
+		Snapshot: snap, Backfills: j.backfills, Run: stored.Run, Owner: newOwner(), Concurrency: j.o.parts,
+		Throttle: j.lagWaiter(), Logger: cli.NewWarnLogger(j.streams.Err, j.o.verbose),
 	})
 	if err != nil {
 		return nil, err
@@ -139,7 +140,7 @@ var digests = regexp.MustCompile(` sha256:[0-9a-f]{16}`)
 
 // checkStored returns an error unless the stored run can continue with a source.
 func (j *job) checkStored(ctx context.Context, stored state.Backfill, source string) error {
-	names := strings.Join(j.sel.names(), ",")
+	names := strings.Join(j.selection.names(), ",")
 	switch {
 	case stored.Source != source && digests.ReplaceAllString(stored.Source, "") == digests.ReplaceAllString(source, ""):
 		return fmt.Errorf("the files of %s were replaced since the run %s began to read them: put them back as they were; "+
@@ -181,11 +182,11 @@ func (j *job) checkTable(info snapshot.Info) error {
 
 // wider selects the items of a narrowing, and each item for which the narrowing fails. The filters of the sinks decide
 // again.
-type wider struct{ *snapshot.Narrowing }
+type wider struct{ *snapshot.ItemSelection }
 
 // Match implements [pipeline.Condition].
 func (w wider) Match(c *record.Change) (bool, error) {
-	is, err := w.Narrowing.Match(c)
+	is, err := w.ItemSelection.Match(c)
 	return is || err != nil, nil
 }
 
@@ -207,7 +208,7 @@ func (j *job) checkView(ctx context.Context, info snapshot.Info) error {
 		functions = append(functions, s.Name)
 	}
 	p, err := sinks.Assemble(ctx, j.cfg, sinks.PlanOnly(), sinks.WithExtensions(j.streams.Extensions...),
-		sinks.HoldCustom("backfill", functions...), sinks.Backfill(sinks.BackfillOptions{Sinks: j.sel.names()}))
+		sinks.HoldCustom("backfill", functions...), sinks.Backfill(sinks.BackfillOptions{Sinks: j.selection.names()}))
 	if err != nil {
 		return err
 	}
@@ -221,14 +222,14 @@ func (j *job) checkView(ctx context.Context, info snapshot.Info) error {
 // checkAge returns an error if the state may forget tombstones that the backfill needs before it ends. Archives and Go
 // sinks need no tombstones.
 func (j *job) checkAge(ctx context.Context, b state.Backfill) error {
-	if !j.sel.keepsState() {
+	if !j.selection.keepsState() {
 		return nil
 	}
 	keep := time.Duration(0)
 	if j.cfg.State != nil {
 		keep = j.cfg.State.GuardRetention
 	}
-	r, err := state.LoadRetention(ctx, j.kept, keep, false)
+	r, err := state.LoadRetention(ctx, j.backfills, keep, false)
 	if err != nil {
 		return err
 	}
@@ -237,7 +238,7 @@ func (j *job) checkAge(ctx context.Context, b state.Backfill) error {
 
 // checkCopies returns an error if an archive would be filled from itself.
 func (j *job) checkCopies() error {
-	for _, s := range j.sel.neverWait {
+	for _, s := range j.selection.neverWait {
 		if s.Archive == nil {
 			continue
 		}

@@ -16,9 +16,9 @@ import (
 	"github.com/tablewake/tablewake/shardreader/snapshot/scan"
 )
 
-// findKeys finds the names of the table's key attributes, and makes the narrowing, which needs them. If the table can
-// be described, the names are the table's, and --keys must equal them. Later calls do nothing.
-func (j *job) findKeys(ctx context.Context) error {
+// resolveKeys finds the names of the table's key attributes, and makes the narrowing, which needs them. If the table
+// can be described, the names are the table's, and --keys must equal them. Later calls do nothing.
+func (j *job) resolveKeys(ctx context.Context) error {
 	if j.keys != nil {
 		return nil
 	}
@@ -41,12 +41,12 @@ func (j *job) findKeys(ctx context.Context) error {
 	case len(keys) == 0:
 		return cli.Usagef("name the key attributes of the table with --keys PK,SK: a --local folder asks no table")
 	}
-	n, err := j.o.narrowing.Of(j.cfg, keys[0])
+	n, err := j.o.narrowing.Build(j.cfg, keys[0])
 	if err != nil {
 		return err
 	}
 	for _, s := range j.cfg.Sinks {
-		if slices.Contains(j.sel.names(), s.Name) && !n.Covers(s.WhenItem) {
+		if slices.Contains(j.selection.names(), s.Name) && !n.Covers(s.WhenItem) {
 			fmt.Fprintf(j.streams.Err,
 				cli.Warning+
 					"the sink %s may take items that --type, --key-prefix and --filter leave out (%s): they are missing until they change\n", s.Name, n)
@@ -64,7 +64,7 @@ const checkedParts = 3
 // keys.
 func (j *job) checkKeys(ctx context.Context, snap snapshot.Snapshot) error {
 	left := checkedParts
-	if j.table.Name != "" || j.sel.isStored() {
+	if j.table.Name != "" || j.selection.isStored() {
 		left = 0
 	}
 	for _, part := range snap.Parts() {

@@ -53,7 +53,7 @@ func (s onePart) Close() error { return nil }
 func TestKeysOfAnIncrementalExport(t *testing.T) {
 	const line = `{"Metadata":{"WriteTimestampMicros":{"N":"1767398400000000"}},"Keys":{"PK":{"S":"a"}},"NewImage":{"PK":{"S":"a"},"SK":{"S":"b"}}}` + "\n"
 	for keys, problem := range map[string]string{"PK": "", "SK": "another key than --keys SK", "PK,SK": "another key than --keys PK,SK"} {
-		j := &job{keys: strings.Split(keys, ","), sel: &selection{}}
+		j := &job{keys: strings.Split(keys, ","), selection: &selection{}}
 		err := j.checkKeys(t.Context(), onePart{o: record.SnapshotOptions{DecoderOptions: record.DecoderOptions{EpochZero: true, Table: "shop"}, Keys: j.keys, Layer: 1}, lines: line + line})
 		if problem == "" && err != nil || problem != "" && (err == nil || !strings.Contains(err.Error(), problem)) {
 			t.Errorf("by --keys %s: %v, want %q", keys, err, problem)

@@ -14,9 +14,9 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Block shows lines at the end of a terminal, and draws them again at each update. Other output of the command appears
-// above them. It is safe for concurrent use.
-type Block struct {
+// StatusLines shows lines at the end of a terminal, and draws them again at each update. Other output of the command
+// appears above them. It is safe for concurrent use.
+type StatusLines struct {
 	w    io.Writer                  // receives the lines above the block
 	term io.Writer                  // receives control characters
 	size func() (width, height int) // size of the terminal
@@ -28,12 +28,12 @@ type Block struct {
 }
 
 // NewBlock returns a Block at the end of w; nil if w is not a terminal, or if the log is JSON.
-func NewBlock(w io.Writer) *Block {
-	f := terminal(w)
+func NewBlock(w io.Writer) *StatusLines {
+	f := findTerminal(w)
 	if f == nil {
 		return nil
 	}
-	return &Block{w: w, term: f, size: func() (int, int) {
+	return &StatusLines{w: w, term: f, size: func() (int, int) {
 		width, height, err := term.GetSize(int(f.Fd()))
 		if err != nil {
 			return 80, 24
@@ -42,8 +42,8 @@ func NewBlock(w io.Writer) *Block {
 	}}
 }
 
-// terminal returns the terminal that w writes to, which takes control characters; nil if w writes to none, or JSON.
-func terminal(w io.Writer) *os.File {
+// findTerminal returns the terminal that w writes to, which takes control characters; nil if w writes to none, or JSON.
+func findTerminal(w io.Writer) *os.File {
 	if to := findLogWriter(w); to != nil {
 		if to.flags.format == FormatJSON {
 			return nil
@@ -60,7 +60,7 @@ func terminal(w io.Writer) *os.File {
 }
 
 // Write prints lines above the block.
-func (b *Block) Write(p []byte) (int, error) {
+func (b *StatusLines) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.drawn == 0 && len(b.partial) == 0 {
@@ -83,7 +83,7 @@ func (b *Block) Write(p []byte) (int, error) {
 
 // Update replaces the lines. Lines are cut to the width of the terminal, and lines that do not fit its height are left
 // out.
-func (b *Block) Update(lines []string) {
+func (b *StatusLines) Update(lines []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.erase()
@@ -92,7 +92,7 @@ func (b *Block) Update(lines []string) {
 }
 
 // End removes the lines.
-func (b *Block) End() {
+func (b *StatusLines) End() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.erase()
@@ -102,7 +102,7 @@ func (b *Block) End() {
 }
 
 // erase removes the drawn lines. Then the cursor is at the start of the first of them.
-func (b *Block) erase() {
+func (b *StatusLines) erase() {
 	if b.drawn > 0 {
 		fmt.Fprintf(b.term, "\x1b[%dA\r\x1b[J", b.drawn)
 		b.drawn = 0
@@ -110,7 +110,7 @@ func (b *Block) erase() {
 }
 
 // draw draws the lines.
-func (b *Block) draw() {
+func (b *StatusLines) draw() {
 	width, height := b.size()
 	var text strings.Builder
 	for _, line := range b.lines[:min(len(b.lines), max(height-1, 1))] {

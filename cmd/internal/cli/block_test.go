@@ -51,7 +51,7 @@ func (s *screen) text() string { return strings.TrimRight(strings.Join(s.lines, 
 // Lines of the log stay above the block, which is there once, as wide and high as the terminal lets it be.
 func TestBlock(t *testing.T) {
 	var s screen
-	b := &Block{w: &s, term: &s, size: func() (int, int) { return 20, 4 }}
+	b := &StatusLines{w: &s, term: &s, size: func() (int, int) { return 20, 4 }}
 	for _, step := range []struct {
 		do   func()
 		want string

@@ -49,7 +49,7 @@ func LoadConfig(file string) (*config.Config, error) {
 		}
 	}
 	if err != nil {
-		return nil, Exit(ExitConfig, err)
+		return nil, WithExitCode(ExitConfig, err)
 	}
 	return cfg, nil
 }

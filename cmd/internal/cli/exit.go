@@ -43,9 +43,9 @@ type ExitError struct {
 	err  error
 }
 
-// Exit returns an error that ends the process with code. If err is nil, [Run] prints no message: the command has
-// printed its result.
-func Exit(code int, err error) error { return &ExitError{code, err} }
+// WithExitCode returns an error that ends the process with code. If err is nil, [Run] prints no message: the command
+// has printed its result.
+func WithExitCode(code int, err error) error { return &ExitError{code, err} }
 
 // Error returns the text of the cause; "" if there is none.
 func (e *ExitError) Error() string {
@@ -68,11 +68,11 @@ func NoArguments(c *cobra.Command, args []string) error {
 
 // Usagef returns an error with [ExitUsage].
 func Usagef(format string, args ...any) error {
-	return Exit(ExitUsage, fmt.Errorf(format, args...))
+	return WithExitCode(ExitUsage, fmt.Errorf(format, args...))
 }
 
-// SomeArguments returns a check for a command that needs at least one argument. Without one, message is the error.
-func SomeArguments(message string) cobra.PositionalArgs {
+// AtLeastOneArgument returns a check for a command that needs at least one argument. Without one, message is the error.
+func AtLeastOneArgument(message string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return Usagef("%s", message)

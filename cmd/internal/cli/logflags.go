@@ -15,9 +15,9 @@ import (
 
 // logFlags are the flags --log-format and --log-level.
 type logFlags struct {
-	format Format
-	level  slog.LevelVar
-	set    bool // --log-level was given
+	format     Format
+	level      slog.LevelVar
+	levelGiven bool // --log-level was given
 }
 
 // add adds the flags to c and its subcommands.
@@ -32,9 +32,9 @@ func (l *logFlags) add(c *cobra.Command) {
 		cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// parseIgnoringOthers sets the flags from args and ignores all other flags. The error of a wrong command line is
+// parseKnown sets the flags from args and ignores all other flags. The error of a wrong command line is
 // printed in the requested format, so these flags are needed even if cobra could not parse args.
-func (l *logFlags) parseIgnoringOthers(args []string) {
+func (l *logFlags) parseKnown(args []string) {
 	c := &cobra.Command{FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true}}
 	l.add(c)
 	_ = c.ParseFlags(args)
@@ -117,7 +117,7 @@ func findLogWriter(w io.Writer) *logWriter {
 		return w
 	case *Progress:
 		return findLogWriter(w.w)
-	case *Block:
+	case *StatusLines:
 		return findLogWriter(w.w)
 	}
 	return nil
@@ -128,7 +128,7 @@ func findLogWriter(w io.Writer) *logWriter {
 func NewLogger(w io.Writer, level slog.Level, verbose bool) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: level}
 	to := findLogWriter(w)
-	if to != nil && to.flags.set {
+	if to != nil && to.flags.levelGiven {
 		opts.Level = to.flags.level.Level()
 	}
 	if verbose {
@@ -140,7 +140,7 @@ func NewLogger(w io.Writer, level slog.Level, verbose bool) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, opts))
 }
 
-// Logger returns a logger for warnings, or with verbose for all levels.
-func Logger(w io.Writer, verbose bool) *slog.Logger {
+// NewWarnLogger returns a logger for warnings, or with verbose for all levels.
+func NewWarnLogger(w io.Writer, verbose bool) *slog.Logger {
 	return NewLogger(w, slog.LevelWarn, verbose)
 }

@@ -27,7 +27,7 @@ func TestLogFlags(t *testing.T) {
 		if err := c.Execute(); err != nil {
 			t.Fatal(err)
 		}
-		flags.set = c.Flags().Changed("log-level")
+		flags.levelGiven = c.Flags().Changed("log-level")
 		var b bytes.Buffer
 		w := &logWriter{w: &b, flags: &flags}
 		log := NewLogger(w, 0, false)

@@ -89,13 +89,14 @@ func Count[N int | int64](n N, noun string) string {
 	return Thousands(int64(n)) + " " + noun
 }
 
-// Counted returns n with the noun and its verb: "1 shard waits", "1,234 shards wait" of "shard", "waits" and "wait".
-func Counted[N int | int64](n N, noun, one, many string) string {
-	return Count(n, noun) + " " + Either(n == 1, one, many)
+// CountWithVerb returns n with the noun and its verb: "1 shard waits", "1,234 shards wait" of "shard", "waits" and
+// "wait".
+func CountWithVerb[N int | int64](n N, noun, one, many string) string {
+	return Count(n, noun) + " " + If(n == 1, one, many)
 }
 
-// Either returns a if cond is true, else b.
-func Either[T any](cond bool, a, b T) T {
+// If returns a if cond is true, else b.
+func If[T any](cond bool, a, b T) T {
 	if cond {
 		return a
 	}

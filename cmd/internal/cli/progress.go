@@ -31,18 +31,18 @@ func NewCountProgress(w io.Writer, description string) *Progress {
 
 // NewItemProgress starts a progress of items that several processes may share. Call [Progress.UpdateItems] on it.
 func NewItemProgress(w io.Writer, description string, total int64) *Progress {
-	return startProgress(w, description, total, itemBar...)
+	return startProgress(w, description, total, itemBarOptions...)
 }
 
-// itemBar are the options of a bar of items. The bar shows the rate of [ItemProgress]. Its own rate would include the
-// items that were finished before this process began.
-var itemBar = []progressbar.Option{
+// itemBarOptions are the options of a bar of items. The bar shows the rate of [ItemProgress]. Its own rate would
+// include the items that were finished before this process began.
+var itemBarOptions = []progressbar.Option{
 	progressbar.OptionSetElapsedTime(false), progressbar.OptionSetPredictTime(false),
 }
 
 func startProgress(w io.Writer, description string, total int64, shown ...progressbar.Option) *Progress {
 	p := &Progress{w: w, description: description, interval: 5 * time.Second, begun: time.Now(), last: time.Now()}
-	if f := terminal(w); f != nil {
+	if f := findTerminal(w); f != nil {
 		p.bar = newBar(f, description, total, shown...)
 	}
 	return p
@@ -86,11 +86,11 @@ func (p *Progress) UpdateBytes(done, total, records int64) {
 		_ = p.bar.Set64(done)
 		return
 	}
-	p.line(func(took time.Duration) string { return progressLine(done, total, records, took) })
+	p.printLine(func(took time.Duration) string { return progressLine(done, total, records, took) })
 }
 
-// line prints a line, unless the last one is too new.
-func (p *Progress) line(text func(took time.Duration) string) {
+// printLine prints a line, unless the last one is too new.
+func (p *Progress) printLine(text func(took time.Duration) string) {
 	now := time.Now()
 	if now.Sub(p.last) < p.interval {
 		return
@@ -107,7 +107,7 @@ type ItemProgress struct {
 	// EarlierItems and EarlierBytes were finished before this process began.
 	EarlierItems, EarlierBytes int64
 
-	Own int64 // items that this process finished
+	OwnItems int64 // items that this process finished
 }
 
 // UpdateItems shows the progress of all processes, and the rate of this one.
@@ -124,7 +124,7 @@ func (p *Progress) UpdateItems(i ItemProgress) {
 		_ = p.bar.Set64(done)
 		return
 	}
-	p.line(i.line)
+	p.printLine(i.line)
 }
 
 // line returns the number of finished items, and the rate.
@@ -142,7 +142,7 @@ func (i ItemProgress) line(took time.Duration) string {
 
 // rate returns the items that this process finished per second, and the time that all processes need for the rest.
 func (i ItemProgress) rate(took time.Duration) string {
-	rate := perSecond(i.Own, took) + " a second"
+	rate := perSecond(i.OwnItems, took) + " a second"
 	if done, earlier, total := i.amounts(); total > 0 && done > earlier && done <= total {
 		rate += ", " + timeLeft(done-earlier, total-done, took) + " left"
 	}

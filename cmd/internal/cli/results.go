@@ -9,12 +9,12 @@ import (
 
 // Results writes the results of a query, one per line.
 type Results struct {
-	w      *bufio.Writer
-	format Format
-	limit  int    // 0: no limit
-	N      int    // results written
-	More   bool   // there are more results than limit
-	Next   string // flags that show the next results, for End. Default: none
+	w         *bufio.Writer
+	format    Format
+	limit     int    // 0: no limit
+	Written   int    // results written
+	Truncated bool   // there are more results than limit
+	NextFlags string // flags that show the next results, for End. Default: none
 }
 
 // NewResults returns a writer to the standard output of s. It writes at most limit results; 0: all.
@@ -31,12 +31,12 @@ func (r *Results) End(err error, errs io.Writer) error {
 	if flushErr := r.w.Flush(); err == nil { // flush even after an error, to show the results before it
 		err = flushErr
 	}
-	if err == nil && r.More {
+	if err == nil && r.Truncated {
 		next := ""
-		if r.Next != "" {
-			next = ", and " + r.Next + " the next"
+		if r.NextFlags != "" {
+			next = ", and " + r.NextFlags + " the next"
 		}
-		fmt.Fprintf(errs, "there are more: these are the first %s; --limit 0 shows all%s\n", Thousands(int64(r.N)), next)
+		fmt.Fprintf(errs, "there are more: these are the first %s; --limit 0 shows all%s\n", Thousands(int64(r.Written)), next)
 	}
 	return err
 }
@@ -46,8 +46,8 @@ var errLimit = errors.New("the limit is reached")
 
 // Add writes one result: v as JSON, or text. Return its error to end the query.
 func (r *Results) Add(v any, text func() string) error {
-	if r.limit > 0 && r.N == r.limit {
-		r.More = true
+	if r.limit > 0 && r.Written == r.limit {
+		r.Truncated = true
 		return errLimit
 	}
 	var err error
@@ -59,6 +59,6 @@ func (r *Results) Add(v any, text func() string) error {
 	if err != nil {
 		return err
 	}
-	r.N++
+	r.Written++
 	return nil
 }

@@ -55,7 +55,7 @@ func Run(ctx context.Context, args []string, s Streams, version string, commands
 	}
 	code := ExitCode(err)
 	if code == ExitUsage {
-		logs.parseIgnoringOthers(args)
+		logs.parseKnown(args)
 	}
 	log.writeFailure(err, code)
 	return code
@@ -81,7 +81,7 @@ func outputError(err, writeErr error) error {
 	case err == nil:
 		return writeErr
 	case err.Error() == "": // only an exit code
-		return Exit(ExitCode(err), writeErr)
+		return WithExitCode(ExitCode(err), writeErr)
 	}
 	return errors.Join(err, writeErr)
 }
@@ -118,7 +118,7 @@ lists guides for those who are new to it.`,
 		},
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
-			logs.set = c.Flags().Changed("log-level")
+			logs.levelGiven = c.Flags().Changed("log-level")
 			return prof.start()
 		},
 		SilenceUsage:  true,

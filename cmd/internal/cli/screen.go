@@ -4,23 +4,23 @@ import "io"
 
 // Screen shows one text at a time. On a terminal the text replaces the one before, elsewhere it follows it.
 type Screen struct {
-	w     io.Writer
-	clear io.Writer // receives control characters; nil: w is not a terminal
+	w    io.Writer
+	term io.Writer // receives control characters; nil: w is not a terminal
 }
 
 // NewScreen returns a Screen on the standard output of a command.
 func NewScreen(w io.Writer) *Screen {
 	s := &Screen{w: w}
-	if f := terminal(w); f != nil {
-		s.clear = f
+	if f := findTerminal(w); f != nil {
+		s.term = f
 	}
 	return s
 }
 
 // Show shows text.
 func (s *Screen) Show(text string) error {
-	if s.clear != nil {
-		if _, err := io.WriteString(s.clear, "\x1b[H\x1b[2J"); err != nil {
+	if s.term != nil {
+		if _, err := io.WriteString(s.term, "\x1b[H\x1b[2J"); err != nil {
 			return err
 		}
 	}

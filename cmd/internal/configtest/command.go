@@ -21,11 +21,11 @@ import (
 
 // flags are the flags of `test`.
 type flags struct {
-	config  string
-	run     string
-	update  bool
-	verbose bool
-	format  cli.Format
+	config     string
+	runPattern string
+	update     bool
+	verbose    bool
+	format     cli.Format
 }
 
 // New is the command test.
@@ -57,7 +57,7 @@ A test is written like this, and its expectations can be left to --update:
 	}
 	cli.AddConfig(c, &o.config)
 	f := c.Flags()
-	f.StringVar(&o.run, "run", "", "only tests whose names match this regular expression")
+	f.StringVar(&o.runPattern, "run", "", "only tests whose names match this regular expression")
 	f.BoolVar(&o.update, "update", false, "write what comes into the expectations that fail, in place")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "name the tests that pass too")
 	cli.AddFormat(c, &o.format)
@@ -65,7 +65,7 @@ A test is written like this, and its expectations can be left to --update:
 }
 
 func (o *flags) runTests(ctx context.Context, s cli.Streams, paths []string) error {
-	wanted, err := regexp.Compile(o.run)
+	wanted, err := regexp.Compile(o.runPattern)
 	if err != nil {
 		return cli.Usagef("--run: %w", err)
 	}
@@ -94,7 +94,7 @@ func (o *flags) runTests(ctx context.Context, s cli.Streams, paths []string) err
 		files[i] = f
 	}
 	if len(problems) > 0 {
-		return cli.Exit(cli.ExitConfig, problems)
+		return cli.WithExitCode(cli.ExitConfig, problems)
 	}
 	code := s.PlanOnly(cfg, "test")
 	failed, ran := 0, 0
@@ -107,9 +107,9 @@ func (o *flags) runTests(ctx context.Context, s cli.Streams, paths []string) err
 	}
 	switch {
 	case ran == 0:
-		return fmt.Errorf("no test has a name that matches --run %s", o.run)
+		return fmt.Errorf("no test has a name that matches --run %s", o.runPattern)
 	case failed > 0:
-		return cli.Exit(cli.ExitFailure, nil)
+		return cli.WithExitCode(cli.ExitFailure, nil)
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func (o *flags) runFile(ctx context.Context, s cli.Streams, cfg *config.Config, 
 	cases := slices.DeleteFunc(slices.Clone(f.Cases), func(c *Case) bool { return !wanted.MatchString(c.Name) })
 	results := Run(ctx, cfg, cases, code)
 	if ctx.Err() != nil {
-		return 0, 0, cli.Exit(cli.ExitInterrupted, errors.New("interrupted"))
+		return 0, 0, cli.WithExitCode(cli.ExitInterrupted, errors.New("interrupted"))
 	}
 	var updated []*Case
 	if o.update {

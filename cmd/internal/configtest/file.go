@@ -22,8 +22,8 @@ type fileValue = yamlbind.Value
 // File is a file of tests. [Load] has checked it against its configuration.
 type File struct {
 	Path  string
-	Keys  keyNames "key:\"keys,required\" add:\"add the key attributes of the source table: `keys: [PK, SK]`\""
-	Cases []*Case  "key:\"tests,required,empty\" add:\"add `tests:`, a list of cases\"" // in the order of the file
+	Keys  tableKeys "key:\"keys,required\" add:\"add the key attributes of the source table: `keys: [PK, SK]`\""
+	Cases []*Case   "key:\"tests,required,empty\" add:\"add `tests:`, a list of cases\"" // in the order of the file
 
 	text []byte
 }
@@ -36,13 +36,13 @@ type Case struct {
 	Given  []step       "key:\"given,required,empty\" add:\"add the changes that come: `given: [{new: {...}}]`\""
 	Expect expectations `key:"expect"`
 
-	keys     keyNames
+	keys     tableKeys
 	node     *yaml.Node // the mapping of the test, to which Update can add `expect`
 	noExpect bool       // it has no `expect`
 }
 
 // words are the hints of parse errors that differ from those of a configuration file.
-var words = yamlbind.Words{
+var words = yamlbind.FileHints{
 	Empty:  "begin with `keys: [PK, SK]` and `tests:`",
 	Second: "put it into a file of its own",
 	Tag:    "a type is written as DynamoDB JSON with a $: {$B: aGk=}, {$SS: [a, b]}",
@@ -52,7 +52,7 @@ var words = yamlbind.Words{
 // maxNodes limits the size of a file after its aliases are expanded.
 const maxNodes = 1_000_000
 
-var grammar = sync.OnceValue(func() *yamlbind.Rule {
+var fileRule = sync.OnceValue(func() *yamlbind.Rule {
 	return yamlbind.RuleOf(reflect.TypeFor[File](), yamlbind.Kinds{
 		Types: map[reflect.Type]*yamlbind.Kind{reflect.TypeFor[time.Time](): {Wants: "a time", Read: readTime}},
 	})
@@ -62,7 +62,7 @@ var grammar = sync.OnceValue(func() *yamlbind.Rule {
 type parseContext struct {
 	cfg  *config.Config
 	dir  string // folder of the file: paths of fixtures are relative to it
-	keys keyNames
+	keys tableKeys
 }
 
 func contextOf(f *yamlbind.File) *parseContext { return yamlbind.Owner[*parseContext](f) }
@@ -79,8 +79,8 @@ func Load(path string, cfg *config.Config) (*File, error) {
 func parse(path string, b []byte, cfg *config.Config) (*File, error) {
 	f := &File{Path: path, text: b}
 	r := yamlbind.New(path, b, yamlbind.Options{Words: words, MaxNodes: maxNodes,
-		Owner: &parseContext{cfg: cfg, dir: filepath.Dir(path)}})
-	r.Read(grammar(), f)
+		Context: &parseContext{cfg: cfg, dir: filepath.Dir(path)}})
+	r.Read(fileRule(), f)
 	if len(r.Problems) > 0 {
 		r.Problems.Sort()
 		return nil, r.Problems
@@ -118,12 +118,12 @@ func (c *Case) Made(f *yamlbind.File, v *fileValue) {
 	}
 }
 
-// keyNames are the key attributes by table. A file with one table has only a list.
-type keyNames map[string][]string
+// tableKeys are the key attributes by table. A file with one table has only a list.
+type tableKeys map[string][]string
 
 // Bind reads the key attributes.
-func (k *keyNames) Bind(f *yamlbind.File, v *fileValue) {
-	*k = make(keyNames)
+func (k *tableKeys) Bind(f *yamlbind.File, v *fileValue) {
+	*k = make(tableKeys)
 	r := contextOf(f)
 	r.keys = *k
 	if v.Node.Kind != yaml.MappingNode {
@@ -141,7 +141,7 @@ func (k *keyNames) Bind(f *yamlbind.File, v *fileValue) {
 		return
 	}
 	for _, m := range f.Members(v) {
-		if r.table(f, m, m.Key, m.Name) && f.Enter(m) {
+		if r.checkTable(f, m, m.Key, m.Name) && f.Enter(m) {
 			r.keys[m.Name] = keyList(f, m)
 		}
 	}
@@ -161,8 +161,8 @@ func keyList(f *yamlbind.File, v *fileValue) []string {
 	return names
 }
 
-// table reports whether name is a source table of the configuration. Otherwise it adds a problem at n.
-func (r *parseContext) table(f *yamlbind.File, v *fileValue, n *yaml.Node, name string) bool {
+// checkTable reports whether name is a source table of the configuration. Otherwise it adds a problem at n.
+func (r *parseContext) checkTable(f *yamlbind.File, v *fileValue, n *yaml.Node, name string) bool {
 	var have []string
 	for _, t := range r.cfg.Source.Tables {
 		have = append(have, t.Name)

@@ -86,7 +86,7 @@ func (s *step) fixture(f *yamlbind.File, fixture, lines *fileValue) {
 func (s *step) table(f *yamlbind.File, v *fileValue) {
 	r := contextOf(f)
 	switch t := v.Get("table"); {
-	case t != nil && s.Table != "" && r.table(f, t, t.Node, s.Table):
+	case t != nil && s.Table != "" && r.checkTable(f, t, t.Node, s.Table):
 	case len(r.cfg.Source.Tables) > 0:
 		s.Table = r.cfg.Source.Tables[0].Name
 		f.FailIf(t == nil && len(r.cfg.Source.Tables) > 1, v, "add `table: NAME`",

@@ -145,7 +145,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	defer stop.close()
 	defer func() {
 		if _, hasCode := errors.AsType[*cli.ExitError](err); err != nil && !hasCode && ctx.Err() != nil {
-			err = cli.Exit(cli.ExitInterrupted, fmt.Errorf("interrupted: %w", err))
+			err = cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: %w", err))
 		}
 	}()
 	var emf io.Writer
@@ -178,7 +178,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 	var noEntity atomic.Int64
 	p, err := startStep(ctx, &o.start, "opening what the sinks write to", func() (*pipeline.Pipeline, error) {
 		return o.Assemble(ctx, cfg, res.stores, o.logger(log), sinks.WithExtensions(s.Extensions...), sinks.Live(),
-			sinks.WithStopTimeout(o.stopTimeout), sinks.ReadBefore(res.readBefore), sinks.CountNoEntity(&noEntity))
+			sinks.WithStopTimeout(o.stopTimeout), sinks.AlreadyRead(res.readBefore), sinks.CountNoEntity(&noEntity))
 	})
 	if err != nil {
 		return o.Hint(err)

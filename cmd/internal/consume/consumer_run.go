@@ -33,9 +33,9 @@ type consumerRun struct {
 	repair   *gapRepair    // nil: gaps are not repaired
 	stop     *stopper
 	log      io.Writer
-	block    *cli.Block    // the block at the end of the terminal; nil: no progress is shown there
-	noEntity *atomic.Int64 // changes whose item belongs to no entity; nil: they are not counted
-	looks    *page.Looks   // looks at the stores that all consumers share; nil: the page is not served
+	block    *cli.StatusLines // the block at the end of the terminal; nil: no progress is shown there
+	noEntity *atomic.Int64    // changes whose item belongs to no entity; nil: they are not counted
+	looks    *page.Looks      // looks at the stores that all consumers share; nil: the page is not served
 	rates    rates
 	asking   chan struct{} // has an element for each waiting call of statusWithin
 
@@ -221,15 +221,15 @@ func (c *consumerRun) exitError(sum replay.Summary, err error) error {
 	case failed && err != nil: // before the cases of a slow stop, because the same command would fail again
 		return err
 	case unread != "":
-		return cli.Exit(cli.ExitUnread, errors.Join(fmt.Errorf(
+		return cli.WithExitCode(cli.ExitUnread, errors.Join(fmt.Errorf(
 			"not all is read, and nothing was done for %s (--idle-timeout): %s: `tablewake status %s` shows who reads what; the same command continues", c.o.idleTimeout, unread, c.o.CommandLine(c.cfg)), err))
 	case hard != nil && (errors.Is(hard, errSecondSignal) || errors.Is(hard, errStopTimeout)):
-		return cli.Exit(cli.ExitInterrupted, errors.Join(
+		return cli.WithExitCode(cli.ExitInterrupted, errors.Join(
 			fmt.Errorf("stopped hard, as %w: what was pending comes again where it is read next", hard), err))
 	case err != nil:
 		return err
 	case lost > 0 && c.stop.soft.Err() != nil:
-		return cli.Exit(cli.ExitInterrupted, fmt.Errorf(
+		return cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf(
 			"shards were taken away while it stopped, with %s deliveries pending: they come again where they are read next",
 			cli.Thousands(lost)))
 	case !sum.Balanced:
@@ -240,7 +240,7 @@ func (c *consumerRun) exitError(sum replay.Summary, err error) error {
 		if n := len(stopped) - 1; n > 0 {
 			others = ", and so " + othersText(n)
 		}
-		return cli.Exit(cli.ExitUnhealthy, fmt.Errorf(
+		return cli.WithExitCode(cli.ExitUnhealthy, fmt.Errorf(
 			"shard %s is read no further (%s)%s: `tablewake status %s` shows what to do", first, stopped[first], others,
 			c.o.CommandLine(c.cfg)))
 	}

@@ -17,8 +17,8 @@ import (
 // progress is the progress of a running consumer, for people.
 type progress struct {
 	*fleet.Process
-	pipeline string
-	at       time.Time
+	pipeline   string
+	measuredAt time.Time
 }
 
 // head returns the common part of the line and the block.
@@ -82,7 +82,7 @@ func (p progress) problem(sink string) string {
 	var all []string
 	for _, s := range p.Sinks {
 		if s.Sink == sink && s.Failing != nil {
-			failing := max(p.at.Sub(*s.Failing), time.Second).Round(time.Second)
+			failing := max(p.measuredAt.Sub(*s.Failing), time.Second).Round(time.Second)
 			all = append(all, fmt.Sprintf("FAILING for %s: %s", failing, s.Error))
 		}
 		if s.Sink == sink && s.Blocked > 0 {

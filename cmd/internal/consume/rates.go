@@ -15,18 +15,18 @@ const rateWindow = 10 * time.Second
 type rateMeter struct{ samples []rateSample } // samples of the window, and one before it
 
 type rateSample struct {
-	at time.Time
-	n  int64
+	measuredAt time.Time
+	n          int64
 }
 
 // add adds the count at now, and returns its growth per second.
 func (m *rateMeter) add(now time.Time, n int64) float64 {
 	m.samples = append(m.samples, rateSample{now, n})
-	for len(m.samples) > 2 && now.Sub(m.samples[1].at) >= rateWindow {
+	for len(m.samples) > 2 && now.Sub(m.samples[1].measuredAt) >= rateWindow {
 		m.samples = m.samples[1:]
 	}
 	first := m.samples[0]
-	if took := now.Sub(first.at).Seconds(); took > 0 {
+	if took := now.Sub(first.measuredAt).Seconds(); took > 0 {
 		return float64(n-first.n) / took
 	}
 	return 0

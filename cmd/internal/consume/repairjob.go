@@ -101,5 +101,5 @@ func (r *gapRepair) logRepair(ctx context.Context, sink string, f *audit.Finding
 		return // nothing was written, and the next look reports it
 	}
 	r.log.LogAttrs(ctx, level, text, slog.String("sink", sink), slog.String("verdict", string(f.Verdict)),
-		slog.String("kind", string(f.Kind)), slog.String("where", f.Where))
+		slog.String("kind", string(f.Kind)), slog.String("where", f.PlaceText))
 }

@@ -12,8 +12,8 @@ import (
 func TestRepairJob_LogsEachWrite(t *testing.T) {
 	log := &running{t: t}
 	r := &gapRepair{log: slog.New(slog.NewTextHandler(log, nil))}
-	f := audit.Finding{Kind: audit.Row, Place: "secret", Where: "PK=masked-1", Item: "secret", Verdict: audit.Missing}
-	for _, result := range []audit.Result{audit.Repaired, audit.Refused, audit.Moved, audit.IsEqual} {
+	f := audit.Finding{Kind: audit.Row, Place: "secret", PlaceText: "PK=masked-1", Item: "secret", Verdict: audit.Missing}
+	for _, result := range []audit.Result{audit.Repaired, audit.Refused, audit.ChangedMeanwhile, audit.AlreadyEqual} {
 		r.logRepair(t.Context(), "orders", &f, audit.Outcome{Result: result, Why: "secret"})
 	}
 	text := log.text()

@@ -75,7 +75,7 @@ func (c *consumerRun) watch(ctx context.Context) {
 			c.mu.Lock()
 			c.unread = cmp.Or(st.Unread, "it is not known yet whether there is more")
 			if pending > 0 {
-				c.unread = fmt.Sprintf("%s pending, most of them in the sink %s", cli.Counted(pending, "record", "is", "are"),
+				c.unread = fmt.Sprintf("%s pending, most of them in the sink %s", cli.CountWithVerb(pending, "record", "is", "are"),
 					slowestSink(ledger))
 			}
 			c.mu.Unlock()

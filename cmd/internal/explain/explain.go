@@ -41,7 +41,7 @@ there. The rest is as sensitive as the table.`,
 		Example: `  tablewake explain -c tablewake.yaml stream.jsonl
   tablewake explain -c tablewake.yaml --key 'USER%23001,ORDER%23000001' stream.jsonl
   tablewake explain -c tablewake.yaml --limit 10 -o json stream.jsonl | jq .sinks`,
-		Args: cli.SomeArguments("name what to explain: files, folders, or - for standard input"),
+		Args: cli.AtLeastOneArgument("name what to explain: files, folders, or - for standard input"),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args) },
 	}
 	o.Add(c)
@@ -74,7 +74,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) error 
 			return err
 		}
 	}
-	p, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), s.PlanOnly(cfg, "replay"), sinks.Suppressed("replay"),
+	p, err := sinks.Assemble(ctx, cfg, sinks.PlanOnly(), s.PlanOnly(cfg, "replay"), sinks.SuppressEvents("replay"),
 		sinks.MaskAll())
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) error 
 		fmt.Fprintln(s.Err, "no change of the input has the sequence number "+o.sequence)
 	}
 	if ctx.Err() != nil {
-		return cli.Exit(cli.ExitInterrupted, errors.New("interrupted"))
+		return cli.WithExitCode(cli.ExitInterrupted, errors.New("interrupted"))
 	}
 	return err
 }

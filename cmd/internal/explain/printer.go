@@ -47,14 +47,14 @@ func (p Printer) Print(pages iter.Seq2[*record.Page, error], w io.Writer) (print
 		}
 		before += int64(len(page.Changes) + len(page.Errors))
 		if broken, ok := errors.AsType[*replay.BrokenError](err); ok {
-			return printed, cli.Exit(cli.ExitDeadLetters, broken)
+			return printed, cli.WithExitCode(cli.ExitDeadLetters, broken)
 		}
 		if err != nil {
 			return printed, err
 		}
 	}
 	if undecodable > 0 {
-		return printed, cli.Exit(cli.ExitDeadLetters, nil)
+		return printed, cli.WithExitCode(cli.ExitDeadLetters, nil)
 	}
 	return printed, nil
 }

@@ -160,7 +160,7 @@ func newMapping(c *lambdatypes.EventSourceMappingConfiguration) Mapping {
 // countBatches counts the batches of a mapping in a bucket, up to maxLetters or for countTimeout. Lambda writes them to
 // aws/lambda/MAPPING/SHARD/YYYY/MM/DD (developer guide, "Retain discarded batch records").
 func (r functionReader) countBatches(ctx context.Context, mapping string, b *FailureBucket) error {
-	ctx, cancel := cli.WithPatience(ctx, countTimeout)
+	ctx, cancel := cli.WithAnswerTimeout(ctx, countTimeout)
 	defer cancel()
 	prefix := "aws/lambda/" + mapping + "/"
 	pages := s3.NewListObjectsV2Paginator(r.objects, &s3.ListObjectsV2Input{Bucket: &b.Bucket, Prefix: &prefix})
@@ -172,7 +172,7 @@ func (r functionReader) countBatches(ctx context.Context, mapping string, b *Fai
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			b.More = b.Batches > 0
-			if _, late := errors.AsType[cli.NoAnswer](context.Cause(ctx)); late && b.More {
+			if _, late := errors.AsType[cli.NoAnswerError](context.Cause(ctx)); late && b.More {
 				return nil // a count up to the limit is an answer
 			}
 			return cli.ExplainTimeout(ctx, functionError(ctx, "ListObjectsV2", "s3:ListBucket on the bucket", err))

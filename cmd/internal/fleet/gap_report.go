@@ -18,9 +18,9 @@ func (r *Report) addGapRepair(obs *Observation, g state.NotedGap) {
 	}
 	subject := cmp.Or(g.Shard, g.StreamARN)
 	command := "`" + obs.command("gaps") + " --repair --audit`"
-	takesOver := cli.Either(obs.RepairsGaps, "a consumer goes on with it; "+command+" does, too",
+	takesOver := cli.If(obs.RepairsGaps, "a consumer goes on with it; "+command+" does, too",
 		command+" goes on with it")
-	lost := cli.Either(g.Shard == "", "what was written before the stream "+subject+" is in no stream",
+	lost := cli.If(g.Shard == "", "what was written before the stream "+subject+" is in no stream",
 		"records of shard "+subject+" were lost")
 	switch {
 	case rep.Stage == state.GapRepairing && obs.At.Before(rep.Expires):
@@ -30,7 +30,7 @@ func (r *Report) addGapRepair(obs *Observation, g state.NotedGap) {
 		r.addProblem(NotRepaired, subject, takesOver, "%s; %s repaired the sinks, and ended before it was done", lost,
 			rep.Owner)
 	case rep.Left > 0:
-		r.addProblem(NotRepaired, subject, cli.Either(obs.RepairsGaps,
+		r.addProblem(NotRepaired, subject, cli.If(obs.RepairsGaps,
 			"a consumer tries again; "+command+" does, and says what is left", command+" says what is left"),
 			"%s; a repair of the sinks left %s", lost, cli.Count(rep.Left, "difference"))
 	case rep.Run != "":

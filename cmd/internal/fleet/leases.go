@@ -223,13 +223,13 @@ func (o *leasesOptions) editLeases(
 
 // printEdit prints the change of a lease and its effects.
 func (o *leasesOptions) printEdit(w io.Writer, e leaseEdit) {
-	dryRun := cli.Either(o.dryRun, " (dry run: nothing is written)", "")
+	dryRun := cli.If(o.dryRun, " (dry run: nothing is written)", "")
 	if !e.Changes() {
 		fmt.Fprintf(w, "%s: unchanged: it is so already\n", e.Old.Shard)
 		return
 	}
 	fmt.Fprintf(w, "%s:%s\n  before: %s\n  after:  %s\n", e.Old.Shard, dryRun,
-		cli.Either(e.Creates, "no lease", leaseText(e.Old)), leaseText(e.Next))
+		cli.If(e.Creates, "no lease", leaseText(e.Old)), leaseText(e.Next))
 	for _, effect := range e.Effects {
 		fmt.Fprintf(w, "  %s\n", effect)
 	}
@@ -237,7 +237,7 @@ func (o *leasesOptions) printEdit(w io.Writer, e leaseEdit) {
 
 // leaseText describes the attributes of a lease that an edit can change.
 func leaseText(l leases.Lease) string {
-	parts := []string{cli.Either(l.Owner == "", "free", "owner "+l.Owner), "counter " + fmt.Sprint(l.Counter),
+	parts := []string{cli.If(l.Owner == "", "free", "owner "+l.Owner), "counter " + fmt.Sprint(l.Counter),
 		"checkpoint " + l.Checkpoint.String()}
 	if !l.From.IsZero() {
 		parts = append(parts, "from "+l.From.UTC().Format(time.RFC3339))
@@ -270,8 +270,8 @@ func (o *leasesOptions) list(w io.Writer, seen leases.Snapshot) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "SHARD\tOWNER\tCOUNTER\tCHECKPOINT\tPINNED")
 	for _, l := range seen.Leases {
-		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", l.Shard, cli.Either(l.Owner == "", "-", l.Owner), l.Counter, l.Checkpoint,
-			cli.Either(l.Pinned == "", "-", l.Pinned))
+		fmt.Fprintf(tw, "%s\t%s\t%d\t%s\t%s\n", l.Shard, cli.If(l.Owner == "", "-", l.Owner), l.Counter, l.Checkpoint,
+			cli.If(l.Pinned == "", "-", l.Pinned))
 	}
 	for _, b := range seen.Broken {
 		fmt.Fprintf(tw, "%s\tCANNOT BE READ: %s\n", b.Shard, b.Why)

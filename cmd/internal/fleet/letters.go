@@ -36,7 +36,7 @@ func (o *statusOptions) countLetters(ctx context.Context, cfg *config.Config, sh
 		l.None = true
 		return l
 	}
-	ctx, cancel := cli.WithPatience(ctx, countTimeout)
+	ctx, cancel := cli.WithAnswerTimeout(ctx, countTimeout)
 	defer cancel()
 	n := 0
 	add := func(d pipeline.DeadLetter) error {

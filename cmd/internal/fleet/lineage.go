@@ -58,7 +58,7 @@ func (n StateCounts) Text(without State) string {
 // textWithCapitals returns Text with the words that need attention in capitals.
 func (n StateCounts) textWithCapitals() string {
 	return n.list("", func(s State, text string) string {
-		return cli.Either(s.needsAttention(), strings.ToUpper(text), text)
+		return cli.If(s.needsAttention(), strings.ToUpper(text), text)
 	})
 }
 

@@ -36,8 +36,8 @@ type sharedStores struct {
 	// stores are the existing stores of sinks; nil if leases are in a file, or if the command does not read them
 	stores sinks.Stores
 
-	silent time.Duration // a consumer without a new heartbeat for this long is silent
-	gone   time.Duration // time for which no process has used the lease file; 0: a process uses it, or it is unknown
+	silent    time.Duration // a consumer without a new heartbeat for this long is silent
+	unusedFor time.Duration // time for which no process has used the lease file; 0: a process uses it, or it is unknown
 	target.Closers
 }
 
@@ -114,7 +114,7 @@ func (shared *sharedStores) openFile(cfg *config.Config, path string, change boo
 		return noted, err
 	}
 	if !change {
-		shared.gone = idleSince(path)
+		shared.unusedFor = idleSince(path)
 		return nil
 	}
 	table, err := leasesfile.Open(path, cfg.Name)

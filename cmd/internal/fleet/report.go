@@ -245,7 +245,7 @@ func (r *Report) addNoConsumers(obs *Observation, unread bool) {
 		// no shard has a live owner: one problem is enough
 		r.Problems = slices.DeleteFunc(r.Problems, func(p Problem) bool { return p.Kind == NoOwner })
 		r.addProblem(NoConsumers, obs.Pipeline, "start `"+obs.command("consume")+"`, or look why it stopped",
-			"no consumer reads: %s", cli.Counted(r.countUnowned(), "shard", "waits", "wait"))
+			"no consumer reads: %s", cli.CountWithVerb(r.countUnowned(), "shard", "waits", "wait"))
 	case len(obs.Streams) == 0 && obs.Unconfigured == "" && obs.NoTable == "" && len(r.Problems) == 0:
 		r.addProblem(NoConsumers, obs.Pipeline, "look without --no-stream, or start `"+obs.command("consume")+"`",
 			"no consumer reads, and whether there is something to read is unknown: the stream was not looked at")
@@ -308,7 +308,7 @@ func (r *Report) addLostLeases(obs *Observation) {
 	}
 	users := "consumers had it, and none of them lives"
 	if alive > 0 {
-		users = cli.Counted(alive, "consumer", "lives, and cannot write its checkpoints",
+		users = cli.CountWithVerb(alive, "consumer", "lives, and cannot write its checkpoints",
 			"live, and cannot write their checkpoints")
 	}
 	r.addProblem(LostLeases, obs.Pipeline, "restore the table under its name if there is a copy. `"+obs.command("consume")+

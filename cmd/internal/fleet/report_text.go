@@ -197,7 +197,7 @@ func (g Gap) String() string {
 	if g.Found != nil {
 		b.WriteString("found " + g.Found.Format(time.RFC3339) + ", ")
 	}
-	b.WriteString(cli.Either(g.Repair.Stage == state.GapRepairing, "repairing by "+g.Repair.Owner,
+	b.WriteString(cli.If(g.Repair.Stage == state.GapRepairing, "repairing by "+g.Repair.Owner,
 		string(g.Repair.Stage)) + ")")
 	return b.String()
 }

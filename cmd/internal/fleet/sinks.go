@@ -55,7 +55,7 @@ func (r *Report) addSinks(obs *Observation) {
 			" --list` shows which and why; mend the cause, then run it without --list", "%s", obs.Letters.QueuedText())
 	} else if n := Sum(obs.Letters.Keys); n > 0 {
 		r.addProblem(DeadLetters, obs.Pipeline, "`"+obs.command("redrive")+
-			"` delivers the waiting changes and releases the keys", "%s quarantined", cli.Counted(n, "key", "is", "are"))
+			"` delivers the waiting changes and releases the keys", "%s quarantined", cli.CountWithVerb(n, "key", "is", "are"))
 	}
 }
 
@@ -71,7 +71,7 @@ func FailingText(s state.SinkTrouble, failing time.Duration) string {
 
 // BlockedText describes keys that a change blocks.
 func BlockedText(keys int) string {
-	return cli.Counted(keys, "key", "is", "are") +
+	return cli.CountWithVerb(keys, "key", "is", "are") +
 		" blocked by a change that can never be written: no dead letters are configured"
 }
 
@@ -80,12 +80,12 @@ func (l *Letters) countText(n int) string {
 	if l.More {
 		return "more than " + cli.Thousands(int64(n)) + " changes are"
 	}
-	return cli.Counted(n, "change", "is", "are")
+	return cli.CountWithVerb(n, "change", "is", "are")
 }
 
 // QueuedText describes the messages of a queue.
 func (l *Letters) QueuedText() string {
-	return "about " + cli.Counted(l.Queued, "change", "is",
+	return "about " + cli.CountWithVerb(l.Queued, "change", "is",
 		"are") + " in the queue of dead letters, counted with those of other pipelines that use it"
 }
 

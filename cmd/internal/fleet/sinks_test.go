@@ -85,7 +85,7 @@ func TestReport_SinksAndLetters(t *testing.T) {
 
 // Counts stay known if the rest could not be counted. The limit of letters does not hide an error of the keys.
 func TestLetters_SetUnknown(t *testing.T) {
-	late, cancel := context.WithTimeoutCause(t.Context(), 0, cli.NoAnswer(countTimeout))
+	late, cancel := context.WithTimeoutCause(t.Context(), 0, cli.NoAnswerError(countTimeout))
 	defer cancel()
 	<-late.Done()
 	broken := errors.New("the state is damaged")

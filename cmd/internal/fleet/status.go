@@ -130,7 +130,7 @@ const lookTimeout = 20 * time.Second
 
 // withTimeout calls read, which reads a store, with lookTimeout.
 func withTimeout[T any](ctx context.Context, read func(context.Context) (T, error)) (T, error) {
-	ctx, cancel := cli.WithPatience(ctx, lookTimeout)
+	ctx, cancel := cli.WithAnswerTimeout(ctx, lookTimeout)
 	defer cancel()
 	got, err := read(ctx)
 	return got, cli.ExplainTimeout(ctx, err)
@@ -144,7 +144,7 @@ func (o *statusOptions) report(ctx context.Context, s cli.Streams) error {
 	}
 	err = cli.Print(s.Out, o.format, r, func(w io.Writer) { r.Write(w, o.all) })
 	if err == nil && !r.Healthy {
-		err = cli.Exit(cli.ExitUnhealthy, nil)
+		err = cli.WithExitCode(cli.ExitUnhealthy, nil)
 	}
 	return err
 }
@@ -169,7 +169,7 @@ func (o *statusOptions) readReport(ctx context.Context, w io.Writer) (_ Report, 
 		RepairsGaps: cfg.Source.OnGap == config.OnGapRepair}
 	opening, cancel := context.WithCancelCause(ctx) // cancelled at the end, because open stores may keep this context
 	defer cancel(nil)
-	late := time.AfterFunc(lookTimeout, func() { cancel(cli.NoAnswer(lookTimeout)) })
+	late := time.AfterFunc(lookTimeout, func() { cancel(cli.NoAnswerError(lookTimeout)) })
 	shared, err := o.openStores(opening, cfg, w, &obs)
 	if late.Stop(); err != nil {
 		return Report{}, cli.ExplainTimeout(opening, err)
@@ -279,7 +279,7 @@ func (o *statusOptions) observe(ctx context.Context, cfg *config.Config, shared 
 	if o.noWatch {
 		wait = 0
 	}
-	obs.Leases, obs.Silent, err = watch(ctx, read, wait, shared.gone)
+	obs.Leases, obs.Silent, err = watch(ctx, read, wait, shared.unusedFor)
 	obs.At = time.Now()
 	return err
 }

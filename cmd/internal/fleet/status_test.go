@@ -128,7 +128,7 @@ func TestStatus_LooksAreBounded(t *testing.T) {
 			<-ctx.Done()
 			return 0, ctx.Err()
 		})
-		if !errors.Is(err, cli.NoAnswer(lookTimeout)) || ctx.Err() != nil {
+		if !errors.Is(err, cli.NoAnswerError(lookTimeout)) || ctx.Err() != nil {
 			t.Errorf("it ends with %v", err)
 		}
 	})

@@ -70,7 +70,7 @@ func (o *statusOptions) watchReports(ctx context.Context, s cli.Streams) error {
 			return err
 		case err != nil && err.Error() != "":
 			fmt.Fprintf(s.Err, "this look failed: %s; the next is in %s\n", err, time.Duration(o.watch))
-			err = cli.Exit(cli.ExitCode(err), nil)
+			err = cli.WithExitCode(cli.ExitCode(err), nil)
 		case o.format != cli.FormatJSON:
 			fmt.Fprintf(&page, "\nthe next look is in %s\n", time.Duration(o.watch))
 		}
@@ -88,5 +88,5 @@ func (o *statusOptions) watchReports(ctx context.Context, s cli.Streams) error {
 
 // errInterrupted is the error of a look that was interrupted.
 func errInterrupted() error {
-	return cli.Exit(cli.ExitInterrupted, errors.New("interrupted before all was looked at: the same command looks again"))
+	return cli.WithExitCode(cli.ExitInterrupted, errors.New("interrupted before all was looked at: the same command looks again"))
 }

@@ -188,7 +188,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		done, err := c.repairAll(ctx, open, left)
 		if err != nil {
 			if ctx.Err() != nil {
-				err = cli.Exit(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
+				err = cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: the same command goes on: %w", err))
 			}
 			return err
 		}
@@ -205,7 +205,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return err
 	}
 	if report.Open > 0 {
-		return cli.Exit(cli.ExitPlanned, nil)
+		return cli.WithExitCode(cli.ExitPlanned, nil)
 	}
 	return nil
 }
@@ -405,7 +405,7 @@ func (c *command) checkRoutes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.function.Prove(ctx, sdk, c.cfg, c.streams.Err)
+	return c.function.CheckUnchanged(ctx, sdk, c.cfg, c.streams.Err)
 }
 
 // readLeases reads the leases of the consumers.

@@ -65,7 +65,7 @@ func openCandidates(ctx context.Context, j *Job, gaps []state.NotedGap) (*candid
 		covered = append(covered, window{info.From, info.Time})
 	}
 	if left := uncoveredWindows(wanted, covered); len(left) > 0 {
-		return nil, cli.Exit(cli.ExitUsage, notCovered(left))
+		return nil, cli.WithExitCode(cli.ExitUsage, notCovered(left))
 	}
 	return c, nil
 }
@@ -173,7 +173,7 @@ func (c *candidates) addPlaces(change *record.Change, image item.Image, add func
 	was.Op, was.EventName, was.Old, was.New = record.Snapshot, record.Snapshot.String(), item.Image{}, image
 	for n, sink := range c.audit.Sinks() {
 		// A state that cannot be planned has no place.
-		_ = sink.Expected(&was, func(e audit.Entry) {
+		_ = sink.ExpectedEntries(&was, func(e audit.Entry) {
 			if !e.Share && e.Kind != audit.Group {
 				add(n, run.Suspect{Item: change.Key, Kind: e.Kind, Place: e.Place})
 			}

@@ -49,28 +49,28 @@ func render(markdown, folder string) string {
 
 // renderer collects the lines of a paragraph or of an item of a list until it ends.
 type renderer struct {
-	out         strings.Builder
-	first, rest string // beginning of the first line, and of the others
-	lines       []string
+	out                     strings.Builder
+	firstPrefix, restPrefix string // beginning of the first line, and of the others
+	lines                   []string
 }
 
 // addText adds a line to the paragraph, or begins an item.
 func (r *renderer) addText(line string) {
 	if m := bullet.FindStringSubmatch(line); m != nil {
 		r.flush()
-		r.first = m[1] + m[2]
-		r.rest = strings.Repeat(" ", len(r.first))
+		r.firstPrefix = m[1] + m[2]
+		r.restPrefix = strings.Repeat(" ", len(r.firstPrefix))
 		line = m[3]
 	} else if len(r.lines) == 0 {
-		r.first = indent.FindString(line)
-		r.rest = r.first
+		r.firstPrefix = indent.FindString(line)
+		r.restPrefix = r.firstPrefix
 	}
 	r.lines = append(r.lines, strings.TrimSpace(line))
 }
 
 func (r *renderer) flush() {
 	if len(r.lines) > 0 { // a link can contain the end of a line
-		r.out.WriteString(wrapWords(r.first, r.rest, strings.Fields(plainText(strings.Join(r.lines, " ")))))
+		r.out.WriteString(wrapWords(r.firstPrefix, r.restPrefix, strings.Fields(plainText(strings.Join(r.lines, " ")))))
 	}
 	r.lines = nil
 }

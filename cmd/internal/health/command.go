@@ -67,7 +67,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) error {
 	}
 	err = cli.Print(s.Out, o.format, v, v.write)
 	if err == nil && !ok {
-		err = cli.Exit(cli.ExitFailure, nil)
+		err = cli.WithExitCode(cli.ExitFailure, nil)
 	}
 	return err
 }

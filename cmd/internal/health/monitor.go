@@ -134,15 +134,15 @@ func (m *Monitor) Verdict(now time.Time) Verdict {
 		v.setUnready(Isolated, f.Reasons...)
 	case f.Pending > 0 && noProgress > m.o.Patience:
 		v.setUnready(Stuck, fmt.Sprintf("%s pending, and none was finished for %s: look at what %s",
-			cli.Counted(f.Pending, "record", "is", "are"), toSeconds(noProgress),
-			cli.Either(f.Slowest == "", "the sinks answer", "the sink "+f.Slowest+" answers")))
+			cli.CountWithVerb(f.Pending, "record", "is", "are"), toSeconds(noProgress),
+			cli.If(f.Slowest == "", "the sinks answer", "the sink "+f.Slowest+" answers")))
 	case !f.Ready:
 		v.setUnready(Stuck, f.Reasons...)
 	}
 	v.Live = v.State != Dead // a restart does not help an isolated consumer: it continues once the lease table answers
 	if v.Stopped > 0 {
 		v.Reasons = append(v.Reasons, fmt.Sprintf("%s read no further: `%s` says why",
-			cli.Counted(v.Stopped, "shard", "is", "are"), m.o.Status))
+			cli.CountWithVerb(v.Stopped, "shard", "is", "are"), m.o.Status))
 	}
 	return v
 }

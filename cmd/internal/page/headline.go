@@ -41,7 +41,7 @@ func findProblems(o Options, s Status, now time.Time) []problem {
 			if slices.ContainsFunc(found, func(have problem) bool { return have.Kind == p.Kind && have.Subject == p.Subject }) {
 				continue // this process reports it sooner
 			}
-			t := cli.Either(p.Kind.Mild(), warn, bad)
+			t := cli.If(p.Kind.Mild(), warn, bad)
 			found = append(found, problem{Kind: p.Kind, Subject: p.Subject, Scope: all, Tone: t, Text: p.Text, Do: p.Hint})
 		}
 	}
@@ -156,7 +156,7 @@ func newHeadline(s Status, problems []problem) headline {
 		first := problems[0]
 		v := headline{Word: "Needs attention", Tone: first.Tone, Text: first.Text + ".", Do: first.Do}
 		if n := len(problems) - 1; n > 0 {
-			v.Text += " " + cli.Either(n == 1, "One more thing needs attention.", count(n)+" more things need attention.")
+			v.Text += " " + cli.If(n == 1, "One more thing needs attention.", count(n)+" more things need attention.")
 		}
 		if first.Tone == bad {
 			v.Word = "Failing"
@@ -179,7 +179,7 @@ func newHeadline(s Status, problems []problem) headline {
 // wellText describes a fleet without problems.
 func wellText(r *fleet.Report) string {
 	if n := len(r.Functions); n > 0 {
-		return "Nothing needs attention: " + cli.Counted(n, "function", "carries", "carry") + " the changes."
+		return "Nothing needs attention: " + cli.CountWithVerb(n, "function", "carries", "carry") + " the changes."
 	}
 	if r.Note != "" {
 		return "Nothing needs attention, as far as it is known: " + r.Note + "."
@@ -195,10 +195,10 @@ func wellText(r *fleet.Report) string {
 			reading++
 		}
 	}
-	text := fmt.Sprintf("All is well: %s %s.", cli.Counted(alive, "consumer", "reads", "read"),
+	text := fmt.Sprintf("All is well: %s %s.", cli.CountWithVerb(alive, "consumer", "reads", "read"),
 		cli.Count(reading, "shard"))
 	if n := len(r.NotLive); n > 0 {
-		text += " " + cli.Counted(n, "sink", "is", "are") + " being filled."
+		text += " " + cli.CountWithVerb(n, "sink", "is", "are") + " being filled."
 	}
 	return text
 }

@@ -58,7 +58,7 @@ func processSinks(c *fleet.Process, now time.Time) block {
 // failingSinks returns the failing sinks in the notes of consumers.
 func failingSinks(r *fleet.Report) []block {
 	if len(r.Sinks) == 0 {
-		return []block{noteBlock(cli.Either(r.Note == "", "No consumer notes a sink that fails.",
+		return []block{noteBlock(cli.If(r.Note == "", "No consumer notes a sink that fails.",
 			"Unknown: a function notes no failing sinks."), dim)}
 	}
 	t := newTable("Failing sinks, as consumers note them", "Sink", "Consumer", "#Fails for", "#Pending",
@@ -84,7 +84,7 @@ func heldBackShards(r *fleet.Report) []block {
 			number(h.Bytes), {Text: h.Consumer},
 		})
 	}
-	title := cli.Counted(len(r.HeldBack)+r.HeldBackMore, "reason", "holds shards back", "hold shards back")
+	title := cli.CountWithVerb(len(r.HeldBack)+r.HeldBackMore, "reason", "holds shards back", "hold shards back")
 	blocks := []block{{Scope: all, Fold: title, Table: t, ID: "held-back"}}
 	if n := len(r.HeldBack) - len(t.Rows) + r.HeldBackMore; n > 0 {
 		blocks = append(blocks, block{Text: count(n) + " of them are not listed", Tone: dim})

@@ -147,7 +147,7 @@ func shardRow(r *fleet.Report, sh *fleet.Shard, depth int) []cell {
 	case sh.FailingFor != nil:
 		state = "reads fail for " + ageOf(*sh.FailingFor)
 	case sh.State == fleet.Waiting && sh.Why != "":
-		state = cli.Either(sh.AfterStream, "waits for an older stream", "waits for its parent")
+		state = cli.If(sh.AfterStream, "waits for an older stream", "waits for its parent")
 	}
 	owner := cell{Text: cmp.Or(sh.Owner, "nobody")}
 	if sh.Owner == "" {

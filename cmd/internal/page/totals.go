@@ -236,7 +236,7 @@ func gapsTotal(s Status) total {
 	}
 	n := len(s.Fleet.Gaps)
 	t.Value, t.Tone, t.Note = count(n), plain, fmt.Sprintf("%s lost before they were read",
-		cli.Either(n == 0, "no records were", "ranges of records"))
+		cli.If(n == 0, "no records were", "ranges of records"))
 	if n > 0 {
 		t.Tone = warn
 	}

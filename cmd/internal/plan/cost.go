@@ -158,7 +158,7 @@ func (c *cost) add(change *record.Change, planner *pipeline.Pipeline, index map[
 func (c *cost) scale(total int64, read *sampleReader) error {
 	if c.Table != nil {
 		c.Table.SampleUnits = read.readUnits()
-		if total == 0 && !read.whole {
+		if total == 0 && !read.allRead {
 			total = c.Table.Items
 		}
 		if c.Sampled > 0 {

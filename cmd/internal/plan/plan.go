@@ -83,7 +83,7 @@ func (o *options) run(ctx context.Context, s cli.Streams) (err error) {
 		return err
 	}
 	if r.Todo > 0 {
-		return cli.Exit(cli.ExitPlanned, nil)
+		return cli.WithExitCode(cli.ExitPlanned, nil)
 	}
 	return nil
 }
@@ -116,8 +116,8 @@ type sinkPlan struct {
 // settingJSON is a setting that differs.
 type settingJSON struct {
 	Name string `json:"name"`
-	Was  string `json:"was"`
-	Is   string `json:"is"`
+	Old  string `json:"was"`
+	New  string `json:"is"`
 }
 
 // newReport describes the changes. flags are added to every suggested command, and source to backfill commands.
@@ -144,5 +144,5 @@ func (r *report) write(w io.Writer) {
 		fmt.Fprintln(w, "there is nothing to do")
 		return
 	}
-	fmt.Fprintf(w, "%s something to do\n", cli.Counted(r.Todo, "sink", "has", "have"))
+	fmt.Fprintf(w, "%s something to do\n", cli.CountWithVerb(r.Todo, "sink", "has", "have"))
 }

@@ -45,9 +45,9 @@ const (
 // sampleReader reads some items of a snapshot, or all.
 type sampleReader struct {
 	snapshot.Snapshot
-	most  int        // maximum number of items; 0: all
-	table *scan.Scan // nil: not a table
-	whole bool       // all items were read
+	maxItems int        // maximum number of items; 0: all
+	table    *scan.Scan // nil: not a table
+	allRead  bool       // all items were read
 }
 
 // openTable opens the source table. It sets c.Table, or c.Unknown if the table cannot be read.
@@ -68,7 +68,7 @@ func (o *options) openTable(
 		return nil, ctx.Err()
 	}
 	c.Table = &tableCost{Items: table.Table().Items, Bytes: table.Table().Bytes}
-	return &sampleReader{Snapshot: table, most: o.sample, table: table}, nil
+	return &sampleReader{Snapshot: table, maxItems: o.sample, table: table}, nil
 }
 
 // unknownCost returns the reason why the cost is unknown, with what to do.
@@ -101,14 +101,14 @@ func (s *sampleReader) pages(ctx context.Context) iter.Seq2[*record.Page, error]
 				yield(nil, err)
 				return
 			}
-			if s.most > 0 {
-				page.Changes = page.Changes[:min(len(page.Changes), s.most-count)]
+			if s.maxItems > 0 {
+				page.Changes = page.Changes[:min(len(page.Changes), s.maxItems-count)]
 			}
 			count, size = count+len(page.Changes), size+page.Bytes
-			if !yield(page, nil) || s.most > 0 && (count == s.most || size >= sampleBytes) {
+			if !yield(page, nil) || s.maxItems > 0 && (count == s.maxItems || size >= sampleBytes) {
 				return
 			}
 		}
-		s.whole = true
+		s.allRead = true
 	}
 }

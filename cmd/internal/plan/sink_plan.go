@@ -103,7 +103,7 @@ func (p *sinkPlan) write(w io.Writer) {
 	}
 	fmt.Fprintln(w)
 	for _, s := range p.Settings {
-		fmt.Fprintf(w, "    %s: was %s, is %s\n", s.Name, orNotSet(s.Was), orNotSet(s.Is))
+		fmt.Fprintf(w, "    %s: was %s, is %s\n", s.Name, orNotSet(s.Old), orNotSet(s.New))
 	}
 	if p.Problem != "" {
 		fmt.Fprintf(w, "    %s\n", p.Problem)

@@ -45,7 +45,7 @@ each with what was the first to fail: that is to be mended before tablewake redr
 		Args: cli.ArgumentRange(0, 0, "(--local DIR | -c FILE --live)"),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
-				box := folderBox(dir, cli.Logger(s.Err, false))
+				box := folderBox(dir, cli.NewWarnLogger(s.Err, false))
 				if !d.unmasked {
 					var err error
 					if box.mask, err = target.FolderMask(o.local); err != nil {

@@ -59,7 +59,7 @@ queue: events says about how many messages wait there. A kind is needed.`,
 				return cli.Usagef("query --live needs a kind: view, search, archive, events or dead")
 			}
 			return o.run(c.Context(), s, func(dir local.Dir, out *cli.Results) error {
-				return overview{dir, out}.list(c.Context(), cli.Logger(s.Err, false))
+				return overview{dir, out}.list(c.Context(), cli.NewWarnLogger(s.Err, false))
 			}, nil)
 		},
 	}

@@ -79,7 +79,7 @@ func printMatches(ctx context.Context, store search.Reader, index, query string,
 	if err != nil {
 		return noIndex(ctx, store, index, err)
 	}
-	out.More = int64(hits.Total) > int64(len(hits.Documents))
+	out.Truncated = int64(hits.Total) > int64(len(hits.Documents))
 	for _, d := range hits.Documents {
 		if err := addDocument(out, d); err != nil {
 			return err

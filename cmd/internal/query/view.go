@@ -98,11 +98,11 @@ func (q viewQuery) show(
 		if err := out.Add(itemJSON(row.Item, q.typed), func() string { return rowText(t, row) }); err != nil {
 			return err
 		}
-		if len(partition.Keys) > 0 && out.N == q.limit {
-			out.Next = "--after " + partition.Cursor(row)
+		if len(partition.Keys) > 0 && out.Written == q.limit {
+			out.NextFlags = "--after " + partition.Cursor(row)
 		}
 	}
-	if hint := q.hint(spread); hint != "" && q.pk != "" && out.N == 0 && q.after == "" {
+	if hint := q.hint(spread); hint != "" && q.pk != "" && out.Written == 0 && q.after == "" {
 		fmt.Fprintln(errs, hint)
 	}
 	return nil

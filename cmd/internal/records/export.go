@@ -37,8 +37,8 @@ func (n *Narrowing) Add(c *cobra.Command) {
 // Given reports whether one of the flags is given.
 func (n *Narrowing) Given() bool { return len(n.Types) > 0 || n.KeyPrefix != "" || n.Filter != "" }
 
-// Of returns the narrowing of the flags for a table with this partition key; nil if the flags select all items.
-func (n *Narrowing) Of(cfg *config.Config, partitionKey string) (*snapshot.Narrowing, error) {
+// Build returns the narrowing of the flags for a table with this partition key; nil if the flags select all items.
+func (n *Narrowing) Build(cfg *config.Config, partitionKey string) (*snapshot.ItemSelection, error) {
 	narrowing, err := snapshot.NewNarrowing(snapshot.NarrowingOptions{
 		Types: n.Types, KeyPrefix: n.KeyPrefix, PartitionKey: partitionKey, Filter: n.Filter,
 		Env: expr.Env{Attributes: cfg.Attributes},
@@ -52,15 +52,15 @@ func (n *Narrowing) Of(cfg *config.Config, partitionKey string) (*snapshot.Narro
 // OpenExport opens an export in folders or S3. It prints warnings and repeated requests to w.
 func OpenExport(ctx context.Context, sdk awssdk.Config, o export.Options, w io.Writer) (snapshot.Snapshot, error) {
 	o.Warn = func(text string) { fmt.Fprintln(w, cli.Warning+text) }
-	o.Retry = Repeated(w, "a request to S3")
+	o.Retry = RetryPrinter(w, "a request to S3")
 	if slices.ContainsFunc(o.Layers, target.IsS3) {
 		o.S3 = target.S3(sdk)
 	}
 	return export.Open(ctx, o)
 }
 
-// Repeated returns a function that prints to w that a request failed and is repeated.
-func Repeated(w io.Writer, request string) func(err error, wait time.Duration) {
+// RetryPrinter returns a function that prints to w that a request failed and is repeated.
+func RetryPrinter(w io.Writer, request string) func(err error, wait time.Duration) {
 	return func(err error, wait time.Duration) {
 		fmt.Fprintf(w, "%s failed, and is repeated in %s: %v\n", request, wait.Round(time.Millisecond), err)
 	}

@@ -67,7 +67,7 @@ func Open(ctx context.Context, o replay.Options, p Period) (Source, error) {
 	}
 	var parts []Source
 	fail := func(err error) (Source, error) {
-		return nil, errors.Join(err, (&chain{left: parts}).Close())
+		return nil, errors.Join(err, (&chain{pending: parts}).Close())
 	}
 	inS3 := false
 	for paths := o.Paths; len(paths) > 0; {
@@ -96,7 +96,7 @@ func Open(ctx context.Context, o replay.Options, p Period) (Source, error) {
 	if len(parts) == 1 {
 		return parts[0], nil
 	}
-	return &chain{left: parts, open: inS3}, nil
+	return &chain{pending: parts, open: inS3}, nil
 }
 
 // archiveRecords is an archive in S3 as a [Source].
@@ -130,15 +130,15 @@ type chain struct {
 	open   bool // the size of an input is unknown
 	broken []*replay.FileError
 
-	mu   sync.Mutex // Progress is called during Read
-	left []Source
-	done replay.Progress // progress of the finished inputs
+	mu       sync.Mutex // Progress is called during Read
+	pending  []Source
+	finished replay.Progress // progress of the finished inputs
 }
 
 // Read reads the next page, and continues with the next input at the end of one.
 func (c *chain) Read(ctx context.Context) (*pipeline.Page, error) {
-	for len(c.left) > 0 {
-		page, err := c.left[0].Read(ctx)
+	for len(c.pending) > 0 {
+		page, err := c.pending[0].Read(ctx)
 		broken, isBroken := errors.AsType[*replay.BrokenError](err)
 		if !isBroken && !errors.Is(err, io.EOF) {
 			return page, err
@@ -161,10 +161,10 @@ func (c *chain) Read(ctx context.Context) (*pipeline.Page, error) {
 
 // next closes the first input and removes it.
 func (c *chain) next() error {
-	first := c.left[0]
+	first := c.pending[0]
 	c.mu.Lock()
-	c.done = sum(c.done, first.Progress())
-	c.left = c.left[1:]
+	c.finished = sum(c.finished, first.Progress())
+	c.pending = c.pending[1:]
 	c.mu.Unlock()
 	return first.Close()
 }
@@ -173,8 +173,8 @@ func (c *chain) next() error {
 func (c *chain) Progress() replay.Progress {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	all := c.done
-	for _, r := range c.left {
+	all := c.finished
+	for _, r := range c.pending {
 		all = sum(all, r.Progress())
 	}
 	if c.open {
@@ -193,9 +193,9 @@ func (c *chain) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var errs []error
-	for _, r := range c.left {
+	for _, r := range c.pending {
 		errs = append(errs, r.Close())
 	}
-	c.left = nil
+	c.pending = nil
 	return errors.Join(errs...)
 }

@@ -42,7 +42,7 @@ func StartAuto(
 	runCtx, stop := context.WithCancel(ctx)
 	a.stop = stop
 	a.running.Go(func() {
-		a.err = redrive.Auto(runCtx, redrive.AutoOptions{Options: a.options, Logger: cli.Logger(log, verbose)})
+		a.err = redrive.Auto(runCtx, redrive.AutoOptions{Options: a.options, Logger: cli.NewWarnLogger(log, verbose)})
 	})
 	return a, nil
 }

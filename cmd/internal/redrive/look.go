@@ -48,7 +48,7 @@ func (o *options) printSelected(
 	switch {
 	case o.show != "":
 		return fmt.Errorf("no dead letter has the ID %s: --list shows those that are there", o.show)
-	case out.N == 0 && o.format == cli.FormatText:
+	case out.Written == 0 && o.format == cli.FormatText:
 		fmt.Fprintln(s.Out, "there are no such dead letters")
 	}
 	return nil

@@ -176,9 +176,9 @@ func (o *options) announceRemoved(ctx context.Context, cfg *config.Config, ro re
 		return err
 	}
 	n := report.Sinks[o.sink].Letters
-	action := cli.Either(o.to == "", "to be discarded", "to be moved to "+o.to)
+	action := cli.If(o.to == "", "to be discarded", "to be moved to "+o.to)
 	fmt.Fprintf(s.Err, "%s of the sink %s, which %s has no more, %s %s\n", cli.Count(n, "letter"), o.sink, cfg.File,
-		cli.Either(n == 1, "is", "are"), action)
+		cli.If(n == 1, "is", "are"), action)
 	return nil
 }
 
@@ -192,9 +192,9 @@ func (o *options) deliver(
 		opts = append(opts, s.HoldCustom(cfg, "redrive")) // their letters stay
 	}
 	if !o.notify {
-		opts = append(opts, sinks.Suppressed("redrive"))
+		opts = append(opts, sinks.SuppressEvents("redrive"))
 	}
-	p, err := o.Assemble(ctx, cfg, opened, cli.Logger(bar, o.verbose), opts...)
+	p, err := o.Assemble(ctx, cfg, opened, cli.NewWarnLogger(bar, o.verbose), opts...)
 	if err != nil {
 		return err
 	}
@@ -225,11 +225,11 @@ func (o *options) deliver(
 	}
 	switch {
 	case ctx.Err() != nil:
-		return cli.Exit(cli.ExitInterrupted, errors.New("interrupted before the end; the same command continues"))
+		return cli.WithExitCode(cli.ExitInterrupted, errors.New("interrupted before the end; the same command continues"))
 	case err != nil:
 		return err
 	case !o.dryRun && report.Left() > 0:
-		return cli.Exit(cli.ExitDeadLetters, nil)
+		return cli.WithExitCode(cli.ExitDeadLetters, nil)
 	}
 	return nil
 }

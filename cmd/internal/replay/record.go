@@ -90,7 +90,7 @@ func (o recordOptions) run(ctx context.Context, s cli.Streams) error {
 		return cli.Usagef("no AWS Region: give --region, or set AWS_REGION")
 	}
 	if len(mask.Patterns()) == 0 {
-		fmt.Fprintln(s.Err, "nothing will be masked in the recording: "+cli.Either(o.config == "",
+		fmt.Fprintln(s.Err, "nothing will be masked in the recording: "+cli.If(o.config == "",
 			"with -c FILE what it says is sensitive is", "treat it like the table"))
 	}
 	client := dynamodbstreams.NewFromConfig(cfg, func(c *dynamodbstreams.Options) {
@@ -116,7 +116,7 @@ func (o recordOptions) run(ctx context.Context, s cli.Streams) error {
 	bar.End()
 	if err != nil {
 		if ctx.Err() != nil {
-			return cli.Exit(cli.ExitInterrupted, fmt.Errorf("interrupted: %s is not written", o.out))
+			return cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: %s is not written", o.out))
 		}
 		return err
 	}

@@ -60,7 +60,7 @@ compared by version: a replay never puts back what a newer change has written.`,
   tablewake replay -c tablewake.yaml --local out --fresh events/ more.jsonl.gz
   tablewake replay -c tablewake.yaml --local out s3://audit/changes/ --from 2026-01-01 --to 2026-02-01
   aws dynamodbstreams get-records --shard-iterator "$IT" | tablewake replay -c tablewake.yaml --local out --stream-arn "$ARN" -`,
-		Args: cli.SomeArguments("name what to replay: files, folders, s3://BUCKET/PREFIX, or - for standard input"),
+		Args: cli.AtLeastOneArgument("name what to replay: files, folders, s3://BUCKET/PREFIX, or - for standard input"),
 		RunE: func(c *cobra.Command, args []string) error { return o.run(c.Context(), s, args) },
 	}
 	o.Input.Add(c)
@@ -120,12 +120,12 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 	var noEntity atomic.Int64
 	opts := []sinks.Option{o.holdCustom(cfg, s), sinks.Finite(), sinks.CountNoEntity(&noEntity)}
 	if !o.notify {
-		opts = append(opts, sinks.Suppressed("replay"))
+		opts = append(opts, sinks.SuppressEvents("replay"))
 	}
 	if o.rebuild {
 		opts = append(opts, sinks.Rebuild())
 	}
-	p, err := o.Assemble(ctx, cfg, stores, cli.Logger(bar, o.verbose), opts...)
+	p, err := o.Assemble(ctx, cfg, stores, cli.NewWarnLogger(bar, o.verbose), opts...)
 	if err != nil {
 		return o.Hint(err)
 	}
@@ -202,14 +202,14 @@ func (o *options) runPipeline(
 func (o *options) exitError(sum Summary, broken *replay.BrokenError, err error) error {
 	switch {
 	case sum.Interrupted:
-		return cli.Exit(cli.ExitInterrupted, errors.Join(errors.New("interrupted before the end; the same command continues"),
+		return cli.WithExitCode(cli.ExitInterrupted, errors.Join(errors.New("interrupted before the end; the same command continues"),
 			err))
 	case err != nil:
 		return err
 	case !sum.Balanced:
 		return fmt.Errorf("the ledgers do not balance, which is a bug of tablewake: %w", sum.Ledger.Check())
 	case broken != nil:
-		return cli.Exit(cli.ExitDeadLetters, broken)
+		return cli.WithExitCode(cli.ExitDeadLetters, broken)
 	}
 	return sum.DeadLetterError()
 }

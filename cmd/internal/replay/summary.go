@@ -85,7 +85,7 @@ func (s Summary) Print(to cli.Streams, f cli.Format, cfg *config.Config, t *targ
 // were.
 func (s Summary) DeadLetterError() error {
 	if s.Ledger.GivenUp() > 0 {
-		return cli.Exit(cli.ExitDeadLetters, nil)
+		return cli.WithExitCode(cli.ExitDeadLetters, nil)
 	}
 	return nil
 }

@@ -139,7 +139,7 @@ func Scan(ctx context.Context, s cli.Streams, name string) (*Sample, error) {
 		return nil, fmt.Errorf("the table %s has no items to learn from", name)
 	}
 	fmt.Fprintf(s.Err, "read %s of the table %s, %s, for %g read units\n", cli.Count(len(out.Items), "item"), out.Table,
-		cli.Either(whole, "which are all", "which has more"), table.Units())
+		cli.If(whole, "which are all", "which has more"), table.Units())
 	return out, nil
 }
 

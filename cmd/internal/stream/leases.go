@@ -88,7 +88,7 @@ func MaxSilence(t *target.Flags, cfg *config.Config) time.Duration {
 }
 
 // ReadBefore reads the leases of cfg. It returns [ReadBeforeText] of them; "" if a Lambda reads the stream. The result
-// is for [sinks.ReadBefore].
+// is for [sinks.AlreadyRead].
 func ReadBefore(ctx context.Context, t *target.Flags, cfg *config.Config) (string, error) {
 	if t.Live && cfg.Leases == nil {
 		return "", nil

@@ -161,7 +161,7 @@ func printNewRecords(
 	case ctx.Err() != nil && p.Limit == 0:
 		return nil
 	case ctx.Err() != nil && printed < p.Limit:
-		return cli.Exit(cli.ExitInterrupted, errors.New("interrupted"))
+		return cli.WithExitCode(cli.ExitInterrupted, errors.New("interrupted"))
 	case awserr.Throttled(err):
 		return fmt.Errorf("DynamoDB throttles the readers of the stream, and a consumer of it is slowed too: a shard has "+
 			"at most two readers, and one if the table is global; run tail again when others do not read: %w", err)

@@ -28,7 +28,7 @@ func openLive(
 	ctx context.Context, cfg *config.Config, w io.Writer, tel *telemetry.Telemetry, opts ...aws.Option,
 ) (*Stores, error) {
 	if len(cfg.NotLive) > 0 {
-		return nil, cli.Exit(cli.ExitConfig, cfg.NotLive)
+		return nil, cli.WithExitCode(cli.ExitConfig, cfg.NotLive)
 	}
 	sdk, err := LoadAWSWithTelemetry(ctx, tel)
 	if err != nil {
@@ -112,8 +112,8 @@ func AnnounceStores(cfg *config.Config, w io.Writer) {
 		fmt.Fprintf(tw, "  state\ttable %s\n", cfg.State.Table.Name)
 	}
 	if d := cfg.DeadLetters; d != nil {
-		fmt.Fprintf(tw, "  dead letters\t%s\n", cli.Either(d.Queue != "", "queue "+d.Queue,
-			cli.Either(d.Bucket != "", "bucket "+d.Bucket+" "+d.Prefix, "folder "+d.Dir)))
+		fmt.Fprintf(tw, "  dead letters\t%s\n", cli.If(d.Queue != "", "queue "+d.Queue,
+			cli.If(d.Bucket != "", "bucket "+d.Bucket+" "+d.Prefix, "folder "+d.Dir)))
 	}
 	_ = tw.Flush()
 }
@@ -135,8 +135,8 @@ func Destination(cfg *config.Config, s config.Sink) string {
 	case s.Archive != nil:
 		return "bucket " + s.Archive.Bucket + " " + s.Archive.Prefix
 	case s.Notify != nil:
-		return cli.Either(s.Notify.Queue != "", "queue "+s.Notify.Queue,
-			cli.Either(s.Notify.Topic != "", "topic "+s.Notify.Topic, "bus "+s.Notify.Bus))
+		return cli.If(s.Notify.Queue != "", "queue "+s.Notify.Queue,
+			cli.If(s.Notify.Topic != "", "topic "+s.Notify.Topic, "bus "+s.Notify.Bus))
 	default:
 		return "a Go sink"
 	}

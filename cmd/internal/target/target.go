@@ -83,7 +83,7 @@ func (t *Flags) Load(file string) (*config.Config, error) {
 
 // CommandLine returns the flags for the same configuration and stores, for the commands that messages suggest.
 func (t *Flags) CommandLine(cfg *config.Config) string {
-	return "-c " + cfg.File + " " + cli.Either(t.Live, "--live", "--local "+t.Local)
+	return "-c " + cfg.File + " " + cli.If(t.Live, "--live", "--local "+t.Local)
 }
 
 // BackfillSource returns the flags that name a source of a backfill, for the commands that messages suggest. A scan
@@ -138,7 +138,7 @@ func (t *Flags) Open(ctx context.Context, cfg *config.Config, w io.Writer, fresh
 
 // OpenLocal makes cfg the owner of the --local folder and opens the stores in it. Warnings about its files go to w.
 func (t *Flags) OpenLocal(cfg *config.Config, w io.Writer, fresh bool) (*Stores, error) {
-	opened, err := local.Open(t.Local, local.WithLogger(cli.Logger(w, false)))
+	opened, err := local.Open(t.Local, local.WithLogger(cli.NewWarnLogger(w, false)))
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (t *Flags) OpenLocal(cfg *config.Config, w io.Writer, fresh bool) (*Stores,
 
 // Options returns the options for real stores. Their warnings go to w.
 func (t *Flags) Options(w io.Writer) []aws.Option {
-	opts := []aws.Option{aws.WithLogger(cli.Logger(w, false))}
+	opts := []aws.Option{aws.WithLogger(cli.NewWarnLogger(w, false))}
 	if t.Create {
 		opts = append(opts, aws.Create())
 	}

@@ -28,8 +28,8 @@ func (t *Flags) StartTelemetry(
 		metrics = config.MetricsNone
 	}
 	t.Telemetry, err = telemetry.Start(ctx, telemetry.Options{
-		Pipeline: cfg.Name, Metrics: metrics, Writer: emf, Logger: cli.Logger(log, verbose), Patience: telemetryTimeout,
-		Scrape: t.Scrape,
+		Pipeline: cfg.Name, Metrics: metrics, Writer: emf, Logger: cli.NewWarnLogger(log, verbose),
+		Patience: telemetryTimeout, Scrape: t.Scrape,
 	})
 	switch {
 	case err != nil:

@@ -109,7 +109,7 @@ func (o *flags) run(s cli.Streams) error {
 		return err
 	}
 	if len(cfg.LocalOnly) > 0 {
-		return cli.Exit(cli.ExitConfig, cfg.LocalOnly)
+		return cli.WithExitCode(cli.ExitConfig, cfg.LocalOnly)
 	}
 	file, err := os.ReadFile(cfg.File)
 	if err != nil {

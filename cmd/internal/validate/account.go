@@ -89,7 +89,7 @@ func checkAccount(ctx context.Context, s cli.Streams, cfg *config.Config) (*live
 	sdk.APIOptions = append(sdk.APIOptions, a.denied.watch)
 	a.sdk, a.tables, a.api = sdk, dynamodb.NewFromConfig(sdk), stream.OpenRateLimited(sdk, cfg, 2)
 	a.pipeline, err = sinks.Assemble(ctx, cfg, sinks.PlanOnly(), sinks.WithExtensions(s.Extensions...),
-		sinks.HoldCustom("validate"), sinks.PassMissingFilters(), sinks.Suppressed("validate"))
+		sinks.HoldCustom("validate"), sinks.PassMissingFilters(), sinks.SuppressEvents("validate"))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -114,7 +114,7 @@ func checkAccount(ctx context.Context, s cli.Streams, cfg *config.Config) (*live
 		}
 	}
 	if ctx.Err() != nil {
-		return nil, nil, cli.Exit(cli.ExitInterrupted, fmt.Errorf("interrupted: %w", context.Cause(ctx)))
+		return nil, nil, cli.WithExitCode(cli.ExitInterrupted, fmt.Errorf("interrupted: %w", context.Cause(ctx)))
 	}
 	a.problems.Sort()
 	return &a.liveReport, a.problems, nil
@@ -122,15 +122,15 @@ func checkAccount(ctx context.Context, s cli.Streams, cfg *config.Config) (*live
 
 // part is a named thing in a setting of the file.
 type part struct {
-	field string // state.table
-	line  int
-	what  string // description, such as: table shop-state
+	field       string // state.table
+	line        int
+	description string // description, such as: table shop-state
 }
 
 // check runs the check of a part, and notes its result. do returns a remark about a correct part; "" if there is none.
 // check also notes a denied call that do can do without.
 func (a *account) check(ctx context.Context, p part, do func(ctx context.Context) (remark string, err error)) {
-	ctx, cancel := cli.WithPatience(ctx, checkTime)
+	ctx, cancel := cli.WithAnswerTimeout(ctx, checkTime)
 	defer cancel()
 	a.denied.takeDenied()
 	before := len(a.problems)
@@ -139,7 +139,7 @@ func (a *account) check(ctx context.Context, p part, do func(ctx context.Context
 	denied := a.denied.takeDenied()
 	switch {
 	case err != nil && awserr.KindOf(err) == awserr.Missing:
-		a.problem(p, fmt.Sprintf("%s is missing in %s", p.what, a.accountText()), "`"+a.createCommand()+"` creates it")
+		a.problem(p, fmt.Sprintf("%s is missing in %s", p.description, a.accountText()), "`"+a.createCommand()+"` creates it")
 	case err != nil && a.sameUnreachable(p, err):
 	case err != nil:
 		for text := range strings.SplitSeq(err.Error(), "\n") {
@@ -147,11 +147,11 @@ func (a *account) check(ctx context.Context, p part, do func(ctx context.Context
 		}
 	case len(a.problems) > before: // do has noted it
 	case denied != "":
-		a.skip(p.field+": "+p.what, "the credentials do not allow "+denied)
+		a.skip(p.field+": "+p.description, "the credentials do not allow "+denied)
 	case remark != "":
-		a.Checked = append(a.Checked, p.field+": "+p.what+": "+remark)
+		a.Checked = append(a.Checked, p.field+": "+p.description+": "+remark)
 	default:
-		a.Checked = append(a.Checked, p.field+": "+p.what)
+		a.Checked = append(a.Checked, p.field+": "+p.description)
 	}
 }
 

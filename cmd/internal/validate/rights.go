@@ -27,7 +27,7 @@ func (a *account) checkRights(ctx context.Context, callerErr error) {
 				"only the server knows them, and a request that shows them would write")
 		}
 	}
-	ctx, cancel := cli.WithPatience(ctx, checkTime)
+	ctx, cancel := cli.WithAnswerTimeout(ctx, checkTime)
 	defer cancel()
 	const what = "rights"
 	if callerErr != nil {

@@ -21,7 +21,7 @@ import (
 // checkSource checks a source table: its key, its stream and its TTL. A consumer needs no right to describe the table,
 // so a denied call is not a problem.
 func (a *account) checkSource(ctx context.Context, t config.Table) {
-	p := part{field: "source.table", line: a.cfg.Source.Line, what: "table " + t.Name}
+	p := part{field: "source.table", line: a.cfg.Source.Line, description: "table " + t.Name}
 	switch {
 	case t.StreamARN != "":
 		p.field = "source.stream"
@@ -49,14 +49,14 @@ func (a *account) checkSource(ctx context.Context, t config.Table) {
 		return
 	}
 	if a.cfg.Source.Kinesis != "" {
-		p := part{field: "source.kinesis", line: a.cfg.Source.Line, what: "stream " + a.cfg.Source.Kinesis}
+		p := part{field: "source.kinesis", line: a.cfg.Source.Line, description: "stream " + a.cfg.Source.Kinesis}
 		a.check(ctx, p, func(ctx context.Context) (string, error) { return a.checkKinesis(ctx, p, t) })
 	} else {
-		p.what = "the stream of the table " + t.Name
+		p.description = "the stream of the table " + t.Name
 		a.check(ctx, p, func(ctx context.Context) (string, error) { return a.checkStream(ctx, p, t) })
 	}
 	if a.cfg.Source.TTLAttribute != "" {
-		p := part{field: "source.ttl_attribute", line: a.cfg.Source.Line, what: "the TTL of the table " + t.Name}
+		p := part{field: "source.ttl_attribute", line: a.cfg.Source.Line, description: "the TTL of the table " + t.Name}
 		a.check(ctx, p, func(ctx context.Context) (string, error) { return a.checkTTL(ctx, p, t) })
 	}
 }
@@ -73,7 +73,7 @@ func (a *account) checkKey(p part, table scan.Table) {
 	for _, e := range a.cfg.Entities {
 		for _, k := range e.Key {
 			if !slices.Contains(table.Keys, k.Attribute) {
-				text := fmt.Sprintf("%s is no key attribute of the %s, whose key is %s", k.Attribute, p.what, key)
+				text := fmt.Sprintf("%s is no key attribute of the %s, whose key is %s", k.Attribute, p.description, key)
 				a.problem(part{field: "entities." + e.Name + ".key", line: e.Line}, text, "name the attributes of the key")
 			}
 		}
@@ -99,7 +99,7 @@ func (a *account) checkStream(ctx context.Context, p part, t config.Table) (stri
 	case errors.Is(err, shardreader.ErrDenied):
 		return "", nil
 	case errors.Is(err, shardreader.ErrNotFound):
-		a.problem(p, p.what+" is missing", "`"+update+enabled+"` enables one")
+		a.problem(p, p.description+" is missing", "`"+update+enabled+"` enables one")
 		return "", nil
 	case err != nil:
 		return "", err
@@ -110,7 +110,7 @@ func (a *account) checkStream(ctx context.Context, p part, t config.Table) (stri
 		if t.StreamARN != "" {
 			hint += "; write source: {table: " + t.Name + "}, which finds the newest stream"
 		}
-		a.problem(p, p.what+" is "+string(d.Status)+": it gets no more records", hint)
+		a.problem(p, p.description+" is "+string(d.Status)+": it gets no more records", hint)
 		return "", nil
 	}
 	if err := a.pipeline.CheckView(d.ViewType, ""); err != nil {

@@ -26,10 +26,10 @@ func (a *account) checkStores(ctx context.Context, stores *aws.Bundle) {
 		p := part{"sinks." + s.Name, s.Line, target.Destination(a.cfg, s)}
 		switch {
 		case s.Custom != nil:
-			a.skip(p.field+": "+p.what, "only its code knows what it needs")
+			a.skip(p.field+": "+p.description, "only its code knows what it needs")
 			continue
 		case s.Archive != nil:
-			p.what = "bucket " + s.Archive.Bucket
+			p.description = "bucket " + s.Archive.Bucket
 		}
 		a.check(ctx, p, func(ctx context.Context) (string, error) { return stores.CheckSink(ctx, a.cfg, s) })
 	}

@@ -99,7 +99,7 @@ func validate(ctx context.Context, s cli.Streams, file string, from sampleFlags,
 		s.SayMissing(cfg, "checked")
 		ps := slices.Concat(cfg.LocalOnly, sinks.CheckCode(cfg, s.Extensions...))
 		if ps.Sort(); len(ps) > 0 {
-			err = cli.Exit(cli.ExitConfig, ps)
+			err = cli.WithExitCode(cli.ExitConfig, ps)
 		}
 	}
 	problems, bad := errors.AsType[config.Problems](err)
@@ -124,7 +124,7 @@ func validate(ctx context.Context, s cli.Streams, file string, from sampleFlags,
 			return err
 		}
 		if !v.Valid {
-			return cli.Exit(cli.ExitConfig, nil)
+			return cli.WithExitCode(cli.ExitConfig, nil)
 		}
 		return nil
 	}
@@ -141,7 +141,7 @@ func validate(ctx context.Context, s cli.Streams, file string, from sampleFlags,
 		fmt.Fprintln(s.Err, "the file was not compared with the account: correct it first")
 	}
 	if !v.Valid {
-		return cli.Exit(cli.ExitConfig, v.Errors)
+		return cli.WithExitCode(cli.ExitConfig, v.Errors)
 	}
 	v.writeSummary(s.Out, cfg)
 	return nil

@@ -93,16 +93,16 @@ func (o *options) run(ctx context.Context, s cli.Streams, paths []string) (err e
 		return cli.Usagef(
 			"what is sensitive of a canonical key nobody can tell: give --key as PK=...,SK=..., or name the records")
 	}
-	a, err := Compare(ctx, Request{Config: cfg, Stores: opened, Mask: mask, Item: item.change, From: item.from,
-		Known: item.known, Extensions: s.Extensions})
+	a, err := Compare(ctx, Request{Config: cfg, Stores: opened, Mask: mask, Item: item.change, From: item.source,
+		Known: item.hasImage, Extensions: s.Extensions})
 	if err != nil {
 		return err
 	}
 	err = cli.Print(s.Out, o.format, a, a.write)
 	if err == nil && a.Differing > 0 {
-		return cli.Exit(cli.ExitFailure,
+		return cli.WithExitCode(cli.ExitFailure,
 			fmt.Errorf(
-				"%s as the item says that it should be; where dead letters of it are listed, mend their cause and run tablewake redrive", cli.Counted(int64(a.Differing), "place", "is not", "are not")))
+				"%s as the item says that it should be; where dead letters of it are listed, mend their cause and run tablewake redrive", cli.CountWithVerb(int64(a.Differing), "place", "is not", "are not")))
 	}
 	return err
 }

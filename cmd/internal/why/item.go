@@ -27,9 +27,9 @@ type finder struct {
 
 // foundItem is the item, and where it was read.
 type foundItem struct {
-	change record.Change
-	from   string
-	known  bool // false: only the key is known
+	change   record.Change
+	source   string
+	hasImage bool // false: only the key is known
 }
 
 func newFinder(o *options, cfg *config.Config) (*finder, error) {
@@ -89,7 +89,7 @@ func (f *finder) inTable(ctx context.Context) (foundItem, error) {
 		return foundItem{}, fmt.Errorf("read the item: %w", err)
 	}
 	f.key.Attributes = keys
-	stored := foundItem{from: "table " + f.table, known: true}
+	stored := foundItem{source: "table " + f.table, hasImage: true}
 	if item.Exists() {
 		stored.change, err = f.change("SNAPSHOT", record.NewAndOldImages, item)
 	} else {

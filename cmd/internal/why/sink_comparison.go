@@ -35,7 +35,7 @@ func compareSink(
 	if plan.Err != nil && !item.Removed() {
 		item = audit.Removal(item) // the places are shown, although their required contents are unknown
 	}
-	fs, err := compared.Look(ctx, item, nil)
+	fs, err := compared.Compare(ctx, item, nil)
 	if err != nil {
 		return err
 	}
@@ -58,11 +58,11 @@ func (s *Sink) add(f *audit.Finding) {
 		return // the note has the reason why the item was not compared, and the row's finding shows the claim
 	}
 	s.Findings = append(s.Findings, Finding{
-		Kind: string(f.Kind), Where: f.Where, Found: f.Found, Version: versionText(f.Version), Verdict: verdictOf(f),
+		Kind: string(f.Kind), Where: f.PlaceText, Found: f.Found, Version: versionText(f.Version), Verdict: verdictOf(f),
 		Differs: f.Differs,
 	})
 	for _, c := range f.Waiting {
-		s.Findings = append(s.Findings, Finding{Kind: "claim", Where: f.Where, Version: versionText(c.Version),
+		s.Findings = append(s.Findings, Finding{Kind: "claim", Where: f.PlaceText, Version: versionText(c.Version),
 			Found: "the item " + c.Item + " waits"})
 	}
 }
@@ -70,7 +70,7 @@ func (s *Sink) add(f *audit.Finding) {
 // verdictOf returns the verdict of a finding. A dead letter explains a difference and does not change it: letters are
 // listed separately.
 func verdictOf(f *audit.Finding) Verdict {
-	verdict := cmp.Or(f.Otherwise, f.Verdict)
+	verdict := cmp.Or(f.Underlying, f.Verdict)
 	switch {
 	case f.Kind == audit.Group && verdict == audit.Equal:
 		return Info

@@ -91,7 +91,7 @@ func (v Verdict) isProblem() bool { return v == Missing || v == Differs || v == 
 // Compare compares the item with each sink. An error names the sink that could not be read.
 func Compare(ctx context.Context, q Request) (Comparison, error) {
 	p, err := sinks.Assemble(ctx, q.Config, sinks.PlanOnly(), sinks.WithExtensions(q.Extensions...),
-		sinks.HoldCustom("why"), sinks.Suppressed("why"))
+		sinks.HoldCustom("why"), sinks.SuppressEvents("why"))
 	if err != nil {
 		return Comparison{}, err
 	}
@@ -179,7 +179,7 @@ func (q Request) audited(ctx context.Context) (map[string]audit.Sink, error) {
 	if !slices.ContainsFunc(q.Config.Sinks, func(s config.Sink) bool { return s.KeepsState() }) {
 		return compared, nil
 	}
-	opened, err := audit.Open(ctx, q.Config, q.Stores, audit.Options{AnyStage: true, Extensions: q.Extensions})
+	opened, err := audit.Open(ctx, q.Config, q.Stores, audit.Options{AllowUnfilled: true, Extensions: q.Extensions})
 	for _, s := range opened {
 		compared[s.Name()] = s
 	}

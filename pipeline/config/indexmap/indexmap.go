@@ -13,16 +13,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Read reads {"settings": ..., "mappings": ...}, or the value of mappings alone. It returns empty maps for an empty
+// Parse reads {"settings": ..., "mappings": ...}, or the value of mappings alone. It returns empty maps for an empty
 // file. It returns an error for a mapping that the index of a sink cannot have.
-func Read(file json.RawMessage) (settings, mappings map[string]any, err error) {
+func Parse(file json.RawMessage) (settings, mappings map[string]any, err error) {
 	settings, mappings = map[string]any{}, map[string]any{}
 	if len(file) > 0 {
-		if settings, mappings, err = splitFile(file); err != nil {
+		if settings, mappings, err = parseFile(file); err != nil {
 			return nil, nil, err
 		}
 	}
-	properties, err := Object(mappings, "properties")
+	properties, err := ObjectMember(mappings, "properties")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -35,14 +35,14 @@ func Read(file json.RawMessage) (settings, mappings map[string]any, err error) {
 		return nil, nil, errors.New(
 			"it says _source: documents are kept as they were written, because their versions are read there; leave it out")
 	}
-	if _, err := Object(mappings, "_meta"); err != nil {
+	if _, err := ObjectMember(mappings, "_meta"); err != nil {
 		return nil, nil, err
 	}
 	return settings, mappings, nil
 }
 
-// splitFile returns the settings and the mappings of a file that is not empty.
-func splitFile(file json.RawMessage) (settings, mappings map[string]any, err error) {
+// parseFile returns the settings and the mappings of a file that is not empty.
+func parseFile(file json.RawMessage) (settings, mappings map[string]any, err error) {
 	v, err := Decode(file)
 	if err != nil {
 		return nil, nil, err
@@ -61,10 +61,10 @@ func splitFile(file json.RawMessage) (settings, mappings map[string]any, err err
 			return nil, nil, fmt.Errorf("%q stands beside settings and mappings: these two are what an index is made of", name)
 		}
 	}
-	if settings, err = Object(object, "settings"); err != nil {
+	if settings, err = ObjectMember(object, "settings"); err != nil {
 		return nil, nil, err
 	}
-	mappings, err = Object(object, "mappings")
+	mappings, err = ObjectMember(object, "mappings")
 	if mappings == nil {
 		mappings = map[string]any{}
 	}
@@ -80,7 +80,7 @@ func CheckScaledFloat(mappings map[string]any, path string, rename map[string]st
 	}
 	field := mappings
 	for _, name := range fieldPath {
-		properties, err := Object(field, "properties")
+		properties, err := ObjectMember(field, "properties")
 		if err != nil {
 			return err
 		}
@@ -164,8 +164,8 @@ func pathNames(path string) ([]string, error) {
 	return memberNames, nil
 }
 
-// Object returns a member that is an object. It returns nil if the member is missing or null.
-func Object(parent map[string]any, name string) (map[string]any, error) {
+// ObjectMember returns a member that is an object. It returns nil if the member is missing or null.
+func ObjectMember(parent map[string]any, name string) (map[string]any, error) {
 	v, ok := parent[name]
 	if !ok || v == nil {
 		return nil, nil

@@ -79,7 +79,7 @@ var rule = yamlbind.RuleOf(reflect.TypeFor[shop](), yamlbind.Kinds{})
 // read reads a shop, with an environment of two variables.
 func read(text string) (*yamlbind.File, shop) {
 	f := yamlbind.New("shop.yaml", []byte(text), yamlbind.Options{
-		Words:    yamlbind.Words{Empty: "write a shop", Second: "remove it", Merge: "write the keys out", Values: true},
+		Words:    yamlbind.FileHints{Empty: "write a shop", Second: "remove it", Merge: "write the keys out", Values: true},
 		MaxNodes: maxNodes,
 		Getenv: func(name string) (string, bool) {
 			value, ok := map[string]string{"CITY": "Bern", "MANY": "7", "NONE": ""}[name]

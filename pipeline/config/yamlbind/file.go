@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Words are the hints that differ between kinds of files.
-type Words struct {
+// FileHints are the hints that differ between kinds of files.
+type FileHints struct {
 	Empty  string // hint for an empty file
 	Second string // hint for a second document
 	Tag    string // hint for a YAML tag. Default: to remove it
@@ -17,10 +17,10 @@ type Words struct {
 
 // Options define how a file is read.
 type Options struct {
-	Words    Words
+	Words    FileHints
 	MaxNodes int                         // maximum number of values of the file, with its aliases expanded
 	Getenv   func(string) (string, bool) // value of ${NAME}; nil: ${NAME} is plain text
-	Owner    any                         // context for hooks and kinds, which read it with [Owner]
+	Context  any                         // context for hooks and kinds, which read it with [Owner]
 }
 
 // File is a YAML file while it is read, with its values and problems.
@@ -55,7 +55,7 @@ func (f *File) Read(r *Rule, out any) {
 }
 
 // Owner returns [Options.Owner].
-func Owner[T any](f *File) T { return f.o.Owner.(T) }
+func Owner[T any](f *File) T { return f.o.Context.(T) }
 
 // Name returns the name of the file in messages.
 func (f *File) Name() string { return f.name }

@@ -83,8 +83,8 @@ func RuleOf(t reflect.Type, kinds Kinds) *Rule {
 
 // rules makes rules. It keeps the rules of structs, because a struct may contain itself.
 type rules struct {
-	kinds Kinds
-	known map[reflect.Type]*Rule
+	kinds  Kinds
+	byType map[reflect.Type]*Rule
 }
 
 // ruleOf makes the rule of a field's type. The tags of the field are:
@@ -156,10 +156,10 @@ func (rs rules) ruleOf(t reflect.Type, tag reflect.StructTag) *Rule {
 }
 
 func (rs rules) object(t reflect.Type) *Rule {
-	r := rs.known[t]
+	r := rs.byType[t]
 	if r == nil {
 		r = &Rule{Shape: ObjectShape}
-		rs.known[t] = r
+		rs.byType[t] = r
 		rs.fields(r, t)
 	}
 	return r

@@ -68,7 +68,7 @@ const (
 func (s *Scanner) Locate(from, target int, context InputContext) string {
 	err, path, errAt := s.Err, s.ErrPath, s.ErrAt
 	defer func() { s.Err, s.ErrPath, s.ErrAt = err, path, errAt }()
-	return truncatePath(s.appendPathTo(nil, s.Space(from), target, context))
+	return truncatePath(s.appendPathTo(nil, s.SkipSpace(from), target, context))
 }
 
 // maxPathText bounds a path in an error: the sender chooses the names of attributes, which may have any length.
@@ -91,7 +91,7 @@ func (s *Scanner) appendPathTo(path []byte, i, target int, context InputContext)
 	if opening != '{' && opening != '[' {
 		return path
 	}
-	i = s.Space(i + 1)
+	i = s.SkipSpace(i + 1)
 	for n := 0; i >= 0 && i <= target; n++ {
 		var name []byte
 		start := i

@@ -100,8 +100,8 @@ func (s *Scanner) Peek(i int) byte {
 	return 0
 }
 
-// Space returns the position of the first byte from i on that is not white space.
-func (s *Scanner) Space(i int) int {
+// SkipSpace returns the position of the first byte from i on that is not white space.
+func (s *Scanner) SkipSpace(i int) int {
 	for uint(i) < uint(len(s.Input)) && s.Input[i] <= ' ' && whitespace>>s.Input[i]&1 != 0 {
 		i++
 	}
@@ -114,12 +114,12 @@ const whitespace uint64 = 1<<' ' | 1<<'\t' | 1<<'\n' | 1<<'\r'
 // readColon reads the colon after a name, and the white space around it.
 func (s *Scanner) readColon(i int) int {
 	if s.Peek(i) != ':' {
-		if i = s.Space(i); s.Peek(i) != ':' {
+		if i = s.SkipSpace(i); s.Peek(i) != ':' {
 			return s.Fail(i, ErrToken)
 		}
 	}
 	if i++; s.Peek(i) <= ' ' {
-		i = s.Space(i)
+		i = s.SkipSpace(i)
 	}
 	return i
 }
@@ -129,13 +129,13 @@ func (s *Scanner) readColon(i int) int {
 func (s *Scanner) Separator(i int, closing byte) (next int, done bool) {
 	c := s.Peek(i)
 	if c <= ' ' {
-		i = s.Space(i)
+		i = s.SkipSpace(i)
 		c = s.Peek(i)
 	}
 	switch c {
 	case ',':
 		if i++; s.Peek(i) <= ' ' {
-			i = s.Space(i)
+			i = s.SkipSpace(i)
 		}
 		return i, false
 	case closing:

@@ -33,7 +33,7 @@ func (s *Scanner) members(i, depth int) int {
 		return s.Fail(i, errNesting)
 	}
 	b, base := s.Input, len(s.stack)
-	if i = s.Space(i + 1); s.Peek(i) == '}' {
+	if i = s.SkipSpace(i + 1); s.Peek(i) == '}' {
 		return i + 1
 	}
 	for done := false; !done; {
@@ -89,7 +89,7 @@ func (s *Scanner) memberHead(nameStart int) (nameEnd, content int, tag Tag, esca
 	b, escapes := s.Input, s.Escapes
 	nameEnd = -1
 	if nameStart+8 <= len(b) { // most names end within eight bytes
-		nameEnd = nameStart + bits.TrailingZeros64(simd.Stops(binary.LittleEndian.Uint64(b[nameStart:])))>>3
+		nameEnd = nameStart + bits.TrailingZeros64(simd.StopMask(binary.LittleEndian.Uint64(b[nameStart:])))>>3
 	}
 	if uint(nameEnd) >= uint(len(b)) || b[nameEnd] != '"' {
 		if nameEnd = s.Text(nameStart); nameEnd < 0 {
@@ -131,7 +131,7 @@ func (s *Scanner) elements(i, depth int) int {
 	if depth > maxNesting {
 		return s.Fail(i, errNesting)
 	}
-	if i = s.Space(i + 1); s.Peek(i) == ']' {
+	if i = s.SkipSpace(i + 1); s.Peek(i) == ']' {
 		return i + 1
 	}
 	for done := false; !done; {
@@ -152,7 +152,7 @@ func (s *Scanner) set(i int, tag Tag) int {
 		return s.Fail(i, errWantList)
 	}
 	start := i
-	if i = s.Space(i + 1); s.Peek(i) == ']' {
+	if i = s.SkipSpace(i + 1); s.Peek(i) == ']' {
 		return s.Fail(start, errEmptySet)
 	}
 	base, escapes := len(s.stack), s.Escapes

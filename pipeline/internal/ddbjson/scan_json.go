@@ -25,7 +25,7 @@ func (s *Scanner) skip(i, depth int) int {
 		return i + 1
 	case '{', '[':
 		closing := c + 2 // '}' and ']'
-		if i = s.Space(i + 1); s.Peek(i) == closing {
+		if i = s.SkipSpace(i + 1); s.Peek(i) == closing {
 			return i + 1
 		}
 		for done := false; !done; {

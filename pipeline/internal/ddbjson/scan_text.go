@@ -16,7 +16,7 @@ import (
 func (s *Scanner) Text(i int) int {
 	b := s.Input
 	for short := 0; uint(i)+8 <= uint(len(b)); {
-		stop := simd.Stops(binary.LittleEndian.Uint64(b[i:]))
+		stop := simd.StopMask(binary.LittleEndian.Uint64(b[i:]))
 		if stop == 0 {
 			if i += 8; short < shortText {
 				short++

@@ -136,7 +136,7 @@ func AppendRaw(dst []byte, text string) []byte {
 func IsRaw(text string) bool {
 	i := 0
 	for b := unsafe.Slice(unsafe.StringData(text), len(text)); len(b)-i >= 8; i += 8 {
-		if simd.Stops(binary.LittleEndian.Uint64(b[i:])) != 0 {
+		if simd.StopMask(binary.LittleEndian.Uint64(b[i:])) != 0 {
 			break
 		}
 	}

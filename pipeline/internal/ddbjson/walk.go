@@ -23,7 +23,7 @@ func skipSpace(b []byte, i int) int {
 // first reads eight bytes at a time, which is faster than the call of a search function.
 func StringEnd(b []byte, i int) int {
 	for short := i + 48; i < short && uint(i)+8 <= uint(len(b)); {
-		stop := simd.Stops(binary.LittleEndian.Uint64(b[i:]))
+		stop := simd.StopMask(binary.LittleEndian.Uint64(b[i:]))
 		if stop == 0 {
 			i += 8
 			continue

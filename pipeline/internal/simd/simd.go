@@ -9,12 +9,12 @@ import (
 
 // PlainPrefix returns the number of bytes at the start of b that are plain text in a JSON string: printable ASCII
 // except quotes and backslashes.
-func PlainPrefix(b []byte) int { return plain(b) }
+func PlainPrefix(b []byte) int { return plainPrefix(b) }
 
 // EqualPrefix returns the length of the longest common prefix of a and b.
 func EqualPrefix(a, b []byte) int {
 	n := min(len(a), len(b))
-	return same(a[:n], b[:n])
+	return equalPrefix(a[:n], b[:n])
 }
 
 const (
@@ -22,11 +22,11 @@ const (
 	highs = 0x8080808080808080
 )
 
-// Stops returns a mark, the highest bit, for each byte of w that is not plain text in a JSON string: quotes,
+// StopMask returns a mark, the highest bit, for each byte of w that is not plain text in a JSON string: quotes,
 // backslashes, control characters, and bytes from 0x80. The lowest mark is right; the marks above it may be wrong.
 // Flipping bit 1 turns the quote (0x22) into 0x20, and the control characters stay below it, so one comparison finds
 // both.
-func Stops(w uint64) uint64 {
+func StopMask(w uint64) uint64 {
 	quote, slash := w^ones*0x02, w^ones*'\\'
 	return ((quote-ones*0x21)&^quote | (slash-ones)&^slash | w) & highs
 }
@@ -34,7 +34,7 @@ func Stops(w uint64) uint64 {
 func plainPortable(b []byte) int {
 	i := 0
 	for ; i+8 <= len(b); i += 8 {
-		if stop := Stops(binary.LittleEndian.Uint64(b[i:])); stop != 0 {
+		if stop := StopMask(binary.LittleEndian.Uint64(b[i:])); stop != 0 {
 			return i + bits.TrailingZeros64(stop)>>3
 		}
 	}

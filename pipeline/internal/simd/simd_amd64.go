@@ -7,7 +7,7 @@ const vector = 32
 
 // The portable form reads the bytes after the last whole vector.
 
-func plain(b []byte) int {
+func plainPrefix(b []byte) int {
 	i := 0
 	if cpu.X86.HasAVX2 && len(b) >= vector {
 		whole := len(b) &^ (vector - 1)
@@ -18,7 +18,7 @@ func plain(b []byte) int {
 	return i + plainPortable(b[i:])
 }
 
-func same(a, b []byte) int {
+func equalPrefix(a, b []byte) int {
 	i := 0
 	if cpu.X86.HasAVX2 && len(a) >= vector {
 		whole := len(a) &^ (vector - 1)

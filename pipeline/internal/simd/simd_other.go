@@ -2,6 +2,6 @@
 
 package simd
 
-func plain(b []byte) int { return plainPortable(b) }
+func plainPrefix(b []byte) int { return plainPortable(b) }
 
-func same(a, b []byte) int { return samePortable(a, b) }
+func equalPrefix(a, b []byte) int { return samePortable(a, b) }

@@ -55,8 +55,8 @@ func Middleware(pipeline string, m metric.MeterProvider) (func(*middleware.Stack
 	}
 	k := instrument.New(m, scope)
 	c.requests = k.Counter("tablewake.aws.requests", "{request}", "calls of AWS, by service, operation and outcome")
-	c.units = k.Amounts("tablewake.aws.units", "{unit}", "units that calls of AWS are billed by, by service and unit")
-	c.dollars = k.Amounts("tablewake.aws.cost", "{USD}",
+	c.units = k.FloatCounter("tablewake.aws.units", "{unit}", "units that calls of AWS are billed by, by service and unit")
+	c.dollars = k.FloatCounter("tablewake.aws.cost", "{USD}",
 		"estimate of what calls of AWS cost at the list prices of us-east-1, by service")
 	if err := k.Err(); err != nil {
 		return nil, err

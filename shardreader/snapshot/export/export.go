@@ -109,7 +109,7 @@ func (e *Export) checkLayers() error {
 				"export: %s is a full export, and only the first layer can be one: name it alone, or leave it out", l.location())
 		}
 		previous := e.layers[i-1]
-		from, to, end := l.summary.from, l.summary.time, previous.summary.time
+		from, to, end := l.summary.changesSince, l.summary.time, previous.summary.time
 		switch {
 		case l.summary.TableARN != previous.summary.TableARN || l.summary.TableID != "" && previous.summary.TableID != "" &&
 			l.summary.TableID != previous.summary.TableID:
@@ -155,7 +155,7 @@ func (e *Export) collect() {
 	first, last := e.layers[0].summary, e.layers[len(e.layers)-1].summary
 	start := first.time
 	if e.o.Changes {
-		start = first.from
+		start = first.changesSince
 	}
 	e.info = snapshot.Info{Time: last.time, From: start, TableARN: first.TableARN, View: record.NewAndOldImages}
 	width := len(strconv.Itoa(len(e.layers) - 1))

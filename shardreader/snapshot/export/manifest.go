@@ -42,9 +42,9 @@ type summary struct {
 	OutputView   string     `json:"outputView"` // images of an incremental export
 	ItemCount    *int64     `json:"itemCount"`
 
-	incremental bool
-	from, time  time.Time // items have the state of time; an incremental export has the changes since from
-	view        record.ViewType
+	incremental        bool
+	changesSince, time time.Time // items have the state of time; an incremental export has the changes since from
+	view               record.ViewType
 }
 
 // dataFile is a file with one item per line.
@@ -112,7 +112,7 @@ func (s *summary) validate() error {
 	if s.FromTime == nil || s.ToTime == nil {
 		return errs.New("exportFromTime or exportToTime is missing: " + copyAgain)
 	}
-	s.from, s.time = s.FromTime.UTC(), s.ToTime.UTC()
+	s.changesSince, s.time = s.FromTime.UTC(), s.ToTime.UTC()
 	switch s.OutputView {
 	case "NEW_AND_OLD_IMAGES":
 	case "NEW_IMAGE", "NEW_IMAGES":

@@ -48,7 +48,7 @@ type RequestOptions struct {
 
 	// Narrowing selects items. DynamoDB evaluates the conditions that it can compare. The caller must evaluate
 	// Narrowing again for each change. Default: all items
-	Narrowing *snapshot.Narrowing
+	Narrowing *snapshot.ItemSelection
 
 	// ClientToken makes requests idempotent for 8 hours: a second request with the same options returns the same
 	// export. Default: each Request makes a new export
@@ -132,7 +132,7 @@ func (o *RequestOptions) validate() error {
 }
 
 // filterSpec returns the conditions of n that DynamoDB can compare; nil if there is none.
-func filterSpec(n *snapshot.Narrowing) *types.FilterSpecification {
+func filterSpec(n *snapshot.ItemSelection) *types.FilterSpecification {
 	e := n.Expression()
 	if e.Text == "" {
 		return nil

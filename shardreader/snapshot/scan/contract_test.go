@@ -16,8 +16,8 @@ import (
 )
 
 // The decoding step of this minor version of the SDK calls Options.Protocol, and wrapping its DeserializeResponse keeps
-// errors, retries and body closing as they are. Another minor version may be built otherwise: read its api_client.go and
-// the middleware of Scan, run this package's tests, then name it here.
+// errors, retries and body closing as they are. Another minor version may be built otherwise: read its api_client.go
+// and the middleware of Scan, run this package's tests, then name it here.
 func TestScan_MinorVersionIsTheOneThatWasRead(t *testing.T) {
 	mod, err := os.ReadFile("../../../go.mod")
 	if err != nil {
@@ -73,7 +73,7 @@ func TestScan_Counts(t *testing.T) {
 	}
 	for _, test := range []struct {
 		counted   int
-		narrowing *snapshot.Narrowing
+		narrowing *snapshot.ItemSelection
 		info      snapshot.Info
 		part      snapshot.Part
 	}{

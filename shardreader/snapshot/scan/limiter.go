@@ -29,9 +29,9 @@ func newLimiter(pace *Pace) *limiter {
 	return &limiter{pace: pace, slot: make(chan struct{}, 1), returned: make(chan struct{}, 1), balanceAt: time.Now()}
 }
 
-// takeUnits blocks until there is no debt, and takes the units of a page. Without a limit it takes nothing. After a
+// reserve blocks until there is no debt, and takes the units of a page. Without a limit it takes nothing. After a
 // successful take the caller calls correct with the units that were taken.
-func (l *limiter) takeUnits(ctx context.Context) (taken float64, err error) {
+func (l *limiter) reserve(ctx context.Context) (taken float64, err error) {
 	if l.pace.Rate() == 0 {
 		return 0, nil
 	}
@@ -67,9 +67,9 @@ func (l *limiter) tryTake() time.Duration {
 	return 0
 }
 
-// correctUnits replaces the units that a request took by the units that the request has cost.
-func (l *limiter) correctUnits(taken, units float64) {
-	l.pace.Used(units)
+// adjust replaces the units that a request took by the units that the request has cost.
+func (l *limiter) adjust(taken, units float64) {
+	l.pace.AddUnits(units)
 	l.mu.Lock()
 	l.spent += units
 	if taken > 0 {

@@ -53,8 +53,8 @@ func (p *Pace) raiseRate(now time.Time) float64 {
 	return p.rate
 }
 
-// Used counts units that were read.
-func (p *Pace) Used(units float64) {
+// AddUnits counts units that were read.
+func (p *Pace) AddUnits(units float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.nextSecond(time.Now())
@@ -71,9 +71,9 @@ func (p *Pace) nextSecond(now time.Time) {
 	}
 }
 
-// Throttled halves the rate, unless it was halved within the last second. So several requests that are throttled
+// SlowDown halves the rate, unless it was halved within the last second. So several requests that are throttled
 // together halve it once.
-func (p *Pace) Throttled() {
+func (p *Pace) SlowDown() {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -81,17 +81,17 @@ func TestPace(t *testing.T) {
 			}
 		}
 		want(600)
-		p.Throttled()
-		p.Throttled()
+		p.SlowDown()
+		p.SlowDown()
 		want(300)
 		time.Sleep(10 * time.Second)
 		want(400)
-		p.Throttled()
+		p.SlowDown()
 		want(200)
 		time.Sleep(time.Minute)
 		want(600)
 		for range 20 {
-			p.Throttled()
+			p.SlowDown()
 			time.Sleep(time.Second)
 		}
 		if rate := p.Rate(); rate < 1 || rate > 25 {
@@ -100,8 +100,8 @@ func TestPace(t *testing.T) {
 
 		p = scan.NewPace(0, nil)
 		want(0)
-		p.Used(300)
-		p.Throttled()
+		p.AddUnits(300)
+		p.SlowDown()
 		want(150)
 		time.Sleep(30 * time.Second)
 		want(300)

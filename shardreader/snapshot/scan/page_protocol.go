@@ -47,16 +47,16 @@ func (p *pageProtocol) DeserializeResponse(
 	if p.page, err = p.decoder.DecodeScan(body); err != nil {
 		return &awshttp.Error{Status: resp.StatusCode, Err: err}
 	}
-	if scanned, ok := out.(*dynamodb.ScanOutput); ok && p.page.Units >= 0 {
-		scanned.ConsumedCapacity = &types.ConsumedCapacity{CapacityUnits: aws.Float64(p.page.Units)}
+	if scanned, ok := out.(*dynamodb.ScanOutput); ok && p.page.CapacityUnits >= 0 {
+		scanned.ConsumedCapacity = &types.ConsumedCapacity{CapacityUnits: aws.Float64(p.page.CapacityUnits)}
 	}
 	return nil
 }
 
 // pageCost returns the consumed capacity of a page. If it is unknown, cost estimates one unit per 4 KB.
 func pageCost(p record.ScanPage) float64 {
-	if p.Units < 0 {
+	if p.CapacityUnits < 0 {
 		return math.Ceil(float64(p.Page.Bytes) / 4096)
 	}
-	return p.Units
+	return p.CapacityUnits
 }

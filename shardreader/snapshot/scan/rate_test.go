@@ -22,7 +22,7 @@ func inBubble(t *testing.T, test func(t *testing.T)) {
 
 // options are those of a scan with one segment.
 func options(retry func(error, time.Duration)) scan.Options {
-	return scan.Options{Table: "shop", Segments: 1, Retry: retry}
+	return scan.Options{Table: "shop", Segments: 1, OnRetry: retry}
 }
 
 // A scan consumes its read capacity within 5 %, whatever pages cost and however long answers take. At no moment has it

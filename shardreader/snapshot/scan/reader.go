@@ -22,11 +22,11 @@ const endPosition pipeline.Position = "end"
 
 // reader reads one segment.
 type reader struct {
-	scan    *Scan
-	id      string
-	segment int32
-	start   map[string]types.AttributeValue // ExclusiveStartKey; nil at the start of the segment
-	ended   bool
+	scan     *Scan
+	id       string
+	segment  int32
+	startKey map[string]types.AttributeValue // ExclusiveStartKey; nil at the start of the segment
+	ended    bool
 }
 
 // Read returns the next page of up to 1 MB. It waits for read capacity, and retries a failed request until ctx is done,
@@ -36,7 +36,7 @@ func (r *reader) Read(ctx context.Context) (*pipeline.Page, error) {
 		return nil, io.EOF
 	}
 	var page record.ScanPage
-	err := retries.Retry(ctx, r.scan.onRetry, func() (err error) {
+	err := requestBackoff.Retry(ctx, r.scan.onRetry, func() (err error) {
 		page, err = r.request(ctx)
 		return err
 	})
@@ -51,7 +51,7 @@ func (r *reader) Close() error { return nil }
 
 // request sends one request. The SDK may retry it a few times.
 func (r *reader) request(ctx context.Context) (record.ScanPage, error) {
-	taken, err := r.scan.limiter.takeUnits(ctx)
+	taken, err := r.scan.limiter.reserve(ctx)
 	if err != nil {
 		return record.ScanPage{}, err
 	}
@@ -59,7 +59,7 @@ func (r *reader) request(ctx context.Context) (record.ScanPage, error) {
 		TableName: aws.String(r.scan.o.Table), ConsistentRead: aws.Bool(true),
 		ReturnConsumedCapacity: types.ReturnConsumedCapacityTotal,
 		Segment:                aws.Int32(r.segment), TotalSegments: aws.Int32(int32(r.scan.o.Segments)),
-		ExclusiveStartKey: r.start,
+		ExclusiveStartKey: r.startKey,
 	}
 	if r.scan.o.PageItems > 0 {
 		in.Limit = aws.Int32(int32(r.scan.o.PageItems))
@@ -70,7 +70,7 @@ func (r *reader) request(ctx context.Context) (record.ScanPage, error) {
 	}
 	p := &pageProtocol{decoder: r.scan.decoder}
 	_, err = r.scan.o.Client.Scan(ctx, in, p.setProtocol)
-	r.scan.limiter.correctUnits(taken, pageCost(p.page))
+	r.scan.limiter.adjust(taken, pageCost(p.page))
 	if err != nil {
 		return record.ScanPage{}, awserr.CallError(ctx,
 			fmt.Sprintf("Scan of the table %s, segment %s", r.scan.table.Name, r.id), err, map[awserr.Kind]string{
@@ -86,9 +86,9 @@ func (r *reader) request(ctx context.Context) (record.ScanPage, error) {
 // onRetry is called before a failed request is repeated.
 func (s *Scan) onRetry(err error, wait time.Duration) {
 	if awserr.Throttled(err) {
-		s.limiter.pace.Throttled()
+		s.limiter.pace.SlowDown()
 	}
-	s.o.Retry(err, wait)
+	s.o.OnRetry(err, wait)
 }
 
 // toPage returns the page of an answer, and moves the start of the next request to the end of the page.
@@ -103,7 +103,7 @@ func (r *reader) toPage(p record.ScanPage) (*pipeline.Page, error) {
 		return page, nil
 	}
 	var err error
-	if r.start, err = r.scan.parseStartKey(p.LastKey); err != nil {
+	if r.startKey, err = r.scan.parseStartKey(p.LastKey); err != nil {
 		return nil, errs.Errorf("scan: segment %s: LastEvaluatedKey: %w", r.id, err)
 	}
 	page.Position = pipeline.Position(p.LastKey)
@@ -127,5 +127,5 @@ func (s *Scan) parseStartKey(doc []byte) (map[string]types.AttributeValue, error
 	return sdkvalue.Item(m), nil
 }
 
-// retries defines the pauses before a request is repeated, after the SDK's own retries.
-var retries = pipeline.Backoff{Base: 100 * time.Millisecond, Max: 20 * time.Second}
+// requestBackoff defines the pauses before a request is repeated, after the SDK's own retries.
+var requestBackoff = pipeline.Backoff{Base: 100 * time.Millisecond, Max: 20 * time.Second}

@@ -51,10 +51,11 @@ type Options struct {
 
 	// Narrowing selects items. DynamoDB evaluates the conditions that it can compare. The caller must evaluate
 	// Narrowing again for each change. Default: all items
-	Narrowing *snapshot.Narrowing
+	Narrowing *snapshot.ItemSelection
 
-	// Retry is called when a failed request will be repeated after wait. It is called concurrently. Default: not called
-	Retry func(err error, wait time.Duration)
+	// OnRetry is called when a failed request will be repeated after wait. It is called concurrently. Default: not
+	// called
+	OnRetry func(err error, wait time.Duration)
 }
 
 // maxSegments is DynamoDB's limit (API reference, Scan: TotalSegments).
@@ -78,8 +79,8 @@ var _ snapshot.Snapshot = (*Scan)(nil)
 // New describes the table and returns its scan. It reads no items.
 func New(ctx context.Context, o Options) (*Scan, error) {
 	o.Segments = cmp.Or(o.Segments, 16)
-	if o.Retry == nil {
-		o.Retry = func(error, time.Duration) {}
+	if o.OnRetry == nil {
+		o.OnRetry = func(error, time.Duration) {}
 	}
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -213,7 +214,7 @@ func (s *Scan) Open(ctx context.Context, id string, from pipeline.Position) (sna
 	case endPosition:
 		r.ended = true
 	default:
-		if r.start, err = s.parseStartKey([]byte(from)); err != nil {
+		if r.startKey, err = s.parseStartKey([]byte(from)); err != nil {
 			return nil, errs.Errorf("scan: segment %s: the position to go on from: %w", id, err)
 		}
 	}

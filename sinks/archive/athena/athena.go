@@ -5,7 +5,7 @@
 //
 // All names are quoted, and the tables of two sinks have different names.
 //
-// [Statements] builds a table: table.project finds folders and partition columns, table.ddl writes the
+// [Statements] builds a table: table.setPartitions finds folders and partition columns, table.ddl writes the
 // CREATE TABLE, and views.go the views.
 package athena
 

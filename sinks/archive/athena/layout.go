@@ -14,8 +14,8 @@ type unit struct {
 	pattern string // pattern in the syntax of java.time.format.DateTimeFormatter
 	name    string // name of a column
 	every   string // projection.interval.unit, if this is the smallest unit
-	from    int    // smallest of its numbers
-	to      int
+	min     int    // smallest of its numbers
+	max     int
 }
 
 // units has the units that a projection can count, largest first.

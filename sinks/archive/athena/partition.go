@@ -167,7 +167,7 @@ func (t *table) addDateColumn(l layout, h template.Placeholder, name string) {
 		if len(l.units) > 1 {
 			n += "_" + u.name
 		}
-		from, to := u.from, u.to
+		from, to := u.min, u.max
 		if u.name == "year" {
 			from, to = t.From.Year(), t.From.Year()+100
 		}

@@ -70,7 +70,7 @@ func New(o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("archive: Dir: %w", err)
 	}
-	s := &Store{Files: fingerprint.In(dir), dir: dir, durable: make(map[string]bool)}
+	s := &Store{Files: fingerprint.OpenDir(dir), dir: dir, durable: make(map[string]bool)}
 	if err := s.makeFolders(); err != nil {
 		return nil, fmt.Errorf("archive: Dir: %w", err)
 	}
@@ -106,7 +106,7 @@ func (s *Store) Put(ctx context.Context, o archive.Object) error {
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("%s: %w", o.Name, archive.ErrExists)
 	case err != nil:
-		return disk.Failed(fmt.Errorf("archive: write %s: %w", o.Name, err))
+		return disk.Classify(fmt.Errorf("archive: write %s: %w", o.Name, err))
 	}
 	return nil
 }

@@ -24,13 +24,13 @@ func (s *Store) Remove(ctx context.Context, names []string) error {
 		}
 		path := filepath.Join(s.dir, pathOf(name))
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return disk.Failed(fmt.Errorf("archive: remove %s: %w", name, err))
+			return disk.Classify(fmt.Errorf("archive: remove %s: %w", name, err))
 		}
 		folders[filepath.Dir(path)] = true
 	}
 	for folder := range folders {
 		if err := linefile.SyncDir(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return disk.Failed(fmt.Errorf("archive: remove: %w", err))
+			return disk.Classify(fmt.Errorf("archive: remove: %w", err))
 		}
 	}
 	return nil

@@ -41,7 +41,7 @@ func (s *Store) Describe(ctx context.Context, name string) (archive.Stored, erro
 	case errors.Is(err, fs.ErrNotExist):
 		return archive.Stored{}, fmt.Errorf("%s: %w", name, archive.ErrNoObject)
 	case err != nil:
-		return archive.Stored{}, disk.Failed(fmt.Errorf("archive: read %s: %w", name, err))
+		return archive.Stored{}, disk.Classify(fmt.Errorf("archive: read %s: %w", name, err))
 	}
 	return archive.Stored{Content: append([]byte{}, content...), Tag: tagOf(content)}, nil
 }
@@ -63,7 +63,7 @@ func (s *Store) Replace(ctx context.Context, o archive.Object, stored archive.St
 	case errors.Is(err, fs.ErrExist):
 		return fmt.Errorf("%s: %w", o.Name, archive.ErrExists)
 	case err != nil:
-		return disk.Failed(fmt.Errorf("archive: write %s: %w", o.Name, err))
+		return disk.Classify(fmt.Errorf("archive: write %s: %w", o.Name, err))
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ type body struct {
 	store *Store
 	name  string
 
-	in        io.ReadCloser // nil until the next Read opens it at next
+	stream    io.ReadCloser // nil until the next Read opens it at next
 	cancel    context.CancelCauseFunc
 	etag      *string
 	next, end int64 // offsets of the next byte to read, and of the end
@@ -84,7 +84,7 @@ func (b *body) requestRange(span string) (size int64, err error) {
 		cancel(nil)
 		return 0, b.store.unread(b.ctx, b.name, err)
 	}
-	b.in, b.cancel, b.etag = out.Body, cancel, out.ETag
+	b.stream, b.cancel, b.etag = out.Body, cancel, out.ETag
 	size = aws.ToInt64(out.ContentLength)
 	b.next, b.end = 0, size
 	if from, to, all, ok := contentRange(aws.ToString(out.ContentRange)); ok {
@@ -114,7 +114,7 @@ func (b *body) Read(p []byte) (int, error) {
 			return 0, err
 		}
 		stalled := time.AfterFunc(b.store.o.Stalled, func() { b.cancel(errStalled) })
-		n, err := b.in.Read(p[:min(int64(len(p)), b.end-b.next)])
+		n, err := b.stream.Read(p[:min(int64(len(p)), b.end-b.next)])
 		stalled.Stop()
 		b.next += int64(n)
 		if n > 0 || len(p) == 0 {
@@ -137,10 +137,10 @@ func (b *body) Read(p []byte) (int, error) {
 
 // readAfterEnd reads the end after the last byte. There the SDK reports a wrong checksum.
 func (b *body) readAfterEnd(p []byte) (int, error) {
-	if b.in == nil || len(p) == 0 {
+	if b.stream == nil || len(p) == 0 {
 		return 0, io.EOF
 	}
-	_, err := b.in.Read(p[:1])
+	_, err := b.stream.Read(p[:1])
 	b.shut()
 	if err != nil && !errors.Is(err, io.EOF) && strings.Contains(err.Error(), "checksum did not match") {
 		return 0, pipeline.Transient(errs.Errorf("archive: read %s: its bytes do not match its checksum", b.name))
@@ -150,7 +150,7 @@ func (b *body) readAfterEnd(p []byte) (int, error) {
 
 // resume opens the rest of the object, after a backoff.
 func (b *body) resume() error {
-	if b.in != nil {
+	if b.stream != nil {
 		return nil
 	}
 	if err := pipeline.Sleep(b.ctx, pipeline.Backoff{}.Delay(b.fails-1, 0)); err != nil {
@@ -173,10 +173,10 @@ func (b *body) resume() error {
 }
 
 func (b *body) shut() {
-	if b.in != nil {
+	if b.stream != nil {
 		b.cancel(nil) // cancel instead of reading the rest
-		_ = b.in.Close()
-		b.in = nil
+		_ = b.stream.Close()
+		b.stream = nil
 	}
 }
 

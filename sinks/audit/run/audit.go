@@ -58,10 +58,10 @@ type Options struct {
 	// Rounds is the number of looks at a place that keeps changing, before it is Busy. Default: 10.
 	Rounds int
 	// Selected means that items are selected, by key or otherwise. If none matches, nothing was compared.
-	Selected bool
-	Lost     int64                     // items that could not be decoded before the audit
-	Still    bool                      // no other process writes: one look is enough
-	GiveWay  func(ctx context.Context) // blocks while the stream must come first. Default: never
+	Selected      bool
+	Lost          int64                     // items that could not be decoded before the audit
+	Still         bool                      // no other process writes: one look is enough
+	WaitForStream func(ctx context.Context) // blocks while the stream must come first. Default: never
 	// Budget limits the rate at which sinks are read. Default: no limit.
 	Budget *Budget
 	// Wait blocks until every consumer is past a time. It is required without Still.
@@ -86,8 +86,8 @@ func (o *Options) setDefaults() {
 	o.Parts = cmp.Or(o.Parts, DefaultParts)
 	o.Rounds = cmp.Or(o.Rounds, DefaultRounds)
 	o.Checkpoint = cmp.Or(o.Checkpoint, DefaultCheckpoint)
-	if o.GiveWay == nil {
-		o.GiveWay = func(context.Context) {}
+	if o.WaitForStream == nil {
+		o.WaitForStream = func(context.Context) {}
 	}
 	if o.Budget == nil {
 		o.Budget = NewBudget(0)
@@ -113,20 +113,20 @@ func (noProgress) Update(int64, int64) {}
 
 // sharedProgress is a Progress that several goroutines use, for lines about slower reads.
 type sharedProgress struct {
-	mu sync.Mutex
-	of Progress
+	mu       sync.Mutex
+	progress Progress
 }
 
 func (p *sharedProgress) Write(lines []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.of.Write(lines)
+	return p.progress.Write(lines)
 }
 
 func (p *sharedProgress) Update(done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.of.Update(done, total)
+	p.progress.Update(done, total)
 }
 
 // Suspect is an item, or a place of a sink, to look at.
@@ -136,15 +136,15 @@ type Suspect struct {
 	Place string
 }
 
-// audited is one audit.
-type audited struct {
+// auditRun is one audit.
+type auditRun struct {
 	o         Options
 	work      *work
 	report    *report
 	bar       Progress
 	readFrom  map[string]part // positions at which the parts of the items continue
 	started   time.Time
-	saved     time.Time        // when the progress was last stored
+	lastSave  time.Time        // when the progress was last stored
 	stored    int64            // stored entries of sinks that this process read
 	rechecked int64            // suspects that this process looked at
 	unsure    int64            // rechecked suspects that must be looked at again
@@ -166,12 +166,12 @@ func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &audited{o: o, work: w, bar: &sharedProgress{of: o.Progress}, readFrom: maps.Clone(w.Parts), started: time.Now(),
-		groups: make(map[placeID]bool)}
-	o.Budget.onRate(func(rate float64) {
+	a := &auditRun{o: o, work: w, bar: &sharedProgress{progress: o.Progress}, readFrom: maps.Clone(w.Parts),
+		started: time.Now(), groups: make(map[placeID]bool)}
+	o.Budget.setOnSlowed(func(rate float64) {
 		fmt.Fprintf(a.bar, "throttled: slowed to %.0f read units a second\n", rate)
 	})
-	defer o.Budget.onRate(nil)
+	defer o.Budget.setOnSlowed(nil)
 	defer func() { err = errors.Join(err, w.close()) }()
 	if resumed {
 		fmt.Fprintf(a.bar, "going on with the audit %s, begun %s\n", w.Header.Run, w.Header.Begun.Format(time.RFC3339))
@@ -203,16 +203,16 @@ func Audit(ctx context.Context, o Options) (_ *Summary, err error) {
 }
 
 // save stores the progress with the length of the report.
-func (a *audited) save() error {
+func (a *auditRun) save() error {
 	if err := a.report.flush(); err != nil {
 		return err
 	}
-	a.work.Report, a.saved = a.report.length, time.Now()
+	a.work.Report, a.lastSave = a.report.length, time.Now()
 	return a.work.save()
 }
 
 // runInTime calls run with the limit Options.Until.
-func (a *audited) runInTime(ctx context.Context) error {
+func (a *auditRun) runInTime(ctx context.Context) error {
 	if !a.o.Until.IsZero() {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadlineCause(ctx, a.o.Until, errTimeOver)
@@ -226,7 +226,7 @@ func (a *audited) runInTime(ctx context.Context) error {
 }
 
 // run executes the remaining phases.
-func (a *audited) run(ctx context.Context) error {
+func (a *auditRun) run(ctx context.Context) error {
 	if a.work.Phase == readItems || a.work.Phase == readSinks || a.work.Phase == compare {
 		if err := a.findSuspects(ctx); err != nil {
 			return err
@@ -248,7 +248,7 @@ func (a *audited) run(ctx context.Context) error {
 }
 
 // findSuspects compares the required entries with the stored ones.
-func (a *audited) findSuspects(ctx context.Context) (err error) {
+func (a *auditRun) findSuspects(ctx context.Context) (err error) {
 	entries, err := openSpool(a.work.path("entries"), a.work.Entries)
 	if err != nil {
 		return err
@@ -277,7 +277,7 @@ func (a *audited) findSuspects(ctx context.Context) (err error) {
 }
 
 // compareAll joins the two sides, file by file. An interrupted join is started again.
-func (a *audited) compareAll(ctx context.Context, entries *spool) error {
+func (a *auditRun) compareAll(ctx context.Context, entries *spool) error {
 	suspects, err := openSpool(a.work.path("round-0"), nil)
 	if err != nil {
 		return err
@@ -302,11 +302,11 @@ func (a *audited) compareAll(ctx context.Context, entries *spool) error {
 }
 
 // spoolSuspects spools the given suspects. They are looked at without a comparison of everything.
-func (a *audited) spoolSuspects(_ context.Context, entries *spool) error {
+func (a *auditRun) spoolSuspects(_ context.Context, entries *spool) error {
 	var failed error
 	var buf []byte
 	err := a.o.Suspects(func(sink int, s Suspect) {
-		e := spooled{Entry: audit.Entry{Kind: s.Kind, Place: s.Place, Item: s.Item}, sink: sink, suspect: true}
+		e := spooledEntry{Entry: audit.Entry{Kind: s.Kind, Place: s.Place, Item: s.Item}, sink: sink, suspect: true}
 		buf = e.appendTo(buf[:0])
 		if failed == nil {
 			failed = entries.add(e.hash(), buf)
@@ -316,13 +316,13 @@ func (a *audited) spoolSuspects(_ context.Context, entries *spool) error {
 }
 
 // planPage decodes a page of items, and plans the entries of each item.
-func (a *audited) planPage(page *pipeline.Page) (spooledPage, error) {
+func (a *auditRun) planPage(page *pipeline.Page) (spooledPage, error) {
 	decoded, err := page.Decoded()
 	if err != nil {
 		return spooledPage{}, err
 	}
 	expected := len(decoded.Changes) * len(a.o.Sinks)
-	p := spooledPage{tally: newTally(len(a.o.Sinks)), records: make([]byte, 0, expected*usualEntry),
+	p := spooledPage{tally: newTally(len(a.o.Sinks)), encodedEntries: make([]byte, 0, expected*usualEntryBytes),
 		entries: make([]encoded, 0, expected)}
 	p.tally.Undecodable = int64(len(decoded.Errors))
 	p.undecodable = decoded.Errors
@@ -333,12 +333,12 @@ func (a *audited) planPage(page *pipeline.Page) (spooledPage, error) {
 		}
 		p.tally.Items++
 		for n, sink := range a.o.Sinks {
-			err := sink.Expected(c, func(e audit.Entry) {
+			err := sink.ExpectedEntries(c, func(e audit.Entry) {
 				p.tally.Sinks[n].Expected++
-				p.add(&spooled{Entry: e, sink: n, suspect: a.o.Sample != nil})
+				p.add(&spooledEntry{Entry: e, sink: n, suspect: a.o.Sample != nil})
 			})
 			if err != nil {
-				p.add(&spooled{Entry: audit.Entry{Item: c.Key}, sink: n, suspect: true})
+				p.add(&spooledEntry{Entry: audit.Entry{Item: c.Key}, sink: n, suspect: true})
 			}
 		}
 	}
@@ -346,7 +346,7 @@ func (a *audited) planPage(page *pipeline.Page) (spooledPage, error) {
 }
 
 // totalItems returns the number of items that are read; 0 if it is unknown.
-func (a *audited) totalItems() int64 {
+func (a *auditRun) totalItems() int64 {
 	n := max(a.o.Items.Info().Items, 0)
 	if a.o.Sample != nil {
 		n = n * int64(len(a.o.Sample.Segments)) / int64(a.o.Sample.Of)
@@ -355,7 +355,7 @@ func (a *audited) totalItems() int64 {
 }
 
 // itemParts returns the parts of the items that are read.
-func (a *audited) itemParts() []snapshot.Part {
+func (a *auditRun) itemParts() []snapshot.Part {
 	all := a.o.Items.Parts()
 	if a.o.Sample == nil {
 		return all

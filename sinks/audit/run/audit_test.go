@@ -192,9 +192,9 @@ func (s testSink) place(c *record.Change) (place, value string) {
 	return string(c.Key), value
 }
 
-// Expected implements [audit.Sink]. An item whose value begins with ! cannot be planned. An item whose value begins
-// with - has none.
-func (s testSink) Expected(c *record.Change, yield func(audit.Entry)) error {
+// ExpectedEntries implements [audit.Sink]. An item whose value begins with ! cannot be planned. An item whose value
+// begins with - has none.
+func (s testSink) ExpectedEntries(c *record.Change, yield func(audit.Entry)) error {
 	if c.Removed() {
 		return nil
 	}
@@ -209,8 +209,8 @@ func (s testSink) Expected(c *record.Change, yield func(audit.Entry)) error {
 	return nil
 }
 
-// Stored implements [audit.Sink].
-func (s testSink) Stored(_ context.Context, l state.Listing) iter.Seq2[audit.Entry, error] {
+// StoredEntries implements [audit.Sink].
+func (s testSink) StoredEntries(_ context.Context, l state.Listing) iter.Seq2[audit.Entry, error] {
 	return func(yield func(audit.Entry, error) bool) {
 		s.mu.Lock()
 		rows := maps.Clone(s.rows)
@@ -230,8 +230,8 @@ func (s testSink) Stored(_ context.Context, l state.Listing) iter.Seq2[audit.Ent
 	}
 }
 
-// Look implements [audit.Sink].
-func (s testSink) Look(_ context.Context, c *record.Change, places []audit.Entry) (found []audit.Finding, err error) {
+// Compare implements [audit.Sink].
+func (s testSink) Compare(_ context.Context, c *record.Change, places []audit.Entry) (found []audit.Finding, err error) {
 	time.Sleep(s.pause)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -242,7 +242,7 @@ func (s testSink) Look(_ context.Context, c *record.Change, places []audit.Entry
 		return nil, pipeline.Fatal(fmt.Errorf("a guard: %w", &state.DamagedError{Err: errors.New("no version")}))
 	}
 	want := ""
-	if err := s.Expected(c, func(e audit.Entry) {
+	if err := s.ExpectedEntries(c, func(e audit.Entry) {
 		want = e.Place
 		row, there := s.rows[e.Place]
 		f := audit.Finding{Kind: audit.Row, Place: e.Place, Item: c.Key, Expected: true, Verdict: audit.Equal, Found: strconv.Itoa(row.version)}
@@ -255,7 +255,7 @@ func (s testSink) Look(_ context.Context, c *record.Change, places []audit.Entry
 			f.Verdict = audit.Wrong
 		}
 		if f.Verdict.Differs() && s.held[c.Key] {
-			f.Otherwise, f.Verdict = f.Verdict, audit.Held
+			f.Underlying, f.Verdict = f.Verdict, audit.Held
 		}
 		found = append(found, f)
 	}); err != nil {
@@ -636,14 +636,14 @@ func TestSpool_Splits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &audited{work: &work{progress: progress{Tally: newTally(1), Read: map[string]int{"0/0": 1}}}}
+	a := &auditRun{work: &work{progress: progress{Tally: newTally(1), Read: map[string]int{"0/0": 1}}}}
 	suspects, err := openSpool(t.TempDir(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	n := 0
 	for i := 0; s.lengths[7] <= splitAbove; i++ {
-		e := spooled{reading: 1, Entry: audit.Entry{Kind: audit.Row, Place: fmt.Sprint(i, strings.Repeat("x", 2000)), Item: item.Key(fmt.Sprint(i))}}
+		e := spooledEntry{reading: 1, Entry: audit.Entry{Kind: audit.Row, Place: fmt.Sprint(i, strings.Repeat("x", 2000)), Item: item.Key(fmt.Sprint(i))}}
 		if e.hash()%buckets != 7 {
 			continue
 		}

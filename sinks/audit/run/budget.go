@@ -16,10 +16,10 @@ import (
 type Budget struct {
 	pace *scan.Pace
 
-	mu   sync.Mutex
-	used float64
-	paid time.Time          // time until which the used units are paid for
-	told func(rate float64) // called with each lower rate; may be nil
+	mu        sync.Mutex
+	used      float64
+	paidUntil time.Time          // time until which the used units are paid for
+	onSlowed  func(rate float64) // called with each lower rate; may be nil
 }
 
 // maxBurst is the time for which unused units can be used later.
@@ -35,7 +35,7 @@ func NewBudget(perSecond float64) *Budget {
 
 // Spend counts used units, and waits until the next request may start.
 func (b *Budget) Spend(ctx context.Context, units float64) error {
-	b.pace.Used(units)
+	b.pace.AddUnits(units)
 	rate := b.pace.Rate()
 	b.mu.Lock()
 	b.used += units
@@ -43,33 +43,33 @@ func (b *Budget) Spend(ctx context.Context, units float64) error {
 		b.mu.Unlock()
 		return nil
 	}
-	if earliest := time.Now().Add(-maxBurst); b.paid.Before(earliest) {
-		b.paid = earliest
+	if earliest := time.Now().Add(-maxBurst); b.paidUntil.Before(earliest) {
+		b.paidUntil = earliest
 	}
-	b.paid = b.paid.Add(time.Duration(units / rate * float64(time.Second)))
-	wait := time.Until(b.paid)
+	b.paidUntil = b.paidUntil.Add(time.Duration(units / rate * float64(time.Second)))
+	wait := time.Until(b.paidUntil)
 	b.mu.Unlock()
 	return pipeline.Sleep(ctx, wait)
 }
 
 // Throttled halves the rate after a throttled request, which is repeated.
-func (b *Budget) Throttled(error, time.Duration) { b.pace.Throttled() }
+func (b *Budget) Throttled(error, time.Duration) { b.pace.SlowDown() }
 
 // noteRate reports a lower rate.
 func (b *Budget) noteRate(rate float64) {
 	b.mu.Lock()
-	told := b.told
+	told := b.onSlowed
 	b.mu.Unlock()
 	if told != nil {
 		told(rate)
 	}
 }
 
-// onRate sets the function that is called with each lower rate, by several goroutines.
-func (b *Budget) onRate(told func(rate float64)) {
+// setOnSlowed sets the function that is called with each lower rate, by several goroutines.
+func (b *Budget) setOnSlowed(told func(rate float64)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.told = told
+	b.onSlowed = told
 }
 
 // retryThrottled calls read until it is not throttled. It returns read's error, or the cause of ctx.

@@ -22,7 +22,7 @@ func TestBudget_GivesWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []float64
 		b := NewBudget(100)
-		b.onRate(func(rate float64) { told = append(told, rate) })
+		b.setOnSlowed(func(rate float64) { told = append(told, rate) })
 		spend := func(units float64, want time.Duration) {
 			t.Helper()
 			begun := time.Now()
@@ -57,7 +57,7 @@ func TestBudget_GivesWay(t *testing.T) {
 func TestBudget_WithoutLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, rate := NewBudget(0), 0.0
-		b.onRate(func(r float64) { rate = r })
+		b.setOnSlowed(func(r float64) { rate = r })
 		for range 30 { // 1,000 a second
 			if err := b.Spend(t.Context(), 100); err != nil {
 				t.Fatal(err)
@@ -98,7 +98,7 @@ func TestTableLookup_Throttled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []float64
 		b := NewBudget(1000)
-		b.onRate(func(rate float64) { told = append(told, rate) })
+		b.setOnSlowed(func(rate float64) { told = append(told, rate) })
 		table := &throttledTable{refusals: 20}
 		o := record.SnapshotOptions{DecoderOptions: record.DecoderOptions{EpochZero: true, Table: "t"}, Keys: []string{"PK"}}
 		lookup := NewTableLookup(table, "t", o, b)

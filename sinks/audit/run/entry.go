@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// spooled is an entry of one sink in a spool.
-type spooled struct {
+// spooledEntry is an entry of one sink in a spool.
+type spooledEntry struct {
 	audit.Entry      // without its Version
 	sink        int  // index in the audited sinks
 	stored      bool // the sink holds it; false: the sink should hold it
@@ -29,7 +29,7 @@ const (
 )
 
 // appendTo appends the encoded entry.
-func (e *spooled) appendTo(dst []byte) []byte {
+func (e *spooledEntry) appendTo(dst []byte) []byte {
 	dst = append(dst, flag(e.stored, flagStored)|flag(e.Claimed, flagClaimed)|flag(e.Share, flagShare)|flag(e.suspect,
 		flagSuspect), kindNumber(e.Kind))
 	dst = binary.AppendUvarint(binary.AppendUvarint(dst, uint64(e.sink)), uint64(e.reading))
@@ -49,11 +49,11 @@ func flag(is bool, value byte) byte {
 func kindNumber(k audit.Kind) byte { return byte(max(slices.Index(kinds, k), 0)) }
 
 // hash selects the file of the entry: both sides of a place are in one file.
-func (e *spooled) hash() uint64 { return hashOf(string(rune(e.sink)), string(e.Kind), e.Place) }
+func (e *spooledEntry) hash() uint64 { return hashOf(string(rune(e.sink)), string(e.Kind), e.Place) }
 
 var errEntry = errs.New("not an entry: the work folder of the audit was changed; start the audit anew without it")
 
-func parseEntry(b []byte) (e spooled, err error) {
+func parseEntry(b []byte) (e spooledEntry, err error) {
 	if len(b) < 2 || int(b[1]) >= len(kinds) {
 		return e, errEntry
 	}
@@ -79,16 +79,16 @@ func parseEntry(b []byte) (e spooled, err error) {
 
 // suspect is an item whose entries in one sink differ, or differed in the last round.
 type suspect struct {
-	sink   int
-	item   item.Key
-	places []audit.Entry // stored entries that name the item, with kind and place only
-	seen   [16]byte      // digest of the last round's findings; zero before the first
+	sink         int
+	item         item.Key
+	places       []audit.Entry // stored entries that name the item, with kind and place only
+	lastFindings [16]byte      // digest of the last round's findings; zero before the first
 }
 
 // appendTo appends the encoded suspect.
 func (s *suspect) appendTo(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(s.sink))
-	dst = append(dst, s.seen[:]...)
+	dst = append(dst, s.lastFindings[:]...)
 	dst = appendText(dst, string(s.item))
 	for _, p := range s.places {
 		dst = appendText(append(dst, kindNumber(p.Kind)), p.Place)
@@ -120,11 +120,11 @@ func cutText(b []byte) (text string, rest []byte, ok bool) {
 
 func parseSuspect(b []byte) (s suspect, err error) {
 	sink, b, ok := cutNumber(b)
-	if !ok || len(b) < len(s.seen) {
+	if !ok || len(b) < len(s.lastFindings) {
 		return s, errEntry
 	}
 	s.sink = sink
-	key, b, ok := cutText(b[copy(s.seen[:], b):])
+	key, b, ok := cutText(b[copy(s.lastFindings[:], b):])
 	s.item = item.Key(key)
 	for ok && len(b) > 0 {
 		var p audit.Entry

@@ -90,7 +90,7 @@ func auditFile(ctx context.Context, dir string) (err error) {
 	}
 	fmt.Println("items:", sum.Items, "differing:", sum.Differing, "complete:", sum.Complete())
 	_, _, err = run.ReadReport(report, func(sink string, f *audit.Finding) error {
-		fmt.Println(sink, f.Item, f.Verdict, f.Kind, f.Where)
+		fmt.Println(sink, f.Item, f.Verdict, f.Kind, f.PlaceText)
 		return nil
 	})
 	return err

@@ -6,17 +6,17 @@ import "sync"
 // halving do not halve it again, so that one burst of refused calls counts once. After n repairs without throttling,
 // where n is the limit, the limit grows by one.
 type gate struct {
-	mu      sync.Mutex
-	freed   sync.Cond
-	most    int // the limit without throttling
-	bound   int
-	running int
-	smooth  int // repairs without throttling since the limit changed
-	halved  int // number of halvings
+	mu        sync.Mutex
+	freed     sync.Cond
+	fullLimit int // the limit without throttling
+	bound     int
+	running   int
+	smooth    int // repairs without throttling since the limit changed
+	halved    int // number of halvings
 }
 
 func newGate(most int) *gate {
-	g := &gate{most: most, bound: most}
+	g := &gate{fullLimit: most, bound: most}
 	g.freed.L = &g.mu
 	return g
 }
@@ -42,7 +42,7 @@ func (g *gate) leave(halved int, throttled bool) {
 		g.bound, g.smooth = max(1, g.bound/2), 0
 		g.halved++
 	case throttled:
-	case g.bound < g.most && g.smooth+1 >= g.bound:
+	case g.bound < g.fullLimit && g.smooth+1 >= g.bound:
 		g.bound, g.smooth = g.bound+1, 0
 	default:
 		g.smooth++

@@ -15,7 +15,7 @@ const groupRounds = 3
 
 // recheckGroups compares the groups that were not equal with the sums of the contributions. A group that changes
 // meanwhile is compared again.
-func (a *audited) recheckGroups(ctx context.Context) error {
+func (a *auditRun) recheckGroups(ctx context.Context) error {
 	for n, sink := range a.o.Sinks {
 		groups, ok := sink.(audit.GroupSink)
 		if !ok {
@@ -35,7 +35,7 @@ func (a *audited) recheckGroups(ctx context.Context) error {
 			t.Groups = int64(len(places))
 		}
 		for round := 0; len(places) > 0; round++ {
-			a.o.GiveWay(ctx)
+			a.o.WaitForStream(ctx)
 			findings, err := groups.LookGroups(ctx, a.o.Budget.listing(), places)
 			if err != nil {
 				return fmt.Errorf("%s: %w", sink.Name(), err)
@@ -66,7 +66,7 @@ func (a *audited) recheckGroups(ctx context.Context) error {
 const maxSampledGroups = 1000
 
 // chooseGroups returns the places of groups to look at. If a sample has too many groups, each run chooses others.
-func (a *audited) chooseGroups(places []string) []string {
+func (a *auditRun) chooseGroups(places []string) []string {
 	if a.o.Sample == nil || len(places) <= maxSampledGroups {
 		return places
 	}

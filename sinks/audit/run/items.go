@@ -14,18 +14,18 @@ import (
 
 // spooledPage holds the entries of a page of items.
 type spooledPage struct {
-	part     string
-	position pipeline.Position
-	done     bool
-	records  []byte // the entries: hash, length and encoded entry of each
-	entries  []encoded
-	tally    tally
+	part           string
+	position       pipeline.Position
+	lastOfPart     bool
+	encodedEntries []byte // the entries: hash, length and encoded entry of each
+	entries        []encoded
+	tally          tally
 
 	undecodable []*record.RecordError
 }
 
-// usualEntry is the usual size of an encoded entry, in bytes.
-const usualEntry = 128
+// usualEntryBytes is the usual size of an encoded entry, in bytes.
+const usualEntryBytes = 128
 
 // encoded is an entry in records.
 type encoded struct {
@@ -34,14 +34,14 @@ type encoded struct {
 }
 
 // add adds an entry.
-func (p *spooledPage) add(e *spooled) {
-	p.records = e.appendTo(p.records)
-	p.entries = append(p.entries, encoded{e.hash(), len(p.records)})
+func (p *spooledPage) add(e *spooledEntry) {
+	p.encodedEntries = e.appendTo(p.encodedEntries)
+	p.entries = append(p.entries, encoded{e.hash(), len(p.encodedEntries)})
 }
 
 // spoolItems spools the required entries of a snapshot's items. The goroutines that read pages also plan them, and one
 // goroutine spools them.
-func (a *audited) spoolItems(ctx context.Context, entries *spool) error {
+func (a *auditRun) spoolItems(ctx context.Context, entries *spool) error {
 	var left []string
 	for _, p := range a.itemParts() {
 		if !a.work.Parts[p.ID].Done {
@@ -52,8 +52,8 @@ func (a *audited) spoolItems(ctx context.Context, entries *spool) error {
 		if err := a.spoolPage(entries, &page); err != nil {
 			return err
 		}
-		a.work.Parts[page.part] = part{page.position, page.done}
-		return a.checkpointInTime(entries)
+		a.work.Parts[page.part] = part{page.position, page.lastOfPart}
+		return a.checkpointIfDue(entries)
 	})
 }
 
@@ -108,10 +108,10 @@ func send[T any](ctx context.Context, c chan<- T, v T) bool {
 }
 
 // spoolPage adds the entries of a page.
-func (a *audited) spoolPage(entries *spool, page *spooledPage) error {
+func (a *auditRun) spoolPage(entries *spool, page *spooledPage) error {
 	start := 0
 	for _, e := range page.entries {
-		if err := entries.add(e.hash, page.records[start:e.end]); err != nil {
+		if err := entries.add(e.hash, page.encodedEntries[start:e.end]); err != nil {
 			return err
 		}
 		start = e.end
@@ -124,16 +124,16 @@ func (a *audited) spoolPage(entries *spool, page *spooledPage) error {
 	return nil
 }
 
-// checkpointInTime calls checkpoint, unless it was called a moment ago.
-func (a *audited) checkpointInTime(entries *spool) error {
-	if time.Since(a.saved) < a.o.Checkpoint {
+// checkpointIfDue calls checkpoint, unless it was called a moment ago.
+func (a *auditRun) checkpointIfDue(entries *spool) error {
+	if time.Since(a.lastSave) < a.o.Checkpoint {
 		return nil
 	}
 	return a.checkpoint(entries)
 }
 
 // checkpoint stores how much of the entries is spooled.
-func (a *audited) checkpoint(entries *spool) error {
+func (a *auditRun) checkpoint(entries *spool) error {
 	lengths, err := entries.flush()
 	if err != nil {
 		return err
@@ -143,9 +143,9 @@ func (a *audited) checkpoint(entries *spool) error {
 }
 
 // readPart reads a part of the items to its end.
-func (a *audited) readPart(ctx context.Context, id string, pages chan<- spooledPage) (err error) {
+func (a *auditRun) readPart(ctx context.Context, id string, pages chan<- spooledPage) (err error) {
 	from := a.readFrom[id].Position
-	a.o.GiveWay(ctx)
+	a.o.WaitForStream(ctx)
 	r, err := a.o.Items.Open(ctx, id, from)
 	if err != nil {
 		return err
@@ -166,11 +166,11 @@ func (a *audited) readPart(ctx context.Context, id string, pages chan<- spooledP
 		}
 		switch {
 		case errors.Is(err, io.EOF):
-			send(ctx, pages, spooledPage{part: id, position: from, done: true})
+			send(ctx, pages, spooledPage{part: id, position: from, lastOfPart: true})
 			return nil
 		case err != nil:
 			return err
 		}
-		a.o.GiveWay(ctx)
+		a.o.WaitForStream(ctx)
 	}
 }

@@ -38,14 +38,14 @@ type sideEntry struct {
 
 // joiner compares the required entries with the stored ones.
 type joiner struct {
-	a        *audited
+	a        *auditRun
 	finished map[int]bool // readings of segments that are complete; entries of other readings do not count
 	suspects *spool
 	groups   map[placeID]bool // groups of a sample in the present file
 	buf      []byte
 }
 
-func newJoiner(a *audited, suspects *spool) *joiner {
+func newJoiner(a *auditRun, suspects *spool) *joiner {
 	j := &joiner{a: a, finished: make(map[int]bool), suspects: suspects, groups: make(map[placeID]bool)}
 	for _, reading := range a.work.Read {
 		j.finished[reading] = true
@@ -59,7 +59,7 @@ func (j *joiner) join(entries *spool, i, depth int) error {
 		return j.splitFile(entries, i, depth)
 	}
 	clear(j.groups) // the entries of a group are in one file
-	all := comparisons{byPlace: make(map[placeID]*comparison, entries.lengths[i]/(2*usualEntry))}
+	all := comparisons{byPlace: make(map[placeID]*comparison, entries.lengths[i]/(2*usualEntryBytes))}
 	err := entries.each(i, func(record []byte) error {
 		e, err := parseEntry(record)
 		switch {
@@ -94,7 +94,7 @@ type comparisons struct {
 }
 
 // comparisonOf returns the comparison of an entry's place.
-func (ps *comparisons) comparisonOf(e *spooled) *comparison {
+func (ps *comparisons) comparisonOf(e *spooledEntry) *comparison {
 	id := placeID{e.sink, e.Kind, e.Place}
 	p := ps.byPlace[id]
 	if p == nil {
@@ -109,7 +109,7 @@ func (ps *comparisons) comparisonOf(e *spooled) *comparison {
 }
 
 // add adds an entry to its comparison.
-func (ps *comparisons) add(e *spooled) {
+func (ps *comparisons) add(e *spooledEntry) {
 	p := ps.comparisonOf(e)
 	s := sideEntry{e.Item, e.Digest, e.Claimed}
 	switch {
@@ -125,7 +125,7 @@ func (ps *comparisons) add(e *spooled) {
 
 // addOne adds a place that is looked at without a comparison. A sample has the groups that it lists, and those that its
 // contributions count in, but no other places of unknown items.
-func (j *joiner) addOne(e *spooled) error {
+func (j *joiner) addOne(e *spooledEntry) error {
 	s := suspect{sink: e.sink, item: e.Item}
 	switch {
 	case j.a.o.Sample == nil:

@@ -103,7 +103,7 @@ func (t *tableLookup) readSome(ctx context.Context, keys []item.Key, changes []I
 			asked.Keys = append(asked.Keys, left.Keys...)
 		}
 		if len(asked.Keys) > 0 { // unprocessed keys were throttled
-			t.budget.pace.Throttled()
+			t.budget.pace.SlowDown()
 			if err := pipeline.Sleep(ctx, audit.ThrottledWait.Delay(try, 0)); err != nil {
 				return err
 			}

@@ -10,10 +10,10 @@ import (
 
 // isNamed reports whether the audit compares named items. Then the sinks are not listed: the plans give the places of
 // the items.
-func (a *audited) isNamed() bool { return a.o.Items == nil && a.o.Selected }
+func (a *auditRun) isNamed() bool { return a.o.Items == nil && a.o.Selected }
 
 // addNotes adds the notes about places of a named item that the audit does not search.
-func (a *audited) addNotes(c *record.Change, suspects []*suspect) {
+func (a *auditRun) addNotes(c *record.Change, suspects []*suspect) {
 	for _, s := range suspects {
 		t := &a.work.Tally.Sinks[s.sink]
 		t.addNote(a.o.Sinks[s.sink].Note(c))
@@ -25,7 +25,7 @@ func (a *audited) addNotes(c *record.Change, suspects []*suspect) {
 
 // lookShares looks at the groups that a named item counts in. If its contribution differs, only that is reported,
 // because the repair of the contribution changes the groups.
-func (a *audited) lookShares(ctx context.Context, l *look) error {
+func (a *auditRun) lookShares(ctx context.Context, l *look) error {
 	groups, ok := a.o.Sinks[l.sink].(audit.GroupSink)
 	if !ok || slices.ContainsFunc(l.findings, func(f audit.Finding) bool { return f.Verdict != audit.Equal }) {
 		return nil
@@ -40,7 +40,7 @@ func (a *audited) lookShares(ctx context.Context, l *look) error {
 }
 
 // isRepeated reports whether a group was found before, because several named items count in it.
-func (a *audited) isRepeated(sink int, f *audit.Finding) bool {
+func (a *auditRun) isRepeated(sink int, f *audit.Finding) bool {
 	id := placeID{sink, f.Kind, f.Place}
 	repeated := f.Kind == audit.Group && a.groups[id]
 	a.groups[id] = true

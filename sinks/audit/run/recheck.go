@@ -24,7 +24,7 @@ const itemsAtOnce = 100
 // recheckRound looks at the suspects that the round before left open. done is true if there are none. Rounds go on
 // until every suspect stood still for longer than the lag: a difference counts if item and places are the same in two
 // rounds, versions included, and every consumer was past the first of the two in between.
-func (a *audited) recheckRound(ctx context.Context) (done bool, err error) {
+func (a *auditRun) recheckRound(ctx context.Context) (done bool, err error) {
 	last := a.work.Round >= a.o.Rounds
 	open, err := openSpool(a.work.path(fmt.Sprintf("round-%d", a.work.Round)), a.work.Open)
 	if err != nil {
@@ -62,8 +62,8 @@ func (a *audited) recheckRound(ctx context.Context) (done bool, err error) {
 }
 
 // saveRound stores the progress of a round, unless that was done a moment ago.
-func (a *audited) saveRound(next *spool) error {
-	if time.Since(a.saved) < a.o.Checkpoint {
+func (a *auditRun) saveRound(next *spool) error {
+	if time.Since(a.lastSave) < a.o.Checkpoint {
 		return nil
 	}
 	lengths, err := next.flush()
@@ -85,7 +85,7 @@ type suspectID struct {
 }
 
 // recheckFile looks at the suspects of one file.
-func (a *audited) recheckFile(ctx context.Context, open, next *spool, last bool) error {
+func (a *auditRun) recheckFile(ctx context.Context, open, next *spool, last bool) error {
 	all := make(map[suspectID]*suspect)
 	err := open.each(a.work.File, func(b []byte) error {
 		s, err := parseSuspect(b)
@@ -120,13 +120,13 @@ func (a *audited) recheckFile(ctx context.Context, open, next *spool, last bool)
 		if err := a.recheckItems(ctx, chunk, byItem, next, last); err != nil {
 			return err
 		}
-		a.o.GiveWay(ctx)
+		a.o.WaitForStream(ctx)
 	}
 	return context.Cause(ctx)
 }
 
 // putGroupsAside keeps the places of groups for the comparison with the sums, and removes them from byItem.
-func (a *audited) putGroupsAside(byItem map[item.Key][]*suspect) {
+func (a *auditRun) putGroupsAside(byItem map[item.Key][]*suspect) {
 	var rest []*suspect
 	for _, s := range byItem[""] {
 		s.places = slices.DeleteFunc(s.places, func(p audit.Entry) bool {
@@ -156,7 +156,7 @@ type look struct {
 }
 
 // recheckItems looks at the suspects of some items, at several at once, and handles the results in the order of keys.
-func (a *audited) recheckItems(
+func (a *auditRun) recheckItems(
 	ctx context.Context, keys []item.Key, byItem map[item.Key][]*suspect, next *spool, last bool,
 ) error {
 	known := slices.DeleteFunc(slices.Clone(keys), func(k item.Key) bool { return k == "" })
@@ -208,7 +208,7 @@ func (a *audited) recheckItems(
 }
 
 // lookAtAll looks at several suspects concurrently.
-func (a *audited) lookAtAll(ctx context.Context, looks []look) {
+func (a *auditRun) lookAtAll(ctx context.Context, looks []look) {
 	var workers sync.WaitGroup
 	queue := make(chan *look, len(looks))
 	for i := range looks {
@@ -224,7 +224,7 @@ func (a *audited) lookAtAll(ctx context.Context, looks []look) {
 					continue
 				}
 				l.err = a.o.Budget.retryThrottled(ctx, func() (err error) {
-					l.findings, err = a.o.Sinks[l.sink].Look(ctx, l.change, l.places)
+					l.findings, err = a.o.Sinks[l.sink].Compare(ctx, l.change, l.places)
 					if err == nil && l.change != nil && a.isNamed() {
 						err = a.lookShares(ctx, l)
 					}
@@ -245,7 +245,7 @@ func (l *look) keepDifferences() {
 	})
 	for i := range l.findings {
 		if f := &l.findings[i]; l.item == "" && f.Verdict.Differs() {
-			f.Otherwise, f.Verdict, f.Why = f.Verdict, audit.Skipped,
+			f.Underlying, f.Verdict, f.Why = f.Verdict, audit.Skipped,
 				"nothing tells which item it was made of; if a later audit finds it again, no item has it"
 		}
 	}
@@ -253,7 +253,7 @@ func (l *look) keepDifferences() {
 
 // findMoved reads the items with findings once more. An item that is the same in two rounds proves nothing unless it
 // was read after its places. It may have changed between the two reads, and back before the next round.
-func (a *audited) findMoved(ctx context.Context, looks []look) error {
+func (a *auditRun) findMoved(ctx context.Context, looks []look) error {
 	if a.o.Still {
 		return nil
 	}
@@ -279,7 +279,7 @@ func (a *audited) findMoved(ctx context.Context, looks []look) error {
 
 // includesItem reports whether the audit includes an item. It includes a removed item, whose former entries are
 // unknown, and an item for which the selection fails.
-func (a *audited) includesItem(c *record.Change) bool {
+func (a *auditRun) includesItem(c *record.Change) bool {
 	if a.o.Match == nil || c.Removed() {
 		return true
 	}
@@ -288,7 +288,7 @@ func (a *audited) includesItem(c *record.Change) bool {
 }
 
 // handle reports the findings of a look, or leaves them to the next round.
-func (a *audited) handle(l *look, next *spool, last bool) error {
+func (a *auditRun) handle(l *look, next *spool, last bool) error {
 	_, isDamaged := errors.AsType[*state.DamagedError](l.err) // others can be read
 	switch {
 	case state.IsPermanent(l.err) || isDamaged:
@@ -312,11 +312,11 @@ func (a *audited) handle(l *look, next *spool, last bool) error {
 		return err
 	}
 	if l.moved {
-		l.seen, seen = [16]byte{}, [16]byte{1} // these findings are the first of two, whatever the next round sees
+		l.lastFindings, seen = [16]byte{}, [16]byte{1} // these findings are the first of two, whatever the next round sees
 	}
 	moves := slices.ContainsFunc(found, func(f audit.Finding) bool { return mayMove(&f) || f.Verdict == audit.Busy })
 	switch {
-	case !moves, a.o.Still && found[0].Verdict != audit.Busy, a.work.Round > 0 && seen == l.seen:
+	case !moves, a.o.Still && found[0].Verdict != audit.Busy, a.work.Round > 0 && seen == l.lastFindings:
 	case last:
 		for i := range found {
 			if mayMove(&found[i]) {
@@ -327,7 +327,7 @@ func (a *audited) handle(l *look, next *spool, last bool) error {
 		if a.work.Round == 0 {
 			a.unsure++
 		}
-		l.seen = seen
+		l.lastFindings = seen
 		return next.add(l.hash(), l.appendTo(nil))
 	}
 	a.countSettled()
@@ -346,11 +346,11 @@ func (a *audited) handle(l *look, next *spool, last bool) error {
 // mayMove reports whether a finding is a difference, also one that a dead letter explains: a change in flight may
 // explain it better.
 func mayMove(f *audit.Finding) bool {
-	return f.Verdict.Differs() || f.Verdict == audit.Held && f.Otherwise.Differs()
+	return f.Verdict.Differs() || f.Verdict == audit.Held && f.Underlying.Differs()
 }
 
 // countSettled counts a suspect that needs no further look.
-func (a *audited) countSettled() {
+func (a *auditRun) countSettled() {
 	if a.work.Round > 0 {
 		a.unsure--
 	}

@@ -190,7 +190,7 @@ func (r *Repairer) findChanged(ctx context.Context) error {
 			}
 		}
 		if !equal {
-			b.outcome = audit.Outcome{Result: audit.Moved, Why: "the item changed during the repair"}
+			b.outcome = audit.Outcome{Result: audit.ChangedMeanwhile, Why: "the item changed during the repair"}
 		}
 	}
 	return nil
@@ -201,11 +201,11 @@ func (r *Repairer) isEqual(ctx context.Context, b *repairedFinding, now *record.
 	sink, f := r.o.Sinks[b.sink], &b.finding
 	var fs []audit.Finding
 	err = r.o.Budget.retryThrottled(ctx, func() (err error) {
-		fs, err = sink.Look(ctx, now, []audit.Entry{{Kind: f.Kind, Place: f.Place}})
+		fs, err = sink.Compare(ctx, now, []audit.Entry{{Kind: f.Kind, Place: f.Place}})
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("%s: %s: %w", sink.Name(), f.Where, err)
+		return false, fmt.Errorf("%s: %s: %w", sink.Name(), f.PlaceText, err)
 	}
 	return !slices.ContainsFunc(fs, func(now audit.Finding) bool {
 		return now.Verdict.Differs() && now.Kind == f.Kind && now.Place == f.Place
@@ -300,7 +300,7 @@ func (r *Repairer) repairFinding(ctx context.Context, b *repairedFinding) error 
 		}
 		switch {
 		case err != nil:
-			return fmt.Errorf("%s: %s: %w", sink.Name(), b.finding.Where, err)
+			return fmt.Errorf("%s: %s: %w", sink.Name(), b.finding.PlaceText, err)
 		case !done.Lost || look == looksOfRepair:
 			b.outcome = done
 			return nil

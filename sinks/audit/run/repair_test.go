@@ -58,7 +58,7 @@ func (s *repairedSink) Repair(ctx context.Context, _ *record.Change, f audit.Fin
 	return done, err
 }
 
-func (s *repairedSink) Look(_ context.Context, _ *record.Change, places []audit.Entry) ([]audit.Finding, error) {
+func (s *repairedSink) Compare(_ context.Context, _ *record.Change, places []audit.Entry) ([]audit.Finding, error) {
 	f := audit.Finding{Kind: places[0].Kind, Place: places[0].Place, Verdict: audit.Equal}
 	if slices.Contains(s.differs, f.Place) {
 		f.Verdict = audit.Extra
@@ -86,7 +86,8 @@ func (knownItems) Read(_ context.Context, keys []item.Key) ([]Item, error) {
 	return items, nil
 }
 
-// repairAll repairs findings of one sink, and returns the outcomes by the numbers of the findings, in the order of Done.
+// repairAll repairs findings of one sink, and returns the outcomes by the numbers of the findings, in the order of
+// Done.
 func repairAll(ctx context.Context, s *repairedSink, fs []audit.Finding, items Lookup) (outcomes []string, err error) {
 	r := NewRepairer(RepairOptions{
 		Sinks: []audit.Sink{s}, Lookup: items, AtOnce: 4,
@@ -112,7 +113,8 @@ func unrelated(n int) []audit.Finding {
 	return fs
 }
 
-// Findings about one item or one place are repaired one after the other, and others at the same time. Done is called in the order of Add.
+// Findings about one item or one place are repaired one after the other, and others at the same time. Done is called in
+// the order of Add.
 func TestRepairer_Order(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		kinds := []audit.Kind{audit.Row, audit.Claim, audit.Guard, audit.Document}
@@ -219,13 +221,13 @@ func TestRepairer_LooksAgain(t *testing.T) {
 			time.Sleep(time.Second)
 			switch {
 			case f.Place == "p0" && n < 3:
-				return audit.Outcome{Result: audit.Moved, Lost: true}, nil
+				return audit.Outcome{Result: audit.ChangedMeanwhile, Lost: true}, nil
 			case f.Place == "p1":
-				return audit.Outcome{Result: audit.Moved, Lost: true}, nil
+				return audit.Outcome{Result: audit.ChangedMeanwhile, Lost: true}, nil
 			case f.Place == "p2" && n < 4:
 				return audit.Outcome{}, throttled.New("slow down")
 			case f.Place == "p3":
-				return audit.Outcome{Result: audit.Moved}, nil
+				return audit.Outcome{Result: audit.ChangedMeanwhile}, nil
 			}
 			return audit.Outcome{Result: audit.Repaired}, nil
 		}}
@@ -265,7 +267,7 @@ func (l *changingItems) Read(_ context.Context, keys []item.Key) ([]Item, error)
 func TestRepairer_ItemChanges(t *testing.T) {
 	s := &repairedSink{fail: t.Errorf, differs: []string{"p1", "p3"}, repairs: func(_ context.Context, _ int, f *audit.Finding) (audit.Outcome, error) {
 		if f.Place == "p4" {
-			return audit.Outcome{Result: audit.IsEqual}, nil
+			return audit.Outcome{Result: audit.AlreadyEqual}, nil
 		}
 		return audit.Outcome{Result: audit.Repaired}, nil
 	}}
@@ -279,7 +281,8 @@ func TestRepairer_ItemChanges(t *testing.T) {
 	}
 }
 
-// A throttled repair halves how many run at once, and those that ran beside it do not halve it again. Later ones restore it.
+// A throttled repair halves how many run at once, and those that ran beside it do not halve it again. Later ones
+// restore it.
 func TestGate(t *testing.T) {
 	g := newGate(8)
 	burst := func(throttled bool) {

@@ -31,8 +31,10 @@ type SampledOptions struct {
 	Retry    func(err error, wait time.Duration)
 }
 
-// Sampled makes an audit of a sample, and calls found with each finding of its report.
-func Sampled(ctx context.Context, s SampledOptions, found func(sink string, f *audit.Finding) error) (*Summary, error) {
+// AuditSample makes an audit of a sample, and calls found with each finding of its report.
+func AuditSample(
+	ctx context.Context, s SampledOptions, found func(sink string, f *audit.Finding) error,
+) (*Summary, error) {
 	budget := NewBudget(s.RCU)
 	table, err := OpenTable(ctx, s.SDK, s.Config, sinks.Decoder(s.Config), budget)
 	if err != nil {

@@ -36,10 +36,10 @@ func countDigest(n int) audit.Digest {
 	return audit.Digest{15: byte(n), 14: byte(n >> 8), 13: byte(n >> 16)}
 }
 
-// Stored implements [audit.Sink]. A group is in the segment of its name.
-func (s *testGroups) Stored(ctx context.Context, l state.Listing) iter.Seq2[audit.Entry, error] {
+// StoredEntries implements [audit.Sink]. A group is in the segment of its name.
+func (s *testGroups) StoredEntries(ctx context.Context, l state.Listing) iter.Seq2[audit.Entry, error] {
 	return func(yield func(audit.Entry, error) bool) {
-		for e, err := range s.testSink.Stored(ctx, l) {
+		for e, err := range s.testSink.StoredEntries(ctx, l) {
 			if !yield(e, err) {
 				return
 			}

@@ -38,7 +38,7 @@ func TestAudit_EndsInTime(t *testing.T) {
 			o := w.auditOptions(path)
 			o.Sample = &Sample{Segments: []int{0, 1, 2, 3, 4, 5, 6, 7}, Of: testParts}
 			o.Header.Sample, o.Until = o.Sample, time.Now().Add(until)
-			o.GiveWay = func(ctx context.Context) { _ = pipeline.Sleep(ctx, time.Millisecond) }
+			o.WaitForStream = func(ctx context.Context) { _ = pipeline.Sleep(ctx, time.Millisecond) }
 			o.Wait = func(ctx context.Context, _ time.Time) error { return pipeline.Sleep(ctx, 100*time.Millisecond) }
 			sum, err := Audit(t.Context(), o)
 			if err != nil {

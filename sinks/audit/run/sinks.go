@@ -29,7 +29,7 @@ const entriesAtOnce = 256
 
 // spoolStored spools the stored entries of the sinks. An interrupted reading of a segment is started again, and the
 // entries of the first reading do not count: shares of groups must come once.
-func (a *audited) spoolStored(ctx context.Context, entries *spool) error {
+func (a *auditRun) spoolStored(ctx context.Context, entries *spool) error {
 	var left []segment
 	for sink := range a.o.Sinks {
 		for _, number := range a.segments() {
@@ -50,7 +50,7 @@ func (a *audited) spoolStored(ctx context.Context, entries *spool) error {
 			if !l.entries[i].Share {
 				counts[l.segment.reading]++
 			}
-			e := spooled{Entry: l.entries[i], sink: l.segment.sink, stored: true, reading: l.segment.reading,
+			e := spooledEntry{Entry: l.entries[i], sink: l.segment.sink, stored: true, reading: l.segment.reading,
 				suspect: a.o.Sample != nil}
 			buf = e.appendTo(buf[:0])
 			if err := entries.add(e.hash(), buf); err != nil {
@@ -63,12 +63,12 @@ func (a *audited) spoolStored(ctx context.Context, entries *spool) error {
 			a.work.Read[l.segment.name()] = l.segment.reading
 			a.work.Tally.Sinks[l.segment.sink].Stored += counts[l.segment.reading]
 		}
-		return a.checkpointInTime(entries)
+		return a.checkpointIfDue(entries)
 	})
 }
 
 // segments returns the numbers of the segments that are read of each sink.
-func (a *audited) segments() []int {
+func (a *auditRun) segments() []int {
 	if a.o.Sample != nil {
 		return a.o.Sample.Segments
 	}
@@ -80,7 +80,7 @@ func (a *audited) segments() []int {
 }
 
 // listing selects a segment of a sink.
-func (a *audited) listing(number int) state.Listing {
+func (a *auditRun) listing(number int) state.Listing {
 	l := a.o.Budget.listing()
 	l.Segment, l.Segments = number, a.o.Segments
 	if a.o.Sample != nil {
@@ -90,10 +90,10 @@ func (a *audited) listing(number int) state.Listing {
 }
 
 // list reads a segment to its end.
-func (a *audited) list(ctx context.Context, s segment, listed chan<- listedEntries) error {
+func (a *auditRun) list(ctx context.Context, s segment, listed chan<- listedEntries) error {
 	batch := make([]audit.Entry, 0, entriesAtOnce)
-	a.o.GiveWay(ctx)
-	for e, err := range a.o.Sinks[s.sink].Stored(ctx, a.listing(s.number)) {
+	a.o.WaitForStream(ctx)
+	for e, err := range a.o.Sinks[s.sink].StoredEntries(ctx, a.listing(s.number)) {
 		if err != nil {
 			return fmt.Errorf("%s: %w", a.o.Sinks[s.sink].Name(), err)
 		}
@@ -102,7 +102,7 @@ func (a *audited) list(ctx context.Context, s segment, listed chan<- listedEntri
 				return context.Cause(ctx)
 			}
 			batch = batch[:0]
-			a.o.GiveWay(ctx)
+			a.o.WaitForStream(ctx)
 		}
 	}
 	if err := context.Cause(ctx); err != nil {
@@ -115,7 +115,7 @@ func (a *audited) list(ctx context.Context, s segment, listed chan<- listedEntri
 // Stored calls do with each stored entry of a sink of o. It blocks while it reads.
 func Stored(ctx context.Context, o Options, sink int, do func(audit.Entry) error) error {
 	o.setDefaults()
-	a := audited{o: o}
+	a := auditRun{o: o}
 	var segments []segment
 	for _, number := range a.segments() {
 		segments = append(segments, segment{sink: sink, number: number})

@@ -12,7 +12,7 @@ import (
 
 // markStale marks wrong findings as stale if another place of the item has a newer version. It also looks at sinks in
 // which the item is not suspect, because they may have that version.
-func (a *audited) markStale(ctx context.Context, looks []look) error {
+func (a *auditRun) markStale(ctx context.Context, looks []look) error {
 	byItem := make(map[item.Key][]*look)
 	var wrong []item.Key
 	for i := range looks {

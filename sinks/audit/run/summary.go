@@ -66,7 +66,7 @@ func (s *Summary) Left() int64 {
 func (s *Summary) Complete() bool { return s.Incomplete == "" && s.Open == 0 }
 
 // summary returns the result.
-func (a *audited) summary() *Summary {
+func (a *auditRun) summary() *Summary {
 	t := &a.work.Tally
 	s := &Summary{
 		Run: a.work.Header.Run, Report: a.o.Report, Source: a.work.Header.Source, Items: t.Items, Undecodable: t.Undecodable,
@@ -121,7 +121,7 @@ func (a *audited) summary() *Summary {
 }
 
 // readUnits returns the read units of this process. A scan counts its own units: it has another limit than the sinks.
-func (a *audited) readUnits() float64 {
+func (a *auditRun) readUnits() float64 {
 	units := a.o.Budget.Units()
 	if scan, ok := a.o.Items.(interface{ Units() float64 }); ok {
 		units += scan.Units()
@@ -136,7 +136,7 @@ var doing = map[phase]string{
 }
 
 // recheckedShare returns the share of a sample that was looked at at least once. It is 0 before the recheck begins.
-func (a *audited) recheckedShare() float64 {
+func (a *auditRun) recheckedShare() float64 {
 	switch {
 	case a.work.Phase == readItems || a.work.Phase == readSinks || a.work.Phase == compare:
 		return 0

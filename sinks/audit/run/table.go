@@ -59,12 +59,12 @@ func SnapshotOptions(cfg *config.Config, decoder record.DecoderOptions, keys []s
 
 // Scan returns a scan of the table. retry is called for each request that is repeated.
 func (t *Table) Scan(
-	ctx context.Context, segments int, rcu float64, narrowing *snapshot.Narrowing,
+	ctx context.Context, segments int, rcu float64, narrowing *snapshot.ItemSelection,
 	retry func(err error, wait time.Duration),
 ) (snapshot.Snapshot, error) {
 	return scan.New(ctx, scan.Options{
 		Client: t.client, Table: t.name, Segments: segments, RCU: rcu, Time: time.Now().UTC().Truncate(time.Second),
-		Decoder: t.Decoder, Narrowing: narrowing, Retry: retry, Slowed: t.budget.noteRate,
+		Decoder: t.Decoder, Narrowing: narrowing, OnRetry: retry, Slowed: t.budget.noteRate,
 	})
 }
 

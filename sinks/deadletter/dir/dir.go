@@ -76,9 +76,9 @@ func New(o Options) (*Store, error) {
 	s.reset()
 	s.log = linefile.NewLog(linefile.LogOptions{
 		Lock: filepath.Join(o.Dir, ".lock"), Files: s.files, Next: s.next, Bytes: cmp.Or(o.FileBytes, 64<<20),
-		See: s.noteLine, Reset: s.reset, Logger: o.Logger,
+		OnLine: s.noteLine, OnReset: s.reset, Logger: o.Logger,
 	})
-	end, err := s.log.Begin(context.Background())
+	end, err := s.log.Acquire(context.Background())
 	if err != nil {
 		return nil, fmt.Errorf("deadletter: %w", err)
 	}
@@ -133,7 +133,7 @@ func (s *Store) Put(ctx context.Context, letters []pipeline.DeadLetter) error {
 		return nil
 	}
 	if _, err := s.log.Append(lines, len(ids)); err != nil {
-		return disk.Failed(fmt.Errorf("deadletter: %w", err))
+		return disk.Classify(fmt.Errorf("deadletter: %w", err))
 	}
 	for _, id := range ids {
 		s.recent.Add(id)
@@ -152,10 +152,10 @@ func (s *Store) begin(ctx context.Context) (end func(), err error) {
 		s.mu.Unlock()
 		return nil, pipeline.Transient(err)
 	}
-	release, err := s.log.Begin(ctx)
+	release, err := s.log.Acquire(ctx)
 	if err != nil {
 		s.mu.Unlock()
-		return nil, disk.Failed(fmt.Errorf("deadletter: %w", err))
+		return nil, disk.Classify(fmt.Errorf("deadletter: %w", err))
 	}
 	return func() {
 		release()

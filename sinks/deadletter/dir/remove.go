@@ -50,7 +50,7 @@ func (s *Store) Remove(ctx context.Context, ids []string) error {
 	}
 	at, err := s.log.Append(append(line, '\n'), 1)
 	if err != nil {
-		return disk.Failed(fmt.Errorf("deadletter: %w", err))
+		return disk.Classify(fmt.Errorf("deadletter: %w", err))
 	}
 	s.forget(ids, at)
 	s.removed = true
@@ -81,7 +81,7 @@ func (s *Store) removedAfter(id string, at linefile.Position) bool {
 // removed. The order matters: a removal must not be deleted before the letter that it removes.
 // Other processes notice deleted files before they append.
 func (s *Store) deleteOldFiles() error {
-	end, err := s.log.Begin(context.Background())
+	end, err := s.log.Acquire(context.Background())
 	if err != nil {
 		return fmt.Errorf("deadletter: %w", err)
 	}
@@ -96,7 +96,7 @@ func (s *Store) deleteOldFiles() error {
 			if lines == 0 {
 				return nil
 			}
-			if err := s.log.Roll(); err != nil {
+			if err := s.log.Rotate(); err != nil {
 				return fmt.Errorf("deadletter: %w", err)
 			}
 		}

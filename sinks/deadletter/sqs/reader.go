@@ -34,7 +34,7 @@ type reader struct {
 // receivedLetter is a letter. The queue may have several messages of it.
 type receivedLetter struct {
 	handles []handle
-	at      int64 // in the file
+	offset  int64 // in the file
 	size    int
 	removed bool
 }
@@ -75,7 +75,7 @@ func (r *reader) add(h handle, id string, line []byte, ours bool) error {
 		if _, err := r.file.WriteAt(line, r.size); err != nil {
 			return pipeline.Transient(fmt.Errorf("deadletter: %w", err))
 		}
-		letter = &receivedLetter{at: r.size, size: len(line)}
+		letter = &receivedLetter{offset: r.size, size: len(line)}
 		r.size += int64(len(line))
 		r.letters, r.byID[id] = append(r.letters, letter), letter
 	}
@@ -109,7 +109,7 @@ func (r *reader) letterOf(h receivedLetter) (pipeline.DeadLetter, error) {
 		r.mu.Unlock()
 		return pipeline.DeadLetter{}, errReleased
 	}
-	_, err := r.file.ReadAt(line, h.at)
+	_, err := r.file.ReadAt(line, h.offset)
 	r.mu.Unlock()
 	if err != nil {
 		return pipeline.DeadLetter{}, pipeline.Transient(fmt.Errorf("deadletter: %w", err))

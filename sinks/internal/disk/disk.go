@@ -14,9 +14,9 @@ import (
 // FullHint is the hint in errors of a full disk.
 const FullHint = "the disk is full: free space and start again, it continues where it stopped"
 
-// Failed marks the error of a write to a file or folder. The error is fatal if no retry can succeed; then its text has
-// a hint. Otherwise it is transient. Failed returns nil if err is nil.
-func Failed(err error) error {
+// Classify marks the error of a write to a file or folder. The error is fatal if no retry can succeed; then its text
+// has a hint. Otherwise it is transient. Failed returns nil if err is nil.
+func Classify(err error) error {
 	hint := ""
 	switch {
 	case isFull(err):

@@ -56,13 +56,13 @@ func TestFailed(t *testing.T) {
 		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EMFILE}, false, ""},
 		{errors.New("unheard of"), false, ""},
 	} {
-		err := Failed(c.err)
+		err := Classify(c.err)
 		_, again := pipeline.Retryable(err)
 		if pipeline.IsFatal(err) != c.fatal || again == c.fatal || !strings.Contains(err.Error(), c.hint) || !errors.Is(err, c.err) {
 			t.Errorf("%v: got %v, fatal %v, to be retried %v", c.err, err, pipeline.IsFatal(err), again)
 		}
 	}
-	if Failed(nil) != nil {
+	if Classify(nil) != nil {
 		t.Error("no failure became one")
 	}
 }

@@ -28,5 +28,5 @@ func (o OpenPath) Check() error {
 		return pipeline.Fatal(
 			errs.Errorf("%s was removed or replaced while it was open: put it back, or start again to begin a new one", o.path))
 	}
-	return Failed(err)
+	return Classify(err)
 }

@@ -26,8 +26,8 @@ type Files struct{ dir string }
 
 var _ state.Fingerprints = Files{}
 
-// In returns the fingerprints beside the output in dir. [Files.SetFingerprint] creates the folder.
-func In(dir string) Files { return Files{filepath.Join(dir, Folder)} }
+// OpenDir returns the fingerprints beside the output in dir. [Files.SetFingerprint] creates the folder.
+func OpenDir(dir string) Files { return Files{filepath.Join(dir, Folder)} }
 
 // Fingerprint returns the fingerprint of a sink's output; false if there is none.
 func (f Files) Fingerprint(_ context.Context, pipeline, sink string) (state.Fingerprint, bool, error) {
@@ -59,7 +59,7 @@ func (f Files) SetFingerprint(_ context.Context, p state.Fingerprint) error {
 		err = linefile.SyncDir(filepath.Dir(f.dir))
 	}
 	if err != nil {
-		return disk.Failed(fmt.Errorf("fingerprint of sink %s: %w", p.Sink, err))
+		return disk.Classify(fmt.Errorf("fingerprint of sink %s: %w", p.Sink, err))
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 
 func TestFiles(t *testing.T) {
 	dir := t.TempDir()
-	files := fingerprint.In(dir)
+	files := fingerprint.OpenDir(dir)
 	if _, ok, err := files.Fingerprint(t.Context(), "shop", "orders"); ok || err != nil {
 		t.Fatalf("a new folder has a fingerprint: %v (%v)", ok, err)
 	}
@@ -29,7 +29,7 @@ func TestFiles(t *testing.T) {
 		if err := files.SetFingerprint(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
-		got, ok, err := fingerprint.In(dir).Fingerprint(t.Context(), p.Pipeline, p.Sink)
+		got, ok, err := fingerprint.OpenDir(dir).Fingerprint(t.Context(), p.Pipeline, p.Sink)
 		if err != nil || !ok || !reflect.DeepEqual(got, p) {
 			t.Fatalf("read back %+v %v (%v), want %+v", got, ok, err, p)
 		}
@@ -48,10 +48,10 @@ func TestFiles_SeveralWriters(t *testing.T) {
 		wg.Go(func() {
 			p := state.Fingerprint{Pipeline: "shop", Sink: "orders", Settings: map[string]string{"long": strings.Repeat("x", 1+i*5000)}}
 			for range 30 {
-				if err := fingerprint.In(dir).SetFingerprint(context.Background(), p); err != nil {
+				if err := fingerprint.OpenDir(dir).SetFingerprint(context.Background(), p); err != nil {
 					t.Error(err)
 				}
-				got, ok, err := fingerprint.In(dir).Fingerprint(context.Background(), "shop", "orders")
+				got, ok, err := fingerprint.OpenDir(dir).Fingerprint(context.Background(), "shop", "orders")
 				if n := len(got.Settings["long"]); err != nil || !ok || n%5000 != 1 {
 					t.Errorf("read is %d long (%v)", n, err)
 				}
@@ -66,7 +66,7 @@ func TestFiles_SeveralWriters(t *testing.T) {
 
 func TestFiles_Damaged(t *testing.T) {
 	dir := t.TempDir()
-	files := fingerprint.In(dir)
+	files := fingerprint.OpenDir(dir)
 	if err := files.SetFingerprint(t.Context(), state.Fingerprint{Pipeline: "shop", Sink: "orders"}); err != nil {
 		t.Fatal(err)
 	}

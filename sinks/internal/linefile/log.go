@@ -42,11 +42,11 @@ type LogOptions struct {
 	// Bytes is the size in bytes from which on a file is full: the next line goes to a new file. Default: no limit.
 	Bytes int64
 
-	// See is called once with each line of other processes, and with each line that was there when the log was opened.
-	// The line is valid during the call. An error means that the line is broken. Required.
-	See func(at Position, line []byte) error
-	// Reset is called when files were removed or replaced. After it, See is called with all lines again. Required.
-	Reset func()
+	// OnLine is called once with each line of other processes, and with each line that was there when the log was
+	// opened. The line is valid during the call. An error means that the line is broken. Required.
+	OnLine func(at Position, line []byte) error
+	// OnReset is called when files were removed or replaced. After it, See is called with all lines again. Required.
+	OnReset func()
 
 	// Logger logs each broken line. Default: discards.
 	Logger *slog.Logger
@@ -58,7 +58,7 @@ type LogOptions struct {
 // for one goroutine at a time.
 type Log struct {
 	o     LogOptions
-	known []string // paths of the files when they were last read
+	paths []string // paths of the files when they were last read
 	file  *file    // the last of the files; nil if there is none
 	lock  *filelock.Lock
 }
@@ -74,11 +74,11 @@ func NewLog(o LogOptions) *Log {
 	return &Log{o: o}
 }
 
-// Begin takes the lock and passes the lines that other processes appended to See. All lines that See got are on disk.
+// Acquire takes the lock and passes the lines that other processes appended to See. All lines that See got are on disk.
 // Other processes wait until end is called. Begin blocks while another process has the lock: for at most 30 seconds,
 // when it returns [filelock.ErrInUse], and until ctx is done, when it returns the cause of ctx. It creates a missing
 // folder.
-func (l *Log) Begin(ctx context.Context) (end func(), err error) {
+func (l *Log) Acquire(ctx context.Context) (end func(), err error) {
 	lock, err := filelock.Take(ctx, l.o.Lock, filelock.Exclusive, lockTimeout)
 	if errors.Is(err, filelock.ErrInUse) {
 		err = fmt.Errorf("%w for %s: is that stopped? (`fuser %s` tells which it is)", err, lockTimeout, l.o.Lock)
@@ -109,7 +109,7 @@ func (l *Log) catchUp() error {
 		if err := l.Close(); err != nil {
 			return err
 		}
-		l.o.Reset()
+		l.o.OnReset()
 	}
 	next := 0
 	if l.file != nil {
@@ -121,17 +121,17 @@ func (l *Log) catchUp() error {
 				return err
 			}
 		}
-		if err := l.file.catchUp(l.o.See, l.setAside); err != nil {
+		if err := l.file.catchUp(l.o.OnLine, l.setAside); err != nil {
 			return err
 		}
 	}
-	l.known = files
+	l.paths = files
 	return nil
 }
 
 // hasKnownFiles reports whether files contains all known files, and the last known file was not replaced.
 func (l *Log) hasKnownFiles(files []string) (bool, error) {
-	for _, path := range l.known {
+	for _, path := range l.paths {
 		if !slices.Contains(files, path) {
 			return false, nil
 		}
@@ -161,7 +161,7 @@ func (l *Log) openFile(path string) error {
 // Reset. Append may be called between Begin and end.
 func (l *Log) Append(lines []byte, n int) (Position, error) {
 	if l.file == nil || l.o.Bytes > 0 && l.file.end >= l.o.Bytes {
-		if err := l.Roll(); err != nil {
+		if err := l.Rotate(); err != nil {
 			return Position{}, err
 		}
 	}
@@ -178,8 +178,8 @@ func (l *Log) Append(lines []byte, n int) (Position, error) {
 	return Position{l.file.path, l.file.lines}, nil
 }
 
-// Roll begins a new file. It may be called between Begin and end.
-func (l *Log) Roll() error {
+// Rotate begins a new file. It may be called between Begin and end.
+func (l *Log) Rotate() error {
 	last := ""
 	if l.file != nil {
 		last = l.file.path
@@ -188,7 +188,7 @@ func (l *Log) Roll() error {
 	if err := l.openFile(path); err != nil {
 		return err
 	}
-	l.known = append(l.known, path)
+	l.paths = append(l.paths, path)
 	return nil
 }
 
@@ -198,13 +198,13 @@ func (l *Log) Files() (files []string, size int64, lines int) {
 	if l.file != nil {
 		size, lines = l.file.end, l.file.lines
 	}
-	return slices.Clone(l.known), size, lines
+	return slices.Clone(l.paths), size, lines
 }
 
 // Close closes the last file. The log cannot be used after that.
 func (l *Log) Close() error {
 	f := l.file
-	l.file, l.known = nil, nil
+	l.file, l.paths = nil, nil
 	if f == nil {
 		return nil
 	}

@@ -41,22 +41,22 @@ func newReader(folder string, fileBytes int64) *reader {
 			}
 			return filepath.Join(folder, fmt.Sprintf("%03d.lines", n+1))
 		},
-		See: func(at Position, line []byte) error {
+		OnLine: func(at Position, line []byte) error {
 			if !bytes.HasSuffix(line, []byte(".")) {
 				return errors.New("it has no dot")
 			}
 			r.seen, r.places = append(r.seen, string(line)), append(r.places, at)
 			return nil
 		},
-		Reset:  func() { r.seen, r.places = nil, nil },
-		Logger: slog.New(slog.NewTextHandler(&r.logged, nil)),
+		OnReset: func() { r.seen, r.places = nil, nil },
+		Logger:  slog.New(slog.NewTextHandler(&r.logged, nil)),
 	})
 	return r
 }
 
 // do appends lines, none too, and returns all that were seen by then.
 func (r *reader) do(ctx context.Context, lines ...string) ([]string, error) {
-	end, err := r.Begin(ctx)
+	end, err := r.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +209,7 @@ func TestAFailedAppendLeavesNothing(t *testing.T) {
 	if _, err := r.do(t.Context(), "kept."); err != nil {
 		t.Fatal(err)
 	}
-	end, err := r.Begin(t.Context())
+	end, err := r.Acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestWhatIsRemovedMeanwhile(t *testing.T) {
 		if _, err := r.do(t.Context(), "before."); err != nil {
 			t.Fatal(err)
 		}
-		end, err := r.Begin(t.Context())
+		end, err := r.Acquire(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,46 +4,46 @@ import "crypto/sha256"
 
 // Recent remembers the ids that were added last. It is for one goroutine at a time.
 type Recent struct {
-	known map[digest]int // index in ring of each remembered id
-	ring  []digest
-	next  int // index in ring that the next id gets, once ring has limit ids
-	limit int // maximum number of ids
+	indexes map[digest]int // index in ring of each remembered id
+	ring    []digest
+	next    int // index in ring that the next id gets, once ring has limit ids
+	limit   int // maximum number of ids
 }
 
 type digest [16]byte
 
 // NewRecent returns a Recent that remembers up to limit ids. An id takes about 60 bytes.
 func NewRecent(limit int) *Recent {
-	return &Recent{known: make(map[digest]int), limit: limit}
+	return &Recent{indexes: make(map[digest]int), limit: limit}
 }
 
 // Has reports whether id is remembered.
 func (r *Recent) Has(id string) bool {
-	_, ok := r.known[digestOf(id)]
+	_, ok := r.indexes[digestOf(id)]
 	return ok
 }
 
 // Add remembers id. If there are limit ids already, id replaces the oldest.
 func (r *Recent) Add(id string) {
 	d := digestOf(id)
-	if _, ok := r.known[d]; ok {
+	if _, ok := r.indexes[d]; ok {
 		return
 	}
 	if len(r.ring) < r.limit {
-		r.known[d] = len(r.ring)
+		r.indexes[d] = len(r.ring)
 		r.ring = append(r.ring, d)
 		return
 	}
-	if old := r.ring[r.next]; r.known[old] == r.next {
-		delete(r.known, old)
+	if old := r.ring[r.next]; r.indexes[old] == r.next {
+		delete(r.indexes, old)
 	}
 	r.ring[r.next] = d
-	r.known[d] = r.next
+	r.indexes[d] = r.next
 	r.next = (r.next + 1) % r.limit
 }
 
 // Forget forgets id. Its place in the ring stays occupied until it is the oldest.
-func (r *Recent) Forget(id string) { delete(r.known, digestOf(id)) }
+func (r *Recent) Forget(id string) { delete(r.indexes, digestOf(id)) }
 
 func digestOf(id string) digest {
 	sum := sha256.Sum256([]byte(id))

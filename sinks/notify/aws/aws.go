@@ -13,7 +13,7 @@
 // is a permanent error, and a missing or forbidden target stops
 // the pipeline. Errors contain the service's error code and no data of the event.
 //
-// publisher.Publish forms the calls for all three targets: sending.take picks a batch, sending.prepare builds
+// publisher.Publish forms the calls for all three targets: sending.takeBatch picks a batch, sending.prepare builds
 // each body, and target.send makes the call. Read publish.go first.
 package aws
 

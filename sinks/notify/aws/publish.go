@@ -27,7 +27,7 @@ type target interface {
 // outgoing is a message with the body that is sent.
 type outgoing struct {
 	*notify.Message
-	at    int // index in the published slice
+	index int // index in the published slice
 	body  []byte
 	bytes int // size in a call
 }
@@ -53,10 +53,10 @@ var (
 // Publish implements [notify.Store]. A transient error of a whole call ends it: the messages
 // that were not sent yet get a transient error too, so that the pipeline waits.
 func (p *publisher) Publish(ctx context.Context, ms []notify.Message) error {
-	s := sending{publisher: p, held: map[item.Key]bool{}}
+	s := sending{publisher: p, failedKeys: map[item.Key]bool{}}
 	rest := make([]outgoing, len(ms))
 	for i := range ms {
-		rest[i] = outgoing{Message: &ms[i], at: i}
+		rest[i] = outgoing{Message: &ms[i], index: i}
 	}
 	for len(rest) > 0 {
 		var batch []outgoing
@@ -78,14 +78,14 @@ func (p *publisher) Publish(ctx context.Context, ms []notify.Message) error {
 // sending is the state of one Publish.
 type sending struct {
 	*publisher
-	failed pipeline.BatchError
-	held   map[item.Key]bool // keys with a failed message
+	failed     pipeline.BatchError
+	failedKeys map[item.Key]bool // keys with a failed message
 }
 
 func (s *sending) fail(m outgoing, err error) {
 	if err != nil {
-		s.failed.Add(m.at, err)
-		s.held[m.Key] = true
+		s.failed.Add(m.index, err)
+		s.failedKeys[m.Key] = true
 	}
 }
 
@@ -95,7 +95,7 @@ func (s *sending) takeBatch(ctx context.Context, rest []outgoing) (batch, later 
 	size := 0
 	passed := map[item.Key]bool{} // keys in the batch or in later
 	for _, m := range rest {
-		if s.held[m.Key] {
+		if s.failedKeys[m.Key] {
 			s.fail(m, errBehind)
 			continue
 		}

@@ -32,8 +32,8 @@ import (
 // errs makes the errors of this package. Their redacted text holds no data.
 const errs = redact.Class("notify")
 
-// remembered is the number of recent events whose ids are kept to avoid duplicates.
-const remembered = 200_000
+// maxRecentIDs is the number of recent events whose ids are kept to avoid duplicates.
+const maxRecentIDs = 200_000
 
 // Options configure a store.
 type Options struct {
@@ -46,9 +46,9 @@ type Store struct {
 	fingerprint.Files
 	path string
 
-	mu     sync.Mutex
-	log    *linefile.Log // nil when closed
-	recent *linefile.Recent
+	mu      sync.Mutex
+	lineLog *linefile.Log // nil when closed
+	recent  *linefile.Recent
 }
 
 var (
@@ -62,18 +62,18 @@ func New(o Options) (*Store, error) {
 		return nil, errors.New("jsonl: Path is empty: give the file of the events")
 	}
 	folder, name := filepath.Split(o.Path)
-	s := &Store{Files: fingerprint.In(filepath.Dir(o.Path)), path: o.Path, recent: linefile.NewRecent(remembered)}
-	s.log = linefile.NewLog(linefile.LogOptions{
+	s := &Store{Files: fingerprint.OpenDir(filepath.Dir(o.Path)), path: o.Path, recent: linefile.NewRecent(maxRecentIDs)}
+	s.lineLog = linefile.NewLog(linefile.LogOptions{
 		Lock: filepath.Join(folder, "."+name+".lock"), Files: s.files, Next: func(string) string { return s.path },
-		See: s.noteLine, Reset: func() { s.recent = linefile.NewRecent(remembered) }, Logger: o.Logger,
+		OnLine: s.rememberID, OnReset: func() { s.recent = linefile.NewRecent(maxRecentIDs) }, Logger: o.Logger,
 	})
-	end, err := s.log.Begin(context.Background())
+	end, err := s.lineLog.Acquire(context.Background())
 	if err != nil {
 		return nil, fmt.Errorf("jsonl: %w", err)
 	}
 	defer end()
-	if files, _, _ := s.log.Files(); len(files) == 0 {
-		if err := s.log.Roll(); err != nil {
+	if files, _, _ := s.lineLog.Files(); len(files) == 0 {
+		if err := s.lineLog.Rotate(); err != nil {
 			return nil, fmt.Errorf("jsonl: %w", err)
 		}
 	}
@@ -89,8 +89,8 @@ func (s *Store) files() ([]string, error) {
 	return []string{s.path}, err
 }
 
-// noteLine notes the id of an event.
-func (s *Store) noteLine(_ linefile.Position, line []byte) error {
+// rememberID notes the id of an event.
+func (s *Store) rememberID(_ linefile.Position, line []byte) error {
 	id, err := eventID(line)
 	if err == nil {
 		s.recent.Add(id)
@@ -109,15 +109,15 @@ func eventID(line []byte) (string, error) {
 func (s *Store) Publish(ctx context.Context, ms []notify.Message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.log == nil {
+	if s.lineLog == nil {
 		return errs.New("jsonl: the store is closed")
 	}
 	if err := ctx.Err(); err != nil {
 		return pipeline.Transient(err)
 	}
-	end, err := s.log.Begin(ctx)
+	end, err := s.lineLog.Acquire(ctx)
 	if err != nil {
-		return disk.Failed(fmt.Errorf("jsonl: %w", err))
+		return disk.Classify(fmt.Errorf("jsonl: %w", err))
 	}
 	defer end()
 	var lines []byte
@@ -131,8 +131,8 @@ func (s *Store) Publish(ctx context.Context, ms []notify.Message) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	if _, err := s.log.Append(lines, len(within)); err != nil {
-		return disk.Failed(fmt.Errorf("jsonl: %w", err))
+	if _, err := s.lineLog.Append(lines, len(within)); err != nil {
+		return disk.Classify(fmt.Errorf("jsonl: %w", err))
 	}
 	for _, m := range ms {
 		s.recent.Add(m.ID)
@@ -169,10 +169,10 @@ func Read(path string) iter.Seq2[[]byte, error] {
 func (s *Store) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.log == nil {
+	if s.lineLog == nil {
 		return nil
 	}
-	log := s.log
-	s.log = nil
+	log := s.lineLog
+	s.lineLog = nil
 	return log.Close()
 }

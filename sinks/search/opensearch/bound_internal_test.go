@@ -27,7 +27,7 @@ func TestLargeAnswer(t *testing.T) {
 	if _, err := c.do(t.Context(), http.MethodGet, "/", nil); err != nil {
 		t.Fatal(err)
 	}
-	c.most = 50
+	c.maxAnswerBytes = 50
 	_, err = c.do(t.Context(), http.MethodGet, "/", nil)
 	if _, passes := pipeline.Retryable(err); !passes || !strings.Contains(err.Error(), "opensearch: the answer: it is larger than 50 bytes") {
 		t.Errorf("%v", err)

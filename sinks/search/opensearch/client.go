@@ -22,15 +22,15 @@ import (
 
 // client sends requests. It never retries: the caller decides.
 type client struct {
-	server      *opensearch.Client
-	transport   *http.Transport         // nil if the options gave a transport
-	credentials aws.CredentialsProvider // nil without SigV4
-	timeout     time.Duration
-	most        int64 // maximum size of an answer in bytes
+	server         *opensearch.Client
+	transport      *http.Transport         // nil if the options gave a transport
+	credentials    aws.CredentialsProvider // nil without SigV4
+	timeout        time.Duration
+	maxAnswerBytes int64 // maximum size of an answer in bytes
 }
 
 func newClient(o Options) (*client, error) {
-	c := &client{timeout: o.Timeout, most: bounded.Answer}
+	c := &client{timeout: o.Timeout, maxAnswerBytes: bounded.Answer}
 	carrier := o.Transport
 	if carrier == nil {
 		var err error
@@ -167,7 +167,7 @@ func (c *client) send(ctx context.Context, method, path, kind string, body []byt
 		return answer{}, pipeline.Transient(errs.Errorf("opensearch: no answer: %w", err))
 	}
 	defer resp.Body.Close()
-	got, err := bounded.ReadAll(resp.Body, c.most)
+	got, err := bounded.ReadAll(resp.Body, c.maxAnswerBytes)
 	if err != nil {
 		if large, ok := errors.AsType[*bounded.Error](err); ok {
 			return answer{}, pipeline.Transient(errs.Errorf("opensearch: the answer: %w", large))

@@ -89,30 +89,30 @@ type failure struct {
 
 // class is the meaning of a failure for the sender.
 type class struct {
-	name string            // in logs
-	mark func(error) error // marks the error for the pipeline; nil: the document will never be accepted
-	hint string            // what an operator can do
+	name      string            // in logs
+	markError func(error) error // marks the error for the pipeline; nil: the document will never be accepted
+	hint      string            // what an operator can do
 }
 
 var (
 	refused  = &class{name: "mapping"}
-	busy     = &class{name: "throttled", mark: pipeline.Transient}
-	unwell   = &class{name: "unavailable", mark: pipeline.Transient}
+	busy     = &class{name: "throttled", markError: pipeline.Transient}
+	unwell   = &class{name: "unavailable", markError: pipeline.Transient}
 	tooLarge = &class{name: "too_large", hint: "raise http.max_content_length of the server, or leave fields out"}
 	// another writer was there between the reading and the writing
-	outrun   = &class{name: "conflict", mark: pipeline.Transient}
+	outrun   = &class{name: "conflict", markError: pipeline.Transient}
 	gone     = &class{name: "missing"} // the document does not exist
-	noIndex  = &class{name: "missing", mark: pipeline.Fatal, hint: "create the index, or let create do it"}
-	noScript = &class{name: "missing", mark: pipeline.Transient,
+	noIndex  = &class{name: "missing", markError: pipeline.Fatal, hint: "create the index, or let create do it"}
+	noScript = &class{name: "missing", markError: pipeline.Transient,
 		hint: "somebody deleted the stored script; it is installed again"}
-	blocked = &class{name: "blocked", mark: pipeline.Transient,
+	blocked = &class{name: "blocked", markError: pipeline.Transient,
 		hint: "the index takes no writes: free disk space if it ran out, then remove index.blocks.* from its settings"}
-	denied = &class{name: "denied", mark: pipeline.Denied,
+	denied = &class{name: "denied", markError: pipeline.Denied,
 		hint: "check auth, the credentials, and the access policy or role of the server"}
-	expired = &class{name: "denied", mark: pipeline.Denied, hint: "the credentials have expired: renew the credentials"}
-	skewed  = &class{name: "clock", mark: pipeline.Denied, hint: "the clock of this machine is not the server's: set it"}
+	expired = &class{name: "denied", markError: pipeline.Denied, hint: "the credentials have expired: renew the credentials"}
+	skewed  = &class{name: "clock", markError: pipeline.Denied, hint: "the clock of this machine is not the server's: set it"}
 
-	noScripting = &class{name: "denied", mark: pipeline.Fatal,
+	noScripting = &class{name: "denied", markError: pipeline.Fatal,
 		hint: "the server runs no stored scripts in updates: allow them (script.allowed_types, script.allowed_contexts), or use mode: fast, whose order within one second is that of one worker"}
 )
 
@@ -185,10 +185,10 @@ func (f *failure) err(op, index string) error {
 			e.Hint = "raise index.mapping.total_fields.limit, or include fewer fields"
 		}
 	}
-	if class.mark == nil {
+	if class.markError == nil {
 		return e
 	}
-	return class.mark(e)
+	return class.markError(e)
 }
 
 // missingPermission returns the permission that a refusal names, of the server's roles

@@ -282,7 +282,7 @@ func (s *Store) scopeError(err error) error {
 func (s *Store) verify(name string, there *indexState) error {
 	sink := s.indexes.sink()
 	if by := there.owner(); by != (owner{sink.Pipeline, sink.Sink, name}) {
-		foreign := &search.ForeignIndexError{By: sink, Index: name}
+		foreign := &search.ForeignIndexError{Writer: sink, Index: name}
 		if is := (search.Owner{Pipeline: by.Pipeline, Sink: by.Sink}); is != sink {
 			foreign.Owner = is
 		}

@@ -33,7 +33,7 @@ func withDefaults(
 	if len(rules) > 0 {
 		return mappings, nil
 	}
-	mapped, err := indexmap.Object(mappings, "properties")
+	mapped, err := indexmap.ObjectMember(mappings, "properties")
 	if err != nil {
 		return nil, err
 	}

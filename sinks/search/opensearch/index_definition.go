@@ -33,7 +33,7 @@ type definition struct {
 // newDefinition parses a mapping: {"settings": ..., "mappings": ...}, or
 // the content of mappings alone.
 func newDefinition(mapping json.RawMessage, fields search.Fields, declared map[string]item.Kind) (*definition, error) {
-	settings, mappings, err := indexmap.Read(mapping)
+	settings, mappings, err := indexmap.Parse(mapping)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (d *definition) body(by owner) ([]byte, error) {
 
 // put sets a member of a part of mappings. It copies that part first.
 func put(mappings map[string]any, part, name string, v any) error {
-	members, err := indexmap.Object(mappings, part)
+	members, err := indexmap.ObjectMember(mappings, part)
 	if err != nil {
 		return err
 	}

@@ -96,7 +96,7 @@ func TestPurge(t *testing.T) {
 			}
 		}
 		for id, routing := range map[string]string{"old": "", "routed": "elsewhere", "younger": ""} {
-			if there, err := s.ReadStored(t.Context(), w.pipeline, id, routing); err != nil || there.There {
+			if there, err := s.ReadStored(t.Context(), w.pipeline, id, routing); err != nil || there.Exists {
 				t.Errorf("%s stands as %+v (%v)", id, there, err)
 			}
 		}

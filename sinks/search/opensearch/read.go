@@ -234,7 +234,7 @@ func storedDocument(index string, source json.RawMessage) (there search.StoredDo
 	if json.Unmarshal(source, &body) != nil {
 		return there, own, errs.Errorf("opensearch: the document in %s cannot be read", index)
 	}
-	there = search.StoredDocument{There: true, Tombstone: body.Own.Deleted, Doc: source}
+	there = search.StoredDocument{Exists: true, Tombstone: body.Own.Deleted, Doc: source}
 	if body.Own.Version == "" {
 		return there, body.Own, nil
 	}

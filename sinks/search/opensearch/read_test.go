@@ -54,7 +54,7 @@ func TestDocuments(t *testing.T) {
 		break // who reads may stop
 	}
 	for _, id := range ids[:12] {
-		if there, err := s.ReadStored(t.Context(), w.pipeline, id, ""); err != nil || !there.There || there.Tombstone {
+		if there, err := s.ReadStored(t.Context(), w.pipeline, id, ""); err != nil || !there.Exists || there.Tombstone {
 			t.Errorf("at %q stands %+v (%v)", id, there, err)
 		}
 	}
@@ -117,15 +117,15 @@ func TestStands(t *testing.T) {
 	live, gone := mutation(w.pipeline, "live", 5), tombstone(w.pipeline, "gone", 7)
 	apply(t, s, live, gone)
 	there, err := s.ReadStored(t.Context(), w.pipeline, "live", "")
-	if err != nil || !there.There || there.Tombstone || there.Version != live.Version || !strings.Contains(string(there.Doc), `"n":5`) {
+	if err != nil || !there.Exists || there.Tombstone || there.Version != live.Version || !strings.Contains(string(there.Doc), `"n":5`) {
 		t.Errorf("a document stands as %+v (%v)", there, err)
 	}
 	there, err = s.ReadStored(t.Context(), w.pipeline, "gone", "")
-	if err != nil || !there.There || !there.Tombstone || there.Version != gone.Version {
+	if err != nil || !there.Exists || !there.Tombstone || there.Version != gone.Version {
 		t.Errorf("a tombstone stands as %+v (%v)", there, err)
 	}
 	for _, index := range []string{w.pipeline, w.index("-none")} {
-		if there, err := s.ReadStored(t.Context(), index, "never", ""); err != nil || there.There || !there.Version.IsZero() {
+		if there, err := s.ReadStored(t.Context(), index, "never", ""); err != nil || there.Exists || !there.Version.IsZero() {
 			t.Errorf("where nothing is stands %+v (%v)", there, err)
 		}
 	}

@@ -98,7 +98,7 @@ func (b *bulk) checkUnchanged(d *search.DocumentRepair, m *search.Mutation, is *
 			return false, state.BirthMismatch(b.store.sink(), "a document of index "+m.Index, own.Birth, m.Birth)
 		}
 	}
-	return there.Matches(&d.Was), nil
+	return there.Matches(&d.Expected), nil
 }
 
 const statesPath = "/_mget?filter_path=docs.found,docs._source,docs._seq_no,docs._primary_term,docs._version,docs.error"

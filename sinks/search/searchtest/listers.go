@@ -79,7 +79,7 @@ func RunListers(t *testing.T, store ListedStore, index, neighbour, missing strin
 			if err != nil {
 				t.Fatal(err)
 			}
-			got = append(got, fmt.Sprint(d.ID, " of ", d.Item, " at ", d.Routing, " ", d.Version, " ", d.There, " ", d.Tombstone,
+			got = append(got, fmt.Sprint(d.ID, " of ", d.Item, " at ", d.Routing, " ", d.Version, " ", d.Exists, " ", d.Tombstone,
 				" ", documentText(t, d.Doc)))
 		}
 		return got

@@ -94,7 +94,7 @@ func checkOwners(t *testing.T, suite OwnerSuite, named *template.Template, index
 	}
 	for id, there := range map[string]bool{"a": true, "b": false} {
 		is, err := store.ReadStored(t.Context(), index, id, "")
-		if err != nil || is.There != there || there &&
+		if err != nil || is.Exists != there || there &&
 			(is.Tombstone || is.Version != document(index, id, 1, "", false).Version) {
 			t.Errorf("behind the other sink, %s is %+v (%v)", id, is, err)
 		}

@@ -90,7 +90,7 @@ func (s repairCheck) read(id string) search.StoredDocument {
 // repairOne makes one repair.
 func (s repairCheck) repairOne(was search.StoredDocument, now search.Mutation) (search.Result, error) {
 	s.t.Helper()
-	rs, err := s.RepairDocuments(s.t.Context(), []search.DocumentRepair{{Was: was, Now: now}})
+	rs, err := s.RepairDocuments(s.t.Context(), []search.DocumentRepair{{Expected: was, Next: now}})
 	if err != nil {
 		return search.Result{}, err
 	}
@@ -127,7 +127,7 @@ func (s repairCheck) wantStored(what, id string, gone bool, v record.Version, n 
 			s.t.Fatal(err)
 		}
 	}
-	if !is.There || is.Tombstone != gone || is.Version != v || !gone && (doc.N != n || doc.Own.Version != v.String()) {
+	if !is.Exists || is.Tombstone != gone || is.Version != v || !gone && (doc.N != n || doc.Own.Version != v.String()) {
 		s.t.Errorf("%s: stored is %s at version %s", what, is.Doc, is.Version)
 	}
 }
@@ -202,16 +202,16 @@ func repairsRace(t *testing.T, s repairCheck) {
 				return true
 			},
 			"edited": func(id string, was search.StoredDocument) bool {
-				if was.There && !was.Tombstone {
+				if was.Exists && !was.Tombstone {
 					s.Set(t, id, fmt.Sprintf(`{"_tw":{"version":%q,"by":"test","birth":"first"},"n":99}`, was.Version))
 				}
-				return was.There && !was.Tombstone
+				return was.Exists && !was.Tombstone
 			},
 			"deleted": func(id string, was search.StoredDocument) bool {
-				if was.There && !s.Seconds { // a deleted document has no second
+				if was.Exists && !s.Seconds { // a deleted document has no second
 					s.Remove(t, id)
 				}
-				return was.There && !s.Seconds
+				return was.Exists && !s.Seconds
 			},
 		} {
 			if s.Seconds && moment == "between" && name != "newer" && name != "removed" {
@@ -317,7 +317,7 @@ func repairsOfForeignDocuments(t *testing.T, s repairCheck) {
 // RunRepairOwners checks that a store refuses to repair documents of an index that belongs to another sink.
 func RunRepairOwners(ctx context.Context, t *testing.T, theirs search.Owner, index string, other search.Repairer) {
 	t.Helper()
-	rs, err := other.RepairDocuments(ctx, []search.DocumentRepair{{Now: document(index, "a", 1, "", false)}})
+	rs, err := other.RepairDocuments(ctx, []search.DocumentRepair{{Next: document(index, "a", 1, "", false)}})
 	if err == nil {
 		err = rs[0].Err
 	}

@@ -171,7 +171,7 @@ func (t *tx) write(index int64, m *search.Mutation, fs fields, is stored, anew b
 	if err != nil {
 		return t.store.db.Damaged("the document "+m.ID, err)
 	}
-	entries, err := t.replace(t, index, is.doc, was, fs, anew)
+	entries, err := t.diff(t, index, is.doc, was, fs, anew)
 	if err != nil {
 		return err
 	}

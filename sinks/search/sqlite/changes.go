@@ -13,12 +13,12 @@ type changes struct{ words, values []change }
 
 type change struct {
 	entry
-	doc   int64
+	docID int64
 	add   bool   // else it is removed
 	words []byte // added words
 }
 
-func (c *changes) add(ch change) {
+func (c *changes) collect(ch change) {
 	if ch.value == nil {
 		c.words = append(c.words, ch)
 	} else {
@@ -26,9 +26,9 @@ func (c *changes) add(ch change) {
 	}
 }
 
-// replace notes the changes from the stored entries was to the fields fs of a document, and returns the new entries in
+// diff notes the changes from the stored entries was to the fields fs of a document, and returns the new entries in
 // stored form. With anew it assumes that no entry is stored, and writes all.
-func (c *changes) replace(t *tx, index, doc int64, was []entry, fs fields, anew bool) ([]byte, error) {
+func (c *changes) diff(t *tx, index, doc int64, was []entry, fs fields, anew bool) ([]byte, error) {
 	gone := make(map[string]entry) // entries to remove, by their text in the file
 	for _, e := range was {
 		gone[string(appendEntry(nil, e))] = e
@@ -40,10 +40,10 @@ func (c *changes) replace(t *tx, index, doc int64, was []entry, fs fields, anew 
 		text := string(entries[at:])
 		_, is := gone[text]
 		if anew && e.value == nil {
-			c.add(change{entry: e, doc: doc}) // FTS5 takes no second row
+			c.collect(change{entry: e, docID: doc}) // FTS5 takes no second row
 		}
 		if !is || anew {
-			c.add(change{entry: e, doc: doc, add: true, words: words})
+			c.collect(change{entry: e, docID: doc, add: true, words: words})
 		}
 		delete(gone, text)
 	}
@@ -51,7 +51,7 @@ func (c *changes) replace(t *tx, index, doc int64, was []entry, fs fields, anew 
 		if len(f.words) == 0 && len(f.values) == 0 {
 			continue
 		}
-		number, err := t.store.paths.number(t, index, path)
+		number, err := t.store.paths.id(t, index, path)
 		if err != nil {
 			return nil, err
 		}
@@ -63,7 +63,7 @@ func (c *changes) replace(t *tx, index, doc int64, was []entry, fs fields, anew 
 		}
 	}
 	for _, e := range gone {
-		c.add(change{entry: e, doc: doc})
+		c.collect(change{entry: e, docID: doc})
 	}
 	return entries, nil
 }
@@ -73,10 +73,10 @@ func rowid(path, doc int64) int64 { return path<<docBits | doc }
 // flush writes the changes. Removed words come before the words that replace them.
 func (c *changes) flush(t *tx) error {
 	slices.SortFunc(c.words, func(a, b change) int {
-		return cmp.Or(cmp.Compare(rowid(a.path, a.doc), rowid(b.path, b.doc)), cmp.Compare(len(a.words), len(b.words)))
+		return cmp.Or(cmp.Compare(rowid(a.path, a.docID), rowid(b.path, b.docID)), cmp.Compare(len(a.words), len(b.words)))
 	})
 	for _, w := range c.words {
-		query, args := removeWords, []any{rowid(w.path, w.doc)}
+		query, args := removeWords, []any{rowid(w.path, w.docID)}
 		if w.add {
 			query, args = addWords, append(args, string(w.words))
 		}
@@ -93,7 +93,7 @@ func (c *changes) flush(t *tx) error {
 		if v.add {
 			query = addValue
 		}
-		if err := t.Exec(t.ctx, query, v.path, v.value, v.doc); err != nil {
+		if err := t.Exec(t.ctx, query, v.path, v.value, v.docID); err != nil {
 			return err
 		}
 	}
@@ -111,8 +111,8 @@ type pathOf struct {
 // maxPaths bounds the cache: a map whose keys are ids has a path for each key.
 const maxPaths = 10_000
 
-// number returns the number of a path, and assigns one to a new path.
-func (ps paths) number(t *tx, index int64, path string) (int64, error) {
+// id returns the number of a path, and assigns one to a new path.
+func (ps paths) id(t *tx, index int64, path string) (int64, error) {
 	key := pathOf{index, path}
 	if n, ok := ps[key]; ok {
 		return n, nil

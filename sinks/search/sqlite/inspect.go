@@ -40,7 +40,7 @@ func (s *Store) ReadStored(ctx context.Context, index, id, _ string) (there sear
 	if err != nil || !found {
 		return there, err
 	}
-	there.There, there.Tombstone, there.Doc = true, d.source == nil, d.source
+	there.Exists, there.Tombstone, there.Doc = true, d.source == nil, d.source
 	if there.Version, err = record.ParseVersion(version); err != nil {
 		err = s.db.Damaged("the document "+id, err)
 	}

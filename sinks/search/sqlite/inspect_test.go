@@ -26,12 +26,12 @@ func TestStands(t *testing.T) {
 		}
 		want := mutation(test.id, test.version, "").Version
 		if !test.there {
-			if got.There || !got.Version.IsZero() {
+			if got.Exists || !got.Version.IsZero() {
 				t.Errorf("%s/%s: %+v, want nothing", test.index, test.id, got)
 			}
 			continue
 		}
-		if !got.There || got.Tombstone != test.tombstone || got.Version != want || string(got.Doc) != test.doc {
+		if !got.Exists || got.Tombstone != test.tombstone || got.Version != want || string(got.Doc) != test.doc {
 			t.Errorf("%s/%s: %+v", test.index, test.id, got)
 		}
 	}

@@ -97,7 +97,7 @@ func scanListed(rows *sql.Rows) (r sqlite.ListedRow[listedDocument], err error) 
 	if err := rows.Scan(&d.doc, &d.ID, &d.Routing, &version, &d.entries, (*[]byte)(&d.Doc)); err != nil {
 		return r, err
 	}
-	d.There, d.Item = true, search.ItemOf(d.ID)
+	d.Exists, d.Item = true, search.ItemOf(d.ID)
 	d.Version, _ = record.ParseVersion(version)
 	r.Key, r.Size = []any{d.ID}, len(d.Doc)
 	return r, nil

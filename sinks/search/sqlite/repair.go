@@ -38,7 +38,7 @@ func (s *Store) RepairDocuments(ctx context.Context, ds []search.DocumentRepair)
 				rs[i].Err = foreign
 				continue
 			}
-			if rs[i].Lost, err = t.writeRepair(index, &ds[i].Was, &ms[i], fs[i]); err != nil {
+			if rs[i].Lost, err = t.writeRepair(index, &ds[i].Expected, &ms[i], fs[i]); err != nil {
 				return err
 			}
 		}
@@ -58,7 +58,7 @@ func (t *tx) writeRepair(
 	switch {
 	case err != nil:
 		return false, err
-	case there.There && is.birth != m.Birth:
+	case there.Exists && is.birth != m.Birth:
 		return false, state.BirthMismatch("", "a document of index "+m.Index, is.birth, m.Birth)
 	case !there.Matches(was):
 		return true, nil
@@ -77,7 +77,7 @@ func (t *tx) readWhole(index int64, id string) (is stored, there search.StoredDo
 		if is.version, err = record.ParseVersion(version); err != nil {
 			return t.store.db.Damaged("the document "+id, err)
 		}
-		there.There, there.Tombstone, there.Version = true, there.Doc == nil, is.version
+		there.Exists, there.Tombstone, there.Version = true, there.Doc == nil, is.version
 		return nil
 	})
 	return is, there, err

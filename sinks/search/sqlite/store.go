@@ -102,7 +102,7 @@ func (s *Store) index(
 			return id, nil, err
 		}
 		if found {
-			foreign = &search.ForeignIndexError{By: s.owner, Index: name, Owner: owner}
+			foreign = &search.ForeignIndexError{Writer: s.owner, Index: name, Owner: owner}
 		}
 		if n, err := w.ExecCount(ctx, claimIndex, name, s.owner.Pipeline, s.owner.Sink); err != nil || n == 0 {
 			return 0, foreign, err

@@ -83,21 +83,21 @@ func readItemRecords[T any](
 // SetContribution returns the action that replaces a contribution, on condition that the stored contribution is as w
 // expects.
 func (db *DB) SetContribution(t state.Target, w *state.ContributionWrite) (Action, error) {
-	shares := &types.AttributeValueMemberB{Value: w.Now.AppendShares(nil)}
+	shares := &types.AttributeValueMemberB{Value: w.Next.AppendShares(nil)}
 	item := itemRecord(db.ContributionRef(t, w.Source), w.Source, Item{attrShares: shares})
-	if len(w.Now.Shares) == 0 {
+	if len(w.Next.Shares) == 0 {
 		db.setExpiry(item)
 	}
-	setVersion(item, w.Now.Version, w.Now.Void)
+	setVersion(item, w.Next.Version, w.Next.Void)
 	if n := SizeOfItem(item); n > MaxItem {
 		return Action{}, viewErrs.Errorf("dynamodb: the keys of the rows or groups of the item would be an item of %d bytes "+
 			"in the state table, and DynamoDB takes at most 400 KB (%d): make these keys shorter, or split the item", n, MaxItem)
 	}
-	unchanged := versionUnchanged(w.Was.Version, w.Was.Void)
-	if w.WholeWas && !w.Was.Version.IsZero() {
+	unchanged := versionUnchanged(w.Expected.Version, w.Expected.Void)
+	if w.CompareShares && !w.Expected.Version.IsZero() {
 		unchanged.Text += " AND #shares = :shares"
 		unchanged.Names["#shares"], unchanged.Values[":shares"] = attrShares,
-			&types.AttributeValueMemberB{Value: w.Was.AppendShares(nil)}
+			&types.AttributeValueMemberB{Value: w.Expected.AppendShares(nil)}
 	}
 	return Put(db.table, item, unchanged), nil
 }

@@ -22,10 +22,10 @@ type MergedWrite struct {
 
 // guardChange replaces the guard of an item.
 type guardChange struct {
-	source  item.Key
-	was     record.Version
-	wasVoid bool // Void of the guard that was read
-	now     state.Guard
+	source       item.Key
+	expected     record.Version
+	expectedVoid bool // Void of the guard that was read
+	next         state.Guard
 }
 
 // RowChange is a row whose claims change.
@@ -33,14 +33,14 @@ type RowChange struct {
 	Row   state.Row
 	Owner state.Claim // the new owner; zero deletes the row
 
-	was, now string // revision that was read, and new revision
-	claims   []claimChange
+	expected, next string // revision that was read, and new revision
+	claims         []claimChange
 }
 
 // claimChange replaces the claim of an item.
 type claimChange struct {
 	source item.Key
-	now    state.Claim // the new claim; zero removes it
+	next   state.Claim // the new claim; zero removes it
 }
 
 // NewMergedWrite returns a MergedWrite without actions.
@@ -50,7 +50,7 @@ func (db *DB) NewMergedWrite(t state.Target) *MergedWrite { return &MergedWrite{
 // transaction would have too many actions.
 func (m *MergedWrite) Add(w *state.ItemWrite) bool {
 	g := find(m.guards, func(g *guardChange) bool { return g.source == w.Source })
-	if g != nil && (g.now.Version != w.Was || g.now.Void != w.WasVoid) {
+	if g != nil && (g.next.Version != w.Expected || g.next.Void != w.ExpectedVoid) {
 		return false
 	}
 	more := 0
@@ -62,7 +62,7 @@ func (m *MergedWrite) Add(w *state.ItemWrite) bool {
 		switch {
 		case r == nil:
 			more += 3 // owner record, claim, row
-		case r.now != w.Rows[i].Was:
+		case r.next != w.Rows[i].Expected:
 			return false
 		case r.claim(w.Source) == nil:
 			more++
@@ -73,20 +73,22 @@ func (m *MergedWrite) Add(w *state.ItemWrite) bool {
 	}
 	m.size += more
 	if g == nil {
-		m.guards = append(m.guards, guardChange{source: w.Source, was: w.Was, wasVoid: w.WasVoid, now: w.Guard})
+		m.guards = append(m.guards, guardChange{
+			source: w.Source, expected: w.Expected, expectedVoid: w.ExpectedVoid, next: w.Guard,
+		})
 	} else {
-		g.now = w.Guard
+		g.next = w.Guard
 	}
 	for i := range w.Rows {
 		rw := &w.Rows[i]
 		r := m.rowChange(rw.Row)
 		if r == nil {
-			m.rows = append(m.rows, RowChange{Row: rw.Row, was: rw.Was})
+			m.rows = append(m.rows, RowChange{Row: rw.Row, expected: rw.Expected})
 			r = &m.rows[len(m.rows)-1]
 		}
-		r.now, r.Owner = rw.Revision, rw.Owner
+		r.next, r.Owner = rw.Revision, rw.Owner
 		if c := r.claim(w.Source); c != nil {
-			c.now = rw.Claim
+			c.next = rw.Claim
 		} else {
 			r.claims = append(r.claims, claimChange{w.Source, rw.Claim})
 		}
@@ -116,7 +118,7 @@ func find[T any](all []T, match func(*T) bool) *T {
 func (m *MergedWrite) Rows() []RowChange { return m.rows }
 
 // Claimed reports whether the row had a claim when it was read.
-func (r *RowChange) Claimed() bool { return r.was != "" }
+func (r *RowChange) Claimed() bool { return r.expected != "" }
 
 // Actions returns the actions of the transaction. subjects describes the item that each action writes, for errors. If a
 // condition is not met, a guard or the claims on a row have changed since they were read.
@@ -124,14 +126,14 @@ func (m *MergedWrite) Actions() (actions []Action, subjects []string) {
 	add := func(subject string, a Action) { actions, subjects = append(actions, a), append(subjects, subject) }
 	actions, subjects = slices.Grow(actions, m.size), slices.Grow(subjects, m.size)
 	for _, g := range m.guards {
-		add("the guard of an item", m.db.setGuard(m.target, g.source, g.was, g.wasVoid, g.now))
+		add("the guard of an item", m.db.setGuard(m.target, g.source, g.expected, g.expectedVoid, g.next))
 	}
 	for i := range m.rows {
 		r := &m.rows[i]
 		add("the owner of a row", m.setOwner(r))
 		for c := range r.claims {
 			ref := m.db.ClaimRef(m.target, r.Row, r.claims[c].source)
-			if now := &r.claims[c].now; now.Source == "" {
+			if now := &r.claims[c].next; now.Source == "" {
 				add("a claim on a row", Delete(ref, Condition{}))
 			} else {
 				add("a claim on a row", Put(ref.Table, claimItem(ref.Key, now), Condition{}))
@@ -146,12 +148,12 @@ func (m *MergedWrite) Actions() (actions []Action, subjects []string) {
 func (m *MergedWrite) setOwner(r *RowChange) Action {
 	ref := m.db.OwnerRef(m.target, r.Row)
 	unchanged := Condition{Text: "attribute_not_exists(pk)"}
-	if r.was != "" {
-		unchanged = Condition{Text: "revision = :was", Values: Item{":was": S(r.was)}}
+	if r.expected != "" {
+		unchanged = Condition{Text: "revision = :was", Values: Item{":was": S(r.expected)}}
 	}
-	if r.now == "" {
+	if r.next == "" {
 		return Delete(ref, unchanged)
 	}
-	return Put(ref.Table, withAttributes(ref.Key, Item{attrRevision: S(r.now), attrOwnerKey: S(string(r.Owner.Source))}),
+	return Put(ref.Table, withAttributes(ref.Key, Item{attrRevision: S(r.next), attrOwnerKey: S(string(r.Owner.Source))}),
 		unchanged)
 }

@@ -110,7 +110,7 @@ func (w *Writer) SetClaims(ctx context.Context, target int64, iw *state.ItemWrit
 func (w *Writer) setClaim(ctx context.Context, target int64, source item.Key, rw *state.RowClaimsWrite) (bool, error) {
 	row := string(rw.Row)
 	var revision string
-	if _, err := w.QueryRow(ctx, readRevision, []any{target, row}, &revision); err != nil || revision != rw.Was {
+	if _, err := w.QueryRow(ctx, readRevision, []any{target, row}, &revision); err != nil || revision != rw.Expected {
 		return false, err
 	}
 	var err error

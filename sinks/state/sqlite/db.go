@@ -82,7 +82,7 @@ func (db *DB) openWriter(ctx context.Context, abs string, o Options) (*Writer, e
 		err = createFile(abs)
 	}
 	if err != nil {
-		return nil, disk.Failed(fmt.Errorf("sqlite: %w", err))
+		return nil, disk.Classify(fmt.Errorf("sqlite: %w", err))
 	}
 
 	// In WAL mode, NORMAL would lose acknowledged commits in a power failure.

@@ -116,7 +116,7 @@ func parseGuard(v record.Version, void bool, row []byte) (state.Guard, error) {
 // expected.
 func (w *Writer) setGuard(ctx context.Context, target int64, iw *state.ItemWrite) (bool, error) {
 	now := itemRecord{iw.Guard.Version, iw.Guard.Void, string(iw.Guard.Row), iw.Guard.Row == ""}
-	return w.replaceItemRecord(ctx, guards, target, iw.Source, iw.Was, iw.WasVoid, now)
+	return w.replaceItemRecord(ctx, guards, target, iw.Source, iw.Expected, iw.ExpectedVoid, now)
 }
 
 // Contributions reads the contributions of items. It returns them in the order of items.
@@ -133,15 +133,15 @@ func parseContribution(v record.Version, void bool, shares []byte) (state.Contri
 // SetContribution replaces the contribution of an item, within a transaction. It returns false, and changes nothing, if
 // the stored contribution is not as c expects.
 func (w *Writer) SetContribution(ctx context.Context, target int64, c *state.ContributionWrite) (bool, error) {
-	if c.WholeWas {
+	if c.CompareShares {
 		stored, err := readItemRecords(ctx, w, contributions, target, []item.Key{c.Source}, parseContribution)
 		if err != nil || !c.Expects(stored[0]) {
 			return false, err
 		}
 	}
-	w.buf = c.Now.AppendShares(w.buf[:0])
-	now := itemRecord{c.Now.Version, c.Now.Void, w.buf, len(c.Now.Shares) == 0}
-	return w.replaceItemRecord(ctx, contributions, target, c.Source, c.Was.Version, c.Was.Void, now)
+	w.buf = c.Next.AppendShares(w.buf[:0])
+	now := itemRecord{c.Next.Version, c.Next.Void, w.buf, len(c.Next.Shares) == 0}
+	return w.replaceItemRecord(ctx, contributions, target, c.Source, c.Expected.Version, c.Expected.Void, now)
 }
 
 // JSONArray returns texts as a JSON array, which is an argument for json_each.

@@ -38,7 +38,7 @@ func (w *witness) renewToken(ctx context.Context, db *Writer) error {
 		err = json.Unmarshal(b, &w.witnessContent)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return disk.Failed(err)
+		return disk.Classify(err)
 	}
 	old := slices.Clone(w.Tokens)
 	w.Tokens = append(w.Tokens, state.NewID())
@@ -83,5 +83,5 @@ func (w *witness) write() error {
 	if err != nil {
 		err = fmt.Errorf("sqlite: the witness %s: %w", w.path, err)
 	}
-	return disk.Failed(err)
+	return disk.Classify(err)
 }

@@ -90,7 +90,7 @@ func runEach(db *dynamo.DB, n int, write func(i int) (lost bool, err error)) ([]
 func joinedStarts(ms []view.Mutation) []int {
 	starts := make([]int, 0, len(ms)+1)
 	for i := range ms {
-		if !ms[i].Joined || i == 0 || len(starts) > 0 && i-starts[len(starts)-1] > 1 {
+		if !ms[i].WithPrevious || i == 0 || len(starts) > 0 && i-starts[len(starts)-1] > 1 {
 			starts = append(starts, i)
 		}
 	}

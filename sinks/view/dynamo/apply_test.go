@@ -92,7 +92,7 @@ func TestWhatNoItemCanHold(t *testing.T) {
 	for i, bad := range []view.Mutation{large, number} { // and the old row goes
 		apply(t, s, orders, put("1", 2*i+2))
 		old := put("1", 2*i+3)
-		old.Tombstone, old.Joined = true, true
+		old.Tombstone, old.WithPrevious = true, true
 		bad.Version, bad.LikelyNew = old.Version, true
 		if bad.SK.Equal(old.SK) {
 			bad.SK = item.StringValue("2")

@@ -13,10 +13,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Settle applies ws. Writes that build on each other are in one transaction, if they fit. Writes that have neither an
-// item nor a row in common are written at the same time. If a transaction of several writes is refused, each of them is
-// written alone, so that each has its own result.
-func (s *Store) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
+// WriteItems applies ws. Writes that build on each other are in one transaction, if they fit. Writes that have neither
+// an item nor a row in common are written at the same time. If a transaction of several writes is refused, each of them
+// is written alone, so that each has its own result.
+func (s *Store) WriteItems(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
 	if len(ws) == 0 {
 		return nil, nil
 	}

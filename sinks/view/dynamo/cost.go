@@ -210,7 +210,7 @@ func costOfGroups(t view.Target, c *record.Change, ops []pipeline.Op) Cost {
 	if len(oldContribution.Shares) > 0 {
 		oldContribution.Version = c.Version // all versions have the same size
 		if a, err := writer.SetContribution(writer.stateTarget,
-			&state.ContributionWrite{Source: c.Key, Now: oldContribution}); err == nil {
+			&state.ContributionWrite{Source: c.Key, Next: oldContribution}); err == nil {
 			storedSizes.addPuts(t.Table, []dynamo.Action{a})
 			cost.ReadUnits = readUnits(dynamo.SizeOfItem(a.Put.Item))
 		}

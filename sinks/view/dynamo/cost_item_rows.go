@@ -25,7 +25,7 @@ func costOfItemRows(c *record.Change, op *view.ItemRowsOp) Cost {
 		oldWrite := oldOp.WholeWrite(contribution)
 		if actions, err := itemRowsActions(t, &oldWrite); err == nil { // otherwise the rows were never stored
 			storedSizes.addPuts(t.Table, actions)
-			cost.ReadUnits, contribution = readUnits(dynamo.SizeOfItem(actions[0].Put.Item)), oldWrite.Now
+			cost.ReadUnits, contribution = readUnits(dynamo.SizeOfItem(actions[0].Put.Item)), oldWrite.Next
 		}
 	}
 	write := planned.WholeWrite(contribution)

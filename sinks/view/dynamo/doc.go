@@ -60,7 +60,7 @@
 //   - [Store.Apply] (apply.go): rowWriter.writeInPlace, or writeApart, update and writeTransaction (apply_apart.go);
 //     handleUnmet.
 //
-//   - [Store.Settle] (claims_settle.go, claims.go): connectedWrites, settleConnected, commit; unmetClaimsResult.
+//   - [Store.WriteItems] (claims_settle.go, claims.go): connectedWrites, settleConnected, commit; unmetClaimsResult.
 //
 //   - [Store.Contribute] (groups.go): groupWriter.run, tryOnce, addAction (group_add.go) or appendReplace
 //     (group_replace.go); noteUnmet.

@@ -30,7 +30,7 @@ func (s *Store) Contribute(ctx context.Context, t view.Target, ws []state.GroupW
 	counted := func(yield func(item.Key) bool) {
 		for i := range ws {
 			for _, c := range ws[i].Items {
-				if len(c.Now.Shares) > 0 && !yield(c.Source) {
+				if len(c.Next.Shares) > 0 && !yield(c.Source) {
 					return
 				}
 			}

@@ -18,7 +18,7 @@ func (s *Store) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.I
 	if len(ws) == 0 {
 		return nil, nil
 	}
-	withRows := itemsOf(ws, func(w *state.ItemRowsWrite) (item.Key, bool) { return w.Source, len(w.Now.Shares) > 0 })
+	withRows := itemsOf(ws, func(w *state.ItemRowsWrite) (item.Key, bool) { return w.Source, len(w.Next.Shares) > 0 })
 	if err := s.beforeWrite(ctx, t, withRows); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (w *itemRowsWriter) run(ctx context.Context) (lost bool, err error) {
 // actions returns the put of the contribution, then the puts of rows, then the deletes of rows.
 func (w *itemRowsWriter) actions() ([]dynamo.Action, error) {
 	contribution, err := w.SetContribution(w.target.State(),
-		&state.ContributionWrite{Source: w.write.Source, Was: w.write.Was, WholeWas: true, Now: w.write.Now})
+		&state.ContributionWrite{Source: w.write.Source, Expected: w.write.Expected, CompareShares: true, Next: w.write.Next})
 	actions := append(make([]dynamo.Action, 0, 1+len(w.write.Puts)+len(w.write.Deletes)), contribution)
 	own := withOwner(w.target, "attribute_not_exists(#pk) OR ("+ownerMatches+" AND #tw.#src = :src)", "#pk", w.target.PK,
 		"#src", metaSource)
@@ -84,7 +84,7 @@ func (w *itemRowsWriter) putAction(r *state.RowPut, own dynamo.Condition) (dynam
 		return dynamo.Action{}, err
 	}
 	m := view.Mutation{PK: pk, SK: sk, Source: w.write.Source, Attributes: r.Attributes}
-	return rowPut(w.target, tableItem(w.target, &m, w.write.Now.Version.String(), 0), own)
+	return rowPut(w.target, tableItem(w.target, &m, w.write.Next.Version.String(), 0), own)
 }
 
 // withoutForeign returns the actions without deletes of rows that belong to another sink or another item. If a row to
@@ -101,7 +101,7 @@ func (w *itemRowsWriter) withoutForeign(
 		case put && owned:
 			row := w.write.Puts[u.Action-1].Row
 			return nil, &view.CollisionError{View: w.target.View, Owner: item.Key(stored.source), Source: w.write.Source,
-				NotIdentified: true, At: row}
+				NotIdentified: true, RowKey: row}
 		case put:
 			return nil, notOwned(w.target, w.write.Puts[u.Action-1].Row, stored)
 		case ok && !owned && stored.sameSink(w.target): // another birth

@@ -84,21 +84,21 @@ func (e *emails) claim(image item.Key, says string) state.Claim {
 func (e *emails) comes(item item.Key, row, was, revision string, claim, holder state.Claim) state.ItemWrite {
 	return state.ItemWrite{
 		Source: item, Guard: state.Guard{Version: e.version(1), Row: e.row(row)},
-		Rows: []state.RowClaimsWrite{{Row: e.row(row), Was: was, Revision: revision, Claim: claim, Owner: holder}},
+		Rows: []state.RowClaimsWrite{{Row: e.row(row), Expected: was, Revision: revision, Claim: claim, Owner: holder}},
 	}
 }
 
 // leaves is an item that held a row and is gone.
 func (e *emails) leaves(item item.Key, row, was string) state.ItemWrite {
 	return state.ItemWrite{
-		Source: item, Was: e.version(1), Guard: state.Guard{Version: e.version(2)},
-		Rows: []state.RowClaimsWrite{{Row: e.row(row), Was: was}},
+		Source: item, Expected: e.version(1), Guard: state.Guard{Version: e.version(2)},
+		Rows: []state.RowClaimsWrite{{Row: e.row(row), Expected: was}},
 	}
 }
 
 func (e *emails) settle(ws ...state.ItemWrite) []view.Result {
 	e.t.Helper()
-	rs, err := e.Settle(e.t.Context(), e.target, ws)
+	rs, err := e.WriteItems(e.t.Context(), e.target, ws)
 	if err != nil {
 		e.t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestSeats_Unsteady(t *testing.T) {
 	}
 	settle := func(w state.ItemWrite) func() {
 		return func() {
-			if rs, err := other.Settle(context.Background(), e.target, []state.ItemWrite{w}); err != nil || rs[0] != (view.Result{}) {
+			if rs, err := other.WriteItems(context.Background(), e.target, []state.ItemWrite{w}); err != nil || rs[0] != (view.Result{}) {
 				t.Error(rs, err)
 			}
 		}
@@ -305,7 +305,7 @@ func TestGuards_Expire(t *testing.T) {
 		t.Error("a guard without a row never expires")
 	}
 	back := e.comes("a", "x", "", "r2", a, a)
-	back.Was, back.Guard.Version = e.version(2), e.version(3)
+	back.Expected, back.Guard.Version = e.version(2), e.version(3)
 	e.settle(back)
 	if expires() {
 		t.Error("a guard with a row again expires")

@@ -21,7 +21,7 @@ func (a *anyTable) RowClaims(ctx context.Context, t view.Target, rows []state.Ro
 	return a.Store.RowClaims(ctx, t, rows)
 }
 
-func (a *anyTable) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
+func (a *anyTable) WriteItems(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
 	var rows []state.Row
 	for _, w := range ws {
 		for _, s := range w.Rows {
@@ -32,7 +32,7 @@ func (a *anyTable) Settle(ctx context.Context, t view.Target, ws []state.ItemWri
 	if err != nil {
 		return nil, err
 	}
-	return a.Store.Settle(ctx, t, ws)
+	return a.Store.WriteItems(ctx, t, ws)
 }
 
 // tableOf makes the table of a target where it is missing, for keys such as these rows have.

@@ -38,7 +38,7 @@ type groupRepairer struct {
 
 // run makes the repair. It returns lost if the row has changed since it was read.
 func (w *groupRepairer) run(ctx context.Context) (lost bool, err error) {
-	now := &w.repair.Now
+	now := &w.repair.Next
 	g := groupRowWrite{GroupChange: &state.GroupChange{Row: now.Row, Version: now.Version, Counts: now.Counts,
 		Sums: now.Sums}}
 	if g.ref, err = refOf(w.target.Table, now.Row); err != nil {
@@ -85,7 +85,7 @@ func (w *groupRepairer) run(ctx context.Context) (lost bool, err error) {
 
 // hadRow reports whether there was a row when the repair was planned.
 func (w *groupRepairer) hadRow() bool {
-	return w.repair.Was.Revision != "" || w.repair.Was.Item.Exists()
+	return w.repair.Expected.Revision != "" || w.repair.Expected.Item.Exists()
 }
 
 // compare compares the stored row with the row that the repair read. It returns lost if they differ, and an error if
@@ -96,12 +96,12 @@ func (w *groupRepairer) compare(stored dynamo.Item) (lost bool, err error) {
 	}
 	meta, ok := metaOf(stored)
 	if !ok || !meta.belongsTo(w.target) {
-		return false, notOwned(w.target, w.repair.Now.Row, meta)
+		return false, notOwned(w.target, w.repair.Next.Row, meta)
 	}
 	if _, w.tombstone = stored[expiresAttribute]; w.tombstone {
 		return w.hadRow(), nil
 	}
-	return !w.hadRow() || meta.revision != w.repair.Was.Revision, nil
+	return !w.hadRow() || meta.revision != w.repair.Expected.Revision, nil
 }
 
 // unchangedCondition returns the condition that the stored row is still the row that was read.
@@ -111,10 +111,10 @@ func (w *groupRepairer) unchangedCondition() dynamo.Condition {
 		return withOwner(w.target, ownerMatches+" AND attribute_exists(#expires)", "#expires", expiresAttribute)
 	case !w.hadRow():
 		return rowIsMissing(w.target)
-	case w.repair.Was.Revision == "": // the revision was removed by hand
+	case w.repair.Expected.Revision == "": // the revision was removed by hand
 		return withOwner(w.target, ownerMatches+" AND attribute_not_exists(#tw.#rev)", "#rev", metaRevision)
 	}
-	return revisionIs(w.repair.Was.Revision)
+	return revisionIs(w.repair.Expected.Revision)
 }
 
 // write writes the row. It uses a transaction, so that the write can be repeated safely after a lost answer.
@@ -126,7 +126,7 @@ func (w *groupRepairer) write(ctx context.Context, a dynamo.Action) (lost bool, 
 	}
 	stored := unmet.Unmet[0].Item
 	if meta, ok := metaOf(stored); stored != nil && (!ok || !meta.belongsTo(w.target)) {
-		return false, notOwned(w.target, w.repair.Now.Row, meta)
+		return false, notOwned(w.target, w.repair.Next.Row, meta)
 	}
 	return true, nil
 }
@@ -138,11 +138,11 @@ func (w *groupRepairer) dropMembers(ctx context.Context, epoch string) {
 		return
 	}
 	var names []string
-	for _, ms := range [][]state.Member{w.repair.Was.Members, w.repair.Now.Members} {
+	for _, ms := range [][]state.Member{w.repair.Expected.Members, w.repair.Next.Members} {
 		for _, m := range ms {
 			names = append(names, m.Name)
 		}
 	}
 	slices.Sort(names)
-	_ = w.DropMembers(ctx, w.stateTarget, w.repair.Now.Row, epoch, slices.Compact(names))
+	_ = w.DropMembers(ctx, w.stateTarget, w.repair.Next.Row, epoch, slices.Compact(names))
 }

@@ -88,7 +88,7 @@ func (s *Store) repairApart(ctx context.Context, t view.Target, rs []view.RowRep
 	rows := make([]state.Row, len(rs))
 	for i := range rs {
 		var err error
-		if rows[i], err = state.MakeRow(rs[i].Now.PK, rs[i].Now.SK); err != nil {
+		if rows[i], err = state.MakeRow(rs[i].Next.PK, rs[i].Next.SK); err != nil {
 			return nil, err
 		}
 	}
@@ -108,14 +108,14 @@ func (w *rowRepairer) transact(
 	ctx context.Context, r *view.RowRepair, row state.Row, stored *state.Tombstone,
 ) (lost bool, err error) {
 	version := r.Version()
-	apart := r.Was.Tombstone && !r.Was.InPlace
+	apart := r.Expected.Tombstone && !r.Expected.InPlace
 	newer := false // the tombstone is not older than the row
 	if stored != nil {
 		v, err := record.ParseVersion(stored.Version)
 		if err != nil {
 			return false, w.Damaged("a tombstone of the view "+w.target.View, err)
 		}
-		if apart && v != r.Was.Version || !r.Was.Exists {
+		if apart && v != r.Expected.Version || !r.Expected.Exists {
 			return true, nil
 		}
 		if newer = v.Compare(version) >= 0; newer {
@@ -126,19 +126,19 @@ func (w *rowRepairer) transact(
 	}
 	live := *r // the repair of the item at the row's key; it had none if the tombstone is apart
 	if apart {
-		live.Was = view.StoredRow{}
+		live.Expected = view.StoredRow{}
 	}
 	rowAction, err := rowPut(w.target, w.item(r, version, rand.Text()), w.unchangedCondition(&live))
 	if err != nil {
 		return false, err
 	}
-	ref := dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, r.Now.PK, r.Now.SK)}
+	ref := dynamo.Ref{Table: w.target.Name, Key: keyOf(w.target.Table, r.Next.PK, r.Next.SK)}
 	newTombstone := stored
 	switch {
-	case r.Now.Tombstone:
+	case r.Next.Tombstone:
 		rowAction = dynamo.Delete(ref, w.unchangedCondition(&live))
 		if !newer || apart {
-			newTombstone = r.Now.TombstoneAt(version)
+			newTombstone = r.Next.TombstoneAt(version)
 		}
 	case newer:
 		newTombstone = nil
@@ -160,31 +160,31 @@ func (w *rowRepairer) transact(
 
 // item returns the item to put: the row, or its tombstone in place.
 func (w *rowRepairer) item(r *view.RowRepair, version record.Version, revision string) dynamo.Item {
-	item := tableItem(w.target, &r.Now, version.String(), w.Expiry().Unix())
+	item := tableItem(w.target, &r.Next, version.String(), w.Expiry().Unix())
 	item[metaAttribute].(*types.AttributeValueMemberM).Value[metaRevision] = dynamo.S(revision)
 	return item
 }
 
 // unchangedCondition returns the condition that the stored item is still the one that a repair read.
 func (w *rowRepairer) unchangedCondition(r *view.RowRepair) dynamo.Condition {
-	if !r.Was.Exists {
+	if !r.Expected.Exists {
 		return rowIsMissing(w.target)
 	}
 	c := withOwner(w.target, ownerMatches+" AND #tw.#v = :v", "#v", metaVersion, "#rev", metaRevision, "#expires",
 		expiresAttribute)
-	c.Values[":v"] = dynamo.S(r.Was.Version.String())
-	if r.Was.Revision == "" {
+	c.Values[":v"] = dynamo.S(r.Expected.Version.String())
+	if r.Expected.Revision == "" {
 		c.Text += " AND attribute_not_exists(#tw.#rev)"
 	} else {
 		c.Text += " AND #tw.#rev = :rev"
-		c.Values[":rev"] = dynamo.S(r.Was.Revision)
+		c.Values[":rev"] = dynamo.S(r.Expected.Revision)
 	}
-	if r.Was.Tombstone {
+	if r.Expected.Tombstone {
 		c.Text += " AND attribute_exists(#expires)"
 		return c
 	}
 	c.Text += " AND attribute_not_exists(#expires)"
-	attributes := sdkvalue.Item(r.Was.Item)
+	attributes := sdkvalue.Item(r.Expected.Item)
 	for i, attribute := range slices.Sorted(maps.Keys(attributes)) {
 		if i == maxCompared {
 			break
@@ -206,7 +206,7 @@ func (w *rowRepairer) refusedResult(r *view.RowRepair, stored dynamo.Item) (lost
 	if ok && meta.belongsTo(w.target) {
 		return true, nil
 	}
-	row, err := state.MakeRow(r.Now.PK, r.Now.SK)
+	row, err := state.MakeRow(r.Next.PK, r.Next.SK)
 	if err == nil {
 		err = notOwned(w.target, row, meta)
 	}

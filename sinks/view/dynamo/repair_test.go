@@ -28,8 +28,8 @@ func TestRepairs(t *testing.T) {
 			}
 			return &anyTable{Store: store, faults: faults, made: make(map[string]bool)}, nil
 		},
-		Hand:    hand{},
-		Between: between,
+		Hand:              hand{},
+		BeforeRepairWrite: between,
 	})
 }
 
@@ -46,7 +46,7 @@ func between(s viewtest.StateStore, do func()) {
 }
 
 func (a *anyTable) RepairRows(ctx context.Context, t view.Target, rs []view.RowRepair) ([]view.Result, error) {
-	t, err := a.table(ctx, t, rs[0].Now.PK, rs[0].Now.SK)
+	t, err := a.table(ctx, t, rs[0].Next.PK, rs[0].Next.SK)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (a *anyTable) RepairRows(ctx context.Context, t view.Target, rs []view.RowR
 }
 
 func (a *anyTable) RepairGroups(ctx context.Context, t view.Target, rs []view.GroupRepair) ([]view.Result, error) {
-	t, err := a.tableOf(ctx, t, []state.Row{rs[0].Now.Row})
+	t, err := a.tableOf(ctx, t, []state.Row{rs[0].Next.Row})
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +90,7 @@ func (hand) write(t *testing.T, s viewtest.StateStore, a statedynamo.Action) {
 	}
 }
 
-func (h hand) Take(t *testing.T, s viewtest.StateStore, table view.Table, row state.Row) (putBack func()) {
+func (h hand) Remove(t *testing.T, s viewtest.StateStore, table view.Table, row state.Row) (putBack func()) {
 	t.Helper()
 	ref, stored := h.item(t, s, table, row)
 	h.write(t, s, statedynamo.Delete(ref, statedynamo.Condition{}))
@@ -104,7 +104,7 @@ func (h hand) Set(t *testing.T, s viewtest.StateStore, table view.Table, row sta
 	h.write(t, s, statedynamo.Put(ref.Table, stored, statedynamo.Condition{}))
 }
 
-func (h hand) Bury(t *testing.T, s viewtest.StateStore, table view.Table, row state.Row) {
+func (h hand) ReplaceByTombstone(t *testing.T, s viewtest.StateStore, table view.Table, row state.Row) {
 	t.Helper()
 	ref, stored := h.item(t, s, table, row)
 	buried := statedynamo.Item{"_tw": stored["_tw"], "_tw_expires": sdkvalue.Of(item.NumberValue(decimal.Of(4_000_000_000)))}

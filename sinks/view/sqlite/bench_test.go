@@ -65,7 +65,7 @@ func BenchmarkContribute(b *testing.B) {
 		for i := range keys {
 			n++
 			version := put("", n).Version
-			w.Items[i] = state.ContributionWrite{Source: keys[i], Was: was[i], Now: state.Contribution{
+			w.Items[i] = state.ContributionWrite{Source: keys[i], Expected: was[i], Next: state.Contribution{
 				Version: version, Since: version, Shares: []state.Share{{Group: rows[n%groups], Values: []string{"12345.5", ""}}},
 			}}
 		}

@@ -27,8 +27,8 @@ func (s *Store) RowClaims(ctx context.Context, t view.Target, rows []state.Row) 
 	return rcs, nil
 }
 
-// Settle applies ws, with claims, guards and rows, in one transaction.
-func (s *Store) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
+// WriteItems applies ws, with claims, guards and rows, in one transaction.
+func (s *Store) WriteItems(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
 	return s.writeEach(ctx, t, len(ws), func(x *tx, i int) error { return x.settleOne(&ws[i]) })
 }
 
@@ -51,7 +51,7 @@ func (x *tx) settleOne(w *state.ItemWrite) error {
 
 // putOwner puts the row of its owner, or deletes the row if no claim remains.
 func (x *tx) putOwner(w *state.RowClaimsWrite) error {
-	if w.Was == "" {
+	if w.Expected == "" {
 		// The row had no claim, so another sink may have written it since.
 		if _, foreign, err := x.checkOwnerOf(w.Row); err != nil || foreign != nil {
 			return cmp.Or(err, errLost)

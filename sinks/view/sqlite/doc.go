@@ -24,6 +24,7 @@
 //
 // store.go opens a file. schema.go creates the tables and has the statements. key_column.go encodes keys.
 // transaction.go runs writes. row_write.go puts and deletes rows whose guards were checked. [Store.Apply] writes rows
-// that guard themselves (apply.go, apply_apart.go), [Store.Settle] writes claims (claims.go), and [Store.Contribute]
-// writes groups (groups.go). reader.go and inspect.go read rows. output.go inspects a table for the state.
+// that guard themselves (apply.go, apply_apart.go), [Store.WriteItems] writes claims (claims.go), and
+// [Store.Contribute] writes groups (groups.go). reader.go and inspect.go read rows. output.go inspects a table for the
+// state.
 package sqlite

@@ -19,7 +19,7 @@ func (s *Store) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.I
 // replaceItemRows writes the contribution and the rows of one item. It returns errLost if the stored contribution is
 // not as expected.
 func (x *tx) replaceItemRows(w *state.ItemRowsWrite) error {
-	c := state.ContributionWrite{Source: w.Source, Was: w.Was, WholeWas: true, Now: w.Now}
+	c := state.ContributionWrite{Source: w.Source, Expected: w.Expected, CompareShares: true, Next: w.Next}
 	ok, err := x.SetContribution(x.ctx, x.id, &c)
 	if err != nil {
 		return err
@@ -32,7 +32,7 @@ func (x *tx) replaceItemRows(w *state.ItemRowsWrite) error {
 		if err := x.checkItem(r.Row, w.Source); err != nil {
 			return err
 		}
-		if err := x.replaceRow(r.Row, w.Now.Version, w.Source, r.Attributes); err != nil {
+		if err := x.replaceRow(r.Row, w.Next.Version, w.Source, r.Attributes); err != nil {
 			return err
 		}
 	}
@@ -51,7 +51,7 @@ func (x *tx) checkItem(r state.Row, source item.Key) error {
 	case err != nil || foreign != nil:
 		return cmp.Or[error](err, foreign)
 	case owner != "" && owner != source:
-		return &view.CollisionError{View: x.target.View, Owner: owner, Source: source, NotIdentified: true, At: r}
+		return &view.CollisionError{View: x.target.View, Owner: owner, Source: source, NotIdentified: true, RowKey: r}
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func BenchmarkWrite(b *testing.B) {
 				b.Fatal(err)
 			}
 			s, err := view.New(view.Options{
-				Name: "v", Pipeline: "p", Table: "t", Collision: view.Last, PK: view.Attribute{Name: "PK", Template: parsed},
+				Name: "v", Pipeline: "p", Table: "t", Collision: view.KeepLast, PK: view.Attribute{Name: "PK", Template: parsed},
 				When: pipeline.ItemConditionFunc(func(item item.Image) (bool, error) {
 					v, _ := item.Get("Type")
 					text, _ := v.Text()

@@ -68,7 +68,7 @@ func countVersion(s *sqlite.Store, version int) error {
 			}
 			change.Sums = []state.Increment{{Name: "revenue", Amount: amount}}
 			ws = append(ws, state.GroupWrite{
-				Items:  []state.ContributionWrite{{Source: keys[n], Was: was, Now: now}},
+				Items:  []state.ContributionWrite{{Source: keys[n], Expected: was, Next: now}},
 				Groups: []state.GroupChange{change},
 			})
 		}

@@ -39,7 +39,7 @@ func TestListers_ChangedByHand(t *testing.T) {
 		}
 		c := state.GroupChange{Row: row, Shares: 2, Version: version, Counts: []state.Increment{{Name: "n", Amount: state.NumberOf(decimal.Of(2))}}}
 		rs, err := s.Contribute(t.Context(), sums, []state.GroupWrite{{Groups: []state.GroupChange{c}, Items: []state.ContributionWrite{
-			{Source: item.Key(id), Now: state.Contribution{Version: version, Shares: []state.Share{{Group: row}}}},
+			{Source: item.Key(id), Next: state.Contribution{Version: version, Shares: []state.Share{{Group: row}}}},
 		}}})
 		if err != nil || rs[0] != (view.Result{}) {
 			t.Fatal(rs, err)

@@ -19,7 +19,7 @@ func (s *Store) RepairGroups(ctx context.Context, t view.Target, rs []view.Group
 
 // repairGroup makes one repair. It returns errLost if the group or its row has changed since it was read.
 func (x *tx) repairGroup(r *view.GroupRepair) error {
-	now := &r.Now
+	now := &r.Next
 	pk, sk, err := x.decodeRow(now.Row)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (x *tx) repairGroup(r *view.GroupRepair) error {
 			return x.store.Damaged("a row of the table "+x.target.Name, err)
 		}
 	}
-	if !stored.Equal(r.Was.Item) {
+	if !stored.Equal(r.Expected.Item) {
 		return errLost
 	}
 	c := state.GroupChange{Row: now.Row}
@@ -45,7 +45,7 @@ func (x *tx) repairGroup(r *view.GroupRepair) error {
 		c = state.GroupChange{Row: now.Row, Shares: now.Shares, Counts: now.Counts, Sums: now.Sums, Members: now.Members,
 			Version: now.Version}
 	}
-	replaced, version, columns, exists, err := x.ReplaceGroup(x.ctx, x.id, r.Was.Revision, &c)
+	replaced, version, columns, exists, err := x.ReplaceGroup(x.ctx, x.id, r.Expected.Revision, &c)
 	switch {
 	case err != nil || !replaced:
 		return cmp.Or(err, errLost)

@@ -20,19 +20,19 @@ func (s *Store) RepairRows(ctx context.Context, t view.Target, rs []view.RowRepa
 // repairRow writes the row or the tombstone of a repair. It returns errLost if the stored row or tombstone has changed
 // since it was read.
 func (x *tx) repairRow(r *view.RowRepair) error {
-	row, err := state.MakeRow(r.Now.PK, r.Now.SK)
+	row, err := state.MakeRow(r.Next.PK, r.Next.SK)
 	if err != nil {
 		return err
 	}
 	if err := x.checkOwned(row); err != nil {
 		return err
 	}
-	stored, err := x.storedRow(r.Now.PK, r.Now.SK)
+	stored, err := x.storedRow(r.Next.PK, r.Next.SK)
 	if err != nil {
 		return err
 	}
 	if x.target.InPlace {
-		if !stored.Matches(&r.Was) {
+		if !stored.Matches(&r.Expected) {
 			return errLost
 		}
 		return x.putRepaired(r, r.Version())
@@ -43,16 +43,16 @@ func (x *tx) repairRow(r *view.RowRepair) error {
 // repairApart is repairRow for a row whose tombstone is apart. stored is the row at the row's key, or a tombstone that
 // should not be there.
 func (x *tx) repairApart(r *view.RowRepair, stored view.StoredRow) error {
-	pk, sk := keyColumn(r.Now.PK), keyColumn(r.Now.SK)
+	pk, sk := keyColumn(r.Next.PK), keyColumn(r.Next.SK)
 	storedTombstone, err := x.Tombstone(x.ctx, x.id, pk, sk)
 	tombstoneVersion := storedTombstone.Version
-	apart := r.Was.Tombstone && !r.Was.InPlace
-	switch version := r.Was.Version.String(); {
+	apart := r.Expected.Tombstone && !r.Expected.InPlace
+	switch version := r.Expected.Version.String(); {
 	case err != nil:
 		return err
 	case apart && (stored.Exists || tombstoneVersion != version),
-		!apart && !stored.Matches(&r.Was),
-		!r.Was.Exists && tombstoneVersion != "":
+		!apart && !stored.Matches(&r.Expected),
+		!r.Expected.Exists && tombstoneVersion != "":
 		return errLost
 	}
 	version := r.Version()
@@ -62,7 +62,7 @@ func (x *tx) repairApart(r *view.RowRepair, stored view.StoredRow) error {
 			return x.store.Damaged("a tombstone of the view "+x.target.View, err)
 		}
 	}
-	if !r.Now.Tombstone {
+	if !r.Next.Tombstone {
 		if newer {
 			if err := x.DropTombstone(x.ctx, x.id, pk, sk); err != nil {
 				return err
@@ -73,13 +73,13 @@ func (x *tx) repairApart(r *view.RowRepair, stored view.StoredRow) error {
 	if err := x.Exec(x.ctx, x.table.delete, pk, sk, x.target.View, x.target.Pipeline, x.target.Birth); err != nil {
 		return err
 	}
-	_, err = x.SetTombstone(x.ctx, x.id, pk, sk, r.Now.TombstoneAt(version))
+	_, err = x.SetTombstone(x.ctx, x.id, pk, sk, r.Next.TombstoneAt(version))
 	return err
 }
 
 // putRepaired puts the row of a repair, or its tombstone at the row's key.
 func (x *tx) putRepaired(r *view.RowRepair, version record.Version) error {
-	m := &r.Now
+	m := &r.Next
 	var attributes, item any // NULL
 	if !m.Tombstone {
 		attributes, item = x.rowJSON(m.PK, m.SK, m.Attributes)

@@ -38,7 +38,7 @@ func (hand) key(t *testing.T, row state.Row) (pk, sk string) {
 	return pk, sk
 }
 
-func (h hand) Take(t *testing.T, s viewtest.StateStore, table view.Table, row state.Row) (putBack func()) {
+func (h hand) Remove(t *testing.T, s viewtest.StateStore, table view.Table, row state.Row) (putBack func()) {
 	t.Helper()
 	pk, sk := h.key(t, row)
 	h.exec(t, s, `CREATE TABLE IF NOT EXISTS "taken" AS SELECT * FROM "_tw_`+table.Name+`" WHERE false`)
@@ -59,7 +59,7 @@ func (h hand) Set(t *testing.T, s viewtest.StateStore, table view.Table, row sta
 	h.exec(t, s, `UPDATE "_tw_`+table.Name+`" SET item = json_set(item, '$."`+name+`"', json(?)) WHERE pk = ? AND sk = ?`, string(value), pk, sk)
 }
 
-func (h hand) Bury(t *testing.T, s viewtest.StateStore, table view.Table, row state.Row) {
+func (h hand) ReplaceByTombstone(t *testing.T, s viewtest.StateStore, table view.Table, row state.Row) {
 	t.Helper()
 	pk, sk := h.key(t, row)
 	h.exec(t, s, `UPDATE "_tw_`+table.Name+`" SET item = NULL, attributes = NULL WHERE pk = ? AND sk = ?`, pk, sk)

@@ -33,7 +33,7 @@ func RunItems(t *testing.T, open Open) {
 // that must be lost.
 func (s *storeCheck) wantSettle(want string, ws ...state.ItemWrite) {
 	s.t.Helper()
-	rs, err := s.Settle(s.t.Context(), s.target, ws)
+	rs, err := s.WriteItems(s.t.Context(), s.target, ws)
 	must(s.t, err)
 	got := ""
 	for _, r := range rs {
@@ -124,7 +124,7 @@ func itemWrite(t *testing.T, item item.Key, was, now int, sk string, rcs ...stat
 	t.Helper()
 	w := state.ItemWrite{Source: item, Guard: state.Guard{Version: version(t, now)}, Rows: rcs}
 	if was > 0 {
-		w.Was = version(t, was)
+		w.Expected = version(t, was)
 	}
 	if sk != "" {
 		w.Guard.Row = groupRow(t, "r", sk)
@@ -135,7 +135,7 @@ func itemWrite(t *testing.T, item item.Key, was, now int, sk string, rcs ...stat
 // claimsWrite returns the change of the claims on the row at sk from the revision was to revision.
 func claimsWrite(t *testing.T, sk, was, revision string, claim, owner state.Claim) state.RowClaimsWrite {
 	t.Helper()
-	return state.RowClaimsWrite{Row: groupRow(t, "r", sk), Was: was, Revision: revision, Claim: claim, Owner: owner}
+	return state.RowClaimsWrite{Row: groupRow(t, "r", sk), Expected: was, Revision: revision, Claim: claim, Owner: owner}
 }
 
 func claimsComeBack(t *testing.T, s *storeCheck) {
@@ -206,9 +206,9 @@ func voidGuards(t *testing.T, s *storeCheck) {
 	s.wantGuards([]item.Key{"a"}, state.Guard{Version: version(t, 6), Void: true})
 	mended := itemWrite(t, "a", 6, 6, "2", claimsWrite(t, "2", "", "r1", aa, aa))
 	s.wantSettle("L", mended)
-	mended.WasVoid = true
+	mended.ExpectedVoid = true
 	none := itemWrite(t, "a", 6, 6, "")
-	none.WasVoid = true
+	none.ExpectedVoid = true
 	s.wantSettle(".L", mended, none)
 	s.wantTexts("2 of a says AA")
 	s.wantGuards([]item.Key{"a"}, state.Guard{Version: version(t, 6), Row: groupRow(t, "r", "2")})

@@ -189,7 +189,7 @@ func voidTombstones(t *testing.T, s Store, target view.Target) {
 func movedRows(t *testing.T, s Store, target view.Target) {
 	move := func(from, to string, sequence int) []view.Mutation {
 		old := tombstone(t, "a", from, sequence)
-		old.Joined = true
+		old.WithPrevious = true
 		new := putRow(t, "a", to, sequence, fmt.Sprint(sequence))
 		new.LikelyNew = true
 		return []view.Mutation{new, old}

@@ -72,12 +72,14 @@ func elementViews() []*testView {
 	return []*testView{&byPosition, &bySKU, inParts(byPosition, 2), inParts(bySKU, 3)}
 }
 
-var _ view.ItemRowsStore = (*faulty)(nil)
+var _ view.ItemRowsStore = (*faultyStore)(nil)
 
 var errNoItemRows = errors.New("the store does not implement ItemRowsStore")
 
 // Contributions reads contributions, unless the suite makes the call fail.
-func (f *faulty) Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error) {
+func (f *faultyStore) Contributions(
+	ctx context.Context, t state.Target, items []item.Key,
+) ([]state.Contribution, error) {
 	return injectFaults(f.faults, 0, func(int) ([]state.Contribution, error) {
 		s, ok := f.Store.(view.ItemRowsStore)
 		if !ok {
@@ -88,7 +90,9 @@ func (f *faulty) Contributions(ctx context.Context, t state.Target, items []item
 }
 
 // ReplaceItemRows writes rows. The suite can make the call fail between any two writes.
-func (f *faulty) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.ItemRowsWrite) ([]view.Result, error) {
+func (f *faultyStore) ReplaceItemRows(
+	ctx context.Context, t view.Target, ws []state.ItemRowsWrite,
+) ([]view.Result, error) {
 	return injectFaults(f.faults, len(ws), func(n int) ([]view.Result, error) {
 		return refuseSome(ws[:n], refusesItemRows, func(ws []state.ItemRowsWrite) ([]view.Result, error) {
 			return f.Store.(view.ItemRowsStore).ReplaceItemRows(ctx, t, ws)
@@ -97,7 +101,7 @@ func (f *faulty) ReplaceItemRows(ctx context.Context, t view.Target, ws []state.
 }
 
 // MaxActions returns the limit of the test, if it has one. Otherwise it returns the limit of the store.
-func (f *faulty) MaxActions() int {
+func (f *faultyStore) MaxActions() int {
 	if f.maxActions > 0 {
 		return f.maxActions
 	}

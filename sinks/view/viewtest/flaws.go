@@ -90,7 +90,7 @@ func refusesFlaws(columns []state.Column) bool {
 
 func refusesShares(w *state.GroupWrite) bool {
 	for _, c := range w.Items {
-		for _, s := range c.Now.Shares {
+		for _, s := range c.Next.Shares {
 			if slices.ContainsFunc(s.Values, func(text string) bool { return text == "a"+sinktest.Refused }) {
 				return true
 			}

@@ -84,12 +84,12 @@ func sortable(t *testing.T, json string) string {
 // now are the versions of the former and the new contribution. The item began to count with version 1.
 func countItem(t *testing.T, item item.Key, was, now int, amount string) state.ContributionWrite {
 	t.Helper()
-	w := state.ContributionWrite{Source: item, Now: state.Contribution{Version: version(t, now), Since: version(t, 1)}}
+	w := state.ContributionWrite{Source: item, Next: state.Contribution{Version: version(t, now), Since: version(t, 1)}}
 	if was > 0 {
-		w.Was.Version = version(t, was)
+		w.Expected.Version = version(t, was)
 	}
 	if amount != "" {
-		w.Now.Shares = []state.Share{{Group: groupRow(t, "g", "1"), Values: []string{amount, ""}}}
+		w.Next.Shares = []state.Share{{Group: groupRow(t, "g", "1"), Values: []string{amount, ""}}}
 	}
 	return w
 }
@@ -109,7 +109,7 @@ func contributionsComeBack(t *testing.T, g *storeCheck) {
 		{Group: groupRow(t, "g", `é"\ 1`), Values: []string{"1.5", "", "b2"}},
 		{Group: groupRow(t, "g", "2")},
 	}}
-	g.mustWrite("the first", state.GroupWrite{Items: []state.ContributionWrite{{Source: `a"b`, Now: want}}})
+	g.mustWrite("the first", state.GroupWrite{Items: []state.ContributionWrite{{Source: `a"b`, Next: want}}})
 	var items []item.Key
 	for i := range 500 {
 		items = append(items, item.Key(fmt.Sprintf("unknown%d", i)))
@@ -166,7 +166,7 @@ func voidContributions(t *testing.T, g *storeCheck) {
 	g.mustWrite("the first", state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 0, 1, "1")},
 		Groups: []state.GroupChange{groupChange(t, "1", 1, "1")}})
 	void := countItem(t, "a", 1, 2, "")
-	void.Now.Void = true
+	void.Next.Void = true
 	g.mustWrite("a void", state.GroupWrite{Items: []state.ContributionWrite{void},
 		Groups: []state.GroupChange{groupChange(t, "1", -1, "-1")}})
 	if c := g.contribution("a"); !c.Void || c.Version != version(t, 2) || len(c.Shares) > 0 {
@@ -175,7 +175,7 @@ func voidContributions(t *testing.T, g *storeCheck) {
 	mended := state.GroupWrite{Items: []state.ContributionWrite{countItem(t, "a", 2, 2, "7")},
 		Groups: []state.GroupChange{groupChange(t, "1", 1, "7")}}
 	wantLost(t, "over what was not void", g.write(mended))
-	mended.Items[0].Was.Void = true
+	mended.Items[0].Expected.Void = true
 	g.mustWrite("the same version", mended)
 	wantLost(t, "twice", g.write(mended))
 	g.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"1"},"revenue":{"N":"7"}}`)

@@ -29,7 +29,7 @@ func newHistory(t *testing.T, random *rand.Rand) history {
 		}
 		if what < 2 {
 			gone := tombstone(t, "r", fmt.Sprint(keys[1]), v+1)
-			gone.Joined = what > 0
+			gone.WithPrevious = what > 0
 			c = append(c, gone)
 		}
 		for _, m := range c {
@@ -83,7 +83,7 @@ func (h history) deliver(t *testing.T, s Store, at view.Target, part int, random
 				h.write(t, s, at, call)
 				call = nil
 			}
-			m.Joined = m.Joined && len(call) > 0 && call[len(call)-1].Version == m.Version
+			m.WithPrevious = m.WithPrevious && len(call) > 0 && call[len(call)-1].Version == m.Version
 			call = append(call, m)
 		}
 	}

@@ -52,7 +52,7 @@ func (s itemRowsCheck) groupRow(sk string) state.Row { return groupRow(s.t, "a",
 // write replaces the rows of was by those of now. It puts all rows of now.
 func (s itemRowsCheck) write(source item.Key, was, now state.Contribution) view.Result {
 	s.t.Helper()
-	w := state.ItemRowsWrite{Source: source, Was: was, Now: now}
+	w := state.ItemRowsWrite{Source: source, Expected: was, Next: now}
 	for _, share := range now.Shares {
 		_, sk, _ := share.Group.Decode()
 		w.Puts = append(w.Puts, state.RowPut{Row: share.Group, Attributes: []state.Column{{Name: "text", Value: sk}}})
@@ -115,13 +115,13 @@ func (s itemRowsCheck) otherItems() {
 	s.expectWrite("a row", s.write("i", state.Contribution{}, one), false, "x")
 	r := s.write("j", state.Contribution{}, s.contributionWith(9, "y", "x"))
 	e, ok := errors.AsType[*view.CollisionError](r.Err)
-	if !ok || e.Owner != "i" || e.Source != "j" || e.At != s.groupRow("x") {
+	if !ok || e.Owner != "i" || e.Source != "j" || e.RowKey != s.groupRow("x") {
 		s.t.Errorf("a row of another item: %v", r.Err)
 	}
 	checkPermanent(s.t, "a row of another item", r.Err)
 	s.wantRows("nothing of the write is left", "x")
 	s.expectWrite("its row", s.write("j", state.Contribution{}, s.contributionWith(9, "y")), false, "x", "y")
-	wrong := state.ItemRowsWrite{Source: "j", Was: s.contributionWith(9, "y"), Now: s.contributionWith(10),
+	wrong := state.ItemRowsWrite{Source: "j", Expected: s.contributionWith(9, "y"), Next: s.contributionWith(10),
 		Deletes: []state.Row{s.groupRow("y"), s.groupRow("x"), s.groupRow("nothing")}}
 	s.expectWrite("a delete of a row of another item", s.replace(wrong), false, "x")
 }
@@ -133,7 +133,7 @@ func (s itemRowsCheck) otherSinks() {
 	other := itemRowsCheck{s.withTarget(two)}
 	wantForeign(s.t, "a row of another sink", other.write("i", state.Contribution{}, s.contributionWith(2, "x")).Err, s.target,
 		s.groupRow("x"))
-	s.expectWrite("a delete of a row of another sink", other.replace(state.ItemRowsWrite{Source: "i", Now: s.contributionWith(2),
+	s.expectWrite("a delete of a row of another sink", other.replace(state.ItemRowsWrite{Source: "i", Next: s.contributionWith(2),
 		Deletes: []state.Row{s.groupRow("x")}}), false, "x")
 }
 
@@ -142,7 +142,7 @@ func (s itemRowsCheck) otherBirth() {
 	s.expectWrite("a row", s.write("i", state.Contribution{}, s.contributionWith(1, "x")), false, "x")
 	other := s.target
 	other.Birth = "another"
-	w := state.ItemRowsWrite{Source: "i", Now: s.contributionWith(2, "x"), Puts: []state.RowPut{{Row: s.groupRow("x")}}}
+	w := state.ItemRowsWrite{Source: "i", Next: s.contributionWith(2, "x"), Puts: []state.RowPut{{Row: s.groupRow("x")}}}
 	_, err := s.ReplaceItemRows(s.t.Context(), other, []state.ItemRowsWrite{w})
 	wantOtherBirth(s.t, "a row of another birth", err)
 	s.wantRows("after a write of another birth", "x")

@@ -202,7 +202,7 @@ func listsGuards(t *testing.T, c *listerCheck) {
 	}
 	second := claim("waits", "0")
 	rowWrite := &second.Rows[0]
-	rowWrite.Was, rowWrite.Revision, rowWrite.Owner = "one0", "two0", ws[0].Rows[0].Claim
+	rowWrite.Expected, rowWrite.Revision, rowWrite.Owner = "one0", "two0", ws[0].Rows[0].Claim
 	ws, want = append(ws, second), append(want, fmt.Sprint("waits", second.Guard),
 		fmt.Sprint(rowWrite.Row, claimText(rowWrite.Claim)))
 	ws = append(ws, claim("leaves", "left"),
@@ -210,9 +210,9 @@ func listsGuards(t *testing.T, c *listerCheck) {
 		state.ItemWrite{Source: "void", Guard: state.Guard{Version: version(t, 1), Void: true}})
 	settle(own, ws...)
 	leavingWrite := claim("leaves", "left").Rows[0]
-	leavingWrite.Was, leavingWrite.Revision, leavingWrite.Claim, leavingWrite.Owner = leavingWrite.Revision, "",
+	leavingWrite.Expected, leavingWrite.Revision, leavingWrite.Claim, leavingWrite.Owner = leavingWrite.Revision, "",
 		state.Claim{}, state.Claim{}
-	settle(own, state.ItemWrite{Source: "leaves", Was: version(t, 1), Guard: state.Guard{Version: version(t, 2)},
+	settle(own, state.ItemWrite{Source: "leaves", Expected: version(t, 1), Guard: state.Guard{Version: version(t, 2)},
 		Rows: []state.RowClaimsWrite{leavingWrite}})
 	before := own
 	before.Birth = "b"
@@ -252,11 +252,11 @@ func listsContributions(t *testing.T, c *listerCheck) {
 			key = longKey(t, i)
 		}
 		w := countItem(t, key, 0, i+1, fmt.Sprint(i))
-		w.Now.Shares[0].Values[1] = long
-		ws, want = append(ws, w), append(want, fmt.Sprint(key, w.Now))
+		w.Next.Shares[0].Values[1] = long
+		ws, want = append(ws, w), append(want, fmt.Sprint(key, w.Next))
 	}
 	void := countItem(t, "void", 0, 1, "")
-	void.Now.Void = true
+	void.Next.Void = true
 	contribute(own, append(ws, countItem(t, "none", 0, 1, ""), void, countItem(t, "leaves", 0, 1, "1"),
 		countItem(t, "leaves", 1, 2, ""))...)
 	before := own

@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// repairedValues are the values of the group in share and replaceAmount.
-var repairedValues = []view.Value{{Name: "revenue", Of: "sum"}, {Name: "lo", Of: "min"}, {Name: "hi", Of: "max"},
+// testGroupValues are the values of the group in share and replaceAmount.
+var testGroupValues = []view.Value{{Name: "revenue", Of: "sum"}, {Name: "lo", Of: "min"}, {Name: "hi", Of: "max"},
 	{Name: "different", Of: "distinct"}}
 
 // testGroup returns the row of the group g 1.
@@ -21,7 +21,7 @@ func (s *repairCheck) testGroup() state.Row { return groupRow(s.t, "g", "1") }
 // readGroup reads the group g 1 with its members.
 func (s *repairCheck) readGroup() view.Group {
 	s.t.Helper()
-	groups, err := s.ReadGroups(s.t.Context(), s.target, repairedValues, []state.Row{s.testGroup()})
+	groups, err := s.ReadGroups(s.t.Context(), s.target, testGroupValues, []state.Row{s.testGroup()})
 	must(s.t, err)
 	return groups[0]
 }
@@ -38,8 +38,8 @@ func (s *repairCheck) expectedGroup(amounts ...string) view.Group {
 	}
 	g.Sums = []state.Increment{{Name: "revenue", Amount: total}}
 	slices.SortStableFunc(g.Members, func(a, b state.Member) int {
-		return slices.IndexFunc(repairedValues, func(v view.Value) bool { return v.Name == a.Name }) -
-			slices.IndexFunc(repairedValues, func(v view.Value) bool { return v.Name == b.Name })
+		return slices.IndexFunc(testGroupValues, func(v view.Value) bool { return v.Name == a.Name }) -
+			slices.IndexFunc(testGroupValues, func(v view.Value) bool { return v.Name == b.Name })
 	})
 	return g
 }
@@ -47,12 +47,12 @@ func (s *repairCheck) expectedGroup(amounts ...string) view.Group {
 // repairGroup makes one repair and returns its result.
 func (s *repairCheck) repairGroup(was, now view.Group) view.Result {
 	s.t.Helper()
-	return s.onlyResult(s.RepairGroups(s.t.Context(), s.target, []view.GroupRepair{{Was: was, Now: now}}))
+	return s.onlyResult(s.RepairGroups(s.t.Context(), s.target, []view.GroupRepair{{Expected: was, Next: now}}))
 }
 
-// count adds or removes a share for each amount in the group g 1. The key of the item is the amount. count writes no
-// contribution.
-func (s *repairCheck) count(what string, add bool, amounts ...string) {
+// changeShares adds or removes a share for each amount in the group g 1. The key of the item is the amount. count
+// writes no contribution.
+func (s *repairCheck) changeShares(what string, add bool, amounts ...string) {
 	s.t.Helper()
 	for _, a := range amounts {
 		was, now := a, ""
@@ -98,8 +98,8 @@ func memberTexts(ms []state.Member) (texts []string) {
 func repairsOfGroups(t *testing.T, s *repairCheck) {
 	for name, damage := range map[string]func(){
 		"right":   func() {},
-		"missing": func() { s.count("missing", false, "5", "7") },
-		"drifted": func() { s.count("drifted", true, "1", "9"); s.count("drifted", false, "5") },
+		"missing": func() { s.changeShares("missing", false, "5", "7") },
+		"drifted": func() { s.changeShares("drifted", true, "1", "9"); s.changeShares("drifted", false, "5") },
 		"other member": func() {
 			c := replaceAmount(t, "of another item", "", "6")
 			c.Shares, c.Sums = 0, nil
@@ -107,16 +107,16 @@ func repairsOfGroups(t *testing.T, s *repairCheck) {
 		},
 		"changed": func() { s.Hand.Set(t, s.StateStore, s.target.Table, s.testGroup(), "revenue", "1") },
 		"added":   func() { s.Hand.Set(t, s.StateStore, s.target.Table, s.testGroup(), "note", "by hand") },
-		"removed": func() { s.Hand.Take(t, s.StateStore, s.target.Table, s.testGroup()) },
+		"removed": func() { s.Hand.Remove(t, s.StateStore, s.target.Table, s.testGroup()) },
 		"buried": func() {
-			s.Hand.Take(t, s.StateStore, s.target.Table, s.testGroup())
+			s.Hand.Remove(t, s.StateStore, s.target.Table, s.testGroup())
 			inPlace := s.target
 			inPlace.InPlace = true
 			apply(t, s, inPlace, tombstone(t, "g", "1", 9))
 		},
 	} {
 		for _, extra := range []bool{false, true} {
-			s.count(name, true, "5", "7")
+			s.changeShares(name, true, "5", "7")
 			damage()
 			was, now := s.readGroup(), s.expectedGroup("5", "7")
 			if extra { // no item counts in the group
@@ -130,17 +130,17 @@ func repairsOfGroups(t *testing.T, s *repairCheck) {
 					Row: s.testGroup(), Shares: 0, Version: version(t, 6),
 					Sums: []state.Increment{{Name: "revenue", Amount: number(t, "0")}},
 				})
-				s.count(name, false, "5")
+				s.changeShares(name, false, "5")
 			} else {
 				s.wantGroup(name)
 			}
-			s.count(name, true, "3")
+			s.changeShares(name, true, "3")
 			if extra {
 				s.wantGroup(name+", then a newer change", "3")
-				s.count(name, false, "3")
+				s.changeShares(name, false, "3")
 			} else {
 				s.wantGroup(name+", then newer changes", "3", "7")
-				s.count(name, false, "3", "7")
+				s.changeShares(name, false, "3", "7")
 			}
 			s.wantGroup(name + ", then nothing counts")
 		}
@@ -153,10 +153,10 @@ func repairsOfLargeGroups(t *testing.T, s *repairCheck) {
 	for i := range 120 {
 		amounts = append(amounts, fmt.Sprint(1000+i))
 	}
-	s.count("wrong", true, "1")
+	s.changeShares("wrong", true, "1")
 	wantDone(t, "the repair to many members", s.repairGroup(s.readGroup(), s.expectedGroup(amounts...)))
 	s.wantGroup("many members", amounts...)
-	s.count("the least goes", false, amounts[0])
+	s.changeShares("the least goes", false, amounts[0])
 	s.wantGroup("then the least goes", amounts[1:]...)
 	now := s.expectedGroup("2")
 	long := strings.Repeat("7", 41)
@@ -175,17 +175,17 @@ func repairsOfLargeGroups(t *testing.T, s *repairCheck) {
 // several equal repairs run at the same time, one of them succeeds.
 func groupRepairsRace(t *testing.T, s *repairCheck) {
 	other := s.reopen()
-	for moment, at := range s.eventTimes() {
+	for moment, at := range s.eventTimings() {
 		for name, c := range map[string]struct {
 			event func(was view.Group)
 			then  []string
 		}{
-			"a change":          {func(view.Group) { other.count("a change", true, "8") }, []string{"5", "7", "8"}},
-			"a change in place": {func(view.Group) { other.addInPlace() }, nil},
+			"a change":          {func(view.Group) { other.changeShares("a change", true, "8") }, []string{"5", "7", "8"}},
+			"a change in place": {func(view.Group) { other.addShareWithoutMembers() }, nil},
 			"another repair": {func(was view.Group) { other.repairGroup(was, s.expectedGroup("1", "2", "3")) },
 				[]string{"1", "2", "3"}},
 			"a repair to no row": {func(was view.Group) { other.repairGroup(was, view.Group{Row: s.testGroup()}) }, []string{}},
-			"the last goes":      {func(view.Group) { other.count("the last goes", false, "5", "7") }, []string{}},
+			"the last goes":      {func(view.Group) { other.changeShares("the last goes", false, "5", "7") }, []string{}},
 		} {
 			for _, kind := range []string{"wrong", "extra", "missing"} {
 				if kind == "missing" && name != "a change" && name != "another repair" {
@@ -195,7 +195,7 @@ func groupRepairsRace(t *testing.T, s *repairCheck) {
 				then := c.then
 				was, now := view.Group{}, s.expectedGroup("4")
 				if kind != "missing" {
-					s.count(what, true, "5", "7")
+					s.changeShares(what, true, "5", "7")
 					was = s.readGroup()
 				} else if name == "a change" {
 					then = []string{"8"}
@@ -214,14 +214,14 @@ func groupRepairsRace(t *testing.T, s *repairCheck) {
 			}
 		}
 	}
-	s.count("in parallel", true, "5")
+	s.changeShares("in parallel", true, "5")
 	was, now := s.readGroup(), s.expectedGroup("1", "2")
 	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].repairGroup(was, now) })
 	s.wantGroup("in parallel", "1", "2")
 }
 
-// addInPlace adds a share without members. A store may add it without reading the row.
-func (s *repairCheck) addInPlace() {
+// addShareWithoutMembers adds a share without members. A store may add it without reading the row.
+func (s *repairCheck) addShareWithoutMembers() {
 	s.t.Helper()
 	s.writeGroups("a change in place", state.GroupChange{
 		Row: s.testGroup(), Shares: 1, Version: version(s.t, 6),
@@ -234,13 +234,13 @@ func (s *repairCheck) addInPlace() {
 func repairsOfOthersGroups(t *testing.T, s *repairCheck) {
 	for who, change := range otherTargets {
 		for _, now := range []view.Group{s.expectedGroup("5"), {Row: s.testGroup()}} {
-			s.count(who, true, "1")
+			s.changeShares(who, true, "1")
 			was := s.readGroup()
-			putBack := s.Hand.Take(t, s.StateStore, s.target.Table, s.testGroup())
+			putBack := s.Hand.Remove(t, s.StateStore, s.target.Table, s.testGroup())
 			theirs := s.target
 			change(&theirs)
 			apply(t, s, theirs, theirRow(t, "g", "1"))
-			rs, err := s.RepairGroups(t.Context(), s.target, []view.GroupRepair{{Was: was, Now: now}})
+			rs, err := s.RepairGroups(t.Context(), s.target, []view.GroupRepair{{Expected: was, Next: now}})
 			if who == "another birth" {
 				wantOtherBirth(t, who, err)
 			} else {
@@ -251,7 +251,7 @@ func repairsOfOthersGroups(t *testing.T, s *repairCheck) {
 				t.Errorf("the row of %s is %+v", who, got)
 			}
 			putBack()
-			s.count(who, false, "1")
+			s.changeShares(who, false, "1")
 		}
 	}
 }

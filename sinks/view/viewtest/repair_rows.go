@@ -16,23 +16,24 @@ type RepairSuite struct {
 	Open Open
 
 	// Hand changes rows by hand, without the store. Required.
-	Hand Hand
+	Hand RowEditor
 
-	// Between makes the next repair of s call do between its last read and its first write. Default: nil, for a store
-	// whose repair reads and writes in one transaction.
-	Between func(s StateStore, do func())
+	// BeforeRepairWrite makes the next repair of s call do between its last read and its first write. Default: nil, for
+	// a store whose repair reads and writes in one transaction.
+	BeforeRepairWrite func(s StateStore, do func())
 }
 
-// Hand changes the rows of tables without the store, as a person would.
-type Hand interface {
-	// Take removes a row or a tombstone in place. It returns a function that puts the row or tombstone back unchanged.
-	Take(t *testing.T, s StateStore, table view.Table, row state.Row) (putBack func())
+// RowEditor changes the rows of tables without the store, as a person would.
+type RowEditor interface {
+	// Remove removes a row or a tombstone in place. It returns a function that puts the row or tombstone back
+	// unchanged.
+	Remove(t *testing.T, s StateStore, table view.Table, row state.Row) (putBack func())
 
 	// Set sets an attribute of a row to a text.
 	Set(t *testing.T, s StateStore, table view.Table, row state.Row, name, text string)
 
-	// Bury replaces a row by a tombstone of the same version, at the row's key.
-	Bury(t *testing.T, s StateStore, table view.Table, row state.Row)
+	// ReplaceByTombstone replaces a row by a tombstone of the same version, at the row's key.
+	ReplaceByTombstone(t *testing.T, s StateStore, table view.Table, row state.Row)
 }
 
 // RunRepairs checks the repairs of a store: repairs of rows that guard themselves, claims, contributions and groups.
@@ -120,7 +121,7 @@ func (s *repairCheck) readRow(r state.Row) view.StoredRow {
 // repair makes one repair and returns its result.
 func (s *repairCheck) repair(was view.StoredRow, now view.Mutation) view.Result {
 	s.t.Helper()
-	return s.onlyResult(s.RepairRows(s.t.Context(), s.target, []view.RowRepair{{Was: was, Now: now}}))
+	return s.onlyResult(s.RepairRows(s.t.Context(), s.target, []view.RowRepair{{Expected: was, Next: now}}))
 }
 
 // wantStored checks the stored row at the key of at. It must be m with the version v. If m is zero, nothing must be
@@ -230,7 +231,7 @@ func repairsOfRows(t *testing.T, s *repairCheck) {
 // runs. Then the repair changes nothing.
 func rowRepairsRace(t *testing.T, s *repairCheck) {
 	other := s.reopen()
-	for moment, at := range s.eventTimes() {
+	for moment, at := range s.eventTimings() {
 		for name, event := range map[string]func(was view.StoredRow, sk string) (done bool){
 			"a newer row": func(_ view.StoredRow, sk string) bool {
 				apply(t, other, s.target, putRow(t, "a", sk, 6, "newer"))
@@ -333,11 +334,11 @@ func repairsOfOthersRows(t *testing.T, s *repairCheck) {
 		s.eachRepair(who, func(what string, was view.StoredRow, now view.Mutation, _ record.Version) {
 			sk, _ := now.SK.Text()
 			if was.Exists && (!was.Tombstone || s.target.InPlace) {
-				s.Hand.Take(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
+				s.Hand.Remove(t, s.StateStore, s.target.Table, groupRow(t, "a", sk))
 			}
 			theirs := putRow(t, "a", sk, 5, "theirs")
 			apply(t, s, target, theirs)
-			rs, err := s.RepairRows(t.Context(), s.target, []view.RowRepair{{Was: was, Now: now}})
+			rs, err := s.RepairRows(t.Context(), s.target, []view.RowRepair{{Expected: was, Next: now}})
 			if who == "another birth" {
 				wantOtherBirth(t, what+" of "+who, err)
 			} else {

@@ -10,12 +10,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// eventTimes returns functions that make an event happen before a repair: "before" it starts, or "between" its read and
-// its write.
-func (s *repairCheck) eventTimes() map[string]func(event func()) {
+// eventTimings returns functions that make an event happen before a repair: "before" it starts, or "between" its read
+// and its write.
+func (s *repairCheck) eventTimings() map[string]func(event func()) {
 	moments := map[string]func(event func()){"before": func(event func()) { event() }}
-	if s.Between != nil {
-		moments["between"] = func(event func()) { s.Between(s.StateStore, event) }
+	if s.BeforeRepairWrite != nil {
+		moments["between"] = func(event func()) { s.BeforeRepairWrite(s.StateStore, event) }
 	}
 	return moments
 }
@@ -28,15 +28,15 @@ func (s *repairCheck) claimRepair(image item.Key, version record.Version, r stat
 	c := claimOf(s.t, image, 0, text)
 	c.Version = version
 	return state.ItemWrite{
-		Source: image, Was: version, Guard: state.Guard{Version: version, Row: r},
-		Rows: []state.RowClaimsWrite{{Row: r, Was: rcs[0].Revision, Revision: rcs[0].Revision + "'", Claim: c, Owner: c}},
+		Source: image, Expected: version, Guard: state.Guard{Version: version, Row: r},
+		Rows: []state.RowClaimsWrite{{Row: r, Expected: rcs[0].Revision, Revision: rcs[0].Revision + "'", Claim: c, Owner: c}},
 	}
 }
 
 // settle makes one write and returns its result.
 func (s *repairCheck) settle(w state.ItemWrite) view.Result {
 	s.t.Helper()
-	return s.onlyResult(s.Settle(s.t.Context(), s.target, []state.ItemWrite{w}))
+	return s.onlyResult(s.WriteItems(s.t.Context(), s.target, []state.ItemWrite{w}))
 }
 
 // firstClaim returns the first write of an item. The item is the only one that claims the row.
@@ -59,9 +59,9 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 	inPlace.InPlace = true
 	for name, damage := range map[string]func(sk string){
 		"changed": func(sk string) { s.Hand.Set(t, s.StateStore, s.target.Table, row(sk), "text", "wrong") },
-		"removed": func(sk string) { s.Hand.Take(t, s.StateStore, s.target.Table, row(sk)) },
+		"removed": func(sk string) { s.Hand.Remove(t, s.StateStore, s.target.Table, row(sk)) },
 		"buried": func(sk string) {
-			s.Hand.Take(t, s.StateStore, s.target.Table, row(sk))
+			s.Hand.Remove(t, s.StateStore, s.target.Table, row(sk))
 			gone := tombstone(t, "r", sk, 5)
 			apply(t, s, inPlace, gone)
 		},
@@ -84,14 +84,14 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 
 	// A row without a claim, which remained by damage, is deleted.
 	first("extra")
-	putBack := s.Hand.Take(t, s.StateStore, s.target.Table, row("extra"))
+	putBack := s.Hand.Remove(t, s.StateStore, s.target.Table, row("extra"))
 	s.wantSettle(".", state.ItemWrite{
-		Source: "extra", Was: version(t, 5), Guard: state.Guard{Version: version(t, 6)},
-		Rows: []state.RowClaimsWrite{{Row: row("extra"), Was: "r1"}},
+		Source: "extra", Expected: version(t, 5), Guard: state.Guard{Version: version(t, 6)},
+		Rows: []state.RowClaimsWrite{{Row: row("extra"), Expected: "r1"}},
 	})
 	putBack()
 	s.wantSettle(".", state.ItemWrite{
-		Source: "extra", Was: version(t, 6), Guard: state.Guard{Version: version(t, 6)},
+		Source: "extra", Expected: version(t, 6), Guard: state.Guard{Version: version(t, 6)},
 		Rows: []state.RowClaimsWrite{{Row: row("extra")}},
 	})
 	if got := s.readRow(row("extra")); got.Exists {
@@ -101,7 +101,7 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 	// A claim on the wrong row moves.
 	first("from")
 	moved := s.claimRepair("from", version(t, 5), row("to"), "right")
-	moved.Rows = append(moved.Rows, state.RowClaimsWrite{Row: row("from"), Was: "r1"})
+	moved.Rows = append(moved.Rows, state.RowClaimsWrite{Row: row("from"), Expected: "r1"})
 	s.wantSettle(".", moved)
 	s.wantGuards([]item.Key{"from"}, state.Guard{Version: version(t, 5), Row: row("to")})
 	if got := s.readRow(row("from")); got.Exists {
@@ -110,7 +110,7 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 
 	// If the row belongs to another sink by now, the repair fails with the name of the owner.
 	first("taken")
-	s.Hand.Take(t, s.StateStore, s.target.Table, row("taken"))
+	s.Hand.Remove(t, s.StateStore, s.target.Table, row("taken"))
 	other := s.target
 	other.View = "two"
 	theirs := theirRow(t, "r", "taken")
@@ -128,7 +128,7 @@ func theirRow(t *testing.T, pk, sk string) view.Mutation { return putRow(t, pk, 
 // A repair of claims is lost if a change of the stream or another repair comes first.
 func claimRepairsRace(t *testing.T, s *repairCheck) {
 	other := s.reopen()
-	for moment, at := range s.eventTimes() {
+	for moment, at := range s.eventTimings() {
 		for name, event := range map[string]func(state.ItemWrite) state.ItemWrite{
 			"a newer change": func(w state.ItemWrite) state.ItemWrite { w.Guard.Version = version(t, 6); return w },
 			"another repair": func(w state.ItemWrite) state.ItemWrite { return w },
@@ -162,7 +162,7 @@ func claimsAfterRepairs(t *testing.T, s *repairCheck) {
 	must(t, writeOne(t, sink, stream, 1))
 	key, at := stream.Changes[1].Key, stream.Changes[1].Version
 	r := groupRow(t, "r", "a,1")
-	s.Hand.Take(t, s.StateStore, s.target.Table, r)
+	s.Hand.Remove(t, s.StateStore, s.target.Table, r)
 	wantDone(t, "the repair of a claim", s.settle(s.claimRepair(key, at, r, "right")))
 	for _, change := range []int{0, 1} {
 		must(t, writeOne(t, sink, stream, change))
@@ -194,7 +194,8 @@ func contributionRepair(
 	}
 	return state.GroupWrite{
 		Items: []state.ContributionWrite{{
-			Source: image, Was: stored, WholeWas: true, Now: state.Contribution{Version: at, Since: version(t, 1), Shares: now},
+			Source: image, Expected: stored, CompareShares: true,
+			Next: state.Contribution{Version: at, Since: version(t, 1), Shares: now},
 		}},
 		Groups: []state.GroupChange{c},
 	}
@@ -238,12 +239,12 @@ func groupJSON(amounts ...int) string {
 func repairsOfContributions(t *testing.T, s *repairCheck) {
 	s.mustWrite("another item", state.GroupWrite{
 		Items: []state.ContributionWrite{{Source: "b",
-			Now: state.Contribution{Version: version(t, 1), Shares: oneShare(t, "8")}}},
+			Next: state.Contribution{Version: version(t, 1), Shares: oneShare(t, "8")}}},
 		Groups: []state.GroupChange{replaceAmount(t, "b", "", "8")},
 	})
 	s.mustWrite("the wrong amount", state.GroupWrite{
 		Items: []state.ContributionWrite{{Source: "a",
-			Now: state.Contribution{Version: version(t, 5), Since: version(t, 1), Shares: oneShare(t, wrongShare)}}},
+			Next: state.Contribution{Version: version(t, 5), Since: version(t, 1), Shares: oneShare(t, wrongShare)}}},
 		Groups: []state.GroupChange{replaceAmount(t, "a", "", wrongShare)},
 	})
 	s.wantRows(groupJSON(8, 10))
@@ -265,13 +266,13 @@ func repairsOfContributions(t *testing.T, s *repairCheck) {
 	s.mustWrite("a missing item of which the removal is known", back)
 	wantLost(t, "the missing item again", s.write(back))
 	unknown := contributionRepair(t, "c", record.Version{}, nil, oneShare(t, "9"), replaceAmount(t, "c", "", "9"))
-	unknown.Items[0].Now.Version = backfillVersion(t)
+	unknown.Items[0].Next.Version = backfillVersion(t)
 	s.mustWrite("an item that is not known", unknown)
 	wantLost(t, "the unknown item again", s.write(unknown))
 	s.wantRows(groupJSON(7, 8, 9))
 	s.mustWrite("a newer change", state.GroupWrite{
-		Items: []state.ContributionWrite{{Source: "c", Was: state.Contribution{Version: backfillVersion(t)},
-			Now: state.Contribution{Version: version(t, 6), Shares: oneShare(t, "11")}}},
+		Items: []state.ContributionWrite{{Source: "c", Expected: state.Contribution{Version: backfillVersion(t)},
+			Next: state.Contribution{Version: version(t, 6), Shares: oneShare(t, "11")}}},
 		Groups: []state.GroupChange{replaceAmount(t, "c", "9", "11")},
 	})
 	s.wantRows(groupJSON(7, 8, 11))
@@ -284,12 +285,12 @@ func contributionRepairsRace(t *testing.T, s *repairCheck) {
 	store := func(what string, by *repairCheck, v record.Version, now string) {
 		t.Helper()
 		w := contributionRepair(t, "a", at, nil, oneShare(t, now), replaceAmount(t, "a", amount, now))
-		w.Items[0].WholeWas, w.Items[0].Now.Version = false, v
+		w.Items[0].CompareShares, w.Items[0].Next.Version = false, v
 		by.mustWrite(what, w)
 		amount, at = now, v
 	}
 	n := 5
-	for moment, runEvent := range s.eventTimes() {
+	for moment, runEvent := range s.eventTimings() {
 		for name, by := range map[string]int{"a newer change": 1, "another repair": 0} {
 			n++
 			store("the wrong amount", s, version(t, n), wrongShare)

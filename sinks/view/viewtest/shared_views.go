@@ -42,7 +42,7 @@ func sharedViews() []*testView {
 			},
 			attributes: attributes,
 			model:      byStatus,
-			collision:  view.Last,
+			collision:  view.KeepLast,
 		},
 		{
 			rowShape: rowShape{
@@ -69,7 +69,7 @@ func (v *testView) expectedRows(s *sinktest.Stream) map[string]string {
 	for _, r := range last {
 		for _, row := range v.rowsOf(r.New) {
 			name := rowName(row, v.key...)
-			if owner, taken := owners[name]; taken && v.ownsBefore(owner, r) {
+			if owner, taken := owners[name]; taken && v.hasPriority(owner, r) {
 				continue
 			}
 			owners[name] = r
@@ -93,10 +93,10 @@ func (v *testView) rowsOf(it sinktest.Item) []sinktest.Item {
 	return nil
 }
 
-// ownsBefore reports whether the item of a owns a row that both a and b claim. The item with the smaller key owns it,
+// hasPriority reports whether the item of a owns a row that both a and b claim. The item with the smaller key owns it,
 // or with Last the item that changed later.
-func (v *testView) ownsBefore(a, b sinktest.Record) bool {
-	if v.collision == view.Last {
+func (v *testView) hasPriority(a, b sinktest.Record) bool {
+	if v.collision == view.KeepLast {
 		return v.later(a, b)
 	}
 	return v.itemKey(a) < v.itemKey(b)
@@ -128,27 +128,27 @@ func (v *testView) isExpectedCollision(err error) bool {
 	return ok && v.collision == view.DeadLetterCollision
 }
 
-var _ view.ItemStore = (*faulty)(nil)
+var _ view.ItemStore = (*faultyStore)(nil)
 
 // itemStore returns the store as an ItemStore. It is only called for views that are guarded by item, and these views
 // need an ItemStore.
-func (f *faulty) itemStore() view.ItemStore { return f.Store.(view.ItemStore) }
+func (f *faultyStore) itemStore() view.ItemStore { return f.Store.(view.ItemStore) }
 
 // Guards reads guards, unless the suite makes the call fail.
-func (f *faulty) Guards(ctx context.Context, t state.Target, items []item.Key) ([]state.Guard, error) {
+func (f *faultyStore) Guards(ctx context.Context, t state.Target, items []item.Key) ([]state.Guard, error) {
 	return injectFaults(f.faults, 0, func(int) ([]state.Guard, error) { return f.itemStore().Guards(ctx, t, items) })
 }
 
 // RowClaims reads claims, unless the suite makes the call fail.
-func (f *faulty) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
+func (f *faultyStore) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
 	return injectFaults(f.faults, 0, func(int) ([]view.RowClaims, error) { return f.itemStore().RowClaims(ctx, t, rows) })
 }
 
-// Settle writes claims. The suite can make the call fail between any two writes.
-func (f *faulty) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
+// WriteItems writes claims. The suite can make the call fail between any two writes.
+func (f *faultyStore) WriteItems(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
 	return injectFaults(f.faults, len(ws), func(n int) ([]view.Result, error) {
 		return refuseSome(ws[:n], refusesClaim, func(ws []state.ItemWrite) ([]view.Result, error) {
-			return f.itemStore().Settle(ctx, t, ws)
+			return f.itemStore().WriteItems(ctx, t, ws)
 		})
 	})
 }

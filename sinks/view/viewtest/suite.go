@@ -82,9 +82,11 @@ func (v *testView) suite(t *testing.T, suite Suite) sinktest.Suite {
 		Flaws:   true,
 		Open: func(dir string) (sinktest.Store, error) {
 			open := func() (Store, error) { return suite.Open(t.Context(), dir) }
-			sink := func(s Store, f *sinktest.Faults) (pipeline.Sink, error) { return v.sink(&faulty{s, f, v.maxActions}) }
+			sink := func(s Store, f *sinktest.Faults) (pipeline.Sink, error) {
+				return v.sink(&faultyStore{s, f, v.maxActions})
+			}
 			flawedSink := func(s Store, f *sinktest.Faults) (pipeline.Sink, error) {
-				return v.flawed().sink(&faulty{s, f, v.maxActions})
+				return v.flawed().sink(&faultyStore{s, f, v.maxActions})
 			}
 			readState := func(s Store) (map[string]string, error) { return v.state(t.Context(), s, suite) }
 			return openStore(open, sink, flawedSink, readState)
@@ -203,14 +205,14 @@ func injectFaults[R any](f *sinktest.Faults, n int, call func(n int) (R, error))
 	return r, err
 }
 
-// faulty is a store that injects errors into calls, including between two mutations.
-type faulty struct {
+// faultyStore is a store that injects errors into calls, including between two mutations.
+type faultyStore struct {
 	view.Store
 	faults     *sinktest.Faults
 	maxActions int // maximum number of actions in a transaction; 0 for the limit of the store
 }
 
-func (f *faulty) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
+func (f *faultyStore) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([]view.Result, error) {
 	return injectFaults(f.faults, len(ms), func(n int) ([]view.Result, error) {
 		return refuseSome(ms[:n], refusesRow, func(ms []view.Mutation) ([]view.Result, error) {
 			return f.Store.Apply(ctx, t, ms)

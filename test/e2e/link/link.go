@@ -73,8 +73,8 @@ func (l *Link) status() (delay time.Duration, cut bool) {
 	return max(delay, time.Until(l.held)), l.cut
 }
 
-// send sends a request. The end of ctx does not stop it. A dead process never learns its result, and waits for it all the
-// same, because the request uses the memory of the process.
+// send sends a request. The end of ctx does not stop it. A dead process never learns its result, and waits for it all
+// the same, because the request uses the memory of the process.
 func send[T any](ctx context.Context, l *Link, call func(ctx context.Context) (T, error)) (T, error) {
 	var none T
 	delay, cut := l.status()
@@ -162,7 +162,7 @@ func (s *linkedRows) RowClaims(ctx context.Context, t view.Target, rows []state.
 }
 
 func (s *linkedRows) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
-	return send(ctx, s.link, func(ctx context.Context) ([]view.Result, error) { return s.Store.Settle(ctx, t, ws) })
+	return send(ctx, s.link, func(ctx context.Context) ([]view.Result, error) { return s.Store.WriteItems(ctx, t, ws) })
 }
 
 func (s *linkedRows) Contributions(ctx context.Context, t state.Target, items []item.Key) ([]state.Contribution, error) {

@@ -36,11 +36,11 @@ type Reader struct {
 	cells  []int // index in a Row, by column of the file
 	plain  bool
 
-	groups []parquet.RowGroup // remaining row groups
-	rows   parquet.Rows       // rows of the current row group; may be nil
-	taken  []parquet.Row
-	next   int // in taken
-	row    Row
+	groups   []parquet.RowGroup // remaining row groups
+	rows     parquet.Rows       // rows of the current row group; may be nil
+	heldRows []parquet.Row
+	next     int // index in heldRows
+	row      Row
 }
 
 // Open reads the footer of an object. size is the object's size, tail its last bytes.
@@ -112,7 +112,7 @@ func (r *Reader) Extra() []string { return r.extra }
 // stay valid.
 func (r *Reader) Next(ctx context.Context) (row Row, err error) {
 	defer recoverPanic(&err)
-	for r.next == len(r.taken) {
+	for r.next == len(r.heldRows) {
 		if err := r.fill(ctx); err != nil {
 			return nil, err
 		}
@@ -120,7 +120,7 @@ func (r *Reader) Next(ctx context.Context) (row Row, err error) {
 	if r.row == nil {
 		r.row = make(Row, Fields+len(r.extra))
 	}
-	for _, v := range r.taken[r.next] {
+	for _, v := range r.heldRows[r.next] {
 		cell := &r.row[r.cells[v.Column()]]
 		switch {
 		case v.IsNull():
@@ -151,12 +151,12 @@ func (r *Reader) fill(ctx context.Context) error {
 		}
 		r.rows = g.Rows()
 	}
-	if r.taken == nil {
-		r.taken = make([]parquet.Row, rowsAtOnce)
+	if r.heldRows == nil {
+		r.heldRows = make([]parquet.Row, rowsAtOnce)
 	}
-	r.taken = r.taken[:rowsAtOnce]
-	n, err := r.rows.ReadRows(r.taken)
-	r.taken, r.next = r.taken[:n], 0
+	r.heldRows = r.heldRows[:rowsAtOnce]
+	n, err := r.rows.ReadRows(r.heldRows)
+	r.heldRows, r.next = r.heldRows[:n], 0
 	if errors.Is(err, io.EOF) {
 		err = r.Close()
 	}

@@ -31,7 +31,7 @@ type finding struct {
 }
 
 func (f finding) String() string {
-	return fmt.Sprintf("%s: %s is %s: found %s, differs %v, %s", f.sink, f.Where, f.Verdict, f.Found, f.Differs, f.Why)
+	return fmt.Sprintf("%s: %s is %s: found %s, differs %v, %s", f.sink, f.PlaceText, f.Verdict, f.Found, f.Differs, f.Why)
 }
 
 // way opens what an audit looks at.
@@ -101,8 +101,8 @@ func (w *world) exported(t *testing.T, o *run.Options) (err error) {
 	return err
 }
 
-// onlyLost checks that the differences are those of items whose changes were lost, in each sink that has a place for the
-// item, and that all that stood still was judged. A sample must find those whose items it has.
+// onlyLost checks that the differences are those of items whose changes were lost, in each sink that has a place for
+// the item, and that all that stood still was judged. A sample must find those whose items it has.
 func (a *audited) onlyLost(t *testing.T, lost map[string]bool) {
 	t.Helper()
 	busy, compared := 0, int64(0)
