@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// A table exists already, and its exports fill the sinks while it is written: one process dies, and two others share what is
-// left. The full export was made before the floor; the incremental one after it reaches beyond.
+// The exports of an existing table fill the sinks while the table is written. One process dies, and two other processes
+// share the rest of the work. The full export was made before the floor. The incremental export continues the full
+// export beyond the floor.
 func TestBackfill_ByExport(t *testing.T) {
 	s := startStream(t, "-table", "shop", "-shards", "8")
 	w := newWorld(t, "shop", s.endpoint, ", start: latest")
@@ -55,7 +56,7 @@ func TestBackfill_ByExport(t *testing.T) {
 	}
 }
 
-// count is how many rows have a key that begins so.
+// count returns the number of rows whose key begins with the prefix.
 func (w *world) count(t *testing.T, prefix string) (n int) {
 	t.Helper()
 	rows, err := w.rows(t.Context())

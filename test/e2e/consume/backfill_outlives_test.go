@@ -11,10 +11,10 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/shop"
 )
 
-// A backfill takes five times the stream's retention. The stream keeps what the consumer has not passed, however slow
-// the machine is: what the consumer itself loses is another test. Changes from before the floor that were dead-lettered
-// then are delivered meanwhile and afterwards. They change nothing, although the new sinks never saw the later changes
-// of their items.
+// A backfill takes five times as long as the stream retains records. The stream also keeps the records that the
+// consumer has not passed yet, however slow the machine is, because this test is not about records that the consumer
+// loses. Records from before the floor are delivered again during the backfill and after it, like redriven dead
+// letters. They change nothing, although the new sinks never saw the later changes of the same items.
 func TestBackfill_OutlivesStream(t *testing.T) {
 	const retention = 10 * time.Second
 	s := startStream(t, "-table", "shop", "-shards", "4")
@@ -28,7 +28,7 @@ func TestBackfill_OutlivesStream(t *testing.T) {
 	if code, out := w.runAlone(t, "record", "-c", w.config, "--out", late); code != 0 {
 		t.Fatalf("record ends with %d:\n%s", code, out)
 	}
-	for i := range 150 { // what follows those records is made before the floor, too
+	for i := range 150 { // the changes after the recorded ones are made before the floor, too
 		if pk := shop.PK(2 * i); i%2 == 0 {
 			source.must(t, source.Remove(pk, i%4 == 0))
 		} else {
@@ -49,7 +49,8 @@ func TestBackfill_OutlivesStream(t *testing.T) {
 	items, shown := source.list(t)
 	fill := w.command(t, "fill", w.dynamo, backfillArgs("--items", items, "--shown-at", shown.UTC().Format(time.RFC3339), "--parts", "1")...)
 	began := w.trim(t, s, 0)
-	for end, round := time.Now().Add(5*retention), 0; time.Now().Before(end); round++ { // it reads a little, and stands still
+	// The backfill reads a little and stands still.
+	for end, round := time.Now().Add(5*retention), 0; time.Now().Before(end); round++ {
 		if round < 5 {
 			fill.signal(t, syscall.SIGCONT)
 			time.Sleep(40 * time.Millisecond)
@@ -73,7 +74,8 @@ func TestBackfill_OutlivesStream(t *testing.T) {
 	task.stop(t)
 }
 
-// replaysLate delivers records of before the floor once more, which must have no effect on the sinks that came later.
+// replaysLate delivers records from before the floor once more. They must have no effect on the sinks that were added
+// later.
 func (w *world) replaysLate(t *testing.T, path string) {
 	t.Helper()
 	code, out := w.run(t, "replay", "-o", "json", path)
@@ -82,8 +84,8 @@ func (w *world) replaysLate(t *testing.T, path string) {
 	}
 }
 
-// trim removes the records that the stream has kept for the retention, and that the consumer has passed. It returns how
-// many the stream has lost so far.
+// trim removes the records that are older than the retention and that the consumer has passed. It returns how many
+// records the stream has lost so far.
 func (w *world) trim(t *testing.T, s *stream, retention time.Duration) int {
 	t.Helper()
 	before := time.Now().Add(-retention)
@@ -100,7 +102,7 @@ func (w *world) trim(t *testing.T, s *stream, retention time.Duration) int {
 	return s.trimmed(t)
 }
 
-// trimmed is how many records the stream no longer keeps.
+// trimmed returns how many records the stream has removed.
 func (s *stream) trimmed(t *testing.T) (n int) {
 	t.Helper()
 	var shards []struct{ Trimmed int }

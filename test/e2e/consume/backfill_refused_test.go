@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/shop"
 )
 
-// The refusals of a backfill, and the output of `status` and `plan` before, during and after it.
+// A backfill is refused for the right reasons, and `status` and `plan` describe the sinks before, during and after it.
 func TestBackfill_Refused(t *testing.T) {
 	s := startStream(t, "-table", "shop", "-shards", "2")
 	w := newWorld(t, "shop", s.endpoint, "")
@@ -29,11 +29,11 @@ func TestBackfill_Refused(t *testing.T) {
 	w.shows(t, "status", 6, "sink by_status waits, and writes nothing", "sink per_customer waits, and writes nothing")
 	w.shows(t, "plan", 7, "by_status (table "+w.name+"-rows) is waiting", "2 sinks have something to do")
 
-	// A sink may begin with now: what is written then counts, and nothing else.
+	// A sink may start now, without a backfill. Then it only gets the changes from now on.
 	w.shows(t, "backfill --sink per_customer --none", 0, "per_customer: live")
 	w.shows(t, "backfill --sink per_customer --scan", 2, "began with the changes of its first start")
 
-	// A source that shows the table of before the floor.
+	// A source that shows the table before the floor is refused.
 	old, shown := source.list(t)
 	earliest := w.prepare(t)
 	w.shows(t, "status", 0, "by_status", "filling")
@@ -48,7 +48,7 @@ func TestBackfill_Refused(t *testing.T) {
 	w.shows(t, "plan", 0, "there is nothing to do")
 	w.shows(t, "backfill --sink by_status --scan", 2, "is filled (run ")
 
-	// The stream is switched off and on while a sink is filled: what was written between is nowhere.
+	// The stream is switched off and on while a sink is filled. No stream has the changes between the two streams.
 	task.stop(t)
 	w.whole += fmt.Sprintf("  later: {view: {table: %s-rows, key: {PK: 'LATER#{Customer}', SK: '{@key}'}}}\n", w.name)
 	w.only(t, "orders", "late", "by_status", "per_customer", "later")
@@ -70,7 +70,7 @@ func TestBackfill_Refused(t *testing.T) {
 	w.shows(t, "plan", 7, "later (table "+w.name+"-rows) is ")
 }
 
-// shows runs a command, and expects its exit code and what it says.
+// shows runs a command and checks its exit code and the texts in its output.
 func (w *world) shows(t *testing.T, command string, code int, says ...string) {
 	t.Helper()
 	is, out := w.run(t, strings.Fields(command)...)
@@ -84,7 +84,7 @@ func (w *world) shows(t *testing.T, command string, code int, says ...string) {
 	}
 }
 
-// A sink that waits in a folder is filled from all changes that were ever made, and is then that of a clean pass.
+// A waiting sink in a folder is filled from a recording of all changes. Its rows then equal the rows of a clean pass.
 func TestBackfill_LocalHistory(t *testing.T) {
 	s := startStream(t, "-table", "shop", "-shards", "2")
 	w := newWorld(t, "shop", s.endpoint, "")

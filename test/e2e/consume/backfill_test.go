@@ -17,24 +17,25 @@ var (
 	backfillRate  = flag.Int("backfill-rate", 25, "writes a second beside backfills")
 )
 
-// backfillPatience bounds a wait for a backfill: DynamoDB Local takes twenty items a second at the least.
+// backfillPatience returns the longest wait for a backfill. DynamoDB Local takes at least twenty items a second.
 func backfillPatience() time.Duration {
 	return 5*patience + time.Duration(*backfillItems)*50*time.Millisecond
 }
 
-// startingLatest reads the stream from its end, so that only a backfill brings the items of before.
+// startingLatest makes consumers read the stream from its end, so that only a backfill brings the older items.
 const startingLatest = ", start: latest, emulator: dynamodb-local"
 
-// These tests are small, because DynamoDB Local does one write after the other. Where it has a core, a scan of 20,000 items
-// fills a view in a minute, and a view whose rows move with an aggregate in five. Where it shares one with other tests it
-// answers a write after 0.2 s, heartbeats fail, and 2,000 items take ten minutes. test/e2e/backfill is the large test of
-// each run. The full size, for a machine of its own:
+// These tests are small, because DynamoDB Local does one write after the other. With a core of its own it fills a view
+// from a scan of 20,000 items in a minute, and a view with moving rows plus an aggregate in five minutes. If it shares
+// a core with other tests, it answers a write after 0.2 s, heartbeats fail, and 2,000 items take ten minutes. The large
+// test of each run is test/e2e/backfill. The full size needs a machine of its own:
 //
-//	go test ./test/e2e/consume -run 'Backfill_(UnderLoad|ByExport)' -timeout 3h -backfill-items 200000 -backfill-kills 20 -backfill-rate 500
+//	go test ./test/e2e/consume -run 'Backfill_(UnderLoad|ByExport)' -timeout 3h \
+//		-backfill-items 200000 -backfill-kills 20 -backfill-rate 500
 
-// A table exists already. Sinks are added to its pipeline, wait, and are filled by scans of processes that follow one
-// another; the sink of the first start is filled with them. Consumers and backfills are killed. In the end all sinks hold
-// what the table holds.
+// Sinks are added to the pipeline of an existing table. They wait until the scans of several processes, one after
+// another, have filled them. The sink of the first start is filled together with them. Consumers and backfills are
+// killed. In the end all sinks hold what follows from the table.
 func TestBackfill_UnderLoad(t *testing.T) {
 	table := "backfill-source-" + strings.ToLower(rand.Text()[:8])
 	w := newWorld(t, table, "", startingLatest)
@@ -78,7 +79,7 @@ func TestBackfill_UnderLoad(t *testing.T) {
 	}
 	p := w.command(t, "backfill", w.dynamo, args...)
 	untilWithin(t, backfillPatience(), "the backfill has read all", func() bool { return strings.Contains(p.log.String(), "waiting until ") || p.hasEnded() })
-	source.stop() // the records of DynamoDB Local have the minute: a stream that continues is passed two minutes later
+	source.stop() // with times to the minute, consumers pass a stream that continues two minutes late
 	t.Logf("the last process read %d items", p.fills(t))
 	w.converge(t, func() []item { return w.source(t, table) })
 	index.holds(t, source)
@@ -89,7 +90,7 @@ func TestBackfill_UnderLoad(t *testing.T) {
 	task.stop(t)
 }
 
-// only writes the file with the named sinks alone.
+// only writes the configuration with the named sinks only.
 func (w *world) only(t *testing.T, sinks ...string) {
 	t.Helper()
 	text, all, _ := strings.Cut(w.whole, "sinks:\n")
@@ -104,12 +105,12 @@ func (w *world) only(t *testing.T, sinks ...string) {
 	}
 }
 
-// backfillArgs are those of a backfill whose times suit a test.
+// backfillArgs returns the arguments of a backfill whose times suit a test.
 func backfillArgs(more ...string) []string {
 	return append([]string{"backfill", "--keys", "PK,SK", "--floor-delay", "15s", "--clock-skew", "2s"}, more...)
 }
 
-// prepare sets the floor of the sinks that wait, and returns the time that a source must show the table of, or later.
+// prepare sets the floor of the waiting sinks. It returns the earliest time at which a source may show the table.
 func (w *world) prepare(t *testing.T) time.Time {
 	t.Helper()
 	p := w.command(t, "prepare", w.dynamo, backfillArgs("--prepare")...)
@@ -121,7 +122,8 @@ func (w *world) prepare(t *testing.T) time.Time {
 	return planned.Earliest
 }
 
-// fills waits until a backfill ends, which must be with sinks that are live, and returns how many items it read.
+// fills waits until a backfill ends and returns how many items the backfill read. The backfill must succeed and leave
+// its sinks live.
 func (p *process) fills(t *testing.T) (items int64) {
 	t.Helper()
 	p.endedWithin(t, backfillPatience())

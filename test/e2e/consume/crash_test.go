@@ -9,8 +9,9 @@ import (
 	"github.com/tablewake/tablewake/test/faults"
 )
 
-// Three consumers of a stream that splits are killed, frozen for longer than a lease and thawed as zombies, cut off
-// from their tables, and restarted. Their output follows from the table, and dead consumers are replaced.
+// Three consumers of a stream that splits are killed, frozen for longer than a lease, continued as zombies, cut off
+// from their tables, and restarted. The sinks still hold what follows from the table, and other consumers take the
+// shards of dead ones.
 func TestCrashes(t *testing.T) {
 	s := startStream(t, "-table", "shop", "-shards", "12")
 	w := newWorld(t, "shop", s.endpoint, "")
@@ -30,7 +31,7 @@ func TestCrashes(t *testing.T) {
 	}
 	sometime(time.Second)
 
-	// One dies. Other consumers have its shards long before it is started again.
+	// One consumer dies. Other consumers take its shards long before it is started again.
 	fleet["task-1"].kill(t)
 	died := time.Now()
 	until(t, "the shards of task-1 have other owners", func() bool { return !w.owns(t, "task-1-") })
@@ -39,7 +40,7 @@ func TestCrashes(t *testing.T) {
 	}
 	start("task-1")
 
-	// One is frozen with writes in flight, and continues when others have its shards.
+	// One consumer is frozen with writes in flight. It continues when other consumers have its shards.
 	frozen := fleet["task-3"]
 	frozen.signal(t, syscall.SIGSTOP)
 	until(t, "the shards of task-3 have other owners", func() bool { return !w.owns(t, "task-3-") })
@@ -47,12 +48,12 @@ func TestCrashes(t *testing.T) {
 	frozen.signal(t, syscall.SIGCONT)
 	frozen.reads(t)
 
-	// One cannot reach the tables for longer than a lease, and then has its connections reset.
+	// One consumer cannot reach its tables for longer than a lease. Later its connections are reset.
 	breaks(t, proxy, faults.Refusal(), 2*lease)
 	fleet["task-2"].reads(t)
 	breaks(t, proxy, faults.ResetAnswers(), 300*time.Millisecond)
 
-	// Two die at once, and are started again.
+	// Two consumers die at once, and are started again.
 	fleet["task-1"].kill(t)
 	fleet["task-2"].kill(t)
 	start("task-1")
@@ -72,10 +73,10 @@ func TestCrashes(t *testing.T) {
 	}
 }
 
-// sometime waits for up to d.
+// sometime waits for a random time of less than d.
 func sometime(d time.Duration) { time.Sleep(rand.N(d)) }
 
-// breaks has a proxy break for a while.
+// breaks makes a proxy fail for the time d.
 func breaks(t *testing.T, p *faults.Proxy, f faults.Fault, d time.Duration) {
 	t.Helper()
 	if err := p.Begin(f, d+time.Minute); err != nil {

@@ -16,7 +16,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// A real table with a real stream: one consumer reads its only shard and dies, and the other one continues.
+// Two consumers read a real stream of a real table. One consumer reads its only shard and dies, and the other consumer
+// continues.
 func TestDynamoDBStream(t *testing.T) {
 	w := newWorld(t, "consume-source", "", ", emulator: dynamodb-local")
 	w.streams = w.dynamo
@@ -51,7 +52,7 @@ func (w *world) createSource(t *testing.T, name string) {
 	w.createTable(t, name, &types.StreamSpecification{StreamEnabled: aws.Bool(true), StreamViewType: types.StreamViewTypeNewAndOldImages})
 }
 
-// createTable makes a table, which goes with the test.
+// createTable makes a table that is deleted at the end of the test.
 func (w *world) createTable(t *testing.T, name string, stream *types.StreamSpecification) {
 	t.Helper()
 	_, err := w.client.CreateTable(t.Context(), &dynamodb.CreateTableInput{
@@ -76,7 +77,7 @@ func (w *world) createTable(t *testing.T, name string, stream *types.StreamSpeci
 	})
 }
 
-// write puts and deletes items until it is stopped.
+// write puts and deletes random items until stop is closed.
 func (w *world) write(t *testing.T, table string, stop <-chan struct{}) {
 	r := rand.New(rand.NewPCG(1, 1))
 	tick := time.NewTicker(25 * time.Millisecond)
@@ -107,7 +108,7 @@ func (w *world) write(t *testing.T, table string, stop <-chan struct{}) {
 	}
 }
 
-// source is what a table holds.
+// source returns the items of a table.
 func (w *world) source(t *testing.T, name string) []item {
 	t.Helper()
 	var items []item
@@ -124,9 +125,9 @@ func (w *world) source(t *testing.T, name string) []item {
 	return items
 }
 
-// The stream of a table is switched off and on, while other tables are written. The records between the two are
-// reported as a gap that stops, and the command that `status` names continues. Nothing else counts as lost, although
-// the shards of DynamoDB Local start below their first records.
+// The stream of a table is switched off and on while other tables are written. The changes between the two streams are
+// reported as a gap, and the consumer stops there. The command that `status` names lets the consumer continue. No other
+// records count as lost, although the sequence numbers of a shard of DynamoDB Local start below its first record.
 func TestDynamoDBStream_SwitchedOffAndOn(t *testing.T) {
 	w := newWorld(t, "consume-switched", "", ", emulator: dynamodb-local")
 	w.streams = w.dynamo
@@ -137,7 +138,7 @@ func TestDynamoDBStream_SwitchedOffAndOn(t *testing.T) {
 	until(t, "the first item is in the view", func() bool { rows, err := w.rows(t.Context()); return err == nil && len(rows) == 3 })
 
 	w.stream(t, "consume-switched", false)
-	w.put(t, "consume-switched", "between") // into no stream
+	w.put(t, "consume-switched", "between") // no stream has this change
 	w.stream(t, "consume-switched", true)
 	task.says(t, "a stream follows one that was read")
 	w.put(t, "consume-switched", "between", "late")
@@ -147,7 +148,7 @@ func TestDynamoDBStream_SwitchedOffAndOn(t *testing.T) {
 	}
 	until(t, "`status` names the shard that is not begun", func() bool {
 		_, out := w.run(t, "status", "-o", "json")
-		_, out, _ = strings.Cut(out, "{") // behind warnings
+		_, out, _ = strings.Cut(out, "{") // skips the warnings
 		return json.NewDecoder(strings.NewReader("{"+out)).Decode(&report) == nil && len(report.Problems) == 1 && report.Problems[0].Kind == "stopped_shard"
 	})
 	shard := report.Problems[0].Subject
@@ -163,7 +164,8 @@ func TestDynamoDBStream_SwitchedOffAndOn(t *testing.T) {
 	task.stop(t)
 }
 
-// put puts items, after a write to another table: all tables share one row of sequence numbers.
+// put puts items into a table. Before each of them it writes to another table, because all tables of DynamoDB Local
+// share one series of sequence numbers.
 func (w *world) put(t *testing.T, table string, keys ...string) {
 	t.Helper()
 	text := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }

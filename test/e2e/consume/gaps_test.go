@@ -19,7 +19,8 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/shop"
 )
 
-// The stream drops changes while no consumer runs. The sinks are repaired to equality while a consumer reads on.
+// The stream drops records while no consumer runs. The gap is repaired while a consumer reads on, and the sinks then
+// hold what follows from the table.
 func TestGap_Repaired(t *testing.T) {
 	for _, how := range []string{"export", "audit"} {
 		t.Run(how, func(t *testing.T) {
@@ -31,7 +32,7 @@ func TestGap_Repaired(t *testing.T) {
 			source := newSource(t, s)
 			source.fill(t, 60)
 			w.converge(t, func() []item { return s.items(t) })
-			source.export(t) // the incremental export continues it
+			source.export(t) // the incremental export starts at the time of this one
 			task.stop(t)
 
 			for i := range 40 {
@@ -107,7 +108,8 @@ func (w *world) copyTable(t *testing.T, name string, source *source) string {
 	return aws.ToString(made.TableDescription.TableArn)
 }
 
-// widen extends an export by ten minutes on both sides, in which nothing was written.
+// widen makes the period of an incremental export start ten minutes ago and end in ten minutes, so that it covers the
+// gap.
 func widen(t *testing.T, dir string) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, "AWSDynamoDB", "*", "manifest-summary.json"))

@@ -22,7 +22,8 @@ type index struct {
 	store    *opensearch.Store
 }
 
-// addIndex adds the sink documents to the file, whose index goes with the test.
+// addIndex adds a search sink with the name "documents" to the configuration. Its index is deleted at the end of the
+// test.
 func (w *world) addIndex(t *testing.T) *index {
 	t.Helper()
 	x := &index{name: w.name + "-items", endpoint: server.OpenSearch().Endpoint(t)}
@@ -47,7 +48,7 @@ func (w *world) addIndex(t *testing.T) *index {
 	return x
 }
 
-// remove deletes the index behind the alias.
+// remove deletes the physical index behind the alias.
 func (x *index) remove(ctx context.Context, transport http.RoundTripper) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodDelete, x.endpoint+"/"+x.name+".tw1", nil)
 	if err != nil {
@@ -60,7 +61,7 @@ func (x *index) remove(ctx context.Context, transport http.RoundTripper) error {
 	return resp.Body.Close()
 }
 
-// holds waits until the index holds what the table holds.
+// holds waits until the index has the items of the table.
 func (x *index) holds(t *testing.T, s *source) {
 	t.Helper()
 	want := make(map[string]string)

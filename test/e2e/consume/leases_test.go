@@ -14,11 +14,11 @@ type leaseRow struct {
 	LastRecord               *time.Time `json:"last_record"`
 }
 
-// leases are those of the world's table.
+// leases returns the leases of the world's lease table.
 func (w *world) leases(t *testing.T) []leaseRow {
 	t.Helper()
 	out := w.look(t, 0, "leases", "list", "-o", "json")
-	_, list, _ := strings.Cut(out, "\n[") // behind what is said of the stores
+	_, list, _ := strings.Cut(out, "\n[") // the list follows messages about the stores
 	var all []leaseRow
 	if err := json.Unmarshal([]byte("["+list), &all); err != nil {
 		t.Fatalf("%v: %s", err, out)
@@ -26,7 +26,7 @@ func (w *world) leases(t *testing.T) []leaseRow {
 	return all
 }
 
-// owner is who owns a shard that is not read to its end.
+// owner returns the owner of a shard, or "" if the shard has none or is read to its end.
 func (w *world) owner(t *testing.T, shard string) string {
 	t.Helper()
 	for _, l := range w.leases(t) {
@@ -37,7 +37,7 @@ func (w *world) owner(t *testing.T, shard string) string {
 	return ""
 }
 
-// owns reports whether a worker with that prefix of its id owns a shard that is not read to its end.
+// owns reports whether a worker whose id has that prefix owns a shard that is not read to its end.
 func (w *world) owns(t *testing.T, worker string) bool {
 	t.Helper()
 	for _, l := range w.leases(t) {
@@ -48,8 +48,8 @@ func (w *world) owns(t *testing.T, worker string) bool {
 	return false
 }
 
-// Leases are changed by hand while consumers work: nothing is lost, a pin moves a shard, and a reset shard is read
-// again, safely.
+// Leases are changed by hand while consumers work. No record is lost, a pin moves a shard, and a shard that is reset is
+// read again without harm to the sinks.
 func TestLeasesByHand(t *testing.T) {
 	s := startStream(t, "-table", "shop", "-shards", "1")
 	w := newWorld(t, "shop", s.endpoint, "")

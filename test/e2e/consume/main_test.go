@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
-// The programs under test, built once.
+// Paths of the programs under test, which are built once.
 var tablewake, streamserver string
 
 func TestMain(m *testing.M) {

@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// item is an item of the source table, as far as the sinks read it.
+// item has the attributes of an item of the source table that the sinks use.
 type item struct {
 	PK, SK, Status, Customer, Total, Write string
 }
 
-// itemOf reads DynamoDB JSON.
+// itemOf parses an item in DynamoDB JSON.
 func itemOf(t *testing.T, b []byte) item {
 	t.Helper()
 	var raw map[string]struct{ S, N string }
@@ -26,7 +26,7 @@ func itemOf(t *testing.T, b []byte) item {
 	return item{raw["PK"].S, raw["SK"].S, raw["Status"].S, raw["Customer"].S, raw["Total"].N, raw["Write"].N}
 }
 
-// number is a decimal in one spelling.
+// number returns a decimal in one spelling, so that equal numbers are equal strings.
 func number(s string) string {
 	r, ok := new(big.Rat).SetString(s)
 	if !ok {
@@ -35,7 +35,7 @@ func number(s string) string {
 	return r.RatString()
 }
 
-// model is what the sinks must hold of a table.
+// model returns the rows that the sinks must hold for the items of the table.
 func model(items []item) map[string]map[string]string {
 	rows := make(map[string]map[string]string)
 	type group struct {
@@ -63,10 +63,11 @@ func model(items []item) map[string]map[string]string {
 	return rows
 }
 
-// escaped is a text as it is in a canonical key.
+// escaped returns a key attribute as it is spelled in a canonical key.
 func escaped(s string) string { return strings.ReplaceAll(s, "#", "%23") }
 
-// converge waits until the sinks hold what the table says, and tells what they hold otherwise.
+// converge waits until the sinks hold the rows that follow from the items. If they never do, it fails the test with the
+// difference.
 func (w *world) converge(t *testing.T, items func() []item) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -15,17 +15,17 @@ import (
 	"time"
 )
 
-// process is a `tablewake consume`, or another command that runs for a while.
+// process is a running `tablewake consume`, or another command that runs for a while.
 type process struct {
 	name    string
 	cmd     *exec.Cmd
 	out     bytes.Buffer
 	log     *buffer
-	done    chan struct{} // closed when it has ended
+	done    chan struct{} // closed when the process has ended
 	started time.Time
 }
 
-// buffer is what a process writes while it is read.
+// buffer collects the output of a process and can be read at the same time.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -43,14 +43,14 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// start starts a consumer of that name whose tables are at an endpoint. It does not
-// outlive the test, and its log is shown where the test fails.
+// start starts a consumer with that name whose tables are at an endpoint. The consumer ends with the test. If the test
+// fails, its log is shown.
 func (w *world) start(t *testing.T, name, dynamo string, args ...string) *process {
 	t.Helper()
 	return w.command(t, name, dynamo, append([]string{"consume", "--create", "--health", "127.0.0.1:0", "--worker", name}, args...)...)
 }
 
-// command starts a command as [world.start] does.
+// command starts a command in the same way as [world.start] starts a consumer.
 func (w *world) command(t *testing.T, name, dynamo string, args ...string) *process {
 	t.Helper()
 	p := &process{name: name, log: &buffer{}, done: make(chan struct{}), started: time.Now()}
@@ -62,7 +62,7 @@ func (w *world) command(t *testing.T, name, dynamo string, args ...string) *proc
 	}
 	go func() {
 		defer close(p.done)
-		_ = p.cmd.Wait() // its exit code is looked at
+		_ = p.cmd.Wait() // the tests check the exit code
 	}()
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Kill()
@@ -75,7 +75,7 @@ func (w *world) command(t *testing.T, name, dynamo string, args ...string) *proc
 	return p
 }
 
-// signal sends a signal.
+// signal sends a signal to the process.
 func (p *process) signal(t *testing.T, s os.Signal) {
 	t.Helper()
 	if err := p.cmd.Process.Signal(s); err != nil {
@@ -83,21 +83,21 @@ func (p *process) signal(t *testing.T, s os.Signal) {
 	}
 }
 
-// kill ends it at once, as a machine that dies does.
+// kill ends the process at once, as if its machine died.
 func (p *process) kill(t *testing.T) {
 	t.Helper()
 	p.signal(t, syscall.SIGKILL)
 	<-p.done
 }
 
-// ledger is what a consumer counted, as far as it is asserted.
+// ledger has the counts of a consumer that tests check.
 type ledger struct {
 	Records  int64
 	Balanced bool
 }
 
-// stop stops it softly, which must succeed, and reads what it counted. A consumer whose tables did not
-// answer for two thirds of a lease meanwhile, as on a machine that has too much to do, ends with 5 instead.
+// stop stops a consumer softly and returns its counts. The consumer must end with 0. On a busy machine its tables may
+// not answer for two thirds of a lease while it stops. In that case the consumer ends with 5.
 func (p *process) stop(t *testing.T) ledger {
 	t.Helper()
 	p.signal(t, syscall.SIGTERM)
@@ -118,20 +118,20 @@ func (p *process) stop(t *testing.T) ledger {
 	return l
 }
 
-// cutOffWhileStopping reports whether its tables did not answer for two thirds of a lease while it stopped.
+// cutOffWhileStopping reports whether the tables did not answer for two thirds of a lease while the consumer stopped.
 func (p *process) cutOffWhileStopping() bool {
 	_, stopping, _ := strings.Cut(p.log.String(), "\nstopping: ")
 	return strings.Contains(stopping, "no heartbeat succeeded for two thirds of the lease time") &&
 		strings.Contains(stopping, "shards were taken away while it stopped")
 }
 
-// ended waits for its end.
+// ended waits until the process has ended.
 func (p *process) ended(t *testing.T) {
 	t.Helper()
 	p.endedWithin(t, patience)
 }
 
-// endedWithin waits for its end.
+// endedWithin waits until the process has ended, for at most the time d.
 func (p *process) endedWithin(t *testing.T, d time.Duration) {
 	t.Helper()
 	select {
@@ -141,13 +141,13 @@ func (p *process) endedWithin(t *testing.T, d time.Duration) {
 	}
 }
 
-// says waits until its log holds a text.
+// says waits until the log of the process contains a text.
 func (p *process) says(t *testing.T, text string) {
 	t.Helper()
 	until(t, fmt.Sprintf("%s says %q", p.name, text), func() bool { return strings.Contains(p.log.String(), text) })
 }
 
-// hasEnded reports whether it has ended.
+// hasEnded reports whether the process has ended.
 func (p *process) hasEnded() bool {
 	select {
 	case <-p.done:
@@ -157,7 +157,7 @@ func (p *process) hasEnded() bool {
 	}
 }
 
-// verdict is the result in /status.
+// verdict is the answer of /status.
 type verdict struct {
 	Live, Ready bool
 	State       string
@@ -166,7 +166,7 @@ type verdict struct {
 	Pending     int64
 }
 
-// verdict asks it how it is. One that does not listen yet is nothing.
+// verdict asks a consumer for its status. It returns the zero value if the consumer does not listen yet.
 func (p *process) verdict(t *testing.T) (v verdict) {
 	t.Helper()
 	_, rest, _ := strings.Cut(p.log.String(), "health: http://")
@@ -185,19 +185,19 @@ func (p *process) verdict(t *testing.T) (v verdict) {
 	return v
 }
 
-// reads waits until it reads shards, and is ready.
+// reads waits until the consumer reads shards and is ready.
 func (p *process) reads(t *testing.T) {
 	t.Helper()
 	until(t, p.name+" reads", func() bool { v := p.verdict(t); return v.Ready && v.Shards > 0 })
 }
 
-// until waits until something is so.
+// until waits until a condition is true.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	untilWithin(t, patience, what, is)
 }
 
-// untilWithin is until with a patience of its own.
+// untilWithin waits until a condition is true, for at most the time d.
 func untilWithin(t *testing.T, d time.Duration, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(d); !is(); time.Sleep(20 * time.Millisecond) {
@@ -207,13 +207,13 @@ func untilWithin(t *testing.T, d time.Duration, what string, is func() bool) {
 	}
 }
 
-// lapsed reports whether it could send no heartbeat for a while, as on a machine that is too busy: then it reads again
-// what others may have read meanwhile.
+// lapsed reports whether the consumer could send no heartbeat for a while, for example because the machine was too
+// busy. Such a consumer may read records that others have read, too.
 func (p *process) lapsed() bool {
 	return strings.Contains(p.log.String(), "two thirds of the lease time")
 }
 
-// healthy waits until there is nothing wrong.
+// healthy waits until `tablewake status` reports no problem.
 func (w *world) healthy(t *testing.T) {
 	t.Helper()
 	var last string
@@ -229,7 +229,7 @@ func (w *world) healthy(t *testing.T) {
 	})
 }
 
-// look runs a command that looks at the consumers, and expects its exit code.
+// look runs a command on the consumers of the world, checks its exit code and returns its output.
 func (w *world) look(t *testing.T, code int, args ...string) string {
 	t.Helper()
 	is, out := w.run(t, args...)
@@ -239,13 +239,13 @@ func (w *world) look(t *testing.T, code int, args ...string) string {
 	return out
 }
 
-// run runs a command that looks at the consumers.
+// run runs a command on the consumers of the world and returns its exit code and output.
 func (w *world) run(t *testing.T, args ...string) (code int, out string) {
 	t.Helper()
 	return w.runAlone(t, append(args, "-c", w.config, "--live")...)
 }
 
-// runAlone runs a command with these arguments alone.
+// runAlone runs a command with exactly these arguments.
 func (w *world) runAlone(t *testing.T, args ...string) (code int, out string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), tablewake, args...)

@@ -13,7 +13,8 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/shop"
 )
 
-// mirrored is a table of DynamoDB Local whose stream is that of a streamserver, which can lose records.
+// mirrored writes to a table of DynamoDB Local and to a streamserver. The streamserver serves the stream, because it
+// can lose records.
 type mirrored struct {
 	table  *dynamoTable
 	stream streamTable
@@ -40,7 +41,7 @@ func (m mirrored) Expire(key string) (w streamtest.Written, err error) {
 	return w, err
 }
 
-// gapStatus are the gaps in the output of status.
+// gapStatus has the gaps in the output of status.
 type gapStatus struct {
 	Gaps []struct {
 		Repair struct {
@@ -51,7 +52,8 @@ type gapStatus struct {
 	Problems []struct{ Kind, Text string }
 }
 
-// gaps waits for an answer of status: the tables of an overloaded machine may not answer at once.
+// gaps returns the gaps and problems of `status`. It waits for an answer, because the tables of an overloaded machine
+// may not answer at once.
 func (w *world) gaps(t *testing.T) (s gapStatus) {
 	t.Helper()
 	until(t, "status answers", func() bool { s = gapStatus{}; return w.readGaps(t, &s) == nil })
@@ -61,13 +63,13 @@ func (w *world) gaps(t *testing.T) (s gapStatus) {
 func (w *world) readGaps(t *testing.T, s *gapStatus) error {
 	t.Helper()
 	_, out := w.run(t, "status", "-o", "json")
-	_, text, _ := strings.Cut(out, "\n{") // what comes before is of standard error
+	_, text, _ := strings.Cut(out, "\n{") // the JSON follows the messages of standard error
 	return json.NewDecoder(strings.NewReader("{" + text)).Decode(s)
 }
 
-// The stream loses changes of all kinds before they are read. A consumer reads on behind them, and repairs a view whose rows
-// stay, one whose rows move, an aggregate and an index, while the table is written on. It dies in the middle of that, and
-// another consumer does it.
+// The stream loses changes of all kinds before they are read. A consumer reads on after the gap. Meanwhile it repairs a
+// view whose rows stay, a view whose rows move, an aggregate and an index, while the table is written. The consumer
+// dies during the repair, and another consumer finishes the repair.
 func TestRepair_TakenOver(t *testing.T) {
 	const items = 200
 	table := "repair-source-" + strings.ToLower(rand.Text()[:8])
@@ -84,7 +86,7 @@ func TestRepair_TakenOver(t *testing.T) {
 	w.healthy(t)
 	task.stop(t)
 
-	for i := range items { // what is lost: changes, removals and new items
+	for i := range items { // the changes that the stream loses: modified, removed and new items
 		switch pk := shop.PK(i); i % 5 {
 		case 0, 1:
 			source.must(t, source.Put(pk))
@@ -95,13 +97,13 @@ func TestRepair_TakenOver(t *testing.T) {
 		}
 	}
 	s.do(t, "POST", "/admin/trim", map[string]any{"records": 1_000_000}, nil)
-	for i := range 20 { // what is left
+	for i := range 20 { // the changes that the stream keeps
 		source.must(t, source.Put(shop.PK(10*i+4)))
 	}
 
 	first := w.start(t, "task-1", w.dynamo, "--repair-rcu", "1")
 	first.says(t, "records were lost: the sinks are compared with the table, and repaired")
-	until(t, "a gap of two is being repaired", func() bool { // both, unless the second was found much later
+	until(t, "a gap of two is being repaired", func() bool { // both are, unless the consumer found the second much later
 		gaps := w.gaps(t).Gaps
 		return len(gaps) == 2 && (gaps[0].Repair.Stage == "repairing" || gaps[1].Repair.Stage == "repairing")
 	})

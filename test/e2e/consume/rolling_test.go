@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A deployment: one consumer after the other is stopped and started again while the table is written and its stream
-// splits. Nothing is lost, and nothing is read twice.
+// In a deployment, one consumer after the other is stopped and started again while the table is written and its stream
+// splits. No record is lost, and no record is read twice.
 func TestRollingRestart(t *testing.T) {
 	s := startStream(t, "-table", "shop", "-shards", "12")
 	w := newWorld(t, "shop", s.endpoint, "")

@@ -21,14 +21,14 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/shop"
 )
 
-// source is the source table of a test, with the shop that writes to it.
+// source is the source table of a test, with the shop that writes to the table.
 type source struct {
 	*shop.Shop
 	arn  string
-	stop func() // ends what write began, and waits for that
+	stop func() // ends the writes that write began, and waits until they have ended
 }
 
-// newSource is the table of a streamserver.
+// newSource returns the table of a streamserver as a source.
 func newSource(t *testing.T, s *stream) *source {
 	t.Helper()
 	var st struct{ Stream string }
@@ -37,8 +37,8 @@ func newSource(t *testing.T, s *stream) *source {
 	return &source{Shop: shop.New(streamTable{t.Context(), s}, *backfillItems), arn: arn}
 }
 
-// write writes beside the test, until stop is called or as often as there are items: then consumers of a machine that has
-// too much to do catch up.
+// write writes to the table in a goroutine until stop is called or n writes are done. The limit lets consumers on a
+// busy machine catch up.
 func (s *source) write(t *testing.T, n, perSecond int) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var writer sync.WaitGroup
@@ -85,7 +85,7 @@ func (s *source) exportChanges(t *testing.T) string {
 	return dir
 }
 
-// list writes the items as they are now into files of a folder.
+// list writes the present items into files of a folder. It returns the folder and the present time.
 func (s *source) list(t *testing.T) (dir string, shown time.Time) {
 	t.Helper()
 	dir, shown = t.TempDir(), time.Now()
@@ -116,7 +116,7 @@ func (s streamTable) remove(key string, expire bool) (w streamtest.Written, err 
 	return w, s.stream.ask(s.ctx, http.MethodPost, "/admin/delete", map[string]any{"item": json.RawMessage(key), "expire": expire}, nil)
 }
 
-// newSource is a table of DynamoDB Local with its items.
+// newSource fills a table of DynamoDB Local with items and returns it as a source.
 func (w *world) newSource(t *testing.T, table string) *source {
 	t.Helper()
 	d := &dynamoTable{ctx: t.Context(), client: w.client, name: table, fill: true}
@@ -126,12 +126,12 @@ func (w *world) newSource(t *testing.T, table string) *source {
 	return s
 }
 
-// dynamoTable is a table of DynamoDB Local. Expired items are deleted there.
+// dynamoTable is a table of DynamoDB Local. Expire deletes an item there.
 type dynamoTable struct {
 	ctx    context.Context //nolint:containedctx // of the test
 	client *dynamodb.Client
 	name   string
-	fill   bool // puts are collected, and written together
+	fill   bool // puts are collected and written in batches
 	puts   []types.WriteRequest
 }
 
@@ -149,7 +149,7 @@ func (d *dynamoTable) Put(text string) (w streamtest.Written, err error) {
 	return w, err
 }
 
-// endFill writes what was collected.
+// endFill writes the remaining collected puts. Later puts are written at once.
 func (d *dynamoTable) endFill() error {
 	d.fill = false
 	return d.flush()

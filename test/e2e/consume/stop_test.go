@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/test/faults"
 )
 
-// A consumer that cannot finish what it has is stopped hard, by a second signal or when its
-// time is up, and says so with its exit code. The next one brings what it left.
+// A consumer that cannot finish its pending records is stopped hard by a second signal or by its stop timeout. Its exit
+// code says so. The next consumer writes the records that it left.
 func TestHardStop(t *testing.T) {
 	s := startStream(t, "-table", "shop", "-shards", "2")
 	w := newWorld(t, "shop", s.endpoint, "")
@@ -25,7 +25,7 @@ func TestHardStop(t *testing.T) {
 			p := w.start(t, name, proxy.Endpoint(), stop.flags...)
 			p.reads(t)
 			s.do(t, "POST", "/admin/write", map[string]any{"records": 20, "keys": 5, "prefix": name}, nil)
-			w.converge(t, func() []item { return s.items(t) }) // where a shard begins is noted before it is read
+			w.converge(t, func() []item { return s.items(t) }) // consumers note the start of a shard before they read it
 			if err := proxy.Begin(faults.Refusal(), time.Minute); err != nil {
 				t.Fatal(err)
 			}
@@ -51,8 +51,8 @@ func TestHardStop(t *testing.T) {
 	next.stop(t)
 }
 
-// A consumer without work is ready, and live. One that has lost its tables is not ready, and says why. It is live all
-// the same: a restart would not help.
+// An idle consumer is ready and live. A consumer that has lost its tables is not ready and gives the reasons. It stays
+// live, because a restart would not help.
 func TestHealth(t *testing.T) {
 	s := startStream(t, "-table", "shop", "-shards", "2")
 	w := newWorld(t, "shop", s.endpoint, "")

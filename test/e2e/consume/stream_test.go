@@ -20,7 +20,7 @@ type stream struct {
 	http     *http.Client
 }
 
-// startStream starts one; it ends with the test.
+// startStream starts a streamserver that ends with the test.
 func startStream(t *testing.T, args ...string) *stream {
 	t.Helper()
 	cmd := exec.Command(streamserver, args...)
@@ -49,7 +49,7 @@ func startStream(t *testing.T, args ...string) *stream {
 	return &stream{strings.TrimSpace(line), &http.Client{Transport: transport}}
 }
 
-// do asks the server for something, and reads the answer into out unless it is nil.
+// do sends a request to the server and reads the answer into out, unless out is nil.
 func (s *stream) do(t *testing.T, method, path string, in, out any) {
 	t.Helper()
 	if err := s.ask(t.Context(), method, path, in, out); err != nil {
@@ -57,7 +57,7 @@ func (s *stream) do(t *testing.T, method, path string, in, out any) {
 	}
 }
 
-// ask is do for goroutines beside the test.
+// ask does the same as do, and returns an error, so that goroutines beside the test can use it.
 func (s *stream) ask(ctx context.Context, method, path string, in, out any) error {
 	b, err := json.Marshal(in)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *stream) stats(t *testing.T) (st stats) {
 	return st
 }
 
-// items are those of the table.
+// items returns the items of the table.
 func (s *stream) items(t *testing.T) []item {
 	t.Helper()
 	var raw []json.RawMessage

@@ -19,13 +19,14 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// lease is how long a consumer may be silent: the default.
+// lease is how long a consumer may be silent. It is the default of the product.
 const lease = 6 * time.Second
 
 // patience bounds every wait for something that must come.
 const patience = 90 * time.Second
 
-// file is the configuration: a row for each item, one that moves when the item changes, and counts of groups.
+// file is the configuration. It has a view with a row for each item, a view whose rows move when the status of the item
+// changes, and an aggregate with counts and sums of groups.
 const file = `version: 1
 name: %[1]s
 source: {table: %[2]s, polling: {max_idle: 50ms}%[3]s}
@@ -37,17 +38,17 @@ sinks:
   per_customer: {aggregate: {table: %[1]s-rows, group: {PK: '{Customer}', SK: total}, values: {n: count, total: {sum: Total}}, on_ttl_delete: retract}}
 `
 
-// world is what the consumers of one test share.
+// world has the resources that the consumers of one test share.
 type world struct {
-	name    string // of the pipeline; its tables are called after it
-	config  string // path of the file
-	whole   string // the file with all sinks
+	name    string // name of the pipeline; the names of its tables begin with it
+	config  string // path of the configuration
+	whole   string // configuration with all sinks
 	dynamo  string // endpoint of the tables
 	streams string // endpoint of the stream
 	client  *dynamodb.Client
 }
 
-// newWorld is a configuration that reads the table at that endpoint.
+// newWorld writes a configuration that reads the source table from the stream at the endpoint streams.
 func newWorld(t *testing.T, source, streams, more string) *world {
 	t.Helper()
 	w := &world{name: "consume-" + strings.ToLower(rand.Text()[:8]), dynamo: server.DynamoDB().Endpoint(t), streams: streams}
@@ -73,14 +74,14 @@ func newWorld(t *testing.T, source, streams, more string) *world {
 	return w
 }
 
-// environment is that of a process whose tables are at an endpoint.
+// environment returns the environment of a process whose tables are at an endpoint.
 func (w *world) environment(dynamo string) []string {
 	return append(os.Environ(),
 		"AWS_REGION="+server.Region, "AWS_ACCESS_KEY_ID="+server.AccessKey, "AWS_SECRET_ACCESS_KEY="+server.SecretKey, "AWS_EC2_METADATA_DISABLED=true",
 		"AWS_ENDPOINT_URL_DYNAMODB="+dynamo, "AWS_ENDPOINT_URL_DYNAMODB_STREAMS="+w.streams, "AWS_ENDPOINT_URL_STS="+w.streams)
 }
 
-// rows are the rows of all sinks, each as its attributes, by "PK SK". Tombstones are none.
+// rows returns the rows of all sinks without tombstones: the attributes of each row by "PK SK".
 func (w *world) rows(ctx context.Context) (map[string]map[string]string, error) {
 	rows := make(map[string]map[string]string)
 	pages := dynamodb.NewScanPaginator(w.client, &dynamodb.ScanInput{
@@ -108,7 +109,7 @@ func (w *world) rows(ctx context.Context) (map[string]map[string]string, error) 
 	return rows, nil
 }
 
-// plain is a value as text, numbers without zeros that say nothing.
+// plain returns a value as text. Equal numbers have equal texts.
 func plain(v types.AttributeValue) string {
 	switch v := v.(type) {
 	case *types.AttributeValueMemberS:
