@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// untouched is how many items of each sink nothing is done to.
+// untouched is the number of items of each sink that no injection touches.
 const untouched = 10
 
-// newDriftTable returns a table with the items of n injections of each kind.
+// newDriftTable returns a table with the items for n injections of each kind.
 func newDriftTable(n int) *table { return newTableOf(kinds(), n) }
 
 func newTableOf(kinds []kind, n int) *table {
@@ -35,7 +35,7 @@ func newTableOf(kinds []kind, n int) *table {
 // injection returns the key of the item of the i-th injection of a kind.
 func injection(k kind, i int) string { return fmt.Sprintf("%s-%05d", k.name, i) }
 
-// injectAll injects n differences of each kind, and returns what an audit must find.
+// injectAll injects n differences of each kind, and returns the findings that an audit must have.
 func injectAll(t *testing.T, s stores, tb *table, kinds []kind, n int) (want []found) {
 	t.Helper()
 	for _, k := range kinds {
@@ -78,7 +78,7 @@ func readReport(t *testing.T, d deployment, path string) (all []found) {
 	return all
 }
 
-// same compares the found values with the required ones, without regard to order.
+// same compares findings with the required findings, without regard to order.
 func same(t *testing.T, what string, got, want []found) {
 	t.Helper()
 	count := make(map[found]int)
@@ -108,7 +108,7 @@ func same(t *testing.T, what string, got, want []found) {
 	}
 }
 
-// equal compares the readers' results with the required ones.
+// equal compares the contents that readers find with the required contents.
 func equal(t *testing.T, what string, got, want contents) {
 	t.Helper()
 	var wrong []string
@@ -131,33 +131,34 @@ func equal(t *testing.T, what string, got, want contents) {
 // deployment is a pipeline with its stores.
 type deployment interface {
 	stores
-	begin() // the injections
+	begin() // begins the injections
 	putItems(t *testing.T, tb *table)
 	replay(t *testing.T, name string, records []byte)
 	read() contents
 
-	command(flags ...string) *commandLine // of an audit, or of a repair
-	flags(more ...string)                 // gives all of them these flags
-	path(name string) string              // of a file of the test
-	prefix() string                       // what the names of indexes begin with
+	command(flags ...string) *commandLine // returns the command line of an audit or a repair
+	flags(more ...string)                 // adds these flags to all later audits and repairs
+	path(name string) string              // returns the path of a file of the test
+	prefix() string                       // returns the beginning of the names of indexes
 }
 
 func reportOf(d deployment) string { return d.path("audit.jsonl") }
 
-// audit runs an audit, wants its exit code, and returns what it found.
+// audit runs an audit, checks its exit code and returns its findings.
 func audit(t *testing.T, d deployment, code int) []found {
 	t.Helper()
 	d.command("--report", reportOf(d)).run(t, code)
 	return readReport(t, d, reportOf(d))
 }
 
-// repair repairs what the last audit found.
+// repair repairs the findings of the last audit, checks the exit code and returns the output.
 func repair(t *testing.T, d deployment, code int) (said string) {
 	t.Helper()
 	return d.command("--repair", reportOf(d)).run(t, code)
 }
 
-// Differences of every kind in the embedded stores are found, and nothing else. A repair mends them all.
+// An audit of the embedded stores finds the injected differences of every kind, and nothing else. A repair mends all of
+// them.
 func TestEmbedded(t *testing.T) {
 	n := perKind(200)
 	tb := newDriftTable(n)
@@ -165,13 +166,15 @@ func TestEmbedded(t *testing.T) {
 	driftIsMended(t, newFolder(t), tb, n)
 }
 
-// The same on DynamoDB and OpenSearch.
+// An audit of DynamoDB and OpenSearch finds the injected differences of every kind, and nothing else. A repair mends
+// all of them.
 func TestServers(t *testing.T) {
 	n := perKind(10)
 	driftIsMended(t, newLive(t), newDriftTable(n), n)
 }
 
-// Entries of another output are found, and stay. It does not keep the repair from the other differences.
+// An audit finds entries that another output of the sinks left. A repair does not change these entries, but mends the
+// other differences.
 func TestAnotherBirth(t *testing.T) {
 	for name, d := range map[string]deployment{"embedded": newFolder(t), "servers": newLive(t)} {
 		t.Run(name, func(t *testing.T) {
@@ -206,8 +209,8 @@ func driftIsMended(t *testing.T, d deployment, tb *table, n int) {
 	same(t, "an audit after later changes", audit(t, d, 0), nil)
 }
 
-// withoutGroupVersions forgets the versions of groups: a row of DynamoDB has that of the change that was added last, which is any
-// of those that were written together.
+// withoutGroupVersions removes the versions of groups. A row of DynamoDB has the version of the change that was added
+// last. Changes that are written together are added in any order.
 func withoutGroupVersions(fs []found) []found {
 	for i := range fs {
 		if fs[i].Kind == "group" {
@@ -217,7 +220,7 @@ func withoutGroupVersions(fs []found) []found {
 	return fs
 }
 
-// foreseen returns findings as far as they are known beforehand.
+// foreseen returns findings without the parts that a test cannot know beforehand.
 func foreseen(tb *table, fs []found) []found {
 	if tb.embedded {
 		return fs
@@ -225,7 +228,8 @@ func foreseen(tb *table, fs []found) []found {
 	return withoutGroupVersions(fs)
 }
 
-// injectedInto fills the sinks, and injects n differences of each kind. It returns what an audit must find.
+// injectedInto fills the sinks, and injects n differences of each kind. It returns the findings that an audit must
+// have.
 func injectedInto(t *testing.T, d deployment, tb *table, kinds []kind, n int) []found {
 	t.Helper()
 	d.replay(t, "first.jsonl", tb.records(1))
@@ -238,8 +242,9 @@ func injectedInto(t *testing.T, d deployment, tb *table, kinds []kind, n int) []
 	return injectAll(t, d, tb, kinds, n)
 }
 
-// older returns changes of before, of all items whose places had a version when they were repaired. With embedded stores the
-// audit knows the versions of the items, and so all places have one.
+// older returns a record for each item whose place had a version when the place was repaired. The record is older than
+// all changes of the item. With embedded stores all places have a version, because the audit knows the versions of the
+// items.
 func (tb *table) older(n int) []byte {
 	var lines bytes.Buffer
 	for _, k := range kinds() {
@@ -262,7 +267,7 @@ func (tb *table) older(n int) []byte {
 	return lines.Bytes()
 }
 
-// changeAll changes all items once more. Removed entries come back.
+// changeAll changes all items once more. Removed items come back.
 func (tb *table) changeAll() {
 	for _, pk := range tb.order {
 		th := tb.now(pk)
@@ -271,7 +276,7 @@ func (tb *table) changeAll() {
 	}
 }
 
-// latest returns the last change of each item.
+// latest returns the record of the last change of each item.
 func (tb *table) latest() []byte {
 	var lines bytes.Buffer
 	for _, pk := range tb.order {

@@ -1,7 +1,8 @@
-// Package audit injects differences of every kind into the stores of a filled pipeline, by the interfaces of the stores alone,
-// and runs the built program: an audit must find each of them with its place, its verdict and its version, and nothing else. After
-// the repair the contents must be what the items say, a second audit must find nothing, and the stream must go on.
+// Package audit tests audits and repairs. It injects differences of every kind into the stores of a filled pipeline,
+// only by the interfaces of the stores, and runs the built program. An audit must find each difference with its place,
+// its verdict and its version, and nothing else. After a repair, the contents must be what follows from the items, a
+// second audit must find nothing, and later changes must be written as usual.
 //
-// items_test.go has the table and its records, kinds_test.go the kinds of differences, model_test.go what the contents
-// should be. embedded_test.go and servers_test.go inject.
+// items_test.go has the table and its records. kinds_test.go has the kinds of differences. model_test.go has the
+// contents that must result. embedded_test.go and servers_test.go inject the differences.
 package audit

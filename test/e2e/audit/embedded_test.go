@@ -12,11 +12,11 @@ import (
 	_ "modernc.org/sqlite" // the driver
 )
 
-// embedded writes views.db by SQL, all in one transaction.
+// embedded changes views.db by SQL in one transaction.
 type embedded struct {
 	t        *testing.T
 	path     string
-	index    string // what the names of indexes begin with
+	index    string // the names of indexes begin with it
 	tx       *sql.Tx
 	db       *sql.DB
 	prepared map[string]*sql.Stmt
@@ -31,7 +31,7 @@ func (e *embedded) open() {
 	e.db = db
 }
 
-// remember implements [stores] by a copy of the file.
+// remember implements [stores]. It copies the file.
 func (e *embedded) remember() {
 	e.open()
 	_, err := e.db.ExecContext(e.t.Context(), "VACUUM INTO ?", e.path+".old")
@@ -196,7 +196,7 @@ func (e *embedded) setDocumentBirth(index, id string) {
 	e.exec(`UPDATE "_tws_documents" SET birth = 'another', source = json_set(source, '$._tw.birth', 'another') WHERE doc = `+document, e.index+index, id)
 }
 
-// read returns what people find in the file.
+// read returns the contents that readers find in the file.
 func (e *embedded) read() contents {
 	e.open()
 	defer e.db.Close()
@@ -239,12 +239,12 @@ func (e *embedded) query(q string, do func(a, b string, c []byte), args ...any) 
 	}
 }
 
-// folder is a --local folder with the sinks of the table.
+// folder is a pipeline in a --local folder.
 type folder struct {
 	*embedded
 	dir, config string
 	env, files  []string
-	more        []string // flags of its audits
+	more        []string // more flags of its audits and repairs
 }
 
 func newFolder(t *testing.T) *folder {
@@ -257,7 +257,7 @@ func newFolder(t *testing.T) *folder {
 	}
 }
 
-// putItems does nothing: the records of a folder are its table.
+// putItems does nothing, because audits of a folder compare with the records and not with a table.
 func (f *folder) putItems(*testing.T, *table) {}
 
 // replay writes records into the folder.

@@ -11,7 +11,8 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/world"
 )
 
-// file is the pipeline: a sink of each kind that is compared. An item names the sinks that have it.
+// file is the configuration of the pipeline. It has a sink of each kind that an audit compares. The attribute Sinks of
+// an item names the sinks that have the item.
 const file = `
 version: 1
 name: '${NAME}'
@@ -66,10 +67,11 @@ type thing struct {
 	pk, sinks, group, name string
 	price                  int
 	words                  []string
-	gone                   bool // the item is not there any more
+	gone                   bool // the item was deleted
 }
 
-// attributes returns the item as DynamoDB JSON without its key and braces; "" if it is gone.
+// attributes returns the attributes of the item as DynamoDB JSON, without its key and without braces. It returns "" if
+// the item was deleted.
 func (th *thing) attributes() string {
 	if th.gone {
 		return ""
@@ -85,17 +87,17 @@ func (th *thing) attributes() string {
 // in reports whether a sink has the item.
 func (th *thing) in(sink string) bool { return !th.gone && strings.Contains(th.sinks, sink) }
 
-// table is the source table, and the history of each item.
+// table is the source table with the history of each item.
 type table struct {
-	history map[string][]thing // by PK, the states one after the other
+	history map[string][]thing // the states of each item in order, by PK
 	first   map[string]int     // number of the first record of each item
-	order   []string           // PKs
+	order   []string           // PKs in the order of their first records
 
 	embedded bool // the sinks are in the embedded stores
 }
 
-// recordsOfItem is how many numbers of records each item has. Records before its first belong to older changes, and its
-// last change is newer than the time that an injection pretends.
+// Each item has recordsOfItem sequence numbers. olderRecords of them are before its first change, for older changes.
+// The change lastChange is newer than every version that an injection writes.
 const (
 	recordsOfItem = 10
 	olderRecords  = 4
@@ -121,13 +123,15 @@ func (tb *table) now(pk string) thing {
 	return h[len(h)-1]
 }
 
-// version returns the version of the n-th change of an item, from 1; 0 and below are older than all.
+// version returns the version of the n-th change of an item, counted from 1. The versions for 0 and below are older
+// than all changes of the item.
 func (tb *table) version(pk string, n int) string {
-	begun := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) // as the stream's name says
+	begun := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) // the time in the name of the stream
 	return fmt.Sprintf("%010d%040d", begun.Unix(), tb.first[pk]+n-1)
 }
 
-// record returns the n-th change of an item, to th, in mode fast a second after the one before.
+// record returns the record of the n-th change of an item, from the attributes old to the state th. The change was made
+// n minutes after [world.At].
 func (tb *table) record(n int, old string, th thing) []byte {
 	op := "MODIFY"
 	switch {
@@ -139,7 +143,7 @@ func (tb *table) record(n int, old string, th thing) []byte {
 	return world.RecordAt(world.At.Add(time.Duration(n)*time.Minute), tb.first[th.pk]+n-1, op, th.pk, old, th.attributes())
 }
 
-// records returns the n-th changes of all items, from 1.
+// records returns the records of the n-th changes of all items, counted from 1.
 func (tb *table) records(n int) []byte {
 	var lines bytes.Buffer
 	for _, pk := range tb.order {

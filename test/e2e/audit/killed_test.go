@@ -7,19 +7,20 @@ import (
 	"time"
 )
 
-// kills is how often a process is killed.
+// kills is the number of times that a process is killed.
 const kills = 10
 
-// Audits that are killed again and again have the same result as one that is not.
+// An audit that is killed again and again has the same result as an audit that is not killed.
 func TestKilled_Audit(t *testing.T) {
 	n := perKind(10)
 	tb := newDriftTable(n)
 	tb.embedded = true
-	// Each segment reads the whole file, so that it takes long.
+	// Each segment reads the whole file, so that the audit takes long.
 	auditsAreKilled(t, newFolder(t), tb, n, "--segments", "60", "--parts", "1", "--save-every", "20ms")
 }
 
-// The same on DynamoDB and OpenSearch.
+// An audit of DynamoDB and OpenSearch that is killed again and again has the same result as an audit that is not
+// killed.
 func TestKilled_AuditOfServers(t *testing.T) {
 	n := perKind(10)
 	auditsAreKilled(t, newLive(t), newDriftTable(n), n, "--parts", "1", "--save-every", "20ms")
@@ -38,7 +39,7 @@ func auditsAreKilled(t *testing.T, d deployment, tb *table, n int, flags ...stri
 	for ended := false; !ended; {
 		after := rand.N(took / 3)
 		if killed == kills {
-			after = time.Hour // it is left to its end
+			after = time.Hour // this process may end by itself
 		}
 		code, said := d.command("--report", report).killedAfter(t, after)
 		if strings.Contains(said, "going on with the audit") {
@@ -52,7 +53,7 @@ func auditsAreKilled(t *testing.T, d deployment, tb *table, n int, flags ...stri
 			t.Fatalf("exit code %d, want 8\n%s", code, shortened(said))
 		}
 		same(t, "an audit that was killed", foreseen(tb, readReport(t, d, report)), want)
-		ended = killed == kills // otherwise another one is begun
+		ended = killed == kills // if not, another audit begins
 	}
 	t.Logf("an audit takes %v; killed %d times, went on %d times", took.Round(time.Millisecond), killed, resumed)
 	if resumed == 0 {
@@ -60,7 +61,7 @@ func auditsAreKilled(t *testing.T, d deployment, tb *table, n int, flags ...stri
 	}
 }
 
-// A repair that is killed again and again mends all, and counts nothing twice.
+// A repair that is killed again and again mends all differences, and counts no item twice.
 func TestKilled_Repair(t *testing.T) {
 	n := perKind(10)
 	tb, f := newDriftTable(n), newFolder(t)
@@ -90,7 +91,7 @@ func TestKilled_Repair(t *testing.T) {
 	same(t, "an audit after the repair", audit(t, f, 0), nil)
 }
 
-// repairTime returns the time of a repair, by one that writes nothing.
+// repairTime returns the time that a repair takes. It measures a dry run.
 func repairTime(t *testing.T, d deployment) time.Duration {
 	t.Helper()
 	begun := time.Now()

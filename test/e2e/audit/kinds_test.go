@@ -9,30 +9,31 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// kind is a kind of difference. Each injection of it has items of its own, whose keys begin with pk.
+// kind is a kind of difference. Each injection of a kind has items of its own, whose keys begin with pk.
 type kind struct {
 	name   string
-	items  func(tb *table, pk string) // adds the items, and their changes
+	items  func(tb *table, pk string) // adds the items and their changes
 	inject func(s stores, tb *table, pk string)
-	want   func(tb *table, pk string) []found // what an audit must find
+	want   func(tb *table, pk string) []found // returns the findings that an audit must have
 }
 
-// found is a difference.
+// found is a difference that an audit reports.
 type found struct{ Sink, Kind, Place, Item, Verdict, Version string }
 
-// stores writes by hand what a pipeline keeps. sink, pk and sk, row, index and id select what is written.
+// stores changes the entries of sinks and state directly, without the pipeline. The parameters sink, pk and sk, row,
+// index and id select the entry.
 type stores interface {
-	remember()                        // notes what is stored now
-	restoreRow(pk, sk string)         // as it was when it was noted
-	restoreShares(sink, item string)  //
-	restoreDocument(index, id string) //
+	remember()                        // notes the present contents
+	restoreRow(pk, sk string)         // restores the noted row
+	restoreShares(sink, item string)  // restores the noted shares
+	restoreDocument(index, id string) // restores the noted document
 
 	removeRow(pk, sk string)
 	changeRow(pk, sk, attribute, text string)
 	copyRow(pk, sk, toPK, toSK, source string)
 	setSource(pk, sk, source string)
 	setBirth(pk, sk string)
-	buryRow(pk, sk, version string) // by a tombstone at the row's key
+	buryRow(pk, sk, version string) // replaces the row by a tombstone at its key
 	addTombstone(sink, pk, sk, source, version string)
 
 	removeGuard(item string)
@@ -44,7 +45,7 @@ type stores interface {
 	setOwner(row, item string)
 
 	removeShares(sink, item string)
-	copyShares(sink, from, to string) // with its version, unless there are shares of to
+	copyShares(sink, from, to string) // keeps the version of the shares of to, if there are any
 	changeSum(pk, sk string, by int)
 	changeShareCount(pk, sk string)
 	removeMember(pk, sk, value, item string)
@@ -60,7 +61,7 @@ type stores interface {
 }
 
 func second(pk string) string { return pk + "b" } // another item of the same injection
-func ghost(pk string) string  { return pk + "g" } // an item that never was
+func ghost(pk string) string  { return pk + "g" } // an item that never existed
 
 func rowPlace(pk, sk string) string {
 	row, err := state.MakeRow(item.StringValue(pk), item.StringValue(sk))
@@ -70,17 +71,17 @@ func rowPlace(pk, sk string) string {
 	return string(row)
 }
 
-// one is an item of some sinks with a group of its own.
+// one returns an item of some sinks with a group of its own.
 func one(pk, sinks string) thing {
 	return thing{pk: pk, sinks: sinks, group: pk, name: "n" + pk, price: 1 + len(pk), words: []string{"x", "y"}}
 }
 
-// adds returns a kind's items: one item in some sinks.
+// adds returns a function that adds one item of some sinks.
 func adds(sinks string) func(*table, string) {
 	return func(tb *table, pk string) { tb.add(one(pk, sinks)) }
 }
 
-// addsTwo adds a second item to the group of the first.
+// addsTwo returns a function that adds two items of some sinks with the same group.
 func addsTwo(sinks string) func(*table, string) {
 	return func(tb *table, pk string) {
 		a := one(pk, sinks)
@@ -91,7 +92,7 @@ func addsTwo(sinks string) func(*table, string) {
 	}
 }
 
-// changes adds items, and then changes the first.
+// changes returns a function that adds items and then changes the first of them.
 func changes(items func(*table, string), change func(*thing)) func(*table, string) {
 	return func(tb *table, pk string) {
 		items(tb, pk)
@@ -104,13 +105,14 @@ func changes(items func(*table, string), change func(*thing)) func(*table, strin
 func goes(th *thing)   { th.gone = true }
 func alters(th *thing) { th.price, th.name, th.words = th.price+100, "m"+th.pk, []string{"y", "z"} }
 
-// kinds are all kinds of differences, with the required findings of an audit.
+// kinds returns all kinds of differences that a repair mends, with the findings that an audit must have.
 func kinds() []kind {
 	return slices.Concat(rowKinds("rows", "ROW#", "places"), rowKinds("places", "PLACE#", "rows"), apartKinds(), inPlaceKinds(), claimKinds(),
 		shareKinds(), groupKinds(), documentKinds("exact"), documentKinds("fast"))
 }
 
-// rowKinds are those of rows that guard themselves. other is a sink that has changes that this one missed.
+// rowKinds returns the kinds of differences of rows that guard themselves. other is a sink that has the changes that
+// this sink missed.
 func rowKinds(sink, prefix, other string) []kind {
 	of := func(verdict string, change int) func(*table, string) []found {
 		return func(tb *table, pk string) []found {
@@ -142,13 +144,14 @@ func rowKinds(sink, prefix, other string) []kind {
 		{sink + "-taken", addsTwo(sink), func(s stores, _ *table, pk string) { s.setSource(prefix+pk, pk, second(pk)) },
 			func(tb *table, pk string) []found {
 				place := rowPlace(prefix+pk, pk)
-				return []found{{sink, "row", place, pk, "wrong", tb.version(pk, 1)}} // one write mends it: it is not extra, too
+				return []found{{sink, "row", place, pk, "wrong", tb.version(pk, 1)}} // one write mends it, so there is no extra
 			}},
 		{sink + "-risen", changes(adds(sink), goes), func(s stores, _ *table, pk string) { s.restoreRow(prefix+pk, pk) }, of("extra", 1)},
 	}
 }
 
-// apartKinds are those of tombstones apart from their rows, and of tombstones that a person put at the rows' keys all the same.
+// apartKinds returns the kinds of differences of sinks whose tombstones are apart from their rows. Some of these
+// differences are tombstones that a person put at the keys of rows all the same.
 func apartKinds() []kind {
 	return []kind{
 		{"tombstone-apart", adds("rows"), func(s stores, tb *table, pk string) {
@@ -168,7 +171,7 @@ func apartKinds() []kind {
 	}
 }
 
-// inPlaceKinds are those of tombstones at the keys of rows.
+// inPlaceKinds returns the kinds of differences of sinks whose tombstones are at the keys of rows.
 func inPlaceKinds() []kind {
 	return []kind{
 		{"tombstone-in-place", adds("places"), func(s stores, tb *table, pk string) { s.buryRow("PLACE#"+pk, pk, tb.version(pk, 2)) },
@@ -178,7 +181,8 @@ func inPlaceKinds() []kind {
 	}
 }
 
-// claimKinds are those of rows that two items claim: the first owns the row, and the second waits.
+// claimKinds returns the kinds of differences of rows that two items claim. The first item owns the row, and the second
+// item waits.
 func claimKinds() []kind {
 	row := func(pk string) string { return rowPlace("NAME#"+pk, "N") }
 	two := addsTwo("names")
@@ -194,7 +198,7 @@ func claimKinds() []kind {
 			if change > 0 {
 				of := key(pk)
 				if tb.first[of] == 0 {
-					of = second(pk) // the origin of the copy
+					of = second(pk) // the item that was copied
 				}
 				f.Version = tb.version(of, change)
 			}
@@ -225,7 +229,8 @@ func claimKinds() []kind {
 	}
 }
 
-// shareKinds are the kinds about contributions. The groups differ from the sum of the stored contributions, too.
+// shareKinds returns the kinds of differences of contributions. Such a difference makes the rows of groups differ from
+// the sum of the stored contributions, too.
 func shareKinds() []kind {
 	totals := func(verdict string, change int, of func(string) string, spoil func(tb *table, pk string, stored map[string]thing)) func(*table, string) []found {
 		return func(tb *table, pk string) []found {
@@ -245,7 +250,7 @@ func shareKinds() []kind {
 	}
 	word := func(tb *table, pk, w, verdict string) found {
 		version := version(tb, len(tb.history[pk]), pk)
-		if w == "z" { // which the second item has not
+		if w == "z" { // the second item does not have this word
 			version = tb.version(pk, 2)
 		}
 		return found{"words", "group", rowPlace("WORD#"+pk+"#"+w, "W"), "", verdict, version}
@@ -268,12 +273,13 @@ func shareKinds() []kind {
 	}
 }
 
-// version returns the version of a group that two items count in: the newest of their changes. n is the last change of the first.
+// version returns the version of a group with two items, which is the version of the newest change of the two. n is the
+// number of the last change of the first item.
 func version(tb *table, n int, pk string) string {
 	return max(tb.version(pk, n), tb.version(second(pk), 1))
 }
 
-// groupKinds are those of groups, whose shares are as they should be.
+// groupKinds returns the kinds of differences of groups whose shares are right.
 func groupKinds() []kind {
 	at := func(pk string) (string, string) { return fmt.Sprintf("TOTAL#%s~%d", pk, shardOf(pk)), "T" }
 	of := func(verdict string) func(*table, string) []found {
@@ -282,7 +288,7 @@ func groupKinds() []kind {
 		}
 	}
 	word := func(pk, w string) string { return "WORD#" + pk + "#" + w }
-	// The embedded stores have the version of a group apart from its row.
+	// The embedded stores keep the version of a group apart from its row.
 	return []kind{
 		{"group-sum", addsTwo("totals"), func(s stores, _ *table, pk string) { p, k := at(pk); s.changeSum(p, k, 7) }, of("wrong")},
 		{"group-count", addsTwo("totals"), func(s stores, _ *table, pk string) { p, k := at(pk); s.changeShareCount(p, k) }, of("wrong")},
@@ -298,7 +304,7 @@ func groupKinds() []kind {
 	}
 }
 
-// documentKinds are those of the documents of a sink.
+// documentKinds returns the kinds of differences of the documents of a sink.
 func documentKinds(sink string) []kind {
 	of := func(verdict string, change int) func(*table, string) []found {
 		return func(tb *table, pk string) []found {
@@ -327,7 +333,8 @@ func documentKinds(sink string) []kind {
 	}
 }
 
-// birthKinds are what another output of the sinks has left. The program repairs nothing of it: it does not know what else is lost.
+// birthKinds returns the kinds of entries that another output of the sinks left. A repair does not change these
+// entries, because the program does not know what else is lost.
 func birthKinds() []kind {
 	row := func(sink, prefix, sk string) kind {
 		return kind{sink + "-birth", adds(sink), func(s stores, _ *table, pk string) { s.setBirth(prefix+pk, cmp.Or(sk, pk)) }, func(tb *table, pk string) []found {

@@ -25,7 +25,7 @@ type live struct {
 	*servers
 	dir, config string
 	env         []string
-	more        []string // flags of its audits
+	more        []string // more flags of its audits and repairs
 }
 
 func newLive(t *testing.T) *live {

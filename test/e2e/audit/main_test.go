@@ -16,7 +16,7 @@ import (
 
 var (
 	injected = flag.Int("injected", 0, "how many differences of each kind are injected; default: as many as are quick")
-	binary   string // the program under test, built once
+	binary   string // path of the program under test, which is built once
 )
 
 func TestMain(m *testing.M) {
@@ -34,10 +34,10 @@ func perKind(quick int) int {
 	return quick
 }
 
-// commandLine is a command line of the program, in an environment.
+// commandLine has the arguments and the additional environment of a run of the program.
 type commandLine struct{ env, args []string }
 
-// start starts it. said takes what it prints.
+// start starts the program. said receives its output.
 func (c *commandLine) start(t *testing.T) (cmd *exec.Cmd, said *bytes.Buffer) {
 	t.Helper()
 	cmd = exec.CommandContext(t.Context(), binary, c.args...)
@@ -50,7 +50,7 @@ func (c *commandLine) start(t *testing.T) (cmd *exec.Cmd, said *bytes.Buffer) {
 	return cmd, said
 }
 
-// run runs it, and wants its exit code.
+// run runs the program, checks its exit code and returns its output.
 func (c *commandLine) run(t *testing.T, code int) string {
 	t.Helper()
 	cmd, said := c.start(t)
@@ -64,13 +64,14 @@ func (c *commandLine) run(t *testing.T, code int) string {
 	return said.String()
 }
 
-// killedAfter runs it, and kills it after some time. It returns the exit code, -1 if it was killed.
+// killedAfter runs the program, kills it after some time, and returns its exit code and output. The exit code is -1 if
+// it was killed.
 func (c *commandLine) killedAfter(t *testing.T, after time.Duration) (code int, said string) {
 	t.Helper()
 	cmd, out := c.start(t)
 	timer := time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
 	defer timer.Stop()
-	_ = cmd.Wait() // the exit code tells
+	_ = cmd.Wait() // the exit code shows how it ended
 	return cmd.ProcessState.ExitCode(), out.String()
 }
 

@@ -20,14 +20,15 @@ func shardOf(text string) int {
 	return int(h.Sum64() % shards)
 }
 
-// groupRow is one shard of a group of totals.
+// groupRow is one shard of a group of the aggregate totals.
 type groupRow struct {
 	items, value int
 	prices       []int
 	names        []string
 }
 
-// groupVersion returns the version of a row of the group of pk: of the newest change that had to do with it.
+// groupVersion returns the version of one shard of the group of pk: the version of the newest change that concerned
+// this shard.
 func groupVersion(tb *table, pk string, shard int) (newest string) {
 	for _, pk := range []string{pk, second(pk)} {
 		for n, th := range tb.history[pk] {
@@ -36,14 +37,14 @@ func groupVersion(tb *table, pk string, shard int) (newest string) {
 			}
 			newest = max(newest, tb.version(pk, n+1))
 			if n+1 < len(tb.history[pk]) {
-				newest = max(newest, tb.version(pk, n+2)) // which took it away
+				newest = max(newest, tb.version(pk, n+2)) // this change removed the state th
 			}
 		}
 	}
 	return newest
 }
 
-// text identifies what the row holds.
+// text returns a text that is equal for equal rows.
 func (r *groupRow) text() string {
 	slices.Sort(r.prices)
 	slices.Sort(r.names)
@@ -55,7 +56,7 @@ func group(tb *table, pk string) map[string]thing {
 	return map[string]thing{pk: tb.now(pk), second(pk): tb.now(second(pk))}
 }
 
-// shareRows returns the rows of a group of totals by shard. The distinct names are in the shards of the names.
+// shareRows returns the rows of a group of totals by shard. A distinct name is in the shard that belongs to the name.
 func shareRows(items map[string]thing) map[int]*groupRow {
 	rows := make(map[int]*groupRow)
 	row := func(shard int) *groupRow {
@@ -69,7 +70,7 @@ func shareRows(items map[string]thing) map[int]*groupRow {
 		r.items++
 		r.value += th.price
 		r.prices = append(r.prices, th.price)
-		r = row(shardOf("a" + th.name)) // a is the letter of a text among the sortable ones
+		r = row(shardOf("a" + th.name)) // the sortable form of a text begins with an a
 		r.names = append(r.names, pk+" "+th.name)
 	}
 	return rows
@@ -79,7 +80,7 @@ func groupPlace(pk string, shard int) string {
 	return rowPlace(fmt.Sprintf("TOTAL#%s~%d", pk, shard), "T")
 }
 
-// groupsFound returns the differences between the rows of a group, and the sums of its shares.
+// groupsFound returns the differences between the rows of a group and the sums of its shares.
 func groupsFound(tb *table, sink, pk string, rows, sums map[int]*groupRow) (fs []found) {
 	for shard := range shards {
 		have, want := rows[shard], sums[shard]
@@ -102,10 +103,10 @@ func groupsFound(tb *table, sink, pk string, rows, sums map[int]*groupRow) (fs [
 	return fs
 }
 
-// contents is what readers find: attributes by the key of a row, or by index and id of a document.
+// contents has everything that readers find: attributes by the key of a row, and documents by index and id.
 type contents map[string]string
 
-// add adds a row, or one shard of it.
+// add adds a row or one shard of a row.
 func (c contents) add(pk, sk string, attributes map[string]string) {
 	if group, _, sharded := strings.Cut(pk, "~"); sharded {
 		pk = group
@@ -140,7 +141,7 @@ func number(text string) *big.Rat {
 	return n
 }
 
-// text returns attributes in one order, numbers by their value.
+// text returns attributes in a fixed order. Equal numbers have equal texts.
 func text(attributes map[string]string) string {
 	for name, v := range attributes {
 		if _, ok := new(big.Rat).SetString(v); ok {
@@ -161,7 +162,7 @@ func parsed(text string) (attributes map[string]string) {
 	return attributes
 }
 
-// document adds a document, whose JSON it brings into one form.
+// document adds a document. It removes the field _tw and brings the JSON into one form.
 func (c contents) document(index, id string, source []byte) {
 	var fields map[string]any
 	if err := json.Unmarshal(source, &fields); err != nil {
@@ -175,12 +176,12 @@ func (c contents) document(index, id string, source []byte) {
 	c[index+"/"+id] = string(b)
 }
 
-// contents returns what the items of the table come to.
+// contents returns the contents that follow from the items of the table.
 func (tb *table) contents() contents {
 	c := make(contents)
-	owners := make(map[string]string)  // of rows that several items claim
-	groups := make(map[string][]thing) // of totals
-	words := make(map[string][]thing)  // of words
+	owners := make(map[string]string)  // owners of rows that several items claim
+	groups := make(map[string][]thing) // groups of totals
+	words := make(map[string][]thing)  // groups of words
 	for _, pk := range tb.order {
 		th := tb.now(pk)
 		row := map[string]string{"name": th.name, "price": fmt.Sprintf("%d.25", th.price)}

@@ -23,21 +23,21 @@ import (
 
 type image = map[string]types.AttributeValue
 
-// servers writes DynamoDB and OpenSearch by their interfaces. Their content is read at first, changed in memory, and
-// the changes are written at the end.
+// servers changes DynamoDB and OpenSearch by their interfaces. It first reads their contents, changes the contents in
+// memory, and writes the changes at the end.
 type servers struct {
 	t      *testing.T
 	names  world.Names
 	tables *dynamodb.Client
 	http   *http.Client
-	search string // endpoint
+	search string // endpoint of OpenSearch
 
 	now, old stored
-	targets  map[string]string // what keys of the state table begin with, after the kind, by sink
+	targets  map[string]string // by sink: the part of keys of the state table after the kind
 	dirty    map[string]map[string]bool
 }
 
-// stored is what the servers hold: items by table and key, documents by index and id.
+// stored has the contents of the servers: items by table and key, and documents by index and id.
 type stored struct {
 	items     map[string]map[string]image
 	documents map[string]map[string]map[string]any
@@ -53,7 +53,7 @@ func text1(it image, name string) string {
 
 func textValue(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 
-// keyOf returns the key of an item of a table of rows, or of the state table.
+// keyOf returns the key of an item of a table of rows or of the state table.
 func keyOf(it image) string {
 	if pk := text1(it, "pk"); pk != "" {
 		return pk + " " + text1(it, "sk")
@@ -61,7 +61,7 @@ func keyOf(it image) string {
 	return text1(it, "PK") + " " + text1(it, "SK")
 }
 
-// readAll reads everything.
+// readAll reads the tables and the indexes.
 func (s *servers) readAll() stored {
 	s.t.Helper()
 	all := stored{make(map[string]map[string]image), make(map[string]map[string]map[string]any)}
@@ -84,7 +84,7 @@ func (s *servers) readAll() stored {
 	return all
 }
 
-// physical is the index behind the alias.
+// physical returns the name of the index behind the alias.
 func (s *servers) physical(index string) string { return s.names.Index + "-" + index + ".tw1" }
 
 func (s *servers) readIndex(index string) map[string]map[string]any {
@@ -138,7 +138,7 @@ func (s *servers) ask(method, path string, body []byte) []byte {
 
 func (s *servers) remember() { s.old = s.readAll() }
 
-// begin reads what the injections change.
+// begin reads the contents that the injections change.
 func (s *servers) begin() {
 	s.now, s.dirty, s.targets = s.readAll(), make(map[string]map[string]bool), make(map[string]string)
 	for _, it := range s.now.items[s.names.State] {
@@ -148,7 +148,7 @@ func (s *servers) begin() {
 	}
 }
 
-// done writes what was changed.
+// done writes the changes.
 func (s *servers) done() error {
 	var errs []error
 	for _, table := range []string{s.names.Table, s.names.State} {
@@ -212,7 +212,7 @@ func (s *servers) mark(where, key string) {
 	s.dirty[where][key] = true
 }
 
-// put replaces an item; nil deletes it.
+// put replaces an item, or deletes the item if it is nil.
 func (s *servers) put(table, key string, it image) {
 	s.mark(table, key)
 	if it == nil {
@@ -222,7 +222,7 @@ func (s *servers) put(table, key string, it image) {
 	s.now.items[table][key] = it
 }
 
-// get returns a copy of an item that is there.
+// get returns a copy of an item. The item must exist.
 func (s *servers) get(from *stored, table, key string) image {
 	s.t.Helper()
 	it := from.items[table][key]
@@ -242,7 +242,7 @@ func (s *servers) putRow(it image) { s.put(s.names.Table, keyOf(it), it) }
 
 func own(it image) image { return it["_tw"].(*types.AttributeValueMemberM).Value }
 
-// kept returns the key of the state's entry of an item or a row.
+// kept returns the key of an entry of an item or a row in the state table.
 func (s *servers) kept(kind, sink, of, sk string) string {
 	return s.names.Pipeline + "#" + kind + "#" + s.targets[sink] + "#" + of + " " + sk
 }
@@ -273,7 +273,7 @@ func (s *servers) restoreDocument(index, id string) {
 }
 
 func (s *servers) removeRow(pk, sk string) {
-	s.row(pk, sk) // is there
+	s.row(pk, sk) // fails the test if there is no such row
 	s.put(s.names.Table, pk+" "+sk, nil)
 }
 
@@ -390,7 +390,7 @@ func (s *servers) changeShareCount(pk, sk string) {
 	s.putRow(it)
 }
 
-// member returns the key of a member of a group's row.
+// member returns the key of the entry of an item among the members of a group's row.
 func (s *servers) member(pk, sk, value, item string) string {
 	s.t.Helper()
 	prefix := s.kept("member", "totals", rowPlace(pk, sk), "")
@@ -457,7 +457,7 @@ func (s *servers) setDocumentBirth(index, id string) {
 	s.putDocument(index, id, doc)
 }
 
-// read returns what people find on the servers.
+// read returns the contents that readers find on the servers.
 func (s *servers) read() contents {
 	all, c := s.readAll(), make(contents)
 	for _, it := range all.items[s.names.Table] {

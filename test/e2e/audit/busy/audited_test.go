@@ -17,11 +17,11 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/shop"
 )
 
-// audited is what an audit found.
+// audited is the result of an audit.
 type audited struct {
 	*run.Summary
 	name     string
-	sample   *run.Sample // nil: everything
+	sample   *run.Sample // nil: the audit looks at everything
 	findings []finding
 }
 
@@ -34,10 +34,10 @@ func (f finding) String() string {
 	return fmt.Sprintf("%s: %s is %s: found %s, differs %v, %s", f.sink, f.PlaceText, f.Verdict, f.Found, f.Differs, f.Why)
 }
 
-// way opens what an audit looks at.
+// way is a function that sets the items that an audit looks at.
 type way func(t *testing.T, o *run.Options) error
 
-// audit makes an audit and reads its report.
+// audit runs an audit in a given way and reads its report.
 func (w *world) audit(t *testing.T, name string, of way, wait func(context.Context, time.Time) error) (*audited, error) {
 	opened, err := audit.Open(t.Context(), w.cfg, w.stores, audit.Options{})
 	if err != nil {
@@ -70,7 +70,7 @@ func (w *world) wait(ctx context.Context, at time.Time) error {
 	return leases.WaitPassed(ctx, w.leases.Read, at, time.Second, func(string) {})
 }
 
-// scanned has everything audited.
+// scanned makes an audit look at all items by a scan.
 func (w *world) scanned(t *testing.T, o *run.Options) (err error) {
 	const segments = 16
 	o.Items, err = scan.New(t.Context(), scan.Options{
@@ -79,7 +79,7 @@ func (w *world) scanned(t *testing.T, o *run.Options) (err error) {
 	return err
 }
 
-// sampled has a quarter of the segments audited.
+// sampled makes an audit look at a quarter of the segments.
 func (w *world) sampled(t *testing.T, o *run.Options) error {
 	if err := w.scanned(t, o); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (w *world) sampled(t *testing.T, o *run.Options) error {
 	return nil
 }
 
-// exported audits everything, by an export of an earlier moment.
+// exported makes an audit look at all items by an export of an earlier moment.
 func (w *world) exported(t *testing.T, o *run.Options) (err error) {
 	dir := filepath.Join(t.TempDir(), "export")
 	table, _, _ := strings.Cut(w.stream.ARN(), "/stream/")
@@ -101,8 +101,9 @@ func (w *world) exported(t *testing.T, o *run.Options) (err error) {
 	return err
 }
 
-// onlyLost checks that the differences are those of items whose changes were lost, in each sink that has a place for
-// the item, and that all that stood still was judged. A sample must find those whose items it has.
+// onlyLost checks that an audit reports no differences but those of items whose changes were lost. Each sink that has a
+// place for such an item must show its difference, unless a sample leaves the item out. The audit must also judge
+// everything that stood still.
 func (a *audited) onlyLost(t *testing.T, lost map[string]bool) {
 	t.Helper()
 	busy, compared := 0, int64(0)
@@ -126,7 +127,7 @@ func (a *audited) onlyLost(t *testing.T, lost map[string]bool) {
 			t.Errorf("%s: it stood still, and was not judged: %v", a.name, f)
 		case f.Verdict != audit.Busy:
 			t.Errorf("%s: %v", a.name, f)
-		case f.Kind != audit.Group: // groups of the items that are written change all the time
+		case f.Kind != audit.Group: // groups of items that are written change all the time
 			busy++
 		}
 	}

@@ -22,9 +22,10 @@ var (
 	busyLog   = flag.Bool("busy-log", false, "show what the consumer and the audits log")
 )
 
-// The full size of this test takes half an hour, and .ci/run has three minutes of it, by scans alone:
+// The full size of this test takes half an hour. .ci/run runs it for three minutes, with scans only.
 //
-//	go test ./test/e2e/audit/busy -run TestBusy$ -v -timeout 1h -busy-for 30m -busy-rate 500 -busy-lag 20s -busy-items 20000
+//	go test ./test/e2e/audit/busy -run TestBusy$ -v -timeout 1h \
+//		-busy-for 30m -busy-rate 500 -busy-lag 20s -busy-items 20000
 
 // Audits of a table that is written all the time, behind a consumer that lags, report no difference but the changes
 // that the stream lost. Each of them judges the items that did not change. Audits of every kind run side by side.
@@ -54,7 +55,8 @@ func TestBusy(t *testing.T) {
 	w.stop()
 }
 
-// wasBusy checks that the table was written, and the consumer was behind, about as it was asked for.
+// wasBusy checks that the table was written at least half as often, and the consumer was at least half as far behind,
+// as the flags say.
 func (w *world) wasBusy(t *testing.T, writes int, lasted time.Duration) {
 	t.Helper()
 	rate, behind := float64(writes)/lasted.Seconds(), w.lag.most()
@@ -67,8 +69,8 @@ func (w *world) wasBusy(t *testing.T, writes int, lasted time.Duration) {
 	}
 }
 
-// auditAll audits in each of the ways, side by side: most of an audit is waiting. It checks that each audit finds what was
-// lost, and returns how many there were.
+// auditAll runs one audit in each of the ways at the same time, because an audit mostly waits. It checks that each
+// audit finds exactly the lost changes, and returns the number of audits.
 func (w *world) auditAll(t *testing.T, name string, lost map[string]bool) (audits int) {
 	t.Helper()
 	known := map[string]way{"scan": w.scanned, "export": w.exported, "sample": w.sampled}
@@ -93,7 +95,8 @@ func (w *world) auditAll(t *testing.T, name string, lost map[string]bool) (audit
 	return len(ways)
 }
 
-// Without the wait for the consumers audits call late changes differences.
+// An audit that does not wait for the consumers reports late changes as differences. This shows that the table of
+// TestBusy is busy enough.
 func TestBusy_NeedsTheWait(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
@@ -111,7 +114,7 @@ func TestBusy_NeedsTheWait(t *testing.T) {
 	w.stop()
 }
 
-// begin returns a world whose sinks hold what the table holds.
+// begin returns a world whose sinks hold what follows from its table.
 func begin(t *testing.T) *world {
 	t.Helper()
 	log := slog.New(slog.DiscardHandler)
@@ -124,8 +127,9 @@ func begin(t *testing.T) *world {
 	return w
 }
 
-// lose has the stream lose changes of quiet items: an update, a delete and an insert. It returns their items, and whether
-// each sink must show it: another item may rightly have the row of an address that the deleted one left.
+// lose makes the stream lose an update, a delete and an insert of quiet items. It returns the keys of these items, and
+// for each of them whether every sink must show the difference. The deleted item need not be shown, because another
+// item may rightly have the row of its e-mail address.
 func (w *world) lose() map[string]bool {
 	updated, deleted, inserted := shop.PK(firstQuiet), shop.PK(firstQuiet+1), shop.PK(firstQuiet+w.quiet)
 	w.shop.Lose(updated, false)

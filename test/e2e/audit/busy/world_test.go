@@ -27,8 +27,8 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/shop"
 )
 
-// file has a sink of each kind. The groups of quiet_customers have items that the writer does not touch, from 100000
-// on.
+// file has a sink of each kind. The sink quiet_customers has only items that the writer leaves alone, from number
+// 100000.
 const file = `version: 1
 name: busy
 source: {table: shop}
@@ -49,15 +49,15 @@ const firstQuiet = 100_000
 
 // world is a table that is written all the time, with its stream, its sinks and their consumer.
 type world struct {
-	hot, quiet int // items that are written all the time, and that are not
+	hot, quiet int // numbers of items that are written all the time, and of items that are not
 	cfg        *config.Config
 	log        *slog.Logger
 	server     *streamtest.Server
 	stream     *streamtest.Stream
 	shop       *shop.Shop
-	client     *dynamodb.Client // of the table
+	client     *dynamodb.Client // a client of the table
 	stores     *local.Stores
-	links      map[string]*link.Link // of the consumer, by sink
+	links      map[string]*link.Link // links from the consumer to its stores, by sink
 	leases     *leases.Memory
 	lag        *lag
 	stop       func() // ends the consumer
@@ -89,7 +89,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// slowStores are the stores as the consumer reaches them: each sink by its link.
+// slowStores opens the stores for the consumer. Each sink has a link of its own to its store.
 type slowStores struct {
 	*local.Stores
 	links map[string]*link.Link
@@ -111,7 +111,7 @@ func (s slowStores) Search(ctx context.Context, cfg *config.Config, spec config.
 	return s.of(spec).Search(ctx, cfg, spec)
 }
 
-// consume starts a consumer. stop ends it softly, and checks that it wrote everything.
+// consume starts a consumer. stop ends the consumer softly, and checks that it wrote everything.
 func (w *world) consume(t *testing.T) (stop func()) {
 	t.Helper()
 	kept, err := w.stores.State(t.Context(), w.cfg)
@@ -145,7 +145,7 @@ func (w *world) consume(t *testing.T) (stop func()) {
 	}
 }
 
-// fill puts all items through the stream.
+// fill puts all items, and waits until the consumer has written them.
 func (w *world) fill(t *testing.T) {
 	t.Helper()
 	check(t, w.shop.Fill(w.hot))
@@ -155,14 +155,14 @@ func (w *world) fill(t *testing.T) {
 	w.passed(t, time.Now())
 }
 
-// passed waits until the consumer is past a time.
+// passed waits until the consumer has passed a time.
 func (w *world) passed(t *testing.T, at time.Time) {
 	t.Helper()
 	check(t, w.wait(t.Context(), at))
 }
 
-// load writes to the items that are not quiet, and has the sinks stand still at times, until it is stopped. It returns how
-// often it wrote.
+// load writes to the items that are not quiet, and makes the sinks stand still at times. stop ends this and returns the
+// number of writes.
 func (w *world) load(t *testing.T, rate int, longest time.Duration) (stop func() int) {
 	ctx, end := context.WithCancel(t.Context())
 	var all sync.WaitGroup
@@ -187,9 +187,10 @@ func (w *world) load(t *testing.T, rate int, longest time.Duration) (stop func()
 	}
 }
 
-// standStill has a link hold its requests for a while again and again. Delayed changes are written afterwards, so that
-// the consumer is behind for longer: three quarters of longest are left for the wait. The time between two waits lets a
-// machine of two cores catch up; without it the consumer falls behind without end.
+// standStill makes a link hold its requests for a while, again and again. The consumer has to write the delayed changes
+// afterwards and is behind for longer than the link holds. So a link holds for three quarters of longest at most. The
+// time between two holds lets a machine with two cores catch up. Without this time the consumer would fall behind more
+// and more.
 func standStill(ctx context.Context, l *link.Link, longest time.Duration) {
 	for {
 		still := longest/8 + rand.N(longest*5/8)
@@ -200,7 +201,8 @@ func standStill(ctx context.Context, l *link.Link, longest time.Duration) {
 	}
 }
 
-// lag is how far the consumer is behind: how old the newest record is before which everything is written.
+// lag is the longest time that the consumer was behind. The consumer is behind by the age of its oldest lease position,
+// before which everything is written.
 type lag struct {
 	mu      sync.Mutex
 	longest time.Duration
@@ -226,7 +228,7 @@ func (l *lag) most() time.Duration {
 	return l.longest
 }
 
-// decoder has the options of the decoder of items.
+// decoder returns the options of the decoder of items.
 func (w *world) decoder() record.SnapshotOptions {
 	o := record.SnapshotOptions{DecoderOptions: sinks.Decoder(w.cfg), Keys: []string{"PK", "SK"}}
 	o.StreamARN, o.Table = w.stream.ARN(), "shop"
