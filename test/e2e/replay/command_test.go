@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
-// binary is the program under test, built once.
+// binary is the path of the program under test, which is built once.
 var binary string
 
 func TestMain(m *testing.M) {
@@ -24,13 +24,13 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// result is what a run of the program left.
+// result has the exit code and the output of a run of the program.
 type result struct {
 	code           int
 	stdout, stderr string
 }
 
-// tablewake runs one command line.
+// tablewake runs the program with these arguments.
 func tablewake(t *testing.T, stdin io.Reader, args ...string) result {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary, args...)
@@ -43,7 +43,7 @@ func tablewake(t *testing.T, stdin io.Reader, args ...string) result {
 	return result{cmd.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// ledgers is what a replay counted, as far as it is asserted.
+// ledgers has the counts of a replay that tests check.
 type ledgers struct {
 	Balanced bool `json:"balanced"`
 	Ledger   struct {
@@ -56,13 +56,13 @@ type ledgers struct {
 	}
 }
 
-// replayed runs a replay into the folder out and expects its exit code.
+// replayed runs a replay into the folder out, checks its exit code and returns its counts.
 func replayed(t *testing.T, code int, p pipelineFile, out string, args ...string) (ledgers, result) {
 	t.Helper()
 	return replayedFrom(t, nil, code, p, out, args...)
 }
 
-// replayedFrom is replayed with a standard input.
+// replayedFrom does the same as replayed, with a standard input.
 func replayedFrom(t *testing.T, stdin io.Reader, code int, p pipelineFile, out string, args ...string) (ledgers, result) {
 	t.Helper()
 	all := append([]string{"replay", "-c", p.file(t), "--local", out, "-o", "json"}, args...)
@@ -82,18 +82,18 @@ func replayedFrom(t *testing.T, stdin io.Reader, code int, p pipelineFile, out s
 	return l, r
 }
 
-// pipelineFile is a configuration: a file of the repository, or a text.
+// pipelineFile is a configuration. It is a file of the repository or a text.
 type pipelineFile struct {
 	path, text string
-	rows       string // the view table
-	index      string // the search index
-	bucket     string // the archive
-	ofItem     string // prefix of the objects per item
+	rows       string // name of the view table
+	index      string // name of the search index
+	bucket     string // bucket of the archive
+	ofItem     string // prefix of the objects of items
 	log        string // prefix of the log
 	want       func([]change) state
 }
 
-// file is the path of the configuration.
+// file returns the path of the configuration.
 func (p pipelineFile) file(t *testing.T) string {
 	t.Helper()
 	if p.path != "" {
@@ -104,7 +104,7 @@ func (p pipelineFile) file(t *testing.T) string {
 	return path
 }
 
-// write makes a file, and its folder.
+// write writes a file, and makes its folder if needed.
 func write(t *testing.T, path string, body []byte) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -115,7 +115,7 @@ func write(t *testing.T, path string, body []byte) {
 	}
 }
 
-// saved makes a file of records in a folder of the test and returns its path.
+// saved writes a file into a folder of the test and returns its path.
 func saved(t *testing.T, name string, body []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)

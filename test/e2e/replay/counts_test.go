@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// counts has everything that remembers items: rows that several items want, under
-// each policy, and aggregates of every kind.
+// counts is a pipeline with the sinks that keep state of their items: views whose rows several items want, with the
+// policies last and keep_first, and aggregates of every kind.
 var counts = pipelineFile{
 	text: `
 version: 1
@@ -60,8 +60,7 @@ dead_letters: {bucket: counts, prefix: dead/}
 	rows: "rows",
 }
 
-// counted says in plain Go what aggregates hold when changes arrive in this
-// order, each item's in its own.
+// counted returns the rows that aggregates must have after these changes, computed in plain Go.
 func counted(as []aggregate, cs []change) map[string]string {
 	groups := make(map[string]*group)
 	for _, a := range as {
@@ -80,19 +79,19 @@ func counted(as []aggregate, cs []change) map[string]string {
 	return rows
 }
 
-// portion is what an item, or an element of its list, counts for.
+// portion is the contribution of an item, or of an element of a list of an item.
 type portion struct {
 	pk     string
 	sk     any            // in DynamoDB JSON
-	values map[string]any // by the value's name; nothing where it is missing
+	values map[string]any // by the value's name; a missing value has no entry
 }
 
 // aggregate is an aggregate of a configuration.
 type aggregate struct {
-	prefix string // of the partition key
-	shards int    // 0: none
+	prefix string // start of the partition key
+	shards int    // number of shards; 0 if there are none
 	keep   bool
-	of     map[string]string // what is made of each value
+	of     map[string]string // how each value is computed
 	counts func(it oracleItem) []portion
 }
 
@@ -136,7 +135,7 @@ var aggregates = []aggregate{
 	},
 }
 
-// ofItem is the contribution of an item; nothing if there is none.
+// ofItem returns the contributions of an item. It returns none for a nil item.
 func (a aggregate) ofItem(it oracleItem) []portion {
 	if it == nil {
 		return nil
@@ -144,8 +143,8 @@ func (a aggregate) ofItem(it oracleItem) []portion {
 	return a.counts(it)
 }
 
-// counting is all that counts in the end: what each item counts for by its newest
-// change, and what those left behind that expired, where they are kept.
+// counting returns all contributions that count in the end. These are the contributions of each item by its newest
+// change. If keep is set, they include the contributions of expired items.
 func (a aggregate) counting(cs []change) []portion {
 	var all []portion
 	newest := make(map[string]change)
@@ -155,7 +154,7 @@ func (a aggregate) counting(cs []change) []portion {
 			continue
 		}
 		if len(counts[c.key]) == 0 && len(a.ofItem(c.new)) == 0 && len(a.ofItem(c.old)) == 0 {
-			continue // it never counted, or the change by which it left is known, or still to come
+			continue // the item does not count now, and neither image counts
 		}
 		if c.ttl && a.keep {
 			all = append(all, a.ofItem(c.old)...)
@@ -213,7 +212,7 @@ func (g *group) row() string {
 	return canonical(row)
 }
 
-// total is an exact sum: a number, or its text where it has more than 38 digits.
+// total returns the exact sum of values. It is a number, or a text if the sum has more than 38 digits.
 func total(values []any) any {
 	sum := new(big.Rat)
 	for _, v := range values {
@@ -230,7 +229,8 @@ func total(values []any) any {
 	return tagged("N", digits)
 }
 
-// ordered is S before N before B, and by value.
+// ordered compares two values. Texts come before numbers, numbers before bytes, and values of one type are in order of
+// value.
 func ordered(a, b any) int {
 	s, x := untag(a)
 	t, y := untag(b)
@@ -258,7 +258,8 @@ func day(v any) string {
 	return at.UTC().Format(time.DateOnly)
 }
 
-// wanted returns the rows that the items request, and all rows that are allowed there.
+// wanted returns the rows that items request, by key. If several items may have the row of a key, it returns all of
+// them.
 func wanted(cs []change) map[string][]string {
 	rows := make(map[string][]string)
 	highest := make(map[string]change)
@@ -293,7 +294,7 @@ func wanted(cs []change) map[string][]string {
 	return rows
 }
 
-// after orders changes of different items: by second, version and key.
+// after reports whether c comes after d, a change of a different item. It compares seconds, then versions and keys.
 func (c change) after(d change) bool {
 	if c.second != d.second {
 		return c.second > d.second
@@ -301,8 +302,7 @@ func (c change) after(d change) bool {
 	return c.version+" "+c.key > d.version+" "+d.key
 }
 
-// merge adds a row to those that there are. Rows of shards, whose keys end in ~0,
-// ~1, ..., are added up.
+// merge adds a row to rows. The keys of shards end in ~0, ~1, ..., and the rows of the shards of a group are added up.
 func merge(as []aggregate, rows map[string]oracleItem, row oracleItem) {
 	key := text(row["PK"])
 	for _, a := range as {
@@ -326,7 +326,7 @@ func merge(as []aggregate, rows map[string]oracleItem, row oracleItem) {
 	rows[canonical(oracleItem{"PK": row["PK"], "SK": row["SK"]})] = row
 }
 
-// checkCounts compares a folder with the oracle's result for changes that arrived in this order.
+// checkCounts compares a folder with the rows of the oracle for these changes.
 func checkCounts(t *testing.T, out string, arrived []change) {
 	t.Helper()
 	want := wanted(arrived)
@@ -336,7 +336,7 @@ func checkCounts(t *testing.T, out string, arrived []change) {
 	checkRows(t, out, counts.rows, aggregates, want)
 }
 
-// checkRows expects one of the allowed rows at each key, and no other row.
+// checkRows checks that the table has one of the allowed rows at each key, and no other rows.
 func checkRows(t *testing.T, out, table string, as []aggregate, want map[string][]string) {
 	t.Helper()
 	got := make(map[string]oracleItem)

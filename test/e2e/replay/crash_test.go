@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Killed at any moment, the folder can be gone on with, and ends as one clean pass.
+// A replay may be killed at any moment. The next replay into the folder leaves the same result as one clean pass.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	lines := shopStream(t)
@@ -24,7 +24,7 @@ func TestKilled(t *testing.T) {
 		p := start(t, shop, out)
 		fed := 200 + rng.IntN(len(lines)-200)
 		p.feed(t, joined(lines[:fed]))
-		time.Sleep(time.Duration(rng.IntN(60)) * time.Millisecond) // any moment will do
+		time.Sleep(time.Duration(rng.IntN(60)) * time.Millisecond) // the kill may come at any moment
 		p.signal(t, os.Kill)
 		if code := p.wait(t).code; code != -1 {
 			t.Fatalf("exit code %d of a killed process", code)
@@ -35,7 +35,7 @@ func TestKilled(t *testing.T) {
 	check(t, shop, out, cs)
 }
 
-// within expects what is archived, at any moment, to be true.
+// within checks that everything that is already archived is right.
 func within(t *testing.T, got, whole state) {
 	t.Helper()
 	for _, part := range []string{deleted, history} {
@@ -47,7 +47,8 @@ func within(t *testing.T, got, whole state) {
 	}
 }
 
-// Terminated, it finishes the pages that it has read, says so, and continues the next time.
+// A terminated replay writes the changes that it has read, reports its counts, and ends with 5. The next replay
+// continues.
 func TestTerminated(t *testing.T) {
 	read := 0
 	t.Parallel()
@@ -72,7 +73,7 @@ func TestTerminated(t *testing.T) {
 				t.Errorf("%s: %d changes are pending after a soft stop", name, sink.Pending)
 			}
 		}
-		// All changes that were read in this or an earlier round are there, and no others.
+		// All changes that were read in this round or an earlier round are written, and no others.
 		read = max(read, int(l.Ledger.Source.Read))
 		check(t, shop, out, cs[:read])
 	}
@@ -80,7 +81,7 @@ func TestTerminated(t *testing.T) {
 	check(t, shop, out, cs)
 }
 
-// process is a replay of standard input that runs.
+// process is a running replay of standard input.
 type process struct {
 	cmd            *exec.Cmd
 	stdin          io.WriteCloser
@@ -101,7 +102,7 @@ func start(t *testing.T, p pipelineFile, out string) *process {
 	return s
 }
 
-// feed returns when the process has taken all but the last bytes.
+// feed writes to the standard input. It returns when the process has read all but the last bytes.
 func (s *process) feed(t *testing.T, b []byte) {
 	t.Helper()
 	if _, err := s.stdin.Write(b); err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// damages make a sound record unsound, each in one way. Its grammar stays sound
-// but for those in brokenLines.
+// damages make a sound record unsound, each in one way. The grammar of the line stays sound. brokenLines has the
+// damages of the grammar.
 var damages = map[string]func(record map[string]any) []byte{
 	"a number that is a word":       badValue(`{"N":"ten"}`),
 	"a number of 39 digits":         badValue(`{"N":"123456789012345678901234567890123456789"}`),
@@ -76,7 +76,7 @@ var damages = map[string]func(record map[string]any) []byte{
 	"an empty object": func(map[string]any) []byte { return []byte(`{}`) },
 }
 
-// brokenLines are lines whose grammar is broken.
+// brokenLines are damages that break the grammar of a line.
 var brokenLines = map[string]func(record map[string]any) []byte{
 	"a line cut short":        func(r map[string]any) []byte { b := marshal(r); return b[:len(b)*2/3] },
 	"the end of a line":       func(r map[string]any) []byte { b := marshal(r); return append([]byte("}"), b[len(b)/3:]...) },
@@ -95,10 +95,10 @@ var brokenLines = map[string]func(record map[string]any) []byte{
 	"a word that is no value": func(map[string]any) []byte { return []byte(`nul`) },
 }
 
-// badValue puts a value into the record's images.
+// badValue returns a damage that puts an attribute with this value into the images.
 func badValue(value string) func(map[string]any) []byte { return badText(`{"S":"@@"}`, value) }
 
-// badText puts an attribute into the images and replaces a part of it.
+// badText returns a damage that puts an attribute into the images and replaces a part of its JSON.
 func badText(old, new string) func(map[string]any) []byte {
 	return func(r map[string]any) []byte {
 		s := r["dynamodb"].(map[string]any)

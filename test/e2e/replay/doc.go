@@ -1,5 +1,4 @@
-// Package replay holds the tests of `tablewake replay` as its users run it: the
-// real binary over saved records, and what `tablewake query` finds afterwards,
-// against an oracle that shares no code with the product. The oracle reads records
-// by encoding/json and counts by math/big; nothing of this module is imported.
+// Package replay tests `tablewake replay` as users run it. The tests run the real binary over saved records, and
+// compare the results of `tablewake query` with an oracle that shares no code with the product. The oracle reads
+// records with encoding/json and counts with math/big. It imports nothing of this module.
 package replay

@@ -10,8 +10,8 @@ import (
 	"unicode/utf16"
 )
 
-// emit writes JSON with the liberties that JSON gives: members in any order, white
-// space, escapes where none are needed. It stays on one line.
+// emit writes JSON in any of its valid forms: members in any order, white space, and escapes where none are needed. The
+// result has one line.
 func emit(rng *rand.Rand, v any) []byte { return appendJSON(nil, rng, v) }
 
 func appendJSON(dst []byte, rng *rand.Rand, v any) []byte {
@@ -59,7 +59,7 @@ func appendSpace(dst []byte, rng *rand.Rand) []byte {
 	return dst
 }
 
-// appendQuoted escapes what must be, and now and then what need not.
+// appendQuoted escapes the characters that need an escape, and sometimes other characters.
 func appendQuoted(dst []byte, rng *rand.Rand, s string) []byte {
 	dst = append(dst, '"')
 	for _, r := range s {

@@ -2,9 +2,8 @@ package replay
 
 import "fmt"
 
-// everything keeps all that a random stream holds: a row for each item that never
-// moves, a row that moves with a typed status, a document of all attributes, an
-// object for each removed item, and the log.
+// everything is a pipeline that keeps everything that a random stream has: a row for each item that never moves, a row
+// that moves with a typed status, a document of all attributes, an object for each removed item, and the log.
 var everything = pipelineFile{
 	text: `
 version: 1
@@ -37,7 +36,7 @@ dead_letters: {bucket: everything, prefix: dead/}
 	want: wantEverything,
 }
 
-// columns are the attributes of the rows that never move.
+// columns has the attributes of the rows that never move, by column.
 var columns = map[string]string{"type": "Type", "status": "Status", "total": "Total", "name": "Name", "tags": "Tags", "numbers": "Numbers",
 	"blobs": "Blobs", "blob": "Blob", "flag": "Flag", "nothing": "Nothing", "empty": "Empty", "first": "first-name", "nested": "Nested"}
 
@@ -84,7 +83,7 @@ func (s state) row(row oracleItem) {
 	s[rows][name] = canonical(row)
 }
 
-// keyText is what a key template makes of a value: bytes are base64url there.
+// keyText returns the text of a value in a key template. Bytes are base64url there.
 func keyText(v any) string {
 	if tag, _ := untag(v); tag == "B" {
 		return canonicalKeyPart(v)[1:]
@@ -92,7 +91,7 @@ func keyText(v any) string {
 	return text(v)
 }
 
-// plainKeys are n keys of a table with a partition and a sort key.
+// plainKeys returns n keys of a table with a partition key and a sort key.
 func plainKeys(n int) []oracleItem {
 	keys := make([]oracleItem, n)
 	for i := range keys {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// random is a source of numbers whose seed a failed test names.
+// random returns a source of random numbers. If the test fails, its log has the seed.
 func random(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -24,7 +24,7 @@ func random(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// world is a table under random writes. Its streams are valid, and odd in every way that a valid stream may be.
+// world is a table with random writes. Its streams are valid, and unusual in every way that a valid stream may be.
 type world struct {
 	rng   *rand.Rand
 	keys  []oracleItem
@@ -40,7 +40,7 @@ func newWorld(rng *rand.Rand, keys []oracleItem) *world {
 		arn: "arn:aws:dynamodb:eu-central-1:123456789012:table/t/stream/2026-01-02T03:04:05.678"}
 }
 
-// changes are n lines of the world's stream.
+// changes returns n lines of the world's stream.
 func (w *world) changes(n int) [][]byte {
 	var lines [][]byte
 	for range n {
@@ -49,7 +49,7 @@ func (w *world) changes(n int) [][]byte {
 	return lines
 }
 
-// change is one record.
+// change changes a random item and returns the record.
 func (w *world) change() map[string]any {
 	i := w.rng.IntN(len(w.keys))
 	keys, old := w.keys[i], w.items[i]
@@ -75,7 +75,7 @@ func (w *world) change() map[string]any {
 		record["eventName"] = "UNKNOWN_TO_SDK_VERSION"
 		delete(w.items, i)
 	case roll < 25:
-		record["eventName"] = "MODIFY" // of nothing
+		record["eventName"] = "MODIFY" // both images are the same
 	default:
 		record["eventName"] = "MODIFY"
 		w.items[i] = w.item(keys, old)
@@ -92,7 +92,7 @@ func (w *world) change() map[string]any {
 	return record
 }
 
-// next is a sequence number above all before it. Now and then it grows a digit.
+// next returns a sequence number above all earlier ones. Sometimes it has one more digit.
 func (w *world) next() string {
 	step := big.NewInt(w.rng.Int64N(1_000_000) + 1)
 	if w.rng.IntN(30) == 0 && len(w.seq.String()) < 39 {
@@ -103,7 +103,7 @@ func (w *world) next() string {
 	return w.seq.String()
 }
 
-// item is a new image: some attributes of the old one, and some others.
+// item returns a new image with some attributes of the old image and some new attributes.
 func (w *world) item(keys, old oracleItem) oracleItem {
 	is := maps.Clone(keys)
 	for _, name := range slices.Sorted(maps.Keys(attributes)) {
@@ -117,7 +117,7 @@ func (w *world) item(keys, old oracleItem) oracleItem {
 	return is
 }
 
-// attributes are all that an item may have beside its key, and how to make them.
+// attributes has functions for all attributes that an item may have beside its key.
 var attributes = map[string]func(*world) any{
 	"Type":      func(w *world) any { return pick(w.rng, str("Order"), str("Product"), str("Order"), tagged("N", "1")) },
 	"Status":    (*world).status,
@@ -142,7 +142,7 @@ var attributes = map[string]func(*world) any{
 	"Lines": (*world).lines,
 }
 
-// lines are those of an order, of few products.
+// lines returns the lines of an order. They have few different products.
 func (w *world) lines() any {
 	l := []any{}
 	for range w.rng.IntN(5) {
@@ -155,7 +155,7 @@ func (w *world) lines() any {
 	return tagged("L", l)
 }
 
-// status is what a typed row key may be made of: texts, numbers, bytes, or nothing.
+// status returns a value for a typed row key: a text, a number, bytes, or nothing.
 func (w *world) status() any {
 	return pick(w.rng, str("paid"), str("completed"), str("1"), str("a#b/c,d%20 é"), str(""),
 		tagged("N", "1"), tagged("N", "1.0"), tagged("N", "10e-1"), tagged("N", "2"), tagged("B", "MQ=="), tagged("NULL", true))
@@ -179,7 +179,7 @@ func (w *world) value(depth int) any {
 	return pick(w.rng, str(w.words()), tagged("N", w.digits()), tagged("B", w.blob()), tagged("BOOL", true), tagged("NULL", true))
 }
 
-// digits is a number of DynamoDB's whole range, in any spelling.
+// digits returns a number of DynamoDB's whole range, in any spelling.
 func (w *world) digits() string {
 	switch w.rng.IntN(8) {
 	case 0:

@@ -8,15 +8,14 @@ import (
 	"testing"
 )
 
-// hostile are texts that could be taken for something else in a row key, a
-// document id, an object name or a path.
+// hostile has texts that could be mistaken for something else in a row key, a document id, an object name or a path.
 var hostile = []string{
 	"x", "x/y", "x/y/z", "x/", "/x", "//", ".", "..", "../x", "./x", "x.", "~tmp", "~", "%", "%2F", "%23", "%25", "#", "#x", "x#y",
 	",", "x,y", "!", "t!x", "+1", "=MQ", " ", "  x ", "\t", "\n", "\x00", "\x7f", "\\", "\"", "'", "*", "?", "<>|:", "CON", "-", "_", "_none", "{x}", "{{",
 	"é", "é", "夜", "🛒", "\u200b", "\ufeff", "\ufffd", "\u2028", "É", "X", "sha256:x", "STATUS#paid", strings.Repeat("long ", 30), strings.Repeat("夜", 60),
 }
 
-// hostileKeys are keys of texts that are easily confused.
+// hostileKeys returns keys with texts that are easily confused.
 func hostileKeys() []oracleItem {
 	var keys []oracleItem
 	for i, text := range hostile {
@@ -29,7 +28,7 @@ func hostileKeys() []oracleItem {
 	return slices.CompactFunc(keys, func(a, b oracleItem) bool { return canonical(a) == canonical(b) })
 }
 
-// Whatever the keys hold, no two items are confused.
+// No two items are confused, whatever their keys contain.
 func TestHostileKeys(t *testing.T) {
 	t.Parallel()
 	rng := random(t)
@@ -39,8 +38,7 @@ func TestHostileKeys(t *testing.T) {
 	check(t, everything, out, understood(t, lines))
 }
 
-// Fact 12: binary keys exist; so do keys that are numbers, and a number is one key
-// however it is written.
+// Fact 12: keys may be binary. They may also be numbers, and all spellings of a number are the same key.
 func TestFact12_KeysOfEveryType(t *testing.T) {
 	t.Parallel()
 	rng := random(t)
@@ -64,8 +62,7 @@ func TestFact12_KeysOfEveryType(t *testing.T) {
 	check(t, everything, out, understood(t, lines))
 }
 
-// Fact 22: a document id is at most 512 bytes. Longer keys keep documents and
-// objects of their own.
+// Fact 22: a document id has at most 512 bytes. Items with longer keys still have documents and objects of their own.
 func TestFact22_LongKeys(t *testing.T) {
 	t.Parallel()
 	rng := random(t)
@@ -84,7 +81,7 @@ func TestFact22_LongKeys(t *testing.T) {
 	check(t, everything, out, understood(t, lines))
 }
 
-// Escapes in JSON are not part of a key: these are changes of one item.
+// Escapes in JSON are not a part of a key. All of these changes belong to one item.
 func TestEscapedKeys(t *testing.T) {
 	t.Parallel()
 	arn := newWorld(nil, nil).arn

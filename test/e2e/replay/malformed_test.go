@@ -14,20 +14,21 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// bad is an unsound line at its place among the sound.
+// bad is an unsound line with its place among the other lines.
 type bad struct {
 	what string
 	line []byte
-	at   int // 1-based
+	at   int // line number, counted from 1
 }
 
-// spoiled puts a line of every damage at a random place. No sound line is lost. A line that begins as no record does comes
-// behind a sound line: behind a broken one it would be a part of that.
+// spoiled puts a line of every damage at a random place among the sound lines. No sound line is lost. A line that does
+// not begin like a record is put directly after a sound line, because after a broken line it would count as a part of
+// the broken line.
 func spoiled(t *testing.T, sound [][]byte, kinds map[string]func(map[string]any) []byte) (all [][]byte, bads []bad) {
 	t.Helper()
 	rng := random(t)
 	behind := make(map[int][]bad)
-	places := rng.Perm(len(sound) + 1) // of lines that begin as no record does
+	places := rng.Perm(len(sound) + 1) // places of lines that do not begin like a record
 	for _, what := range slices.Sorted(maps.Keys(kinds)) {
 		var r map[string]any
 		decode(t, sound[rng.IntN(len(sound))], &r)
@@ -52,7 +53,7 @@ func spoiled(t *testing.T, sound [][]byte, kinds map[string]func(map[string]any)
 	return all, bads
 }
 
-// Every damaged line is named with its place, kept whole, and costs no other record.
+// Each damaged line is reported with its place and kept whole in a dead letter. No other record is lost.
 func TestMalformedLines(t *testing.T) {
 	t.Parallel()
 	kinds := maps.Clone(damages)
@@ -72,7 +73,7 @@ func TestMalformedLines(t *testing.T) {
 	}
 }
 
-// In an array or event whose brackets are sound, a damaged record costs itself.
+// In an array or an event with sound brackets, a damaged record causes no loss of other records.
 func TestMalformedRecords(t *testing.T) {
 	t.Parallel()
 	sound := newWorld(random(t), plainKeys(12)).changes(200)
@@ -90,7 +91,7 @@ func TestMalformedRecords(t *testing.T) {
 	}
 }
 
-// reported expects a line of standard error for each bad line, and no other.
+// reported checks that standard error has one line for each bad line, and none for other lines.
 func reported(t *testing.T, stderr, path string, bads []bad) {
 	t.Helper()
 	at := make(map[int]int)
@@ -112,7 +113,8 @@ func reported(t *testing.T, stderr, path string, bads []bad) {
 	}
 }
 
-// buried expects each bad line in dead letters, as it came: only what a terminal would obey is escaped.
+// buried checks that each bad line is in dead letters in its original form. Only characters that a terminal would obey
+// are escaped.
 func buried(t *testing.T, out string, bads []bad) {
 	t.Helper()
 	kept := make(map[string]int)
@@ -144,8 +146,8 @@ func compact(line []byte) string {
 	return string(item.AppendPrintable(nil, b.Bytes()))
 }
 
-// Input whose brackets break delivers what stood before, says where it broke, and
-// fails; what comes behind that file is replayed.
+// If the brackets of the input break, the records before that place are replayed, the place is reported, and the replay
+// fails. The files after the broken file are replayed.
 func TestBrokenDocuments(t *testing.T) {
 	t.Parallel()
 	rng := random(t)
@@ -166,7 +168,7 @@ func TestBrokenDocuments(t *testing.T) {
 		cut := lines[n][:1+rng.IntN(len(lines[n])-1)]
 		whole := body(bytes.Join(lines[:n], []byte(",")), cut)
 		if name == "gzip cut" {
-			whole = whole[:len(whole)-6] // in the checksum: all that was packed is there
+			whole = whole[:len(whole)-6] // cuts the checksum, so that all records are there
 		}
 		write(t, filepath.Join(dir, "1.json"), whole)
 		write(t, filepath.Join(dir, "2.json"), event(lines[n:]))

@@ -14,19 +14,19 @@ import (
 	"time"
 )
 
-// change is what the oracle knows of one record.
+// change has the parts of a record that the oracle uses.
 type change struct {
 	line      []byte
-	key       string // canonical, as the documentation of a key says
+	key       string // canonical, as the documentation defines keys
 	version   string
 	op        string
 	gone, ttl bool
 	old, new  oracleItem
 	keys      oracleItem
-	second    int64 // creation time; 0 where it is not a number
+	second    int64 // creation time; 0 if the record has no number there
 }
 
-// item is attributes in DynamoDB JSON.
+// oracleItem has attributes in DynamoDB JSON.
 type oracleItem map[string]any
 
 // readChanges reads lines of sound records.
@@ -82,7 +82,7 @@ func readChange(line []byte) (change, error) {
 	return c, nil
 }
 
-// padded is a sequence number as 40 digits.
+// padded returns a sequence number with 40 digits.
 func padded(sequence string) string {
 	n, _ := new(big.Int).SetString(sequence, 10)
 	return fmt.Sprintf("%040s", n.String())
@@ -100,7 +100,7 @@ func canonicalKeyPart(v any) string {
 	}
 }
 
-// escaped is text with all bytes but A-Z a-z 0-9 _ . - as % and two digits.
+// escaped returns a text in which all bytes but A-Z a-z 0-9 _ . - are % and two hexadecimal digits.
 func escaped(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -113,7 +113,7 @@ func escaped(text string) string {
 	return b.String()
 }
 
-// decimal is a number with all its digits, without an exponent.
+// decimal returns a number with all its digits and without an exponent.
 func decimal(text string) string {
 	r, ok := new(big.Rat).SetString(text)
 	if !ok {
@@ -123,7 +123,7 @@ func decimal(text string) string {
 	return r.FloatString(digits)
 }
 
-// untag takes {"S": x} apart.
+// untag returns the two parts of {"S": x}.
 func untag(v any) (tag string, x any) {
 	m, _ := v.(map[string]any)
 	for tag, x := range m {
@@ -132,7 +132,7 @@ func untag(v any) (tag string, x any) {
 	return "", nil
 }
 
-// last is the newest change of each item: by version, wherever it stands.
+// last returns the change of each item with the highest version, at any place in the stream.
 func last(cs []change) map[string]change {
 	newest := make(map[string]change)
 	for _, c := range cs {
@@ -143,7 +143,7 @@ func last(cs []change) map[string]change {
 	return newest
 }
 
-// canonical writes DynamoDB JSON so that what means the same reads the same.
+// canonical writes DynamoDB JSON so that equal values have equal texts.
 func canonical(it oracleItem) string {
 	if it == nil {
 		return "none"
@@ -182,7 +182,7 @@ func canonicalValue(v any) any {
 	return map[string]any{tag: x}
 }
 
-// members is a set in one order.
+// members returns the members of a set in a fixed order.
 func members(tag string, x any) []string {
 	var set []string
 	for _, e := range x.([]any) {
@@ -196,7 +196,7 @@ func members(tag string, x any) []string {
 	return set
 }
 
-// plain is a value as JSON without types. A number is passed to number.
+// plain returns a value as JSON without types. It converts numbers with the function number.
 func plain(v any, number func(string) any) any {
 	tag, x := untag(v)
 	switch tag {
@@ -232,10 +232,10 @@ func plain(v any, number func(string) any) any {
 	return x
 }
 
-// allDigits is a number as JSON with every digit.
+// allDigits returns a number as JSON with all digits.
 func allDigits(text string) any { return json.Number(decimal(text)) }
 
-// exactNumber is a number in a document by default: a number that a double would change is a string.
+// exactNumber returns a number as a document has it by default. A number that a double cannot hold exactly is a string.
 func exactNumber(text string) any {
 	d := decimal(text)
 	whole, fraction, _ := strings.Cut(strings.TrimPrefix(d, "-"), ".")
@@ -245,7 +245,7 @@ func exactNumber(text string) any {
 	return json.Number(d)
 }
 
-// documentID is the id of an item's document: its key, or a digest of a long one.
+// documentID returns the id of an item's document, which is the key of the item, or a digest of a long key.
 func documentID(key string) string {
 	if len(key) <= 512 {
 		return key

@@ -11,14 +11,14 @@ import (
 // fixture is the folder of the shop.
 const fixture = "../../fixtures/shop/"
 
-// shop carries the fixture to sinks of every kind that depend on no other item.
+// shop is a pipeline that brings the fixture to every kind of sink in which items do not depend on each other.
 var shop = pipelineFile{
 	path: "testdata/shop.yaml",
 	rows: "shop-views", index: "products", bucket: "shop-archive", ofItem: "archive/", log: "changes/",
 	want: wantShop,
 }
 
-// shopStream are the lines of the fixture.
+// shopStream returns the lines of the fixture.
 func shopStream(t *testing.T) [][]byte {
 	t.Helper()
 	b, err := os.ReadFile(fixture + "stream.jsonl")
@@ -28,7 +28,7 @@ func shopStream(t *testing.T) [][]byte {
 	return bytes.Split(bytes.TrimSpace(b), []byte("\n"))
 }
 
-// understood are the changes of lines that are all sound.
+// understood returns the changes of lines that are all sound.
 func understood(t *testing.T, lines [][]byte) []change {
 	t.Helper()
 	cs, err := readChanges(lines)
@@ -38,7 +38,7 @@ func understood(t *testing.T, lines [][]byte) []change {
 	return cs
 }
 
-// wantShop says in plain Go what the shop's configuration says in its own words.
+// wantShop returns the state that the configuration of the shop must produce, computed in plain Go.
 func wantShop(cs []change) state {
 	s := newState()
 	for key, c := range last(cs) {
@@ -86,7 +86,7 @@ func orderRow(key string, o oracleItem) (oracleItem, bool) {
 	return row, true
 }
 
-// text is what a template makes of a value: S and N; nothing for a missing value.
+// text returns the text of a value in a template. A type other than S and N, and a missing value, have no text.
 func text(v any) string {
 	switch tag, x := untag(v); tag {
 	case "S":
@@ -99,7 +99,7 @@ func text(v any) string {
 
 func str(s string) any { return map[string]any{"S": s} }
 
-// empty tells what a row leaves out.
+// empty reports whether a row leaves out this value.
 func empty(v any) bool {
 	tag, x := untag(v)
 	return tag == "NULL" || (tag == "S" || tag == "B") && x == ""
@@ -119,14 +119,14 @@ func product(c change) string {
 	return document(doc)
 }
 
-// logged notes every version of every item once.
+// logged adds every version of every item to the log once.
 func logged(s state, cs []change) {
 	for _, c := range cs {
 		s[history][c.key+" "+c.version] = archived(c)
 	}
 }
 
-// orders counts the events of orders that were completed, each version once.
+// orders returns the number of completed orders. Each version counts once.
 func orders(cs []change) int64 {
 	versions := make(map[string]bool)
 	for _, c := range cs {

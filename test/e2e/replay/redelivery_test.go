@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The fixture ends as the oracle says, and stays so when it is replayed again.
+// The result of the fixture is what the oracle says, and stays so when the fixture is replayed again.
 func TestShop(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir()
@@ -33,8 +33,8 @@ func TestShop(t *testing.T) {
 	}
 }
 
-// redeliveries are what at-least-once delivery may make of a stream. The order of
-// first deliveries stays for each key.
+// redeliveries has the forms that at-least-once delivery may give to a stream. In all but "a suffix first", the order
+// of the first deliveries stays for each key.
 var redeliveries = map[string]func(rng *rand.Rand, lines [][]byte) [][]byte{
 	"as it is":             func(_ *rand.Rand, lines [][]byte) [][]byte { return lines },
 	"twice":                func(_ *rand.Rand, lines [][]byte) [][]byte { return slices.Concat(lines, lines) },
@@ -105,8 +105,8 @@ func TestRedelivery(t *testing.T) {
 	}
 }
 
-// Cut at any line, in pieces that overlap, each by a process of its own: the last
-// pass over the whole makes it good.
+// Overlapping pieces of a stream, cut at any line, are replayed by a process each. A last replay of the whole stream
+// makes the result right.
 func TestCutAndResumed(t *testing.T) {
 	t.Parallel()
 	rng := random(t)
@@ -126,8 +126,8 @@ func TestCutAndResumed(t *testing.T) {
 	}
 }
 
-// A stream cut in the middle of a line loses that record alone, and the whole
-// stream brings it.
+// A stream that is cut within a line loses only the record of that line. A replay of the whole stream brings this
+// record.
 func TestCutWithinLine(t *testing.T) {
 	t.Parallel()
 	rng := random(t)
@@ -167,7 +167,7 @@ func TestSplitIntoFiles(t *testing.T) {
 	check(t, shop, out, understood(t, lines))
 }
 
-// shuffled keeps the order of each key's lines, and no other.
+// shuffled changes the order of lines, but keeps the order of the lines of each key.
 func shuffled(rng *rand.Rand, lines [][]byte) [][]byte {
 	queues := byKey(lines)
 	var turns []int
@@ -183,7 +183,7 @@ func shuffled(rng *rand.Rand, lines [][]byte) [][]byte {
 	return out
 }
 
-// byKey are the lines of each key, the keys in the order of their first lines.
+// byKey returns the lines of each key. The keys are in the order of their first lines.
 func byKey(lines [][]byte) [][][]byte {
 	at := make(map[string]int)
 	var queues [][][]byte
@@ -202,7 +202,7 @@ func byKey(lines [][]byte) [][][]byte {
 	return queues
 }
 
-// joined are lines as a file.
+// joined returns lines as the content of a file.
 func joined(lines [][]byte) []byte {
 	var b bytes.Buffer
 	for _, line := range lines {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A redrive of claims that had to wait: claims that got their row since, and those that the item has left, are
-// finished; waiting ones stay.
+// A redrive finishes the claims that have their row by now, and the claims whose item moved on. Claims that wait stay
+// in dead letters.
 func TestCollisionsRedriven(t *testing.T) {
 	t.Parallel()
 	user := func(pk, mail string) oracleItem {
@@ -26,8 +26,8 @@ func TestCollisionsRedriven(t *testing.T) {
 	before := [][]byte{write("101", "ann", "", "a@x"), write("103", "bob", "", "a@x")}
 	for name, run := range map[string]struct {
 		after [][]byte
-		rows  []string // who has each row, in the order of the rows
-		left  int      // letters after the redrive
+		rows  []string // each row with its owner, in order
+		left  int      // dead letters after the redrive
 	}{
 		"the holder left":            {[][]byte{write("104", "ann", "a@x", "ann@x")}, []string{"a@x bob", "ann@x ann"}, 0},
 		"the holder is gone":         {[][]byte{write("104", "ann", "a@x", "")}, []string{"a@x bob"}, 0},
@@ -39,7 +39,7 @@ func TestCollisionsRedriven(t *testing.T) {
 	} {
 		out := t.TempDir()
 		file := mails.file(t)
-		for _, line := range slices.Concat(before, run.after) { // each in a process of its own
+		for _, line := range slices.Concat(before, run.after) { // each line in a process of its own
 			tablewake(t, nil, "replay", "-c", file, "--local", out, saved(t, "s.jsonl", joined([][]byte{line})))
 		}
 		if dead := query(t, out, "dead"); len(dead) == 0 {

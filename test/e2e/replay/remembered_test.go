@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// However the stream is delivered, aggregates and shared rows end as one clean
-// pass leaves them, sums to the last digit.
+// However the stream is delivered, aggregates and shared rows end as after one clean pass. Sums are right to the last
+// digit.
 func TestCounts(t *testing.T) {
 	t.Parallel()
 	for name, redeliver := range redeliveries {
@@ -25,8 +25,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// Killed at any moment, any number of times, and gone on with from any place that
-// is not behind what was read: nothing counts twice, and nothing is lost.
+// A replay is killed several times, at any moment, and begins again. Nothing counts twice, and nothing is lost.
 func TestCountsKilled(t *testing.T) {
 	t.Parallel()
 	rng := random(t)
@@ -35,7 +34,7 @@ func TestCountsKilled(t *testing.T) {
 	for range 6 {
 		p := start(t, counts, out)
 		p.feed(t, joined(lines[:500+rng.IntN(len(lines)-500)]))
-		time.Sleep(time.Duration(rng.IntN(80)) * time.Millisecond) // any moment will do
+		time.Sleep(time.Duration(rng.IntN(80)) * time.Millisecond) // the kill may come at any moment
 		p.signal(t, os.Kill)
 		if code := p.wait(t).code; code != -1 {
 			t.Fatalf("exit code %d of a killed process", code)
@@ -48,8 +47,8 @@ func TestCountsKilled(t *testing.T) {
 	}
 }
 
-// A start in mid-stream counts what it sees. A range that was lost leaves its items as
-// they were until their next change, which makes them right.
+// A replay that starts in mid-stream counts the changes that it sees. If a range of changes was lost, the items of
+// these changes stay as they were until their next change, which makes them right.
 func TestCountsHeal(t *testing.T) {
 	t.Parallel()
 	rng := random(t)
@@ -71,8 +70,7 @@ func TestCountsHeal(t *testing.T) {
 	}
 }
 
-// Numbers of the whole range add up to their last digit, and to nothing once all
-// are taken away: then their row is gone.
+// The sum of numbers of the whole range is right to the last digit. When all items are removed, the row is gone.
 func TestCountsToTheLastDigit(t *testing.T) {
 	t.Parallel()
 	numbers := []string{"1e125", "-9.9999999999999999999999999999999999999e125", "1e-130", "99999999999999999999999999999999999999", "0.1", "-0.3", "123456789012345678901234567890.12345678"}
@@ -98,7 +96,7 @@ func TestCountsToTheLastDigit(t *testing.T) {
 	}
 }
 
-// mails is a view of users by e-mail, where a collision is an alarm.
+// mails is a pipeline with a view of users by e-mail address. A collision causes a dead letter.
 var mails = pipelineFile{text: `
 version: 1
 name: mails
@@ -111,8 +109,8 @@ sinks:
       attributes: {who: '{PK}'}
 `, rows: "mails"}
 
-// A row goes from one item to another, whichever of the two changes comes first. The claim that comes too early waits,
-// and is in dead letters until it has the row.
+// A row goes from one item to another, whichever of the two changes comes first. A claim that comes too early waits,
+// and becomes a dead letter.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
 	user := func(pk, mail string) oracleItem {
@@ -126,8 +124,8 @@ func TestHandOver(t *testing.T) {
 	for name, run := range map[string]struct {
 		lines [][]byte
 		code  int
-		rows  []string // who has each row, in the order of the rows
-		dead  []string // keys in dead letters
+		rows  []string // each row with its owner, in order
+		dead  []string // keys of items with dead letters
 	}{
 		"in order":           {[][]byte{first, leaves, takes}, 0, []string{"a@x bob", "ann@x ann"}, nil},
 		"the other way":      {[][]byte{first, takes, leaves}, 4, []string{"a@x bob", "ann@x ann"}, []string{"bob,USER"}},
@@ -135,9 +133,9 @@ func TestHandOver(t *testing.T) {
 		"two wait":           {[][]byte{first, third, takes, leaves}, 4, []string{"a@x bob", "ann@x ann"}, []string{"eve,USER", "bob,USER"}},
 		"both want it still": {[][]byte{first, takes}, 4, []string{"a@x ann"}, []string{"bob,USER"}},
 	} {
-		for _, each := range []bool{true, false} { // each in a process of its own, or all in one
+		for _, each := range []bool{true, false} { // each line in a process of its own, or all in one process
 			if !each && (name == "two wait" || name == "both want it still") {
-				continue // none was first within a batch
+				continue // within a batch, no item was first
 			}
 			out := t.TempDir()
 			parts := [][][]byte{run.lines}
@@ -152,7 +150,7 @@ func TestHandOver(t *testing.T) {
 				r := tablewake(t, nil, "replay", "-c", mails.file(t), "--local", out, saved(t, "s.jsonl", joined(lines)))
 				code = max(code, r.code)
 			}
-			if code != run.code && each { // in one batch a claim may never have to wait
+			if code != run.code && each { // within a batch, a claim may not have to wait
 				t.Errorf("%s: exit code %d, want %d", name, code, run.code)
 			}
 			var rows []string
@@ -171,7 +169,7 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// checkCollisions expects a dead letter of each item, which names the item too that has its row.
+// checkCollisions checks that each of the items has a dead letter, which also names the item that has the row.
 func checkCollisions(t *testing.T, name, out string, want []string) {
 	t.Helper()
 	var keys []string
@@ -190,7 +188,8 @@ func checkCollisions(t *testing.T, name, out string, want []string) {
 	}
 }
 
-// Rows that many items want all the time: the newest claim has the row, whatever the order.
+// Many items want the same rows all the time. The newest claim has the row of the view latest, whatever the order of
+// delivery.
 func TestSharedRowsUnderPressure(t *testing.T) {
 	t.Parallel()
 	rng := random(t)
@@ -202,7 +201,8 @@ func TestSharedRowsUnderPressure(t *testing.T) {
 	checkCounts(t, out, understood(t, lines))
 }
 
-// The changes of a later stream win over earlier ones, which may still come, and do not count again.
+// The changes of a later stream win over the changes of an earlier stream. Changes of the earlier stream may still
+// arrive, and do not count again.
 func TestCountsOfLaterStream(t *testing.T) {
 	t.Parallel()
 	rng := random(t)
@@ -227,8 +227,7 @@ func TestCountsOfLaterStream(t *testing.T) {
 	}
 }
 
-// Items of two tables that have the same keys are different items: each counts, and
-// each may want a row.
+// Items with the same keys in two tables are different items. Each of them counts, and each of them may want a row.
 func TestCountsOfTwoTables(t *testing.T) {
 	t.Parallel()
 	rng := random(t)

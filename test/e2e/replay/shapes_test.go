@@ -14,10 +14,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// shape is a form in which records are saved: files by name.
+// shape returns records in a form in which they are saved: files by name.
 type shape func(rng *rand.Rand, lines [][]byte) map[string][]byte
 
-// streamShapes keep the stream's ARN in each record.
+// streamShapes are shapes that keep the ARN of the stream in each record.
 var streamShapes = map[string]shape{
 	"lines": one("s.jsonl", func(_ *rand.Rand, lines [][]byte) []byte { return joined(lines) }),
 	"lines without a last line feed, with a byte order mark": one("s.jsonl", func(_ *rand.Rand, lines [][]byte) []byte {
@@ -86,7 +86,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// Standard input takes what a file takes.
+// Standard input takes the same forms as a file.
 func TestStandardInput(t *testing.T) {
 	t.Parallel()
 	rng := random(t)
@@ -99,8 +99,8 @@ func TestStandardInput(t *testing.T) {
 	}
 }
 
-// Records as the AWS CLI prints them name no stream, and spell the identity and the time in their own way: with
-// --stream-arn it is the same stream.
+// Records as the AWS CLI prints them do not name a stream, and have their own spelling of identity and time. With
+// --stream-arn they are replayed like the records of the stream.
 func TestCommandLineAnswers(t *testing.T) {
 	t.Parallel()
 	rng := random(t)
@@ -118,7 +118,7 @@ func TestCommandLineAnswers(t *testing.T) {
 	check(t, everything, out, understood(t, lines))
 }
 
-// answers are records as the Streams API has them.
+// answers returns records in the form of the Streams API.
 func answers(t *testing.T, lines [][]byte) [][]byte {
 	t.Helper()
 	var out [][]byte
@@ -140,7 +140,7 @@ func answers(t *testing.T, lines [][]byte) [][]byte {
 	return out
 }
 
-// An archive replays like the stream that it came from.
+// An archive can be replayed like the stream that it came from.
 func TestArchiveReplays(t *testing.T) {
 	t.Parallel()
 	first, second, third := t.TempDir(), t.TempDir(), t.TempDir()
@@ -169,7 +169,7 @@ func eventFiles(body func([]byte) []byte) shape {
 	}
 }
 
-// mix saves runs of the stream in shapes of their own.
+// mix saves each part of the stream in a random shape.
 func mix(rng *rand.Rand, lines [][]byte) map[string][]byte {
 	names := slices.Sorted(maps.Keys(streamShapes))
 	files := make(map[string][]byte)
@@ -183,7 +183,7 @@ func mix(rng *rand.Rand, lines [][]byte) map[string][]byte {
 	return files
 }
 
-// events are Lambda events of up to 100 records.
+// events returns Lambda events of up to 100 records.
 func events(rng *rand.Rand, lines [][]byte) [][]byte {
 	var out [][]byte
 	for from := 0; from < len(lines); {

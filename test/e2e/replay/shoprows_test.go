@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// shopRows returns the rows of the views of the shop, in plain Go, by their keys. Several users may have claimed one row.
+// shopRows returns the rows that the views of the shop must have, by key, computed in plain Go. If several users claim
+// a row, it returns all rows that are allowed.
 func shopRows(cs []change) map[string][]string {
 	all := make(map[string][]string)
 	add := func(row oracleItem) {
@@ -59,13 +60,13 @@ func ordersRows(key, user, id string, o oracleItem, add func(oracleItem)) {
 	}
 }
 
-// sortable is the sortable text of an amount of at least 1, without an exponent.
+// sortable returns the sortable text of an amount of at least 1, without an exponent.
 func sortable(amount string) string {
 	whole, fraction, _ := strings.Cut(amount, ".")
 	return fmt.Sprintf("2%d%s-", 500+len(whole), strings.TrimRight(whole+fraction, "0"))
 }
 
-// completedOrders returns the documents of the orders that are completed.
+// completedOrders returns the documents of the completed orders.
 func completedOrders(cs []change) map[string]string {
 	all := make(map[string]string)
 	for key, c := range last(cs) {
@@ -80,12 +81,12 @@ func completedOrders(cs []change) map[string]string {
 	return all
 }
 
-// kinds are the entities of the shop, by the first part of the key and the beginning of the second.
+// kinds has the kinds of items of the shop, by the first parts of the partition key and of the sort key.
 var kinds = map[[2]string]string{
 	{"USER", "PROFILE"}: "User", {"USER", "SESSION"}: "Session", {"USER", "ORDER"}: "Order", {"PRODUCT", "META"}: "Product", {"PRODUCT", "REVIEW"}: "Review",
 }
 
-// deletedItems returns what each item was when it was last deleted, with masks, by the path of its object.
+// deletedItems returns each deleted item with masks, as it was before its last deletion, by the path of its object.
 func deletedItems(cs []change) map[string]string {
 	newest, all := make(map[string]string), make(map[string]string)
 	for _, c := range cs {
@@ -135,7 +136,7 @@ func deletedObjects(t *testing.T, root string) map[string]string {
 	return all
 }
 
-// storedDocuments reads an index, without the birth of the folder.
+// storedDocuments reads an index. It removes the births of the documents, because each folder has its own.
 func storedDocuments(t *testing.T, out, index string) map[string]string {
 	t.Helper()
 	s := newState()
@@ -149,7 +150,7 @@ func storedDocuments(t *testing.T, out, index string) map[string]string {
 			if birth, _ := own["birth"].(string); len(birth) != 16 {
 				t.Errorf("document %s has the birth %v", d.ID, own["birth"])
 			}
-			delete(own, "birth") // each folder has others
+			delete(own, "birth") // each folder has its own
 		}
 		s.put(t, documents, d.ID, document(d.Document))
 	}

@@ -23,13 +23,13 @@ func newState() state {
 	return state{rows: {}, documents: {}, deleted: {}, history: {}}
 }
 
-// check compares the folder with the oracle's result for the changes.
+// check compares a folder with the result of the oracle for the changes.
 func check(t *testing.T, p pipelineFile, out string, cs []change) {
 	t.Helper()
 	same(t, look(t, p, out), p.want(cs))
 }
 
-// look reads a folder through the program's own queries.
+// look reads a folder with the queries of the program.
 func look(t *testing.T, p pipelineFile, out string) state {
 	t.Helper()
 	s := newState()
@@ -54,7 +54,7 @@ func look(t *testing.T, p pipelineFile, out string) state {
 	return s
 }
 
-// put notes the content under a name, which must be once.
+// put adds a content under a name. The name must be new.
 func (s state) put(t *testing.T, part, name, content string) {
 	t.Helper()
 	if _, twice := s[part][name]; twice {
@@ -82,8 +82,8 @@ func decode(t *testing.T, line []byte, to any) {
 	}
 }
 
-// document writes a document so that what means the same reads the same: numbers
-// with all digits, and texts of an array in one order, as sets have none.
+// document writes a document so that equal documents have equal texts. Numbers have all digits, and the elements of an
+// array are sorted, because sets have no order.
 func document(doc map[string]any) string {
 	b, err := json.Marshal(normal(doc))
 	if err != nil {
@@ -113,7 +113,7 @@ func normal(v any) any {
 	return v
 }
 
-// scalar is what an element of an array is ordered by: texts and numbers.
+// scalar returns the text by which an element of an array is sorted.
 func scalar(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -124,12 +124,12 @@ func scalar(v any) string {
 	return ""
 }
 
-// archived is what an archive must keep of a change.
+// archived returns the content that an archive must keep of a change.
 func archived(c change) string {
 	return c.op + " " + canonical(c.keys) + " old " + canonical(c.old) + " new " + canonical(c.new)
 }
 
-// same compares a state with the wanted one, and shows the first differences.
+// same compares a state with the wanted state, and reports the first differences.
 func same(t *testing.T, got, want state) {
 	t.Helper()
 	for _, part := range slices.Sorted(maps.Keys(want)) {

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// said is a record of one item: what it was and is, at a sequence number.
+// said is a record of one item with its images and its sequence number.
 type said struct {
 	op       string
 	keys     oracleItem
 	old, new oracleItem
 	sequence string
-	label    string // of the stream; default: one of 2026
+	label    string // label of the stream; default: a label of 2026
 }
 
 func (s said) line() []byte {
@@ -38,7 +38,7 @@ func (s said) line() []byte {
 	return b
 }
 
-// order is an image of an order.
+// order returns an image of an order.
 func order(keys oracleItem, status string) oracleItem {
 	it := oracleItem{"Type": str("Order"), "Status": str(status)}
 	for name, v := range keys {
@@ -49,8 +49,8 @@ func order(keys oracleItem, status string) oracleItem {
 
 var oneKey = oracleItem{"PK": str("USER#1"), "SK": str("ORDER#1")}
 
-// Fact 1: sequence numbers are 21 to 40 decimal digits, and compare as numbers:
-// whatever comes first, the higher one stays.
+// Fact 1: sequence numbers are 21 to 40 decimal digits, and compare as numbers. The change with the highest number
+// stays, whatever the order of delivery.
 func TestFact1_SequenceNumbersCompareAsNumbers(t *testing.T) {
 	t.Parallel()
 	rng := random(t)
@@ -78,15 +78,15 @@ func TestFact1_SequenceNumbersCompareAsNumbers(t *testing.T) {
 	}
 }
 
-// late is the lines in their order, and then again in none, each for itself.
+// late returns the lines in their order, and then once more in random order.
 func late(rng *rand.Rand, lines [][]byte) [][]byte {
 	again := slices.Clone(lines)
 	rng.Shuffle(len(again), func(i, j int) { again[i], again[j] = again[j], again[i] })
 	return slices.Concat(lines, again)
 }
 
-// A stream that was enabled again has a later label. It wins over all sequence
-// numbers of the earlier one, which may still arrive.
+// A stream that was enabled again has a later label. Its changes win over all changes of the earlier stream, whatever
+// their sequence numbers. Changes of the earlier stream may still arrive.
 func TestLaterStreamWins(t *testing.T) {
 	t.Parallel()
 	rng := random(t)
@@ -112,7 +112,7 @@ func TestLaterStreamWins(t *testing.T) {
 	}
 }
 
-// Deleted and written again within a batch, the item is there; deleted last, it is gone.
+// An item that is deleted and written again within a batch exists. An item that is deleted last is gone.
 func TestDeletedAndWrittenAgain(t *testing.T) {
 	t.Parallel()
 	var lines [][]byte

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Fact 13: a stage that needs an image which the stream's view type lacks is a clear
-// error when it starts: nothing is written before.
+// Fact 13: if a stage needs an image that the stream's view type lacks, the replay fails with a clear error before it
+// writes anything.
 func TestFact13_ViewTypesThatLackAnImage(t *testing.T) {
 	t.Parallel()
 	keys := oracleItem{"PK": str("USER#1"), "SK": str("ORDER#1")}
@@ -34,7 +34,7 @@ func TestFact13_ViewTypesThatLackAnImage(t *testing.T) {
 	}
 }
 
-// A filter that needs no image works on keys alone.
+// A pipeline that needs no image works with keys alone.
 func TestKeysOnly(t *testing.T) {
 	t.Parallel()
 	p := pipelineFile{text: `
@@ -73,11 +73,11 @@ sinks:
 	}
 }
 
-// A folder that another configuration wrote is refused, and left as it is.
+// A replay into a folder that another configuration wrote is refused, and the folder stays as it is.
 func TestOtherConfiguration(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir()
-	lines := newWorld(random(t), plainKeys(100)).changes(400) // some products stay: a view without rows takes other settings
+	lines := newWorld(random(t), plainKeys(100)).changes(400) // leaves some rows: a view without rows takes other settings
 	path := saved(t, "s.jsonl", joined(lines))
 	replayed(t, 0, everything, out, path)
 	other := everything

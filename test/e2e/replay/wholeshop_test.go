@@ -11,7 +11,7 @@ import (
 // wholeShop is the configuration beside the fixture.
 var wholeShop = pipelineFile{path: fixture + "tablewake.yaml", rows: "shop-views", index: "products", bucket: "shop-archive", log: "changes/"}
 
-// shopAggregates says in plain Go what its aggregates count.
+// shopAggregates are the aggregates of wholeShop in plain Go.
 var shopAggregates = []aggregate{
 	{
 		prefix: "REVENUE#", shards: 4, keep: true, of: map[string]string{"revenue": "sum", "orders": "count"},
@@ -43,7 +43,7 @@ var shopAggregates = []aggregate{
 	},
 }
 
-// checkShop compares a folder with all that the shop's configuration says.
+// checkShop compares a folder with everything that wholeShop must produce.
 func checkShop(t *testing.T, out string, arrived []change) {
 	t.Helper()
 	want, got := wantShop(arrived), look(t, wholeShop, out)
@@ -61,11 +61,10 @@ func checkShop(t *testing.T, out string, arrived []change) {
 // completed is the part of a state that has the documents of completed orders.
 const completed = "completed orders"
 
-// mask is what stands for a sensitive value.
+// mask matches a value that replaces a sensitive value.
 var mask = regexp.MustCompile(`"masked-[0-9a-f]{12}"`)
 
-// The whole of the shop, delivered in every way that may be, by processes that are
-// killed at any moment, ends as one clean pass would.
+// The whole shop ends as after one clean pass, however its stream is delivered.
 func TestWholeShop(t *testing.T) {
 	t.Parallel()
 	lines := shopStream(t)
