@@ -22,12 +22,12 @@ func TestSuccess(t *testing.T) {
 	batch := event(product(1, "a"), order(2, "b"), product(3, "c"))
 	f.answers(t, batch, succeeded)
 	f.holds(t, "a b c", "a c", 3, 0)
-	f.answers(t, batch, succeeded) // again
+	f.answers(t, batch, succeeded) // the same event again
 	f.answers(t, event(world.RecordAt(time.Now(), 4, "REMOVE", "a", `"Type":{"S":"Product"},"n":{"N":"1"}`, "")), succeeded)
 	f.holds(t, "b c", "c", 4, 0)
 }
 
-// Fact 16: the lowest unfinished record is named; later records that succeeded come again, which is safe.
+// Fact 16: the answer names the lowest unfinished record. Later records that succeeded come again, which is safe.
 func TestFact16_APartialFailure(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, world.Running(t))
@@ -35,7 +35,7 @@ func TestFact16_APartialFailure(t *testing.T) {
 	to := w.To
 	to.OpenSearch = proxy.Endpoint()
 	f := deploy(t, w, items, deployment{to: to, timeout: 4 * time.Second})
-	f.answers(t, event(order(1, "a")), succeeded) // once it runs, the index is not asked for any more
+	f.answers(t, event(order(1, "a")), succeeded) // a running function does not ask for the index again
 	if err := proxy.Begin(faults.Refusal(), time.Minute); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestFact16_APartialFailure(t *testing.T) {
 	f.holds(t, "a b c d e f", "d f", 6, 0)
 }
 
-// A sink that hangs does not keep others from finishing, and the function answers before its time is over.
+// A sink that hangs does not keep other sinks from finishing. The function answers before its time is over.
 func TestATimeoutInMidBatch(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, world.Running(t))
@@ -67,8 +67,8 @@ func TestATimeoutInMidBatch(t *testing.T) {
 	if took := time.Since(began); took < time.Second {
 		t.Errorf("it gave up after %v", took)
 	}
-	f.holds(t, "a b c d", "c", 4, 0)              // OpenSearch had the document; the function did not know
-	f.answers(t, event(order(5, "e")), succeeded) // the process lives
+	f.holds(t, "a b c d", "c", 4, 0)              // OpenSearch has c: only its answer was lost
+	f.answers(t, event(order(5, "e")), succeeded) // the process still works
 	if n := strings.Count(f.Log(), "INIT START"); n != 1 {
 		t.Errorf("the function was started %d times", n)
 	}
@@ -79,7 +79,8 @@ func TestATimeoutInMidBatch(t *testing.T) {
 	f.holds(t, "a b c d e", "c", 5, 0)
 }
 
-// A record that no sink can ever accept, and an invalid one, are in dead letters before the answer leaves them out.
+// A record that no sink can ever accept and an invalid record are in dead letters before the function answers that they
+// succeeded.
 func TestPoisonRecords(t *testing.T) {
 	t.Parallel()
 	f := deploy(t, world.New(t, world.Running(t)), items, deployment{})
@@ -128,8 +129,8 @@ func TestEventsThatAreNone(t *testing.T) {
 	f.holds(t, "a", "", 1, 0)
 }
 
-// The emulator cuts an event that is too large, which no service would send: it fails whole. An
-// item of 400 KB, and a batch of 5 MB of them, pass.
+// The emulator cuts an event that is too large. No service would send such an event. It fails as a whole. An item of
+// 400 KB and a batch of 5 MB of such items pass.
 func TestOversize(t *testing.T) {
 	t.Parallel()
 	f := deploy(t, world.New(t, world.Running(t)), items, deployment{})

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/world"
 )
 
-// auditedItems has rows only, whose keys are sensitive.
+// auditedItems has one sink, a view whose keys are sensitive.
 const auditedItems = `
 version: 1
 name: '${NAME}'
@@ -26,14 +26,14 @@ sinks:
 dead_letters: {bucket: '${BUCKET}', prefix: dead/}
 `
 
-// summary is what is looked at of the answer to an audit.
+// summary has the parts of the answer to an audit that tests check.
 type summary struct {
 	Items, Differing, Open int64
 	Coverage               float64
 	Incomplete             string
 }
 
-// auditor is a function that audits the rows of four items, which a function wrote from the stream.
+// auditor returns a function that audits the rows of four items. Another function wrote these rows from the stream.
 func auditor(t *testing.T, timeout time.Duration) *function {
 	t.Helper()
 	w := world.New(t, world.Running(t))
@@ -72,7 +72,7 @@ func (f *function) audit(t *testing.T, event string) (s summary, metrics map[str
 
 const wholeTable = `{"tablewake":"audit","sample":2,"segments":2,"rcu":0,"lag":"100ms","sinks":["rows"]}`
 
-// A function finds a difference, logs its place without what is sensitive, and counts it.
+// A function finds a difference, logs its place without sensitive values, and counts it.
 func TestAnAuditFindsADifference(t *testing.T) {
 	t.Parallel()
 	f := auditor(t, 0)
@@ -113,10 +113,10 @@ func TestAnAuditFindsADifference(t *testing.T) {
 	}
 }
 
-// An audit whose time is over says that it is incomplete, and how little it compared.
+// An audit that runs out of time reports that it is incomplete, and how much it compared.
 func TestAnAuditThatIsCutOffIsIncomplete(t *testing.T) {
 	t.Parallel()
-	f := auditor(t, 15*time.Second) // a tenth of it is left to answer
+	f := auditor(t, 15*time.Second) // the function keeps a tenth of this time for its answer
 	tables := dynamodb.NewFromConfig(f.SDK)
 	table := f.Pipeline + "-source"
 	for i := range 200 {

@@ -13,7 +13,8 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/world"
 )
 
-// ofBefore has one sink, of a part of the table. ofAfter has two more, of the whole, which widen the filter criteria.
+// ofBefore has one sink for a part of the table. ofAfter has two more sinks, for the whole table. They widen the filter
+// criteria.
 const (
 	ofBefore = `
 version: 1
@@ -48,15 +49,15 @@ sinks:
 `
 )
 
-// added are the sinks that only ofAfter has.
+// added has the sinks that only ofAfter has.
 var added = []string{"by_customer", "totals"}
 
 const (
-	shopItems = 80 // of the table, from before the mapping
-	lateItems = 8  // beside them, whose first records come late
+	shopItems = 80 // items that the table has before the mapping
+	lateItems = 8  // further items, whose first records come late
 )
 
-// A function gets two sinks that must show what the table has from before. They wait, and two scans fill them, while
+// A function gets two more sinks, which must also have the items from before. They wait, and two scans fill them, while
 // the table is written and the function handles the stream. Records from before the floor that Lambda delivers late
 // change nothing, although neither sink saw the later changes of their items.
 func TestABackfillBesideAFunction(t *testing.T) {
@@ -81,9 +82,9 @@ func TestABackfillBesideAFunction(t *testing.T) {
 		}
 	}
 	done(t, m.deliver(t.Context(), before.Function))
-	done(t, before.Close()) // no invocation of before runs: the commands need not wait the 15 minutes that prove it
+	done(t, before.Close()) // before has ended, so that the commands need not wait for 15 minutes
 	f := deploy(t, w, ofAfter, deployment{env: env, without: true})
-	for n := range lateItems { // Lambda drops what the sink of before does not take
+	for n := range lateItems { // Lambda drops records that the sink of ofBefore does not take
 		done(t, s.Put(shop.PK(n)))
 		if n%2 == 1 {
 			done(t, s.Put(shop.PK(shopItems+n)))
@@ -134,7 +135,8 @@ func TestABackfillBesideAFunction(t *testing.T) {
 	same(t, w, s, "RECENT", "OF", "TOTAL")
 }
 
-// goOn writes to the table and hands the stream to the function, and an event again and again, until end is called.
+// goOn writes to the table, hands the stream to the function, and invokes the function with the event again, until end
+// is called.
 func (m *mapping) goOn(t *testing.T, f *function, again []byte) (end func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var both sync.WaitGroup
@@ -163,7 +165,7 @@ func (m *mapping) goOn(t *testing.T, f *function, again []byte) (end func()) {
 	return end
 }
 
-// leavesOut delivers what was made before the floor. Each of the added sinks must count a part of it.
+// leavesOut delivers records from before the floor. Each of the added sinks must count some of them as such.
 func (f *function) leavesOut(t *testing.T, what string, deliver func()) {
 	t.Helper()
 	had := make(map[string]float64)
@@ -178,7 +180,7 @@ func (f *function) leavesOut(t *testing.T, what string, deliver func()) {
 	}
 }
 
-// exported is a document of the console exporter, as far as counts go.
+// exported is a document of the console exporter with its counts.
 type exported struct {
 	ScopeMetrics []struct {
 		Metrics []struct {
@@ -197,7 +199,7 @@ type point struct {
 	Value any
 }
 
-// is reports whether an attribute has a value.
+// is reports whether the attribute has this value.
 func (p point) is(key, value string) bool {
 	for _, a := range p.Attributes {
 		if a.Key == key {
@@ -207,7 +209,8 @@ func (p point) is(key, value string) bool {
 	return false
 }
 
-// counted is how many changes had no effect at a sink for a reason, by the metrics that the function wrote last.
+// counted returns how many changes had no effect at a sink for a reason. It reads the metrics that the function wrote
+// last.
 func (f *function) counted(sink, reason string) (n float64) {
 	for line := range strings.Lines(f.Log()) {
 		var doc exported
@@ -219,7 +222,7 @@ func (f *function) counted(sink, reason string) (n float64) {
 				for _, p := range m.Data.DataPoints {
 					v, ok := p.Value.(float64)
 					if ok && m.Name == "tablewake.sink.deliveries" && p.is("sink", sink) && p.is("reason", reason) {
-						n = v // the counts rise
+						n = v // the counts rise, so the last one is right
 					}
 				}
 			}
@@ -228,7 +231,7 @@ func (f *function) counted(sink, reason string) (n float64) {
 	return n
 }
 
-// lineWith is the line of a log that has all of these words; "" if there is none.
+// lineWith returns the first line of a log that has all of these words, or "" if there is none.
 func lineWith(log string, words ...string) string {
 	for line := range strings.Lines(log) {
 		all := true
@@ -242,7 +245,7 @@ func lineWith(log string, words ...string) string {
 	return ""
 }
 
-// commands are runs of tablewake with one configuration, on the servers.
+// commands runs tablewake with one configuration on the servers.
 type commands struct {
 	t      *testing.T
 	env    []string
@@ -253,13 +256,13 @@ func (c commands) run(name string, args ...string) (string, error) {
 	return output(c.t, c.env, append([]string{name, "-c", c.config, "--live"}, args...)...)
 }
 
-// fill runs a backfill by scan whose times suit a test.
+// fill runs a backfill by a scan, with times that suit a test.
 func (c commands) fill(sink string, proof ...string) (string, error) {
 	args := []string{"--sink", sink, "--scan", "--floor-delay", "15s", "--clock-skew", "1s", "--lag", "3s"}
 	return c.run("backfill", append(args, proof...)...)
 }
 
-// fills runs one to its end, which must be a sink that is live.
+// fills runs a backfill to its end. Its sink must be live then.
 func (c commands) fills(sink string, proof ...string) {
 	if out, err := c.fill(sink, proof...); err != nil || !strings.Contains(out, sink+": live") {
 		c.t.Errorf("filling %s: %v\n%s", sink, err, out)

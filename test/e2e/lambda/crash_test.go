@@ -8,16 +8,16 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/world"
 )
 
-// withGoSink is items, and the Go sink of test/e2e/lambda/breaking.
+// withGoSink is items with the Go sink of test/e2e/lambda/breaking.
 var withGoSink = strings.Replace(items, "dead_letters:", "  go: {custom: {name: obedient}}\ndead_letters:", 1)
 
-// do is a record of an item that says what the Go sink does.
+// do returns a record of an item whose attribute Do tells the Go sink what to do.
 func do(n int, pk, what string) []byte {
 	return world.RecordAt(time.Now(), n, "INSERT", pk, "", `"Do":{"S":"`+what+`"}`)
 }
 
-// The faults of a Go sink: its panic belongs to one record, which goes to dead letters; the end of the process belongs
-// to the whole batch, and the next invocation works.
+// If a Go sink panics, one record becomes a dead letter. If it ends the process, the whole batch fails. The next
+// invocation works in both cases.
 func TestAGoSinkBreaksTheFunction(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, world.Running(t))
@@ -32,7 +32,7 @@ func TestAGoSinkBreaksTheFunction(t *testing.T) {
 		t.Errorf("the function was started %d times, want 3", n)
 	}
 	s := f.read(t)
-	for _, item := range []string{"a", "b", "d", "f"} { // of c and e there may be rows too
+	for _, item := range []string{"a", "b", "d", "f"} { // c and e may have rows, too
 		if got := keys(s[world.Rows]); !strings.Contains(got, item) {
 			t.Errorf("rows are of %s, and of no %s", got, item)
 		}
@@ -48,7 +48,7 @@ func TestAGoSinkBreaksTheFunction(t *testing.T) {
 	}
 }
 
-// A Go sink that never returns costs two invocations, and the process: the next one works.
+// A Go sink that never returns makes two invocations fail and ends the process. The next invocation works.
 func TestAGoSinkNeverReturns(t *testing.T) {
 	w := world.New(t, world.Running(t))
 	w.Worker(t, w.Config(t, world.Fixture, items, w.To), w.To) // makes the tables

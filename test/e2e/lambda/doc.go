@@ -1,3 +1,3 @@
-// Package lambda holds the tests of the built function, in Amazon's emulator, on real servers: each event is judged by
-// the bytes of the answer and by the contents of the stores. test/esm replaces the event source mapping.
+// Package lambda tests the built function in Amazon's emulator, on real servers. The tests check the bytes of each
+// answer and the contents of the stores. test/esm replaces the event source mapping.
 package lambda

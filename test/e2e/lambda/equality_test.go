@@ -20,9 +20,8 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// One configuration and one stream: what a function leaves, with crashes and faults on the
-// way, is what a consumer leaves, and what a replay does. Views, aggregates and index are
-// equal, and so are the archives: each version of each item, and all that is written of it.
+// A function, a consumer and a replay with one configuration leave the same results for one stream, although the
+// function crashes and its network fails. Views, aggregates, the index, the archives and the events are equal.
 func TestLambdaIsConsumeIsReplay(t *testing.T) {
 	t.Parallel()
 	to := world.Running(t)
@@ -48,7 +47,7 @@ func TestLambdaIsConsumeIsReplay(t *testing.T) {
 	})
 }
 
-// replayed is what a replay into a folder leaves.
+// replayed returns the results of a replay into a folder.
 func replayed(t *testing.T, w *world.World, file string) world.State {
 	t.Helper()
 	config, dir := shopFile(t, w, ""), filepath.Join(t.TempDir(), "out")
@@ -56,7 +55,7 @@ func replayed(t *testing.T, w *world.World, file string) world.State {
 	return unnamed(world.ReadEmbedded(t, local.Dir(dir), w.Names), w)
 }
 
-// shopText is the shop's configuration. Its archive waits for no five minutes.
+// shopText returns the configuration of the shop. Its archive waits for one second and not for five minutes.
 func shopText(t *testing.T, w *world.World) string {
 	t.Helper()
 	text := strings.Replace(w.ShopText(t), "age: 5m", "age: 1s", 1)
@@ -66,7 +65,8 @@ func shopText(t *testing.T, w *world.World) string {
 	return text
 }
 
-// shopFile writes that, and more, into a folder beside its mapping.
+// shopFile writes the configuration of the shop, followed by more, into a folder beside its mapping. It returns the
+// path.
 func shopFile(t *testing.T, w *world.World, more string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -79,7 +79,7 @@ func shopFile(t *testing.T, w *world.World, more string) string {
 	return filepath.Join(dir, "tablewake.yaml")
 }
 
-// consumed is what a consumer of the stream leaves.
+// consumed returns the results of a consumer of the stream.
 func consumed(t *testing.T, w *world.World, stream string) world.State {
 	t.Helper()
 	leases := w.Table + "-leases"
@@ -91,8 +91,8 @@ func consumed(t *testing.T, w *world.World, stream string) world.State {
 	return unnamed(w.Read(t, w.Shop(t, w.To)), w)
 }
 
-// unnamed leaves the sender out of events: each world's pipeline has its own name, by which shared servers distinguish
-// them.
+// unnamed removes the name of the pipeline from events. Each world has another name, because the worlds share the
+// servers.
 func unnamed(s world.State, w *world.World) world.State {
 	for id, event := range s[world.Events] {
 		s[world.Events][id] = strings.ReplaceAll(event, w.Pipeline, "NAME")
@@ -100,8 +100,8 @@ func unnamed(s world.State, w *world.World) world.State {
 	return s
 }
 
-// invoked is what a function leaves that an event source mapping hands the records to, while
-// its environments crash and the network between it and the servers fails.
+// invoked returns the results of a function. An event source mapping hands the records to the function, while its
+// environments crash and its network fails.
 func invoked(t *testing.T, w *world.World, records [][]byte) world.State {
 	t.Helper()
 	seed := rand.Uint64()
@@ -139,7 +139,7 @@ func invoked(t *testing.T, w *world.World, records [][]byte) world.State {
 	return unnamed(first.Read(t, w.Shop(t, w.To)), w)
 }
 
-// crashing is an environment whose process ends in the middle of every fourth event.
+// crashing is an environment whose process ends during every fourth event.
 type crashing struct {
 	*server.Function
 	t       *testing.T
@@ -161,12 +161,12 @@ func (c *crashing) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	}
 	answer, err := c.Function.Invoke(ctx, event)
 	if _, failed := errors.AsType[*server.FunctionError](err); err != nil && !failed && ctx.Err() == nil {
-		c.t.Error(err) // the emulator's, not the function's
+		c.t.Error(err) // an error of the emulator, not of the function
 	}
 	return answer, err
 }
 
-// disturb has one server after the other suffer a fault.
+// disturb causes faults at random servers, one after the other.
 func disturb(t *testing.T, between world.Proxies, chance *rand.Rand, stop <-chan struct{}) {
 	all := append(faults.All(), faults.Hang())
 	for {

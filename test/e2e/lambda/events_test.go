@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/test/esm"
 )
 
-// Fact 33: records of Kinesis repeat and come out of order; in the end the newest stands.
+// Fact 33: records of Kinesis may repeat and come out of order. In the end the newest change stays.
 func TestFact33_KinesisEvents(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(items, "{table: shop}", "{table: shop, kinesis: 'arn:aws:kinesis:us-east-1:000000000000:stream/changes'}", 1)
@@ -27,14 +27,14 @@ func TestFact33_KinesisEvents(t *testing.T) {
 			`"eventSourceARN":"arn:aws:kinesis:us-east-1:000000000000:stream/changes"}`, sequence, base64.StdEncoding.EncodeToString([]byte(change)), start/1e6)
 	}
 	f.answers(t, event(of(901, 30, "a", "Product"), of(902, 10, "a", "Product"), of(903, 30, "a", "Product"), of(904, 20, "b", "Order")), succeeded)
-	f.answers(t, event(of(905, 15, "a", "Order"), of(906, 40, "b", "Product")), succeeded) // the first is late
+	f.answers(t, event(of(905, 15, "a", "Order"), of(906, 40, "b", "Product")), succeeded) // the first record is late
 	f.holds(t, "a b", "a b", 5, 0)
 	if got := f.rowOf(t, "a"); !strings.Contains(got, `"n": N 30`) {
 		t.Errorf("the row of a is %s", got)
 	}
 }
 
-// rowOf is an item's row.
+// rowOf returns the row of an item.
 func (f *function) rowOf(t *testing.T, pk string) string {
 	t.Helper()
 	for name, row := range f.read(t)[world.Rows] {
@@ -45,8 +45,8 @@ func (f *function) rowOf(t *testing.T, pk string) string {
 	return ""
 }
 
-// Tumbling windows are passed through: the state comes back as it went, and the event that
-// closes a window is answered.
+// Tumbling windows are passed through. The answer has the state of the event, and the event that closes a window is
+// answered.
 func TestFact17_TumblingWindows(t *testing.T) {
 	t.Parallel()
 	f := deploy(t, world.New(t, world.Running(t)), items, deployment{})
@@ -57,7 +57,7 @@ func TestFact17_TumblingWindows(t *testing.T) {
 	}
 	m := esm.Mapping{Functions: []esm.Function{f}, TumblingWindow: 20 * time.Second, BatchSize: 3, ReportFailures: true, MaxRetries: -1}
 	r, err := m.Run(t.Context(), esm.Shard{ID: "shardId-1", Records: records})
-	if err != nil || r.Errors+r.Partial > 0 || r.Invocations != 8 { // 5 records, 5 and 2; and the end of each window
+	if err != nil || r.Errors+r.Partial > 0 || r.Invocations != 8 { // 2 + 2 + 1 for records, 3 for ends of windows
 		t.Errorf("%+v, %v", r, err)
 	}
 	f.holds(t, "a b c d e f g h i j k l", "a b c d e f g h i j k l", 12, 0)
@@ -66,7 +66,7 @@ func TestFact17_TumblingWindows(t *testing.T) {
 		`{"batchItemFailures":[],"state":{"seen":[1, 2]}}`)
 }
 
-// queued is an event of SQS with messages m1, m2, ...
+// queued returns an event of SQS with messages m1, m2, ...
 func queued(t *testing.T, bodies ...[]byte) []byte {
 	t.Helper()
 	var records [][]byte

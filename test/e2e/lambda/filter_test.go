@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/test/faults"
 )
 
-// Fact 18: what `tablewake template` has Lambda drop is what no sink would have seen. A mapping
-// with its FilterCriteria leaves the same as a pipeline that sees every record.
+// Fact 18: the filter criteria of `tablewake template` drop only records that no sink would have seen. A mapping with
+// these criteria leaves the same results as a pipeline that reads every record.
 func TestFact18_FilterCriteriaChangeNothing(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, world.Running(t))
@@ -35,7 +35,7 @@ func TestFact18_FilterCriteriaChangeNothing(t *testing.T) {
 	world.Same(t, f.read(t), world.Embedded(t, w.Config(t, world.Fixture, text, w.To), w.Names, records))
 }
 
-// patterns are those that `tablewake template` prints for a configuration.
+// patterns returns the filter patterns that `tablewake template` prints for a configuration.
 func patterns(t *testing.T, w *world.World, text string) (all []string) {
 	t.Helper()
 	file := t.TempDir() + "/tablewake.yaml"
@@ -65,8 +65,8 @@ func patterns(t *testing.T, w *world.World, text string) (all []string) {
 	return all
 }
 
-// An outage that is longer than max_hold leaves letters, and the event of a schedule brings them
-// back once the sink is well.
+// An outage that is longer than max_hold leaves dead letters. The event of a schedule redrives them when the sink works
+// again.
 func TestAnOutageIsRedriven(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, world.Running(t))

@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// items writes each item to a row and to the log, and those of the type Product to the index.
+// items is a configuration. It writes each item to a row and to the log, and items of the type Product to the index.
 const items = `
 version: 1
 name: '${NAME}'
@@ -28,23 +28,23 @@ sinks:
 dead_letters: {bucket: '${BUCKET}', prefix: dead/}
 `
 
-// function is a deployed function, and the stores it works on.
+// function is a deployed function with the stores that it works on.
 type function struct {
 	*server.Function
 	*world.World
-	text string // of its configuration
+	text string // its configuration
 }
 
-// deployment says how a function is deployed. The zero one is as everybody's.
+// deployment says how a function is deployed. The zero value suits most tests.
 type deployment struct {
-	program string          // Default: the bootstrap
-	to      world.Endpoints // Default: the world's
+	program string          // default: the bootstrap
+	to      world.Endpoints // default: the endpoints of the world
 	timeout time.Duration
 	env     []string
-	without bool // nothing is made that the function needs
+	without bool // the tables of the function are not made
 }
 
-// deploy puts a function with a configuration into the emulator, once its tables are made.
+// deploy makes the tables of a configuration, and puts a function with this configuration into the emulator.
 func deploy(t *testing.T, w *world.World, text string, d deployment) *function {
 	t.Helper()
 	if d.program == "" {
@@ -80,13 +80,13 @@ func write(t *testing.T, path string, b []byte) {
 	}
 }
 
-// read is what the stores hold.
+// read returns the contents of the stores.
 func (f *function) read(t *testing.T) world.State {
 	t.Helper()
 	return f.Read(t, f.Config(t, world.Fixture, f.text, f.To))
 }
 
-// answers invokes the function, which has to answer just that.
+// answers invokes the function and checks its answer.
 func (f *function) answers(t *testing.T, event []byte, want string) {
 	t.Helper()
 	got, err := f.Invoke(t.Context(), event)
@@ -98,7 +98,7 @@ func (f *function) answers(t *testing.T, event []byte, want string) {
 	}
 }
 
-// fails invokes the function, which has to fail, and to say why.
+// fails invokes the function, which must fail with this kind of error and this reason.
 func (f *function) fails(t *testing.T, event []byte, kind, why string) {
 	t.Helper()
 	got, err := f.Invoke(t.Context(), event)
@@ -111,7 +111,7 @@ func (f *function) fails(t *testing.T, event []byte, kind, why string) {
 	}
 }
 
-// holds returns the items that have rows and documents, and the number of lines and letters.
+// holds checks which items have rows and documents, and the number of archived lines and of dead letters.
 func (f *function) holds(t *testing.T, rows, documents string, lines, letters int) {
 	t.Helper()
 	s := f.read(t)
@@ -129,7 +129,7 @@ func (f *function) holds(t *testing.T, rows, documents string, lines, letters in
 	}
 }
 
-// keys are the items of a part of a state: "a b c".
+// keys returns the items of a part of a state in order: "a b c".
 func keys(part map[string]string) string {
 	var all []string
 	for name := range part {
@@ -143,17 +143,18 @@ func keys(part map[string]string) string {
 
 const succeeded = `{"batchItemFailures":[]}`
 
-// failedFrom is the answer that has everything from the n-th record on come again.
+// failedFrom returns the answer that makes the n-th record and all later records come again.
 func failedFrom(n int) string {
 	return fmt.Sprintf(`{"batchItemFailures":[{"itemIdentifier":"%021d"}]}`, n)
 }
 
-// event is an event of records.
+// event returns an event with these records.
 func event(records ...[]byte) []byte {
 	return fmt.Appendf(nil, `{"Records":[%s]}`, bytes.Join(records, []byte(",")))
 }
 
-// product and order are the n-th record: an item is made that does, or does not, go to the index.
+// product returns the n-th record, which inserts an item for the index. order returns the n-th record, which inserts an
+// item that is not for the index.
 func product(n int, pk string) []byte { return made(n, pk, "Product") }
 func order(n int, pk string) []byte   { return made(n, pk, "Order") }
 

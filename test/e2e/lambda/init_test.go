@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/world"
 )
 
-// The configuration is an object of a bucket.
+// A function can read its configuration from an object of a bucket.
 func TestConfigurationInABucket(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, world.Running(t))
@@ -24,7 +24,7 @@ func TestConfigurationInABucket(t *testing.T) {
 	f.holds(t, "a", "a", 1, 0)
 }
 
-// A function that lacks something fails before it takes an event, and the log says what to do.
+// A function that lacks something fails before it takes an event. Its log says what to do.
 func TestWhatIsMissingAtTheStart(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ text, want string }{

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
-// The programs under test, built once: the functions as they are deployed.
+// Paths of the programs under test, which are built once. The functions are built as they are deployed.
 var bootstrap, breaking, tablewake, streamserver string
 
 func TestMain(m *testing.M) {

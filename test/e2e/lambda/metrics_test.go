@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/world"
 )
 
-// Without a word in its configuration a function writes its metrics into its log before each
-// reply, as CloudWatch takes them: of that invocation alone, and nothing of any item.
+// By default a function writes metrics into its log before each reply, in the format that CloudWatch reads. They are
+// the metrics of this invocation only, and show nothing of any item.
 func TestMetricsAreInTheLog(t *testing.T) {
 	t.Parallel()
 	f := deploy(t, world.New(t, world.Running(t)), items, deployment{})
@@ -42,7 +42,7 @@ func TestMetricsAreInTheLog(t *testing.T) {
 	}
 }
 
-// documents are those of the embedded metric format in a log.
+// documents returns the documents of the embedded metric format in a log.
 func documents(log string) []map[string]any {
 	var all []map[string]any
 	for line := range strings.Lines(log) {

@@ -23,14 +23,14 @@ import (
 	"github.com/tablewake/tablewake/test/esm"
 )
 
-// broken is an environment that fails each event: an outage of the function.
+// broken is an environment that fails each event, as in an outage of the function.
 type broken struct{}
 
 func (broken) Invoke(context.Context, []byte) ([]byte, error) {
 	return nil, fmt.Errorf("no environment")
 }
 
-// gaveUp is the part of these records that a mapping with a limit of retries abandoned in an outage.
+// gaveUp returns what a mapping with a limit of retries discards of these records in an outage.
 func gaveUp(t *testing.T, shard string, records ...[]byte) []esm.Discarded {
 	t.Helper()
 	var given []esm.Discarded
@@ -45,8 +45,8 @@ func gaveUp(t *testing.T, shard string, records ...[]byte) []esm.Discarded {
 	return given
 }
 
-// Fact 18: the bucket has the event; a notification of it brings the records to the function. Changes that came
-// meanwhile stay.
+// Fact 18: Lambda wrote an abandoned event into the bucket. A notification of the object brings the records to the
+// function. Changes that came meanwhile stay.
 func TestFact18_WhatLambdaGaveUpComesBackFromTheBucket(t *testing.T) {
 	t.Parallel()
 	f := deploy(t, world.New(t, world.Running(t)), items, deployment{})
@@ -59,7 +59,7 @@ func TestFact18_WhatLambdaGaveUpComesBackFromTheBucket(t *testing.T) {
 		messages = append(messages, fmt.Appendf(nil, `{"Records":[{"eventVersion":"2.1","eventSource":"aws:s3","eventName":"ObjectCreated:Put","s3":{"bucket":{"name":%q},"object":{"key":%q}}}]}`, f.Bucket, d.Key))
 	}
 	later := world.RecordAt(time.Now(), 9, "MODIFY", "a", `"Type":{"S":"Product"},"n":{"N":"1"}`, `"Type":{"S":"Order"},"n":{"N":"9"}`)
-	f.answers(t, event(later), succeeded) // which is not overwritten
+	f.answers(t, event(later), succeeded) // the abandoned records must not overwrite this change
 	absent := fmt.Appendf(nil, `{"Records":[{"eventSource":"aws:s3","eventName":"ObjectCreated:Put","s3":{"bucket":{"name":%q},"object":{"key":"aws/lambda/gone"}}}]}`, f.Bucket)
 	f.answers(t, queued(t, messages[0], absent, messages[1]), `{"batchItemFailures":[{"itemIdentifier":"m2"}]}`)
 	f.holds(t, "a b c", "c", 4, 0)
@@ -68,7 +68,7 @@ func TestFact18_WhatLambdaGaveUpComesBackFromTheBucket(t *testing.T) {
 	}
 }
 
-// Fact 18: a queue has the place alone, by which the records are fetched from the stream.
+// Fact 18: a queue has only the place of abandoned records. The function fetches the records from the stream.
 func TestFact18_WhatLambdaGaveUpIsFetchedFromTheStream(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, world.Running(t))
@@ -84,13 +84,13 @@ func TestFact18_WhatLambdaGaveUpIsFetchedFromTheStream(t *testing.T) {
 	}
 }
 
-// place is Lambda's record of a batch, as a queue has it.
+// place returns Lambda's message about an abandoned batch, as a queue has it.
 func place(arn, shard, first, last string, n int) []byte {
 	return fmt.Appendf(nil, `{"requestContext":{"condition":"RetryAttemptsExhausted"},"version":"1.0","DDBStreamBatchInfo":{"shardId":%q,"startSequenceNumber":%q,"endSequenceNumber":%q,`+
 		`"approximateArrivalOfFirstRecord":"2026-03-01T12:00:00Z","approximateArrivalOfLastRecord":"2026-03-01T12:00:09Z","batchSize":%d,"streamArn":%q}}`, shard, first, last, n, arn)
 }
 
-// Records that the stream no longer has are a gap, which is noted exactly; the others are delivered.
+// Records that the stream no longer has are noted as a gap with exact bounds. The other records are delivered.
 func TestFact18_WhatTheStreamHasNoMoreIsNoted(t *testing.T) {
 	t.Parallel()
 	stream := streamtest.New(streamtest.Options{})
@@ -136,7 +136,7 @@ func source(t *testing.T, w *world.World, table string) (arn, shard string) {
 	return arn, shard
 }
 
-// createTable makes a table with a stream, and answers the stream and its only shard. The first of the keys
+// createTable makes a table with a stream, and returns the ARN of the stream and its only shard. The first of the keys
 // is the partition key.
 func createTable(t *testing.T, w *world.World, table string, keys ...string) (arn, shard string) {
 	t.Helper()
@@ -168,8 +168,8 @@ func createTable(t *testing.T, w *world.World, table string, keys ...string) (ar
 	return arn, *d.StreamDescription.Shards[0].ShardId
 }
 
-// streams is a client that repeats a call without an answer within [readLimit]: DynamoDB Local leaves one without an
-// answer now and then, on a busy machine, while the table is written.
+// streams returns a client that repeats a call that has no answer within [readLimit]. On a busy machine, DynamoDB Local
+// sometimes does not answer a call while the table is written.
 func streams(w *world.World) *dynamodbstreams.Client {
 	limited := *w.SDK.HTTPClient.(*http.Client)
 	limited.Timeout = readLimit
@@ -178,7 +178,7 @@ func streams(w *world.World) *dynamodbstreams.Client {
 	})
 }
 
-// streamed are the sequence numbers of the shard's four records.
+// streamed returns the sequence numbers of the four records of the shard.
 func streamed(t *testing.T, w *world.World, arn, shard string) (sequences []string) {
 	t.Helper()
 	it, err := streams(w).GetShardIterator(t.Context(), &dynamodbstreams.GetShardIteratorInput{StreamArn: &arn, ShardId: &shard, ShardIteratorType: streamtypes.ShardIteratorTypeTrimHorizon})
@@ -198,7 +198,7 @@ func streamed(t *testing.T, w *world.World, arn, shard string) (sequences []stri
 	return sequences
 }
 
-// gaps are those that were noted.
+// gaps returns the gaps that were noted.
 func (f *function) gaps(t *testing.T) (all []record.Gap) {
 	t.Helper()
 	stores := aws.Stores(f.SDK)

@@ -38,7 +38,7 @@ const (
 	readLimit    = 10 * time.Second // one call of the Streams API
 )
 
-// shopSource is a table of DynamoDB Local that a shop writes to, and its stream of one shard.
+// shopSource is a table of DynamoDB Local that a shop writes to, with its stream of one shard.
 type shopSource struct {
 	*shop.Shop
 	table      *timedTable
@@ -46,14 +46,15 @@ type shopSource struct {
 	api        shardreader.API
 }
 
-// timedTable writes items to a table, and notes when: DynamoDB Local cuts the creation times of records to the minute.
+// timedTable writes items to a table and notes the times, because DynamoDB Local truncates the creation times of
+// records to the minute.
 type timedTable struct {
 	ctx    context.Context //nolint:containedctx // of the test
 	client *dynamodb.Client
 	name   string
 
 	mu    sync.Mutex
-	times []time.Time // when each write had been made, in the order of the records
+	times []time.Time // time of each write, in the order of the records
 }
 
 func newShopSource(t *testing.T, w *world.World) *shopSource {
@@ -95,10 +96,10 @@ func (d *timedTable) write(text string, do func(map[string]types.AttributeValue)
 	return streamtest.Written{}, err
 }
 
-// creationTime is when a record was created, in JSON.
+// creationTime matches the creation time of a record in JSON.
 var creationTime = regexp.MustCompile(`"ApproximateCreationDateTime":[0-9.eE+]+`)
 
-// records are all that the stream has, as Lambda hands them over: created in the second of their write.
+// records returns all records of the stream as Lambda hands them over: each was created in the second of its write.
 func (s *shopSource) records(ctx context.Context) ([][]byte, error) {
 	var out bytes.Buffer
 	o := shardreader.RecordOptions{API: s.api, Source: s.arn, EmptyPages: 2, Poll: 20 * time.Millisecond}
@@ -123,7 +124,7 @@ type mapping struct {
 	*shopSource
 	engine *eventruler.Engine
 	filter *eventruler.Ruler
-	at     int // number of records that were handed over, or were there before
+	at     int // number of records that were handed over, or that were there before
 }
 
 func newMapping(t *testing.T, s *shopSource) *mapping {
@@ -147,7 +148,7 @@ func (m *mapping) filters(t *testing.T, patterns []string) {
 	}
 }
 
-// take are the records that were not taken or delivered yet.
+// take returns the records that were neither taken nor delivered yet, and counts them as taken.
 func (m *mapping) take(t *testing.T) [][]byte {
 	t.Helper()
 	all, err := m.records(m.table.ctx)
@@ -159,7 +160,7 @@ func (m *mapping) take(t *testing.T) [][]byte {
 	return next
 }
 
-// deliver hands over what the stream has, each record once: no invocation may fail.
+// deliver hands each new record of the stream to the function once. No invocation may fail.
 func (m *mapping) deliver(ctx context.Context, f *server.Function) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, deliverLimit, fmt.Errorf("the stream was not handed over within %v", deliverLimit))
 	defer cancel()
@@ -178,7 +179,7 @@ func (m *mapping) deliver(ctx context.Context, f *server.Function) error {
 	return err
 }
 
-// strict is a function whose first failure ends a mapping, which would make the invocation again.
+// strict is a function whose first failure ends the mapping, which would otherwise repeat the invocation.
 type strict struct {
 	*server.Function
 	end context.CancelCauseFunc
@@ -193,7 +194,7 @@ func (s strict) Invoke(ctx context.Context, event []byte) ([]byte, error) {
 	return answer, err
 }
 
-// same compares the rows whose keys have one of the prefixes with the table; there must be no other row.
+// same compares the rows whose keys have one of the prefixes with the table. There must be no other row.
 func same(t *testing.T, w *world.World, s *shopSource, prefixes ...string) {
 	t.Helper()
 	got, want := world.NewState(), world.NewState()
@@ -232,14 +233,14 @@ func same(t *testing.T, w *world.World, s *shopSource, prefixes ...string) {
 	world.Same(t, world.State{world.Rows: got[world.Rows]}, world.State{world.Rows: want[world.Rows]})
 }
 
-// lambdaAPI answers as Lambda's API about one function and the mapping of a stream to it.
+// lambdaAPI answers requests of Lambda's API about one function and the mapping of a stream to it.
 type lambdaAPI struct {
 	stream string
-	env    string // that has the SDK reach it
+	env    string // environment variable with its endpoint for the SDK
 
 	mu       sync.Mutex
-	patterns []string  // of the mapping's filter criteria
-	changed  time.Time // when function and mapping were
+	patterns []string  // filter criteria of the mapping
+	changed  time.Time // when the function and the mapping were changed
 }
 
 func newLambdaAPI(t *testing.T, stream string) *lambdaAPI {

@@ -20,8 +20,8 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// startStream starts a stream of the table shop in a process of its own, writes what the
-// fixture's records say, and answers its endpoint.
+// startStream starts a stream of the table shop in a process of its own, makes the writes of the fixture's records, and
+// returns the endpoint.
 func startStream(t *testing.T) string {
 	t.Helper()
 	cmd := exec.Command(streamserver, "-table", "shop", "-shards", "4")
@@ -54,7 +54,7 @@ func startStream(t *testing.T) string {
 	return endpoint
 }
 
-// writeAgain makes the write behind a record.
+// writeAgain makes the write that a record describes.
 func writeAgain(t *testing.T, c *http.Client, endpoint string, record []byte) {
 	t.Helper()
 	var r struct {
@@ -79,18 +79,18 @@ func writeAgain(t *testing.T, c *http.Client, endpoint string, record []byte) {
 	}
 }
 
-// environment is that of a program that works in a world and reads a stream.
+// environment returns the environment of a program that works on a world and reads a stream.
 func environment(w *world.World, stream string) []string {
 	return append(append(os.Environ(), w.Environment(w.To)...),
 		"AWS_REGION="+server.Region, "AWS_ACCESS_KEY_ID="+server.AccessKey, "AWS_SECRET_ACCESS_KEY="+server.SecretKey, "AWS_EC2_METADATA_DISABLED=true",
 		"AWS_ENDPOINT_URL_DYNAMODB_STREAMS="+stream, "AWS_ENDPOINT_URL_STS="+stream)
 }
 
-// commandLimit is how long a run of tablewake may take.
+// commandLimit is the longest time that a run of tablewake may take.
 const commandLimit = 4 * time.Minute
 
-// output runs tablewake to its end, and answers what it wrote. A run that takes too long is made to write what
-// each goroutine waits for.
+// output runs tablewake to its end, and returns its output. If the run takes too long, it ends with the stacks of its
+// goroutines.
 func output(t *testing.T, env []string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeoutCause(t.Context(), commandLimit, fmt.Errorf("it did not end within %v", commandLimit))
@@ -106,7 +106,7 @@ func output(t *testing.T, env []string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// run runs tablewake to its end, which must be a success.
+// run runs tablewake to its end. The run must succeed.
 func run(t *testing.T, env []string, args ...string) {
 	t.Helper()
 	if out, err := output(t, env, args...); err != nil {
@@ -114,7 +114,7 @@ func run(t *testing.T, env []string, args ...string) {
 	}
 }
 
-// recorded is a stream as `tablewake record` writes it: the file, and its records.
+// recorded records a stream with `tablewake record`, and returns the file and its records.
 func recorded(t *testing.T, w *world.World, stream string) (file string, records [][]byte) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "stream.jsonl")

@@ -1,5 +1,5 @@
-// Command breaking is a function with a Go sink of its own that does what an item says:
-// it panics, ends the process, never returns, or lets a goroutine of its own panic.
+// Command breaking is a function with a Go sink that does what an attribute of an item says: it panics, ends the
+// process, never returns, or lets another goroutine panic.
 package main
 
 import (
@@ -32,11 +32,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// A machine that tests many things at once may be slow to answer.
+	// A machine that runs many tests at once may answer slowly.
 	lambda.Start(handlers.DynamoDB(p, handlers.WithReserve(2*time.Second)))
 }
 
-// obedient does what an item's attribute Do says.
+// obedient does what the attribute Do of an item says.
 type obedient struct{}
 
 func newObedient(context.Context, struct{}) (pipeline.Sink, error) { return obedient{}, nil }
@@ -54,7 +54,7 @@ func (obedient) Write(_ context.Context, ds []pipeline.Delivery) error {
 			select {}
 		case "panic elsewhere":
 			done := make(chan struct{})
-			go func() { // no code can recover from this one
+			go func() { // no code can recover from this panic
 				defer close(done)
 				panic("as asked")
 			}()
