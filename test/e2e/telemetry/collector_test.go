@@ -17,7 +17,7 @@ import (
 
 const root = "../../.."
 
-// collector is a collector that writes to a file.
+// collector starts a collector that writes to a file. It returns two endpoints and the path of the file.
 func collector(t *testing.T) (endpoint, grpc, file string) {
 	t.Helper()
 	port, err := server.FreePort()
@@ -29,7 +29,7 @@ func collector(t *testing.T) (endpoint, grpc, file string) {
 	return node.Endpoint(), "http://127.0.0.1:" + port, file
 }
 
-// built is a program under test.
+// built builds a program under test and returns its path.
 func built(t *testing.T, program string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), filepath.Base(program))
@@ -41,7 +41,7 @@ func built(t *testing.T, program string) string {
 	return binary
 }
 
-// replay replays the shop and tells its ledger; the environment is added.
+// replay replays the shop with an additional environment and returns the ledger.
 func replay(t *testing.T, binary string, env ...string) pipeline.Ledger {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), binary, "replay", "-c", filepath.Join(root, "test/fixtures/shop/tablewake.yaml"),
@@ -49,7 +49,7 @@ func replay(t *testing.T, binary string, env ...string) pipeline.Ledger {
 	cmd.Env = append(os.Environ(), env...)
 	var out, log bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &log
-	err := cmd.Run() // it ends with an exit code of its own if there are dead letters
+	err := cmd.Run() // dead letters cause an exit code other than 0
 	var sum struct{ Ledger pipeline.Ledger }
 	if jsonErr := json.Unmarshal(out.Bytes(), &sum); jsonErr != nil {
 		t.Fatalf("%v, %v\n%s", err, jsonErr, &log)
@@ -60,8 +60,8 @@ func replay(t *testing.T, binary string, env ...string) pipeline.Ledger {
 	return sum.Ledger
 }
 
-// By either protocol a real collector receives the spans and metrics of a run, and they say
-// what the ledger says, of whom, and nothing of any item.
+// A real collector receives the spans and metrics of a run by either protocol. They agree with the ledger, have the
+// name of the pipeline, and show nothing of any item.
 func TestCollector(t *testing.T) {
 	endpoint, grpc, file := collector(t)
 	binary := built(t, "./cmd/tablewake")
@@ -89,7 +89,7 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// checkMetrics holds what arrived against the ledger.
+// checkMetrics compares the received metrics with the ledger.
 func checkMetrics(t *testing.T, got received, l pipeline.Ledger) {
 	t.Helper()
 	want := func(n int64, name string, attrs ...string) {
@@ -125,7 +125,7 @@ func checkMetrics(t *testing.T, got received, l pipeline.Ledger) {
 	}
 }
 
-// checkSpans: there are pages and Writes, each Write linked to pages that arrived too.
+// checkSpans checks that pages and Writes arrived, and that each Write is linked to pages that arrived.
 func checkSpans(t *testing.T, got received) {
 	t.Helper()
 	pages, writes := map[string]bool{}, 0
@@ -154,7 +154,7 @@ func checkSpans(t *testing.T, got received) {
 	}
 }
 
-// checkSecrets: no text of an item that could be none of ours arrived.
+// checkSecrets checks that no text of an item arrived. It leaves out texts that may be words of the configuration, too.
 func checkSecrets(t *testing.T, raw []byte) {
 	t.Helper()
 	stream, err := os.ReadFile(filepath.Join(root, "test/fixtures/shop/stream.jsonl"))
@@ -165,7 +165,7 @@ func checkSecrets(t *testing.T, raw []byte) {
 	for _, m := range regexp.MustCompile(`"S":"([^"]{5,})"`).FindAllSubmatch(stream, -1) {
 		value := string(m[1])
 		if looked[value] || !strings.ContainsAny(value, "@#- ") && strings.ToLower(value) == value {
-			continue // "completed" is the name of an event of the file, too
+			continue // "completed" is also the name of an event in the configuration
 		}
 		looked[value] = true
 		if i := bytes.Index(raw, m[1]); i >= 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// A consumer's metrics arrive too: the records it read, their cost, and its pipeline.
+// The metrics of a consumer arrive at a collector: the records that it read, their cost, and its pipeline.
 func TestCollector_Consume(t *testing.T) {
 	const items = 40
 	api := streamtest.New(streamtest.Options{})

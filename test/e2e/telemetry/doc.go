@@ -1,3 +1,3 @@
-// Package telemetry runs the built program with a real OpenTelemetry collector, and asks what
-// arrived there.
+// Package telemetry runs the built programs with a real OpenTelemetry collector, and checks what the collector
+// received.
 package telemetry

@@ -21,8 +21,8 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// With metrics: emf a consumer of real tables writes only documents to standard output: each line is one, their sums
-// are the work done, and the capacity that the tables report for writes is in them. The summary is on standard error.
+// With `metrics: emf`, a consumer of real tables writes only documents to standard output, one on each line. Their sums
+// are the work that was done, with the capacity that the tables report for writes. The summary is on standard error.
 func TestEMF_Consume(t *testing.T) {
 	const items = 25
 	api := streamtest.New(streamtest.Options{})
@@ -87,7 +87,7 @@ sinks:
 			t.Errorf("the documents add up to %v %s, want %v", sums[name], name, want)
 		}
 	}
-	// A row and its guard are written for each, of 1 KB at most.
+	// Each item needs a row and a guard, which have 1 KB at most.
 	if units, dollars := sums["tablewake.aws.units"], sums["tablewake.aws.cost"]; units < items || dollars < items*0.625e-6 {
 		t.Errorf("%d rows took %v units and $%v", items, units, dollars)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// A function tells a collector, too, and before each reply: a span of the invocation, within
-// it those of its page, its Writes and their calls, and metrics that add up.
+// A function sends telemetry to a collector before each reply. The span of the invocation has the spans of its page,
+// its Writes and their calls, and the metrics add up.
 func TestCollector_Function(t *testing.T) {
 	const text = `
 version: 1
@@ -76,11 +76,11 @@ sinks:
 	}
 }
 
-// checkInvocations: there are as many traces as invocations, each whole: the page and the Writes
-// stand within the invocation, the calls within a Write, and each Write is linked to the page.
+// checkInvocations checks that each invocation has one complete trace. The page and the Writes are within the
+// invocation, the calls are within a Write, and each Write is linked to the page.
 func checkInvocations(t *testing.T, got received, invocations int) {
 	t.Helper()
-	const served = 2 // the kind of a span of a request, as OTLP has it
+	const served = 2 // kind of the span of a request in OTLP
 	by := map[string]span{}
 	for _, s := range got.spans {
 		by[s.SpanID] = s

@@ -11,11 +11,11 @@ import (
 	"testing"
 )
 
-// received is what a collector wrote down.
+// received has everything that a collector wrote.
 type received struct {
 	raw       []byte
-	resources map[string]map[string]string // by signal: attributes
-	numbers   map[string]float64           // by name and attributes; the last value of each. the count of a histogram
+	resources map[string]map[string]string // attributes by signal
+	numbers   map[string]float64           // last value by name and attributes; the count of a histogram
 	spans     []span
 }
 
@@ -55,7 +55,7 @@ type points struct {
 	}
 }
 
-// line is an export request as OTLP has it in JSON.
+// line is an export request of OTLP in JSON.
 type line struct {
 	ResourceMetrics []struct {
 		Resource     struct{ Attributes attributes }
@@ -72,7 +72,7 @@ type line struct {
 	}
 }
 
-// read reads what a collector wrote to a file.
+// read reads the file of a collector.
 func read(t *testing.T, file string) received {
 	t.Helper()
 	raw, err := os.ReadFile(file)
@@ -105,7 +105,7 @@ func read(t *testing.T, file string) received {
 	return r
 }
 
-// number is the value of a point; OTLP's JSON has integers as text.
+// number returns the value of a point. OTLP's JSON has integers as text.
 func number(t *testing.T, asInt, count *string, asDouble *float64) float64 {
 	t.Helper()
 	switch {
@@ -124,7 +124,7 @@ func number(t *testing.T, asInt, count *string, asDouble *float64) float64 {
 	return n
 }
 
-// series names a metric with its attributes, in their order.
+// series returns the name of a metric with its attributes in order.
 func series(name string, attrs map[string]string) string {
 	for _, k := range slices.Sorted(maps.Keys(attrs)) {
 		name += " " + k + "=" + attrs[k]
