@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// An audit compares with the rights of an audit alone: it writes nothing.
+// An audit works with the rights of an audit only. It writes nothing.
 func TestAuditHasItsRights(t *testing.T) {
 	const file = "queue.yaml"
 	w := newWorld(t)
@@ -27,7 +27,7 @@ func TestAuditHasItsRights(t *testing.T) {
 	w.permit(audit)
 	report := filepath.Join(t.TempDir(), "report.jsonl")
 	out, err := w.try(t, file, "audit", "--live", "--report", report)
-	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 9 { // the groups of an aggregate with keep
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 9 { // groups of an aggregate with keep
 		t.Fatalf("%v\n%s", err, out)
 	}
 	out, err = w.try(t, file, "audit", "--live", "--report", report, "--key", "PK=a")
@@ -44,8 +44,8 @@ func TestAuditHasItsRights(t *testing.T) {
 	}
 }
 
-// A function audits with the rights that the template gives it: those of an audit, without exports and leases. Without one
-// of them it fails, and says so.
+// A function audits with the rights that the template gives it, which are the rights of an audit without exports and
+// leases. If one of these rights is missing, the audit fails and says so.
 func TestAFunctionAuditsWithItsRights(t *testing.T) {
 	const file = "queue.yaml"
 	w := newWorld(t)
@@ -54,7 +54,7 @@ func TestAFunctionAuditsWithItsRights(t *testing.T) {
 		w.write(t, key, map[string]any{"Status": "paid", "Email": key + "@example.com", "Total": 7})
 	}
 	w.run(t, file, "consume", "--live", "--create", "--exit-when-idle", "1s", "--health", "off")
-	w.write(t, "d", map[string]any{"Status": "paid", "Email": "d@example.com", "Total": 7}) // no sink has it
+	w.write(t, "d", map[string]any{"Status": "paid", "Email": "d@example.com", "Total": 7}) // no sink has this item
 	audit := slices.DeleteFunc(policy.Statements(cfg, policy.Options{Runner: policy.Audit}), func(s policy.Statement) bool {
 		return s.Sid == "ExportObjects" || s.Sid == "ExportBucket" || s.Sid == "Leases"
 	})

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// A scan fills sinks with the rights of a backfill alone, while a consumer reads the stream with its own.
+// A scan fills sinks with the rights of a backfill only, while a consumer reads the stream with its own rights.
 func TestBackfillHasItsRights(t *testing.T) {
 	const file = "queue.yaml"
 	w := newWorld(t)
@@ -21,7 +21,7 @@ func TestBackfillHasItsRights(t *testing.T) {
 	w.run(t, file, "consume", "--live", "--create", "--exit-when-idle", "1s", "--health", "off")
 
 	consumer := exec.CommandContext(t.Context(), tablewake, "consume", "--live", "--health", "off", "-c", filepath.Join("testdata", file))
-	consumer.Env = append(append(os.Environ(), w.env...), // past the proxies
+	consumer.Env = append(append(os.Environ(), w.env...), // not through the proxies
 		"AWS_ENDPOINT_URL_DYNAMODB="+server.DynamoDB().Endpoint(t), "AWS_ENDPOINT_URL_DYNAMODB_STREAMS="+server.DynamoDB().Endpoint(t),
 		"AWS_ENDPOINT_URL_S3="+server.S3().Endpoint(t), "AWS_ENDPOINT_URL_SQS="+server.SQS().Endpoint(t))
 	if err := consumer.Start(); err != nil {

@@ -24,8 +24,8 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// mapped are actions of a function's role that its code does not need here: most of them the event
-// source mapping calls, and in the emulator there is none.
+// mapped has the actions of a function's role that the function does not call here. The event source mapping calls most
+// of them, and the emulator has no mapping.
 var mapped = map[string]string{
 	"dynamodb:ListStreams":    "it finds the table's stream",
 	"dynamodb:DescribeStream": "it finds the stream's shards; the function is told of them",
@@ -34,8 +34,8 @@ var mapped = map[string]string{
 
 const succeeded = `{"batchItemFailures":[]}`
 
-// A function makes calls that the policy allows it, and all of them, except for those that the event source mapping
-// makes with its role.
+// A function only makes calls that its policy allows. It makes all of these calls, except for the calls that the event
+// source mapping makes with the role.
 func TestAFunctionsPolicyIsWhatIsCalled(t *testing.T) {
 	for file, down := range map[string]string{"everything.yaml": "es", "queue.yaml": "s3"} {
 		t.Run(file, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestAFunctionsPolicyIsWhatIsCalled(t *testing.T) {
 			w.permit(plain)
 
 			f := w.function(t, file, "")
-			for _, part := range [][][]byte{records[:3], records[3:9], records[9:]} { // or what follows on one another would be one write
+			for _, part := range [][][]byte{records[:3], records[3:9], records[9:]} { // in one event, an item has one write
 				w.answers(t, f, event(part...), succeeded)
 			}
 			poison := bytes.Replace(records[0], []byte(`"N":"1"`), []byte(`"N":"one"`), 1)
@@ -58,8 +58,8 @@ func TestAFunctionsPolicyIsWhatIsCalled(t *testing.T) {
 			w.answers(t, f, message(t, given.Message), succeeded)
 			run := w.taken(t)
 			for c := range made {
-				// Who made the tables made the index, and found no record of the settings in the bucket, as a function
-				// does that comes first.
+				// The run that made the tables also made the index, and found no record of the settings in the bucket. A function
+				// that comes first does the same.
 				if c.action == "es:ESHttpPut" || c.action == "s3:ListBucket" {
 					run[c] = true
 				}
@@ -73,10 +73,10 @@ func TestAFunctionsPolicyIsWhatIsCalled(t *testing.T) {
 			if !fetched[object] {
 				t.Errorf("%v is not called", object)
 			}
-			delete(fetched, object) // of the mapping's on-failure bucket, which is not in the file
+			delete(fetched, object) // the on-failure bucket of the mapping is not in the file
 			maps.Copy(run, fetched)
 
-			// In an outage, what is older than dead_letters.max_hold waits no longer.
+			// In an outage, a change that is older than dead_letters.max_hold does not wait.
 			w.refuse(down)
 			late := e2e.RecordAt(time.Now().Add(-13*time.Hour), 1, "INSERT", "late", "", `"Status":{"S":"paid"},"Email":{"S":"l@example.com"},"Total":{"N":"1"}`)
 			w.answers(t, f, event(bytes.Replace(late, []byte(":table/shop/"), []byte(":table/"+w.name+"/"), 1)), succeeded)
@@ -96,7 +96,7 @@ func TestAFunctionsPolicyIsWhatIsCalled(t *testing.T) {
 	}
 }
 
-// written writes items of every kind, and is their records.
+// written writes items of every kind and returns their records.
 func (w *world) written(t *testing.T, file string) [][]byte {
 	t.Helper()
 	item := func(key, status, email string, total any, text string) {
@@ -108,9 +108,9 @@ func (w *world) written(t *testing.T, file string) [][]byte {
 		}
 	}
 	item("d", "paid", "a@example.com", 3, "short")                // a has the row
-	item("e", "paid", "e@example.com", "many", noise(t, 330_000)) // counts nowhere
+	item("e", "paid", "e@example.com", "many", noise(t, 330_000)) // "many" counts nowhere
 	item("g", "paid", "g@example.com", 1, noise(t, 150_000))
-	item("e", "paid", "e@example.com", "more", noise(t, 330_000)) // with the image before it, too large for a message
+	item("e", "paid", "e@example.com", "more", noise(t, 330_000)) // with both images, too large for a message
 	item("g", "paid", "g@example.com", 1, noise(t, 150_000))
 	item("a", "sent", "z@example.com", 2, "short")
 	w.write(t, "b", nil)
@@ -123,7 +123,7 @@ func (w *world) written(t *testing.T, file string) [][]byte {
 	return bytes.Split(bytes.TrimSpace(b), []byte("\n"))
 }
 
-// function starts one with a file of testdata, whose dead_letters have more keys.
+// function starts a function with a file of testdata, and adds more to its dead_letters.
 func (w *world) function(t *testing.T, file, more string) *server.Function {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", file))
@@ -138,7 +138,7 @@ func (w *world) function(t *testing.T, file, more string) *server.Function {
 	return server.StartFunctionFor(t, server.FunctionOptions{Bootstrap: bootstrap, Root: dir, Env: w.env})
 }
 
-// answers invokes a function, which has to answer just that.
+// answers invokes a function and checks its answer.
 func (w *world) answers(t *testing.T, f *server.Function, event []byte, want string) {
 	t.Helper()
 	if got, err := f.Invoke(t.Context(), event); err != nil || string(got) != want {
@@ -151,7 +151,7 @@ func event(records ...[]byte) []byte {
 	return fmt.Appendf(nil, `{"Records":[%s]}`, bytes.Join(records, []byte(",")))
 }
 
-// message is an event of SQS.
+// message returns an event of SQS.
 func message(t *testing.T, body []byte) []byte {
 	t.Helper()
 	text, err := json.Marshal(string(body))
@@ -168,7 +168,7 @@ func (broken) Invoke(context.Context, []byte) ([]byte, error) {
 	return nil, errors.New("no environment")
 }
 
-// gaveUp is the part of these records that a mapping without retries abandoned.
+// gaveUp returns what a mapping without retries discards of these records.
 func gaveUp(t *testing.T, shard string, records ...[]byte) (given esm.Discarded) {
 	t.Helper()
 	m := esm.Mapping{Functions: []esm.Function{broken{}}, Discard: func(_ context.Context, d esm.Discarded) error {
@@ -181,7 +181,7 @@ func gaveUp(t *testing.T, shard string, records ...[]byte) (given esm.Discarded)
 	return given
 }
 
-// shard is the only one of the source's stream.
+// shard returns the only shard of the source's stream.
 func (w *world) shard(t *testing.T) string {
 	t.Helper()
 	d, err := w.dynamodb.DescribeTable(t.Context(), &dynamodb.DescribeTableInput{TableName: &w.name})
@@ -195,7 +195,7 @@ func (w *world) shard(t *testing.T) string {
 	return *s.StreamDescription.Shards[0].ShardId
 }
 
-// notification puts a mapping's failed batch into its bucket, and returns S3's notification of it.
+// notification puts a failed batch of a mapping into a bucket, and returns S3's notification of it.
 func (w *world) notification(t *testing.T, given esm.Discarded) []byte {
 	t.Helper()
 	bucket := w.name + "-failed"

@@ -24,10 +24,10 @@ import (
 // call is an IAM action on the ARN of its resource, with the partition keys of the rows that it names.
 type call struct {
 	action, resource string
-	keys             string // sorted, once each, with a line break between them
+	keys             string // sorted, each once, separated by line breaks
 }
 
-// request is what IAM judges of a call.
+// request returns the request by which IAM judges a call.
 func (c call) request() iam.Request {
 	r := iam.Request{Action: c.action, Resource: c.resource}
 	if c.keys != "" {
@@ -36,33 +36,34 @@ func (c call) request() iam.Request {
 	return r
 }
 
-// recorder notes what passes through the proxies before the servers, and refuses what a policy does not allow.
+// recorder notes the requests that pass through the proxies in front of the servers, and refuses requests that a policy
+// does not allow.
 type recorder struct {
-	partition func(table string) string // name of a table's partition key; "" if there is no table
+	partition func(table string) string // returns the name of a table's partition key; "" if there is no table
 
 	mu     sync.Mutex
 	calls  map[call]bool
-	odd    []string           // what no action is known for
-	down   string             // the service that refuses each request, "" for none
-	judged bool               // by policy
+	odd    []string           // requests without a known action
+	down   string             // the service that refuses each request; "" for none
+	judged bool               // the policy judges requests
 	policy []policy.Statement // all that is allowed
 }
 
-// permit has requests judged by the statements from now on.
+// permit makes the recorder refuse requests that the statements do not allow.
 func (r *recorder) permit(ss []policy.Statement) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.judged, r.policy = true, ss
 }
 
-// permitAll has requests judged no longer.
+// permitAll makes the recorder allow all requests.
 func (r *recorder) permitAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.judged = false
 }
 
-// refuse has a service refuse each request from now on, "" none.
+// refuse makes a service refuse each request from now on. With "" no service refuses requests.
 func (r *recorder) refuse(service string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,7 +88,7 @@ func (r *recorder) admits(cs ...call) bool {
 	return all
 }
 
-// taken is what was noted since it was last asked.
+// taken returns the calls that were noted since the last call of taken.
 func (r *recorder) taken(t *testing.T) map[call]bool {
 	t.Helper()
 	r.mu.Lock()
@@ -100,7 +101,7 @@ func (r *recorder) taken(t *testing.T) map[call]bool {
 	return calls
 }
 
-// before is the URL of a proxy that notes all that goes to a server.
+// before starts a proxy that notes all requests to a server, and returns its URL.
 func (r *recorder) before(t *testing.T, endpoint string) string {
 	t.Helper()
 	to, err := url.Parse(endpoint)
@@ -110,13 +111,13 @@ func (r *recorder) before(t *testing.T, endpoint string) string {
 	p := &httputil.ReverseProxy{
 		Rewrite: func(p *httputil.ProxyRequest) {
 			p.SetURL(to)
-			p.Out.Host = p.In.Host // which is signed
+			p.Out.Host = p.In.Host // the host is signed
 		},
 		ModifyResponse: func(a *http.Response) error {
 			if q := a.Request; a.StatusCode == http.StatusNotFound && isS3(q) && (q.Method == http.MethodGet || q.Method == http.MethodHead) {
 				bucket, _, _ := strings.Cut(q.URL.Path[1:], "/")
 				if !r.admits(call{action: "s3:ListBucket", resource: "arn:aws:s3:::" + bucket}) {
-					a.StatusCode, a.Status = http.StatusForbidden, "" // also of missing things
+					a.StatusCode, a.Status = http.StatusForbidden, "" // as S3 answers about missing objects
 				}
 			}
 			return nil
@@ -149,7 +150,7 @@ func (r *recorder) before(t *testing.T, endpoint string) string {
 	return s.URL
 }
 
-// signedFor is the service of the request's signature.
+// signedFor returns the service for which a request is signed.
 func signedFor(q *http.Request) string {
 	scope := strings.Split(q.Header.Get("Authorization"), "/")
 	if len(scope) < 4 {
@@ -160,7 +161,7 @@ func signedFor(q *http.Request) string {
 
 func isS3(q *http.Request) bool { return signedFor(q) == "s3" }
 
-// deny answers as a service does where IAM denies a request.
+// deny answers as a service does if IAM denies a request.
 func deny(w http.ResponseWriter, service string) {
 	const text = "is not authorized to perform the action because no identity-based policy allows it"
 	status, kind, body := http.StatusBadRequest, "application/x-amz-json-1.0", `{"__type":"com.amazon.coral.service#AccessDeniedException","message":"`+text+`"}`
@@ -177,7 +178,7 @@ func deny(w http.ResponseWriter, service string) {
 	io.WriteString(w, body)
 }
 
-// see is what a request calls; it is false where no action is known for it.
+// see returns the calls of a request. It returns false if no action is known for the request.
 func (r *recorder) see(q *http.Request, body []byte) ([]call, bool) {
 	switch service := signedFor(q); service {
 	case "dynamodb", "sqs", "events":
@@ -191,12 +192,12 @@ func (r *recorder) see(q *http.Request, body []byte) ([]call, bool) {
 		form, err := url.ParseQuery(string(body))
 		op := strings.TrimSuffix(form.Get("Action"), "Batch")
 		topic := form.Get("TopicArn")
-		if name := form.Get("Name"); topic == "" && name != "" { // it is created
+		if name := form.Get("Name"); topic == "" && name != "" { // the topic is created
 			topic = "arn:aws:sns:us-east-1:123456789012:" + name
 		}
 		return []call{{action: "sns:" + op, resource: topic}}, err == nil && op != ""
 	case "sts":
-		return nil, strings.Contains(string(body), "GetCallerIdentity") // which needs no right
+		return nil, strings.Contains(string(body), "GetCallerIdentity") // it needs no right
 	case "es":
 		method := q.Method[:1] + strings.ToLower(q.Method[1:])
 		return []call{{action: "es:ESHttp" + method, resource: "arn:aws:es:REGION:ACCOUNT:domain/DOMAIN" + q.URL.Path}}, true
@@ -204,10 +205,10 @@ func (r *recorder) see(q *http.Request, body []byte) ([]call, bool) {
 	return nil, false
 }
 
-// row is the attributes of an item or of a key, each as {"S": "text"}.
+// row has the attributes of an item or of a key, each as {"S": "text"}.
 type row map[string]map[string]any
 
-// rows names rows of a table: the parts of a request of DynamoDB.
+// rows has the parts of a DynamoDB request that name rows of a table.
 type rows struct {
 	TableName string
 	Key, Item row
@@ -217,7 +218,7 @@ type rows struct {
 	ExpressionAttributeValues row
 }
 
-// request is what names the resource in the body of a call.
+// request has the parts of the body of a call that name its resource.
 type request struct {
 	rows
 	StreamArn, QueueURL, QueueName, Name, EventBusName string
@@ -226,12 +227,12 @@ type request struct {
 	TransactItems                                      []map[string]rows
 }
 
-// equals is the partition key's part of a query's condition.
+// equals matches the part of a query's condition about the partition key.
 var equals = regexp.MustCompile(`^\s*(#?\w+)\s*=\s*(:\w+)`)
 
-// on is an action on the rows that are named.
+// on returns an action on the rows that the request names.
 func (r *recorder) on(action, table string, all ...rows) call {
-	if _, name, isARN := strings.Cut(table, ":table/"); isARN { // the API takes either
+	if _, name, isARN := strings.Cut(table, ":table/"); isARN { // the API takes a name or an ARN
 		table = name
 	}
 	name := r.partition(table)
@@ -253,7 +254,7 @@ func (r *recorder) on(action, table string, all ...rows) call {
 
 func (r *recorder) seeJSON(service, op string, body []byte) (calls []call) {
 	var in request
-	_ = json.Unmarshal(body, &in) // Entries of other services are otherwise
+	_ = json.Unmarshal(body, &in) // Entries of other services have other types
 	note := func(action, resource string) { calls = append(calls, call{action: action, resource: resource}) }
 	switch {
 	case service == "sqs":
@@ -282,7 +283,7 @@ func (r *recorder) seeJSON(service, op string, body []byte) (calls []call) {
 		}
 	case op == "ListStreams":
 		note("dynamodb:ListStreams", "*")
-	case op == "GetRecords": // its iterator names the stream
+	case op == "GetRecords": // the iterator names the stream
 		note("dynamodb:GetRecords", "")
 	case in.StreamArn != "":
 		_, rest, _ := strings.Cut(in.StreamArn, ":table/")

@@ -15,7 +15,8 @@ import (
 	"github.com/tablewake/tablewake/test/iam"
 )
 
-// rare are actions, of a statement or of all, that no run here needs.
+// rare has the actions, of one statement or of all statements, that no run here needs. The text says when a program
+// needs them.
 var rare = map[string]string{
 	"s3:AbortMultipartUpload":             "an object in parts, of more than 64 MB, whose upload fails",
 	"Leases dynamodb:DeleteItem":          "a shard that is done, when its children are read",
@@ -27,8 +28,9 @@ var rare = map[string]string{
 	"DeadLettersLarge s3:DeleteObject":    "a large letter that can be delivered",
 }
 
-// unheld is the right that a consumer needs if a sink is down for longer than dead_letters.max_hold, which does not
-// happen here: no change of queue.yaml is dead-lettered for another reason that holds the item's later changes back.
+// unheld has the right that a consumer needs if a sink is down for longer than dead_letters.max_hold. This does not
+// happen here, because no change of queue.yaml is dead-lettered for another reason that holds back later changes of the
+// item.
 var unheld = map[string]map[string]string{"queue.yaml": {"State dynamodb:UpdateItem": "a mark of the quarantine"}}
 
 func TestPoliciesAreWhatIsCalled(t *testing.T) {
@@ -51,7 +53,7 @@ func TestPoliciesAreWhatIsCalled(t *testing.T) {
 
 		orders(7, "paid")
 		w.write(t, "d", map[string]any{"Status": "paid", "Email": "a@example.com", "Total": 3})                                 // a has the row
-		w.write(t, "e", map[string]any{"Status": "paid", "Email": "e@example.com", "Total": "many", "Text": noise(t, 330_000)}) // counts nowhere
+		w.write(t, "e", map[string]any{"Status": "paid", "Email": "e@example.com", "Total": "many", "Text": noise(t, 330_000)}) // "many" counts nowhere
 		w.write(t, "g", map[string]any{"Status": "paid", "Email": "g@example.com", "Total": 1, "Text": noise(t, 150_000)})
 		w.run(t, file, "consume", "--live", "--exit-when-idle", "2s", "--health", "off")
 		w.write(t, "g", map[string]any{"Status": "paid", "Email": "g@example.com", "Total": 1, "Text": noise(t, 150_000)})
@@ -61,7 +63,7 @@ func TestPoliciesAreWhatIsCalled(t *testing.T) {
 		run := w.taken(t)
 
 		w.permit(redriver)
-		w.run(t, file, "redrive", "--live", "--sink", "own") // what it reads of other sinks it gives back
+		w.run(t, file, "redrive", "--live", "--sink", "own") // it gives letters of other sinks back
 		w.run(t, file, "redrive", "--live")
 		redriven := w.taken(t)
 
@@ -76,7 +78,7 @@ func TestPoliciesAreWhatIsCalled(t *testing.T) {
 	}
 }
 
-// A missing right in a policy causes a refusal, and the program says so; its writes stay within its own pipeline.
+// If a policy lacks a right, a call is refused and the program says so. A pipeline writes only rows of its own.
 func TestWhatNoStatementAllowsIsRefused(t *testing.T) {
 	const file = "queue.yaml"
 	w := newWorld(t)
@@ -86,7 +88,7 @@ func TestWhatNoStatementAllowsIsRefused(t *testing.T) {
 	consume := []string{"consume", "--live", "--create", "--exit-when-idle", "1s", "--health", "off"}
 	w.permit(all)
 	w.run(t, file, consume...)
-	creates := map[string]string{"StateTable": "CreateTables", "DeadLetters": "CreateQueues"} // what allows the same actions
+	creates := map[string]string{"StateTable": "CreateTables", "DeadLetters": "CreateQueues"} // they allow the same actions
 	for _, s := range all {
 		if s.Sid != "State" && s.Sid != "StateShared" && s.Sid != "StateTable" && s.Sid != "Leases" && s.Sid != "DeadLetters" {
 			continue
@@ -99,7 +101,8 @@ func TestWhatNoStatementAllowsIsRefused(t *testing.T) {
 		}
 	}
 
-	// The rights of a pipeline whose name is the beginning of this one's, over the same tables.
+	// The rights of another pipeline over the same tables are not enough. Its name is the beginning of this pipeline's
+	// name.
 	shorter := *cfg
 	shorter.Name = cfg.Name[:len(cfg.Name)-1]
 	w.permit(slices.Concat(policy.Statements(&shorter, policy.Options{Runner: policy.Consumer}), policy.Statements(&shorter, policy.Options{Runner: policy.Creator})))
@@ -122,7 +125,7 @@ func TestWhatNoStatementAllowsIsRefused(t *testing.T) {
 	}
 }
 
-// Purging a state table takes a Scan, which only a statement of its own allows.
+// A purge of a state table needs a Scan, which only a statement of its own allows.
 func TestPurgeTakesAScan(t *testing.T) {
 	const file = "queue.yaml"
 	w := newWorld(t)
@@ -149,7 +152,8 @@ func TestPurgeTakesAScan(t *testing.T) {
 	called(t, "purging", w.taken(t), purger[i:i+1], nil)
 }
 
-// A backfill and its parts are rows of the pipeline's state: they need no right that its processes lack.
+// A backfill and its parts are rows of the pipeline's state. They need no right that the processes of the pipeline
+// lack.
 func TestBackfillsNeedNoOtherRight(t *testing.T) {
 	w := newWorld(t)
 	cfg := w.config(t, "queue.yaml")
@@ -177,7 +181,7 @@ func TestBackfillsNeedNoOtherRight(t *testing.T) {
 			}
 		}
 		part := state.Part{Run: run, ID: "1", Owner: "a", Counter: 1}
-		for _, want := range []bool{true, false} { // the second call reads the part
+		for _, want := range []bool{true, false} { // the second call finds the part
 			now := part
 			if !want {
 				now.Owner = "b"
@@ -197,7 +201,7 @@ func TestBackfillsNeedNoOtherRight(t *testing.T) {
 	}
 }
 
-// noise is a text that no compression makes smaller than the half.
+// noise returns a text that no compression makes smaller than half of its size.
 func noise(t *testing.T, size int) string {
 	t.Helper()
 	b := make([]byte, size/2)
@@ -207,7 +211,7 @@ func noise(t *testing.T, size int) string {
 	return hex.EncodeToString(b)
 }
 
-// allowed checks that statements allow each call.
+// allowed checks that the statements allow each call.
 func allowed(t *testing.T, when string, calls map[call]bool, ss []policy.Statement) {
 	t.Helper()
 	for c := range calls {
@@ -217,7 +221,7 @@ func allowed(t *testing.T, when string, calls map[call]bool, ss []policy.Stateme
 	}
 }
 
-// called checks that each action of each statement was called, but for some others and rare ones.
+// called checks that each action of each statement was called. The rare actions and the others may be missing.
 func called(t *testing.T, when string, calls map[call]bool, ss []policy.Statement, others map[string]string) {
 	t.Helper()
 	for _, s := range ss {

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/policy"
 )
 
-// Changes are shown as they are written with the rights of tail alone.
+// A tail shows changes as they are written, with the rights of a tail only.
 func TestTailHasItsRights(t *testing.T) {
 	const file = "queue.yaml"
 	w := newWorld(t)

@@ -26,10 +26,10 @@ import (
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
-// exitDeadLetters is how the program ends where letters are left.
+// exitDeadLetters is the exit code of the program if there are dead letters.
 const exitDeadLetters = 4
 
-// The programs under test, built once.
+// Paths of the programs under test, which are built once.
 var tablewake, bootstrap string
 
 func TestMain(m *testing.M) {
@@ -38,17 +38,17 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// world is one source table, and places for a pipeline that writes everywhere.
+// world is a source table, with the resources of a pipeline that writes to every kind of sink.
 type world struct {
 	recorder
-	name     string // of all that is its own
+	name     string // the names of its resources begin with it
 	topic    string
-	env      []string // what a program needs beside this process's
+	env      []string // additional environment of a program
 	dynamodb *dynamodb.Client
 	streams  *dynamodbstreams.Client
 	s3       *s3.Client
 
-	partitions sync.Map // table -> name of its partition key
+	partitions sync.Map // names of partition keys by table
 }
 
 func newWorld(t *testing.T) *world {
@@ -63,7 +63,7 @@ func newWorld(t *testing.T) *world {
 	w.streams = dynamodbstreams.NewFromConfig(to(server.DynamoDB().Endpoint(t)))
 	w.s3 = s3.NewFromConfig(to(server.S3().Endpoint(t)), func(o *s3.Options) { o.UsePathStyle = true })
 	w.createSource(t)
-	w.topic = "arn:aws:sns:" + server.Region + ":123456789012:" + w.name // --create makes it, and queues and bus
+	w.topic = "arn:aws:sns:" + server.Region + ":123456789012:" + w.name // --create makes topic, queues and bus
 	tables := w.before(t, server.DynamoDB().Endpoint(t))
 	w.env = []string{"AWS_REGION=" + server.Region, "AWS_ACCESS_KEY_ID=" + server.AccessKey, "AWS_SECRET_ACCESS_KEY=" + server.SecretKey,
 		"AWS_EC2_METADATA_DISABLED=true", "AWS_ENDPOINT_URL_DYNAMODB=" + tables, "AWS_ENDPOINT_URL_DYNAMODB_STREAMS=" + tables,
@@ -73,7 +73,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// partitionKey is the name of a table's partition key; "" if there is no table.
+// partitionKey returns the name of a table's partition key, or "" if there is no table.
 func (w *world) partitionKey(table string) string {
 	if name, known := w.partitions.Load(table); known {
 		return name.(string)
@@ -88,7 +88,7 @@ func (w *world) partitionKey(table string) string {
 	return *d.Table.KeySchema[0].AttributeName
 }
 
-// createSource makes the table, and has every table of the world deleted at the end.
+// createSource makes the source table. At the end of the test, all tables of the world are deleted.
 func (w *world) createSource(t *testing.T) {
 	t.Helper()
 	_, err := w.dynamodb.CreateTable(t.Context(), &dynamodb.CreateTableInput{
@@ -118,14 +118,14 @@ func (w *world) createSource(t *testing.T) {
 	})
 }
 
-// judged is a client of DynamoDB whose requests the policy judges.
+// judged returns a client of DynamoDB whose requests are judged by the policy.
 func (w *world) judged(t *testing.T) *dynamodb.Client {
 	t.Helper()
 	endpoint := w.before(t, server.DynamoDB().Endpoint(t))
 	return dynamodb.NewFromConfig(aws.Config{Region: server.Region, BaseEndpoint: &endpoint, Credentials: credentials.NewStaticCredentialsProvider(server.AccessKey, server.SecretKey, "")})
 }
 
-// keys are the partition keys of a state table's rows.
+// keys returns the partition keys of the rows of a state table.
 func (w *world) keys(t *testing.T, table string) (keys []string) {
 	t.Helper()
 	out, err := w.dynamodb.Scan(t.Context(), &dynamodb.ScanInput{TableName: &table})
@@ -138,7 +138,7 @@ func (w *world) keys(t *testing.T, table string) (keys []string) {
 	return keys
 }
 
-// write puts an item of the source, or deletes it where it has no attributes.
+// write puts an item of the source, or deletes it if attributes is nil.
 func (w *world) write(t *testing.T, key string, attributes map[string]any) {
 	t.Helper()
 	item := map[string]types.AttributeValue{"PK": &types.AttributeValueMemberS{Value: key}}
@@ -163,7 +163,7 @@ func (w *world) write(t *testing.T, key string, attributes map[string]any) {
 	}
 }
 
-// run runs the program with a file of testdata. Letters that are left are not a failure.
+// run runs the program with a file of testdata. Dead letters are not a failure.
 func (w *world) run(t *testing.T, file string, args ...string) {
 	t.Helper()
 	out, err := w.try(t, file, args...)
@@ -173,7 +173,7 @@ func (w *world) run(t *testing.T, file string, args ...string) {
 	t.Logf("%s\n%s", strings.Join(args, " "), out)
 }
 
-// try is run where a failure is the result.
+// try runs the program like run, and returns its output and its failure.
 func (w *world) try(t *testing.T, file string, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), tablewake, append(args, "-c", filepath.Join("testdata", file))...)
@@ -187,7 +187,7 @@ func (w *world) try(t *testing.T, file string, args ...string) (string, error) {
 	return out.String(), err
 }
 
-// config is a file of testdata, with the world's names.
+// config reads a file of testdata with the names of the world.
 func (w *world) config(t *testing.T, file string) *config.Config {
 	t.Helper()
 	path := filepath.Join("testdata", file)
