@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/test/faults"
 )
 
-// Whatever answers in place of a server, no write counts as done that was not, and no change is dead-lettered without
-// the server's word: the end is that of a clean pass, without a dead letter.
+// Other answers come in place of the servers' answers. Still no write counts as done that was not done, and no change
+// is dead-lettered without an answer of the server. The result is that of a clean pass, without a dead letter.
 func TestAnswersThatAreNotTheServers(t *testing.T) {
 	t.Parallel()
 	records := world.Begun(t, 60)

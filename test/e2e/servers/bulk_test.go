@@ -22,8 +22,8 @@ sinks:
 dead_letters: {dir: '${DEAD}'}
 `
 
-// A bulk with one poison document, one oversize id, one mapping error and one stale
-// document delivers all the others.
+// A bulk with a poison document, a mapping error, a stale document and an oversize id delivers all documents that can
+// be delivered.
 func TestABulkDeliversAllThatItCan(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -43,7 +43,7 @@ func TestABulkDeliversAllThatItCan(t *testing.T) {
 				stale,
 				world.Record(50, "INSERT", "mapping", "", `"n":{"S":"`+secret+`"}`),
 				world.Record(51, "INSERT", oversize, "", `"n":{"N":"51"}`),
-				world.Record(52, "INSERT", "poison", "", `"n":{"N":"52"},"a..b":{"S":"`+secret+`"}`), // a name that no field can have
+				world.Record(52, "INSERT", "poison", "", `"n":{"N":"52"},"a..b":{"S":"`+secret+`"}`), // no field can have this name
 			}
 			for i := range 40 {
 				records = append(records, world.Record(100+i, "INSERT", fmt.Sprint("good", i), "", fmt.Sprintf(`"n":{"N":"%d"}`, i)))

@@ -1,4 +1,3 @@
-// Package servers holds the tests of whole pipelines, assembled from a configuration, on real servers: their contents
-// are compared with those of the embedded stores after one clean pass, whatever happened between the pipeline and its
-// servers.
+// Package servers tests whole pipelines, assembled from a configuration, on real servers. Whatever happens between a
+// pipeline and its servers, the contents of the servers must be those of the embedded stores after one clean pass.
 package servers

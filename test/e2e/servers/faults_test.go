@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/test/faults"
 )
 
-// Whatever fails between the pipeline and its servers, the end is that of a clean pass, and both ledgers balance.
+// Whatever fails between the pipeline and its servers, the result is that of a clean pass, and both ledgers balance.
 func TestFaultsOfTheNetwork(t *testing.T) {
 	t.Parallel()
 	records := world.Begun(t, 150)
@@ -31,7 +31,7 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 	}
 }
 
-// One fault after the other, at one server after the other, while two workers deliver.
+// One fault after the other hits random servers while two workers deliver. The result is that of a clean pass.
 func TestAnEvilNetwork(t *testing.T) {
 	t.Parallel()
 	records := world.Begun(t, 200)

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// indexed puts all items into one index.
+// indexed is a configuration that puts all items into one index.
 const indexed = `
 version: 1
 name: '${NAME}'
@@ -23,11 +23,11 @@ sinks:
 dead_letters: {dir: '${DEAD}'}
 `
 
-// OpenSearch crashes in the middle of a run, and starts again on its data.
+// OpenSearch crashes in the middle of a run, and starts again with its data. The result is that of a clean pass.
 func TestOpenSearchRestarts(t *testing.T) {
 	t.Parallel()
 	to, restart := world.Running(t), func() error { return nil }
-	if !testing.Short() { // with -short the running node's indexes are closed and opened alone
+	if !testing.Short() { // with -short the indexes of the running node are closed and opened
 		node := server.OpenSearch().StartFor(t)
 		to.OpenSearch = node.Endpoint()
 		t.Run("in mid-run, as a crash does", func(t *testing.T) { inMidRun(t, world.New(t, to), node) })
@@ -69,9 +69,8 @@ func inMidRun(t *testing.T, w *world.World, node *server.Node) {
 	}
 }
 
-// Fact 19: OpenSearch forgets deleted versions after index.gc_deletes, and at every restart
-// or close and open of the index: external versioning alone lets a late old write
-// resurrect a deleted document.
+// Fact 19: OpenSearch forgets deleted versions after index.gc_deletes, and at every restart or close and open of the
+// index. With external versioning alone, a late old write would then resurrect a deleted document.
 func betweenDeleteAndStaleWrite(t *testing.T, worlds map[string]*world.World, restart func() error) {
 	insert := world.Record(1, "INSERT", "A", "", `"Name":{"S":"old"}`)
 	modify := world.Record(3, "MODIFY", "A", `"Name":{"S":"old"}`, `"Name":{"S":"newer"}`)
@@ -81,7 +80,7 @@ func betweenDeleteAndStaleWrite(t *testing.T, worlds map[string]*world.World, re
 		world.Pass(t, w.Worker(t, w.Config(t, world.Fixture, fmt.Sprintf(indexed, mode), w.To), w.To), [][]byte{insert, modify, remove, stays})
 		w.Search(t, "PUT", "/"+w.Index+"/_settings", `{"index.gc_deletes": "0s"}`)
 	}
-	// A worker of its own, which has seen nothing, brings the old records late.
+	// A new worker, which has seen nothing, brings the old records late.
 	check := func(when string) {
 		for mode, w := range worlds {
 			l := world.Pass(t, w.Worker(t, w.Config(t, world.Fixture, fmt.Sprintf(indexed, mode), w.To), w.To), [][]byte{insert, modify})

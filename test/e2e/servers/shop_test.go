@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/world"
 )
 
-// The shop on servers is the shop embedded: row by row, document by document, record by
-// record of the archive. Passes that come again, from anywhere, change nothing.
+// The shop on servers equals the shop in embedded stores: all rows, all documents, and all records of the archive. A
+// repeated pass from any record changes nothing.
 func TestTheShopOnServersIsTheShopEmbedded(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, world.Running(t))
@@ -33,15 +33,15 @@ func TestTheShopOnServersIsTheShopEmbedded(t *testing.T) {
 			t.Errorf("what is told again is told otherwise: %s", event)
 		}
 	}
-	got[world.Events] = nil // they were taken
+	got[world.Events] = nil // the first Read took the events
 	world.Same(t, got, want)
 	if t.Failed() {
 		t.Logf("the second pass began at record %d", from+1)
 	}
 }
 
-// Two workers have the same records, and one lags behind: it writes what the other has
-// long overwritten. A third begins anywhere.
+// Two workers write the same records, and one of them lags behind. It writes changes that the other worker has long
+// overwritten. A third worker begins at any record. The result is that of a clean pass.
 func TestALaggingSecondWriterChangesNothing(t *testing.T) {
 	t.Parallel()
 	w := world.New(t, world.Running(t))

@@ -9,8 +9,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// A node that refuses what is too much at once (429 for an item, 429 for a request, 413)
-// has everything in the end.
+// A node that refuses too much at once (429 for an item, 429 for a request, 413) has everything in the end.
 func TestATightNodeHasAllInTheEnd(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"small documents": 500, "large documents": 20_000} {
