@@ -41,27 +41,28 @@ var (
 //
 //	go test ./test/e2e/backfill -run Load -v -timeout 30m -load-items 200000 -load-rate 500 -load-kills 20
 
-// Sinks are filled by a scan while the table is written.
+// A scan fills sinks while the table is written. The sinks then hold what follows from the table.
 func TestLoad_ByScan(t *testing.T) {
 	w := newWorld(t, size{items: *loadItems, rate: *loadRate, kills: *loadKills}, rules{})
 	w.play(t, w.openScan)
 	w.equal(t)
 }
 
-// Sinks are filled by a full export from before the floor and an incremental one that continues it.
+// A full export from before the floor and an incremental export that continues it fill sinks. The sinks then hold what
+// follows from the table.
 func TestLoad_ByExport(t *testing.T) {
 	w := newWorld(t, size{items: *loadItems, rate: *loadRate, kills: *loadKills}, rules{})
 	w.play(t, w.openExport)
 	w.equal(t)
 }
 
-// Without a protection the sinks end wrong, so that the tests above would fail.
+// Without one of its protections, a backfill leaves wrong sinks. This shows that the tests above would fail.
 func TestLoad_NeedsProtections(t *testing.T) {
 	for name, world := range map[string]struct {
 		size
 		rules
 	}{
-		// A later change of an item mends it, so most are written before the floor.
+		// A later change of an item corrects the item, so most changes are made before the floor.
 		"no floor":                             {size{items: 2000, rate: 200, kills: 1, writes: 3000}, rules{noFloor: true}},
 		"items have the stream's last version": {size{items: 2000, rate: 60, kills: 1}, rules{newestVersions: true}},
 	} {
@@ -80,26 +81,26 @@ func TestLoad_NeedsProtections(t *testing.T) {
 	}
 }
 
-// rules takes protections out.
+// rules turns protections off.
 type rules struct {
-	noFloor        bool // sinks that were added write all changes of the stream
+	noFloor        bool // added sinks write all changes of the stream
 	newestVersions bool // an item of the backfill has the version of the stream's newest change
 }
 
-// size is the size of a world.
+// size has the sizes of a test.
 type size struct {
 	items, rate, kills int
-	writes             int // at most. Default: any number
+	writes             int // largest number of writes; default: no limit
 }
 
-// patience bounds a wait.
+// patience returns the longest time of a wait.
 func (s size) patience() time.Duration {
 	return 2*time.Minute + time.Duration(s.items)*10*time.Millisecond
 }
 
 const runID = "run"
 
-// file is the configuration, with the sinks of the pipeline's first start before those that are added.
+// file is the configuration with the sinks of the first start. The sinks in added are added later.
 const file = `version: 1
 name: load
 source: {table: shop}
@@ -129,14 +130,14 @@ type world struct {
 	stores    *local.Stores
 	kept      state.Store
 	leases    *leases.Memory
-	first     *config.Config // of the first start
-	cfg       *config.Config // with the sinks that are added
-	late      map[string]int // number of records, by shard, that are delivered late
+	first     *config.Config // configuration of the first start
+	cfg       *config.Config // configuration with the added sinks
+	late      map[string]int // by shard: number of records that are delivered late
 	snapshot  snapshot.Snapshot
 	full      string // folder of the full export
 	pace      *pace
 	processes []*process
-	started   int // processes, for their names
+	started   int // number of processes, for their names
 }
 
 func newWorld(t *testing.T, s size, r rules) *world {
@@ -149,7 +150,7 @@ func newWorld(t *testing.T, s size, r rules) *world {
 	w.server = streamtest.New(streamtest.Options{Decoder: sinks.Decoder(w.cfg)})
 	w.table = &newest{Table: w.server.Table("shop")}
 	w.shop = shop.New(w.table, s.items)
-	check(t, w.shop.Fill(s.items)) // the stream has none of it
+	check(t, w.shop.Fill(s.items)) // the stream has none of these items
 	w.stream = w.server.Enable("shop", streamtest.StreamOptions{Shards: 4})
 	var err error
 	w.stores, err = local.Open(t.TempDir())
@@ -181,10 +182,10 @@ func names(cfg *config.Config) (all []string) {
 	return all
 }
 
-// Times of a backfill as the command has them. All processes have one clock.
+// Times of a backfill, as in the command. All processes have the same clock.
 const (
 	floorDelay = 15 * time.Second
-	stageAge   = 10 * time.Second // a process goes by a stage that it read before for so long
+	stageAge   = 10 * time.Second // a process may act on a stage that it read up to this time ago
 	clockSkew  = time.Second
 )
 
@@ -267,7 +268,8 @@ func sum(counts map[string]int) (n int) {
 	return n
 }
 
-// beforeFloor reads the stream into the sinks of the first start. The changes of the first half are delivered again later.
+// beforeFloor reads the stream into the sinks of the first start. The changes of the first half of this time are
+// delivered again later.
 func (w *world) beforeFloor(t *testing.T) {
 	t.Helper()
 	p := w.consume(t, w.first)
@@ -284,7 +286,7 @@ func (w *world) beforeFloor(t *testing.T) {
 	p.stop(t, w.patience())
 }
 
-// begin begins the backfill: the added sinks have a floor, and every process learns it in time.
+// begin begins the backfill. It sets the floor of the added sinks early enough for every process to read it in time.
 func (w *world) begin(t *testing.T) (births []state.Birth, floor time.Time) {
 	t.Helper()
 	waits := make(map[string]bool)
@@ -312,7 +314,7 @@ func (w *world) begin(t *testing.T) (births []state.Birth, floor time.Time) {
 	return births, floor
 }
 
-// settle makes the sinks live once every shard is read past the last read of the source.
+// settle makes the sinks live when every shard is read past the last read of the source.
 func (w *world) settle(t *testing.T, births []state.Birth) {
 	t.Helper()
 	until := time.Now().UTC().Truncate(time.Second).Add(time.Second)
@@ -351,14 +353,14 @@ func (w *world) waitUntil(t *testing.T, at time.Time) {
 	check(t, pipeline.Sleep(t.Context(), time.Until(at)))
 }
 
-// split splits a random shard, up to a bound.
+// split splits a random shard, unless there are many shards.
 func (w *world) split() {
 	if open := w.stream.Open(); len(open) < 12 {
 		w.stream.Split(open[rand.IntN(len(open))], 2)
 	}
 }
 
-// decoder has the options of the backfill's decoder.
+// decoder returns the options of the backfill's decoder.
 func (w *world) decoder() record.SnapshotOptions {
 	o := record.SnapshotOptions{DecoderOptions: sinks.Decoder(w.cfg), Keys: []string{"PK", "SK"}}
 	o.StreamARN = w.stream.ARN()
@@ -384,7 +386,7 @@ func (w *world) openExport(t *testing.T, _ time.Time) snapshot.Snapshot {
 	return &slow{e, w}
 }
 
-// slow is a snapshot whose pages take a while to decode, so that the table changes after they were read.
+// slow is a snapshot whose pages take some time to decode, so that the table changes after they were read.
 type slow struct {
 	snapshot.Snapshot
 	w *world
@@ -430,23 +432,23 @@ func (r *slowReader) Read(ctx context.Context) (*pipeline.Page, error) {
 	return p, nil
 }
 
-// pace lets the backfills read n pages after each kill, so that the last kill comes before the end.
+// pace lets the backfills read a number of pages after each kill, so that the last kill comes before their end.
 type pace struct {
 	mu     sync.Mutex
-	pages  int // that may be read now
-	each   int // more after each kill
-	left   int // kills
+	pages  int // pages that may be read now
+	each   int // further pages after each kill
+	left   int // kills to come
 	change chan struct{}
 }
 
-// newPace divides the parts, which have a page or more, among the times between kills.
+// newPace divides the parts, which have at least one page each, among the times between kills.
 func newPace(kills, parts int) *pace {
 	p := &pace{left: kills + 1, each: max(1, parts/(kills+1)), change: make(chan struct{})}
 	p.killed()
 	return p
 }
 
-// killed lets more pages be read.
+// killed allows further pages to be read.
 func (p *pace) killed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -477,7 +479,7 @@ func (p *pace) wait(ctx context.Context) {
 	}
 }
 
-// equal checks that each sink holds what the table holds.
+// equal checks that each sink holds what follows from the table.
 func (w *world) equal(t *testing.T) {
 	t.Helper()
 	wrong := w.differences(t)

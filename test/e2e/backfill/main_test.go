@@ -7,7 +7,8 @@ import (
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
-// SQLite takes ten times as long under the race detector, which other tests of the stores and the consumer run under.
+// TestMain runs the tests without the race detector, because SQLite takes ten times as long with it. Other tests of the
+// stores and the consumer run with the race detector.
 func TestMain(m *testing.M) {
 	os.Exit(testmain.WithoutRace(func() int { return testmain.Code(m) }))
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/shop"
 )
 
-// model is what each sink must hold of items, as text by the key.
+// model returns the contents that each sink must have for these items, as text by key.
 func model(items map[string]shop.Item) map[string]map[string]string {
 	orders, statuses, places, emails, documents := make(map[string]string), make(map[string]string), make(map[string]string), make(map[string]string), make(map[string]string)
 	groups := make(map[string]*group)
@@ -69,7 +69,7 @@ func (g *group) add(it shop.Item) {
 	g.emails[it.Email] = true
 }
 
-// number is a decimal in one spelling.
+// number returns a decimal in one spelling, so that equal numbers are equal strings.
 func number(s string) string {
 	r, ok := new(big.Rat).SetString(s)
 	if !ok {
@@ -78,12 +78,12 @@ func number(s string) string {
 	return r.RatString()
 }
 
-// attributes are those of the rows of each sink, in the order of the model.
+// attributes has the attributes of the rows of each sink, in the order of the model.
 var attributes = map[string][]string{
 	"orders": {"status", "total", "write"}, "by_status": {"write"}, "in_place": {"write"}, "by_email": {"who", "write"}, "per_customer": {"n", "sum", "lo", "hi", "emails"},
 }
 
-// differences returns what is wrong in each sink; it is empty if nothing is.
+// differences returns the differences of each sink from the model. It has no entry for a sink without a difference.
 func (w *world) differences(t *testing.T) map[string][]string {
 	t.Helper()
 	want, wrong := model(w.shop.Items()), make(map[string][]string)
@@ -112,7 +112,7 @@ func compare(want, got map[string]string) (ds []string) {
 	return ds
 }
 
-// stored reads what a sink holds, as text by the key.
+// stored reads the contents of a sink, as text by key.
 func (w *world) stored(t *testing.T, s config.Sink) map[string]string {
 	t.Helper()
 	got := make(map[string]string)

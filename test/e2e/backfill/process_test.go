@@ -22,14 +22,13 @@ import (
 type process struct {
 	link *link.Link
 	soft context.CancelFunc // begins a soft stop
-	hard context.CancelFunc // ends it at once
-	done chan struct{}      // closed when it has ended, with all that follows
+	hard context.CancelFunc // ends the process at once
+	done chan struct{}      // closed when the process has ended, including its cleanup
 	err  error
 	l    pipeline.Ledger
 }
 
-// run runs a process until its source ends, or it is stopped or killed. closeSource ends the source. The memory of a
-// process goes with it.
+// run runs a process until its source ends, or until the process is stopped or killed. closeSource closes the source.
 func (w *world) run(t *testing.T, of *link.Link, p *pipeline.Pipeline, src pipeline.Source, c pipeline.Committer, closeSource func(context.Context) error) *process {
 	soft, endSoft := context.WithCancel(t.Context())
 	hard, endHard := context.WithCancel(context.Background())
@@ -74,7 +73,7 @@ func (p *process) stop(t *testing.T, within time.Duration) {
 	p.ends(t, within)
 }
 
-// ends waits until a process ends, without an error.
+// ends waits until a process ends. It must end without an error.
 func (p *process) ends(t *testing.T, within time.Duration) {
 	t.Helper()
 	select {
@@ -90,10 +89,10 @@ func (p *process) ends(t *testing.T, within time.Duration) {
 	}
 }
 
-// lease is how long a consumer may be silent, and the claim on a part of a backfill be unchanged.
+// lease is how long a consumer may be silent, and how long the claim on a part of a backfill may stay unchanged.
 const lease = 3 * time.Second
 
-// consume starts a consumer with the sinks of a file.
+// consume starts a consumer with the sinks of a configuration.
 func (w *world) consume(t *testing.T, cfg *config.Config) *process {
 	t.Helper()
 	w.started++
@@ -154,7 +153,8 @@ func (w *world) deliverLate(t *testing.T) {
 	}
 }
 
-// readStream reads all records of the shards; with counts, only the first counts[i] of each shard.
+// readStream reads all records of the shards. If counts is not nil, it reads only the first counts[i] records of each
+// shard i.
 func (w *world) readStream(t *testing.T, counts map[string]int) (pages []*pipeline.Page) {
 	t.Helper()
 	arn := w.stream.ARN()

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// newest is a table that knows the sequence number of its newest change.
+// newest is a table that remembers the sequence number of its newest change.
 type newest struct {
 	*streamtest.Table
 	mu       sync.Mutex
