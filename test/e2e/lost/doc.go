@@ -1,3 +1,3 @@
-// Package lost holds the tests of stores that are lost, restored or exchanged while no process looks: whatever is lost,
-// and whatever its operator does then, the pipeline refuses to continue, or ends as one clean pass does.
+// Package lost tests stores that are lost, restored or exchanged while no process runs. Whatever is lost, and whatever
+// the operator does then, the pipeline must refuse to continue, or end as after one clean pass.
 package lost

@@ -13,8 +13,7 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/world"
 )
 
-// folderLosses are what may happen to a folder of embedded stores. old is the folder as it was
-// earlier.
+// folderLosses are losses that may happen to a folder of embedded stores. old is an earlier copy of the folder.
 var folderLosses = map[string]func(t *testing.T, dir, old local.Dir, n world.Names){
 	"views.db deleted": func(t *testing.T, dir, _ local.Dir, _ world.Names) {
 		for _, suffix := range []string{"", "-wal", "-shm"} {
@@ -48,7 +47,8 @@ func copied(t *testing.T, from, to string) {
 	}
 }
 
-// The same of a folder of embedded stores.
+// Whatever is lost in a folder of embedded stores, and however the pipeline continues, the result is a refusal or that
+// of a clean pass.
 func TestFolder_NothingDoubledNothingMissing(t *testing.T) {
 	for name, lose := range folderLosses {
 		for _, then := range []string{"goes on", "replays all"} {
@@ -92,7 +92,7 @@ func TestFolder_NothingDoubledNothingMissing(t *testing.T) {
 	}
 }
 
-// adoptFolder accepts what is there.
+// adoptFolder accepts the present contents of a folder.
 func adoptFolder(t *testing.T, cfg *config.Config, dir local.Dir) {
 	t.Helper()
 	stores, err := local.Open(string(dir))

@@ -44,7 +44,8 @@ sinks:
     archive: {bucket: "${BUCKET}", prefix: changes/}
 `
 
-// history is changes of a few items that come, change, move and go, the mail of each being its own.
+// history returns changes of a few items that are inserted, changed, moved and removed. No two items have the same mail
+// address.
 func history(rng *rand.Rand, n int) [][]byte {
 	attributes := make(map[string]string)
 	var records [][]byte
@@ -71,7 +72,7 @@ func image(rng *rand.Rand, pk string) string {
 	return fmt.Sprintf(`"Status":{"S":%q},"Mail":{"S":"%s-%d"},"N":{"N":"%d"}`, []string{"paid", "sent"}[rng.IntN(2)], pk, rng.IntN(2), rng.IntN(100))
 }
 
-// pass runs records through a pipeline over the stores; the error is what an operator would see.
+// pass runs records through a pipeline over the stores. The error is the one that an operator would see.
 func pass(t *testing.T, cfg *config.Config, stores sinks.Stores, records [][]byte) error {
 	t.Helper()
 	p, err := sinks.Assemble(t.Context(), cfg, stores, sinks.Finite())
@@ -94,7 +95,7 @@ func run(t *testing.T, p *pipeline.Pipeline, records [][]byte) error {
 	return p.Run(t.Context(), src, nil)
 }
 
-// refused checks a refusal: it is fatal, and names the way on.
+// refused checks a refusal. It must be fatal, and name the command that helps.
 func refused(t *testing.T, loss string, err error) {
 	t.Helper()
 	if _, lost := errors.AsType[*state.LostError](err); !lost || !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "`tablewake adopt") {
@@ -106,7 +107,7 @@ func refused(t *testing.T, loss string, err error) {
 	t.Logf("refused: %v", err)
 }
 
-// same compares what readers find: rows, documents and archived lines.
+// same compares the rows, the documents and the archived lines that readers find.
 func same(t *testing.T, want, got world.State) {
 	t.Helper()
 	for _, part := range []string{world.Rows, world.Documents, world.Lines} {

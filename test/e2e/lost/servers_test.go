@@ -21,16 +21,16 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/world"
 )
 
-// servers are the stores of one pipeline on real servers, as who loses them has them.
+// servers has the stores of one pipeline on real servers, with clients that can damage the stores.
 type servers struct {
 	*world.World
 	t       *testing.T
 	tables  *dynamodb.Client
 	objects *s3.Client
-	saved   map[string][]map[string]types.AttributeValue // of tables, at the first third
+	saved   map[string][]map[string]types.AttributeValue // contents of tables after the first third
 }
 
-// losses are what may happen to the stores behind the pipeline's back.
+// losses are losses that may happen to the stores while no process of the pipeline runs.
 var losses = map[string]func(s *servers){
 	"state deleted": func(s *servers) { s.drop(s.State) },
 	"views deleted": func(s *servers) { s.drop(s.Table) },
@@ -56,8 +56,8 @@ var losses = map[string]func(s *servers){
 	"nothing (for the test)": func(*servers) {},
 }
 
-// Whatever is lost, and however the pipeline is continued, the result is a refusal, or that of a clean pass. Everything
-// is gone on with --create, as the hint of a missing table says.
+// Whatever is lost, and however the pipeline continues, the result is a refusal or that of a clean pass. The pipeline
+// continues with --create, as the hint about a missing table says.
 func TestServers_NothingDoubledNothingMissing(t *testing.T) {
 	to := world.Running(t)
 	for name, lose := range losses {
@@ -72,7 +72,8 @@ func TestServers_NothingDoubledNothingMissing(t *testing.T) {
 				want := world.Embedded(t, cfg, w.Names, records)
 				s := &servers{w, t, dynamodb.NewFromConfig(w.SDK), s3.NewFromConfig(w.SDK), make(map[string][]map[string]types.AttributeValue)}
 				first, second := 10+rng.IntN(20), 30+rng.IntN(20)
-				for i, part := range [][][]byte{nil, nil, records[:first], records[first:second]} { // a start that writes nothing leaves nothing to lose
+				// A start that writes nothing leaves nothing to lose.
+				for i, part := range [][][]byte{nil, nil, records[:first], records[first:second]} {
 					if err := s.pass(t, cfg, part); err != nil {
 						t.Fatalf("seed %d: part %d: %v", seed, i, err)
 					}
@@ -89,7 +90,7 @@ func TestServers_NothingDoubledNothingMissing(t *testing.T) {
 				if err != nil {
 					refused(t, name, err)
 					if strings.HasPrefix(name, "older") && !strings.Contains(name, "both") {
-						return // of two moments: accepting that prints that it stays wrong
+						return // they have different times: accepting them prints that they stay wrong
 					}
 					s.adopt(t, cfg)
 					s.fillWaiting(t, cfg, records)
@@ -104,8 +105,8 @@ func TestServers_NothingDoubledNothingMissing(t *testing.T) {
 	}
 }
 
-// adopt does what the refusals say: it accepts what can be accepted, and deletes what can't, to have it
-// filled again.
+// adopt follows the refusals. It accepts what can be accepted, and deletes the other outputs, so that they are filled
+// again.
 func (s *servers) adopt(t *testing.T, cfg *config.Config) {
 	t.Helper()
 	for range 3 {
@@ -131,7 +132,7 @@ func (s *servers) adopt(t *testing.T, cfg *config.Config) {
 	t.Fatal("it is never settled")
 }
 
-// fillWaiting fills the sinks that are new after the adoption, and wait, with the whole history.
+// fillWaiting fills the sinks that wait after the adoption with the whole history.
 func (s *servers) fillWaiting(t *testing.T, cfg *config.Config, records [][]byte) {
 	t.Helper()
 	stores := aws.Stores(s.SDK, aws.Create())
@@ -176,7 +177,7 @@ func (s *servers) fillWaiting(t *testing.T, cfg *config.Config, records [][]byte
 	}
 }
 
-// pass runs records through a pipeline of its own that makes what is missing.
+// pass runs records through a new pipeline that makes missing resources.
 func (s *servers) pass(t *testing.T, cfg *config.Config, records [][]byte) error {
 	t.Helper()
 	stores := aws.Stores(s.SDK, aws.Create())
@@ -195,7 +196,7 @@ func (s *servers) drop(table string) {
 	}
 }
 
-// scan is all that a table holds.
+// scan returns all items of a table.
 func (s *servers) scan(table string) (items []map[string]types.AttributeValue) {
 	s.t.Helper()
 	pages := dynamodb.NewScanPaginator(s.tables, &dynamodb.ScanInput{TableName: &table, ConsistentRead: new(true)})
@@ -209,7 +210,7 @@ func (s *servers) scan(table string) (items []map[string]types.AttributeValue) {
 	return items
 }
 
-// restore deletes a table, and makes one of the same name and key that holds items.
+// restore deletes a table, and makes a table with the same name and key and with these items.
 func (s *servers) restore(table string, items []map[string]types.AttributeValue) {
 	s.t.Helper()
 	was, err := s.tables.DescribeTable(s.t.Context(), &dynamodb.DescribeTableInput{TableName: &table})
@@ -231,7 +232,7 @@ func (s *servers) restore(table string, items []map[string]types.AttributeValue)
 	}
 }
 
-// age has a state table remember since long ago, as one does that is years old.
+// age makes a state table look years old.
 func (s *servers) age(table string) {
 	s.t.Helper()
 	for _, item := range s.scan(table) {
@@ -257,7 +258,7 @@ func (s *servers) deleteItems(table, kind string) {
 	}
 }
 
-// empty deletes the items of a table, which stays.
+// empty deletes the items of a table, but not the table.
 func (s *servers) empty(table string) {
 	s.t.Helper()
 	is, err := s.tables.DescribeTable(s.t.Context(), &dynamodb.DescribeTableInput{TableName: &table})
@@ -300,8 +301,8 @@ func (s *servers) dropBucket() {
 	}
 }
 
-// A loss under a running pipeline is detected by the next change of an item that the state does not know, and nothing
-// is counted twice.
+// The loss of the state under a running pipeline is detected at the next change of an item that the state does not
+// have. Nothing is counted twice.
 func TestServers_StateLostWhileRunning(t *testing.T) {
 	to := world.Running(t)
 	for name, lose := range map[string]func(s *servers){
@@ -341,7 +342,7 @@ func TestServers_StateLostWhileRunning(t *testing.T) {
 	}
 }
 
-// groups are the rows of the aggregate.
+// groups returns the rows of the aggregate.
 func (s *servers) groups() (rows []string) {
 	s.t.Helper()
 	for _, item := range s.scan(s.Table) {
@@ -353,8 +354,8 @@ func (s *servers) groups() (rows []string) {
 	return rows
 }
 
-// However many processes start at once on empty servers, and however soon each writes, none mistakes the writes of
-// another for the rest of a lost state.
+// Many processes start on empty servers at nearly the same time. However soon each of them writes, none of them
+// mistakes the writes of another process for the rest of a lost state.
 func TestServers_ManyBeginAtOnce(t *testing.T) {
 	to := world.Running(t)
 	records := history(rand.New(rand.NewPCG(2, 2)), 40)
@@ -365,7 +366,7 @@ func TestServers_ManyBeginAtOnce(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 8 {
 			all.Go(func() {
-				time.Sleep(time.Duration(i) * 40 * time.Millisecond) // while others are at any point of it
+				time.Sleep(time.Duration(i) * 40 * time.Millisecond) // other processes are at any point of their start
 				if err := s.pass(t, cfg, records); err != nil {
 					t.Error(err)
 				}
