@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
-// settings are a pipeline that makes one row of each record: items are written once.
+// settings is a configuration that makes one row for each record. Each item is written once.
 const settings = `version: 1
 name: orders
 source: {table: ` + source + `, emulator: dynamodb-local}
@@ -32,11 +32,11 @@ sinks:
 // consumer is a process of `tablewake consume`.
 type consumer struct {
 	cmd            *exec.Cmd
-	stdout, stderr bytes.Buffer // to be read when it has ended
+	stdout, stderr bytes.Buffer // may be read when the process has ended
 	ended          chan struct{}
 }
 
-// consume starts one on the leases of the KCL's application.
+// consume starts a consumer on the leases of the KCL application.
 func (w *world) consume(t *testing.T) *consumer {
 	t.Helper()
 	return startConsumer(t, settings, w.endpoint, w.endpoint)
@@ -59,16 +59,16 @@ func startConsumer(t *testing.T, text, tables, streams string) *consumer {
 	}
 	go func() {
 		defer close(c.ended)
-		_ = c.cmd.Wait() // the exit code says it
+		_ = c.cmd.Wait() // the exit code shows how it ended
 	}()
 	t.Cleanup(func() {
-		_ = c.cmd.Process.Kill() // a consumer that has ended
+		_ = c.cmd.Process.Kill() // it may have ended already
 		<-c.ended
 	})
 	return c
 }
 
-// end waits until the process has ended by itself, and is its exit code.
+// end waits until the process has ended by itself, and returns its exit code.
 func (c *consumer) end(t *testing.T) int {
 	t.Helper()
 	select {
@@ -81,7 +81,7 @@ func (c *consumer) end(t *testing.T) int {
 	return c.cmd.ProcessState.ExitCode()
 }
 
-// stop stops it as a deployment does, and is how many records it has read.
+// stop stops the process as a deployment does, and returns how many records it has read.
 func (c *consumer) stop(t *testing.T) (read int) {
 	t.Helper()
 	if err := c.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -99,7 +99,7 @@ func (c *consumer) stop(t *testing.T) (read int) {
 	return sum.Ledger.Source.Read
 }
 
-// await waits until the rows of n records are there.
+// await waits until there are rows for n records.
 func (c *consumer) await(t *testing.T, w *world, n int) {
 	t.Helper()
 	limit := time.After(startLimit)
@@ -120,7 +120,7 @@ func (c *consumer) await(t *testing.T, w *world, n int) {
 	}
 }
 
-// The programs under test, built once.
+// Paths of the programs under test, which are built once.
 var binary, bootstrap string
 
 func TestMain(m *testing.M) {

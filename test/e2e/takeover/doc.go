@@ -1,4 +1,4 @@
-// Package takeover holds the tests of a pipeline whose reader changes: one lease table that an
-// application of Amazon's KCL and `tablewake consume` work on, one after the other, and a stream
-// that a Lambda function hands over to `tablewake consume`, and gets back.
+// Package takeover tests pipelines whose reader changes. In one test, an application of Amazon's KCL and `tablewake
+// consume` work on the same lease table, one after the other. In the other test, a Lambda function hands its stream
+// over to `tablewake consume`, and gets it back.
 package takeover

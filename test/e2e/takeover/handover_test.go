@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// A function that is half an hour behind hands its stream to a consumer, which starts ten minutes before
-// the function's last record, and gets it back. Some records are handled by both, and nothing is lost or
-// counted twice. A server that does not know AT_TIMESTAMP is read from its oldest record.
+// A function that is half an hour behind hands its stream to a consumer, and gets it back. The consumer starts ten
+// minutes before the function's last record. Both of them handle some records, and no record is lost or counted twice.
+// On a server without AT_TIMESTAMP the consumer reads from the oldest record.
 func TestAStreamIsHandedOverFromAFunctionAndBack(t *testing.T) {
 	t.Parallel()
 	for name, unknown := range map[string]bool{"at a time": false, "without AT_TIMESTAMP": true} {
@@ -39,7 +39,7 @@ func TestAStreamIsHandedOverFromAFunctionAndBack(t *testing.T) {
 			}
 			t.Logf("the function handled %d records, and %d beside the consumer, which read %d of %d",
 				handled, repeated, read, before)
-			// A machine that is too busy for heartbeats has it read again what is not checkpointed.
+			// A consumer on a machine that is too busy for heartbeats reads again what is not checkpointed.
 			lapsed := strings.Contains(c.stderr.String(), "two thirds of the lease time")
 			if handled == 0 || repeated == 0 || read < repeated || !lapsed && read > before-handled/2 {
 				t.Error("the consumer did not read the part from that time on, or nothing was handled by both")

@@ -31,7 +31,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// handedOver is the pipeline that a function and a consumer run.
+// handedOver is the configuration of the pipeline that a function and a consumer run.
 const handedOver = `version: 1
 name: NAME
 source: {table: shop}
@@ -53,21 +53,21 @@ sinks:
 const (
 	shopItems  = 60
 	backlog    = 480              // writes before the hand-over
-	writeEvery = 15 * time.Second // of these, by the clock of the stream
+	writeEvery = 15 * time.Second // time between them by the clock of the stream
 )
 
-// handover is a stream in memory, the table that its shop writes, and the tables of one pipeline.
+// handover has a stream in memory, the table that its shop writes, and the tables of one pipeline.
 type handover struct {
 	*shop.Shop
 	server   *streamtest.Server
 	stream   *streamtest.Stream
 	clock    *clock
-	streams  string // endpoint
+	streams  string // endpoint of the streams
 	tables   *world
 	settings string
-	name     string          // of the pipeline
+	name     string          // name of the pipeline
 	next     int             // number of the next write
-	done     map[string]bool // sequence numbers of the records that the mapping handed over or began after
+	done     map[string]bool // sequence numbers of records that the mapping handed over, or that are before its start
 }
 
 func newHandover(t *testing.T, noTimestamps bool) *handover {
@@ -99,7 +99,7 @@ func newHandover(t *testing.T, noTimestamps bool) *handover {
 	return h
 }
 
-// write writes n times to random items; every tenth write removes one.
+// write makes n writes to the items in turn. Every tenth write removes an item.
 func (h *handover) write(t *testing.T, n int) {
 	t.Helper()
 	for range n {
@@ -115,7 +115,7 @@ func (h *handover) write(t *testing.T, n int) {
 	}
 }
 
-// function is the function of the pipeline.
+// function starts the function of the pipeline.
 func (h *handover) function(t *testing.T) *server.Function {
 	t.Helper()
 	dir := t.TempDir()
@@ -126,7 +126,7 @@ func (h *handover) function(t *testing.T) *server.Function {
 	return server.StartFunctionFor(t, server.FunctionOptions{Bootstrap: bootstrap, Root: dir, Env: env})
 }
 
-// consume starts a consumer that begins at a time.
+// consume starts a consumer that reads from a time on.
 func (h *handover) consume(t *testing.T, start time.Time) *consumer {
 	t.Helper()
 	const more = "{table: shop, start: %s}\nleases: {table: %s-leases, duration: 20s}"
@@ -134,7 +134,7 @@ func (h *handover) consume(t *testing.T, start time.Time) *consumer {
 	return startConsumer(t, strings.Replace(h.settings, "{table: shop}", from, 1), h.tables.endpoint, h.streams)
 }
 
-// lines are the records of the stream; those of an item are in order.
+// lines returns the records of the stream. The records of each item are in order.
 func (h *handover) lines(t *testing.T) [][]byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -145,7 +145,7 @@ func (h *handover) lines(t *testing.T) [][]byte {
 	return bytes.Split(bytes.TrimSpace(out.Bytes()), []byte("\n"))
 }
 
-// lineOf is the part of a record that a mapping goes by.
+// lineOf has the parts of a record that a mapping uses.
 type lineOf struct {
 	DynamoDB struct {
 		ApproximateCreationDateTime float64
@@ -153,10 +153,11 @@ type lineOf struct {
 	} `json:"dynamodb"`
 }
 
-// deliver hands the records up to a time to the function, and answers how many. Those that it was handed are left out.
+// deliver hands records up to a time to the function, and returns their number. It leaves out the records that the
+// function was handed before.
 func (h *handover) deliver(t *testing.T, f *server.Function, until time.Time) int {
 	t.Helper()
-	shard := esm.Shard{ID: "shardId-1"} // one has the order of each item, too
+	shard := esm.Shard{ID: "shardId-1"} // one shard is enough, because it keeps the order of each item, too
 	for _, line := range h.lines(t) {
 		var l lineOf
 		if err := json.Unmarshal(line, &l); err != nil {
@@ -174,7 +175,7 @@ func (h *handover) deliver(t *testing.T, f *server.Function, until time.Time) in
 	return len(shard.Records)
 }
 
-// enableAtLatest has the mapping begin with the records of now.
+// enableAtLatest makes the mapping begin with records that are written from now on.
 func (h *handover) enableAtLatest(t *testing.T) {
 	t.Helper()
 	for _, line := range h.lines(t) {
@@ -186,7 +187,7 @@ func (h *handover) enableAtLatest(t *testing.T) {
 	}
 }
 
-// awaitSame waits until the rows are those of the table, beside a consumer.
+// awaitSame waits until the rows are those that follow from the table, while a consumer runs.
 func (h *handover) awaitSame(t *testing.T, c *consumer) {
 	t.Helper()
 	for limit := time.Now().Add(startLimit); ; time.Sleep(250 * time.Millisecond) {
@@ -207,7 +208,7 @@ func (h *handover) awaitSame(t *testing.T, c *consumer) {
 	}
 }
 
-// rows are the rows of both sinks, as text by the key.
+// rows returns the rows of both sinks, as text by key.
 func (h *handover) rows(t *testing.T) map[string]string {
 	t.Helper()
 	table, rows := h.name+"-rows", make(map[string]string)
@@ -229,7 +230,7 @@ func (h *handover) rows(t *testing.T) map[string]string {
 				}
 				return ""
 			}
-			if row["_tw_expires"] == nil { // else a tombstone
+			if row["_tw_expires"] == nil { // otherwise it is a tombstone
 				rows[text("PK")+" "+text("SK")] = text("write") + text("n") + " " + text("sum")
 			}
 		}
@@ -237,7 +238,7 @@ func (h *handover) rows(t *testing.T) map[string]string {
 	return rows
 }
 
-// model is what the rows must be.
+// model returns the rows that follow from the table.
 func (h *handover) model() map[string]string {
 	rows, counts, sums := make(map[string]string), make(map[string]int), make(map[string]*big.Rat)
 	for pk, it := range h.Items() {
@@ -254,7 +255,7 @@ func (h *handover) model() map[string]string {
 	return rows
 }
 
-// differences are the first rows that are wrong.
+// differences describes the first rows that are wrong.
 func differences(got, want map[string]string) string {
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(want)) {
@@ -273,7 +274,7 @@ func differences(got, want map[string]string) string {
 // clock is the clock of a stream.
 type clock struct {
 	mu sync.Mutex
-	at time.Time // it stands still at this time; zero: it is the machine's
+	at time.Time // the time at which the clock stands still; zero: the clock is the machine's
 }
 
 // Now returns the time.
@@ -295,7 +296,7 @@ func (c *clock) advance(d time.Duration) {
 	}
 }
 
-// follow makes it the machine's.
+// follow makes the clock follow the machine's clock.
 func (c *clock) follow() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

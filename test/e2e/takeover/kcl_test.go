@@ -9,14 +9,14 @@ import (
 	"github.com/tablewake/tablewake/test/kcl"
 )
 
-// application is a worker of the KCL's, and what it has done so far.
+// application is a worker of the KCL with the records that it has read.
 type application struct {
 	worker *kcl.Worker
 
 	mu        sync.Mutex
-	changed   chan struct{} // closed and recreated with each record
-	keys      []string      // of the records, in the order that they were read in
-	sequences []string      // and their sequence numbers
+	changed   chan struct{} // closed and replaced with each record
+	keys      []string      // keys of the records, in the order in which they were read
+	sequences []string      // sequence numbers of the same records
 }
 
 // application starts a worker that reads the stream in small pages and checkpoints now and then.
@@ -46,14 +46,14 @@ func (a *application) tell(e kcl.Event) {
 	a.changed = make(chan struct{})
 }
 
-// read is the keys so far.
+// read returns the keys that were read so far.
 func (a *application) read() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.keys)
 }
 
-// upTo is how many records were read when that one was.
+// upTo returns how many records were read up to the record with this sequence number.
 func (a *application) upTo(t *testing.T, sequence string) int {
 	t.Helper()
 	i := slices.Index(a.sequences, sequence)

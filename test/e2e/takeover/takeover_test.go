@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	checkpointEvery = 37              // records, of the KCL's application: seldom at the end of a page of 20
-	startLimit      = 3 * time.Minute // the limit of steps that take seconds, and a minute with the KCL
+	checkpointEvery = 37              // in records, for the KCL application: rarely at the end of a page of 20
+	startLimit      = 3 * time.Minute // limit of steps that take seconds, or a minute with the KCL
 )
 
-// Fact 30: a KCL application's table is taken over where it stands, but not while the
-// application lives, and handed back.
+// Fact 30: the lease table of a KCL application is taken over at its checkpoints, but not while the application runs.
+// It can be handed back.
 func TestFact30_ALeaseTableIsTakenOverFromTheKCLAndHandedBack(t *testing.T) {
 	w := newWorld(t)
 	const first, second, third = 1000, 1200, 1400
 	w.write(t, 0, first)
 
-	// The application reads the first part. It does so slowly: it lives when ours starts.
+	// The application reads the first part slowly, so that it still runs when our consumer starts.
 	theirs := w.application(t, "worker-1")
 	theirs.await(t, 1)
 	refused := w.consume(t)
@@ -33,7 +33,8 @@ func TestFact30_ALeaseTableIsTakenOverFromTheKCLAndHandedBack(t *testing.T) {
 		t.Errorf("%d records were read beside an application that lives", len(early))
 	}
 
-	// It is stopped in mid-stream, and writes no last checkpoint: ours continues at the one before.
+	// The application is stopped in mid-stream and writes no last checkpoint. Our consumer continues at the checkpoint
+	// before.
 	theirs.await(t, 5*checkpointEvery)
 	if err := theirs.worker.Stop(); err != nil {
 		t.Fatal(err)
@@ -57,7 +58,7 @@ func TestFact30_ALeaseTableIsTakenOverFromTheKCLAndHandedBack(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// Handed back, the application continues where ours has stopped.
+	// After the lease table is handed back, the application continues where our consumer has stopped.
 	w.write(t, second, third)
 	back := w.application(t, "worker-1")
 	back.await(t, third-second)
@@ -74,7 +75,8 @@ func TestFact30_ALeaseTableIsTakenOverFromTheKCLAndHandedBack(t *testing.T) {
 	if !slices.Equal(rowsOf, keys(checkpoint, second)) {
 		t.Errorf("ours read other records than those from %d to %d:\n%v", checkpoint, second, rowsOf)
 	}
-	// A machine that is too busy for heartbeats has it give its shards up, and read again what is not behind a checkpoint.
+	// A consumer on a machine that is too busy for heartbeats gives up its shards, and reads again what is not
+	// checkpointed.
 	if lapsed := strings.Contains(ours.stderr.String(), "two thirds of the lease time"); count != len(rowsOf) && !lapsed {
 		t.Errorf("ours read %d records %d times", len(rowsOf), count)
 	}
@@ -86,7 +88,7 @@ func TestFact30_ALeaseTableIsTakenOverFromTheKCLAndHandedBack(t *testing.T) {
 	}
 }
 
-// keys are those of the items from one number to before another.
+// keys returns the keys of the items from number from up to, but without, number to.
 func keys(from, to int) []string {
 	var all []string
 	for n := from; n < to; n++ {

@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// The names of a world's tables; leases is the KCL's application too.
+// Names of a world's tables. leases is also the name of the KCL application.
 const (
 	source = "orders"
 	leases = "orders-consumer"
@@ -23,12 +23,12 @@ const (
 	state  = "orders-state"
 )
 
-// world is a DynamoDB Local of the test's own, with a table and its stream.
+// world is a DynamoDB Local for one test, with a table and its stream.
 type world struct {
 	endpoint string
-	proxy    *kcl.RegionProxy // for the KCL
+	proxy    *kcl.RegionProxy // proxy for the KCL
 	tables   *dynamodb.Client
-	stream   string // ARN
+	stream   string // ARN of the stream
 }
 
 func newWorld(t *testing.T) *world {
@@ -54,11 +54,11 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// key is the key of the nth item. Each item is written once, in order: keys are the
-// stream's records.
+// key returns the key of the n-th item. Each item is written once, in order, so the keys identify the records of the
+// stream.
 func key(n int) string { return fmt.Sprintf("ORDER#%05d", n) }
 
-// write makes the items from one number to before another.
+// write writes the items from number from up to, but without, number to.
 func (w *world) write(t *testing.T, from, to int) {
 	t.Helper()
 	for n := from; n < to; n++ {
@@ -72,7 +72,7 @@ func (w *world) write(t *testing.T, from, to int) {
 	}
 }
 
-// scan is the attribute of all rows of a table.
+// scan returns an attribute of all rows of a table.
 func (w *world) scan(ctx context.Context, table, attribute string) (found []string, err error) {
 	pages := dynamodb.NewScanPaginator(w.tables, &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true)})
 	for pages.HasMorePages() {
@@ -89,7 +89,7 @@ func (w *world) scan(ctx context.Context, table, attribute string) (found []stri
 	return found, nil
 }
 
-// count is how many rows a table has.
+// count returns the number of rows of a table.
 func (w *world) count(ctx context.Context, table string) (n int, err error) {
 	pages := dynamodb.NewScanPaginator(w.tables, &dynamodb.ScanInput{TableName: &table, ConsistentRead: aws.Bool(true), Select: types.SelectCount})
 	for pages.HasMorePages() {
