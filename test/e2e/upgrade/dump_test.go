@@ -25,8 +25,8 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/world"
 )
 
-// dump is all that a pipeline has on servers. Its ids are those of the servers' own: stored text contains them, and a
-// table or an index that is made again has another.
+// dump has everything that a pipeline has on servers. It includes the ids that the servers gave to tables and indexes,
+// because stored text contains these ids, and a table or an index that is made again has another id.
 type dump struct {
 	Tables  []dumpedTable  `json:"tables"`
 	Indexes []dumpedIndex  `json:"indexes"`
@@ -38,7 +38,7 @@ type dumpedTable struct {
 	ID         string                      `json:"id"`
 	Key        []types.KeySchemaElement    `json:"key"`
 	Attributes []types.AttributeDefinition `json:"attributes"`
-	Items      []json.RawMessage           `json:"items"` // in DynamoDB's JSON
+	Items      []json.RawMessage           `json:"items"` // in DynamoDB JSON
 }
 
 type dumpedIndex struct {
@@ -67,7 +67,7 @@ type dumpedObject struct {
 // sinkRecords is the index with the records of all sinks of all pipelines.
 const sinkRecords = "tablewake"
 
-// save writes all that the pipeline has on servers to the recording.
+// save writes everything that the pipeline has on servers to the recording.
 func (r *recording) save(t *testing.T, w *world.World) error {
 	t.Helper()
 	var d dump
@@ -115,7 +115,7 @@ func dumpTable(t *testing.T, w *world.World, name string) dumpedTable {
 	return d
 }
 
-// tableID is what the state stores of a table beside its ARN.
+// tableID returns the id of a table that the state stores beside the ARN.
 func tableID(d *types.TableDescription) string {
 	if d.TableId != nil {
 		return *d.TableId
@@ -154,7 +154,7 @@ func dumpIndex(t *testing.T, w *world.World, name string) dumpedIndex {
 		t.Fatal(err)
 	}
 	for _, doc := range found.Hits.Hits {
-		if name != sinkRecords || strings.HasPrefix(doc.ID, names.Pipeline+",") { // it has those of other tests, too
+		if name != sinkRecords || strings.HasPrefix(doc.ID, names.Pipeline+",") { // the index has records of other tests, too
 			d.Docs = append(d.Docs, doc)
 		}
 	}
@@ -185,7 +185,8 @@ func dumpBucket(t *testing.T, w *world.World, bucket string) (all []dumpedObject
 	return all
 }
 
-// restore makes all that was saved. Where stored text contains ids of tables and indexes, it has those of the new ones.
+// restore makes everything that was saved. It replaces the ids of tables and indexes in stored text by the ids of the
+// new ones.
 func (r *recording) restore(t *testing.T, w *world.World) error {
 	t.Helper()
 	f, err := os.Open(r.path("servers.json.gz"))
@@ -201,7 +202,7 @@ func (r *recording) restore(t *testing.T, w *world.World) error {
 	if err := json.NewDecoder(z).Decode(&d); err != nil {
 		return err
 	}
-	ids := make(map[string]string) // of the saved ones: those of today's
+	ids := make(map[string]string) // new ids by saved ids
 	for _, table := range d.Tables {
 		ids[table.ID] = createTable(t, w, table)
 	}
@@ -268,13 +269,13 @@ func createIndex(t *testing.T, w *world.World, d dumpedIndex) (id string) {
 	return dumpIndex(t, w, d.Name).ID
 }
 
-// fillIndex writes documents with the versions that they had.
+// fillIndex writes the documents with their saved versions.
 func fillIndex(t *testing.T, w *world.World, d dumpedIndex, ids map[string]string) {
 	t.Helper()
 	var bulk strings.Builder
 	for _, doc := range d.Docs {
 		version := ""
-		if d.Name != sinkRecords { // a table that is not created again, and remembers the versions of deleted items
+		if d.Name != sinkRecords { // this index is not created again, and remembers the versions of deleted documents
 			version = fmt.Sprintf(`,"version":%d,"version_type":"external"`, doc.Version)
 		}
 		fmt.Fprintf(&bulk, `{"index":{"_index":%q,"_id":%q%s}}`+"\n", d.Name, doc.ID, version)
@@ -293,7 +294,7 @@ func fillIndex(t *testing.T, w *world.World, d dumpedIndex, ids map[string]strin
 	}
 }
 
-// renamed returns text with today's ids.
+// renamed returns text with the new ids.
 func renamed(text []byte, ids map[string]string) []byte {
 	for _, id := range slices.Sorted(maps.Keys(ids)) {
 		text = bytes.ReplaceAll(text, []byte(id), []byte(ids[id]))

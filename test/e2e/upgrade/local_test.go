@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/world"
 )
 
-// leasesReader and gapsReader are what the tables and files of leases have in common.
+// leasesReader and gapsReader have the methods that tables and files of leases have in common.
 type (
 	leasesReader interface {
 		Read(ctx context.Context) (leases.Snapshot, error)
@@ -40,7 +40,7 @@ func recordings(t *testing.T, f func(t *testing.T, r *recording)) {
 	}
 }
 
-// unused are endpoints of servers that no embedded store asks.
+// unused has an endpoint that no embedded store uses.
 var unused = world.Endpoints{OpenSearch: "http://unused"}
 
 // embedded returns the configuration of a recording for embedded stores.
@@ -65,7 +65,7 @@ func TestFolder(t *testing.T) {
 		err := passInFolder(t, cfg, dir, r.records)
 		if err != nil {
 			refusal(t, err)
-			dir = t.TempDir() // `tablewake replay --local DIR --fresh`
+			dir = t.TempDir() // like `tablewake replay --local DIR --fresh`
 			if err := passInFolder(t, cfg, dir, r.records); err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +74,7 @@ func TestFolder(t *testing.T) {
 	})
 }
 
-// A file of leases of an earlier program has the same leases and gaps, or is refused with the command.
+// A lease file of an earlier program has the same leases and gaps, or is refused with a command that helps.
 func TestLeaseFile(t *testing.T) {
 	recordings(t, func(t *testing.T, r *recording) {
 		dir := t.TempDir()
@@ -133,8 +133,8 @@ func checkGap(t *testing.T, s gapsReader) {
 	}
 }
 
-// refusal checks the error of a program that does not read what an earlier one wrote: it ends the run, and names the
-// command that fills the sinks again.
+// refusal checks the error of a program that does not read the stores of an earlier program. The error must end the
+// run, and name the command that fills the sinks again.
 func refusal(t *testing.T, err error) {
 	t.Helper()
 	if !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "`tablewake ") && !strings.Contains(err.Error(), "--fresh") {
@@ -143,7 +143,7 @@ func refusal(t *testing.T, err error) {
 	t.Logf("refused: %v", err)
 }
 
-// passInFolder is [pass] in a folder of embedded stores.
+// passInFolder runs [pass] in a folder of embedded stores.
 func passInFolder(t *testing.T, cfg *config.Config, dir string, records [][]byte) error {
 	t.Helper()
 	stores, err := local.Open(dir)

@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/world"
 )
 
-// names are those of every recording: stored rows and documents contain them.
+// names are the names in every recording. They are fixed, because stored rows and documents contain them.
 var names = world.Names{
 	Pipeline: "upgrade", Table: "upgrade-views", State: "upgrade-state",
 	Index: "upgrade-docs", Bucket: "upgrade-archive", Queue: "upgrade-told",
@@ -26,8 +26,8 @@ var names = world.Names{
 // leaseTable is the lease table of every recording.
 const leaseTable = "upgrade-leases"
 
-// everySink has a sink of each kind and form that stores something. Stored entries are kept for ten years, so that a
-// recording does not age.
+// everySink is a configuration with a sink of each kind and form that stores something. Stored entries are kept for ten
+// years, so that a recording does not age.
 const everySink = `version: 1
 name: ${NAME}
 source: {table: shop}
@@ -55,7 +55,8 @@ sinks:
 dead_letters: {bucket: "${BUCKET}-dead"}
 `
 
-// history returns changes of a few items that come, change, move and go. Some of them claim one mail address.
+// history returns changes of a few items that are inserted, changed, moved and removed. Some of the items claim the
+// same mail address.
 func history(n int) []byte {
 	rng := rand.New(rand.NewPCG(uint64(n), 1))
 	attributes := make(map[string]string)
@@ -78,7 +79,7 @@ func history(n int) []byte {
 	return lines.Bytes()
 }
 
-// recording is one folder of testdata.
+// recording is a folder of testdata.
 type recording struct {
 	dir     string
 	text    string   // the configuration
@@ -107,7 +108,7 @@ func open(t *testing.T, dir string) *recording {
 	return r
 }
 
-// pass runs records through a pipeline over the stores. The error is what an operator would see.
+// pass runs records through a pipeline over the stores. The error is the one that an operator would see.
 func pass(t *testing.T, cfg *config.Config, stores sinks.Stores, records [][]byte) error {
 	t.Helper()
 	p, err := sinks.Assemble(t.Context(), cfg, stores, sinks.Finite())
@@ -128,7 +129,7 @@ func pass(t *testing.T, cfg *config.Config, stores sinks.Stores, records [][]byt
 	return p.Ledger().Check()
 }
 
-// same compares what readers find.
+// same compares the contents that readers find, without events and dead letters.
 func same(t *testing.T, got, want world.State) {
 	t.Helper()
 	for _, s := range []world.State{got, want} {
@@ -139,7 +140,8 @@ func same(t *testing.T, got, want world.State) {
 
 const stream = "arn:aws:dynamodb:eu-central-1:000000000000:table/shop/stream/2026-03-01T00:00:00.000"
 
-// recordedLeases are stored in each table of leases: a shard that ended, one that is read, and one without a reader.
+// recordedLeases returns the leases in each recorded lease table: a lease of a shard that ended, one of a shard that is
+// read, and one of a shard without a reader.
 func recordedLeases() []leases.Lease {
 	return []leases.Lease{
 		{Shard: "shardId-00000001772323200000-00000001", Stream: stream, Checkpoint: leases.Checkpoint{Kind: leases.ShardEnd}, Children: []string{"shardId-00000001772337600000-00000002"}},
@@ -148,7 +150,7 @@ func recordedLeases() []leases.Lease {
 	}
 }
 
-// recordedGap is stored in each table of gaps.
+// recordedGap returns the gap in each recorded table of gaps.
 func recordedGap() record.Gap {
 	return record.Gap{
 		StreamARN: stream, Shard: "shardId-00000001772337600000-00000003", After: "000000000000000000007", Before: "000000000000000000009",

@@ -23,7 +23,7 @@ import (
 var recordFlag = flag.String("record", "", "record what this program writes as testdata/`VERSION`")
 
 // TestRecord records what today's program writes, if -record names a version. Otherwise it records into a folder that
-// is removed, so that it works on the day of a release.
+// is removed, so that each test run shows that recording works.
 func TestRecord(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "now")
 	if *recordFlag != "" {
@@ -123,7 +123,7 @@ func pack(dir, file string) (err error) {
 	return errors.Join(w.Close(), z.Close())
 }
 
-// extract is the reverse of pack. Files and folders are for their owner alone, as the program makes them.
+// extract is the reverse of pack. Only their owner can use the files and folders, as with those that the program makes.
 func extract(file, dir string) error {
 	f, err := os.Open(file)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // The output of an earlier program on servers is continued to the result of one clean pass, or refused with the command
-// that fills it again. So are its leases and gaps.
+// that fills it again. Its leases and gaps are the same.
 func TestServers(t *testing.T) {
 	recordings(t, func(t *testing.T, r *recording) {
 		w := world.Named(t, names, world.Running(t))
@@ -35,7 +35,7 @@ func TestServers(t *testing.T) {
 	})
 }
 
-// passOnServers is [pass] on servers. It makes what is missing.
+// passOnServers runs [pass] on servers. It makes missing resources.
 func passOnServers(t *testing.T, w *world.World, cfg *config.Config, records [][]byte) error {
 	t.Helper()
 	stores := aws.Stores(w.SDK, aws.Create())
@@ -58,7 +58,7 @@ func withState(t *testing.T, w *world.World, cfg *config.Config, f func(s state.
 	f(s)
 }
 
-// cleanUp removes at the end what the world does not, so that another test can have the same names.
+// cleanUp removes the resources that the world does not remove, so that another test can have the same names.
 func cleanUp(t *testing.T, w *world.World) {
 	t.Helper()
 	t.Cleanup(func() {
