@@ -1,4 +1,3 @@
-// Package folder tests, end to end, that processes of one host share what is on a file
-// system: every pair of commands on one folder at once, consumers beside redrives, and what
-// is removed or damaged under them.
+// Package folder tests, end to end, that processes of one host can share a file system. It runs every pair of commands
+// on one folder at the same time, and consumers beside redrives, which delete files of dead letters.
 package folder

@@ -20,7 +20,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// real is a pipeline whose view is in a real table, and whose letters are in a folder.
+// real is a pipeline with a view in a real table and with dead letters in a folder.
 const real = `version: 1
 name: %[1]s
 source: {table: shop, polling: {max_idle: 50ms}}
@@ -31,7 +31,7 @@ sinks:
   orders: {view: {table: %[1]s-rows, key: {PK: 'STATUS#{Status}', SK: '{@key}'}}}
 `
 
-// live is the tables of one test.
+// live has the tables of one test.
 type live struct {
 	name   string
 	client *dynamodb.Client
@@ -57,7 +57,7 @@ func newLive(t *testing.T, streams string, tables ...string) *live {
 	return l
 }
 
-// rows are the keys of the items that have a row.
+// rows returns the keys of the items that have a row.
 func (l *live) rows(t *testing.T) []string {
 	t.Helper()
 	var keys []string
@@ -77,8 +77,8 @@ func (l *live) rows(t *testing.T) []string {
 	return keys
 }
 
-// Every pair of commands on one folder of dead letters and leases at once, with real tables:
-// no letter is lost, and none stays that was delivered or discarded.
+// Every pair of commands runs at the same time on one folder of dead letters and leases, with real tables. No letter is
+// lost, and no letter stays that was delivered or discarded.
 func TestPairs_Live(t *testing.T) {
 	streams, shard, _ := streamOf(t, 100, 120)
 	l := newLive(t, streams, "state", "rows")
@@ -124,11 +124,11 @@ func TestPairs_Live(t *testing.T) {
 	}
 }
 
-// sortedLists compares lists as they are when they are sorted.
+// sortedLists makes a comparison ignore the order of lists.
 var sortedLists = cmp.Transformer("sorted", func(l []string) []string { return slices.Sorted(slices.Values(l)) })
 
-// Two consumers, another process that puts letters, and redrives, two at a time, which delete the files that they
-// empty: each letter is delivered, or is in the folder until it is discarded.
+// Two consumers and another process put letters into a folder, while two redrives at a time deliver letters and delete
+// the files that become empty. Each letter is delivered, or stays in the folder until it is discarded.
 func TestConsumersBesideRedrives(t *testing.T) {
 	streams, _, put := streamOf(t, 1, 3)
 	l := newLive(t, streams, "leases", "state", "rows")
@@ -162,7 +162,7 @@ func TestConsumersBesideRedrives(t *testing.T) {
 		both(func() { // letters that can be delivered come while others are delivered
 			for n := from; n < to; n++ {
 				putLetters(t, cfg, dead, 100_000+n)
-				put(300_000 + 3*n + 1) // a good one
+				put(300_000 + 3*n + 1) // a good item
 				want = append(want, fmt.Sprintf("I%d", 100_000+n), fmt.Sprintf("I%d", 300_000+3*n+1))
 			}
 		})
@@ -199,7 +199,7 @@ func TestConsumersBesideRedrives(t *testing.T) {
 	}
 }
 
-// until waits until something is so.
+// until waits until a condition is true.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {

@@ -29,8 +29,8 @@ sinks:
   told: {notify: {events: [paid], queue: told}}
 `
 
-// Every pair of commands on one --local folder at once: each does its work, or is refused with
-// the way on and does it afterwards, and what they leave is what both bring.
+// Every pair of commands runs at the same time on one --local folder. Each command does its work, or is refused with a
+// hint and does its work afterwards. Together they leave the results of both.
 func TestPairs_Local(t *testing.T) {
 	streams, shard, _ := streamOf(t, 100, 130)
 	env := signed(streams)
@@ -44,7 +44,7 @@ func TestPairs_Local(t *testing.T) {
 	on := []string{"-c", file, "--local"}
 	with := func(name string, more ...string) []string { return append(append([]string{name}, on...), more...) }
 	run(t, env, []int{4}, with("replay", base, "--notify", first)...)
-	run(t, env, []int{4}, with("replay", base, "--notify", second)...) // a second object
+	run(t, env, []int{4}, with("replay", base, "--notify", second)...) // makes a second object
 	deliverable := []int{301, 302, 304}
 	putLetters(t, cfg, local.Dir(base).DeadLetters(), deliverable...)
 
@@ -74,11 +74,11 @@ func TestPairs_Local(t *testing.T) {
 	})
 }
 
-// held is what a folder holds, by the keys of items.
+// held has the contents of a folder, by the keys of items.
 type held struct{ Rows, Documents, Archived, Events, Letters []string }
 
-// expected is what commands leave in a folder with these items, and with these letters that
-// can be delivered.
+// expected returns the contents that commands leave in a folder that had these items, and these letters that can be
+// delivered.
 func expected(base [2]int, deliverable []int, commands ...command) held {
 	var h held
 	add := func(from, to int) {
@@ -107,7 +107,7 @@ func expected(base [2]int, deliverable []int, commands ...command) held {
 	return h
 }
 
-// look reads what a folder holds.
+// look reads the contents of a folder.
 func look(t *testing.T, dir local.Dir) (h held) {
 	t.Helper()
 	views, err := sqlite.Open(t.Context(), dir.Views(), sqlite.Options{ReadOnly: true})

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
-// The program under test, built once.
+// Path of the program under test, which is built once.
 var tablewake string
 
 func TestMain(m *testing.M) {

@@ -23,10 +23,10 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// streamARN is the stream of records in files.
+// streamARN is the ARN of the stream of records in files.
 const streamARN = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678"
 
-// record is the record of a new item. The view permanently refuses the bad items, since their status is not text.
+// recordOf returns the record of a new item. The view permanently refuses a bad item, because its status is not text.
 func recordOf(n int, bad bool) streamtest.Record {
 	keys := fmt.Sprintf(`{"PK":{"S":"I%d"}`, n)
 	status := `{"S":"paid"}`
@@ -36,14 +36,14 @@ func recordOf(n int, bad bool) streamtest.Record {
 	return streamtest.Record{Keys: keys + "}", New: keys + `,"Status":` + status + "}"}
 }
 
-// line is a record as it is in a file.
+// line returns a record as it is in a file.
 func line(n int, bad bool) string {
 	r := recordOf(n, bad)
 	return fmt.Sprintf(`{"eventID":"%d","eventName":"INSERT","eventSourceARN":%q,"dynamodb":{"Keys":%s,"NewImage":%s,"SequenceNumber":"1%020d","SizeBytes":40,"StreamViewType":"NEW_AND_OLD_IMAGES"}}`,
 		n, streamARN, r.Keys, r.New, n)
 }
 
-// lines writes a file of the records of items; every third is bad.
+// lines writes a file with the records of items. Every third item is bad.
 func lines(t *testing.T, path string, from, to int) {
 	t.Helper()
 	var b strings.Builder
@@ -55,7 +55,7 @@ func lines(t *testing.T, path string, from, to int) {
 	}
 }
 
-// items are the keys of those that are in a range.
+// items returns the keys of the items in a range for which a function is true.
 func items(from, to int, which func(n int) bool) []string {
 	var keys []string
 	for n := from; n < to; n++ {
@@ -71,14 +71,14 @@ func all(int) bool    { return true }
 func bad(n int) bool  { return n%3 == 0 }
 func good(n int) bool { return n%3 != 0 }
 
-// sorted is several lists as one, each entry once.
+// sorted merges lists into one sorted list without duplicates.
 func sorted(lists ...[]string) []string {
 	one := slices.Concat(lists...)
 	slices.Sort(one)
 	return slices.Compact(one)
 }
 
-// streamOf serves a stream with the records of items in one shard; put adds one.
+// streamOf serves a stream with the records of items in one shard. put adds a record.
 func streamOf(t *testing.T, from, to int) (endpoint, shard string, put func(n int)) {
 	t.Helper()
 	api := streamtest.New(streamtest.Options{})
@@ -120,7 +120,7 @@ func putLetters(t *testing.T, cfg *config.Config, folder string, ns ...int) {
 	}
 }
 
-// letters are the keys of the letters in a folder.
+// letters returns the keys of the letters in a folder.
 func letters(t *testing.T, folder string) []string {
 	t.Helper()
 	store, err := deaddir.New(deaddir.Options{Dir: folder})
@@ -143,11 +143,11 @@ func letters(t *testing.T, folder string) []string {
 type process struct {
 	args []string
 	cmd  *exec.Cmd
-	out  buffer // both
+	out  buffer // standard output and standard error
 	done chan struct{}
 }
 
-// buffer is what a process writes while it is read.
+// buffer collects the output of a process and can be read at the same time.
 type buffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -165,7 +165,7 @@ func (b *buffer) String() string {
 	return b.b.String()
 }
 
-// start starts a command. It does not outlive the test.
+// start starts a command. The command ends with the test.
 func start(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{args: args, cmd: exec.Command(tablewake, args...), done: make(chan struct{})}
@@ -176,7 +176,7 @@ func start(t *testing.T, env []string, args ...string) *process {
 	}
 	go func() {
 		defer close(p.done)
-		_ = p.cmd.Wait() // its exit code is looked at
+		_ = p.cmd.Wait() // the tests check the exit code
 	}()
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Kill()
@@ -185,7 +185,7 @@ func start(t *testing.T, env []string, args ...string) *process {
 	return p
 }
 
-// ends waits for its end.
+// ends waits until the command has ended, and returns its exit code and output.
 func (p *process) ends(t *testing.T) (code int, out string) {
 	t.Helper()
 	select {
@@ -196,26 +196,25 @@ func (p *process) ends(t *testing.T) (code int, out string) {
 	return p.cmd.ProcessState.ExitCode(), p.out.String()
 }
 
-// refused reports whether a command was refused since another process has the folder, with
-// the way on.
+// refused reports whether a command was refused with a hint, because another process has the folder.
 func refused(out string) bool {
 	return strings.Contains(out, "is in use by another process") &&
 		(strings.Contains(out, "wait for it, or take another folder") || strings.Contains(out, "leases.table"))
 }
 
-// command is one of a pair. codes are its allowed exit codes.
+// command is one command of a pair. codes are its allowed exit codes.
 type command struct {
 	name  string
 	args  []string
 	codes []int
-	adds  [2]int // it brings the records of these items
-	takes []int  // it takes away the letters of these items
+	adds  [2]int // it writes the records of these items
+	takes []int  // it removes the letters of these items
 }
 
 func (c command) may(code int) bool { return slices.Contains(c.codes, code) }
 
-// together runs two commands at once. A command that is refused because of the other is run again after it, and must
-// succeed then.
+// together runs two commands at the same time. A command that is refused because of the other one runs again
+// afterwards, and must succeed then.
 func together(t *testing.T, env []string, a, b command) {
 	t.Helper()
 	running := []*process{start(t, env, a.args...), start(t, env, b.args...)}
@@ -231,8 +230,8 @@ func together(t *testing.T, env []string, a, b command) {
 	}
 }
 
-// pairs calls do with every pair of commands, each with itself too, as the commands on a
-// copy of the folder base.
+// pairs calls do with every pair of commands, also with each command twice. The commands work on a copy of the folder
+// base.
 func pairs(t *testing.T, base string, commands func(folder string) []command, do func(t *testing.T, folder string, a, b command)) {
 	names := commands("")
 	for i := range names {
@@ -247,7 +246,7 @@ func pairs(t *testing.T, base string, commands func(folder string) []command, do
 	}
 }
 
-// copyFolder copies a folder.
+// copyFolder copies a folder and returns the path of the copy.
 func copyFolder(t *testing.T, from string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "out")
@@ -257,7 +256,7 @@ func copyFolder(t *testing.T, from string) string {
 	return to
 }
 
-// signed are the variables of calls to the stream, and what all calls are signed with.
+// signed returns the environment variables for signed calls, with the endpoint of the streams.
 func signed(streams string) []string {
 	return []string{
 		"AWS_REGION=" + server.Region, "AWS_ACCESS_KEY_ID=" + server.AccessKey, "AWS_SECRET_ACCESS_KEY=" + server.SecretKey,
@@ -275,7 +274,7 @@ func run(t *testing.T, env []string, codes []int, args ...string) string {
 	return out
 }
 
-// parse reads a configuration, and writes it where a command finds it.
+// parse parses a configuration, and writes it to a file for commands.
 func parse(t *testing.T, text string) (cfg *config.Config, file string) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "tablewake.yaml")
