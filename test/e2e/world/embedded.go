@@ -21,7 +21,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// Embedded is what one clean pass leaves in the embedded stores.
+// Embedded returns the contents of the embedded stores after one clean pass.
 func Embedded(t *testing.T, cfg *config.Config, n Names, records [][]byte) State {
 	t.Helper()
 	dir := t.TempDir()
@@ -40,7 +40,7 @@ func Embedded(t *testing.T, cfg *config.Config, n Names, records [][]byte) State
 	return ReadEmbedded(t, local.Dir(dir), n)
 }
 
-// ReadEmbedded is what a folder of the embedded stores holds.
+// ReadEmbedded returns the contents of a folder of embedded stores.
 func ReadEmbedded(t *testing.T, dir local.Dir, n Names) State {
 	t.Helper()
 	s := NewState()
@@ -100,7 +100,7 @@ func ReadEmbedded(t *testing.T, dir local.Dir, n Names) State {
 		}
 		if e.IsDir() {
 			if strings.HasPrefix(e.Name(), ".") {
-				return fs.SkipDir // the store's own
+				return fs.SkipDir // files of the store itself
 			}
 			return nil
 		}

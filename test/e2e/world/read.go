@@ -21,7 +21,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// Read is what readers find on the servers, by the servers' own interfaces.
+// Read returns the contents that readers find on the servers through the servers' own interfaces.
 func (w *World) Read(t *testing.T, cfg *config.Config) State {
 	t.Helper()
 	s := NewState()
@@ -33,8 +33,8 @@ func (w *World) Read(t *testing.T, cfg *config.Config) State {
 	return s
 }
 
-// ReadTable reads the rows of views and aggregates. It leaves out what a filter on
-// attribute_not_exists(_tw_expires) leaves out: tombstones.
+// ReadTable reads the rows of views and aggregates. It leaves out tombstones, as a filter on
+// attribute_not_exists(_tw_expires) does.
 func (w *World) ReadTable(t *testing.T, s State) {
 	t.Helper()
 	consistent, filter := true, "attribute_not_exists(#e)"
@@ -52,7 +52,8 @@ func (w *World) ReadTable(t *testing.T, s State) {
 	}
 }
 
-// ReadIndex reads what the aliases show: that of the world, and that of the shop's orders if there is one.
+// ReadIndex reads the documents behind two aliases: the alias of the world, and the alias of the shop's orders if there
+// is one.
 func (w *World) ReadIndex(t *testing.T, s State) {
 	t.Helper()
 	const some = "?ignore_unavailable=true"
@@ -75,7 +76,7 @@ func (w *World) ReadIndex(t *testing.T, s State) {
 	}
 }
 
-// Search queries OpenSearch; an answer without success fails the test.
+// Search sends a request to OpenSearch. An answer without success fails the test.
 func (w *World) Search(t *testing.T, method, path, body string) []byte {
 	t.Helper()
 	code, answer := w.ask(t, method, path, body)
@@ -116,7 +117,7 @@ func (w *World) readBucket(t *testing.T, s State) {
 			}
 			for _, o := range page.Contents {
 				if strings.Contains(*o.Key, "/.") {
-					continue // the store's own
+					continue // a file of the store itself
 				}
 				got, err := store.GetObject(t.Context(), &s3.GetObjectInput{Bucket: &w.Bucket, Key: o.Key})
 				if err != nil {
@@ -133,7 +134,8 @@ func (w *World) readBucket(t *testing.T, s State) {
 	}
 }
 
-// readQueue takes what is in the queue. If an answer is lost, its messages come again after the visibility timeout.
+// readQueue takes the messages of the queue. If an answer is lost, its messages come again after the visibility
+// timeout.
 func (w *World) readQueue(t *testing.T, s State) {
 	t.Helper()
 	q := sqs.NewFromConfig(w.SDK)
@@ -196,7 +198,7 @@ func (w *World) ReadLetters(t *testing.T, s State, cfg *config.Config) {
 	}
 }
 
-// Indexes are the physical indexes behind the world's alias.
+// Indexes returns the physical indexes behind the world's alias.
 func (w *World) Indexes(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -209,11 +211,12 @@ func (w *World) Indexes(t *testing.T) []string {
 	return names
 }
 
-// forget takes away what would cost the servers memory to their end.
+// forget deletes the tables and indexes, which would cost the servers memory as long as they run.
 func (w *World) forget(t *testing.T) {
 	tables := dynamodb.NewFromConfig(w.SDK)
 	for _, name := range []string{w.Table, w.State} {
-		_, _ = tables.DeleteTable(context.WithoutCancel(t.Context()), &dynamodb.DeleteTableInput{TableName: &name}) // not every world has it
+		// Not every world has both tables.
+		_, _ = tables.DeleteTable(context.WithoutCancel(t.Context()), &dynamodb.DeleteTableInput{TableName: &name})
 	}
 	for _, index := range w.Indexes(t) {
 		w.Search(t, http.MethodDelete, "/"+index, "")

@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// At is when the first of the records that a test makes was created, for those who do not
-// care.
+// At is the creation time of the first record of a test that needs no special time.
 var At = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// Record is [RecordAt] with the n-th second after [At].
+// Record returns the record [RecordAt] with a creation time n seconds after [At].
 func Record(n int, op, pk, old, new string) []byte {
 	return RecordAt(At.Add(time.Duration(n)*time.Second), n, op, pk, old, new)
 }
 
-// RecordAt is a stream record of an item with the key PK, the n-th of the stream and made at that time. Images are
-// attributes in DynamoDB JSON; "" if there is none.
+// RecordAt returns the n-th record of a stream, created at that time, for an item with the key PK. Images are
+// attributes in DynamoDB JSON, or "" if there is none.
 func RecordAt(at time.Time, n int, op, pk, old, new string) []byte {
 	key := fmt.Sprintf(`{"PK":{"S":%q}}`, pk)
 	images := ""

@@ -15,10 +15,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// State is what readers find: by part and name, as text that is equal for equal content.
+// State has the contents that readers find, by part and name. The texts are equal for equal contents.
 type State map[string]map[string]string
 
-// The parts of a state.
+// Parts of a state.
 const (
 	Rows      = "rows"      // of views and aggregates, by key
 	Documents = "documents" // by id
@@ -28,7 +28,7 @@ const (
 	Letters   = "letters"   // by sink, item and version
 )
 
-// NewState is that of stores that hold nothing.
+// NewState returns the state of stores that hold nothing.
 func NewState() State {
 	s := make(State)
 	for _, part := range []string{Rows, Documents, Objects, Lines, Events, Letters} {
@@ -39,7 +39,8 @@ func NewState() State {
 
 func (s State) row(attributes map[string]types.AttributeValue) {
 	key := map[string]types.AttributeValue{"PK": attributes["PK"], "SK": attributes["SK"]}
-	maps.DeleteFunc(attributes, func(name string, _ types.AttributeValue) bool { return strings.HasPrefix(name, "_tw") }) // the store's own
+	// The attributes of the store itself are left out.
+	maps.DeleteFunc(attributes, func(name string, _ types.AttributeValue) bool { return strings.HasPrefix(name, "_tw") })
 	s[Rows][item(key)] = item(attributes)
 }
 
@@ -51,7 +52,7 @@ func (s State) document(t *testing.T, id string, source []byte) {
 	s[Documents][id] = text(doc)
 }
 
-// object notes an object of the per-item archive, or the lines of one of the log.
+// object adds an object of the per-item archive, or the lines of an object of the log.
 func (s State) object(t *testing.T, name string, body []byte) {
 	t.Helper()
 	if strings.HasPrefix(name, "archive/") {
@@ -78,7 +79,7 @@ func (s State) event(t *testing.T, body []byte) {
 	s[Events][fmt.Sprint(e["id"])] = text(e)
 }
 
-// object reads JSON; numbers keep their digits.
+// object parses a JSON object. Numbers keep their digits.
 func object(t *testing.T, b []byte) map[string]any {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -98,7 +99,7 @@ func text(v any) string {
 	return string(b)
 }
 
-// item is attributes as text: numbers by their value, sets in one order.
+// item returns attributes as text. Equal numbers have equal texts, and sets are sorted.
 func item(m map[string]types.AttributeValue) string {
 	parts := make([]string, 0, len(m))
 	for _, name := range slices.Sorted(maps.Keys(m)) {
@@ -141,7 +142,7 @@ func number(s string) string {
 	return r.RatString()
 }
 
-// Same compares a state with the wanted one, and shows the first differences.
+// Same compares a state with the wanted state, and reports the first differences.
 func Same(t *testing.T, got, want State) {
 	t.Helper()
 	for _, part := range slices.Sorted(maps.Keys(want)) {

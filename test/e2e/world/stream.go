@@ -10,10 +10,10 @@ import (
 	"github.com/tablewake/tablewake/shardreader/replay"
 )
 
-// Fixture is the folder of the shop, from that of a test in test/e2e.
+// Fixture is the path of the shop's folder from the folder of a test package in test/e2e.
 const Fixture = "../../fixtures/shop/"
 
-// ShopStream are the records of the fixture.
+// ShopStream returns the records of the fixture.
 func ShopStream(t *testing.T) [][]byte {
 	t.Helper()
 	b, err := os.ReadFile(Fixture + "stream.jsonl")
@@ -23,7 +23,7 @@ func ShopStream(t *testing.T) [][]byte {
 	return bytes.Split(bytes.TrimSpace(b), []byte("\n"))
 }
 
-// Begun are the first n records of the fixture; fewer with -short.
+// Begun returns the first n records of the fixture, or a fifth of them with -short.
 func Begun(t *testing.T, n int) [][]byte {
 	t.Helper()
 	if testing.Short() {
@@ -32,7 +32,7 @@ func Begun(t *testing.T, n int) [][]byte {
 	return ShopStream(t)[:n]
 }
 
-// Pass runs the pipeline over the records; both ledgers must balance, with nothing pending.
+// Pass runs the pipeline over the records. The ledgers must balance, and nothing may be pending afterwards.
 func Pass(t *testing.T, p *pipeline.Pipeline, records [][]byte) pipeline.Ledger {
 	t.Helper()
 	before := p.Ledger().Source.Read

@@ -1,6 +1,6 @@
-// Package world is shared by tests of whole deployments: names of their own on the real servers, the shop's
-// configuration with those names, and readers of the final contents, on servers and in embedded stores, as text that is
-// equal if the content is.
+// Package world has what tests of whole deployments share: names on the real servers for one test only, the shop's
+// configuration with these names, and readers of the final contents on servers and in embedded stores. The readers
+// return texts that are equal if the contents are equal.
 package world
 
 import (
@@ -27,19 +27,19 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// Names are what one test calls its things on servers that are everyone's.
+// Names has the names of one test's resources on servers that all tests share.
 type Names struct{ Pipeline, Table, State, Index, Bucket, Queue string }
 
-// NewNames are names that no other test has.
+// NewNames returns names that no other test has.
 func NewNames() Names {
 	of := "e2e-" + strings.ToLower(rand.Text()[:12])
 	return Names{Pipeline: of, Table: of + "-views", State: of + "-state", Index: of + "-products", Bucket: of + "-archive", Queue: of + "-completed"}
 }
 
-// Endpoints are the URLs of one server of each kind.
+// Endpoints has the URL of one server of each kind.
 type Endpoints struct{ DynamoDB, OpenSearch, S3, SQS string }
 
-// Running are the servers that the environment names. Without one the test fails.
+// Running returns the servers that the environment names. If one is missing, the test fails.
 func Running(t *testing.T) Endpoints {
 	return Endpoints{
 		DynamoDB: server.DynamoDB().Endpoint(t), OpenSearch: server.OpenSearch().Endpoint(t),
@@ -47,22 +47,22 @@ func Running(t *testing.T) Endpoints {
 	}
 }
 
-// World is what one test has on the servers.
+// World has the resources of one test on the servers.
 type World struct {
 	Names
 	Dead string    // a folder for dead letters
-	To   Endpoints // as readers reach them
+	To   Endpoints // endpoints that readers use
 	SDK  awssdk.Config
 	http *http.Client // for OpenSearch
 }
 
-// New makes the buckets and the queue; tables and indexes are the pipeline's to make.
+// New makes the buckets and the queue. The pipeline makes the tables and indexes.
 func New(t *testing.T, to Endpoints) *World {
 	t.Helper()
 	return Named(t, NewNames(), to)
 }
 
-// Named is New with names that no other test has at the same time.
+// Named does the same as New, with names that no other test has at the same time.
 func Named(t *testing.T, n Names, to Endpoints) *World {
 	t.Helper()
 	w := &World{Names: n, Dead: t.TempDir(), To: to, SDK: sdk(t, to), http: client(t)}
@@ -78,14 +78,14 @@ func Named(t *testing.T, n Names, to Endpoints) *World {
 	return w
 }
 
-// client keeps no connection beyond the test.
+// client returns a client that keeps no connection beyond the test.
 func client(t *testing.T) *http.Client {
 	tr := &http.Transport{}
 	t.Cleanup(tr.CloseIdleConnections)
 	return &http.Client{Transport: tr}
 }
 
-// sdk is the SDK's configuration as a process would load it, with an endpoint for each service.
+// sdk returns the SDK's configuration as a process would load it, with an endpoint for each service.
 func sdk(t *testing.T, to Endpoints) awssdk.Config {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config")
@@ -106,13 +106,13 @@ func sdk(t *testing.T, to Endpoints) awssdk.Config {
 	return cfg
 }
 
-// Shop is the fixture's configuration with the world's names.
+// Shop returns the fixture's configuration with the world's names.
 func (w *World) Shop(t *testing.T, to Endpoints) *config.Config {
 	t.Helper()
 	return w.Config(t, Fixture, w.ShopText(t), to)
 }
 
-// ShopText is the fixture's configuration with the world's names, as it is written.
+// ShopText returns the text of the fixture's configuration with the world's names.
 func (w *World) ShopText(t *testing.T) string {
 	t.Helper()
 	b, err := os.ReadFile(Fixture + "tablewake.yaml")
@@ -123,7 +123,7 @@ func (w *World) ShopText(t *testing.T) string {
 	return own.Replace(string(b))
 }
 
-// Config reads a configuration as if it stood in the folder, with the world's [World.Variables].
+// Config parses a configuration as a file of the folder, with the world's [World.Variables].
 func (w *World) Config(t *testing.T, folder, text string, to Endpoints) *config.Config {
 	t.Helper()
 	env := w.Variables(to)
@@ -137,7 +137,7 @@ func (w *World) Config(t *testing.T, folder, text string, to Endpoints) *config.
 	return cfg
 }
 
-// Variables are what configurations may name of a world as ${NAME}.
+// Variables returns the variables that a configuration can use as ${NAME}.
 func (w *World) Variables(to Endpoints) map[string]string {
 	return map[string]string{
 		"NAME": w.Pipeline, "VIEWS": w.Table, "STATE": w.State, "INDEX": w.Index, "BUCKET": w.Bucket, "DEAD": w.Dead,
@@ -146,8 +146,8 @@ func (w *World) Variables(to Endpoints) map[string]string {
 	}
 }
 
-// Environment is what a process needs beside Region and credentials to work on the servers at
-// those endpoints: NAME=VALUE.
+// Environment returns variables as NAME=VALUE with which a process works on the servers at those endpoints. The process
+// also needs a region and credentials.
 func (w *World) Environment(to Endpoints) []string {
 	env := []string{"AWS_ENDPOINT_URL_DYNAMODB=" + to.DynamoDB, "AWS_ENDPOINT_URL_S3=" + to.S3, "AWS_ENDPOINT_URL_SQS=" + to.SQS}
 	for name, value := range w.Variables(to) {
@@ -156,7 +156,7 @@ func (w *World) Environment(to Endpoints) []string {
 	return env
 }
 
-// Worker is a pipeline of its own on the servers, reached by those endpoints.
+// Worker returns a new pipeline on the servers at those endpoints.
 func (w *World) Worker(t *testing.T, cfg *config.Config, to Endpoints) *pipeline.Pipeline {
 	t.Helper()
 	stores := aws.Stores(sdk(t, to), aws.Create())
@@ -172,10 +172,10 @@ func (w *World) Worker(t *testing.T, cfg *config.Config, to Endpoints) *pipeline
 	return p
 }
 
-// Proxies are in front of all servers of a world.
+// Proxies has the proxies in front of all servers of a world.
 type Proxies []*faults.Proxy
 
-// Proxied puts a proxy before each server; a pipeline is to use the endpoints returned.
+// Proxied puts a proxy in front of each server, and returns the endpoints that a pipeline must use.
 func Proxied(t *testing.T, to Endpoints) (Proxies, Endpoints) {
 	t.Helper()
 	ps := Proxies{faults.Before(t, to.DynamoDB), faults.Before(t, to.OpenSearch), faults.Before(t, to.S3), faults.Before(t, to.SQS)}
