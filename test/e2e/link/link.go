@@ -1,4 +1,4 @@
-// Package link is the network between a process of a test and the embedded stores: it can be slow, and it can be cut.
+// Package link has the network between a process of a test and the embedded stores. It can be slow, and it can be cut.
 package link
 
 import (
@@ -25,34 +25,34 @@ import (
 type Link struct {
 	mu    sync.Mutex
 	delay time.Duration // requests that are sent now arrive within this time
-	held  time.Time     // no request that is sent now arrives before
-	cut   bool          // no request is sent any more
-	late  int           // requests that arrived after the link was cut
+	held  time.Time     // no request that is sent now arrives before this time
+	cut   bool          // no more requests are sent
+	late  int           // number of requests that arrived after the link was cut
 }
 
 var errCut = errors.New("the process is dead")
 
-// severTime is how long a link delays requests before it is cut, and maxLate how late they arrive.
+// A link delays requests for severTime before it is cut. The delayed requests arrive up to maxLate later.
 const (
 	severTime = 100 * time.Millisecond
 	maxLate   = 3 * time.Second
 )
 
-// Hold holds requests that are sent from now on back until a time.
+// Hold holds back requests that are sent from now on until a time.
 func (l *Link) Hold(until time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.held = until
 }
 
-// Late returns how many requests arrived after the link was cut. Call it when their process has ended.
+// Late returns how many requests arrived after the link was cut. It must be called after the process has ended.
 func (l *Link) Late() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.late
 }
 
-// Sever cuts the link. Requests that were sent shortly before arrive after that, among those of the successors.
+// Sever cuts the link. Requests that were sent shortly before arrive afterwards, among the requests of other processes.
 func (l *Link) Sever() {
 	l.mu.Lock()
 	l.delay = maxLate
@@ -73,8 +73,8 @@ func (l *Link) status() (delay time.Duration, cut bool) {
 	return max(delay, time.Until(l.held)), l.cut
 }
 
-// send sends a request. The end of ctx does not stop it. A dead process never learns its result, and waits for it all
-// the same, because the request uses the memory of the process.
+// send sends a request. The end of ctx does not stop the request. A dead process never gets the result. It still waits
+// for the result, because the request uses the memory of the process.
 func send[T any](ctx context.Context, l *Link, call func(ctx context.Context) (T, error)) (T, error) {
 	var none T
 	delay, cut := l.status()
@@ -96,7 +96,7 @@ func send[T any](ctx context.Context, l *Link, call func(ctx context.Context) (T
 	return v, err
 }
 
-// ask is send for requests with an error alone.
+// ask sends a request whose only result is an error.
 func ask(ctx context.Context, l *Link, call func(ctx context.Context) error) error {
 	_, err := send(ctx, l, func(ctx context.Context) (struct{}, error) { return struct{}{}, call(ctx) })
 	return err
@@ -143,7 +143,7 @@ func (s *Stores) State(ctx context.Context, cfg *config.Config) (state.Store, er
 	return &linkedState{store.(*statesqlite.State), s.Link}, nil
 }
 
-// linkedRows are the rows of views and aggregates.
+// linkedRows has the rows of views and aggregates.
 type linkedRows struct {
 	*viewsqlite.Store
 	link *Link
@@ -173,7 +173,7 @@ func (s *linkedRows) Contribute(ctx context.Context, t view.Target, ws []state.G
 	return send(ctx, s.link, func(ctx context.Context) ([]view.Result, error) { return s.Store.Contribute(ctx, t, ws) })
 }
 
-// linkedDocuments are the documents of an index.
+// linkedDocuments has the documents of an index.
 type linkedDocuments struct {
 	*searchsqlite.Store
 	link *Link
@@ -183,7 +183,7 @@ func (s *linkedDocuments) Apply(ctx context.Context, ms []search.Mutation) ([]se
 	return send(ctx, s.link, func(ctx context.Context) ([]search.Result, error) { return s.Store.Apply(ctx, ms) })
 }
 
-// linkedState is the state of a pipeline.
+// linkedState has the state of a pipeline.
 type linkedState struct {
 	*statesqlite.State
 	link *Link
