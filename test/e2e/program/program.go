@@ -1,4 +1,4 @@
-// Package program builds the programs that end-to-end tests run, once for each package of them.
+// Package program builds the programs that end-to-end tests run, once for each test package.
 package program
 
 import (
@@ -9,12 +9,13 @@ import (
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
-// Function are the build tags of a Lambda function, as it is released.
+// Function has the build tags of a Lambda function, as it is released.
 const Function = "lambda.norpc,grpcnotrace"
 
-// Main is the body of a TestMain: it builds main packages of this module, by their folders as ./cmd/tablewake, with
-// build tags ("" for none), sets the path of each, and returns the result of run, or 1 if one does not build. The
-// programs are removed then. It is called in a folder three levels below the module's.
+// Main is the body of a TestMain. It builds main packages of this module, whose folders have names such as
+// ./cmd/tablewake, with build tags ("" for none), and sets the path of each program. Then it calls run and removes the
+// programs. It returns the result of run, or 1 if a program does not build. It must be called in a folder three levels
+// below the root of the module.
 func Main(run func() int, tags string, programs map[string]*string) int {
 	dir, err := os.MkdirTemp("", "tablewake-e2e-")
 	if err != nil {
