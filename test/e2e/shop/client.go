@@ -13,8 +13,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 )
 
-// Client returns a client of the table "shop" with this stream, which has the items 0 to n-1 of s as far as they exist. It
-// answers DescribeTable, Scan and BatchGetItem.
+// Client returns a client of the table "shop" with this stream. The table has those of the items 0 to n-1 that s has.
+// The client answers DescribeTable, Scan and BatchGetItem.
 func (s *Shop) Client(streamARN string, n int) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{
 		Region: "eu-central-1", Credentials: credentials.NewStaticCredentialsProvider("id", "secret", ""),
@@ -25,11 +25,11 @@ func (s *Shop) Client(streamARN string, n int) *dynamodb.Client {
 // transport answers requests about the table of a shop.
 type transport struct {
 	shop   *Shop
-	stream string // ARN
-	items  int    // numbers of the items are below it
+	stream string // ARN of the stream
+	items  int    // the numbers of all items are below it
 
 	mu    sync.Mutex
-	parts map[int][][]string // by the number of segments: keys by segment, in order
+	parts map[int][][]string // by the number of segments: keys of each segment, in order
 }
 
 // pageItems is the number of items of a page of a scan.

@@ -1,5 +1,5 @@
-// Package shop is the source table of tests that fill sinks: its items, the writes to it while it is read, and its
-// exports.
+// Package shop is the source table of tests that fill sinks. It has the items of the table, writes to the table while
+// it is read, and exports the table.
 package shop
 
 import (
@@ -15,10 +15,10 @@ import (
 	"github.com/tablewake/tablewake/shardreader/streamtest"
 )
 
-// Item is an item, as far as sinks read it.
+// Item has the attributes of an item that sinks read.
 type Item struct {
 	PK, Status, Customer, Email, Total string
-	Write                              int // number of the write that made it
+	Write                              int // number of the write that made this state
 }
 
 // JSON returns the item as DynamoDB JSON.
@@ -33,14 +33,14 @@ func KeyJSON(pk string) string { return fmt.Sprintf(`{"PK":{"S":%q},"SK":{"S":"o
 // PK returns the partition key of item n. Keys are in the order of their numbers.
 func PK(n int) string { return fmt.Sprintf("item#%06d", n) }
 
-// Table takes the writes. A [streamtest.Table] is one.
+// Table takes the writes. [streamtest.Table] implements it.
 type Table interface {
 	Put(item string) (streamtest.Written, error)
 	Delete(key string) (streamtest.Written, error)
 	Expire(key string) (streamtest.Written, error)
 }
 
-// Shop writes to a table, and knows what it holds.
+// Shop writes to a table, and remembers the items of the table.
 type Shop struct {
 	table Table
 	mails int // number of e-mail addresses
@@ -50,12 +50,12 @@ type Shop struct {
 	writes   int
 	items    map[string]Item    // by PK
 	written  map[string]written // items that were written since the last export, by PK
-	exported time.Time          // when it was
+	exported time.Time          // time of the last export
 }
 
-// written is how an item was at the last export, and when it was written last.
+// written has the state of an item at the last export, and the time of its last write.
 type written struct {
-	old  string // DynamoDB JSON; "": there was none
+	old  string // DynamoDB JSON; "": there was no item
 	last time.Time
 }
 
@@ -74,9 +74,9 @@ func (s *Shop) Fill(n int) error {
 	return nil
 }
 
-// Write changes random items among the first n, perSecond of them in each second, until ctx ends or it has written most
-// times. If a write takes long, more follow at once. One of eight writes deletes, half of those as time to live does, and
-// later writes insert again. It returns how often it wrote.
+// Write changes random items among the first n, perSecond of them in each second, until ctx ends or most writes are
+// made. If a write takes long, the next writes follow at once. One of eight writes deletes an item, half of them like
+// time to live. Later writes insert the item again. Write returns the number of writes.
 func (s *Shop) Write(ctx context.Context, n, perSecond, most int) (count int, err error) {
 	tick := time.NewTicker(max(time.Second/time.Duration(perSecond), 5*time.Millisecond))
 	defer tick.Stop()
@@ -131,7 +131,7 @@ func (s *Shop) Put(pk string) error {
 	return err
 }
 
-// Remove deletes an item, or lets it expire. It does nothing if there is none.
+// Remove deletes an item, or lets it expire. It does nothing if there is no such item.
 func (s *Shop) Remove(pk string, expire bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +148,7 @@ func (s *Shop) Remove(pk string, expire bool) error {
 	return err
 }
 
-// Lose changes an item, or deletes it, without a change in the stream of the table, as if the stream had lost it.
+// Lose changes or deletes an item without a change in the stream of the table, as if the stream had lost the change.
 func (s *Shop) Lose(pk string, remove bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +163,7 @@ func (s *Shop) Lose(pk string, remove bool) {
 	s.items[pk] = it
 }
 
-// note notes how an item was at the last export. The caller holds mu.
+// note notes the state of an item at the last export and the time of its write. The caller holds mu.
 func (s *Shop) note(pk string) {
 	w, ok := s.written[pk]
 	if it, had := s.items[pk]; !ok && had {
@@ -187,8 +187,8 @@ func (s *Shop) Items() map[string]Item {
 	return maps.Clone(s.items)
 }
 
-// Find returns the existing ones of some items, as DynamoDB JSON in the order of pks, and stops after limit of them.
-// next is the index in pks after the last one that it looked at. All belong to one moment.
+// Find returns those of the items that exist, as DynamoDB JSON in the order of pks. It stops after limit items. next is
+// the index in pks after the last key that it looked at. All items belong to one moment.
 func (s *Shop) Find(pks []string, limit int) (items []json.RawMessage, next int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,7 +201,7 @@ func (s *Shop) Find(pks []string, limit int) (items []json.RawMessage, next int)
 	return items, next
 }
 
-// PartOf returns which of n parts of the table an item is in.
+// PartOf returns the part of the table, of n parts, that has the item.
 func PartOf(pk string, n int) int {
 	h := fnv.New32a()
 	h.Write([]byte(pk))
