@@ -14,8 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 )
 
-// world is a DynamoDB Local of one test's own: without -sharedDb each access key
-// sees its own tables only.
+// world is a DynamoDB Local for one test. Without -sharedDb, each access key has its own tables.
 type world struct {
 	tables  *dynamodb.Client
 	streams *dynamodbstreams.Client

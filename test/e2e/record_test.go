@@ -21,7 +21,7 @@ import (
 	"github.com/tablewake/tablewake/shardreader/sdk"
 )
 
-// everyType is an item with every type of attribute, an empty map too.
+// everyType returns an item with every type of attribute, including an empty map.
 func everyType(n int) map[string]types.AttributeValue {
 	s := func(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
 	return map[string]types.AttributeValue{
@@ -42,7 +42,8 @@ func everyType(n int) map[string]types.AttributeValue {
 	}
 }
 
-// Recorded changes replay as they were written, in their order. Of several streams of a table, the newest is recorded.
+// Recorded changes are replayed as they were written, in their order. If a table has several streams, the newest is
+// recorded.
 func TestRecordThenReplay(t *testing.T) {
 	w := newWorld(t)
 	w.createTable(t, "shop")
@@ -132,7 +133,7 @@ func TestRecordThenReplay(t *testing.T) {
 
 func sameImage(a, b item.Image) bool { return a.Exists() == b.Exists() && a.Equal(b) }
 
-// Recording again brings the same bytes.
+// A second recording has the same bytes as the first.
 func TestRecordTwice(t *testing.T) {
 	w := newWorld(t)
 	w.createTable(t, "shop")
@@ -154,7 +155,7 @@ func TestRecordTwice(t *testing.T) {
 	}
 }
 
-// The real service's errors are distinguished.
+// A missing table and a missing shard both cause ErrNotFound.
 func TestRecordFails(t *testing.T) {
 	w := newWorld(t)
 	api := sdk.New(w.streams, record.DecoderOptions{})

@@ -18,8 +18,8 @@ import (
 	"github.com/tablewake/tablewake/shardreader/sdk"
 )
 
-// A batch that Lambda abandoned is fetched from a real stream by its place: its records, and no others. Those of a
-// missing shard are lost.
+// A batch that Lambda abandoned is fetched from a real stream by its place, with its records and no others. The records
+// of a missing shard are noted as a gap.
 func TestRedriveFetchesFromTheStream(t *testing.T) {
 	w := newWorld(t)
 	w.createTable(t, "shop")
@@ -66,7 +66,7 @@ func TestRedriveFetchesFromTheStream(t *testing.T) {
 	}
 }
 
-// beside is a sequence number plus n.
+// beside returns a sequence number plus by.
 func beside(t *testing.T, sequence string, by int64) string {
 	t.Helper()
 	n, ok := new(big.Int).SetString(sequence, 10)
@@ -76,7 +76,7 @@ func beside(t *testing.T, sequence string, by int64) string {
 	return n.Add(n, big.NewInt(by)).String()
 }
 
-// sequencesOf are the sequence numbers of a table's changes, which are all in one shard.
+// sequencesOf returns the sequence numbers of a table's changes, which are all in one shard.
 func sequencesOf(t *testing.T, api shardreader.API, table string, n int) (stream, shard string, sequences []string) {
 	t.Helper()
 	ref, err := shardreader.FindStream(t.Context(), api, table)
