@@ -137,7 +137,7 @@ type deployment interface {
 	read() contents
 
 	command(flags ...string) *commandLine // returns the command line of an audit or a repair
-	flags(more ...string)                 // adds these flags to all later audits and repairs
+	flags(more ...string)                 // sets further flags of all later audits and repairs
 	path(name string) string              // returns the path of a file of the test
 	prefix() string                       // returns the beginning of the names of indexes
 }

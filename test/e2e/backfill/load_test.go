@@ -185,7 +185,7 @@ func names(cfg *config.Config) (all []string) {
 // Times of a backfill, as in the command. All processes have the same clock.
 const (
 	floorDelay = 15 * time.Second
-	stageAge   = 10 * time.Second // a process may act on a stage that it read up to this time ago
+	stageAge   = 10 * time.Second // longest time for which a process uses a stage that it has read
 	clockSkew  = time.Second
 )
 

@@ -79,7 +79,9 @@ func TestBackfill_UnderLoad(t *testing.T) {
 	}
 	p := w.command(t, "backfill", w.dynamo, args...)
 	untilWithin(t, backfillPatience(), "the backfill has read all", func() bool { return strings.Contains(p.log.String(), "waiting until ") || p.hasEnded() })
-	source.stop() // with times to the minute, consumers pass a stream that continues two minutes late
+	// DynamoDB Local truncates the creation times of records to the minute. If the stream continued, consumers would pass
+	// a time two minutes late.
+	source.stop()
 	t.Logf("the last process read %d items", p.fills(t))
 	w.converge(t, func() []item { return w.source(t, table) })
 	index.holds(t, source)

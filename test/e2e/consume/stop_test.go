@@ -25,7 +25,8 @@ func TestHardStop(t *testing.T) {
 			p := w.start(t, name, proxy.Endpoint(), stop.flags...)
 			p.reads(t)
 			s.do(t, "POST", "/admin/write", map[string]any{"records": 20, "keys": 5, "prefix": name}, nil)
-			w.converge(t, func() []item { return s.items(t) }) // consumers note the start of a shard before they read it
+			// A consumer notes where a shard begins before it reads the shard. It needs its tables for that.
+			w.converge(t, func() []item { return s.items(t) })
 			if err := proxy.Begin(faults.Refusal(), time.Minute); err != nil {
 				t.Fatal(err)
 			}

@@ -97,7 +97,7 @@ func TestPoisonRecords(t *testing.T) {
 	}
 	undecodable, refused := 0, 0
 	for name := range s[world.Letters] {
-		if strings.HasPrefix(name, " ") { // of no sink
+		if strings.HasPrefix(name, " ") { // the letter belongs to no sink
 			undecodable++
 		} else if strings.HasPrefix(name, "products ") {
 			refused++

@@ -30,7 +30,7 @@ func (broken) Invoke(context.Context, []byte) ([]byte, error) {
 	return nil, fmt.Errorf("no environment")
 }
 
-// gaveUp returns what a mapping with a limit of retries discards of these records in an outage.
+// gaveUp returns the batches of these records that a mapping with a limit of retries discards in an outage.
 func gaveUp(t *testing.T, shard string, records ...[]byte) []esm.Discarded {
 	t.Helper()
 	var given []esm.Discarded

@@ -72,7 +72,7 @@ func image(rng *rand.Rand, pk string) string {
 	return fmt.Sprintf(`"Status":{"S":%q},"Mail":{"S":"%s-%d"},"N":{"N":"%d"}`, []string{"paid", "sent"}[rng.IntN(2)], pk, rng.IntN(2), rng.IntN(100))
 }
 
-// pass runs records through a pipeline over the stores. The error is the one that an operator would see.
+// pass runs records through a pipeline over the stores. It returns the error that an operator would see.
 func pass(t *testing.T, cfg *config.Config, stores sinks.Stores, records [][]byte) error {
 	t.Helper()
 	p, err := sinks.Assemble(t.Context(), cfg, stores, sinks.Finite())

@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/test/e2e/world"
 )
 
-// Leases show that the stream was read before. If the state has no outputs then, the state was lost, even if nothing
-// else is left. The outputs of all sinks must be accepted together. After that the pipeline continues.
+// If the leases show that the stream was read before, and the state has no outputs, then the state was lost, even if
+// nothing else is left. The outputs of all sinks must be accepted together. After that the pipeline continues.
 func TestLeases_TellOfALostState(t *testing.T) {
 	w := &world.World{Names: world.NewNames()}
 	cfg := w.Config(t, t.TempDir(), every, world.Endpoints{OpenSearch: "http://unused"})

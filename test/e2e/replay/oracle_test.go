@@ -235,7 +235,8 @@ func plain(v any, number func(string) any) any {
 // allDigits returns a number as JSON with all digits.
 func allDigits(text string) any { return json.Number(decimal(text)) }
 
-// exactNumber returns a number as a document has it by default. A number that a double cannot hold exactly is a string.
+// exactNumber returns a number as a document has it by default. A number with a fraction and more than 15 digits is a
+// string.
 func exactNumber(text string) any {
 	d := decimal(text)
 	whole, fraction, _ := strings.Cut(strings.TrimPrefix(d, "-"), ".")

@@ -79,6 +79,7 @@ func TestWholeShop(t *testing.T) {
 	}
 }
 
+// A replay of the whole shop may be killed at any moment. The next replay leaves the same result as one clean pass.
 func TestWholeShopKilled(t *testing.T) {
 	t.Parallel()
 	rng := random(t)
@@ -87,7 +88,7 @@ func TestWholeShopKilled(t *testing.T) {
 	for range 5 {
 		p := start(t, wholeShop, out)
 		p.feed(t, joined(lines[:200+rng.IntN(len(lines)-200)]))
-		time.Sleep(time.Duration(rng.IntN(60)) * time.Millisecond) // any moment will do
+		time.Sleep(time.Duration(rng.IntN(60)) * time.Millisecond) // the kill may come at any moment
 		p.signal(t, os.Kill)
 		if code := p.wait(t).code; code != -1 {
 			t.Fatalf("exit code %d of a killed process", code)

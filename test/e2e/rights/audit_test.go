@@ -27,7 +27,8 @@ func TestAuditHasItsRights(t *testing.T) {
 	w.permit(audit)
 	report := filepath.Join(t.TempDir(), "report.jsonl")
 	out, err := w.try(t, file, "audit", "--live", "--report", report)
-	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 9 { // groups of an aggregate with keep
+	// The exit code is 9 because of the groups of an aggregate with keep.
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 9 {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	out, err = w.try(t, file, "audit", "--live", "--report", report, "--key", "PK=a")

@@ -49,7 +49,8 @@ func TestAFunctionsPolicyIsWhatIsCalled(t *testing.T) {
 			w.permit(plain)
 
 			f := w.function(t, file, "")
-			for _, part := range [][][]byte{records[:3], records[3:9], records[9:]} { // in one event, an item has one write
+			// In one event, several changes of an item would be one write.
+			for _, part := range [][][]byte{records[:3], records[3:9], records[9:]} {
 				w.answers(t, f, event(part...), succeeded)
 			}
 			poison := bytes.Replace(records[0], []byte(`"N":"1"`), []byte(`"N":"one"`), 1)
@@ -168,7 +169,7 @@ func (broken) Invoke(context.Context, []byte) ([]byte, error) {
 	return nil, errors.New("no environment")
 }
 
-// gaveUp returns what a mapping without retries discards of these records.
+// gaveUp returns the batch of these records that a mapping without retries discards.
 func gaveUp(t *testing.T, shard string, records ...[]byte) (given esm.Discarded) {
 	t.Helper()
 	m := esm.Mapping{Functions: []esm.Function{broken{}}, Discard: func(_ context.Context, d esm.Discarded) error {

@@ -88,7 +88,8 @@ func TestWhatNoStatementAllowsIsRefused(t *testing.T) {
 	consume := []string{"consume", "--live", "--create", "--exit-when-idle", "1s", "--health", "off"}
 	w.permit(all)
 	w.run(t, file, consume...)
-	creates := map[string]string{"StateTable": "CreateTables", "DeadLetters": "CreateQueues"} // they allow the same actions
+	// These other statements allow the same actions.
+	creates := map[string]string{"StateTable": "CreateTables", "DeadLetters": "CreateQueues"}
 	for _, s := range all {
 		if s.Sid != "State" && s.Sid != "StateShared" && s.Sid != "StateTable" && s.Sid != "Leases" && s.Sid != "DeadLetters" {
 			continue

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/test/faults"
 )
 
-// Other answers come in place of the servers' answers. Still no write counts as done that was not done, and no change
-// is dead-lettered without an answer of the server. The result is that of a clean pass, without a dead letter.
+// Impostors answer in place of the servers. The pipeline does not take their answers for successful writes, and
+// dead-letters no change because of them. The result is that of a clean pass, without a dead letter.
 func TestAnswersThatAreNotTheServers(t *testing.T) {
 	t.Parallel()
 	records := world.Begun(t, 60)

@@ -48,7 +48,7 @@ func (s *Shop) ExportChanges(dir, table string) error {
 
 func exportTime(at time.Time) string { return at.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// export is an export of the table ARN table.
+// export is an export of the table with the ARN table.
 type export struct {
 	dir, table string
 	files      [][]string // lines
@@ -62,7 +62,7 @@ func (e *export) add(pk string, n int, line string) {
 	e.files[i] = append(e.files[i], line)
 }
 
-// endExport ends an export now. The caller holds mu.
+// endExport sets the time of an export to now, and forgets the writes that were noted. The caller holds mu.
 func (s *Shop) endExport(e *export) {
 	e.time = time.Now().UTC().Truncate(time.Millisecond)
 	s.exported = e.time

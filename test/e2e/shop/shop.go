@@ -59,7 +59,7 @@ type written struct {
 	last time.Time
 }
 
-// New returns a shop without items. Its items have one of n e-mail addresses.
+// New returns a shop without items. Each of its items gets one of as many e-mail addresses as mails says.
 func New(table Table, mails int) *Shop {
 	return &Shop{table: table, mails: max(mails, 1), rand: rand.New(rand.NewPCG(3, 3)), items: make(map[string]Item), written: make(map[string]written)}
 }

@@ -88,7 +88,7 @@ func TestFact30_ALeaseTableIsTakenOverFromTheKCLAndHandedBack(t *testing.T) {
 	}
 }
 
-// keys returns the keys of the items from number from up to, but without, number to.
+// keys returns the keys of the items from, from+1, ..., to-1.
 func keys(from, to int) []string {
 	var all []string
 	for n := from; n < to; n++ {

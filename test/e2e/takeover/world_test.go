@@ -58,7 +58,7 @@ func newWorld(t *testing.T) *world {
 // stream.
 func key(n int) string { return fmt.Sprintf("ORDER#%05d", n) }
 
-// write writes the items from number from up to, but without, number to.
+// write writes the items from, from+1, ..., to-1.
 func (w *world) write(t *testing.T, from, to int) {
 	t.Helper()
 	for n := from; n < to; n++ {

@@ -108,7 +108,7 @@ func open(t *testing.T, dir string) *recording {
 	return r
 }
 
-// pass runs records through a pipeline over the stores. The error is the one that an operator would see.
+// pass runs records through a pipeline over the stores. It returns the error that an operator would see.
 func pass(t *testing.T, cfg *config.Config, stores sinks.Stores, records [][]byte) error {
 	t.Helper()
 	p, err := sinks.Assemble(t.Context(), cfg, stores, sinks.Finite())

@@ -215,7 +215,7 @@ func (w *World) Indexes(t *testing.T) []string {
 func (w *World) forget(t *testing.T) {
 	tables := dynamodb.NewFromConfig(w.SDK)
 	for _, name := range []string{w.Table, w.State} {
-		// Not every world has both tables.
+		// Not every world has both tables, so an error does not matter.
 		_, _ = tables.DeleteTable(context.WithoutCancel(t.Context()), &dynamodb.DeleteTableInput{TableName: &name})
 	}
 	for _, index := range w.Indexes(t) {

@@ -101,9 +101,9 @@ func (w *world) exported(t *testing.T, o *run.Options) (err error) {
 	return err
 }
 
-// onlyLost checks that an audit reports no differences but those of items whose changes were lost. Each sink that has a
-// place for such an item must show its difference, unless a sample leaves the item out. The audit must also judge
-// everything that stood still.
+// onlyLost checks the findings of an audit. Only items whose changes were lost may differ. Each sink that has a place
+// for such an item must show the difference, unless a sample leaves the item out. The audit must have judged everything
+// that stood still.
 func (a *audited) onlyLost(t *testing.T, lost map[string]bool) {
 	t.Helper()
 	busy, compared := 0, int64(0)

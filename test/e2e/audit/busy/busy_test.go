@@ -27,8 +27,8 @@ var (
 //	go test ./test/e2e/audit/busy -run TestBusy$ -v -timeout 1h \
 //		-busy-for 30m -busy-rate 500 -busy-lag 20s -busy-items 20000
 
-// Audits of a table that is written all the time, behind a consumer that lags, report no difference but the changes
-// that the stream lost. Each of them judges the items that did not change. Audits of every kind run side by side.
+// The table is written all the time, and its consumer lags. Audits of every kind run side by side. They report no
+// differences but the changes that the stream lost. Each audit judges the items that did not change.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	w := begin(t)
