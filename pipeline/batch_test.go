@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// fill makes the route's batches wait to be full.
+// fill returns a setting with which the route's batches wait until they are full.
 func fill(count int) func(*Options) {
 	return func(o *Options) {
 		o.Routes[0].Concurrency = 1
@@ -79,7 +79,7 @@ func TestBatch_LingerEndsTheWait(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// a comes at 40s, b at 80s, c at 120s, the rest at 160s.
+			// Change a arrives at 40s, b at 80s, c at 120s and the rest at 160s.
 			want := "[[a1 b1] [c1 d1 e1] [f1]]"
 			times := []time.Duration{100 * time.Second, 160 * time.Second, 220 * time.Second}
 			if fmt.Sprint(s.batches) != want || !slices.Equal(at, times) {
@@ -105,7 +105,7 @@ func TestBatch_StopWritesWhatIsThere(t *testing.T) {
 	})
 }
 
-// A batch that waits to be full must not hold the pages that would fill it.
+// A batch that waits until it is full must not hold the memory that the pages to fill it need.
 func TestBatch_PressureWritesWhatIsThere(t *testing.T) {
 	run := func(t *testing.T, delay time.Duration) string {
 		n := map[string]int{}
@@ -143,8 +143,8 @@ func TestBatch_PressureWritesWhatIsThere(t *testing.T) {
 	})
 }
 
-// A sink that takes one change of each page and waits to fill a batch clones
-// them, rather than writing tiny batches because its pages are many.
+// A sink that takes one change of each page clones the changes while its batch fills. It does not write tiny batches
+// just because many pages are open.
 func TestBatch_PressureClonesWhereThatFreesPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := map[string]int{}

@@ -65,7 +65,7 @@ func TestBounds_LargerPagePassesAlone(t *testing.T) {
 	})
 }
 
-// The deliveries to many sinks take more memory than the records. The bound holds for both.
+// The deliveries to many sinks take more memory than the records. The bound holds for the sum of both.
 func TestBounds_ManySinks(t *testing.T) {
 	const limit, sinks, records = 8 << 20, 8, 250
 	synctest.Test(t, func(t *testing.T) {
@@ -110,17 +110,17 @@ func TestBounds_ManySinks(t *testing.T) {
 	})
 }
 
-// liveBytes is what a collection leaves of the heap.
+// liveBytes returns the bytes of the heap that are still in use after a garbage collection.
 func liveBytes() int64 {
 	runtime.GC()
-	runtime.GC() // what pools kept over the first goes with the second
+	runtime.GC() // a sync.Pool keeps its objects over the first collection
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
 }
 
-// apart is a source whose partitions are read apart: it deals pages of those
-// that are not paused, in turn.
+// apart is a source whose partitions are read independently. It returns pages of the partitions that are not paused, in
+// turn.
 type apart struct {
 	mu     sync.Mutex
 	left   map[string][]*Page
@@ -216,7 +216,7 @@ func TestBounds_PartitionAtItsShareIsPaused(t *testing.T) {
 	})
 }
 
-// A key that waits is cloned, and so holds its own bytes and not its page's.
+// A change that waits for a retry is cloned. The clone holds the bytes of the change, not those of its page.
 func TestBounds_WaitingChangePinsNoPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := map[string]int{}
@@ -245,8 +245,8 @@ func TestBounds_WaitingChangePinsNoPage(t *testing.T) {
 	})
 }
 
-// Dead letters that are down block the keys that wait for them. The later changes of those keys must not hold the pages
-// of all the others.
+// While the dead letter queue is down, the keys that wait for it are blocked. The later changes of those keys must not
+// keep the pages of all other keys in memory.
 func TestBounds_ChangeBehindALetterPinsNoPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := map[string]int{}
@@ -322,7 +322,7 @@ func TestBounds_NothingIsHeldAtTheEnd(t *testing.T) {
 	})
 }
 
-// A partition that was revoked has no share any more.
+// A revoked partition has no share of the memory.
 func TestBounds_RevokedPartitionHasNoShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := map[string]int{}
@@ -340,14 +340,15 @@ func TestBounds_RevokedPartitionHasNoShare(t *testing.T) {
 	})
 }
 
-// Partitions that hold nothing take no share from a busy one, and failures in one leave memory for the others.
+// Partitions that hold nothing take no share from a busy partition. Failures in one partition leave memory for the
+// others.
 func TestBounds_SharesAreOfWhatIsHeld(t *testing.T) {
 	const kb, most = 1 << 10, 64 << 20
 	for _, c := range []struct {
 		name string
 		fill func(b *bounds)
-		add  amount // to busy
-		want bool   // busy is paused
+		add  amount // taken by busy
+		want bool   // whether busy is paused
 	}{
 		{"alone", func(*bounds) {}, amount{most - 5<<20, 1000}, false},
 		{"alone and nearly full", func(*bounds) {}, amount{most - 3<<20, 1000}, true},
@@ -382,7 +383,7 @@ func TestBounds_SharesAreOfWhatIsHeld(t *testing.T) {
 	}
 }
 
-// A partition whose changes fail is paused once they take half of the bounds.
+// A partition whose changes fail is paused once these changes take more than half of the bounds.
 func TestBounds_ParkedChangesTakeHalf(t *testing.T) {
 	b := newBounds(64<<20, 64_000, true)
 	b.acquire("other", amount{1, 1})
@@ -402,7 +403,7 @@ func TestBounds_ParkedChangesTakeHalf(t *testing.T) {
 	}
 }
 
-// pausedNow is what the last call of Pause for a partition says.
+// pausedNow returns the argument of the last call of Pause for a partition.
 func pausedNow(b *bounds, partition string) (paused bool) {
 	for _, p := range b.pauseCalls {
 		if p.partition == partition {
@@ -412,7 +413,7 @@ func pausedNow(b *bounds, partition string) (paused bool) {
 	return paused
 }
 
-// inFlight is the memory that a run has in flight.
+// inFlight returns the memory that a run has in flight.
 func inFlight(r *run) amount {
 	r.p.mu.Lock()
 	defer r.p.mu.Unlock()

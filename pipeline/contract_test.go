@@ -14,19 +14,18 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// plan is one random run: what is read, how the sinks are set, which faults
-// happen, and how it ends. It is drawn before the run, so that a run that fails can be
-// shrunk.
+// plan is one random run: the pages to read, the settings of the sinks, the faults that happen and the end of the run.
+// It is drawn before the run, so that rapid can shrink a run that fails.
 type plan struct {
-	pages    [][]string // keys of each page; the first letter names the partition
+	pages    [][]string // keys of each page; the first letter is the partition
 	lazy     bool
 	sinks    []sinkPlan
 	letters  bool
-	marks    bool // there is a Quarantine; needs letters
+	marks    bool // whether there is a Quarantine, which needs letters
 	hold     time.Duration
-	bounds   int // changes
+	bounds   int // Options.MaxChanges
 	workers  int
-	stop     time.Duration // 0: at the end of the source
+	stop     time.Duration // time of the stop; 0: at the end of the source
 	hardness time.Duration // StopTimeout
 	revokes  []revocation
 	seed     uint64
@@ -35,12 +34,12 @@ type plan struct {
 type sinkPlan struct {
 	keepsOrder  bool
 	guarded     bool
-	sorted      bool // what waits for its batches may be packed
+	sorted      bool // whether waiting changes may be packed
 	concurrency int
 	batch       Batch
-	faults      int // in a hundred
-	takes       int // of 3 changes
-	poison      int // which of 7 changes the route's filter fails (0: none)
+	faults      int // percent of Writes that fail
+	takes       int // number of each 3 changes that the sink takes
+	poison      int // number, of each 7 changes, for which the route's filter fails (0: none)
 	slow        time.Duration
 }
 
@@ -73,7 +72,7 @@ func drawPlan(t *rapid.T) plan {
 	}
 	for range rapid.IntRange(0, 25).Draw(t, "pages") {
 		keys := rapid.SliceOfN(key, 0, 12).Draw(t, "keys")
-		for i := range keys { // a page belongs to one partition
+		for i := range keys { // all keys of a page are in one partition
 			keys[i] = keys[0][:1] + keys[i][1:]
 		}
 		p.pages = append(p.pages, keys)
@@ -99,9 +98,9 @@ func drawPlan(t *rapid.T) plan {
 	return p
 }
 
-// TestContract runs random pipelines with random faults, revoked partitions and stops,
-// and checks order per key, both ledgers, commits only after durability, that nothing is
-// lost, and that nothing goes past a letter which holds its key.
+// TestContract runs random pipelines with random faults, revoked partitions and stops. It checks that the changes of a
+// key are written in order, that both ledgers balance, that a position is committed only after its changes are durable,
+// that no change is lost, and that no change overtakes a dead letter that holds its key.
 func TestContract(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p := drawPlan(rt)

@@ -17,14 +17,14 @@ import (
 
 var errDown = errors.New("down")
 
-// none is the maps of a ledger that counted nothing by reason.
+// none sets the maps of a ledger that counted nothing by reason.
 func none(l SinkLedger) SinkLedger {
 	l.NoEffect, l.Dropped = map[string]int64{}, map[string]int64{}
 	return l
 }
 
-// failing fails one change of a key: errs are used up one a try. The later changes of the key in the same Write fail
-// too.
+// failing returns a Write that fails change n of a key, with one of errs for each try. The later changes of the key in
+// the same Write fail too.
 func failing(key string, n int, errs ...error) func(context.Context, []Delivery) error {
 	return func(_ context.Context, ds []Delivery) error {
 		var failed BatchError
@@ -81,7 +81,8 @@ func TestDelivery_OneChangeOfAKeyUnlessTheSinkKeepsOrder(t *testing.T) {
 	}
 }
 
-// A change after one that is retried may have failed because of that one.
+// If a change fails in the same Write after a change of its key that is retried, it is tried again, since the first
+// failure may be the cause.
 func TestDelivery_WhatFailsBehindARetryIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := map[string]int{}
@@ -162,7 +163,8 @@ func TestDelivery_PermanentGoesToDeadLettersAndTheKeyGoesOn(t *testing.T) {
 	})
 }
 
-// A line of an export is not a record, but a dead letter has one: a redrive decodes it to the same change.
+// A line of an export is not a stream record, but its dead letter contains one: a redrive decodes the record to the
+// same change.
 func TestDelivery_LetterOfABackfilledItemHasARecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := record.NewSnapshotDecoder(record.SnapshotOptions{DecoderOptions: record.DecoderOptions{EpochZero: true}, Keys: []string{"PK"}})
@@ -238,7 +240,7 @@ func TestDelivery_PanicIsIsolated(t *testing.T) {
 		s := &recorder{fail: func(_ context.Context, ds []Delivery) error {
 			for i := range ds {
 				if ds[i].Change.Key == "b" {
-					panic(Transient(errors.New("boom"))) // what it carries makes no panic worth a retry
+					panic(Transient(errors.New("boom"))) // a panic is not retried, even if its value is a Transient error
 				}
 			}
 			return nil

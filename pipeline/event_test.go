@@ -24,7 +24,7 @@ func TestEventID(t *testing.T) {
 	seen := map[string]bool{id: true}
 	stream, key, later := base, base, base
 	stream.StreamARN += "1"
-	key.Key, key.StreamARN = "b", base.StreamARN+"a," // no part runs into the next
+	key.Key, key.StreamARN = "b", base.StreamARN+"a," // the ID must differ although the parts, joined, give the same text
 	later.Version = other
 	for _, different := range []string{
 		pipeline.EventID(&stream, "paid", 0), pipeline.EventID(&key, "paid", 0), pipeline.EventID(&later, "paid", 0),

@@ -7,16 +7,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// eventless is a sink that looks at no events.
+// eventless is a sink that ignores events.
 type eventless struct{ SinkFunc }
 
 func (eventless) IgnoresEvents() bool { return true }
 
-// TestEventIgnorer: events are shown to the sinks that look at them, and counted anyway.
+// TestEventIgnorer checks that only the sinks that read events get them, and that events are counted in either case.
 func TestEventIgnorer(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		other bool // one sink looks, and one beside it does not
+		other bool // whether another sink reads events
 		shown int
 	}{
 		{"nobody looks", false, 0},

@@ -15,16 +15,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/unmarshal"
 )
 
-// saved are records of a stream, one a line, as DynamoDB sends them.
+// saved holds stream records, one per line, as DynamoDB sends them.
 const saved = `
 {"eventName":"INSERT","eventSourceARN":"arn:aws:dynamodb:eu-west-1:123456789012:table/shop/stream/2026-01-01T00:00:00.000","dynamodb":{"SequenceNumber":"100000000000000000001","StreamViewType":"NEW_AND_OLD_IMAGES","Keys":{"PK":{"S":"ORDER#1"}},"NewImage":{"PK":{"S":"ORDER#1"},"Type":{"S":"Order"},"Status":{"S":"paid"},"Total":{"N":"19.90"}}}}
 {"eventName":"INSERT","eventSourceARN":"arn:aws:dynamodb:eu-west-1:123456789012:table/shop/stream/2026-01-01T00:00:00.000","dynamodb":{"SequenceNumber":"100000000000000000002","StreamViewType":"NEW_AND_OLD_IMAGES","Keys":{"PK":{"S":"SESSION#7"}},"NewImage":{"PK":{"S":"SESSION#7"},"Type":{"S":"Session"}}}}
 {"eventName":"MODIFY","eventSourceARN":"arn:aws:dynamodb:eu-west-1:123456789012:table/shop/stream/2026-01-01T00:00:00.000","dynamodb":{"SequenceNumber":"100000000000000000003","StreamViewType":"NEW_AND_OLD_IMAGES","Keys":{"PK":{"S":"ORDER#1"}},"OldImage":{"PK":{"S":"ORDER#1"},"Type":{"S":"Order"},"Status":{"S":"paid"},"Total":{"N":"19.90"}},"NewImage":{"PK":{"S":"ORDER#1"},"Type":{"S":"Order"},"Status":{"S":"completed"},"Total":{"N":"19.90"}}}}
 `
 
-// A pipeline in Go: a source of saved records, a filter, a detector, and a sink.
+// A pipeline in Go has a source of saved records, a filter, a detector and a sink.
 func Example_pipeline() {
-	// The source hands over bytes; the pipeline's workers decode them.
+	// The source returns bytes. The workers of the pipeline decode them.
 	decoder := record.NewDecoder(record.DecoderOptions{})
 	read := false
 	source := pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
@@ -44,7 +44,7 @@ func Example_pipeline() {
 		log.Fatal(err)
 	}
 
-	// The sink is a function. One change of a key comes at a time, in order.
+	// The sink is a function. It gets the changes of a key one at a time, in order.
 	type Order struct {
 		ID     string          `dynamodbav:"PK"`
 		Status string          `dynamodbav:"Status"`
@@ -89,7 +89,7 @@ func Example_pipeline() {
 	// balanced: true
 }
 
-// Errors of a Write decide the fate of a delivery: retried, dead-lettered, or the end of the run.
+// The error of a Write decides what happens to a delivery: it is retried or dead-lettered, or the run ends.
 func ExampleTransient() {
 	busy := fmt.Errorf("table is throttled")
 	for _, err := range []error{busy, pipeline.Transient(busy), context.DeadlineExceeded, pipeline.Fatal(busy)} {

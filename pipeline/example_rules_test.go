@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// order is a change as a source would bring it: an order was completed.
+// order returns a change as a source would bring it: the status of an order changed to completed.
 func order() *record.Change {
 	old, err := item.Parse([]byte(`{"PK":{"S":"ORDER#1"},"Type":{"S":"Order"},"Status":{"S":"paid"},"Total":{"N":"19.90"}}`))
 	if err != nil {
@@ -24,7 +24,7 @@ func order() *record.Change {
 	return &record.Change{Op: record.Modify, Old: old, New: new}
 }
 
-// A condition of one's own is a function; it combines with the built-in ones.
+// A custom condition is a function. It can be combined with the built-in conditions.
 func ExampleConditionFunc() {
 	limit := decimal.Of(100)
 	large := pipeline.ConditionFunc(func(c *record.Change) (bool, error) {
@@ -37,7 +37,7 @@ func ExampleConditionFunc() {
 	// Output: {Drop:true Reason:small} <nil>
 }
 
-// A detector of one's own is a pure function of the change.
+// A custom detector is a pure function of the change.
 func ExampleDetectorFunc() {
 	discounted := pipeline.DetectorFunc(func(dst []pipeline.Event, c *record.Change) ([]pipeline.Event, error) {
 		old, _ := c.Old.Get("Total")

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// op is an Op that is its text.
+// op is an Op whose String is its own text.
 type op string
 
 func (o op) String() string { return string(o) }

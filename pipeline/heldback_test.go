@@ -18,7 +18,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// countedShards is a live source of partitions: each has pages until they are used up, and stays open.
+// countedShards is a live source of partitions. Each partition has a number of pages and stays open after the last one.
 type countedShards struct {
 	mu     sync.Mutex
 	left   map[string]int // pages that are not read yet
@@ -27,7 +27,7 @@ type countedShards struct {
 	paused map[string]bool
 	wake   chan struct{}
 	counts map[string]int
-	keys   int // of a page
+	keys   int // keys of a page
 }
 
 var (
@@ -87,7 +87,7 @@ func (s *countedShards) next() *Page {
 	return nil
 }
 
-// entries are what is held back, as "partition sink reason", without the time.
+// entries returns what is held back, with "partition sink reason" as the key.
 func entries(p *Pipeline) map[string]HeldBack {
 	all := make(map[string]HeldBack)
 	for _, h := range p.HeldBack() {
@@ -96,7 +96,7 @@ func entries(p *Pipeline) map[string]HeldBack {
 	return all
 }
 
-// heldLines is a log of a line each.
+// heldLines is a log that keeps its lines.
 type heldLines struct {
 	mu sync.Mutex
 	b  strings.Builder
@@ -120,16 +120,16 @@ func (l *heldLines) with(parts ...string) (found []string) {
 	return found
 }
 
-// heldWorld is a pipeline of sinks of all kinds over shards that never end.
+// heldWorld is a pipeline whose sinks are of several kinds. Its source has shards that never end.
 type heldWorld struct {
 	*Pipeline
 	src       *countedShards
 	committed *commits
 	log       *heldLines
-	healed    chan struct{} // closed: every sink works
+	healed    chan struct{} // closed once every sink works
 }
 
-// heldKinds are what a sink may do to its partitions.
+// heldKinds are the ways in which a sink may hold back its partitions.
 var heldKinds = []string{"fast", "hangs", "slow", "fails", "fills"}
 
 func newHeldWorld(src *countedShards, kinds ...string) (*heldWorld, error) {
@@ -167,7 +167,8 @@ func newHeldWorld(src *countedShards, kinds ...string) (*heldWorld, error) {
 	return w, err
 }
 
-// uncommitted are the partitions with pages that were read some time ago and are not committed.
+// uncommitted returns the partitions that read their last page longer ago than the given time and have not committed
+// all pages.
 func (w *heldWorld) uncommitted(ago time.Duration) (parts []string) {
 	w.src.mu.Lock()
 	defer w.src.mu.Unlock()
@@ -179,9 +180,9 @@ func (w *heldWorld) uncommitted(ago time.Duration) (parts []string) {
 	return parts
 }
 
-// Whatever the sinks do, these hold: each paused partition is held back by its share, and names a sink that is not
-// well; each partition whose checkpoint waits, for no short Write, is held back for a reason that its sink has; and
-// after all is written, none is held back.
+// For all kinds of sinks, exactly the paused partitions are held back by their share, and never for a fast sink. Each
+// partition whose checkpoint waits for more than a short Write is held back for a reason that applies to its sink. After
+// all changes are written, no partition is held back.
 func TestHeldBack_SaysWhyNothingMoves(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		kinds := rapid.SliceOfN(rapid.SampledFrom(heldKinds), 1, 3).Draw(rt, "sinks")
@@ -247,7 +248,7 @@ func (w *heldWorld) check(rt *rapid.T, kinds []string) {
 	}
 	w.src.mu.Unlock()
 	if slices.Contains(kinds, "slow") {
-		return // what waits for a short Write only is in flight, and not held back
+		return // a change that waits only for a short Write is in flight, not held back
 	}
 	ago := time.Second
 	if slices.Contains(kinds, "hangs") {
@@ -260,8 +261,8 @@ func (w *heldWorld) check(rt *rapid.T, kinds []string) {
 	}
 }
 
-// The times are those since which a partition waits, and the log has a line behind half a
-// minute, one a minute while it lasts, and one when it is over.
+// HeldBack reports a partition as soon as it waits. The log has its first line after half a minute, then one line a
+// minute while the partition waits, and one when it moves again.
 func TestHeldBack_IsLogged(t *testing.T) {
 	for kind, want := range map[string]struct{ reasons, level string }{
 		"hangs": {"share bounds", "level=WARN"},
@@ -292,7 +293,7 @@ func TestHeldBack_IsLogged(t *testing.T) {
 					t.Errorf("too soon: %q", said)
 				}
 				about := func(texts ...string) (lines []string) {
-					for _, reason := range strings.Fields(want.reasons) { // a partition can change between them
+					for _, reason := range strings.Fields(want.reasons) { // the reason can change between these
 						lines = append(lines, w.log.with(append(texts, "reason="+reason+" ", "sink="+kind+"0 ", "age=")...)...)
 					}
 					return lines
@@ -325,7 +326,7 @@ func TestHeldBack_IsLogged(t *testing.T) {
 	}
 }
 
-// An object that fills is shown in the status. While it fills within its time, it makes no line in the log.
+// The status shows an object that fills. The log has no line about it while it fills within its linger.
 func TestHeldBack_Filling(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, err := newHeldWorld(newCountedShards(3, 1), "fills", "fast")
@@ -353,8 +354,8 @@ func TestHeldBack_Filling(t *testing.T) {
 	})
 }
 
-// A change that nothing can keep, as dead letters do not answer, holds its partition back; so
-// does a record that cannot be decoded, for no sink.
+// While the dead letter queue is down, a refused change holds back its partition. So does a record that cannot be
+// decoded, and its entry names no sink.
 func TestHeldBack_DeadLetters(t *testing.T) {
 	for name, tt := range map[string]struct {
 		page Page
@@ -401,8 +402,8 @@ func TestHeldBack_DeadLetters(t *testing.T) {
 	}
 }
 
-// A Write without an answer holds back its partition, and the later changes, after half a minute. So does a Put of dead
-// letters, which names no sink. The log says so.
+// A Write that does not return holds back its partition, and the later changes, after half a minute. So does a Put of
+// dead letters, whose entry names no sink. The log reports both.
 func TestHeldBack_Writing(t *testing.T) {
 	hang := make(chan struct{})
 	hangs := func(ctx context.Context) error {

@@ -14,7 +14,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// TestLane_WhatWaitsIsNotCopied: a change that waits behind one of its key costs no more than its place in its page.
+// TestLane_WhatWaitsIsNotCopied checks that a change that waits behind another of its key costs no more memory than its
+// place in its page.
 func TestLane_WhatWaitsIsNotCopied(t *testing.T) {
 	const pages, size = 200, 100
 	counts := map[string]int{}
@@ -63,7 +64,7 @@ func TestLane_WhatWaitsIsNotCopied(t *testing.T) {
 	}
 }
 
-// waiting is how many changes of a sink wait in lanes.
+// waiting returns how many changes of a sink wait in lanes.
 func waiting(p *Pipeline, sink string) (n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -80,7 +81,7 @@ func waiting(p *Pipeline, sink string) (n int) {
 	return n
 }
 
-// TestLaneSet holds a set of lanes, whose hashes collide more often than not, to a map.
+// TestLaneSet compares a set of lanes, most of whose hashes collide, with a map.
 func TestLaneSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var set laneSet

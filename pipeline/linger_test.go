@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A pipeline that is live has no batch that may wait without end.
+// A live pipeline refuses a batch that may wait longer than MaxLinger.
 func TestMaxLinger(t *testing.T) {
 	for _, tt := range []struct {
 		batch Batch

@@ -22,7 +22,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// A failure between here and a server is named, but not by the type of the error.
+// The log names a failure of the network in plain words, not by the type of the error.
 func TestLogText_OfTheNetwork(t *testing.T) {
 	get := func(url string, c *http.Client) error {
 		resp, err := c.Get(url + "/orders/_doc/secret")
@@ -76,7 +76,7 @@ type plainError struct{ text string }
 
 func (e plainError) Error() string { return e.text }
 
-// A log holds safe texts only, and nothing that may belong to an item.
+// A log text holds safe texts only, and nothing that may come from an item.
 func TestLogText(t *testing.T) {
 	for _, test := range []struct {
 		err         error
@@ -104,7 +104,7 @@ func TestLogText(t *testing.T) {
 	}
 }
 
-// The recovery of a sink is logged once, with the length of the failure. Each line of a failure has its class, the
+// The recovery of a sink is logged once, with how long the failure lasted. Each line about a failure has its class, its
 // field and the command that shows more.
 func TestLog_OfAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
-// transitions are the rows of laneState's table, without those to idle: a lane that becomes idle is dropped. A lane
-// with dead letters can get more of them, and a lane can fail again at once.
+// transitions lists the rows of laneState's table, without those to idle, because a lane that becomes idle is dropped.
+// A lane with dead letters can get more of them, and a lane can fail again at once.
 var transitions = map[laneState][]laneState{
 	idle:          {queued, writing, deadLettering, blocked, parked, nacked},
 	queued:        {writing, deadLettering, blocked, parked, nacked},

@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// downUntil is a sink's outage.
+// downUntil returns a Write that fails temporarily until the given time.
 func downUntil(up time.Time) func(context.Context, []Delivery) error {
 	return func(context.Context, []Delivery) error {
 		if time.Now().Before(up) {
@@ -52,7 +52,8 @@ func TestMaxHold_CountsFromTheFirstTryInAReplay(t *testing.T) {
 			}
 			slices.SortFunc(g.letters, func(a, b DeadLetter) int { return strings.Compare(string(a.Key)+a.Sequence, string(b.Key)+b.Sequence) })
 			want, class := []string{"s a1 held", "s b1 held"}, "class=held"
-			ledger := none(SinkLedger{Routed: 3, DeadLettered: 2, Written: 1}) // the outage is over when a2 has had its hour
+			// the outage ends before a2 has waited for an hour
+			ledger := none(SinkLedger{Routed: 3, DeadLettered: 2, Written: 1})
 			if withMarks {
 				want = []string{"s a1 held", "s a2 quarantined", "s b1 held"}
 				ledger = none(SinkLedger{Routed: 3, DeadLettered: 2, Quarantined: 1})
@@ -74,7 +75,7 @@ func TestMaxHold_CountsFromTheFirstTryInAReplay(t *testing.T) {
 	}
 }
 
-// From a live stream it counts from the record's creation: what is old already is
+// In a live pipeline, max_hold counts from the creation of the record. A record that is older than max_hold is still
 // tried once.
 func TestMaxHold_CountsFromTheCreationWhereLive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -87,7 +88,7 @@ func TestMaxHold_CountsFromTheCreationWhereLive(t *testing.T) {
 			for _, d := range ds {
 				tries[d.Change.Key]++
 			}
-			return RetryAfter(errDown, 5*time.Hour) // longer than there is time
+			return RetryAfter(errDown, 5*time.Hour) // longer than the rest of max_hold
 		}}
 		p := newPipeline(t, s, func(o *Options) { o.DeadLetters, o.MaxHold, o.Live = g, time.Hour, true })
 		if err := p.Run(t.Context(), pages(nil, page), nil); err != nil {
@@ -112,7 +113,7 @@ func TestMaxHold_NeedsDeadLetters(t *testing.T) {
 	}
 }
 
-// Without dead letters a live key blocks, and the log says how long it may.
+// Without dead letters, a live key blocks. The log says how many hours are left until the record is lost.
 func TestMaxHold_TheLogTellsWhenTheRecordIsLost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

@@ -14,14 +14,14 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// tracked is a page that its source answers for record by record.
+// tracked gives a page a Tracker, so that its source can ask for each record whether it is finished.
 func tracked(page *Page) (*Page, *Tracker) {
 	page.Tracker = new(Tracker)
 	return page, page.Tracker
 }
 
-// Records without a store for dead letters go back at once, with the later records of their key. All others are
-// finished, and the run does not wait for a result that cannot change.
+// Without a store for dead letters, a failed record goes back at once, with the later records of its key. All others
+// are finished. The run does not wait for a result that cannot change.
 func TestNack_WithoutDeadLetters(t *testing.T) {
 	for name, tt := range map[string]struct {
 		set  func(*Options)
@@ -65,7 +65,8 @@ func (f failsOn) Check(c *record.Change) (Verdict, error) {
 	return Verdict{}, nil
 }
 
-// refuses fails the first change of a key permanently; the later changes wait.
+// refuses returns a Write that fails the first change of a key permanently, and the later changes of the key
+// temporarily.
 func refuses(key item.Key) func(context.Context, []Delivery) error {
 	return func(_ context.Context, ds []Delivery) error {
 		var failed BatchError
@@ -84,7 +85,7 @@ func refuses(key item.Key) func(context.Context, []Delivery) error {
 	}
 }
 
-// A page with a record that cannot be decoded goes back, and so do later pages, but not earlier ones.
+// A page with a record that cannot be decoded goes back with all later pages. Earlier pages are finished.
 func TestNack_UndecodableWithoutDeadLetters(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPipeline(t, &recorder{})
@@ -102,7 +103,7 @@ func TestNack_UndecodableWithoutDeadLetters(t *testing.T) {
 	})
 }
 
-// Letters of records that cannot be decoded are counted as others are, of no sink.
+// Letters of records that cannot be decoded are counted like others, but for no sink.
 func TestTelemetry_LettersOfUndecodableRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		reader := sdkmetric.NewManualReader()
@@ -133,7 +134,7 @@ func TestTelemetry_LettersOfUndecodableRecords(t *testing.T) {
 	})
 }
 
-// A change of another source than the pipeline's ends the run, and nothing of it is written.
+// A change that Accept refuses ends the run, and no change of its page is written.
 func TestAccept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &recorder{}

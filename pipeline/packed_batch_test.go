@@ -16,12 +16,12 @@ import (
 	"time"
 )
 
-// sortedRecorder is a recorder whose batches may be packed.
+// sortedRecorder is a recorder whose waiting changes may be packed.
 type sortedRecorder struct {
 	recorder
-	refuse error // of WriteSorted
+	refuse error // the error of WriteSorted
 	asked  int   // calls of WriteSorted
-	packed int   // those that worked
+	packed int   // calls of WriteSorted that read all changes
 }
 
 var (
@@ -49,7 +49,7 @@ func (s *sortedRecorder) WriteSorted(ctx context.Context, all iter.Seq2[*Deliver
 	return s.Write(ctx, ds)
 }
 
-// tens are n pages of ten changes of ten keys.
+// tens returns n pages, each with ten changes of ten keys.
 func tens(n int) []*Page {
 	counts := map[string]int{}
 	var ps []*Page
@@ -59,8 +59,8 @@ func tens(n int) []*Page {
 	return ps
 }
 
-// Changes that wait for a batch larger than the bounds are packed, and the batch is full. How fast either side is does
-// not matter.
+// Changes that wait for a batch larger than the bounds are packed, and the batch is written full. The speed of the
+// source and of the sink does not change the batches.
 func TestSorted_BatchIsLargerThanTheBounds(t *testing.T) {
 	run := func(t *testing.T, delay time.Duration) string {
 		s := &sortedRecorder{recorder: recorder{keepsOrder: true, fail: func(context.Context, []Delivery) error {
@@ -93,7 +93,7 @@ func TestSorted_BatchIsLargerThanTheBounds(t *testing.T) {
 	})
 }
 
-// A batch is cut where its changes take what they may, compressed.
+// A batch is cut when its compressed changes take MaxPacked bytes.
 func TestSorted_BudgetCutsTheBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &sortedRecorder{recorder: recorder{keepsOrder: true}}
@@ -108,8 +108,8 @@ func TestSorted_BudgetCutsTheBatch(t *testing.T) {
 	})
 }
 
-// A batch that the sink refuses as a whole is written change by change where needed: a bad change goes to dead letters
-// with its record, and no other one does.
+// If the sink refuses a batch as a whole, its changes are written one by one where needed. The bad change goes to dead
+// letters with its record, and no other change does.
 func TestSorted_BadChangeIsIsolated(t *testing.T) {
 	for what, refuse := range map[string]error{"in a sorted batch too": nil, "all sorted batches": io.ErrClosedPipe} {
 		t.Run(what, func(t *testing.T) {
@@ -140,7 +140,7 @@ func TestSorted_BadChangeIsIsolated(t *testing.T) {
 	}
 }
 
-// If a partition is revoked while its changes are packed or written, they are dropped, and the other partitions
+// If a partition is revoked while its changes are packed or written, these changes are dropped. The other partitions
 // continue.
 func TestSorted_RevokedPartition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -171,7 +171,7 @@ func TestSorted_RevokedPartition(t *testing.T) {
 	})
 }
 
-// A packed batch that is cancelled for a revoked partition is written again as it is: nothing of it is unpacked.
+// A packed batch whose Write is cancelled for a revoked partition is written again without being unpacked.
 func TestSorted_RevokedBatchStaysPacked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		calls := 0
@@ -206,7 +206,7 @@ func TestSorted_RevokedBatchStaysPacked(t *testing.T) {
 	})
 }
 
-// controlledApart is a source whose partitions are paused and revoked.
+// controlledApart is an apart source that keeps its Control, so that a test can revoke partitions.
 type controlledApart struct {
 	*apart
 	control Control
@@ -214,8 +214,8 @@ type controlledApart struct {
 
 func (s *controlledApart) Control(c Control) { s.control = c }
 
-// When a packed batch fails, the changes of a paused partition stay packed: they use no memory of the bounds. They are
-// written after the failure has ended, or revoked.
+// After a packed batch failed, the changes of a paused partition stay packed and use no memory of the bounds. They are
+// written once the failure ends, unless they are revoked before.
 func TestSorted_PausedPartitionStaysPacked(t *testing.T) {
 	for _, revoked := range []bool{false, true} {
 		t.Run(fmt.Sprint("revoked ", revoked), func(t *testing.T) {
@@ -280,7 +280,7 @@ func TestSorted_PausedPartitionStaysPacked(t *testing.T) {
 	}
 }
 
-// A partition that is revoked while its changes are unpacked uses no memory any more.
+// A partition that is revoked while its changes are unpacked uses no memory after that.
 func TestSorted_RevokedWhileUnpacked(t *testing.T) {
 	p := newPipeline(t, &sortedRecorder{recorder: recorder{keepsOrder: true}}, fill(10))
 	r := newRun(t.Context(), p, pages(nil), nil)

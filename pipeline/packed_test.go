@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// packing is a sink whose batches are packed: it keeps what it is given.
+// packing is a sink whose batches are packed. It keeps the changes that WriteSorted gets.
 type packing struct {
 	pipeline.Sink
 	got []*record.Change
@@ -37,7 +37,7 @@ func (s *packing) WriteSorted(_ context.Context, all iter.Seq2[*pipeline.Deliver
 	return nil
 }
 
-// A packed change is, after unpacking, the change that was read, whatever it holds.
+// An unpacked change equals the change that was packed, whatever the change holds.
 func TestPacked_ChangesAreTheSame(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := pipelinetest.DynamoJSON{T: t}
@@ -51,7 +51,7 @@ func TestPacked_ChangesAreTheSame(t *testing.T) {
 			t.Fatal(err, page)
 		}
 		want := page.Changes[0].Clone()
-		if rapid.Bool().Draw(t, "apart") { // as of a source whose changes are of no record
+		if rapid.Bool().Draw(t, "apart") { // some sources have changes without a stream record
 			page.Changes[0].Raw = []byte(`{"Item":1}`)
 			want.Raw = page.Changes[0].Raw
 		}
@@ -89,7 +89,7 @@ func TestPacked_ChangesAreTheSame(t *testing.T) {
 	})
 }
 
-// noLetters fails a test that gives something up.
+// noLetters is a dead letter store that fails the test on a Put.
 type noLetters struct{ t *rapid.T }
 
 func (n noLetters) Put(_ context.Context, letters []pipeline.DeadLetter) error {

@@ -16,8 +16,8 @@ import (
 
 var errRefused = Denied(errors.New("AccessDenied (allow dynamodb:PutItem)"))
 
-// A refusal of a call that worked is waited out for five minutes, of whichever call it is; one
-// of a call that never worked is the configuration's, and ends the run at once.
+// If a call that worked before is refused, the run waits for five minutes, whichever call it is. A call that never
+// worked points to a wrong configuration, and its refusal ends the run at once.
 func TestDenied_OneRuleForAllCalls(t *testing.T) {
 	type world struct {
 		s *recorder
@@ -48,8 +48,8 @@ func TestDenied_OneRuleForAllCalls(t *testing.T) {
 		for _, test := range []struct {
 			name     string
 			worked   bool
-			for_     time.Duration // refused for
-			ends     time.Duration // fatally, about; 0: it does not
+			for_     time.Duration // how long the call is refused
+			ends     time.Duration // when the run ends with a fatal error, about; 0: it does not
 			lessThan time.Duration
 		}{
 			{"never worked", false, time.Hour, 1, time.Second},
@@ -81,7 +81,7 @@ func TestDenied_OneRuleForAllCalls(t *testing.T) {
 					counts := map[string]int{}
 					ps := []*Page{pageOf(counts, "p", 1, "a"), pageOf(counts, "p", 2, "b")}
 					src := SourceFunc(func(ctx context.Context) (*Page, error) {
-						time.Sleep(time.Second) // what the page before led to is done
+						time.Sleep(time.Second) // the work for the previous page is done
 						return pages(nil, take(&ps)...).Read(ctx)
 					})
 					err = p.Run(t.Context(), src, w.c)
@@ -100,7 +100,7 @@ func TestDenied_OneRuleForAllCalls(t *testing.T) {
 	}
 }
 
-// take is the first of ps, if there is one, and takes it out.
+// take removes and returns the first page of ps, if there is one.
 func take(ps *[]*Page) []*Page {
 	n := min(1, len(*ps))
 	first := (*ps)[:n]
@@ -112,15 +112,15 @@ type committerFunc func() error
 
 func (f committerFunc) Commit(context.Context, string, Position) error { return f() }
 
-// A missing right ends the run after five minutes, even if calls of the same sink that need another right succeed all
-// the time. A right that is restored does not.
+// A missing right ends the run after five minutes, even if other calls of the same sink, which need another right,
+// succeed all the time. A right that is restored within that time does not end the run.
 func TestDenied_AmongCallsThatSucceed(t *testing.T) {
 	missing := func(right string) error { return Denied(errs.Errorf("AccessDenied (allow %s)", redact.Safe(right))) }
 	for name, test := range map[string]struct {
 		refuse func(since time.Duration, key string) error
-		b      int    // when b is written, in seconds
-		whole  bool   // a Write fails whole
-		ends   string // with this right; "": it does not
+		b      int    // second at which b is written
+		whole  bool   // whether a Write fails as a whole
+		ends   string // the right that ends the run; "": it does not end
 	}{
 		"one right for good": {refuse: func(_ time.Duration, key string) error {
 			if key == "a" {
@@ -189,7 +189,7 @@ func TestDenied_AmongCallsThatSucceed(t *testing.T) {
 				counts := map[string]int{}
 				n := 0
 				src := SourceFunc(func(context.Context) (*Page, error) {
-					time.Sleep(time.Second) // others succeed each second
+					time.Sleep(time.Second) // one page a second: other keys succeed meanwhile
 					if n++; n > 1800 {
 						return nil, io.EOF
 					}

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// TestPlanArena: values in a page's arena are like values that are allocated alone.
+// TestPlanArena checks that values in a page's arena behave like values that are allocated alone.
 func TestPlanArena(t *testing.T) {
 	type op struct {
 		n    int
@@ -47,7 +47,7 @@ func TestPlanArena(t *testing.T) {
 	}
 }
 
-// use makes memory for n deliveries of a page.
+// use makes the arena provide memory for n deliveries of a page.
 func use(a *planArena, n int) {
 	for len(a.ops) < n {
 		a.growDeliveries(a.deliveries, len(a.deliveries), len(a.deliveries)+n)
@@ -55,7 +55,8 @@ func use(a *planArena, n int) {
 	a.count = n
 }
 
-// TestPlanArena_Grow: deliveries that move keep their plans, and there is memory for few more than there are.
+// TestPlanArena_Grow checks that deliveries keep their plans when they move, and that their memory is less than twice
+// what they need.
 func TestPlanArena_Grow(t *testing.T) {
 	const changes, step = 4000, 13
 	in := &inflightPage{page: &Page{Page: record.Page{Changes: make([]record.Change, changes)}}}
@@ -84,7 +85,8 @@ type plannerFunc func(*Delivery) error
 
 func (f plannerFunc) Plan(d *Delivery) error { return f(d) }
 
-// TestPlanArena_Again: an emptied arena has nothing of the page before, whose texts stay.
+// TestPlanArena_Again checks that an emptied arena holds nothing of the previous page, and that texts of that page stay
+// valid.
 func TestPlanArena_Again(t *testing.T) {
 	type op struct{ text string }
 	var rooms arenaPool
@@ -123,7 +125,7 @@ func TestPlanArena_Again(t *testing.T) {
 	}
 }
 
-// TestPlanArena_Bounded: a large page leaves no more than others.
+// TestPlanArena_Bounded checks that an arena keeps a bounded amount of memory after a large page.
 func TestPlanArena_Bounded(t *testing.T) {
 	d := &Delivery{arena: &planArena{}}
 	use(d.arena, 4*maxKeptSlabPieces*slabLength)
@@ -138,7 +140,7 @@ func TestPlanArena_Bounded(t *testing.T) {
 	}
 }
 
-// TestPlanArena_Shrinks: small pages soon free the memory of a large one.
+// TestPlanArena_Shrinks checks that small pages soon free the memory of a large page.
 func TestPlanArena_Shrinks(t *testing.T) {
 	a := &planArena{}
 	page := func(n int) (slabs, pieces int) {

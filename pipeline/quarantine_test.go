@@ -16,7 +16,7 @@ import (
 
 // marks is a Quarantine in memory.
 type marks struct {
-	fail func(call string) error // nil: works
+	fail func(call string) error // fail is asked before each call; nil: all calls work
 
 	mu    sync.Mutex
 	count map[string]map[item.Key]int
@@ -61,14 +61,14 @@ func (m *marks) Hold(_ context.Context, sink string, keys []item.Key) error {
 	return nil
 }
 
-// guarded is a recorder whose writes are decided by versions.
+// guarded is a recorder that is Guarded: versions decide which of its writes win.
 type guarded struct{ recorder }
 
 var _ Guarded = (*guarded)(nil)
 
 func (*guarded) Guarded() bool { return true }
 
-// lines are letters as sink, change and class.
+// lines returns the letters as sink, change and class.
 func (g *graveyard) lines() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -104,7 +104,7 @@ func TestQuarantine_BehindAPermanentErrorTheKeyFollows(t *testing.T) {
 			}
 			checkLedger(t, p, none(SinkLedger{Routed: 7, Written: 4, DeadLettered: 1, Quarantined: 2}))
 
-			// The mark outlives the run: another process finds it.
+			// The mark outlives the run: the next pipeline finds it.
 			p = newPipeline(t, s, func(o *Options) { o.DeadLetters, o.Quarantine = g, q })
 			if err := p.Run(t.Context(), pages(nil, pageOf(n, "p", 4, "a", "b", "a")), nil); err != nil {
 				t.Fatal(err)
@@ -129,7 +129,7 @@ func TestQuarantine_GuardedSinksGoOn(t *testing.T) {
 	})
 }
 
-// A failure before the sink (of a filter or a plan) holds back the key, as an error of Write does.
+// A failure before the sink, of a filter or a plan, holds back the key like an error of Write.
 func TestQuarantine_BehindAFailedPlan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := map[string]int{}
@@ -150,7 +150,7 @@ func TestQuarantine_BehindAFailedPlan(t *testing.T) {
 	})
 }
 
-// A batch asks once, for each of its keys.
+// The quarantine is asked once for a batch, with all its keys.
 func TestQuarantine_IsAskedOnceABatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		q := &marks{}
@@ -164,8 +164,7 @@ func TestQuarantine_IsAskedOnceABatch(t *testing.T) {
 	})
 }
 
-// The letter is durable before the key is held, and the key before the commit, however
-// long each takes.
+// The letter is durable before the key is held, and the key is held before the commit, however long each step takes.
 func TestQuarantine_StepsWaitForEachOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -198,7 +197,7 @@ func TestQuarantine_StepsWaitForEachOther(t *testing.T) {
 	})
 }
 
-// A process that dies between any two steps leaves nothing lost and nothing overtaken.
+// If the process crashes between any two steps, no change is lost and no change overtakes another.
 func TestQuarantine_CrashBetweenSteps(t *testing.T) {
 	for _, dies := range []string{"put", "hold", "commit"} {
 		t.Run(dies, func(t *testing.T) {
@@ -239,7 +238,7 @@ func TestQuarantine_CrashBetweenSteps(t *testing.T) {
 	}
 }
 
-// The run waits for a late answer, and dead-letters nothing because of it.
+// If the quarantine does not answer, the run waits and dead-letters nothing.
 func TestQuarantine_QuarantineThatIsDown(t *testing.T) {
 	for name, bad := range map[string]func() error{
 		"error": func() error { return errDown },

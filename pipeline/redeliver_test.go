@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// of makes changes: each a key and a number.
+// of makes a change from each name, which is a key and a number.
 func of(names ...string) []*record.Change {
 	var cs []*record.Change
 	for _, n := range names {
@@ -23,7 +23,7 @@ func of(names ...string) []*record.Change {
 	return cs
 }
 
-// said is what a Redeliver answered, a word a change.
+// said describes the results of a Redeliver, one word for each change.
 func said(out []Redelivery) string {
 	var words []string
 	for _, r := range out {
@@ -78,12 +78,12 @@ func TestRedeliver(t *testing.T) {
 			if said(out) != test.want || fmt.Sprint(s.batches) != test.got {
 				t.Errorf("it said %s and wrote %v; want %s and %s", said(out), s.batches, test.want, test.got)
 			}
-			checkLedger(t, p, none(SinkLedger{})) // nothing of it is the run's
+			checkLedger(t, p, none(SinkLedger{})) // the ledger counts only what the run did
 		})
 	}
 }
 
-// Everything before the sink is the pipeline's own: filters, detectors, the plan.
+// Redeliver runs all stages of the pipeline before the sink: filters, detectors and the plan.
 func TestRedeliver_Stages(t *testing.T) {
 	drop := func(key item.Key) FilterFunc {
 		return func(c *record.Change) (Verdict, error) {
@@ -136,7 +136,8 @@ func TestRedeliver_Stages(t *testing.T) {
 	}
 }
 
-// The batches and the rate are the route's; a stop ends it, and says so of the rest.
+// Redeliver uses the batches and the rate of the route. When its context ends, the remaining changes fail with the
+// error of the context.
 func TestRedeliver_BatchesAtTheRate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &recorder{}

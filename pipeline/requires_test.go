@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// needy is a filter that keeps all and needs images.
+// needy is a filter that needs images.
 type needy struct {
 	FilterFunc
 	needs Needs
@@ -21,15 +21,14 @@ var _ Requirer = needy{}
 func (n needy) Requires() Needs { return n.needs }
 func (n needy) Name() string    { return "needy" }
 
-// Fact 13: StreamViewType KEYS_ONLY, NEW_IMAGE, OLD_IMAGE, NEW_AND_OLD_IMAGES: a
-// stage that needs an image which the view type lacks is a clear error when it
-// starts, not a nil later.
+// Fact 13: StreamViewType is KEYS_ONLY, NEW_IMAGE, OLD_IMAGE or NEW_AND_OLD_IMAGES. If the view type lacks an image
+// that a stage needs, the run ends with a clear error at the first record, instead of a nil image later.
 func TestFact13_ViewTypeLacksAnImage(t *testing.T) {
 	keep := FilterFunc(func(*record.Change) (Verdict, error) { return Verdict{}, nil })
 	for _, test := range []struct {
 		needs Needs
 		view  record.ViewType
-		want  string // "" where it runs
+		want  string // "": the run works
 	}{
 		{Needs{Old: true}, record.NewImage, "NEW_AND_OLD_IMAGES"},
 		{Needs{Old: true}, record.KeysOnly, "NEW_AND_OLD_IMAGES"},
@@ -67,7 +66,8 @@ func TestFact13_ViewTypeLacksAnImage(t *testing.T) {
 	}
 }
 
-// endlessUnless is a source that ends by itself unless the run is to stop by an error.
+// endlessUnless returns an endless source if an error is to end the run, and otherwise a source that ends after the
+// page.
 func endlessUnless(stops bool, page *Page) Source {
 	if stops {
 		return endless(page)
@@ -75,8 +75,8 @@ func endlessUnless(stops bool, page *Page) Source {
 	return pages(nil, page)
 }
 
-// Fact 13: a stage that needs an image which the view type lacks is a clear error when
-// it starts, not a nil later.
+// Fact 13: CheckView returns a clear error if the view type lacks an image that a stage needs, before the first record
+// is read.
 func TestFact13_ViewIsCheckedBeforeTheFirstRecord(t *testing.T) {
 	p, err := New(Options{Name: "shop", Filters: []Filter{needy{needs: Needs{Old: true}}}, Routes: []Route{{Name: "all", Sink: SinkFunc(func(context.Context, []Delivery) error { return nil })}}})
 	if err != nil {

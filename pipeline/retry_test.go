@@ -36,7 +36,7 @@ func TestBackoff_Retry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		busy, broken, stopped := Transient(errors.New("busy")), errors.New("broken"), errors.New("stopped")
 		for name, test := range map[string]struct {
-			errs []error // of the tries
+			errs []error // one for each try
 			want error
 		}{
 			"success":       {[]error{busy, busy, nil}, nil},

@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// revocation is a partition that is taken away, or drained, at some time.
+// revocation revokes or drains a partition at some time.
 type revocation struct {
-	after time.Duration // since the one before
+	after time.Duration // since the previous revocation
 	of    string
-	drain bool          // drained only
-	first time.Duration // revoked softly so long before; 0: not
+	drain bool          // drain only, do not revoke
+	first time.Duration // time between a soft revoke and the revoke; 0: no soft revoke
 }
 
-// revokedSource reads the plan's pages by partitions that are revoked. The next
-// incarnation of one reads again what was not committed.
+// revokedSource reads the plan's pages and revokes partitions meanwhile. The next incarnation of a revoked partition
+// reads again all pages that were not committed.
 type revokedSource struct {
 	*witness
 	plain       Source
@@ -28,9 +28,9 @@ type revokedSource struct {
 	revoking    sync.WaitGroup
 	done        chan struct{} // closed when all are revoked
 	incarnation map[string]int
-	read        map[string][]*Page // by partition
+	read        map[string][]*Page // pages by partition
 	again       []*Page
-	gone        []string // revoked; Read has not been called since
+	gone        []string // partitions that were revoked since the last call of Read
 	control     Control
 }
 
@@ -80,7 +80,7 @@ func (s *revokedSource) named(of string) string {
 	return of
 }
 
-// committed is the newest position of any incarnation.
+// committed returns the newest position that any incarnation of a partition committed.
 func (s *revokedSource) committed(of string) int {
 	at := s.commit[of]
 	for n := range s.incarnation[of] {
@@ -109,7 +109,7 @@ func (s *revokedSource) Read(ctx context.Context) (*Page, error) {
 		if page != nil {
 			s.mu.Lock()
 			s.read[page.Partition] = append(s.read[page.Partition], page)
-			s.again = append(s.again, page) // behind those that are read again
+			s.again = append(s.again, page) // after the pages that are read again
 			s.mu.Unlock()
 			continue
 		}
@@ -131,8 +131,8 @@ func (s *revokedSource) Read(ctx context.Context) (*Page, error) {
 	}
 }
 
-// finalRevoked checks a sink whose partitions were revoked: all that was read is
-// durable, if not the first time then by a later incarnation.
+// finalRevoked checks a sink whose partitions were revoked: each change that was read is durable, written by the first
+// or by a later incarnation.
 func (w *witness) finalRevoked(s *witnessSink, k SinkLedger, stopped bool) {
 	if stopped {
 		return

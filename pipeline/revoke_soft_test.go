@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// slow takes a second for each Write, unless it is cancelled.
+// slow is a Write that takes a second, unless it is cancelled.
 func slow(ctx context.Context, _ []Delivery) error {
 	if Sleep(ctx, time.Second) != nil {
 		return ctx.Err()
@@ -87,7 +87,7 @@ func TestRevokeSoft_ThenRevokeCancels(t *testing.T) {
 	})
 }
 
-// The mark of a key is requested within the Write's time, which ends with the partition.
+// If a partition is revoked while the quarantine is asked for its keys, that request is cancelled.
 func TestRevoke_CancelsTheQuestionWhetherAKeyIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, src, _, stop := running(t, &recorder{}, []*Page{pageOf(map[string]int{}, "p", 1, "a", "b", "a")}, func(o *Options) {
@@ -111,7 +111,7 @@ func TestRevokeSoft_NoWriteStartsAfterTheReadOfTheQuarantine(t *testing.T) {
 			o.Routes[0].Concurrency, o.Routes[0].Batch = 1, Batch{Count: 3, Linger: time.Second}
 			o.DeadLetters, o.Quarantine = &graveyard{}, slowMarks{}
 		})
-		time.Sleep(2 * time.Second) // the request is within the first
+		time.Sleep(2 * time.Second) // the quarantine has not answered yet
 		src.control.RevokeSoft("p")
 		time.Sleep(time.Minute)
 		if got := s.all(); !slices.Equal(got, []string{"c1"}) {
@@ -125,7 +125,7 @@ func TestRevokeSoft_NoWriteStartsAfterTheReadOfTheQuarantine(t *testing.T) {
 	})
 }
 
-// slowMarks answers after three seconds that nothing is held.
+// slowMarks is a Quarantine that answers after three seconds that no key is held.
 type slowMarks struct{ silentMarks }
 
 func (slowMarks) Held(ctx context.Context, _ string, keys []item.Key) ([]bool, error) {
@@ -135,7 +135,7 @@ func (slowMarks) Held(ctx context.Context, _ string, keys []item.Key) ([]bool, e
 	return make([]bool, len(keys)), nil
 }
 
-// silentMarks does not answer.
+// silentMarks is a Quarantine whose Held does not return before its context ends.
 type silentMarks struct{}
 
 func (silentMarks) Hold(context.Context, string, []item.Key) error { return nil }
@@ -145,7 +145,7 @@ func (silentMarks) Held(ctx context.Context, _ string, _ []item.Key) ([]bool, er
 	return nil, ctx.Err()
 }
 
-// Changes that a run left pending are not pending for ever: the next run routes them again.
+// Changes that a hard-stopped run left pending do not stay pending: the next run routes them again.
 func TestRun_AfterAHardStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &recorder{fail: alwaysDown}

@@ -16,7 +16,7 @@ import (
 
 var errTaken = errors.New("taken by another")
 
-// controlled is an endless source that keeps its control.
+// controlled is a source that keeps its Control.
 type controlled struct {
 	Source
 	control Control
@@ -33,8 +33,7 @@ func (s *controlled) Control(c Control) {
 	s.control = c
 }
 
-// running starts a pipeline over pages and waits until nothing moves. stop ends it
-// and returns what Run did.
+// running starts a pipeline over pages and waits until nothing moves. stop ends the run and returns the error of Run.
 func running(t *testing.T, sink Sink, ps []*Page, set ...func(*Options)) (p *Pipeline, src *controlled, c *commits, stop func() error) {
 	t.Helper()
 	p, c = newPipeline(t, sink, set...), &commits{}
@@ -116,7 +115,7 @@ func TestRevoke_CancelsWritesAndTriesTheOthersAgainAtOnce(t *testing.T) {
 			}
 			return nil
 		}}
-		// A Count of 4 and Fill: both partitions are in one batch.
+		// With a Count of 4 and Fill, both partitions are in one batch.
 		p, src, c, stop := running(t, s, []*Page{pageOf(n, "p", 1, "a", "b"), pageOf(n, "q", 1, "c", "d"), pageOf(n, "p", 2, "a")}, func(o *Options) {
 			o.DeadLetters = &graveyard{}
 			o.Routes[0].Batch, o.Routes[0].Concurrency = Batch{Count: 4, Fill: true}, 1
@@ -144,14 +143,14 @@ func TestRevoke_CancelsWritesAndTriesTheOthersAgainAtOnce(t *testing.T) {
 	})
 }
 
-// The next incarnation of a partition may bring a key while a Write of that key is in flight. The change waits, and is
-// written after that Write ended.
+// The next incarnation of a partition may bring a change while a Write of the same key is in flight. The change waits,
+// and is written after that Write ended.
 func TestRevoke_NextIncarnationWaitsForTheWriteUnderWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries atomic.Int64
 		s := &recorder{fail: func(context.Context, []Delivery) error {
 			if tries.Add(1) == 1 {
-				time.Sleep(time.Minute) // deaf to its context
+				time.Sleep(time.Minute) // ignores its context
 				return errDown
 			}
 			return nil
@@ -192,7 +191,8 @@ func TestRevoke_NextIncarnationWaitsForTheWriteUnderWay(t *testing.T) {
 	})
 }
 
-// Pages that reached no sink are not counted as read. Their undecodable records are dropped with them.
+// Pages of a revoked partition that reached no sink are not counted as read. Their undecodable records are dropped with
+// them.
 func TestRevoke_PageThatIsBlockedByItsUndecodableRecords(t *testing.T) {
 	for name, g := range map[string]DeadLetters{"no dead letters": nil, "dead letters are down": &graveyard{fail: func() error { return errDown }}} {
 		t.Run(name, func(t *testing.T) {
@@ -269,7 +269,7 @@ func TestDrain_BatchesThatWaitAreWrittenUpToThePartition(t *testing.T) {
 	}
 }
 
-// Partitions that are revoked together are dropped together, and those between them continue.
+// Partitions that are revoked together are dropped together. The partitions between them continue.
 func TestRevoke_ManyPartitionsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const all = 500
@@ -311,7 +311,8 @@ func TestRevoke_ManyPartitionsAtOnce(t *testing.T) {
 	})
 }
 
-// A run of months keeps nothing of partitions that come and go, once Read returned all of them.
+// A run keeps no state of partitions that end, once Read has returned all their pages. So a run of months does not
+// grow.
 func TestForget_NothingIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := map[string]int{}
@@ -320,7 +321,7 @@ func TestForget_NothingIsKept(t *testing.T) {
 		s := &recorder{fail: func(ctx context.Context, ds []Delivery) error {
 			switch {
 			case string(ds[0].Change.Key) == "a":
-				time.Sleep(time.Minute) // deaf to its context
+				time.Sleep(time.Minute) // ignores its context
 			case down.Load():
 				return Transient(errDown)
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// counting is a sink that counts.
+// counting is a sink that counts its deliveries.
 type counting struct{ n atomic.Int64 }
 
 var (
@@ -29,8 +29,7 @@ func (c *counting) Write(_ context.Context, ds []Delivery) error {
 
 func (c *counting) KeepsKeyOrder() bool { return true }
 
-// runRecords takes at least n records through a pipeline of three counting sinks
-// and tells how many it took.
+// runRecords runs at least n records through a pipeline of three counting sinks and returns how many records it read.
 func runRecords(tb testing.TB, n int, page func(i int) *Page) int64 {
 	var sinks [3]counting
 	o := Options{Name: "bench"}
@@ -65,7 +64,7 @@ func runRecords(tb testing.TB, n int, page func(i int) *Page) int64 {
 	return l.Source.Read
 }
 
-// hundred is a page of 100 changes of as many keys.
+// hundred returns a page of 100 changes, each of another key.
 func hundred() *Page {
 	counts := map[string]int{}
 	var keys []string
@@ -75,7 +74,7 @@ func hundred() *Page {
 	return pageOf(counts, "p", 1, keys...)
 }
 
-// BenchmarkRun is what the runner itself costs a record, and what it allocates.
+// BenchmarkRun measures the time and the allocations of the runner itself for each record.
 func BenchmarkRun(b *testing.B) {
 	page := hundred()
 	b.ReportAllocs()
@@ -83,7 +82,7 @@ func BenchmarkRun(b *testing.B) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "records/s")
 }
 
-// lines is a page's input: 100 records of about 1.5 KB, as JSON lines.
+// lines returns the input of a page: 100 records of about 1.5 KB, as JSON lines.
 func lines() []byte {
 	var b []byte
 	for i := range 100 {
@@ -101,7 +100,7 @@ func lines() []byte {
 	return b
 }
 
-// decoded takes n records through, which the workers decode.
+// decoded runs n records through a pipeline whose workers decode them.
 func decoded(tb testing.TB, n int) int64 {
 	d := record.NewDecoder(record.DecoderOptions{})
 	input := lines()
@@ -111,9 +110,8 @@ func decoded(tb testing.TB, n int) int64 {
 	})
 }
 
-// BenchmarkRunDecoded is a pipeline with counting stores as a whole: decode, hand
-// over, write, commit. x-2cores is how much faster two cores are than one, with as
-// much garbage beside the heap as the commands allow.
+// BenchmarkRunDecoded measures a whole pipeline with counting sinks: decode, plan, write and commit. x-2cores is how
+// much faster two cores are than one. The GC percentage is that of the commands.
 func BenchmarkRunDecoded(b *testing.B) {
 	b.ReportAllocs()
 	defer debug.SetGCPercent(debug.SetGCPercent(400))

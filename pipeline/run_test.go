@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// newPipeline makes a pipeline of one sink called "s", changed by with.
+// newPipeline makes a pipeline with one sink called "s" and applies with to its options.
 func newPipeline(t *testing.T, s Sink, with ...func(*Options)) *Pipeline {
 	t.Helper()
 	o := Options{Name: "test", Routes: []Route{{Name: "s", Sink: s}}}
@@ -29,7 +29,7 @@ func newPipeline(t *testing.T, s Sink, with ...func(*Options)) *Pipeline {
 	return p
 }
 
-// checkLedger fails unless the ledger balances and the sink's line is want.
+// checkLedger fails the test unless the ledger balances and the counts of the sink are want.
 func checkLedger(t *testing.T, p *Pipeline, want SinkLedger) {
 	t.Helper()
 	l := p.Ledger()
@@ -77,7 +77,7 @@ func TestRun_OneAtATime(t *testing.T) {
 		if err := <-done; err != nil {
 			t.Errorf("after a soft stop Run returned %v", err)
 		}
-		p.Stop(t.Context()) // without a Run: nothing
+		p.Stop(t.Context()) // without a run, Stop does nothing
 		if err := p.Run(t.Context(), pages(nil), nil); err != nil {
 			t.Errorf("a Run after the first: %v", err)
 		}
@@ -240,8 +240,8 @@ func TestNew_NamesTheOption(t *testing.T) {
 	}
 }
 
-// TestRun_WritersHaveTheirTurn: pages do not gather in memory where sinks are as fast as the reader. On one core the
-// reader and the preparers could hand pages to each other for a slice of time, while writers wait.
+// TestRun_WritersHaveTheirTurn checks that pages do not pile up in memory if the sinks are as fast as the reader. On
+// one core the reader and the preparers could hand pages to each other for a whole time slice while writers wait.
 func TestRun_WritersHaveTheirTurn(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	page := hundred()

@@ -2,7 +2,7 @@ package pipeline
 
 import "testing"
 
-// The next run does not take a scratch that a hard-stopped run still holds for an empty one.
+// A run does not take over a scratch whose lanes are still in use, as those of a hard-stopped run are.
 func TestScratchIsEmpty(t *testing.T) {
 	var s scratchPool
 	var held schedulerScratch
@@ -14,7 +14,7 @@ func TestScratchIsEmpty(t *testing.T) {
 	empty := s.get()
 	empty.freeLanes = append(empty.freeLanes, &lane{})
 	s.put(empty)
-	if got := s.get(); got.lanes.n > 0 { // the idle lane may be gone: a pool keeps nothing for sure
+	if got := s.get(); got.lanes.n > 0 { // the pool may have dropped the scratch with the idle lane
 		t.Fatalf("a run begins with the lanes %v", got.lanes)
 	}
 }

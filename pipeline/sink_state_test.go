@@ -12,8 +12,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// A sink reports since when it fails, with which error, and how much waits. A change that can never be written, without
-// dead letters, reports at once that it blocks.
+// A sink reports since when it fails, the last error, and how many changes wait. Without dead letters, a change that
+// can never be written is reported as blocked at once.
 func TestSinks(t *testing.T) {
 	for name, test := range map[string]struct {
 		err     error
@@ -72,8 +72,8 @@ func TestSinks(t *testing.T) {
 	}
 }
 
-// A sink is well if nothing failed temporarily since its last success. A permanent refusal says nothing about the sink.
-// A Write with both kinds of errors is not well.
+// A sink is healthy if no Write failed temporarily since its last success. A permanent refusal does not change its
+// health. A Write with temporary and permanent errors makes the sink unhealthy.
 func TestHealth(t *testing.T) {
 	busy, bad := Transient(errors.New("busy")), errors.New("bad")
 	synctest.Test(t, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// planned is a sink whose plan is a function.
+// planned is a sink whose Plan is a function.
 type planned struct {
 	recorder
 	plan func(d *Delivery) error
@@ -69,7 +69,7 @@ func TestStages_PlanDecides(t *testing.T) {
 			case "c":
 				panic("oops")
 			case "d":
-				d.Outcome = Superseded // not a plan's to say
+				d.Outcome = Superseded // a plan must not return this outcome
 			}
 			return nil
 		}}
@@ -263,7 +263,7 @@ func TestStages_EventsOfManyChangesStayApart(t *testing.T) {
 	})
 }
 
-// A change that waits is planned again with no lock held, so Plan may ask the pipeline how it does.
+// A change that waits for a retry is planned again without a lock held, so Plan may call methods of the pipeline.
 func TestPlan_AgainWithoutALock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var p *Pipeline
@@ -284,7 +284,8 @@ func TestPlan_AgainWithoutALock(t *testing.T) {
 	})
 }
 
-// A plan that fails only the second time goes to dead letters like any other, and overtakes no change of its key.
+// If a plan fails only at the retry, the change goes to dead letters like any other and keeps its place among the
+// changes of its key.
 func TestPlan_FailsTheSecondTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, plans := map[string]int{}, map[string]int{}
@@ -309,7 +310,7 @@ func TestPlan_FailsTheSecondTime(t *testing.T) {
 	})
 }
 
-// A partition can be revoked while a change of it is planned again.
+// A partition can be revoked while one of its changes is planned again.
 func TestPlan_AgainWhileItIsRevoked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &planned{recorder: recorder{fail: alwaysDown}}
@@ -321,7 +322,7 @@ func TestPlan_AgainWhileItIsRevoked(t *testing.T) {
 			return nil
 		}
 		p, src, _, stop := running(t, s, []*Page{pageOf(map[string]int{}, "p", 1, "a")})
-		time.Sleep(30 * time.Second) // the backoff is over, and the plan is not
+		time.Sleep(30 * time.Second) // the backoff has ended, and Plan still runs
 		src.control.Revoke(errTaken, "p")
 		time.Sleep(time.Hour)
 		checkLedger(t, p, none(SinkLedger{Routed: 1, Revoked: 1}))

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// standing is a pipeline over streams that never end.
+// standing describes a pipeline over streams that never end.
 type standing struct {
 	paces   []pace
 	habits  []sinkHabit
@@ -38,14 +38,14 @@ func drawStanding(t *rapid.T) standing {
 			keys:    rapid.SampledFrom([]int{1, 10, 1000}).Draw(t, "keys"),
 		}
 		if p.records == 100 && p.every > 0 {
-			p.every = 10 * time.Minute // the sinks keep up with it
+			p.every = 10 * time.Minute // so that the sinks keep up
 		}
 		w.paces = append(w.paces, p)
 	}
 	for range rapid.IntRange(1, 3).Draw(t, "sinks") {
 		h := drawHabit(t)
 		if w.fails() {
-			h.ill = 0 // what fails at two sinks is cloned for each, and may fill the bounds
+			h.ill = 0 // a change that fails at two sinks is cloned for each, and may fill the bounds
 		}
 		w.habits = append(w.habits, h)
 	}
@@ -87,8 +87,8 @@ func (w standing) start(ctx context.Context, t *testing.T, trouble time.Duration
 	return src, sinks, p, func() error { return <-done }
 }
 
-// patience is how long the settings let a record wait if all of the bounds is before it and every batch has one change,
-// and how long a partition may be held back.
+// patience returns how long a record may wait for each sink under these settings, if changes that fill the bounds are
+// ahead of it and each batch has one change. It also returns how long a partition may be held back.
 func (w standing) patience() (records []time.Duration, hold time.Duration) {
 	held := 2 * w.changes
 	for _, h := range w.habits {
@@ -101,14 +101,14 @@ func (w standing) patience() (records []time.Duration, hold time.Duration) {
 		hold += d
 	}
 	for i := range records {
-		records[i] += hold // what one sink holds back waits before it is routed to another
+		records[i] += hold // a record that one sink holds back waits before it is routed to the others
 	}
 	return records, hold
 }
 
-// TestStanding_NothingWaitsForEver: in any mix of partitions and sinks, each record is written within the time that the
-// settings give. A partition is held back no longer than its cause lasts, and failures in one partition hold back no
-// other.
+// TestStanding_NothingWaitsForEver checks, for random partitions and sinks, that each record is written within the time
+// that the settings allow. A partition is held back no longer than its cause lasts, and failures in one partition hold
+// back no other.
 func TestStanding_NothingWaitsForEver(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := drawStanding(rt)
@@ -127,7 +127,7 @@ func (w standing) check(t *testing.T) (wrong []string) {
 		}
 	}
 	patience, hold := w.patience()
-	trouble := hold + 5*time.Minute // for so long
+	trouble := hold + 5*time.Minute // duration of the faults
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	begun := time.Now()
@@ -153,12 +153,13 @@ func (w standing) check(t *testing.T) (wrong []string) {
 			s.mu.Lock()
 			for name, at := range s.owed {
 				part, _, _ := strings.Cut(name, "/")
-				since := src.byName[part].paused // zero: it is not paused
+				since := src.byName[part].paused // zero: the partition is not paused
 				if since.IsZero() && src.called.IsZero() {
 					since = src.asked
 				}
 				switch {
-				case s.habit.waitsForEver() && (s.habit.packs || since.IsZero() || now.Sub(since) <= hold): // nothing is held back for it, or not for long
+				// the sink holds nothing back, or not for long
+				case s.habit.waitsForEver() && (s.habit.packs || since.IsZero() || now.Sub(since) <= hold):
 				case ill && w.fails() && part == "p0":
 				case now.Sub(at) > patience[i]:
 					errorf("after %v: sink %d has not got %s after %v", now.Sub(begun), i, name, now.Sub(at))
@@ -196,8 +197,8 @@ func (w standing) fails() bool {
 	return false
 }
 
-// TestStanding_BusyAmongIdle: a busy partition has nine tenths of the rate that it has alone
-// where a thousand others have brought something once, or bring a record now and then.
+// TestStanding_BusyAmongIdle checks that a busy partition keeps nine tenths of its rate beside a thousand other
+// partitions that brought records once or bring one now and then.
 func TestStanding_BusyAmongIdle(t *testing.T) {
 	busy := pace{every: 200 * time.Millisecond, records: 50, size: 100, keys: 1000}
 	idle := []pace{
@@ -232,7 +233,7 @@ func TestStanding_BusyAmongIdle(t *testing.T) {
 			t.Errorf("%+v: %d records alone, %d beside a thousand of %+v", h, one, among, idle[i%len(idle)])
 		}
 	}
-	// A sink that is fast only with much in flight.
+	// This sink is fast only with many changes in flight.
 	deep := standing{changes: 2000, bytes: 1 << 30, workers: 2, paces: []pace{busy}}
 	deep.paces[0].every = 20 * time.Millisecond
 	deep.habits = []sinkHabit{{concurrency: 4, takes: 1, slow: 500 * time.Millisecond}}
@@ -245,8 +246,8 @@ func TestStanding_BusyAmongIdle(t *testing.T) {
 	}
 }
 
-// TestStanding_FillingHoldsBackOne: a partition whose changes wait for an object is read on,
-// also where others that flow hold most of the bounds.
+// TestStanding_FillingHoldsBackOne checks that a partition whose changes wait for an object to fill is read on, even if
+// other partitions hold most of the bounds.
 func TestStanding_FillingHoldsBackOne(t *testing.T) {
 	object := sinkHabit{concurrency: 1, keepsOrder: true, takes: 1, of: "p0"}
 	object.batch = Batch{Count: 1 << 20, Bytes: 1 << 30, Fill: true}
@@ -261,8 +262,8 @@ func TestStanding_FillingHoldsBackOne(t *testing.T) {
 	}
 }
 
-// TestStanding_FailedPackHoldsBackNoOther: a packed batch is larger than the bounds, and all of it fails. Nothing is
-// lost, and other partitions are read on.
+// TestStanding_FailedPackHoldsBackNoOther checks that no record is lost and that the other partitions are read on if
+// all changes of a packed batch that is larger than the bounds fail.
 func TestStanding_FailedPackHoldsBackNoOther(t *testing.T) {
 	for name, batch := range map[string]Batch{
 		"a full batch":        {Count: 1000, Linger: time.Hour},
@@ -281,12 +282,12 @@ func TestStanding_FailedPackHoldsBackNoOther(t *testing.T) {
 	}
 }
 
-// rate is what the first partition brings in a time.
+// rate returns how many records of the first partition are read in a time window.
 func (w standing) rate(t *testing.T, window time.Duration) (n int) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		src, _, _, wait := w.start(ctx, t, 0)
-		time.Sleep(window / 5) // to fill the bounds
+		time.Sleep(window / 5) // fills the bounds
 		n = -src.read(0)
 		time.Sleep(window)
 		synctest.Wait()

@@ -16,15 +16,15 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// shards is a source that never ends: partitions that are read apart, each with a pace of its
-// own. A partition that is paused brings nothing.
+// shards is a source that never ends. It reads its partitions independently, each at its own pace. A paused partition
+// brings nothing.
 type shards struct {
 	mu     sync.Mutex
 	parts  []*shard
 	byName map[string]*shard
 	wake   chan struct{}
-	called time.Time // when Read was last called; zero: it has returned since
-	asked  time.Time // when Read last returned
+	called time.Time // time of the call of Read in progress; zero: none
+	asked  time.Time // time when Read last returned
 	onRead func(at time.Time, c *record.Change)
 }
 
@@ -34,15 +34,15 @@ type shard struct {
 	due    time.Time
 	n      int // records brought
 	pages  int
-	paused time.Time // since; zero: not
-	keys   []string  // that it has brought, and those between
+	paused time.Time // time of the pause; zero: not paused
+	keys   []string  // names of its keys so far
 }
 
-// pace is what one partition brings.
+// pace describes the records of one partition.
 type pace struct {
-	begins  time.Duration // before the first page, as of a shard that is listed later
-	every   time.Duration // between two pages; 0: one page, and nothing after it
-	records int           // of a page
+	begins  time.Duration // time before the first page, as for a shard that is discovered later
+	every   time.Duration // time between two pages; 0: one page only
+	records int           // records of a page
 	size    int           // bytes of a record
 	keys    int
 }
@@ -91,7 +91,7 @@ func (s *shards) Read(ctx context.Context) (*Page, error) {
 	}
 }
 
-// next is the page that is due for longest, or how long to wait for one.
+// next returns the page that has been due for longest. If no page is due, it returns how long to wait.
 func (s *shards) next() (*Page, time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +133,7 @@ func (s *shards) page(part *shard, now time.Time) *Page {
 	return page
 }
 
-// key is that of the n-th record.
+// key returns the key of the n-th record.
 func (p *shard) key(n int) string {
 	n %= max(p.pace.keys, 1)
 	for len(p.keys) <= n {
@@ -142,25 +142,25 @@ func (p *shard) key(n int) string {
 	return p.keys[n]
 }
 
-// read is how many records partition i has brought.
+// read returns how many records partition i has brought.
 func (s *shards) read(i int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.parts[i].n
 }
 
-// sinkHabit is what one sink is like.
+// sinkHabit describes the behaviour of one sink.
 type sinkHabit struct {
 	batch       Batch
 	concurrency int
 	keepsOrder  bool
-	packs       bool          // what waits for its batches may be packed
-	slow        time.Duration // of a Write
+	packs       bool          // whether waiting changes may be packed
+	slow        time.Duration // duration of a Write
 	rate        float64       // deliveries a second
-	takes       int           // one of n records
-	of          string        // the partitions whose records it takes: "p0 p3"; "": all
-	throttled   time.Duration // in every other period of that length all Writes fail temporarily
-	ill         int           // one key of n fails until the faults end
+	takes       int           // the sink takes one of so many records
+	of          string        // partitions whose records it takes, as "p0 p3"; "": all
+	throttled   time.Duration // length of a period; in every other period all Writes fail temporarily
+	ill         int           // one of so many keys fails until the faults end; 0: none
 }
 
 // waitsForEver reports whether only a full batch is written.
@@ -176,7 +176,7 @@ func drawHabit(t *rapid.T) sinkHabit {
 		of:          rapid.SampledFrom([]string{"", "", "p0 p2 p4", "p1 p3"}).Draw(t, "of"),
 	}
 	switch rapid.IntRange(0, 3).Draw(t, "kind") {
-	case 0: // an archive: an object is full, and nothing else ends its wait
+	case 0: // an archive, which writes an object only when it is full
 		h.batch = Batch{Count: 1 << 20, Fill: true}
 		h.batch.Bytes = rapid.SampledFrom([]int64{2_000, 50_000, 1 << 30}).Draw(t, "object")
 		h.concurrency, h.keepsOrder = 1, true
@@ -198,15 +198,15 @@ func drawHabit(t *rapid.T) sinkHabit {
 	return h
 }
 
-// habitual is a sink of a habit, which knows what it has not got.
+// habitual is a sink with a habit. It keeps the records that it has not written yet.
 type habitual struct {
 	habit sinkHabit
 	begun time.Time
-	until time.Time // the end of all trouble
-	part  string    // whose keys are ill
+	until time.Time // end of the faults
+	part  string    // partition whose keys are ill
 
 	mu     sync.Mutex
-	owed   map[string]time.Time // read, and not written, by name
+	owed   map[string]time.Time // time of reading, by name, of records that are not written yet
 	wrote  int
 	writes int
 }
@@ -223,7 +223,7 @@ func (s *habitual) KeepsKeyOrder() bool { return s.habit.keepsOrder }
 func (s *habitual) Guarded() bool       { return s.habit.packs }
 func (s *habitual) IgnoresEvents() bool { return s.habit.packs }
 
-// WriteSorted is Write, which fails as a whole.
+// WriteSorted collects the deliveries and calls Write. It fails as a whole.
 func (s *habitual) WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, error]) error {
 	var ds []Delivery
 	for d, err := range all {
@@ -240,10 +240,10 @@ func (s *habitual) wants(c *record.Change) bool {
 	return nth(c)%s.habit.takes == 0 && (s.habit.of == "" || slices.Contains(strings.Fields(s.habit.of), part))
 }
 
-// Check is the route's filter.
+// Check drops the changes that the sink does not want.
 func (s *habitual) Check(c *record.Change) (Verdict, error) { return Verdict{Drop: !s.wants(c)}, nil }
 
-// ill reports whether a key fails.
+// ill reports whether the changes of a key fail.
 func (s *habitual) ill(key item.Key) bool {
 	part, n, _ := strings.Cut(string(key), "/")
 	i, _ := strconv.Atoi(n)

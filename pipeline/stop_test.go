@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// hanging is a Write that blocks until its context is done, for one key.
+// hanging returns a Write that, for one key, blocks until its context is done.
 func hanging(key string) func(context.Context, []Delivery) error {
 	return func(ctx context.Context, ds []Delivery) error {
 		for i := range ds {
@@ -67,7 +67,7 @@ func TestStop_ItsContextTurnsItHard(t *testing.T) {
 	})
 }
 
-// A source may end with the context's error or with its cause.
+// A source may end with the error of the context or with its cause. Both end a soft stop without an error.
 func TestStop_SourceThatReturnsTheCause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPipeline(t, &recorder{})
@@ -104,7 +104,7 @@ func TestStop_EndOfTheSourceWaitsForRetries(t *testing.T) {
 	})
 }
 
-// flushed is a sink that must be flushed.
+// flushed is a sink with a Flush.
 type flushed struct {
 	recorder
 	log []string
@@ -140,8 +140,8 @@ func TestStop_FlushesAfterTheLastWrite(t *testing.T) {
 	})
 }
 
-// A source that controls its run has the changes that others wait for. The run waits for its error StopTimeout at most,
-// whether Read returns it or Fail reports it while there is no memory.
+// Other processes may wait for the changes of a source that controls its run. After an error of such a source, the run
+// waits StopTimeout at most. This holds if Read returns the error and if Fail reports it while memory is full.
 func TestStop_ErrorOfALiveSourceIsBounded(t *testing.T) {
 	for name, room := range map[string]bool{"Read returns it": true, "Read is not called": false} {
 		t.Run(name, func(t *testing.T) {
@@ -172,13 +172,13 @@ func TestStop_ErrorOfALiveSourceIsBounded(t *testing.T) {
 				if !src.ended {
 					t.Error("the source was not told of the end")
 				}
-				src.control.Fail(errBad) // the run has ended
+				src.control.Fail(errBad) // does nothing, since the run has ended
 			})
 		})
 	}
 }
 
-// No other process waits for a replay: the pages before its error are delivered, however long that takes.
+// No other process waits for a replay, so the pages before its error are delivered, however long that takes.
 func TestStop_ErrorOfAReplayIsWaitedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var errs []error

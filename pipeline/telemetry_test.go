@@ -23,8 +23,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// numbers are the collected metrics: name and attributes to value; of a
-// histogram the count.
+// numbers returns the values of the collected metrics by name and attributes. The value of a histogram is its count.
 func numbers(t *testing.T, r *metric.ManualReader) map[string]float64 {
 	t.Helper()
 	var rm metricdata.ResourceMetrics
@@ -138,7 +137,7 @@ func TestTelemetry_WritesAreLinkedToTheirPages(t *testing.T) {
 	})
 }
 
-// lockedBuffer is a log that several goroutines write.
+// lockedBuffer is a log that several goroutines can write.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// finished are the indexes of the first n records that t says are finished.
+// finished returns the indexes of those of the first n records that t reports as finished.
 func finished(t *Tracker, n int) []int {
 	var done []int
 	for i := range n {
@@ -61,15 +61,14 @@ func TestTracker(t *testing.T) {
 	})
 }
 
-// dropKey drops the changes of a key.
+// dropKey is a filter that drops the changes of a key.
 type dropKey item.Key
 
 func (d dropKey) Check(c *record.Change) (Verdict, error) {
 	return Verdict{Drop: c.Key == item.Key(d)}, nil
 }
 
-// A page that waits for the letters of records that cannot be decoded is not
-// finished, nor is any record of it.
+// While a page waits for the letters of its undecodable records, none of its records is finished.
 func TestTracker_Undecodable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var up atomic.Bool

@@ -10,7 +10,7 @@ import (
 func TestWatermark_IsTheLastPageBeforeWhichAllAreFinished(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var w Watermark
-		var left []int // by page, pending
+		var left []int // pending deliveries by page
 		var ids []uint64
 		reached := -1 // page of the watermark
 		expect := func(pos Position, moved bool) {

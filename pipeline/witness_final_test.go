@@ -39,8 +39,8 @@ func (w *witness) final(p plan, l Ledger, runErr error) {
 			w.finalRevoked(s, k, hard || p.stop > 0)
 			continue
 		}
-		// After a hard stop, pages that no sink was given are not in the ledger,
-		// and what turned out durable while it stopped may stand as pending.
+		// After a hard stop the ledger lacks the pages that no sink received. Changes that became durable during the stop may
+		// still count as pending.
 		if !hard && (k.Routed != given || k.Written != written || k.DeadLettered+k.Quarantined != letters || k.Quarantined != s.quarantined || k.Pending != 0) {
 			w.errorf("%s: the ledger says %+v; given %d, written %d, letters %d", s.name, k, given, written, letters)
 		}

@@ -15,16 +15,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// witness sees all that happens and notes what breaks the contract.
+// witness sees everything that happens in a run and notes what breaks the contract.
 type witness struct {
 	mu     sync.Mutex
 	wrong  []string
 	rand   *rand.Rand
 	sinks  []*witnessSink
-	pages  map[string][][]string // by partition and page: the changes, as key and number
+	pages  map[string][][]string // changes by partition and page, each as key and number
 	commit map[string]int
-	late   map[string]bool // partitions that were revoked: whether a Commit came after that
-	fails  int             // commits and letters that may still fail
+	late   map[string]bool // by revoked partition: whether a Commit came after the revoke
+	fails  int             // calls of Put, Hold, Held and Commit that may still fail
 }
 
 func (w *witness) errorf(format string, args ...any) {
@@ -33,7 +33,7 @@ func (w *witness) errorf(format string, args ...any) {
 	}
 }
 
-// witnessSink is one sink: it fails at random, and checks what it is given.
+// witnessSink is one sink. It fails at random and checks its deliveries.
 type witnessSink struct {
 	*witness
 	name    string
@@ -41,16 +41,16 @@ type witnessSink struct {
 	letters bool
 	marks   bool
 	flying  int
-	sorted  int // batches that were packed
+	sorted  int // number of packed batches
 	busy    map[item.Key]bool
-	tried   map[item.Key]int // number of the newest that was first delivered
-	durable map[string]int   // times written, or dead-lettered
+	tried   map[item.Key]int // newest number of each key that was delivered
+	durable map[string]int   // how often a change was written or dead-lettered
 	gaveUp  map[string]bool
 
 	behind      map[item.Key]int // number of the first change whose letter holds the key
-	lettered    map[item.Key]int // number of the last one of these
-	held        map[item.Key]int // how often it was held
-	quarantined int64            // letters of the class
+	lettered    map[item.Key]int // number of the last change whose letter holds the key
+	held        map[item.Key]int // how often the key was held
+	quarantined int64            // letters of class quarantined
 }
 
 var (
@@ -63,10 +63,10 @@ var (
 	_ Quarantine = (*witness)(nil)
 )
 
-// Guarded is as the plan says.
+// Guarded returns the setting of the plan.
 func (s *witnessSink) Guarded() bool { return s.plan.guarded }
 
-// holds reports whether a letter of that class must hold back its key.
+// holds reports whether a letter of a class must hold back its key.
 func (s *witnessSink) holds(class string) bool {
 	return s.marks && (!s.plan.guarded || class == classHeld || class == classQuarantined)
 }
@@ -75,7 +75,7 @@ func (s *witnessSink) KeepsKeyOrder() bool { return s.plan.keepsOrder }
 
 func (s *witnessSink) IgnoresEvents() bool { return s.plan.sorted }
 
-// WriteSorted is Write, once what it is given has been looked at twice.
+// WriteSorted reads its deliveries twice and then calls Write.
 func (s *witnessSink) WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, error]) error {
 	var ds []Delivery
 	for range 2 {
@@ -102,7 +102,7 @@ func (s *witnessSink) WriteSorted(ctx context.Context, all iter.Seq2[*Delivery, 
 // wants reports whether the change is routed here.
 func (s *witnessSink) wants(c *record.Change) bool { return nth(c)%3 < s.plan.takes }
 
-// Check is the route's filter. It fails at times, where dead letters take that.
+// Check is the filter of the route. It fails for some changes if there are dead letters.
 func (s *witnessSink) Check(c *record.Change) (Verdict, error) {
 	if s.letters && s.wants(c) && s.plan.poison > 0 && nth(c)%7 == s.plan.poison {
 		return Verdict{}, errBad
@@ -112,7 +112,7 @@ func (s *witnessSink) Check(c *record.Change) (Verdict, error) {
 
 func name(c *record.Change) string { return string(c.Key) + c.Sequence }
 
-// intent is what Plan makes of a change, in the room of its page.
+// intent is the plan of a change, in the memory of its page.
 type intent struct {
 	text string
 	doc  []byte
@@ -120,7 +120,7 @@ type intent struct {
 
 func (*intent) String() string { return "planned" }
 
-// Plan notes the change that it was called for.
+// Plan makes an intent that names the change.
 func (s *witnessSink) Plan(d *Delivery) error {
 	op := Alloc[intent](d)
 	if op.text != "" || op.doc != nil {
@@ -132,8 +132,8 @@ func (s *witnessSink) Plan(d *Delivery) error {
 	return nil
 }
 
-// checkPlans checks that deliveries have their own plans, before and after a Write: the memory does not belong to
-// another page yet.
+// checkPlans checks that deliveries have their own plans. Calls before and after a Write show that no other page reuses
+// the memory meanwhile.
 func (s *witnessSink) checkPlans(ds []Delivery) {
 	for i := range ds {
 		want := name(ds[i].Change)
@@ -145,7 +145,7 @@ func (s *witnessSink) checkPlans(ds []Delivery) {
 	}
 }
 
-// begin checks what a Write may be given.
+// begin checks the deliveries of a Write.
 func (s *witnessSink) begin(ds []Delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,7 +175,7 @@ func (s *witnessSink) begin(ds []Delivery) {
 			s.errorf("%s: %s was written, but a filter failed", s.name, name(c))
 		}
 		if n > s.tried[c.Key] {
-			for k := n - 1; k > 0; k-- { // the change before it is durable, or precedes it here
+			for k := n - 1; k > 0; k-- { // the previous change of the key is durable, or precedes c in this Write
 				prior := change(string(c.Key), k)
 				if !s.wants(&prior) {
 					continue
@@ -218,7 +218,7 @@ func (s *witnessSink) Write(ctx context.Context, ds []Delivery) error {
 		return nil
 	}
 	switch kind {
-	case 0, 1, 2: // one fails, and what follows of its key
+	case 0, 1, 2: // one change fails, and the later changes of its key in the batch
 		var failed BatchError
 		for i := pick; i < len(ds); i++ {
 			if ds[i].Change.Key == ds[pick].Change.Key {
@@ -229,7 +229,7 @@ func (s *witnessSink) Write(ctx context.Context, ds []Delivery) error {
 			failed.Failed[pick] = errDown
 			for i := range failed.Failed {
 				if i != pick && !s.holds(classWrite) {
-					delete(failed.Failed, i) // the key continues after the dropped changes
+					delete(failed.Failed, i) // the key continues after the dropped change
 				}
 			}
 		}
@@ -255,7 +255,7 @@ func allFailed(n int, err error) map[int]error {
 	return failed
 }
 
-// Put keeps letters, and fails at times.
+// Put stores letters. It fails at times.
 func (w *witness) Put(_ context.Context, letters []DeadLetter) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -295,7 +295,7 @@ func (w *witness) Put(_ context.Context, letters []DeadLetter) error {
 	return nil
 }
 
-// Hold notes marks, and fails at times.
+// Hold stores marks. It fails at times.
 func (w *witness) Hold(_ context.Context, sink string, keys []item.Key) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -317,7 +317,7 @@ func (w *witness) Hold(_ context.Context, sink string, keys []item.Key) error {
 	return nil
 }
 
-// Held answers by the marks, and fails at times.
+// Held answers from the marks. It fails at times.
 func (w *witness) Held(_ context.Context, sink string, keys []item.Key) ([]bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -334,7 +334,7 @@ func (w *witness) Held(_ context.Context, sink string, keys []item.Key) ([]bool,
 	return held, nil
 }
 
-// Commit checks that all up to the position is durable.
+// Commit checks that all changes up to the position are durable. It fails at times.
 func (w *witness) Commit(_ context.Context, partition string, p Position) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -371,7 +371,7 @@ func (w *witness) Commit(_ context.Context, partition string, p Position) error 
 	return nil
 }
 
-// revoked reports whether the partition, in any of its incarnations, was revoked.
+// revoked reports whether any incarnation of a partition was revoked. The first is always revoked before the others.
 func (w *witness) revoked(base string) bool {
 	_, first := w.late[base]
 	return first
@@ -399,7 +399,7 @@ func (w *witness) source(p plan) Source {
 		page := pageOf(counts, partition, len(w.pages[partition])+1, keys...)
 		var ids []string
 		for i := range page.Changes {
-			c := &page.Changes[i] // of different sizes
+			c := &page.Changes[i] // changes have different sizes
 			c.Raw = append(c.Raw, make([]byte, nth(c)*37%150)...)
 			ids = append(ids, name(&page.Changes[i]))
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// change makes the n-th change of a key, by hand.
+// change makes the n-th change of a key.
 func change(key string, n int) record.Change {
 	sequence := strconv.Itoa(n)
 	return record.Change{
@@ -23,13 +23,13 @@ func change(key string, n int) record.Change {
 	}
 }
 
-// nth is the number that change gave c.
+// nth returns the number that change gave to c.
 func nth(c *record.Change) int {
 	n, _ := strconv.Atoi(c.Sequence)
 	return n
 }
 
-// pageOf makes a page of one change for each key; a key's changes are numbered by counts.
+// pageOf makes a page with one change for each key. counts holds the last number of each key.
 func pageOf(counts map[string]int, partition string, pos int, keys ...string) *Page {
 	p := &Page{Partition: partition, Position: Position(strconv.Itoa(pos))}
 	for i, k := range keys {
@@ -42,7 +42,7 @@ func pageOf(counts map[string]int, partition string, pos int, keys ...string) *P
 	return p
 }
 
-// pages is a source of pages, then of err (nil: io.EOF).
+// pages returns a source of pages that ends with err (nil: io.EOF).
 func pages(err error, ps ...*Page) Source {
 	return SourceFunc(func(context.Context) (*Page, error) {
 		if len(ps) == 0 {
@@ -57,7 +57,7 @@ func pages(err error, ps ...*Page) Source {
 	})
 }
 
-// endless is a source of pages that then has nothing new until it is stopped.
+// endless returns a source of pages that does not end after the last page, but waits until it is stopped.
 func endless(ps ...*Page) Source {
 	return SourceFunc(func(ctx context.Context) (*Page, error) {
 		if len(ps) == 0 {
@@ -70,8 +70,7 @@ func endless(ps ...*Page) Source {
 	})
 }
 
-// recorder is a sink that keeps what it got, as key and number, one slice for
-// each Write that worked.
+// recorder is a sink that keeps its changes as key and number, in one slice for each Write that worked.
 type recorder struct {
 	keepsOrder bool
 	fail       func(ctx context.Context, ds []Delivery) error // nil: works
@@ -111,14 +110,14 @@ func (r *recorder) Write(ctx context.Context, ds []Delivery) error {
 	return err
 }
 
-// all is what it holds, in order.
+// all returns all written changes, in order.
 func (r *recorder) all() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Concat(r.batches...)
 }
 
-// graveyard keeps dead letters.
+// graveyard is a dead letter store in memory.
 type graveyard struct {
 	fail func() error // nil: works
 
@@ -140,7 +139,7 @@ func (g *graveyard) Put(_ context.Context, letters []DeadLetter) error {
 	return nil
 }
 
-// commits is a committer that keeps the positions it got.
+// commits is a Committer that keeps the committed positions.
 type commits struct {
 	mu   sync.Mutex
 	last map[string][]Position
@@ -158,7 +157,7 @@ func (c *commits) Commit(_ context.Context, partition string, p Position) error 
 	return nil
 }
 
-// at is the last position committed.
+// at returns the last committed position of a partition.
 func (c *commits) at(partition string) Position {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,7 +167,7 @@ func (c *commits) at(partition string) Position {
 	return ""
 }
 
-// versionOf is the version of a stream of no epoch with this sequence number.
+// versionOf returns the version of a sequence number in a stream with epoch zero.
 func versionOf(sequence string) record.Version {
 	const zeros = "00000000000000000000000000000000000000000000000000"
 	v, err := record.ParseVersion(zeros[len(sequence):] + sequence)
