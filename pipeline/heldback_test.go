@@ -181,8 +181,8 @@ func (w *heldWorld) uncommitted(ago time.Duration) (parts []string) {
 }
 
 // For all kinds of sinks, exactly the paused partitions are held back by their share, and never for a fast sink. Each
-// partition whose checkpoint waits for more than a short Write is held back for a reason that applies to its sink. After
-// all changes are written, no partition is held back.
+// partition whose checkpoint waits for more than a short Write is held back for a reason that applies to its sink.
+// After all changes are written, no partition is held back.
 func TestHeldBack_SaysWhyNothingMoves(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		kinds := rapid.SliceOfN(rapid.SampledFrom(heldKinds), 1, 3).Draw(rt, "sinks")

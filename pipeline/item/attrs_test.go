@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// TestAttributesFarApart: names and white space of any length are no different from short ones.
+// TestAttributesFarApart checks that names and white space of any length are read like short ones.
 func TestAttributesFarApart(t *testing.T) {
 	for _, n := range []int{0, 1, 200, 254, 255, 256, 257, 70_000} {
 		name, escaped, gap := strings.Repeat("n", n), strings.Repeat(`\u00e9`, n/6), strings.Repeat(" ", n)

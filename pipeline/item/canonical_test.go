@@ -9,10 +9,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Values have the same canonical bytes if they are equal, and others if they are not, also behind bytes that were there.
+// Values have the same canonical bytes if and only if they are equal. AppendCanonical keeps the bytes before them.
 func TestAppendCanonical(t *testing.T) {
 	var up, down []string
-	for i := range 40 { // more than have room beside the bytes
+	for i := range 40 { // more elements than a fixed buffer holds
 		up, down = append(up, fmt.Sprintf("%q", fmt.Sprint("e", i))), append([]string{fmt.Sprintf("%q", fmt.Sprint("e", i))}, down...)
 	}
 	groups := [][]string{ // the values of one group are equal

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestAppendPiece holds it to append, at all distances from the ends of both slices.
+// TestAppendPiece compares appendPiece with append, at all distances from the ends of both slices.
 func TestAppendPiece(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b := rapid.SliceOfN(rapid.Byte(), 0, 100).Draw(t, "b")

@@ -30,7 +30,7 @@ func TestUnescape(t *testing.T) {
 		{"USER%231", "USER#1", true},
 		{"%2E%2E", "..", true},
 		{"%5Fnone", "_none", true},
-		{"%2e", "", false}, // lower case is never written, and would give a key two spellings
+		{"%2e", "", false}, // Escape writes upper case only; lower case would give a key a second spelling
 		{"a%", "", false},
 		{"a%2", "", false},
 		{"a#b", "", false},

@@ -12,11 +12,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/internal/ddbjson"
 )
 
-// TestImage_Get: an attribute is found by its name, whatever the names beside it are like:
-// of one length, with one beginning, escaped, long, or far from their values.
+// TestImage_Get checks that an attribute is found by its name, whatever the other names are: of the same length, with
+// the same beginning, escaped, long, or far from their values.
 func TestImage_Get(t *testing.T) {
 	long := strings.Repeat("n", 255)
-	written := map[string]string{ // by name: as it is in the JSON
+	written := map[string]string{ // spelling in the JSON by name
 		"a": `"a"`, "b": `"b"`, "ab": `"ab"`, "ac": `"ac"`, "bb": `"bb"`, "é": `"é"`, `"`: `"\""`, "c": `"\u0063"`, "ad": `"a\u0064"`,
 		long: `"` + long + `"`, long + "m": `"` + long + `m"`, long + "n": `"` + long + `n"`,
 	}
@@ -43,7 +43,7 @@ func TestImage_Get(t *testing.T) {
 	})
 }
 
-// TestStringValue_Raw: a text is unchanged in JSON if it holds nothing that must be escaped.
+// TestStringValue_Raw checks that a text is written to JSON unchanged if it holds nothing that must be escaped.
 func TestStringValue_Raw(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(rapid.SampledFrom([]string{"a", "bcdefghi", "é", "\"", "\\", "\n", "\x7f", "\xff", "\xc3"})).Draw(t, "text"), "")

@@ -54,7 +54,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Keys are injective: two keys are the same text where the items are the same only.
+// Keys are injective: two keys are the same text only if the items have the same key attributes and table.
 func TestKeysAreInjective(t *testing.T) {
 	part := func(t *rapid.T) item.Value {
 		switch rapid.IntRange(0, 2).Draw(t, "kind") {

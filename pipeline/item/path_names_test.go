@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// The text of names is a path that leads through them.
+// PathText writes names as a path that leads through them.
 func TestPathText(t *testing.T) {
 	for want, names := range map[string][]string{
 		"Price":                 {"Price"},

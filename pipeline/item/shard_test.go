@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// The shard of a text is in stored keys: these never change.
+// Stored keys contain the shard of a text, so the shard must never change.
 func TestShard(t *testing.T) {
 	for text, want := range map[string]int{"": 7, "a": 6, "USER%23001,ORDER%23000001": 4, "+17": 2} {
 		if got := item.Shard(text, 10); got != want {

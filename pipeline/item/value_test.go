@@ -18,7 +18,7 @@ func value(t *testing.T, s string) item.Value {
 	return v
 }
 
-// every is a value of each kind, and how long it is.
+// every lists a value of each kind with its length.
 var every = []struct {
 	json string
 	kind item.Kind
@@ -36,7 +36,7 @@ var every = []struct {
 	{`{"BS":["AA==","AQ=="]}`, item.KindBS, 2},
 }
 
-// A getter is ok for its own kind, and for no other.
+// A getter returns ok for its own kind only.
 func TestGettersAreOfOneKind(t *testing.T) {
 	for _, e := range append(every, struct {
 		json string

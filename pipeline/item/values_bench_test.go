@@ -46,7 +46,7 @@ func images(tb testing.TB) (a, b item.Image) {
 	return a, b
 }
 
-// contest runs both sides in turns, and reports the ratio of their least times.
+// contest runs both sides in turns and reports the ratio of their shortest times.
 func contest(b *testing.B, ours, theirs func()) {
 	b.ReportAllocs()
 	const n = 200
@@ -131,7 +131,7 @@ func BenchmarkUsualJSON(b *testing.B) {
 	})
 }
 
-// Its texts, its set, its lines: the result itself is returned by value.
+// Decode allocates only for the texts, the set and the lines. It returns the struct by value.
 func TestDecodeAllocations(t *testing.T) {
 	old, _ := images(t)
 	if n := testing.AllocsPerRun(100, func() {

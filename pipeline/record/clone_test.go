@@ -12,9 +12,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/unmarshal"
 )
 
-// Fact 31: aws-lambda-go returns the event's buffer to a pool after the reply:
-// whatever outlives the handler must own its bytes. A page takes its buffer over;
-// a clone, and a struct that was decoded, have bytes of their own.
+// Fact 31: aws-lambda-go returns the buffer of the event to a pool after the reply, so data that outlives the handler
+// must own its bytes. A page uses the buffer itself. A clone and a decoded struct have their own bytes.
 func TestFact31_WhatOutlivesThePageOwnsItsBytes(t *testing.T) {
 	type user struct {
 		PK, SK, Email string
@@ -52,7 +51,7 @@ func TestFact31_WhatOutlivesThePageOwnsItsBytes(t *testing.T) {
 			}
 			version, key := clone.Version.String(), string(clone.Key)
 
-			copy(buffer, slices.Repeat([]byte{'#'}, len(buffer))) // the pool's next event
+			copy(buffer, slices.Repeat([]byte{'#'}, len(buffer))) // the pool reuses the buffer for the next event
 
 			if !reflect.DeepEqual(shown(clone), shown(want)) {
 				t.Errorf("the clone changed with the page:\n%v\nwant\n%v", shown(clone), shown(want))
@@ -70,7 +69,7 @@ func TestFact31_WhatOutlivesThePageOwnsItsBytes(t *testing.T) {
 	}
 }
 
-// shown is all that a change says, as text.
+// shown returns everything in a change as text.
 func shown(c *record.Change) []string {
 	return []string{
 		c.Op.String(), c.EventName, string(c.Key), c.Version.String(), c.Sequence, c.EventID, c.StreamARN, c.Table, c.Region, c.Shard,
@@ -79,7 +78,7 @@ func shown(c *record.Change) []string {
 	}
 }
 
-// The record is copied once, not once for itself and once for its images.
+// Clone copies the record once. It does not copy the images again.
 func TestCloneIsCompact(t *testing.T) {
 	c := one(t, record.DecoderOptions{}, pipelinetest.Modify)
 	if n := testing.AllocsPerRun(20, func() { c.Clone() }); n > 11 {

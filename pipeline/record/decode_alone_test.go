@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// A decoder takes equal bytes over from the record before, and from the record's other image. The content of another
-// record must never show: each record is decoded as if it were alone.
+// A decoder reuses equal bytes of the previous record and of the other image of a record. The content of another record
+// must never show: each record is decoded as if it were alone.
 
 // TestDecoderRecordsAlone decodes lines that differ a little from each other.
 func TestDecoderRecordsAlone(t *testing.T) {
@@ -42,9 +42,9 @@ func page(t *rapid.T, event []byte) *record.Page {
 	return page
 }
 
-// edited returns line with one change. Most of the results are valid, and some are broken.
+// edited returns line with one edit. Most of the results are valid, and some are broken.
 func edited(t *rapid.T, line []byte) []byte {
-	if len(line) == 0 { // edits have deleted all of it
+	if len(line) == 0 { // earlier edits have deleted everything
 		return nil
 	}
 	line = slices.Clone(line)
@@ -58,7 +58,7 @@ func edited(t *rapid.T, line []byte) []byte {
 				break
 			}
 		}
-	case 1: // white space behind a comma, a colon or a bracket
+	case 1: // white space after a comma, a colon or a bracket
 		if i := bytes.IndexAny(line[from:], ",:[{"); i >= 0 {
 			line = slices.Insert(line, from+i+1, ' ')
 		}
@@ -90,7 +90,7 @@ func checkAlone(t rapid.TB, o record.DecoderOptions, lines []byte) {
 	checkLinesAlone(t, func() lineDecoder { return record.NewDecoder(o) }, lines)
 }
 
-// lineDecoder is a decoder of records, or of snapshots.
+// lineDecoder is a decoder of stream records or of snapshots.
 type lineDecoder interface{ DecodeLines(b []byte) *record.Page }
 
 func checkLinesAlone(t rapid.TB, newDecoder func() lineDecoder, lines []byte) {
@@ -153,7 +153,7 @@ func readsAlike(t rapid.TB, a, b *record.Change) {
 	}
 }
 
-// beyondImages returns the comparable fields of c.
+// beyondImages returns the fields of c that can be compared with ==.
 func beyondImages(c record.Change) any {
 	return [...]any{c.Op, c.EventName, c.Key, c.Version, c.Sequence, c.Time, c.EventID, c.StreamARN, c.Table, c.Region, c.Shard, c.ViewType, c.Identity, c.SizeBytes, c.Index, c.Backfill}
 }
@@ -221,7 +221,7 @@ func TestDecoderNamesTwice(t *testing.T) {
 }
 
 // TestDecoderMapsAlike changes one byte or word at a time in a map with every scalar type, after maps without the
-// change. The map is decoded as if it were alone.
+// change. The changed map is decoded as if it were alone.
 func TestDecoderMapsAlike(t *testing.T) {
 	rec := func(m []byte) []byte {
 		return fmt.Appendf(nil, `{"eventName":"INSERT","dynamodb":{"Keys":{"k":{"S":"x"}},"SequenceNumber":"1","NewImage":{"l":{"L":[{"M":%s},{"M":{"a":{"S":"y"}}}]}}}}`, m)
@@ -241,7 +241,7 @@ func TestDecoderMapsAlike(t *testing.T) {
 	}
 }
 
-// TestDecoderRegionOfItsStream checks that a record without a Region has the Region of its stream, also after a record
+// TestDecoderRegionOfItsStream checks that a record without a Region gets the Region of its stream, even after a record
 // of another Region.
 func TestDecoderRegionOfItsStream(t *testing.T) {
 	for _, region := range []string{`null`, `""`} {

@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// eventOf is a Lambda event of n records of about 1.5 KB: an order in NEW_AND_OLD_IMAGES, with 13 attributes, one of
-// them changed.
+// eventOf returns a Lambda event of n records of about 1.5 KB. Each is an order in NEW_AND_OLD_IMAGES with 13
+// attributes, one of them changed.
 func eventOf(n int) []byte {
 	var b strings.Builder
 	b.WriteString(`{"Records":[`)
@@ -33,8 +33,7 @@ func eventOf(n int) []byte {
 	return []byte(b.String())
 }
 
-// pass decodes an event and puts every change through a TTL filter and a detector
-// of one transition: how many events arose.
+// pass decodes an event and runs every change through a TTL filter and a detector of one transition.
 type pass struct {
 	decoder    *record.Decoder
 	filter     pipeline.Filter
@@ -74,7 +73,8 @@ func (p *pass) run(tb testing.TB, b []byte) {
 	}
 }
 
-// BenchmarkDecoder is one pass over an event of 100 records. The peers of this benchmark are in test/bench.
+// BenchmarkDecoder measures one pass over an event of 100 records. The benchmarks in test/bench measure other
+// libraries.
 func BenchmarkDecoder(b *testing.B) {
 	event, p := eventOf(100), newPass(b)
 	b.SetBytes(int64(len(event)))
@@ -88,7 +88,7 @@ func BenchmarkDecoder(b *testing.B) {
 	b.ReportMetric(float64(shortest)/100, "ns/record")
 }
 
-// TestDecoderAllocations: a page costs a few allocations, and a record none.
+// TestDecoderAllocations checks that a page costs a few allocations, and a record none.
 func TestDecoderAllocations(t *testing.T) {
 	event, p := eventOf(100), newPass(t)
 	p.run(t, event)
@@ -97,8 +97,8 @@ func TestDecoderAllocations(t *testing.T) {
 	}
 }
 
-// leastAllocs returns the allocations of f in its best of several runs. The race detector has a pool lose a reader now and
-// then, and a new one costs more than a page.
+// leastAllocs returns the allocations of f in the best of several runs. Under the race detector a pool drops a reader
+// now and then, and a new reader costs more than a page.
 func leastAllocs(f func()) float64 {
 	least := testing.AllocsPerRun(5, f)
 	for range 9 {

@@ -25,8 +25,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// The three ways to read a record, each written down in one text: maps and sets in
-// order, numbers canonical.
+// The functions below write a value or a record as one text, for each of three readers: this package, the events of
+// aws-lambda-go and the SDK. Maps and sets are sorted, and numbers are canonical.
 
 func number(s string) string {
 	d, err := decimal.Parse(s)
@@ -214,7 +214,7 @@ func summary(c *record.Change) string {
 	return fmt.Sprintln(c.EventID, c.EventName, c.Region, c.Identity, c.Sequence, c.SizeBytes, c.ViewType, c.Time, image(c.Keys), image(c.New), image(c.Old))
 }
 
-// answers is an HTTP client that has one answer.
+// answers is an HTTP client that always returns the same body.
 type answers struct{ body string }
 
 func (a *answers) Do(*http.Request) (*http.Response, error) {
@@ -255,7 +255,7 @@ func TestDecodesAsTheSDK(t *testing.T) {
 	})
 }
 
-// Decoded values read back equal from both encoders, whatever the spelling. A plain JSON number is exact.
+// Values read back equal from both encoders, however they were spelled. A plain JSON number is exact.
 func TestEncodersReadBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := pipelinetest.DynamoJSON{T: t}
@@ -285,7 +285,7 @@ func TestEncodersReadBack(t *testing.T) {
 	})
 }
 
-// jsonText and plainText write down a value as plain JSON has it.
+// jsonText returns the text of a decoded plain JSON value. plainText returns the same text for an item value.
 func jsonText(v any) string {
 	switch v := v.(type) {
 	case json.Number:

@@ -18,7 +18,7 @@ func ExampleDecoder() {
 
 	page, err := record.NewDecoder(record.DecoderOptions{}).Decode(event)
 	if err != nil {
-		fmt.Println(err) // the grammar is broken; the page holds what stood before
+		fmt.Println(err) // the JSON is broken; the page holds the records before that place
 	}
 	for i := range page.Changes {
 		c := &page.Changes[i]

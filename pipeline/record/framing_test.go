@@ -46,7 +46,7 @@ func TestBrokenGrammarKeepsWhatStandsBefore(t *testing.T) {
 	for _, tt := range []struct {
 		name, document string
 		changes        int
-		offset         int // -1: the end
+		offset         int // -1: at the end
 		err            string
 	}{
 		{"nothing", ``, 0, 0, "empty"},

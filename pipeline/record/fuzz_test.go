@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// decoderOptions are the options that fuzzed input is read with.
+// decoderOptions returns the options with which fuzzed input is decoded.
 func decoderOptions() []record.DecoderOptions {
 	return []record.DecoderOptions{
 		{},
@@ -27,7 +27,7 @@ func addSeeds(f *testing.F) {
 	f.Add([]byte(`{"dynamodb":{"Keys":{"a":{"N":"1E5"},"b":{"B":"AA=="}},"SequenceNumber":"1","NewImage":{"m":{"M":{"":{},"l":{"L":[{"SS":["\u00e9"]},{"NS":["1","2.0"]},{"BOOL":true},{"NULL":true}]}}}}},"eventName":"X"}`))
 }
 
-// checkPage holds a page against what every page promises.
+// checkPage checks the properties that every page has.
 func checkPage(t *testing.T, d *record.Decoder, page *record.Page) {
 	t.Helper()
 	indexes := map[int]bool{}
@@ -69,7 +69,8 @@ func checkChange(t *testing.T, d *record.Decoder, c *record.Change) {
 			pipelinetest.CheckImage(t, m)
 		}
 	}
-	// The raw record alone gives the same change, and so does a record written from the fields of the change.
+	// Decoding the raw record alone gives the same change. So does decoding a record written from the fields of the
+	// change.
 	for _, b := range [][]byte{clone.Raw, record.AppendRecord(nil, c)} {
 		again, err := d.Decode(b)
 		if err != nil || len(again.Changes) != 1 {
@@ -107,7 +108,7 @@ func FuzzDecodeLines(f *testing.F) {
 			page := d.DecodeLines(b)
 			checkPage(t, d, page)
 			checkAlone(t, o, b)
-			// A line more changes nothing of those before.
+			// One more line changes nothing in the lines before.
 			more := d.DecodeLines(append(append([]byte{}, b...), "\n"+pipelinetest.Insert...))
 			if len(more.Errors)+len(more.Changes) != len(page.Errors)+len(page.Changes)+1 {
 				t.Fatalf("%d errors and %d changes, and with a sound line more %d and %d", len(page.Errors), len(page.Changes), len(more.Errors), len(more.Changes))

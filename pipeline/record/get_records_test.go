@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// As the AWS CLI prints an answer.
+// cliAnswer is an answer as the AWS CLI prints it.
 const cliAnswer = `{
     "Records": [
         {
@@ -63,8 +63,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// Fact 4: GetRecords may return records together with a nil NextShardIterator:
-// process them, then the shard ends.
+// Fact 4: GetRecords may return records together with a nil NextShardIterator. The records must be processed before the
+// shard ends.
 func TestFact4_RecordsWithTheEndOfAShard(t *testing.T) {
 	for _, body := range []string{`{"Records":[` + pipelinetest.Insert + `]}`, `{"NextShardIterator":null,"Records":[` + pipelinetest.Insert + `]}`} {
 		a, err := record.NewDecoder(record.DecoderOptions{}).DecodeGetRecords([]byte(body))
@@ -74,8 +74,8 @@ func TestFact4_RecordsWithTheEndOfAShard(t *testing.T) {
 	}
 }
 
-// Fact 32: the SDK's GetRecords takes an empty body or {} with status 200 for an
-// end of shard, ignores trailing garbage, and does not retry a body that is cut.
+// Fact 32: the SDK's GetRecords takes an empty body or {} with status 200 for the end of a shard, ignores trailing
+// garbage, and does not retry a truncated body. DecodeGetRecords returns an error for all of these.
 func TestFact32_BrokenAnswersNeverEndAShard(t *testing.T) {
 	whole := `{"NextShardIterator":"next","Records":[` + pipelinetest.Insert + `,` + pipelinetest.Modify + `]}`
 	bodies := []string{

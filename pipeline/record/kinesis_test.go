@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Fact 33: order is by ApproximateCreationDateTime.
+// Fact 33: Kinesis records are ordered by ApproximateCreationDateTime.
 func TestFact33_KinesisRecords(t *testing.T) {
 	document := `{"Records":[` + pipelinetest.KinesisEvent(pipelinetest.MicrosecondRecord) + `]}`
 	c := one(t, record.DecoderOptions{}, document)

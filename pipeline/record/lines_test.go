@@ -39,7 +39,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// The names in a path are the sender's: an error stays short, whatever they are.
+// The sender chooses the names in a path, so an error must stay short even if they are long.
 func TestPathsAreBounded(t *testing.T) {
 	for _, line := range []string{
 		strings.Repeat(`{"é":`, 5000),
@@ -81,7 +81,7 @@ func TestBrokenLinesLoseNothingElse(t *testing.T) {
 			t.Errorf("error %d: broken at %d", i, broken.Offset)
 		}
 	}
-	// Complete parts before the cut are used: the key, so that its order is kept.
+	// The error has the key if the line is cut after it, so that the order of the key is kept.
 	if e := page.Errors[0]; e.Key != "USER%231,PROFILE" {
 		t.Errorf("%+v", e)
 	}
@@ -93,7 +93,7 @@ func TestBrokenLinesLoseNothingElse(t *testing.T) {
 	}
 }
 
-// A record does not continue after a newline: a cut line must not swallow the next one.
+// A record does not continue after a newline, so a truncated line does not include the next one.
 func TestLinesEndAtTheNewline(t *testing.T) {
 	at := strings.Index(pipelinetest.Modify, `"dynamodb"`)
 	page := record.NewDecoder(record.DecoderOptions{}).DecodeLines([]byte(pipelinetest.Modify[:at] + "\n" + pipelinetest.Modify[at:] + "\n" + pipelinetest.Insert))

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// one decodes a document that holds one sound record.
+// one decodes a document that holds one valid record.
 func one(t *testing.T, o record.DecoderOptions, document string) *record.Change {
 	t.Helper()
 	page, err := record.NewDecoder(o).Decode([]byte(document))
@@ -23,7 +23,7 @@ func one(t *testing.T, o record.DecoderOptions, document string) *record.Change 
 	return &page.Changes[0]
 }
 
-// refused decodes a document that holds one unsound record.
+// refused decodes a document that holds one invalid record.
 func refused(t *testing.T, o record.DecoderOptions, document string) *record.RecordError {
 	t.Helper()
 	page, err := record.NewDecoder(o).Decode([]byte(document))
@@ -98,7 +98,8 @@ func TestCreationTimes(t *testing.T) {
 	if c := one(t, record.DecoderOptions{}, pipelinetest.With(pipelinetest.Insert, `"ApproximateCreationDateTime":1795251660,`, ``)); !c.Time.IsZero() {
 		t.Errorf("absent: got %v", c.Time)
 	}
-	for _, spelling := range []string{`"1970-01-01T01:00:00+01:00"`, `"9999-12-31T23:59:59.5Z"`} { // the first, and within the last second
+	// the earliest time, and one within the last valid second
+	for _, spelling := range []string{`"1970-01-01T01:00:00+01:00"`, `"9999-12-31T23:59:59.5Z"`} {
 		c := one(t, record.DecoderOptions{}, pipelinetest.With(pipelinetest.Insert, `1795251660`, spelling))
 		if again := one(t, record.DecoderOptions{}, string(record.AppendRecord(nil, c))); again.Time != c.Time {
 			t.Errorf("%s: got %v, written again %v", spelling, c.Time, again.Time)
@@ -111,8 +112,8 @@ func TestCreationTimes(t *testing.T) {
 	}
 }
 
-// Fact 2: ApproximateCreationDateTime is rounded down to a second. Never through
-// the process's local time zone.
+// Fact 2: ApproximateCreationDateTime is rounded down to a second. It never depends on the local time zone of the
+// process.
 func TestFact2_TimeIsUTC(t *testing.T) {
 	local := time.Local
 	time.Local = time.FixedZone("far away", 13*3600)
@@ -123,8 +124,7 @@ func TestFact2_TimeIsUTC(t *testing.T) {
 	}
 }
 
-// Fact 12: N has up to 38 digits: exact, always. Empty strings and empty binaries
-// are legal. Binary keys exist.
+// Fact 12: N has up to 38 digits and is always exact. Empty strings and empty binaries are valid. Keys may be binary.
 func TestFact12_ValuesAreExact(t *testing.T) {
 	c := one(t, record.DecoderOptions{}, pipelinetest.With(pipelinetest.Insert, `"Email":{"S":"a@example.com"}`,
 		`"N":{"N":"-12345678901234567890123456789012345678"},"s":{"S":""},"b":{"B":""},"m":{"M":{}},"l":{"L":[]}`))
@@ -144,7 +144,7 @@ func TestFact12_ValuesAreExact(t *testing.T) {
 	}
 }
 
-// Fact 13: StreamViewType KEYS_ONLY, NEW_IMAGE, OLD_IMAGE, NEW_AND_OLD_IMAGES.
+// Fact 13: the view type KEYS_ONLY, NEW_IMAGE, OLD_IMAGE or NEW_AND_OLD_IMAGES decides which images a record must have.
 func TestFact13_ViewTypes(t *testing.T) {
 	keys, old, new := `"Keys":{"PK":{"S":"a"}}`, `"OldImage":{"PK":{"S":"a"}}`, `"NewImage":{"PK":{"S":"a"}}`
 	for _, tt := range []struct {
@@ -187,8 +187,8 @@ func TestFact13_ViewTypes(t *testing.T) {
 	}
 }
 
-// Fact 14: a TTL delete is spelled userIdentity.type/principalId in Lambda JSON and
-// Type/PrincipalId in the Streams API.
+// Fact 14: the identity of a TTL delete is spelled userIdentity.type/principalId in Lambda JSON and Type/PrincipalId in
+// the Streams API.
 func TestFact14_IdentityOfTTLDeletes(t *testing.T) {
 	api := pipelinetest.With(pipelinetest.With(pipelinetest.TTLDelete, `"type"`, `"Type"`), `"principalId"`, `"PrincipalId"`)
 	for _, rec := range []string{pipelinetest.TTLDelete, api} {
@@ -204,7 +204,7 @@ func TestFact14_IdentityOfTTLDeletes(t *testing.T) {
 	}
 }
 
-// Fact 15: legacy global tables add aws:rep:* attributes.
+// Fact 15: legacy global tables add aws:rep:* attributes. They decode, and Diff ignores them.
 func TestFact15_ReplicationAttributesDecode(t *testing.T) {
 	c := one(t, record.DecoderOptions{}, pipelinetest.With(pipelinetest.Modify, `"Email":{"S":"b@example.com"}`,
 		`"Email":{"S":"a@example.com"},"aws:rep:deleting":{"BOOL":false},"aws:rep:updatetime":{"N":"1795251660.123001"},"aws:rep:updateregion":{"S":"eu-west-1"}`))
@@ -217,7 +217,7 @@ func TestFact15_ReplicationAttributesDecode(t *testing.T) {
 }
 
 func TestUnknownOperations(t *testing.T) {
-	// DynamoDB Local's TTL deletes: no identity, an old image only.
+	// A TTL delete of DynamoDB Local has no identity and only an old image.
 	local := pipelinetest.With(pipelinetest.With(pipelinetest.TTLDelete, `"REMOVE"`, `"UNKNOWN_TO_SDK_VERSION"`), `"userIdentity":{"type":"Service","principalId":"dynamodb.amazonaws.com"},`, ``)
 	c := one(t, record.DecoderOptions{}, local)
 	if c.Op != record.Unknown || c.EventName != "UNKNOWN_TO_SDK_VERSION" || !c.Removed() || c.TTLDelete() {
@@ -244,7 +244,7 @@ func TestStreamARNs(t *testing.T) {
 	if c := one(t, record.DecoderOptions{EpochZero: true, Table: "given"}, bare); c.Table != "given" || c.Version.String()[:10] != "0000000000" || c.Version.IsZero() {
 		t.Errorf("%+v", c)
 	}
-	// The record's own counts before the option's.
+	// The stream ARN of the record takes precedence over that of the options.
 	other := strings.ReplaceAll(pipelinetest.StreamARN, "2026-11-21T09:00:00.000", "2027-01-01T00:00:00.999")
 	if c := one(t, record.DecoderOptions{StreamARN: other}, pipelinetest.Modify); c.StreamARN != pipelinetest.StreamARN {
 		t.Errorf("%+v", c)
@@ -315,7 +315,7 @@ func TestUnsoundRecords(t *testing.T) {
 	}
 }
 
-// An invalid record keeps its key's order and its version, and the others continue.
+// The error of an invalid record has the key and the version of the record, and the other records are decoded.
 func TestUnsoundRecordsAmongSound(t *testing.T) {
 	bad := pipelinetest.With(pipelinetest.Modify, `"Email":{"S":"b@example.com"}`, `"Address":{"M":{"Lines":{"L":[{"S":"a"},{"S":"b"},{"N":"x"}]}}}`)
 	document := `{"Records": [` + pipelinetest.Insert + `, ` + bad + `, ` + pipelinetest.TTLDelete + `]}`
@@ -340,8 +340,8 @@ func TestUnsoundRecordsAmongSound(t *testing.T) {
 	}
 }
 
-// DynamoDB Local writes an empty map as {}: an error or the right value, and never
-// the value of a neighbour.
+// DynamoDB Local writes an empty map as {}. It decodes to an error or to an empty map, never to the value of a
+// neighbour.
 func TestEmptyMapsOfDynamoDBLocal(t *testing.T) {
 	rec := pipelinetest.With(pipelinetest.Insert, `"Email":{"S":"a@example.com"}`, `"Email":{"S":"a@example.com"},"Prefs":{},"List":{"L":[{ },{"M":{"deep":{}}}]}`)
 	if e := refused(t, record.DecoderOptions{}, rec); e.Path != "dynamodb.NewImage.Prefs" || !strings.Contains(e.Error(), "dynamodb-local") {
@@ -367,8 +367,8 @@ func TestEmptyMapsOfDynamoDBLocal(t *testing.T) {
 	}
 }
 
-// The key attributes of an image equal those of the record, however and wherever they are written. An image without one
-// contradicts nothing.
+// If an image has the key attributes, they must equal those of the record, in any place and spelling. An image without
+// a key attribute is accepted.
 func TestImagesAgreeWithTheirKeys(t *testing.T) {
 	keys := `"Keys":{"PK":{"S":"a/b"},"SK":{"N":"10"}}`
 	for _, image := range []string{
@@ -380,7 +380,7 @@ func TestImagesAgreeWithTheirKeys(t *testing.T) {
 	} {
 		rec := `{"eventName":"INSERT","eventSourceARN":"` + pipelinetest.StreamARN + `","dynamodb":{` + keys + `,"NewImage":` + image + `,"SequenceNumber":"1"}}`
 		other := pipelinetest.With(rec, `"N":"10"}}`, `"N":"11"}}`)
-		// Behind another record, whose image has its keys in other places.
+		// The record follows others whose images have their keys in other places.
 		page := record.NewDecoder(record.DecoderOptions{}).DecodeLines([]byte(pipelinetest.Insert + "\n" + rec + "\n" + pipelinetest.Modify + "\n" + rec + "\n" + other + "\n" + rec))
 		contradicts := strings.Contains(image, "SK")
 		if want := map[bool]int{true: 1}[contradicts]; len(page.Errors) != want || len(page.Changes) != 6-want {

@@ -28,7 +28,7 @@ func TestScanPage(t *testing.T) {
 	if p, err := d.DecodeScan([]byte(`{"Items":[],"LastEvaluated\u004bey":{"PK":{"S":"x"}},"ConsumedCapacity":{"Table":{"CapacityUnits":1},"CapacityUnits":1.5e2}}`)); err != nil || p.CapacityUnits != 150 || string(p.LastKey) != `{"PK":{"S":"x"}}` {
 		t.Errorf("%v %+v", err, p)
 	}
-	// An item with the attribute Item is an item.
+	// An item may have an attribute with the name Item.
 	o := snapshotOptions(0)
 	o.Keys = []string{"PK"}
 	p, err = record.NewSnapshotDecoder(o).DecodeScan([]byte(`{"Items":[{"Item":{"PK":{"S":"x"}},"PK":{"S":"y"}},{"PK":{"S":"z"}}]}`))
@@ -37,7 +37,7 @@ func TestScanPage(t *testing.T) {
 	}
 }
 
-// A segment ends only with a whole answer without LastEvaluatedKey.
+// A segment ends only with a complete answer without LastEvaluatedKey.
 func TestScanPage_BrokenAnswersNeverEndASegment(t *testing.T) {
 	bodies := []string{
 		``, ` `, `{}`, `null`, `[]`, `[` + itemText + `]`, `{"Count":0}`, `{"Items":null}`, `{"Items":{}}`, `{"Items":[],"Items":[]}`,

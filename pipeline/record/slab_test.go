@@ -13,13 +13,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// smallRecord is a new item with two attributes, one a text of n bytes.
+// smallRecord returns an INSERT whose image has an additional text of some bytes.
 func smallRecord(i, text int) string {
 	return pipelinetest.With(pipelinetest.With(pipelinetest.Insert, `"000000100000000005391461882"`, fmt.Sprintf(`"%027d"`, i+1)), `"NewImage":{`, `"NewImage":{"text":{"S":"`+strings.Repeat("x", text)+`"},`)
 }
 
-// TestPagesTakeWhatTheirChangesNeed: behind a few pages of a stream, what is decoded takes a
-// tenth more memory than its changes, indexes and keys at most, and what Go rounds up.
+// TestPagesTakeWhatTheirChangesNeed checks that, after a few pages of a stream, a page takes at most a tenth more
+// memory than its changes, indexes and keys need, and a constant for rounding by Go.
 func TestPagesTakeWhatTheirChangesNeed(t *testing.T) {
 	records := func(n, text int) []byte {
 		var all []string
@@ -41,7 +41,7 @@ func TestPagesTakeWhatTheirChangesNeed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d, s := record.NewDecoder(record.DecoderOptions{}), record.NewSnapshotDecoder(snapshotOptions(0))
 			least, need := uint64(math.MaxUint64), 0
-			// The decoder forgets what it learned at a collection, and under the race detector at every fourth page.
+			// The decoder loses what it learned at a garbage collection, and under the race detector at every fourth page.
 			enough := func() bool { return least <= uint64(need+need/10+512) }
 			for round := 0; round < 3 || round < 200 && !enough(); round++ {
 				var before, after runtime.MemStats
@@ -61,7 +61,7 @@ func TestPagesTakeWhatTheirChangesNeed(t *testing.T) {
 					need = int(unsafe.Sizeof(*page))
 					for _, c := range page.Changes {
 						need += int(unsafe.Sizeof(c)) + 8*(c.Keys.Len()+c.Old.Len()+c.New.Len()) + len(c.Key)
-						if c.Backfill { // its keys are not part of its line
+						if c.Backfill { // the keys of a backfilled item are not part of its line
 							need += len(c.Keys.Bytes())
 						}
 					}
@@ -74,8 +74,8 @@ func TestPagesTakeWhatTheirChangesNeed(t *testing.T) {
 	}
 }
 
-// TestPagesKeepNothingOfTheDecoder: memory that a decoder reuses for the next page is not part of an earlier page:
-// neither of its first change, nor of an error before any change.
+// TestPagesKeepNothingOfTheDecoder checks that an earlier page does not use memory that a decoder reuses for the next
+// page, neither in its first change nor in an error before any change.
 func TestPagesKeepNothingOfTheDecoder(t *testing.T) {
 	unsound := pipelinetest.With(pipelinetest.Modify, `"MODIFY"`, `5`)
 	inputs := []string{
@@ -97,7 +97,7 @@ func TestPagesKeepNothingOfTheDecoder(t *testing.T) {
 	checkKept(t, lines, record.NewSnapshotDecoder(snapshotOptions(1)).DecodeLines)
 }
 
-// checkKept decodes inputs again and again, and holds each page against what it was.
+// checkKept decodes inputs again and again. At the end it compares each page with its first state.
 func checkKept(t *testing.T, inputs []string, decode func([]byte) *record.Page) {
 	t.Helper()
 	show := func(page *record.Page) string {

@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// snapshotLines are the items of eventOf three times: as lines of a full export, as the records that inserted them, and
-// as an answer of Scan.
+// snapshotLines returns the items of eventOf in three forms: as lines of a full export, as the records that inserted
+// them, and as an answer of Scan.
 func snapshotLines(tb testing.TB, n int) (export, inserts, scan []byte) {
 	page, err := record.NewDecoder(record.DecoderOptions{}).Decode(eventOf(n))
 	if err != nil {
@@ -30,7 +30,8 @@ func snapshotLines(tb testing.TB, n int) (export, inserts, scan []byte) {
 	return export, inserts, append(scan, `],"ScannedCount":100}`...)
 }
 
-// BenchmarkSnapshotDecoder is an export's lines beside the records that inserted the same items.
+// BenchmarkSnapshotDecoder measures the lines of an export, an answer of Scan, and the records that inserted the same
+// items.
 func BenchmarkSnapshotDecoder(b *testing.B) {
 	export, inserts, scan := snapshotLines(b, 100)
 	records := record.NewDecoder(record.DecoderOptions{})
@@ -67,7 +68,7 @@ func BenchmarkSnapshotDecoder(b *testing.B) {
 	}
 }
 
-// TestSnapshotDecoderRate: an export's lines are decoded at 0.9 of the rate of records at least, item by item.
+// TestSnapshotDecoderRate checks that items of an export are decoded at least at 0.9 of the rate of records.
 func TestSnapshotDecoderRate(t *testing.T) {
 	export, inserts, _ := snapshotLines(t, 100)
 	records := record.NewDecoder(record.DecoderOptions{})
@@ -87,7 +88,7 @@ func TestSnapshotDecoderRate(t *testing.T) {
 	}
 }
 
-// TestSnapshotDecoderAllocations: a page costs a few allocations, and an item none.
+// TestSnapshotDecoderAllocations checks that a page costs a few allocations, and an item none.
 func TestSnapshotDecoderAllocations(t *testing.T) {
 	export, _, scan := snapshotLines(t, 100)
 	items := record.NewSnapshotDecoder(snapshotOptions(0))

@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// fuzzedSnapshots are the options that fuzzed lines are read with.
+// fuzzedSnapshots returns the options with which fuzzed lines are decoded.
 func fuzzedSnapshots() []record.SnapshotOptions {
 	return []record.SnapshotOptions{
 		{DecoderOptions: record.DecoderOptions{StreamARN: pipelinetest.StreamARN}, Keys: []string{"PK", "SK"}},
@@ -24,7 +24,7 @@ func fuzzedSnapshots() []record.SnapshotOptions {
 	}
 }
 
-// checkSnapshotPage holds a page against what every page of a snapshot promises.
+// checkSnapshotPage checks the properties that every page of a snapshot has.
 func checkSnapshotPage(t *testing.T, o record.SnapshotOptions, page *record.Page) {
 	t.Helper()
 	var indexes []int
@@ -63,7 +63,7 @@ func checkSnapshotPage(t *testing.T, o record.SnapshotOptions, page *record.Page
 			c.ViewType = record.NewImage
 		}
 		if o.Kinesis {
-			c.Time = time.Time{} // no record of Kinesis has a time apart from its version
+			c.Time = time.Time{} // a Kinesis record has no time besides its version
 		}
 		again, err := record.NewDecoder(o.DecoderOptions).Decode(c.RecordJSON())
 		if err != nil || len(again.Changes) != 1 || pipelinetest.ChangeDifference(c, &again.Changes[0]) != "" {
@@ -78,8 +78,8 @@ func checkSnapshotPage(t *testing.T, o record.SnapshotOptions, page *record.Page
 	}
 }
 
-// checkAsRecord holds an item, in a line of an export, as a line, in an answer of Scan and in a line of an incremental
-// export, against the record of a stream with the same item.
+// checkAsRecord decodes an item in a line of an export, as a line, in an answer of Scan and in a line of an incremental
+// export. It compares each with a stream record of the same item.
 func checkAsRecord(t *testing.T, o record.SnapshotOptions, doc []byte) {
 	t.Helper()
 	want, invalid := item.Parse(doc)
@@ -149,7 +149,7 @@ func FuzzSnapshot(f *testing.F) {
 	})
 }
 
-// TestSnapshot_AsRecords draws items of all types.
+// TestSnapshot_AsRecords checks items of all types with checkAsRecord.
 func TestSnapshot_AsRecords(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		g := pipelinetest.DynamoJSON{T: rt}

@@ -21,12 +21,12 @@ const (
 	goneLine   = `{"Metadata":{"WriteTimestampMicros":{"N":"1795251660123456"}},"Keys":` + keysText + `}`
 )
 
-// snapshotOptions are the usual options.
+// snapshotOptions returns the usual options.
 func snapshotOptions(layer int) record.SnapshotOptions {
 	return record.SnapshotOptions{DecoderOptions: record.DecoderOptions{StreamARN: pipelinetest.StreamARN}, Keys: []string{"PK", "SK"}, Layer: layer}
 }
 
-// line decodes one line without an error.
+// line decodes one valid line.
 func line(t testing.TB, o record.SnapshotOptions, text string) *record.Change {
 	t.Helper()
 	page := record.NewSnapshotDecoder(o).DecodeLines([]byte(text))
@@ -36,7 +36,7 @@ func line(t testing.TB, o record.SnapshotOptions, text string) *record.Change {
 	return &page.Changes[0]
 }
 
-// badLine decodes one line that is an error.
+// badLine decodes one invalid line.
 func badLine(t testing.TB, o record.SnapshotOptions, text string) *record.RecordError {
 	t.Helper()
 	page := record.NewSnapshotDecoder(o).DecodeLines([]byte(text))
@@ -73,16 +73,16 @@ func TestSnapshot_Items(t *testing.T) {
 func TestSnapshot_IncrementalLines(t *testing.T) {
 	for _, tt := range []struct {
 		text     string
-		view     record.ViewType // of the export
+		view     record.ViewType // view type of the export
 		op       record.Operation
 		lineView record.ViewType
 	}{
 		{insertLine, 0, record.Insert, record.NewAndOldImages},
 		{modifyLine, record.NewAndOldImages, record.Modify, record.NewAndOldImages},
 		{removeLine, 0, record.Remove, record.NewAndOldImages},
-		{insertLine, record.NewImage, record.Modify, record.NewImage}, // of an insert or of an update
+		{insertLine, record.NewImage, record.Modify, record.NewImage}, // an insert or an update
 		{goneLine, record.NewImage, record.Remove, record.NewImage},
-		{goneLine, 0, record.Remove, record.NewAndOldImages}, // inserted and removed after the layer before
+		{goneLine, 0, record.Remove, record.NewAndOldImages}, // inserted and removed since the previous layer
 	} {
 		o := snapshotOptions(2)
 		o.View, o.Keys = tt.view, nil
@@ -166,7 +166,7 @@ func TestSnapshot_BadLines(t *testing.T) {
 	}
 }
 
-// Each bad line is one error, and the lines around it are decoded.
+// Each bad line gives one error. The lines around it are decoded.
 func TestSnapshot_BadLinesLoseNothingElse(t *testing.T) {
 	lines := []string{exportLine, `{"Item":{"PK":{"S":"a"}}}`, itemText, ``, exportLine[:40], `$ion_1_0 {}`, exportLine + exportLine, itemText + "\r", exportLine}
 	text := strings.Join(lines, "\n")
@@ -206,7 +206,7 @@ func TestSnapshot_Options(t *testing.T) {
 	}
 }
 
-// With Kinesis every version of an export is older than those of the stream.
+// With Kinesis, every version of an export is older than all versions of the stream.
 func TestSnapshot_Kinesis(t *testing.T) {
 	o := snapshotOptions(3)
 	o.Kinesis, o.StreamARN, o.Table = true, pipelinetest.KinesisARN, "Music"
@@ -219,7 +219,7 @@ func TestSnapshot_Kinesis(t *testing.T) {
 	}
 }
 
-// An item of 400 KB, the largest that a table has, with its key after texts that are far apart.
+// An item of 400 KB, the largest in DynamoDB, is decoded, even if its key comes after long texts.
 func TestSnapshot_LargestItem(t *testing.T) {
 	name, value := strings.Repeat("n", 300), strings.Repeat("v", 1000)
 	doc := `{"text":{"S":"` + strings.Repeat("x", 400<<10) + `"},"` + name + `" :   {"S":"` + value + `"},"SK":{"N":"7"}}`
@@ -237,7 +237,7 @@ func TestSnapshot_LargestItem(t *testing.T) {
 	}
 }
 
-// Logs show the attribute of an error. Names inside it may be data.
+// Logs show the attribute of an error, but no names inside the attribute, since these may be data.
 func TestSnapshot_RedactedErrors(t *testing.T) {
 	for _, tt := range []struct {
 		text, want string

@@ -26,8 +26,7 @@ func TestAllDigits(t *testing.T) {
 	}
 }
 
-// TestChangeSize: a hundred changes, as an event of Lambda's default batch has, fill one
-// piece of memory of 32 KB.
+// TestChangeSize checks that a hundred changes, the default batch of a Lambda event, fit into an allocation of 32 KB.
 func TestChangeSize(t *testing.T) {
 	if size := unsafe.Sizeof(Change{}); size > 320 {
 		t.Errorf("a Change takes %d bytes, want at most 320", size)

@@ -12,8 +12,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// Fact 1: sequence numbers are 21 to 40 decimal digits. Compare numerically (strip
-// zeros, length, text); never as text, never as int64.
+// Fact 1: sequence numbers are 21 to 40 decimal digits. They are compared as numbers of any length, never as text or as
+// int64.
 func TestFact1_SequencesAreNumbers(t *testing.T) {
 	digits := rapid.StringMatching(`0{0,5}[0-9]{1,40}`)
 	rapid.Check(t, func(t *rapid.T) {
@@ -26,8 +26,8 @@ func TestFact1_SequencesAreNumbers(t *testing.T) {
 	})
 }
 
-// Fact 2: ApproximateCreationDateTime is rounded down to a second. Never sort,
-// dedupe or version on it alone.
+// Fact 2: ApproximateCreationDateTime is rounded down to a second, so it alone must not order, deduplicate or version
+// records.
 func TestFact2_TimeIsNoVersion(t *testing.T) {
 	first := one(t, record.DecoderOptions{}, pipelinetest.Insert)
 	sameSecond := one(t, record.DecoderOptions{}, pipelinetest.With(pipelinetest.Insert, `"000000100000000005391461882"`, `"000000100000000005391461883"`))
@@ -72,7 +72,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// A backfilled state without a named stream has version 0. It is newer than no version.
+// Version 0 of a backfilled item without a stream ARN is newer than no version.
 func TestVersion_ZeroOfEpochZero(t *testing.T) {
 	zero, err := record.ParseVersion(strings.Repeat("0", 50))
 	if err != nil || zero.IsZero() {

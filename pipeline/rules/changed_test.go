@@ -22,11 +22,11 @@ func TestChanged(t *testing.T) {
 	)
 	for _, tt := range []struct {
 		old, new, pattern string
-		events            []string // of PathChanged; Changed is true when there are any
+		events            []string // of PathChanged; Changed is true if there are any
 	}{
 		{order, order, "**", nil},
 		{order, bump, "Status", nil},
-		{order, bump, "Total", nil}, // equal by meaning
+		{order, bump, "Total", nil}, // the values are equal as numbers
 		{order, bump, "Tags", nil},
 		{order, bump, "Missing", nil},
 		{order, bump, "Status.deeper", nil},
@@ -42,7 +42,7 @@ func TestChanged(t *testing.T) {
 		{order, less, "Lines[*].qty", []string{"Lines[1].qty: 2 -> -"}},
 		{order, less, "Address.City", []string{`Address.City: "Graz" -> -`}},
 		{order, less, `["first-name"]`, []string{`["first-name"]: "Ada" -> -`}},
-		{order, less, "Tags[*]", nil}, // members of sets have no places
+		{order, less, "Tags[*]", nil}, // members of a set have no index
 		{less, order, "Tags", []string{`Tags: ["x"] -> ["x","y"]`}},
 		{`{"a":1}`, `{"a":1,"aws:rep:updatetime":1}`, "*", nil},
 		{`{"a":1}`, `{"a":1,"aws:rep:updatetime":1}`, "**", nil},
@@ -85,7 +85,8 @@ func TestPathChanged_OverlappingPatternsRaiseOneEventPerPath(t *testing.T) {
 	}
 }
 
-// Fact 13: a stage that needs an image which the view type lacks is a clear error, not a nil later.
+// Fact 13: if the view type lacks an image that a stage needs, the stage returns a clear error, instead of reading a
+// nil image.
 func TestFact13_ComparingWithoutAnImageIsAnError(t *testing.T) {
 	p := pipelinetest.MustPath(t, "a")
 	stages := map[string]func(*record.Change) error{}

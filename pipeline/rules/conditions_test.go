@@ -140,7 +140,7 @@ func TestEntity(t *testing.T) {
 		{"", `{"Type":7}`, false},
 		{"", `{}`, false},
 		{`{"Type":"Order"}`, "", true},
-		{`{"Type":"Order"}`, `{"Type":"User"}`, false}, // the new image counts
+		{`{"Type":"Order"}`, `{"Type":"User"}`, false}, // the new image decides
 	} {
 		if got := pipelinetest.Matches(t, cond, pipelinetest.PlainChange(t, tt.old, tt.new)); got != tt.want {
 			t.Errorf("%s to %s: %v", tt.old, tt.new, got)
@@ -169,7 +169,7 @@ func TestKeyPrefix(t *testing.T) {
 	}
 }
 
-// Fact 14: A TTL delete: REMOVE with userIdentity type `Service`, principalId `dynamodb.amazonaws.com`.
+// Fact 14: a TTL delete is a REMOVE with userIdentity type `Service` and principalId `dynamodb.amazonaws.com`.
 func TestFact14_TTLDeletes(t *testing.T) {
 	service := record.Identity{Type: "Service", PrincipalID: "dynamodb.amazonaws.com"}
 	for _, tt := range []struct {
@@ -188,8 +188,8 @@ func TestFact14_TTLDeletes(t *testing.T) {
 	}
 }
 
-// Fact 14: a replicated TTL delete is not certain (a user may also delete an expired item). It is a guess from the
-// OldImage's TTL attribute, and is named a guess.
+// Fact 14: a replicated TTL delete cannot be recognised for certain, because a user may also delete an expired item.
+// ProbableTTL guesses from the TTL attribute of the OldImage.
 func TestFact14_ProbableTTL(t *testing.T) {
 	for _, tt := range []struct {
 		old, new string
@@ -197,13 +197,13 @@ func TestFact14_ProbableTTL(t *testing.T) {
 	}{
 		{`{"ttl":1699999999}`, "", true},
 		{`{"ttl":1700000000}`, "", true},
-		{`{"ttl":1700000001}`, "", false},    // not yet expired
-		{`{"ttl":1542300000}`, "", true},     // five years and a bit less
-		{`{"ttl":1542000000}`, "", false},    // TTL leaves it alone
-		{`{"ttl":-1}`, "", false},            //
-		{`{"ttl":1699999999.5}`, "", true},   //
-		{`{"ttl":"1699999999"}`, "", false},  // TTL reads numbers only
-		{`{"ttl":1699999999000}`, "", false}, // milliseconds: far in the future
+		{`{"ttl":1700000001}`, "", false}, // not yet expired
+		{`{"ttl":1542300000}`, "", true},  // a little less than five years ago
+		{`{"ttl":1542000000}`, "", false}, // more than five years ago: TTL does not delete it
+		{`{"ttl":-1}`, "", false},
+		{`{"ttl":1699999999.5}`, "", true},
+		{`{"ttl":"1699999999"}`, "", false},  // TTL reads only numbers
+		{`{"ttl":1699999999000}`, "", false}, // milliseconds, so far in the future
 		{`{}`, "", false},
 		{`{"ttl":1699999999}`, `{"ttl":1699999999}`, false},
 	} {
@@ -218,8 +218,8 @@ func TestFact14_ProbableTTL(t *testing.T) {
 	}
 }
 
-// Fact 15: Legacy global tables add `aws:rep:deleting`, `aws:rep:updatetime`, `aws:rep:updateregion` and one
-// extra MODIFY: recognise, drop the echo, and leave those attributes out of diffs.
+// Fact 15: legacy global tables add `aws:rep:deleting`, `aws:rep:updatetime` and `aws:rep:updateregion`, and write one
+// extra MODIFY. ReplicationEchoes recognises that echo, and diffs leave these attributes out.
 func TestFact15_ReplicationEchoes(t *testing.T) {
 	for _, tt := range []struct {
 		old, new       string

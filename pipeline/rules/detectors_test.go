@@ -42,12 +42,12 @@ func TestTransition(t *testing.T) {
 		{`{"Order":{"Status":"paid"}}`, `{"Order":1}`, []string{`Order.Status: "paid" -> -`}},
 		{`{"Order":{"Status":"paid"}}`, `{"Order":{"Status":null}}`, []string{`Order.Status: "paid" -> null`}},
 		{`{"Order":{"Status":"new"}}`, `{"Order":{"Status":"shipped"}}`, nil},
-		{`{"Order":{"Status":"paid"}}`, "", nil}, // a removed item has gone to nothing
+		{`{"Order":{"Status":"paid"}}`, "", nil}, // a REMOVE is not a transition
 		{"", `{"Order":{"Status":"paid"}}`, nil},
 	})
 	checkDetections(t, rules.Transition(pipelinetest.MustPath(t, "n"), "1.0", "1E+1"), []detection{
 		{`{"n":1}`, `{"n":10}`, []string{"n: 1 -> 10"}},
-		{`{"n":"1"}`, `{"n":10}`, nil}, // texts are compared as they are
+		{`{"n":"1"}`, `{"n":10}`, nil}, // strings are compared as text
 		{`{"n":"1.0"}`, `{"n":"1E+1"}`, []string{`n: "1.0" -> "1E+1"`}},
 		{`{"n":1}`, `{"n":11}`, nil},
 	})

@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// BenchmarkOf compares a filter by the entity with one by an expression that selects the same items.
+// BenchmarkOf compares a filter by entity with an expression that selects the same items.
 func BenchmarkOf(b *testing.B) {
 	parse := func(src string) item.Image {
 		m, err := item.Parse([]byte(src))

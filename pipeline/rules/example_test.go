@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// order is a change as a source would bring it: an order was completed.
+// order returns a change as a source would bring it: the status of an order changed to completed.
 func order() *record.Change {
 	old, err := item.Parse([]byte(`{"PK":{"S":"ORDER#1"},"Type":{"S":"Order"},"Status":{"S":"paid"},"Total":{"N":"19.90"}}`))
 	if err != nil {
@@ -23,7 +23,7 @@ func order() *record.Change {
 	return &record.Change{Op: record.Modify, Old: old, New: new}
 }
 
-// A filter is built of conditions; what it drops is counted under its reason.
+// A filter consists of conditions. The changes that it drops are counted under its reason.
 func ExampleDrop() {
 	status, err := item.ParsePattern("Status")
 	if err != nil {
@@ -44,7 +44,7 @@ func ExampleDrop() {
 	// {Drop:true Reason:settled} <nil>
 }
 
-// A detector raises events; When restricts it.
+// A detector returns events. When restricts a detector to changes that match a condition.
 func ExampleTransition() {
 	status, err := item.ParsePath("Status")
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// stages are rules of every sort that see nothing in costChange.
+// stages returns rules of every kind that match nothing in costChange.
 func stages(t testing.TB) map[string]func(*record.Change) (bool, error) {
 	path := func(s string) item.Path { return pipelinetest.MustPath(t, s) }
 	pattern := func(s string) item.Pattern { return pipelinetest.MustPattern(t, s) }
@@ -62,9 +62,8 @@ func TestRulesThatSeeNothingDoNotAllocate(t *testing.T) {
 	}
 }
 
-// An item may have tens of thousands of attributes: no rule may look each of them
-// up among all others. 16 times the attributes may cost some more than 16 times
-// the time, but not 256 times.
+// An item may have tens of thousands of attributes, so no rule may look up each attribute among all others. 16 times
+// the attributes may cost a bit more than 16 times the time, but not 256 times.
 func TestRulesScaleWithTheItem(t *testing.T) {
 	wide := func(n int, last string) string {
 		var b strings.Builder
@@ -74,7 +73,8 @@ func TestRulesScaleWithTheItem(t *testing.T) {
 		return "{" + b.String() + last + "}"
 	}
 	patterns := []item.Pattern{pipelinetest.MustPattern(t, "*.y"), pipelinetest.MustPattern(t, "**")}
-	best := func(n int) time.Duration { // of several tries: other work on the machine only ever adds
+	// best returns the shortest of several tries, since other work on the machine only adds time.
+	best := func(n int) time.Duration {
 		c := pipelinetest.PlainChange(t, wide(n, `"aws:rep:updatetime":1`), wide(n, `"aws:rep:updatetime":2`))
 		least := time.Duration(math.MaxInt64)
 		for range 7 {
