@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// Texts that probably mean something else are reported once, and so are types that do not fit.
+// A text that probably means something else gets one warning. So does a type that does not fit.
 func TestProbablyMeant(t *testing.T) {
 	const head = "version: 1\nname: hotel\nsource: {table: hotel}\nstate: {table: hotel-state}\nentities:\n" +
 		"  Booking: {key: {PK: 'BOOKING#{BookingId}'}, attributes: {Status: S, Total: N, Nights: [{price: N}]}}\n"
@@ -28,7 +28,7 @@ func TestProbablyMeant(t *testing.T) {
 		{"'{Status}'", "'{Status|date:2026-01}'", "the digits 2026, which are no part of a time"},
 	} {
 		text := strings.Replace(head+view, c.from, c.to, 1)
-		if strings.HasPrefix(c.to, "PK: 'BOOKING#") { // the view reads what the pattern does not bind then
+		if strings.HasPrefix(c.to, "PK: 'BOOKING#") { // a changed key pattern no longer binds BookingId, which the view reads
 			text = strings.ReplaceAll(text, "X#{BookingId}", "X#{@key}")
 		}
 		said := messages(t, text)
@@ -41,8 +41,9 @@ func TestProbablyMeant(t *testing.T) {
 	}
 }
 
-// A name that a rule reads may be a text of a key, too. It is an attribute if the entity does not declare it, and not a
-// forgotten placeholder. A rule about every item may be about entities that declare another type.
+// A rule may read an attribute whose name is also a text in the key of its entity. If the entity declares no attributes,
+// that text is not taken for a forgotten placeholder. A rule about every item may read an attribute that an entity
+// declares with another type.
 func TestNamesThatAreNoMistake(t *testing.T) {
 	for _, file := range []string{
 		"attributes: {Total: N}\nentities: {User: {key: {PK: 'user#{UserId}', SK: user}}}\nsinks: {rows: {view: {of: User, table: rows, key: {PK: '{user}', SK: '{@key}'}}}}\n",

@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// Values of the environment are text: literal text in a template, a string in an expression, whatever characters they
-// have.
+// The value of an environment variable is always text: literal text in a template and a string in an expression,
+// whatever characters it contains.
 func TestEnvironmentIsText(t *testing.T) {
 	item, err := item.Parse([]byte(`{"Status":{"S":"a\"b'c\\d"},"Brace":{"S":"{Status}"},"D":{"S":"x"}}`))
 	if err != nil {
@@ -23,7 +23,7 @@ func TestEnvironmentIsText(t *testing.T) {
 		`'{Gone?|default:${BRACES}}'`:           "{Status}",
 		`'{Gone?|default:${QUOTES}}'`:           `a"b'c\d`,
 		`'{D|default:a\:b}-${COUNT}'`:           "x-7",
-		`'$${D}'`:                               "$x", // ${ as text: then the template's {D}
+		`'$${D}'`:                               "$x", // $$ is a $, and the template then reads {D}
 		`'$${{D}}'`:                             "${D}",
 		`'$5 and $'`:                            "$5 and $",
 		`"${HOST}"`:                             "crm.example",
@@ -63,7 +63,7 @@ func TestEnvironmentIsText(t *testing.T) {
 	}
 }
 
-// A place that wants a number or a word reads it from the environment's text.
+// A key that needs a number or a word parses it from the text of an environment variable.
 func TestEnvironmentAsOtherTypes(t *testing.T) {
 	cfg := parse(t, sink("custom: {name: c, concurrency: '${COUNT}', rate: '${COUNT}.5'}"))
 	if s := cfg.Sinks[0]; s.Concurrency != 7 || s.Rate != 7.5 {
@@ -123,7 +123,7 @@ func TestWith(t *testing.T) {
 	}
 }
 
-// A variable that is not set, or empty, is its default; the default is text too.
+// A variable that is not set, or is empty, has its default. The default is text too.
 func TestEnvironmentDefaults(t *testing.T) {
 	env := map[string]string{"SET": "set", "EMPTY": ""}
 	getenv := func(name string) (string, bool) { v, ok := env[name]; return v, ok }

@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// All mistakes of a file are one error.
+// Parse returns all mistakes of a file in one error.
 func ExampleParse() {
 	const file = `
 version: 1

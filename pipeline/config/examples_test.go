@@ -7,13 +7,13 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// Every worked example loads, without a warning that it does not need.
+// The example loads, and its only warning is about the archive key.
 func TestExampleShop(t *testing.T) {
 	cfg, err := load(t, "testdata/examples/shop.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range cfg.Warnings { // names: raw keeps a / of a value
+	for _, w := range cfg.Warnings { // the warning is that raw names keep a / of a value
 		if w.Field != "sinks.deleted.archive.key" {
 			t.Error(w)
 		}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// The settings of every example are stored beside outputs, so their bytes never change.
+// The settings of each example are stored with the outputs of a sink, so their bytes must never change.
 func TestStoredSettings(t *testing.T) {
 	var b strings.Builder
 	for _, file := range glob(t, "testdata/good/*.yaml", "testdata/examples/*.yaml") {

@@ -10,8 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// change decodes one record of an item PK=USER#1; old and new are DynamoDB JSON
-// without the key, "" for no image.
+// change decodes one record of the item PK=USER#1. old and new are DynamoDB JSON without the key, or "" for no image.
 func change(t *testing.T, op, old, new, extra string) *record.Change {
 	t.Helper()
 	const key = `"PK":{"S":"USER#1"}`
@@ -28,7 +27,7 @@ func change(t *testing.T, op, old, new, extra string) *record.Change {
 	return &page.Changes[0]
 }
 
-// Every form of a filter does what it says, and is counted by its name.
+// Each form of a filter drops the right changes and counts them under its name.
 func TestFilters(t *testing.T) {
 	const ttl = `,"userIdentity":{"type":"Service","principalId":"dynamodb.amazonaws.com"}`
 	order := `"Type":{"S":"Order"},"Status":{"S":"paid"},"Total":{"N":"10.51"},"Lines":{"L":[{"M":{"qty":{"N":"1"}}}]},"expiresAt":{"N":"1767225000"}`
@@ -73,7 +72,7 @@ func TestFilters(t *testing.T) {
 		for _, name := range all {
 			v, err := f.Filter.Check(changes[name])
 			if err != nil {
-				// an unknown operation may lack an image that a condition compares
+				// for example, an unknown operation that lacks an image
 				t.Errorf("%s: %s: %v", tt.filter, name, err)
 			}
 			if v.Drop {
@@ -89,7 +88,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// Filters without a name do not share one.
+// Filters without a name get different names.
 func TestFilterNames(t *testing.T) {
 	cfg := parse(t, "version: 1\nname: p\nsource: {table: t}\nfilters: [{drop: no_change}, {drop: no_change}, {keep: {op: [INSERT]}}, {keep: {op: [MODIFY]}}, {keep: {op: [INSERT], name: x}}]\nsinks: {s: {custom: {name: c}}}\n")
 	var names []string
@@ -101,8 +100,8 @@ func TestFilterNames(t *testing.T) {
 	}
 }
 
-// A filter that is Go code has the name of that code. The file says whether it must read keys alone, and what it would
-// miss otherwise.
+// A filter in Go code has the name of that code. The configuration says whether the code must read only keys, and
+// what a state sink would miss otherwise.
 func TestGoFilters(t *testing.T) {
 	cfg := parse(t, `version: 1
 name: p
@@ -141,7 +140,7 @@ state: {table: s}
 	}
 }
 
-// Every form of a detector sees what it says.
+// Each form of a detector finds its events.
 func TestDetectors(t *testing.T) {
 	before := `"Type":{"S":"Order"},"Status":{"S":"paid"},"Stock":{"N":"12"},"Address":{"M":{"City":{"S":"Bonn"}}},"Draft":{"BOOL":true},"Tags":{"SS":["a","b"]}`
 	after := `"Type":{"S":"Order"},"Status":{"S":"completed"},"Stock":{"N":"9.5"},"Address":{"M":{"City":{"S":"Jena"}}},"PublishedAt":{"N":"1"},"Tags":{"SS":["b","c"]}`

@@ -9,8 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// FuzzParse holds that no file, however broken, does more than be refused with
-// places that are in the file.
+// FuzzParse checks that Parse returns a valid configuration or problems, and that each problem has a place in the file.
 func FuzzParse(f *testing.F) {
 	for _, file := range glob(f, "testdata/*/*.yaml") {
 		b, err := os.ReadFile(file)

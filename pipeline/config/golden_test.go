@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files and the schema anew")
 
-// environment is what the files of testdata are read with.
+// environment holds the variables for the files of testdata.
 var environment = map[string]string{
 	"OS_URL":             "https://search.example",
 	"TABLEWAKE_HMAC_KEY": "0123456789abcdef",
@@ -47,7 +47,7 @@ func load(t *testing.T, file string) (*config.Config, error) {
 	return cfg, err
 }
 
-// named takes the folder off the file's name.
+// named removes the folder from the file names of problems.
 func named(ps config.Problems, file string) {
 	for i := range ps {
 		ps[i].File = filepath.Base(file)

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// TestMistakes makes one mistake at a time in a sound file. Each is one message, which says what to do.
+// TestMistakes makes one mistake at a time in a valid file. Each gives exactly one message, which says what to do.
 func TestMistakes(t *testing.T) {
 	sound := read(t, "testdata/mistakes/hotel.yaml")
 	if got := messages(t, sound); len(got) > 0 {
@@ -44,7 +44,7 @@ func messages(t *testing.T, text string) config.Problems {
 	return slices.Concat(cfg.LocalOnly, cfg.Warnings)
 }
 
-// mistakes are what people write wrongly.
+// mistakes lists common mistakes.
 var mistakes = []struct{ name, right, wrong, want string }{
 	{"bad date layout", `date:2006-01-02}#{BookingId}`, `date:YYYY-MM-DD}#{BookingId}`, `a Go layout shows the time`},
 	{"typo attribute in template", `{amount: '{Price}'`, `{amount: '{Prise}'`, `did you mean Price?`},
@@ -187,7 +187,7 @@ var mistakes = []struct{ name, right, wrong, want string }{
 	{"part of a key in a detector", `attribute: Status, to`, `attribute: BookingId, to`, `is a part of SK`},
 }
 
-// A file of records in place of the configuration is one problem.
+// If the file holds records instead of a configuration, that is one problem.
 func TestParse_Records(t *testing.T) {
 	got := messages(t, `{"eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"a"}}}}`+"\n"+`{"eventName":"REMOVE"}`+"\n")
 	if len(got) != 1 || !strings.Contains(got[0].String(), "this is no configuration: it is a file of records") {

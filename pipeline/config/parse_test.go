@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// sink is a file with one custom sink whose keys are body, in flow style.
+// sink returns a file with one custom sink whose keys are body, in flow style.
 func sink(body string) string {
 	return "version: 1\nname: p\nsource: {table: t}\nsinks:\n  s: {" + body + "}\n"
 }
@@ -26,7 +26,7 @@ func parse(t *testing.T, text string) *config.Config {
 	return cfg
 }
 
-// refused is the problems of a file that has some.
+// refused returns the problems of a file that has some.
 func refused(t *testing.T, text string) config.Problems {
 	t.Helper()
 	_, err := config.Parse("t.yaml", []byte(text), getenv)
@@ -56,7 +56,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// A file that is in no folder says which files it speaks of, as it writes them.
+// ParseFrom reads the files that a configuration refers to through a function. The function gets each path as the
+// configuration writes it.
 func TestParseFrom(t *testing.T) {
 	text := sink("search: {index: i, mapping: maps/products.json}")
 	asked := ""
@@ -168,7 +169,7 @@ func TestSizesAndDurations(t *testing.T) {
 	}
 }
 
-// YAML 1.2 knows fewer words than 1.1: yes, on and their like are text.
+// YAML 1.2 has fewer special words than YAML 1.1: yes, on and the like are text.
 func TestYAML12(t *testing.T) {
 	for _, text := range []string{"yes", "no", "on", "off", "y", "N", "2006-01-02", "1_000", "0b1", "12:30:45"} {
 		cfg := parse(t, strings.Replace(sink("archive: {prefix: "+text+"}"), "name: p", "name: on", 1))
@@ -191,7 +192,7 @@ func TestYAML12(t *testing.T) {
 	}
 }
 
-// Anchors stand for whole values; what they expand to is bounded.
+// An alias stands for a whole value. The total size of all aliases is limited.
 func TestAnchors(t *testing.T) {
 	cfg := parse(t, "version: 1\nname: p\nsource: {table: t}\nsinks:\n  a: &s {custom: {name: c}}\n  b: *s\n")
 	if len(cfg.Sinks) != 2 || cfg.Sinks[1].Name != "b" || cfg.Sinks[1].Custom.Name != "c" {
@@ -211,7 +212,7 @@ func TestAnchors(t *testing.T) {
 	}
 }
 
-// A file without ttl_attribute is not asked whether it means an attribute of one letter.
+// A file without ttl_attribute gets no warning that it may mean an attribute with a name of one letter.
 func TestParse_NoTTLAttribute(t *testing.T) {
 	cfg := parse(t, "attributes: {N: N}\n"+sink("view: {table: v, key: {PK: '{N}', SK: '{@key}'}}")+"state: {table: s}\n")
 	if len(cfg.Warnings) > 0 {
@@ -219,7 +220,7 @@ func TestParse_NoTTLAttribute(t *testing.T) {
 	}
 }
 
-// A default of the secret is taken where sinks are embedded, and nowhere else.
+// The default of a secret is accepted for embedded sinks only.
 func TestParse_SecretByDefault(t *testing.T) {
 	text := "state: {table: states}\nhmac_key: '${KEY:-no secret, for saved records}'\nsensitive: [Email]\n" +
 		sink("view: {table: views, key: {PK: '{N}', SK: '{@key}'}}")

@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// An error within a template or an expression is reported at its place in the file, however YAML spells the text.
+// An error in a template or an expression is reported at its place in the file, however YAML spells the text.
 func TestPlaces(t *testing.T) {
 	const before = "version: 1\nname: p\nsource: {table: t}\nsinks:\n  s:\n    view:\n      table: v\n      key: {PK: '{@key}'}\n"
 	for _, tt := range []struct {
-		text string // the error is at the character after ^, which is not part of the text
+		text string // ^ marks the place before the error and is not part of the text
 	}{
 		{"      attributes: {a: 'x{A}^}'}\n"},
 		{"      attributes: {a: 'it''s {A}^}'}\n"},

@@ -7,8 +7,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// A view whose tombstones are apart has no place for them without a state table: a folder of
-// embedded stores has one of its own, and real servers have not. S3 has no bucket with a name of one letter.
+// A view with tombstones apart needs a state table on real servers, since only a folder of embedded stores has its own.
+// An S3 bucket cannot have a name of one letter.
 func TestLocalOnly(t *testing.T) {
 	for _, c := range []struct{ state, sink, want string }{
 		{"", "view: {table: rows, key: {PK: '{@key}'}}",

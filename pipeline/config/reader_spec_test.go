@@ -25,7 +25,7 @@ func TestReaderSpecs(t *testing.T) {
 	}
 }
 
-// The sinks to repair are named in the file; all others are left.
+// If the file names sinks to repair, no other sink is repaired.
 func TestReaderRepairs(t *testing.T) {
 	cfg, err := load(t, "testdata/good/repair.yaml")
 	if err != nil {
@@ -48,7 +48,7 @@ func TestReaderRepairs(t *testing.T) {
 	}
 }
 
-// Defaults are what most users want.
+// The defaults of a reader are those that most users want.
 func TestReaderDefaults(t *testing.T) {
 	cfg, err := load(t, "testdata/good/lease_file.yaml")
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// The first example of the reference is valid.
+// The first example in README.md is valid.
 func TestReadme(t *testing.T) {
 	b, err := os.ReadFile("README.md")
 	if err != nil {
@@ -25,7 +25,8 @@ func TestReadme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range slices.Concat(cfg.LocalOnly, cfg.Warnings) { // it works on real servers, as it is
+	// the example must work on real servers without a change
+	for _, p := range slices.Concat(cfg.LocalOnly, cfg.Warnings) {
 		t.Error(p)
 	}
 }

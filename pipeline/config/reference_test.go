@@ -12,10 +12,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// referenceHead begins the table of all keys in README.md, which ends the file.
+// referenceHead begins the table of all keys in README.md. The table is the end of the file.
 const referenceHead = "| key | value | default | what it is |\n|---|---|---|---|\n"
 
-// The table of all keys in README.md is made from the schema, which is made from the tags. -update writes it.
+// The table of all keys in README.md is generated from the schema, and the schema from the tags. -update writes the
+// table.
 func TestReference(t *testing.T) {
 	b, err := os.ReadFile("README.md")
 	if err != nil {
@@ -44,8 +45,8 @@ func TestReference(t *testing.T) {
 	golden(t, "README.md", before+referenceHead+strings.Join(r.rows, ""))
 }
 
-// reference collects the rows of the table of all keys. The keys of a definition that several keys use have rows of
-// their own, below its name.
+// reference collects the rows of the table of all keys. If several keys use a definition, the keys of that definition
+// get their own rows, below its name.
 type reference struct {
 	t    *testing.T
 	root map[string]any
@@ -53,7 +54,7 @@ type reference struct {
 	rows []string
 }
 
-// refOf returns the name of the definition that a schema refers to; "" if it refers to none.
+// refOf returns the name of the definition that a schema refers to, or "".
 func refOf(node map[string]any) string {
 	ref, _ := node["$ref"].(string)
 	return strings.TrimPrefix(ref, "#/$defs/")
@@ -138,7 +139,7 @@ func (r *reference) addKey(path string, node map[string]any) {
 	}
 }
 
-// values describes what a key may have: words, types, or the name of a definition.
+// values describes the possible values of a key: words, types, or the name of a definition.
 func (r *reference) values(node map[string]any) []string {
 	if ref := refOf(node); ref != "" && r.uses[ref] > 1 {
 		return []string{"[" + ref + "]"}

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/config"
 )
 
-// TestRefused holds every message of the file's rules against its golden text.
+// TestRefused compares the messages for each bad file with its golden file.
 func TestRefused(t *testing.T) {
 	for _, file := range glob(t, "testdata/bad/*.yaml") {
 		t.Run(filepath.Base(file), func(t *testing.T) {
@@ -28,7 +28,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestWarned holds the warnings of sound files against their golden text.
+// TestWarned compares the warnings for each good file with its golden file.
 func TestWarned(t *testing.T) {
 	for _, file := range glob(t, "testdata/good/*.yaml") {
 		t.Run(filepath.Base(file), func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// A sample tells which names no item has, also if the file declares none.
+// A sample shows which names no item has, even if the file declares no attributes.
 func TestCheckSample(t *testing.T) {
 	var items []item.Image
 	for _, text := range []string{

@@ -33,7 +33,7 @@ func TestSchemaIsCheckedIn(t *testing.T) {
 	golden(t, "tablewake.schema.json", string(config.Schema()))
 }
 
-// The schema takes every sound file, and the examples.
+// The schema accepts all good files and the examples.
 func TestSchemaTakes(t *testing.T) {
 	s := compileSchema(t)
 	for _, file := range glob(t, "testdata/good/*.yaml", "testdata/examples/*.yaml") {
@@ -43,7 +43,7 @@ func TestSchemaTakes(t *testing.T) {
 	}
 }
 
-// The schema refuses what is wrong by its shape alone.
+// The schema refuses files whose shape is wrong.
 func TestSchemaRefuses(t *testing.T) {
 	s := compileSchema(t)
 	for _, name := range []string{

@@ -53,7 +53,7 @@ func settingsOf(t testing.TB, text string) map[string]map[string]string {
 	return all
 }
 
-// The settings are what shapes a sink's output, each under its path.
+// The settings hold everything that shapes the output of a sink, each under its path.
 func TestSettings(t *testing.T) {
 	all := settingsOf(t, shaped)
 	var b strings.Builder
@@ -70,12 +70,12 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// Two files that mean the same have the same settings.
+// Two files with the same meaning have the same settings.
 func TestSameSettings(t *testing.T) {
 	want := settingsOf(t, shaped)
 	for _, r := range [][2]string{
 		{"name: p", "name: 'p' # comment"},
-		{"name: p", "name: q"}, // which is beside the settings
+		{"name: p", "name: q"}, // the name is not a setting
 		{"{table: t,", "{table: 'arn:aws:dynamodb:eu-central-1:123456789012:table/t',"},
 		{"{table: t,", "{tables: [t],"},
 		{"{table: t,", "{emulator: dynamodb-local, table: t,"},
@@ -102,7 +102,7 @@ func TestSameSettings(t *testing.T) {
 		{"bucket: bucket, ", ""},
 		{"[change, user_delete]", "[user_delete, change]"},
 		{"roll: {age: 5m}", "roll: {bytes: 64MB}, storage_class: GLACIER, layout: log, images: dynamodb_json"},
-		{"allow_sensitive: [Address.City]", "allow_sensitive: [Email, Address.City]"}, // Email is not included anyway
+		{"allow_sensitive: [Address.City]", "allow_sensitive: [Email, Address.City]"}, // Email is not included in either case
 		{"queue: q", "topic: t, format: CloudEvents"},
 		{"[paid, moved]", "[moved, paid]"},
 		{"{drop: ttl_deletes}, {drop: probable_ttl}", "{drop: probable_ttl}, {drop: ttl_deletes}"},
@@ -118,7 +118,7 @@ func TestSameSettings(t *testing.T) {
 	}
 }
 
-// A change of meaning changes the settings of the sinks that it shapes, and names the setting.
+// A change of meaning changes the settings of exactly the sinks whose output it shapes, under the path of the change.
 func TestOtherSettings(t *testing.T) {
 	want := settingsOf(t, shaped)
 	for _, r := range []struct{ old, new, changed string }{
@@ -189,7 +189,7 @@ func TestOtherSettings(t *testing.T) {
 	}
 }
 
-// The shards of a view are a setting of their own.
+// The number of shards of a view is a separate setting.
 func TestShardSettings(t *testing.T) {
 	const text = `version: 1
 name: p
@@ -213,7 +213,7 @@ func allOf(a, b map[string]string) map[string]string {
 	return all
 }
 
-// A mapping counts by its content, not by its file.
+// The settings hold the content of a mapping, not the name of its file.
 func TestMappingSettings(t *testing.T) {
 	of := func(index string) string {
 		file := "version: 1\nname: p\nsource: {table: t}\nsinks: {s: {search: {index: i, mapping: testdata/mappings/" + index + ".json}}}\n"
@@ -225,7 +225,7 @@ func TestMappingSettings(t *testing.T) {
 	}
 }
 
-// The order of keys, and of lists that are sets, means nothing.
+// The order of keys, and of lists that are sets, does not change the settings.
 func TestSettingsHaveNoOrder(t *testing.T) {
 	files := []string{shaped}
 	for _, name := range []string{"rules", "aggregates", "sensitive", "guarded_by_item"} {
@@ -258,7 +258,7 @@ func TestSettingsHaveNoOrder(t *testing.T) {
 	})
 }
 
-// shuffle reorders what has no order: the keys of a row are ordered, and so are the settings of a Go sink.
+// shuffle reorders everything without an order. The keys of a row, and the settings of a Go sink, keep their order.
 func shuffle(r *rapid.T, n *yaml.Node, name string) {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -280,7 +280,7 @@ func shuffle(r *rapid.T, n *yaml.Node, name string) {
 	}
 }
 
-// About entities item.PATH is the path PATH, wherever a path stands.
+// In rules about entities, item.PATH means the same as PATH, wherever a path can stand.
 func TestItemPaths(t *testing.T) {
 	text := func(prefix string) string {
 		return strings.ReplaceAll(`version: 1

@@ -37,7 +37,7 @@ func TestAggregateSpecs(t *testing.T) {
 	}
 }
 
-// The specs of sinks that only the whole shop has.
+// The shop example has specs that no other file of testdata has.
 func TestShopSpecs(t *testing.T) {
 	cfg, err := load(t, "testdata/examples/shop.yaml")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// place is where an error is, and what it says.
+// place is the position of an error, with parts of its message and its hint.
 type place struct {
 	line, column  int
 	message, hint string
@@ -175,7 +175,7 @@ func TestDeclaredAttributes(t *testing.T) {
 	}
 }
 
-// The cost of a loop over one attribute is bounded, and so is that of loops within its members.
+// The cost of a loop over one attribute is bounded, and so is the cost of loops over the members inside it.
 func TestCostWithinBounds(t *testing.T) {
 	for _, src := range []string{
 		`item.Lines.exists(l, l.qty > 5 && l.sku == "x" && l.status in ["a", "b", "c"])`,

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// The direct evaluation returns CEL's result, and fails where CEL fails.
+// The direct evaluation returns the same result as CEL, and fails if CEL fails.
 func TestDirectAnswersAreCELs(t *testing.T) { rapid.Check(t, directAnswersAreCELs) }
 
 func FuzzDirectAnswersAreCELs(f *testing.F) { f.Fuzz(rapid.MakeFuzz(directAnswersAreCELs)) }
@@ -20,7 +20,7 @@ func FuzzDirectAnswersAreCELs(f *testing.F) { f.Fuzz(rapid.MakeFuzz(directAnswer
 func directAnswersAreCELs(t *rapid.T) {
 	src := drawForm(t, 3, "")
 	x, err := Env{}.CompileChange(src)
-	if err != nil { // what is too long, or of two types, which few are
+	if err != nil { // the drawn expression costs too much or mixes types, which is rare
 		return
 	}
 	for range 6 {
@@ -43,8 +43,8 @@ func directAnswersAreCELs(t *rapid.T) {
 	}
 }
 
-// drawForm draws a condition of the forms that are direct, and of some that are not; it is a
-// variable of a loop around it.
+// drawForm draws a condition. Most forms have a direct evaluation, and some have none. The parameter it is the variable
+// of the loop around the condition.
 func drawForm(t *rapid.T, depth int, it string) string {
 	draw := func(from ...string) string { return rapid.SampledFrom(from).Draw(t, "form") }
 	reading := func() string { return drawReading(t, it) }
@@ -90,9 +90,9 @@ func drawForm(t *rapid.T, depth int, it string) string {
 		return fmt.Sprintf(`time %s timestamp("2026-01-02T15:04:05Z")`, symbol())
 	case 15:
 		return reading()
-	case 16: // not direct
+	case 16: // has no direct evaluation
 		return fmt.Sprintf("%s + 1 %s %s", reading(), symbol(), draw("1", "2", reading()))
-	case 17: // not direct
+	case 17: // has no direct evaluation
 		return fmt.Sprintf("%s == [%s]", reading(), literal())
 	case 18:
 		return fmt.Sprintf("!(%s)", drawForm(t, depth-1, it))
@@ -130,7 +130,7 @@ func drawLiteral(t *rapid.T) string {
 	}).Draw(t, "literal")
 }
 
-// drawImage draws an item, or "" for none.
+// drawImage draws an item, or "" for no image.
 func drawImage(t *rapid.T) string {
 	if rapid.IntRange(0, 5).Draw(t, "none") == 0 {
 		return ""
@@ -190,7 +190,7 @@ func parseDrawn(t *rapid.T, json string) item.Image {
 	return m
 }
 
-// The usual forms are direct, and cost no memory.
+// The usual forms are evaluated directly and without an allocation.
 func TestUsualFormsAreDirect(t *testing.T) {
 	item := parseImage(t, order)
 	before := parseImage(t, `{"PK": {"S": "USER#42"}, "Status": {"S": "open"}, "Int": {"N": "12"}}`)
@@ -217,7 +217,7 @@ func TestUsualFormsAreDirect(t *testing.T) {
 		`op == "MODIFY" && op in ["INSERT", "MODIFY"] && !ttl`,
 		`time >= timestamp("2026-01-01T00:00:00Z")`,
 		`new.Gift ? new.Type == "Order" : false`,
-		`new.Type == "User" && new.Total + 1 > 5`, // what decides is direct
+		`new.Type == "User" && new.Total + 1 > 5`, // the first operand decides, and is direct
 	} {
 		x, err := Env{}.CompileChange(src)
 		if err != nil {
@@ -244,7 +244,7 @@ func TestUsualFormsAreDirect(t *testing.T) {
 	}
 }
 
-// In an expression over an item, a loop's variable may be called as a change's names are.
+// In an expression over an item, the variable of a loop may have a name such as op, new or time.
 func TestLoopVariablesThatAreCalledLikeAChange(t *testing.T) {
 	item := parseImage(t, order)
 	for src, want := range map[string]bool{

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// Under for_each an expression over an item reads an element, too.
+// With for_each, an expression over an item can also read the element.
 func TestEach(t *testing.T) {
 	it, err := item.Parse([]byte(`{"Status":{"S":"paid"},"Lines":{"L":[{"M":{"sku":{"S":"a"},"qty":{"N":"2"},"tags":{"SS":["x"]}}},{"S":"b"}]}}`))
 	if err != nil {
@@ -19,7 +19,7 @@ func TestEach(t *testing.T) {
 	for _, tt := range []struct {
 		src         string
 		line, text  bool
-		reads, none bool // it reads each; its result without an element
+		reads, none bool // whether the expression reads each; its result without an element
 	}{
 		{`each.qty > 1`, true, false, true, false},
 		{`each.sku == "a" && item.Status == "paid"`, true, false, true, false},
@@ -54,7 +54,7 @@ func TestEach(t *testing.T) {
 	}
 }
 
-// The paths inside an element are known apart from those of the item.
+// ReadPaths separates the paths inside an element from those of the item.
 func TestEach_ReadPaths(t *testing.T) {
 	x, err := Env{Each: true}.CompileItem(`each.size.w > 1 && item.Status == "paid"`)
 	if err != nil {

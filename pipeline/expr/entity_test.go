@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// orderScope is the scope of an entity whose key binds UserId and Number, of any type.
+// orderScope returns the scope of an entity whose key binds UserId and Number, without declared types.
 func orderScope(t testing.TB) *entity.Scope {
 	t.Helper()
 	e := &entity.Entity{Name: "Order"}

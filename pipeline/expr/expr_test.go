@@ -93,7 +93,7 @@ func TestItem(t *testing.T) {
 		{`item.Missing <= item.Missing`, false},
 		{`item.Missing < "x" || "x" < item.Missing`, false},
 		{`!(item.Missing > 5)`, true},
-		// and every other question about null is answered no
+		// all other functions of null return false, 0 or, for all(), true
 		{`"a" in item.Missing`, false},
 		{`item.Missing.exists(x, x == 1)`, false},
 		{`item.Missing.all(x, x == 1)`, true},
@@ -106,7 +106,7 @@ func TestItem(t *testing.T) {
 		{`has(item.Null)`, true},
 		{`has(item.Address.City) && !has(item.Address.Street) && !has(item.Missing.City)`, true},
 		{`has(item.Lines[0].sku) && !has(item.Lines[9].sku)`, true},
-		// an N that fits int64 is an int, any other an exact decimal; literals compare by their text
+		// an N that fits int64 is an int, any other is an exact decimal; literals are exact too
 		{`item.Int == 10`, true},
 		{`item.Int == 10.0`, true},
 		{`item.Int == 1e1 && item.Int == 1.0E+1 && item.Int == 100e-1`, true},
@@ -156,7 +156,7 @@ func TestItem(t *testing.T) {
 		{`item.Cents + item.Cents + item.Cents == 0.3`, true},
 		{`-item.Total == 0 - 10.5`, true},
 		{`item.Type + "!" == "Order!"`, true},
-		// types differ: not equal
+		// values of different types are not equal
 		{`item.Type == 10`, false},
 		{`item.Int == "10"`, false},
 		{`item.Gift == 1`, false},
@@ -201,7 +201,7 @@ func TestItem(t *testing.T) {
 		{`timestamp(item.When) + duration("1h") > timestamp(item.When)`, true},
 		{`timestamp(item.When).getHours() == 15 && timestamp(item.When).getMonth() == 0`, true},
 		// logic
-		{`item.Gift || item.Type > 5`, true}, // an error on the side that does not matter
+		{`item.Gift || item.Type > 5`, true}, // an error on the side that does not decide is ignored
 		{`item.Type > 5 || item.Gift`, true},
 		{`item.Closed && item.Type > 5`, false},
 	} {
@@ -231,7 +231,7 @@ func TestNoItemNeverMatches(t *testing.T) {
 	}
 }
 
-// A run-time error is permanent, names the expression, and is never false.
+// A run-time error is permanent and names the expression. It is never taken for false.
 func TestRunTimeErrors(t *testing.T) {
 	item := parseImage(t, order)
 	for _, tt := range []struct{ src, want string }{

@@ -31,7 +31,7 @@ func TestMatchAllocatesNothing(t *testing.T) {
 	}
 }
 
-// An expression is shared by all who evaluate; -race watches.
+// Many goroutines can evaluate one expression. The race detector checks this.
 func TestMatchConcurrently(t *testing.T) {
 	x, c := transition(t)
 	item, err := Env{}.CompileItem(`item.Lines.exists(l, l.qty == 0.5) && item.PK.matches("^USER") && item.Status in ["paid", "open"]`)

@@ -12,16 +12,16 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// The direct evaluator: expressions over numbers and null as a tree, whose meaning
-// is computed on math/big beside the source text that is given to CEL.
+// These tests draw expressions over numbers and null as trees. Each tree has the source text for CEL, and a function
+// that computes its value with math/big.
 
-// operand is a numeric expression; a nil value is null.
+// operand is a numeric expression. A nil value is null.
 type operand struct {
 	src   string
 	value func() (*big.Rat, error)
 }
 
-// question is an expression that is true or false.
+// question is an expression whose value is true or false.
 type question struct {
 	src   string
 	value func() (bool, error)
@@ -37,7 +37,7 @@ func rational(text string) *big.Rat {
 	return r
 }
 
-// spelling draws one of the ways to write a number, that is coefficient times 10 to the exponent.
+// spelling draws one of the ways to write the number coefficient times 10 to the exponent.
 func spelling(t *rapid.T, coefficient int64, exponent int) string {
 	digits := big.NewInt(coefficient).String()
 	sign := ""
@@ -62,14 +62,14 @@ func spelling(t *rapid.T, coefficient int64, exponent int) string {
 		forms = append(forms, sign+plain+".00")
 	}
 	form := rapid.SampledFrom(forms).Draw(t, "form")
-	beyond := len(strings.TrimPrefix(form, "-")) > 18 && !strings.ContainsAny(form, ".eE") // no literal of CEL's
+	beyond := len(strings.TrimPrefix(form, "-")) > 18 && !strings.ContainsAny(form, ".eE") // CEL has no literal for it
 	if beyond || rapid.Bool().Draw(t, "as number()") {
 		return fmt.Sprintf("number(%q)", form)
 	}
 	return form
 }
 
-// attributes are what expressions read: numbers that are near each other, and null.
+// attributes are the values that expressions read: numbers close to each other, and null.
 type attributes map[string]*big.Rat
 
 func drawNumber(t *rapid.T) (string, *big.Rat) {
@@ -178,7 +178,7 @@ func drawQuestion(t *rapid.T, have attributes, depth int) question {
 		}}
 	default:
 		x, y := drawQuestion(t, have, depth-1), drawQuestion(t, have, depth-1)
-		decides := rapid.Bool().Draw(t, "or") // the value of one side that decides, whatever the other is
+		decides := rapid.Bool().Draw(t, "or") // the value of one side that decides the result, whatever the other side is
 		symbol := map[bool]string{true: "||", false: "&&"}[decides]
 		return question{fmt.Sprintf("(%s) %s (%s)", x.src, symbol, y.src), func() (bool, error) {
 			v, err := x.value()

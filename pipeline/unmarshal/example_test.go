@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/unmarshal"
 )
 
-// order is a change as a source would bring it: an order was completed.
+// order returns a change as a source would bring it: the status of an order changed to completed.
 func order() *record.Change {
 	old, err := item.Parse([]byte(`{"PK":{"S":"ORDER#1"},"Type":{"S":"Order"},"Status":{"S":"paid"},"Total":{"N":"19.90"}}`))
 	if err != nil {
@@ -23,8 +23,8 @@ func order() *record.Change {
 	return &record.Change{Op: record.Modify, Old: old, New: new}
 }
 
-// Decode reads an image into a struct, by the tags that attributevalue uses. A
-// Decimal keeps every digit of a number.
+// Decode reads an image into a struct. It uses the same tags as attributevalue. A Decimal keeps every digit of a
+// number.
 func ExampleDecode() {
 	type Order struct {
 		ID     string          `dynamodbav:"PK"`

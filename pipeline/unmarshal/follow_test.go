@@ -12,8 +12,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/unmarshal"
 )
 
-// namesAlike has names that begin, end or do both as others do, of all lengths that are compared
-// in another way, and in both cases.
+// namesAlike has fields whose names share a beginning, an end or both, in upper and lower case. The lengths of the
+// names cover all ways in which the decoder compares them.
 type namesAlike struct {
 	A  string `dynamodbav:"a"`
 	B  string `dynamodbav:"ab"`
@@ -30,7 +30,7 @@ type namesAlike struct {
 	L  []namesAlike
 }
 
-// set decodes by hand: by the exact name, or else by a name that differs in case only.
+// set sets the field with the exact name or, without one, the first field whose name differs only in case.
 func (n *namesAlike) set(name, text string) {
 	v := reflect.ValueOf(n).Elem()
 	exact, folded := -1, -1
@@ -50,7 +50,7 @@ func (n *namesAlike) set(name, text string) {
 	}
 }
 
-// drawAlike draws an item of attributes in any order, some of them unknown, and what it decodes into.
+// drawAlike draws an item with attributes in any order, some of them unknown, and the struct that it decodes to.
 func drawAlike(t *rapid.T, depth int) (doc string, want namesAlike) {
 	var b strings.Builder
 	space := func() string { return rapid.SampledFrom([]string{"", "", "", " ", "\n"}).Draw(t, "space") }
@@ -93,7 +93,7 @@ func drawAlike(t *rapid.T, depth int) (doc string, want namesAlike) {
 	return "{" + space() + b.String() + space() + "}", want
 }
 
-// TestDecode_InAnyOrder: where attributes stood in the items before does not matter.
+// TestDecode_InAnyOrder checks that the order of attributes in earlier items does not matter.
 func TestDecode_InAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for range 3 {
@@ -102,7 +102,7 @@ func TestDecode_InAnyOrder(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", doc, err)
 			}
-			for range 2 { // the second time in the order that is known
+			for range 2 { // the second time the order is known
 				if got, err := unmarshal.Decode[namesAlike](m); err != nil || !reflect.DeepEqual(got, want) {
 					t.Fatalf("%s:\ngot  %+v, %v\nwant %+v", doc, got, err, want)
 				}
@@ -111,7 +111,7 @@ func TestDecode_InAnyOrder(t *testing.T) {
 	})
 }
 
-// TestDecode_NamesThatLookLikeItems: a name may be the text that follows another name.
+// TestDecode_NamesThatLookLikeItems checks a name that looks like another name and the JSON after it.
 func TestDecode_NamesThatLookLikeItems(t *testing.T) {
 	type inner struct {
 		A   map[string]string `dynamodbav:"a"`

@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/unmarshal"
 )
 
-// TestDecodeTextsApart: a short text of a large item does not keep the others in memory.
+// TestDecodeTextsApart checks that one short text of a large item does not keep all others in memory.
 func TestDecodeTextsApart(t *testing.T) {
 	m, err := item.Parse([]byte(`{"Tags":{"L":[{"S":"first"}` + strings.Repeat(`,{"S":"0123456789abcdefg"}`, 5000) + `,{"S":"last"}]}}`))
 	if err != nil {
@@ -36,8 +36,8 @@ func TestDecodeTextsApart(t *testing.T) {
 	}
 }
 
-// TestDecodeTwiceIntoAField: of attributes whose names differ in case only the last one
-// counts, whichever way the two are decoded.
+// TestDecodeTwiceIntoAField checks that, of attributes whose names differ only in case, the last one counts, whatever
+// their kinds.
 func TestDecodeTwiceIntoAField(t *testing.T) {
 	type line struct{ Name, Note string }
 	type it struct {
@@ -71,8 +71,8 @@ func TestDecodeTwiceIntoAField(t *testing.T) {
 	}
 }
 
-// TestDecodeTextsOfManyPlaces: texts find their places in values of many parts, and in
-// structs of many fields and bytes.
+// TestDecodeTextsOfManyPlaces checks that texts get to their places in values with many parts, and in structs with many
+// fields and bytes.
 func TestDecodeTextsOfManyPlaces(t *testing.T) {
 	type leaf struct{ A, B string }
 	type branch struct {
@@ -114,7 +114,7 @@ func TestDecodeTextsOfManyPlaces(t *testing.T) {
 	}
 }
 
-// aware is a type that looks at the struct that holds it, and changes it.
+// aware is a type whose method reads and changes the struct that holds it.
 type aware struct {
 	in   *awareOf
 	seen string
@@ -132,8 +132,8 @@ func (c *aware) UnmarshalDynamoDB(item.Value) error {
 	return nil
 }
 
-// TestDecodeTextsBeforeATypesOwnMethod: the values before a value are set when the method of its type is called, and
-// what the method sets stays.
+// TestDecodeTextsBeforeATypesOwnMethod checks that the values before a value are set when the method of its type is
+// called, and that the changes of the method stay.
 func TestDecodeTextsBeforeATypesOwnMethod(t *testing.T) {
 	m, err := item.Parse([]byte(`{"Type":{"S":"circle"},"Child":{"N":"5"},"Note":{"S":"behind"}}`))
 	if err != nil {
@@ -149,7 +149,7 @@ func TestDecodeTextsBeforeATypesOwnMethod(t *testing.T) {
 	}
 }
 
-// TestDecodeTwoPointersToOneString: the last attribute says what is there.
+// TestDecodeTwoPointersToOneString checks that the last attribute wins if two fields point to the same string.
 func TestDecodeTwoPointersToOneString(t *testing.T) {
 	for it, want := range map[string]string{
 		`{"A":{"S":"first"},"B":{"N":"5"}}`:                                   "5",

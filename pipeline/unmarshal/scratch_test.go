@@ -14,9 +14,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/unmarshal"
 )
 
-// TestDecode_EqualsDecodeInto: one item decoded after the other into structs of one type gives
-// what each gives in memory of its own, whether it decodes or not, and no struct changes when
-// others are decoded later.
+// TestDecode_EqualsDecodeInto decodes items one after the other into structs of one type. Each result or error must
+// equal that of decoding into new memory, and no struct may change when later items are decoded.
 func TestDecode_EqualsDecodeInto(t *testing.T) {
 	t.Run("scalars", decodeEqualsDecodeInto[scalars])
 	t.Run("strings", decodeEqualsDecodeInto[asStrings])
@@ -56,7 +55,7 @@ func decodeEqualsDecodeInto[T any](t *testing.T) {
 	})
 }
 
-// keeper keeps the pointer that it is decoded by.
+// keeper keeps the pointer with which its decoding method was called.
 type keeper struct {
 	self *keeper
 	kind item.Kind
@@ -67,8 +66,8 @@ func (k *keeper) UnmarshalDynamoDB(v item.Value) error {
 	return nil
 }
 
-// TestDecode_ATypesOwnMethodHasItsMemoryForItself: the decoder does not reuse memory that a method of the program
-// points to, wherever the value is in the struct.
+// TestDecode_ATypesOwnMethodHasItsMemoryForItself checks that the decoder does not reuse memory that a method of the
+// program may still point to, wherever the value is in the struct.
 func TestDecode_ATypesOwnMethodHasItsMemoryForItself(t *testing.T) {
 	type within struct{ Kept keeper }
 	t.Run("field", func(t *testing.T) {
@@ -111,7 +110,7 @@ func keepsItsMemory[T any](t *testing.T, doc string, kept func(*T) *keeper) {
 	}
 }
 
-// ownText refers to memory of its own.
+// ownText has a slice that points into the value itself.
 type ownText struct {
 	room [8]byte
 	text []byte
@@ -123,7 +122,7 @@ func (o *ownText) UnmarshalDynamoDB(v item.Value) error {
 	return nil
 }
 
-// ownKey does so as a key.
+// ownKey is a map key that points into itself.
 type ownKey struct {
 	text string
 	at   *string
@@ -134,8 +133,8 @@ func (k *ownKey) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// TestDecode_AMapsMembersHaveMemoryOfTheirOwn: what a method of the program's refers to in the
-// memory that it is given is not of the map's next member.
+// TestDecode_AMapsMembersHaveMemoryOfTheirOwn checks that each member of a map has its own memory, since a decoding
+// method may keep pointers into it.
 func TestDecode_AMapsMembersHaveMemoryOfTheirOwn(t *testing.T) {
 	m := pipelinetest.PlainItem(t, `{"a":"one","b":"two"}`)
 	values, err := unmarshal.Decode[map[string]ownText](m)
@@ -153,8 +152,8 @@ func TestDecode_AMapsMembersHaveMemoryOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestDecode_WithinAMethodOfTheSameType: a method may decode structs of the type that it is
-// called for, and panic meanwhile.
+// TestDecode_WithinAMethodOfTheSameType checks that a method may decode structs of the type that is being decoded, and
+// may panic.
 func TestDecode_WithinAMethodOfTheSameType(t *testing.T) {
 	want := doll{Name: "outer", Last: "last", In: &dollIn{doll{Name: "inner", In: &dollIn{doll{Last: "innermost"}}}}}
 	m := pipelinetest.PlainItem(t, `{"Name":"outer","In":{"In":{"Last":"innermost"},"Name":"inner"},"Last":"last"}`)
@@ -191,7 +190,7 @@ func (n *dollIn) UnmarshalDynamoDB(v item.Value) (err error) {
 	return err
 }
 
-// TestDecode_AfterAFailure: nothing of an item that did not decode is in the next one.
+// TestDecode_AfterAFailure checks that nothing of an item whose decoding failed gets into the next struct.
 func TestDecode_AfterAFailure(t *testing.T) {
 	type target struct {
 		A, B string
@@ -210,7 +209,7 @@ func TestDecode_AfterAFailure(t *testing.T) {
 	}
 }
 
-// TestDecode_Concurrently: structs that are decoded at once are each its own.
+// TestDecode_Concurrently checks that structs that are decoded at the same time share nothing.
 func TestDecode_Concurrently(t *testing.T) {
 	type target struct {
 		Name string

@@ -22,7 +22,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/unmarshal"
 )
 
-// The types that random items are decoded into by hand-written structs.
+// These types are targets for random items.
 type (
 	text    string
 	whole   int32
@@ -136,7 +136,7 @@ func (t *textual) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// drawType draws a type that may or may not fit the values.
+// drawType draws a type, which need not fit the values.
 func drawType(t *rapid.T, depth int) reflect.Type {
 	leaves := []reflect.Type{
 		reflect.TypeFor[string](), reflect.TypeFor[int](), reflect.TypeFor[int8](), reflect.TypeFor[uint16](), reflect.TypeFor[float32](),
@@ -178,8 +178,8 @@ func drawStruct(t *rapid.T, depth int) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-// equalAsSDK compares what both make of an item: the same result, or both an error,
-// whether its JSON is compact or has white space wherever that may stand.
+// equalAsSDK checks that this package and attributevalue decode an item to the same result, or both return an error. It
+// does so for compact JSON and for JSON with white space in all places.
 func equalAsSDK(t *rapid.T, typ reflect.Type, it map[string]types.AttributeValue) {
 	m, err := sdkvalue.Image(it)
 	if err != nil {
@@ -202,7 +202,7 @@ func imageEqualAsSDK(t *rapid.T, typ reflect.Type, m item.Image, item map[string
 	gotErr := unmarshal.DecodeInto(m, got.Interface())
 	wantErr, panicked := unmarshalSDK(item, want.Interface())
 	if panicked {
-		return // where attributevalue panics, anything else is better
+		return // attributevalue panics, so there is nothing to compare
 	}
 	if (gotErr == nil) != (wantErr == nil) {
 		t.Fatalf("%v\nfrom %v:\nerror %v\nattributevalue: %v", typ, m.Value(), gotErr, wantErr)
@@ -243,7 +243,7 @@ func TestDecode_EqualsAttributevalue_RandomTypes(t *testing.T) {
 	})
 }
 
-// Each attribute alone, so that the error of one does not hide the result of another.
+// Items with one attribute show all results, since no error of another attribute hides them.
 func TestDecode_EqualsAttributevalue_EachField(t *testing.T) {
 	structs := []reflect.Type{reflect.TypeFor[scalars](), reflect.TypeFor[asStrings](), reflect.TypeFor[containers](),
 		reflect.TypeFor[pointers](), reflect.TypeFor[embedding](), reflect.TypeFor[oddFields]()}
@@ -267,7 +267,7 @@ func TestDecode_RoundTripsWhatTheSDKMarshals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	delete(item, "Address") // a map whose keys neither can read
+	delete(item, "Address") // neither decoder can read the keys of this map
 	m, err := sdkvalue.Image(item)
 	if err != nil {
 		t.Fatal(err)
@@ -288,8 +288,8 @@ func TestDecode_RoundTripsWhatTheSDKMarshals(t *testing.T) {
 	}
 }
 
-// FuzzDecode reads items in every spelling of JSON: what comes out is what
-// attributevalue makes of the same item, and no target makes it panic.
+// FuzzDecode checks, for items in every spelling of JSON, that a map decodes as with attributevalue and that no target
+// makes the decoder panic.
 func FuzzDecode(f *testing.F) {
 	for _, doc := range []string{
 		`{"s":{"S":"x"},"n":{"N":"1E+3"},"m":{"M":{"\u0061":{"BOOL":true}}}}`, ` { "l" : { "L" : [ { "NULL" : true } , {"B":"AQ=="} ] } } `,

@@ -20,10 +20,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline/unmarshal"
 )
 
-// The former content of a type's decoder must never show. By the pointer to a pointer an item is decoded without any of
-// it: by reflection, one attribute after the other.
+// The decoder of a type keeps state from one item to the next, and that state must never show in a result. A pointer to
+// a pointer is decoded without that state: by reflection, one attribute after the other.
 
-// equalAsAlone compares the decoded value of m, and its error, with those of m decoded alone.
+// equalAsAlone compares the value and the error of decoding m with those of decoding m without kept state.
 func equalAsAlone(m item.Image, typ reflect.Type) error {
 	got, want := reflect.New(typ), reflect.New(reflect.PointerTo(typ))
 	want.Elem().Set(reflect.New(typ))
@@ -34,7 +34,8 @@ func equalAsAlone(m item.Image, typ reflect.Type) error {
 	return nil
 }
 
-// drawNames draws names that often share a beginning, an end or both, of all lengths that are compared in another way.
+// drawNames draws names that often share a beginning, an end or both. Their lengths cover all ways in which the decoder
+// compares names.
 func drawNames(t *rapid.T) []string {
 	names := []string{"abcdefghijklmnopqrstuvwxyz"[:rapid.IntRange(1, 20).Draw(t, "length")]}
 	for range rapid.IntRange(1, 7).Draw(t, "more names") {
@@ -54,7 +55,7 @@ func drawNames(t *rapid.T) []string {
 	return names
 }
 
-// drawNamedStruct draws a struct that has fields of some of these names.
+// drawNamedStruct draws a struct with fields of some of these names.
 func drawNamedStruct(t *rapid.T, names []string, depth int) reflect.Type {
 	var fields []reflect.StructField
 	for i, name := range names {
@@ -83,8 +84,8 @@ func drawNamedStruct(t *rapid.T, names []string, depth int) reflect.Type {
 	return reflect.StructOf(fields)
 }
 
-// drawNamed draws the members of a map that is decoded into a typ, in any order and spelling. Some are no field's, or
-// differ from a field's name in case.
+// drawNamed draws the members of a map that is decoded into a typ, in any order and spelling. Some members match no
+// field, or match one only without regard to case.
 func drawNamed(g pipelinetest.DynamoJSON, names []string, typ reflect.Type) string {
 	some := append(slices.Clone(names), strings.ToUpper(names[0]), strings.ToLower(names[len(names)-1]), names[0]+"x")
 	slices.Sort(some)
@@ -105,7 +106,7 @@ func drawNamed(g pipelinetest.DynamoJSON, names []string, typ reflect.Type) stri
 	return g.List("{", "}", members)
 }
 
-// drawFitting draws a value that fits the type, but for a few.
+// drawFitting draws a value that fits the type, except in a few cases.
 func drawFitting(g pipelinetest.DynamoJSON, names []string, typ reflect.Type) string {
 	if rapid.IntRange(0, 39).Draw(g.T, "fits") == 39 {
 		return g.Value(1)
@@ -130,7 +131,7 @@ func drawFitting(g pipelinetest.DynamoJSON, names []string, typ reflect.Type) st
 	}
 }
 
-// TestDecode_ItemsInARow decodes items of all sorts into one type, several at once.
+// TestDecode_ItemsInARow decodes items of all kinds into one type, several at once.
 func TestDecode_ItemsInARow(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		names := drawNames(t)
@@ -163,7 +164,7 @@ func TestDecode_ItemsInARow(t *testing.T) {
 	})
 }
 
-// TestDecode_EmptyMapsAtTheEnd: an item may end sooner behind a name than it does elsewhere.
+// TestDecode_EmptyMapsAtTheEnd checks items that end with an empty map {}, so that less JSON follows a name than usual.
 func TestDecode_EmptyMapsAtTheEnd(t *testing.T) {
 	type target struct {
 		A  map[string]string
@@ -188,7 +189,7 @@ func TestDecode_EmptyMapsAtTheEnd(t *testing.T) {
 	}
 }
 
-// FuzzDecodeInARow reads a line for an item.
+// FuzzDecodeInARow decodes each line of its input as an item.
 func FuzzDecodeInARow(f *testing.F) {
 	f.Add([]byte(`{"a":{"S":"x"},"abcdefgh":{"S":"y"},"In":{"M":{"ab":{"S":"z"},"number":{"N":"1"}}}}` + "\n" + `{"abcdefgh":{"S":"y"},"A":{"S":"x"},"in":{"M":{"\u0061b":{"S":"z"}}}}`))
 	f.Add([]byte(`{"s":{"S":"x"},"n":{"N":"1E+3"},"m":{"M":{"\u0061":{"BOOL":true}}}}` + "\n" + `{"n":{"S":"x"},"tags":{"SS":["a","\"\\"]},"lines":{"L":[{"M":{"s":{"S":"x"}}},{"M":{"n":{"N":"2"}}}]}}`))

@@ -32,8 +32,7 @@ const benchItem = `{"PK":"USER#1","SK":"ORDER#2024-01-02#17","Type":"Order","Sta
 	"CreatedAt":"2024-01-02T03:04:05Z","Tags":{"SS":["gift","express"]},"Address":{"Street":"Main 1","City":"Graz","Zip":"8010"},
 	"Lines":[{"sku":"a-1","qty":1,"Price":10},{"sku":"b-2","qty":2,"Price":54.95}],"Ignored":"x","expiresAt":1700000000}`
 
-// BenchmarkDecode compares with attributevalue, which starts from the SDK's own
-// values, already built.
+// BenchmarkDecode compares Decode with attributevalue, which starts from SDK values that exist already.
 func BenchmarkDecode(b *testing.B) {
 	m := pipelinetest.PlainItem(b, benchItem)
 	b.Run("pipeline", func(b *testing.B) {

@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/unmarshal"
 )
 
-// money decodes itself, and remembers how often.
+// money decodes itself and records the kind of its value.
 type money struct {
 	cents int64
 	kind  item.Kind
@@ -202,7 +202,7 @@ func TestDecode_ResultDoesNotPinThePage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	clear(page) // a page never changes: this shows what still looks at it
+	clear(page) // shows whether a result still uses the bytes of the page, which in practice never change
 	fresh, err := item.Parse([]byte(doc))
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +220,7 @@ func TestDecode_ResultDoesNotPinThePage(t *testing.T) {
 	}
 }
 
-// keyText is a key that reads itself.
+// keyText is a map key with its own UnmarshalText.
 type keyText struct{ s string }
 
 func (k *keyText) UnmarshalText(b []byte) error {
@@ -228,7 +228,7 @@ func (k *keyText) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// selfCode and selfNumber decode themselves as values, but not as keys.
+// selfCode and selfNumber decode themselves as values, but not as map keys.
 type (
 	selfCode   string
 	selfNumber int8

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// shop has a key of each form.
+// shop has keys of all forms.
 type shop struct {
 	_       any               `one:"street,site"`
 	_       any               `most:"cash,card"`
@@ -40,15 +40,15 @@ type shop struct {
 	Spare   *till             `key:"spare" doc:"Another till."`
 	Plan    tree              `key:"plan" doc:"Rooms in rooms."`
 	Sign    sign              `key:"sign" doc:"Any value."`
-	Total   int               // Made counts
+	Total   int               // set by Made
 }
 
-// Made shows that the fields are bound before.
+// Made sets Total from fields that are bound before the call.
 func (s *shop) Made(_ *yamlbind.File, v *yamlbind.Value) {
 	s.Total = s.Clerks + len(v.Get("tags").All())
 }
 
-// shelf is an entry of a map that keeps the order of the file. A scalar may replace it.
+// shelf is an entry of a map that keeps the order of the file. A scalar can stand for the whole entry.
 type shelf struct {
 	Name   string `key:"*"`
 	Line   int    `key:"@"`
@@ -60,14 +60,14 @@ type till struct {
 	Drawers int `key:"drawers" def:"2" doc:"With money."`
 }
 
-// tree may contain itself.
+// tree can contain itself.
 type tree struct {
 	_     any    `ref:"tree"`
 	Room  string `key:"room" doc:"Its name."`
 	Rooms []tree `key:"rooms" doc:"Those inside."`
 }
 
-// sign reads its value itself.
+// sign is a type that reads its value itself.
 type sign struct{ text string }
 
 func (s *sign) Bind(f *yamlbind.File, v *yamlbind.Value) { s.text = f.Found(v.Node) }
@@ -76,7 +76,7 @@ const maxNodes = 200
 
 var rule = yamlbind.RuleOf(reflect.TypeFor[shop](), yamlbind.Kinds{})
 
-// read reads a shop, with an environment of two variables.
+// read reads a shop, with a few environment variables.
 func read(text string) (*yamlbind.File, shop) {
 	f := yamlbind.New("shop.yaml", []byte(text), yamlbind.Options{
 		Words:    yamlbind.FileHints{Empty: "write a shop", Second: "remove it", Merge: "write the keys out", Values: true},
@@ -92,7 +92,7 @@ func read(text string) (*yamlbind.File, shop) {
 	return f, s
 }
 
-// minimal is a shop without its optional keys.
+// minimal is a shop with only its required keys.
 const minimal = "version: 1\nname: corner\nstreet: Main\n"
 
 func defaults() shop {
@@ -156,11 +156,11 @@ func path(text string) item.Path {
 	return p
 }
 
-// All problems of a file come at once, each with its place, field and hint.
+// All problems of a file are reported at once, each with its place, its key and a hint.
 func TestProblems(t *testing.T) {
 	for name, c := range map[string]struct {
 		text string
-		want []string // each is the beginning of a problem, after the file's name
+		want []string // beginnings of the problems, without the file name
 	}{
 		"several at once": {minimal + "colour: red\nclerks: many\ntill: {drawer: 1}\nbreak: 3\ntags: [a, [b]]", []string{
 			"4:1: colour: there is no such key; did you mean color?",
@@ -215,7 +215,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// An entry that cannot be read is missing, and the others are there. A text keeps its place in its list.
+// An entry that cannot be read is left out of a map, and the other entries are kept. In a list, the entry keeps its
+// place as an empty text.
 func TestUnreadableEntries(t *testing.T) {
 	f, s := read(minimal + "shelves: {low: many, top: 2}\ntags: [[a], b]")
 	if want := []shelf{{Name: "top", Boards: 2}}; !reflect.DeepEqual(s.Shelves, want) {
@@ -250,7 +251,7 @@ func TestAliasCycles(t *testing.T) {
 	}
 }
 
-// doubled are rooms, each with the one before twice.
+// doubled returns n rooms after a first one, each of which contains the previous room twice.
 func doubled(n int) string {
 	var b strings.Builder
 	b.WriteString("  - &r0 {room: x}\n")
@@ -261,7 +262,7 @@ func doubled(n int) string {
 	return b.String()
 }
 
-// A field's address leads to its value in the file, for problems that are found later.
+// The address of a field leads to its value in the file, so that later checks can report problems at its place.
 func TestOf(t *testing.T) {
 	var s shop
 	f := yamlbind.New("shop.yaml", []byte(minimal+"clerks: many\ntill: {drawers: 3}\nspare: {}\n"), yamlbind.Options{MaxNodes: maxNodes})
@@ -299,7 +300,8 @@ shop.yaml:5:17: till.drawers: is of no use; remove it`
 	}
 }
 
-// The schema takes what the rule takes: required keys, defaults in their JSON types, and one key of a group.
+// The schema has the same rules as the configuration: required keys, defaults in their JSON types, and one key of a
+// group.
 func TestSchema(t *testing.T) {
 	var got struct {
 		Required   []string
