@@ -32,7 +32,7 @@ func answered(err error, status int) error {
 
 var hints = map[awserr.Kind]string{awserr.Denied: "allow it", awserr.Missing: "make it"}
 
-// The meaning of a failed call depends on its code, else on its status, else on the broken part.
+// A failed call is classified by its code, or else by its status, or else by the part of the connection that broke.
 func TestCall(t *testing.T) {
 	for _, test := range []struct {
 		err  error
@@ -85,8 +85,8 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// The SDK makes a code of the status where S3 gave none. The error of a HEAD request is no exception: S3 has no other
-// answer to it.
+// The SDK makes a code from the status if S3 gave none, and such a code is not trusted. The error of a HEAD request is
+// trusted, because S3 has no other answer to such a request.
 func TestCode_MadeUp(t *testing.T) {
 	for op, want := range map[string]awserr.Kind{"PutObject": awserr.Transient, "HeadBucket": awserr.Missing} {
 		err := answered(&smithy.GenericAPIError{Code: "NotFound", Message: "Not Found"}, 404)
@@ -99,7 +99,7 @@ func TestCode_MadeUp(t *testing.T) {
 	}
 }
 
-// A server's wait is honoured, and a call that its context ended is tried again.
+// The wait that a server asks for is kept. A call whose context ended is retried.
 func TestCall_WaitAndCancel(t *testing.T) {
 	busy := api("SlowDown", 503)
 	r, _ := errors.AsType[*smithyhttp.ResponseError](busy)
@@ -116,7 +116,7 @@ func TestCall_WaitAndCancel(t *testing.T) {
 	}
 }
 
-// An entry's failure is by its code first, and else by whose fault it is.
+// The failure of an entry is classified by its code, or else by whose fault it is.
 func TestEntry(t *testing.T) {
 	for _, test := range []struct {
 		code  string

@@ -20,7 +20,7 @@ type retryable struct{ error }
 func (retryable) RetryableError() bool { return true }
 func (r retryable) Unwrap() error      { return r.error }
 
-// Errors of calls of DynamoDB and of its streams.
+// KindOf classifies the errors of calls of DynamoDB and of its streams.
 func TestKindOf_DynamoDB(t *testing.T) {
 	for _, test := range []struct {
 		name string

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/awshttp"
 )
 
-// closable is a body that cannot be read once it was closed.
+// closable is a body that cannot be read after it was closed.
 type closable struct {
 	io.Reader
 	closed bool
@@ -32,7 +32,7 @@ type client func(*http.Request) (*http.Response, error)
 
 func (c client) Do(r *http.Request) (*http.Response, error) { return c(r) }
 
-// A body that the SDK closes can be sent again, and sends its content once more.
+// KeepBody sends a copy of a body, so the body can be sent again after the SDK has closed it.
 func TestKeepBody(t *testing.T) {
 	body := &closable{Reader: bytes.NewReader([]byte("request"))}
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost", body)

@@ -16,7 +16,7 @@ func (large) Do(*http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"a":"` + strings.Repeat("x", 100) + `"}`)), ContentLength: -1}, nil
 }
 
-// An answer that is too large is an error that the SDK tries again.
+// An answer that is too large is an error that the SDK retries.
 func TestLargeAnswer(t *testing.T) {
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/", nil)
 	if err != nil {

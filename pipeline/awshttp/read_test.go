@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/awshttp"
 )
 
-// A body that is cut, changed or too large is an error, and the others come whole.
+// A body that is truncated, changed or too large is an error. All others are returned whole.
 func TestReadBody(t *testing.T) {
 	const text = `{"Count":0}`
 	sum := strconv.FormatUint(uint64(crc32.ChecksumIEEE([]byte(text))), 10)
@@ -19,7 +19,7 @@ func TestReadBody(t *testing.T) {
 		body   io.Reader
 		sum    string
 		zipped bool
-		want   string // "": an error
+		want   string // "": ReadBody returns an error
 	}{
 		"whole":                 {strings.NewReader(text), sum, false, text},
 		"no checksum":           {strings.NewReader(text), "", false, text},

@@ -42,7 +42,7 @@ func TestBelieve(t *testing.T) {
 		{"BatchGetItem", 200, `{"UnprocessedKeys":{}}`, false},
 		{"BatchGetItem", 200, `{"Responses":{},"UnprocessedKeys":{}}`, true},
 		{"GetItem", 200, `{}`, true},
-		{"PutItem", 400, ``, true}, // judged by its code, which it lacks
+		{"PutItem", 400, ``, true}, // the caller checks the error code, which is missing here
 		{"PutItem", 503, `<html>busy</html>`, true},
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/", nil)

@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/bounded"
 )
 
-// A reader returns all of a small answer. Of a large one it returns the beginning and an error.
+// ReadAll returns all of a small answer. For a large answer it returns the beginning and an error.
 func TestReader(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.StringMatching("[a-z]{0,40}").Draw(t, "text")
@@ -58,8 +58,8 @@ func TestClient(t *testing.T) {
 	}
 }
 
-// An answer holds the largest that DynamoDB gives, and three writes at once, each with a buffer
-// that doubles and what is made of it, fit into a task of 512 MB.
+// Answer is large enough for the largest answer of DynamoDB. It is small enough for three writes at once in a task of
+// 512 MB, each with a buffer that doubles and the values decoded from it.
 func TestAnswer(t *testing.T) {
 	const largest, escaped, writes, times = 16 << 20, 2, 3, 4
 	if bounded.Answer < largest*escaped || bounded.Answer*writes*times > 512<<20 {

@@ -41,9 +41,9 @@ func TestProbablyMeant(t *testing.T) {
 	}
 }
 
-// A rule may read an attribute whose name is also a text in the key of its entity. If the entity declares no attributes,
-// that text is not taken for a forgotten placeholder. A rule about every item may read an attribute that an entity
-// declares with another type.
+// A rule may read an attribute whose name is also a text in the key of its entity. If the entity declares no
+// attributes, that text is not taken for a forgotten placeholder. A rule about every item may read an attribute that an
+// entity declares with another type.
 func TestNamesThatAreNoMistake(t *testing.T) {
 	for _, file := range []string{
 		"attributes: {Total: N}\nentities: {User: {key: {PK: 'user#{UserId}', SK: user}}}\nsinks: {rows: {view: {of: User, table: rows, key: {PK: '{user}', SK: '{@key}'}}}}\n",

@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// rat is what d means.
+// rat returns the value of d.
 func (d Decimal) rat() *big.Rat {
 	c := new(big.Int).SetUint64(d.hi)
 	c.Lsh(c, 64).Or(c, new(big.Int).SetUint64(d.lo))
@@ -25,11 +25,11 @@ func (d Decimal) rat() *big.Rat {
 	return new(big.Rat).SetInt(c.Mul(c, p))
 }
 
-// decimalText draws numbers of DynamoDB's range in every spelling that it takes.
+// decimalText draws numbers of DynamoDB's range in all spellings that DynamoDB accepts.
 var decimalText = rapid.Custom(func(t *rapid.T) string {
 	n := rapid.SampledFrom([]int{1, 2, 5, 17, 19, 20, 37, 38}).Draw(t, "digits")
 	d := []byte(rapid.StringMatching(fmt.Sprintf("[1-9][0-9]{%d}", n-1)).Draw(t, "coefficient"))
-	for i := range d { // runs of zeros and nines carry and cancel
+	for i := range d { // runs of zeros and nines, which carry and cancel
 		switch rapid.IntRange(0, 5).Draw(t, "run") {
 		case 0:
 			d[i] = '9'
@@ -60,7 +60,7 @@ var decimals = rapid.Custom(func(t *rapid.T) Decimal {
 	return d
 })
 
-// fits reports whether r is a number of DynamoDB.
+// fits reports whether r is in DynamoDB's range and precision.
 func fits(r *big.Rat) bool {
 	if r.Sign() == 0 {
 		return true
@@ -77,7 +77,7 @@ func fits(r *big.Rat) bool {
 	return len(text) <= MaxDigits && abs.Cmp(one(minMagnitude)) >= 0 && abs.Cmp(one(maxMagnitude+1)) < 0
 }
 
-// Fact 12: N has up to 38 digits: exact, always.
+// Fact 12: N has up to 38 digits and is always exact.
 func TestFact12_ExactNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := decimalText.Draw(t, "text")
@@ -109,7 +109,7 @@ func TestFact12_ExactNumbers(t *testing.T) {
 func TestDecimal_AgreesWithBigRat(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d, e := decimals.Draw(t, "d"), decimals.Draw(t, "e")
-		if rapid.IntRange(0, 3).Draw(t, "near") == 0 { // differ late, or not at all
+		if rapid.IntRange(0, 3).Draw(t, "near") == 0 { // the two numbers are almost or exactly equal
 			e = d
 			if sum, err := d.Add(Decimal{lo: 1, exp: d.exp}); err == nil {
 				e = sum
@@ -229,7 +229,7 @@ func FuzzParseDecimal(f *testing.F) {
 			return
 		}
 		if len(s) > 400 || strings.Contains(strings.ToLower(s), "e") && len(s) > 180 {
-			return // big.Rat would take long
+			return // big.Rat would take too long
 		}
 		if i := strings.IndexAny(s, "eE"); i >= 0 {
 			if e, err := strconv.Atoi(s[i+1:]); err != nil || e > 600 || e < -600 {

@@ -6,7 +6,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
-// A sortable text sorts as the number does, and every digit is kept.
+// Sortable texts sort like the numbers, and keep every digit.
 func ExampleDecimal_AppendSortable() {
 	for _, text := range []string{"-3", "0.1", "12345678901234567890.000000000000000001"} {
 		d, err := decimal.Parse(text)

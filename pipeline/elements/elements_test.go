@@ -30,7 +30,7 @@ func TestOf(t *testing.T) {
 	for _, tt := range []struct {
 		path, by string
 		most     int
-		want     string // identities, or a part of the error
+		want     string // identities of the elements, or a part of the error
 	}{
 		{"Lines", "", 0, "0 1 2"},
 		{"Lines", "sku", 0, "b a -"},
@@ -66,7 +66,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// identities returns the identities, - for none.
+// identities returns the identities of elements, with - for an empty one.
 func identities(all []Element) string {
 	texts := make([]string, len(all))
 	for i, e := range all {

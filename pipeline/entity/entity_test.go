@@ -68,7 +68,7 @@ func TestParsePatternErrors(t *testing.T) {
 func TestPatternsBindNames(t *testing.T) {
 	for _, tt := range []struct {
 		pattern, text string
-		want          []string // nil: the pattern does not hold
+		want          []string // nil: the pattern does not match
 	}{
 		{"USER#{UserId}", "USER#1", []string{"1"}},
 		{"USER#{UserId}", "USER#", nil},
@@ -215,7 +215,7 @@ func TestConditions(t *testing.T) {
 		{`{"PK":{"S":"R#1"},"Type":{"S":"Order"}}`, "Order"},
 		{`{"PK":{"S":"R#1"},"Type":{"S":"Refund"}}`, "Refund"},
 		{`{"PK":{"S":"R#1"},"Type":{"S":"Other"}}`, ""},
-		{`{"PK":{"S":"U#1"},"Type":{"S":"Order"}}`, "Order"}, // both hold, and the first has it
+		{`{"PK":{"S":"U#1"},"Type":{"S":"Order"}}`, "Order"}, // both entities match, and the first one gets the item
 	} {
 		m, got := image(t, tt.item), ""
 		e, err := s.Of(m)
@@ -306,7 +306,7 @@ func TestScopes(t *testing.T) {
 	if one.Binding("Date").Excludes() != "#" || one.Binding("OrderId").Excludes() != "" || one.Unique()[0] != "OrderId" {
 		t.Error("a date has no #, an order's id has any text")
 	}
-	// Entities with a key in common must bind a name alike.
+	// A scope binds a name only if all its entities bind it in the same way.
 	a, b := makeEntity(t, "a", "{Id}#{X}", ""), makeEntity(t, "b", "{X}#{Id}", "")
 	if got := NewSet(a, b).Scope("a", "b").Bindings(); len(got) > 0 {
 		t.Errorf("%s is bound in two ways", got[0].Name())

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// A table holds users and their orders. The key of an item tells which of them it is.
+// A table holds users and their orders. The key of an item shows to which entity the item belongs.
 func ExampleSet() {
 	pattern := func(attribute, src string) entity.KeyPattern {
 		p, err := entity.ParsePattern(src)

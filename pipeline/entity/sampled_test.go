@@ -35,7 +35,7 @@ func TestSampled(t *testing.T) {
 	}
 }
 
-// A map with more names than a program has may have any.
+// A map with more names than maxDeclared has data as names, so the shape declares none of them.
 func TestSampled_ManyNames(t *testing.T) {
 	for _, n := range []int{maxDeclared, maxDeclared + 1} {
 		var s Sampled

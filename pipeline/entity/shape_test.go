@@ -18,7 +18,7 @@ func TestFind(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		path, name, before string // name "": the path is declared
-		members            bool   // some names are known there
+		members            bool   // whether some names are declared there
 	}{
 		{"Status", "", "", false},
 		{"Reason", "", "", false},
@@ -34,7 +34,7 @@ func TestFind(t *testing.T) {
 		{"Address[0]", "", "Address", false},
 		{"Log[3].x", "", "", false},
 		{"Tags[0]", "", "", false},
-		{"*.sku", "", "", false}, // of the address
+		{"*.sku", "", "", false}, // matches in the address
 		{"Items.**", "", "", false},
 		{"**", "", "", false},
 	} {

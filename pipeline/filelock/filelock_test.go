@@ -16,7 +16,7 @@ import (
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
-// childLock names the lock that a child process of the test takes and keeps.
+// childLock names the environment variable with the lock that a child process of the test takes and keeps.
 const childLock = "TABLEWAKE_TEST_LOCK"
 
 func TestMain(m *testing.M) {
@@ -97,7 +97,7 @@ func TestTakeWaits(t *testing.T) {
 	}
 }
 
-// A process that locks a removed file excludes no other process.
+// A process that holds the lock of a removed file does not exclude other processes.
 func TestARemovedFileIsNotHeld(t *testing.T) {
 	for name, remove := range map[string]func(path string) error{
 		"removed": os.Remove,
@@ -123,7 +123,7 @@ func TestARemovedFileIsNotHeld(t *testing.T) {
 	}
 }
 
-// Goroutines that lock and remove the file as they like never have it two at a time.
+// Goroutines that lock and remove the file in any order never hold the lock at the same time.
 func TestOneAtATime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "folder", ".lock")
 	var inside sync.Mutex
@@ -142,7 +142,7 @@ func TestOneAtATime(t *testing.T) {
 				}
 				inside.Unlock()
 				if i%10 == 9 {
-					_ = os.RemoveAll(filepath.Dir(path)) // others may make the file again meanwhile
+					_ = os.RemoveAll(filepath.Dir(path)) // other goroutines may create the file again meanwhile
 				}
 				if err := l.Release(); err != nil {
 					t.Error(err)
@@ -153,7 +153,7 @@ func TestOneAtATime(t *testing.T) {
 	wg.Wait()
 }
 
-// A process that is killed has no lock.
+// A killed process loses its lock.
 func TestAProcessThatDies(t *testing.T) {
 	path := filepath.Join(t.TempDir(), ".lock")
 	child := exec.Command(os.Args[0])
@@ -174,7 +174,7 @@ func TestAProcessThatDies(t *testing.T) {
 	if err := child.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = child.Wait() // it was killed
+	_ = child.Wait() // the error only says that the child was killed
 	if err := take(t, path, Exclusive).Release(); err != nil {
 		t.Error(err)
 	}

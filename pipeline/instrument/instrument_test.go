@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/instrument"
 )
 
-// Every kind is what it says, with its unit and text.
+// Each method makes an instrument of its kind, with its unit and description.
 func TestMaker(t *testing.T) {
 	reader := sdkmetric.NewManualReader()
 	k := instrument.New(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)), "test")
@@ -48,7 +48,7 @@ func TestMaker(t *testing.T) {
 	}
 }
 
-// An instrument that could not be made is reported once, and does nothing.
+// An instrument that could not be made is reported by Err and does nothing.
 func TestMaker_Errors(t *testing.T) {
 	k := instrument.New(sdkmetric.NewMeterProvider(), "test")
 	k.Counter("1 is no name", "{x}", "text").Add(t.Context(), 1)

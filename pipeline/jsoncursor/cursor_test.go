@@ -31,7 +31,8 @@ func TestMembers(t *testing.T) {
 	}
 }
 
-// A value that is not an object has no members, and is skipped. A value that is not an array has no elements.
+// A value that is not an object has no members and is skipped. A value that is not an array has no elements and is
+// skipped too.
 func TestMembers_OfSomethingElse(t *testing.T) {
 	c := jsoncursor.New([]byte(`[{"a":1},[2],"x" 3`))
 	n := 0
@@ -69,8 +70,8 @@ func TestMeans(t *testing.T) {
 	}
 }
 
-// The cursor steps over any JSON as encoding/json reads it, ends with any other
-// input, and never reads beyond it.
+// The cursor steps over all JSON that encoding/json accepts. It ends at any other input, and never reads beyond the
+// input.
 func FuzzCursor(f *testing.F) {
 	for _, s := range []string{`{}`, `{"items":[]}`, `{"error":"x"}`, `{"docs":[{"_source":{"_tw":{"version":"1"}}},{"found":false}]}`, `[1,-2.5e3,true,null,"\\"]`, `"`, `"\`, `{"a":}`, `,`} {
 		f.Add([]byte(s))

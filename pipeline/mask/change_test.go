@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/rules"
 )
 
-// decodeOne decodes what holds one record.
+// decodeOne decodes one record.
 func decodeOne(t rapidT, b []byte, tableInKey bool) *record.Change {
 	t.Helper()
 	d := record.NewDecoder(record.DecoderOptions{EpochZero: true, TableInKey: tableInKey, DynamoDBLocal: true})
@@ -28,8 +28,8 @@ func decodeOne(t rapidT, b []byte, tableInKey bool) *record.Change {
 	return &p.Changes[0]
 }
 
-// The record of a masked change decodes to that change, so that what was masked
-// archives and replays like the stream that it came from.
+// The record of a masked change decodes to that change. So a masked change can be archived and replayed like the
+// original.
 func TestMask_ChangeRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := pipelinetest.DynamoJSON{T: t}
@@ -84,7 +84,7 @@ func valueOf(t *testing.T, m item.Image, name string) item.Value {
 	return v
 }
 
-// Nothing of a record passes beside the parts of the change.
+// A masked record has nothing except the parts of the change.
 func TestMask_ChangeHoldsNothingElse(t *testing.T) {
 	c := decodeOne(t, []byte(`{"eventName":"SNAPSHOT","note":"tweety","dynamodb":{"SequenceNumber":"0","ApproximateCreationDateTime":1767323045.5,"note":{"x":["tweety"]},
 		"Keys":{"PK":{"S":"tweety"},"SK":{"N":"7"}},"NewImage":{"PK":{"S":"tweety"},"SK":{"N":"7"},"E":{"M":{}}}}}`), false)

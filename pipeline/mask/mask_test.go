@@ -26,7 +26,7 @@ func patternsOf(t rapidT, texts ...string) []item.Pattern {
 	return ps
 }
 
-// rapidT is what testing.T and rapid.T have in common.
+// rapidT has the methods that testing.T and rapid.T share.
 type rapidT interface {
 	Helper()
 	Fatal(args ...any)
@@ -50,7 +50,7 @@ func itemOf(t rapidT, json string) item.Image {
 	return m
 }
 
-// plain is an image as plain JSON, its masked values as ***.
+// plain returns an image as plain JSON, with its masked values as ***.
 func plain(m item.Image) string {
 	text := string(m.AppendJSON(nil))
 	for {
@@ -86,7 +86,7 @@ func TestMask_Image(t *testing.T) {
 		{"Tags", "Tags[*]", `"Tags":["vip","new"]`, `"Tags":["vip","new"]`},
 		{`["first-name"]`, "", `"first-name":"***"`, ``},
 		{"Gone", "", `"Gone":"***"`, ``},
-		{"Email.part", "", `"Email":"ada@example.com"`, `"Email":"ada@example.com"`}, // the place does not exist
+		{"Email.part", "", `"Email":"ada@example.com"`, `"Email":"ada@example.com"`}, // the path does not exist
 		{"Email Address", "", "", ""},
 	} {
 		if c.masked == "" {
@@ -114,8 +114,8 @@ func TestMask_Image(t *testing.T) {
 	}
 }
 
-// A text is all that shows of a value: what is equal by meaning has one text, what
-// differs another, and another key makes other texts.
+// A masked text shows only whether values are equal. Values that are equal have the same text, other values have other
+// texts, and another key gives other texts.
 func TestMask_EqualStaysEqual(t *testing.T) {
 	text := func(m *mask.Mask, json string) string {
 		v, err := item.ParseValue([]byte(json))
@@ -212,7 +212,7 @@ func TestMask_HidesAndExcept(t *testing.T) {
 	}
 }
 
-// Hidden values leave no trace, and nothing else is lost: the oracle walks the values themselves.
+// Hidden values leave no trace, and nothing else is lost. The test compares the attributes one by one.
 func TestMask_Property(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := pipelinetest.DynamoJSON{T: t}
@@ -241,7 +241,7 @@ func TestMask_Property(t *testing.T) {
 	})
 }
 
-// pathTo is the path of an attribute of any name.
+// pathTo returns the path of an attribute with any name.
 func pathTo(name string) string {
 	return `["` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\x00", `\x00`, "\n", `\n`, "\r", `\r`, "\a", `\a`).Replace(name) + `"]`
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/redact"
 )
 
-// Logs show an error of a class without the values of the item. Dead letters have the whole text.
+// Logs show an error with a class without the values of the item. Dead letters have the whole text.
 func ExampleClass_Errorf() {
 	const errs = redact.Class("crm")
 	err := errs.Errorf("the server answered %d to %s", 503, "ada@example.com")

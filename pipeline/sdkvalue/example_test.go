@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/sdkvalue"
 )
 
-// An item of a GetItem answer becomes an image, as the changes of a stream have them, and an item again.
+// An item of a GetItem answer becomes an image like those of stream changes, and then an item again.
 func Example() {
 	answer := map[string]types.AttributeValue{
 		"PK":    &types.AttributeValueMemberS{Value: "ORDER#7"},

@@ -13,9 +13,10 @@ import (
 )
 
 var (
-	texts   = rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "\x00\"\\\u2028<&>", "🦆"}))
-	bytes   = rapid.SliceOfN(rapid.Byte(), 0, 8)
-	numbers = rapid.SampledFrom([]string{"0", "-1", "0.5", "99999999999999999999999999999999999999", "-12345.678"}) // canonical
+	texts = rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "\x00\"\\\u2028<&>", "🦆"}))
+	bytes = rapid.SliceOfN(rapid.Byte(), 0, 8)
+	// in canonical form
+	numbers = rapid.SampledFrom([]string{"0", "-1", "0.5", "99999999999999999999999999999999999999", "-12345.678"})
 )
 
 // drawValue draws a value of an item.

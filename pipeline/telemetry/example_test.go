@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/telemetry"
 )
 
-// Without an endpoint in the environment a program exports nothing, and its providers do no work.
+// Without an endpoint in the environment, nothing is exported, and the providers do no work.
 func ExampleStart() {
 	ctx := context.Background()
 	tel, err := telemetry.Start(ctx, telemetry.Options{Pipeline: "shop", Environ: func(string) string { return "" }})

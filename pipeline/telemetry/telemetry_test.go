@@ -27,7 +27,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/telemetry"
 )
 
-// env is an environment. The SDK reads parts of it by itself.
+// env sets the variables kv and returns a lookup of them. It sets them in the process too, because the SDK reads some
+// by itself.
 func env(t *testing.T, kv ...string) func(string) string {
 	t.Helper()
 	m := map[string]string{}
@@ -49,7 +50,7 @@ func start(t *testing.T, o telemetry.Options) *telemetry.Telemetry {
 	return tel
 }
 
-// Nothing is exported unless it is requested, and each variable means what the specification says.
+// Nothing is exported unless it is requested. Each variable has the meaning of the OpenTelemetry specification.
 func TestStart_WhereThingsGo(t *testing.T) {
 	for _, test := range []struct {
 		env     []string
@@ -98,7 +99,7 @@ func TestStart_NamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// On Lambda nothing is written but by Flush, and then what was added since.
+// On Lambda only Flush writes metrics. Each Flush writes what was added since the previous one.
 func TestFlush_Lambda(t *testing.T) {
 	var out bytes.Buffer
 	tel := start(t, telemetry.Options{Environ: env(t), Lambda: true, Writer: &out})
@@ -122,8 +123,8 @@ func TestFlush_Lambda(t *testing.T) {
 	}
 }
 
-// A recorded age is published once: an event of another source, or one that fails before anything is read, must not
-// renew it.
+// A recorded age is published once. An event of another source, or one that fails before anything is read, must not
+// publish it again.
 func TestFlush_LambdaAgesAreOfTheirInvocation(t *testing.T) {
 	var out bytes.Buffer
 	tel := start(t, telemetry.Options{Environ: env(t), Lambda: true, Writer: &out})
@@ -143,8 +144,8 @@ func TestFlush_LambdaAgesAreOfTheirInvocation(t *testing.T) {
 	}
 }
 
-// Values that could not be flushed in time are in the next flush, or in the last one, which has no next. An observer
-// that fails takes nothing of the others with it.
+// Values that could not be flushed in time are in the next flush or in the one at the shutdown. An observer that fails
+// does not affect the other values.
 func TestFlush_LambdaLosesNoCounts(t *testing.T) {
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -173,7 +174,7 @@ func TestFlush_LambdaLosesNoCounts(t *testing.T) {
 	}
 }
 
-// By OTLP an export that failed is made up for by the next, which has the totals.
+// With OTLP, a failed export loses nothing, because the next export has the totals.
 func TestFlush_LambdaTotalsByOTLP(t *testing.T) {
 	var refuse atomic.Bool
 	c := newCollector(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -191,12 +192,13 @@ func TestFlush_LambdaTotalsByOTLP(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if seven := []byte{6<<3 | 1, 7, 0, 0, 0, 0, 0, 0, 0}; !bytes.Contains(c.body.Bytes(), seven) { // as_int of a point
+	// as_int of a point is 7
+	if seven := []byte{6<<3 | 1, 7, 0, 0, 0, 0, 0, 0, 0}; !bytes.Contains(c.body.Bytes(), seven) {
 		t.Errorf("after an export of 3 that failed and 4 more there is no 7 in %q", c.body.Bytes())
 	}
 }
 
-// collector receives OTLP over HTTP.
+// collector receives metrics and traces by OTLP over HTTP.
 type collector struct {
 	*httptest.Server
 	mu    sync.Mutex
@@ -253,7 +255,8 @@ func TestResource_ServiceNameOfTheEnvironmentWins(t *testing.T) {
 	}
 }
 
-// A collector that refuses, or does not answer, is logged and causes no error; Flush and Shutdown have an end.
+// A collector that refuses or does not answer is logged and causes no error. Flush and Shutdown return within a limited
+// time.
 func TestFlush_NobodyListens(t *testing.T) {
 	hang := make(chan struct{})
 	for name, answer := range map[string]func(http.ResponseWriter, *http.Request){
@@ -297,7 +300,7 @@ func (l lockedWriter) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// X-Ray's header is understood on Lambda, W3C's everywhere, and OTEL_PROPAGATORS overrules.
+// On Lambda, X-Ray's header is read. W3C's header is read everywhere. OTEL_PROPAGATORS overrides both.
 func TestPropagator(t *testing.T) {
 	xray := propagation.MapCarrier{"X-Amzn-Trace-Id": "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1"}
 	w3c := propagation.MapCarrier{"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
@@ -323,7 +326,7 @@ func TestPropagator(t *testing.T) {
 	}
 }
 
-// A scrape returns totals while EMF documents hold increments, and both end at the shutdown.
+// A scrape returns totals while EMF documents hold increments. Both end at the shutdown.
 func TestScrape_BesideAnExporter(t *testing.T) {
 	for _, metrics := range []config.Metrics{config.MetricsEMF, config.MetricsNone} {
 		var out bytes.Buffer

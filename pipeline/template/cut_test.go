@@ -24,7 +24,7 @@ func TestAmbiguousAndWhatCanBeCut(t *testing.T) {
 		{"{A|esc}#{B}", false, "A", false},
 		{"{A}#{B|esc}", false, "B", false},
 		{"{A|esc}#{B|esc}#{C|esc}", false, "A B C", false},
-		{"{A|esc}-{B|esc}", true, "", false}, // - stays as it is
+		{"{A|esc}-{B|esc}", true, "", false}, // esc does not escape -
 		{"{A}#{B|esc}#{C}", true, "", false},
 		{"{A|esc}#{B}#{C|esc}", false, "A C", false},
 		{"{A|esc}#{B}#{C}", true, "A", false},
@@ -39,13 +39,13 @@ func TestAmbiguousAndWhatCanBeCut(t *testing.T) {
 		{"{@key|hash}", false, "", false},
 		{"{@key|lower}", false, "", false},
 		{"{PK}", false, "PK", false},
-		{"x{PK}", false, "", false}, // |esc says that it is meant to be read back
+		{"x{PK}", false, "", false}, // a path can be read back only if it has |esc
 		{"x{PK|esc}", false, "PK", false},
 		{"x{PK?|esc}", false, "", false},
 		{"x{PK|lower|esc}", false, "", false},
 		{"x{PK|esc|lower}", false, "", false},
 		{"{each.a|esc}#{A|esc}", false, "A", false},
-		{"{A|hash}{B}", false, "", false}, // of fixed length
+		{"{A|hash}{B}", false, "", false}, // hash has a fixed length
 		{"{A|hash}{PK|esc}", false, "PK", false},
 		{"{A?|hash}{B}", true, "", false},
 		{"{A|hash|default:x}{B}", true, "", false},
@@ -91,9 +91,9 @@ func TestAmbiguousObjectKey(t *testing.T) {
 		{"{A}#{B}", false},
 		{"{A}-{B}", true},
 		{"{A}{B}", true},
-		{"{A|hash}{B}", true}, // _none is shorter
+		{"{A|hash}{B}", true}, // _none is shorter than a hash
 		{"{@key}/{A}", false},
-		{"{@key},{A}", false}, // from the right
+		{"{@key},{A}", false}, // the key can be cut off from the right
 		{"{@key},{@key}", true},
 		{"{A}", false},
 	} {
@@ -106,7 +106,7 @@ func TestAmbiguousObjectKey(t *testing.T) {
 func TestCut(t *testing.T) {
 	for _, tt := range []struct {
 		template, result string
-		want             map[string]string // nil: it cannot be of the template
+		want             map[string]string // nil: the template cannot give the result
 	}{
 		{"O#{PK|esc}#{Status}", "O#USER%2342#a#b", map[string]string{"PK": "USER#42"}},
 		{"{CreatedAt|date:2006-01-02}#{@key}", "2026-01-02#USER%2342,+7", map[string]string{"@key": "USER%2342,+7"}},
@@ -139,7 +139,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// drawTemplate draws a template of the paths A, B and C and of @key.
+// drawTemplate draws a template of the paths A, B and C and of words such as @key.
 func drawTemplate(t *rapid.T) *Template {
 	placeholders := []string{"{A}", "{A|esc}", "{B|esc}", "{C|esc}", "{B}", "{C|hash}", "{A|lower}", "{@key}", "{B|before:#}", "{C|split:/:0|default:x}", "{A?}", "{B?|esc}", "{C|index_name}", "{@op}"}
 	literals := []string{"", "#", "-", "##", "/", "%", ",", "x", ".#"}

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Fact 2: never through the process's local time zone.
+// Fact 2: dates never depend on the local time zone of the process.
 func TestFact2_DatesAreUTC(t *testing.T) {
 	local := time.Local
 	defer func() { time.Local = local }()
@@ -28,7 +28,7 @@ func TestFact2_DatesAreUTC(t *testing.T) {
 	}
 }
 
-// Eight digits are a date of ISO 8601 or seconds: those that read as a date are refused.
+// Eight digits may be seconds or a date of ISO 8601. Eight digits that are a valid date are refused.
 func TestDate_EightDigits(t *testing.T) {
 	for text, want := range map[string]string{"20260102": "", "20261301": "1970-08-23", "30000101": "1970-12-14"} {
 		got, err := date([]byte(text), 0, "2006-01-02", nil)
@@ -38,7 +38,7 @@ func TestDate_EightDigits(t *testing.T) {
 	}
 }
 
-// A time whose year has five digits in UTC has no text that sorts with the others.
+// A time whose year in UTC has not four digits is an error, because its text would not sort with the others.
 func TestDate_YearInUTC(t *testing.T) {
 	for text, want := range map[string]string{
 		"9999-12-31T22:30:00-01:00": "9999-12-31",
@@ -52,7 +52,7 @@ func TestDate_YearInUTC(t *testing.T) {
 	}
 }
 
-// The texts that are dates, and those that are none.
+// Some texts are dates, and others are not.
 func TestDate_Texts(t *testing.T) {
 	for text, want := range map[string]string{
 		"2026-03-29":                    "2026-03-28T23:00:00Z",
@@ -69,8 +69,8 @@ func TestDate_Texts(t *testing.T) {
 		"1767366245.9":                  "2026-01-02T15:04:05.9Z",
 		"1767366245999":                 "2026-01-02T15:04:05.999Z",
 		"-1":                            "1969-12-31T23:59:59Z",
-		"2026-03-29T02:30":              "2026-03-29T01:30:00Z", // no clock shows it: it is skipped
-		"2026-10-25T02:30":              "2026-10-25T00:30:00Z", // clocks show it twice
+		"2026-03-29T02:30":              "2026-03-29T01:30:00Z", // clocks skip this time
+		"2026-10-25T02:30":              "2026-10-25T00:30:00Z", // clocks show this time twice
 
 		"": "", "x": "", "2026": "1970-01-01T00:33:46Z", "2026-1-2": "", "2026-02-29": "", "2026-13-01": "", "2026-00-01": "", "2026-01-00": "", "20260102T1504": "",
 		"2026-01-02T": "", "2026-01-02T24:00": "", "2026-01-02T12:60": "", "2026-01-02T12:30:60": "", "2026-01-02T12:30:15.": "", "2026-01-02T12:30:15Z ": "",
@@ -87,7 +87,7 @@ func TestDate_Texts(t *testing.T) {
 	}
 }
 
-// A text that the time package reads as RFC 3339 is the same instant.
+// A text in RFC 3339 is the same instant as in the time package.
 func TestDate_RFC3339(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		zone := time.FixedZone("", 60*rapid.IntRange(-14*60, 14*60).Draw(t, "offset"))
@@ -99,7 +99,7 @@ func TestDate_RFC3339(t *testing.T) {
 	})
 }
 
-// A time without a zone is the first instant at which the clocks of the zone show it, unless they never do.
+// A time without a zone is the first instant at which the clocks of the zone show it, if they ever do.
 func TestDate_Zones(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.SampledFrom([]string{"UTC", "Europe/Berlin", "America/New_York", "America/Sao_Paulo", "Australia/Lord_Howe", "Asia/Kathmandu", "Pacific/Apia", "Africa/Casablanca"}).Draw(t, "zone")
@@ -125,7 +125,7 @@ func TestDate_Zones(t *testing.T) {
 	})
 }
 
-// A template that names a zone reads and prints in it.
+// A template that names a zone reads and prints times in that zone.
 func TestDate_PrintsInTheZone(t *testing.T) {
 	it := image(t, `{"PK":{"S":"A"},"At":{"S":"2026-07-01T00:30"}}`)
 	for src, want := range map[string]string{

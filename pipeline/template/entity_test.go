@@ -63,7 +63,7 @@ func TestBoundNames(t *testing.T) {
 		{`{item["Date"]}`, "attribute", ""},
 		{`{item["Date"]|esc}#{OrderId|esc}`, "attribute#7", "OrderId"},
 		{"{OrderId|hash}", "", ""},
-		{"{OrderId|sortable}", "25017-", ""}, // as that of 07 and 7.0
+		{"{OrderId|sortable}", "25017-", ""}, // the same as for 07 and 7.0
 		{"{@entity}#{OrderId}", "Order#7", "OrderId"},
 	} {
 		tpl, err := Parse(tt.template, Options{Entities: es, Scope: es.Scope("Order")})
@@ -100,7 +100,7 @@ func TestBoundNames(t *testing.T) {
 	}
 }
 
-// The name of an entity tells what its condition found in a hidden attribute.
+// The name of an entity can reveal a hidden attribute, because the condition of the entity may read that attribute.
 func TestEntityName_Masked(t *testing.T) {
 	es := orders(t)
 	tpl, err := Parse("{@entity}/{item.Total}", Options{Entities: es, Scope: es.Scope("Order")})

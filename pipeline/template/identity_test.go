@@ -44,7 +44,7 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// A mask hides an identity that is made of a hidden value.
+// A mask hides an identity that comes from a hidden value.
 func TestIdentity_Masked(t *testing.T) {
 	p, err := item.ParsePattern("Lines[*].sku")
 	if err != nil {

@@ -27,8 +27,8 @@ func maskOf(t testing.TB, patterns ...string) *mask.Mask {
 	return m
 }
 
-// The result of a placeholder that reads a hidden value is masked: the function's result, not its input. The mask makes
-// nothing fail or go missing.
+// The mask hides the result of a placeholder that reads a hidden value, after its functions. The mask makes no
+// placeholder fail or go missing.
 func TestTemplate_Masked(t *testing.T) {
 	m := maskOf(t, "Status", "Total", "CreatedAt", "Address.**", "Lines[*].sku", "PK")
 	shard := strconv.Itoa(item.Shard("USER%2342", 256))

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/decimal"
 )
 
-// numbers draws numbers of all magnitudes, near each other, too.
+// numbers draws numbers of all magnitudes. Some of them are close to each other.
 func numbers(t *rapid.T, name string) decimal.Decimal {
 	text := rapid.StringMatching(`-?(0|[1-9][0-9]{0,5})(\.[0-9]{0,4}[1-9])?`).Draw(t, name)
 	if rapid.IntRange(0, 3).Draw(t, name+" is wide") == 0 {
@@ -22,7 +22,7 @@ func numbers(t *rapid.T, name string) decimal.Decimal {
 	return d
 }
 
-// Keys with sortable sort by their numbers, whatever follows.
+// Texts with sortable sort like their numbers, whatever follows them in the key.
 func TestSortable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := numbers(t, "a"), numbers(t, "b")
@@ -47,7 +47,7 @@ func TestSortable(t *testing.T) {
 	}
 }
 
-// Texts with pad sort by their numbers, rounded down, or there is none.
+// Texts with pad sort like their numbers, rounded down. A number that does not fit is an error.
 func TestPad(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		fraction := rapid.IntRange(-1, 3).Draw(t, "fraction")
@@ -80,7 +80,7 @@ func TestPad(t *testing.T) {
 	})
 }
 
-// Other texts take zeros, too.
+// pad also adds zeros to texts that are not numbers.
 func TestPad_Texts(t *testing.T) {
 	for text, want := range map[string]string{"A1": "00A1", "abcde": "abcde", "1.2.3": "1.2.3", "1.": "001.", "é": "000é", "0012": "0012", "00012": ""} {
 		got, err := pad([]byte(text), 0, 4, -1)

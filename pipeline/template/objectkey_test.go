@@ -17,16 +17,16 @@ func TestObjectKey(t *testing.T) {
 		{"dt={@time|date:2006-01-02}/hour={@time|date:15}", "dt=2026-01-02/hour=15"},
 		{"{@time|date:2006/01/02}", "2026%2F01%2F02"},
 		{"{Address.City}", "%C3%9Cnter%2FBerg"},
-		{"{PK|esc}", "USER%2342"},                // not twice
-		{"{@key}", "USER%2342,ORDER%232026%237"}, // escaped as it is
+		{"{PK|esc}", "USER%2342"},                // not escaped twice
+		{"{@key}", "USER%2342,ORDER%232026%237"}, // already escaped
 		{"a/{Missing}/b", "a/_none/b"},
 		{"a/{Missing?}/b", "a/_none/b"},
 		{"a/{Null}/{Empty}/b", "a/_none/_none/b"},
 		{"a/{Missing|default:x}", "a/x"},
-		{"a/{None}", "a/%5Fnone"}, // the text _none is not the stand-in
+		{"a/{None}", "a/%5Fnone"}, // the value _none differs from the stand-in for a missing value
 		{"a/{None|esc}", "a/%5Fnone"},
 		{"a/{Missing|default:_none}", "a/%5Fnone"},
-		{"a/{Dots}/b", "a/%2E%2E/b"}, // no way out of the folder
+		{"a/{Dots}/b", "a/%2E%2E/b"}, // a value cannot leave its folder
 		{"a/{Dots|esc}/b", "a/%2E%2E/b"},
 		{"a/{Path}/b", "a/a%2F..%2Fb/b"},
 	} {
@@ -101,7 +101,7 @@ func TestIndexName(t *testing.T) {
 		{".", "0."},
 		{"..", "0.."},
 		{"ü b", "0_c3_bc_20b"},
-		{"0_41cme", "00_5f41cme"}, // not Acme's
+		{"0_41cme", "00_5f41cme"}, // differs from the name for Acme
 	} {
 		got, _, err := parse(t, "docs-{A|index_name}").AppendText(nil, scopeOf(tt.text))
 		if err != nil || string(got) != "docs-"+tt.want {
@@ -129,7 +129,7 @@ func TestIndexNamesAreLegalAndInjective(t *testing.T) {
 	})
 }
 
-// A raw object key has the texts of values as they are.
+// A raw object key contains the texts of values unchanged.
 func TestRawObjectKey(t *testing.T) {
 	s := scope(t)
 	for _, tt := range []struct{ template, want string }{

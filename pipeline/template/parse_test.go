@@ -59,7 +59,7 @@ func TestParseErrors(t *testing.T) {
 		{"{PK|split:#}", 11, "separator", "{PK|split:#:1}"},
 		{"{PK|split::1}", 11, "separator", ""},
 		{"{PK|split:#:x}", 11, "separator", ""},
-		{`{PK|split:#\:1}`, 11, "separator", ""}, // an escaped colon is not a separator of the index
+		{`{PK|split:#\:1}`, 11, "separator", ""}, // an escaped colon does not separate the index
 		{`{PK|after:\x}`, 11, "backslash", `\\`},
 		{"{a..b}", 2, "no path", ""},
 		{"{Lines[x]}", 2, "no path", ""},
@@ -122,6 +122,6 @@ func FuzzParse(f *testing.F) {
 		if tpl.HasKey() && !strings.Contains(src, "@key") || len(tpl.EscPaths()) > len(tpl.Paths()) {
 			t.Fatalf("%q: HasKey %v, EscPaths %q", src, tpl.HasKey(), tpl.EscPaths())
 		}
-		tpl.Cut(text) // any text may come: it must not panic
+		tpl.Cut(text) // must not panic, whatever the text is
 	})
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// {@shard} is the shard of the item's key as a decimal number. It is the same for each change of the item.
+// {@shard} is the shard of the item's key as a decimal number. All changes of the item have the same shard.
 func TestShard(t *testing.T) {
 	tpl, err := Parse("S#{Status}#{@shard}", Options{Shard: true})
 	if err != nil {
@@ -42,7 +42,7 @@ func TestShard(t *testing.T) {
 	}
 }
 
-// A shard beside an escaped key does not hide where the key ends.
+// A key after a shard and a separator can be cut out of a text. A key directly after a shard cannot.
 func TestShardBesideKey(t *testing.T) {
 	tpl, err := Parse("{@shard}#{@key}", Options{Shard: true})
 	if err != nil {

@@ -40,7 +40,7 @@ func parse(t testing.TB, src string) *Template {
 	return tpl
 }
 
-// scope is the order as a change inserts it, and its first line as element.
+// scope returns the order as a change inserts it, with its first line as the element.
 func scope(t testing.TB) Scope {
 	t.Helper()
 	it := image(t, order)
@@ -230,7 +230,7 @@ func TestMissing(t *testing.T) {
 		{"{SK|split:#:3}", "SK"},
 		{"{SK|split:#:-4}", "SK"},
 		{"{each.nothing}", "each.nothing"},
-		// optional: absent, and nothing is missing
+		// optional: the result is absent, but no path is reported as missing
 		{"{Missing?}", ""},
 		{"{Null?}", ""},
 		{"{Empty?}", ""},

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/item"
 )
 
-// nested is a map n levels deep with a text at the bottom.
+// nested returns a map n levels deep with a text at the bottom.
 func nested(n int) string {
 	return strings.Repeat(`{"M":{"a":`, n) + `{"S":"x"}` + strings.Repeat(`}}`, n)
 }
@@ -122,7 +122,7 @@ func TestUnsoundValues(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%.60s: got %v, want %q", tt.value, err, tt.err)
 		}
-		// The same at any place of a page, so that no check depends on what is behind.
+		// The value is refused at any place of a page too, so no check depends on the bytes after the value.
 		padded := `{"pad":{"S":"x"},"at":` + tt.value + `,"behind":{"S":"and some more text"}}`
 		if _, err := item.Parse([]byte(padded)); tt.value != "" && err == nil {
 			t.Errorf("%.60s passes within an image", tt.value)

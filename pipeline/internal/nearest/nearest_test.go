@@ -5,7 +5,7 @@ import "testing"
 func TestName(t *testing.T) {
 	functions := []string{"lower", "upper", "pad", "hash", "esc", "index_name", "date", "after", "before", "default", "split"}
 	for _, tt := range []struct{ got, want string }{
-		{"lowercase", ""}, // too far
+		{"lowercase", ""}, // too far from all names
 		{"lowr", "lower"},
 		{"Lower", "lower"},
 		{"uper", "upper"},

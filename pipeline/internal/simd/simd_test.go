@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// forms are those that this processor has.
+// forms lists the implementations that this processor can run.
 var forms = []struct {
 	name  string
 	plain func(b []byte) int
@@ -57,7 +57,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// TestSame: a difference of any bit at any place ends what is the same.
+// TestSame checks that the common prefix ends at the first byte that differs in any bit.
 func TestSame(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, form := range forms {

@@ -33,7 +33,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/telemetry/cost"
 )
 
-// service answers every request alike, and remembers what was asked.
+// service gives the same answer to every request and keeps the last request.
 type service struct {
 	status int
 	body   string
@@ -47,8 +47,8 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, s.body)
 }
 
-// call makes a call that is answered so, and tells the metrics that it leaves: by service,
-// and unit or operation and outcome.
+// call makes a call that gets the given answer. It returns the metrics of the call, by service and unit, or by service,
+// operation and outcome.
 func call(t *testing.T, answer *service, do func(context.Context, aws.Config) error) map[string]float64 {
 	t.Helper()
 	server := httptest.NewServer(answer)
@@ -98,8 +98,8 @@ func key() map[string]types.AttributeValue {
 
 var table = aws.String("shop-views")
 
-// Every kind of call has the units that it is billed by, at their price; and the calls request their consumed capacity
-// from DynamoDB.
+// Each kind of call is counted in the units in which it is billed, at their prices. Calls of DynamoDB ask for the
+// consumed capacity.
 func TestMiddleware(t *testing.T) {
 	large := aws.String(strings.Repeat("x", 64<<10+1))
 	small := aws.String("x")
@@ -264,7 +264,7 @@ func object(class s3types.StorageClass) func(context.Context, *s3.Client) error 
 	}
 }
 
-// The table has a price, a description and a source for each of its units, none twice.
+// The table has a price, a description and a source for each unit, and no unit twice.
 func TestPrices(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range cost.Prices() {

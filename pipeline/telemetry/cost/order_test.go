@@ -6,7 +6,7 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 )
 
-// attributeOrder writes the values of a point's attributes, from the general to the special.
+// attributeOrder encodes the values of a point's attributes, from the most general to the most specific.
 type attributeOrder struct{}
 
 func (attributeOrder) Encode(it attribute.Iterator) string {

@@ -21,7 +21,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/telemetry/emf"
 )
 
-// world is a provider whose metrics become documents.
+// world is a meter provider whose metrics are exported as documents.
 type world struct {
 	t      testing.TB
 	out    *lines
@@ -30,7 +30,7 @@ type world struct {
 	schema *jsonschema.Schema
 }
 
-// lines remembers each Write.
+// lines keeps the bytes of each Write.
 type lines struct{ all [][]byte }
 
 func (l *lines) Write(p []byte) (int, error) {
@@ -55,7 +55,7 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-// document is one written document.
+// document is a document that was written.
 type document struct {
 	AWS struct {
 		Timestamp         int64
@@ -68,7 +68,7 @@ type document struct {
 	members map[string]any
 }
 
-// export answers the documents of one export, held against the schema.
+// export returns the documents of one export, after checking each against the schema.
 func (w *world) export() []document {
 	w.t.Helper()
 	w.out.all = nil
@@ -112,7 +112,7 @@ func (w *world) export() []document {
 	return docs
 }
 
-// values are the metrics by "name unit dimensions".
+// values returns the metrics of documents by "name unit dimensions".
 func values(docs []document) map[string]any {
 	out := map[string]any{}
 	for _, d := range docs {
@@ -135,8 +135,8 @@ func of(kv ...string) metric.MeasurementOption {
 	return metric.WithAttributes(attrs...)
 }
 
-// Two dimension sets, and over what is left out sums add, ages are the greatest, times left
-// the least.
+// A metric has two dimension sets. For attributes that are not dimensions, counts are added up, and the greatest age
+// and the least time left are published.
 func TestExport_DimensionsAndAggregation(t *testing.T) {
 	w := newWorld(t)
 	letters, _ := w.meter.Int64Counter("tablewake.sink.letters", metric.WithUnit("{delivery}"))
@@ -149,7 +149,7 @@ func TestExport_DimensionsAndAggregation(t *testing.T) {
 	letters.Add(ctx, 2, of("pipeline", "shop", "sink", "a", "class", "plan"))
 	letters.Add(ctx, 3, of("pipeline", "shop", "sink", "a", "class", "write"))
 	letters.Add(ctx, 5, of("pipeline", "shop", "sink", "b", "class", "write"))
-	letters.Add(ctx, 7, of("pipeline", "shop", "class", "undecodable")) // of no sink
+	letters.Add(ctx, 7, of("pipeline", "shop", "class", "undecodable")) // has no sink
 	lag.Record(ctx, 1.5, of("pipeline", "shop", "stage", "read"))
 	lag.Record(ctx, 7, of("pipeline", "shop", "stage", "sink", "sink", "a"))
 	lag.Record(ctx, 3, of("pipeline", "shop", "stage", "sink", "sink", "b"))
@@ -157,7 +157,7 @@ func TestExport_DimensionsAndAggregation(t *testing.T) {
 	loss.Record(ctx, 4, of("pipeline", "shop", "table", "y"))
 	pending.Record(ctx, 10, of("pipeline", "shop", "sink", "a"))
 	pending.Record(ctx, 20, of("pipeline", "shop", "sink", "b"))
-	bytes.Record(ctx, 64) // names no pipeline
+	bytes.Record(ctx, 64) // has no pipeline
 	cost.Add(ctx, 0.25, of("service", "s3"))
 	got := values(w.export())
 	want := map[string]any{
@@ -173,7 +173,7 @@ func TestExport_DimensionsAndAggregation(t *testing.T) {
 	}
 }
 
-// A counter is what was added since the last export, whichever kind it is.
+// A counter is published as the increment since the last export, whatever the kind of its instrument.
 func TestExport_CountersAreDeltas(t *testing.T) {
 	w := newWorld(t)
 	n, _ := w.meter.Int64Counter("n")
@@ -197,7 +197,7 @@ func TestExport_CountersAreDeltas(t *testing.T) {
 	}
 }
 
-// A recorded gauge is published once; an observed gauge is measured each time.
+// A recorded gauge is published once. An observed gauge is measured at each export.
 func TestExport_GaugesAreOfTheirMoment(t *testing.T) {
 	w := newWorld(t)
 	age, _ := w.meter.Float64Gauge("age", metric.WithUnit("s"))
@@ -216,8 +216,8 @@ func TestExport_GaugesAreOfTheirMoment(t *testing.T) {
 	}
 }
 
-// A histogram's values are in its buckets, between the least and the greatest measured; what
-// JSON cannot hold is left out.
+// The values of a histogram lie in its buckets, between the least and the greatest measured value. Values that JSON
+// cannot hold are left out.
 func TestExport_Histograms(t *testing.T) {
 	w := newWorld(t)
 	h, _ := w.meter.Float64Histogram("h", metric.WithUnit("s"), metric.WithExplicitBucketBoundaries(1, 2, 4))
@@ -238,8 +238,7 @@ func TestExport_Histograms(t *testing.T) {
 	}
 }
 
-// However many metrics, sinks and buckets there are, every document is within the limits,
-// and nothing is lost.
+// For any number of metrics, sinks and buckets, each document is within the limits and no value is lost.
 func TestExport_WithinLimits(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		w := newWorld(t)
@@ -283,7 +282,7 @@ func TestNew_Options(t *testing.T) {
 	}
 }
 
-// A writer that fails is an error of the export.
+// If the writer fails, the export returns an error.
 func TestExport_Errors(t *testing.T) {
 	x, err := emf.New(emf.Options{Writer: broken{}, Pipeline: "shop"})
 	if err != nil {
@@ -294,7 +293,7 @@ func TestExport_Errors(t *testing.T) {
 	}
 }
 
-// Collected values are written even if the time is over, because no other copy exists.
+// Collected values are written even after the deadline, because no other copy exists.
 func TestExport_OutOfTime(t *testing.T) {
 	var out bytes.Buffer
 	x, err := emf.New(emf.Options{Writer: &out, Pipeline: "shop"})
@@ -308,7 +307,7 @@ func TestExport_OutOfTime(t *testing.T) {
 	}
 }
 
-// one is a metric n that is 1.
+// one returns a metric n with the value 1.
 func one() *metricdata.ResourceMetrics {
 	return &metricdata.ResourceMetrics{ScopeMetrics: []metricdata.ScopeMetrics{{Metrics: []metricdata.Metrics{
 		{Name: "n", Data: metricdata.Gauge[int64]{DataPoints: []metricdata.DataPoint[int64]{{Value: 1}}}},

@@ -14,7 +14,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/telemetry/emf"
 )
 
-// A meter provider exports its metrics as documents that CloudWatch reads from the log. A function writes them to os.Stdout.
+// A meter provider exports its metrics as documents that CloudWatch reads from the log. A Lambda function writes them
+// to os.Stdout.
 func Example() {
 	ctx := context.Background()
 	var out bytes.Buffer
@@ -28,7 +29,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	letters.Add(ctx, 2, metric.WithAttributes(attribute.String("pipeline", "shop"), attribute.String("sink", "crm")))
-	if err := provider.Shutdown(ctx); err != nil { // exports what was added
+	if err := provider.Shutdown(ctx); err != nil { // exports the added values
 		log.Fatal(err)
 	}
 	fmt.Print(regexp.MustCompile(`"Timestamp":\d+`).ReplaceAllString(out.String(), `"Timestamp":0`))

@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/telemetry/prometheus"
 )
 
-// The exporter is the reader of a meter provider and the handler of the scrapes.
+// The exporter is both a reader of a meter provider and an HTTP handler for scrapes.
 func Example() {
 	exporter := prometheus.New()
 	service := resource.NewSchemaless(attribute.String("service.name", "shop"))
@@ -28,7 +28,7 @@ func Example() {
 
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", exporter)
-	answer := httptest.NewRecorder() // in place of Prometheus
+	answer := httptest.NewRecorder() // stands in for a scrape by Prometheus
 	mux.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
 	fmt.Println(answer.Code)
 	fmt.Print(answer.Body)

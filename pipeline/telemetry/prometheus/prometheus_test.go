@@ -21,7 +21,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/telemetry/prometheus"
 )
 
-// update rewrites the page that test/promql gives to Prometheus' own parser.
+// update rewrites the page that test/promql parses with Prometheus' own parser.
 var update = flag.Bool("update", false, "rewrite testdata/metrics.txt")
 
 // golden compares a page with a file.
@@ -42,7 +42,7 @@ func golden(t *testing.T, name, page string) {
 	}
 }
 
-// Every metric of METRICS.md, with all of its attributes.
+// Write writes each metric of METRICS.md with all its attributes.
 func TestWrite_EveryMetric(t *testing.T) {
 	doc, err := os.ReadFile("../METRICS.md")
 	if err != nil {
@@ -89,7 +89,7 @@ func page(all ...metricdata.Metrics) string {
 	return b.String()
 }
 
-// Texts are escaped, numbers have the format's form, and each series appears once.
+// Texts are escaped, numbers are in the Prometheus format, and each series appears once.
 func TestWrite_OddMetrics(t *testing.T) {
 	gauge := func(name, unit string, points ...metricdata.DataPoint[float64]) metricdata.Metrics {
 		return metricdata.Metrics{Name: name, Unit: unit, Description: "a \\ and\na line", Data: metricdata.Gauge[float64]{DataPoints: points}}
