@@ -311,8 +311,8 @@ func TestRevoke_ManyPartitionsAtOnce(t *testing.T) {
 	})
 }
 
-// A run keeps no state of partitions that end, once Read has returned all their pages. So a run of months does not
-// grow.
+// A run keeps no state of a partition once Read has returned all its pages and its last Write has ended. So a run of
+// months does not grow.
 func TestForget_NothingIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := map[string]int{}

@@ -112,8 +112,8 @@ func TestCreationTimes(t *testing.T) {
 	}
 }
 
-// Fact 2: ApproximateCreationDateTime is rounded down to a second. It never depends on the local time zone of the
-// process.
+// Fact 2: ApproximateCreationDateTime is rounded down to a second. The decoded time never depends on the local time
+// zone of the process.
 func TestFact2_TimeIsUTC(t *testing.T) {
 	local := time.Local
 	time.Local = time.FixedZone("far away", 13*3600)

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// smallRecord returns an INSERT whose image has an additional text of some bytes.
+// smallRecord returns the i-th INSERT. Its image has an additional attribute with a text of the given length.
 func smallRecord(i, text int) string {
 	return pipelinetest.With(pipelinetest.With(pipelinetest.Insert, `"000000100000000005391461882"`, fmt.Sprintf(`"%027d"`, i+1)), `"NewImage":{`, `"NewImage":{"text":{"S":"`+strings.Repeat("x", text)+`"},`)
 }
