@@ -145,6 +145,8 @@ func (o *options) check(cfg *config.Config) error {
 		return cli.Usagef("--unmasked is of --list and --show")
 	case o.discard && o.sink == "" && o.key == "" && len(o.classes) == 0:
 		return cli.Usagef("--discard removes letters for good: say which, with --sink, --key or --class")
+	case o.key != "" && !isKey(o.key):
+		return cli.Usagef("--key %q is not the key of an item: copy it from --list, which escapes it", o.key)
 	case o.to != "" && (o.list || o.show != "" || o.discard):
 		return cli.Usagef("--to moves letters: --list, --show and --discard are other things to do")
 	case o.to != "" && (o.sink == "" || known):
@@ -156,6 +158,12 @@ func (o *options) check(cfg *config.Config) error {
 			"--sink %q: %s has no such sink; --to SINK moves its letters to one that it has, --discard removes them, --list shows them", o.sink, cfg.File)
 	}
 	return o.Check()
+}
+
+// isKey reports whether a text can be the key of an item.
+func isKey(text string) bool {
+	_, _, err := item.Key(text).Decode()
+	return err == nil
 }
 
 // redriveOptions returns the options to redrive all letters of a pipeline.
