@@ -123,14 +123,21 @@ const (
 
 // startState is how reading began.
 type startState struct {
-	gotPage         bool // a page was received, with records or not
-	positionRefused bool // the stream refused the start position: reading begins at the oldest record left
-	// timeUnusable is the start time cannot be the position: the stream refused it, or may have dropped records of that
-	// time
-	timeUnusable bool
-	atLatest     bool // reading began at LATEST: no record is dropped as too old
-	reached      bool // a page had a record of the start time or later
+	position startPosition
+	atLatest bool // reading began at LATEST: no record is dropped as too old
+	gotPage  bool // a page was received, with records or not
+	reached  bool // a page had a record of the start time or later
 }
+
+// startPosition is the position at which the reading of a shard starts, if no record of it was read. If the stream
+// refuses a position, the next one is used.
+type startPosition uint8
+
+const (
+	startOfLease     startPosition = iota // the start that the lease has: LATEST, a time or the first sequence number
+	startWithoutTime                      // as before, but not the time: the stream refuses it, or may lack its records
+	startAtOldest                         // the oldest record left
+)
 
 // emptyPages describes the empty pages in a row.
 type emptyPages struct {

@@ -75,7 +75,7 @@ func (c *Coordinator) shardEnds() (e shardEnds) {
 	// This consumer may own a lease without knowing it, if the result of a write was lost. Only a read of the table
 	// shows such a lease.
 	since := c.refresh.sent
-	if c.refresh.count == 0 || c.writes.taking > 0 || len(c.writes.creating) > 0 {
+	if !c.refresh.succeeded || c.writes.taking > 0 || len(c.writes.creating) > 0 {
 		return shardEnds{}
 	}
 	for _, r := range c.table.rows.all() {

@@ -43,7 +43,7 @@ func (c *Coordinator) liveConsumers() []string {
 // leads reports whether this consumer leads the fleet. Only the leader lists the streams.
 func (c *Coordinator) leads() bool {
 	live := c.liveConsumers()
-	return c.refresh.count > 0 && len(live) > 0 && live[0] == c.o.ID
+	return c.refresh.succeeded && len(live) > 0 && live[0] == c.o.ID
 }
 
 // leadFleet does the work that only the leading consumer does.

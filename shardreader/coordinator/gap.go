@@ -35,7 +35,7 @@ func (c *Coordinator) handleTrimmed(a *assignment, at time.Time) {
 	switch {
 	case a.phase != reading || unread && c.streamHasUnread(a, at):
 		// The gap is noted already, or no record is lost: reading begins at the oldest record left.
-		a.start.positionRefused = true
+		a.start.position = startAtOldest
 		c.queueCallIn(a, a.failures.next(c, maxBackoff, nil))
 	case unread:
 		c.noteUnreadLost(a)

@@ -63,7 +63,7 @@ func roundedAttr(key string, d time.Duration) slog.Attr {
 
 // tableUnreadFor returns for how long the lease table could not be read; 0 up to the lease time and two refreshes.
 func (c *Coordinator) tableUnreadFor() time.Duration {
-	if age := c.now - c.refresh.sent; c.refresh.count > 0 && age > c.o.Lease+2*c.refreshEvery() {
+	if age := c.now - c.refresh.sent; c.refresh.succeeded && age > c.o.Lease+2*c.refreshEvery() {
 		return age
 	}
 	return 0

@@ -96,17 +96,17 @@ type iteratorRequest struct {
 func (c *Coordinator) requestIterator(a *assignment) {
 	at := shardreader.ShardPosition{StreamARN: a.row.Stream, Shard: a.row.Shard}
 	op := iteratorRequest{assignment: a}
-	a.start.atLatest = a.start.atLatest && a.start.positionRefused
+	a.start.atLatest = a.start.atLatest && a.start.position == startAtOldest
 	switch {
 	case a.phase != reading:
 		at.Type = shardreader.TrimHorizon
 	case a.pos.Kind == leases.Sequence:
 		at.Type, at.Sequence = shardreader.AfterSequence, a.pos.Sequence
-	case a.start.positionRefused:
+	case a.start.position == startAtOldest:
 		at.Type, op.atOldest = shardreader.TrimHorizon, true
 	case a.pos.Kind == leases.Latest && (a.row.fresh || a.row.From.IsZero()):
 		at.Type, a.start.atLatest = shardreader.Latest, true
-	case !a.row.From.IsZero() && !a.start.timeUnusable:
+	case !a.row.From.IsZero() && a.start.position == startOfLease:
 		// One second earlier, because the records of one second are not ordered by their times.
 		at.Type, at.Time, op.atTime = shardreader.AtTimestamp, a.row.From.Add(-time.Second), true
 	case a.row.First != "":
@@ -133,7 +133,7 @@ func (c *Coordinator) handleIterator(op iteratorRequest, e GetShardIteratorResul
 		// The stream may have dropped records of the start time. The iterator hides that, but the first sequence number
 		// of the shard shows it. Or the server does not know iterators at a time, or refuses a time in the future.
 		// Without the time, records created before it are read and dropped.
-		a.start.timeUnusable = true
+		a.start.position = startWithoutTime
 		c.queueCall(a)
 	case op.atOldest && e.Err == nil && a.phase == reading && !c.streamHasUnread(a, e.At):
 		// The calls failed for so long that the stream may have dropped unread records. The iterator hides that.
@@ -146,7 +146,7 @@ func (c *Coordinator) handleIterator(op iteratorRequest, e GetShardIteratorResul
 		}
 		c.queueCall(a)
 	case op.atFirst && isInvalid(e.Err):
-		a.start.positionRefused = true
+		a.start.position = startAtOldest
 		c.queueCall(a)
 	default:
 		c.readFailed(a, e.Err, e.At)

@@ -31,14 +31,22 @@ func newTableView(consumer string) tableView {
 
 // refresh is the repeated reading of the lease table. One such read is called a refresh.
 type refresh struct {
-	timer    resettableTimer // of the next refresh
-	waiters  []refreshWaiter
-	inFlight bool
-	failed   bool          // the last refresh failed
-	count    int           // number of successful refreshes
-	first    time.Duration // when the first one succeeded
-	sent     time.Duration // when the last successful one was sent
+	timer     resettableTimer // of the next refresh
+	waiters   []refreshWaiter
+	state     refreshState
+	succeeded bool          // a refresh succeeded
+	first     time.Duration // when the first one succeeded
+	sent      time.Duration // when the last successful one was sent
 }
+
+// refreshState is the state of the next refresh, or of the last one.
+type refreshState uint8
+
+const (
+	refreshWaits    refreshState = iota // a timer begins the next refresh
+	refreshInFlight                     // a refresh is in flight
+	refreshFailed                       // as refreshWaits, but the last refresh failed
+)
 
 // refreshWaiter waits for a refresh that is sent at since or later.
 type refreshWaiter struct {
@@ -49,19 +57,20 @@ type refreshWaiter struct {
 // refreshLeases reads the table now. If a refresh is in flight, the next one follows it soon.
 func (c *Coordinator) refreshLeases() {
 	c.refresh.timer.number++
-	if c.refresh.inFlight || c.stop.state == gone {
+	if c.refresh.state == refreshInFlight || c.stop.state == gone {
 		return
 	}
-	c.refresh.inFlight = true
+	c.refresh.state = refreshInFlight
 	sent, number := c.now, c.refresh.timer.number
 	c.emit(ReadTable{newCall(c, func(e ReadTableResult) { c.tableRead(sent, number, e) })})
 }
 
 // tableRead handles the result of a read that was sent at a time. number is that of refresh.timer then.
 func (c *Coordinator) tableRead(sent time.Duration, number int, e ReadTableResult) {
-	c.refresh.inFlight, c.refresh.failed = false, e.Err != nil
+	c.refresh.state = refreshWaits
 	next := c.refreshEvery()
 	if e.Err != nil {
+		c.refresh.state = refreshFailed
 		c.tableOutage.err = e.Err
 		c.logOnce("look", slog.LevelWarn, "the lease table cannot be read", errAttr(e.Err))
 		after, _ := pipeline.Retryable(e.Err)
@@ -93,8 +102,8 @@ func (c *Coordinator) refreshEvery() time.Duration {
 
 // handleSnapshot handles the result of a read of the table; sent is when the read was sent.
 func (c *Coordinator) handleSnapshot(sent time.Duration, s leases.Snapshot) {
-	if c.refresh.count++; c.refresh.count == 1 {
-		c.refresh.first = c.now
+	if !c.refresh.succeeded {
+		c.refresh.succeeded, c.refresh.first = true, c.now
 	}
 	c.refresh.sent = sent
 	c.updateConsumers(s.Members)

@@ -130,11 +130,11 @@ type Status struct {
 // Status returns the status after the last Step. It changes nothing.
 func (c *Coordinator) Status() Status {
 	s := Status{
-		Member: c.member(), Contact: c.heartbeatFresh(), Leads: c.leads(), Seen: c.refresh.count > 0, SeenAt: c.refresh.sent,
+		Member: c.member(), Contact: c.heartbeatFresh(), Leads: c.leads(), Seen: c.refresh.succeeded, SeenAt: c.refresh.sent,
 		Live: len(c.liveConsumers()), Unread: c.unreadReason, Unwritten: c.survey().lateFor, Unseen: c.tableUnreadFor(),
 		Unbegun: make(map[string]int),
 	}
-	s.Synced = c.syncs.succeeded || c.refresh.count > 0 && !c.leads() && c.table.rows.len() > 0
+	s.Synced = c.syncs.succeeded || c.refresh.succeeded && !c.leads() && c.table.rows.len() > 0
 	for _, u := range c.unbegunShards {
 		s.Unbegun[u.stream]++
 	}

@@ -78,7 +78,7 @@ func (c *Coordinator) checkStopped() {
 		}
 		if c.refresh.sent < c.writes.last || c.refresh.sent < c.stop.since || len(c.writes.creating) > 0 {
 			if c.now-max(c.writes.last, c.stop.since) < 2*c.o.Lease {
-				if !c.refresh.inFlight && !c.refresh.failed {
+				if c.refresh.state == refreshWaits {
 					c.refreshLeases() // a write may have happened, although its result was lost
 				}
 				return

@@ -26,7 +26,7 @@ func handlerRows() []row {
 		id:   "handler",
 		work: "a Lambda function: an event of 100 records in, TTL deletes dropped, one transition noticed, two attributes read, the answer out",
 		peer: "events.DynamoDBEvent, attributevalue",
-		note: "memory is collected as in the function of template.yaml, by handlers.CollectLess, on both sides",
+		note: "memory is collected as in the function of template.yaml, by handlers.TuneGC, on both sides",
 		of:   rate, least: 10, input: true,
 	}
 	return shaped(r, openHandler)
@@ -65,7 +65,7 @@ func openHandler(ctx context.Context, b *bench, s *shape) (*contest, error) {
 // collectAsFunction has memory collected as in the function of template.yaml, until the row
 // is closed.
 func collectAsFunction() (undo func() error) {
-	back := handlers.CollectLess(func(name string) (string, bool) {
+	back := handlers.TuneGC(func(name string) (string, bool) {
 		return "512", name == "AWS_LAMBDA_FUNCTION_MEMORY_SIZE"
 	})
 	return func() error {
