@@ -18,8 +18,8 @@ import (
 
 const arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678"
 
-// line is a record of item pk as a Lambda event has it: n is its sequence number,
-// and the time in hours of 2026-01-02.
+// line returns a record of the item pk in the form of a Lambda event. n is the sequence number of the record, and also
+// its hour on 2026-01-02.
 func line(op, pk string, n int, rest string) string {
 	image := ""
 	if op != "REMOVE" {
@@ -71,7 +71,8 @@ func newSink(t *testing.T, o archive.Options) *archive.Sink {
 	return s
 }
 
-// write plans and writes changes in one batch, and returns their outcomes.
+// write plans changes and writes them in one batch. It returns the reasons of the changes without effect, followed by
+// the outcomes of all others.
 func write(t *testing.T, s *archive.Sink, cs ...*record.Change) (string, error) {
 	t.Helper()
 	ds := make([]pipeline.Delivery, 0, len(cs))
@@ -103,7 +104,7 @@ func mustWrite(t *testing.T, s *archive.Sink, cs ...*record.Change) string {
 	return outcomes
 }
 
-// read is every change read back, as item@sequence.
+// read returns all changes of an archive in the order of reading, as item@sequence.
 func read(t *testing.T, l archive.Lister, o archive.ReadOptions) string {
 	t.Helper()
 	var all []string
@@ -146,8 +147,8 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// The same batch, in whatever order across items, makes the same objects to the
-// byte, and finds them there.
+// The same batch makes the same objects with the same bytes, in whatever order its items are. If the batch is written
+// again, the sink finds the objects and changes nothing.
 func TestTheSameBatchMakesTheSameObjects(t *testing.T) {
 	store := &memory{}
 	batch := changes(t, line("INSERT", "a", 1, ""), line("INSERT", "b", 2, ""), line("MODIFY", "a", 3, ""))
@@ -212,7 +213,7 @@ func TestPerItem(t *testing.T) {
 		t.Errorf("the object holds %s", got)
 	}
 
-	// The Streams API writes the same record in other bytes: it is there already.
+	// The Streams API spells the same record differently. The sink still recognizes that the object exists already.
 	again := strings.NewReplacer(`"type"`, `"Type"`, `"principalId"`, `"PrincipalId"`, `,"eventSourceARN":"`+arn+`"`, "").Replace(rec)
 	mustWrite(t, s, change(t, again, record.DecoderOptions{StreamARN: arn}))
 	if got := store.text(t, name); got != rec+"\n" {
@@ -223,8 +224,8 @@ func TestPerItem(t *testing.T) {
 	}
 }
 
-// Kinesis may hold a change twice, with a sequence number for each: it is one object, and another change
-// of that microsecond is another.
+// Kinesis can contain copies of a change with different sequence numbers. The copies have one object together, and
+// another change of the same microsecond has another object.
 func TestPerItem_KinesisCopies(t *testing.T) {
 	rec := func(id, sequence string) *record.Change {
 		inner := `{"eventID":"` + id + `","eventName":"INSERT","tableName":"Music","dynamodb":{"ApproximateCreationDateTime":1795251660123456,` +
@@ -244,7 +245,7 @@ func TestPerItem_KinesisCopies(t *testing.T) {
 	}
 }
 
-// If two changes share a name, the first is kept, and the second fails permanently.
+// If two changes have the same name, the archive keeps the first change, and the second change fails permanently.
 func TestPerItemNamesThatAreNotUnique(t *testing.T) {
 	for _, images := range []archive.Images{archive.DynamoDBJSON, archive.PlainJSON} {
 		store := &memory{}
@@ -268,7 +269,7 @@ func TestPerItemNamesThatAreNotUnique(t *testing.T) {
 	}
 }
 
-// Names stay within what S3 takes, and stay apart.
+// Names of very long keys are not longer than S3 allows, and different keys still have different names.
 func TestLongNames(t *testing.T) {
 	store := &memory{}
 	long := strings.Repeat("k", 2000)

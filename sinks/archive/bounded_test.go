@@ -17,7 +17,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// scattered writes n changes of few items as n objects, some of them again.
+// scattered writes n changes of 13 items as n objects, and some of the changes a second time. It returns what [read]
+// should return.
 func scattered(t *testing.T, store *memory, n int) (want string) {
 	t.Helper()
 	s := newSink(t, archive.Options{Store: store, Prefix: "log/"})
@@ -43,11 +44,10 @@ func scattered(t *testing.T, store *memory, n int) (want string) {
 	return strings.Join(words, " ")
 }
 
-// However little may be held, and however many objects there are, the same is read;
-// nothing is left on disk.
+// Read returns the same changes with any limit of memory and any number of objects, and leaves nothing on disk.
 func TestReadInRounds(t *testing.T) {
 	store := &memory{}
-	want := scattered(t, store, 1200) // with a byte of memory each is a spill: two levels of them
+	want := scattered(t, store, 1200) // with Memory 1 Read makes so many spills that it merges them in two levels
 	for _, memory := range []int64{1, 20_000, 0} {
 		dir := t.TempDir()
 		var last archive.ReadProgress
@@ -71,7 +71,7 @@ func TestReadInRounds(t *testing.T) {
 	}
 }
 
-// Large objects are merged as streams, more of them than are open at once in rounds.
+// Read merges large objects as streams. If there are more of them than can be open at once, Read merges in rounds.
 func TestReadMergesLargeObjects(t *testing.T) {
 	store := &memory{}
 	s := newSink(t, archive.Options{Store: store})
@@ -90,7 +90,7 @@ func TestReadMergesLargeObjects(t *testing.T) {
 	}
 }
 
-// Thousands of objects take no more memory than a few of them do.
+// Reading thousands of objects takes no more memory than reading hundreds of objects.
 func TestReadIsBounded(t *testing.T) {
 	heap := func() uint64 {
 		runtime.GC()
@@ -175,7 +175,7 @@ func TestReadBetweenTimes(t *testing.T) {
 	}
 }
 
-// All sleeping objects are named at once, before anything is read. Restored objects are read.
+// If objects are frozen, Read names all of them in one error before it reads anything. Restored objects are read.
 func TestReadNamesWhatIsFrozen(t *testing.T) {
 	store := &memory{class: make(map[string]string), frozen: make(map[string]bool)}
 	want := scattered(t, store, 300)
@@ -208,7 +208,8 @@ func TestReadNamesWhatIsFrozen(t *testing.T) {
 	}
 }
 
-// A record says more than its projection: the record is read.
+// If an archive has a change both as a record and as plain JSON, Read returns the record, because the record has more
+// information.
 func TestReadPrefersRecords(t *testing.T) {
 	store := &memory{}
 	for _, o := range []archive.Options{{Prefix: "a/", Images: archive.PlainJSON}, {Prefix: "b/"}, {Prefix: "c/", Images: archive.PlainJSON}} {

@@ -13,10 +13,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// tagging is memory that keeps tags, and allows the removal of objects.
+// tagging is a store in memory that also returns tags and removes objects.
 type tagging struct {
 	*memory
-	crash error // of every Remove
+	crash error // error of every Remove, or nil
 }
 
 var (
@@ -56,7 +56,7 @@ func compact(t *testing.T, o archive.CompactOptions) archive.CompactProgress {
 	return p
 }
 
-// lines are all lines of a store's objects, once each, sorted.
+// lines returns all different lines of the objects of a store, sorted.
 func lines(t *testing.T, m *memory) []string {
 	t.Helper()
 	var all []string
@@ -91,7 +91,8 @@ func TestCompact(t *testing.T) {
 	}
 }
 
-// A crash between writing and removing leaves changes twice, never lost, and the next run reaches the same end.
+// If Compact crashes between writing and removing, the archive has changes twice but loses none. The next run finishes
+// the work.
 func TestCompactCrashes(t *testing.T) {
 	store := &memory{}
 	want := scattered(t, store, 60)
@@ -110,7 +111,8 @@ func TestCompactCrashes(t *testing.T) {
 	}
 }
 
-// Objects that must be separate stay separate: folders, formats, tags, classes, large objects, and those of one change.
+// Compact does not merge objects of different folders, formats or tags. It leaves alone objects in GLACIER, single
+// objects of a folder, and objects of the layout per item.
 func TestCompactLeavesAlone(t *testing.T) {
 	store := &memory{class: make(map[string]string)}
 	folders := map[string]int{}
@@ -158,8 +160,8 @@ func TestCompactLeavesAlone(t *testing.T) {
 	}
 }
 
-// However objects are cut and whatever counts as small, no line is lost, and no line of a version that has two
-// different ones.
+// Compact loses no line, however the changes are cut into objects and whatever size counts as small. If a version has
+// two different lines, Compact keeps both.
 func TestCompactKeepsEveryLine(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		store := &memory{}
@@ -188,7 +190,7 @@ func TestCompactKeepsEveryLine(t *testing.T) {
 	})
 }
 
-// A large object that does not hold what was written to it costs nothing that is there.
+// If a store damages the large object, Compact returns an error and removes no small object.
 func TestCompactVerifies(t *testing.T) {
 	store := &memory{}
 	want := scattered(t, store, 20)
@@ -213,7 +215,7 @@ func TestCompactVerifies(t *testing.T) {
 	}
 }
 
-// forgetful keeps the first half of each object.
+// forgetful is a store that keeps only the first half of each object.
 type forgetful struct{ tagging }
 
 func (s forgetful) Put(ctx context.Context, o archive.Object) error {

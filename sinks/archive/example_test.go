@@ -24,7 +24,7 @@ const twoDays = `
  "Keys":{"PK":{"S":"o1"}},"NewImage":{"PK":{"S":"o1"},"Status":{"S":"shipped"}}}}
 `
 
-// A pipeline archives the changes of each day in a folder.
+// A pipeline archives the changes of each day in a folder of its own.
 func Example() {
 	folder, err := os.MkdirTemp("", "archive-")
 	if err == nil {

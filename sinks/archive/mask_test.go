@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// Objects of a masked archive show no hidden value, neither inside nor in their names, in both layouts and both forms
-// of a line. They read back whole, each version of an item once, in order, even if the key itself is hidden.
+// The objects of a masked archive contain no hidden value, and neither do their names. This is so in both layouts and
+// with both kinds of images. Read returns each version of an item once, even if the key is hidden.
 func TestMasked(t *testing.T) {
 	for _, hidden := range [][]string{{"Email", "Address.**"}, {"Email", "Address.**", "PK"}} {
 		m := sinktest.Mask(t, hidden...)
@@ -33,7 +33,7 @@ func TestMasked(t *testing.T) {
 			for _, c := range cs {
 				want[m.Key(c)]++
 			}
-			for range 2 { // the second time the same objects are there
+			for range 2 { // the second time the objects exist already
 				if got := mustWrite(t, newSink(t, o), cs...); got != "written written written written" {
 					t.Errorf("%q, %s: %s", hidden, o.Layout, got)
 				}

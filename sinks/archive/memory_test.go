@@ -17,11 +17,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// memory is a store of objects.
+// memory is a store that keeps objects in memory.
 type memory struct {
 	mu      sync.Mutex
 	objects map[string][]byte
-	put     []archive.Object // as they were put
+	put     []archive.Object // all objects in the order of Put
 	class   map[string]string
 	written map[string]time.Time
 	frozen  map[string]bool
@@ -110,7 +110,7 @@ func (m *memory) info(name string) archive.Info {
 
 func (m *memory) names() []string { return slices.Sorted(maps.Keys(m.objects)) }
 
-// text is an object, without its compression.
+// text returns the content of an object after decompression.
 func (m *memory) text(t *testing.T, name string) string {
 	t.Helper()
 	b := m.objects[name]

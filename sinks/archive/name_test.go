@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// The constant part of all names is checked once, with the option's name.
+// New checks the constant part of all names, and the error contains the name of the option.
 func TestNamesThatServersDoNotKeepAreRefused(t *testing.T) {
 	for prefix, want := range map[string]string{
 		"/changes/":                    "begins with /",
@@ -47,8 +47,8 @@ func TestNamesThatServersDoNotKeepAreRefused(t *testing.T) {
 	}
 }
 
-// Whatever texts make a name, two changes have two names. No name is longer than a server that keeps objects as files
-// allows, or equal to the folder of another.
+// Whatever texts a name is made of, different items have different names. A name is valid for a server that keeps
+// objects as files, and is never the folder of another name.
 func TestNamesAreSafeAndApart(t *testing.T) {
 	text := rapid.OneOf(
 		rapid.StringMatching(`[a~./]{1,4}`),

@@ -19,7 +19,7 @@ import (
 // putOnly is a store that cannot replace objects.
 type putOnly struct{ archive.Store }
 
-// newest returns a sink over a store with the newest change of each item.
+// newest returns a sink that keeps only the newest change of each item.
 func newest(t *testing.T, store archive.Store, images archive.Images) *archive.Sink {
 	t.Helper()
 	return newSink(t, archive.Options{
@@ -27,7 +27,7 @@ func newest(t *testing.T, store archive.Store, images archive.Images) *archive.S
 	})
 }
 
-// In whatever order and batches the changes of an item come, its object ends as the newest.
+// The object of an item ends with the newest change of the item, in whatever order and batches the changes arrive.
 func TestNewest(t *testing.T) {
 	for _, images := range []archive.Images{archive.DynamoDBJSON, archive.PlainJSON} {
 		for _, test := range []struct {
@@ -65,7 +65,7 @@ func TestNewest(t *testing.T) {
 	}
 }
 
-// A later stream has smaller sequence numbers, and wins.
+// A change of a later stream is newer than all changes of an earlier stream, even if its sequence number is smaller.
 func TestNewest_LaterStreamWins(t *testing.T) {
 	store := &memory{}
 	later := strings.Replace(line("MODIFY", "a", 1, ""), arn, strings.Replace(arn, "2026-01-02", "2026-01-03", 1), 1)
@@ -79,7 +79,8 @@ func TestNewest_LaterStreamWins(t *testing.T) {
 	}
 }
 
-// The object of another item, or of none, stays. The error names both items, and a log does not.
+// The sink does not replace an object of another item or of no item. The error contains the keys of both items, and the
+// text for logs contains neither.
 func TestNewest_ObjectsOfOthersStay(t *testing.T) {
 	store := &memory{objects: map[string][]byte{"x/3/4.json": []byte("{}")}}
 	s := newSink(t, archive.Options{
@@ -112,7 +113,7 @@ func TestNewest_ObjectsOfOthersStay(t *testing.T) {
 	}
 }
 
-// racing lets another writer win each race, with an older version.
+// racing is a store in which another writer changes or removes the object before each of the next Replace calls.
 type racing struct {
 	*memory
 	left    int
@@ -132,7 +133,8 @@ func (r *racing) Replace(ctx context.Context, o archive.Object, stored archive.S
 	return r.memory.Replace(ctx, o, stored)
 }
 
-// A lost race is run again, and after some of them the pipeline retries.
+// If another writer replaces the object first, the sink tries again. After too many lost races the error is transient,
+// so that the pipeline retries.
 func TestNewest_LostRaces(t *testing.T) {
 	for _, test := range []struct {
 		left    int
@@ -163,7 +165,7 @@ func TestNewest_LostRaces(t *testing.T) {
 	}
 }
 
-// A newest change that can never be written does not take the older ones along.
+// If the newest change of an item cannot be written, the sink writes the newest of the older changes instead.
 func TestNewest_OlderIsWrittenInstead(t *testing.T) {
 	store := &refusing{memory: &memory{}, version: versionOf(3)}
 	outcomes, err := write(t, newest(t, store, ""), changes(t, line("INSERT", "a", 1, ""), line("MODIFY", "a", 2, ""), line("MODIFY", "a", 3, ""))...)
@@ -176,7 +178,7 @@ func TestNewest_OlderIsWrittenInstead(t *testing.T) {
 	}
 }
 
-// refusing is a store that never takes a version.
+// refusing is a store that refuses objects of one version.
 type refusing struct {
 	*memory
 	version string
@@ -189,7 +191,8 @@ func (r *refusing) Put(ctx context.Context, o archive.Object) error {
 	return r.memory.Put(ctx, o)
 }
 
-// An archive of newest changes is read, and never replayed. The whole history beside it causes no error.
+// A source does not replay an archive that has only the newest changes. If the whole history is also in the archive,
+// the source replays without an error.
 func TestNewest_IsNoHistory(t *testing.T) {
 	store := &memory{}
 	mustWrite(t, newest(t, store, ""), changes(t, line("INSERT", "a", 1, ""), line("MODIFY", "a", 2, ""))...)
@@ -218,7 +221,7 @@ func TestNewest_IsNoHistory(t *testing.T) {
 	}
 }
 
-// Keys that exceed the metadata of an object are compared by a digest.
+// If keys are too long for the metadata of an object, the sink compares a digest of them.
 func TestNewest_LongKeys(t *testing.T) {
 	store := &memory{}
 	long := strings.Repeat("k", 1500)
@@ -233,8 +236,8 @@ func TestNewest_LongKeys(t *testing.T) {
 	}
 }
 
-// A raw name is what the values say, or the change fails: none leads out of the archive, into the archive's own
-// objects, or to an object of the log.
+// A raw name consists of exactly the texts of the values. If such a name would lead out of the archive, to internal
+// objects of the archive or to an object of the log layout, planning the change fails.
 func TestRawNames(t *testing.T) {
 	s := newest(t, &memory{}, "")
 	plan := func(pk string) (string, error) {
@@ -281,7 +284,7 @@ func TestRawNames(t *testing.T) {
 	}
 }
 
-// Whatever texts make a raw name, a server that keeps objects as files accepts it.
+// Every raw name that planning accepts is also a valid name for a server that keeps objects as files.
 func TestRawNamesAreSafe(t *testing.T) {
 	s := newSink(t, archive.Options{Store: &memory{}, Prefix: "p/", Layout: archive.PerItem, Key: parse(t, "{PK}/x{PK}"), RawNames: true})
 	text := rapid.OneOf(rapid.StringMatching(`[a~./]{1,6}`), rapid.StringMatching(`[ab/]{180,900}`), rapid.String())

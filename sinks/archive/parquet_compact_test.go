@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// allRows are all rows of a store's Parquet objects, once each, sorted.
+// allRows returns all different rows of the Parquet objects of a store, sorted.
 func allRows(t interface{ Fatal(...any) }, m *memory) []string {
 	var all []string
 	for _, name := range m.names() {
@@ -26,8 +26,8 @@ func allRows(t interface{ Fatal(...any) }, m *memory) []string {
 	return slices.Compact(all)
 }
 
-// However objects are cut, whatever columns they have, and whenever a run crashes: no
-// row is lost, with nothing of it, and those of other columns stay apart.
+// Compact loses no row and no part of a row, however the changes are cut into objects, whatever columns the objects
+// have, and also after a crash. Objects with different columns stay separate.
 func TestCompactKeepsEveryRow(t *testing.T) {
 	streams := sinktest.Streams(sinktest.StreamOptions{Snapshots: true, Records: 12})
 	columns := [][]archive.Column{nil, {{Name: "status", Value: parse(t, "{Status?}")}}, {{Name: "rank", Value: parse(t, "{Rank}")}, {Name: "status", Value: parse(t, "{Status?}")}}}
@@ -71,7 +71,7 @@ func TestCompactKeepsEveryRow(t *testing.T) {
 	})
 }
 
-// A large object that does not hold what was written to it costs nothing that is there.
+// If a store damages or exchanges the large object, Compact returns an error and removes no small object.
 func TestCompactVerifiesRows(t *testing.T) {
 	store := &memory{}
 	for i := range 4 {
@@ -95,7 +95,7 @@ func TestCompactVerifiesRows(t *testing.T) {
 	}
 }
 
-// swapping puts another object than it was given.
+// swapping is a store that puts body instead of the body of the object.
 type swapping struct {
 	tagging
 	body []byte

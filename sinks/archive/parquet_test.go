@@ -19,8 +19,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// rows are those of a Parquet object, as an engine reads them: by name of the
-// column, null left out.
+// rows returns the rows of a Parquet object as maps from column names to values, without nulls.
 func rows(t interface{ Fatal(...any) }, object []byte) []map[string]string {
 	f, err := parquet.OpenFile(bytes.NewReader(object), int64(len(object)))
 	if err != nil {
@@ -51,7 +50,7 @@ func rows(t interface{ Fatal(...any) }, object []byte) []map[string]string {
 	return all
 }
 
-// only is the one object of a store.
+// only returns the name and the content of the only object of a store.
 func only(t *testing.T, store *memory) (string, []byte) {
 	t.Helper()
 	names := store.names()
@@ -95,8 +94,8 @@ func TestParquet(t *testing.T) {
 	}
 }
 
-// Columns are text that loses nothing, whatever the attribute's type; null where the
-// attribute misses, also a required one.
+// The text of a column loses nothing of its attribute, whatever type the attribute has. The column is null if an
+// attribute of its template is missing, even if the template requires the attribute.
 func TestColumns(t *testing.T) {
 	store := &memory{}
 	var columns []archive.Column
@@ -139,7 +138,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// A column whose value cannot be text fails the change while it is alone.
+// If the value of a column cannot be formatted, planning the change fails. The error does not contain the value.
 func TestColumnsThatFail(t *testing.T) {
 	s := newSink(t, archive.Options{Store: &memory{}, Format: archive.Parquet, Columns: []archive.Column{{Name: "day", Value: parse(t, "{n|date:2006}x{PK}")}}})
 	bad := strings.Replace(line("INSERT", "a", 1, ""), `{"N":"1.50"}`, `{"S":"secret"}`, 1)
@@ -165,8 +164,8 @@ func TestMaskedColumns(t *testing.T) {
 	}
 }
 
-// Whatever the changes, and however they are cut into batches, Parquet objects hold the same as lines: the same changes
-// once, in the same order.
+// Parquet objects and objects of lines are read back as the same changes in the same order, however the changes are cut
+// into batches.
 func TestParquetTellsWhatLinesTell(t *testing.T) {
 	streams := sinktest.Streams(sinktest.StreamOptions{Keys: map[string]string{"PK": "B", "SK": "N"}, Snapshots: true, Records: 15})
 	columns := []archive.Column{{Name: "status", Value: parse(t, "{Status?}")}, {Name: "anything", Value: parse(t, "{Any}")}}
@@ -218,8 +217,8 @@ func told(es []archive.Entry) string {
 	return b.String()
 }
 
-// Parts that only some records have are kept too: fractions of a second, other tables' keys, an order by time as of
-// Kinesis.
+// Parquet objects also keep parts that only some records have: fractions of a second, keys that contain the table, and
+// the order by time of Kinesis.
 func TestParquetKeepsOddRecords(t *testing.T) {
 	inner := `{"eventID":"11","eventName":"INSERT","tableName":"Music","dynamodb":{"ApproximateCreationDateTime":1795251660123456,"ApproximateCreationDateTimePrecision":"MICROSECOND",` +
 		`"Keys":{"Artist":{"S":"Acme"}},"NewImage":{"Artist":{"S":"Acme"},"e":{"M":{}},"s":{"S":""}},"SizeBytes":59}}`

@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// However changes are cut into batches, repeated and spread over layouts and
-// forms, each is read once, the versions of an item in order.
+// Read returns each change once and the versions of an item in order. This is so however the changes are cut into
+// batches, repeated and spread over layouts and kinds of images.
 func TestReadMerges(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		store := &memory{}
@@ -49,7 +49,7 @@ func TestReadMerges(t *testing.T) {
 	})
 }
 
-// The content of an archive replays: a decoder makes the original change of every line.
+// Read returns the original change for every line of an archive.
 func TestLinesReplay(t *testing.T) {
 	pretty := "{\n  \"eventID\" : \"x \\\" y\",\r\n\t\"eventName\":\"MODIFY\", \"dynamodb\":{\"Keys\":{\"PK\":{\"S\":\"eventSourceARN\"}},\n" +
 		`"NewImage":{"PK":{"S":"eventSourceARN"},"eventSourceARN":{"S":" a  b "}},"SequenceNumber":"5","StreamViewType":"NEW_IMAGE"}}`
@@ -93,7 +93,7 @@ func TestLinesReplay(t *testing.T) {
 	}
 }
 
-// A change from a snapshot replays, too: its line is not a record.
+// Read also returns the original change if the change comes from a snapshot, although its line is not a record.
 func TestLinesReplay_Snapshot(t *testing.T) {
 	item := `{"PK":{"S":"a"},"Total":{"N":"7"}}`
 	changed := `{"Metadata":{"WriteTimestampMicros":{"N":"1767323045000001"}},"Keys":{"PK":{"S":"a"}},"NewImage":` + item + `,"OldImage":{"PK":{"S":"a"}}}`
@@ -126,7 +126,7 @@ func TestLinesReplay_Snapshot(t *testing.T) {
 	}
 }
 
-// sameChange reports whether two records are equal.
+// sameChange reports whether two changes are equal.
 func sameChange(a, b *record.Change) bool {
 	return a.Key == b.Key && a.Version == b.Version && a.Op == b.Op && a.EventName == b.EventName && a.EventID == b.EventID &&
 		a.StreamARN == b.StreamARN && a.Table == b.Table && a.Region == b.Region && a.Sequence == b.Sequence && a.ViewType == b.ViewType &&

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// drain is every change of a source, as item@sequence.
+// drain reads a source to its end and returns all changes, as item@sequence.
 func drain(t *testing.T, s *archive.Source) (string, error) {
 	t.Helper()
 	var all []string

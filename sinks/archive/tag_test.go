@@ -34,7 +34,8 @@ func TestTagsOfItems(t *testing.T) {
 	}
 }
 
-// A log's object has the tags that its changes share, so it holds one table's.
+// All changes in an object of the log layout have the same tags. If a tag is the table, each object therefore has
+// changes of one table only.
 func TestTagsOfALog(t *testing.T) {
 	store := &memory{}
 	other := strings.Replace(line("INSERT", "b", 1, ""), "table/shop/", "table/other/", 1)
@@ -50,7 +51,7 @@ func TestTagsOfALog(t *testing.T) {
 	}
 }
 
-// Tags of different texts differ, and are what S3 takes.
+// Different texts become different tag values, and S3 accepts each value.
 func TestTagValues(t *testing.T) {
 	text := rapid.OneOf(rapid.StringMatching(`[a=#Ä\x01 ]{1,6}`), rapid.StringMatching(`[a#]{200,300}`), rapid.StringN(1, 8, -1))
 	s := newSink(t, archive.Options{Store: &memory{}, Layout: archive.PerItem, Key: parse(t, "{@key}/{@version}"), Tags: tags(t, "t", "{PK}")})

@@ -18,7 +18,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// sorted are the deliveries of changes, planned, in the order of their keys and versions.
+// sorted yields the planned deliveries of changes in the order of keys and versions, and counts the coalesced
+// deliveries.
 func sorted(t *testing.T, s *archive.Sink, cs []*record.Change, coalesced *int) iter.Seq2[*pipeline.Delivery, error] {
 	cs = slices.Clone(cs)
 	slices.SortStableFunc(cs, func(a, b *record.Change) int {
@@ -40,8 +41,7 @@ func sorted(t *testing.T, s *archive.Sink, cs []*record.Change, coalesced *int) 
 	}
 }
 
-// WriteSorted makes the very objects that Write makes: of every format, with any number of
-// folders, with tags and masks.
+// WriteSorted makes exactly the same objects as Write, with every format, any number of folders, tags and masks.
 func TestWriteSorted_SameObjects(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var cs []*record.Change
@@ -49,7 +49,7 @@ func TestWriteSorted_SameObjects(t *testing.T) {
 		op := []string{"INSERT", "MODIFY", "REMOVE"}[r.IntN(3)]
 		cs = append(cs, changes(t, line(op, fmt.Sprintf("k%02d", r.IntN(30)), i+1, ""))...)
 		if r.IntN(10) == 0 {
-			cs = append(cs, cs[r.IntN(len(cs))]) // twice
+			cs = append(cs, cs[r.IntN(len(cs))]) // repeat a change
 		}
 	}
 	table, err := template.Parse("{@table}", template.Options{})
@@ -90,7 +90,7 @@ func TestWriteSorted_SameObjects(t *testing.T) {
 			o.Store = sortedly
 			s = newSink(t, o)
 			coalesced := 0
-			for range 2 { // what is there is success
+			for range 2 { // the second time the objects exist already
 				coalesced = 0
 				if err := s.WriteSorted(t.Context(), sorted(t, s, cs, &coalesced)); err != nil {
 					t.Fatal(err)
@@ -116,7 +116,8 @@ func TestWriteSorted_SameObjects(t *testing.T) {
 	}
 }
 
-// Where a mask hides keys, the order of an object is that of the masked ones: it is left to Write.
+// If a mask hides keys, WriteSorted refuses to write. Objects are sorted by masked keys, and the changes come sorted by
+// the keys themselves.
 func TestWriteSorted_HiddenKeys(t *testing.T) {
 	store := &memory{}
 	s := newSink(t, archive.Options{Store: store, Mask: sinktest.Mask(t, "PK")})

@@ -94,8 +94,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// checkStatement checks what can be checked without an engine: quotes close, parentheses
-// match, and no name stands unquoted but keywords, functions and types.
+// checkStatement checks a statement without an engine: All quotes are closed, parentheses match, and all words without
+// quotes are known keywords, functions or types.
 func checkStatement(t *testing.T, s athena.Statement) {
 	t.Helper()
 	word := regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.:]*`)
@@ -132,7 +132,7 @@ func checkStatement(t *testing.T, s athena.Statement) {
 	}
 }
 
-// closing is the index behind the quoted text that s begins with, or -1.
+// closing returns the index after the quoted text at the beginning of s, or -1 if the quote is not closed.
 func closing(s string, ddl bool) int {
 	for i := 1; i < len(s); i++ {
 		switch {
@@ -159,8 +159,7 @@ var known = func() map[string]bool {
 	return m
 }()
 
-// No two sinks share a name, nor does a sink share one with another's view, whatever
-// they are called.
+// The tables and views of different sinks have different names, whatever the names of the sinks are.
 func TestNames(t *testing.T) {
 	seen := make(map[string]string)
 	for _, sink := range []string{"a", "A", "a_b", "a-b", "a__b", "a__2db", "a_2db", "_a", "a_", "a__", "a__once", "a__current", "a_once", "a once", "é", "select", "a`b", `a"b`, "1"} {

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive/athena"
 )
 
-// An archive with one folder per day becomes a table with one partition per day, and two views of it.
+// An archive with one folder per day becomes a table with one partition per day, and two views of the table.
 func ExampleStatements() {
 	day, err := template.Parse("dt={@time|date:2006-01-02}", template.Options{})
 	if err != nil {

@@ -6,5 +6,5 @@ import (
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
-// Each check writes objects of many columns.
+// The tests make only 8 checks of each property, because each check writes objects with many columns.
 func TestMain(m *testing.M) { testmain.Run(m, testmain.Checks(8)) }

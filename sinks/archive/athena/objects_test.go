@@ -27,7 +27,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// memory is a store of objects.
+// memory is a store that keeps objects in memory.
 type memory map[string][]byte
 
 var _ archive.Lister = memory{}
@@ -54,7 +54,7 @@ func (m memory) List(_ context.Context, prefix string) iter.Seq2[archive.Info, e
 	}
 }
 
-// batches cuts changes into batches that repeat some.
+// batches cuts changes into batches of random size. A batch can repeat the last changes of the batch before.
 func batches(t *rapid.T, changes []*record.Change) (bs [][]*record.Change) {
 	for i := 0; i < len(changes); {
 		n := min(len(changes), i+rapid.IntRange(1, 10).Draw(t, "batch"))
@@ -64,7 +64,7 @@ func batches(t *rapid.T, changes []*record.Change) (bs [][]*record.Change) {
 	return bs
 }
 
-// written is a store with batches of changes.
+// written returns a store to which an archive sink has written the batches bs.
 func written(t testing.TB, o archive.Options, bs ...[]*record.Change) memory {
 	store := memory{}
 	o.Store = store
@@ -92,7 +92,7 @@ func columns(t testing.TB) []archive.Column {
 	return []archive.Column{{Name: "status", Value: parse(t, "{Status?}")}, {Name: "n", Value: parse(t, "{Rank}")}, {Name: "group", Value: parse(t, "x{Type}")}}
 }
 
-// The columns of the DDL are those of the objects, by name, order and type.
+// The DDL has the same columns as the objects, with the same names and types and in the same order.
 func TestDDLIsOfTheObjectsSchema(t *testing.T) {
 	stream, err := sinktest.Build(sinktest.Record{EventName: "INSERT", Second: 1767323045, New: sinktest.Item{"PK": {"S": "a"}, "SK": {"S": "b"}}})
 	if err != nil {
@@ -121,7 +121,7 @@ func TestDDLIsOfTheObjectsSchema(t *testing.T) {
 	}
 }
 
-// hiveType is how Hive names a type of Parquet.
+// hiveType returns the type of Hive for a type of Parquet.
 func hiveType(t *testing.T, p parquet.Type) string {
 	switch logical := fmt.Sprint(p.LogicalType()); {
 	case p.Kind() == parquet.ByteArray && p.String() == "STRING":
@@ -136,7 +136,7 @@ func hiveType(t *testing.T, p parquet.Type) string {
 	}
 }
 
-// projection are the properties of a table, as Athena reads them.
+// projection has the table properties that Athena uses for partition projection.
 type projection map[string]string
 
 func propertiesOf(sql string) projection {
@@ -150,9 +150,10 @@ func propertiesOf(sql string) projection {
 
 func unescaped(s string) string { return regexp.MustCompile(`\\(.)`).ReplaceAllString(s, "$1") }
 
-var placeholder = regexp.MustCompile(`\\\$\\\{([a-z0-9_]+)\\\}`) // after QuoteMeta
+var placeholder = regexp.MustCompile(`\\\$\\\{([a-z0-9_]+)\\\}`) // in the output of QuoteMeta
 
-// leadsTo reports whether the projection reaches a folder, and with which values.
+// leadsTo returns the values of the partition columns with which the projection reaches a folder, or an error if the
+// projection does not reach the folder.
 func (p projection) leadsTo(folder string) (values map[string]string, err error) {
 	template := p["storage.location.template"]
 	var names []string
@@ -174,7 +175,7 @@ func (p projection) leadsTo(folder string) (values map[string]string, err error)
 	return values, nil
 }
 
-// takes reports whether a column's projection has a value.
+// takes returns an error if the projection of a column does not have a value.
 func (p projection) takes(name, value string) error {
 	of := func(key string) string { return p["projection."+name+"."+key] }
 	from, to, _ := strings.Cut(of("range"), ",")
@@ -203,7 +204,7 @@ func (p projection) takes(name, value string) error {
 	return fmt.Errorf("the projection of %s (%s) does not come to %q", name, of("type"), value)
 }
 
-// goLayout is a pattern of java.time.format.DateTimeFormatter in Go.
+// goLayout translates a pattern of java.time.format.DateTimeFormatter to a layout of package time.
 func goLayout(pattern string) string {
 	var b strings.Builder
 	for i, part := range strings.Split(pattern, "'") {
@@ -216,8 +217,7 @@ func goLayout(pattern string) string {
 	return b.String()
 }
 
-// The folders of whatever changes are those that the projection comes to, and their
-// values are those of the changes in them.
+// The projection reaches the folders of all changes, and a folder's day is the day of the changes in the folder.
 func TestFoldersAreProjected(t *testing.T) {
 	streams := sinktest.Streams(sinktest.StreamOptions{})
 	for _, src := range []string{
@@ -247,8 +247,8 @@ func TestFoldersAreProjected(t *testing.T) {
 	}
 }
 
-// The view gives each version of an item once, and the other one the items as they
-// are, over objects that repeat changes: its SQL is run over the rows of the objects.
+// If objects repeat changes, the view a__once still has each version of an item once, and the view a__current has the
+// current items. The test runs the SQL of the views in SQLite on the rows of the objects.
 func TestViews(t *testing.T) {
 	streams := sinktest.Streams(sinktest.StreamOptions{Snapshots: true})
 	a := athena.Archive{Sink: "a", Location: "s3://b/p/", Options: archive.Options{Format: archive.Parquet, Columns: columns(t)}}
@@ -306,7 +306,7 @@ func query(t *rapid.T, db *sql.DB, q string, row func(a, b string)) {
 	}
 }
 
-// load makes the table and fills it with the rows of the objects.
+// load creates the table a and inserts the rows of all objects.
 func load(t *rapid.T, db *sql.DB, store memory) {
 	for i, name := range slices.Sorted(maps.Keys(store)) {
 		f, err := parquet.OpenFile(bytes.NewReader(store[name]), int64(len(store[name])))

@@ -94,7 +94,7 @@ func TestAnObjectIsNeverOverwritten(t *testing.T) {
 	}
 }
 
-// Folders that are removed while the store is open are made again.
+// If folders are removed while the store is open, the store creates them again.
 func TestRemovedFolders(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "archive")
 	s := open(t, path)
@@ -114,7 +114,7 @@ func TestRemovedFolders(t *testing.T) {
 	}
 }
 
-// An object that is removed during the listing of a folder is left out, and does not stop the list.
+// If an object is removed while List reads its folder, List continues and still returns the other objects.
 func TestListBesideRemovers(t *testing.T) {
 	path := t.TempDir()
 	s := open(t, path)
@@ -124,7 +124,7 @@ func TestListBesideRemovers(t *testing.T) {
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		for i := 0; ; i++ { // without syncing anything, to be as fast as the list
+		for i := 0; ; i++ { // not through the store, which syncs and would be slower than the list
 			select {
 			case <-stop:
 				return
@@ -149,7 +149,7 @@ func TestOneOfManyWritersWins(t *testing.T) {
 	errs := make([]error, writers)
 	var wg sync.WaitGroup
 	for i := range writers {
-		s := open(t, path) // as another process
+		s := open(t, path) // like another process
 		wg.Go(func() {
 			errs[i] = s.Put(t.Context(), archive.Object{Name: "folder/a.json", Body: fmt.Appendf(nil, "of %d", i)})
 		})
@@ -171,7 +171,8 @@ func TestOneOfManyWritersWins(t *testing.T) {
 	}
 }
 
-// Only objects stay in the folder. Remains of a crash are removed when no process can still use them.
+// Opening the folder removes old unfinished files of a crash. It keeps young ones, because another process can still be
+// writing them.
 func TestUnfinishedFiles(t *testing.T) {
 	path := t.TempDir()
 	if err := open(t, path).Put(t.Context(), archive.Object{Name: "a.json", Body: []byte("x")}); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive/dir"
 )
 
-// An archive holds what was written to it twice, and is read once.
+// Two changes are written twice to an archive, and each of them is read once.
 func Example() {
 	path, err := os.MkdirTemp("", "archive-")
 	if err == nil {
@@ -39,7 +39,7 @@ func archiveTwice(ctx context.Context, path string) error {
 		`{"eventName":"INSERT","dynamodb":{"SequenceNumber":"1","Keys":{"PK":{"S":"o1"}},"NewImage":{"PK":{"S":"o1"},"Status":{"S":"paid"}}}}
 {"eventName":"MODIFY","dynamodb":{"SequenceNumber":"2","Keys":{"PK":{"S":"o1"}},"NewImage":{"PK":{"S":"o1"},"Status":{"S":"shipped"}}}}
 `))
-	// A pipeline does this: first in one batch, then, redelivered, one by one.
+	// A pipeline does the same: It writes both changes in one batch. Then they are delivered again, one by one.
 	for _, batch := range [][]record.Change{records.Changes, records.Changes[:1], records.Changes[1:]} {
 		ds := make([]pipeline.Delivery, len(batch))
 		for i := range batch {

@@ -6,5 +6,5 @@ import (
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
-// Written files are synced.
+// The tests make only 8 checks of each property, because each written file is synced.
 func TestMain(m *testing.M) { testmain.Run(m, testmain.Checks(8)) }

@@ -30,8 +30,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// A path can be read back, so no two names share one; and none of its segments is
-// more than a file system takes, or leads elsewhere.
+// nameOf returns the name of a path, so different names have different paths. Each segment of a path is short enough
+// for a file system and does not lead out of the folder.
 func TestPathsAreReadBack(t *testing.T) {
 	segment := rapid.OneOf(
 		rapid.StringMatching(`[a~.]{0,5}`),
@@ -54,7 +54,7 @@ func TestPathsAreReadBack(t *testing.T) {
 	})
 }
 
-// A name that leads to a file never leads to the folder of another.
+// The file of one name is never a folder of another name.
 func TestFilesAndFoldersDiffer(t *testing.T) {
 	segment := rapid.StringMatching(`[ab]?(\.json|~d|~f)?`)
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive/s3"
 )
 
-// A bucket is the store of an archive sink. It needs an account of AWS.
+// An archive sink can store its objects in an S3 bucket. This example needs an AWS account.
 func Example() {
 	ctx := context.Background()
 	sdk, err := awsconfig.LoadDefaultConfig(ctx)
@@ -22,14 +22,14 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	if err := store.Create(ctx); err != nil { // a bucket that exists stays as it is
+	if err := store.Create(ctx); err != nil { // an existing bucket stays as it is
 		log.Fatal(err)
 	}
 	sink, err := archive.New(archive.Options{Store: store, Prefix: "changes/"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	log.Print(sink.Batch()) // a pipeline.Route has the sink and its Batch
+	log.Print(sink.Batch()) // set the sink and its Batch in a pipeline.Route
 
 	for e, err := range archive.Read(ctx, store, archive.ReadOptions{Prefix: "changes/"}) {
 		if err != nil {

@@ -21,7 +21,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// putTill tries as a pipeline does.
+// putTill retries Put like a pipeline, until the object exists.
 func putTill(t *testing.T, s *s3.Store, o archive.Object) {
 	t.Helper()
 	for {
@@ -35,7 +35,7 @@ func putTill(t *testing.T, s *s3.Store, o archive.Object) {
 	}
 }
 
-// Whatever a network does, objects are written whole, once, and read whole.
+// Whatever fault the network has, each object is written once and completely, and is read completely.
 func TestFaultsBetween(t *testing.T) {
 	t.Parallel()
 	small, large := make([]byte, 20_000), make([]byte, 6<<20)
@@ -67,8 +67,8 @@ func TestFaultsBetween(t *testing.T) {
 	}
 }
 
-// A server that stops between the parts of an object, and starts again, has the object whole afterwards, or not at all.
-// A living writer leaves no parts of others.
+// If the server stops between the parts of an object and starts again, the object is either complete or missing. A
+// writer whose context is cancelled aborts its multipart upload.
 func TestRestartBetweenParts(t *testing.T) {
 	t.Parallel()
 	node := server.S3().StartFor(t)
@@ -106,7 +106,7 @@ func TestRestartBetweenParts(t *testing.T) {
 	if got := get(t, s, whole.Name); got != string(whole.Body) {
 		t.Errorf("the object holds %d bytes", len(got))
 	}
-	left := len(uploads(t, client, bucket)) // those of the try that met the end of the server
+	left := len(uploads(t, client, bucket)) // the upload during which the server was killed could not be aborted
 	ctx, cancel := context.WithCancel(t.Context())
 	parts.Store(0)
 	stopAt.Store(-1)

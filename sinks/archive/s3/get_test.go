@@ -49,7 +49,8 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// cutting breaks the bodies of answers to GET off after n bytes.
+// cutting returns a transport that ends the bodies of answers to GET a.json with an error after a number of bytes. It
+// does so as often as cuts says.
 func cutting(behind int64, cuts *atomic.Int64, with error) func(http.RoundTripper) http.RoundTripper {
 	return func(next http.RoundTripper) http.RoundTripper {
 		return roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -65,7 +66,8 @@ func cutting(behind int64, cuts *atomic.Int64, with error) func(http.RoundTrippe
 	}
 }
 
-// A body that breaks off is continued where it stopped, any number of times while it progresses.
+// The store continues a body that breaks off where it stopped. The store gives up only if several answers in a row
+// bring no byte.
 func TestABodyThatBreaksOff(t *testing.T) {
 	t.Parallel()
 	whole := make([]byte, 100_000)
@@ -96,7 +98,7 @@ func TestABodyThatBreaksOff(t *testing.T) {
 	}
 }
 
-// One that brings nothing any more ends with an error that is worth another try.
+// If the answers bring no byte of the body, reading ends with an error that can be retried.
 func TestABodyThatStaysAway(t *testing.T) {
 	t.Parallel()
 	var cuts atomic.Int64
@@ -115,7 +117,7 @@ func TestABodyThatStaysAway(t *testing.T) {
 	}
 }
 
-// A stalled body is requested again.
+// If a body stalls, the store requests the rest again.
 func TestABodyThatStalls(t *testing.T) {
 	t.Parallel()
 	var stalls atomic.Int64
@@ -136,7 +138,7 @@ func TestABodyThatStalls(t *testing.T) {
 	}
 }
 
-// silent is a body that sends nothing after its first bytes, until its request is cancelled.
+// silent is a body that sends nothing after its first bytes and ends when its request is cancelled.
 type silent struct {
 	io.Reader
 	body io.Closer
@@ -154,7 +156,7 @@ func (s *silent) Read(p []byte) (int, error) {
 
 func (s *silent) Close() error { return s.body.Close() }
 
-// An object that something else replaced meanwhile is never read as half of each.
+// If another writer replaces an object during a read, the reader gets an error and never a mixture of both objects.
 func TestAnObjectThatIsReplacedMeanwhile(t *testing.T) {
 	t.Parallel()
 	var cuts atomic.Int64
@@ -177,7 +179,7 @@ func TestAnObjectThatIsReplacedMeanwhile(t *testing.T) {
 	}
 }
 
-// A damaged answer of the server is distinguished from its stored content.
+// If an answer is damaged on its way, the checksum detects this, and the error can be retried.
 func TestADamagedAnswer(t *testing.T) {
 	t.Parallel()
 	var damage atomic.Bool

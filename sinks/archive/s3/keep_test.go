@@ -20,7 +20,8 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// Class, tags, media type and key of encryption are kept, of an object in parts too.
+// The store sets the storage class, the tags, the content type and the encryption key of each object, also of objects
+// that it uploads in parts.
 func TestWhatAnObjectIsKeptAs(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, server.Moto().Endpoint(t), nil)
@@ -52,8 +53,8 @@ func TestWhatAnObjectIsKeptAs(t *testing.T) {
 	}
 }
 
-// An object that sleeps in GLACIER is named with the command that wakes it, and is read
-// once that has run.
+// The error of reading an object in GLACIER contains the command that restores the object. After the restore, the
+// object can be read.
 func TestGlacier(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, server.Moto().Endpoint(t), nil)
@@ -85,8 +86,8 @@ func TestGlacier(t *testing.T) {
 	}
 }
 
-// A change that comes again finds its object, also one that sleeps and cannot be read. An object of another change is
-// distinguished from it.
+// If a change is delivered again, the sink recognizes its object, even if the object is in GLACIER and cannot be read.
+// An object of another change with the same name is an error.
 func TestGlacierMeetsARedelivery(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, server.Moto().Endpoint(t), nil)

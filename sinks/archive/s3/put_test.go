@@ -55,7 +55,7 @@ func names(t *testing.T, s archive.Lister, prefix string) []string {
 	return all
 }
 
-// An object is kept whole under its name, once; the store's own is not listed.
+// The store keeps each object under exactly its name and refuses a second Put of the same name.
 func TestObjects(t *testing.T) {
 	t.Parallel()
 	for server, endpoint := range servers(t) {
@@ -91,7 +91,7 @@ func TestObjects(t *testing.T) {
 	}
 }
 
-// More names than a page of a listing holds come once each, and go together.
+// A listing of several pages has each name once, and Remove can remove more objects than one page holds.
 func TestManyObjects(t *testing.T) {
 	t.Parallel()
 	s, _, _ := fresh(t, server.S3().Endpoint(t))
@@ -122,13 +122,14 @@ func TestManyObjects(t *testing.T) {
 	}
 }
 
-// If writers race for one name, one wins, whole or in parts.
+// If several writers put the same name, exactly one of them succeeds, and the object holds exactly what this writer
+// put. This is so for objects in one piece and for multipart uploads.
 func TestOneOfManyWritersWins(t *testing.T) {
 	t.Parallel()
 	for kind, size := range map[string]int{"whole": 10, "in parts": 5<<20 + 10} {
 		for server, endpoint := range servers(t) {
 			if server == "moto" && kind != "whole" {
-				continue // it completes an upload over an object
+				continue // moto completes a multipart upload even if the object exists
 			}
 			t.Run(server+" "+kind, func(t *testing.T) {
 				_, client, bucket := fresh(t, endpoint)
@@ -136,10 +137,10 @@ func TestOneOfManyWritersWins(t *testing.T) {
 				errs := make([]error, writers)
 				var wg sync.WaitGroup
 				for i := range writers {
-					s := open(t, s3.Options{Client: client, Bucket: bucket, PartBytes: 5 << 20}) // as another process
+					s := open(t, s3.Options{Client: client, Bucket: bucket, PartBytes: 5 << 20}) // like another process
 					wg.Go(func() {
 						body := bytes.Repeat([]byte{byte('a' + i)}, size)
-						for { // as a pipeline does
+						for { // retry like a pipeline
 							errs[i] = s.Put(t.Context(), archive.Object{Name: "folder/a.json", Body: body})
 							if _, again := pipeline.Retryable(errs[i]); !again {
 								return
@@ -171,7 +172,7 @@ func TestOneOfManyWritersWins(t *testing.T) {
 	}
 }
 
-// uploads are those that are neither completed nor taken back.
+// uploads returns the names of the multipart uploads that are neither completed nor aborted.
 func uploads(t *testing.T, client *awss3.Client, bucket string) []string {
 	t.Helper()
 	out, err := client.ListMultipartUploads(t.Context(), &awss3.ListMultipartUploadsInput{Bucket: &bucket})
@@ -185,8 +186,8 @@ func uploads(t *testing.T, client *awss3.Client, bucket string) []string {
 	return keys
 }
 
-// A part that is damaged on the way is refused by the server, and is worth another try. The signature is left out here,
-// so that the checksum detects it.
+// The server refuses a body that is damaged on its way, and the error can be retried. The requests of this test do not
+// sign the body, so only the checksum can detect the damage.
 func TestADamagedBodyIsRefused(t *testing.T) {
 	t.Parallel()
 	for kind, size := range map[string]int{"whole": 1000, "in parts": 5<<20 + 10} {
@@ -231,13 +232,13 @@ func TestADamagedBodyIsRefused(t *testing.T) {
 	}
 }
 
-// A store of a server that overwrites in spite of a condition writes nothing to it.
+// If a server ignores or rejects conditional writes, Put fails fatally and writes no object.
 func TestAServerWithoutConditionsIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(http.RoundTripper, *http.Request) (*http.Response, error){
 		"ignores them": func(next http.RoundTripper, r *http.Request) (*http.Response, error) {
 			r = r.Clone(r.Context())
-			r.Header.Del("If-None-Match") // which was signed
+			r.Header.Del("If-None-Match") // breaks the signature
 			return next.RoundTrip(r)
 		},
 		"does not know them": func(_ http.RoundTripper, r *http.Request) (*http.Response, error) {
@@ -245,7 +246,8 @@ func TestAServerWithoutConditionsIsRefused(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			client := clientOf(t, server.Moto().Endpoint(t), func(next http.RoundTripper) http.RoundTripper { // moto checks no signature
+			// moto does not check signatures.
+			client := clientOf(t, server.Moto().Endpoint(t), func(next http.RoundTripper) http.RoundTripper {
 				return roundTrip(func(r *http.Request) (*http.Response, error) {
 					if r.Header.Get("If-None-Match") == "" {
 						return next.RoundTrip(r)
@@ -268,7 +270,7 @@ func TestAServerWithoutConditionsIsRefused(t *testing.T) {
 	}
 }
 
-// answered is an answer of a server that never saw the request.
+// answered returns an error answer that was made without a server.
 func answered(r *http.Request, status int, code string) *http.Response {
 	body := "<Error><Code>" + code + "</Code><Message>" + canary + "</Message></Error>"
 	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/xml"}}, Body: io.NopCloser(strings.NewReader(body)), Request: r, ContentLength: int64(len(body)), ProtoMajor: 1, ProtoMinor: 1}
@@ -276,7 +278,8 @@ func answered(r *http.Request, status int, code string) *http.Response {
 
 const canary = "canary@example.com"
 
-// The meaning of an error to a pipeline. It shows no text of the server.
+// Each error of S3 is transient, permanent or fatal for a pipeline. The error contains no text of the server, because
+// such a text can contain data.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	const (
@@ -354,7 +357,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// stranger has a key that the server does not know.
+// stranger returns a client whose access key does not exist on the server.
 func stranger(t *testing.T) *awss3.Client {
 	o := clientOf(t, server.S3().Endpoint(t), nil).Options()
 	o.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {

@@ -21,8 +21,8 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// archived writes n changes of a few items as one object each, every third of them in two, and returns them in the
-// order of reading.
+// archived writes n changes of five items, each change as an object of its own. It writes every third change a second
+// time, in one object with the change before. It returns the changes in the order in which the archive is read.
 func archived(t *testing.T, store archive.Store, n int, tags ...archive.TagTemplate) []string {
 	t.Helper()
 	sink, err := archive.New(archive.Options{Store: store, Prefix: "changes/", Tags: tags})
@@ -65,7 +65,7 @@ func archived(t *testing.T, store archive.Store, n int, tags ...archive.TagTempl
 	return want
 }
 
-// replayed is what a source brings.
+// replayed returns the changes that an archive source reads, as item@sequence.
 func replayed(t *testing.T, store archive.Lister) ([]string, error) {
 	t.Helper()
 	src, err := archive.NewSource(archive.SourceOptions{Store: store, Read: archive.ReadOptions{Memory: 10_000, TempDir: t.TempDir()}})
@@ -91,7 +91,7 @@ func replayed(t *testing.T, store archive.Lister) ([]string, error) {
 	}
 }
 
-// The archived changes are read back: each version of an item once, in order, before and after objects are rolled up.
+// An archive is read back with each version of an item once and in order. This is so before and after compaction.
 func TestReadBackAndCompact(t *testing.T) {
 	t.Parallel()
 	team, err := template.Parse("orders", template.Options{})
@@ -124,8 +124,8 @@ func TestReadBackAndCompact(t *testing.T) {
 	}
 }
 
-// Objects in GLACIER are named all at once, are left alone by compaction, and are read
-// once they are restored.
+// The error of reading an archive names all objects in GLACIER at once. Compaction leaves these objects alone, and
+// after a restore they are read.
 func TestReadBackFromGlacier(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, server.Moto().Endpoint(t), nil)
@@ -134,7 +134,7 @@ func TestReadBackFromGlacier(t *testing.T) {
 	want := archived(t, cold, 9)
 	frozenNames := names(t, cold, "")
 	warm := open(t, s3.Options{Client: client, Bucket: bucket})
-	want = append(want, archived(t, warm, 15)...) // the first of them are there in GLACIER
+	want = append(want, archived(t, warm, 15)...) // the objects of the first 9 changes exist already in GLACIER
 	slices.Sort(want)
 	want = slices.Compact(want)
 	_, err := replayed(t, warm)

@@ -19,7 +19,8 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// An object is replaced only if it is still the described one, and a missing one is not created.
+// Replace replaces an object only if the object has not changed since Describe. Replace does not create a missing
+// object.
 func TestReplace(t *testing.T) {
 	t.Parallel()
 	for name, endpoint := range servers(t) {
@@ -58,7 +59,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// If many writers replace one object at the same time, one wins.
+// If many writers replace one object at the same time, exactly one of them succeeds.
 func TestOneOfManyReplacersWins(t *testing.T) {
 	t.Parallel()
 	s, client, bucket := fresh(t, server.S3().Endpoint(t))
@@ -94,7 +95,8 @@ func TestOneOfManyReplacersWins(t *testing.T) {
 	}
 }
 
-// A server that ignores If-Match would overwrite newer objects: it is refused before the first replacement.
+// A server that ignores If-Match would overwrite newer objects. The store therefore refuses such a server before the
+// first replacement.
 func TestServersThatIgnoreIfMatchAreRefused(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, server.S3().Endpoint(t), func(next http.RoundTripper) http.RoundTripper {
@@ -117,7 +119,7 @@ func TestServersThatIgnoreIfMatchAreRefused(t *testing.T) {
 	}
 }
 
-// Objects in GLACIER, which cannot be read at once, are replaced by newer versions of their item only.
+// An object in GLACIER cannot be read, but the sink still replaces it only with a newer version of the same item.
 func TestGlacierNewest(t *testing.T) {
 	t.Parallel()
 	client := clientOf(t, server.Moto().Endpoint(t), nil)

@@ -21,13 +21,15 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// servers are both that tests run on: one checks what it is sent, the other keeps classes and tags.
+// servers returns the endpoints of the two servers that the tests run on. versitygw checks signatures and checksums,
+// and moto keeps storage classes and tags.
 func servers(t *testing.T) map[string]string {
 	t.Helper()
 	return map[string]string{"versitygw": server.S3().Endpoint(t), "moto": server.Moto().Endpoint(t)}
 }
 
-// clientOf talks to a server, through wrap where that is not nil.
+// clientOf returns a client of the server at endpoint. If wrap is not nil, all requests go through the transport that
+// wrap returns.
 func clientOf(t *testing.T, endpoint string, wrap func(http.RoundTripper) http.RoundTripper) *awss3.Client {
 	t.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: 32}
@@ -45,12 +47,12 @@ func clientOf(t *testing.T, endpoint string, wrap func(http.RoundTripper) http.R
 	})
 }
 
-// roundTrip makes a function a RoundTripper.
+// roundTrip is a function that implements [http.RoundTripper].
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// newBucket makes a bucket of the test's own.
+// newBucket creates a bucket with a random name.
 func newBucket(t *testing.T, client *awss3.Client) string {
 	t.Helper()
 	name := "archive-" + strings.ToLower(rand.Text())
@@ -74,7 +76,7 @@ func open(t *testing.T, o s3.Options) *s3.Store {
 	return s
 }
 
-// fresh is a store of a bucket of its own.
+// fresh returns a store with a new bucket, a client of the server, and the name of the bucket.
 func fresh(t *testing.T, endpoint string) (*s3.Store, *awss3.Client, string) {
 	t.Helper()
 	client := clientOf(t, endpoint, nil)
@@ -86,17 +88,17 @@ func TestConformance(t *testing.T) {
 	t.Parallel()
 	for name, endpoint := range servers(t) {
 		if name == "moto" && testing.Short() {
-			continue // it is slow
+			continue // moto is slow
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client := clientOf(t, endpoint, nil)
 			run := strings.ToLower(rand.Text())
 			var mu sync.Mutex
-			buckets := make(map[string]string) // by the folder that the suite gives
+			buckets := make(map[string]string) // names of buckets by the folder that the suite passes
 			var only []string
 			if name == "moto" {
-				only = []string{"Log", "PerItem", "Newest"} // it is slow
+				only = []string{"Log", "PerItem", "Newest"} // moto is slow
 			}
 			archivetest.Run(t, archivetest.Store{
 				Checks: 1,

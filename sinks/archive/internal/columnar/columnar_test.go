@@ -16,7 +16,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// written is an object of rows, and their digest.
+// written returns an object with rows, and the digest of the rows.
 func written(t interface{ Fatal(...any) }, extra []string, plain bool, rows []Row) ([]byte, []byte) {
 	var out bytes.Buffer
 	w := NewWriter(&out, extra, plain)
@@ -31,8 +31,8 @@ func written(t interface{ Fatal(...any) }, extra []string, plain bool, rows []Ro
 	return out.Bytes(), w.Digest()
 }
 
-// open opens an object whose last tail bytes are at hand, and notes how many bytes
-// are fetched at once.
+// open opens an object whose last tail bytes are already loaded. It sets most to the largest number of bytes that the
+// reader fetches at once.
 func open(object []byte, tail int, most *int64) (*Reader, error) {
 	return Open(context.Background(), int64(len(object)), object[max(0, len(object)-tail):], func(_ context.Context, offset, n int64) ([]byte, error) {
 		if most != nil {
@@ -68,7 +68,7 @@ func equalRows(a, b Row) bool {
 	return slices.EqualFunc(a, b, func(x, y Cell) bool { return x.Set == y.Set && x.Int == y.Int && bytes.Equal(x.Text, y.Text) })
 }
 
-// Rows are read back unchanged, whatever they hold, and the same rows make the same bytes.
+// Rows are read back unchanged, whatever their cells contain, and the same rows make the same bytes.
 func TestRowsAreReadBack(t *testing.T) {
 	cell := rapid.Custom(func(t *rapid.T) Cell {
 		if rapid.Bool().Draw(t, "null") {
@@ -131,7 +131,7 @@ func TestRowsAreReadBack(t *testing.T) {
 	})
 }
 
-// The digest covers the content of rows: no two different rows share it.
+// The digest covers the whole content of rows, so different rows have different digests.
 func TestDigest(t *testing.T) {
 	seen := make(map[string]string)
 	add := func(name string, extra []string, plain bool, rows ...Row) {
@@ -158,7 +158,8 @@ func TestDigest(t *testing.T) {
 	add("other column", []string{"y"}, false, append(row("a", 1), Cell{}))
 }
 
-// A big object has row groups of a bounded size, one of them in memory, and its footer does not repeat images.
+// The row groups of a large object have a limited size, and the reader fetches at most one of them at once. The footer
+// does not repeat the images.
 func TestRowGroups(t *testing.T) {
 	var rows []Row
 	noise := make([]byte, 400<<10)
@@ -192,8 +193,8 @@ func TestRowGroups(t *testing.T) {
 	}
 }
 
-// Readers may skip what the footer rules out, and nothing else: keys and versions
-// have their bounds in every row group and page, images such as hold for any.
+// Engines skip pages by the bounds in the column index, so bounds must never rule out a value of their page. The bounds
+// of keys and versions are exact. The bounds of other columns may be wider.
 func TestBounds(t *testing.T) {
 	var rows []Row
 	for i := range 4000 {
@@ -253,7 +254,7 @@ func checkBounds(t *testing.T, name string, chunk parquet.ColumnChunk) {
 	}
 }
 
-// An input that is not an object of an archive is an error, wherever it is damaged, and never a panic.
+// Opening something that is not an object of an archive returns an error, and reading a damaged object never panics.
 func TestForeign(t *testing.T) {
 	object, _ := written(t, nil, false, []Row{row("a", 1), row("b", 2)})
 	var other bytes.Buffer
