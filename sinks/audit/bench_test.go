@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// The cost of an item on each side of the comparison.
+// BenchmarkExpected measures how long the expected entries of one item take.
 func BenchmarkExpected(b *testing.B) {
 	w := newWorld(b, shop)
 	fill(w)

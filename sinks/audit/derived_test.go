@@ -2,8 +2,8 @@ package audit_test
 
 import "testing"
 
-// Values that the embedded stores derive from rows, groups and documents for their readers are found if they were
-// changed, and written again.
+// The embedded stores derive values from rows, groups and documents for their readers. If such a value was changed, the
+// audit finds this, and a repair writes the value again.
 func TestDifferencesOfWhatIsDerived(t *testing.T) {
 	w := newWorld(t, shop)
 	fill(w)
@@ -45,8 +45,8 @@ func TestDifferencesOfWhatIsDerived(t *testing.T) {
 	}
 }
 
-// A tombstone that was put by hand at a row's key, although tombstones are apart, is not a row. A repair writes the
-// row.
+// Tombstones have keys of their own. If someone replaces a row by a tombstone by hand, the audit reports the row as
+// missing, and a repair writes the row.
 func TestRepairOfBuriedRows(t *testing.T) {
 	w := newWorld(t, shop)
 	fill(w)

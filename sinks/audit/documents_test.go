@@ -2,7 +2,7 @@ package audit_test
 
 import "testing"
 
-// Documents.
+// The audit finds documents that are missing, wrong or too many. Another spelling of the same number is no difference.
 func TestDifferencesOfDocuments(t *testing.T) {
 	w := newWorld(t, shop)
 	fill(w)
@@ -21,7 +21,8 @@ func TestDifferencesOfDocuments(t *testing.T) {
 	w.repaired("documents")
 }
 
-// lineIndex has a document for each line of an item, in one index, and in one for each name.
+// lineIndex has two sinks with a document for each line of an item. The first has one index, and the second has an
+// index for each name.
 const lineIndex = `
 version: 1
 name: shop
@@ -31,7 +32,8 @@ sinks:
   named: {search: {index: 'lines-{Name|index_name}', create: on_demand, max_indexes: 9, for_each: {path: Lines, by: sku}, fields: {include: [Lines.sku]}}}
 `
 
-// The output of a search sink with for_each is equal. Each change by hand is found and repaired.
+// The output of a search sink with for_each has no differences. The audit finds and repairs each document that was
+// changed by hand or misses a change.
 func TestDifferencesOfElementDocuments(t *testing.T) {
 	w := newWorld(t, lineIndex)
 	w.put("P0", order("zero", "x", "y"))
@@ -45,7 +47,7 @@ func TestDifferencesOfElementDocuments(t *testing.T) {
 
 	w.sql(1, `DELETE FROM "_tws_documents" WHERE id = 'P0::x' AND "index" = (SELECT id FROM "_tws_indexes" WHERE name = 'lines')`)
 	w.sql(1, `UPDATE "_tws_documents" SET source = replace(source, '"one"', '"uno"') WHERE id = 'P1::x' AND "index" = (SELECT id FROM "_tws_indexes" WHERE name = 'lines')`)
-	w.change("P0", order("zero", "x", "y", "v")) // the sink missed it
+	w.change("P0", order("zero", "x", "y", "v")) // the sink missed the new line
 	w.change("P2", "")
 	w.want("lines",
 		`missing document lines/P0::x`,
@@ -60,7 +62,8 @@ func TestDifferencesOfElementDocuments(t *testing.T) {
 	w.want("named")
 }
 
-// A change of the stream that comes before a repair wins.
+// If a change arrives between the audit and the repair, the repair writes nothing, and the output is that of the
+// change.
 func TestDifferencesOfElementDocuments_MovedBeforeTheirRepair(t *testing.T) {
 	w := newWorld(t, lineIndex)
 	w.put("P0", order("zero", "x"))

@@ -22,7 +22,7 @@ sinks:
     view: {table: views, key: {PK: 'STATUS#{Status}', SK: '{@key}'}, attributes: {total: '{Total}'}}
 `
 
-// The view has no row of an item of the table. The audit finds that and writes the row.
+// An item of the table has no row in the view. The audit finds the missing row and writes it.
 func Example() {
 	dir, err := os.MkdirTemp("", "audit-")
 	if err == nil {
@@ -47,7 +47,7 @@ func repairItem(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stores.Close()) }()
-	if _, err := sinks.Assemble(ctx, cfg, stores); err != nil { // records that the view has begun
+	if _, err := sinks.Assemble(ctx, cfg, stores); err != nil { // saves the settings of the view, which the audit requires
 		return err
 	}
 	opened, err := audit.Open(ctx, cfg, stores, audit.Options{})

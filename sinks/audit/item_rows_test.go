@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// lineShop has views with a row for each element. The second attribute is not a function of the item.
+// lineShop has two views with a row for each element. The attribute at of the view tags cannot be derived from the
+// item.
 const lineShop = `
 version: 1
 name: shop
@@ -37,7 +38,8 @@ func order(name string, lines ...string) string {
 	return fmt.Sprintf(`"Name":{"S":%q},"Lines":{"L":[%s]},"Tags":{"SS":["b","a"]}`, name, list)
 }
 
-// The output of a view with for_each is equal. Each change by hand is found and repaired.
+// The output of a view with for_each has no differences. The audit finds and repairs each row and each contribution
+// that was changed by hand or misses a change.
 func TestItemRows(t *testing.T) {
 	w := newWorld(t, lineShop)
 	w.put("P0", order("zero", "x", "y"))
@@ -54,7 +56,7 @@ func TestItemRows(t *testing.T) {
 	w.sql(1, `UPDATE "_tw_views" SET item = replace(item, '"one"', '"uno"') WHERE source = 'P1' AND pk = 'SKU#x'`)
 	w.sql(1, `UPDATE "_tw_views" SET pk = 'SKU#w', item = replace(item, 'SKU#x', 'SKU#w') WHERE source = 'P2' AND pk = 'SKU#x'`)
 	w.sql(1, `DELETE FROM "_tws_contributions" WHERE item = 'P4' AND target = (SELECT id FROM "_tws_targets" WHERE view = 'lines')`)
-	w.change("P0", order("zero", "x", "y", "v")) // the sink missed it
+	w.change("P0", order("zero", "x", "y", "v")) // the sink missed the new line
 	w.sql(1, `DELETE FROM "_tw_views" WHERE source = 'P1' AND pk = 'TAG#a'`)
 	w.want("lines",
 		`missing row PK="SKU#x" SK="L#P0"`,
@@ -67,11 +69,12 @@ func TestItemRows(t *testing.T) {
 	)
 	w.want("tags", `missing row PK="TAG#a" SK="T#P1"`)
 	w.repaired("lines", "tags")
-	w.put("P4", order("four", "w")) // the repaired contribution knows which rows are there
+	w.put("P4", order("four", "w")) // the repaired contribution lists the rows, so this change can remove them
 	w.want("lines")
 }
 
-// A change of the stream that comes before a repair wins.
+// If a change arrives between the audit and the repair, the repair writes nothing, and the output is that of the
+// change.
 func TestItemRows_MovedBeforeItsRepair(t *testing.T) {
 	w := newWorld(t, lineShop)
 	w.put("P0", order("zero", "x"))

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// repaired repairs all differences of sinks, and checks that none is left, and that a second repair of each writes
-// nothing.
+// repaired repairs all differences of the named sinks. It checks that no difference is left and that a second repair of
+// the same finding writes nothing.
 func (w *world) repaired(names ...string) {
 	w.t.Helper()
 	ctx := w.t.Context()
@@ -59,7 +59,8 @@ func (w *world) repaired(names ...string) {
 
 func (w *world) snapshotFor(f audit.Finding) *record.Change { return w.snapshotOf(f.Item) }
 
-// movesBeforeRepair changes a sink between an audit and the repair of its findings, which must then repair nothing.
+// movesBeforeRepair finds the differences of a sink, calls change, and checks that a repair of the old findings writes
+// nothing.
 func (w *world) movesBeforeRepair(name string, change func()) {
 	w.t.Helper()
 	s := w.open(audit.Options{})[name]

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Sinks that cannot be compared are refused, by name.
+// Open refuses unknown sinks and sinks that cannot be compared. The error contains the name of the sink.
 func TestOpenRefuses(t *testing.T) {
 	w := newWorld(t, shop+"  log:\n    archive: {prefix: changes/}\n")
 	fill(w)
@@ -25,7 +25,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 
 	w.cfg = parse(t, shop+"  later:\n    view: {table: views, key: {PK: 'LATER', SK: '{@key}'}}\n")
-	w.put("P0", product(0, "N0", 1)) // later waits for its backfill
+	w.put("P0", product(0, "N0", 1)) // the sink later waits for its backfill
 	_, err := audit.Open(t.Context(), w.cfg, w.stores, audit.Options{})
 	if err == nil || !strings.Contains(err.Error(), "the sink later is waiting: fill it first, with tablewake backfill --sink later") {
 		t.Errorf("a sink that waits: %v", err)
@@ -43,7 +43,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// Columns that are not a function of the item keep the stored value when the row is repaired.
+// A repair of a row keeps the stored values of columns that cannot be derived from the item, such as {@time}.
 func TestRepairKeepsTimes(t *testing.T) {
 	w := newWorld(t, shop)
 	fill(w)
@@ -52,7 +52,7 @@ func TestRepairKeepsTimes(t *testing.T) {
 	w.sql(1, `UPDATE "_tw_views" SET void = 0 WHERE source = 'P1' AND view = 'products' AND item LIKE '%"at":{"S":"2026-01-02T03:04:05%'`)
 }
 
-// A filter of the keys, and `when`, keep items out.
+// The audit expects no entry of an item that the condition `when` excludes.
 func TestFilters(t *testing.T) {
 	w := newWorld(t, strings.ReplaceAll(shop, "group: {PK: 'KEPT", "when: item.Price > 50\n      group: {PK: 'KEPT"))
 	fill(w)
@@ -64,7 +64,7 @@ func TestFilters(t *testing.T) {
 	w.want("kept", "extra contribution P9")
 }
 
-// Findings that the version of the item proves to be old are stale.
+// If the item itself or another sink has a newer version, an old wrong finding becomes stale.
 func TestStale(t *testing.T) {
 	w := newWorld(t, shop)
 	fill(w)
@@ -89,7 +89,7 @@ func TestStale(t *testing.T) {
 	}
 }
 
-// A saved finding is what it was.
+// A finding is equal after it was written as JSON and read again.
 func TestFindingJSON(t *testing.T) {
 	w := newWorld(t, shop)
 	fill(w)
@@ -109,7 +109,7 @@ func TestFindingJSON(t *testing.T) {
 	}
 }
 
-// The digests of segments add up to those of the whole.
+// All segments of a sink together have exactly the entries of the whole sink.
 func TestSegments(t *testing.T) {
 	w := newWorld(t, shop)
 	fill(w)

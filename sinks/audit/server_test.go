@@ -17,13 +17,13 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// servers is a world over DynamoDB Local and OpenSearch.
+// servers is a world with stores on DynamoDB Local and OpenSearch.
 type servers struct {
 	*world
 	client *dynamodb.Client
 	http   *http.Client
 	search string // URL of the index
-	name   string // of the table of rows
+	name   string // name of the table of rows
 }
 
 func newServers(t *testing.T, file string) *servers {
@@ -78,7 +78,7 @@ func (s *servers) set(pk, sk, attribute, number string) {
 	}
 }
 
-// forget deletes what the state remembers of an item.
+// forget deletes the one entry of the given kind, sink and item from the state table.
 func (s *servers) forget(kind, sink, item string) {
 	s.t.Helper()
 	table := s.name + "-state"
@@ -119,11 +119,11 @@ func (s *servers) post(method, path, body string) {
 	}
 }
 
-// DynamoDB and OpenSearch are compared and repaired as the embedded stores are.
+// The audit finds and repairs differences on DynamoDB and OpenSearch like differences of the embedded stores.
 func TestServers(t *testing.T) {
 	s := newServers(t, shop)
 	fill(s.world)
-	s.put("P1", product(2, "N1", 11)) // it moves
+	s.put("P1", product(2, "N1", 11)) // moves to another shelf
 	s.put("P3", "")
 	for _, name := range names {
 		s.want(name)
@@ -146,7 +146,7 @@ func TestServers(t *testing.T) {
 	s.repaired("products", "names", "tags", "documents")
 }
 
-// DynamoDB's rows of elements are compared and repaired as the embedded store's are.
+// The audit finds and repairs differences of a view with for_each on DynamoDB like differences of the embedded store.
 func TestServers_ItemRows(t *testing.T) {
 	s := newServers(t, lineShop)
 	s.put("P0", order("zero", "x", "y"))

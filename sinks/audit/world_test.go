@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// shop has a sink of each kind that is compared.
+// shop has a sink of each kind that an audit can compare.
 const shop = `
 version: 1
 name: shop
@@ -67,7 +67,7 @@ sinks:
     search: {index: products}
 `
 
-// world is a pipeline with its stores, and the items of its source table.
+// world is a pipeline with its stores and the items of its source table.
 type world struct {
 	t      testing.TB
 	cfg    *config.Config
@@ -86,7 +86,7 @@ func parse(t testing.TB, file string) *config.Config {
 	return cfg
 }
 
-// newWorld returns a world over embedded stores.
+// newWorld returns a world with embedded stores.
 func newWorld(t testing.TB, file string) *world {
 	t.Helper()
 	dir := t.TempDir()
@@ -118,13 +118,13 @@ func (w *world) decoder() *record.Decoder {
 	return record.NewDecoder(record.DecoderOptions{Table: "shop", EpochZero: true})
 }
 
-// put sends the change to an item of PK pk to the sinks. "" removes the item.
+// put changes the item pk in the source table and sends the record to the sinks. Empty attributes remove the item.
 func (w *world) put(pk, attributes string) {
 	w.t.Helper()
 	w.send(w.change(pk, attributes))
 }
 
-// change changes an item in the source table, and returns the record of the stream.
+// change changes an item in the source table and returns the record of the stream.
 func (w *world) change(pk, attributes string) string {
 	old, had := w.items[pk]
 	now := ""
@@ -162,7 +162,8 @@ func (w *world) send(lines ...string) {
 	}
 }
 
-// snapshot returns an item of the source table as an audit reads it; its removal if it is not there.
+// snapshot returns an item of the source table as a change like an audit does. If the item does not exist, the change
+// is a removal.
 func (w *world) snapshot(pk string) *record.Change {
 	w.t.Helper()
 	image, ok := w.items[pk]
@@ -193,8 +194,8 @@ func (w *world) open(o audit.Options) map[string]audit.Sink {
 	return all
 }
 
-// differences compares all items with a sink, as an audit does: it joins the entries, and looks again at the
-// candidates.
+// differences compares all items with a sink like an audit does. It joins the expected and the stored entries, and then
+// looks at the items whose entries differ.
 func (w *world) differences(s audit.Sink) []audit.Finding {
 	w.t.Helper()
 	ctx := w.t.Context()
@@ -250,7 +251,7 @@ func (w *world) differences(s audit.Sink) []audit.Finding {
 	return found
 }
 
-// look returns the findings about an item that are not equal, each place once.
+// look returns the findings about an item or about groups, without the findings that are equal or waiting.
 func (w *world) look(s audit.Sink, key item.Key, places []audit.Entry) []audit.Finding {
 	w.t.Helper()
 	var fs []audit.Finding
@@ -286,7 +287,7 @@ func (w *world) snapshotOf(key item.Key) *record.Change {
 	return w.snapshot(pk)
 }
 
-// want checks the differences of a sink, as "verdict kind where: differs".
+// want checks that a sink has exactly the given differences, in the form "verdict kind where: differs".
 func (w *world) want(name string, lines ...string) {
 	w.t.Helper()
 	var got []string
@@ -304,7 +305,7 @@ func (w *world) want(name string, lines ...string) {
 	}
 }
 
-// sql changes views.db by hand. It must change n rows.
+// sql runs a statement on views.db, past the sinks. The statement must change n rows.
 func (w *world) sql(n int64, statement string, args ...any) {
 	w.t.Helper()
 	db, err := sql.Open("sqlite", "file:"+w.dir+"/views.db?_pragma=busy_timeout(10000)")

@@ -35,8 +35,8 @@ func parse(t *testing.T, text string) *config.Config {
 	return cfg
 }
 
-// Settings that real stores need and the file lacks are named with their places, all at once, without a call to any
-// server.
+// If the file lacks settings that real stores need, one error names all of them with their lines. No server is called
+// before.
 func TestWhatIsMissing(t *testing.T) {
 	cfg := parse(t, `detect: {paid: {attribute: Status, to: paid}}
 sinks:
@@ -65,7 +65,8 @@ sinks:
 	}
 }
 
-// A missing table is created on request, with the types of its key that the file declares; otherwise it is named.
+// With Create, missing tables are created with the key types from the file. Without Create, the error names the missing
+// table.
 func TestCreate(t *testing.T) {
 	endpoint := server.DynamoDB().Endpoint(t)
 	name := fmt.Sprintf("aws%d", rand.Uint64())
@@ -91,7 +92,7 @@ sinks:
 
 	making := aws.Stores(sdk(endpoint), aws.Create())
 	defer making.Close()
-	for range 2 { // the second time they are there
+	for range 2 { // the second time the tables exist already
 		if _, err := sinks.Assemble(t.Context(), cfg, making); err != nil {
 			t.Fatal(err)
 		}

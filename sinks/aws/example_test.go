@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/aws"
 )
 
-// The pipeline of a file writes to the stores of an account. It needs that account.
+// The pipeline of a file writes to the stores of an AWS account. This example needs such an account.
 func ExampleStores() {
 	ctx := context.Background()
 	cfg, err := config.Load("tablewake.yaml")
@@ -29,5 +29,5 @@ func ExampleStores() {
 		log.Print(err)
 		return
 	}
-	log.Print(p.Routes()) // p.Run reads a source into them
+	log.Print(p.Routes()) // p.Run reads a source and delivers its changes to the routes
 }

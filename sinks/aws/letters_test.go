@@ -15,7 +15,8 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// Dead letters lie where the file says, whole, also those that no message holds.
+// Dead letters are stored completely in the place that the file names. This includes dead letters that are too large
+// for a message.
 func TestDeadLetters(t *testing.T) {
 	cfg := sdk(server.Moto().Endpoint(t))
 	name := fmt.Sprintf("dead%d", rand.Uint64())
@@ -77,8 +78,8 @@ func TestDeadLetters(t *testing.T) {
 	}
 }
 
-// A bucket that is created for dead letters alone expires them when the state has forgotten. A bucket shared with an
-// archive keeps its objects.
+// If a bucket is created only for dead letters, its objects expire after the guard retention of the state. A bucket
+// that also has an archive keeps its objects.
 func TestDeadLetters_Expire(t *testing.T) {
 	cfg := sdk(server.Moto().Endpoint(t))
 	client := s3.NewFromConfig(cfg, func(o *s3.Options) { o.UsePathStyle = true })

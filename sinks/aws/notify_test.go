@@ -16,8 +16,8 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// A missing queue, topic or bus is created on request, FIFO by its name; otherwise it is named. Existing ones stay
-// unchanged.
+// With Create, missing queues, topics and buses are created, and those with names in .fifo become FIFO. Without Create,
+// the error says how to create them. Existing queues, topics and buses stay unchanged.
 func TestCreate_Notify(t *testing.T) {
 	for name, endpoint := range map[string]string{"moto": server.Moto().Endpoint(t), "elasticmq": server.SQS().Endpoint(t)} {
 		t.Run(name, func(t *testing.T) {
@@ -45,7 +45,7 @@ dead_letters`, topic, name), 1)
 					t.Errorf("without them: %v; want what makes them", err)
 				}
 			}
-			for range 2 { // the second time they are there
+			for range 2 { // the second time they exist already
 				making := aws.Stores(cfg, aws.Create())
 				defer making.Close()
 				if _, err := sinks.Assemble(t.Context(), file, making); err != nil {
@@ -85,7 +85,8 @@ dead_letters`, topic, name), 1)
 	}
 }
 
-// A service creates in the account of the credentials alone: what the file names in another is not mistaken for it.
+// AWS creates topics, buses and queues only in the account of the credentials. With Create, a missing topic, bus or queue
+// of another account is therefore an error.
 func TestCreate_NotifyElsewhere(t *testing.T) {
 	cfg := sdk(server.Moto().Endpoint(t))
 	name := fmt.Sprintf("made%d", rand.Uint64())

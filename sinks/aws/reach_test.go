@@ -22,7 +22,7 @@ import (
 	"github.com/tablewake/tablewake/test/server"
 )
 
-// write puts a row and takes it away again, and is what a plain Scan of the table finds then.
+// write writes a row and its removal, and returns what a plain Scan of the table finds afterwards.
 func write(t *testing.T, store view.Store, table, view1 string, scan *dynamodb.Client) []map[string]types.AttributeValue {
 	t.Helper()
 	at := view.Target{Table: view.Table{Name: table, PK: "PK"}, View: view1, Pipeline: "shop", InPlace: true}
@@ -43,7 +43,8 @@ func write(t *testing.T, store view.Store, table, view1 string, scan *dynamodb.C
 	return out.Items
 }
 
-// A table that the file names by an ARN of another Region is never taken for one of the same name in this.
+// If the file has the ARN of a table in another Region, the table of the same name in this Region is never used
+// instead.
 func TestTablesOfAnotherRegion(t *testing.T) {
 	endpoint := server.DynamoDB().Endpoint(t)
 	elsewhere := "'arn:aws:dynamodb:ap-southeast-2:123456789012:table/%s'"
@@ -71,8 +72,8 @@ func TestTablesOfAnotherRegion(t *testing.T) {
 	}
 }
 
-// Rows that guard themselves in place are written where transactions do not reach: without a
-// state table, and in another Region, which the table's ARN names.
+// A view with tombstones: in_place needs no transactions. It works without a state table, and also with the ARN of a
+// table in another Region.
 func TestInPlaceNeedsNoTransaction(t *testing.T) {
 	endpoint := server.DynamoDB().Endpoint(t)
 	name := fmt.Sprintf("reach%d", rand.Uint64())
@@ -110,8 +111,8 @@ func TestInPlaceNeedsNoTransaction(t *testing.T) {
 	}
 }
 
-// Where no transaction reaches rows and state, what needs one is refused before anything is
-// read, with the way on; rows in place are not.
+// If no transaction can contain both the rows and the state, sinks that need transactions are refused when they are
+// opened. The error says what to do instead. A view with tombstones: in_place is accepted.
 func TestBeyondTransactions(t *testing.T) {
 	describe := func(arn, consistency string) string {
 		return `{"Table":{"TableName":"x","TableStatus":"ACTIVE","TableArn":"` + arn + `","MultiRegionConsistency":"` + consistency + `",

@@ -49,7 +49,7 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// A letter comes back whole: a JSON one up to insignificant white space, any other to the byte.
+// Parse returns the same dead letter that Append wrote. Only white space between JSON tokens of the record can change.
 func TestRoundTrip(t *testing.T) {
 	texts := rapid.StringMatching(`[ -~é\n]{0,8}`)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -89,8 +89,8 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// The id of a letter is that of the change and the sink, whatever the run; where
-// these are not known, that of the record and its place.
+// The ID of a dead letter depends only on the change and the sink, so it is the same in each run. If the change is not
+// known, the ID depends on the record and its place.
 func TestID(t *testing.T) {
 	known := pipeline.DeadLetter{Sink: "crm", Key: "a", Version: version(t, 5), Class: "write", Error: "refused", Raw: []byte("{}")}
 	unknown := pipeline.DeadLetter{Class: "undecodable", Error: "cut", Raw: []byte("{"), Partition: "file", Index: 1}
@@ -146,7 +146,7 @@ func FuzzParse(f *testing.F) {
 		}
 		again, err := deadletter.Append(nil, &l)
 		if err != nil {
-			return // in UTC its time is beyond what RFC 3339 writes
+			return // RFC 3339 cannot represent the time in UTC
 		}
 		if _, _, err := deadletter.Parse(again); err != nil {
 			t.Errorf("%s is not read back: %v", again, err)
@@ -154,7 +154,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// Letters of lines come back from their text as they were put.
+// Parse returns the same dead letter that Append wrote for a line of a snapshot.
 func TestRoundTrip_LineOfASnapshot(t *testing.T) {
 	l := pipeline.DeadLetter{
 		Class: "undecodable", StreamARN: "arn", Table: "shop", Raw: []byte(`{"Item":{}}`), Sinks: []string{"a", "b"},

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// A store keeps a letter as one line of JSON, and reads it back.
+// A store writes a dead letter as one line of JSON and reads the line back.
 func Example() {
 	letter := pipeline.DeadLetter{
 		Pipeline: "shop", Sink: "crm", Key: "ORDER-1", Class: "write", Error: "no such customer",

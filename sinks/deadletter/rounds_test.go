@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter"
 )
 
-// Each letter is in one round, a key is in a round once, and a key's letters are in their order. There are no more
-// rounds than the most frequent key needs.
+// Each dead letter is in exactly one round, and a round has at most one dead letter of a key. The dead letters of a key
+// are in their order. There are only as many rounds as the most frequent key needs.
 func TestRounds(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		letters := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) pipeline.DeadLetter {

@@ -26,8 +26,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// world is a table of items and a sink that holds a row for each, both in memory. A row is the item's key and its
-// value; a claimed row is named by the first letter of the value.
+// world is a table of items and a sink with a row for each item, both in memory. A row contains the key and the value
+// of its item. If claims is true, several items claim a row, whose place is the first and the last letter of the value.
 type world struct {
 	changes *changeMaker
 	claims  bool
@@ -36,13 +36,13 @@ type world struct {
 	items   map[item.Key]string
 	rows    map[string]storedRow // by place
 	version int
-	opened  int // parts of the table that were opened
-	looks   int
+	opened  int               // how often a part of the table was opened
+	looks   int               // number of calls of Look
 	onLook  func(w *world)    // called before each look, with mu held
-	damaged item.Key          // whose entry cannot be read; "" if all can
+	damaged item.Key          // item whose entry cannot be read; "" if all entries can be read
 	held    map[item.Key]bool // items whose differences a dead letter explains
-	failing int               // reads until one fails; 0: none
-	pause   time.Duration     // that each read takes
+	failing int               // the read with this number fails, counted from now; 0: no read fails
+	pause   time.Duration     // duration of each read
 }
 
 type storedRow struct {
@@ -114,7 +114,7 @@ func (w *world) Read(_ context.Context, keys []item.Key) ([]Item, error) {
 // Info implements [snapshot.Snapshot].
 func (w *world) Info() snapshot.Info { return snapshot.Info{Source: "a test", Items: -1, Bytes: -1} }
 
-// parts is the number of parts of the table, and of segments of the sink.
+// testParts is the number of parts of the table and of segments of the sink.
 const testParts = 8
 
 func partOf(k string) int { return int(hashOf(k) >> 20 % testParts) }
@@ -192,9 +192,9 @@ func (s testSink) place(c *record.Change) (place, value string) {
 	return string(c.Key), value
 }
 
-// ExpectedEntries implements [audit.Sink]. An item whose value begins with ! cannot be planned. An item whose value
-// begins with - has none.
-func (s testSink) ExpectedEntries(c *record.Change, yield func(audit.Entry)) error {
+// Expected implements [audit.Sink]. An item whose value begins with ! cannot be planned. An item whose value begins
+// with - has no row.
+func (s testSink) Expected(c *record.Change, yield func(audit.Entry)) error {
 	if c.Removed() {
 		return nil
 	}
@@ -277,17 +277,17 @@ func (s testSink) Repair(context.Context, *record.Change, audit.Finding) (audit.
 	return audit.Outcome{}, errors.New("not in this test")
 }
 
-// auditOptions returns options of an audit of the world, whose report is at path.
+// auditOptions returns options for an audit of the world with a report at path.
 func (w *world) auditOptions(path string) Options {
 	return Options{
 		Header: Header{Pipeline: "p", Sinks: []string{"rows"}, Source: "a test"}, Request: "r", Report: path, Sinks: []audit.Sink{testSink{w}},
 		Items: w, Lookup: w, Segments: testParts, Parts: 3, Rounds: 4,
-		Checkpoint: 0, // at each opportunity
+		Checkpoint: 0, // save a checkpoint at each opportunity
 		Wait:       func(context.Context, time.Time) error { return nil },
 	}
 }
 
-// findings reads the report at path: verdicts by place.
+// findings reads the report at path and returns the verdicts by place. A finding without a place is under its item.
 func findings(t *testing.T, path string) map[string]audit.Verdict {
 	t.Helper()
 	found := make(map[string]audit.Verdict)
@@ -311,7 +311,7 @@ func findings(t *testing.T, path string) map[string]audit.Verdict {
 	return found
 }
 
-// spoil injects differences, and returns what an audit should find.
+// spoil makes n items differ from their rows and returns the verdicts that an audit should find.
 func (w *world) spoil(r *rand.Rand, n int) map[string]audit.Verdict {
 	want := make(map[string]audit.Verdict)
 	keys := slices.Sorted(maps.Keys(w.items))
@@ -369,7 +369,7 @@ func TestAudit_EqualTable(t *testing.T) {
 	}
 }
 
-// An audit that is interrupted again and again has the same result as one that is not.
+// An audit that is interrupted many times has the same result as an audit without interruptions.
 func TestAudit_GoesOnAfterEachInterruption(t *testing.T) {
 	for seed := range uint64(20) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -404,7 +404,8 @@ func TestAudit_GoesOnAfterEachInterruption(t *testing.T) {
 	}
 }
 
-// A change between two looks is not a difference. An item that changes each time is busy.
+// If a late change arrives between two looks, the audit reports no difference. An item that changes before each look is
+// busy.
 func TestAudit_WhatMovesIsNoDifference(t *testing.T) {
 	w := newTestWorld(300)
 	for _, k := range []item.Key{"k00001", "k00002"} {
@@ -430,7 +431,8 @@ func TestAudit_WhatMovesIsNoDifference(t *testing.T) {
 	}
 }
 
-// A difference that a dead letter explains counts after it stood still, as any other.
+// The audit looks twice at a difference that a dead letter explains, like at any other difference. Only if the
+// difference has not changed, the audit reports it as held.
 func TestAudit_HeldIsLookedAtAgain(t *testing.T) {
 	w := newTestWorld(30)
 	w.held = map[item.Key]bool{"k00001": true, "k00002": true, "k00003": true}
@@ -442,7 +444,7 @@ func TestAudit_HeldIsLookedAtAgain(t *testing.T) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if _, there := w.rows["k00001"]; !there {
-			w.put("k00001", "late") // a change that was on its way
+			w.put("k00001", "late") // a late change arrives
 		}
 		w.version++
 		w.items["k00003"] = fmt.Sprint("moves", w.version)
@@ -457,7 +459,7 @@ func TestAudit_HeldIsLookedAtAgain(t *testing.T) {
 	}
 }
 
-// A resumed audit reports its assumptions, also if only its last part made them.
+// A resumed audit reports the assumption about the lag, even if only its last part made the assumption.
 func TestAudit_SaysWhatItTrusts(t *testing.T) {
 	w := newTestWorld(30)
 	delete(w.rows, "k00001")
@@ -474,7 +476,7 @@ func TestAudit_SaysWhatItTrusts(t *testing.T) {
 	}
 }
 
-// Items that are named are counted once, whatever rounds and interruptions there are.
+// An audit of named items counts each item once, also after several rounds and interruptions.
 func TestAudit_CountsNamedItemsOnce(t *testing.T) {
 	w := newTestWorld(30)
 	delete(w.rows, "k00001")
@@ -497,7 +499,7 @@ func TestAudit_CountsNamedItemsOnce(t *testing.T) {
 	}
 }
 
-// An entry that cannot be read is skipped, and the others are compared.
+// If an entry of an item cannot be read, the audit skips this item and compares the others.
 func TestAudit_SkipsDamagedEntries(t *testing.T) {
 	w := newTestWorld(30)
 	w.damaged = "k00002"
@@ -514,7 +516,7 @@ func TestAudit_SkipsDamagedEntries(t *testing.T) {
 	}
 }
 
-// Each round waits for the consumers before it looks again.
+// The audit waits for the consumers before it looks at a difference again.
 func TestAudit_WaitsBetweenTwoLooks(t *testing.T) {
 	w := newTestWorld(50)
 	delete(w.rows, "k00007")
@@ -526,7 +528,7 @@ func TestAudit_WaitsBetweenTwoLooks(t *testing.T) {
 		if waits++; since.IsZero() || time.Since(since) < 0 {
 			t.Errorf("waits for %v", since)
 		}
-		w.put("k00007", "v0") // the consumer brings it
+		w.put("k00007", "v0") // the consumer writes the late change
 		return nil
 	}
 	sum, err := Audit(t.Context(), o)
@@ -538,7 +540,7 @@ func TestAudit_WaitsBetweenTwoLooks(t *testing.T) {
 	}
 }
 
-// If several items claim a row, the smallest key owns it.
+// If several items claim a row, the audit expects the row of the item with the smallest key.
 func TestAudit_SmallestClaimantHasTheRow(t *testing.T) {
 	w := newTestWorld(0)
 	w.claims = true
@@ -549,7 +551,7 @@ func TestAudit_SmallestClaimantHasTheRow(t *testing.T) {
 		k := item.Key(fmt.Sprintf("k%05d", i))
 		w.rows[fmt.Sprintf("v%d", i)] = storedRow{k, w.items[k], i}
 	}
-	w.rows["v3"] = storedRow{"k00010", "v3", 3} // not the smallest
+	w.rows["v3"] = storedRow{"k00010", "v3", 3} // k00010 does not have the smallest key
 	path := filepath.Join(t.TempDir(), "report.jsonl")
 	if _, err := Audit(t.Context(), w.auditOptions(path)); err != nil {
 		t.Fatal(err)
@@ -584,7 +586,7 @@ func TestAudit_Sample(t *testing.T) {
 	}
 }
 
-// The bounds of tables for the exact binomial test.
+// The upper bounds are equal to those in published tables of the exact binomial test.
 func TestUpperBound(t *testing.T) {
 	for _, c := range []struct {
 		differing, examined int64
@@ -601,7 +603,7 @@ func TestAudit_OnlyTheSame(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report.jsonl")
 	delete(w.rows, "k00003")
 	o := w.auditOptions(path)
-	o.Wait = func(context.Context, time.Time) error { return errBroken } // between two looks, when all items are read
+	o.Wait = func(context.Context, time.Time) error { return errBroken } // interrupts between two looks
 	if _, err := Audit(t.Context(), o); !errors.Is(err, errBroken) {
 		t.Fatal(err)
 	}
@@ -630,7 +632,7 @@ func TestReadReport_Refuses(t *testing.T) {
 	}
 }
 
-// A file of entries that is too large is divided, with the same result.
+// If a spool file is too large, the join splits the file and has the same result.
 func TestSpool_Splits(t *testing.T) {
 	s, err := openSpool(t.TempDir(), nil)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/record"
 )
 
-// A budget halves its rate once for all that is throttled together, and restores it within a minute, but not beyond
-// what was asked for.
+// A budget halves its rate once for all requests that are throttled at the same time. Later it raises the rate again,
+// but not above the given rate.
 func TestBudget_GivesWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []float64
@@ -38,7 +38,7 @@ func TestBudget_GivesWay(t *testing.T) {
 		for range 10 {
 			b.Throttled(nil, 0)
 		}
-		spend(100, 2*time.Second) // at 50 a second
+		spend(100, 2*time.Second) // the rate is 50 units a second
 		time.Sleep(time.Second)
 		b.Throttled(nil, 0)
 		if len(told) != 2 || told[0] != 50 || told[1] < 25 || told[1] > 30 {
@@ -53,12 +53,12 @@ func TestBudget_GivesWay(t *testing.T) {
 	})
 }
 
-// Without a limit the first throttled request sets one.
+// If a budget has no limit, the first throttled request sets a limit of half the current rate.
 func TestBudget_WithoutLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, rate := NewBudget(0), 0.0
-		b.setOnSlowed(func(r float64) { rate = r })
-		for range 30 { // 1,000 a second
+		b.tell(func(r float64) { rate = r })
+		for range 30 { // 1,000 units a second
 			if err := b.Spend(t.Context(), 100); err != nil {
 				t.Fatal(err)
 			}
@@ -71,7 +71,7 @@ func TestBudget_WithoutLimit(t *testing.T) {
 	})
 }
 
-// throttledTable refuses requests, and then answers with one item of each, until all were read.
+// throttledTable refuses the first requests. It answers each later request with only the first of the requested items.
 type throttledTable struct {
 	refusals int
 	asked    []time.Time
@@ -93,7 +93,7 @@ func (t *throttledTable) BatchGetItem(_ context.Context, in *dynamodb.BatchGetIt
 	return out, nil
 }
 
-// Reads of items that are throttled are repeated, slower, until they succeed or the audit ends.
+// The lookup repeats throttled reads at a lower rate until they succeed or the audit ends.
 func TestTableLookup_Throttled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []float64

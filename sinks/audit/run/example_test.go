@@ -31,7 +31,7 @@ const order = `{"Item":{"PK":{"S":"O1"},"Status":{"S":"paid"}}}` + "\n"
 
 var decoder = record.SnapshotOptions{DecoderOptions: record.DecoderOptions{Table: "shop", EpochZero: true}, Keys: []string{"PK"}}
 
-// table is a Lookup. The audit reads an item again before it reports a difference.
+// table is a Lookup with which the audit reads an item again before it reports a difference.
 type table struct{}
 
 func (table) Read(_ context.Context, keys []item.Key) (read []run.Item, err error) {
@@ -45,7 +45,7 @@ func (table) Read(_ context.Context, keys []item.Key) (read []run.Item, err erro
 	return read, nil
 }
 
-// An audit compares a view that was never filled with the items of a file.
+// An audit compares the items of a file with a view that was never filled.
 func ExampleAudit() {
 	dir, err := os.MkdirTemp("", "audit-")
 	if err == nil {
@@ -69,7 +69,7 @@ func auditFile(ctx context.Context, dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, stores.Close()) }()
-	if _, err := sinks.Assemble(ctx, cfg, stores); err != nil { // records that the view has begun
+	if _, err := sinks.Assemble(ctx, cfg, stores); err != nil { // saves the settings of the view, which the audit requires
 		return err
 	}
 	opened, err := audit.Open(ctx, cfg, stores, audit.Options{})

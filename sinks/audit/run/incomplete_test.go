@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// A sample that has nothing tells nothing.
+// If a sample contains no item and no entry, the audit is incomplete.
 func TestAudit_EmptySample(t *testing.T) {
 	w := newTestWorld(0)
 	o := w.auditOptions(filepath.Join(t.TempDir(), "report.jsonl"))
@@ -19,7 +19,8 @@ func TestAudit_EmptySample(t *testing.T) {
 	}
 }
 
-// A second look at a report is as incomplete as the audit was about findings that the report does not list.
+// OpenAfter counts what an audit left open without listing it in the report. A later audit of this report cannot close
+// these questions.
 func TestOpenAfter(t *testing.T) {
 	for name, c := range map[string]struct {
 		header Header

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// A place that names another item than its owner is one difference: one write repairs it.
+// If a row belongs to the wrong item, the audit reports only one difference, because one write repairs the row.
 func TestAudit_RowOfAnotherItem(t *testing.T) {
 	w := newTestWorld(30)
 	w.rows["k00001"] = storedRow{"k00002", "v1", 1}

@@ -17,13 +17,14 @@ import (
 )
 
 const (
-	testLag    = 2 * time.Second // of the consumer at most
-	busyItems  = 200             // that are written all the time
-	quietItems = 100             // that have the injected differences
+	testLag    = 2 * time.Second // largest lag of the consumer
+	busyItems  = 200             // number of items that are written all the time
+	quietItems = 100             // number of items that are not written; some have injected differences
 )
 
-// underLoad audits a table that is written a hundred times a second, to few values, so that many items go back to the value
-// of before. Its consumer is up to testLag behind, in the order of each item's changes. wait is how long each round waits.
+// underLoad audits a table that receives a hundred writes a second. The writes have only two values, so many items
+// return to their value of before. The consumer is up to testLag behind and keeps the order of each item's changes.
+// Each round of the audit waits until its last look is longer ago than wait.
 func underLoad(t *testing.T, seed uint64, wait time.Duration) (injected, found map[string]audit.Verdict) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.jsonl")
@@ -45,7 +46,7 @@ func underLoad(t *testing.T, seed uint64, wait time.Duration) (injected, found m
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go func() {
-			last := make(map[item.Key]time.Time) // when the last change of an item arrives
+			last := make(map[item.Key]time.Time) // time at which the last change of an item arrives
 			for pipeline.Sleep(ctx, 10*time.Millisecond) == nil {
 				k := item.Key(fmt.Sprintf("k%05d", r.IntN(busyItems)))
 				value := fmt.Sprintf("v%d", r.IntN(2))
@@ -80,8 +81,8 @@ func underLoad(t *testing.T, seed uint64, wait time.Duration) (injected, found m
 	return injected, findings(t, path)
 }
 
-// A table that is written all the time, behind a consumer that lags: what the injected differences are is found, and nothing
-// else is called a difference.
+// While a table is written all the time and its consumer lags, the audit reports exactly the injected differences.
+// Every other finding is busy.
 func TestAudit_NoFalseAlarm(t *testing.T) {
 	for seed := range uint64(30) {
 		injected, found := underLoad(t, seed, testLag+100*time.Millisecond)
@@ -92,7 +93,8 @@ func TestAudit_NoFalseAlarm(t *testing.T) {
 	}
 }
 
-// Without the wait for the consumers the same test raises false alarms.
+// An audit that does not wait for the consumers reports differences that are none. This proves that
+// TestAudit_NoFalseAlarm can fail.
 func TestAudit_TheWaitIsNeeded(t *testing.T) {
 	alarms := 0
 	for seed := range uint64(10) {
@@ -108,13 +110,14 @@ func TestAudit_TheWaitIsNeeded(t *testing.T) {
 	}
 }
 
-// An item that changes between the reads of itself and of its place, and back before the next round, looks the same in
-// both rounds, beside a place that stood still. That is not a difference: the change back is in flight.
+// If an item changes between the reads of the item and of its place, and changes back before the next round, the item
+// looks the same in both rounds. The place does not change, because the change back has not arrived. The audit must not
+// report a difference.
 func TestAudit_ItemIsReadAfterItsPlace(t *testing.T) {
 	w := newTestWorld(1)
 	const k = item.Key("k00000")
 	was := w.items[k]
-	delete(w.rows, string(k)) // the row is a moment late, so that the item is suspect
+	delete(w.rows, string(k)) // the row is late, so the item is a suspect
 	w.onLook = func(w *world) {
 		if w.looks == 1 {
 			w.put(k, "changed")

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit/run"
 )
 
-// emptyTable holds no item.
+// emptyTable is a table without items. It counts the keys of its requests.
 type emptyTable struct{ asked int }
 
 func (t *emptyTable) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemInput, _ ...func(*dynamodb.Options)) (*dynamodb.BatchGetItemOutput, error) {
@@ -20,7 +20,8 @@ func (t *emptyTable) BatchGetItem(_ context.Context, in *dynamodb.BatchGetItemIn
 	return &dynamodb.BatchGetItemOutput{}, nil
 }
 
-// A sink may hold entries under keys that cannot be decoded. The other items are read.
+// A sink can have entries with keys that cannot be decoded. The lookup returns an error for each such key and still
+// reads the other items.
 func TestTableLookup_KeysOfNoItem(t *testing.T) {
 	table := &emptyTable{}
 	lookup := run.NewTableLookup(table, "shop", record.SnapshotOptions{DecoderOptions: record.DecoderOptions{Table: "shop"}, Keys: []string{"PK"}}, run.NewBudget(0))

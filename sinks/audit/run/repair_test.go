@@ -19,18 +19,18 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// repairedSink notes which repairs run side by side.
+// repairedSink is a sink that records its repairs and fails the test if related repairs run at the same time.
 type repairedSink struct {
 	audit.Sink
-	repairs func(ctx context.Context, n int, f *audit.Finding) (audit.Outcome, error) // n counts the tries of the finding
+	repairs func(ctx context.Context, n int, f *audit.Finding) (audit.Outcome, error) // repair of f; n counts its tries
 
 	mu      sync.Mutex
 	running []*audit.Finding
-	most    int
-	begun   []string // Found of each finding, which is its number
+	most    int      // largest number of repairs at the same time
+	begun   []string // numbers of the findings whose repair began, from their field Found
 	tries   map[string]int
 	fail    func(format string, args ...any)
-	differs []string // places that are not as their items require, once those changed
+	differs []string // places in which Look finds an extra entry
 }
 
 func (s *repairedSink) Name() string { return "rows" }
@@ -66,13 +66,13 @@ func (s *repairedSink) Compare(_ context.Context, _ *record.Change, places []aud
 	return []audit.Finding{f, {Kind: audit.Row, Place: "another", Verdict: audit.Missing}}, nil
 }
 
-// related is the rule of Repairer in its shortest form.
+// related reports whether a Repairer must repair a and b one after the other.
 func related(a, b *audit.Finding) bool {
 	rows := []audit.Kind{audit.Row, audit.Claim, audit.Owner}
 	return a.Item == b.Item || a.Place == b.Place && (a.Kind == b.Kind || slices.Contains(rows, a.Kind) && slices.Contains(rows, b.Kind))
 }
 
-// knownItems has every item but those whose key is "damaged".
+// knownItems is a Lookup that finds every item, except the item with the key "damaged".
 type knownItems struct{}
 
 func (knownItems) Read(_ context.Context, keys []item.Key) ([]Item, error) {
@@ -86,8 +86,7 @@ func (knownItems) Read(_ context.Context, keys []item.Key) ([]Item, error) {
 	return items, nil
 }
 
-// repairAll repairs findings of one sink, and returns the outcomes by the numbers of the findings, in the order of
-// Done.
+// repairAll repairs findings of one sink. It returns the number and the result of each finding in the order of Done.
 func repairAll(ctx context.Context, s *repairedSink, fs []audit.Finding, items Lookup) (outcomes []string, err error) {
 	r := NewRepairer(RepairOptions{
 		Sinks: []audit.Sink{s}, Lookup: items, AtOnce: 4,
@@ -113,8 +112,8 @@ func unrelated(n int) []audit.Finding {
 	return fs
 }
 
-// Findings about one item or one place are repaired one after the other, and others at the same time. Done is called in
-// the order of Add.
+// A Repairer repairs findings about the same item or place one after the other, and other findings at the same time. It
+// calls Done in the order of Add.
 func TestRepairer_Order(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		kinds := []audit.Kind{audit.Row, audit.Claim, audit.Guard, audit.Document}
@@ -162,7 +161,7 @@ func numberOf(f *audit.Finding) (n int) {
 	return n
 }
 
-// As many repairs run as may.
+// A Repairer always runs as many repairs as AtOnce allows.
 func TestRepairer_AtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &repairedSink{fail: t.Errorf, repairs: func(context.Context, int, *audit.Finding) (audit.Outcome, error) {
@@ -179,8 +178,8 @@ func TestRepairer_AtOnce(t *testing.T) {
 	})
 }
 
-// Damaged or unknown findings are refused, and the others are repaired. Another error ends the repair: repairs that run
-// end first, and Done is called for them.
+// A Repairer refuses findings without an item, with a damaged item or with a damaged entry, and repairs the others. Any
+// other error ends the repair. Repairs that are running end first, and Done is called for them.
 func TestRepairer_Errors(t *testing.T) {
 	broken := errors.New("broken")
 	synctest.Test(t, func(t *testing.T) {
@@ -213,7 +212,8 @@ func TestRepairer_Errors(t *testing.T) {
 	})
 }
 
-// A repair that loses a race looks again a few times, and one that is throttled looks until it is not.
+// A Repairer tries a repair that lost a race a few more times. It tries a throttled repair until the repair is no
+// longer throttled.
 func TestRepairer_LooksAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const throttled = redact.Class("throttled")
@@ -263,7 +263,8 @@ func (l *changingItems) Read(_ context.Context, keys []item.Key) ([]Item, error)
 	return items, nil
 }
 
-// An item that changed after it was read may have been written to an empty place: the place is looked at again.
+// If an item is removed after it was read, the repair may have written the old item to an empty place. The Repairer
+// therefore looks at the place again, and the result is moved if the place differs.
 func TestRepairer_ItemChanges(t *testing.T) {
 	s := &repairedSink{fail: t.Errorf, differs: []string{"p1", "p3"}, repairs: func(_ context.Context, _ int, f *audit.Finding) (audit.Outcome, error) {
 		if f.Place == "p4" {
@@ -281,8 +282,8 @@ func TestRepairer_ItemChanges(t *testing.T) {
 	}
 }
 
-// A throttled repair halves how many run at once, and those that ran beside it do not halve it again. Later ones
-// restore it.
+// A throttled repair halves the limit of a gate. Repairs that ran at the same time do not halve the limit again. Later
+// repairs without throttling restore the limit.
 func TestGate(t *testing.T) {
 	g := newGate(8)
 	burst := func(throttled bool) {
@@ -307,7 +308,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// A repair that is cancelled begins nothing, and returns the cause.
+// A cancelled Repairer begins no more repairs and returns the cause.
 func TestRepairer_Cancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -318,7 +319,7 @@ func TestRepairer_Cancelled(t *testing.T) {
 			}
 			return audit.Outcome{Result: audit.Repaired}, context.Cause(ctx)
 		}}
-		if _, err := repairAll(ctx, s, unrelated(50), knownItems{}); !errors.Is(err, stop) || len(s.begun) > 11 { // three may begin beside p5
+		if _, err := repairAll(ctx, s, unrelated(50), knownItems{}); !errors.Is(err, stop) || len(s.begun) > 11 { // up to 3 run beside p5
 			t.Errorf("%v, %d repairs began", err, len(s.begun))
 		}
 	})

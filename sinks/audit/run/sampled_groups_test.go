@@ -16,12 +16,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// testGroups is a sink whose rows count in groups, by their values.
+// testGroups is a sink with a group for each value. A group counts the rows with its value.
 type testGroups struct {
 	testSink
-	groups map[string]int // what is stored of them
-	sums   int            // how often everything was added up
-	why    string         // why groups cannot be compared
+	groups map[string]int // stored counts by value
+	sums   int            // number of calls of LookGroups, which adds up all rows
+	why    string         // reason why groups cannot be compared; "" if they can
 }
 
 func newTestGroups(w *world) *testGroups {
@@ -95,7 +95,7 @@ func (s *testGroups) RepairGroups(context.Context, state.Listing, []audit.Findin
 	return nil, nil
 }
 
-// sampleOf audits a sample of a sink of groups.
+// sampleOf audits the given segments of a sink with groups and returns the summary and the findings.
 func sampleOf(t *testing.T, s *testGroups, segments ...int) (*Summary, map[string]audit.Verdict) {
 	t.Helper()
 	o := s.auditOptions(filepath.Join(t.TempDir(), "report.jsonl"))
@@ -109,7 +109,8 @@ func sampleOf(t *testing.T, s *testGroups, segments ...int) (*Summary, map[strin
 	return sum, findings(t, o.Report)
 }
 
-// A sample compares the groups that its contributions count in, with the sums of all contributions.
+// An audit of a sample compares the groups in which the contributions of the sample count. It compares these groups
+// with the sums of all contributions.
 func TestAudit_SampleOfGroups(t *testing.T) {
 	s := newTestGroups(newTestWorld(700))
 	sum, found := sampleOf(t, s, 3)
@@ -128,7 +129,7 @@ func TestAudit_SampleOfGroups(t *testing.T) {
 	}
 }
 
-// A group of no item is found in the segment that holds it.
+// A sample finds a group without items if the group is in a segment of the sample.
 func TestAudit_SampleOfExtraGroups(t *testing.T) {
 	s := newTestGroups(newTestWorld(70))
 	s.groups["nobody"] = 1
@@ -141,7 +142,7 @@ func TestAudit_SampleOfExtraGroups(t *testing.T) {
 	}
 }
 
-// A sample looks at some of very many groups.
+// If a sample has very many groups, the audit compares only maxSampledGroups of them.
 func TestAudit_SampleOfManyGroups(t *testing.T) {
 	w := newTestWorld(0)
 	for i := range maxSampledGroups + 100 {
@@ -153,7 +154,7 @@ func TestAudit_SampleOfManyGroups(t *testing.T) {
 	}
 }
 
-// Groups that cannot be compared leave a sample incomplete.
+// If the groups of a sink cannot be compared, the audit of a sample is incomplete.
 func TestAudit_SampleWithoutGroups(t *testing.T) {
 	s := newTestGroups(newTestWorld(70))
 	s.why = "nothing tells"

@@ -14,14 +14,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/audit"
 )
 
-// An audit whose time is over is incomplete, wherever that happens: it claims nothing about parts of the table that it
-// did not see, and its report is a part of the report that more time would give.
+// If the time of an audit is over, the audit is incomplete, whatever it was doing. The summary does not cover the parts
+// of the table that the audit did not read. Each finding of its report is also in the report of a complete audit.
 func TestAudit_EndsInTime(t *testing.T) {
 	spoiled := func() (w *world, want map[string]audit.Verdict) {
 		w = newTestWorld(400)
 		want = w.spoil(rand.New(rand.NewPCG(3, 3)), 40)
 		for place, v := range want {
-			if v == audit.Skipped { // never known to any process
+			if v == audit.Skipped { // a skipped item would keep the audit incomplete
 				w.put(item.Key(place), "v")
 				delete(want, place)
 			}
@@ -33,7 +33,7 @@ func TestAudit_EndsInTime(t *testing.T) {
 	for until := time.Millisecond; !complete; until += until/4 + time.Millisecond {
 		synctest.Test(t, func(t *testing.T) {
 			w, want := spoiled()
-			w.pause = 5 * time.Millisecond // the time is over within each round, too
+			w.pause = 5 * time.Millisecond // the time can be over in the middle of a round
 			path := filepath.Join(t.TempDir(), "report.jsonl")
 			o := w.auditOptions(path)
 			o.Sample = &Sample{Segments: []int{0, 1, 2, 3, 4, 5, 6, 7}, Of: testParts}
@@ -65,7 +65,7 @@ func TestAudit_EndsInTime(t *testing.T) {
 			return
 		}
 	}
-	if len(phases) < 3 { // two phases in which the time was over, and none
+	if len(phases) < 3 { // the time was over in at least two phases, and one audit was complete
 		t.Errorf("it ended so: %v", phases)
 	}
 }

@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// costlyItems are items whose reading costs.
+// costlyItems is a snapshot that consumed 40 units.
 type costlyItems struct{ *world }
 
 func (costlyItems) Units() float64 { return 40 }
 
-// The units of the summary are those of the scan and of the sinks.
+// The units of the summary are the units of the scan plus the units of the budget.
 func TestAudit_UnitsOfTheScan(t *testing.T) {
 	w := newTestWorld(10)
 	o := w.auditOptions(filepath.Join(t.TempDir(), "report.jsonl"))

@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter/dir"
 )
 
-// Every letter is in the folder, once. The sink of the suite dead-letters every change.
+// The folder contains each dead letter once. The sink of the suite makes a dead letter of every change.
 func TestConformance(t *testing.T) {
 	deadlettertest.Run(t, deadlettertest.Suite{Open: func(path string) (deadletter.Store, func() error, error) {
 		store, err := dir.New(dir.Options{Dir: path, FileBytes: 8000})

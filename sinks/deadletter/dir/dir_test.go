@@ -45,7 +45,7 @@ func put(t *testing.T, s *dir.Store, ids ...int) {
 	}
 }
 
-// read is the indexes of all letters, in order.
+// read returns the indexes of all dead letters in the order of reading.
 func read(t *testing.T, s *dir.Store) string {
 	t.Helper()
 	var ids []string
@@ -81,7 +81,7 @@ func TestLetters(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// A crash cut the last line; what comes again is whole, and the rest stays once.
+	// A crash cut the last line. The dead letter of this line is put again, and each other one is still there once.
 	last := files[len(files)-1]
 	info, err := os.Stat(last)
 	if err != nil {
@@ -157,7 +157,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// Many letters of one call take no longer than the same letters of several calls, but for a factor.
+// The time of a Put with very many dead letters grows linearly with their number. One large call takes at most three
+// times as long as several small calls.
 func TestPut_ManyInLinearTime(t *testing.T) {
 	many := make([]int, 40_000)
 	for i := range many {
@@ -175,7 +176,7 @@ func TestPut_ManyInLinearTime(t *testing.T) {
 	}
 }
 
-// endsIn is a context that ends once it was looked at a number of times.
+// endsIn is a context that ends after a number of calls of Err.
 type endsIn struct {
 	context.Context
 	looks int
@@ -188,7 +189,7 @@ func (c *endsIn) Err() error {
 	return nil
 }
 
-// A Put whose context ends among its letters ends with it.
+// If the context ends during a Put, the Put fails and writes no dead letter.
 func TestPut_EndsWithItsContext(t *testing.T) {
 	s := open(t, t.TempDir(), 0)
 	if err := s.Put(&endsIn{t.Context(), 50}, letters(make([]int, 100)...)); !errors.Is(err, context.Canceled) {

@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter/dir"
 )
 
-// A folder holds a letter that is put twice once, until it is removed.
+// A dead letter that is put twice is in the folder once, until it is removed.
 func Example() {
 	folder, err := os.MkdirTemp("", "letters-")
 	if err == nil {

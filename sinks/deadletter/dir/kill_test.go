@@ -16,14 +16,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter/dir"
 )
 
-// childFolder and childFirst have a process of the test put letters from a number on,
-// and print each that is acknowledged.
+// childFolder and childFirst are environment variables for a child process of the test. The child process puts dead
+// letters into the folder, beginning with the number childFirst, and prints each acknowledged number.
 const (
 	childFolder = "TABLEWAKE_TEST_LETTERS"
 	childFirst  = "TABLEWAKE_TEST_FIRST"
 )
 
-// runChild is such a process: it ends when it is killed.
+// runChild puts and removes dead letters until the process is killed.
 func runChild(folder string) {
 	first, err := strconv.Atoi(os.Getenv(childFirst))
 	if err != nil {
@@ -42,7 +42,7 @@ func runChild(folder string) {
 			}
 			fmt.Println("removed", n)
 		}
-		if n%20 == 0 { // another process in its place, which deletes the files that are empty
+		if n%20 == 0 { // close and open the folder, which deletes empty files
 			if err = s.Close(); err == nil {
 				s, err = dir.New(o)
 			}
@@ -51,8 +51,8 @@ func runChild(folder string) {
 	fmt.Println("failed", err)
 }
 
-// Processes that put and remove in one folder at once, each killed somewhere and followed by
-// another one, lose no letter that was acknowledged, and bring back none that was removed.
+// Several processes put and remove dead letters in one folder at the same time. Each process is killed at any point and
+// replaced by another one. No acknowledged dead letter is lost, and no removed dead letter comes back.
 func TestSeveralProcessesAreKilled(t *testing.T) {
 	path := t.TempDir()
 	const processes, rounds = 3, 4
@@ -74,7 +74,7 @@ func TestSeveralProcessesAreKilled(t *testing.T) {
 			}
 			children = append(children, child)
 		}
-		time.Sleep(time.Duration(150+rand.IntN(150)) * time.Millisecond) // the processes are real, and so is their time
+		time.Sleep(time.Duration(150+rand.IntN(150)) * time.Millisecond) // for real processes
 		for _, child := range children {
 			if err := child.Process.Kill(); err != nil {
 				t.Fatal(err)
@@ -90,7 +90,7 @@ func TestSeveralProcessesAreKilled(t *testing.T) {
 	}
 	acknowledged := 0
 	for _, r := range readers {
-		last := "" // whose removal may have been cut off by the kill
+		last := "" // last printed number; the kill may have hidden its removal
 		removed := map[string]bool{}
 		var put []string
 		for in := bufio.NewScanner(r); in.Scan(); {

@@ -30,8 +30,8 @@ func remove(t *testing.T, s *dir.Store, of ...int) {
 	}
 }
 
-// A removed letter is gone, also for the next process, and may come again; what is
-// still there is not appended twice.
+// Removed dead letters are gone, also for the next process, and can be put again. A dead letter that is still in the
+// folder is not appended a second time.
 func TestRemove(t *testing.T) {
 	path := t.TempDir()
 	s := open(t, path, 300)
@@ -58,7 +58,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// A process that dies in a Remove has removed all of it or nothing.
+// If a process crashes during Remove, either all dead letters of the call are removed or none.
 func TestRemove_CutByACrash(t *testing.T) {
 	path := t.TempDir()
 	s := open(t, path, 0)
@@ -79,7 +79,7 @@ func TestRemove_CutByACrash(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := "1 2 3"
-		if cut >= len(after)-1 { // all but the end of the line is there
+		if cut >= len(after)-1 { // at most the line end is missing
 			want = "3"
 		}
 		if got := read(t, open(t, path, 0)); got != want {
@@ -88,11 +88,11 @@ func TestRemove_CutByACrash(t *testing.T) {
 	}
 }
 
-// Files go when all their letters are removed, the oldest first, and take no letter
-// and no removal with them that something else depends on.
+// The store deletes a file when all its dead letters are removed, the oldest file first. No dead letter is lost with a
+// file, and no removal that another file still needs.
 func TestRemove_EmptyFilesAreDeleted(t *testing.T) {
 	path := t.TempDir()
-	s := open(t, path, 1) // a file a call
+	s := open(t, path, 1) // one file for each call
 	for i := 1; i <= 4; i++ {
 		put(t, s, i)
 	}
@@ -112,8 +112,8 @@ func TestRemove_EmptyFilesAreDeleted(t *testing.T) {
 	}
 }
 
-// The folder holds the letters that were put and not removed since, whatever the order, the size of files, and how
-// often the folder is opened.
+// The folder contains exactly the dead letters that were put and not removed since. This is so for any order of calls,
+// any file size and any number of reopenings.
 func TestRemove_Property(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		path, err := os.MkdirTemp(t.TempDir(), "")
@@ -171,7 +171,7 @@ func reopen(t *testing.T, s *dir.Store, path string) *dir.Store {
 	return open(t, path, 1)
 }
 
-// files are the numbers of the folder's files.
+// files returns the numbers of the files in the folder.
 func files(t *testing.T, path string) string {
 	t.Helper()
 	es, err := os.ReadDir(path)

@@ -17,8 +17,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter/dir"
 )
 
-// Every store that has the folder open sees the letters that were put and not removed since, whichever store did it,
-// whatever broken lines are between them, and whether or not the folder was removed meanwhile.
+// Several stores have the same folder open. Each of them reads exactly the dead letters that were put and not removed
+// since, by any of the stores. This is so even if the files contain broken lines or the folder was removed meanwhile.
 func TestSeveralStores_Property(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		parent, err := os.MkdirTemp(t.TempDir(), "")
@@ -86,7 +86,7 @@ func TestSeveralStores_Property(t *testing.T) {
 	})
 }
 
-// leave appends to the last file of a folder what no store wrote.
+// leave appends text to the last file of a folder, past the stores.
 func leave(path, text string) error {
 	files, err := filepath.Glob(filepath.Join(path, "0*.jsonl"))
 	if err != nil || len(files) == 0 {
@@ -100,7 +100,7 @@ func leave(path, text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// indexes are those of all letters, in order.
+// indexes returns the indexes of all dead letters in the order of reading.
 func indexes(t *testing.T, s *dir.Store) ([]string, error) {
 	var got []string
 	for l, err := range s.Read(t.Context()) {
@@ -112,8 +112,8 @@ func indexes(t *testing.T, s *dir.Store) ([]string, error) {
 	return got, nil
 }
 
-// A redrive that works through the folder of a running consumer deletes its files when
-// it is done: what the consumer puts later is there.
+// A redrive removes the dead letters of a running consumer, and then the files. Dead letters that the consumer puts
+// later are not lost.
 func TestARedriveEndsBesideAConsumer(t *testing.T) {
 	path := t.TempDir()
 	consumer, redrive := open(t, path, 0), open(t, path, 0)
@@ -125,13 +125,13 @@ func TestARedriveEndsBesideAConsumer(t *testing.T) {
 	for i := 3; i <= 12; i++ {
 		put(t, consumer, i)
 	}
-	put(t, consumer, 1) // it fails again
+	put(t, consumer, 1) // the first change fails again
 	if got := read(t, open(t, path, 0)); got != "3 4 5 6 7 8 9 10 11 12 1" {
 		t.Errorf("letters %s, want 3 to 12 and 1", got)
 	}
 }
 
-// No letter that several stores put at once is lost or doubled.
+// If several stores put dead letters at the same time, none is lost and none is there twice.
 func TestSeveralStoresAtOnce(t *testing.T) {
 	path := t.TempDir()
 	const writers, each = 4, 25
@@ -141,7 +141,7 @@ func TestSeveralStoresAtOnce(t *testing.T) {
 			s, err := dir.New(dir.Options{Dir: path, FileBytes: 2000})
 			for i := range each {
 				if err == nil {
-					err = s.Put(t.Context(), letters(100*w+i, 1000+i)) // one file of its own, one that all share
+					err = s.Put(t.Context(), letters(100*w+i, 1000+i)) // one letter of this writer, and one that all writers put
 				}
 				if err == nil && i%3 == 0 {
 					err = s.Remove(t.Context(), ids(100*w+i))
@@ -182,8 +182,8 @@ func TestSeveralStoresAtOnce(t *testing.T) {
 	}
 }
 
-// A line that is not a letter is named and set aside, and stops nothing: the letters around it are read and removed,
-// and its file goes with them.
+// If a line is not a dead letter, the store logs the line and copies it to a file of its own. The other dead letters
+// are still read and removed, and their file is deleted with the last of them.
 func TestABrokenLineIsSetAside(t *testing.T) {
 	path := t.TempDir()
 	s := open(t, path, 0)

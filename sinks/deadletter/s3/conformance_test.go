@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// prefixed opens the store of a folder: a prefix of the test's bucket.
+// prefixed returns a function that opens the store of a folder. Each folder has a prefix of its own in the bucket.
 func prefixed(t *testing.T, bucket string) func(dir string) *s3.Store {
 	return func(dir string) *s3.Store {
 		return open(t, bucket, nil, func(o *s3.Options) {
@@ -26,7 +26,7 @@ func prefixed(t *testing.T, bucket string) func(dir string) *s3.Store {
 	}
 }
 
-// Every letter is in the bucket. The sink of the suite dead-letters every change.
+// The bucket contains each dead letter. The sink of the suite makes a dead letter of every change.
 func TestConformance(t *testing.T) {
 	at := prefixed(t, newBucket(t))
 	deadlettertest.Run(t, deadlettertest.Suite{
@@ -36,8 +36,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// Letters in a bucket and marks in a database, under pipelines and redrives that die and
-// start again.
+// Quarantine works with dead letters in a bucket and marks in a database, while pipelines and redrives crash and
+// restart.
 func TestQuarantineAcrossRestarts(t *testing.T) {
 	at := prefixed(t, newBucket(t))
 	sinktest.RunQuarantine(t, 3, func(dir string) (sinktest.Memory, error) {
@@ -49,7 +49,7 @@ func TestQuarantineAcrossRestarts(t *testing.T) {
 	})
 }
 
-// The same with marks in a state table.
+// Quarantine works with dead letters in a bucket and marks in a state table.
 func TestQuarantineWithMarksInDynamoDB(t *testing.T) {
 	at := prefixed(t, newBucket(t))
 	server := dynamotest.Open(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter/s3"
 )
 
-// The letters of a pipeline are objects of a bucket. It needs an account of AWS.
+// A bucket stores each dead letter of a pipeline as an object. This example needs an AWS account.
 func Example() {
 	ctx := context.Background()
 	sdk, err := awsconfig.LoadDefaultConfig(ctx)
@@ -21,7 +21,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// pipeline.Options.DeadLetters takes the store, and redrive.Run delivers what it holds.
+	// Set the store as pipeline.Options.DeadLetters. redrive.Run delivers the dead letters again.
 	for l, err := range letters.Read(ctx) {
 		if err != nil {
 			log.Fatal(err)

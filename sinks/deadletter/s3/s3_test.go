@@ -23,13 +23,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/awstest"
 )
 
-// client is a client of versitygw.
+// client returns a client of versitygw.
 func client(t testing.TB, tap awstest.Tap) *awss3.Client {
 	t.Helper()
 	return awss3.NewFromConfig(awstest.Config(t, awstest.S3, tap), func(o *awss3.Options) { o.UsePathStyle = true })
 }
 
-// newBucket makes a bucket of the test's own.
+// newBucket creates a bucket for the test and deletes the bucket at the end of the test.
 func newBucket(t testing.TB) string {
 	t.Helper()
 	name, c := awstest.Name("dead"), client(t, nil)
@@ -73,7 +73,7 @@ func open(t testing.TB, bucket string, tap awstest.Tap, change ...func(*s3.Optio
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 
-// letters are letters that came a second apart, in the order of their numbers.
+// letters returns dead letters with the given numbers. The number is also the time in seconds after epoch.
 func letters(ids ...int) []pipeline.DeadLetter {
 	var ls []pipeline.DeadLetter
 	for _, id := range ids {
@@ -99,7 +99,7 @@ func put(t testing.TB, s *s3.Store, of ...int) {
 	}
 }
 
-// read is the numbers of all letters, in order.
+// read returns the numbers of all dead letters in the order of reading.
 func read(t testing.TB, s deadletter.Store) string {
 	t.Helper()
 	var out []string
@@ -132,7 +132,7 @@ func TestLetters(t *testing.T) {
 		t.Errorf("another pipeline reads %s", got)
 	}
 	again := letters(3)
-	again[0].Time = epoch.Add(time.Hour) // the change comes again, and fails again
+	again[0].Time = epoch.Add(time.Hour) // the change is delivered again and fails again
 	if err := s.Put(t.Context(), again); err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestLetters(t *testing.T) {
 	}
 }
 
-// A letter comes back whole.
+// Read returns a dead letter with all its fields.
 func TestRead_Whole(t *testing.T) {
 	s := open(t, newBucket(t), nil)
 	want := pipeline.DeadLetter{
@@ -178,7 +178,7 @@ func TestRead_Whole(t *testing.T) {
 	}
 }
 
-// The bucket holds the letters that were put and not removed since, whoever did it.
+// The bucket contains exactly the dead letters that were put and not removed since, by any of several stores.
 func TestProperty(t *testing.T) {
 	left := 8
 	rapid.Check(t, func(rt *rapid.T) {
@@ -197,7 +197,7 @@ func TestProperty(t *testing.T) {
 				err = s.Put(t.Context(), letters(n, n%9+1))
 				want[n], want[n%9+1] = true, true
 			case 2:
-				read(t, s) // what it remembers is right, or old: a removal goes by both
+				read(t, s) // the store remembers the objects that it read
 				err = s.Remove(t.Context(), ids(n))
 				delete(want, n)
 			case 3:
@@ -223,7 +223,7 @@ func TestProperty(t *testing.T) {
 	})
 }
 
-// Thousands of letters are listed in pages and removed in batches.
+// Read lists more dead letters than one page holds, and Remove removes more than one batch holds.
 func TestManyLetters(t *testing.T) {
 	s := open(t, newBucket(t), nil)
 	var all []int
@@ -254,7 +254,7 @@ func TestManyLetters(t *testing.T) {
 	}
 }
 
-// A letter that is removed while others are read is left out, and no reason to stop.
+// If a dead letter is removed during Read, Read leaves out this dead letter and continues.
 func TestRead_RemovedMeanwhile(t *testing.T) {
 	bucket := newBucket(t)
 	s, other := open(t, bucket, nil, func(o *s3.Options) { o.Concurrency = 1 }), open(t, bucket, nil)
@@ -275,11 +275,11 @@ func TestRead_RemovedMeanwhile(t *testing.T) {
 	}
 }
 
-// A temporary failure is retried; the letters are put as the same objects.
+// A temporary failure is a transient error. If Put is repeated, it puts the dead letters as the same objects.
 func TestFaults(t *testing.T) {
 	bucket := newBucket(t)
 	var mu sync.Mutex
-	fail := map[string]int{} // calls of a method that fail
+	fail := map[string]int{} // number of next calls that fail, by method
 	s := open(t, bucket, func(op string, r *http.Request, body []byte, send func([]byte) (*http.Response, error)) (*http.Response, error) {
 		mu.Lock()
 		fails := fail[op] > 0
@@ -325,7 +325,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Objects are encrypted with the key that is named.
+// Put encrypts objects with the given KMS key.
 func TestPut_KMS(t *testing.T) {
 	var headers []string
 	o := func(o *s3.Options) { o.KMSKey = "alias/dead" }
@@ -372,7 +372,8 @@ func TestErrors(t *testing.T) {
 			t.Errorf("canceled, the reading goes on: %v", err)
 		}
 	}
-	// Objects that are not letters, and a place without letters.
+	// Read ignores an object with a foreign name, and returns an error for an invalid object with the name of a dead
+	// letter.
 	for key, broken := range map[string]bool{"dead/" + url.PathEscape("shop/eu") + "/notes.txt": false, "dead/" + url.PathEscape("shop/eu") + "/2026-01-02/030405.000000006-0000-" + ids(1)[0] + ".json": true} {
 		if _, err := c.PutObject(t.Context(), &awss3.PutObjectInput{Bucket: &bucket, Key: &key, Body: strings.NewReader("{}")}); err != nil {
 			t.Fatal(err)
@@ -390,7 +391,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// A Put that fails in the middle leaves no letter of a key without the ones before it: a redrive would deliver it first.
+// If a Put fails in the middle, no dead letter of a key is stored without the earlier ones of this key. A redrive would
+// otherwise deliver the later change first.
 func TestPut_FailedLeavesNoLaterLetterOfAKey(t *testing.T) {
 	bucket := newBucket(t)
 	s := open(t, bucket, func(op string, r *http.Request, body []byte, send func([]byte) (*http.Response, error)) (*http.Response, error) {

@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// queues opens the store of a folder: a queue of its own.
+// queues returns a function that opens the store of a folder. Each folder has a queue of its own.
 func queues(t *testing.T) func(dir string) *sqs.Store {
 	urls := map[string]string{}
 	return func(dir string) *sqs.Store {
@@ -30,7 +30,7 @@ func queues(t *testing.T) func(dir string) *sqs.Store {
 	}
 }
 
-// Every letter is in the queue. The sink of the suite dead-letters every change.
+// The queue contains each dead letter. The sink of the suite makes a dead letter of every change.
 func TestConformance(t *testing.T) {
 	at := queues(t)
 	deadlettertest.Run(t, deadlettertest.Suite{
@@ -43,8 +43,8 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// Letters in a queue and marks in a database, under pipelines and redrives that die and
-// start again.
+// Quarantine works with dead letters in a queue and marks in a database, while pipelines and redrives crash and
+// restart.
 func TestQuarantineAcrossRestarts(t *testing.T) {
 	at := queues(t)
 	sinktest.RunQuarantine(t, 3, func(dir string) (sinktest.Memory, error) {
@@ -57,7 +57,7 @@ func TestQuarantineAcrossRestarts(t *testing.T) {
 	})
 }
 
-// The same with marks in a state table.
+// Quarantine works with dead letters in a queue and marks in a state table.
 func TestQuarantineWithMarksInDynamoDB(t *testing.T) {
 	at := queues(t)
 	server := dynamotest.Open(t)

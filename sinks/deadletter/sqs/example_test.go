@@ -12,7 +12,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/deadletter/sqs"
 )
 
-// A queue holds the letters, and a bucket those that are too large for a message. It needs an account of AWS.
+// A queue stores the dead letters, and a bucket stores those that are too large for a message. This example needs an
+// AWS account.
 func Example() {
 	ctx := context.Background()
 	sdk, err := awsconfig.LoadDefaultConfig(ctx)
@@ -27,7 +28,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	// pipeline.Options.DeadLetters takes the store, and redrive.Run delivers what it holds.
+	// Set the store as pipeline.Options.DeadLetters. redrive.Run delivers the dead letters again.
 	for l, err := range letters.Read(ctx) {
 		if err != nil {
 			log.Print(err)
@@ -35,7 +36,7 @@ func Example() {
 		}
 		log.Println(l.Sink, l.Key, l.Error)
 	}
-	if err := letters.Close(); err != nil { // other readers see the letters again
+	if err := letters.Close(); err != nil { // from now on other readers can read the dead letters
 		log.Fatal(err)
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/internal/awstest"
 )
 
-// A Put that fails in the middle leaves no letter of a key without the ones before it: a redrive would deliver it first.
+// If a Put fails in the middle, no dead letter of a key is sent without the earlier ones of this key. A redrive would
+// otherwise deliver the later change first.
 func TestPut_FailedLeavesNoLaterLetterOfAKey(t *testing.T) {
 	queue := newQueue(t, nil)
 	s := open(t, queue, func(op string, r *http.Request, body []byte, send func([]byte) (*http.Response, error)) (*http.Response, error) {

@@ -32,8 +32,8 @@ func TestLetters(t *testing.T) {
 		all = append(all, i)
 	}
 	put(t, s, all...)
-	put(t, s, all...) // the attempt before had succeeded after all
-	put(t, other, 3)  // another process gave the same up
+	put(t, s, all...) // retry of an attempt that had succeeded
+	put(t, other, 3)  // another process dead-letters the same change
 	for range 2 {
 		if got := read(t, s); got != strings.Trim(fmt.Sprint(all), "[]") {
 			t.Errorf("letters %s", got)
@@ -51,7 +51,7 @@ func TestLetters(t *testing.T) {
 	}
 	remove(t, other, 3, 99)
 	release(t, other)
-	remove(t, s, 1) // without having read it
+	remove(t, s, 1) // s does not hold the message at this time
 	if got := read(t, s); got != "2 30" {
 		t.Errorf("letters %s: the message that came twice was to go as a whole", got)
 	}
@@ -63,7 +63,7 @@ func TestLetters(t *testing.T) {
 	}
 }
 
-// A letter comes back whole, whatever characters it has, and as large as it is.
+// Read returns each dead letter completely, whatever characters it has and however large it is.
 func TestLetters_Whole(t *testing.T) {
 	folder, err := dir.New(dir.Options{Dir: t.TempDir()})
 	if err != nil {
@@ -115,8 +115,8 @@ func TestLetters_Whole(t *testing.T) {
 	}
 }
 
-// A letter that nothing can keep is an error before any other is sent: the attempts that
-// follow do not fill the queue.
+// If no store can keep one of the dead letters, Put fails before it sends any. Otherwise each retry would send the
+// others again and fill the queue.
 func TestPut_NothingKeepsIt(t *testing.T) {
 	s := open(t, newQueue(t, nil), nil)
 	noise := make([]byte, 400<<10)
@@ -132,13 +132,14 @@ func TestPut_NothingKeepsIt(t *testing.T) {
 	}
 }
 
-// Two redrives at once: neither takes the part of the letters that it got for all.
+// If two redrives read at the same time, each receives only a part of the dead letters. The second one gets an error
+// and does not take its part for all dead letters.
 func TestRead_TwoAtOnce(t *testing.T) {
 	queue := newQueue(t, nil)
 	s, other := open(t, queue, nil), open(t, queue, nil)
 	put(t, s, 1, 2, 3)
 	for range s.Read(t.Context()) {
-		break // it has some, at least
+		break // s has received at least some dead letters
 	}
 	var failed error
 	for _, err := range other.Read(t.Context()) {
@@ -153,7 +154,7 @@ func TestRead_TwoAtOnce(t *testing.T) {
 	}
 }
 
-// Letters that a dead process was reading come again, also to a reader that waits for them.
+// If a process dies while it reads, its dead letters become visible again, also for a reader that waits for them.
 func TestRead_TheOtherDies(t *testing.T) {
 	queue := newQueue(t, nil)
 	dead := client(t, nil)
@@ -173,7 +174,7 @@ func TestRead_TheOtherDies(t *testing.T) {
 	}
 }
 
-// Letters stay with their reader while it works with them.
+// A reader extends the visibility timeout of its messages, so no other reader receives them.
 func TestRead_Renews(t *testing.T) {
 	queue := newQueue(t, nil)
 	renewed := make(chan struct{}, 100)
@@ -188,7 +189,7 @@ func TestRead_Renews(t *testing.T) {
 	if got := read(t, s); got != "1 2" {
 		t.Fatal(got)
 	}
-	for range 6 { // each a third of its visibility time
+	for range 6 { // one renewal in each third of the visibility timeout
 		<-renewed
 	}
 	out, err := client(t, nil).ReceiveMessage(t.Context(), &awssqs.ReceiveMessageInput{QueueUrl: &queue})
@@ -201,7 +202,7 @@ func TestRead_Renews(t *testing.T) {
 	}
 }
 
-// A temporary failure is retried; it does not send a sent letter twice, and loses none.
+// A temporary failure is a transient error. After a retry, each dead letter is read once and none is lost.
 func TestFaults(t *testing.T) {
 	var mu sync.Mutex
 	fail := map[string]int{}
@@ -216,7 +217,7 @@ func TestFaults(t *testing.T) {
 		switch {
 		case fails && code == "":
 			return awstest.Refuse(r, http.StatusServiceUnavailable, "ServiceUnavailable"), nil
-		case fails: // of each entry
+		case fails: // the request succeeds, and its entry fails
 			return awstest.Answer(r, 200, "application/x-amz-json-1.0", `{"Successful":[],"Failed":[{"Id":"e0","Code":"`+code+`","SenderFault":false,"Message":"canary"}]}`), nil
 		}
 		return send(body)
@@ -261,7 +262,7 @@ func TestFaults(t *testing.T) {
 			t.Errorf("letters %s", got)
 		}
 		for i := range all {
-			all[i].Time = all[i].Time.Add(time.Hour) // dead-lettered again
+			all[i].Time = all[i].Time.Add(time.Hour) // the change is dead-lettered again
 		}
 	}
 	out, err := client(t, nil).GetQueueAttributes(t.Context(), &awssqs.GetQueueAttributesInput{QueueUrl: &queue, AttributeNames: []types.QueueAttributeName{"All"}})
@@ -270,7 +271,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// Letters of other pipelines stay in the queue; a message that is not a letter is named.
+// Read leaves dead letters of other pipelines in the queue. If a message is not a dead letter, the error names the
+// message.
 func TestRead_Foreign(t *testing.T) {
 	queue := newQueue(t, nil)
 	s, other := open(t, queue, nil), open(t, queue, nil, func(o *sqs.Options) { o.Pipeline = "other" })
@@ -295,7 +297,7 @@ func TestRead_Foreign(t *testing.T) {
 	}
 }
 
-// A queue that would lose letters is refused, with what to do.
+// New refuses queues that would lose dead letters, and the error says what to do.
 func TestNew(t *testing.T) {
 	queue := newQueue(t, nil)
 	refused := func(attributes string) *awssqs.Client {
@@ -325,7 +327,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// The count of a queue has messages that were read, and hides none.
+// Count includes messages that a reader has received, until they are removed.
 func TestCount(t *testing.T) {
 	s := open(t, newQueue(t, nil), nil)
 	count := func(want int) {

@@ -22,7 +22,7 @@ func client(t testing.TB, tap awstest.Tap) *awssqs.Client {
 	return awssqs.NewFromConfig(awstest.Config(t, awstest.SQS, tap))
 }
 
-// newQueue makes a queue of the test's own, and answers its URL.
+// newQueue creates a queue for the test and returns its URL. The queue is deleted at the end of the test.
 func newQueue(t testing.TB, attributes map[string]string) string {
 	t.Helper()
 	c, name := client(t, nil), awstest.Name("dead")
@@ -82,7 +82,7 @@ func put(t testing.TB, s *sqs.Store, of ...int) {
 	}
 }
 
-// read is the numbers of all letters, sorted.
+// read returns the numbers of all dead letters, sorted.
 func read(t testing.TB, s deadletter.Store) string {
 	t.Helper()
 	var all []int
