@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// outages is a world whose sink without versions is down on request, and permanently refuses the requested changes.
+// outages is a world in which Auto runs. Its sink free can be down, and can permanently refuse chosen changes.
 type outages struct {
 	*world
 	down    atomic.Bool
@@ -30,7 +30,7 @@ type outages struct {
 	err     chan error
 }
 
-// auto starts Auto beside the world, in a bubble.
+// auto starts Auto for a new world. It must be called in a synctest bubble.
 func auto(t *testing.T, change ...func(*redrive.AutoOptions)) *outages {
 	w := &outages{err: make(chan error, 1)}
 	w.world = newWorld(t, func(o *pipeline.Options) { o.MaxHold, o.Backoff = time.Hour, pipeline.Backoff{Max: time.Minute} })
@@ -57,7 +57,7 @@ func auto(t *testing.T, change ...func(*redrive.AutoOptions)) *outages {
 	return w
 }
 
-// refuse has the sink refuse what f says, from now on.
+// refuse makes the sink free refuse the changes for which f returns true, from now on.
 func (w *outages) refuse(f func(*record.Change) bool) { w.refuses.Store(&f) }
 
 func refused(refuses *atomic.Pointer[func(*record.Change) bool], c *record.Change) bool {
@@ -73,8 +73,8 @@ func (w *outages) end(t *testing.T) {
 	}
 }
 
-// Dead letters of an outage are delivered in order once the sink is well, whether other writes or a try with the
-// letters themselves shows that.
+// After an outage of a sink, Auto delivers the dead letters in order. It notices the end of the outage either by other
+// writes to the sink or by trying the dead letters themselves.
 func TestAuto(t *testing.T) {
 	for _, traffic := range []bool{true, false} {
 		t.Run(fmt.Sprintf("traffic=%v", traffic), func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestAuto(t *testing.T) {
 					t.Errorf("the sink is down and got %s", got)
 				}
 				w.down.Store(false)
-				soon := 31 * time.Minute // Wait.Max, and what it takes to look
+				soon := 31 * time.Minute // Wait.Max, and some time to look at the letters
 				if traffic {
 					w.fails(t)
 					w.run(t, recordJSON("c", 4, text))
@@ -114,7 +114,7 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-// fails makes one write fail temporarily, as traffic in an outage does.
+// fails runs a write that first fails temporarily, like traffic during an outage.
 func (w *outages) fails(t *testing.T) {
 	t.Helper()
 	w.down.Store(true)
@@ -125,7 +125,7 @@ func (w *outages) fails(t *testing.T) {
 	w.run(t, recordJSON("d", 9, text))
 }
 
-// A sink that stays down is tried seldom: its letters are no load on it.
+// If a sink stays down, Auto tries its dead letters rarely, so that the tries do not load the sink.
 func TestAuto_StaysDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := auto(t)
@@ -144,8 +144,8 @@ func TestAuto_StaysDown(t *testing.T) {
 	})
 }
 
-// Permanent refusals stay, with the changes that wait behind them: a person has to repair them. Earlier dead letters of
-// the outage are delivered.
+// Auto does not deliver changes that a sink refused permanently, nor the changes that wait behind them, because a
+// person has to repair the cause. It delivers dead letters of the outage.
 func TestAuto_LeavesWhatWasRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := auto(t)
@@ -171,7 +171,7 @@ func TestAuto_LeavesWhatWasRefused(t *testing.T) {
 	})
 }
 
-// A letter that is refused now fails again each time it is tried: seldom.
+// If a sink now refuses a dead letter of an outage, Auto keeps the dead letter and tries it rarely.
 func TestAuto_IsRefusedNow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := auto(t)
@@ -191,7 +191,7 @@ func TestAuto_IsRefusedNow(t *testing.T) {
 	})
 }
 
-// Without marks the letters tell that there is something.
+// Without a quarantine, Auto finds dead letters by reading the store.
 func TestAuto_WithoutQuarantine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := auto(t, func(o *redrive.AutoOptions) { o.Quarantine = nil })
@@ -207,7 +207,7 @@ func TestAuto_WithoutQuarantine(t *testing.T) {
 	})
 }
 
-// unreadable are letters that cannot be read for a while, and that are given back.
+// unreadable is a store whose dead letters cannot be read until a time. It counts the calls of Release.
 type unreadable struct {
 	*box
 	fail     error
@@ -227,8 +227,8 @@ func (u *unreadable) Release(context.Context) error {
 	return nil
 }
 
-// An error of the letters is logged without its text, and the letters come again; those that were read are returned. A
-// fatal error ends the redrive.
+// If the store of dead letters fails, Auto logs the error without its text and tries again. Auto releases the dead
+// letters that it has read. A fatal error ends Auto.
 func TestAuto_Errors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		letters := &unreadable{fail: errors.New("canary"), until: time.Now().Add(3 * time.Hour)}
@@ -284,7 +284,7 @@ func TestAuto_Options(t *testing.T) {
 	}
 }
 
-// marksOf are marks. Those of one sink may not be read for a while, which begins with the second look.
+// marksOf is a quarantine that denies access to the marks of one sink for a time. The time begins with the second look.
 type marksOf struct {
 	state.Quarantine
 	sink  string
@@ -304,12 +304,12 @@ func (m *marksOf) Marks(ctx context.Context, sink string) iter.Seq2[state.Mark, 
 			}
 		}
 	}
-	time.Sleep(time.Second) // as a server takes it
+	time.Sleep(time.Second) // as slow as a server
 	return m.Quarantine.Marks(ctx, sink)
 }
 
-// A missing right for one sink ends Auto after five minutes, although it reads the marks of others, and however seldom
-// it looks.
+// If Auto may not read the marks of one sink for pipeline.DeniedFor, Auto ends with a fatal error. This is so even if
+// it can read the marks of other sinks and however rarely it looks.
 func TestAuto_Denied(t *testing.T) {
 	for _, every := range []time.Duration{time.Minute, time.Hour} {
 		for _, lasts := range []time.Duration{3 * time.Minute, 24 * time.Hour} {

@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
-// A change that a sink refuses becomes a dead letter. Once the cause is mended, Run delivers it.
+// A change that a sink refuses becomes a dead letter. After the cause is repaired, Run delivers the change.
 func ExampleRun() {
 	ctx := context.Background()
 	folder, err := os.MkdirTemp("", "letters")

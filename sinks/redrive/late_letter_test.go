@@ -9,11 +9,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
-// lateBox is a box whose first reads lack a letter and have the later ones, as if it was put while they ran.
+// lateBox is a box whose first reads return all dead letters except one, as if this one was put during the reads.
 type lateBox struct {
 	*box
-	late  string // the key and the number of the letter's change
-	reads int    // how many reads lack it
+	late  string // the dead letter that is missing, in the form of box.list
+	reads int    // number of next reads without the dead letter
 }
 
 func (b *lateBox) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error] {
@@ -31,7 +31,8 @@ func (b *lateBox) Read(ctx context.Context) iter.Seq2[pipeline.DeadLetter, error
 	}
 }
 
-// A pass reads the letters once to decode them and once to sort them. Neither read has the second letter of the item.
+// If a dead letter of an item is put while Run reads, later dead letters of the item are not delivered before it. Run
+// reads the dead letters once to decode them and once to sort them, and here both reads miss the second one.
 func TestRun_ALetterThatIsPutWhileTheyAreReadIsNotOvertaken(t *testing.T) {
 	w := newWorld(t)
 	w.free.fail = refuse(1)

@@ -10,7 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
-// A letter whose item has a newer version in the sink goes, also where no output can be made of it.
+// If a sink has a newer version of the item, Run removes the dead letter, even if the sink refuses its change
+// permanently.
 func TestRun_Superseded(t *testing.T) {
 	w := newWorld(t)
 	w.safe.fail = func(*record.Change) error { return errBad }
@@ -35,8 +36,8 @@ func TestRun_Superseded(t *testing.T) {
 	}
 }
 
-// A letter that a newer version has overtaken stays while a letter of its item before it does: it may
-// have to remove what that one writes once the settings are mended.
+// A superseded dead letter stays as long as an earlier dead letter of its item stays. After the settings are repaired,
+// the earlier change may write output that the later change has to remove.
 func TestRun_SupersededBehindALetterThatStays(t *testing.T) {
 	for name, why := range map[string]error{"for good": errBad, "for now": pipeline.Transient(errBad)} {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +68,7 @@ func TestRun_SupersededBehindALetterThatStays(t *testing.T) {
 	}
 }
 
-// renamed is w's letters and marks, and a pipeline whose sinks have other names.
+// renamed returns a world with the dead letters and marks of w, and with a pipeline whose sinks have other names.
 func renamed(t *testing.T, w *world) *world {
 	t.Helper()
 	next := newWorld(t, func(o *pipeline.Options) {
@@ -104,7 +105,7 @@ func TestRun_MovesLettersOfASinkThatIsGone(t *testing.T) {
 	}
 }
 
-// A change that fails again after it was moved is a letter of the new sink, and holds back the key's later ones.
+// If a moved change fails again, it becomes a dead letter of the new sink and holds back later changes of its key.
 func TestRun_MovedLettersThatFail(t *testing.T) {
 	old := newWorld(t)
 	old.free.fail = refuse(1)
@@ -123,7 +124,7 @@ func TestRun_MovedLettersThatFail(t *testing.T) {
 	}
 }
 
-// Letters of a class that was not asked for stay, and so does their key's mark.
+// If only one class is moved, dead letters of other classes stay, and so do the marks of their keys.
 func TestRun_MovesAClass(t *testing.T) {
 	old := newWorld(t)
 	old.free.fail = refuse(1)
@@ -139,7 +140,7 @@ func TestRun_MovesAClass(t *testing.T) {
 	}
 }
 
-// dying is a box whose first Remove fails.
+// dying is a box whose first Remove fails, as if the process died.
 type dying struct {
 	*box
 	died bool
@@ -182,7 +183,8 @@ func TestRun_RefusesToMove(t *testing.T) {
 	}
 }
 
-// Letters are moved by their class. At a sink without versions, those behind a letter of another class stay with it.
+// If only one class is moved to a sink without versions, dead letters behind one of another class stay, because the
+// order of the key must be kept. A sink with versions gets them.
 func TestRun_MovesNoLetterBehindOneThatStays(t *testing.T) {
 	for to, want := range map[string]string{"other": "b3", "guarded": "a2 b3"} {
 		old := newWorld(t)

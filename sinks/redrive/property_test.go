@@ -18,13 +18,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
-// flaky is a sink that fails a share of the changes at random while rate is set. Some failures are temporary, and some
-// are permanent.
+// flaky makes a sink fail for a random share of the changes. Some failures are temporary, and some are permanent.
 type flaky struct {
 	mu   sync.Mutex
 	rand *rand.Rand
-	rate int // percentage of the changes that fail
-	off  bool
+	rate int  // percentage of the changes that fail
+	off  bool // no change fails any more
 }
 
 func (f *flaky) fail(*record.Change) error {
@@ -39,8 +38,8 @@ func (f *flaky) fail(*record.Change) error {
 	return errBad
 }
 
-// Redrives run beside a pipeline that writes letters. The sink without versions gets all changes of each key in order
-// and once. In the end no letter and no mark is left.
+// While redrives run beside a pipeline that makes dead letters, the sink without versions gets each change once, and
+// the changes of each key in order. At the end no dead letter and no mark is left.
 func TestRun_BesideARunningPipeline(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		seed := rapid.Uint64().Draw(rt, "seed")
@@ -106,7 +105,7 @@ func TestRun_BesideARunningPipeline(t *testing.T) {
 	})
 }
 
-// slow returns a source that yields the processor between pages.
+// slow returns a source that waits a moment before each page.
 func slow(src pipeline.Source) pipeline.Source {
 	return pipeline.SourceFunc(func(ctx context.Context) (*pipeline.Page, error) {
 		t := time.NewTimer(50 * time.Microsecond)
@@ -116,15 +115,15 @@ func slow(src pipeline.Source) pipeline.Source {
 	})
 }
 
-// errDies ends a process in the middle of a step.
+// errDies is the error of a store whose process dies.
 var errDies = pipeline.Fatal(errors.New("the process dies"))
 
-// mortal is a store whose process dies at a step of a redrive, before the step or after it.
+// mortal is a store whose process dies at a step of a redrive, either before or after the step is executed.
 type mortal struct {
 	*box
 	*marks
-	steps int // steps before the death
-	after bool
+	steps int  // the step with this number kills the process
+	after bool // the step is executed before the process dies
 }
 
 func (m *mortal) step(do func() error) error {
@@ -153,8 +152,8 @@ func (m *mortal) Hold(ctx context.Context, sink string, keys []item.Key) error {
 	return m.step(func() error { return m.marks.Hold(ctx, sink, keys) })
 }
 
-// A redrive that dies at any step is started again. It loses nothing, and delivers what it repeats before it delivers
-// the rest.
+// If a redrive dies at any step and is started again, no change is lost. The second redrive repeats delivered changes
+// before it delivers the rest.
 func TestRun_DiesAtAnyStep(t *testing.T) {
 	for steps := 1; steps <= 12; steps++ {
 		for _, after := range []bool{false, true} {

@@ -19,7 +19,7 @@ import (
 
 var errBad = errors.New("refused")
 
-// source is a page for each record.
+// source returns a source with one page for each record.
 func source(records [][]byte) pipeline.Source {
 	n := 0
 	return pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {
@@ -33,7 +33,7 @@ func source(records [][]byte) pipeline.Source {
 	})
 }
 
-// refuse fails the n-th change permanently.
+// refuse returns a function that fails permanently for the n-th change.
 func refuse(n int) func(*record.Change) error {
 	return func(c *record.Change) error {
 		if nth(c) == n {
@@ -45,7 +45,7 @@ func refuse(n int) func(*record.Change) error {
 
 var text = `"S":"x"`
 
-// byKey sorts changes by their keys, which have no order among themselves. The order within each key stays.
+// byKey sorts changes by key and keeps the order within each key. Changes of different keys can be in any order.
 func byKey(changes string) string {
 	all := strings.Fields(changes)
 	slices.SortStableFunc(all, func(x, y string) int { return cmp.Compare(x[0], y[0]) })
@@ -90,7 +90,8 @@ func TestRun_DeliversInOrderToTheFailedSinkOnly(t *testing.T) {
 	}
 }
 
-// A letter that fails again stays, with its mark and all later ones of its key; other keys continue.
+// If a dead letter fails again, this dead letter, its mark and all later dead letters of its key stay. Dead letters of
+// other keys are delivered.
 func TestRun_WhatFailsAgainStays(t *testing.T) {
 	w := newWorld(t)
 	bad := func(c *record.Change) error {
@@ -124,7 +125,7 @@ func TestRun_WhatFailsAgainStays(t *testing.T) {
 		t.Errorf("failure %+v", f)
 	}
 
-	// A letter that can never be delivered is abandoned by name, and the later ones are delivered.
+	// After a dead letter that can never be delivered is discarded, the later ones are delivered.
 	w.redrive(t, func(o *redrive.Options) { o.Discard, o.Classes, o.Key = true, []string{"write"}, "a" })
 	if got := w.box.list(); sorted(got) != sorted("free:a4:quarantined free:a5:quarantined") || w.free.take() != "" {
 		t.Errorf("after the discard: %s", got)
@@ -141,13 +142,13 @@ func sorted(words string) string {
 	return strings.Join(ws, " ")
 }
 
-// A sink that is down is tried so often, and its letters and marks stay, also those of
-// a guarded sink.
+// If a sink is down, Run tries each change Attempts times. The dead letters and marks stay, also those of a guarded
+// sink.
 func TestRun_ASinkThatIsDown(t *testing.T) {
 	w := newWorld(t)
 	w.safe.fail, w.free.fail = refuse(1), refuse(1)
 	w.run(t, recordJSON("a", 1, text), recordJSON("b", 2, text))
-	if err := w.marks.Hold(t.Context(), "safe", []item.Key{"a"}); err != nil { // as after max_hold
+	if err := w.marks.Hold(t.Context(), "safe", []item.Key{"a"}); err != nil { // as if max_hold were over
 		t.Fatal(err)
 	}
 	w.free.take()
@@ -180,7 +181,7 @@ func TestRun_Filters(t *testing.T) {
 	w.free.take()
 	w.safe.take()
 	w.free.fail, w.safe.fail = nil, nil
-	// A letter that was not selected holds back the later ones.
+	// A dead letter that is not selected holds back the later ones of its key.
 	if report := w.redrive(t, func(o *redrive.Options) { o.Classes = []string{"quarantined"} }); report.Delivered() != 0 || report.Sinks["free"].Waiting != 1 {
 		t.Errorf("of the class quarantined: %+v", report)
 	}
@@ -201,7 +202,8 @@ func TestRun_Filters(t *testing.T) {
 	}
 }
 
-// A record that decodes at last goes to the sinks that are meant, in its place.
+// If an undecodable record can be decoded now, Run delivers it to all sinks whose filters accept it, before later
+// changes of its key.
 func TestRun_Undecodable(t *testing.T) {
 	drop := pipeline.FilterFunc(func(c *record.Change) (pipeline.Verdict, error) {
 		return pipeline.Verdict{Drop: true, Reason: "not_here"}, nil
@@ -210,7 +212,7 @@ func TestRun_Undecodable(t *testing.T) {
 	w := newWorld(t, func(o *pipeline.Options) {
 		o.Routes = append(o.Routes, pipeline.Route{Name: "other", Sink: other, Filters: []pipeline.Filter{drop}})
 	})
-	empty := recordJSON("a", 2, "") // {} is not a value, except of DynamoDB Local
+	empty := recordJSON("a", 2, "") // {} is a valid value only for DynamoDB Local
 	w.run(t, recordJSON("a", 1, text))
 	w.run(t, empty, recordJSON("a", 3, text))
 	if got := w.free.take() + "/" + w.safe.take(); got != "a1/a1 a3" {
@@ -229,8 +231,7 @@ func TestRun_Undecodable(t *testing.T) {
 	}
 }
 
-// A crash between the letter and its mark leaves a letter that holds nothing: its key
-// is held while it is delivered.
+// A crash can leave a dead letter without a mark. Run holds the key while it delivers such a dead letter.
 func TestRun_ALetterWithoutAMark(t *testing.T) {
 	w := newWorld(t)
 	w.free.fail = refuse(1)
@@ -242,7 +243,7 @@ func TestRun_ALetterWithoutAMark(t *testing.T) {
 	if w.redrive(t); !held || w.free.take() != "a1" || w.marks.list() != "" || len(w.box.letters) > 0 {
 		t.Errorf("held %v; left: letters %s, marks %s", held, w.box.list(), w.marks.list())
 	}
-	// And the other way round: a mark whose letters are delivered.
+	// A crash can also leave a mark without dead letters. Run clears it.
 	if err := w.marks.Hold(t.Context(), "free", []item.Key{"c"}); err != nil {
 		t.Fatal(err)
 	}
@@ -265,7 +266,7 @@ func TestRun_LettersOfASinkThatIsGone(t *testing.T) {
 	}
 }
 
-// More than is held in memory at once, over the folder that an embedded run has.
+// Run delivers more dead letters than it holds in memory at once, from a folder like that of an embedded run.
 func TestRun_ManyLettersInAFolder(t *testing.T) {
 	store, err := dir.New(dir.Options{Dir: t.TempDir()})
 	if err != nil {
@@ -303,7 +304,7 @@ func TestRun_ManyLettersInAFolder(t *testing.T) {
 	}
 }
 
-// appending is a store of letters that a pipeline appends to while the first ones are removed.
+// appending is a box that calls add before its first Remove.
 type appending struct {
 	*box
 	add func()
@@ -317,8 +318,8 @@ func (a *appending) Remove(ctx context.Context, ids []string) error {
 	return a.box.Remove(ctx, ids)
 }
 
-// A change that arrives for the key between the delivery of its letters and the clearing of its mark keeps the mark,
-// and is delivered in the next pass.
+// If a change of a key arrives after the dead letters of the key are delivered and before the mark is cleared, the mark
+// stays. Run delivers the change in its next pass.
 func TestRun_AppendedMeanwhile(t *testing.T) {
 	w := newWorld(t)
 	w.free.fail = refuse(1)

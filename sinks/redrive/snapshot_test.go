@@ -13,10 +13,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
-// emptyMap is an attribute that only DynamoDB Local sends.
+// emptyMap is an attribute with an empty value, which only DynamoDB Local sends.
 const emptyMap = `"T":{}`
 
-// fillFrom runs a pipeline that fills the sink safe from lines of a snapshot, and keeps its letters in a folder.
+// fillFrom runs a pipeline that fills the sink safe from lines of a snapshot and puts its dead letters into a folder.
 func fillFrom(t *testing.T, w *world, folder *dir.Store, o record.SnapshotOptions, lines string) {
 	t.Helper()
 	backfill := newWorld(t, func(p *pipeline.Options) {
@@ -37,8 +37,8 @@ func fillFrom(t *testing.T, w *world, folder *dir.Store, o record.SnapshotOption
 	}
 }
 
-// An undecodable line of a snapshot is decoded as its source decoded it, and goes to the sinks of its backfill alone. As
-// long as it cannot be decoded, its letter stays.
+// Run decodes an undecodable line of a snapshot with the options of its source, and delivers the line only to the sinks
+// of its backfill. As long as the line cannot be decoded, its dead letter stays.
 func TestRun_UndecodableLineOfASnapshot(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -96,7 +96,8 @@ func TestRun_UndecodableLineOfASnapshot(t *testing.T) {
 	}
 }
 
-// A line whose sinks are gone stays, with what to do, until its letters are moved to the sink's new name.
+// If the sink of an undecodable line no longer exists, the dead letter stays, and the report says why. The dead letter
+// can be moved to another sink.
 func TestRun_UndecodableLineOfASinkThatIsGone(t *testing.T) {
 	folder, err := dir.New(dir.Options{Dir: t.TempDir()})
 	if err != nil {

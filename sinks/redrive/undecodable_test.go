@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/redrive"
 )
 
-// A record that could not be decoded and now can is delivered once and its letter is gone,
-// however the record was laid out: letters are kept without white space.
+// If an undecodable record can be decoded now, Run delivers it once and removes its dead letter. This is so even if the
+// record contained white space, which stored dead letters do not have.
 func TestRun_UndecodableLaidOut(t *testing.T) {
 	folder, err := dir.New(dir.Options{Dir: t.TempDir()})
 	if err != nil {
@@ -47,8 +47,8 @@ func TestRun_UndecodableLaidOut(t *testing.T) {
 	}
 }
 
-// A suppressed sink gets a letter of an undecodable record too, if the record was for the
-// sink when it came. The letter stays until a redrive delivers it.
+// If a sink is suppressed now, an undecodable record that was for this sink becomes a dead letter of the sink. The dead
+// letter stays until a redrive without the suppression delivers it.
 func TestRun_UndecodableOfASinkThatIsHeldBack(t *testing.T) {
 	w := newWorld(t)
 	w.run(t, recordJSON("a", 1, ""), recordJSON("a", 2, text))
@@ -71,7 +71,7 @@ func TestRun_DiscardKeepsTheMarkOfWhatDoesNotDecode(t *testing.T) {
 	w := newWorld(t)
 	w.free.fail = refuse(1)
 	w.run(t, recordJSON("a", 1, text))
-	w.run(t, recordJSON("a", 2, "")) // alone: else it may hold the key before the first one fails
+	w.run(t, recordJSON("a", 2, "")) // in a run of its own: otherwise it can hold the key before change 1 fails
 	w.free.fail = nil
 	w.redrive(t, func(o *redrive.Options) { o.Discard, o.Key, o.Classes = true, "a", []string{"write"} })
 	if w.marks.list() != "free:a" {

@@ -27,14 +27,14 @@ func TestMain(m *testing.M) { testmain.Run(m) }
 
 const arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678"
 
-// record is the n-th record of an item, with text in its image.
+// recordJSON returns the n-th record of an item. text is the content of the attribute T in its image.
 func recordJSON(key string, n int, text string) []byte {
 	return fmt.Appendf(nil, `{"eventID":"%[2]d","eventName":"INSERT","eventSourceARN":%[4]q,"dynamodb":{"ApproximateCreationDateTime":1767323045,`+
 		`"Keys":{"PK":{"S":%[1]q}},"NewImage":{"PK":{"S":%[1]q},"T":{%[3]s}},"SequenceNumber":"1%020[2]d","SizeBytes":40,"StreamViewType":"NEW_AND_OLD_IMAGES"}}`,
 		key, n, text, arn)
 }
 
-// stream is a page of the records.
+// stream returns a page with the records.
 func stream(records ...[]byte) *pipeline.Page {
 	p := record.NewDecoder(record.DecoderOptions{}).DecodeLines(slices.Concat(lines(records)...))
 	return &pipeline.Page{Page: *p, Partition: "p", Position: "1"}
@@ -48,13 +48,13 @@ func lines(records [][]byte) [][]byte {
 	return out
 }
 
-// nth is the number that record gave a change.
+// nth returns the number n that recordJSON gave a change.
 func nth(c *record.Change) int {
 	n, _ := strconv.Atoi(strings.TrimPrefix(c.Sequence, "1"))
 	return n
 }
 
-// box is dead letters in memory.
+// box is a store that keeps dead letters in memory.
 type box struct {
 	mu      sync.Mutex
 	letters []pipeline.DeadLetter
@@ -95,7 +95,7 @@ func (b *box) Remove(_ context.Context, ids []string) error {
 	return nil
 }
 
-// list is the letters as sink, number of the change and class.
+// list returns the dead letters in the form sink:key and number:class, such as free:a1:write.
 func (b *box) list() string {
 	var out []string
 	for l := range b.Read(context.Background()) {
@@ -104,7 +104,7 @@ func (b *box) list() string {
 	return strings.Join(out, " ")
 }
 
-// marks is quarantine in memory.
+// marks is a quarantine that keeps its marks in memory.
 type marks struct {
 	mu    sync.Mutex
 	marks map[string]state.Mark
@@ -173,12 +173,12 @@ func (m *marks) list() string {
 	return strings.Join(out, " ")
 }
 
-// sink keeps the changes that it received, in order, and fails on request.
+// sink records the changes that it received in order, and fails for the changes that fail chooses.
 type sink struct {
 	guarded    bool
 	keepsOrder bool
-	fail       func(c *record.Change) error // nil: works
-	overtaken  func(c *record.Change) bool  // by a newer version; nil: none is
+	fail       func(c *record.Change) error // error of a change; nil: no change fails
+	overtaken  func(c *record.Change) bool  // reports whether a newer version exists; nil: none exists
 
 	mu  sync.Mutex
 	got []string
@@ -219,7 +219,7 @@ func (s *sink) Write(_ context.Context, ds []pipeline.Delivery) error {
 	return failed.OrNil()
 }
 
-// take is what it got since the last take.
+// take returns the changes that the sink received since the last call.
 func (s *sink) take() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -228,7 +228,7 @@ func (s *sink) take() string {
 	return got
 }
 
-// world is a pipeline with two sinks, and what it left.
+// world is a pipeline with two sinks, with its dead letters and marks.
 type world struct {
 	*pipeline.Pipeline
 	free, safe *sink
@@ -253,7 +253,7 @@ func newWorld(t testing.TB, change ...func(*pipeline.Options)) *world {
 	return w
 }
 
-// run runs the records, each alone in a page.
+// run runs the pipeline with one page for each record.
 func (w *world) run(t testing.TB, records ...[]byte) {
 	t.Helper()
 	if err := w.Run(t.Context(), source(records), nil); err != nil {
@@ -279,8 +279,8 @@ func (w *world) redrive(t testing.TB, change ...func(*redrive.Options)) redrive.
 	return report
 }
 
-// disorder names the first change that came after a later one of its key. A change is the key, ended by a character
-// that is not a digit, and its number.
+// disorder describes the first change that came after a later change of its key, or returns "". A change consists of
+// its key, which must not end with a digit, and its number.
 func disorder(got string) string {
 	last := map[string]int{}
 	for _, c := range strings.Fields(got) {

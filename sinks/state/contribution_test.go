@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// versions draws the zero version, and versions of streams and of Kinesis.
+// versions draws the zero version, versions of streams and versions of Kinesis.
 func versions() *rapid.Generator[record.Version] {
 	return rapid.Custom(func(t *rapid.T) record.Version {
 		text := rapid.OneOf(
@@ -53,7 +53,7 @@ func sameContribution(a, b state.Contribution) bool {
 	})
 }
 
-// The contribution of an item is read back unchanged, whatever precedes it, and no part of it is taken for the whole.
+// A contribution is read back unchanged. A part of its bytes, or its bytes with one more, cannot be read.
 func TestContribution_RoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := contributions().Draw(t, "contribution")
@@ -72,7 +72,7 @@ func TestContribution_RoundTrip(t *testing.T) {
 	})
 }
 
-// A usual contribution costs little more than its texts.
+// A typical contribution takes at most 8 bytes more than its texts.
 func TestContribution_IsCompact(t *testing.T) {
 	v, err := record.ParseVersion("1767323045" + fmt.Sprintf("%040d", 7))
 	if err != nil {
@@ -105,7 +105,7 @@ func FuzzParseContribution(f *testing.F) {
 		if err != nil {
 			return
 		}
-		clear(own) // what was read does not lean on it
+		clear(own) // the contribution must not share memory with these bytes
 		back, err := state.ParseContribution(v, c.AppendShares(nil))
 		if err != nil || !sameContribution(back, c) {
 			t.Errorf("%x is read as %+v, and written and read again as %+v (%v)", b, c, back, err)

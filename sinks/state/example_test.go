@@ -13,7 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// A program that delivered the dead letters of an order clears its mark. A letter that came meanwhile keeps the mark.
+// A program delivers the dead letters of an order and clears its mark. If another dead letter arrived meanwhile, the
+// mark stays.
 func ExampleStore() {
 	dir, err := os.MkdirTemp("", "state")
 	if err != nil {
@@ -29,7 +30,7 @@ func ExampleStore() {
 	defer db.Close()
 	var store state.Store = db.State("shop")
 
-	// A pipeline holds an order with each letter of it.
+	// A pipeline calls Hold for each dead letter of an order.
 	err = errors.Join(store.Hold(ctx, "crm", []item.Key{"o1", "o2"}), store.Hold(ctx, "crm", []item.Key{"o2"}))
 	if err != nil {
 		log.Print(err)
@@ -42,7 +43,7 @@ func ExampleStore() {
 		}
 		var late error
 		if mark.Key == "o1" {
-			late = store.Hold(ctx, "crm", []item.Key{"o1"}) // one more letter
+			late = store.Hold(ctx, "crm", []item.Key{"o1"}) // one more dead letter
 		}
 		cleared, err := store.Clear(ctx, mark)
 		if err := errors.Join(late, err); err != nil {

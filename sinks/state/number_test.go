@@ -13,13 +13,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// decimals draws any number that DynamoDB holds.
+// decimals draws numbers from the whole range of DynamoDB.
 func decimals() *rapid.Generator[decimal.Decimal] {
 	return rapid.Custom(func(t *rapid.T) decimal.Decimal {
 		text := rapid.StringMatching(`-?[0-9]{1,38}`).Draw(t, "digits")
 		exp := rapid.IntRange(-130, 87).Draw(t, "exponent")
 		d, err := decimal.Parse(text + "e" + strconv.Itoa(exp))
-		if err != nil { // below the range
+		if err != nil { // the number is too small
 			d = decimal.Of(int64(exp))
 		}
 		return d
@@ -34,8 +34,8 @@ func rat(t *rapid.T, text string) *big.Rat {
 	return r
 }
 
-// A sum is exact whatever the numbers, comes back from its text, and is 0 once
-// everything is taken away again.
+// A sum of any numbers is exact and can be read back from its text. After all numbers are subtracted again, the sum is
+// 0.
 func TestNumber_IsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ds := rapid.SliceOfN(decimals(), 1, 12).Draw(t, "numbers")
@@ -61,7 +61,7 @@ func TestNumber_IsExact(t *testing.T) {
 	})
 }
 
-// A number beyond 38 digits is not an N: it is stored as text, exactly.
+// A number with more than 38 digits does not fit into an N, so its value is a string with the exact number.
 func TestNumber_Value(t *testing.T) {
 	one, err := decimal.Parse("1e100")
 	if err != nil {

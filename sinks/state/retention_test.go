@@ -52,7 +52,8 @@ func TestRetention_Check(t *testing.T) {
 	}
 }
 
-// A backfill may begin and continue until a day before what was removed since its source may be forgotten.
+// A backfill may begin and continue until one day before the store may forget removals that happened after its source
+// was taken.
 func TestRetention_CheckBackfill(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	at := func(from, begun time.Duration) state.Backfill {

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// A row's text tells rows apart and comes back as their key.
+// MakeRow returns a text from which Decode returns the same key.
 func TestRow_RoundTrip(t *testing.T) {
 	values := rapid.OneOf(
 		rapid.Map(rapid.StringMatching(`[ -~é]{1,6}`), item.StringValue),

@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// The texts of numbers sort as the numbers do, and come back.
+// The sortable texts of numbers have the same order as the numbers and can be read back.
 func TestSortable_Numbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := decimals().Draw(t, "a"), decimals().Draw(t, "b")

@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/test/faults"
 )
 
-// A write counts as one, and a read as an answer, only with the service's JSON; an error is the item's only with the
-// service's code. Every other error is retried.
+// An answer counts as a success only if it contains the JSON of the service. An error is permanent only if it has a
+// code of the service. All other answers are retried.
 func TestAnswersThatAreNotTheServices(t *testing.T) {
 	key := dynamo.Item{"pk": dynamo.S("a"), "sk": dynamo.S("b")}
 	table := aws.String("state")
@@ -39,7 +39,7 @@ func TestAnswersThatAreNotTheServices(t *testing.T) {
 	for op, call := range calls {
 		for _, a := range faults.Answers() {
 			if a.Done && op != "Query" {
-				continue // it is the service's text about a write
+				continue // the service answers a write like this
 			}
 			t.Run(op+" "+a.Name, func(t *testing.T) {
 				db, err := dynamo.New(dynamo.Options{Table: "state", Pipeline: "p", Attempts: 1, Client: dynamodb.New(dynamodb.Options{

@@ -15,7 +15,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 )
 
-// A write whose answer is lost is sent again, and fails on what it wrote. It counts as done.
+// If the answer of a write is lost, the write is sent again and fails because of the first one. The write still counts
+// as done.
 func TestLostAnswersOfBackfills(t *testing.T) {
 	var faults dynamotest.Faults
 	s := open(t, &faults).State("p")
@@ -45,7 +46,7 @@ func TestLostAnswersOfBackfills(t *testing.T) {
 	filling.Stage, filling.Run = state.Filling, "run"
 	lost(func() (bool, error) { return s.SetBirth(t.Context(), birth, filling) })
 
-	// A rival's write is not this call's own.
+	// The write of another process does not count as this write.
 	rival := was
 	rival.Owner, rival.Counter = "b", 3
 	if done, err := s.SetPart(t.Context(), was, rival); err != nil || !done {
@@ -58,7 +59,7 @@ func TestLostAnswersOfBackfills(t *testing.T) {
 	}
 }
 
-// A position that no item can hold is refused before it is sent, and the error is not retried.
+// Records that are too large for an item are refused with a permanent error.
 func TestPartIsTooLarge(t *testing.T) {
 	db := open(t, nil)
 	_, err := db.State("p").SetPart(t.Context(), state.Part{}, state.Part{Run: "run", ID: "1", Counter: 1, Position: strings.Repeat("x", dynamo.MaxItem)})
@@ -71,7 +72,7 @@ func TestPartIsTooLarge(t *testing.T) {
 	}
 }
 
-// Records that cannot be read are fatal: a birth of an unknown stage is not taken for a live one.
+// A record that cannot be read is a fatal error. In particular, a birth with an unknown stage does not count as live.
 func TestDamagedBackfills(t *testing.T) {
 	db := open(t, nil)
 	s := db.State("p")

@@ -16,7 +16,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 )
 
-// The tables are there once, however many processes make them at once.
+// Several processes can create the table at the same time, and all of them succeed.
 func TestCreate(t *testing.T) {
 	server := dynamotest.Open(t)
 	client := server.Client("", nil)
@@ -49,7 +49,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// A table that is there and can't be used is said to be so, and left as it is.
+// If an existing table cannot be used, the error says why, and the table stays unchanged.
 func TestCreate_OtherTable(t *testing.T) {
 	db := open(t, nil)
 	is := dynamo.TableSpec{Name: "views", PK: dynamo.KeyAttribute{Name: "PK", Type: types.ScalarAttributeTypeS}, TTL: "ttl"}
@@ -78,7 +78,7 @@ func TestCreate_OtherTable(t *testing.T) {
 	}
 }
 
-// Without the table, and without the right to make it, an error says what to do.
+// If the table is missing or may not be created, the error says what to do.
 func TestCreate_Missing(t *testing.T) {
 	var faults dynamotest.Faults
 	db := open(t, &faults)
@@ -91,7 +91,7 @@ func TestCreate_Missing(t *testing.T) {
 	if err := db.Create(t.Context(), spec); !errors.Is(err, dynamo.ErrDenied) || !pipeline.IsFatal(err) || !strings.Contains(err.Error(), "dynamodb:CreateTable") {
 		t.Errorf("a table that may not be made: %v", err)
 	}
-	// The answer is lost, and the table is there.
+	// The table is created, and the answer is lost.
 	faults.Next("CreateTable", dynamotest.Lost())
 	if err := db.Create(t.Context(), spec); err != nil {
 		t.Errorf("a table whose making was not answered: %v", err)

@@ -18,13 +18,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 )
 
-// permanent reports whether err is an error that no retry repairs and that stops nothing.
+// permanent reports whether err is neither nil nor transient nor fatal.
 func permanent(err error) bool {
 	_, again := pipeline.Retryable(err)
 	return err != nil && !again && !pipeline.IsFatal(err)
 }
 
-// withoutValues expects an error that is fit for logs: values in these tests say SECRET.
+// withoutValues checks that an error is fit for logs. The values in these tests contain SECRET, and the error must not.
 func withoutValues(t *testing.T, err error) {
 	t.Helper()
 	if err == nil {
@@ -36,8 +36,8 @@ func withoutValues(t *testing.T, err error) {
 	}
 }
 
-// offline is a DB without a server: every call fails that no fault answers. It waits
-// between attempts for no time worth mentioning.
+// offline returns a DB without a server. Each call fails unless a fault answers it. The DB waits only a nanosecond
+// between attempts.
 func offline(t *testing.T, faults *dynamotest.Faults) *dynamo.DB {
 	t.Helper()
 	db, err := dynamo.New(dynamo.Options{
@@ -63,7 +63,7 @@ func (noServer) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("the test has no server")
 }
 
-// Every error of the service has one class, and is marked accordingly.
+// Each error code of the service is transient, fatal or permanent, and the error wraps the matching error value.
 func TestErrorClasses(t *testing.T) {
 	const transient, fatal, lasting = "transient", "fatal", "permanent"
 	for code, want := range map[string]struct {
@@ -108,7 +108,7 @@ func TestErrorClasses(t *testing.T) {
 	}
 }
 
-// A broken answer is worth another try.
+// If there is no valid answer, the call is tried again, and the final error is transient.
 func TestNoAnswer(t *testing.T) {
 	for what, fault := range map[string]dynamotest.Fault{
 		"reset": dynamotest.Reset(), "502": dynamotest.Unavailable(502), "429": dynamotest.Unavailable(429),
@@ -125,7 +125,7 @@ func TestNoAnswer(t *testing.T) {
 	}
 }
 
-// A machine whose clock is wrong signs by the server's once it has seen it.
+// If the clock of the machine is wrong, the client signs with the time of the server after the first answer.
 func TestWrongClock(t *testing.T) {
 	var faults dynamotest.Faults
 	db := offline(t, &faults)
@@ -141,7 +141,7 @@ func TestWrongClock(t *testing.T) {
 	}
 }
 
-// The server's own texts for excess sizes, as DynamoDB Local has them.
+// The store recognizes the error texts with which DynamoDB Local refuses invalid sizes, numbers, types and names.
 func TestServersWords(t *testing.T) {
 	db := open(t, nil)
 	if err := db.Write(t.Context(), put("number", "SECRET")); err != nil {
@@ -194,7 +194,7 @@ func TestServersWords(t *testing.T) {
 	}
 }
 
-// A call that is cancelled can be tried again, also while it waits.
+// If a call is cancelled while it waits for its next attempt, the error is transient and wraps the cause.
 func TestStopped(t *testing.T) {
 	var faults dynamotest.Faults
 	db := offline(t, &faults)

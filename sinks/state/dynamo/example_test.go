@@ -10,7 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo"
 )
 
-// A program creates the state table, and shows which items of a pipeline are quarantined. It needs an AWS account.
+// A program creates the state table and shows which items of a pipeline are in quarantine. This example needs an AWS
+// account.
 func ExampleNew() {
 	ctx := context.Background()
 	sdk, err := awsconfig.LoadDefaultConfig(ctx)
@@ -22,7 +23,7 @@ func ExampleNew() {
 		log.Fatal(err)
 	}
 	defer db.Close()
-	if err := db.CreateState(ctx); err != nil { // unless it exists
+	if err := db.CreateState(ctx); err != nil { // does nothing if the table exists
 		log.Print(err)
 		return
 	}

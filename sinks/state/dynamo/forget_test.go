@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 )
 
-// at is a state table as seen by a process whose clock stands still.
+// at returns a state table for a process whose clock always shows now.
 func at(t *testing.T, client dynamo.Client, now time.Time) *dynamo.DB {
 	t.Helper()
 	db, err := dynamo.New(dynamo.Options{Client: client, Table: table, Pipeline: "p", Retention: 48 * time.Hour, Now: func() time.Time { return now }})
@@ -27,7 +27,7 @@ func at(t *testing.T, client dynamo.Client, now time.Time) *dynamo.DB {
 	return db
 }
 
-// A table was born when it was made, or when it was first asked, and no later.
+// The age of a state table begins when the table is created. A later CreateState does not change it.
 func TestMemory(t *testing.T) {
 	client := dynamotest.Open(t).Client("", nil)
 	born := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
@@ -43,7 +43,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// Each pipeline has its own rows, and another format of them is refused with what to do.
+// A state table in another format is refused, and the error says what to do. This does not affect other pipelines in
+// the same table.
 func TestMemory_Format(t *testing.T) {
 	client := dynamotest.Open(t).Client("", nil)
 	db := at(t, client, time.Now())
@@ -69,7 +70,7 @@ func TestMemory_Format(t *testing.T) {
 	}
 }
 
-// stamped puts an item that may be purged, or one that may not.
+// stamped puts an item. The item can be purged only if goes is true.
 func stamped(t *testing.T, db *dynamo.DB, name string, goes bool) {
 	t.Helper()
 	item := key(name)
@@ -82,8 +83,8 @@ func stamped(t *testing.T, db *dynamo.DB, name string, goes bool) {
 	}
 }
 
-// Purgeable items carry the time since which they are, in seconds. A purge removes those that were written before a
-// time, of its pipeline alone.
+// Items that can be purged contain the time at which they were written. A purge removes the items of its pipeline that
+// were written before a given time.
 func TestPurge(t *testing.T) {
 	client := dynamotest.Open(t).Client("", nil)
 	start := time.Now()
@@ -91,14 +92,14 @@ func TestPurge(t *testing.T) {
 	if err := early.CreateState(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	const n = 120 // more than one round
+	const n = 120 // more than one round of deletions
 	for i := range n {
 		stamped(t, early, fmt.Sprint("p#early", i), true)
 	}
 	stamped(t, early, "p#kept", false)
 	stamped(t, late, "p#late", true)
 	stamped(t, early, "p", true)
-	stamped(t, early, "pq#guard", true) // another pipeline's
+	stamped(t, early, "pq#guard", true) // an item of another pipeline
 	if got := dynamo.Digits(items(t, early, "p#late")[0], "expires"); got != strconv.FormatInt(start.Add(49*time.Hour).Unix(), 10) {
 		t.Errorf("what is written now expires at %s", got)
 	}
@@ -110,7 +111,7 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// An item that has a row again, or has lost it once more, is not purged.
+// If an item changes between the read and the deletion of a purge, the purge does not remove the item.
 func TestPurge_Unchanged(t *testing.T) {
 	var faults dynamotest.Faults
 	client := dynamotest.Open(t).Client("", &faults)
@@ -137,7 +138,7 @@ func TestPurge_Unchanged(t *testing.T) {
 	}
 }
 
-// DynamoDB takes away by itself what has expired, and nothing else.
+// DynamoDB deletes items that have expired, and no other items.
 func TestTTL(t *testing.T) {
 	client := dynamotest.Open(t).Client("", nil)
 	longAgo := at(t, client, time.Now().Add(-72*time.Hour))

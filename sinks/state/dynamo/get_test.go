@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 )
 
-// Fact 24: a batch returns the keys that it did not process. They are requested again, and answers have the order of
-// the requests. BatchWriteItem, whose puts have no conditions, is not among the calls of a Client.
+// Fact 24: BatchGetItem returns the keys that it did not process. Get requests these keys again and returns the items
+// in the order of the requests. A Client has no BatchWriteItem, because its puts have no conditions.
 func TestFact24_Unprocessed(t *testing.T) {
 	var faults dynamotest.Faults
 	db := open(t, &faults)
@@ -65,7 +65,7 @@ func TestFact24_Unprocessed(t *testing.T) {
 	}
 }
 
-// Where nothing is processed any more the table is over its throughput.
+// If BatchGetItem processes no key several times in a row, Get returns ErrThrottled.
 func TestGet_NothingProcessed(t *testing.T) {
 	var faults dynamotest.Faults
 	db := offline(t, &faults)

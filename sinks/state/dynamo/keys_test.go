@@ -12,8 +12,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 )
 
-// Keys of different things are different, whatever they are named and however long,
-// and none is longer than DynamoDB takes.
+// Different entries of the state have different keys, whatever their names and lengths are. No key is longer than
+// DynamoDB allows.
 func TestKeys_Injective(t *testing.T) {
 	db := offline(t, &dynamotest.Faults{})
 	rapid.Check(t, func(t *rapid.T) {
@@ -71,7 +71,7 @@ func TestKeys_Injective(t *testing.T) {
 			t.Fatalf("%d and %d bytes", len(pa), len(sa))
 		}
 		same := a == b
-		if a.kind == "member" && b.kind == "member" { // of long names of values the end alone is used here
+		if a.kind == "member" && b.kind == "member" { // this test uses only the end of long names
 			same = a.target == b.target && a.row == b.row && a.item[max(0, len(a.item)-250):] == b.item[max(0, len(b.item)-250):]
 		}
 		if got := pa == pb && sa == sb; got != same {
@@ -80,7 +80,7 @@ func TestKeys_Injective(t *testing.T) {
 	})
 }
 
-// A seat comes before the claims on its row, in their partition.
+// A seat is in the same partition as the claims on its row and sorts before them.
 func TestKeys_SeatFirst(t *testing.T) {
 	db := offline(t, &dynamotest.Faults{})
 	target := state.Target{Pipeline: "p", View: "v", Table: "t"}

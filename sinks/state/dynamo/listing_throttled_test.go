@@ -17,7 +17,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 )
 
-// A throttled listing is repeated until it is answered, or its context ends. Unless it is slowed down, it fails.
+// A listing with a function Throttled repeats throttled requests until they are answered or the context ends. Without
+// this function, the listing fails after a few attempts.
 func TestThrottledListing(t *testing.T) {
 	denied := dynamotest.Refuse(http.StatusBadRequest, "AccessDeniedException", "")
 	synctest.Test(t, func(t *testing.T) {

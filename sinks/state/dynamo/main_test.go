@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// open is a state table in a new world.
+// open creates a state table for the test and returns a DB of this table.
 func open(t *testing.T, faults *dynamotest.Faults) *dynamo.DB {
 	t.Helper()
 	db, err := dynamo.New(dynamo.Options{Client: dynamotest.Open(t).Client("", faults), Table: "state", Pipeline: "p"})

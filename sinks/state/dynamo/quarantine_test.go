@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 )
 
-// Marks in the state table, and letters in a folder, under pipelines and redrives that
-// die and start again.
+// Quarantine works with marks in the state table and dead letters in a folder, while pipelines and redrives crash and
+// restart.
 func TestQuarantineAcrossRestarts(t *testing.T) {
 	server := dynamotest.Open(t)
 	sinktest.RunQuarantine(t, 3, func(folder string) (sinktest.Memory, error) {

@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/dynamo/dynamotest"
 )
 
-// Between attempts it waits with jitter, and never less than the server's Retry-After.
+// The store waits a random time between attempts, but at least the Retry-After of the server.
 func TestWaits(t *testing.T) {
 	asks := func(r *dynamotest.Request) (*http.Response, error) {
 		resp, err := dynamotest.Throttle()(r)

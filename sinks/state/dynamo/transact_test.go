@@ -19,7 +19,7 @@ const table = "state"
 
 func key(name string) dynamo.Item { return dynamo.Item{"pk": dynamo.S(name), "sk": dynamo.S("-")} }
 
-// put puts an item with text, if there is none.
+// put returns an action that puts an item with text if the item does not exist.
 func put(name, text string) dynamo.Action {
 	item := key(name)
 	item["says"] = dynamo.S(text)
@@ -29,7 +29,7 @@ func put(name, text string) dynamo.Action {
 	}}
 }
 
-// add adds one to a number, whatever it is.
+// add returns an action that adds 1 to a number without a condition.
 func add(name string) dynamo.Action {
 	return dynamo.Action{Update: &types.Update{
 		TableName: aws.String(table), Key: key(name), UpdateExpression: aws.String("ADD n :one"),
@@ -37,7 +37,7 @@ func add(name string) dynamo.Action {
 	}}
 }
 
-// items reads items by name.
+// items returns the items with the given names.
 func items(t *testing.T, db *dynamo.DB, names ...string) []dynamo.Item {
 	t.Helper()
 	refs := make([]dynamo.Ref, len(names))
@@ -51,8 +51,8 @@ func items(t *testing.T, db *dynamo.DB, names ...string) []dynamo.Item {
 	return found
 }
 
-// Fact 24: TransactWriteItems takes at most 100 actions and cancels with a reason per
-// action. Two actions on one item in a transaction are refused.
+// Fact 24: TransactWriteItems accepts at most 100 actions, and a cancelled transaction has a reason for each action. A
+// transaction with two actions on the same item is refused.
 func TestFact24_Transactions(t *testing.T) {
 	db := open(t, nil)
 	var all []dynamo.Action
@@ -89,8 +89,8 @@ func TestFact24_Transactions(t *testing.T) {
 	}
 }
 
-// Fact 24: client tokens last 10 minutes: what was executed and not answered is not
-// executed twice.
+// Fact 24: client tokens are valid for 10 minutes. If a transaction was executed and its answer was lost, a retry with
+// the same token does not execute the transaction again.
 func TestFact24_ClientTokens(t *testing.T) {
 	for what, fault := range map[string]dynamotest.Fault{
 		"Lost": dynamotest.Lost(), "Cut": dynamotest.Cut(1), "Conflict": dynamotest.Conflict(), "Reset": dynamotest.Reset(),
@@ -113,7 +113,8 @@ func TestFact24_ClientTokens(t *testing.T) {
 	}
 }
 
-// A token of another transaction is no reason for a retry: the redelivery has another token.
+// If a client token was used for another transaction, the call is not repeated with this token. The error is transient,
+// because the next delivery uses a new token.
 func TestTokenReused(t *testing.T) {
 	var faults dynamotest.Faults
 	db := open(t, &faults)
@@ -133,7 +134,8 @@ func TestTokenReused(t *testing.T) {
 	}
 }
 
-// A write by itself that is sent again fails on what it wrote, and shows it.
+// If the answer of a single write is lost, the repeated write fails its condition, and the error contains the stored
+// item.
 func TestWrite_Lost(t *testing.T) {
 	var faults dynamotest.Faults
 	db := open(t, &faults)
@@ -145,8 +147,8 @@ func TestWrite_Lost(t *testing.T) {
 	}
 }
 
-// The reason for a cancelled transaction decides: a condition before all others, then an error that no retry repairs,
-// then one that a retry does.
+// If a cancelled transaction has several reasons, a condition that is not met comes first, then permanent errors, and
+// then transient errors.
 func TestReasonsDecide(t *testing.T) {
 	conflict := dynamotest.Reason{Code: "TransactionConflict"}
 	throttled := dynamotest.Reason{Code: "ProvisionedThroughputExceeded"}
@@ -155,7 +157,7 @@ func TestReasonsDecide(t *testing.T) {
 	full := dynamotest.Reason{Code: "ItemCollectionSizeLimitExceeded"}
 	for what, c := range map[string]struct {
 		reasons []dynamotest.Reason
-		kind    error // nil: a condition
+		kind    error // nil: a condition is not met
 		action  int
 		calls   int
 	}{

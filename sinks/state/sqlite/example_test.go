@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// The state of a pipeline is in a file, which the next process opens again.
+// The state of a pipeline is in a file, so the next process finds it again.
 func ExampleOpen() {
 	dir, err := os.MkdirTemp("", "state")
 	if err != nil {
@@ -42,7 +42,7 @@ func ExampleOpen() {
 	// [true false]
 }
 
-// hold is the first process: a change of the item is in dead letters.
+// hold does what a first process does when a change of the item becomes a dead letter.
 func hold(ctx context.Context, path, sink string, key item.Key) error {
 	db, err := sqlite.Open(ctx, path, sqlite.Options{})
 	if err != nil {

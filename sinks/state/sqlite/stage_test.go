@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// A birth of an unknown stage is not taken for a live one.
+// If a birth has an unknown stage, Births returns an error and does not treat the birth as live.
 func TestUnknownStage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "views.db")
 	db, err := sqlite.Open(t.Context(), path, sqlite.Options{})

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// opened opens a file with its witness, and reports whether its only birth belongs to the file, and whether the witness
-// knows of births that the file has lost.
+// opened opens a file with its witness. ours reports whether the only birth belongs to the file, and forgot reports
+// whether the file has lost births that the witness remembers.
 func opened(t *testing.T, dir string, then func(s *sqlite.State)) (ours, forgot bool) {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), filepath.Join(dir, "views.db"), sqlite.Options{Witness: filepath.Join(dir, "witness")})
@@ -38,8 +38,8 @@ func opened(t *testing.T, dir string, then func(s *sqlite.State)) (ours, forgot 
 	return found && b.State == is, text != ""
 }
 
-// A file is the same however often it is opened; an older copy, a new one under its name, and one without its
-// witness are not.
+// A file keeps its identity, however often it is opened. An older copy, a new file with the same name and a file
+// without its witness have another identity.
 func TestWitness(t *testing.T) {
 	dir := t.TempDir()
 	path, witness := filepath.Join(dir, "views.db"), filepath.Join(dir, "witness")
@@ -64,7 +64,7 @@ func TestWitness(t *testing.T) {
 		t.Error("opened again it is another one")
 	}
 
-	// A crash between the two writes of the witness leaves tokens of both.
+	// A crash between the two writes of the witness leaves the old and the new token.
 	now := read(t, witness)
 	both := []byte(`{"tokens":[` + token(t, before) + `,` + token(t, now) + `],"births":true}`)
 	write(t, witness, both)

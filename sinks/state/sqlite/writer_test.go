@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// A file that is removed while it is open takes nothing any more, and says what to do.
+// If a file is removed or replaced while it is open, writes fail fatally.
 func TestWrite_ARemovedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "folder", "views.db")
 	db, err := sqlite.Open(t.Context(), path, sqlite.Options{})
@@ -43,7 +43,7 @@ func TestWrite_ARemovedFile(t *testing.T) {
 	}
 }
 
-// A transaction that fails or panics leaves nothing, and the next one can begin.
+// A transaction that fails or panics changes nothing, and the next transaction can begin.
 func TestTransact_Undone(t *testing.T) {
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "views.db"), sqlite.Options{})
 	if err != nil {
