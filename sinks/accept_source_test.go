@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// Two tables that write to one Kinesis stream: the keys of one are not the other's.
+// If two tables write to the same Kinesis stream, the pipeline filters the changes of the other table.
 func TestKinesis_OtherTables(t *testing.T) {
 	cfg, err := config.Parse("tablewake.yaml", []byte(`
 version: 1
@@ -54,8 +54,8 @@ sinks:
 	}
 }
 
-// A wrong input ends the run before any of it is written: a version that is a time, or an item of another table, would
-// be in the views for ever.
+// A record of the wrong source ends the run before anything is written. Otherwise views would keep items of another
+// table or versions of another kind forever.
 func TestOfSource(t *testing.T) {
 	const (
 		stream = `{"eventID":"1","eventName":"INSERT","eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/%s/stream/2026-01-01T00:00:00.000","dynamodb":{"Keys":{"PK":{"S":"a"}},"NewImage":{"PK":{"S":"a"}},"SequenceNumber":"100000000000000000001","StreamViewType":"NEW_AND_OLD_IMAGES"}}`
@@ -66,7 +66,7 @@ func TestOfSource(t *testing.T) {
 		source string
 		record string
 		opts   []sinks.Option
-		want   string // "" where it is written
+		want   string // part of the error; "" if the record is written
 	}{
 		"its own":                     {source: "table: shop", record: fmt.Sprintf(stream, "shop"), opts: []sinks.Option{sinks.Live()}},
 		"another table's, live":       {source: "table: shop", record: fmt.Sprintf(stream, "other"), opts: []sinks.Option{sinks.Live()}, want: "of the table other"},

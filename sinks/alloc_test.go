@@ -35,11 +35,11 @@ sinks:
 
 const (
 	allocRecords = 500
-	maxAllocs    = 6 // 1.4, and more under the race detector, which empties pools; test/bench holds it to 2
+	maxAllocs    = 6 // 1.4 are measured; the race detector needs more, because it empties pools; test/bench allows 2
 )
 
-// TestAllocs_WholePipeline bounds the allocations of a record beyond its decoding: its document, and its share of those
-// of a page and a batch.
+// TestAllocs_WholePipeline limits the allocations for each record after its decoding. They are the allocations for its
+// document, and its share of the allocations for a page and a batch.
 func TestAllocs_WholePipeline(t *testing.T) {
 	cfg, err := config.Parse("cost.yaml", []byte(allocFile), func(string) (string, bool) { return "", false })
 	if err != nil {
@@ -100,12 +100,12 @@ func TestAllocs_WholePipeline(t *testing.T) {
 	}
 }
 
-// planned is a sink that plans, and takes what it is given.
+// planned is a sink that plans like an archive and writes nothing.
 type planned struct{ *archive.Sink }
 
 func (planned) Write(context.Context, []pipeline.Delivery) error { return nil }
 
-// takeAll are stores that take everything, and keep nothing.
+// takeAll is a set of stores that accept everything and keep nothing.
 type takeAll struct{}
 
 var (

@@ -30,7 +30,7 @@ func parse(t testing.TB, text string) *config.Config {
 
 const head = "version: 1\nname: shop\nsource: {table: shop}\n"
 
-// kept collects what a Go sink is given.
+// kept is a Go sink that records the keys and events that it receives.
 type kept struct {
 	mu     sync.Mutex
 	keys   []item.Key
@@ -96,7 +96,7 @@ func TestCustomSinkMadeOfNothing(t *testing.T) {
 	}
 }
 
-// The sink that keeps nothing needs no store.
+// The built-in Go sink discard needs no store.
 func TestDiscard(t *testing.T) {
 	p, err := sinks.Assemble(t.Context(), parse(t, head+"sinks: {nothing: {custom: {name: discard}}}\n"), sinks.PlanOnly())
 	if err != nil {
@@ -110,7 +110,7 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// A pipeline over PlanOnly explains, and writes nothing.
+// A pipeline with PlanOnly can explain changes, and a run fails.
 func TestPlanOnly(t *testing.T) {
 	cfg := parse(t, head+`sinks:
   orders: {view: {table: v, key: {PK: '{@key}'}}}
@@ -137,7 +137,7 @@ func TestPlanOnly(t *testing.T) {
 	}
 }
 
-// The settings of a route in the file reach it.
+// Assemble applies the filters, conditions, detectors and suppression of the file and the options to the routes.
 func TestRoutes(t *testing.T) {
 	cfg := parse(t, head+`filters: [{drop: {key_prefix: {PK: 'TMP'}}}]
 detect: {paid: {appeared: Paid}}
@@ -182,7 +182,7 @@ sinks:
 	}
 }
 
-// A Go function detects, restricted by the file's `when`.
+// A Go function detects events only in changes that meet the condition `when` of the file.
 func TestWithFunc(t *testing.T) {
 	cfg := parse(t, head+`detect: {vip: {func: isVIP, when: 'op == "INSERT"'}}
 sinks: {s: {custom: {name: keep}}}
@@ -204,7 +204,8 @@ sinks: {s: {custom: {name: keep}}}
 	}
 }
 
-// undecodable: block stops the pipeline at the record; by default it continues.
+// With undecodable: block, a record that cannot be decoded stops the pipeline. With dead_letter, the pipeline
+// continues.
 func TestUndecodable(t *testing.T) {
 	for _, tt := range []struct {
 		word string
@@ -226,7 +227,7 @@ func TestUndecodable(t *testing.T) {
 	}
 }
 
-// A store that does not open fails the assembly, with the sink's place.
+// If a store cannot be opened, Assemble fails, and the error contains the line of the sink.
 func TestStoreFails(t *testing.T) {
 	cfg := parse(t, head+"sinks: {orders: {view: {table: v, key: {PK: '{@key}'}}}}\n")
 	_, err := sinks.Assemble(t.Context(), cfg, failing{})
@@ -235,7 +236,7 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// discard takes notify's events and dead letters, and holds nothing.
+// discard is a set of stores that accept events and dead letters and keep nothing.
 type discard struct{ sinks.Stores }
 
 type failing struct{ sinks.Stores }

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// The columns that a configuration may not have are those that every object has.
+// A configuration must not use the names of the columns that every Parquet object has. Other names are allowed.
 func TestFixedColumns(t *testing.T) {
 	parse := func(name string) error {
 		_, err := config.Parse("tablewake.yaml", fmt.Appendf(nil, `

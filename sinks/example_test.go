@@ -12,16 +12,16 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// order is what the CRM sink wants of an item.
+// order has the attributes of an item that the CRM sink needs.
 type order struct {
 	PK    string
 	Total float64
 }
 
-// crm is a sink of one's own: it tells a customer system about orders.
+// crm is a Go sink that sends orders to a customer system.
 type crm struct{ url string }
 
-// crmSettings are the sink's `with` in the file.
+// crmSettings contains the settings of the sink under `with` in the file.
 type crmSettings struct {
 	URL string `yaml:"url"`
 }
@@ -30,13 +30,13 @@ func newCRM(_ context.Context, s crmSettings) (pipeline.Sink, error) {
 	return crm{url: s.URL}, nil
 }
 
-// Write prints each order. One that fails is named in the error, and the others have succeeded.
+// Write prints each order. The error contains the orders that failed, and all others count as written.
 func (s crm) Write(_ context.Context, ds []pipeline.Delivery) error {
 	var failed pipeline.BatchError
 	for i := range ds {
 		o, err := unmarshal.Decode[order](ds[i].Change.New)
 		if err != nil {
-			failed.Add(i, err) // not marked as transient: to dead letters
+			failed.Add(i, err) // the error is not transient, so the change becomes a dead letter
 			continue
 		}
 		fmt.Printf("POST %s/orders/%s total=%.2f\n", s.url, o.PK, o.Total)
@@ -44,7 +44,7 @@ func (s crm) Write(_ context.Context, ds []pipeline.Delivery) error {
 	return failed.OrNil()
 }
 
-// A Go sink with a typed struct, by name in the same file as any other.
+// The file names a Go sink with typed settings in the same way as any other sink.
 func ExampleWith() {
 	cfg, err := config.Parse("tablewake.yaml", []byte(`
 version: 1
@@ -80,13 +80,13 @@ sinks:
 	// written 1 of 2
 }
 
-// An Order as the function wants it. UserId and OrderId are parts of its key.
+// Order has the data that the function needs. UserId and OrderId are parts of the key of the item.
 type Order struct {
 	UserId, OrderId string //nolint:staticcheck // names of attributes
 	Total           float64
 }
 
-// A function with typed changes of the items of one entity.
+// A function gets typed changes of the items of one entity.
 func ExampleOn() {
 	cfg, err := config.Parse("tablewake.yaml", []byte(`
 version: 1

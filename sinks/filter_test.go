@@ -20,7 +20,7 @@ sinks:
 state: {table: state}
 `
 
-// isEU keeps users whose key ends in eu, and fails for one.
+// isEU keeps users whose key ends in eu, and returns an error for the user failing.
 func isEU(c *record.Change) (bool, error) {
 	if string(c.Key) == "USER%23failing" {
 		return false, errors.New("no region")
@@ -28,15 +28,15 @@ func isEU(c *record.Change) (bool, error) {
 	return strings.HasSuffix(string(c.Key), "eu"), nil
 }
 
-// isPaid keeps items by an attribute.
+// isPaid keeps items whose attribute Status is paid.
 func isPaid(c *record.Change) (bool, error) {
 	status, _ := c.New.Get("Status")
 	text, _ := status.Text()
 	return text == "paid", nil
 }
 
-// Filters in Go drop changes of all sinks or of one, by their names. An error is a dead letter of the change. A filter
-// of keys alone sees nothing but the key.
+// A Go filter can drop changes for all sinks or for one sink. If the filter fails, the change becomes a dead letter. A
+// filter with KeysOnly sees only the key of a change.
 func TestWithFilter(t *testing.T) {
 	var mu sync.Mutex
 	var seen []record.Change
@@ -83,7 +83,7 @@ sinks:
 	}
 }
 
-// A filter before a state sink must be declared to read keys alone, and its code must be there.
+// A Go filter before a state sink must have the option KeysOnly. All Go filters of the file must be given.
 func TestWithFilter_Refused(t *testing.T) {
 	cfg := parse(t, filtered)
 	crm := sinks.With("crm", func(context.Context, struct{}) (pipeline.Sink, error) { return &kept{}, nil })
@@ -117,7 +117,8 @@ func TestWithFilter_Refused(t *testing.T) {
 	}
 }
 
-// A program without Go code can show a plan. Its filter keeps everything. It makes no pipeline that writes.
+// With PassMissingFilters, a program without Go code can explain a plan, and its filters keep everything. Without this
+// option, Assemble fails.
 func TestPassMissingFilters(t *testing.T) {
 	cfg := parse(t, filtered)
 	_, err := sinks.Assemble(t.Context(), cfg, sinks.PlanOnly(), sinks.HoldCustom("replay"))

@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// objectNames counts the objects that an archive is given.
+// objectNames is an archive store that records the names of its objects.
 type objectNames struct {
 	sinks.Stores
 	put []string
@@ -34,8 +34,8 @@ func (n *objectNames) Get(context.Context, string) (io.ReadCloser, error) {
 	return nil, archive.ErrNoObject
 }
 
-// A source that is slower than the archive's roll age makes an object per age, and
-// the objects of its input when it is finite.
+// If a source is slower than the roll age of the archive, the archive writes an object after each roll age. With
+// Finite, only the input decides where objects end.
 func TestFinite_CutsByInputAlone(t *testing.T) {
 	cfg, err := config.Parse("tablewake.yaml", []byte(`
 version: 1
@@ -74,7 +74,7 @@ sinks:
 	}
 }
 
-// hourly brings n pages of a record each, an hour apart.
+// hourly returns a source of n pages with one record each, with an hour before each page.
 func hourly(n int) pipeline.Source {
 	dec := record.NewDecoder(record.DecoderOptions{EpochZero: true})
 	return pipeline.SourceFunc(func(context.Context) (*pipeline.Page, error) {

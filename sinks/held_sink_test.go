@@ -21,7 +21,7 @@ sinks:
   nothing: {custom: {name: discard}}
 `
 
-// ownCode is the Go code of a program, and what was called of it.
+// ownCode is the Go code of a program and counts its calls.
 type ownCode struct {
 	kept
 	made, called int
@@ -37,7 +37,7 @@ func (o *ownCode) extensions() []sinks.Extension {
 	}
 }
 
-// Go sinks that are held back are neither made nor called. Their changes count as suppressed.
+// Go sinks that HoldCustom holds back are neither created nor called. Their changes count as suppressed.
 func TestHoldCustom(t *testing.T) {
 	for _, tt := range []struct {
 		names                             []string
@@ -68,7 +68,7 @@ func TestHoldCustom(t *testing.T) {
 	}
 }
 
-// A pipeline that plans says who would get a change.
+// Explain also describes Go sinks that are held back.
 func TestHoldCustom_Explains(t *testing.T) {
 	var own ownCode
 	p, err := sinks.Assemble(t.Context(), parse(t, withCode), sinks.PlanOnly(), sinks.WithExtensions(own.extensions()...), sinks.HoldCustom("explain"))
@@ -85,7 +85,7 @@ func TestHoldCustom_Explains(t *testing.T) {
 	}
 }
 
-// A program without Go code of its own runs a file that names some, if it needs none of it.
+// A program without Go code can run a file that names Go code, if all this code is held back or suppressed.
 func TestHoldCustom_WithoutTheCode(t *testing.T) {
 	cfg := parse(t, withCode)
 	if got := fmt.Sprint(sinks.Missing(cfg)); got != "[the Go sink crm the Go function isVIP]" {

@@ -26,7 +26,7 @@ type typedOrder struct {
 	Total                   float64
 }
 
-// letterBox keeps the dead letters.
+// letterBox is a set of stores that keeps dead letters as texts.
 type letterBox struct {
 	discard
 	mu      sync.Mutex
@@ -46,7 +46,7 @@ func (l *letterBox) Put(_ context.Context, ds []pipeline.DeadLetter) error {
 	return nil
 }
 
-// runOn runs changes through a pipeline with the option.
+// runOn runs changes through a pipeline with the option, and returns the dead letters.
 func runOn(t *testing.T, cfg *config.Config, option sinks.Option, changes ...any) []string {
 	t.Helper()
 	var box letterBox
@@ -63,7 +63,8 @@ func runOn(t *testing.T, cfg *config.Config, option sinks.Option, changes ...any
 	return box.letters
 }
 
-// show keeps what a function is called with, as text.
+// show returns a function for On that appends each of its changes to seen as text. The function fails for an item with
+// the status failing.
 func show(seen *[]string) func(context.Context, sinks.TypedChange[typedOrder]) error {
 	return func(_ context.Context, c sinks.TypedChange[typedOrder]) error {
 		text := func(o *typedOrder) string {
@@ -80,8 +81,8 @@ func show(seen *[]string) func(context.Context, sinks.TypedChange[typedOrder]) e
 	}
 }
 
-// A function gets the items of its entity, with the names that the key binds, and nothing else. One change that fails,
-// or does not decode, becomes a dead letter alone.
+// A function gets only items of its entity, with fields for the names in the key. If a change fails or does not fit the
+// type, only this change becomes a dead letter.
 func TestOn_TypedChanges(t *testing.T) {
 	var seen []string
 	letters := runOn(t, parse(t, entities), sinks.On("Order", show(&seen)),
@@ -108,7 +109,8 @@ func TestOn_TypedChanges(t *testing.T) {
 	}
 }
 
-// An attribute comes before what the key binds, by the name of the field's tag too.
+// If an item has an attribute with the same name as a name in the key, the field gets the attribute. This is so also if
+// the name comes from the tag of the field.
 func TestOn_AttributeOfATag(t *testing.T) {
 	type order struct {
 		User string `dynamodbav:"userId"`
@@ -125,7 +127,7 @@ func TestOn_AttributeOfATag(t *testing.T) {
 	}
 }
 
-// An item that does not belong to the entity any more, by the entity's condition, is delivered as removed.
+// If an item no longer meets the condition of the entity, the function gets the change as a removal.
 func TestOn_ConditionOfAnEntity(t *testing.T) {
 	modify := func(pk, was, is string) any {
 		p := decode(t, recordJSON("MODIFY", pk, fmt.Sprintf(`,"OldImage":{"PK":{"S":%[1]q},"Status":{"S":%[2]q}},"NewImage":{"PK":{"S":%[1]q},"Status":{"S":%[3]q}}`, pk, was, is)))
@@ -141,8 +143,8 @@ func TestOn_ConditionOfAnEntity(t *testing.T) {
 	}
 }
 
-// Sensitive values are left out, of any type, and so are names that a sensitive key binds. The entity's condition still
-// reads the item.
+// A function gets no sensitive values and no names from a sensitive key. The condition of the entity still reads the
+// whole item.
 func TestOn_LeavesOutWhatIsSensitive(t *testing.T) {
 	cfg := parse(t, entities)
 	cfg.HMACKey, cfg.Sensitive = "a secret of the test", patternsOf(t, "PK Status Total")
@@ -158,7 +160,8 @@ func TestOn_LeavesOutWhatIsSensitive(t *testing.T) {
 	}
 }
 
-// A batch names the changes that failed by their index among those that were decoded.
+// The indexes in a BatchError of the function refer to the changes that the function received, without those that did
+// not fit the type.
 func TestOnBatch_NamesWhatFailed(t *testing.T) {
 	letters := runOn(t, parse(t, entities), sinks.OnBatch("Order", func(_ context.Context, cs []sinks.TypedChange[typedOrder]) error {
 		var failed pipeline.BatchError
@@ -178,7 +181,7 @@ func TestOnBatch_NamesWhatFailed(t *testing.T) {
 	}
 }
 
-// No change counts as written if the function's BatchError breaks the contract.
+// If the BatchError of the function is invalid, no change counts as written.
 func TestOnBatch_BreaksTheContract(t *testing.T) {
 	for name, failed := range map[string]map[int]error{
 		"index out of range": {5: errors.New("no")},

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// heldObjects notes how much memory is in use while objects are put, and in between.
+// heldObjects is an archive store that measures the largest memory in use, at each Put and at each call of look.
 type heldObjects struct {
 	objectNames
 	bodies int64
@@ -38,8 +38,8 @@ func (h *heldObjects) look() {
 	}
 }
 
-// Objects of 64 MB of records are written by a pipeline that holds 32 MiB of pages, and
-// nothing near their size is in memory at any time.
+// A pipeline that holds at most 32 MiB of pages can write objects of 64 MB of records. It uses at most twice this bound
+// of memory.
 func TestObjectsLargerThanTheBounds(t *testing.T) {
 	cfg, err := config.Parse("tablewake.yaml", []byte(`
 version: 1
@@ -59,7 +59,7 @@ sinks:
 	}
 	stores.look()
 	before := stores.peak.Load()
-	const pages = 192 // of a megabyte
+	const pages = 192 // of one megabyte each
 	src, n := megabytes(pages), 0
 	err = p.Run(t.Context(), pipeline.SourceFunc(func(ctx context.Context) (*pipeline.Page, error) {
 		page, err := src.Read(ctx)
@@ -77,7 +77,7 @@ sinks:
 	if len(stores.put) < 3 || len(stores.put) > 4 {
 		t.Errorf("%d objects of %d MB", len(stores.put), pages)
 	}
-	if used := stores.peak.Load() - before; used > 64<<20 { // the bound, and as much again for compressed changes
+	if used := stores.peak.Load() - before; used > 64<<20 { // twice the bound: pages and compressed changes
 		t.Errorf("%d MiB are in use", used>>20)
 	}
 	t.Logf("%d objects of %d KiB; %d MiB in use", len(stores.put), stores.bodies>>10, (stores.peak.Load()-before)>>20)

@@ -12,12 +12,12 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// A live pipeline commits the one change of a quiet table within the time that its file
-// gives, whatever its sinks wait for, and within an hour under every file that is valid.
+// A live pipeline commits the only change of a quiet table within an hour under each valid file, whatever its sinks
+// wait for. With the default settings, it commits the change within five minutes.
 func TestLive_QuietTableIsCommitted(t *testing.T) {
 	type settings struct {
 		sink string
-		most time.Duration // until the change is committed
+		most time.Duration // longest time until the change is committed
 	}
 	var all []settings
 	for _, linger := range []string{"", "0s", "250ms", "1h", "61m", "2d"} {
@@ -30,7 +30,7 @@ func TestLive_QuietTableIsCommitted(t *testing.T) {
 		for _, roll := range []string{"", ", roll: {bytes: 64MiB}", ", roll: {age: 1s}", ", roll: {age: 0s}", ", roll: {age: 1h}", ", roll: {age: 3601s}", ", roll: {age: 30d}"} {
 			most := time.Hour
 			if linger == "" && (roll == "" || roll == ", roll: {bytes: 64MiB}") {
-				most = 5 * time.Minute // the default, as the documents have it
+				most = 5 * time.Minute // the default in the documentation
 			}
 			all = append(all, settings{"archive: {bucket: history" + roll + batch + "}", most})
 		}
@@ -56,7 +56,7 @@ func TestLive_QuietTableIsCommitted(t *testing.T) {
 					stop()
 					return nil
 				})
-				time.AfterFunc(24*time.Hour, stop) // by then the stream drops the change
+				time.AfterFunc(24*time.Hour, stop) // after 24 hours the stream drops the change
 				if err := p.Run(ctx, quiet(&read), committed); err != nil {
 					t.Fatal(err)
 				}
@@ -71,7 +71,8 @@ func TestLive_QuietTableIsCommitted(t *testing.T) {
 	}
 }
 
-// quiet brings a change, notes when, and brings nothing more until the run stops.
+// quiet returns a source that reads one change and then nothing until the run stops. It sets read to the time of the
+// change.
 func quiet(read *time.Time) pipeline.Source {
 	one := hourly(1)
 	return pipeline.SourceFunc(func(ctx context.Context) (*pipeline.Page, error) {

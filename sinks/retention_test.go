@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// forgetful is stores of rows that were made long ago, and forget what is gone.
+// forgetful is a set of old stores that forget removals after the retention.
 type forgetful struct {
 	discard
 	empty bool
@@ -32,7 +32,7 @@ func (f forgetful) Search(context.Context, *config.Config, config.Sink) (search.
 	return forgetfulIndex{f}, nil
 }
 
-// forgetfulIndex is the same of documents.
+// forgetfulIndex is a store of documents with the same properties as forgetful.
 type forgetfulIndex struct{ of forgetful }
 
 func (f forgetfulIndex) Apply(_ context.Context, ms []search.Mutation) ([]search.Result, error) {
@@ -53,8 +53,8 @@ func (f forgetful) Empty(_ context.Context, t view.Target) (bool, error) {
 	return f.empty && t == (view.Target{Table: view.Table{Name: "v", PK: "PK"}, View: "orders", Pipeline: "shop"}), nil
 }
 
-// A change that is older than the store's memory goes to dead letters, unless the file says that the store remembers
-// longer, or all is replayed into an empty sink.
+// A change that is older than the retention becomes a dead letter. It is written if the file has a longer retention, or
+// if a rebuild fills an empty sink.
 func TestChangesOfOld(t *testing.T) {
 	const view = "sinks: {orders: {view: {table: v, key: {PK: '{@key}'}}}}\n"
 	const index = "sinks: {docs: {search: {index: d}}}\n"

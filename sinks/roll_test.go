@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// Objects of a log are as large as the file says, also where the pipeline may hold less: what
-// waits for them is compressed.
+// The objects of a log have the size in the file, even if the bounds of the pipeline are smaller. This is possible
+// because waiting changes are compressed.
 func TestRollAboveTheBounds(t *testing.T) {
 	cfg, err := config.Parse("tablewake.yaml", []byte(`
 version: 1
@@ -27,7 +27,7 @@ sinks:
 	if err != nil {
 		t.Fatal(err)
 	}
-	const pages = 40 // of a megabyte
+	const pages = 40 // of one megabyte each
 	for _, c := range []struct {
 		name        string
 		opts        []sinks.Option
@@ -57,7 +57,7 @@ sinks:
 	}
 }
 
-// megabytes brings n pages of 250 records of 4 KB.
+// megabytes returns a source of n pages with 250 records of 4 KB each.
 func megabytes(n int) pipeline.Source {
 	dec := record.NewDecoder(record.DecoderOptions{EpochZero: true})
 	filler := strings.Repeat("tablewake ", 390)

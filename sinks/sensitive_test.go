@@ -13,7 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks"
 )
 
-// sensitive is a file in which the patterns are sensitive, and the named sinks may hold the values in allow.
+// sensitive parses a file and makes the patterns sensitive. allow contains the patterns that each sink may hold, by the
+// name of the sink.
 func sensitive(t *testing.T, text string, patterns string, allow map[string]string) *config.Config {
 	t.Helper()
 	cfg := parse(t, head+text)
@@ -38,7 +39,7 @@ func patternsOf(t *testing.T, texts string) []item.Pattern {
 	return ps
 }
 
-// nosy is a Go sink with every optional method, which keeps all that it sees.
+// nosy is a Go sink with all optional methods. It records everything that it receives.
 type nosy struct {
 	seen    []string
 	fail    error
@@ -76,8 +77,8 @@ func (n *nosy) KeepsKeyOrder() bool         { return true }
 func (n *nosy) Guarded() bool               { return true }
 func (n *nosy) Flush(context.Context) error { n.flushed = true; return nil }
 
-// A Go sink receives nothing sensitive, except for values that the file allows. Its decisions count as if it had
-// received the change itself.
+// A Go sink receives no sensitive values, except those that the file allows. The outcomes that the sink sets on the
+// masked deliveries apply to the changes.
 func TestGoSinkIsMasked(t *testing.T) {
 	for _, test := range []struct {
 		sensitive, allow string
@@ -116,7 +117,7 @@ func TestGoSinkIsMasked(t *testing.T) {
 	}
 }
 
-// A failure in a Go sink fails its change.
+// If a masked Go sink fails for a change, the change fails.
 func TestMaskedGoSinkFails(t *testing.T) {
 	cfg := sensitive(t, "sinks: {s: {custom: {name: nosy}}}\n", "Email", nil)
 	p, err := sinks.Assemble(t.Context(), cfg, discard{}, sinks.With("nosy", func(context.Context, struct{}) (pipeline.Sink, error) {
@@ -133,8 +134,8 @@ func TestMaskedGoSinkFails(t *testing.T) {
 	}
 }
 
-// A sink that holds the keys of items stops at the first change with a sensitive key attribute, and says what to write.
-// If the file allows the attribute, or hashes the ids, it continues.
+// If a sink stores the keys of items, the first change with a sensitive key attribute is a fatal error that says what
+// to write in the file. If the file allows the attribute or hashes the ids, there is no error.
 func TestSensitiveKeys(t *testing.T) {
 	const file = `sinks:
   rows: {view: {table: v, key: {PK: '{@key}'}}}
@@ -192,7 +193,8 @@ func TestMaskOfFile(t *testing.T) {
 	}
 }
 
-// A line of an export that cannot be decoded stops the pipeline without the names inside a sensitive map.
+// If a line of an export cannot be decoded and undecodable is block, the pipeline stops. The error contains no names
+// from inside a sensitive map.
 func TestUndecodable_SensitiveLine(t *testing.T) {
 	cfg := sensitive(t, "dead_letters: {dir: d, undecodable: block}\nsinks: {s: {custom: {name: nosy}}}\n", "Emails", nil)
 	p, err := sinks.Assemble(t.Context(), cfg, discard{}, sinks.With("nosy", func(context.Context, struct{}) (pipeline.Sink, error) { return &nosy{}, nil }))

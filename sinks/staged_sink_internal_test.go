@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// A BatchError of the inner sink that breaks the contract fails deliveries: none of them counts as written.
+// If the BatchError of the inner sink is invalid, the affected deliveries fail and do not count as written.
 func TestWriteSome_InnerSinkBreaksTheContract(t *testing.T) {
 	for name, tt := range map[string]struct {
 		failed    map[int]error

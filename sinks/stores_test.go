@@ -14,17 +14,17 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Notify takes every event on and forgets it.
+// Notify returns a store that accepts each event and forgets it.
 func (discard) Notify(context.Context, *config.Config, config.Sink) (notify.Store, error) {
 	return forget{}, nil
 }
 
-// DeadLetters takes every letter on and forgets it.
+// DeadLetters returns a store that accepts each dead letter and forgets it.
 func (discard) DeadLetters(context.Context, *config.Config) (pipeline.DeadLetters, error) {
 	return forget{}, nil
 }
 
-// State remembers nothing.
+// State returns no store.
 func (discard) State(context.Context, *config.Config) (state.Store, error) { return nil, nil }
 
 type forget struct{}
@@ -34,7 +34,7 @@ func (forget) Put(context.Context, []pipeline.DeadLetter) error { return nil }
 
 var sequence = 100_000_000_000_000_000
 
-// record is a record of the item PK=pk with a sequence number of its own.
+// recordJSON returns a record of the item pk with a new sequence number.
 func recordJSON(op, pk, images string) string {
 	sequence++
 	return fmt.Sprintf(`{"eventID":"%[1]d","eventName":%[2]q,"eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-01T00:00:00.000","dynamodb":{"ApproximateCreationDateTime":1767225600,"Keys":{"PK":{"S":%[3]q}},"SequenceNumber":"%[1]d000","SizeBytes":10,"StreamViewType":"NEW_AND_OLD_IMAGES"%[4]s}}`, sequence, op, pk, images)
@@ -67,7 +67,7 @@ func remove(t testing.TB, pk, attributes string) *record.Change {
 	return &p.Changes[0]
 }
 
-// broken is a record whose image is none.
+// broken returns the error of a record whose image is invalid.
 func broken(t testing.TB) *record.RecordError {
 	t.Helper()
 	p := decode(t, recordJSON("INSERT", "B", `,"NewImage":{"PK":{"S":"B"},"N":{"N":"ten"}}`))
@@ -77,7 +77,7 @@ func broken(t testing.TB) *record.RecordError {
 	return p.Errors[0]
 }
 
-// source is one page of changes and record errors, in order.
+// source returns a source with one page of changes and record errors in the given order.
 func source(records ...any) pipeline.Source {
 	page := &pipeline.Page{Partition: "0", Position: "1", End: true}
 	for i, r := range records {
@@ -108,7 +108,7 @@ func (o *once) Read(context.Context) (*pipeline.Page, error) {
 	return p, nil
 }
 
-// records is a source of records as a stream shows them, one a line.
+// records returns a source with one page of stream records. Each line is a record.
 func records(lines ...string) pipeline.Source {
 	d := record.NewDecoder(record.DecoderOptions{Table: "shop", EpochZero: true})
 	page := d.DecodeLines([]byte(strings.Join(lines, "\n")))

@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/local"
 )
 
-// texts are what a mutated file says in place of something else.
+// texts contains the texts that a mutation writes into a file.
 var texts = []string{
 	"x", "1", "2", "256", "0", "90s", "5m", "1h", "4MiB", "true", "false", "a/b/", "{PK}", "{@key}", "x#{@key}", "{A|esc}", "{A}/{@version}.json",
 	"{each.a}", "each.a", "A", "A.b", "Lines", "Address.**", "item.A == 1", "op == 'INSERT'", "per_item", "log", "fast", "hmac", "on_demand",
@@ -27,7 +27,7 @@ var texts = []string{
 	"latest", "scaled_float", "plain_json", "dead_letter", "block", "none", "auto", "i-{A|index_name}", "arn:aws:dynamodb:eu-central-1:123456789012:table/rows",
 }
 
-// mutable are the nodes below n, with their keys.
+// mutable calls each for n and all nodes below n, with their keys.
 func mutable(n *yaml.Node, key string, each func(key string, n *yaml.Node)) {
 	each(key, n)
 	for i, e := range n.Content {
@@ -40,7 +40,8 @@ func mutable(n *yaml.Node, key string, each func(key string, n *yaml.Node)) {
 	}
 }
 
-// mutate changes one place of the file: to another text, to the value of the same key elsewhere, or to nothing.
+// mutate changes one place of a file. It writes another text, removes a key, or copies the value of the same key from
+// another place.
 func mutate(r *rapid.T, doc *yaml.Node, elsewhere map[string][]*yaml.Node) {
 	var keys []string
 	var nodes []*yaml.Node
@@ -58,7 +59,8 @@ func mutate(r *rapid.T, doc *yaml.Node, elsewhere map[string][]*yaml.Node) {
 	}
 }
 
-// cloned shares nothing with n: a later mutation within it must reach neither n nor, where n holds a node of its own key, itself.
+// cloned returns a deep copy of n. A later mutation of the copy must not change n. Without the copy, a node could also
+// become its own descendant.
 func cloned(n *yaml.Node) *yaml.Node {
 	c := *n
 	c.Content = make([]*yaml.Node, len(n.Content))
@@ -68,7 +70,7 @@ func cloned(n *yaml.Node) *yaml.Node {
 	return &c
 }
 
-// A file that is accepted can be assembled over a folder.
+// Each file that the config parser accepts can be assembled with the stores of a folder.
 func TestAcceptedAssembles(t *testing.T) {
 	t.Setenv("OS_URL", "https://search.example")
 	t.Setenv("TABLEWAKE_HMAC_KEY", "0123456789abcdef")
@@ -121,7 +123,8 @@ func TestAcceptedAssembles(t *testing.T) {
 	}
 }
 
-// assembleWhole assembles the pipeline of a configuration over a folder, with the Go sinks and the functions that it names.
+// assembleWhole assembles the pipeline of a configuration with the stores of a folder. It supplies the Go sinks and
+// functions that the configuration names.
 func assembleWhole(t *testing.T, cfg *config.Config) error {
 	dir, err := os.MkdirTemp(t.TempDir(), "")
 	if err != nil {

@@ -27,7 +27,7 @@ const archives = oneView + `  log: {archive: {bucket: log, partition: 'dt={@time
   each: {archive: {bucket: each, layout: per_item, key: '{PK}/{@version}.json'}}
 `
 
-// itemSource is a source of the items from first to last, in pages of a size.
+// itemSource is a source of the items from first to last, with size items in each page.
 type itemSource struct{ first, last, size, total int }
 
 func (s *itemSource) Read(context.Context) (*pipeline.Page, error) {
@@ -44,7 +44,7 @@ func (s *itemSource) Read(context.Context) (*pipeline.Page, error) {
 	return &pipeline.Page{Partition: "part", Position: pipeline.Position(fmt.Sprint(s.first)), Page: *page}, nil
 }
 
-// filled fills sinks with items, as a process of a backfill does.
+// filled fills sinks with items like a process of a backfill.
 func filled(t *testing.T, folder string, src *itemSource, names ...string) {
 	t.Helper()
 	p, stores := started(t, folder, archives, sinks.Backfill(sinks.BackfillOptions{Sinks: names}))
@@ -61,7 +61,7 @@ func filled(t *testing.T, folder string, src *itemSource, names ...string) {
 	}
 }
 
-// readArchive returns what an archive holds, in order of item and version.
+// readArchive returns the entries of an archive in the order of item and version.
 func readArchive(t *testing.T, store *dir.Store) (all []string) {
 	t.Helper()
 	for e, err := range archive.Read(t.Context(), store, archive.ReadOptions{}) {
@@ -73,8 +73,9 @@ func readArchive(t *testing.T, store *dir.Store) (all []string) {
 	return all
 }
 
-// A process that is killed leaves items that the next one reads again, in other batches and perhaps as they are later.
-// An archive that is named has each of them once, before the changes of the stream, also after a compaction.
+// If a backfill process is killed, the next process reads items again, in other batches and perhaps with later values.
+// An archive that is named in the backfill still has each item once, before the changes of the stream. This is so also
+// after a compaction.
 func TestBackfill_NamedArchives(t *testing.T) {
 	folder := t.TempDir()
 	p, stores := started(t, folder, archives)
@@ -116,7 +117,7 @@ func TestBackfill_NamedArchives(t *testing.T) {
 	}
 }
 
-// An archive that is being filled takes every change of the stream, also of processes that start meanwhile.
+// While an archive is being filled, it takes every change of the stream, also from processes that start meanwhile.
 func TestStage_ArchiveTakesAll(t *testing.T) {
 	folder := t.TempDir()
 	_, stores := started(t, folder, archives)
@@ -143,7 +144,7 @@ func TestStage_ArchiveTakesAll(t *testing.T) {
 	}
 }
 
-// An archive that was emptied while it was being filled begins again at once, and can be filled again.
+// If an archive is emptied while it is being filled, Adopt makes the archive live again, and it can be filled again.
 func TestAdopt_EmptiedArchive(t *testing.T) {
 	folder := t.TempDir()
 	_, stores := started(t, folder, archives)
@@ -176,7 +177,7 @@ func TestAdopt_EmptiedArchive(t *testing.T) {
 	}
 }
 
-// A backfill that names what it cannot fill is refused, with the reason.
+// A backfill that names a sink which cannot be filled, or no sink at all, is refused with the reason.
 func TestBackfill_NamedWrongly(t *testing.T) {
 	const file = archives + `  gone: {archive: {bucket: gone, kinds: [user_delete, ttl_delete]}}
   told: {notify: {events: [paid]}}
@@ -200,7 +201,7 @@ detect: {paid: {appeared: Paid}}
 	}
 }
 
-// A Go program fills its own sink from a snapshot, without the events of detectors.
+// A Go program can fill its own sink from a snapshot. The sink gets no events of detectors.
 func TestBackfill_GoSink(t *testing.T) {
 	const file = oneView + `  crm: {custom: {name: crm, concurrency: 1}}
 detect: {paid: {appeared: Total}}

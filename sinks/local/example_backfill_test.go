@@ -18,8 +18,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// A program fills its own sink with the items of a file. Run again after a crash, it continues where the parts of the
-// file were written to. An export and a scan are snapshots as well.
+// A program fills its own sink with the items of a file. After a crash, the next run continues at the stored position
+// of each part. An export or a scan can be used as a snapshot in the same way.
 func ExampleOpen_backfill() {
 	dir, err := os.MkdirTemp("", "tablewake")
 	if err != nil {

@@ -33,15 +33,14 @@ sinks:
     notify: {events: [order_completed]}
 `
 
-// A user's record, and an order that is paid, then completed.
+// A user is inserted. An order is paid and then completed.
 const stream = `
 {"eventID":"1","eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"U1"}},"SequenceNumber":"100000000000000000001","NewImage":{"PK":{"S":"U1"},"Type":{"S":"User"}},"StreamViewType":"NEW_AND_OLD_IMAGES"}}
 {"eventID":"2","eventName":"INSERT","dynamodb":{"Keys":{"PK":{"S":"O1"}},"SequenceNumber":"100000000000000000002","NewImage":{"PK":{"S":"O1"},"Type":{"S":"Order"},"Status":{"S":"paid"},"Total":{"N":"12.50"}},"StreamViewType":"NEW_AND_OLD_IMAGES"}}
 {"eventID":"3","eventName":"MODIFY","dynamodb":{"Keys":{"PK":{"S":"O1"}},"SequenceNumber":"100000000000000000003","OldImage":{"PK":{"S":"O1"},"Type":{"S":"Order"},"Status":{"S":"paid"},"Total":{"N":"12.50"}},"NewImage":{"PK":{"S":"O1"},"Type":{"S":"Order"},"Status":{"S":"completed"},"Total":{"N":"12.50"}},"StreamViewType":"NEW_AND_OLD_IMAGES"}}
 `
 
-// Assemble a pipeline from a file, run saved records through it into embedded
-// stores, and read the view.
+// A program assembles the pipeline of a file, replays saved records into embedded stores, and reads the view.
 func Example() {
 	ctx := context.Background()
 	dir, err := os.MkdirTemp("", "tablewake")

@@ -27,7 +27,7 @@ detect:
   done: {attribute: Status, to: done}
 `
 
-// fill writes a record to the sinks of a file: a sink that holds nothing accepts other settings.
+// fill writes a record to the sinks of a file, because a sink without output accepts other settings.
 func fill(t *testing.T, dir, file string) {
 	t.Helper()
 	p, stores, err := assembled(t, dir, file)
@@ -41,13 +41,13 @@ func fill(t *testing.T, dir, file string) {
 	}
 }
 
-// A sink whose output was written under other settings is refused by the
-// setting's name; a new sink, a new name and what shapes nothing are not.
+// If the output of a sink was written under other settings, Assemble refuses the sink, and the error names the
+// settings. A new sink, a new name and settings that do not affect the output are accepted.
 func TestAssemble_Fingerprints(t *testing.T) {
 	for _, test := range []struct {
 		old, new string // in the file
 		sink     string
-		setting  string // that the error must name; "" if there is none
+		setting  string // the setting that the error must name; "" if there must be no error
 	}{
 		{"A#{@key}", "B#{@key}", "orders", "view.key.PK"},
 		{"{Total}", "{Sum}", "orders", "view.attributes.total"},
@@ -85,8 +85,8 @@ func TestAssemble_Fingerprints(t *testing.T) {
 	}
 }
 
-// A store of a program of another generation is refused, with the command to run: its rows and claims have another
-// layout.
+// A store that a program of another generation wrote is refused, because its rows and claims have another layout. The
+// error says what to do.
 func TestAssemble_Generations(t *testing.T) {
 	for generation, want := range map[int]string{1: "`tablewake backfill`", 99: "use the newer program"} {
 		dir := t.TempDir()
@@ -116,7 +116,8 @@ func TestAssemble_Generations(t *testing.T) {
 	}
 }
 
-// A notify sink that has sent nothing takes any settings: nothing could mix. One that may have sent events does not.
+// A notify sink that has sent nothing accepts other settings, because no events of different settings can mix. A notify
+// sink that may have sent events does not.
 func TestAssemble_SuppressedSettings(t *testing.T) {
 	for _, base := range []string{printed, printed + "state: {table: kept}\n"} {
 		dir := t.TempDir()

@@ -12,10 +12,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// Two sinks, or two pipelines, with one index name do not write into each other's documents.
+// If another sink or another pipeline already writes to an index, a sink with the same index name is refused.
 func TestIndexOfAnotherSink(t *testing.T) {
 	dir := t.TempDir()
-	run(t, dir) // its sink products writes the index products
+	run(t, dir) // the sink products writes to the index products
 	for name, file := range map[string]string{
 		"another sink":     "version: 1\nname: shop\nsource: {table: shop}\nsinks:\n  others: {search: {index: products}}\n",
 		"another pipeline": "version: 1\nname: others\nsource: {table: shop}\nsinks:\n  products: {search: {index: products}}\n",
@@ -27,8 +27,7 @@ func TestIndexOfAnotherSink(t *testing.T) {
 	}
 }
 
-// A folder whose indexes an older tablewake kept in another way is refused with the command that
-// fills it again.
+// A folder in the format of an older tablewake is refused, and the error has the command that fills the folder again.
 func TestFolderOfAnOlderFormat(t *testing.T) {
 	dir := t.TempDir()
 	run(t, dir)

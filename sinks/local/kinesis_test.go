@@ -35,7 +35,7 @@ sinks:
   items: {archive: {bucket: items, layout: per_item, key: '{PK}/{@version}.json'}}
 `
 
-// kinesisRecord is the n-th change of a table as Kinesis has it, with one of the sequence numbers that it has there.
+// kinesisRecord returns the Kinesis record of the n-th change of a table with the given sequence number.
 func kinesisRecord(n, item, moment, sequence int) string {
 	old, status := "", []string{"new", "paid"}[n%2]
 	if n%2 == 1 {
@@ -47,8 +47,8 @@ func kinesisRecord(n, item, moment, sequence int) string {
 		sequence, sequence, base64.StdEncoding.EncodeToString([]byte(data)))
 }
 
-// Fact 33: Kinesis may hold a change more than once, with another sequence number each time. Whatever comes again, and
-// however it is delivered, the events are the same, by their ids, and so are the archives as they are read back.
+// Fact 33: Kinesis can contain copies of a change with different sequence numbers. Whatever copies are delivered, and
+// by whatever source, the ids of the events and the content of the archives are the same as without copies.
 func TestFact33_CopiesAreOneChange(t *testing.T) {
 	for seed := range uint64(12) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -98,7 +98,8 @@ func replayed(t *testing.T, p *pipeline.Pipeline, records []string) {
 	}
 }
 
-// kinesisContents are the ids of the events, and what is read back of the archives, by where they are.
+// kinesisContents runs deliver with a new pipeline. It returns the ids of the events and the entries of the archives,
+// by the name of their place.
 func kinesisContents(t *testing.T, deliver func(*pipeline.Pipeline)) map[string][]string {
 	dir, err := os.MkdirTemp(t.TempDir(), "")
 	if err != nil {
@@ -131,7 +132,7 @@ func kinesisContents(t *testing.T, deliver func(*pipeline.Pipeline)) map[string]
 				t.Fatal(err)
 			}
 			line := string(e.Line)
-			if bucket == "items" { // an object holds whichever copy of its change was written first
+			if bucket == "items" { // an object has the copy of its change that was written first
 				line = fmt.Sprint(e.Key, e.Version.Epoch(), e.Change.EventID)
 			}
 			found[bucket] = append(found[bucket], line)

@@ -13,8 +13,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// A process without a sink that has written notes that. The note stays, and each start with the sink warns, until the
-// output was compared with the table. Nothing is cleared if such a process was started meanwhile.
+// If a process starts without a sink that has output, the process records this. Each later start with the sink logs a
+// warning until the record is cleared. ClearLeftOut clears nothing if another process without the sink started
+// meanwhile.
 func TestLeftOut(t *testing.T) {
 	dir := t.TempDir()
 	begin := func(file string, opts ...sinks.Option) (log string, second state.Birth) {
@@ -68,8 +69,8 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// A backfill, a rebuild and a redrive acknowledge nothing of the stream, so a file without a sink says nothing there. A
-// sink that waits misses nothing that its backfill does not bring.
+// A backfill and a redrive do not acknowledge changes of the stream, so they do not record that a sink is left out. A
+// waiting sink is not recorded either, because its later backfill brings the changes that it misses.
 func TestLeftOut_NotNoted(t *testing.T) {
 	for name, opt := range map[string]sinks.Option{
 		"backfill": sinks.Backfill(sinks.BackfillOptions{Sinks: []string{"first"}}),
@@ -105,7 +106,7 @@ func TestLeftOut_NotNoted(t *testing.T) {
 	})
 }
 
-// LeftOut has the outputs of the file alone.
+// LeftOut returns only births whose sink and target are in the file.
 func TestLeftOut_OfTheFile(t *testing.T) {
 	cfg, err := config.Parse("tablewake.yaml", []byte(oneView), nil)
 	if err != nil {

@@ -24,7 +24,7 @@ func open(t testing.TB, dir string) *local.Stores {
 	return s
 }
 
-// assembled assembles the pipeline of a file over a folder.
+// assembled assembles the pipeline of a file with the stores of a folder.
 func assembled(t testing.TB, dir, file string) (*pipeline.Pipeline, *local.Stores, error) {
 	t.Helper()
 	cfg, err := config.Parse("tablewake.yaml", []byte(file), os.LookupEnv)
@@ -36,14 +36,14 @@ func assembled(t testing.TB, dir, file string) (*pipeline.Pipeline, *local.Store
 	return p, stores, err
 }
 
-// assemble assembles the pipeline of a file over a folder, and closes it.
+// assemble assembles the pipeline of a file with the stores of a folder and closes the stores.
 func assemble(t testing.TB, dir, file string) error {
 	t.Helper()
 	_, stores, err := assembled(t, dir, file)
 	return errors.Join(err, stores.Close())
 }
 
-// Sinks of one kind share a store; a closed bundle opens nothing.
+// Archive sinks with the same bucket share a store. After Close, no more stores can be opened.
 func TestStoresAreShared(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "out")
 	s := open(t, dir)

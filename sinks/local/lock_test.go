@@ -11,7 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/local"
 )
 
-// The folder has one writer, or any number of readers, and each is let in when the others are gone.
+// A folder can have either one writer or any number of readers. A refused process can open the folder after the others
+// have closed it.
 func TestWhoHasTheFolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "out")
@@ -51,7 +52,7 @@ func TestWhoHasTheFolder(t *testing.T) {
 	}
 }
 
-// The writer of a removed folder keeps no process out of the next one.
+// If a folder is removed and created again, the writer of the old folder does not lock the new folder.
 func TestTheFolderIsRemoved(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
 	writer := open(t, dir)

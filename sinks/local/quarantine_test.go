@@ -11,8 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// Dead letters and marks of a folder, under pipelines and redrives that die and start
-// again.
+// Quarantine works with dead letters and marks in a folder, while pipelines and redrives crash and restart.
 func TestQuarantineAcrossRestarts(t *testing.T) {
 	sinktest.RunQuarantine(t, 15, func(dir string) (sinktest.Memory, error) {
 		s, err := local.Open(dir)

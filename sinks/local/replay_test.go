@@ -42,8 +42,8 @@ sinks:
 dead_letters: {bucket: shop-dead}
 `
 
-// lines are twelve paid orders, every third then removed, four products, an order whose status is not text, and a
-// record that is invalid.
+// lines returns the records of twelve paid orders and four products. Every third order is removed. The last two records
+// are an order whose status is not text and an invalid record.
 func lines() string {
 	var b strings.Builder
 	n := 0
@@ -99,7 +99,7 @@ func run(t *testing.T, dir string) pipeline.Ledger {
 	return l
 }
 
-// A folder that a replay has filled stays as it is when the same comes again.
+// A second replay of the same records does not change the folder.
 func TestSecondReplayChangesNothing(t *testing.T) {
 	dir := t.TempDir()
 	l := run(t, dir)
@@ -130,8 +130,7 @@ func TestSecondReplayChangesNothing(t *testing.T) {
 	}
 }
 
-// contents is what a reader finds in the folder: rows, documents, and the files
-// of archive, events and dead letters.
+// contents returns the content of a folder: rows, documents, and the files of archives, events and dead letters.
 func contents(t *testing.T, dir string) []string {
 	t.Helper()
 	var found []string

@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// A consumer that starts while a backfill moves the stage of a sink records that the sink begins, and leaves
-// the stage as the backfill set it.
+// If a backfill changes the stage of a sink while a consumer starts, the consumer records that the sink has begun and
+// keeps the stage of the backfill.
 func TestBegin_WhileTheStageMoves(t *testing.T) {
 	cfg, err := config.Parse("tablewake.yaml", []byte(`
 version: 1
@@ -39,7 +39,7 @@ sinks:
 	}
 }
 
-// movingStores are stores whose state has a backfill beside.
+// movingStores is a set of stores with a movingState.
 type movingStores struct {
 	*local.Stores
 	state *movingState
@@ -51,7 +51,7 @@ func (s *movingStores) State(ctx context.Context, cfg *config.Config) (state.Sto
 	return s.state, err
 }
 
-// movingState moves the stage of a birth before it is replaced, once.
+// movingState is a state store in which a backfill changes the stage of a birth before the first SetBirth.
 type movingState struct {
 	state.Store
 	moved bool

@@ -26,13 +26,13 @@ sinks:
 const twoViews = oneView + `  second: {view: {table: views, key: {PK: 'B#{@key}'}, when: 'item.Total > 0'}}
 `
 
-// inserted is the record of an item that was inserted at a time.
+// inserted returns the record of an item that was inserted at a given time.
 func inserted(n int, at time.Time, item string) string {
 	return fmt.Sprintf(`{"eventSourceARN":"arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678","eventName":"INSERT",`+
 		`"dynamodb":{"ApproximateCreationDateTime":%d,"SequenceNumber":"%021d","StreamViewType":"NEW_AND_OLD_IMAGES","Keys":{"PK":{"S":"item%d"}},"NewImage":{"PK":{"S":"item%d"},%s}}}`, at.Unix(), n, n, n, item)
 }
 
-// births returns the births of the pipeline by sink.
+// births returns the state store of the pipeline and the births by sink.
 func births(t *testing.T, stores *local.Stores) (state.Store, map[string]state.Birth) {
 	t.Helper()
 	cfg, err := config.Parse("tablewake.yaml", []byte(oneView), nil)
@@ -53,7 +53,7 @@ func births(t *testing.T, stores *local.Stores) (state.Store, map[string]state.B
 	return kept, all
 }
 
-// started assembles a file over a folder.
+// started assembles the pipeline of a file with the stores of a folder.
 func started(t *testing.T, dir, file string, opts ...sinks.Option) (*pipeline.Pipeline, *local.Stores) {
 	t.Helper()
 	cfg, err := config.Parse("tablewake.yaml", []byte(file), nil)
@@ -68,8 +68,8 @@ func started(t *testing.T, dir, file string, opts ...sinks.Option) (*pipeline.Pi
 	return p, stores
 }
 
-// The sinks of a first start are live. One that is added later waits: it writes nothing until its stage changes, then what
-// was made after its floor.
+// The sinks of a first start are live. A sink that is added later waits and writes nothing. When its stage changes to
+// filling, the sink writes the changes that are not older than its floor.
 func TestStage_AddedSinkWaits(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
@@ -87,7 +87,7 @@ func TestStage_AddedSinkWaits(t *testing.T) {
 	if all["first"].Stage != state.Live || all["second"].Stage != state.Waiting {
 		t.Fatalf("first is %q, and second, which was added, %q", all["first"].Stage, all["second"].Stage)
 	}
-	// Total of item 3 is not a number: while the sink waits, that makes no dead letter.
+	// The Total of item 3 is not a number, but a waiting sink makes no dead letter.
 	replayed(t, p, []string{inserted(2, now, `"Total":{"N":"1"}`), inserted(3, now, `"Total":{"S":"x"}`)})
 	if l := p.Ledger().Sinks["second"]; l.NoEffect[sinks.ReasonWaiting] != 2 || l.Written+l.DeadLettered > 0 {
 		t.Errorf("a sink that waits: %+v", l)
@@ -122,7 +122,7 @@ func TestStage_AddedSinkWaits(t *testing.T) {
 	p, stores = started(t, dir, twoViews)
 	replayed(t, p, []string{inserted(5, now, `"Total":{"N":"1"}`), inserted(6, now.Add(-time.Minute), `"Total":{"N":"1"}`), inserted(7, now, `"Total":{"S":"x"}`),
 		inserted(8, now.Add(-time.Minute), `"Total":{"S":"x"}`),
-		strings.Replace(inserted(9, now.Add(-time.Minute), `"Total":{"N":"1"}`), fmt.Sprintf("%021d", 9), "1", 1)}) // a letter of an incremental export
+		strings.Replace(inserted(9, now.Add(-time.Minute), `"Total":{"N":"1"}`), fmt.Sprintf("%021d", 9), "1", 1)}) // a change of an incremental export
 	if l := p.Ledger().Sinks["second"]; l.Written != 2 || l.NoEffect[sinks.ReasonBeforeFloor] != 2 || l.DeadLettered != 1 {
 		t.Errorf("a sink that is being filled: %+v", l)
 	}
@@ -131,7 +131,7 @@ func TestStage_AddedSinkWaits(t *testing.T) {
 	}
 }
 
-// A sink with backfill: none begins with the current changes, as does one that only publishes.
+// An added sink with backfill: none, or a sink that cannot be filled automatically, is live at once.
 func TestStage_None(t *testing.T) {
 	dir := t.TempDir()
 	_, stores := started(t, dir, oneView)
@@ -147,7 +147,8 @@ func TestStage_None(t *testing.T) {
 	}
 }
 
-// A rebuild makes its sinks live at its end. An interrupted backfill continues; a filled sink is not rebuilt.
+// At the end of a rebuild, its sinks become live. An interrupted rebuild can be repeated, and a filled sink cannot be
+// rebuilt.
 func TestStage_Rebuild(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
@@ -188,7 +189,7 @@ func TestStage_Rebuild(t *testing.T) {
 	}
 }
 
-// CompareOutputs distinguishes new, changed and removed sinks from those that continue.
+// CompareOutputs reports which sinks of a file are added or changed, and which outputs belong to removed sinks.
 func TestCompareOutputs(t *testing.T) {
 	dir := t.TempDir()
 	_, stores := started(t, dir, twoViews)
@@ -218,8 +219,8 @@ func TestCompareOutputs(t *testing.T) {
 	}
 }
 
-// Two processes of one backfill end it at once: each continues from the stage that the other one stored. A process of
-// another backfill is refused.
+// If two processes of the same backfill change a stage at the same time, each continues with the stage that the other
+// one stored. A process of another backfill is refused.
 func TestChangeBirths_TwoProcesses(t *testing.T) {
 	_, stores := started(t, t.TempDir(), oneView)
 	kept, all := births(t, stores)
@@ -260,8 +261,9 @@ func TestChangeBirths_TwoProcesses(t *testing.T) {
 	}
 }
 
-// An output is fresh until a change with an image is acknowledged without a dead letter. While it is fresh, changed
-// settings continue, and its letters are redriven. Other filters, and settings that change later, make it wait.
+// An output is fresh until the sink handles a change with a new image without a dead letter. While the output is fresh,
+// its settings can change and the sink stays live. Changed filters make the sink wait, and so do settings that change
+// later.
 func TestStage_FreshOutput(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()

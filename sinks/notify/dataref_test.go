@@ -12,8 +12,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify"
 )
 
-// An event that refers to its data is otherwise the same event, and each receiver gets it back whole. Texts that look
-// like the data's member are not changed.
+// Refer replaces only the data of an event by a reference, and Resolve restores the whole event. Texts that look like
+// the member data are not changed.
 func TestRefer(t *testing.T) {
 	const uri = `s3://shop-archive/changes/events/x.json`
 	c := change(t, "MODIFY", `a,\"data\":{`, "")

@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify"
 )
 
-// An order is paid, then completed.
+// An order is paid and then completed.
 const orders = `
 {"eventName":"INSERT","dynamodb":{"SequenceNumber":"1","StreamViewType":"NEW_AND_OLD_IMAGES","Keys":{"PK":{"S":"O1"}},
  "NewImage":{"PK":{"S":"O1"},"Status":{"S":"paid"}}}}
@@ -33,7 +33,7 @@ func (printed) Publish(_ context.Context, ms []notify.Message) error {
 	return nil
 }
 
-// A detector of the pipeline raises the events that the sink publishes.
+// A detector of the pipeline raises events, and the sink publishes them.
 func Example() {
 	status, err := item.ParsePath("Status")
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// An event shows no hidden value: not the values, not the keys, not the subject, and no id made of the key. It is the
-// same for every delivery.
+// An event contains no hidden value: not in its values, keys and subject, and not in an id that is derived from the
+// key. The event is the same in each delivery.
 func TestMasked(t *testing.T) {
 	c := change(t, "MODIFY", "canary", "")
 	v, _ := c.New.Get("PK")

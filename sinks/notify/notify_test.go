@@ -14,9 +14,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify"
 )
 
-// publisher is a store that remembers its events, and fails on request.
+// publisher is a store that records the detectors of its events and returns the error fail.
 type publisher struct {
-	sent []string // the detectors whose events it took
+	sent []string // detectors of the published events
 	fail error
 }
 
@@ -29,7 +29,7 @@ func (p *publisher) Publish(_ context.Context, ms []notify.Message) error {
 
 const arn = "arn:aws:dynamodb:eu-central-1:123456789012:table/shop/stream/2026-01-02T03:04:05.678"
 
-// change is a change of the item pk.
+// change returns a change of the item pk.
 func change(t *testing.T, op, pk string, identity string) *record.Change {
 	t.Helper()
 	image := `,"NewImage":{"PK":{"S":"` + pk + `"},"SK":{"N":"1"}}`
@@ -47,7 +47,7 @@ func change(t *testing.T, op, pk string, identity string) *record.Change {
 	return &page.Changes[0]
 }
 
-// plan plans a change with an event of each detector.
+// plan plans a change with one event for each detector in events.
 func plan(t *testing.T, s *notify.Sink, c *record.Change, events ...string) pipeline.Delivery {
 	t.Helper()
 	d := pipeline.Delivery{Change: c}
@@ -113,7 +113,7 @@ func paths(t *testing.T, texts ...string) (ps []item.Path) {
 	return ps
 }
 
-// Events have attributes of the item: of its new image, else of its old one.
+// An event contains the given attributes of the new image, or of the old image if there is no new image.
 func TestAttributes(t *testing.T) {
 	s, err := notify.New(notify.Options{Pipeline: "shop", Store: &publisher{}, Attributes: paths(t, "Name", "Lines[0].sku", "No", "Name", `["a b"]`)})
 	if err != nil {
@@ -136,7 +136,8 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// Each Region of a global table has a stream with all changes, and one raises the events.
+// In a global table, each Region has a stream with all changes. The options Region and Origin choose the stream whose
+// changes raise the events.
 func TestRegion(t *testing.T) {
 	for _, tt := range []struct {
 		region, origin, of, item string
@@ -197,8 +198,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// A change fails where one of its messages does; the later changes of its item
-// fail with it, so that they come again in order, and those of others do not.
+// If a message fails, its change fails. Later changes of the same item fail too, so that they are delivered again in
+// order. Changes of other items are written.
 func TestFailedMessages(t *testing.T) {
 	refused := pipeline.Permanent(errors.New("refused"))
 	store := &publisher{}
@@ -206,7 +207,7 @@ func TestFailedMessages(t *testing.T) {
 	a, b := change(t, "MODIFY", "a", ""), change(t, "MODIFY", "b", "")
 	ds := []pipeline.Delivery{plan(t, s, a, "x0"), plan(t, s, b, "x1", "x2"), plan(t, s, a, "x3"), plan(t, s, b, "x4"), plan(t, s, b, "x5")}
 	var failed pipeline.BatchError
-	failed.Add(2, refused) // of x0 to x5, by index
+	failed.Add(2, refused) // the message x2
 	store.fail = failed.OrNil()
 	err := s.Write(t.Context(), ds)
 	got, ok := errors.AsType[*pipeline.BatchError](err)

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify"
 )
 
-// inSpan is a context within a span that came from elsewhere.
+// inSpan returns a context with a span context whose trace state is state.
 func inSpan(t *testing.T, state string) context.Context {
 	t.Helper()
 	s, err := trace.ParseTraceState(state)
@@ -25,7 +25,7 @@ func inSpan(t *testing.T, state string) context.Context {
 	}))
 }
 
-// sent is the message that a Write publishes of the change.
+// sent returns the message that a Write publishes for a change.
 func sent(ctx context.Context, t *testing.T) notify.Message {
 	t.Helper()
 	store := &messages{}
@@ -41,7 +41,7 @@ func sent(ctx context.Context, t *testing.T) notify.Message {
 	return store.all[0]
 }
 
-// messages is a store that keeps them.
+// messages is a store that keeps its messages.
 type messages struct{ all []notify.Message }
 
 func (m *messages) Publish(_ context.Context, ms []notify.Message) error {
@@ -49,8 +49,8 @@ func (m *messages) Publish(_ context.Context, ms []notify.Message) error {
 	return nil
 }
 
-// An event tells the trace that it was sent in, and is else what it is in none: its id, its
-// data, and what refers to it.
+// An event contains the trace context in which it was sent. Everything else in the event is the same as without a
+// trace, such as its id and its data.
 func TestWrite_TraceContext(t *testing.T) {
 	const parent = "00-01000000000000000000000000000000-0200000000000000-01"
 	bare := sent(t.Context(), t)

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/policy"
 )
 
-// A Lambda function reads the stream of a table and archives it. Its role needs these rights.
+// A Lambda function reads the stream of a table and archives its changes. The role of the function needs these rights.
 func ExampleStatements() {
 	cfg, err := config.Parse("tablewake.yaml", []byte(`
 version: 1

@@ -82,7 +82,7 @@ CreateQueues: sqs:CreateQueue sqs:GetQueueAttributes on arn:aws-cn:sqs:cn-north-
 	}
 }
 
-// A condition limits a key to S3. A second condition names the key if the file names it by its alias.
+// A condition allows a KMS key only for S3. If the file names the key by its alias, a second condition names the alias.
 func TestKeys(t *testing.T) {
 	for key, want := range map[string]string{
 		"1234":          "arn:aws-cn:kms:cn-north-1:123456789012:key/1234, StringEquals kms:ViaService s3.cn-north-1.amazonaws.com.cn",
@@ -98,7 +98,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// A backfill reads the table and exports, sees the leases or the functions, and reads no stream.
+// A backfill may read the table and its exports, and the leases or the functions of the consumer. It may not read a
+// stream.
 func TestBackfill(t *testing.T) {
 	const sinks = `state: {table: state}
 sinks:
@@ -129,7 +130,7 @@ Mappings: lambda:GetEventSourceMapping lambda:ListEventSourceMappings on *
 	}
 }
 
-// A tail reads the streams of the source tables, and nothing of sinks, leases and state.
+// A tail may read the streams of the source tables, and nothing of sinks, leases and state.
 func TestTail(t *testing.T) {
 	const sinks = `leases: {table: leases}
 state: {table: state}
@@ -151,8 +152,9 @@ sinks:
 	}
 }
 
-// A transaction that creates a row checks its tombstone in the state table, if the tombstone is apart and the row may
-// guard itself: by the item's key, or by the names that identify the item.
+// If tombstones are apart and the key of a row identifies its item, the row guards itself. A transaction that creates
+// such a row must check the tombstone in the state table. The key identifies the item by {@key} or by the unique names
+// of its entity.
 func TestTombstonesApart(t *testing.T) {
 	const file = `source: {table: shop}
 state: {table: state}
@@ -187,7 +189,7 @@ sinks:
 	}
 }
 
-// An audit reads all that sinks hold and remember, and may write nothing.
+// An audit may read the output and the state of all sinks, and may write nothing.
 func TestAudit(t *testing.T) {
 	const file = `source: {table: shop}
 leases: {table: leases}
@@ -232,8 +234,8 @@ DeadLettersBucket: s3:ListBucket on arn:aws:s3:::dead
 	}
 }
 
-// A consumer that repairs gaps has the rights of an audit by scan, of the sinks that it repairs; a function and a consumer
-// that only reads on have not.
+// A consumer that repairs gaps has the additional rights of an audit by scan for the sinks that it repairs. A function,
+// or a consumer that continues after a gap, does not have these rights.
 func TestRepair(t *testing.T) {
 	file := func(onGap string) *config.Config {
 		return parse(t, `source: {table: shop, `+onGap+`}
@@ -266,7 +268,8 @@ RepairStateScan: dynamodb:Scan on arn:aws:dynamodb:REGION:ACCOUNT:table/state
 	}
 }
 
-// A policy allows no row, record or letter of another pipeline, even if the other name begins with the pipeline's.
+// A policy allows no row, record or dead letter of another pipeline, even if the name of the other pipeline begins with
+// the name of this pipeline.
 func TestNothingOfAnotherPipelineIsAllowed(t *testing.T) {
 	file := func(name string) *config.Config {
 		cfg := parse(t, `source: {table: shop}
@@ -318,7 +321,7 @@ dead_letters: {bucket: dead}
 	}
 }
 
-// Letters that are too large for a message are in the bucket of dead_letters, even if there is an archive.
+// Dead letters that are too large for a message go to the bucket of dead_letters, even if there is an archive.
 func TestLargeLetters(t *testing.T) {
 	cfg := parse(t, "source: {table: shop}\nsinks: {all: {archive: {bucket: archive, prefix: x/}}}\ndead_letters: {queue: dead, bucket: large}\n")
 	got := lines(policy.Statements(cfg, policy.Options{}))
@@ -338,7 +341,7 @@ func TestPurge(t *testing.T) {
 	}
 }
 
-// A table that the file names by its ARN is allowed as that, also in another Region or account.
+// If the file names a table by its ARN, the policy allows exactly this ARN, even in another Region or account.
 func TestTablesByTheirARN(t *testing.T) {
 	const at = "arn:aws:dynamodb:eu-west-1:999999999999:table/"
 	file := "source: {table: shop}\nstate: {table: '" + at + "remembered'}\nleases: {table: '" + at + "shards'}\nsinks:\n" +

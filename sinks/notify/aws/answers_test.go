@@ -13,12 +13,12 @@ import (
 	"github.com/tablewake/tablewake/test/faults"
 )
 
-// Whatever answers in place of a service, no event counts as sent that was not, and none is refused without a refusal
-// of the service.
+// If an answer does not come from the service, all events of the call are tried again. None counts as sent or as
+// refused.
 func TestPublish_AnswersThatAreNotTheServices(t *testing.T) {
 	for _, of := range services {
 		t.Run(of.name, func(t *testing.T) {
-			var given *faults.Answer // nil: the service answers
+			var given *faults.Answer // answer in place of the service; nil: the service answers
 			store, q := of.open(t, func(op string, r *http.Request, body []byte, send func([]byte) (*http.Response, error)) (*http.Response, error) {
 				if given == nil || !slices.Contains([]string{"SendMessageBatch", "PublishBatch", "PutEvents"}, op) {
 					return send(body)

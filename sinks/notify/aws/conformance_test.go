@@ -13,11 +13,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// Every event arrives, even if changes repeat, come late, or a process dies between two steps.
+// Each event arrives, even if changes are repeated or late, or if a process dies between two steps.
 func TestConformance(t *testing.T) {
 	for _, of := range services {
 		if of.name == "fifo topic" || testing.Short() && !strings.Contains(of.name, "queue") {
-			continue // moto is slow, and sends the events of a FIFO topic as it sends those of another one
+			continue // moto is slow, and treats a FIFO topic like any other topic
 		}
 		t.Run(of.name, func(t *testing.T) {
 			t.Parallel()
@@ -49,8 +49,9 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// opener returns a function that opens a store, once for each folder. Queues and topics are outside the process, so
-// they outlive it. If no FIFO queue remembers the former ids, all folders share one queue, which is emptied.
+// opener returns a function that opens the store of a folder. A queue or topic outlives the processes of the test. All
+// folders share one queue, which is emptied for each new folder. Only a FIFO queue is replaced by a new queue, because
+// a FIFO queue remembers the ids of earlier events.
 func opener(t *testing.T, of service) func(dir string) (sinktest.Store, error) {
 	at := ""
 	store, queue := of.open(t, nil, nil)

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify/aws"
 )
 
-// A FIFO queue gets the events of each item in order. It needs an account of AWS.
+// A FIFO queue gets the events of each item in order. This example needs an AWS account.
 func ExampleNewQueue() {
 	ctx := context.Background()
 	sdk, err := awsconfig.LoadDefaultConfig(ctx)
@@ -32,5 +32,5 @@ func ExampleNewQueue() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	log.Print(p.Routes()) // p.Run reads a source into them
+	log.Print(p.Routes()) // p.Run reads a source and delivers its changes to the routes
 }

@@ -19,17 +19,17 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify/aws"
 )
 
-// verdict is a fake's answer about a message: an error code and whose fault it is, "" if it accepts the message, "-" if
-// it says nothing.
+// verdict is the answer of a fake about one message. The code is an error code, or "" if the fake accepts the message,
+// or "-" if the answer does not contain the message. sender reports whether the error is the sender's fault.
 type verdict struct {
 	code   string
 	sender bool
 }
 
-// fake is one of the services as far as a batch goes, with failures that no emulator has.
+// fake is the batch call of one of the services, with failures that no emulator has.
 type fake struct {
 	judge func(id string) verdict
-	whole func(ids []string) string // a code that refuses the call; nil: it never does
+	whole func(ids []string) string // error code that refuses a whole call; "" or nil: the call is not refused
 
 	mu     sync.Mutex
 	calls  []string // the ids of each call
@@ -37,7 +37,7 @@ type fake struct {
 	bodies map[string]string // by id
 }
 
-// see notes a message, and answers its id.
+// see records a message and returns its id.
 func (f *fake) see(body string) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -49,7 +49,7 @@ func (f *fake) see(body string) string {
 	return id
 }
 
-// ask notes a call and judges it.
+// ask records a call. It returns the error code that refuses the whole call, or the verdicts about its messages.
 func (f *fake) ask(ids []string) (refused string, vs []verdict) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -79,7 +79,7 @@ func idOf(body string) string {
 	return e.ID
 }
 
-// fakes are the three services, by name.
+// fakes contains functions that open a store on a fake, by the name of the service.
 var fakes = map[string]func(t testing.TB, f *fake) notify.Store{
 	"queue": func(t testing.TB, f *fake) notify.Store {
 		client := sqs.NewFromConfig(awstest.Offline(func(op string, r *http.Request, body []byte, _ func([]byte) (*http.Response, error)) (*http.Response, error) {
@@ -182,7 +182,7 @@ var fakes = map[string]func(t testing.TB, f *fake) notify.Store{
 				switch v.code {
 				case "":
 					out.Entries = append(out.Entries, map[string]any{"EventId": "e"})
-				case "-": // it answers for fewer than it was asked
+				case "-": // the answer has fewer entries than the request
 				default:
 					out.Entries = append(out.Entries, map[string]any{"ErrorCode": v.code, "ErrorMessage": "canary"})
 				}

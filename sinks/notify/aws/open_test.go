@@ -16,8 +16,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify/aws"
 )
 
-// Options that are wrong are named; what is not there stops the pipeline, and says what
-// to do.
+// An error about wrong options names the option. If a queue, topic or bus does not exist, the error is fatal and says
+// what to do.
 func TestNew(t *testing.T) {
 	queues := sqs.NewFromConfig(awstest.Config(t, awstest.SQS, nil))
 	topics := sns.NewFromConfig(awstest.Config(t, awstest.Moto, nil))
@@ -51,8 +51,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// A role may have the right to send only: a service that must not be described is assumed to have what every queue,
-// topic and bus has.
+// A role may have only the right to send. If the store may not describe a queue, topic or bus, it opens with the
+// default limits.
 func TestNew_MayNotAsk(t *testing.T) {
 	forbidden := func(_ string, r *http.Request, _ []byte, _ func([]byte) (*http.Response, error)) (*http.Response, error) {
 		return awstest.Answer(r, http.StatusForbidden, "text/xml", "<ErrorResponse><Error><Code>AuthorizationError</Code></Error></ErrorResponse>"), nil
@@ -71,7 +71,7 @@ func TestNew_MayNotAsk(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// A queue is found by its name, URL and ARN.
+// NewQueue finds a queue by its name, its URL or its ARN.
 func TestNewQueue_Names(t *testing.T) {
 	q := newQueue(t, awstest.SQS, false, nil)
 	name := q.url[strings.LastIndexByte(q.url, '/')+1:]
@@ -89,7 +89,7 @@ func TestNewQueue_Names(t *testing.T) {
 	}
 }
 
-// The calls are signed for the Region that a URL or an ARN names, and not for the client's.
+// Calls are signed for the Region in the URL or ARN, and not for the Region of the client.
 func TestNew_Region(t *testing.T) {
 	var at string
 	cfg := awstest.Offline(func(_ string, r *http.Request, _ []byte, _ func([]byte) (*http.Response, error)) (*http.Response, error) {
@@ -116,7 +116,7 @@ func TestNew_Region(t *testing.T) {
 		case strings.Contains(name, ":events:"):
 			_, err = aws.NewBus(t.Context(), aws.BusOptions{Client: eventbridge.NewFromConfig(cfg), Bus: name})
 		case strings.Contains(name, ":sns:"):
-			_, _ = aws.NewTopic(t.Context(), aws.TopicOptions{Client: sns.NewFromConfig(cfg), Topic: name}) // the answer does not come from a topic
+			_, _ = aws.NewTopic(t.Context(), aws.TopicOptions{Client: sns.NewFromConfig(cfg), Topic: name}) // the answer is invalid
 		default:
 			_, err = aws.NewQueue(t.Context(), aws.QueueOptions{Client: sqs.NewFromConfig(cfg), Queue: name})
 		}
@@ -126,7 +126,7 @@ func TestNew_Region(t *testing.T) {
 	}
 }
 
-// A message is as large as the queue is set to take.
+// Without MaxBytes, the largest message size of the queue decides whether the data of an event goes to the bucket.
 func TestNewQueue_MaximumMessageSize(t *testing.T) {
 	for _, given := range []int{0, 2000} {
 		f := &bucket{}

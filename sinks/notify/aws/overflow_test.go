@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify/aws"
 )
 
-// bucket is an Overflow in memory.
+// bucket is an Overflow that keeps objects in memory.
 type bucket struct {
 	mu      sync.Mutex
 	objects map[string][]byte
@@ -45,22 +45,22 @@ func (b *bucket) get(_ context.Context, uri string) ([]byte, error) {
 	return b.objects[uri], nil
 }
 
-// large is an event whose data has n bytes, or a little more.
+// large returns an event whose data has n bytes or a little more.
 func large(id string, n int) notify.Message {
 	m := messages(id)[0]
 	m.Body = fmt.Appendf(nil, `{"specversion":"1.0","id":%q,"source":"table/test","type":"tablewake.test.x","data":{"text":%q}}`, id, strings.Repeat("x", n))
 	return m
 }
 
-// An event that is too large refers to its data, which is stored first. Without a place for it, the event is refused
-// with what to do. The events around it arrive.
+// If an event is too large, the store puts its data into the Overflow and sends the event with a reference. If the
+// Overflow fails, the event fails. Events of other items arrive.
 func TestOverflow(t *testing.T) {
 	for _, of := range services {
 		t.Run(of.name, func(t *testing.T) {
 			b := &bucket{}
 			store, q := of.open(t, nil, b)
 			ms := append(messages("a1"), large("b1", 300<<10), messages("c1")[0])
-			for range 2 { // what comes again finds its data there
+			for range 2 { // the second time the data is already in the bucket
 				if err := store.Publish(t.Context(), ms); err != nil {
 					t.Fatal(err)
 				}
@@ -118,7 +118,7 @@ func TestOverflow_Nowhere(t *testing.T) {
 	}
 }
 
-// A call has as many bytes as allowed, and no message waits for ever.
+// A call contains at most the allowed number of bytes. A message that does not fit is sent in the next call.
 func TestPublish_Bytes(t *testing.T) {
 	for name, open := range fakes {
 		f := &fake{}
@@ -132,8 +132,8 @@ func TestPublish_Bytes(t *testing.T) {
 	}
 }
 
-// A bus takes no integer beyond 64 bits: the data of such an event goes where that of
-// large ones does. Digits in texts and of fractions are none.
+// A bus does not accept integers of more than 64 bits. The data of an event with such an integer goes to the Overflow,
+// like the data of a large event. Digits in texts and in fractions do not matter.
 func TestBus_LongIntegers(t *testing.T) {
 	for data, takes := range map[string]bool{
 		`9223372036854775807`: true, `-9223372036854775808`: true, `0.12345678901234567890123456789`: true, `"99999999999999999999999"`: true,

@@ -16,7 +16,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify"
 )
 
-// eachFake runs a test on the three services.
+// eachFake runs a test with the fakes of the three services.
 func eachFake(t *testing.T, test func(t *testing.T, open func(*fake) notify.Store)) {
 	for name, open := range fakes {
 		t.Run(name, func(t *testing.T) {
@@ -25,7 +25,8 @@ func eachFake(t *testing.T, test func(t *testing.T, open func(*fake) notify.Stor
 	}
 }
 
-// A failed entry fails its message alone, by its code and by whose fault it is. No later message of its item is sent.
+// A failed entry fails only its message. The code and the fault decide whether the message is refused, tried again or
+// fatal. No later message of its item is sent.
 func TestPublish_PartOfACallFails(t *testing.T) {
 	verdicts := map[string]verdict{
 		"a1": {"InvalidMessageContents", true}, "b1": {"ThrottlingException", true}, "c1": {"InternalFailure", false}, "d1": {"AccessDeniedException", true},
@@ -50,7 +51,7 @@ func TestPublish_PartOfACallFails(t *testing.T) {
 	})
 }
 
-// An entry that the answer does not mention is not taken as sent.
+// If the answer does not contain an entry, its message does not count as sent.
 func TestPublish_AnswersForFewer(t *testing.T) {
 	eachFake(t, func(t *testing.T, open func(*fake) notify.Store) {
 		ms := messages("a1 b1 c1")
@@ -66,13 +67,13 @@ func TestPublish_AnswersForFewer(t *testing.T) {
 	})
 }
 
-// A call that fails as a whole: throttled it ends the Publish, forbidden too, and where it
-// is refused the message that it is refused for is found.
+// If a whole call is throttled or forbidden, all its messages fail. If a call is refused because of one message,
+// Publish finds this message and sends the others.
 func TestPublish_ACallFails(t *testing.T) {
 	ms := messages("a1 b1 c1 a2 d1")
 	for _, test := range []struct {
 		code  string
-		of    string // refused where this one is in the call
+		of    string // each call with this message fails
 		want  string
 		calls int
 	}{
@@ -96,8 +97,8 @@ func TestPublish_ACallFails(t *testing.T) {
 	}
 }
 
-// Whatever fails, and however often it is retried: a call has at most ten messages and no two of an item, each message
-// is sent, and those of an item in order.
+// Whatever fails and however often it is retried, a call has at most ten messages and at most one message of an item.
+// Each message is sent, and the messages of an item are sent in order.
 func TestPublish_Property(t *testing.T) {
 	eachFake(t, func(t *testing.T, open func(*fake) notify.Store) {
 		rapid.Check(t, func(rt *rapid.T) {
@@ -163,8 +164,8 @@ func TestPublish_Property(t *testing.T) {
 	})
 }
 
-// A lost answer does not lose the events, or send them out of order: they are sent again, and a FIFO queue knows them
-// by their ids.
+// If an answer is lost, the events are sent again. A FIFO queue recognizes the repeated events by their ids and keeps
+// each of them once.
 func TestPublish_TheAnswerIsLost(t *testing.T) {
 	for _, of := range services {
 		if of.name != "queue" && of.name != "fifo queue" {
@@ -198,7 +199,7 @@ func TestPublish_TheAnswerIsLost(t *testing.T) {
 	}
 }
 
-// A FIFO queue has each item as a group, whose order it keeps.
+// On a FIFO queue or topic, each item is a message group, so the events of an item stay in order.
 func TestPublish_FIFO(t *testing.T) {
 	for _, of := range services {
 		if !strings.HasPrefix(of.name, "fifo") {
@@ -233,7 +234,7 @@ func TestPublish_FIFO(t *testing.T) {
 	}
 }
 
-// A Publish that its context ends fails temporarily.
+// If the context of a Publish is cancelled, the errors are transient.
 func TestPublish_Canceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -247,7 +248,7 @@ func TestPublish_Canceled(t *testing.T) {
 	}
 }
 
-// A topic's messages say their type to filter policies.
+// A message of a topic has the type of its event as an attribute, so that filter policies can use the type.
 func TestPublish_TypeOfATopicsMessage(t *testing.T) {
 	store, q := newTopic(t, false, nil, nil)
 	if err := store.Publish(t.Context(), messages("a1")); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify/aws"
 )
 
-// A queue counts the messages that wait, and those that a receiver has and did not delete.
+// Waiting returns the number of visible messages, and the number of messages that were received and not deleted.
 func TestQueue_Waiting(t *testing.T) {
 	made := newQueue(t, awstest.SQS, false, nil)
 	q, err := aws.NewQueue(t.Context(), aws.QueueOptions{Client: made.client, Queue: made.arn})

@@ -8,8 +8,8 @@ import (
 	sdk "github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// Messages with attributes have the trace in them too, and a message without attributes has none. On a bus it is in the
-// event alone.
+// Messages of queues and topics also have the trace as attributes. A message without a trace does not have these
+// attributes. On a bus, only the event contains the trace.
 func TestPublish_TraceAttributes(t *testing.T) {
 	const parent, state = "00-01000000000000000000000000000000-0200000000000000-01", "vendor=1"
 	for _, of := range services {
@@ -39,14 +39,14 @@ func TestPublish_TraceAttributes(t *testing.T) {
 	}
 }
 
-// An event that a target takes is taken when it is traced, too: where both do not fit it goes
-// without its trace, before its data would have to go elsewhere.
+// If an event fits into a message only without its trace, the store sends it without its trace. It does not move the
+// data to the Overflow.
 func TestPublish_TraceIsNoBurden(t *testing.T) {
 	const parent = "00-01000000000000000000000000000000-0200000000000000-01"
 	for name, open := range fakes {
 		f := &fake{}
 		ms := messages("a1 b1")
-		for i, n := range []int{262144 - 400, 262144 - 100} { // without their traces; the first fits with it
+		for i, n := range []int{262144 - 400, 262144 - 100} { // sizes without traces; a trace fits only into a1
 			m := &ms[i]
 			m.TraceParent, m.TraceState = parent, "vendor=1"
 			m.Body = fmt.Appendf(nil, `{"id":%q,"traceparent":%q,"tracestate":"vendor=1","data":{"text":"`, m.ID, parent)

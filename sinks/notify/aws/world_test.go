@@ -23,7 +23,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify/aws"
 )
 
-// queue is a queue of the test's own, and what arrived in it.
+// queue is a queue for one test, with the messages that arrived.
 type queue struct {
 	client *sqs.Client
 	url    string
@@ -33,7 +33,7 @@ type queue struct {
 	got []types.Message
 }
 
-// newQueue makes a queue; its name ends with .fifo where fifo is set.
+// newQueue creates a queue for the test. If fifo is set, the queue is a FIFO queue.
 func newQueue(t testing.TB, env string, fifo bool, attributes map[string]string) *queue {
 	t.Helper()
 	q := &queue{client: sqs.NewFromConfig(awstest.Config(t, env, nil))}
@@ -89,7 +89,7 @@ func (q *queue) drain() ([]types.Message, error) {
 	}
 }
 
-// empty forgets what arrived.
+// empty deletes and forgets all messages that arrived.
 func (q *queue) empty() error {
 	_, err := q.drain()
 	q.got = nil
@@ -114,20 +114,20 @@ func (q *queue) ids(t testing.TB) string {
 	return strings.Join(ids, " ")
 }
 
-// cloudEvent is what the tests look at.
+// cloudEvent has the members of a CloudEvent that the tests check.
 type cloudEvent struct {
 	ID, Type, Source, Subject, DataRef string
 	Data                               json.RawMessage
 }
 
-// event reads a message: a CloudEvent, or one in the detail of an event of EventBridge.
+// event reads the CloudEvent of a message. On a bus, the CloudEvent is in the detail of an EventBridge event.
 func event(body string) (cloudEvent, error) {
 	var e cloudEvent
 	err := json.Unmarshal(detailOf(body), &e)
 	return e, err
 }
 
-// messages are events, each given as its key and a number: a1 b1 a2.
+// messages returns a message for each id in list, such as "a1 b1 a2". The first letter of the id is the key.
 func messages(list string) []notify.Message {
 	var ms []notify.Message
 	for _, id := range strings.Fields(list) {
@@ -139,7 +139,7 @@ func messages(list string) []notify.Message {
 	return ms
 }
 
-// outcome is the result of each message: ok, again (it is to be retried), refused or fatal.
+// outcome returns the result of each message: ok, again (can be retried), refused or fatal.
 func outcome(ms []notify.Message, err error) string {
 	var out []string
 	for i, m := range ms {
@@ -162,7 +162,7 @@ func outcome(ms []notify.Message, err error) string {
 	return strings.Join(out, " ")
 }
 
-// service makes a store on a server, for the tests that all three services pass.
+// service opens a store on a server. All services must pass the same tests.
 type service struct {
 	name string
 	open func(t testing.TB, tap awstest.Tap, overflow aws.Overflow) (notify.Store, *queue)
@@ -217,7 +217,7 @@ func newTopic(t testing.TB, fifo bool, tap awstest.Tap, overflow aws.Overflow) (
 	return must(aws.NewTopic(t.Context(), aws.TopicOptions{Client: sns.NewFromConfig(awstest.Config(t, awstest.Moto, tap)), Topic: *topic.TopicArn, Overflow: overflow}))(t), q
 }
 
-// newBus makes a bus, with a rule that sends all of it to a queue.
+// newBus creates a bus with a rule that sends all events to a queue.
 func newBus(t testing.TB, tap awstest.Tap, overflow aws.Overflow) (notify.Store, *queue) {
 	t.Helper()
 	q := newQueue(t, awstest.Moto, false, nil)
@@ -236,7 +236,7 @@ func newBus(t testing.TB, tap awstest.Tap, overflow aws.Overflow) (notify.Store,
 	return must(aws.NewBus(t.Context(), aws.BusOptions{Client: eventbridge.NewFromConfig(awstest.Config(t, awstest.Moto, tap)), Bus: bus, Overflow: overflow}))(t), q
 }
 
-// counting counts the calls of an operation.
+// counting counts the calls of each operation.
 type counting struct {
 	mu sync.Mutex
 	n  map[string]int
@@ -252,7 +252,7 @@ func (c *counting) tap(op string, _ *http.Request, body []byte, send func([]byte
 	return send(body)
 }
 
-// detailOf is the CloudEvent of a message, also where EventBridge put it into a detail.
+// detailOf returns the CloudEvent of a message. If the message is an EventBridge event, the CloudEvent is its detail.
 func detailOf(body string) []byte {
 	var around struct{ Detail json.RawMessage }
 	if err := json.Unmarshal([]byte(body), &around); err == nil && around.Detail != nil {

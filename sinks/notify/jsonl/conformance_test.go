@@ -16,7 +16,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// Every event is in the file, once, as it was first written.
+// The file contains each event exactly once.
 func TestConformance(t *testing.T) {
 	sinktest.Run(t, sinktest.Suite{
 		Open: func(dir string) (sinktest.Store, error) {
@@ -55,7 +55,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// state is the type of every event in the file, by its id.
+// state returns the type of each event in the file, by the id of the event.
 func state(path string) (map[string]string, error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -75,7 +75,7 @@ func state(path string) (map[string]string, error) {
 	return got, nil
 }
 
-// faulty is a store whose calls fail as the suite wants.
+// faulty is a store whose calls fail as the suite requests.
 type faulty struct {
 	notify.Store
 	faults *sinktest.Faults

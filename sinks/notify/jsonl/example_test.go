@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify/jsonl"
 )
 
-// A file holds an event that is published twice once.
+// An event that is published twice is in the file once.
 func Example() {
 	folder, err := os.MkdirTemp("", "events-")
 	if err == nil {
@@ -30,7 +30,7 @@ func publishTwice(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	// A notify.Sink makes the messages of events.
+	// In a pipeline, a notify.Sink makes such messages from events.
 	placed := notify.Message{ID: "1", Body: []byte(`{"id":"1","type":"tablewake.shop.order_placed"}`)}
 	completed := notify.Message{ID: "2", Body: []byte(`{"id":"2","type":"tablewake.shop.order_completed"}`)}
 	err = store.Publish(ctx, []notify.Message{placed})

@@ -58,7 +58,7 @@ func TestPublish(t *testing.T) {
 		t.Errorf("events %s", got)
 	}
 
-	// A crash cut the last line; what comes again is whole, and the rest stays once.
+	// A crash cut the last line. The events that are published again are complete, and each event is there once.
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -6,5 +6,5 @@ import (
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
-// Each of the streams that a property runs on is synced.
+// The tests make only 50 checks of each property, because each written file is synced.
 func TestMain(m *testing.M) { testmain.Run(m, testmain.Checks(50)) }

@@ -16,7 +16,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/notify/jsonl"
 )
 
-// Stores that have one file open at once publish every event once.
+// If several stores have the same file open, each event is in the file once.
 func TestSeveralStoresAtOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	const publishers, events = 4, 25
@@ -55,7 +55,7 @@ func TestSeveralStoresAtOnce(t *testing.T) {
 	}
 }
 
-// A removed file is begun again: the events that were published to it are forgotten.
+// If the file is removed, the store creates it again and forgets the events of the old file.
 func TestARemovedFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events", "events.jsonl")
 	s := open(t, path)
@@ -75,7 +75,7 @@ func TestARemovedFile(t *testing.T) {
 	}
 }
 
-// A line that is not an event is named and set aside, and no reader gets it.
+// If a line is not an event, the store logs the line and copies it to a file of its own. Readers skip the line.
 func TestABrokenLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	if err := os.WriteFile(path, []byte(`{"id":"1"}`+"\nno event\n"+`{"id":"2"}`+"\n"), 0o644); err != nil {
