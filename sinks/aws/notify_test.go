@@ -85,8 +85,8 @@ dead_letters`, topic, name), 1)
 	}
 }
 
-// AWS creates topics, buses and queues only in the account of the credentials. With Create, a missing topic, bus or queue
-// of another account is therefore an error.
+// AWS creates topics, buses and queues only in the account of the credentials. With Create, a missing topic, bus or
+// queue of another account is therefore an error.
 func TestCreate_NotifyElsewhere(t *testing.T) {
 	cfg := sdk(server.Moto().Endpoint(t))
 	name := fmt.Sprintf("made%d", rand.Uint64())

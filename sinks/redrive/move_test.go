@@ -140,7 +140,7 @@ func TestRun_MovesAClass(t *testing.T) {
 	}
 }
 
-// dying is a box whose first Remove fails, as if the process died.
+// dying is a box whose first Remove fails, as if the process crashed.
 type dying struct {
 	*box
 	died bool

@@ -115,15 +115,15 @@ func slow(src pipeline.Source) pipeline.Source {
 	})
 }
 
-// errDies is the error of a store whose process dies.
+// errDies is the error of a store whose process crashes.
 var errDies = pipeline.Fatal(errors.New("the process dies"))
 
-// mortal is a store whose process dies at a step of a redrive, either before or after the step is executed.
+// mortal is a store whose process crashes at a step of a redrive, either before or after the step is executed.
 type mortal struct {
 	*box
 	*marks
-	steps int  // the step with this number kills the process
-	after bool // the step is executed before the process dies
+	steps int  // the process crashes at the step with this number
+	after bool // the step is executed before the crash
 }
 
 func (m *mortal) step(do func() error) error {
@@ -152,8 +152,8 @@ func (m *mortal) Hold(ctx context.Context, sink string, keys []item.Key) error {
 	return m.step(func() error { return m.marks.Hold(ctx, sink, keys) })
 }
 
-// If a redrive dies at any step and is started again, no change is lost. The second redrive repeats delivered changes
-// before it delivers the rest.
+// If a redrive crashes at any step and is started again, no change is lost. The second redrive repeats delivered
+// changes before it delivers the rest.
 func TestRun_DiesAtAnyStep(t *testing.T) {
 	for steps := 1; steps <= 12; steps++ {
 		for _, after := range []bool{false, true} {

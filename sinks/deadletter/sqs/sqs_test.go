@@ -154,7 +154,7 @@ func TestRead_TwoAtOnce(t *testing.T) {
 	}
 }
 
-// If a process dies while it reads, its dead letters become visible again, also for a reader that waits for them.
+// If a process crashes while it reads, its dead letters become visible again, also for a reader that waits for them.
 func TestRead_TheOtherDies(t *testing.T) {
 	queue := newQueue(t, nil)
 	dead := client(t, nil)

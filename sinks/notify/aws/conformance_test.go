@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// Each event arrives, even if changes are repeated or late, or if a process dies between two steps.
+// Each event arrives, even if changes are repeated or late, or if a process crashes between two steps.
 func TestConformance(t *testing.T) {
 	for _, of := range services {
 		if of.name == "fifo topic" || testing.Short() && !strings.Contains(of.name, "queue") {
