@@ -17,8 +17,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// scattered writes n changes of 13 items as n objects, and some of the changes a second time. It returns what [read]
-// should return.
+// scattered writes n changes of 13 items, each change as an object of its own. It returns what [read] should return.
 func scattered(t *testing.T, store *memory, n int) (want string) {
 	t.Helper()
 	s := newSink(t, archive.Options{Store: store, Prefix: "log/"})
