@@ -1,7 +1,7 @@
 // Package handlers runs a pipeline as an AWS Lambda function. A handler receives an event of Lambda, delivers its
 // records, and returns an answer that names the records that Lambda must bring again.
 //
-//	handlers.CollectLess(os.LookupEnv)
+//	handlers.TuneGC(os.LookupEnv)
 //	lambda.Start(handlers.DynamoDB(p))
 //
 // A handler flushes all records of the event before it answers, and answers before the function's time is over. Some

@@ -7,7 +7,7 @@ import (
 
 // TuneGC makes Go collect garbage less often: only when the garbage is four times the live memory, or when the
 // heap reaches three quarters of the function's memory. With Go's defaults the small heap of a function is collected
-// every few events on a part of one core, which costs a quarter of the handler's time. Call CollectLess at the start of
+// every few events on a part of one core, which costs a quarter of the handler's time. Call TuneGC at the start of
 // main with [os.LookupEnv]. It does nothing if GOGC or GOMEMLIMIT is set, or outside of Lambda.
 //
 // undo restores Go's settings.
@@ -23,7 +23,7 @@ func TuneGC(env func(name string) (value string, set bool)) (undo func()) {
 	}
 }
 
-// heapLimit returns the limit of the heap in bytes. It returns false if CollectLess must do nothing.
+// heapLimit returns the limit of the heap in bytes. It returns false if TuneGC must do nothing.
 func heapLimit(env func(string) (string, bool)) (int64, bool) {
 	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
 		if v, _ := env(name); v != "" {

@@ -32,7 +32,7 @@ func TestTheHeapHasThreeQuartersOfTheMemory(t *testing.T) {
 	}
 }
 
-func TestCollectLess(t *testing.T) {
+func TestTuneGC(t *testing.T) {
 	limit := func() int64 { return debug.SetMemoryLimit(-1) }
 	percent := func() int {
 		is := debug.SetGCPercent(100)

@@ -76,7 +76,7 @@ func (noRows) RowClaims(context.Context, view.Target, []state.Row) ([]view.RowCl
 	return nil, errPlanOnly
 }
 
-func (noRows) Settle(context.Context, view.Target, []state.ItemWrite) ([]view.Result, error) {
+func (noRows) WriteItems(context.Context, view.Target, []state.ItemWrite) ([]view.Result, error) {
 	return nil, errPlanOnly
 }
 

@@ -17,7 +17,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/archive"
 )
 
-// scattered writes n changes of 13 items, each change as an object of its own. It returns what [read] should return.
+// scattered writes n changes of 13 items, each change as an object of its own. It writes some changes a second time,
+// together with a later change of the item. It returns what [read] should return.
 func scattered(t *testing.T, store *memory, n int) (want string) {
 	t.Helper()
 	s := newSink(t, archive.Options{Store: store, Prefix: "log/"})
@@ -29,9 +30,9 @@ func scattered(t *testing.T, store *memory, n int) (want string) {
 	for i := range n {
 		pk := fmt.Sprintf("k%02d", i*7%13)
 		all = append(all, at{pk, i + 1})
-		c := changes(t, line("MODIFY", pk, i+1, ""), line("MODIFY", pk, (i+5)%n+1, ""))
+		c := changes(t, line("MODIFY", pk, i+1, ""), line("MODIFY", pk, (i+13)%n+1, ""))
 		mustWrite(t, s, c[0])
-		if i%10 == 0 && (i+5)%n*7%13 == i*7%13 {
+		if i%10 == 0 && (i+13)%n*7%13 == i*7%13 {
 			mustWrite(t, s, c...)
 		}
 	}

@@ -272,7 +272,7 @@ type racing struct {
 	always func()
 }
 
-func (r *racing) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
+func (r *racing) WriteItems(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
 	if r.always != nil {
 		r.always()
 	} else if len(r.others) > 0 {

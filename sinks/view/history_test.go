@@ -33,7 +33,7 @@ type behind struct {
 	before func()
 }
 
-func (s *behind) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
+func (s *behind) WriteItems(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
 	if do := s.before; do != nil {
 		s.before = nil
 		do()

@@ -27,7 +27,7 @@ func powertoolsRows() []row {
 	r := handlerRows()[0]
 	r.id, r.least, r.reaches = "powertools", 50, 0.5
 	r.missed = "50 times the peer's rate is about that of decoding alone (row event); of what comes to that, a third is the copy of the event, out of a buffer that aws-lambda-go takes back, a quarter the collection of memory, and the rest the queues that keep keys in order and the function itself"
-	r.note = "memory is collected as in the function of template.yaml, by handlers.CollectLess"
+	r.note = "memory is collected as in the function of template.yaml, by handlers.TuneGC"
 	r.peer = "the same in Python: aws-lambda-powertools " + powertoolsVersion + ", its batch processor and data classes"
 	r.open = func(ctx context.Context, b *bench) (*contest, error) { return openPowertools(ctx, b, b.usual()) }
 	careful := r

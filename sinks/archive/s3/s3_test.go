@@ -127,7 +127,8 @@ func TestNew(t *testing.T) {
 		"Client is nil":         {},
 		"Bucket is empty":       {Client: client},
 		"PartBytes is 5":        {Client: client, Bucket: "b", PartBytes: 5},
-		"Stalled is negative":   {Client: client, Bucket: "b", Parallel: -1},
+		"Parallel":              {Client: client, Bucket: "b", Parallel: -1},
+		"Stalled is negative":   {Client: client, Bucket: "b", Stalled: -1},
 		`StorageClass "FROZEN"`: {Client: client, Bucket: "b", StorageClass: "FROZEN"},
 	} {
 		if _, err := s3.New(o); err == nil || !strings.Contains(err.Error(), want) {

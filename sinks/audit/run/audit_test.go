@@ -194,7 +194,7 @@ func (s testSink) place(c *record.Change) (place, value string) {
 
 // Expected implements [audit.Sink]. An item whose value begins with ! cannot be planned. An item whose value begins
 // with - has no row.
-func (s testSink) Expected(c *record.Change, yield func(audit.Entry)) error {
+func (s testSink) ExpectedEntries(c *record.Change, yield func(audit.Entry)) error {
 	if c.Removed() {
 		return nil
 	}

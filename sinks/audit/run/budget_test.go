@@ -57,7 +57,7 @@ func TestBudget_GivesWay(t *testing.T) {
 func TestBudget_WithoutLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, rate := NewBudget(0), 0.0
-		b.tell(func(r float64) { rate = r })
+		b.setOnSlowed(func(r float64) { rate = r })
 		for range 30 { // 1,000 units a second
 			if err := b.Spend(t.Context(), 100); err != nil {
 				t.Fatal(err)

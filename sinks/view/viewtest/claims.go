@@ -29,9 +29,9 @@ func RunItems(t *testing.T, open Open) {
 	})
 }
 
-// wantSettle writes ws and checks the results. want has a "." for each write that must succeed, and an "L" for each
+// wantWrites writes ws and checks the results. want has a "." for each write that must succeed, and an "L" for each
 // that must be lost.
-func (s *storeCheck) wantSettle(want string, ws ...state.ItemWrite) {
+func (s *storeCheck) wantWrites(want string, ws ...state.ItemWrite) {
 	s.t.Helper()
 	rs, err := s.WriteItems(s.t.Context(), s.target, ws)
 	must(s.t, err)
@@ -148,7 +148,7 @@ func claimsComeBack(t *testing.T, s *storeCheck) {
 	b.Attributes = []state.Column{{Name: "deep", Value: parseValue(t,
 		strings.Repeat(`{"L":[`, 31)+`{"S":"x"}`+strings.Repeat(`]}`, 31))}}
 	c.Attributes = nil
-	s.wantSettle("...",
+	s.wantWrites("...",
 		itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)),
 		itemWrite(t, "b", 0, 7, "1", claimsWrite(t, "1", "r1", "r2", b, a)),
 		itemWrite(t, "c", 0, 2, "1", claimsWrite(t, "1", "r2", "r3", c, a)))
@@ -183,14 +183,14 @@ func claimJSON(c state.Claim) string {
 
 func lostGuard(t *testing.T, s *storeCheck) {
 	a, x := claimOf(t, "a", 5, "A"), claimOf(t, "x", 9, "X")
-	s.wantSettle(".", itemWrite(t, "a", 0, 5, "1", claimsWrite(t, "1", "", "r1", a, a)))
-	s.wantSettle("L", itemWrite(t, "a", 0, 6, "2", claimsWrite(t, "2", "", "x", x, x)))
-	s.wantSettle("L", itemWrite(t, "a", 4, 6, "2", claimsWrite(t, "2", "", "x", x, x)))
-	s.wantSettle("L", itemWrite(t, "a", 6, 7, "2", claimsWrite(t, "2", "", "x", x, x)))
-	s.wantSettle("L", itemWrite(t, "b", 5, 6, "2", claimsWrite(t, "2", "", "x", x, x)))
+	s.wantWrites(".", itemWrite(t, "a", 0, 5, "1", claimsWrite(t, "1", "", "r1", a, a)))
+	s.wantWrites("L", itemWrite(t, "a", 0, 6, "2", claimsWrite(t, "2", "", "x", x, x)))
+	s.wantWrites("L", itemWrite(t, "a", 4, 6, "2", claimsWrite(t, "2", "", "x", x, x)))
+	s.wantWrites("L", itemWrite(t, "a", 6, 7, "2", claimsWrite(t, "2", "", "x", x, x)))
+	s.wantWrites("L", itemWrite(t, "b", 5, 6, "2", claimsWrite(t, "2", "", "x", x, x)))
 	s.wantTexts("1 of a says A")
 	s.wantClaims("2", ": nobody []")
-	s.wantSettle(".", itemWrite(t, "a", 5, 6, "", claimsWrite(t, "1", "r1", "", state.Claim{}, state.Claim{})))
+	s.wantWrites(".", itemWrite(t, "a", 5, 6, "", claimsWrite(t, "1", "r1", "", state.Claim{}, state.Claim{})))
 	s.wantTexts()
 	s.wantGuards([]item.Key{"a"}, state.Guard{Version: version(t, 6)})
 }
@@ -199,28 +199,28 @@ func lostGuard(t *testing.T, s *storeCheck) {
 // is lost.
 func voidGuards(t *testing.T, s *storeCheck) {
 	a, aa := claimOf(t, "a", 5, "A"), claimOf(t, "a", 6, "AA")
-	s.wantSettle(".", itemWrite(t, "a", 0, 5, "1", claimsWrite(t, "1", "", "r1", a, a)))
+	s.wantWrites(".", itemWrite(t, "a", 0, 5, "1", claimsWrite(t, "1", "", "r1", a, a)))
 	void := itemWrite(t, "a", 5, 6, "", claimsWrite(t, "1", "r1", "", state.Claim{}, state.Claim{}))
 	void.Guard.Void = true
-	s.wantSettle(".", void)
+	s.wantWrites(".", void)
 	s.wantGuards([]item.Key{"a"}, state.Guard{Version: version(t, 6), Void: true})
 	mended := itemWrite(t, "a", 6, 6, "2", claimsWrite(t, "2", "", "r1", aa, aa))
-	s.wantSettle("L", mended)
+	s.wantWrites("L", mended)
 	mended.ExpectedVoid = true
 	none := itemWrite(t, "a", 6, 6, "")
 	none.ExpectedVoid = true
-	s.wantSettle(".L", mended, none)
+	s.wantWrites(".L", mended, none)
 	s.wantTexts("2 of a says AA")
 	s.wantGuards([]item.Key{"a"}, state.Guard{Version: version(t, 6), Row: groupRow(t, "r", "2")})
 }
 
 func lostClaims(t *testing.T, s *storeCheck) {
 	a, b := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B")
-	s.wantSettle(".", itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)))
-	s.wantSettle("L", itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "1", "", "x", b, b)))
-	s.wantSettle("L", itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "2", "", "x", b, b),
+	s.wantWrites(".", itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)))
+	s.wantWrites("L", itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "1", "", "x", b, b)))
+	s.wantWrites("L", itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "2", "", "x", b, b),
 		claimsWrite(t, "1", "r0", "x", b, b)))
-	s.wantSettle("L", itemWrite(t, "b", 0, 1, "2", claimsWrite(t, "2", "r1", "x", b, b)))
+	s.wantWrites("L", itemWrite(t, "b", 0, 1, "2", claimsWrite(t, "2", "r1", "x", b, b)))
 	s.wantTexts("1 of a says A")
 	s.wantGuards([]item.Key{"b"}, state.Guard{})
 }
@@ -229,7 +229,7 @@ func lostClaims(t *testing.T, s *storeCheck) {
 func writesBuildOnEarlier(t *testing.T, s *storeCheck) {
 	a, b := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B")
 	a2 := claimOf(t, "a", 2, "AA")
-	s.wantSettle("....",
+	s.wantWrites("....",
 		itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)),
 		itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "1", "r1", "r2", b, a)),
 		itemWrite(t, "a", 1, 2, "2", claimsWrite(t, "1", "r2", "r3", state.Claim{}, b),
@@ -242,7 +242,7 @@ func writesBuildOnEarlier(t *testing.T, s *storeCheck) {
 // A write that builds on a lost write is lost too. The other writes of the call succeed.
 func dependentWritesAreLost(t *testing.T, s *storeCheck) {
 	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B"), claimOf(t, "c", 1, "C")
-	s.wantSettle("L.L.L",
+	s.wantWrites("L.L.L",
 		itemWrite(t, "a", 3, 4, "1", claimsWrite(t, "1", "", "r1", a, a)),
 		itemWrite(t, "b", 0, 1, "2", claimsWrite(t, "2", "", "q1", b, b)),
 		itemWrite(t, "a", 4, 5, "1", claimsWrite(t, "1", "r1", "r2", a, a)),
@@ -255,20 +255,20 @@ func dependentWritesAreLost(t *testing.T, s *storeCheck) {
 // If the owner leaves, a waiting claim gets the row in the same write.
 func ownerChanges(t *testing.T, s *storeCheck) {
 	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 2, "B"), claimOf(t, "c", 3, "C")
-	s.wantSettle("...",
+	s.wantWrites("...",
 		itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)),
 		itemWrite(t, "b", 0, 2, "1", claimsWrite(t, "1", "r1", "r2", b, a)),
 		itemWrite(t, "c", 0, 3, "1", claimsWrite(t, "1", "r2", "r3", c, a)))
 	s.wantTexts("1 of a says A")
-	s.wantSettle(".", itemWrite(t, "a", 1, 9, "", claimsWrite(t, "1", "r3", "r4", state.Claim{}, b)))
+	s.wantWrites(".", itemWrite(t, "a", 1, 9, "", claimsWrite(t, "1", "r3", "r4", state.Claim{}, b)))
 	s.wantTexts("1 of b says B")
 	s.wantClaims("1", "r4: b=B [c=C]")
 	better := claimOf(t, "c", 4, "CC")
-	s.wantSettle(".", itemWrite(t, "c", 3, 4, "1", claimsWrite(t, "1", "r4", "r5", better, b)))
-	s.wantSettle(".", itemWrite(t, "b", 2, 3, "", claimsWrite(t, "1", "r5", "r6", state.Claim{}, state.Claim{})))
+	s.wantWrites(".", itemWrite(t, "c", 3, 4, "1", claimsWrite(t, "1", "r4", "r5", better, b)))
+	s.wantWrites(".", itemWrite(t, "b", 2, 3, "", claimsWrite(t, "1", "r5", "r6", state.Claim{}, state.Claim{})))
 	s.wantTexts()
 	s.wantClaims("1", "r6: nobody [c=CC]")
-	s.wantSettle(".", itemWrite(t, "c", 4, 5, "1", claimsWrite(t, "1", "r6", "r7", better, better)))
+	s.wantWrites(".", itemWrite(t, "c", 4, 5, "1", claimsWrite(t, "1", "r6", "r7", better, better)))
 	s.wantTexts("1 of c says CC")
 }
 
@@ -279,12 +279,12 @@ func rowsOfOtherViews(t *testing.T, s *storeCheck) {
 	plain.View = "plain"
 	apply(t, s, plain, putRow(t, "r", "1", 1, "theirs"))
 	s.wantClaims("1", "foreign plain test")
-	s.wantSettle("L", itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)))
-	s.wantSettle(".", itemWrite(t, "a", 0, 1, "2", claimsWrite(t, "2", "", "r1", a, a)))
+	s.wantWrites("L", itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)))
+	s.wantWrites(".", itemWrite(t, "a", 0, 1, "2", claimsWrite(t, "2", "", "r1", a, a)))
 	other := s.withTarget(s.target)
 	other.target.Pipeline = "others"
 	other.wantClaims("2", "foreign one test")
-	other.wantSettle("L", itemWrite(t, "a", 0, 1, "2", claimsWrite(t, "2", "", "r1", a, a)))
+	other.wantWrites("L", itemWrite(t, "a", 0, 1, "2", claimsWrite(t, "2", "", "r1", a, a)))
 	rs, err := s.Apply(t.Context(), plain, []view.Mutation{putRow(t, "r", "2", 9, "theirs"), tombstone(t, "r", "2", 9)})
 	must(t, err)
 	for i := range rs {
@@ -307,7 +307,7 @@ func manyClaims(t *testing.T, s *storeCheck) {
 		ws = append(ws, itemWrite(t, key, 0, i+1, fmt.Sprint(i), claimsWrite(t, fmt.Sprint(i), "", "r", c, c)))
 		rows, keys = append(rows, ws[i].Guard.Row), append(keys, key)
 	}
-	s.wantSettle(strings.Repeat(".", n), ws...)
+	s.wantWrites(strings.Repeat(".", n), ws...)
 	rcs, err := s.RowClaims(t.Context(), s.target, rows)
 	must(t, err)
 	gs, err := s.Guards(t.Context(), s.target.State(), keys)
@@ -335,19 +335,19 @@ func contestedRows(t *testing.T, s *storeCheck) {
 	long := "long" + strings.Repeat("#", 900) // too long for a partition key of the state
 	a, b, c := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B"), claimOf(t, "c", 1, "C")
 	d, e := claimOf(t, "d", 1, "D"), claimOf(t, "e", 1, "E")
-	s.wantSettle(".....",
+	s.wantWrites(".....",
 		itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "1", "", "r1", b, b)),
 		itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "r1", "r2", a, b)),
 		itemWrite(t, "c", 0, 1, "1", claimsWrite(t, "1", "r2", "r3", c, b)),
 		itemWrite(t, "d", 0, 1, long, claimsWrite(t, long, "", "r1", d, d)),
 		itemWrite(t, "e", 0, 1, long, claimsWrite(t, long, "r1", "r2", e, d)))
 	f := claimOf(t, "f", 1, "F")
-	s.wantSettle(".", itemWrite(t, "f", 0, 1, "2", claimsWrite(t, "2", "", "r1", f, f)))
+	s.wantWrites(".", itemWrite(t, "f", 0, 1, "2", claimsWrite(t, "2", "", "r1", f, f)))
 	checkEqual(t, "contested rows", list(s.target), []string{"11 b[a c]", "long904 d[e]"})
 	other := s.withTarget(s.target)
 	other.target.View = "one2"
 	checkEqual(t, "of another view", list(other.target), nil)
-	s.wantSettle(".", itemWrite(t, "e", 1, 2, "", claimsWrite(t, long, "r2", "r3", state.Claim{}, d)))
+	s.wantWrites(".", itemWrite(t, "e", 1, 2, "", claimsWrite(t, long, "r2", "r3", state.Claim{}, d)))
 	checkEqual(t, "after a claim is gone", list(s.target), []string{"11 b[a c]"})
 	for r, err := range s.ContestedRows(t.Context(), s.target.State()) {
 		must(t, err)
@@ -359,10 +359,10 @@ func contestedRows(t *testing.T, s *storeCheck) {
 func itemsOfTwoProcesses(t *testing.T, s *storeCheck) {
 	a, b := claimOf(t, "a", 1, "A"), claimOf(t, "b", 1, "B")
 	other := s.reopen()
-	s.wantSettle(".", itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)))
+	s.wantWrites(".", itemWrite(t, "a", 0, 1, "1", claimsWrite(t, "1", "", "r1", a, a)))
 	other.wantClaims("1", "r1: a=A []")
-	other.wantSettle("L", itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "1", "", "r1", b, b)))
-	other.wantSettle(".", itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "1", "r1", "r2", b, a)))
-	s.wantSettle("L", itemWrite(t, "a", 1, 2, "", claimsWrite(t, "1", "r1", "", state.Claim{}, state.Claim{})))
+	other.wantWrites("L", itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "1", "", "r1", b, b)))
+	other.wantWrites(".", itemWrite(t, "b", 0, 1, "1", claimsWrite(t, "1", "r1", "r2", b, a)))
+	s.wantWrites("L", itemWrite(t, "a", 1, 2, "", claimsWrite(t, "1", "r1", "", state.Claim{}, state.Claim{})))
 	s.wantClaims("1", "r2: a=A [b=B]")
 }

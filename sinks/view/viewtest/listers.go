@@ -180,7 +180,7 @@ func listsGuards(t *testing.T, c *listerCheck) {
 	own.Birth = "b1"
 	settle := func(target view.Target, ws ...state.ItemWrite) {
 		t.Helper()
-		c.withTarget(target).wantSettle(strings.Repeat(".", len(ws)), ws...)
+		c.withTarget(target).wantWrites(strings.Repeat(".", len(ws)), ws...)
 	}
 	claim := func(key item.Key, sk string) state.ItemWrite {
 		r, claim := groupRow(t, "r", sk), claimOf(t, key, 1, "text")

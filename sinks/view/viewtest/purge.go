@@ -32,8 +32,8 @@ func RunPurge(t *testing.T, open Open) {
 	p.wantTexts("back of back says y", "kept of kept says x")
 	p.groups.wantRows(`{"PK":{"S":"g"},"SK":{"S":"1"},"orders":{"N":"2"},"revenue":{"N":"2"}}`)
 	// An item whose guard was purged is unknown, so it may be written again.
-	p.wantSettle("L", itemWrite(t, "left", 2, 3, ""))
-	p.wantSettle(".", itemWrite(t, "left", 0, 3, ""))
+	p.wantWrites("L", itemWrite(t, "left", 2, 3, ""))
+	p.wantWrites(".", itemWrite(t, "left", 0, 3, ""))
 }
 
 // purgeCheck is a store with helpers to check its purges.
@@ -48,15 +48,15 @@ func (p *purgeCheck) writeItems() {
 	for n, key := range []item.Key{"kept", "left", "back"} {
 		sk := string(key)
 		c := claimOf(t, key, 1, "x")
-		p.wantSettle(".", itemWrite(t, key, 0, 1, sk, claimsWrite(t, sk, "", "r1", c, c)))
+		p.wantWrites(".", itemWrite(t, key, 0, 1, sk, claimsWrite(t, sk, "", "r1", c, c)))
 		p.count("it comes", countItem(t, key, 0, 1, "1"), groupChange(t, "1", 1, "1"))
 		if n > 0 {
-			p.wantSettle(".", itemWrite(t, key, 1, 2, "", claimsWrite(t, sk, "r1", "", state.Claim{}, state.Claim{})))
+			p.wantWrites(".", itemWrite(t, key, 1, 2, "", claimsWrite(t, sk, "r1", "", state.Claim{}, state.Claim{})))
 			p.count("it goes", countItem(t, key, 1, 2, ""), groupChange(t, "1", -1, "-1"))
 		}
 	}
 	back := claimOf(t, "back", 3, "y")
-	p.wantSettle(".", itemWrite(t, "back", 2, 3, "back", claimsWrite(t, "back", "", "r3", back, back)))
+	p.wantWrites(".", itemWrite(t, "back", 2, 3, "back", claimsWrite(t, "back", "", "r3", back, back)))
 	p.count("it comes again", countItem(t, "back", 2, 3, "1"), groupChange(t, "1", 1, "1"))
 }
 

@@ -53,7 +53,7 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 	first := func(sk string) {
 		t.Helper()
 		c := claimOf(t, item.Key(sk), 5, "right")
-		s.wantSettle(".", firstClaim(c, row(sk)))
+		s.wantWrites(".", firstClaim(c, row(sk)))
 	}
 	inPlace := s.target
 	inPlace.InPlace = true
@@ -85,12 +85,12 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 	// A row without a claim, which remained by damage, is deleted.
 	first("extra")
 	putBack := s.Hand.Remove(t, s.StateStore, s.target.Table, row("extra"))
-	s.wantSettle(".", state.ItemWrite{
+	s.wantWrites(".", state.ItemWrite{
 		Source: "extra", Expected: version(t, 5), Guard: state.Guard{Version: version(t, 6)},
 		Rows: []state.RowClaimsWrite{{Row: row("extra"), Expected: "r1"}},
 	})
 	putBack()
-	s.wantSettle(".", state.ItemWrite{
+	s.wantWrites(".", state.ItemWrite{
 		Source: "extra", Expected: version(t, 6), Guard: state.Guard{Version: version(t, 6)},
 		Rows: []state.RowClaimsWrite{{Row: row("extra")}},
 	})
@@ -102,7 +102,7 @@ func repairsOfClaims(t *testing.T, s *repairCheck) {
 	first("from")
 	moved := s.claimRepair("from", version(t, 5), row("to"), "right")
 	moved.Rows = append(moved.Rows, state.RowClaimsWrite{Row: row("from"), Expected: "r1"})
-	s.wantSettle(".", moved)
+	s.wantWrites(".", moved)
 	s.wantGuards([]item.Key{"from"}, state.Guard{Version: version(t, 5), Row: row("to")})
 	if got := s.readRow(row("from")); got.Exists {
 		t.Errorf("the former row is %s", rowText(got))
@@ -136,10 +136,10 @@ func claimRepairsRace(t *testing.T, s *repairCheck) {
 			sk := moment + " " + name
 			r := groupRow(t, "r", sk)
 			c := claimOf(t, item.Key(sk), 5, "wrong")
-			s.wantSettle(".", firstClaim(c, r))
+			s.wantWrites(".", firstClaim(c, r))
 			repair := s.claimRepair(c.Source, c.Version, r, "right")
 			first := event(s.claimRepair(c.Source, c.Version, r, "first"))
-			at(func() { other.wantSettle(".", first) })
+			at(func() { other.wantWrites(".", first) })
 			wantLost(t, sk, s.settle(repair))
 			s.wantGuards([]item.Key{c.Source}, first.Guard)
 			if got := rowText(s.readRow(r)); got != storedText(true, false, version(t, 5), `{"S":"first"}`) {
@@ -149,7 +149,7 @@ func claimRepairsRace(t *testing.T, s *repairCheck) {
 	}
 	c := claimOf(t, "parallel", 5, "wrong")
 	r := groupRow(t, "r", "parallel")
-	s.wantSettle(".", firstClaim(c, r))
+	s.wantWrites(".", firstClaim(c, r))
 	repair := s.claimRepair(c.Source, c.Version, r, "right")
 	wantOneDone(t, "in parallel", func(i int) view.Result { return []*repairCheck{s, other}[i%2].settle(repair) })
 }

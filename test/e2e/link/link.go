@@ -161,7 +161,7 @@ func (s *linkedRows) RowClaims(ctx context.Context, t view.Target, rows []state.
 	return send(ctx, s.link, func(ctx context.Context) ([]view.RowClaims, error) { return s.Store.RowClaims(ctx, t, rows) })
 }
 
-func (s *linkedRows) Settle(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
+func (s *linkedRows) WriteItems(ctx context.Context, t view.Target, ws []state.ItemWrite) ([]view.Result, error) {
 	return send(ctx, s.link, func(ctx context.Context) ([]view.Result, error) { return s.Store.WriteItems(ctx, t, ws) })
 }
 
