@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// TestPlanSideBySide: documents that are planned at once share no memory.
+// Documents that are planned concurrently share no memory.
 func TestPlanSideBySide(t *testing.T) {
 	s := newSink(t, search.Options{Index: parse(t, "docs")})
 	var wg sync.WaitGroup

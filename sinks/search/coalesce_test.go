@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// For each document the last mutation in order is written, and the others share its result.
+// Of the mutations of a document, only the newest is written. The other mutations share its result.
 func TestCoalesce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ms := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) search.Mutation {
@@ -23,7 +23,7 @@ func TestCoalesce(t *testing.T) {
 			void := rapid.Bool().Draw(t, "void")
 			return search.Mutation{Index: rapid.SampledFrom([]string{"x", "y"}).Draw(t, "index"), ID: "a", Version: v, Tombstone: void, Void: void}
 		}), 0, 8).Draw(t, "mutations")
-		stays := make(map[string]int) // by index
+		stays := make(map[string]int) // index name -> position of the mutation that is written
 		for i := range ms {
 			if j, there := stays[ms[i].Index]; !there || ms[i].Replaces(ms[j].Version, ms[j].Void) {
 				stays[ms[i].Index] = i

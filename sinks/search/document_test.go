@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// document is the document of an item's fields, without the parts that every document has.
+// document returns the document of an item with the given fields, without the parts that every document has.
 func document(t *testing.T, f search.Fields, item string) string {
 	t.Helper()
 	d := pipeline.Delivery{Change: changeOf(t, "INSERT", "", item)}
@@ -67,7 +67,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// sameJSON compares documents whose numbers are written alike.
+// sameJSON reports whether two documents are equal, including the text of their numbers.
 func sameJSON(t *testing.T, a, b string) bool {
 	t.Helper()
 	show := func(s string) string {
@@ -82,7 +82,7 @@ func sameJSON(t *testing.T, a, b string) bool {
 	return show(a) == show(b)
 }
 
-// A rename never hides an attribute that has the name already.
+// A rename never hides an attribute that already has the new name.
 func TestRenameMeetsAnAttribute(t *testing.T) {
 	s := newSink(t, search.Options{Index: parse(t, "docs"), Fields: search.Fields{Rename: map[string]string{"Name": "title"}}})
 	for _, item := range []string{`"Name":{"S":"a"},"title":{"S":"b"}`, `"title":{"S":"b"},"Name":{"S":"a"}`} {
@@ -93,8 +93,8 @@ func TestRenameMeetsAnAttribute(t *testing.T) {
 	}
 }
 
-// Fact 25: numbers over 2^53 lose digits in JavaScript and in OpenSearch doubles:
-// write integers as JSON integers, and long decimals as configured.
+// Fact 25: Numbers above 2^53 lose digits in JavaScript and in the doubles of OpenSearch. So integers are written as
+// JSON integers, and long decimals in the configured form.
 func TestFact25_NumbersKeepTheirDigits(t *testing.T) {
 	const long = "0.12345678901234567890123456789012345678"
 	const big = "12345678901234567890123456789012345678"
@@ -124,7 +124,7 @@ func TestFact25_NumbersKeepTheirDigits(t *testing.T) {
 	}
 }
 
-// A double keeps every decimal that NumberExact writes as a JSON number.
+// Fact 12: A double keeps all digits of each decimal that NumberExact writes as a JSON number.
 func TestFact12_ADoubleKeepsWhatIsWrittenAsANumber(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.StringMatching(`-?[0-9]{1,20}\.[0-9]{1,17}`).Draw(rt, "n")
@@ -143,7 +143,7 @@ func TestFact12_ADoubleKeepsWhatIsWrittenAsANumber(t *testing.T) {
 			}
 		case float64:
 			if _, integral := d.Int64(); integral || strings.IndexByte(d.String(), '.') < 0 {
-				return // an integer: all its digits are in the text
+				return // the document has all digits of an integer
 			}
 			if back, err := decimal.Parse(fmt.Sprint(v)); err != nil || back != d {
 				rt.Fatalf("%s is read from the document as %v", n, v)
@@ -154,8 +154,7 @@ func TestFact12_ADoubleKeepsWhatIsWrittenAsANumber(t *testing.T) {
 	})
 }
 
-// Fact 22: document ids: pk|sk unescaped collides; binary keys need an encoding;
-// an id is at most 512 bytes.
+// Fact 22: Keys joined without escapes (pk|sk) collide, binary keys need an encoding, and an id has at most 512 bytes.
 func TestFact22_DocumentIDs(t *testing.T) {
 	value := rapid.OneOf(
 		rapid.Map(rapid.StringN(1, 20, -1), item.StringValue),

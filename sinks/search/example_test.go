@@ -11,17 +11,17 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// printed is a store that prints what it should write. It keeps nothing, so it refuses no older version.
+// printed is a store that prints the mutations. It stores nothing, so it does not refuse older versions.
 type printed struct{}
 
 func (printed) Apply(_ context.Context, ms []search.Mutation) ([]search.Result, error) {
 	for _, m := range ms {
 		fmt.Println(&m)
 	}
-	return make([]search.Result, len(ms)), nil // all are written
+	return make([]search.Result, len(ms)), nil // all mutations are written
 }
 
-// A sink makes a document of each item, and a tombstone of a deleted one.
+// The sink writes a document for each item, and a tombstone for a deleted item.
 func ExampleNew() {
 	index, err := template.Parse("products", template.Options{})
 	if err != nil {

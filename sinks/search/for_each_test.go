@@ -24,7 +24,7 @@ func elementsAt(t *testing.T, path, by string) *elements.Spec {
 	return &elements.Spec{Path: p, By: by, Max: 3}
 }
 
-// lines are the attribute Lines with lines of the quantity 1.
+// lines returns an attribute Lines in DynamoDB JSON. Each line has the quantity 1.
 func lines(skus ...string) string {
 	list := make([]string, len(skus))
 	for i, sku := range skus {
@@ -33,7 +33,8 @@ func lines(skus ...string) string {
 	return `"Lines":{"L":[` + strings.Join(list, ",") + `]}`
 }
 
-// planned are the mutations of a change, or the reason for none, and its error.
+// planned returns the mutations of a change and the error of Plan as text. If there are no mutations, it returns the
+// reason.
 func planned(t *testing.T, s *search.Sink, op, before, after string) string {
 	t.Helper()
 	d := pipeline.Delivery{Change: changeOf(t, op, before, after)}
@@ -87,7 +88,8 @@ func TestPlan_ForEach(t *testing.T) {
 	}
 }
 
-// An item whose elements cannot be told loses its documents for a void tombstone each, and the change fails behind that.
+// If the elements of the new image are invalid, Plan replaces each document of the item by a void tombstone. The change
+// fails after the tombstones are written.
 func TestPlan_ForEachFails(t *testing.T) {
 	s := newSink(t, search.Options{Index: parse(t, "lines"), ForEach: elementsAt(t, "Lines", "sku"), Store: answers{results: make([]search.Result, 2)}})
 	d := pipeline.Delivery{Change: changeOf(t, "MODIFY", lines("a", "b"), lines("c", "c"))}
@@ -105,7 +107,7 @@ func TestPlan_ForEachFails(t *testing.T) {
 	}
 }
 
-// An index by the item: its documents move together.
+// If the index depends on the item, all documents of the item move together.
 func TestPlan_ForEachMoves(t *testing.T) {
 	s := newSink(t, search.Options{Index: parse(t, "lines-{Year}"), ForEach: elementsAt(t, "Lines", "sku")})
 	got := planned(t, s, "MODIFY", `"Year":{"S":"1"},`+lines("a", "b"), `"Year":{"S":"2"},`+lines("b", "c"))
@@ -116,7 +118,7 @@ func TestPlan_ForEachMoves(t *testing.T) {
 	}
 }
 
-// The element is in place of the list, the set or the map that it is of, and fields are named as without ForEach.
+// A document has the element in place of its list, set or map. Fields have the same names as without ForEach.
 func TestForEach_Documents(t *testing.T) {
 	hidden := func(patterns ...string) *mask.Mask {
 		var ps []item.Pattern
@@ -139,7 +141,7 @@ func TestForEach_Documents(t *testing.T) {
 		fields   search.Fields
 		mask     *mask.Mask
 		attrs    string
-		want     string // the ids and the documents but for _tw
+		want     string // the ids and the documents, without _tw
 	}{
 		"a list": {path: "Lines", by: "sku", attrs: `"Total":{"N":"2"},` + lines("a", "b"),
 			want: `p1,x::a {` + keys + `,"Total":2,"Lines":{"sku":"a","qty":1}} p1,x::b {` + keys + `,"Total":2,"Lines":{"sku":"b","qty":1}}`},

@@ -15,7 +15,7 @@ import (
 
 const hmacKey = "a secret of the test"
 
-// hashed is what a field holds of a text: what openssl dgst -sha256 -hmac makes of it.
+// hashed returns the hash of a text, the same as that of `openssl dgst -sha256 -hmac`.
 func hashed(text string) string {
 	mac := hmac.New(sha256.New, []byte(hmacKey))
 	mac.Write([]byte(text))
@@ -49,7 +49,8 @@ func TestHashedFields(t *testing.T) {
 	}
 }
 
-// Hidden values are left out, in lists too. Hashed values may stay, as their hash.
+// Hidden values are left out of documents, also inside lists. A hidden value that is hashed stays in the document as
+// its hash.
 func TestMaskedDocuments(t *testing.T) {
 	c := changeOf(t, "INSERT", "", `"Email":{"S":"canary"},"Phone":{"S":"canary"},"Address":{"M":{"City":{"S":"K"},"Street":{"S":"canary"}}},
 		"Lines":{"L":[{"M":{"sku":{"S":"s1"},"serial":{"S":"canary"},"note":{"S":"canary"}}}]},"Tags":{"SS":["canary"]}`)
@@ -75,7 +76,7 @@ func TestMaskedDocuments(t *testing.T) {
 	}
 }
 
-// An id by HMAC shows nothing of the key, and stays with the item for ever.
+// An id made by HMAC shows nothing of the key, and never changes for an item.
 func TestHashedID(t *testing.T) {
 	o := search.Options{HMACKey: []byte(hmacKey), HashID: true}
 	put := planOf(t, o, changeOf(t, "INSERT", "", `"A":{"S":"a"}`))

@@ -15,7 +15,7 @@ import (
 )
 
 // changeOf returns a change of the item PK=p1, SK=x. old and new are the other attributes of its images in DynamoDB
-// JSON; "" for no image.
+// JSON. "" means that there is no image, and "{}" that the image has only the keys.
 func changeOf(t *testing.T, op, old, new string) *record.Change {
 	t.Helper()
 	const keys = `"PK":{"S":"p1"},"SK":{"S":"x"}`
@@ -60,7 +60,7 @@ func parse(t *testing.T, src string) *template.Template {
 	return tmpl
 }
 
-// ofType returns a condition that selects the items of a Type.
+// ofType returns a condition that selects the items whose Type is kind. The condition fails for a Type of kind BOOL.
 func ofType(kind string) pipeline.ItemConditionFunc {
 	return func(image item.Image) (bool, error) {
 		v, _ := image.Get("Type")
@@ -92,7 +92,7 @@ type answers struct {
 }
 
 func (a answers) Apply(_ context.Context, ms []search.Mutation) ([]search.Result, error) {
-	if len(ms) > 0 && ms[0].Void { // it replaces the refused mutation
+	if len(ms) > 0 && ms[0].Void { // the tombstone that replaces a refused mutation
 		return make([]search.Result, len(ms)), nil
 	}
 	return a.results, a.err
@@ -104,7 +104,7 @@ func TestPlan(t *testing.T) {
 	for _, test := range []struct {
 		name         string
 		op, old, new string
-		want         string // the ops, or the reason why the plan has none
+		want         string // the mutations, or the reason why there are none
 	}{
 		{"insert", "INSERT", "", product, put + " (enter, 0 bytes)"},
 		{"insert of another", "INSERT", "", order, "when"},
@@ -149,7 +149,7 @@ func told(d *pipeline.Delivery) string {
 	return strings.Join(ops, "; ")
 }
 
-// No document is left in the old index after an item moves to another one.
+// After an item moves to another index, the old index has no document of the item.
 func TestPlanOfMoves(t *testing.T) {
 	tenant := func(name string) string { return `"Tenant":{"S":"` + name + `"}` }
 	for _, test := range []struct{ op, old, new, want string }{
@@ -171,7 +171,8 @@ func TestPlanOfMoves(t *testing.T) {
 	}
 }
 
-// If the old image cannot be evaluated, it may have a document. The plan of the new image removes or replaces it.
+// If the condition fails for the old image, Plan assumes that the old image may have a document. The plan of the new
+// image removes or replaces that document.
 func TestPlanBehindWhatCouldNotBeJudged(t *testing.T) {
 	const bad = `"Type":{"BOOL":true}`
 	for _, test := range []struct{ op, new, want string }{
@@ -241,8 +242,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// Fact 23: OpenSearch reports the failures of a bulk request for each document. So each change has the outcome of its
-// own mutations, and only the failed change is retried.
+// Fact 23: OpenSearch reports failures of a bulk request for each document. So each change gets the outcome of its own
+// mutations, and only the failed change is retried.
 func TestFact23_OutcomesPerChange(t *testing.T) {
 	s := func(a answers) *search.Sink {
 		return newSink(t, search.Options{Index: parse(t, "docs-{Tenant}"), Store: a})
@@ -252,7 +253,7 @@ func TestFact23_OutcomesPerChange(t *testing.T) {
 	failure := errors.New("refused")
 	written, superseded, coalesced := search.Result{}, search.Result{Outcome: pipeline.Superseded}, search.Result{Outcome: pipeline.Coalesced}
 	for _, test := range []struct {
-		results []search.Result // the results of the two mutations of the move, then of the other change
+		results []search.Result // the results of both mutations of the move, then the result of the other change
 		want    string
 	}{
 		{[]search.Result{written, written, written}, "written written <nil>"},
@@ -285,8 +286,9 @@ func TestFact23_OutcomesPerChange(t *testing.T) {
 	}
 }
 
-// In a store that orders changes by time, the items of a backfill are older than every change of the stream, and are
-// ordered by layer. The last write of an item in an export can be of the same second as a change after the export.
+// In a store that orders changes by time, items of a backfill are older than every change of the stream, and are
+// ordered by their layer. The time of a write cannot order them: the last write of an item in an export and a change
+// after the export may have the same second.
 func TestTimeOfABackfill(t *testing.T) {
 	s := newSink(t, search.Options{Index: parse(t, "docs")})
 	planned := func(c *record.Change) int64 {

@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Both halves of a move have the routing, which depends on the key alone: no image is read.
+// Both mutations of a move have the same routing. The routing depends only on the key, so no image is needed.
 func TestRouting(t *testing.T) {
 	secret := []byte("0123456789abcdef")
 	pattern, err := item.ParsePattern("PK")
@@ -80,7 +80,7 @@ func TestRouting_Refused(t *testing.T) {
 			t.Errorf("%s: %v, want an error of %q", routing, err, want)
 		}
 	}
-	// Which attributes are keys only a change tells.
+	// New does not know the key attributes of the table. Plan reads them from the change.
 	for _, routing := range []string{"{Tenant}", "{PK}{Tenant?}"} {
 		d := pipeline.Delivery{Change: changeOf(t, "INSERT", "", `"Tenant":{"S":"a"}`)}
 		err := newSink(t, search.Options{Index: parse(t, "docs"), Routing: parse(t, routing)}).Plan(&d)
@@ -90,7 +90,9 @@ func TestRouting_Refused(t *testing.T) {
 	}
 }
 
-// A change from before what the store is sure to remember is refused, by itself.
+// If the store forgets tombstones, a change older than the retention is refused, because the store may have forgotten a
+// newer delete. A store younger than the retention has forgotten nothing yet. The other changes of the batch are
+// written.
 func TestRetention(t *testing.T) {
 	old := changeOf(t, "INSERT", "", "{}")
 	old.Time = time.Now().Add(-31 * 24 * time.Hour)
@@ -130,8 +132,8 @@ func TestRetention(t *testing.T) {
 	}
 }
 
-// A REMOVE without an old image, where the view type has old images, is a line of an incremental export: the item came
-// and went within its time, so that it never had a document.
+// A REMOVE without an old image, in a view type that has old images, is a line of an incremental export. The item was
+// inserted and removed within the time of the export, so it never had a document.
 func TestRemoveOfAnItemThatCameAndWent(t *testing.T) {
 	for _, index := range []string{"docs", "docs-{Status}"} {
 		c := *changeOf(t, "REMOVE", `"Status":{"S":"paid"}`, "")
@@ -143,7 +145,8 @@ func TestRemoveOfAnItemThatCameAndWent(t *testing.T) {
 	}
 }
 
-// An item without a document needs no routing: a record that Lambda may drop by `when` is not a dead letter.
+// An item without a document needs no routing. So a record that Lambda's filter could drop because of `when` does not
+// become a dead letter.
 func TestRouting_WithoutDocument(t *testing.T) {
 	never := pipeline.ItemConditionFunc(func(item.Image) (bool, error) { return false, nil })
 	lines, err := item.ParsePath("Lines")

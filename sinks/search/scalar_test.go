@@ -6,7 +6,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// A store asks how documents have an attribute.
+// Scalar returns the field of an attribute and the form of its numbers. It returns false if documents do not contain
+// the value.
 func TestFields_Scalar(t *testing.T) {
 	type has struct {
 		name string

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// model is the document's part for v, made from the results of its getters.
+// model returns the value that a document must have for v. It uses the getters of v.
 func model(v item.Value) any {
 	switch v.Kind() {
 	case item.KindM:
@@ -50,8 +50,8 @@ func model(v item.Value) any {
 	}
 }
 
-// FuzzDocument holds documents, which are copied from an item where they can be,
-// against what the item's getters say.
+// FuzzDocument compares documents with models that are made from the getters of the item. The sink copies parts of the
+// item into the document where it can.
 func FuzzDocument(f *testing.F) {
 	for _, item := range []string{
 		`{}`, `{"a":{"S":"x\"\u00e9 é"},"b\n":{"N":"1E+3"},"c":{"N":"0.1234567890123456789"},"_tw":{"S":"mine"}}`,

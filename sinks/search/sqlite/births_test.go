@@ -12,7 +12,8 @@ func TestBirths(t *testing.T) {
 	searchtest.Births(t, open(t, t.TempDir()), "docs")
 }
 
-// An output is the documents of its sink alone, in the index of that name or in all whose names the template may make.
+// Inspect counts only the documents of the output's sink: those in the named index, or in all indexes whose names the
+// template can make.
 func TestOutput_Inspect(t *testing.T) {
 	s := open(t, t.TempDir())
 	for i, index := range []string{"docs", "docs-eu", "docs-us", "doc"} {

@@ -34,13 +34,13 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// ofElements is a suite of a sink with a document for each line.
+// ofElements returns the suite of a sink that writes a document for each line.
 func ofElements(index, kind string) sinktest.Suite {
 	return searchtest.OfElementsSuite(suiteOf(index, kind, searchtest.OfElements), kind)
 }
 
-// suite is a search sink of the items whose Type is kind ("": all that name their
-// index) in the index named by a template.
+// suite returns the suite of a sink that writes the items whose Type is kind. If kind is "", it writes all items that
+// name an index. index is the template of the index name.
 func suite(index, kind string) sinktest.Suite {
 	return suiteOf(index, kind, func(o search.Options) search.Options { return o })
 }
@@ -74,7 +74,7 @@ func newSink(store search.Store, index, kind string, with func(search.Options) s
 	return search.New(with(search.Options{Pipeline: "test", Store: store, Index: tmpl, When: searchtest.OfType(kind)}))
 }
 
-// newFlawed is the sink with settings that the flaws of images spoil.
+// newFlawed returns a sink with settings that fail for the flawed images of the suite.
 func newFlawed(store search.Store, index, kind string, with func(search.Options) search.Options) (pipeline.Sink, error) {
 	o, err := searchtest.Flawed(index, kind)
 	if err != nil {
@@ -84,7 +84,7 @@ func newFlawed(store search.Store, index, kind string, with func(search.Options)
 	return search.New(with(o))
 }
 
-// faulty is a store whose calls fail as the suite wants.
+// faulty is a store whose calls fail as the suite requires.
 type faulty struct {
 	search.Store
 	faults *sinktest.Faults

@@ -13,13 +13,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// childDir names, to a child process, the folder that it writes to until it is killed.
+// childDir is the environment variable with the folder that the child process writes to until it is killed.
 const childDir = "TABLEWAKE_TEST_SQLITE_DIR"
 
 const documents = 8
 
-// child writes rounds of all documents at ever higher versions, and prints each
-// round that is durable.
+// child writes rounds of all documents at increasing versions. It prints each round after the round is durable.
 func child(dir string) {
 	store, err := openIn(context.Background(), dir)
 	if err != nil {
@@ -39,8 +38,8 @@ func child(dir string) {
 	}
 }
 
-// mutations write every document at the version of the round; a third of them
-// are deleted in it.
+// mutations returns the mutations of a round. They write every document at the version of the round, and delete a third
+// of them.
 func mutations(round int) []search.Mutation {
 	ms := make([]search.Mutation, documents)
 	for i := range ms {
@@ -52,7 +51,7 @@ func mutations(round int) []search.Mutation {
 	return ms
 }
 
-// mutation writes doc at a version.
+// mutation returns a mutation that writes doc at a version.
 func mutation(id string, version int, doc string) search.Mutation {
 	v, err := record.ParseVersion(fmt.Sprintf("%010d%040d", 1767323045, version))
 	if err != nil {
@@ -61,8 +60,8 @@ func mutation(id string, version int, doc string) search.Mutation {
 	return search.Mutation{Index: "docs", ID: id, Version: v, Doc: []byte(doc)}
 }
 
-// A process that is killed in the midst of its writes leaves what it called
-// durable, and every batch whole; what comes again finds its place.
+// After a process is killed during its writes, the store has every batch that was reported as durable, and no part of a
+// batch. A replay then ends with the newest round.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
 	cmd := exec.Command(os.Args[0])

@@ -17,7 +17,7 @@ import (
 	state "github.com/tablewake/tablewake/sinks/state/sqlite"
 )
 
-// A pipeline that keeps an index of products, on a folder.
+// A pipeline keeps an index of products in a folder.
 func Example() {
 	dir, err := os.MkdirTemp("", "products-")
 	if err == nil {

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// Documents that are hidden from readers show to a request for an id. A missing document, or a missing index, gives an
-// empty result.
+// ReadStored returns tombstones too, although readers never see them. The result is empty if the document or the index
+// does not exist.
 func TestStands(t *testing.T) {
 	s := open(t, t.TempDir())
 	apply(t, s, mutation("live", 5, `{"v":5}`), mutation("gone", 6, `{"v":6}`), tombstone("gone", 7))

@@ -30,7 +30,7 @@ func TestListers(t *testing.T) {
 		t.Fatal(err)
 	}
 	searchtest.RunListers(t, stores[0], "docs", "docs2", "others")
-	for _, index := range []string{"docs", "docs2", "others"} { // a reader lists those of all sinks
+	for _, index := range []string{"docs", "docs2", "others"} { // a reader lists the documents of all sinks
 		r, err := sqlite.OpenReader(t.Context(), path)
 		if err != nil {
 			t.Fatal(err)

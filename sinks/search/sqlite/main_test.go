@@ -6,5 +6,5 @@ import (
 	"github.com/tablewake/tablewake/test/testmain"
 )
 
-// A file is slow to open.
+// TestMain reduces the cases of each property, because opening a file is slow.
 func TestMain(m *testing.M) { testmain.Run(m, testmain.Child(childDir, child), testmain.Checks(6)) }

@@ -21,7 +21,7 @@ func TestOwners(t *testing.T) {
 	})
 }
 
-// An empty index belongs to the next sink: a name that was tried can be used again.
+// An empty index belongs to the next sink that opens it. So a name can be used again after a trial.
 func TestOwners_AnEmptyIndex(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "views.db")
 	for _, sink := range []string{"one", "two"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/sqlite"
 )
 
-// The language of the package's comment.
+// Search understands the query language that the package comment describes.
 func TestQueries(t *testing.T) {
 	s := open(t, t.TempDir())
 	apply(t, s,
@@ -27,22 +27,22 @@ func TestQueries(t *testing.T) {
 		"sho*":               "a b c",
 		"title:sho*":         "a b c",
 		`"red sho"*`:         "a",
-		`"item new"`:         "", // of two elements
+		`"item new"`:         "", // the words are in two elements
 		`"sale item"`:        "a",
 		"x-1":                "b",
 		`"x 2"`:              "b",
 		"Lines.sku:x-2":      "b",
 		"Lines.qty:>10":      "b",
 		"Lines.qty:12":       "b",
-		"12":                 "b", // any field
+		"12":                 "b", // in any field
 		"Price:49.50":        "a",
 		"Price:>49.5":        "c",
-		"Price:>=49.5":       "a c", // no text
+		"Price:>=49.5":       "a c", // a text does not match
 		"Price:<0":           "b",
 		"Price:<=-20":        "b",
 		"Price:1000":         "c",
 		"+Price:>-100 -shoe": "c",
-		"n:>=12345678901234567890123456789012345679":        "c", // exactly
+		"n:>=12345678901234567890123456789012345679":        "c", // all digits count
 		"n:12345678901234567890123456789012345678":          "b",
 		"long:>0.1234567890123456789":                       "a",
 		"zip:020":                                           "c",
@@ -51,7 +51,7 @@ func TestQueries(t *testing.T) {
 		"CreatedAt:<2026-01-02T02:04:05Z":                   "",
 		`CreatedAt:>="2026-02-02"`:                          "b",
 		`+CreatedAt:>"2026-01-01" +CreatedAt:<"2027-01-01"`: "a b",
-		"CreatedAt:2026-01-02":                              "a", // the day
+		"CreatedAt:2026-01-02":                              "a", // that day
 		"CreatedAt:2026-01-02T03:04:05+01:00":               "a",
 		"CreatedAt:2026-01-02T02:04:05Z":                    "a",
 		"2026-02-02":                                        "b",
@@ -78,7 +78,7 @@ func TestQueries(t *testing.T) {
 		"都東":                                                "",
 		"かな":                                                "c",
 		"カナ":                                                "c",
-		"カ":                                                 "", // Katakana makes words
+		"カ":                                                 "", // a sequence of Katakana is one word
 		"カ*":                                                "c",
 		"ไท":                                                "c",
 		"köln":                                              "a",
@@ -102,13 +102,13 @@ func TestQueries(t *testing.T) {
 			t.Errorf("%s finds %q, want %q", query, got, want)
 		}
 	}
-	// Rarer words, and more of them, come first.
+	// Documents with rarer words, or with more of the words, come first.
 	if got := ids(t, s, "docs", "shoe x 1 blue"); !slices.Equal(got, []string{"b", "a"}) {
 		t.Errorf("best first: %q", got)
 	}
 }
 
-// A part that the language does not have is refused by its name and its column.
+// A query that uses unsupported syntax is refused. The error names the syntax and its column.
 func TestQueries_Refused(t *testing.T) {
 	s := open(t, t.TempDir())
 	apply(t, s, mutation("a", 1, `{"title":"x"}`))
@@ -176,8 +176,8 @@ func TestQueries_Refused(t *testing.T) {
 	}
 }
 
-// How well a document matches depends on what the indexes hold, and not on what they held before, or on what
-// is in other indexes.
+// The score of a document depends only on the current documents of its index. It does not depend on replaced documents
+// or on other indexes.
 func TestScoresAreOfWhatThereIs(t *testing.T) {
 	const last = 3
 	found := func(history int) string {
@@ -205,7 +205,7 @@ func TestScoresAreOfWhatThereIs(t *testing.T) {
 	}
 }
 
-// No text makes a statement that SQLite refuses.
+// No query makes a statement that SQLite refuses.
 func FuzzQuery(f *testing.F) {
 	for _, q := range []string{`a "b c" +d:e -f:>1 g*`, `x'y"z`, `"a" AND "b"`, "a\x00b", "NEAR(a b)", "words:a", `\"`, "a:\"b\"c", "{a}", "^a", "é*"} {
 		f.Add(q)
@@ -230,12 +230,12 @@ func FuzzQuery(f *testing.F) {
 	})
 }
 
-// However documents come, are replaced and go, a query finds those that match it now.
+// A query finds exactly the current documents that match it, after any sequence of puts, replacements and deletes.
 func TestWhatIsFound(t *testing.T) {
 	words, paths := []string{"a", "b", "c"}, []string{"p", "q.r", "q.s"}
 	rapid.Check(t, func(rt *rapid.T) {
 		s := open(t, t.TempDir())
-		type content struct{ words, numbers map[string]bool } // "path value"
+		type content struct{ words, numbers map[string]bool } // keys are a path and a value
 		is := make(map[string]content)
 		version := 0
 		for range rapid.IntRange(1, 12).Draw(rt, "calls") {
@@ -266,7 +266,7 @@ func TestWhatIsFound(t *testing.T) {
 					list := "[" + strings.Join(values, ",") + "]"
 					if top, inner, nested := strings.Cut(path, "."); nested {
 						list = fmt.Sprintf(`%q:[{%q:%s}]`, top, inner, list)
-						if inner == "s" && len(fields) > 1 { // both are in one map
+						if inner == "s" && len(fields) > 1 { // q.r and q.s are in one map
 							fields[1] = strings.TrimSuffix(fields[1], "]") + "," + strings.TrimPrefix(list, `"q":[`)
 							continue
 						}

@@ -55,7 +55,7 @@ func apply(t *testing.T, s *sqlite.Store, ms ...search.Mutation) []pipeline.Outc
 	return outcomes
 }
 
-// read is every document of an index by its id.
+// read returns every document of an index by its id.
 func read(t *testing.T, s *sqlite.Store, index string) map[string]string {
 	t.Helper()
 	docs := make(map[string]string)
@@ -73,7 +73,7 @@ func read(t *testing.T, s *sqlite.Store, index string) map[string]string {
 	return docs
 }
 
-// ids are the ids that a search finds, best first.
+// ids returns the ids that a search finds, best first.
 func ids(t *testing.T, s *sqlite.Store, index, query string) []string {
 	t.Helper()
 	hits, err := s.Search(t.Context(), index, query, 100)
@@ -96,8 +96,8 @@ func tombstone(id string, version int) search.Mutation {
 	return m
 }
 
-// An older version never writes over a newer one, be it a document or a
-// tombstone, within a batch and across; nor does the store forget one.
+// An older version never replaces a newer document or tombstone, neither in the same batch nor in a later one. The
+// store also keeps its versions after it is opened again.
 func TestOlderVersionsLose(t *testing.T) {
 	const written, superseded, coalesced = pipeline.Written, pipeline.Superseded, pipeline.Coalesced
 	dir := t.TempDir()
@@ -113,7 +113,7 @@ func TestOlderVersionsLose(t *testing.T) {
 		{[]search.Mutation{tombstone("a", 7), mutation("a", 6, `{"v":6}`)}, []pipeline.Outcome{written, superseded}, "map[]"},
 		{[]search.Mutation{mutation("a", 6, `{"v":6}`)}, []pipeline.Outcome{superseded}, "map[]"},
 		{[]search.Mutation{tombstone("a", 7)}, []pipeline.Outcome{written}, "map[]"},
-		// Fact 21: delete then re-insert of one key in one batch must end with the document present.
+		// Fact 21: A delete and a re-insert of one key in one batch must end with the document.
 		{[]search.Mutation{mutation("a", 8, `{"v":8}`), tombstone("a", 9), mutation("a", 10, `{"v":10}`)},
 			[]pipeline.Outcome{coalesced, coalesced, written}, "map[a:{\"v\":10}]"},
 		{[]search.Mutation{mutation("b", 2, `{"v":2}`), mutation("b", 2, `{"v":2}`), mutation("b", 1, `{"v":1}`)},
@@ -136,7 +136,7 @@ func TestOlderVersionsLose(t *testing.T) {
 	}
 }
 
-// Many writers of the same documents leave the highest version of each.
+// Concurrent writers of the same documents leave the highest version of each document.
 func TestWritersAtOnce(t *testing.T) {
 	s := open(t, t.TempDir())
 	const writers, versions = 4, 20
@@ -184,7 +184,7 @@ func TestSearch(t *testing.T) {
 		"*":                       {"a", "b", "c"},
 		"red":                     {"a", "c"},
 		"RED":                     {"a", "c"},
-		"the":                     {"a"}, // stop words of no language
+		"the":                     {"a"}, // the index has no stop words
 		`"red shoe"`:              {"a"},
 		"title:blue":              {"b"},
 		"+title:shoe -title:red":  {"b"},
@@ -197,7 +197,7 @@ func TestSearch(t *testing.T) {
 		`CreatedAt:>"2026-01-15"`: {"b"},
 		"live:true":               {"a"},
 		"gone":                    {},
-		"_tw.deleted:true":        {"c"}, // an attribute of that name
+		"_tw.deleted:true":        {"c"}, // an attribute of the item has this name
 		"nothing":                 {},
 		"_tw.version:1":           {},
 	} {
@@ -219,8 +219,8 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// A document comes back as it was written, to the byte: also numbers that no double holds, and fields that no query
-// uses.
+// A document is returned byte for byte as it was written. This includes numbers that no double can hold, and fields
+// that no query uses.
 func TestDocumentsAreKeptAsWritten(t *testing.T) {
 	s := open(t, t.TempDir())
 	doc := `{"_tw":{"version":"1"},"n":12345678901234567890123456789012345678,"d":"0.1234567890123456789","e":{},"l":[[],null],"b":"` +
