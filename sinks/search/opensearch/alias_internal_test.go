@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// Each alias has an index of its own, under a legal name, however long the alias is.
+// Different aliases have different physical indexes with legal names, whatever the length of the alias.
 func TestPhysicalNames(t *testing.T) {
 	aliases := []string{"a", "a.tw1", "a.twh1", strings.Repeat("é", 127)}
 	for n := 245; n <= maxName; n++ {

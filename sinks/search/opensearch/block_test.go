@@ -11,8 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
 
-// An index that refuses writes, because it was closed to them or the disk is full, is transient: the error says what to
-// do, and other indexes continue.
+// An index that refuses writes, because of a block or a full disk, fails its documents with a transient error. The
+// error says what to do. Documents of other indexes are written.
 func TestBlockedIndex(t *testing.T) {
 	t.Parallel()
 	s := open(t, opensearch.Options{})
@@ -43,8 +43,8 @@ func TestBlockedIndex(t *testing.T) {
 	}
 }
 
-// Without Indexes the store creates none: an index that does not exist, on a server that creates none either, needs an
-// operator.
+// Without Indexes the store creates no index. If the index does not exist, and the server does not create it either,
+// the error is fatal and tells the operator to create the index.
 func TestNoIndex(t *testing.T) {
 	missing := roundTrip(func(*http.Request) (*http.Response, error) {
 		return answer(200, `{"items":[{"index":{"status":404,"error":{"type":"index_not_found_exception","reason":"no such index [products] and [action.auto_create_index] is [false]"}}}]}`), nil
@@ -55,7 +55,7 @@ func TestNoIndex(t *testing.T) {
 	}
 }
 
-// An answer that does not look like OpenSearch stops the pipeline or is retried, and loses nothing.
+// An answer that does not come from OpenSearch stops the pipeline or is retried. No document is reported as written.
 func TestNoServer(t *testing.T) {
 	for status, body := range map[int]string{405: `{"message":"no"}`, 301: ""} {
 		err := single(t, opensearch.Options{URL: "http://search.example.com", Transport: roundTrip(func(*http.Request) (*http.Response, error) {

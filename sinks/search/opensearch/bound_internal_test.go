@@ -9,10 +9,11 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// An answer that is too large passes, as a cut one does, and says what it is.
+// An answer that is too large is a transient error, like a truncated answer. The error says that the answer is too
+// large.
 func TestLargeAnswer(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(`{"a":"` + strings.Repeat("x", 100) + `"}`)) // who asked looks
+		_, _ = w.Write([]byte(`{"a":"` + strings.Repeat("x", 100) + `"}`)) // the client checks the answer
 	}))
 	defer server.Close()
 	o, err := Options{URL: server.URL}.withDefaults()

@@ -11,7 +11,7 @@ import (
 
 var modes = []opensearch.Mode{opensearch.Exact, opensearch.Fast}
 
-// A document has the content of its newest version, whatever comes in which order.
+// A document has the content of its newest version, whatever the order of the writes.
 func TestNewestStays(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
@@ -39,7 +39,8 @@ func TestNewestStays(t *testing.T) {
 	}
 }
 
-// If a batch has several mutations of a document, the newest counts, and the results of the others say so.
+// If a batch has several mutations of a document, only the newest is written. The results of the others are Coalesced
+// or Superseded.
 func TestSeveralOfOneDocument(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {

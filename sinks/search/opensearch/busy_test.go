@@ -15,11 +15,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
 
-// seen watches what a real server answers.
+// seen is a transport that records the answers of a real server.
 type seen struct {
 	mu       sync.Mutex
 	statuses map[int]int
-	requests []int // bytes
+	requests []int // sizes in bytes
 	answers  strings.Builder
 }
 
@@ -47,7 +47,7 @@ func (s *seen) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// watched opens a store on a real server whose answers are watched.
+// watched opens a store on a real server, and returns the store and the transport that records the answers.
 func watched(t *testing.T, env string, o opensearch.Options) (*opensearch.Store, *seen) {
 	w := &seen{}
 	o.URL, o.Transport = server(t, env), w
@@ -55,8 +55,8 @@ func watched(t *testing.T, env string, o opensearch.Options) (*opensearch.Store,
 	return open(t, o), w
 }
 
-// insist writes mutations as the runner does: what may be tried again is, until it succeeds. It returns the permanent
-// failures, and how often a write was retried.
+// insist writes mutations like the runner: it retries transient failures until they succeed. It returns the permanent
+// failures and the number of retries.
 func insist(t *testing.T, s *opensearch.Store, ms []search.Mutation) (failed map[string]error, retries int) {
 	t.Helper()
 	failed = make(map[string]error)
@@ -83,14 +83,14 @@ func insist(t *testing.T, s *opensearch.Store, ms []search.Mutation) (failed map
 	return failed, retries
 }
 
-// count is how many documents an index holds.
+// count returns the number of documents in an index.
 func count(t *testing.T, env, index string) string {
 	t.Helper()
 	ask(t, env, http.MethodPost, "/"+index+"/_refresh", "")
 	return fmt.Sprint(ask(t, env, http.MethodGet, "/"+index+"/_count", "")["count"])
 }
 
-// filled is a batch of n documents with text of the given number of bytes each.
+// filled returns mutations for n documents, each with a text of the given number of bytes.
 func filled(index, prefix string, n, bytes int) []search.Mutation {
 	ms := make([]search.Mutation, n)
 	for i := range ms {
@@ -99,8 +99,8 @@ func filled(index, prefix string, n, bytes int) []search.Mutation {
 	return ms
 }
 
-// Fact 23: _bulk fails per item: 429 is retried with backoff. Here the server answers 200, and has no capacity for some
-// of the documents: those alone fail, temporarily.
+// Fact 23: A bulk request fails by document, and a document with 429 is retried with backoff. Here the server answers
+// 200 and has no capacity for some documents. Only these documents fail, with a transient error.
 func TestFact23_SomeDocumentsFindNoRoom(t *testing.T) {
 	ix := index(t, tight, `{"settings":{"index":{"number_of_shards":4,"number_of_replicas":0}}}`)
 	s, w := watched(t, tight, opensearch.Options{Mode: opensearch.Fast})
@@ -140,8 +140,8 @@ func TestFact23_SomeDocumentsFindNoRoom(t *testing.T) {
 	}
 }
 
-// Fact 23: of a whole request that the server has no room for nothing is lost, and
-// what comes next is smaller, until it fits.
+// Fact 23: If the server has no capacity for a whole request, no document is lost. The next requests are smaller, until
+// the server accepts one.
 func TestFact23_RequestFindsNoRoom(t *testing.T) {
 	ix := index(t, tight, "")
 	s, w := watched(t, tight, opensearch.Options{Mode: opensearch.Fast})
@@ -166,8 +166,8 @@ func TestFact23_RequestFindsNoRoom(t *testing.T) {
 	}
 }
 
-// Fact 23: 413 means split. The one document that is too large by itself is named
-// by its size, the others are written, and the limit is not run into again.
+// Fact 23: After 413 a request is split. If one document alone is too large, its error shows its size, and the other
+// documents are written. The store remembers the limit and sends no larger request again.
 func TestFact23_TooLarge(t *testing.T) {
 	ix := index(t, tight, "")
 	s, w := watched(t, tight, opensearch.Options{})

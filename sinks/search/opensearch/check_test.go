@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Check reads, and writes nothing. It refuses what Open refuses.
+// Check only reads. It refuses the same indexes as Open.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -32,7 +32,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) {
 	return f(r)
 }
 
-// answer is an answer of a server.
+// answer returns an answer of a server.
 func answer(status int, body string) *http.Response {
 	return &http.Response{StatusCode: status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(body))}
 }
@@ -55,7 +55,7 @@ func single(t *testing.T, o opensearch.Options) error {
 	return err
 }
 
-// Requests are signed for the service that the address names, or the options.
+// Requests are signed for the service in the options, or else for the service that the address names.
 func TestSigned(t *testing.T) {
 	for _, tt := range []struct{ url, service, want string }{
 		{"https://search-shop.eu-central-1.es.amazonaws.com", "", "/eu-central-1/es/aws4_request"},
@@ -83,7 +83,7 @@ func TestSigned(t *testing.T) {
 	}
 }
 
-// The signed content is the sent content: the hash is that of the body, in one piece.
+// The signed body is sent completely, and the content length is its size.
 func TestSignedBodyIsSent(t *testing.T) {
 	var body string
 	err := single(t, opensearch.Options{
@@ -102,7 +102,7 @@ func TestSignedBodyIsSent(t *testing.T) {
 	}
 }
 
-// Without credentials nothing is sent, and the next try may have some.
+// Without credentials no request is sent. The error is marked as denied.
 func TestNoCredentials(t *testing.T) {
 	err := single(t, opensearch.Options{
 		URL: "https://search.example.com", Auth: opensearch.SigV4, Region: "eu-central-1",
@@ -119,7 +119,8 @@ func TestNoCredentials(t *testing.T) {
 	}
 }
 
-// A server with a certificate of an authority of one's own, and basic authentication.
+// The client trusts a server by the authority in CA, and authenticates with a password. Without the authority a request
+// fails with a transient error. A wrong password is a fatal error.
 func TestOwnAuthority(t *testing.T) {
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if user, password, _ := r.BasicAuth(); user != "tablewake" || password != "hush" {
@@ -152,7 +153,7 @@ func TestOwnAuthority(t *testing.T) {
 	}
 }
 
-// A request is sent once, whatever comes of it: who asked decides whether it comes again.
+// The client sends each request once, even if it fails. The caller decides about retries.
 func TestNothingIsSentTwice(t *testing.T) {
 	for name, what := range map[string]roundTrip{
 		"503":     func(*http.Request) (*http.Response, error) { return answer(503, ""), nil },
@@ -173,7 +174,7 @@ func TestNothingIsSentTwice(t *testing.T) {
 	}
 }
 
-// An answer that does not come in time, and a pipeline that stops, are worth another try.
+// A timeout and a stopped pipeline are transient errors.
 func TestInTime(t *testing.T) {
 	silent := roundTrip(func(r *http.Request) (*http.Response, error) {
 		<-r.Context().Done()

@@ -17,11 +17,11 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// unmapped takes any item: what is in its fields is kept and not indexed.
+// unmapped is a mapping for all items: the index stores their attributes and does not index them.
 const unmapped = `{"settings":{"number_of_shards":1,"number_of_replicas":0},"mappings":{"dynamic":false}}`
 
-// The suite holds in mode exact whatever the times of changes are, and in mode fast as
-// far as its contract reaches: where no two changes of an item share a second.
+// In mode exact the suite passes whatever the times of changes are. In mode fast it passes if no two changes of an item
+// were made in the same second, as the contract of that mode says.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	t.Run("Exact", func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestConformance(t *testing.T) {
 		sinktest.Run(t, s)
 	})
 	if testing.Short() {
-		return // the others have the same code
+		return // the other suites run the same code
 	}
 	t.Run("ExactIndexByType", func(t *testing.T) {
 		t.Parallel()
@@ -51,9 +51,9 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// suite is a search sink of the items whose Type is kind ("": all that name their
-// index) in the index named by a template. All its stores share the indexes, and tell
-// their documents apart by the beginnings of ids: a server makes an index slowly.
+// suite returns the suite of a sink that writes the items whose Type is kind. If kind is "", it writes all items that
+// name an index. The template of the index name ends in index. All stores of the suite share the indexes, because the
+// server creates indexes slowly. The ids of each store begin with another prefix.
 func suite(t *testing.T, mode opensearch.Mode, index, kind string) sinktest.Suite {
 	return suiteOf(t, mode, index, kind, func(o search.Options) search.Options { return o })
 }
@@ -103,8 +103,7 @@ func suiteOf(t *testing.T, mode opensearch.Mode, index, kind string, with func(s
 	}
 }
 
-// share is the part of a store whose ids begin in one way. Its calls fail as the suite
-// wants.
+// share is the part of a store whose ids begin with prefix. Its calls fail as the suite requires.
 type share struct {
 	*opensearch.Store
 	prefix string
@@ -128,8 +127,8 @@ func (s share) Apply(ctx context.Context, ms []search.Mutation) (rs []search.Res
 	return rs, err
 }
 
-// secondOf is a second that no other change of an item has, among the suite's streams: later for a later version. A
-// backfilled state has no time.
+// secondOf returns a second that no other change of an item has in the suite's streams. A later version has a later
+// second. A change of a backfill has no time.
 func secondOf(v record.Version) time.Time {
 	sequence := strings.TrimLeft(v.String()[10:], "0")
 	if sequence == "" {
@@ -142,7 +141,7 @@ func secondOf(v record.Version) time.Time {
 	return time.Unix(int64(len(sequence))*1e15+last, 0)
 }
 
-// Documents are those of the part.
+// Documents yields the documents of the part.
 func (s share) Documents(ctx context.Context, index string) iter.Seq2[search.Document, error] {
 	return func(yield func(search.Document, error) bool) {
 		for d, err := range s.Store.Documents(ctx, index) {

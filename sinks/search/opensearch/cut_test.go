@@ -10,8 +10,8 @@ import (
 	"github.com/tablewake/tablewake/test/faults"
 )
 
-// Whatever breaks between the store and its server, the result of a write is known or reported as unknown, which is
-// transient. Writing it again is safe, also if the server had done it and something newer has come since.
+// If the connection to the server breaks, Apply returns the true result of a write, or a transient error. Repeating the
+// write is safe, even if the server had performed it and a newer change was written since then.
 func TestConnectionBreaks(t *testing.T) {
 	t.Parallel()
 	for i, fault := range faults.All() {

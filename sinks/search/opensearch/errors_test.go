@@ -9,10 +9,10 @@ import (
 	"github.com/tablewake/tablewake/pipeline"
 )
 
-// canary is in texts of servers that quote the request.
+// canary is a value in the texts of servers that quote the request. No error may show it.
 const canary = "ada@example.com"
 
-// The meaning of an answer to the pipeline, and the text that is shown of it.
+// An answer of the server is marked as transient, fatal or permanent. Its error shows no value of the request.
 func TestFailures(t *testing.T) {
 	const transient, fatal, permanent = "transient", "fatal", "permanent"
 	for _, tt := range []struct {
@@ -67,7 +67,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A name of an index may hold a value of an item: logs do without.
+// The name of an index may contain a value of an item, so the redacted error omits the name.
 func TestRedacted(t *testing.T) {
 	e := &Error{Op: "write a document", Index: "docs-acme", Status: 400, Type: "mapper_parsing_exception", Field: "Price"}
 	if !strings.Contains(e.Error(), "docs-acme") || strings.Contains(e.Redacted(), "acme") || !strings.Contains(e.Redacted(), "Price") {
@@ -75,7 +75,7 @@ func TestRedacted(t *testing.T) {
 	}
 }
 
-// A proxy in front of the server may say how long to wait.
+// If a proxy in front of the server says how long to wait, the retry waits as long.
 func TestWait(t *testing.T) {
 	for header, want := range map[string]time.Duration{"7": 7 * time.Second, "": 0, "-1": 0, "soon": 0} {
 		err := answer{status: 429, header: http.Header{"Retry-After": {header}}}.failure("write a document", "")

@@ -11,7 +11,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
 
-// A store creates the index of a sink, which writes to it. It needs an OpenSearch server.
+// The store creates the index of a sink, and the sink writes documents to the index. The example needs an OpenSearch
+// server.
 func ExampleNew() {
 	ctx := context.Background()
 	index, err := template.Parse("products", template.Options{})
@@ -46,5 +47,5 @@ func ExampleNew() {
 		log.Print(err)
 		return
 	}
-	log.Print(p.Routes()) // p.Run reads a source into them
+	log.Print(p.Routes()) // p.Run delivers the changes of a source to the routes
 }

@@ -14,15 +14,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
 
-// in is a mutation whose change was made in a second of the test's choice.
+// in returns m with a creation time of base plus a number of seconds.
 func in(second int, m search.Mutation) search.Mutation {
 	m.Time = time.Unix(base+int64(second), 0)
 	return m
 }
 
-// Fact 20: a version made of second + counter restarts at 0 after a restart or on a
-// child shard: a newer write can lose silently. Here each write comes from a worker that
-// has just begun, all in one second, and none is lost.
+// Fact 20: A version made of a second and a counter starts again at 0 after a restart or on a child shard, so a newer
+// write can be lost silently. Here each write of the same second comes from a new worker, and none is lost.
 func TestFact20_ManyWorkersInOneSecond(t *testing.T) {
 	t.Parallel()
 	for _, mode := range modes {
@@ -39,8 +38,8 @@ func TestFact20_ManyWorkersInOneSecond(t *testing.T) {
 	}
 }
 
-// The part that mode fast excludes from its contract, as the package's documentation says: within one second the last
-// write stays, even if it is the older one, if it comes from another worker. In the next second all is well again. Mode
+// The contract of mode fast excludes this case (see the package comment): if two workers write changes of the same
+// second, the last write stays, even if it is the older change. A change of the next second is in order again. Mode
 // exact has no such case.
 func TestWithinOneSecond(t *testing.T) {
 	t.Parallel()
@@ -60,8 +59,8 @@ func TestWithinOneSecond(t *testing.T) {
 	}
 }
 
-// Fact 21: delete then re-insert of one key in one batch must end with the document
-// present; and the other way round with a tombstone.
+// Fact 21: A delete and a re-insert of one key in one batch must end with the document. A put and a delete must end
+// with the tombstone.
 func TestFact21_DeleteThenInsertInOneBatch(t *testing.T) {
 	t.Parallel()
 	for _, mode := range modes {
@@ -78,8 +77,8 @@ func TestFact21_DeleteThenInsertInOneBatch(t *testing.T) {
 	}
 }
 
-// Fact 22: pk|sk unescaped collides; binary keys need an encoding; an id is at most
-// 512 bytes. Each of these items has a document of its own.
+// Fact 22: Keys joined without escapes (pk|sk) collide, binary keys need an encoding, and an id has at most 512 bytes.
+// Here each item has its own document.
 func TestFact22_EachItemHasItsDocument(t *testing.T) {
 	t.Parallel()
 	ix, s := index(t, roomy, ""), open(t, opensearch.Options{})
@@ -109,9 +108,9 @@ func TestFact22_EachItemHasItsDocument(t *testing.T) {
 	}
 }
 
-// Fact 25: numbers over 2^53 lose digits in JavaScript and in OpenSearch doubles: integers keep all of theirs, and
-// decimals of 15 digits too. A longer decimal that is written as a JSON number (numbers: scaled_float) has the digits
-// of a double if a script stores it: the server parses the document again.
+// Fact 25: Numbers above 2^53 lose digits in JavaScript and in the doubles of OpenSearch. Integers, and decimals of 15
+// digits, keep all digits here. A longer decimal that is written as a JSON number (numbers: scaled_float) has only the
+// digits of a double in mode exact, because the script makes the server parse the document again.
 func TestFact25_NumbersKeepTheirDigits(t *testing.T) {
 	t.Parallel()
 	const integer, decimal, longest = "9007199254740993", "12345678901.2345", "12345678901234567890123456789012345678"
@@ -128,7 +127,7 @@ func TestFact25_NumbersKeepTheirDigits(t *testing.T) {
 	}
 }
 
-// Fact 23: the delete of a missing document is a success, such as of a tombstone that is purged twice.
+// Fact 23: The delete of a missing document succeeds, for example the second purge of a tombstone.
 func TestFact23_DeleteOfWhatIsGone(t *testing.T) {
 	t.Parallel()
 	ix := index(t, roomy, "")

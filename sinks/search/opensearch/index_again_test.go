@@ -16,8 +16,8 @@ import (
 
 const noShard = `{"error":{"type":"no_shard_available_action_exception"},"status":503}`
 
-// young is a server whose index of records was just made: reading a record fails as often as
-// shardless says. Nothing else is there, and all is made as asked.
+// young is a server whose index of records was just created. The first reads of a record fail, as many as shardless.
+// Nothing else exists, and every write succeeds.
 type young struct {
 	shardless int
 	status    int
@@ -41,8 +41,8 @@ func (y *young) open(t *testing.T) *opensearch.Store {
 		Indexes: &opensearch.Indexes{Pipeline: "shop", Sink: "docs", Name: parse(t, "docs")}})
 }
 
-// A process that finds an index that was just created waits for its shard; not for ever, not longer than allowed, and
-// not for an error that time does not repair.
+// A process that finds an index that was just created waits for the shard of the index. It waits for a limited time,
+// and stops when its context ends. It does not wait after an error that is not transient.
 func TestOpen_WaitsForAShard(t *testing.T) {
 	t.Run("it comes", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestOpen_WaitsForAShard(t *testing.T) {
 	})
 }
 
-// Processes that start at once on an empty server all open their sinks.
+// Processes that start at the same time on an empty server all open their sinks.
 func TestOpen_ManyOnAFreshServer(t *testing.T) {
 	t.Parallel()
 	url := nodes.OpenSearch().StartFor(t).Endpoint()

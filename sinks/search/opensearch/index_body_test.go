@@ -19,7 +19,7 @@ func parse(tb testing.TB, src string) *template.Template {
 	return tmpl
 }
 
-// A mapping that no index can be made of is refused before anything is sent.
+// New refuses a mapping that no index can be created from. It sends no request.
 func TestMapping_Refused(t *testing.T) {
 	scaled := search.Fields{
 		Numbers: map[string]search.Number{"Price": search.NumberScaledFloat},
@@ -29,7 +29,7 @@ func TestMapping_Refused(t *testing.T) {
 	for _, test := range []struct {
 		mapping string
 		fields  search.Fields
-		want    string // "": taken
+		want    string // "" means that New accepts the mapping
 	}{
 		{mapping: ``},
 		{mapping: `{}`},

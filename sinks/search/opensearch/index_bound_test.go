@@ -12,15 +12,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
 
-// bounded is a store of an index by template with a maximum number of indexes.
+// bounded opens a store whose index names are made by a template, with a maximum number of indexes.
 func (w *world) bounded(most int) *opensearch.Store {
 	o := w.options("-{Tenant}", small)
 	o.Indexes.Max = most
 	return w.begin(o)
 }
 
-// A document in one index too many is a permanent error that names the index. The existing indexes accept theirs,
-// whoever created them.
+// A document that would need one index too many fails with a permanent error, which names the index. The existing
+// indexes accept documents of every process, whichever process created them.
 func TestMaxIndexes(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -47,10 +47,10 @@ func TestMaxIndexes(t *testing.T) {
 	}
 	ask(t, roomy, http.MethodDelete, "/"+w.index("-a.tw1"), "")
 	w.renew(first)
-	apply(t, w.bounded(2), mutation(w.index("-c"), "d", 1)) // there is room again
+	apply(t, w.bounded(2), mutation(w.index("-c"), "d", 1)) // the deleted index no longer counts
 }
 
-// Several processes together make no more than there may be, also all at once.
+// Concurrent processes together create no more indexes than the maximum.
 func TestMaxIndexes_ManyAtOnce(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
 
-// An index that is exchanged while a process writes to it stops the process, in both modes. After the process has
-// checked again, it writes nothing to the other index.
+// A process stops if its index is exchanged while the process writes to it, in both modes. The process checks the index
+// every few seconds. After the next check it writes nothing to the other index.
 func TestApply_ExchangedIndex(t *testing.T) {
 	t.Parallel()
 	const empty = `{"settings":{"index":{"number_of_shards":1,"number_of_replicas":0}}}`
@@ -75,12 +75,12 @@ func TestApply_ExchangedIndex(t *testing.T) {
 	}
 }
 
-// However many indexes a template made, the process describes all of them with two requests.
+// The process checks all indexes of a template with two requests, however many there are.
 func TestApply_IndexesAreConfirmedTogether(t *testing.T) {
 	t.Parallel()
 	var passed, reads atomic.Int64
 	direct := &http.Transport{DisableKeepAlives: true}
-	name, start := indexName(), time.Now() // the clock stands still: five indexes may take seconds to be made
+	name, start := indexName(), time.Now() // the clock stands still, because creating five indexes may take seconds
 	s := open(t, opensearch.Options{
 		Clock: func() time.Time { return start.Add(time.Duration(passed.Load())) },
 		Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -99,7 +99,7 @@ func TestApply_IndexesAreConfirmedTogether(t *testing.T) {
 	for i := range 5 {
 		ms = append(ms, mutation(name+"-"+strconv.Itoa(i), "a", 1))
 	}
-	for _, want := range []int64{-1, 0, 2} { // they are made; they were just found ready; they are confirmed
+	for _, want := range []int64{-1, 0, 2} { // the indexes are created; no check is due; a check is due
 		if want == 2 {
 			passed.Add(int64(5 * time.Second))
 		}

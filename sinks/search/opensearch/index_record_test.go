@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// at is a clock that stands still.
+// at returns a clock that stands still.
 func at(now time.Time) func() time.Time { return func() time.Time { return now } }
 
 // Every process that opens the sink again finds its fingerprint. The fingerprint is removed if the sink begins again.
@@ -46,7 +46,8 @@ func TestFingerprints(t *testing.T) {
 	}
 }
 
-// A store remembers since its index was created, for each caller, and even if the record of it was lost.
+// The age of a store begins when the sink is opened for the first time, and is the same for every process. If the
+// sink's record is lost, the age begins with the creation of the index.
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -66,7 +67,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// The index of records holds nothing but the record of a sink: readers of all indexes do not see it.
+// The index of records is hidden from requests for all indexes, because it contains only the records of sinks.
 func TestRecordsAreHidden(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -84,7 +85,7 @@ func TestRecordsAreHidden(t *testing.T) {
 	}
 }
 
-// Stores without Indexes write where the mutation says, and know of no sink.
+// A store without Indexes writes to the index of each mutation. It cannot list the indexes of a sink.
 func TestWithoutIndexes(t *testing.T) {
 	t.Parallel()
 	s := open(t, opensearch.Options{})

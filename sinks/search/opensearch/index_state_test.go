@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
 
-// someone is a server whose indexes are as its answers say, by path.
+// someone is a server with one prepared answer for each path. Other paths are not found.
 type someone map[string]string
 
 func (s someone) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -22,7 +22,7 @@ func (s someone) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
 }
 
-// If the name of the index of records belongs to another index, nothing is written there.
+// Open fails if another index or alias has the name of the index of records.
 func TestRecords_NameIsTaken(t *testing.T) {
 	for _, taken := range []string{
 		`{"tablewake":{"mappings":{"properties":{"pipeline":{"type":"text"}}},"settings":{}}}`,

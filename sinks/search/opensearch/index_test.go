@@ -15,7 +15,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// world is a sink's own corner of a real server: no other test has its names, and its indexes are removed at the end.
+// world contains the index names of one test on a real server. No other test uses these names. The indexes are removed
+// when the test ends.
 type world struct {
 	testing.TB
 	pipeline string
@@ -30,17 +31,17 @@ func newWorld(t testing.TB) *world {
 	return w
 }
 
-// index is a name, of the world, that begins so.
+// index returns an index name of the world that ends in rest.
 func (w *world) index(rest string) string { return w.pipeline + rest }
 
-// options are those of sink docs on the index of a template.
+// options returns the options of the sink docs. The template of its index name ends in index.
 func (w *world) options(index, mapping string) opensearch.Options {
 	return opensearch.Options{Indexes: &opensearch.Indexes{
 		Pipeline: w.pipeline, Sink: "docs", Name: parse(w, w.index(index)), Mapping: json.RawMessage(mapping),
 	}}
 }
 
-// begin opens a store and what it needs.
+// begin opens a store and prepares the server for its sink.
 func (w *world) begin(o opensearch.Options) *opensearch.Store {
 	w.Helper()
 	s := open(w, o)
@@ -50,7 +51,7 @@ func (w *world) begin(o opensearch.Options) *opensearch.Store {
 	return s
 }
 
-// refused opens a store whose sink cannot begin, and is the error.
+// refused opens a store whose sink must be refused with a fatal error, and returns the text of the error.
 func (w *world) refused(o opensearch.Options) string {
 	w.Helper()
 	err := open(w, o).Open(w.Context())
@@ -63,7 +64,7 @@ func (w *world) refused(o opensearch.Options) string {
 	return err.Error()
 }
 
-// renew lets the sink begin again: its former output is known to be gone.
+// renew makes the store forget the sink's former output, so that the sink can begin again.
 func (w *world) renew(s *opensearch.Store) {
 	w.Helper()
 	if err := s.Output(state.OutputRef{}).Forget(w.Context()); err != nil {
@@ -73,7 +74,7 @@ func (w *world) renew(s *opensearch.Store) {
 
 const small = `{"settings":{"number_of_shards":1,"number_of_replicas":0}}`
 
-// An index is made of the configuration, behind an alias that hides tombstones.
+// Open creates the index from the configuration, behind an alias that hides tombstones.
 func TestIndexIsMade(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -101,8 +102,8 @@ func TestIndexIsMade(t *testing.T) {
 	}
 }
 
-// The existing index is compared with the file each time, and never altered. Fields of dynamic mapping, and parameters
-// with their default value, are not differences.
+// Open compares the existing index with the configuration each time, and never alters the index. Fields of dynamic
+// mapping, and parameters with their default value, are not differences.
 func TestIndexIsNeverAltered(t *testing.T) {
 	t.Parallel()
 	const mapping = `{"settings":{"number_of_shards":1,"number_of_replicas":0,"refresh_interval":"2s"},
@@ -129,7 +130,7 @@ func TestIndexIsNeverAltered(t *testing.T) {
 		}
 	}
 
-	// Somebody else altered it.
+	// Somebody else alters the index.
 	ask(t, roomy, http.MethodPut, "/"+w.pipeline+".tw1/_settings", `{"refresh_interval":"5s"}`)
 	if got := w.refused(w.options("", mapping)); !strings.Contains(got, "settings.index.refresh_interval is 5s there, and 2s in the file") {
 		t.Errorf("a setting that was altered: %s", got)
@@ -142,7 +143,7 @@ func TestIndexIsNeverAltered(t *testing.T) {
 	}
 }
 
-// Each mapping is recognised again, however the server spells it.
+// Open recognises each mapping that it created, even if the server spells the mapping differently.
 func TestIndexIsRecognised(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -164,7 +165,7 @@ func TestIndexIsRecognised(t *testing.T) {
 	w.begin(o)
 }
 
-// An index that the sink did not make is never touched.
+// The store never touches an index or an alias that its sink did not create.
 func TestNamesThatAreTaken(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -188,7 +189,8 @@ func TestNamesThatAreTaken(t *testing.T) {
 	}
 }
 
-// No index by template is created before its first document, and many processes that come at once create one index.
+// An index of a template is created with its first document. Many processes that write at the same time create one
+// index.
 func TestManyMakeOneIndex(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -218,8 +220,8 @@ func TestManyMakeOneIndex(t *testing.T) {
 	}
 }
 
-// A deleted index is not created again, neither by the sink nor by the server itself, even during writes, until the
-// sink begins again.
+// A deleted index is not created again until the sink begins again. Neither the store nor the server creates it, even
+// during writes.
 func TestIndexThatIsGoneIsLost(t *testing.T) {
 	t.Parallel()
 	for _, suffix := range []string{"", "-{Tenant}"} {
@@ -246,7 +248,7 @@ func TestIndexThatIsGoneIsLost(t *testing.T) {
 	}
 }
 
-// An index that was deleted and recreated by other means, such as from a snapshot, is recognised by its UUID.
+// The UUID shows that an index was deleted and created again by other means, such as from a snapshot.
 func TestIndexThatIsAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The server's answer to a bulk request, as it comes without and with line breaks.
+// bulkAnswer is an answer of the server to a bulk request, with line breaks.
 const bulkAnswer = `{"took":3,"errors":true,"items":[
 	{"index":{"_index":"a","_id":"1","_version":2,"result":"updated","_shards":{"total":1},"status":200}},
 	{"update":{"_id":"\"}]","result":"noop","status":200}},
@@ -38,7 +38,7 @@ func TestParseItems(t *testing.T) {
 	}
 }
 
-// An answer that is cut, or about another number of documents, is invalid.
+// parseItems refuses a truncated answer, and an answer about another number of documents.
 func TestParseItemsOfAnotherRequest(t *testing.T) {
 	ignore := func(int, *bulkItem) {}
 	for n := range len(bulkAnswer) {
@@ -58,7 +58,7 @@ func TestParseItemsOfAnotherRequest(t *testing.T) {
 	}
 }
 
-// Whatever the server answers, nothing is read beyond the answer.
+// No answer of the server makes the parsers read beyond the end of the answer.
 func FuzzAnswer(f *testing.F) {
 	for _, s := range []string{bulkAnswer, `{}`, `{"items":[]}`, `{"error":"x"}`, `{"docs":[{"_source":{"_tw":{"version":"1"}}},{"found":false}]}`, `[1,-2.5e3,true,null,"\\"]`, `"`, `{"a":}`, `,`} {
 		f.Add([]byte(s))

@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// shards has several, which slices divide in another way than one.
+// shards is a mapping with several shards. OpenSearch divides several shards into slices in another way than one shard.
 const shards = `{"settings":{"number_of_shards":3,"number_of_replicas":0},"mappings":{"dynamic":false}}`
 
 func TestListers(t *testing.T) {
@@ -33,8 +33,8 @@ func TestListers(t *testing.T) {
 	}
 }
 
-// Documents that no sink of the pipeline wrote are left out, even if the store creates no index and no alias hides
-// tombstones.
+// A listing omits tombstones and documents that no sink of the pipeline wrote, even if the store has no Indexes and no
+// alias hides them.
 func TestListers_ForeignDocuments(t *testing.T) {
 	t.Parallel()
 	name := index(t, roomy, "")
@@ -57,7 +57,8 @@ func TestListers_ForeignDocuments(t *testing.T) {
 	}
 }
 
-// A listing whose scroll the server dropped fails, and may be tried again. A listing that is stopped frees its scroll.
+// A listing fails with a transient error if the server has dropped its scroll. A listing that is stopped early frees
+// its scroll.
 func TestListers_Scroll(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

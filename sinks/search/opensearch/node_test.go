@@ -13,8 +13,8 @@ import (
 	nodes "github.com/tablewake/tablewake/test/server"
 )
 
-// Tests that need their own node: it compiles one script in five minutes, is closed and starts again on its data, loses
-// the stored script, and is closed to writes as a whole.
+// TestOwnNode runs the tests that need their own node. The node compiles one script in five minutes, restarts with its
+// data, loses the stored script, and refuses all writes.
 func TestOwnNode(t *testing.T) {
 	t.Parallel()
 	node := nodes.OpenSearch().StartFor(t, "script.context.update.max_compilations_rate=1/5m")
@@ -39,8 +39,8 @@ func TestOwnNode(t *testing.T) {
 // ownNode is a node that no other test uses.
 type ownNode struct{ url string }
 
-// Fact 19: OpenSearch forgets deleted versions after gc_deletes and at a restart:
-// a late write from before the delete brings nothing back.
+// Fact 19: OpenSearch forgets deleted versions after gc_deletes and at a restart. A late write from before the delete
+// does not bring the document back.
 func (n ownNode) lateWrite(t *testing.T) {
 	s := open(t, opensearch.Options{URL: n.url})
 	got := apply(t, s, mutation("one", "gone", 2), mutation("one", "there", 2))
@@ -52,8 +52,8 @@ func (n ownNode) lateWrite(t *testing.T) {
 	}
 }
 
-// Fact 34: more than 75 distinct inline scripts in 5 minutes are refused. Here it is more
-// than one, and ours is one, whatever is written by whom and where.
+// Fact 34: OpenSearch refuses more than 75 distinct inline scripts in 5 minutes. This node refuses more than one. The
+// store uses only one script, for all workers, indexes and documents.
 func (n ownNode) oneScript(t *testing.T) {
 	for worker := range 3 {
 		s := open(t, opensearch.Options{URL: n.url})
@@ -71,7 +71,7 @@ func (n ownNode) oneScript(t *testing.T) {
 	}
 }
 
-// compilations is how many scripts of updates the node has compiled.
+// compilations returns the number of update scripts that the node has compiled.
 func (n ownNode) compilations(t *testing.T) int {
 	t.Helper()
 	var stats struct {
@@ -102,16 +102,15 @@ func (n ownNode) compilations(t *testing.T) int {
 	return 0
 }
 
-// inline updates a document by a script in the request, a distinct one by its number, and
-// returns the answer.
+// inline updates a document by a script in the request, and returns the answer. Each number makes a distinct script.
 func (n ownNode) inline(t *testing.T, number int) string {
 	t.Helper()
 	body := `{"update":{"_index":"two","_id":"inline"}}` + "\n" + fmt.Sprintf(`{"scripted_upsert":true,"upsert":{},"script":{"lang":"painless","source":"ctx._source.n = %d"}}`, number) + "\n"
 	return fmt.Sprint(ask(t, n.url, http.MethodPost, "/_bulk", body))
 }
 
-// compilationIsRefused: others' scripts have used up what the node compiles just when ours is to be compiled again, as
-// after a restart. That is transient.
+// The node must compile the store's script again after a restart, and refuses because scripts of others have used up
+// the allowed compilations. The error is transient.
 func (n ownNode) compilationIsRefused(t *testing.T) {
 	s := open(t, opensearch.Options{URL: n.url})
 	if got := n.inline(t, 2); strings.Contains(got, "error:") {
@@ -131,7 +130,7 @@ func (n ownNode) compilationIsRefused(t *testing.T) {
 	}
 }
 
-// scriptIsGone: a deleted script is installed again, and no writer notices.
+// The store installs a deleted script again, and all writes succeed.
 func (n ownNode) scriptIsGone(t *testing.T) {
 	s := open(t, opensearch.Options{URL: n.url})
 	apply(t, s, mutation("one", "a", 19))
@@ -151,7 +150,7 @@ func (n ownNode) scriptIsGone(t *testing.T) {
 	}
 }
 
-// clusterIsBlocked: a whole request is refused for a block, which passes.
+// If a block on the cluster refuses a whole request, the errors are transient.
 func (n ownNode) clusterIsBlocked(t *testing.T) {
 	s := open(t, opensearch.Options{URL: n.url})
 	set := func(v string) {

@@ -12,7 +12,8 @@ import (
 
 const counted = `{"hits":{"hits":[]},"aggregations":{"births":{"buckets":[]},"gone":{"doc_count":0}}`
 
-// counting is a store of one index on a server that answers a count so.
+// counting returns a store with one index. Its server answers a count with the given status and body, and adds the path
+// of each request to paths.
 func counting(t *testing.T, status int, count string, paths *[]string) *opensearch.Store {
 	meta := `{"docs.tw1":{"mappings":{"_meta":{"tablewake":{"pipeline":"shop","sink":"docs","index":"docs"}}}}}`
 	return open(t, opensearch.Options{URL: "http://127.0.0.1:1", Mode: opensearch.Fast, Service: opensearch.Serverless,
@@ -26,7 +27,7 @@ func counting(t *testing.T, status int, count string, paths *[]string) *opensear
 		})})
 }
 
-// Counts from a part of the indexes are not taken for all.
+// If a shard fails, the count is incomplete. Then Empty and Inspect fail.
 func TestEmpty_ShardsFail(t *testing.T) {
 	var paths []string
 	s := counting(t, 200, counted+`,"_shards":{"failed":1}}`, &paths)
@@ -40,7 +41,7 @@ func TestEmpty_ShardsFail(t *testing.T) {
 	}
 }
 
-// An index that goes while it is counted does not leave its sink empty.
+// If an index is deleted while it is counted, Empty fails and does not report an empty sink.
 func TestEmpty_IndexGoes(t *testing.T) {
 	var paths []string
 	s := counting(t, 404, `{"error":{"type":"index_not_found_exception"}}`, &paths)
@@ -49,7 +50,7 @@ func TestEmpty_IndexGoes(t *testing.T) {
 	}
 }
 
-// A collection of OpenSearch Serverless refreshes by itself, and has no request for it.
+// OpenSearch Serverless has no request for a refresh, because it refreshes by itself. So Inspect sends none.
 func TestInspect_Serverless(t *testing.T) {
 	var paths []string
 	s := counting(t, 200, counted+`}`, &paths)

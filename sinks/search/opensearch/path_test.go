@@ -10,13 +10,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
 
-// A policy sees the paths of requests alone: documents of one index are sent to a path that names it, and their lines
-// name no other. Several are distinguished by their lines.
+// An access policy sees only the paths of requests. If all documents of a request have one index, the path names the
+// index and the lines name none. If they have several indexes, each line names its index.
 func TestPathsNameTheIndex(t *testing.T) {
 	for name, c := range map[string]struct {
 		indexes []string
 		path    string
-		named   int // lines that name an index
+		named   int // number of lines that name an index
 	}{
 		"one":     {[]string{"products", "products"}, "/products/_bulk", 0},
 		"several": {[]string{"products", "orders"}, "/_bulk", 2},

@@ -2,7 +2,8 @@ package opensearch
 
 import "testing"
 
-// The phase of an index is what its record and the server show of it.
+// phase returns the phase of an index, from the sink's record and the state of the index on the server. note adds only
+// a new index to the record.
 func TestPhase(t *testing.T) {
 	noted := func(uuid string) *indexRecord { return &indexRecord{Made: map[string]string{"docs": uuid}} }
 	there := func(uuid string) *indexState { return &indexState{Settings: map[string]any{"index.uuid": uuid}} }

@@ -13,11 +13,12 @@ import (
 // canary is a value that no error may show.
 const canary = "ada@example.com"
 
-// strict is an index whose Price is a number and that takes no other field than n, text and Text.
+// strict is a mapping whose Price is a number. An index with it accepts no other fields than _tw, n, text, Text and
+// Price.
 const strict = `{"settings":{"index":{"number_of_shards":1,"number_of_replicas":0}},"mappings":{"dynamic":"strict","properties":{
 	"_tw":{"dynamic":false,"properties":{}},"n":{"type":"long"},"text":{"type":"keyword"},"Text":{"type":"keyword"},"Price":{"type":"long"}}}}`
 
-// with is a mutation of version 1 with another id or another document.
+// with returns m with another id or another document. "" leaves the id or the document as it is.
 func with(m search.Mutation, id, doc string) search.Mutation {
 	if id != "" {
 		m.ID = id
@@ -28,8 +29,9 @@ func with(m search.Mutation, id, doc string) search.Mutation {
 	return m
 }
 
-// A bulk with all that can be wrong with a document delivers all the others, and each error says which field, without a
-// value. Some of it fails the document alone. Some fails the whole request, and then the culprits are found.
+// A bulk with every kind of faulty document writes all other documents. The error of a faulty document names the field
+// if the server does, and shows no value. Some faults fail only their document. Others fail the whole request, and the
+// store splits the request until it finds the faulty documents.
 func TestPoison(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
@@ -102,7 +104,7 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// A document that is refused before it is sent would fail the whole request.
+// The store does not send a document that would fail the whole request.
 func TestWhatIsNotSentWouldFailAll(t *testing.T) {
 	ix := index(t, roomy, "")
 	for name, line := range map[string]string{

@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
 
-// inModes runs a test of an index with both ways of telling versions.
+// inModes runs a test of an index in both modes.
 func inModes(t *testing.T, mapping string, test func(t *testing.T, w *world, o opensearch.Options)) {
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
@@ -26,9 +26,9 @@ func inModes(t *testing.T, mapping string, test func(t *testing.T, w *world, o o
 	}
 }
 
-// Fact 19: OpenSearch forgets deleted versions after index.gc_deletes (60 s by default), and
-// whenever an index is closed or restarted: external versioning alone lets a late old
-// write resurrect a deleted document. A tombstone does not, and readers do not see it.
+// Fact 19: OpenSearch forgets deleted versions after index.gc_deletes (60 s by default), and whenever an index is
+// closed or the server restarts. With external versions alone, a late old write would bring back a deleted document. A
+// tombstone prevents that, and readers do not see the tombstone.
 func TestFact19_DeletedDocumentsStayDeleted(t *testing.T) {
 	t.Parallel()
 	inModes(t, `{"settings":{"number_of_shards":1,"number_of_replicas":0,"gc_deletes":"1ms"}}`, func(t *testing.T, w *world, o opensearch.Options) {
@@ -44,7 +44,7 @@ func TestFact19_DeletedDocumentsStayDeleted(t *testing.T) {
 			}
 			if between == "_open" {
 				ask(t, roomy, http.MethodGet, "/_cluster/health/"+w.pipeline+".tw1?wait_for_status=green", "")
-				s = w.begin(o) // another process
+				s = w.begin(o) // as another process
 			}
 			if got := apply(t, s, mutation(w.pipeline, "a", 6)); got[0] != pipeline.Superseded {
 				t.Errorf("after %s a write from before the delete is %s", between, got[0])
@@ -65,8 +65,8 @@ func TestFact19_DeletedDocumentsStayDeleted(t *testing.T) {
 	})
 }
 
-// Tombstones go by when they were written and not by how old their change is, with all
-// that has a document left alone.
+// Purge deletes tombstones by the time when they were written, and not by the time of their change. It does not delete
+// documents.
 func TestPurge(t *testing.T) {
 	t.Parallel()
 	inModes(t, `{"settings":{"number_of_shards":3,"number_of_replicas":0}}`, func(t *testing.T, w *world, o opensearch.Options) {
@@ -106,7 +106,7 @@ func TestPurge(t *testing.T) {
 	})
 }
 
-// meddler does something before the first request that deletes.
+// meddler runs a function before the first request that deletes.
 type meddler struct {
 	http.RoundTripper
 	meddle func()
@@ -131,8 +131,8 @@ func (m *meddler) RoundTrip(r *http.Request) (*http.Response, error) {
 	return m.RoundTripper.RoundTrip(r)
 }
 
-// Documents that were written after a tombstone was found stay: a document that came back in the very second of its
-// delete, and a tombstone that was written again.
+// Purge does not delete what was written after it found a tombstone: a document that came back in the same second as
+// its delete, or a newer tombstone.
 func TestPurge_OfUnchangedOnly(t *testing.T) {
 	t.Parallel()
 	inModes(t, small, func(t *testing.T, w *world, o opensearch.Options) {
@@ -161,7 +161,7 @@ func TestPurge_OfUnchangedOnly(t *testing.T) {
 	})
 }
 
-// A sink is empty that has neither a document nor a tombstone.
+// A sink is empty if it has neither a document nor a tombstone.
 func TestEmpty(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -11,10 +11,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
 
-// Fact 34: a scripted update is get-then-index: where two meet, one of them gets 409,
-// which is a lost race and no newer version. Two workers write the same documents side
-// by side, until they meet; the newest version stays, and no write fails or is called
-// superseded that is not.
+// Fact 34: A scripted update reads a document and then indexes it. If two updates overlap, one of them gets 409. This
+// 409 is a lost race, and does not mean that a newer version is stored. Here two workers write the same documents at
+// the same time until a race is lost. The newest version stays, no write fails, and no newest version is reported as
+// superseded.
 func TestFact34_LostRacesAreTriedAgain(t *testing.T) {
 	ix := index(t, roomy, "")
 	older, one := watched(t, roomy, opensearch.Options{})
@@ -64,8 +64,8 @@ func TestFact34_LostRacesAreTriedAgain(t *testing.T) {
 	t.Logf("they met in round %d", round-1)
 }
 
-// Fact 23: 409 means that a newer version is there with external versions, but a lost
-// race with scripted updates, which is tried again at once and then left to the runner.
+// Fact 23: With external versions (mode fast), 409 means that a newer version is stored. The mutation is superseded and
+// is not sent again. With scripted updates, 409 is a lost race.
 func TestFact23_ConflictByMode(t *testing.T) {
 	ix := index(t, roomy, "")
 	s, w := watched(t, roomy, opensearch.Options{Mode: opensearch.Fast})

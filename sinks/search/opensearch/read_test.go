@@ -12,12 +12,12 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
 
-// muts is one mutation of document n.
+// muts returns one mutation of document n.
 func muts(index string, n int) []search.Mutation {
 	return []search.Mutation{mutation(index, fmt.Sprint("d", n), 1)}
 }
 
-// documents are the ids of an index, in order.
+// documents returns the ids of an index, in order.
 func documents(tb testing.TB, s *opensearch.Store, index string) []string {
 	tb.Helper()
 	var ids []string
@@ -30,8 +30,7 @@ func documents(tb testing.TB, s *opensearch.Store, index string) []string {
 	return ids
 }
 
-// Documents come in the order of their ids, by their bytes, over many pages, and
-// without tombstones.
+// Documents yields the documents in the byte order of their ids, over many pages and without tombstones.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -51,7 +50,7 @@ func TestDocuments(t *testing.T) {
 		t.Errorf("there are %d documents: %q, want %d", len(got), got, len(ids))
 	}
 	for range s.Documents(t.Context(), w.pipeline) {
-		break // who reads may stop
+		break // a reader may stop early
 	}
 	for _, id := range ids[:12] {
 		if there, err := s.ReadStored(t.Context(), w.pipeline, id, ""); err != nil || !there.Exists || there.Tombstone {
@@ -60,7 +59,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// A search is in the server's language of query strings, and finds what was written.
+// Search uses the server's query string language, and finds documents that were just written.
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -109,7 +108,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// Hidden documents show to a reader that requests an id.
+// ReadStored returns tombstones too, although readers never see them.
 func TestStands(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -131,8 +130,8 @@ func TestStands(t *testing.T) {
 	}
 }
 
-// Documents of one routing are found, replaced and purged by it alone: an index of
-// several shards holds two of one id apart.
+// Documents with a routing are written, compared and read by their routing. The index has several shards, and refuses
+// requests without a routing.
 func TestRouting(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

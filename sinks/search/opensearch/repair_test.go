@@ -32,13 +32,13 @@ func TestRepairs(t *testing.T) {
 	}
 }
 
-// hookedStore is a store with the transport of its requests.
+// hookedStore is a store and the transport of its requests.
 type hookedStore struct {
 	*opensearch.Store
 	hook *hooked
 }
 
-// hooked runs a function ahead of the next bulk request.
+// hooked is a transport that runs a function before the next bulk request.
 type hooked struct {
 	mu sync.Mutex
 	do func()

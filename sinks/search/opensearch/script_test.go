@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
 
-// scripted is a server that answers requests about scripts, by their method.
+// scripted is a server with one prepared answer for each request method.
 type scripted map[string]struct {
 	status int
 	body   string
@@ -22,8 +22,8 @@ func (s scripted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(a.body)), Request: r}, nil
 }
 
-// The stored script is what versions are compared with: another one of its name, or a
-// server that keeps none, stops the sink before it writes.
+// The stored script compares versions. If the server has another script of the same name, or stores no scripts, Open
+// stops the sink before it writes.
 func TestScriptIsVerified(t *testing.T) {
 	const missing = `{"_id":"x","found":false}`
 	for name, test := range map[string]struct {
@@ -38,7 +38,7 @@ func TestScriptIsVerified(t *testing.T) {
 		"busy":    {scripted{"GET": {404, missing}, "PUT": {429, `{"error":{"type":"circuit_breaking_exception"}}`}}, "circuit_breaking_exception", true},
 		"unwell":  {scripted{"GET": {503, ``}}, "503", true},
 	} {
-		synctest.Test(t, func(t *testing.T) { // what passes is tried again for a while
+		synctest.Test(t, func(t *testing.T) { // Open retries transient errors for a while
 			s := open(t, opensearch.Options{URL: "http://127.0.0.1:1", Transport: test.of})
 			err := s.Open(t.Context())
 			if err == nil || !strings.Contains(err.Error(), test.want) {

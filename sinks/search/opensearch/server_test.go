@@ -18,14 +18,14 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
 
-// The servers that the tests need.
+// The environment variables with the addresses of the servers that the tests need.
 const (
 	roomy = "TABLEWAKE_TEST_OPENSEARCH"
-	tight = "TABLEWAKE_TEST_OPENSEARCH_TIGHT" // one write thread and a queue of one, 64 KB of indexing pressure, bodies of 1 MB
+	// tight has one write thread, a queue of one, 64 KB of indexing pressure, and bodies of at most 1 MB.
+	tight = "TABLEWAKE_TEST_OPENSEARCH_TIGHT"
 )
 
-// server is the address of a real server: of that which an environment variable names, or
-// the address itself.
+// server returns the address of a real server. env is an environment variable, or the address itself.
 func server(tb testing.TB, env string) string {
 	tb.Helper()
 	if strings.HasPrefix(env, "http") {
@@ -38,7 +38,7 @@ func server(tb testing.TB, env string) string {
 	return url
 }
 
-// indexName is the name of an index that no other test has.
+// indexName returns an index name that no other test has.
 func indexName() string { return "osbulk-" + strings.ToLower(rand.Text()) }
 
 // open opens a store on a real server.
@@ -59,8 +59,8 @@ func open(tb testing.TB, o opensearch.Options) *opensearch.Store {
 	return s
 }
 
-// index is a fresh index of a real server, with settings and mappings as JSON where they
-// are given. It is deleted when the test ends.
+// index creates an index on a real server and returns its name. body has the settings and mappings as JSON. If body is
+// "", the index has one shard. The index is deleted when the test ends.
 func index(tb testing.TB, env, body string) string {
 	tb.Helper()
 	name := indexName()
@@ -72,7 +72,7 @@ func index(tb testing.TB, env, body string) string {
 	return name
 }
 
-// ask sends a request to a real server, which must do it, and returns its answer.
+// ask sends a request to a real server and returns the answer. The request must succeed or get 404.
 func ask(tb testing.TB, env, method, path, body string) map[string]any {
 	tb.Helper()
 	r, err := http.NewRequest(method, server(tb, env)+path, strings.NewReader(body))
@@ -102,16 +102,16 @@ func ask(tb testing.TB, env, method, path, body string) map[string]any {
 	return m
 }
 
-// source is the content at an id of an index, tombstones too; nil if there is none.
+// source returns the document or tombstone at an id of an index, or nil if there is none.
 func source(tb testing.TB, env, index, id string) map[string]any {
 	tb.Helper()
 	source, _ := ask(tb, env, http.MethodGet, "/"+index+"/_doc/"+id, "")["_source"].(map[string]any)
 	return source
 }
 
-const base = 1767323045 // a creation second
+const base = 1767323045 // creation time in the versions of mutations
 
-// mutation writes {"n":version,...more} at a version.
+// mutation returns a mutation that writes {"n":version,...more} at a version.
 func mutation(index, id string, version int, more ...string) search.Mutation {
 	v, err := record.ParseVersion(fmt.Sprintf("%010d%040d", base, version))
 	if err != nil {
@@ -124,7 +124,7 @@ func mutation(index, id string, version int, more ...string) search.Mutation {
 	return search.Mutation{Index: index, ID: id, Version: v, Time: time.Unix(int64(base+version), 0), Doc: append(doc, '}')}
 }
 
-// tombstone deletes a document at a version.
+// tombstone returns a mutation that deletes a document at a version.
 func tombstone(index, id string, version int) search.Mutation {
 	m := mutation(index, id, version)
 	m.Tombstone = true
@@ -132,7 +132,7 @@ func tombstone(index, id string, version int) search.Mutation {
 	return m
 }
 
-// outcomes are texts, in order.
+// outcomes returns the outcomes as text, in order.
 func outcomes(os []pipeline.Outcome) string {
 	texts := make([]string, len(os))
 	for i, o := range os {
@@ -141,7 +141,7 @@ func outcomes(os []pipeline.Outcome) string {
 	return strings.Join(texts, " ")
 }
 
-// apply writes mutations, all without an error, and returns their outcomes.
+// apply writes mutations, which must all succeed, and returns their outcomes.
 func apply(tb testing.TB, s *opensearch.Store, ms ...search.Mutation) []pipeline.Outcome {
 	tb.Helper()
 	rs, err := s.Apply(tb.Context(), ms)

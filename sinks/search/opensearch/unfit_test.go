@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/search/opensearch"
 )
 
-// race lets 8 writers put whole and decimal numbers into the same fields of an index at once, and returns the permanent
-// failures.
+// race lets 8 writers put whole and decimal numbers into the same fields of an index at the same time. It returns the
+// permanent failures.
 func race(t *testing.T, index string, o opensearch.Options) (failed map[string]error) {
 	t.Helper()
 	failed = make(map[string]error)
@@ -44,8 +44,8 @@ func race(t *testing.T, index string, o opensearch.Options) (failed map[string]e
 	return failed
 }
 
-// Fact 38: whole numbers of one bulk and decimals of another race in dynamic mapping: the
-// loser's documents are healthy, and go through at the next try.
+// Fact 38: If one bulk has whole numbers and another has decimals in new fields, dynamic mapping refuses some documents
+// of the slower bulk. These documents are healthy, and succeed at the next attempt.
 func TestFact38_RaceOfTypes(t *testing.T) {
 	t.Parallel()
 	for range 4 {
@@ -62,8 +62,8 @@ func first(errs map[string]error) error {
 	return nil
 }
 
-// Fact 38: in an index that a sink made every number is a double, whichever comes first, and
-// whether it is declared or not.
+// Fact 38: In an index that a sink created, every number is a double, whichever value comes first, and whether the
+// attribute is declared or not.
 func TestFact38_OneMapping(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -71,7 +71,7 @@ func TestFact38_OneMapping(t *testing.T) {
 	o.Indexes.Attributes = map[string]item.Kind{"Declared": item.KindN, "Name": item.KindS}
 	s := w.begin(o)
 	apply(t, s, mutation(w.pipeline, "long", 1, `"Declared":"1.2345678901234567890"`))
-	o.Indexes.OnDemand = true // each writer opens it
+	o.Indexes.OnDemand = true // each writer opens the index
 	if failed := race(t, w.pipeline, o); len(failed) > 0 {
 		t.Fatalf("%d healthy documents failed for good, as %v", len(failed), first(failed))
 	}
@@ -90,7 +90,7 @@ func TestFact38_OneMapping(t *testing.T) {
 	apply(t, s, mutation(w.pipeline, "text", 1, `"Miles":"2.5"`))
 }
 
-// The defaults of an index are never compared: declarations change, and an older index has none.
+// Open does not compare the defaults of an index, because declarations change and an older index has no defaults.
 func TestDefaultsAreNotCompared(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -102,7 +102,7 @@ func TestDefaultsAreNotCompared(t *testing.T) {
 	w.begin(o)
 }
 
-// The mapping of the file decides over defaults.
+// The mapping in the configuration takes precedence over the defaults.
 func TestDefaultsLeaveTheMappingAlone(t *testing.T) {
 	t.Parallel()
 	declared := map[string]item.Kind{"N": item.KindN, "A": item.KindN, "X": item.KindN, "T": item.KindN, "H": item.KindN, "a.b": item.KindN}
@@ -138,7 +138,7 @@ func TestDefaultsLeaveTheMappingAlone(t *testing.T) {
 
 const unfit = `{"items":[{"index":{"status":400,"error":{"type":"illegal_argument_exception","reason":"mapper [Miles] cannot be changed from type [long] to [float]"}}},{"index":{"status":201}}]}`
 
-// A document that does not fit is sent once more, alone, and then no more.
+// A document that does not fit is sent once more, alone. If it still fails, Apply returns the error.
 func TestUnfitIsTriedOnceMoreAlone(t *testing.T) {
 	for again, want := range map[string]string{
 		taken: "",
@@ -173,7 +173,8 @@ func TestUnfitIsTriedOnceMoreAlone(t *testing.T) {
 	}
 }
 
-// A document that loses one field after another to other documents is healthy, and is written.
+// A document whose fields get other types from other documents, one field after another, is healthy. Apply sends it
+// until it is written. If it fails twice for the same field, Apply returns the error.
 func TestUnfitLosesAnotherField(t *testing.T) {
 	lose := func(field string) string {
 		return strings.ReplaceAll(`{"items":[{"index":{"status":400,"error":{"type":"illegal_argument_exception",`+

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/search"
 )
 
-// A document that an index can't hold for the names or the depth of attributes says which
-// attribute it is, and the key to set.
+// If an index cannot hold the name or the depth of an attribute, the error names the attribute and the setting to
+// change.
 func TestUnholdable(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat(`{"m":`, 25) + `"` + canary + `"` + strings.Repeat("}", 25)
@@ -56,7 +56,7 @@ func TestUnholdable(t *testing.T) {
 	}
 }
 
-// The limit of depth in the hint is the real one.
+// A document fits after the limit in the hint, index.mapping.depth.limit, is raised.
 func TestUnholdable_LimitOfDepth(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

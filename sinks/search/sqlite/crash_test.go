@@ -60,7 +60,7 @@ func mutation(id string, version int, doc string) search.Mutation {
 	return search.Mutation{Index: "docs", ID: id, Version: v, Doc: []byte(doc)}
 }
 
-// After a process is killed during its writes, the store has every batch that was reported as durable, and no part of a
+// After a process is killed during its writes, the store has every batch that was reported as durable, and no partial
 // batch. A replay then ends with the newest round.
 func TestKilled(t *testing.T) {
 	dir := t.TempDir()
