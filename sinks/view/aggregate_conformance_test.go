@@ -8,7 +8,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/viewtest"
 )
 
-// TestAggregateConformance runs the suites on the contract in its shortest form.
+// TestAggregateConformance runs the suites on the shortest implementation of a GroupStore, which is in memory.
 func TestAggregateConformance(t *testing.T) {
 	var folders sync.Map
 	viewtest.RunAggregates(t, viewtest.AggregateSuite{Checks: 20, Open: func(_ context.Context, dir string) (viewtest.AggregateStore, error) {

@@ -13,13 +13,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// ledger is what lines come to by product, kept as plainly as can be.
+// ledger has the expected totals of lines by product, in the simplest form.
 type ledger struct {
 	units, lines, best map[string]int
 	ranks              map[string]map[string]bool
 }
 
-// reckon adds up images of items: those that exist, and those that had expired.
+// reckon adds up images of items: the existing items, and the last images of expired items.
 func reckon(images []sinktest.Item) map[string]string {
 	l := ledger{map[string]int{}, map[string]int{}, map[string]int{}, map[string]map[string]bool{}}
 	for _, it := range images {
@@ -54,7 +54,8 @@ func reckon(images []sinktest.Item) map[string]string {
 	return rows
 }
 
-// Expired items count for ever, and no others do: also after replays, and beside a worker that lags.
+// Only existing and expired items count. Expired items count permanently, also after replays and while a second worker
+// lags.
 func TestAggregateKeep_IsWhatExpiredAndWhatExists(t *testing.T) {
 	streams := sinktest.Streams(sinktest.StreamOptions{Snapshots: true})
 	rapid.Check(t, func(rt *rapid.T) {
@@ -70,7 +71,7 @@ func TestAggregateKeep_IsWhatExpiredAndWhatExists(t *testing.T) {
 		o := sold(t, store)
 		o.KeepOnTTL = true
 		alive, lagging := newAggregate(t, o), newAggregate(t, o)
-		behind := 0 // the part of alive's changes that lagging writes again
+		behind := 0 // number of changes that lagging has written again
 		for at := 0; at < len(stream.Changes); {
 			n := min(rapid.IntRange(1, 6).Draw(rt, "batch"), len(stream.Changes)-at)
 			contribute(t, alive, stream.Changes[at:at+n]...)
@@ -92,7 +93,7 @@ func TestAggregateKeep_IsWhatExpiredAndWhatExists(t *testing.T) {
 	})
 }
 
-// Two workers that write one stream at once count nothing twice.
+// Two workers that write the same stream at the same time count each item once.
 func TestAggregateKeep_TwoWorkersAtOnce(t *testing.T) {
 	for seed := range 20 {
 		stream := sinktest.Streams(sinktest.StreamOptions{}).Example(seed)

@@ -10,7 +10,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// The key of a sharded group is a text, and it is the text that has to fit.
+// The partition key of a sharded group is a text. So the limit of its length applies to the text, also for a binary
+// attribute.
 func TestAggregatePlan_ABinaryKeyThatIsTooLongAsText(t *testing.T) {
 	for n, fits := range map[int]bool{1500: true, 1600: false} {
 		it := order()

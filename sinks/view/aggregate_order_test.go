@@ -7,8 +7,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// The order of the values is the file's, and may change: what an item counted for under
-// another one is taken out of the values that it went to.
+// The configuration may change the order of the values. A contribution that was stored under another order is
+// subtracted from the values that it was added to.
 func TestAggregate_ValuesInAnotherOrder(t *testing.T) {
 	cs := changes(t,
 		sinktest.Record{EventName: "INSERT", New: order("Status=paid", "Total=#5", "Note=x")},

@@ -11,7 +11,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// group is NAME=TEMPLATE of a group's key, where {each} is allowed.
+// group parses NAME=TEMPLATE as a part of a group's key. The template may use {each}.
 func group(t testing.TB, s string) view.Attribute {
 	t.Helper()
 	name, src, _ := strings.Cut(s, "=")
@@ -22,7 +22,7 @@ func group(t testing.TB, s string) view.Attribute {
 	return view.Attribute{Name: name, Template: tmpl}
 }
 
-// revenue sums the totals of Orders by status.
+// revenue returns the options of an aggregate that sums the totals of Orders by status.
 func revenue(t testing.TB, store view.GroupStore) view.AggregateOptions {
 	t.Helper()
 	return view.AggregateOptions{
@@ -39,7 +39,7 @@ func revenue(t testing.TB, store view.GroupStore) view.AggregateOptions {
 	}
 }
 
-// sold counts what the lines of Orders sell.
+// sold returns the options of an aggregate that sums the quantities of products over the lines of Orders.
 func sold(t testing.TB, store view.GroupStore) view.AggregateOptions {
 	t.Helper()
 	return view.AggregateOptions{
@@ -76,7 +76,7 @@ func line(sku, qty string) sinktest.Attr {
 	return sinktest.Attr{"M": m}
 }
 
-// with is an item with one attribute more.
+// with sets an attribute of an item and returns the item.
 func with(it sinktest.Item, name string, a sinktest.Attr) sinktest.Item {
 	it[name] = a
 	return it
@@ -88,7 +88,7 @@ func lines(ls ...sinktest.Attr) sinktest.Item {
 
 const replaces = " (replaces what the item counted for)"
 
-// TestAggregatePlan is the table of the effects of a change on groups, one line a case.
+// TestAggregatePlan checks the effects of a change on groups.
 func TestAggregatePlan(t *testing.T) {
 	var (
 		paid = order("Status=paid", "Total=#10.50", "CreatedAt=2026", "Note=x")
@@ -171,7 +171,7 @@ func TestAggregatePlan_Keep(t *testing.T) {
 	}
 }
 
-// A list of texts is unnested as well as one of maps, and its elements are values by themselves.
+// The elements of a list may be texts instead of maps. Then each element is a value itself.
 func TestAggregatePlan_ElementsThatAreNoMaps(t *testing.T) {
 	o := sold(t, nil)
 	o.PK = group(t, "PK=TAG#{each}")
@@ -194,7 +194,7 @@ func TestAggregatePlan_ElementsThatAreNoMaps(t *testing.T) {
 	}
 }
 
-// With shards the line tells where the item counts, and the partition key is a text.
+// With shards, the plan shows the shard of the item, and the partition key is a text.
 func TestAggregatePlan_Shards(t *testing.T) {
 	o := revenue(t, nil)
 	o.PK, o.Shards, o.Values = group(t, "PK={Rank}"), 4, o.Values[1:2]
@@ -233,7 +233,7 @@ func TestAggregatePlan_Errors(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := pipeline.Delivery{Change: changes(t, c.record)[0]}
 			err := newAggregate(t, c.options(t, nil)).Plan(&d)
-			if err == nil { // what the item counted for is taken out first
+			if err == nil { // Plan first removes the contribution of the item
 				text, ok := strings.CutPrefix(planned(&d), "count nowhere (the change goes to dead letters: ")
 				if !ok {
 					t.Fatalf("got %s, want an error", planned(&d))

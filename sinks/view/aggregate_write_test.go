@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// plan plans changes for an aggregate: each of them means a write.
+// plan plans changes for an aggregate. Each change must result in a write.
 func plan(t testing.TB, a *view.Aggregate, cs ...*record.Change) []pipeline.Delivery {
 	t.Helper()
 	ds := make([]pipeline.Delivery, len(cs))
@@ -30,7 +30,7 @@ func plan(t testing.TB, a *view.Aggregate, cs ...*record.Change) []pipeline.Deli
 	return ds
 }
 
-// contribute writes changes as one batch, and returns the result of each.
+// contribute writes changes as one batch, and returns the result of each change.
 func contribute(t testing.TB, a *view.Aggregate, cs ...*record.Change) ([]pipeline.Delivery, *pipeline.BatchError) {
 	t.Helper()
 	ds := plan(t, a, cs...)
@@ -54,7 +54,7 @@ func outcomes(ds []pipeline.Delivery) string {
 	return strings.Join(texts, ", ")
 }
 
-// show is the store's rows by key: each value by its name.
+// show returns the rows of the store by key, each as a list of its values.
 func (s *groupMemory) show() map[string]string {
 	out := make(map[string]string)
 	for _, table := range s.rows {
@@ -93,7 +93,7 @@ func TestAggregateOutcomes(t *testing.T) {
 	)
 	for _, c := range []struct {
 		name   string
-		first  []*record.Change // written before
+		first  []*record.Change // written before the batch
 		batch  []*record.Change
 		want   string
 		writes int
@@ -124,7 +124,8 @@ func TestAggregateOutcomes(t *testing.T) {
 	}
 }
 
-// An expired item leaves its contribution, and counts again when it comes again, also if all of that is one batch.
+// An expired item leaves its contribution in the group, and counts again after a new insert, even if all changes are in
+// one batch.
 func TestAggregateKeep(t *testing.T) {
 	ten, twelve := order("Status=paid", "Total=#10", "CreatedAt=a"), order("Status=paid", "Total=#12", "CreatedAt=a")
 	cs := changes(t,
@@ -152,7 +153,7 @@ func TestAggregateKeep(t *testing.T) {
 			contribute(t, a, cs[i:end]...)
 			wantRows(t, store, after[end-1])
 		}
-		for from := range cs { // a replay of any suffix
+		for from := range cs { // a replay from each position
 			contribute(t, a, cs[from:]...)
 			wantRows(t, store, after[len(cs)-1])
 		}
@@ -163,8 +164,8 @@ func TestAggregateKeep(t *testing.T) {
 	wantRows(t, store, map[string]string{})
 }
 
-// An expired item counts as its last image does, whatever was counted before: nothing, an older state, a backfilled
-// state from before or after the expiry, or an image that could not be counted.
+// An expired item counts as its last image, whatever was counted before: nothing, an older state, a backfilled state
+// from before or after the expiry, or an image that could not be counted.
 func TestAggregateKeep_CountsTheOldImage(t *testing.T) {
 	const key = "REVENUE%23paid,ALL"
 	ten, twelve := order("Status=paid", "Total=#10", "Note=x"), order("Status=paid", "Total=#12", "Note=y")
@@ -209,7 +210,7 @@ func TestAggregateKeep_CountsTheOldImage(t *testing.T) {
 	}
 }
 
-// An expired item whose last image cannot be counted counts for nothing until its expiry is redriven.
+// If the last image of an expired item cannot be counted, the item counts for nothing until its expiry is redriven.
 func TestAggregateKeep_MendedAndRedriven(t *testing.T) {
 	ten, flawed := order("Status=paid", "Total=#10"), order("Status=paid", "Total=none")
 	cs := changes(t,
@@ -236,8 +237,8 @@ func TestAggregateKeep_MendedAndRedriven(t *testing.T) {
 	wantRows(t, store, map[string]string{"REVENUE%23paid,ALL": `orders=1 revenue="none"`})
 }
 
-// However changes are cut into batches, and whichever writes fail permanently or temporarily, the store ends as if the
-// changes had come one by one.
+// However changes are divided into batches, and whichever writes fail permanently or temporarily, the store ends as if
+// the changes had been written one by one.
 func TestAggregateBatchesAreSequentialWriting(t *testing.T) {
 	streams := sinktest.Streams(sinktest.StreamOptions{Items: 3})
 	rapid.Check(t, func(rt *rapid.T) {
@@ -245,7 +246,7 @@ func TestAggregateBatchesAreSequentialWriting(t *testing.T) {
 		keep := rapid.Bool().Draw(rt, "keep")
 		bad := make(map[record.Version]bool)
 		for _, c := range stream.Changes {
-			bad[c.Version] = !keep && rapid.IntRange(0, 5).Draw(rt, "bad") == 0 // what fails is not kept
+			bad[c.Version] = !keep && rapid.IntRange(0, 5).Draw(rt, "bad") == 0 // a change that fails is not kept
 		}
 		shards := rapid.SampledFrom([]int{1, 4}).Draw(rt, "shards")
 		end := func(size int, actions int) map[string]string {
@@ -274,7 +275,7 @@ func TestAggregateBatchesAreSequentialWriting(t *testing.T) {
 	})
 }
 
-// wide is an order with n products in its lines, from a number on.
+// wide returns an order with n products in its lines. The numbers of the products begin at from.
 func wide(from, n int) sinktest.Item {
 	var ls []sinktest.Attr
 	for i := range n {
@@ -283,8 +284,9 @@ func wide(from, n int) sinktest.Item {
 	return lines(ls...)
 }
 
-// Fact 24: TransactWriteItems takes at most 100 actions. An item with exactly 99 groups is one transaction. An item
-// with 100 is refused by name, with what to do, and its contribution is removed. So it is on every store.
+// Fact 24: A transaction has at most 100 actions. A change of exactly 99 groups is one transaction. A change of 100
+// groups is refused with an error that says what to do, and the item's contribution is removed. All stores have this
+// limit.
 func TestFact24_AggregateTooManyGroups(t *testing.T) {
 	for _, most := range []int{0, 100} {
 		tooManyGroups(t, most)
@@ -298,7 +300,7 @@ func tooManyGroups(t *testing.T, most int) {
 	a := newAggregate(t, totals(sold(t, store)))
 	cs := changes(t,
 		sinktest.Record{EventName: "INSERT", New: wide(0, 99)},
-		sinktest.Record{EventName: "MODIFY", Old: wide(0, 99), New: wide(0, 199)}, // 100 more
+		sinktest.Record{EventName: "MODIFY", Old: wide(0, 99), New: wide(0, 199)}, // adds 100 groups
 		sinktest.Record{EventName: "MODIFY", Old: wide(0, 199), New: wide(49, 99)},
 		sinktest.Record{EventName: "REMOVE", Old: wide(49, 99)},
 	)
@@ -329,8 +331,8 @@ func tooManyGroups(t *testing.T, most int) {
 	wantRows(t, store, map[string]string{})
 }
 
-// Changes that are too much at once may be possible step by step: changes of one item that can't be merged are written
-// one by one.
+// Changes of one item may be too large for one transaction together but not separately. Then they are written one by
+// one.
 func TestAggregateTooManyGroups_StepByStep(t *testing.T) {
 	store := newGroupMemory()
 	store.max = 100
@@ -347,7 +349,7 @@ func TestAggregateTooManyGroups_StepByStep(t *testing.T) {
 	}
 }
 
-// A batch is split between items, and every part is whole.
+// A batch is divided between items. All changes of an item are in one part.
 func TestAggregateSplitsBetweenItems(t *testing.T) {
 	store := newGroupMemory()
 	store.max = 100
@@ -367,13 +369,13 @@ func TestAggregateSplitsBetweenItems(t *testing.T) {
 	}
 }
 
-// A worker that loses races reads again, and fails temporarily if that does not end.
+// A worker that loses a race reads the item again. If it loses too many races, its change fails with a transient error.
 func TestAggregateLostRaces(t *testing.T) {
 	first := changes(t, sinktest.Record{EventName: "INSERT", New: order("Status=paid", "Total=#1")})[0]
 	store := newGroupMemory()
 	races := 0
 	store.before = func() {
-		if races--; races >= 0 { // another worker is at this very change, or at a later one
+		if races--; races >= 0 { // another worker writes this change, or a later one
 			k := "revenue " + string(first.Key)
 			c := store.contributions[k]
 			c.Version = versionOf(t, fmt.Sprintf("%040d", 100-races))
@@ -400,7 +402,7 @@ func TestAggregateLostRaces(t *testing.T) {
 	}
 }
 
-// versionOf is a version of the suite's stream, below all that Build makes.
+// versionOf returns a version of the suite's stream that is lower than all versions that Build makes.
 func versionOf(t testing.TB, sequence string) record.Version {
 	t.Helper()
 	v, err := record.ParseVersion("1767323045" + sequence)

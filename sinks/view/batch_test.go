@@ -31,7 +31,7 @@ func write(t testing.TB, s *view.Sink, cs ...*record.Change) ([]pipeline.Outcome
 
 func order(pairs ...string) sinktest.Item { return itemOf(append(pairs, "Type=Order")...) }
 
-// life is an order that moves, moves back, goes and comes again.
+// life returns the changes of an order that moves, moves back, is removed and is inserted again.
 func life(t testing.TB) []*record.Change {
 	paid, shipped := order("Status=paid"), order("Status=shipped")
 	return changes(t,
@@ -52,7 +52,7 @@ func TestOutcomes(t *testing.T) {
 	cs := life(t)
 	for _, c := range []struct {
 		name  string
-		first []*record.Change // written before
+		first []*record.Change // written before the batch
 		batch []*record.Change
 		want  []pipeline.Outcome
 	}{
@@ -81,7 +81,7 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// A write that fails permanently must not take the changes that it replaced with it.
+// If a write fails permanently, the earlier changes that it replaced are written.
 func TestPermanentFailureUncoversTheEarlierChange(t *testing.T) {
 	cs := life(t)
 	newest := cs[4].Version
@@ -102,8 +102,8 @@ func TestPermanentFailureUncoversTheEarlierChange(t *testing.T) {
 	}
 }
 
-// A write that may be retried holds back the changes that it replaced: if it fails permanently later, they must still
-// be written.
+// While a write may be retried, the changes that it replaced are not settled. If the write fails permanently later,
+// they must still be written.
 func TestTransientFailureKeepsTheEarlierChange(t *testing.T) {
 	cs := life(t)
 	again := pipeline.Transient(errors.New("throttled"))
@@ -135,8 +135,8 @@ func TestWriteWithoutStoreIsFatal(t *testing.T) {
 	}
 }
 
-// However a batch is coalesced, and whichever of its mutations fail, the store
-// ends as if the changes that did not fail had been written one by one.
+// However a batch is coalesced, and whichever of its mutations fail, the store ends as if the changes that did not fail
+// had been written one by one.
 func TestCoalescingIsSequentialWriting(t *testing.T) {
 	streams := sinktest.Streams(sinktest.StreamOptions{Items: 2})
 	rapid.Check(t, func(rt *rapid.T) {

@@ -7,7 +7,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/sinktest"
 )
 
-// BenchmarkPlan is a move, the dearest change: two row keys and three attributes.
+// BenchmarkPlan plans a move. A move is the most expensive change: two row keys and three attributes.
 func BenchmarkPlan(b *testing.B) {
 	s := newSink(b, byStatus(b, nil))
 	c := changes(b, sinktest.Record{

@@ -24,30 +24,30 @@ func versionOf(t testing.TB, n int) record.Version {
 	return v
 }
 
-// TestCompareWithGuard is every pair of a guard and a claim.
+// TestCompareWithGuard checks every pair of a guard and a claim.
 func TestCompareWithGuard(t *testing.T) {
 	for _, c := range []struct {
-		known int       // version of the guard; 0: none
-		had   state.Row // of the guard
+		known int       // version of the guard; 0: no guard
+		had   state.Row // row of the guard
 		asks  state.Row
 		idle  bool
 		want  guardOutcome
 	}{
 		{known: 0, asks: "", idle: true, want: guardNotNeeded},
-		{known: 0, asks: "", want: guardChanges}, // an earlier claim may still come
+		{known: 0, asks: "", want: guardChanges}, // an earlier claim may still arrive
 		{known: 0, asks: "r", want: guardChanges},
 
 		{known: 4, had: "", asks: "", idle: true, want: guardNotNeeded},
 		{known: 4, had: "", asks: "", want: guardChanges},
 		{known: 4, had: "", asks: "r", want: guardChanges},
-		{known: 4, had: "r", asks: "", idle: true, want: guardChanges}, // a change between the two was lost
+		{known: 4, had: "r", asks: "", idle: true, want: guardChanges}, // a change between the guard and this change was lost
 		{known: 4, had: "r", asks: "", want: guardChanges},
 		{known: 4, had: "r", asks: "r", want: guardChanges},
 		{known: 4, had: "q", asks: "r", want: guardChanges},
 
 		{known: 5, had: "", asks: "", idle: true, want: durableWithoutRow},
 		{known: 5, had: "", asks: "", want: durableWithoutRow},
-		{known: 5, had: "", asks: "r", want: durableWithoutRow}, // the state of an item was backfilled twice
+		{known: 5, had: "", asks: "r", want: durableWithoutRow}, // the item was backfilled twice
 		{known: 5, had: "r", asks: "r", want: durableWithRow},
 		{known: 5, had: "q", asks: "r", want: durableWithRow},
 		{known: 5, had: "r", asks: "", idle: true, want: durableWithRow},
@@ -62,8 +62,8 @@ func TestCompareWithGuard(t *testing.T) {
 			t.Errorf("guard %d with %q, claim 5 of %q, idle %t: got %d, want %d", c.known, c.had, c.asks, c.idle, got, c.want)
 		}
 	}
-	// A void guard is replaced by the same version, unless no row can be made of the change now either. A repair leaves
-	// void guards with a row.
+	// A change of the same version replaces a void guard, unless no row can be made of the change this time either. A
+	// repair leaves void guards that have a row.
 	for _, c := range []struct {
 		had  state.Row
 		err  error
@@ -83,7 +83,7 @@ func TestCompareWithGuard(t *testing.T) {
 			t.Errorf("void guard 5 with %q, claim 5 with the error %v: got %d, want %d", c.had, c.err, got, c.want)
 		}
 	}
-	// A backfilled state without a named stream has version 0, and is still a version.
+	// The version of a backfilled state is 0 if no stream is named. It is still a version.
 	zero, err := record.ParseVersion(strings.Repeat("0", 50))
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestCompareWithGuard(t *testing.T) {
 	}
 }
 
-// claimOf is item@version, whose time is the version's tens.
+// claimOf parses item@version. The time of the claim is a tenth of the version, in seconds.
 func claimOf(t testing.TB, s string) state.Claim {
 	t.Helper()
 	if s == "" {
@@ -111,7 +111,7 @@ func claimOf(t testing.TB, s string) state.Claim {
 	return state.Claim{Source: item.Key(image), Version: versionOf(t, n), Time: time.Unix(int64(n/10), 0)}
 }
 
-// rowClaimsOf is "owner waiting waiting".
+// rowClaimsOf parses the claims on a row: the owner, then the waiting claims.
 func rowClaimsOf(t testing.TB, s string) *RowClaims {
 	t.Helper()
 	rc := &RowClaims{RowClaims: state.RowClaims{Row: "r", Revision: "was"}}
@@ -141,25 +141,25 @@ func showRowClaims(s *RowClaims) string {
 	return strings.Join(append([]string{show(s.Owner)}, waiting...), " ")
 }
 
-// TestRowClaims is the result for a row's claims: put a claim (item@version), or drop
-// an item's.
+// TestRowClaims checks the claims on a row after a claim (item@version) is put, or after the claim of an item is
+// dropped.
 func TestRowClaims(t *testing.T) {
 	for _, c := range []struct {
 		rc, put, drop string
-		first, last   string // under dead_letter and keep_first, and under last
+		first, last   string // want under dead_letter and keep_first, and under last
 	}{
 		{rc: "", put: "a@10", first: "a@10", last: "a@10"},
 		{rc: "a@10", put: "a@20", first: "a@20", last: "a@20"},
 		{rc: "a@10", put: "b@20", first: "a@10 b@20", last: "b@20 a@10"},
 		{rc: "a@20", put: "b@10", first: "a@20 b@10", last: "a@20 b@10"},
-		{rc: "a@10", put: "b@10", first: "a@10 b@10", last: "b@10 a@10"}, // by key
+		{rc: "a@10", put: "b@10", first: "a@10 b@10", last: "b@10 a@10"}, // ordered by key
 		{rc: "b@10", put: "a@10", first: "a@10 b@10", last: "b@10 a@10"},
-		{rc: "a@11", put: "b@12", first: "a@11 b@12", last: "b@12 a@11"}, // by version
+		{rc: "a@11", put: "b@12", first: "a@11 b@12", last: "b@12 a@11"}, // ordered by version
 		{rc: "c@30 a@10", put: "a@20", first: "a@20 c@30", last: "c@30 a@20"},
 		{rc: "c@30 a@10", put: "a@40", first: "a@40 c@30", last: "a@40 c@30"},
 		{rc: "c@30 a@10 b@20", put: "a@40", first: "a@40 b@20 c@30", last: "a@40 b@20 c@30"},
-		{rc: "c@30 a@10 b@20", put: "c@15", first: "a@10 b@20 c@15", last: "b@20 a@10 c@15"}, // clocks of a stream may step back
-		{rc: "a@10 b@40", put: "c@30", first: "a@10 b@40 c@30", last: "b@40 a@10 c@30"},      // the rule was another before
+		{rc: "c@30 a@10 b@20", put: "c@15", first: "a@10 b@20 c@15", last: "b@20 a@10 c@15"}, // the clock may step back
+		{rc: "a@10 b@40", put: "c@30", first: "a@10 b@40 c@30", last: "b@40 a@10 c@30"},      // stored under another rule
 
 		{rc: "a@10", drop: "a", first: "", last: ""},
 		{rc: "a@10", drop: "b", first: "a@10", last: "a@10"},
@@ -184,15 +184,14 @@ func TestRowClaims(t *testing.T) {
 	}
 }
 
-// TestMove is the writes of a move: the guard, the row that is left, the row that
-// is taken.
+// TestMove checks the writes of a move: to the guard, to the row that the item leaves, and to the row that it claims.
 func TestMove(t *testing.T) {
 	const others = "a@10 y@20"
 	for _, c := range []struct {
 		name      string
 		had, asks state.Row
-		left      string // claims on the row that the item left, before it did
-		taken     string // claims on the row that it comes to, before it does
+		left      string // claims on the row that the item leaves, before the move
+		taken     string // claims on the row that the item claims, before the move
 		want      []string
 	}{
 		{"it comes", "", "to", "", "", []string{"to: holds i@50, claims i@50"}},

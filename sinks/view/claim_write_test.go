@@ -19,7 +19,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// byEmail has a row for each Order under its e-mail address, which several may have.
+// byEmail returns the options of a view with a row for each Order under its e-mail address. Several orders may have the
+// same address.
 func byEmail(t testing.TB, store view.Store, rule view.Collision) view.Options {
 	t.Helper()
 	return view.Options{
@@ -30,7 +31,7 @@ func byEmail(t testing.TB, store view.Store, rule view.Collision) view.Options {
 	}
 }
 
-// named is an Order with that name (its SK), an address and a note; "" is no item.
+// named returns an Order with a name (its SK), an address and a note. It returns nil if email is "".
 func named(name, email, note string) sinktest.Item {
 	if email == "" {
 		return nil
@@ -40,7 +41,8 @@ func named(name, email, note string) sinktest.Item {
 	return it
 }
 
-// moved is a change of it; no address: it is not there.
+// moved returns a change of the Order with that name from one address to another. "" means that the Order does not
+// exist.
 func moved(name, from, to, note string) sinktest.Record {
 	r := sinktest.Record{EventName: "MODIFY", Old: named(name, from, "before"), New: named(name, to, note)}
 	switch {
@@ -52,7 +54,7 @@ func moved(name, from, to, note string) sinktest.Record {
 	return r
 }
 
-// holders are the rows as address=name note.
+// holders returns the rows as "address=name note".
 func holders(t testing.TB, s *shelf) string {
 	t.Helper()
 	var rows []string
@@ -106,7 +108,7 @@ func TestOutcomesByItem(t *testing.T) {
 		moved("a", "x", "y", "3"), // 2
 		moved("b", "x", "y", "4"), // 3
 		moved("a", "y", "", ""),   // 4
-		moved("c", "", "X", "5"),  // 5: lower case makes it x
+		moved("c", "", "X", "5"),  // 5; the key is in lower case: x
 		sinktest.Record{EventName: "MODIFY", Old: named("a", "y", ""), New: user}, // 6
 	)
 	users := changes(t,
@@ -119,10 +121,10 @@ func TestOutcomesByItem(t *testing.T) {
 		name    string
 		batches [][]*record.Change
 		first   string // outcomes under dead_letter, batch by batch
-		keep    string // under keep_first
+		keep    string // outcomes under keep_first
 		last    string
-		rows    string // in the end, under dead_letter and keep_first
-		newest  string // and under last
+		rows    string // final rows under dead_letter and keep_first
+		newest  string // final rows under last
 	}{
 		{
 			"one comes", [][]*record.Change{cs[:1]},
@@ -209,7 +211,7 @@ func TestOutcomesByItem(t *testing.T) {
 	}
 }
 
-// An unknown item that requests nothing costs a read.
+// An item that has no guard and requests no row gets no guard. It costs one read.
 func TestStrangersAreNotWrittenDown(t *testing.T) {
 	store := newShelf()
 	s := newSink(t, byEmail(t, store, ""))
@@ -220,8 +222,8 @@ func TestStrangersAreNotWrittenDown(t *testing.T) {
 	}
 }
 
-// A claim that fails permanently must not take the changes that it replaced with it, and later ones of the batch must
-// not build on it.
+// If a claim fails permanently, the earlier changes that it replaced are written, and later changes of the batch do not
+// depend on the failed claim.
 func TestPermanentFailureByItem(t *testing.T) {
 	cs := changes(t, moved("a", "", "x", "1"), moved("a", "x", "y", "2"), moved("b", "", "y", "3"))
 	store := newShelf()
@@ -239,7 +241,7 @@ func TestPermanentFailureByItem(t *testing.T) {
 	}
 }
 
-// A row of another view can't be claimed, and the item's former row is vacated, because it requests another one now.
+// An item cannot claim a row of another view. Its former row is removed, because the item now requests another row.
 func TestRowOfAnotherView(t *testing.T) {
 	cs := changes(t, moved("a", "", "x", "1"), moved("a", "x", "y", "2"))
 	store := newShelf()
@@ -258,14 +260,14 @@ func TestRowOfAnotherView(t *testing.T) {
 	if got := holders(t, store); got != "" {
 		t.Errorf("got the rows %s, want none", got)
 	}
-	store.foreign = nil // the other view is gone
+	store.foreign = nil // the other view no longer has the row
 	if got, want := outcomesOf(t, s, cs[1])+": "+holders(t, store), "written: y=a 2"; got != want {
 		t.Errorf("when the row is free: %s, want %s", got, want)
 	}
 }
 
-// racing is a store in which another worker is faster: before each of the first Settles, the next function in others
-// runs.
+// racing is a store in which another worker is faster: before each of the first Settles, it runs the next function in
+// others.
 type racing struct {
 	*shelf
 	others []func()
@@ -288,8 +290,8 @@ func TestLostRaces(t *testing.T) {
 	store := newShelf()
 	rival := newSink(t, byEmail(t, store, ""))
 	race := &racing{shelf: store, others: []func(){
-		func() { outcomesOf(t, rival, cs[1]) },        // takes x first
-		func() { outcomesOf(t, rival, cs[0], cs[3]) }, // is ahead with a
+		func() { outcomesOf(t, rival, cs[1]) },        // claims x first
+		func() { outcomesOf(t, rival, cs[0], cs[3]) }, // has newer changes of a
 	}}
 	s := newSink(t, byEmail(t, race, ""))
 	if got, want := outcomesOf(t, s, cs[0], cs[1], cs[2]), "superseded written written"; got != want {
@@ -303,7 +305,7 @@ func TestLostRaces(t *testing.T) {
 	}
 }
 
-// Who is never first leaves its changes to the pipeline's backoff.
+// A change that loses every race fails with a transient error, so that the pipeline waits and retries it.
 func TestRacesLostForEver(t *testing.T) {
 	store, n := newShelf(), 0
 	rival := newSink(t, byEmail(t, store, view.KeepFirst))
@@ -324,9 +326,8 @@ func TestRacesLostForEver(t *testing.T) {
 	}
 }
 
-// However a batch is coalesced, and whichever claims fail, the rows end as if the
-// changes that did not fail had been written one by one, as far as the order of
-// arrival does not decide.
+// However a batch is coalesced, and whichever claims fail, the rows end as if the changes that did not fail had been
+// written one by one.
 func TestCoalescingByItemIsSequentialWriting(t *testing.T) {
 	streams := sinktest.Streams(sinktest.StreamOptions{Items: 3})
 	rapid.Check(t, func(rt *rapid.T) {
@@ -345,7 +346,7 @@ func TestCoalescingByItemIsSequentialWriting(t *testing.T) {
 				}
 				return nil
 			}
-			o := byEmail(t, store, view.KeepLast) // under which the order decides nothing
+			o := byEmail(t, store, view.Last) // under this rule the order of arrival decides nothing
 			o.PK = attribute(t, "PK=EMAIL#{Status|lower}")
 			return store, newSink(t, o)
 		}
@@ -363,14 +364,14 @@ func TestCoalescingByItemIsSequentialWriting(t *testing.T) {
 	})
 }
 
-// A change without a request is stored if an earlier claim of its item may still come, from dead letters or from a
+// A change that requests no row is stored if an earlier claim of its item may still arrive, from dead letters or from a
 // worker that lags.
 func TestEarlierClaimsFindThemselvesSuperseded(t *testing.T) {
 	user, broken := named("a", "x", ""), named("a", "x", "")
 	user["Type"], broken["Type"] = sinktest.Attr{"S": "User"}, sinktest.Attr{"S": "broken"}
 	for name, c := range map[string]struct {
 		then []sinktest.Record
-		want string // in one batch, without the claim and with it; and then the claim again
+		want string // outcomes: a batch without the claim, the claim; a batch with the claim, the claim
 	}{
 		"it was a claim before": {
 			[]sinktest.Record{{EventName: "MODIFY", Old: named("a", "x", ""), New: user}},
@@ -415,7 +416,8 @@ func TestEarlierClaimsFindThemselvesSuperseded(t *testing.T) {
 	}
 }
 
-// In a backfill a waiting claim is not a dead letter, for every Collision. Its row is listed while it waits.
+// In a backfill a waiting claim is not dead-lettered, under any Collision. Its row is listed as contested while the
+// claim waits.
 func TestBackfill_ClaimsWait(t *testing.T) {
 	cs := changes(t,
 		sinktest.Record{EventName: "SNAPSHOT", New: named("a", "x", "1")},
@@ -470,7 +472,7 @@ func TestBackfill_ClaimsWait(t *testing.T) {
 	}
 }
 
-// The list of contested rows shows nothing that the mask hides.
+// The list of contested rows does not show masked values.
 func TestContested_Masked(t *testing.T) {
 	store := newShelf()
 	for _, c := range []struct {

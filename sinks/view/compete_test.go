@@ -18,7 +18,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// wants are the addresses of a history's final items: the items that request each address, the owner by the rule first.
+// wants returns the items that request each address after a history. The first item of an address is its owner by the
+// rule.
 func wants(history []*record.Change, rule view.Collision) map[string][]*record.Change {
 	final := make(map[item.Key]*record.Change)
 	for _, c := range history {
@@ -45,7 +46,7 @@ func wants(history []*record.Change, rule view.Collision) map[string][]*record.C
 	return byAddress
 }
 
-// rowOfChange is a row as holders shows it.
+// rowOfChange returns the row of a change in the form of holders.
 func rowOfChange(c *record.Change) string {
 	text := func(image item.Image, name string) string {
 		v, _ := image.Get(name)
@@ -55,8 +56,8 @@ func rowOfChange(c *record.Change) string {
 	return fmt.Sprintf("%s=%s %s", text(c.New, "Email"), text(c.Keys, "SK"), text(c.New, "Note"))
 }
 
-// agrees compares rows with the requests of the final items: each address has the content of its owner by the rule, and
-// there are no other rows.
+// agrees returns an error if the rows differ from the requests of the final items. Each address must have the row of
+// its owner by the rule, and there must be no other rows.
 func agrees(rows string, history []*record.Change, rule view.Collision) error {
 	have := make(map[string]bool)
 	for _, r := range strings.Split(rows, ", ") {
@@ -76,8 +77,8 @@ func agrees(rows string, history []*record.Change, rule view.Collision) error {
 	return nil
 }
 
-// drawHistory is many items that compete for few addresses: each change of an item
-// moves it to another, keeps it, or takes it away.
+// drawHistory draws changes of a few items that compete for fewer addresses. Each change of an item moves the item to
+// another address, keeps its address, or removes it.
 func drawHistory(t *rapid.T) []*record.Change {
 	items := rapid.IntRange(2, 6).Draw(t, "items")
 	now := make([]string, items)
@@ -102,7 +103,7 @@ func drawHistory(t *rapid.T) []*record.Change {
 	return s.Changes
 }
 
-// batches cuts changes.
+// batches divides changes into batches.
 func batches(t *rapid.T, cs []*record.Change) [][]*record.Change {
 	var bs [][]*record.Change
 	for len(cs) > 0 {
@@ -113,8 +114,8 @@ func batches(t *rapid.T, cs []*record.Change) [][]*record.Change {
 	return bs
 }
 
-// Whatever two workers deliver in whatever order, also out of the order of an item's own changes, as dead letters do,
-// the rows are a function of the final items.
+// The rows are a function of the final items, whatever two workers deliver, in any order. Even the changes of one item
+// may arrive out of order, as redriven dead letters do.
 func TestRowsAreAFunctionOfTheItems(t *testing.T) {
 	for _, rule := range []view.Collision{view.DeadLetterCollision, view.KeepFirst, view.KeepLast} {
 		t.Run(string(rule), func(t *testing.T) {
@@ -135,8 +136,8 @@ func TestRowsAreAFunctionOfTheItems(t *testing.T) {
 	}
 }
 
-// Under dead_letter each item without a row got a dead letter, unless another item took its row over: then it gets one
-// when its newest change is delivered again.
+// Under dead_letter each item without a row got a dead letter, unless another item took over its row. Then the item
+// gets a dead letter when its newest change is delivered again.
 func TestEveryCollisionIsTold(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		history := drawHistory(rt)
@@ -165,7 +166,7 @@ func TestEveryCollisionIsTold(t *testing.T) {
 	})
 }
 
-// Workers that write the same items and rows at once lose races, and nothing else.
+// Workers that write the same items and rows at the same time may lose races. They have no other failures.
 func TestWorkersAtOnce(t *testing.T) {
 	const workers = 3
 	for seed := range 20 {
@@ -193,7 +194,7 @@ func TestWorkersAtOnce(t *testing.T) {
 	}
 }
 
-// persist writes until no result is worth a retry, and returns the permanent failures.
+// persist writes changes until no failure can be retried, and returns the permanent failures.
 func persist(t *testing.T, s *view.Sink, cs []*record.Change) error {
 	for {
 		ds := make([]pipeline.Delivery, len(cs))

@@ -16,8 +16,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/viewtest"
 )
 
-// TestConformance runs the suites on the contract in its shortest form: what
-// fails here is the planner's fault, not a store's.
+// TestConformance runs the suites on the shortest implementation of the contract, which is in memory. So a failure here
+// is a fault of the planner, and not of a store.
 func TestConformance(t *testing.T) {
 	var folders sync.Map
 	viewtest.Run(t, viewtest.Suite{Checks: 20, Plain: plain, Open: func(_ context.Context, dir string) (viewtest.Store, error) {
@@ -26,7 +26,7 @@ func TestConformance(t *testing.T) {
 	}})
 }
 
-// plain counts all that is in a table.
+// plain counts all entries of a table.
 func plain(_ context.Context, s viewtest.Store, t view.Table) (int, error) {
 	shelf := s.(*shelf)
 	shelf.mu.Lock()
@@ -37,14 +37,14 @@ func plain(_ context.Context, s viewtest.Store, t view.Table) (int, error) {
 	return len(shelf.tables[t.Name].rows), nil
 }
 
-// shelf is a store of several tables in memory, which outlives its closing.
+// shelf is a store of several tables in memory. It keeps its rows after it is closed.
 type shelf struct {
 	mu      sync.Mutex
 	tables  map[string]*memory
 	desks   map[string]*desk
 	foreign map[state.Row]*view.ForeignRowError // rows of other views
-	refuse  func(w state.ItemWrite) error       // if set, may fail a write permanently
-	calls   int                                 // of an ItemStore
+	refuse  func(w state.ItemWrite) error       // may fail a write permanently; nil: no write fails
+	calls   int                                 // number of calls of ItemStore methods
 }
 
 func newShelf() *shelf {
@@ -76,7 +76,7 @@ func (s *shelf) Rows(_ context.Context, t view.Table, q view.Query) iter.Seq2[vi
 	return answer(q, rows)
 }
 
-// answer is the rows that a query selects as a reader returns them.
+// answer yields the rows that a query selects, as a reader does.
 func answer(q view.Query, rows []view.Row) iter.Seq2[view.Row, error] {
 	slices.SortFunc(rows, func(a, b view.Row) int { return cmp.Or(compare(a.PK, b.PK), compare(a.SK, b.SK)) })
 	if q.Reverse {
@@ -148,7 +148,7 @@ func rowOf(t view.Table, owner string, m view.Mutation) view.Row {
 	}
 	item, err := item.Parse([]byte(b.String() + "}"))
 	if err != nil {
-		panic(err) // it was made of values
+		panic(err) // the text is made of values, so it is valid
 	}
 	r.Item = item
 	return r

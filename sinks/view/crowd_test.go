@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// busy is a store in which one process reads while others write.
+// busy is a store that lets other goroutines write between the reads of a process and its writes.
 type busy struct{ *shelf }
 
 func (s busy) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([]view.RowClaims, error) {
@@ -25,7 +25,7 @@ func (s busy) RowClaims(ctx context.Context, t view.Target, rows []state.Row) ([
 	return rcs, err
 }
 
-// Concurrent writes of one process to the same few rows disturb each other, and none fails because of it.
+// Concurrent writes of one process to the same few rows lose races to each other, but none of them fails.
 func TestCrowdOnAFewRows(t *testing.T) {
 	const writers, items = 8, 400
 	store := newShelf()
@@ -39,7 +39,7 @@ func TestCrowdOnAFewRows(t *testing.T) {
 	var wg sync.WaitGroup
 	for w := range writers {
 		wg.Go(func() {
-			for i := 2 * w; i < len(cs) && errs[w] == nil; i += 2 * writers { // an item is one writer's
+			for i := 2 * w; i < len(cs) && errs[w] == nil; i += 2 * writers { // one writer has all changes of an item
 				ds := make([]pipeline.Delivery, 2)
 				for k := range ds {
 					ds[k].Change = cs[i+k]

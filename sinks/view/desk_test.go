@@ -12,8 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// desk is what a view guarded by item has in memory: the contract of an ItemStore
-// in its shortest form.
+// desk has the guards and claims of one view in memory. It is the shortest implementation of an ItemStore.
 type desk struct {
 	guards map[item.Key]state.Guard
 	rcs    map[state.Row]rc
@@ -27,7 +26,7 @@ type rc struct {
 
 var _ view.ItemStore = (*shelf)(nil)
 
-// desk belongs to the view, and is created if it does not exist. The caller holds the lock.
+// desk returns the desk of a view, and creates it if it does not exist. The caller holds the lock.
 func (s *shelf) desk(t state.Target) *desk {
 	name := t.Table + " " + t.View + " " + t.Pipeline
 	d := s.desks[name]
@@ -134,11 +133,11 @@ func (d *desk) change(source item.Key, w state.RowClaimsWrite) {
 	}
 }
 
-// show makes the row what its holder claims.
+// show writes the row of the owner's claim, or deletes the row if no item owns it.
 func (s *shelf) show(t view.Target, d *desk, row state.Row) {
 	pk, sk, err := row.Decode()
 	if err != nil {
-		panic(err) // the sink made it
+		panic(err) // the sink made the row
 	}
 	if s.tables[t.Name] == nil {
 		s.tables[t.Name] = &memory{rows: make(map[string]view.Mutation), owner: make(map[string]view.Target)}

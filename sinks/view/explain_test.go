@@ -9,8 +9,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// TestPlanByItem is what explain shows of a row guarded by item, one line a case:
-// the old image has no say.
+// TestPlanByItem checks the explained plans of rows that are guarded by item. The old image has no influence on them.
 func TestPlanByItem(t *testing.T) {
 	const (
 		many = " (guarded by item: several items may have this key)"
@@ -60,7 +59,7 @@ func TestExplainShowsBothKeysAndWhy(t *testing.T) {
 	}
 }
 
-// Fact 13: a stage that needs an image which the view type lacks is a clear error.
+// Fact 13: A change without an image that the view needs is an error with a clear text.
 func TestFact13_ByItemNeedsTheNewImage(t *testing.T) {
 	d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "MODIFY", Old: named("a", "x", ""), ViewType: "OLD_IMAGE"})[0]}
 	err := newSink(t, byEmail(t, nil, view.KeepLast)).Plan(&d)
@@ -70,7 +69,8 @@ func TestFact13_ByItemNeedsTheNewImage(t *testing.T) {
 	}
 }
 
-// A backfilled state has no time, and a store must return the time of its claim.
+// A backfilled state has no time. Its claim has the time 1970, because a store must return the time of a claim
+// unchanged.
 func TestBackfilledClaimsAreOf1970(t *testing.T) {
 	d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "SNAPSHOT", New: named("a", "x", "")})[0]}
 	if err := newSink(t, byEmail(t, nil, view.KeepLast)).Plan(&d); err != nil {

@@ -17,15 +17,15 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// groupMemory is a store of groups in memory: the contract in its shortest form.
+// groupMemory is a GroupStore in memory. It is the shortest implementation of the contract.
 type groupMemory struct {
 	mu            sync.Mutex
-	contributions map[string]state.Contribution // by aggregate and item
+	contributions map[string]state.Contribution // contributions by aggregate and item
 	rows          map[string]map[state.Row]*groupRow
 	max           int
 
 	reads, writes int
-	before        func()                                   // runs ahead of a Contribute, unlocked. Default: nothing
+	before        func()                                   // runs before each Contribute, without the lock; nil: nothing runs
 	fail          func(call int, w state.GroupWrite) error // may fail a write before it is applied
 }
 
@@ -33,7 +33,7 @@ type groupRow struct {
 	view    string
 	shares  int64
 	numbers map[string]state.Number
-	members map[string]map[string]state.Member // by name, then value and ID
+	members map[string]map[string]state.Member // members by name of the value, then by value and ID
 	version record.Version
 }
 
@@ -95,7 +95,7 @@ func (s *groupMemory) Contribute(_ context.Context, t view.Target, ws []state.Gr
 	return rs, nil
 }
 
-// check holds a call to the contract.
+// check returns an error if a call breaks the contract of a GroupStore.
 func (s *groupMemory) check(ws []state.GroupWrite) error {
 	items := make(map[item.Key]bool)
 	for _, w := range ws {
@@ -183,7 +183,7 @@ func (s *groupMemory) Rows(_ context.Context, t view.Table, q view.Query) iter.S
 	return answer(q, rows)
 }
 
-// columns are the values of a row, by name.
+// columns returns the values of a row, by name.
 func (r *groupRow) columns() []state.Column {
 	var cs []state.Column
 	for name, n := range r.numbers {

@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// spread has orders in the groups A, A~0 and B, on a store with n shards.
+// spread returns an aggregate with orders in the groups A, A~0 and B, which has n shards, and its store.
 func spread(t testing.TB, shards int) (*groupMemory, *view.Aggregate) {
 	t.Helper()
 	store := newGroupMemory()
@@ -46,7 +46,7 @@ func collect(t testing.TB, g view.Groups, r view.Reader, q view.Query) []string 
 	return rows
 }
 
-// A reader sees the same rows however many shards there are.
+// A reader gets the same rows, however many shards there are.
 func TestGroups_ShardsMakeNoDifference(t *testing.T) {
 	plainStore, plain := spread(t, 1)
 	want := collect(t, plain.Groups(), plainStore, view.Query{})
@@ -81,7 +81,7 @@ func TestGroups_ShardsMakeNoDifference(t *testing.T) {
 	}
 }
 
-// sameItem compares plain JSON whatever the order of its members.
+// sameItem returns a function that compares plain JSON, whatever the order of the members.
 func sameItem(t testing.TB) func(a, b string) bool {
 	return func(a, b string) bool {
 		x, err := sinktest.CanonicalJSON([]byte(a))
@@ -110,7 +110,7 @@ func TestGroups_Get(t *testing.T) {
 	}
 }
 
-// countingReader counts the rows that it returns.
+// countingReader counts the rows that the reader returns.
 type countingReader struct {
 	view.Reader
 	n int
@@ -126,8 +126,8 @@ func (r *countingReader) Rows(ctx context.Context, t view.Table, q view.Query) i
 	}
 }
 
-// Get reads the rows of its group, and not those of others in the partition: with a number for a sort key, and with a
-// text that other texts begin with.
+// Get reads only the rows of its group, and not the rows of other groups in the partition. The sort key may be a
+// number, or a text that is the beginning of other texts.
 func TestGroups_GetReadsOneGroup(t *testing.T) {
 	for _, template := range []string{"SK={Rank}", "SK={Note}"} {
 		store := newGroupMemory()
@@ -155,7 +155,7 @@ func TestGroups_GetReadsOneGroup(t *testing.T) {
 	}
 }
 
-// Rows of views and of other aggregates appear in a merged table unchanged.
+// A merged table returns the rows of views and of other aggregates unchanged.
 func TestMerged(t *testing.T) {
 	store, a := spread(t, 4)
 	o := revenue(t, store)
@@ -177,7 +177,7 @@ func TestMerged(t *testing.T) {
 	}
 }
 
-// Sums beyond 38 digits add up over shards to the last one.
+// Sums of more than 38 digits are added over shards without losing a digit.
 func TestGroups_LargeSums(t *testing.T) {
 	store := newGroupMemory()
 	o := revenue(t, store)
@@ -197,7 +197,7 @@ func TestGroups_LargeSums(t *testing.T) {
 	}
 }
 
-// gate is a reader whose reads of a partition key begin once n of them have come.
+// gate is a reader. A read of a partition key blocks until the wanted number of reads have been called.
 type gate struct {
 	view.Reader
 	wanted int
@@ -229,7 +229,7 @@ func (g *gate) Rows(ctx context.Context, t view.Table, q view.Query) iter.Seq2[v
 	}
 }
 
-// The shards of one group are read at once, each by its own key, and no other.
+// Groups reads all shards of one group concurrently, each by its own key. It reads no other keys.
 func TestGroups_ShardsAreReadAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, a := spread(t, 4)

@@ -13,8 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// A row guards itself where its key decodes back to the item's key; everywhere
-// else the item guards it.
+// A row guards itself if its key can be decoded to the item's key. Otherwise the item guards the row.
 func TestGuard(t *testing.T) {
 	const (
 		self      = ""
@@ -27,14 +26,14 @@ func TestGuard(t *testing.T) {
 	)
 	for _, c := range []struct {
 		pk, sk string
-		tables bool // the pipeline reads several
+		tables bool // the pipeline reads several tables
 		want   string
 	}{
 		{"{@key}", "", oneTable, self},
 		{"{@key}", "", allTables, self},
 		{"STATUS#{Status}", "{@key}", oneTable, self},
 		{"STATUS#{Status}", "{CreatedAt}#{@key}", oneTable, self},
-		{"{Status}#{Email}#{@key}", "", oneTable, self}, // {@key} can be cut off, whatever is before it
+		{"{Status}#{Email}#{@key}", "", oneTable, self}, // {@key} can be cut off, whatever text is before it
 		{"{Status}#{Email}", "{@key}", oneTable, self},
 		{"{Status}{@key}", "", oneTable, run},
 
@@ -81,8 +80,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// Which way a view goes that only its first change can tell is known too late for
-// New to look at its store.
+// For some views only the first change shows whether rows guard themselves. New cannot check the store of such a view,
+// so Write checks it.
 func TestWriteNeedsAnItemStoreWhereItemsGuard(t *testing.T) {
 	o := byStatus(t, &memory{})
 	o.SK = attribute(t, "SK={Status|esc}")
@@ -108,7 +107,7 @@ func TestItemsGuardWithoutOldImages(t *testing.T) {
 	}
 }
 
-// Collision errors are for the letter, their redacted text is for the log.
+// The text of a collision error is for the dead letter, and the redacted text is for the log.
 func TestCollisionErrorSaysWhatAndWhere(t *testing.T) {
 	err := error(&view.CollisionError{View: "user_by_email", Row: `PK="EMAIL#a@b" SK="USER"`, Owner: "first", Source: "second"})
 	const want = `view "user_by_email": the item first holds the row PK="EMAIL#a@b" SK="USER", which the item second claims too: ` +

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// Another worker got ahead with the same change of an item, behind a claim that this one
-// did not see: what this one builds on its own write of the change is lost too.
+// Another worker wrote the same change of an item first, after a claim that this worker did not see. Then the writes
+// that this worker bases on its own write of the change are lost too.
 func TestWrite_ByItemAnotherHistoryOfTheRow(t *testing.T) {
 	cs := changes(t, moved("c", "", "x", "1"), moved("a", "", "x", "2"), moved("b", "", "x", "3"))
 	for rule, want := range map[view.Collision]string{view.KeepFirst: "x=a 2", view.KeepLast: "x=b 3"} {
@@ -27,7 +27,7 @@ func TestWrite_ByItemAnotherHistoryOfTheRow(t *testing.T) {
 	}
 }
 
-// behind is a shelf that others write to before its first WriteItems.
+// behind is a shelf that runs before ahead of its first Settle, so that others write first.
 type behind struct {
 	*shelf
 	before func()

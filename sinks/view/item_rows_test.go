@@ -13,7 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// linesOptions is a view with a row for each line.
+// linesOptions returns the options of a view with a row for each line.
 func linesOptions(t *testing.T, by, pk, sk string) view.Options {
 	t.Helper()
 	attribute := func(name, src string) view.Attribute {
@@ -33,12 +33,12 @@ func linesOptions(t *testing.T, by, pk, sk string) view.Options {
 	}
 }
 
-// The key of each row must have the item and the element, and what is about one row an item is refused.
+// The key of each row must contain the item and the element. Options for views with one row for each item are refused.
 func TestItemRows_Options(t *testing.T) {
 	for _, tt := range []struct {
 		pk, sk string
 		change func(*view.Options)
-		want   string // a part of the error; "": none
+		want   string // part of the error; "": no error
 	}{
 		{"{@key}", "{@each}", nil, ""},
 		{"SKU#{each.sku}", "{@key}#{@each}", nil, ""},
@@ -61,7 +61,7 @@ func TestItemRows_Options(t *testing.T) {
 	}
 }
 
-// A table with another key attribute than those that the key escapes stops the pipeline.
+// The pipeline stops if the key attributes of the table are not those that the row key escapes.
 func TestItemRows_ItemNotInKey(t *testing.T) {
 	s := newSink(t, linesOptions(t, "", "{PK|esc}", "{@each}"))
 	d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "INSERT", New: order()})[0]}
@@ -70,7 +70,7 @@ func TestItemRows_ItemNotInKey(t *testing.T) {
 	}
 }
 
-// The plans say which rows an item has, and which leave.
+// An explained plan shows the rows that an item has, and the rows that leave.
 func TestItemRows_Explained(t *testing.T) {
 	lines := func(skus ...string) sinktest.Item {
 		it, list := order(), []sinktest.Attr{}

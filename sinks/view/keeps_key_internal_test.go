@@ -12,8 +12,8 @@ import (
 	"github.com/tablewake/tablewake/pipeline/template"
 )
 
-// TestKeepsKey: an item that stays has the key which its new image makes, whatever its
-// values are and however they are written.
+// If keepsKey returns true, the old and the new image make the same row key, whatever the values are and however they
+// are written.
 func TestKeepsKey(t *testing.T) {
 	parse := func(text string) Attribute {
 		tpl, err := template.Parse(text, template.Options{})

@@ -14,8 +14,8 @@ import (
 
 var masked = regexp.MustCompile(`masked-[0-9a-f]{12}`)
 
-// A mask changes the text of a plan and none of its decisions: conditions, moves and missing values are decided by the
-// real values.
+// A mask changes the text of a plan, but no decision. The real values decide about conditions, moves and missing
+// values.
 func TestMaskedPlan(t *testing.T) {
 	customer := func(mail string, rest ...string) sinktest.Item {
 		return itemOf(append(rest, "Type=Order", "Email="+mail, "Total=#12.5", "Status=paid")...)
@@ -23,8 +23,8 @@ func TestMaskedPlan(t *testing.T) {
 	a, upper, b, none := customer("canary@x.org"), customer("Canary@X.org"), customer("canary@y.org"), itemOf("Type=Order", "Total=#12.5")
 	records := []sinktest.Record{
 		{EventName: "INSERT", New: a},
-		{EventName: "MODIFY", Old: a, New: upper}, // the same row: the key is in lower case
-		{EventName: "MODIFY", Old: upper, New: b}, // moves
+		{EventName: "MODIFY", Old: a, New: upper}, // the row stays, because the key is in lower case
+		{EventName: "MODIFY", Old: upper, New: b}, // the row moves
 		{EventName: "MODIFY", Old: b, New: none},
 		{EventName: "REMOVE", Old: b},
 	}
@@ -77,7 +77,7 @@ func TestMaskedPlan(t *testing.T) {
 	}
 }
 
-// Hidden parts of an element are masked, in the group's key and in its values.
+// Hidden parts of an element are masked in the group's key and in the values.
 func TestMaskedElements(t *testing.T) {
 	o := sold(t, nil)
 	o.SK, o.Mask = group(t, "SK={each.qty}"), sinktest.Mask(t, "Lines[*].sku", "PK", "Lines[*].qty")
@@ -93,7 +93,7 @@ func TestMaskedElements(t *testing.T) {
 	}
 }
 
-// An error of a row key is an error with a mask too.
+// An invalid row key is an error, also if the key is masked.
 func TestMaskedKeyFails(t *testing.T) {
 	o := byStatus(t, nil)
 	o.PK, o.Mask = attribute(t, "PK={Note}"), sinktest.Mask(t, "Note")
@@ -105,7 +105,7 @@ func TestMaskedKeyFails(t *testing.T) {
 	}
 }
 
-// written are the writes that the store received.
+// written returns the writes that a store receives, as text.
 func written(ops []pipeline.Op) string {
 	var b strings.Builder
 	for _, op := range ops {

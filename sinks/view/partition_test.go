@@ -15,7 +15,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// partitionOf is orders in the shards of one partition, and the sort keys of all.
+// partitionOf returns a store with orders in the shards of one partition, the partition, and the sort keys of all rows.
 func partitionOf(t testing.TB, shards, orders int) (*shelf, view.Partition, []string) {
 	t.Helper()
 	store := newShelf()
@@ -50,7 +50,7 @@ func sortKeys(
 	return keys, cursor
 }
 
-// The rows that a sink spreads are read as those of one partition, in pages of any size, forth and back.
+// Partition reads the shards as one partition, in pages of any size, forwards and backwards.
 func TestPartition_ReadsWhatAViewSpreads(t *testing.T) {
 	ctx := t.Context()
 	for _, shards := range []int{1, 3, 10, 256} {
@@ -59,10 +59,10 @@ func TestPartition_ReadsWhatAViewSpreads(t *testing.T) {
 			t.Errorf("%d shards: %d rows", shards, len(got))
 		}
 		if shards > 10 {
-			continue // a page of each shard is read again and again: the store of this test reads all rows for each
+			continue // too slow: this store reads all rows of a shard again for each page
 		}
 		rapid.Check(t, func(t *rapid.T) {
-			at, cursor := 0, "" // at rows are before the cursor; the row at-1 made it
+			at, cursor := 0, "" // at is the number of rows before the cursor, which is from row at-1
 			for range 10 {
 				limit, reverse := rapid.IntRange(1, 50).Draw(t, "limit"), rapid.Bool().Draw(t, "reverse")
 				from, to := at, min(at+limit, len(want))
@@ -92,7 +92,7 @@ func TestPartition_ReadsWhatAViewSpreads(t *testing.T) {
 	}
 }
 
-// The first pages of all shards are read at once, and an error of one ends the read.
+// The first pages of all shards are read concurrently. An error of one page ends the read.
 func TestPartition_ShardsAreReadAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store, p, want := partitionOf(t, 4, 100)
@@ -135,7 +135,7 @@ func TestPartition_NamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// A cursor belongs to one partition, unchanged.
+// A cursor is valid only for its partition, and only if it is unchanged.
 func TestPartition_RefusesCursors(t *testing.T) {
 	shelf, p, _ := partitionOf(t, 3, 10)
 	cursor := ""

@@ -10,7 +10,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// TestPlan is the table of the effects of a change on a row, one line a case.
+// TestPlan checks the effects of a change on a row.
 func TestPlan(t *testing.T) {
 	var (
 		paid    = itemOf("Type=Order", "Status=paid", "Total=#10.50")
@@ -31,7 +31,7 @@ func TestPlan(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		record sinktest.Record
-		want   string // ops, or the reason of no effect
+		want   string // ops, or the reason why there is no effect
 	}{
 		{"enter by insert", sinktest.Record{EventName: "INSERT", New: paid}, putPaid + " (enters)"},
 		{"enter by modify", sinktest.Record{EventName: "MODIFY", Old: user, New: paid}, putPaid + " (enters)"},
@@ -103,8 +103,7 @@ kind {"S":"order"}`
 	}
 }
 
-// A row key of {@key} alone finds its row without an old image: also where it is
-// not known whether there is one.
+// If the row key is {@key} alone, the row is found without an old image, even if it is unknown whether the row exists.
 func TestFixedKeyNeedsNoOldImage(t *testing.T) {
 	o := byStatus(t, nil)
 	o.PK, o.SK = attribute(t, "id=ORDER#{@key}"), view.Attribute{}
@@ -132,8 +131,8 @@ func TestFixedKeyNeedsNoOldImage(t *testing.T) {
 	}
 }
 
-// A REMOVE without an old image, where the view type has old images, is a line of an incremental export: the item came
-// and went within its time, so that it never had a row.
+// A REMOVE without an old image, in a view type that has old images, is a line of an incremental export. The item was
+// inserted and removed within the time of the export, so it never had a row.
 func TestRemoveOfAnItemThatCameAndWent(t *testing.T) {
 	c := *changes(t, sinktest.Record{EventName: "REMOVE", Old: itemOf("Type=Order", "Status=paid")})[0]
 	c.Old = item.Image{}
@@ -157,8 +156,7 @@ func TestNothingButTheKeyNeedsNoImage(t *testing.T) {
 	}
 }
 
-// Fact 13: a stage that needs an image which the view type lacks is a clear
-// error, not a nil later.
+// Fact 13: A change without an image that the view needs is an error with a clear text.
 func TestFact13_MissingImages(t *testing.T) {
 	s := newSink(t, byStatus(t, nil))
 	if got := s.Requires(); got != (pipeline.Needs{Old: true, New: true}) {

@@ -10,10 +10,10 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// An item whose row cannot be planned for a while leaves no row. The change that spoils it removes the row and goes to
-// dead letters. The change that repairs it puts the row in the right place. It goes to dead letters too if it is
-// unknown which row the spoilt image would have: it must come again after that one. However the changes are cut into
-// batches, and when they come again.
+// If an image of an item cannot be planned, the item has no row meanwhile. The change with that image removes the row
+// and is dead-lettered. The next valid change puts the row in the right place. It is dead-lettered too if the row key
+// of the invalid image is unknown, because it must be redriven after the invalid change. This holds however the changes
+// are divided into batches, and also after a replay.
 func TestRefusedChangeLeavesNoRowBehind(t *testing.T) {
 	spoilt := order()
 	spoilt["Status"] = sinktest.Attr{"L": []sinktest.Attr{}}
@@ -27,7 +27,7 @@ func TestRefusedChangeLeavesNoRowBehind(t *testing.T) {
 		for _, cut := range [][]int{{1, 1, 1}, {2, 1}, {1, 2}, {3}} {
 			store := newShelf()
 			s := newSink(t, byStatus(t, store))
-			for range 2 { // the second time all of it comes again
+			for range 2 { // the second round is a replay
 				rest := cs
 				for _, n := range cut {
 					ds := make([]pipeline.Delivery, n)
@@ -69,8 +69,8 @@ func TestRefusedChangeLeavesNoRowBehind(t *testing.T) {
 	}
 }
 
-// A change that spoils an attribute and not the key takes the row away too: it shows what
-// the item is no more.
+// A change with an invalid attribute removes the row, even if the row key is valid. Otherwise the row would show an old
+// state of the item.
 func TestRefusedChangeTakesTheRowAway(t *testing.T) {
 	o := byStatus(t, nil)
 	o.Attributes = []view.Attribute{attribute(t, "note=N{Note}")}
@@ -83,7 +83,7 @@ func TestRefusedChangeTakesTheRowAway(t *testing.T) {
 			t.Errorf("planned %s (%v)", planned(&d), err)
 		}
 	}
-	// An item without a row has nothing to remove.
+	// An item without a row has no row to remove.
 	d := pipeline.Delivery{Change: changes(t, sinktest.Record{EventName: "INSERT", New: bad})[0]}
 	if err := newSink(t, o).Plan(&d); err == nil || len(d.Ops) != 0 {
 		t.Errorf("planned %s (%v)", planned(&d), err)

@@ -11,8 +11,9 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// A change from before what the store is sure to remember is refused, by itself: the others of its batch are written. A
-// store that is younger than its retention, one that forgets nothing, and a rebuild refuse nothing.
+// If a store may have forgotten newer changes, it refuses a change that is older than the retention. The other changes
+// of the batch are written. A store that is younger than its retention, a store that forgets nothing, and a rebuild
+// refuse no changes.
 func TestRetention(t *testing.T) {
 	const keep = 30 * 24 * time.Hour
 	now := time.Now()

@@ -8,8 +8,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// The rows of an item are all in its shard, which each plan shows in the row's key: of a change without an old image,
-// too, if the key reads no attribute.
+// All rows of an item are in its shard, and each plan shows the shard in the row's key. If the key reads no attribute,
+// this is also true for a change without an old image.
 func TestPlan_RowsStayInTheirShard(t *testing.T) {
 	o := byStatus(t, nil)
 	o.PK, o.Shards = attribute(t, "PK=STATUS#{Status}#{@shard}"), 10

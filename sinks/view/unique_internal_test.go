@@ -22,12 +22,12 @@ func TestUniqueNamesGuardRows(t *testing.T) {
 	}{
 		{"STATUS#{Status}", "ORDER#{Date}#{OrderId}", "", true},
 		{"AMOUNT#{Total|sortable}#{OrderId}", "x", DeadLetterCollision, true},
-		{"{OrderId}", "x", KeepFirst, false}, // the first keeps the row: guards by item know who is first
+		{"{OrderId}", "x", KeepFirst, false}, // the first item keeps the row: only guards by item know which item was first
 		{"{Status}#{OrderId}", "x", "", false},
 		{"{OrderId|hash}", "x", "", false},
 		{"{OrderId?}", "x", "", false},
 		{"{item.OrderId}", "x", "", false},
-		{"{OrderId}#{@key}", "x", "", false}, // {@key} is proof enough
+		{"{OrderId}#{@key}", "x", "", false}, // {@key} already makes the key unique
 	} {
 		o := Options{Name: "v", Pipeline: "p", Table: "t", Unique: []string{"OrderId"}, Collision: tt.collision}
 		for _, a := range []struct {

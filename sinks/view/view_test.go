@@ -27,14 +27,14 @@ func parse(t testing.TB, src string) *template.Template {
 	return tmpl
 }
 
-// attribute is NAME=TEMPLATE.
+// attribute parses NAME=TEMPLATE.
 func attribute(t testing.TB, s string) view.Attribute {
 	t.Helper()
 	name, src, _ := strings.Cut(s, "=")
 	return view.Attribute{Name: name, Template: parse(t, src)}
 }
 
-// byStatus has a row for each Order, under its status.
+// byStatus returns the options of a view with a row for each Order under its status.
 func byStatus(t testing.TB, store view.Store) view.Options {
 	t.Helper()
 	return view.Options{
@@ -64,7 +64,7 @@ func newSink(t testing.TB, o view.Options) *view.Sink {
 	return s
 }
 
-// item is an item PK=u, SK=o with pairs of NAME=text; NAME=#n is a number.
+// itemOf returns an item PK=u, SK=o with the given attributes: NAME=text, or NAME=#n for a number.
 func itemOf(pairs ...string) sinktest.Item {
 	it := sinktest.Item{"PK": {"S": "u"}, "SK": {"S": "o"}}
 	for _, p := range pairs {
@@ -87,7 +87,7 @@ func changes(t testing.TB, records ...sinktest.Record) []*record.Change {
 	return s.Changes
 }
 
-// deliveries plans changes; a change without effect is left out.
+// deliveries plans changes, and leaves out changes without effect.
 func deliveries(t testing.TB, s *view.Sink, cs ...*record.Change) []pipeline.Delivery {
 	t.Helper()
 	var ds []pipeline.Delivery
@@ -103,8 +103,8 @@ func deliveries(t testing.TB, s *view.Sink, cs ...*record.Change) []pipeline.Del
 	return ds
 }
 
-// memory is a store in memory: the contract in its shortest form. fail, where
-// set, may fail a mutation before it is applied.
+// memory is a store in memory, and the shortest implementation of the contract. If fail is set, it may fail a mutation
+// before the mutation is applied.
 type memory struct {
 	mu    sync.Mutex
 	rows  map[string]view.Mutation
@@ -166,7 +166,7 @@ func (s *memory) Apply(_ context.Context, t view.Target, ms []view.Mutation) ([]
 			s.apart[aside] = m
 			continue
 		}
-		m.Attributes = slices.Clone(m.Attributes) // which are another row's when the call is over
+		m.Attributes = slices.Clone(m.Attributes) // the caller uses the slice for other rows after the call
 		s.rows[k], s.owner[k] = m, t
 	}
 	s.calls++
@@ -183,7 +183,7 @@ func rowText(m view.Mutation) string {
 	return key(m.PK) + key(m.SK)
 }
 
-// show is the store's rows, tombstones among them, by key.
+// show returns the rows and tombstones of the store by key.
 func (s *memory) show() map[string]string {
 	out := make(map[string]string)
 	for k, m := range s.rows {
