@@ -22,14 +22,14 @@ import (
 
 var orders = view.Target{Table: view.Table{Name: "views", PK: "PK", SK: "SK"}, View: "orders", Pipeline: "shop"}
 
-// withViews opens a store in a new world, with the table of orders and the client beside it.
+// withViews opens a store with the table of orders on a new server, and returns the store and its client.
 func withViews(t testing.TB, faults *dynamotest.Faults) (*dynamo.Store, *dynamodb.Client) {
 	t.Helper()
 	c := dynamotest.Open(t).Client("", faults)
 	return withTable(t, statedynamo.Options{Client: c}, orders.Table), c
 }
 
-// refused expects a permanent error of a mutation, that says each of words.
+// refused checks that a mutation fails with a permanent error that contains all words.
 func refused(t *testing.T, s *dynamo.Store, target view.Target, m view.Mutation, words ...string) {
 	t.Helper()
 	rs, err := s.Apply(t.Context(), target, []view.Mutation{m})
@@ -89,7 +89,7 @@ func TestWhatNoItemCanHold(t *testing.T) {
 	number := put("1", 1)
 	number.SK = column(t, "", `{"N":"1"}`).Value
 	refused(t, s, orders, number, "of another type")
-	for i, bad := range []view.Mutation{large, number} { // and the old row goes
+	for i, bad := range []view.Mutation{large, number} { // a move to an impossible row still removes the old row
 		apply(t, s, orders, put("1", 2*i+2))
 		old := put("1", 2*i+3)
 		old.Tombstone, old.WithPrevious = true, true
@@ -107,8 +107,8 @@ func TestWhatNoItemCanHold(t *testing.T) {
 	}
 }
 
-// A tombstone goes by TTL when it is older than the retention, wherever it is, and the row
-// that comes before that does not.
+// TTL deletes a tombstone that is older than the retention, both in the table and in the state. A row that replaces the
+// tombstone before does not expire.
 func TestTombstonesExpire(t *testing.T) {
 	c := dynamotest.Open(t).Client("", nil)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -153,8 +153,8 @@ func TestTombstonesExpire(t *testing.T) {
 	}
 }
 
-// After a lost answer, a throttle or an outage of the server, every row is there once, and the writes that were
-// reported as held are.
+// After a lost answer, a throttle or an outage of the server, every row is stored once, and all writes that were
+// reported as written are stored.
 func TestPassingFaults(t *testing.T) {
 	faults := new(dynamotest.Faults)
 	s, _ := withViews(t, faults)
@@ -171,7 +171,7 @@ func TestPassingFaults(t *testing.T) {
 	}
 }
 
-// Where nothing answers, a call ends long before each of its rows was tried to the end.
+// If the server does not answer, a call ends long before it has tried each row.
 func TestOutageEndsTheCall(t *testing.T) {
 	faults := new(dynamotest.Faults)
 	c := dynamotest.Open(t).Client("", faults)
@@ -200,7 +200,7 @@ func TestOutageEndsTheCall(t *testing.T) {
 
 func TestCreate(t *testing.T) {
 	s, c := withViews(t, nil)
-	for range 2 { // again, as other processes do
+	for range 2 { // the second call finds the table, as other processes do
 		if err := s.Create(t.Context(), orders.Table, dynamo.KeyTypes{}); err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +229,7 @@ func TestCreate(t *testing.T) {
 	}
 }
 
-// A service reads a view without a state table.
+// A Reader reads a view without a state table.
 func TestReader(t *testing.T) {
 	s, c := withViews(t, nil)
 	gone := put("2", 1)

@@ -6,8 +6,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/viewtest"
 )
 
-// few shortens what is run on DynamoDB Local, which does one thing after the other: each
-// check makes several tables.
+// few reduces the number of checks and subjects, because each check creates several tables and DynamoDB Local does one
+// thing at a time.
 func few(subjects ...string) (checks int, only []string) {
 	if testing.Short() {
 		return 1, subjects[:1]
@@ -15,10 +15,10 @@ func few(subjects ...string) (checks int, only []string) {
 	return 2, subjects
 }
 
-// many is more than any request of DynamoDB holds, several times.
+// many is several times more than any request of DynamoDB can contain.
 const many = 500
 
-// TestConformance runs where nothing fails; SharedLast runs on a network that does.
+// TestConformance runs the suite without faults. TestConformance_Faults runs SharedLast with faults.
 func TestConformance(t *testing.T) {
 	checks, only := few("MovesByNumber", "MovesByNumberInPlace", "SharedDeadLetter", "ElementsBySKUInParts", "ElementsByPosition")
 	viewtest.Run(t, viewtest.Suite{Checks: checks, Many: many, Only: only, TypedKeys: true, Plain: plain, Open: opener[viewtest.Store](t)})

@@ -9,8 +9,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/state"
 )
 
-// Writes that have an item or a row in common are in one group, in order, also where a
-// third one ties them together.
+// Writes with a common item or row are in one group, in order. A write can also connect two others that have nothing in
+// common.
 func TestTogether(t *testing.T) {
 	for writes, want := range map[string]string{
 		"":                    "[]",
@@ -20,7 +20,7 @@ func TestTogether(t *testing.T) {
 		"a:x a:y b:y":         "[[0 1 2]]",
 		"a:x b:y c:xy d:z":    "[[0 1 2] [3]]",
 		"a:x b:y c:z d:yz a:": "[[0 4] [1 2 3]]",
-		"x:a a:b b:x":         "[[0] [1] [2]]", // an item and a row of one name are two
+		"x:a a:b b:x":         "[[0] [1] [2]]", // an item and a row of the same name are different
 	} {
 		var ws []state.ItemWrite
 		for _, w := range strings.Fields(writes) {

@@ -25,7 +25,7 @@ func attribute(t testing.TB, name, text string) view.Attribute {
 	return view.Attribute{Name: name, Template: tpl}
 }
 
-// inserted are the first changes of items, whose key is id.
+// inserted returns the inserts of items. The key of each item is id.
 func inserted(t testing.TB, items ...sinktest.Item) []*record.Change {
 	t.Helper()
 	var rs []sinktest.Record
@@ -40,7 +40,7 @@ func inserted(t testing.TB, items ...sinktest.Item) []*record.Change {
 	return s.Changes
 }
 
-// The estimated cost of a change is the capacity that DynamoDB reports.
+// The estimated cost of a change equals the capacity that DynamoDB reports.
 func TestCostOf(t *testing.T) {
 	letters := func(n int) sinktest.Attr { return sinktest.Attr{"S": strings.Repeat("x", n)} }
 	number := func(n string) sinktest.Attr { return sinktest.Attr{"N": n} }
@@ -81,7 +81,7 @@ func TestCostOf(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			// The first change of all touches the target.
+			// The first change also has the costs of using the target for the first time.
 			for i, change := range inserted(t, sinktest.Item{"a": letters(1), "n": number("1"), "g": letters(1)}, c.item) {
 				d := pipeline.Delivery{Change: change}
 				if err := sink.(pipeline.Planner).Plan(&d); err != nil {
@@ -109,8 +109,8 @@ func TestCostOf(t *testing.T) {
 	}
 }
 
-// A row that enters, stays, moves, leaves, and is not in the view takes what it is said to
-// take, whichever kind of tombstones the view has.
+// For both kinds of tombstones, the estimated cost equals the consumed capacity: for a row that enters, stays, moves or
+// leaves, and for an item without a row.
 func TestCostOf_Rows(t *testing.T) {
 	for _, kind := range []struct {
 		inPlace                  bool
@@ -143,8 +143,8 @@ func TestCostOf_Rows(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				apply(t, s, v.Target(), put("first", 1)) // touches the target
-				// The additional cost of a large row: once when it is put, and once when it is deleted.
+				apply(t, s, v.Target(), put("first", 1)) // the first write also has the cost of a new target
+				// The additional cost of a large row is paid when the row is put and when it is deleted.
 				once, twice := kb-1, 2*(kb-1)
 				if kind.inPlace {
 					twice = once
@@ -178,8 +178,8 @@ func TestCostOf_Rows(t *testing.T) {
 	}
 }
 
-// Over random streams whose rows and contributions grow, shrink, come, stay, move and go, the estimated cost of every
-// change is the capacity that DynamoDB reports.
+// The estimated cost of every change in random streams equals the capacity that DynamoDB reports. Rows and
+// contributions in these streams enter, grow, shrink, stay, move and leave.
 func TestCostOf_RandomStreams(t *testing.T) {
 	rows := func(o view.Options) func(s *dynamo.Store) (pipeline.Sink, error) {
 		return func(s *dynamo.Store) (pipeline.Sink, error) {
@@ -216,7 +216,7 @@ func TestCostOf_RandomStreams(t *testing.T) {
 					t.Fatal(err)
 				}
 				if i < 3 {
-					continue // the first touches the target, and the first of each group come to stay
+					continue // the first change uses a new target, and the first changes of each group create a row that stays
 				}
 				if what == "" && (cost.WriteUnits != m.writes || cost.ReadUnits != m.reads) {
 					what = fmt.Sprintf("change %d, %v is said to cost %+v and consumes %v write and %v read units", i, d.Ops, cost, m.writes, m.reads)
@@ -232,7 +232,7 @@ func TestCostOf_RandomStreams(t *testing.T) {
 	}
 }
 
-// randomStream returns the changes of an item in groups of its own, or in two that others share.
+// randomStream returns the changes of items in separate groups, or also in two shared groups.
 func randomStream(t testing.TB, r *rand.Rand, shared bool) []*record.Change {
 	t.Helper()
 	var rs []sinktest.Record
@@ -275,7 +275,7 @@ func randomStream(t testing.TB, r *rand.Rand, shared bool) []*record.Change {
 	return s.Changes
 }
 
-// An item is as large as DynamoDB says: one byte more, and a write of it takes one more unit.
+// The computed size of an item is its size in DynamoDB: with one byte more, a write costs one more unit.
 func TestSizes(t *testing.T) {
 	m, s := meteredTable(t)
 	table := view.Target{Table: orders.Table, View: "v", Pipeline: "shop", InPlace: true, Birth: "birthbirthbirths"}
@@ -305,7 +305,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// A change that is too large to be written costs nothing, and is said to go to dead letters.
+// A change that is too large costs nothing, and its plan says that it goes to dead letters.
 func TestCostOf_TooLarge(t *testing.T) {
 	large := sinktest.Attr{"S": strings.Repeat("x", 400<<10)}
 	var long []sinktest.Attr

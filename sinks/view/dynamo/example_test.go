@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
-// A service reads the newest ten rows of a partition. It needs an AWS account.
+// A service reads the newest ten rows of a partition. The example needs an AWS account.
 func ExampleReader() {
 	ctx := context.Background()
 	sdk, err := awsconfig.LoadDefaultConfig(ctx)
@@ -25,7 +25,7 @@ func ExampleReader() {
 	}
 	views := view.Table{Name: "shop-views", PK: "PK", SK: "SK"}
 	newest := view.Query{PK: item.StringValue("STATUS#open"), SKPrefix: "2026-", Reverse: true, Limit: 10}
-	for row, err := range reader.Rows(ctx, views, newest) { // without tombstones and the attributes of the store
+	for row, err := range reader.Rows(ctx, views, newest) { // without tombstones and attributes of the store
 		if err != nil {
 			log.Fatal(err)
 		}

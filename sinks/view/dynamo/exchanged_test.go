@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
-// A table of rows that is exchanged under a running process is detected within half a minute of writing.
+// A process that writes to a table detects within half a minute that the table was exchanged.
 func TestApply_ExchangedTable(t *testing.T) {
 	client := dynamotest.Open(t).Client("", nil)
 	now := time.Unix(1_800_000_000, 0)

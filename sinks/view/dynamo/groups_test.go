@@ -21,7 +21,7 @@ import (
 
 var sums = view.Target{Table: view.Table{Name: "views", PK: "PK", SK: "SK"}, View: "sums", Pipeline: "shop"}
 
-// change adds an amount to the group at sk.
+// change returns a change that adds shares and an amount to the group at sk.
 func change(t testing.TB, sk string, shares int64, amount string) state.GroupChange {
 	t.Helper()
 	row, err := state.MakeRow(item.StringValue("g"), item.StringValue(sk))
@@ -47,7 +47,7 @@ func contribute(t testing.TB, s *dynamo.Store, w state.GroupWrite) {
 	}
 }
 
-// rowsOf are the rows of the group g as DynamoDB JSON.
+// rowsOf returns the rows with the partition key g as DynamoDB JSON.
 func rowsOf(t testing.TB, s *dynamo.Store) []string {
 	t.Helper()
 	var all []string
@@ -60,8 +60,8 @@ func rowsOf(t testing.TB, s *dynamo.Store) []string {
 	return all
 }
 
-// Fact 12: N has up to 38 digits: exact, always. The value of a row is the sum of its additions, whatever the amounts:
-// a number if DynamoDB can store it, otherwise text.
+// Fact 12: A number has up to 38 digits. The sum in a row is exact for all amounts. It is a number if DynamoDB can
+// store it as a number, and otherwise a text.
 func TestFact12_SumsAreExact(t *testing.T) {
 	s, _ := withViews(t, nil)
 	digits := rapid.StringMatching(`[1-9][0-9]{0,24}`)
@@ -81,13 +81,13 @@ func TestFact12_SumsAreExact(t *testing.T) {
 	group := 0
 	rapid.Check(t, func(rt *rapid.T) {
 		if group++; group > 25 {
-			return // DynamoDB Local is slow, and more of them teach nothing
+			return // enough checks, because DynamoDB Local is slow
 		}
 		sk := fmt.Sprint(group)
 		sum, shares := new(big.Rat), int64(0)
 		for _, text := range rapid.SliceOfN(amounts, 1, 8).Draw(rt, "amounts") {
 			if d, err := decimal.Parse(text); err != nil || d.Sign() == 0 {
-				continue // no number of DynamoDB
+				continue // DynamoDB cannot store this number
 			}
 			sign := rapid.SampledFrom([]string{"", "-"}).Draw(rt, "sign")
 			n, _ := new(big.Rat).SetString(sign + text)
@@ -117,8 +117,8 @@ func TestFact12_SumsAreExact(t *testing.T) {
 	})
 }
 
-// A row goes with its last share in the same transaction, and so do its members: of a
-// sum that was wide nothing stays.
+// The transaction that removes the last share of a row also deletes the row and its members. No part of a wide sum is
+// left.
 func TestLastShareTakesTheRow(t *testing.T) {
 	s, c := withViews(t, nil)
 	member := state.Member{Name: "d", Kind: state.Distinct, Value: "ax", ID: "one"}
@@ -156,8 +156,8 @@ func TestLastShareTakesTheRow(t *testing.T) {
 	}
 }
 
-// The numbers that come to more than DynamoDB adds exactly are added by hand from then
-// on, and by DynamoDB again once they are back: the amounts of both ways make one sum.
+// DynamoDB adds to a sum while the addition is exact. The store adds larger sums itself. The results of both ways are
+// one sum.
 func TestAddingIsDoneWhereItIsExact(t *testing.T) {
 	faults := new(dynamotest.Faults)
 	s, _ := withViews(t, faults)
@@ -171,12 +171,12 @@ func TestAddingIsDoneWhereItIsExact(t *testing.T) {
 	}
 	add("9999999999999999999.999999999999999999", 0)
 	transactions := faults.Calls("TransactWriteItems")
-	add("0.1", 0) // the stored value is above 19 nines: the refusal returns the row
+	add("0.1", 0) // the sum becomes too large for DynamoDB's addition; the refusal returns the row
 	if n := faults.Calls("TransactWriteItems") - transactions; n != 2 {
 		t.Errorf("it took %d transactions, want 2", n)
 	}
 	add("-100000000000000000000", 1)
-	add("95000000000000000000", 1) // 5e18 and less than 19 decimals again
+	add("95000000000000000000", 1) // the sum is about 5e18, with less than 19 decimals
 	add("1", 0)
 	if got, want := rowsOf(t, s), `{"PK":{"S":"g"},"SK":{"S":"1"},"n":{"N":"5"},"sum":{"N":"5000000000000000001.099999999999999999"}}`; len(got) != 1 || got[0] != want {
 		t.Errorf("got %s, want %s", got, want)

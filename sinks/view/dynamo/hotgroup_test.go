@@ -17,7 +17,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
-// hot is an aggregate of all items in one group.
+// hot returns an aggregate that counts all items in one group.
 func hot(t testing.TB, s *dynamo.Store, shards int, values ...view.Value) *view.Aggregate {
 	t.Helper()
 	a, err := view.NewAggregate(view.AggregateOptions{
@@ -29,7 +29,7 @@ func hot(t testing.TB, s *dynamo.Store, shards int, values ...view.Value) *view.
 	return a
 }
 
-// deliver writes changes until all are written, as a pipeline does.
+// deliver writes changes again until all are written, like a pipeline.
 func deliver(t testing.TB, a *view.Aggregate, cs []*record.Change) error {
 	ds := make([]pipeline.Delivery, len(cs))
 	for i, c := range cs {
@@ -62,8 +62,8 @@ func deliver(t testing.TB, a *view.Aggregate, cs []*record.Change) error {
 	}
 }
 
-// Many workers of several processes count in one group at once, while transactions are
-// in conflict, throttled and their answers lost: the group is exact, to the last digit.
+// Many workers of several processes count in one group at the same time. Their transactions have conflicts, throttles
+// and lost answers. The group is exact to the last digit.
 func TestHotGroup(t *testing.T) {
 	const workers, each = 6, 12
 	for name, values := range map[string][]view.Value{
@@ -112,7 +112,7 @@ func TestHotGroup(t *testing.T) {
 							errs[w] = deliver(t, a, all[len(all)-1:])
 						}
 						if errs[w] == nil {
-							errs[w] = deliver(t, a, all[w*each:(w+1)*each]) // and again, late
+							errs[w] = deliver(t, a, all[w*each:(w+1)*each]) // a late replay
 						}
 					})
 				}

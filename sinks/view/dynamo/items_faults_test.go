@@ -23,8 +23,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/viewtest"
 )
 
-// Rows that several items claim are correct on a network that breaks every tenth call: a conflict with another
-// transaction, a throttle, a lost answer, or a cut connection.
+// Rows that several items claim are correct if every tenth call has a fault, such as a conflict with another
+// transaction, a throttle, a lost answer, or a truncated answer.
 func TestConformance_Faults(t *testing.T) {
 	server := dynamotest.Open(t)
 	var faults dynamotest.Faults
@@ -49,11 +49,11 @@ func TestConformance_Faults(t *testing.T) {
 	})
 }
 
-// emails is a view whose rows several items may claim, on a table of its own.
+// emails is a store with a view whose rows several items may claim.
 type emails struct {
 	*dynamo.Store
 	t      *testing.T
-	client *dynamodb.Client // without faults
+	client *dynamodb.Client // a client without faults
 	target view.Target
 }
 
@@ -75,12 +75,13 @@ func (e *emails) row(name string) state.Row {
 	return r
 }
 
-// claim is what an item claims as of its first version.
+// claim returns the claim of an item at its first version.
 func (e *emails) claim(image item.Key, says string) state.Claim {
 	return state.Claim{Source: image, Version: e.version(1), Time: time.Unix(1, 0), Attributes: []state.Column{{Name: "says", Value: item.StringValue(says)}}}
 }
 
-// comes is an unknown item that claims a row, from one revision to another.
+// comes returns the write of an item without a guard that claims a row. was and revision are the row's revisions before
+// and after the write.
 func (e *emails) comes(item item.Key, row, was, revision string, claim, holder state.Claim) state.ItemWrite {
 	return state.ItemWrite{
 		Source: item, Guard: state.Guard{Version: e.version(1), Row: e.row(row)},
@@ -88,7 +89,7 @@ func (e *emails) comes(item item.Key, row, was, revision string, claim, holder s
 	}
 }
 
-// leaves is an item that held a row and is gone.
+// leaves returns the write of a removed item, which leaves its row without a claim.
 func (e *emails) leaves(item item.Key, row, was string) state.ItemWrite {
 	return state.ItemWrite{
 		Source: item, Expected: e.version(1), Guard: state.Guard{Version: e.version(2)},
@@ -114,7 +115,7 @@ func (e *emails) seat(row string) view.RowClaims {
 	return seats[0]
 }
 
-// Many items come to one row in one call: it is written a few times, and not once for each.
+// If many items claim one row in one call, the row is written a few times, and not once for each item.
 func TestSettle_Merged(t *testing.T) {
 	var faults dynamotest.Faults
 	e := openEmails(t, &faults)
@@ -144,7 +145,7 @@ func TestSettle_Merged(t *testing.T) {
 	}
 }
 
-// Where what was merged is refused, each write has its own verdict.
+// If a merged transaction is refused, each write is tried separately and gets its own result.
 func TestSettle_Split(t *testing.T) {
 	var faults dynamotest.Faults
 	e := openEmails(t, &faults)
@@ -158,7 +159,7 @@ func TestSettle_Split(t *testing.T) {
 	if n := faults.Calls("TransactWriteItems"); n != 3 {
 		t.Errorf("%d transactions, want 3: both, and each", n)
 	}
-	// The second of three is too large for an item: the first is done, and the third has nothing to build on.
+	// The second of three writes is too large. The first is written. The third is lost, because it depends on the second.
 	large := e.claim("d", strings.Repeat("SECRET", 70_000))
 	rs := e.settle(e.comes("c", "x", "r2", "r3", e.claim("c", "C"), a), e.comes("d", "x", "r3", "r4", large, a), e.comes("e", "x", "r4", "r5", e.claim("e", "E"), a))
 	err := rs[1].Err
@@ -170,8 +171,8 @@ func TestSettle_Split(t *testing.T) {
 	}
 }
 
-// A waiting claim is refused if the row would be too large for an item, at whatever size: the owner of the row leaves
-// it without an error.
+// A waiting claim is refused if the row with its content would be too large for an item. So the owner of the row can
+// leave without an error, whatever the size of an accepted claim.
 func TestSettle_WaitingRowTooLarge(t *testing.T) {
 	e := openEmails(t, nil)
 	e.target.Birth = state.NewBirth("emails", "table views", time.Now()).ID
@@ -195,8 +196,8 @@ func TestSettle_WaitingRowTooLarge(t *testing.T) {
 	t.Error("no row was too large")
 }
 
-// After a lost answer, and a lasting conflict, nothing is done twice, nothing counts as lost that is not, and temporary
-// failures can be retried.
+// After a lost answer or a lasting conflict, no write is done twice, no write is wrongly reported as lost, and
+// temporary failures can be retried.
 func TestSettle_Faults(t *testing.T) {
 	for what, c := range map[string]struct {
 		faults []dynamotest.Fault
@@ -228,7 +229,7 @@ func TestSettle_Faults(t *testing.T) {
 	}
 }
 
-// The claims on a row change while they are read: the result belongs to one revision.
+// If the claims on a row change while they are read, all returned claims belong to one revision.
 func TestSeats_Unsteady(t *testing.T) {
 	var faults dynamotest.Faults
 	e := openEmails(t, &faults)
@@ -257,7 +258,7 @@ func TestSeats_Unsteady(t *testing.T) {
 	}
 }
 
-// A row of an item of another view, or of no view, is not overwritten, and the error names its owner.
+// A row of another view, or a row that no view wrote, is not overwritten. The error names its owner.
 func TestSettle_ForeignRow(t *testing.T) {
 	e := openEmails(t, nil)
 	a := e.claim("a", "A")
@@ -283,7 +284,7 @@ func TestSettle_ForeignRow(t *testing.T) {
 	}
 }
 
-// A guard with a row never expires, and one without goes after the retention.
+// A guard with a row never expires. A guard without a row expires after the retention.
 func TestGuards_Expire(t *testing.T) {
 	e := openEmails(t, nil)
 	a := e.claim("a", "A")

@@ -35,7 +35,7 @@ func (a *anyTable) WriteItems(ctx context.Context, t view.Target, ws []state.Ite
 	return a.Store.WriteItems(ctx, t, ws)
 }
 
-// tableOf makes the table of a target where it is missing, for keys such as these rows have.
+// tableOf creates the table of a target if it does not exist. The types of its key attributes are those of the rows.
 func (a *anyTable) tableOf(ctx context.Context, t view.Target, rows []state.Row) (view.Target, error) {
 	if len(rows) == 0 {
 		t.Table = named(t.Table)

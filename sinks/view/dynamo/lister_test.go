@@ -19,7 +19,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// A change by hand does not end a listing: a row keeps its place and loses the values that cannot be read.
+// Changes by hand do not stop a listing. A changed row is still listed, without the values that cannot be read.
 func TestListers_ChangedByHand(t *testing.T) {
 	s, client := withViews(t, nil)
 	own := func(target view.Target, more statedynamo.Item) types.AttributeValue {
@@ -70,7 +70,7 @@ func TestListers_ChangedByHand(t *testing.T) {
 	guard := func(key string) statedynamo.Item {
 		return s.GuardRef(orders.State(), item.Key(key)).Key
 	}
-	long := guard(strings.Repeat("x", 5000)) // by a version that did not store the key as a whole
+	long := guard(strings.Repeat("x", 5000)) // written by a release that did not store a long key
 	long["version"], long["row"] = statedynamo.S(version(t, 1).String()), statedynamo.S("a,1")
 	byHand("state", long)
 	broken := guard("broken")
@@ -98,7 +98,8 @@ func TestListers_ChangedByHand(t *testing.T) {
 	}
 }
 
-// A group that changes between the read of its row and that of its members is read again: both belong to one revision.
+// If a group changes between the reads of its row and of its members, the group is read again. So the row and the
+// members belong to one revision.
 func TestReadGroups_Unsteady(t *testing.T) {
 	var faults dynamotest.Faults
 	s, client := withViews(t, &faults)

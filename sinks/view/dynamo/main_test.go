@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { testmain.Run(m) }
 
-// open opens a store and makes its state table.
+// open opens a store and creates its state table.
 func open(ctx context.Context, o statedynamo.Options) (*dynamo.Store, error) {
 	o.Table, o.Pipeline = "state", "test"
 	db, err := statedynamo.New(o)
@@ -38,7 +38,7 @@ func open(ctx context.Context, o statedynamo.Options) (*dynamo.Store, error) {
 	return dynamo.New(db)
 }
 
-// withTable opens a store, and makes its state table and a table of rows.
+// withTable opens a store, and creates its state table and a table of rows.
 func withTable(t testing.TB, o statedynamo.Options, table view.Table) *dynamo.Store {
 	t.Helper()
 	s, err := open(t.Context(), o)
@@ -51,16 +51,16 @@ func withTable(t testing.TB, o statedynamo.Options, table view.Table) *dynamo.St
 	return s
 }
 
-// anyTable is a store for the suites, which name tables as no DynamoDB table may be
-// named, and write to them without making them.
+// anyTable is a store for suites that use table names which DynamoDB does not allow, and write to tables that do not
+// exist. It changes the names and creates the tables.
 type anyTable struct {
 	*dynamo.Store
-	faults *dynamotest.Faults // of its client; nil: none
+	faults *dynamotest.Faults // faults of the client; nil: none
 	mu     sync.Mutex
 	made   map[string]bool
 }
 
-// opener opens stores for a suite: a folder of the suite is a world.
+// opener returns a function that opens stores for a suite. Each folder of the suite has separate tables.
 func opener[T any](t *testing.T) func(context.Context, string) (T, error) {
 	server := dynamotest.Open(t)
 	return func(ctx context.Context, dir string) (s T, err error) {
@@ -72,7 +72,7 @@ func opener[T any](t *testing.T) func(context.Context, string) (T, error) {
 	}
 }
 
-// plain counts what a Scan of a table finds.
+// plain counts the items of a table with a Scan.
 func plain(ctx context.Context, s viewtest.Store, t view.Table) (n int, err error) {
 	for _, err := range s.(*anyTable).Scan(ctx, &dynamodb.ScanInput{TableName: aws.String(named(t).Name)}) {
 		if errors.Is(err, statedynamo.ErrNoTable) {
@@ -86,14 +86,14 @@ func plain(ctx context.Context, s viewtest.Store, t view.Table) (n int, err erro
 	return n, nil
 }
 
-// named is a table as it is called here.
+// named returns a table with the name that it has in DynamoDB.
 func named(t view.Table) view.Table {
 	sum := sha256.Sum256([]byte(t.Name))
 	t.Name = "t-" + hex.EncodeToString(sum[:8])
 	return t
 }
 
-// table makes the table of a target where it is missing, with key attributes of the types of a key.
+// table creates the table of a target if it does not exist. The types of its key attributes are those of pk and sk.
 func (a *anyTable) table(ctx context.Context, t view.Target, pk, sk item.Value) (view.Target, error) {
 	t.Table = named(t.Table)
 	a.mu.Lock()
@@ -169,7 +169,7 @@ func (a *anyTable) ReplaceItemRows(ctx context.Context, t view.Target, ws []stat
 	return a.Store.ReplaceItemRows(ctx, t, ws)
 }
 
-// inState is the target of the state with its table as it is called here.
+// inState returns a target of the state with the table name in DynamoDB.
 func inState(t state.Target) state.Target {
 	t.Table = named(view.Table{Name: t.Table}).Name
 	return t

@@ -13,18 +13,18 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/dynamo"
 )
 
-// metered is a client that asks what each call consumes. DynamoDB Local rounds what the
-// writes of a transaction to a table come to, and reads what is not there for nothing;
-// DynamoDB rounds each item, counts it twice in a transaction, and takes a unit to find
-// nothing (Developer Guide, Read and write operations). So transactions are taken apart here,
-// and what was not found is added.
+// metered is a client that adds up the consumed capacity as DynamoDB computes it. DynamoDB Local computes it
+// differently: it rounds the sum of a transaction's writes to a table, and a read that finds nothing is free. DynamoDB
+// rounds each item, counts the item twice in a transaction, and charges a unit for finding nothing (Developer Guide,
+// Read and write operations). So metered sends the writes of a transaction separately, and adds a unit for each missing
+// item.
 type metered struct {
 	*dynamodb.Client
 	mu            sync.Mutex
 	reads, writes float64
 }
 
-// meteredTable opens a store over a new metered client, with the table of orders.
+// meteredTable returns a new metered client, and a store with the table of orders.
 func meteredTable(t *testing.T) (*metered, *dynamo.Store) {
 	t.Helper()
 	m := &metered{Client: dynamotest.Open(t).Client("", nil)}
@@ -73,7 +73,7 @@ func (m *metered) TransactWriteItems(ctx context.Context, in *dynamodb.TransactW
 	}
 	before := m.writes
 	for _, a := range in.TransactItems {
-		if a.ConditionCheck != nil { // of a tombstone, or of nothing: 1 KB at most
+		if a.ConditionCheck != nil { // a check of a tombstone or of nothing: at most 1 KB
 			m.writes++
 			continue
 		}

@@ -15,7 +15,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// A whole look finds the only row of a sink after all other rows of the table. A short look ends earlier.
+// Inspect finds the only row of a sink behind all other rows of the table if it must be complete. Otherwise it ends
+// earlier.
 func TestOutput_LookAtALargeTable(t *testing.T) {
 	client := dynamotest.Open(t).Client("", nil)
 	table := view.Table{Name: "views", PK: "PK"}
@@ -26,7 +27,7 @@ func TestOutput_LookAtALargeTable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for i := range 40 { // a key is somewhere in the table: seek a key at its end
+	for i := range 40 { // the place of a key in the table is unknown: look for a key near the end
 		pipe := fmt.Sprint("shop", i)
 		target := view.Target{Table: table, View: "orders", Pipeline: pipe, Birth: "b", InPlace: true}
 		row := view.Mutation{PK: item.StringValue(pipe), Source: "a", Version: version(t, 1)}

@@ -30,7 +30,7 @@ func version(t testing.TB, sequence int) record.Version {
 func put(sk string, sequence int, columns ...state.Column) view.Mutation {
 	v, err := record.ParseVersion(fmt.Sprintf("1767323045%040d", sequence))
 	if err != nil {
-		panic(err) // it has the right number of digits
+		panic(err) // the number of digits is always right
 	}
 	return view.Mutation{PK: item.StringValue("p"), SK: item.StringValue(sk), Version: v, Source: "source", Attributes: columns}
 }
@@ -44,7 +44,7 @@ func column(t testing.TB, name, json string) state.Column {
 	return state.Column{Name: name, Value: v}
 }
 
-// apply expects that all is held.
+// apply writes mutations, which must all be written.
 func apply(t testing.TB, s *dynamo.Store, target view.Target, ms ...view.Mutation) {
 	t.Helper()
 	rs, err := s.Apply(t.Context(), target, ms)
@@ -58,8 +58,8 @@ func apply(t testing.TB, s *dynamo.Store, target view.Target, ms ...view.Mutatio
 	}
 }
 
-// A table that was restored to an earlier time has rows that are older than their tombstones in the state. A replay of
-// the removing changes removes them once more: those of a removed item, and of one that moved.
+// If a table is restored to an earlier time, its rows may be older than their tombstones in the state. A replay of the
+// removing changes removes these rows again, for a removed item and for a moved item.
 func TestApply_RemovesRowsOfARestoredTable(t *testing.T) {
 	client := dynamotest.Open(t).Client("", nil)
 	target := view.Target{Table: view.Table{Name: "views", PK: "PK", SK: "SK"}, View: "orders", Pipeline: "shop", Birth: "b"}

@@ -33,7 +33,7 @@ func TestRepairs(t *testing.T) {
 	})
 }
 
-// between runs do ahead of the next write of a store.
+// between makes a store call do before its next write.
 func between(s viewtest.StateStore, do func()) {
 	var once sync.Once
 	first := func(r *dynamotest.Request) (*http.Response, error) {
@@ -61,10 +61,10 @@ func (a *anyTable) RepairGroups(ctx context.Context, t view.Target, rs []view.Gr
 	return a.Store.RepairGroups(ctx, t, rs)
 }
 
-// hand changes items of view tables.
+// hand changes items of view tables, as a person would.
 type hand struct{}
 
-// item returns an item with its reference.
+// item returns the stored item of a row and its reference.
 func (hand) item(t *testing.T, s viewtest.StateStore, table view.Table, row state.Row) (statedynamo.Ref, statedynamo.Item) {
 	t.Helper()
 	pk, sk, err := row.Decode()

@@ -11,7 +11,7 @@ import (
 
 func TestAggregateConformance(t *testing.T) {
 	viewtest.RunAggregates(t, viewtest.AggregateSuite{
-		Checks: 3, // each opens several files and syncs every write
+		Checks: 3, // each check opens several files and syncs every write
 		Only:   []string{"ByStatus", "LinesSpread", "LinesInFewActions"},
 		Open: func(ctx context.Context, dir string) (viewtest.AggregateStore, error) {
 			return sqlite.Open(ctx, filepath.Join(dir, "views.db"), sqlite.Options{})

@@ -12,7 +12,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// BenchmarkApply writes calls of 500 rows over 100,000, new ones first.
+// BenchmarkApply writes 500 rows in each call. The first 100,000 writes put new rows, and later writes replace them.
 func BenchmarkApply(b *testing.B) {
 	s := open(b, filepath.Join(b.TempDir(), "views.db"), sqlite.Options{})
 	columns := []state.Column{
@@ -32,8 +32,8 @@ func BenchmarkApply(b *testing.B) {
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// BenchmarkContribute reads and replaces what 500 items count for a call, of
-// 100,000 in 50 groups: what a count and a sum cost beside the rows of BenchmarkApply.
+// BenchmarkContribute reads and replaces the contributions of 500 items in each call, of 100,000 items in 50 groups. It
+// shows the cost of a count and a sum in comparison with the rows of BenchmarkApply.
 func BenchmarkContribute(b *testing.B) {
 	s := open(b, filepath.Join(b.TempDir(), "views.db"), sqlite.Options{})
 	const call, items, groups = 500, 100_000, 50

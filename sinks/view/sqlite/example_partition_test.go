@@ -56,7 +56,7 @@ func Example_partition() {
 	// 2 {"PK":"STATUS#pending#5","SK":"2026-01-03#o3"}
 }
 
-// putOrders writes the rows of eight orders, as a view with shards does.
+// putOrders writes the rows of eight orders like a view with shards.
 func putOrders(ctx context.Context, store *sqlite.Store, table view.Table) error {
 	v, err := record.ParseVersion(fmt.Sprintf("1767323045%040d", 1))
 	if err != nil {

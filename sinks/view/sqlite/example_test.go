@@ -14,7 +14,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// An aggregate over orders, spread over 4 shards, and a service that reads it.
+// An aggregate over orders is spread over 4 shards, and a service reads it.
 func Example_aggregate() {
 	dir, err := os.MkdirTemp("", "example")
 	if err != nil {
@@ -64,7 +64,7 @@ func countRevenue(ctx context.Context, store *sqlite.Store) error {
 		{"eventName":"INSERT","dynamodb":{"SequenceNumber":"100000000000000000002","Keys":{"id":{"S":"b"}},"NewImage":{"id":{"S":"b"},"Currency":{"S":"EUR"},"Total":{"N":"4.20"}}}}
 		{"eventName":"MODIFY","dynamodb":{"SequenceNumber":"100000000000000000003","Keys":{"id":{"S":"a"}},"NewImage":{"id":{"S":"a"},"Currency":{"S":"EUR"},"Total":{"N":"9.90"}}}}
 	`))
-	for range 2 { // the second time it comes again, and counts nothing twice
+	for range 2 { // the second round is a replay: nothing is counted twice
 		deliveries := make([]pipeline.Delivery, len(page.Changes))
 		for i := range deliveries {
 			deliveries[i].Change = &page.Changes[i]

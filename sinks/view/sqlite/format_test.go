@@ -13,8 +13,7 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// layout1 is a file as it was written before there was state in it: a row, and a
-// tombstone.
+// layout1 has the statements that make a file of layout 1 with a row and a tombstone. That layout had no state.
 var layout1 = []string{
 	`PRAGMA journal_mode = wal`,
 	`CREATE TABLE "_tw_tables" (name TEXT PRIMARY KEY, pk TEXT NOT NULL, sk TEXT NOT NULL) STRICT`,
@@ -46,7 +45,7 @@ func oldFile(t *testing.T) string {
 	return path
 }
 
-// A file of an older layout is refused with the command that fills it again, and stays as it was.
+// Open refuses a file of an older layout, and the error has the command that makes a new file. The file is not changed.
 func TestFileOfLayout1(t *testing.T) {
 	path := oldFile(t)
 	for _, o := range []sqlite.Options{{}, {ReadOnly: true}} {
@@ -62,7 +61,7 @@ func TestFileOfLayout1(t *testing.T) {
 	}
 }
 
-// A file that only the state has opened is read as one without view tables.
+// A file that only a state store has opened has no view tables.
 func TestFileOfTheState(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "views.db")
 	db, err := statesqlite.Open(t.Context(), path, statesqlite.Options{})
@@ -83,7 +82,8 @@ func TestFileOfTheState(t *testing.T) {
 	}
 }
 
-// An embedded store reports what it forgot: a file that was never purged refuses nothing.
+// A store reports which changes it has forgotten. A file that was never purged has forgotten nothing, so it refuses no
+// change.
 func TestMemory(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "views.db"), sqlite.Options{})
 	r, err := state.LoadRetention(t.Context(), s, 0, false)

@@ -14,8 +14,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// A full disk stops the pipeline, loses nothing that was held, and is over when
-// there is room again.
+// A full disk is a fatal error. It loses no rows that were reported as written. When there is free space again, writes
+// succeed.
 func TestFullDiskIsFatal(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "views.db"), Options{})
 	if err != nil {

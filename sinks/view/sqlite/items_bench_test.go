@@ -13,8 +13,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// BenchmarkWrite is a whole Write of 500 changes, in four kinds: rows guard themselves, items guard rows of their own,
-// items never request a row, or all items request one row.
+// BenchmarkWrite writes 500 changes in each Write, in four kinds of views: rows guard themselves, items guard separate
+// rows, items request no row, or all items request one row.
 func BenchmarkWrite(b *testing.B) {
 	for _, c := range []struct {
 		name, pk string

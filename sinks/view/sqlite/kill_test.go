@@ -14,17 +14,17 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// victimEnv makes the test binary a process that writes to the file it names
-// until it is killed.
+// victimEnv is an environment variable with the path of a file. It makes the test binary a process that writes rows to
+// the file until it is killed.
 const victimEnv = "TABLEWAKE_TEST_SQLITE_VICTIM"
 
-// countingEnv does so with a process that counts items in groups.
+// countingEnv makes the test binary a process that counts items in groups of the file until it is killed.
 const countingEnv = "TABLEWAKE_TEST_SQLITE_COUNTING"
 
-// rowsPerCall is how many rows the victim writes in one call, all of one version.
+// rowsPerCall is the number of rows that the victim writes in one call. All rows of a call have the same version.
 const rowsPerCall = 50
 
-// victim raises all rows from version to version, and tells each version that is held.
+// victim writes all rows at increasing versions, and prints each version after it is durable.
 func victim(path string) {
 	s, err := sqlite.Open(context.Background(), path, sqlite.Options{})
 	if err != nil {
@@ -44,7 +44,7 @@ func victim(path string) {
 	}
 }
 
-// killed runs a victim until it has told a number, kills it, and returns what it told last.
+// killed starts a process, kills it after it has printed last, and returns the last number that it printed.
 func killed(t *testing.T, env, path string, last int) (told int) {
 	t.Helper()
 	process := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^$")
@@ -65,7 +65,7 @@ func killed(t *testing.T, env, path string, last int) (told int) {
 	if err := process.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for lines.Scan() { // the answers that it got before it died
+	for lines.Scan() { // numbers that the process printed before it was killed
 		told, _ = strconv.Atoi(lines.Text())
 	}
 	if err := process.Wait(); err == nil {
@@ -74,8 +74,8 @@ func killed(t *testing.T, env, path string, last int) (told int) {
 	return told
 }
 
-// A killed process leaves the writes that were reported as held, each call whole or not at all, and the next process
-// continues.
+// After a process is killed, the file has all writes that were reported as written, and no partial call. The next
+// process continues from there.
 func TestKilledProcess(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "views.db")
 	for _, last := range []int{3, 20, 60} {

@@ -15,13 +15,13 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// countedItems is how many items the process counts, in two groups.
+// countedItems is the number of items that the process counts, in two groups.
 const countedItems = 40
 
 var sums = view.Target{Table: view.Table{Name: "sums", PK: "PK"}, View: "revenue", Pipeline: "shop"}
 
-// counting raises what all items count for from version to version, and tells each version that is held. It continues
-// from what it finds.
+// counting writes the contributions of all items at increasing versions, and prints each version after it is durable.
+// It continues from the stored contributions.
 func counting(path string) {
 	s, err := sqlite.Open(context.Background(), path, sqlite.Options{})
 	for version := 1; err == nil; version++ {
@@ -33,7 +33,8 @@ func counting(path string) {
 	os.Exit(1)
 }
 
-// countVersion has item i count for i x version in group i % 2, in calls of a few items.
+// countVersion writes the contributions of a version: i x version for item i, in group i % 2. Each call writes ten
+// items.
 func countVersion(s *sqlite.Store, version int) error {
 	ctx := context.Background()
 	for first := 0; first < countedItems; first += 10 {
@@ -85,8 +86,8 @@ func countVersion(s *sqlite.Store, version int) error {
 	return nil
 }
 
-// However a process dies, a group is the sum of its items' contributions, and those that were reported as held are
-// counted.
+// After a process is killed, each group is the sum of its items' contributions. All contributions that were reported as
+// written are counted.
 func TestKilledCounting(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "views.db")
 	for _, last := range []int{2, 15, 40} {

@@ -15,7 +15,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// A change by hand does not end a listing: a row or a group keeps its place and loses the values that cannot be read.
+// Changes by hand do not stop a listing. A changed row or group is still listed, without the values that cannot be
+// read.
 func TestListers_ChangedByHand(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "views.db")
 	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})
@@ -86,7 +87,7 @@ func TestListers_ChangedByHand(t *testing.T) {
 	want("contributions", contributions, "changed 0", "taken 1", "whole 1")
 }
 
-// A page ends after a thousand rows, or after a megabyte.
+// A page of a listing ends after a thousand rows or a megabyte.
 func TestListers_Pages(t *testing.T) {
 	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "views.db"), sqlite.Options{})
 	if err != nil {
@@ -141,7 +142,7 @@ func TestListers_Pages(t *testing.T) {
 	}
 }
 
-// A row whose key columns were changed by hand is where readers find it, and not where it says that it is.
+// If the key columns of a row were changed by hand, the row is listed under the changed key. Readers find it there too.
 func TestListRows_ByTheirKeyColumns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "views.db")
 	s, err := sqlite.Open(t.Context(), path, sqlite.Options{})

@@ -16,19 +16,19 @@ import (
 	"github.com/tablewake/tablewake/sinks/view/sqlite"
 )
 
-// Orders of the comparison, their changes, and the groups that they fall into.
+// Numbers of orders, of their changes, and of the groups of the orders.
 const (
 	orders       = 40_000
 	orderChanges = 100_000
 	orderGroups  = 50
 )
 
-// BenchmarkAggregates compares aggregates with plain views: how fast a pipeline on
-// a local store takes 100,000 changes into 50 groups, as a part of how fast it
-// takes them into rows. Rounds alternate, so that a busy machine slows down both alike.
+// BenchmarkAggregates compares aggregates with plain views. It reports the speed of a pipeline that counts 100,000
+// changes in 50 groups of a local store, as a part of the speed with which the pipeline writes them as rows. The
+// measurements alternate, so that a busy machine slows down all of them alike.
 //
 //	x-rows      a sum and a count
-//	x-members   a min, a max and a distinct besides
+//	x-members   also a min, a max and a distinct
 func BenchmarkAggregates(b *testing.B) {
 	pages := orderPages(b)
 	var rows, sums, members time.Duration
@@ -42,7 +42,7 @@ func BenchmarkAggregates(b *testing.B) {
 	b.ReportMetric(float64(b.N)*orderChanges/sums.Seconds(), "changes/s")
 }
 
-// orderPages are the changes as a source hands them over, undecoded.
+// orderPages returns pages of undecoded records, as a source delivers them.
 func orderPages(b *testing.B) [][]byte {
 	image := func(i, version int) string {
 		return fmt.Sprintf(`{"PK":{"S":"USER#%d"},"SK":{"S":"ORDER#%d"},"Type":{"S":"Order"},"Status":{"S":"paid"},"Total":{"N":"%d.%02d"},"CreatedAt":{"S":"2026-01-02T03:04:05Z"},"Group":{"S":"G%02d"},"Note":{"S":"%s"}}`,
@@ -65,7 +65,7 @@ func orderPages(b *testing.B) [][]byte {
 	return pages
 }
 
-// takes is how long a pipeline with one sink on a new store takes for all pages.
+// takes returns the time in which a pipeline with one sink and a new store writes all pages.
 func takes(b *testing.B, pages [][]byte, sink func(*testing.B, *sqlite.Store) pipeline.Sink) time.Duration {
 	store, err := sqlite.Open(b.Context(), filepath.Join(b.TempDir(), "views.db"), sqlite.Options{})
 	if err != nil {

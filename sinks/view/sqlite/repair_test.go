@@ -15,7 +15,7 @@ func TestRepairs(t *testing.T) {
 	viewtest.RunRepairs(t, viewtest.RepairSuite{Open: openAs[viewtest.StateStore], Hand: hand{}})
 }
 
-// hand changes tables of rows whose keys are texts.
+// hand changes table rows whose keys are texts, as a person would.
 type hand struct{}
 
 func (hand) exec(t *testing.T, s viewtest.StateStore, query string, args ...any) {
@@ -26,7 +26,7 @@ func (hand) exec(t *testing.T, s viewtest.StateStore, query string, args ...any)
 	}
 }
 
-// key returns the columns of a row's key.
+// key returns the key columns of a row.
 func (hand) key(t *testing.T, row state.Row) (pk, sk string) {
 	t.Helper()
 	p, s, err := row.Decode()

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 
 func TestConformance(t *testing.T) {
 	viewtest.Run(t, viewtest.Suite{
-		Checks: 2, // each opens several files and syncs every write
+		Checks: 2, // each check opens several files and syncs every write
 		Only:   []string{"MovesByNumber", "MovesByNumberInPlace", "SharedDeadLetter", "SharedLast", "ElementsByPosition", "ElementsBySKUInParts"},
 		Plain:  plain,
 		Open: func(ctx context.Context, dir string) (viewtest.Store, error) {
@@ -36,7 +36,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// plain counts the entries of the table of rows.
+// plain counts the entries in the table of rows.
 func plain(ctx context.Context, s viewtest.Store, t view.Table) (n int, err error) {
 	db := s.(*sqlite.Store)
 	var known int
@@ -72,7 +72,7 @@ func TestListers(t *testing.T) {
 	viewtest.RunListers(t, openAs[viewtest.StateStore], false)
 }
 
-// openAs opens a store with the settings of the suite that needs it.
+// openAs opens a store as the type that a suite needs.
 func openAs[T any](ctx context.Context, dir string) (s T, err error) {
 	store, err := sqlite.Open(ctx, filepath.Join(dir, "views.db"), sqlite.Options{})
 	if err != nil {
@@ -129,7 +129,7 @@ func apply(t testing.TB, s *sqlite.Store, target view.Target, ms ...view.Mutatio
 	}
 }
 
-// query runs SQL as sqlite3 does for people, and shows a row a line.
+// query runs SQL with a plain SQLite connection, and returns one line for each row.
 func query(t *testing.T, path, q string) string {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
@@ -308,7 +308,7 @@ func execute(t *testing.T, path string, statements ...string) *sql.DB {
 	return db
 }
 
-// Another process that writes is waited for, and then the call may be tried again.
+// While another process writes, a call waits for BusyTimeout and then fails with a transient error.
 func TestBusyIsTransient(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "views.db")
 	s := open(t, path, sqlite.Options{BusyTimeout: time.Millisecond})
