@@ -17,7 +17,8 @@ import (
 	"github.com/tablewake/tablewake/sinks/view"
 )
 
-// spread returns an aggregate with orders in the groups A, A~0 and B, which has n shards, and its store.
+// spread returns an aggregate with orders in the groups A, A~0 and B, and the store of the aggregate. The aggregate has
+// the given number of shards.
 func spread(t testing.TB, shards int) (*groupMemory, *view.Aggregate) {
 	t.Helper()
 	store := newGroupMemory()

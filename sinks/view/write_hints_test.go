@@ -34,8 +34,8 @@ func (h *hints) Apply(ctx context.Context, t view.Target, ms []view.Mutation) ([
 	return h.memory.Apply(ctx, t, ms)
 }
 
-// The sink tells the store which rows are probably not stored, and which rows belong together. Rows of one change
-// belong together if both are the newest of their rows in the batch.
+// The store learns from each write which rows are probably not stored, and which rows belong together. Rows of one
+// change belong together if both are the newest of their rows in the batch.
 func TestApart_Hints(t *testing.T) {
 	at := func(status string) sinktest.Item { return order("Status=" + status) }
 	insert := func(to string) sinktest.Record { return sinktest.Record{EventName: "INSERT", New: at(to)} }

@@ -44,7 +44,7 @@ func TestBlockedIndex(t *testing.T) {
 }
 
 // Without Indexes the store creates no index. If the index does not exist, and the server does not create it either,
-// the error is fatal and tells the operator to create the index.
+// the error is fatal and says that an operator must create the index.
 func TestNoIndex(t *testing.T) {
 	missing := roundTrip(func(*http.Request) (*http.Response, error) {
 		return answer(200, `{"items":[{"index":{"status":404,"error":{"type":"index_not_found_exception","reason":"no such index [products] and [action.auto_create_index] is [false]"}}}]}`), nil

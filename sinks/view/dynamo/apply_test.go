@@ -108,7 +108,7 @@ func TestWhatNoItemCanHold(t *testing.T) {
 }
 
 // TTL deletes a tombstone that is older than the retention, both in the table and in the state. A row that replaces the
-// tombstone before does not expire.
+// tombstone does not expire.
 func TestTombstonesExpire(t *testing.T) {
 	c := dynamotest.Open(t).Client("", nil)
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -80,8 +80,8 @@ func (e *emails) claim(image item.Key, says string) state.Claim {
 	return state.Claim{Source: image, Version: e.version(1), Time: time.Unix(1, 0), Attributes: []state.Column{{Name: "says", Value: item.StringValue(says)}}}
 }
 
-// comes returns the write of an item without a guard that claims a row. was and revision are the row's revisions before
-// and after the write.
+// comes returns the write of a new item, which has no guard and claims a row. was and revision are the revisions of the
+// row before and after the write.
 func (e *emails) comes(item item.Key, row, was, revision string, claim, holder state.Claim) state.ItemWrite {
 	return state.ItemWrite{
 		Source: item, Guard: state.Guard{Version: e.version(1), Row: e.row(row)},
