@@ -25,7 +25,7 @@ type groupMemory struct {
 	max           int
 
 	reads, writes int
-	before        func()                                   // runs before each Contribute, without the lock; nil: nothing runs
+	before        func()                                   // runs before each Contribute, without the lock; may be nil
 	fail          func(call int, w state.GroupWrite) error // may fail a write before it is applied
 }
 
