@@ -346,7 +346,7 @@ func TestCoalescingByItemIsSequentialWriting(t *testing.T) {
 				}
 				return nil
 			}
-			o := byEmail(t, store, view.Last) // under this rule the order of arrival decides nothing
+			o := byEmail(t, store, view.KeepLast) // under this rule the order of arrival decides nothing
 			o.PK = attribute(t, "PK=EMAIL#{Status|lower}")
 			return store, newSink(t, o)
 		}
